@@ -1,0 +1,456 @@
+//! The machine itself: one function takes an input and says what comes next.
+
+use std::collections::BTreeMap;
+
+use posse_protocol::{
+    CallId, Ending, EventKind, Failure, Message, ModelError, ModelErrorKind, Reply, Sender, Spent,
+    StopReason, ToolCall, ToolResult,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::calls::{distinct_ids, sort};
+use crate::compact;
+use crate::conversation::Conversation;
+use crate::guard::Guard;
+use crate::limits;
+use crate::prompts;
+use crate::step::{Done, Input, Output, Purpose, Settings, Step};
+
+/// What the model is told of a call that was stopped under way.
+const STOPPED: &str = "stopped before it was done; what it did so far is unknown";
+
+/// One agent. Owned by whoever drives it; it ends when it is settled and never changes after that.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Agent {
+    settings: Settings,
+    state: State,
+    conversation: Conversation,
+    /// The first words it was told: what must survive every shortening of the conversation.
+    task: String,
+    /// Named texts that survive compaction word for word, such as the to-do list.
+    pinned: BTreeMap<String, String>,
+    /// Words that came while it was busy; delivered at its next turn.
+    inbox: Vec<(Sender, String)>,
+    spent: Spent,
+    /// Tokens that count against the budget: reported ones, or an estimate where none were reported.
+    tokens_counted: u64,
+    tool_calls: u32,
+    /// Tokens of the last request and its reply, and the conversation's bytes right after it.
+    measured: Option<(u64, usize)>,
+    guard: Guard,
+    bad_turns: u32,
+    empty_replies: u32,
+    cut_replies: u32,
+    /// Compactions since the model last got on with the task.
+    compactions_in_a_row: u32,
+    /// Set when only a last report is left: how it will end.
+    closing: Option<Ending>,
+    /// Text of a reply that was cut short by a failure, a cancel or the clock.
+    partial: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum State {
+    /// Nothing was said yet.
+    Ready,
+    /// A model call is under way.
+    Replying { purpose: Purpose },
+    /// Calls are under way. `results` holds those answered already; `order` is the order to tell them in.
+    Working { calls: Vec<ToolCall>, order: Vec<CallId>, results: Vec<ToolResult> },
+    /// It has ended.
+    Settled { ending: Ending },
+}
+
+impl Agent {
+    /// An agent that waits for its task.
+    pub fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            state: State::Ready,
+            conversation: Conversation::default(),
+            task: String::new(),
+            pinned: BTreeMap::new(),
+            inbox: Vec::new(),
+            spent: Spent::default(),
+            tokens_counted: 0,
+            tool_calls: 0,
+            measured: None,
+            guard: Guard::default(),
+            bad_turns: 0,
+            empty_replies: 0,
+            cut_replies: 0,
+            compactions_in_a_row: 0,
+            closing: None,
+            partial: String::new(),
+        }
+    }
+
+    /// Its conversation.
+    pub fn conversation(&self) -> &Conversation {
+        &self.conversation
+    }
+
+    /// What it has spent so far.
+    pub fn spent(&self) -> Spent {
+        self.spent
+    }
+
+    /// How many calls were answered, failed ones included.
+    pub fn tool_calls(&self) -> u32 {
+        self.tool_calls
+    }
+
+    /// How it ended, if it has.
+    pub fn ending(&self) -> Option<&Ending> {
+        match &self.state {
+            State::Settled { ending } => Some(ending),
+            _ => None,
+        }
+    }
+
+    /// Its last words: what was cut short if something was, else the last text it wrote.
+    pub fn last_words(&self) -> &str {
+        if self.partial.trim().is_empty() {
+            self.conversation.last_text().unwrap_or_default()
+        } else {
+            &self.partial
+        }
+    }
+
+    /// Keeps a named text through every compaction.
+    pub fn pin(&mut self, name: &str, text: String) {
+        self.pinned.insert(name.to_string(), text);
+    }
+
+    /// Takes in what happened and says what comes next. `elapsed_ms` is the agent's age. An input that does not
+    /// fit the state (a reply that nobody waits for) changes nothing.
+    pub fn handle(&mut self, input: Input, elapsed_ms: u64) -> Output {
+        self.spent.time_ms = elapsed_ms;
+        let mut record = Vec::new();
+        let step = match (&self.state, input) {
+            (State::Settled { ending }, _) => Step::Settle(ending.clone()),
+            (_, Input::Told { from, text }) => self.told(from, text, &mut record),
+            (State::Replying { purpose }, Input::Replied(reply)) => {
+                self.replied(*purpose, reply, &mut record)
+            }
+            (State::Replying { purpose }, Input::ModelFailed(error)) => {
+                self.model_failed(*purpose, error, &mut record)
+            }
+            (State::Working { .. }, Input::ToolsDone(done)) => {
+                self.answer(done, "not answered", &mut record);
+                self.next_turn(&mut record)
+            }
+            (_, Input::TimeUp { partial, done }) => self.time_up(partial, done, &mut record),
+            (_, Input::Cancel { partial, done }) => {
+                self.partial = partial;
+                self.answer(done, STOPPED, &mut record);
+                self.settle(Ending::Cancelled)
+            }
+            (_, Input::Broken { message }) => {
+                self.answer(Vec::new(), STOPPED, &mut record);
+                self.settle(Ending::Failed { failure: Failure::Internal { message } })
+            }
+            (_, Input::Replied(_) | Input::ModelFailed(_) | Input::ToolsDone(_)) => Step::Wait,
+        };
+        Output { record, step }
+    }
+
+    fn told(&mut self, from: Sender, text: String, record: &mut Vec<EventKind>) -> Step {
+        self.inbox.push((from, text));
+        if self.state == State::Ready { self.next_turn(record) } else { Step::Wait }
+    }
+
+    /// Starts a model call: for work if the budget allows, for a last report if not, for notes if it gets long.
+    fn next_turn(&mut self, record: &mut Vec<EventKind>) -> Step {
+        if self.closing.is_none()
+            && let Some((ending, reason)) = self.over_budget()
+        {
+            return self.close(ending, reason, record);
+        }
+        if self.closing.is_none() && self.bad_turns >= limits::BAD_TURNS_MAX {
+            let ending = Ending::Failed { failure: Failure::MalformedCalls };
+            return self.close(ending, "your calls could not be run, several turns in a row", record);
+        }
+        for (from, text) in std::mem::take(&mut self.inbox) {
+            if self.task.is_empty() {
+                self.task.clone_from(&text);
+            }
+            self.say(from, text, record);
+        }
+        if self.closing.is_none() && self.too_long() {
+            return self.ask_for_notes(record);
+        }
+        let purpose = if self.closing.is_some() { Purpose::LastWord } else { Purpose::Work };
+        self.call_model(purpose, record)
+    }
+
+    fn call_model(&mut self, purpose: Purpose, record: &mut Vec<EventKind>) -> Step {
+        self.spent.turns += 1;
+        self.state = State::Replying { purpose };
+        let turn = self.spent.turns;
+        record.push(EventKind::TurnStarted { turn });
+        Step::CallModel { turn, purpose }
+    }
+
+    fn say(&mut self, from: Sender, text: String, record: &mut Vec<EventKind>) {
+        record.push(EventKind::Told { from, text: text.clone() });
+        self.conversation.push(Message::User { text });
+    }
+
+    /// Leaves one last turn to report, then ends in the given way.
+    fn close(&mut self, ending: Ending, reason: &str, record: &mut Vec<EventKind>) -> Step {
+        self.closing = Some(ending);
+        self.say(Sender::Posse, prompts::last_word(reason), record);
+        self.next_turn(record)
+    }
+
+    fn settle(&mut self, ending: Ending) -> Step {
+        self.state = State::Settled { ending: ending.clone() };
+        Step::Settle(ending)
+    }
+
+    fn over_budget(&self) -> Option<(Ending, &'static str)> {
+        let budget = &self.settings.budget;
+        let over = |limit: Option<u64>, spent: u64| limit.is_some_and(|limit| spent >= limit);
+        if over(budget.time_ms, self.spent.time_ms) {
+            Some((Ending::TimedOut, "your time is over"))
+        } else if over(budget.turns.map(u64::from), u64::from(self.spent.turns)) {
+            Some((Ending::OutOfTurns, "your turns are used up"))
+        } else if over(budget.tokens, self.tokens_counted) {
+            Some((Ending::OutOfTokens, "your tokens are used up"))
+        } else if budget.cost_usd.is_some_and(|limit| self.spent.cost_usd.unwrap_or(0.0) >= limit) {
+            Some((Ending::OutOfMoney, "the money for this task is used up"))
+        } else {
+            None
+        }
+    }
+
+    fn count(&mut self, reply: &Reply) {
+        let request_bytes = self.settings.fixed_bytes + self.conversation.bytes();
+        let reply_bytes = reply.text.len() + reply.calls.iter().map(|c| c.arguments.len()).sum::<usize>();
+        let estimate = (request_bytes + reply_bytes) as u64 / limits::BYTES_PER_TOKEN;
+        let tokens = reply.usage.total_tokens().unwrap_or(estimate);
+        self.tokens_counted = self.tokens_counted.saturating_add(tokens);
+        self.spent.usage.add(reply.usage);
+        let cost = self.settings.prices.and_then(|prices| prices.cost_usd(reply.usage));
+        if let Some(cost) = cost {
+            self.spent.cost_usd = Some(self.spent.cost_usd.unwrap_or(0.0) + cost);
+        }
+    }
+
+    fn replied(&mut self, purpose: Purpose, mut reply: Reply, record: &mut Vec<EventKind>) -> Step {
+        self.count(&reply);
+        self.partial.clear();
+        if purpose == Purpose::Summary {
+            return self.take_notes(&reply.text, record);
+        }
+        self.compactions_in_a_row = 0;
+        let duplicates = distinct_ids(&mut reply.calls, self.spent.turns);
+        let tokens = reply.usage.total_tokens();
+        let (text, calls) = (reply.text.clone(), reply.calls.clone());
+        self.conversation.push(Message::Assistant {
+            text: reply.text,
+            reasoning: reply.reasoning,
+            calls: reply.calls,
+        });
+        self.measured = tokens.map(|tokens| (tokens, self.conversation.bytes()));
+        if let Some(ending) = self.closing.clone() {
+            self.refuse_all(&calls, "not run: tools are no longer available", record);
+            return self.settle(ending);
+        }
+        if reply.stop == StopReason::Refusal {
+            self.refuse_all(&calls, "not run: the model refused", record);
+            return self.settle(Ending::Refused);
+        }
+        if calls.is_empty() {
+            return self.said(&text, reply.stop == StopReason::MaxTokens, record);
+        }
+        self.empty_replies = 0;
+        self.cut_replies = 0;
+        let sorted = sort(&calls, &duplicates, &self.settings.tools, &self.guard);
+        for result in &sorted.refused {
+            record.push(refusal(&calls, result));
+        }
+        let order = calls.iter().map(|c| c.id.clone()).collect();
+        let run = sorted.run.clone();
+        self.state = State::Working { calls, order, results: sorted.refused };
+        if let Some(tool) = sorted.repeated {
+            self.answer(Vec::new(), "not run: you are being stopped for repeating a call", record);
+            let ending = Ending::Failed { failure: Failure::RepeatedCall { tool } };
+            return self.close(ending, "you kept making the same call with the same result", record);
+        }
+        if run.is_empty() {
+            self.answer(Vec::new(), "not run", record);
+            return self.next_turn(record);
+        }
+        Step::CallTools { calls: run }
+    }
+
+    /// A reply without calls: the end, unless it is empty or was cut.
+    fn said(&mut self, text: &str, cut: bool, record: &mut Vec<EventKind>) -> Step {
+        if cut {
+            self.cut_replies += 1;
+            if self.cut_replies >= limits::CUT_REPLIES_MAX {
+                return self.settle(Ending::Failed { failure: Failure::ReplyCutOff });
+            }
+            self.inbox.insert(0, (Sender::Posse, prompts::CUT_OFF.to_string()));
+            return self.next_turn(record);
+        }
+        if text.trim().is_empty() {
+            self.empty_replies += 1;
+            if self.empty_replies >= limits::EMPTY_REPLIES_MAX {
+                return self.settle(Ending::Failed { failure: Failure::EmptyReply });
+            }
+            self.inbox.insert(0, (Sender::Posse, prompts::EMPTY_REPLY.to_string()));
+            return self.next_turn(record);
+        }
+        if self.inbox.is_empty() { self.settle(Ending::Completed) } else { self.next_turn(record) }
+    }
+
+    fn model_failed(&mut self, purpose: Purpose, error: ModelError, record: &mut Vec<EventKind>) -> Step {
+        self.partial = error.partial;
+        if purpose == Purpose::Summary {
+            return self.drop_older(record);
+        }
+        if let Some(ending) = self.closing.clone() {
+            return self.settle(ending);
+        }
+        if error.kind == ModelErrorKind::ContextTooLong {
+            return self.drop_older(record);
+        }
+        self.settle(Ending::Failed { failure: Failure::Model { kind: error.kind, message: error.message } })
+    }
+
+    fn time_up(&mut self, partial: String, done: Vec<Done>, record: &mut Vec<EventKind>) -> Step {
+        self.partial = partial;
+        self.answer(done, STOPPED, record);
+        if self.closing.is_some() || self.state == State::Ready {
+            let ending = self.closing.clone().unwrap_or(Ending::TimedOut);
+            return self.settle(ending);
+        }
+        self.close(Ending::TimedOut, "your time is over", record)
+    }
+
+    /// Puts the results of all calls under way into the conversation; what has none gets `otherwise`.
+    fn answer(&mut self, done: Vec<Done>, otherwise: &str, record: &mut Vec<EventKind>) {
+        let State::Working { calls, order, results } = &mut self.state else { return };
+        let (calls, order, mut results) =
+            (std::mem::take(calls), std::mem::take(order), std::mem::take(results));
+        let any_ran = done.iter().any(|d| d.ran);
+        self.bad_turns = if any_ran { 0 } else { self.bad_turns + 1 };
+        for result in &results {
+            let (ok, text) = (result.ok, result.text.clone());
+            let refused = Done { id: result.id.clone(), ok, text, ran: false, read_only: true };
+            let Some(call) = calls.iter().find(|c| c.id == result.id) else { continue };
+            // A copy of an earlier call of the same reply must not pass for a new result of that call.
+            let first = calls.iter().find(|c| c.name == call.name && c.arguments == call.arguments);
+            if first.is_some_and(|first| first.id == call.id) {
+                self.guard.note(call, &refused);
+            }
+        }
+        for done in done {
+            let Some(call) = calls.iter().find(|c| c.id == done.id) else { continue };
+            let last = self.guard.note(call, &done);
+            let text = if last { format!("{}\n{}", done.text, prompts::REPEATED) } else { done.text };
+            results.push(ToolResult { id: done.id, ok: done.ok, text });
+        }
+        let results = order
+            .into_iter()
+            .map(|id| {
+                let found = results.iter().position(|r| r.id == id).map(|at| results.swap_remove(at));
+                found.unwrap_or_else(|| {
+                    let result = ToolResult { id, ok: false, text: otherwise.to_string() };
+                    record.push(refusal(&calls, &result));
+                    result
+                })
+            })
+            .collect::<Vec<_>>();
+        self.tool_calls = self.tool_calls.saturating_add(u32::try_from(results.len()).unwrap_or(u32::MAX));
+        self.conversation.push(Message::Tools { results });
+    }
+
+    fn refuse_all(&mut self, calls: &[ToolCall], text: &str, record: &mut Vec<EventKind>) {
+        if calls.is_empty() {
+            return;
+        }
+        let order = calls.iter().map(|c| c.id.clone()).collect();
+        self.state = State::Working { calls: calls.to_vec(), order, results: Vec::new() };
+        self.answer(Vec::new(), text, record);
+    }
+}
+
+/// Shortening the conversation.
+impl Agent {
+    /// Tokens the next request would take: what the provider counted last plus what was added since.
+    fn context_tokens(&self) -> u64 {
+        let bytes = self.conversation.bytes();
+        match self.measured {
+            Some((tokens, at)) if at <= bytes => tokens + (bytes - at) as u64 / limits::BYTES_PER_TOKEN,
+            _ => (self.settings.fixed_bytes + bytes) as u64 / limits::BYTES_PER_TOKEN,
+        }
+    }
+
+    fn too_long(&self) -> bool {
+        let Some(window) = self.settings.context_window else { return false };
+        self.context_tokens() > window * limits::COMPACT_AT_PERCENT / 100
+    }
+
+    fn ask_for_notes(&mut self, record: &mut Vec<EventKind>) -> Step {
+        if self.compactions_in_a_row >= limits::FRUITLESS_COMPACTIONS_MAX {
+            return self.settle(Ending::Failed { failure: Failure::ContextFull });
+        }
+        self.say(Sender::Posse, prompts::SUMMARISE.to_string(), record);
+        self.call_model(Purpose::Summary, record)
+    }
+
+    fn take_notes(&mut self, notes: &str, record: &mut Vec<EventKind>) -> Step {
+        if notes.trim().is_empty() {
+            return self.drop_older(record);
+        }
+        let messages = compact::with_notes(&self.task, &self.pinned, notes);
+        self.shortened(messages, notes.trim().to_string(), record)
+    }
+
+    /// Drops the older part without asking the model, when the model cannot take it or gave no notes.
+    fn drop_older(&mut self, record: &mut Vec<EventKind>) -> Step {
+        if self.compactions_in_a_row >= limits::FRUITLESS_COMPACTIONS_MAX {
+            return self.settle(Ending::Failed { failure: Failure::ContextFull });
+        }
+        let window_bytes = self.settings.context_window.map(|window| {
+            let bytes = window * limits::BYTES_PER_TOKEN * limits::TRIM_TO_PERCENT / 100;
+            usize::try_from(bytes).unwrap_or(usize::MAX).saturating_sub(self.settings.fixed_bytes)
+        });
+        let half = self.conversation.bytes() / 2;
+        let bytes_max = window_bytes.map_or(half, |bytes| bytes.min(half));
+        let messages = compact::trimmed(&self.task, self.conversation.messages(), &self.pinned, bytes_max);
+        self.shortened(messages, prompts::AFTER_TRIM.to_string(), record)
+    }
+
+    fn shortened(
+        &mut self,
+        messages: Vec<std::sync::Arc<Message>>,
+        summary: String,
+        record: &mut Vec<EventKind>,
+    ) -> Step {
+        let before = self.conversation.bytes();
+        self.conversation.replace(messages);
+        self.measured = None;
+        let after = self.conversation.bytes();
+        self.compactions_in_a_row += 1;
+        record.push(EventKind::Compacted { summary, bytes_before: before as u64, bytes_after: after as u64 });
+        self.next_turn(record)
+    }
+}
+
+fn refusal(calls: &[ToolCall], result: &ToolResult) -> EventKind {
+    let tool = calls.iter().find(|c| c.id == result.id).map(|c| c.name.clone()).unwrap_or_default();
+    EventKind::ToolFinished {
+        call: result.id.clone(),
+        tool,
+        ok: result.ok,
+        text: result.text.clone(),
+        effects: Vec::new(),
+        duration_ms: 0,
+    }
+}

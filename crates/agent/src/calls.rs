@@ -1,0 +1,100 @@
+//! Which calls of a reply may run. What cannot be read is never run: the model is told what to fix.
+
+use std::collections::BTreeSet;
+
+use posse_protocol::{CallId, ToolCall, ToolResult};
+
+use crate::guard::Guard;
+use crate::limits::{CALLS_PER_REPLY_MAX, QUOTE_CHARS_MAX};
+
+/// The calls of one reply, sorted.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Sorted {
+    /// To be run.
+    pub(crate) run: Vec<ToolCall>,
+    /// Answered already, with what is wrong.
+    pub(crate) refused: Vec<ToolResult>,
+    /// The tool whose call was repeated too often, if one was.
+    pub(crate) repeated: Option<String>,
+}
+
+/// Gives every call an id of its own, so that each can be answered.
+pub(crate) fn distinct_ids(calls: &mut [ToolCall], turn: u32) -> BTreeSet<CallId> {
+    let mut taken = BTreeSet::new();
+    let mut duplicates = BTreeSet::new();
+    for (index, call) in calls.iter_mut().enumerate() {
+        let duplicate = !call.id.0.is_empty() && taken.contains(&call.id);
+        if call.id.0.is_empty() || duplicate {
+            call.id = CallId(format!("call_{turn}_{index}"));
+        }
+        if duplicate {
+            duplicates.insert(call.id.clone());
+        }
+        taken.insert(call.id.clone());
+    }
+    duplicates
+}
+
+/// Decides about each call of a reply.
+pub(crate) fn sort(
+    calls: &[ToolCall],
+    duplicates: &BTreeSet<CallId>,
+    tools: &BTreeSet<String>,
+    guard: &Guard,
+) -> Sorted {
+    let mut sorted = Sorted::default();
+    for (index, call) in calls.iter().enumerate() {
+        let problem = if index >= CALLS_PER_REPLY_MAX {
+            Some(format!("not run: at most {CALLS_PER_REPLY_MAX} calls are taken from one reply"))
+        } else if duplicates.contains(&call.id) {
+            Some("not run: another call of the same reply has the same id; make the call again".to_string())
+        } else if calls[..index].iter().any(|c| c.name == call.name && c.arguments == call.arguments) {
+            Some("not run: the same call stands earlier in this reply".to_string())
+        } else {
+            problem(call, tools)
+        };
+        if guard.exhausted(call) {
+            sorted.repeated.get_or_insert_with(|| call.name.clone());
+            let text = "not run: this call has given the same result three times".to_string();
+            sorted.refused.push(ToolResult { id: call.id.clone(), ok: false, text });
+        } else if let Some(text) = problem {
+            sorted.refused.push(ToolResult { id: call.id.clone(), ok: false, text });
+        } else {
+            sorted.run.push(call.clone());
+        }
+    }
+    sorted
+}
+
+fn problem(call: &ToolCall, tools: &BTreeSet<String>) -> Option<String> {
+    if !tools.contains(&call.name) {
+        let list = tools.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+        return Some(format!("not run: there is no tool named {:?}. Tools: {list}", quote(&call.name)));
+    }
+    let arguments = call.arguments.trim();
+    if arguments.is_empty() {
+        return None;
+    }
+    match serde_json::from_str::<serde_json::Value>(arguments) {
+        Ok(serde_json::Value::Object(_)) => None,
+        Ok(_) => Some("not run: the arguments must be one JSON object".to_string()),
+        Err(error) if error.is_eof() => Some(format!(
+            "not run: the arguments end in the middle ({} bytes: …{:?}). Make the call again, whole; \
+             split long content over several calls",
+            arguments.len(),
+            quote_end(arguments)
+        )),
+        Err(error) => Some(format!(
+            "not run: the arguments are not valid JSON: {error}. Make the call again, corrected"
+        )),
+    }
+}
+
+fn quote(text: &str) -> String {
+    text.chars().take(QUOTE_CHARS_MAX).collect()
+}
+
+fn quote_end(text: &str) -> String {
+    let skip = text.chars().count().saturating_sub(QUOTE_CHARS_MAX / 2);
+    text.chars().skip(skip).collect()
+}

@@ -1,0 +1,50 @@
+//! The messages of one agent: append-only until it is shortened, which starts a new epoch.
+
+use std::sync::Arc;
+
+use posse_protocol::Message;
+use serde::{Deserialize, Serialize};
+
+/// An agent's conversation. Cloning it copies pointers, not messages.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Conversation {
+    messages: Vec<Arc<Message>>,
+    bytes: usize,
+    epoch: u32,
+}
+
+impl Conversation {
+    /// All messages, oldest first.
+    pub fn messages(&self) -> &[Arc<Message>] {
+        &self.messages
+    }
+
+    /// About how many bytes they take in a request.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Grows by one whenever older messages were replaced. Within an epoch messages are only appended.
+    pub fn epoch(&self) -> u32 {
+        self.epoch
+    }
+
+    pub(crate) fn push(&mut self, message: Message) {
+        self.bytes += message.bytes();
+        self.messages.push(Arc::new(message));
+    }
+
+    pub(crate) fn replace(&mut self, messages: Vec<Arc<Message>>) {
+        self.bytes = messages.iter().map(|m| m.bytes()).sum();
+        self.messages = messages;
+        self.epoch += 1;
+    }
+
+    /// The last words of the model, if it said any.
+    pub fn last_text(&self) -> Option<&str> {
+        self.messages.iter().rev().find_map(|m| match m.as_ref() {
+            Message::Assistant { text, .. } if !text.trim().is_empty() => Some(text.as_str()),
+            _ => None,
+        })
+    }
+}

@@ -1,0 +1,28 @@
+//! One agent's loop as a state machine: facts go in, the next step comes out.
+//!
+//! ```text
+//!            tell                 Replied (no calls)
+//!   Ready ─────────▶ Replying ───────────────────────▶ Settled
+//!                    ▲  │  │ ModelFailed, Cancel, …        ▲
+//!     results are in │  │  └───────────────────────────────┤
+//!                    │  ▼ Replied (calls)                  │
+//!                   Working ──── Cancel ───────────────────┘
+//! ```
+//!
+//! It knows turns, budgets, repeated calls, malformed calls, when to shorten the conversation, and every kind of
+//! ending. It does not know runtimes, sockets, files, clocks or what a tool does: `engine` makes the model calls,
+//! runs the tools and tells it the time. The whole machine can be serialised between any two inputs.
+#![forbid(unsafe_code)]
+
+mod agent;
+mod calls;
+mod compact;
+mod conversation;
+mod guard;
+pub mod limits;
+mod prompts;
+mod step;
+
+pub use agent::Agent;
+pub use conversation::Conversation;
+pub use step::{Done, Input, Output, Purpose, Settings, Step};

@@ -1,0 +1,10 @@
+//! The loop, driven without a runtime.
+#![allow(clippy::expect_used, clippy::panic)]
+
+mod budgets;
+mod calls;
+mod compaction;
+mod drive;
+mod endings;
+mod loops;
+mod simulation;

@@ -1,0 +1,4 @@
+//! The decisions, from outside.
+
+mod decide;
+mod narrow;

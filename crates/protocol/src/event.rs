@@ -1,0 +1,172 @@
+//! What happened, in order. Every face shows events and nothing else.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{AgentId, Budget, CallId, Effect, Grant, ModelError, Reply, Report, Seq, SessionId};
+
+/// One thing that happened and is on record.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// Its place in the session.
+    pub seq: Seq,
+    /// The session.
+    pub session: SessionId,
+    /// The agent it happened to.
+    pub agent: AgentId,
+    /// That agent's parent; none for the main agent.
+    pub parent: Option<AgentId>,
+    /// Milliseconds since 1970, UTC.
+    pub at_ms: u64,
+    /// What happened.
+    #[serde(flatten)]
+    pub kind: EventKind,
+}
+
+/// The kinds of event.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum EventKind {
+    /// A session began. Always the first event of a session.
+    SessionStarted {
+        /// The folder the work is done in.
+        workspace: String,
+        /// The version of Posse.
+        version: String,
+    },
+    /// An agent began to work.
+    AgentStarted {
+        /// Its role.
+        role: String,
+        /// 0 for the main agent.
+        depth: u32,
+        /// The configured name of the model.
+        model: String,
+        /// The provider's name of the model.
+        model_id: String,
+        /// What it may spend.
+        budget: Budget,
+        /// What it may do.
+        grant: Grant,
+        /// Its system prompt.
+        system: String,
+    },
+    /// Words were put into the agent's conversation.
+    Told {
+        /// Whose words.
+        from: Sender,
+        /// The words.
+        text: String,
+    },
+    /// A model call is being made.
+    TurnStarted {
+        /// 1, 2, 3, …
+        turn: u32,
+    },
+    /// A model call is made again after an error.
+    Retrying {
+        /// Which retry: 1, 2, 3, …
+        attempt: u32,
+        /// How long it waits first.
+        delay_ms: u64,
+        /// What went wrong.
+        reason: String,
+    },
+    /// The model replied.
+    Replied {
+        /// Of which turn.
+        turn: u32,
+        /// What it said.
+        reply: Reply,
+        /// From the first byte sent to the last received, retries included.
+        duration_ms: u64,
+    },
+    /// A model call failed for good.
+    ModelFailed {
+        /// Of which turn.
+        turn: u32,
+        /// How.
+        error: ModelError,
+    },
+    /// A tool is about to run. On record before it runs.
+    ToolStarted {
+        /// Which call.
+        call: CallId,
+        /// The tool.
+        tool: String,
+        /// What it is about, in one short line.
+        title: String,
+    },
+    /// A call was answered, by the tool or by a refusal.
+    ToolFinished {
+        /// Which call.
+        call: CallId,
+        /// The tool.
+        tool: String,
+        /// Whether it did what it was asked.
+        ok: bool,
+        /// What the model is told.
+        text: String,
+        /// What changed in the world.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        effects: Vec<Effect>,
+        /// How long it took.
+        duration_ms: u64,
+    },
+    /// The conversation was shortened. The events before stay on record.
+    Compacted {
+        /// What stands in place of the older messages.
+        summary: String,
+        /// Bytes of the conversation before.
+        bytes_before: u64,
+        /// Bytes of the conversation after.
+        bytes_after: u64,
+    },
+    /// The agent ended.
+    AgentSettled {
+        /// What it came to.
+        report: Report,
+    },
+}
+
+/// Whose words were put into a conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sender {
+    /// The person or program that runs the session.
+    Person,
+    /// Posse itself: a reminder, a limit, a request to go on.
+    Posse,
+}
+
+/// What a face receives while it follows a session.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Update {
+    /// On record already.
+    Event(Arc<Event>),
+    /// Passing: the event that follows will hold all of it.
+    Progress(Progress),
+}
+
+/// Something worth showing before it is complete. Never on record, may be lost, is never the truth.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Whose.
+    pub agent: AgentId,
+    /// What.
+    pub kind: ProgressKind,
+}
+
+/// The kinds of progress.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProgressKind {
+    /// More of the reply's text.
+    Text(String),
+    /// More of the model's reasoning.
+    Reasoning(String),
+    /// The model has begun to write a call of this tool.
+    Calling(String),
+    /// The request waits for its turn at the endpoint.
+    Queued,
+}

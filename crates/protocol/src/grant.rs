@@ -1,0 +1,80 @@
+//! What an agent may do. A grant is data; `policy` narrows it and decides by it.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+/// Everything an agent may do. What is not in it is not allowed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Grant {
+    /// Rights on the workspace's files through file tools.
+    pub files: Files,
+    /// The shell level.
+    pub shell: Shell,
+    /// The network, for Posse's own fetch tool.
+    pub network: Network,
+    /// Which tools, by name.
+    pub tools: NameRules,
+}
+
+impl Grant {
+    /// Nothing at all.
+    pub fn none() -> Self {
+        Self { files: Files::None, shell: Shell::None, network: Network::None, tools: NameRules::default() }
+    }
+}
+
+/// Rights on files, each including those before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Files {
+    /// No file access.
+    #[default]
+    None,
+    /// Reading.
+    Read,
+    /// Reading and writing.
+    Write,
+}
+
+/// Shell levels, each including those before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shell {
+    /// No shell.
+    #[default]
+    None,
+    /// Everything read-only.
+    Inspect,
+    /// Writes go to a throw-away view.
+    Verify,
+    /// The workspace is writable.
+    Full,
+}
+
+/// What Posse's own fetch tool may reach.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Network {
+    /// Nothing.
+    #[default]
+    None,
+    /// These hosts.
+    Hosts(BTreeSet<String>),
+    /// Every public host.
+    Full,
+}
+
+/// Which names are allowed. Patterns are names with `*` for any run of characters.
+///
+/// A name passes if every layer of `allow` has a pattern that matches it and no pattern of `deny` does. Layers
+/// are what makes two rules combine exactly: the rule for "both" has the layers of both.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NameRules {
+    /// Each layer must match; no layer at all allows every name.
+    #[serde(default)]
+    pub allow: BTreeSet<BTreeSet<String>>,
+    /// None may match.
+    #[serde(default)]
+    pub deny: BTreeSet<String>,
+}

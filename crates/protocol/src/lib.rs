@@ -1,0 +1,28 @@
+//! The nouns that every other crate speaks in.
+//!
+//! Plain data with serde derives and a few pure functions on it. This crate must not know clocks, files, sockets,
+//! async runtimes, databases or any provider's wire format.
+#![forbid(unsafe_code)]
+
+mod budget;
+mod ending;
+mod event;
+mod grant;
+mod ids;
+pub mod limits;
+mod message;
+mod model_error;
+mod reply;
+mod report;
+mod tool;
+
+pub use budget::{Budget, Prices, Spent};
+pub use ending::{Ending, Failure};
+pub use event::{Event, EventKind, Progress, ProgressKind, Sender, Update};
+pub use grant::{Files, Grant, NameRules, Network, Shell};
+pub use ids::{AgentId, CallId, Seq, SessionId};
+pub use message::{Message, Reasoning, ReasoningOrigin, ToolCall, ToolResult};
+pub use model_error::{ModelError, ModelErrorKind};
+pub use reply::{Reply, StopReason, Usage};
+pub use report::{CommandRun, FileChange, Receipt, Report};
+pub use tool::{Effect, Needs, ToolOutcome, ToolSpec};

@@ -1,0 +1,108 @@
+//! What a conversation is made of, in no provider's format.
+
+use serde::{Deserialize, Serialize};
+
+use crate::CallId;
+
+/// One entry of a conversation. The system prompt is not one: it is fixed for an agent's life and kept apart.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "author", rename_all = "snake_case")]
+pub enum Message {
+    /// Words of the person, of the parent agent, or of Posse itself.
+    User {
+        /// The words.
+        text: String,
+    },
+    /// One reply of the model.
+    Assistant {
+        /// What it said; empty if it only called tools.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        text: String,
+        /// What it thought, in the order it came.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        reasoning: Vec<Reasoning>,
+        /// The tools it called, in order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        calls: Vec<ToolCall>,
+    },
+    /// The results of all calls of one reply, in the order of the calls.
+    Tools {
+        /// One result a call.
+        results: Vec<ToolResult>,
+    },
+}
+
+impl Message {
+    /// A user message.
+    pub fn user(text: impl Into<String>) -> Self {
+        Self::User { text: text.into() }
+    }
+
+    /// About how many bytes this message takes in a request; for estimates, not for buffers.
+    pub fn bytes(&self) -> usize {
+        const FRAME: usize = 32;
+        match self {
+            Self::User { text } => FRAME + text.len(),
+            Self::Assistant { text, reasoning, calls } => {
+                let reasoning: usize = reasoning.iter().map(Reasoning::bytes).sum();
+                let calls: usize = calls.iter().map(|c| FRAME + c.name.len() + c.arguments.len()).sum();
+                FRAME + text.len() + reasoning + calls
+            }
+            Self::Tools { results } => results.iter().map(|r| FRAME + r.text.len()).sum(),
+        }
+    }
+}
+
+/// One piece of a model's reasoning, with what its provider needs to get it back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reasoning {
+    /// The readable text; empty where the provider hides it.
+    pub text: String,
+    /// Which kind of provider it came from: only that kind gets it back.
+    pub origin: ReasoningOrigin,
+    /// The provider's own JSON for this piece (signatures, encrypted content), to be sent back unchanged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opaque: Option<String>,
+}
+
+impl Reasoning {
+    fn bytes(&self) -> usize {
+        self.opaque.as_ref().map_or(self.text.len(), String::len)
+    }
+}
+
+/// Where a piece of reasoning came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReasoningOrigin {
+    /// `reasoning_content` (or `reasoning`) of Chat Completions.
+    Chat,
+    /// `reasoning_details` of Chat Completions.
+    ChatDetails,
+    /// A `reasoning` item of Responses.
+    Responses,
+    /// A `thinking` or `redacted_thinking` block of Anthropic Messages.
+    Anthropic,
+}
+
+/// A model's wish to have a tool run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// Unique within the conversation.
+    pub id: CallId,
+    /// The tool's name as the model wrote it.
+    pub name: String,
+    /// The arguments exactly as the model wrote them. Not necessarily JSON: whoever runs it checks.
+    pub arguments: String,
+}
+
+/// What is told to the model about one call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolResult {
+    /// Which call this answers.
+    pub id: CallId,
+    /// Whether the call did what it was asked.
+    pub ok: bool,
+    /// The result, or what went wrong and what to do about it.
+    pub text: String,
+}
