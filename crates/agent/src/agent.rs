@@ -96,6 +96,11 @@ impl Agent {
         self.spent
     }
 
+    /// How long it may run, if there is a limit.
+    pub fn time_ms(&self) -> Option<u64> {
+        self.settings.budget.time_ms
+    }
+
     /// How many calls were answered, failed ones included.
     pub fn tool_calls(&self) -> u32 {
         self.tool_calls

@@ -72,9 +72,6 @@ fn problem(call: &ToolCall, tools: &BTreeSet<String>) -> Option<String> {
         return Some(format!("not run: there is no tool named {:?}. Tools: {list}", quote(&call.name)));
     }
     let arguments = call.arguments.trim();
-    if arguments.is_empty() {
-        return None;
-    }
     match serde_json::from_str::<serde_json::Value>(arguments) {
         Ok(serde_json::Value::Object(_)) => None,
         Ok(_) => Some("not run: the arguments must be one JSON object".to_string()),

@@ -1,0 +1,45 @@
+//! Measures Posse: `scripts/bench` builds what it needs and runs it.
+//!
+//! Every figure stands beside a floor taken in the same run: a raw HTTP client that sends the same requests to the
+//! same server. Figures are ratios, because machines are noisy. It ends with an error if a promise is broken.
+#![forbid(unsafe_code)]
+#![allow(
+    clippy::print_stdout,
+    clippy::disallowed_types,
+    reason = "it prints tables and starts the program it measures"
+)]
+
+mod server;
+mod startup;
+mod turns;
+
+use anyhow::bail;
+
+/// One line of the result: what, measured, floor, and whether the promise holds.
+pub(crate) struct Line {
+    pub(crate) what: String,
+    pub(crate) measured: String,
+    pub(crate) floor: String,
+    pub(crate) promise: String,
+    pub(crate) holds: bool,
+}
+
+fn main() -> anyhow::Result<()> {
+    let mut lines = turns::measure()?;
+    lines.extend(startup::measure()?);
+    println!("| what | measured | floor | promise | holds |\n|---|---|---|---|---|");
+    for line in &lines {
+        let holds = if line.holds { "yes" } else { "NO" };
+        println!("| {} | {} | {} | {} | {holds} |", line.what, line.measured, line.floor, line.promise);
+    }
+    if lines.iter().any(|line| !line.holds) {
+        bail!("a promise does not hold");
+    }
+    Ok(())
+}
+
+/// The middle value; the upper of two.
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}

@@ -1,0 +1,109 @@
+//! The real binary: how fast it is there, how fast its first request leaves, and how much memory 500 turns take.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, ensure};
+
+use crate::server::Server;
+use crate::{Line, median};
+
+const TRIES: usize = 21;
+const VERSION_MS_MAX: f64 = 10.0;
+const FIRST_REQUEST_MS_MAX: f64 = 50.0;
+const MEMORY_MB_MAX: f64 = 40.0;
+const TURNS: usize = 500;
+
+pub(crate) fn measure() -> anyhow::Result<Vec<Line>> {
+    let posse = std::env::current_exe()?.with_file_name("posse");
+    ensure!(posse.exists(), "{} is not built: use scripts/bench", posse.display());
+    let floor = median((0..TRIES).map(|_| run_ms(Command::new("true"))).collect::<anyhow::Result<_>>()?);
+    let version =
+        median((0..TRIES).map(|_| run_ms(with_arg(&posse, "--version"))).collect::<anyhow::Result<_>>()?);
+    let first = median((0..TRIES).map(|_| first_request_ms(&posse)).collect::<anyhow::Result<_>>()?);
+    let memory = peak_mb(&posse)?;
+    let time = |what: &str, ms: f64, promise: f64| Line {
+        what: what.into(),
+        measured: format!("{ms:.1} ms"),
+        floor: format!("{floor:.1} ms (`true`)"),
+        promise: format!("< {promise} ms"),
+        holds: ms < promise,
+    };
+    Ok(vec![
+        time("`posse --version`", version, VERSION_MS_MAX),
+        time("start to first request received", first, FIRST_REQUEST_MS_MAX),
+        Line {
+            what: format!("peak memory of `posse run` at turn {TURNS}"),
+            measured: format!("{memory:.1} MB"),
+            floor: "–".into(),
+            promise: format!("< {MEMORY_MB_MAX} MB"),
+            holds: memory < MEMORY_MB_MAX,
+        },
+    ])
+}
+
+fn with_arg(program: &Path, arg: &str) -> Command {
+    let mut command = Command::new(program);
+    command.arg(arg);
+    command
+}
+
+fn run_ms(mut command: Command) -> anyhow::Result<f64> {
+    let since = Instant::now();
+    let status = command.stdout(Stdio::null()).status()?;
+    ensure!(status.success());
+    Ok(since.elapsed().as_secs_f64() * 1000.0)
+}
+
+/// A home with a configuration that names the server, and a folder to work in.
+fn prepare(posse: &Path, base_url: &str) -> anyhow::Result<(tempfile::TempDir, Command)> {
+    let home = tempfile::tempdir()?;
+    let work = home.path().join("work");
+    std::fs::create_dir(&work)?;
+    std::fs::write(work.join("notes.txt"), "some notes\n".repeat(1000))?;
+    let config: PathBuf = home.path().join("config.toml");
+    std::fs::write(
+        &config,
+        format!(
+            "[models.fake]\nendpoint = \"{base_url}\"\nmodel = \"fake-model\"\n[limits]\nmax_turns = 1000\n"
+        ),
+    )?;
+    let mut command = Command::new(posse);
+    command
+        .args(["run", "--quiet", "Read the notes."])
+        .current_dir(work)
+        .env("POSSE_HOME", home.path().join("data"));
+    command.env("POSSE_CONFIG", config).stdout(Stdio::null()).stdin(Stdio::null());
+    Ok((home, command))
+}
+
+fn first_request_ms(posse: &Path) -> anyhow::Result<f64> {
+    let server = Server::start(0, false)?;
+    let (_home, mut command) = prepare(posse, &server.base_url)?;
+    let since = Instant::now();
+    let status = command.status()?;
+    ensure!(status.success(), "posse run failed");
+    let arrivals = server.take();
+    let first = arrivals.first().context("no request came")?;
+    Ok((first.at - since).as_secs_f64() * 1000.0)
+}
+
+/// The high-water mark of resident memory, read while the last turns run.
+fn peak_mb(posse: &Path) -> anyhow::Result<f64> {
+    let server = Server::start(TURNS, false)?;
+    let (_home, mut command) = prepare(posse, &server.base_url)?;
+    let mut child = command.spawn()?;
+    let status_file = format!("/proc/{}/status", child.id());
+    let mut peak_kb = 0.0_f64;
+    while child.try_wait()?.is_none() {
+        let status = std::fs::read_to_string(&status_file).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kb = line.and_then(|text| text.trim().trim_end_matches(" kB").parse::<f64>().ok());
+        peak_kb = peak_kb.max(kb.unwrap_or(0.0));
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    ensure!(child.wait()?.success(), "posse run failed");
+    ensure!(server.model.calls() == TURNS + 1, "{} requests came", server.model.calls());
+    Ok(peak_kb / 1024.0)
+}

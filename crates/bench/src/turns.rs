@@ -1,0 +1,121 @@
+//! Time per turn: Posse, with everything it does between a reply and the next request, against a client that only
+//! sends the same requests.
+
+use std::time::Instant;
+
+use anyhow::{Context as _, ensure};
+use posse_engine::models::{Governors, Model, ModelConfig, Protocol};
+use posse_engine::{Engine, SessionRequest, ToolSettings};
+use posse_protocol::{Budget, Ending, Files, Grant, NameRules, Network, Shell};
+
+use crate::server::{Arrival, Server};
+use crate::{Line, median};
+
+const TURNS: usize = 500;
+const ROUNDS: usize = 5;
+/// Turns around the one that is reported; the middle of them counts.
+const AROUND: usize = 10;
+const RATIO_MAX: f64 = 2.0;
+
+/// Microseconds from one request to the next, around a turn.
+fn around(arrivals: &[Arrival], turn: usize) -> Vec<f64> {
+    let gaps = arrivals.windows(2).map(|pair| (pair[1].at - pair[0].at).as_secs_f64() * 1e6);
+    let from = turn.saturating_sub(AROUND);
+    gaps.skip(from).take(AROUND * 2).collect()
+}
+
+pub(crate) fn measure() -> anyhow::Result<Vec<Line>> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let server = Server::start(TURNS, true)?;
+    let (mut early, mut late) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
+    let mut shared = 0;
+    for _ in 0..ROUNDS {
+        runtime.block_on(posse(&server.base_url))?;
+        let arrivals = server.take();
+        ensure!(arrivals.len() == TURNS + 1, "{} requests came", arrivals.len());
+        early[0].extend(around(&arrivals, 10));
+        late[0].extend(around(&arrivals, TURNS - AROUND));
+        shared = prefix_breaks(&arrivals);
+        let bodies = arrivals.into_iter().map(|arrival| arrival.body).collect::<Vec<_>>();
+        runtime.block_on(raw(&server.base_url, bodies))?;
+        let arrivals = server.take();
+        early[1].extend(around(&arrivals, 10));
+        late[1].extend(around(&arrivals, TURNS - AROUND));
+    }
+    let mut lines = vec![line("turn 10", early), line("turn 500", late)];
+    lines.push(Line {
+        what: "requests of 500 turns that break the prefix".into(),
+        measured: shared.to_string(),
+        floor: "0".into(),
+        promise: "0".into(),
+        holds: shared == 0,
+    });
+    Ok(lines)
+}
+
+fn line(what: &str, [posse, raw]: [Vec<f64>; 2]) -> Line {
+    let (posse, raw) = (median(posse), median(raw));
+    let ratio = posse / raw;
+    Line {
+        what: format!("time per turn at {what}, ratio to the raw client"),
+        measured: format!("{ratio:.2} ({posse:.0} µs)"),
+        floor: format!("1 ({raw:.0} µs)"),
+        promise: format!("≤ {RATIO_MAX}"),
+        holds: ratio <= RATIO_MAX,
+    }
+}
+
+/// Requests that do not start with the one before up to its last message.
+fn prefix_breaks(arrivals: &[Arrival]) -> usize {
+    let breaks = arrivals.windows(2).filter(|pair| {
+        let (before, after) = (&pair[0].body, &pair[1].body);
+        let same = before.iter().zip(after).take_while(|(a, b)| a == b).count();
+        let last = String::from_utf8_lossy(before).rfind("{\"role\":").unwrap_or(before.len());
+        same < last
+    });
+    breaks.count()
+}
+
+/// One session of `TURNS` turns, recorded in a database of its own.
+async fn posse(base_url: &str) -> anyhow::Result<()> {
+    let (data, workspace) = (tempfile::tempdir()?, tempfile::tempdir()?);
+    let notes = (1..=1000).map(|n| format!("line {n} of the notes\n")).collect::<String>();
+    std::fs::write(workspace.path().join("notes.txt"), &notes[..2000])?;
+    let engine = Engine::open(data.path())?;
+    let config = ModelConfig::new("fake", "fake-model", Protocol::Chat, base_url);
+    let mut session = engine.start(SessionRequest {
+        workspace: workspace.path().to_path_buf(),
+        prompt: "Read the notes.".into(),
+        model: Model::new(config, &Governors::default())?,
+        prices: None,
+        grant: Grant {
+            files: Files::Write,
+            shell: Shell::Full,
+            network: Network::None,
+            tools: NameRules::default(),
+        },
+        budget: Budget::UNLIMITED,
+        tools: ToolSettings::default(),
+        project: None,
+    })?;
+    while session.next().await.is_some() {}
+    let report = session.report().await.context("no report")?;
+    ensure!(report.ending == Ending::Completed, "the session ended as {}", report.ending);
+    Ok(())
+}
+
+/// The floor: the same bodies, one after the other, each reply read to its end and thrown away.
+async fn raw(base_url: &str, bodies: Vec<Vec<u8>>) -> anyhow::Result<()> {
+    // The client wants a provider even where nothing is encrypted; it may be there already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let client = reqwest::Client::builder().tcp_nodelay(true).no_proxy().build()?;
+    let url = format!("{base_url}/chat/completions");
+    let since = Instant::now();
+    for body in bodies {
+        let request = client.post(&url).header("content-type", "application/json").body(body);
+        let mut response = request.send().await?;
+        while response.chunk().await?.is_some() {}
+        ensure!(since.elapsed().as_secs() < 600, "the server hangs");
+    }
+    Ok(())
+}

@@ -1,0 +1,140 @@
+//! What can be typed. One tree makes the parser, the help and the completions; what it means is decided elsewhere.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+use crate::exit;
+
+/// A coding agent that gets work done by delegating it.
+#[derive(Debug, Parser)]
+#[command(
+    name = "posse",
+    version,
+    arg_required_else_help = true,
+    after_help = "Try `posse demo` first: it needs no model and no key."
+)]
+pub(crate) struct Args {
+    /// Where sessions are recorded [default: the platform's data directory]
+    #[arg(long, global = true, value_name = "DIR", env = "POSSE_HOME")]
+    pub(crate) data_dir: Option<PathBuf>,
+
+    /// The user's configuration file [default: see `posse config path`]
+    #[arg(long, global = true, value_name = "FILE", env = "POSSE_CONFIG")]
+    pub(crate) config: Option<PathBuf>,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Give the agent a task in this folder
+    #[command(after_help = exit::HELP)]
+    Run(RunArgs),
+    /// Watch the agent mend a small repository; needs no model and no key
+    Demo(DemoArgs),
+    /// Look at models, keys, git, sandbox and record, and say what is missing
+    Doctor,
+    /// Look at recorded sessions
+    #[command(subcommand)]
+    Sessions(SessionsCommand),
+    /// Look at the configuration
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Review what this folder's .posse/config.toml asks for, and allow it
+    Trust(TrustArgs),
+    /// Print a completion script for your shell
+    Completions {
+        /// Which shell
+        shell: clap_complete::Shell,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct RunArgs {
+    /// What to do; read from standard input if it is not given or is `-`
+    pub(crate) prompt: Vec<String>,
+
+    /// A model from the configuration, or PROVIDER/MODEL such as `ollama/qwen3-coder`
+    #[arg(short, long, value_name = "NAME", env = "POSSE_MODEL")]
+    pub(crate) model: Option<String>,
+
+    /// The folder to work in
+    #[arg(short = 'C', long, value_name = "DIR", default_value = ".")]
+    pub(crate) dir: PathBuf,
+
+    /// Turns of work, after which one more is left to report
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_turns: Option<u32>,
+
+    /// Wall time, such as `90s` or `1h30m`
+    #[arg(long, value_name = "TIME", value_parser = crate::config::parse_time_ms)]
+    pub(crate) max_time: Option<u64>,
+
+    /// Tokens of all requests and replies together
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) max_tokens: Option<u64>,
+
+    /// Print every event as one line of JSON, and nothing else
+    #[arg(long, conflicts_with = "quiet")]
+    pub(crate) json: bool,
+
+    /// Print the final answer only
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+
+    /// Record every exchange with the model to a cassette that can be replayed
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct DemoArgs {
+    /// Do not slow the recording down to reading speed
+    #[arg(long)]
+    pub(crate) fast: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SessionsCommand {
+    /// The newest sessions, one line each
+    List {
+        /// How many
+        #[arg(short = 'n', long, default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..))]
+        limit: u16,
+        /// One JSON object a line
+        #[arg(long)]
+        json: bool,
+    },
+    /// One session, step by step
+    Show {
+        /// Its id, the beginning of its id, or `last`
+        #[arg(default_value = "last")]
+        session: String,
+        /// Its events, one JSON object a line
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// The configuration in force here, as TOML
+    Show,
+    /// Where the configuration is read from
+    Path,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct TrustArgs {
+    /// The folder
+    #[arg(default_value = ".")]
+    pub(crate) dir: PathBuf,
+    /// Allow it without asking
+    #[arg(long, conflicts_with = "revoke")]
+    pub(crate) yes: bool,
+    /// No longer allow it
+    #[arg(long)]
+    pub(crate) revoke: bool,
+}

@@ -1,0 +1,252 @@
+//! One configuration file as it is written. Unknown keys are errors, with a suggestion.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use anyhow::anyhow;
+use posse_engine::models::{Protocol, ToolCallMode};
+use posse_protocol::{Files, Prices, Shell};
+use serde::{Deserialize, Serialize};
+
+use crate::paths::shown;
+
+/// A whole file.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct FileConfig {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) model: Option<String>,
+    pub(crate) limits: LimitsFile,
+    pub(crate) rights: RightsFile,
+    pub(crate) models: BTreeMap<String, ModelFile>,
+}
+
+/// `[models.NAME]`
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ModelFile {
+    /// `http://127.0.0.1:8080/v1`; not needed for `replay`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) endpoint: Option<String>,
+    #[serde(default = "chat")]
+    pub(crate) protocol: Protocol,
+    /// The provider's name of the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) model: Option<String>,
+    /// The variable that holds the key. The key itself is never in a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) api_key_env: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) context_window: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) max_output_tokens: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) max_concurrent: Option<usize>,
+    #[serde(default)]
+    pub(crate) tool_calls: ToolCallMode,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) reasoning_effort: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) temperature: Option<f64>,
+    /// The cassette that `replay` plays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) cassette: Option<PathBuf>,
+    /// Silence after which a stream is given up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) idle_timeout: Option<Time>,
+    /// US dollars for a million tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) price: Option<Prices>,
+}
+
+fn chat() -> Protocol {
+    Protocol::Chat
+}
+
+/// `[limits]`
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct LimitsFile {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_turns: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_time: Option<Time>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_cost_usd: Option<f64>,
+}
+
+impl LimitsFile {
+    pub(crate) fn replaced_by(&self, other: &Self) -> Self {
+        Self {
+            max_turns: other.max_turns.or(self.max_turns),
+            max_tokens: other.max_tokens.or(self.max_tokens),
+            max_time: other.max_time.or(self.max_time),
+            max_cost_usd: other.max_cost_usd.or(self.max_cost_usd),
+        }
+    }
+
+    /// The tighter of the two, limit by limit.
+    pub(crate) fn lowered_by(&self, other: &Self) -> Self {
+        fn tighter<T: PartialOrd>(a: Option<T>, b: Option<T>) -> Option<T> {
+            match (a, b) {
+                (Some(a), Some(b)) => Some(if b < a { b } else { a }),
+                (a, b) => a.or(b),
+            }
+        }
+        let default_turns = Some(self.max_turns.unwrap_or(super::DEFAULT_TURNS));
+        Self {
+            max_turns: other.max_turns.map_or(self.max_turns, |turns| tighter(default_turns, Some(turns))),
+            max_tokens: tighter(self.max_tokens, other.max_tokens),
+            max_time: tighter(self.max_time, other.max_time),
+            max_cost_usd: tighter(self.max_cost_usd, other.max_cost_usd),
+        }
+    }
+}
+
+/// `[rights]`: what the main agent may do.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct RightsFile {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) files: Option<Files>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) shell: Option<Shell>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) network: Option<NetworkFile>,
+}
+
+impl RightsFile {
+    pub(crate) fn replaced_by(&self, other: &Self) -> Self {
+        Self {
+            files: other.files.or(self.files),
+            shell: other.shell.or(self.shell),
+            network: other.network.clone().or_else(|| self.network.clone()),
+        }
+    }
+}
+
+/// `"none"`, `"full"`, or a list of hosts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "expected \"none\", \"full\" or a list of host names")]
+pub(crate) enum NetworkFile {
+    Word(NetworkWord),
+    Hosts(BTreeSet<String>),
+}
+
+impl NetworkFile {
+    pub(crate) const NONE: Self = Self::Word(NetworkWord::None);
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum NetworkWord {
+    None,
+    Full,
+}
+
+/// Milliseconds, written as `90s` or `1h30m`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Time(pub(crate) u64);
+
+impl Serialize for Time {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let ms = i64::try_from(self.0).unwrap_or(i64::MAX);
+        serializer.collect_str(&format_args!("{:#}", jiff::SignedDuration::from_millis(ms)))
+    }
+}
+
+impl<'de> Deserialize<'de> for Time {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        parse_time_ms(&text).map(Self).map_err(serde::de::Error::custom)
+    }
+}
+
+/// Reads a time such as `90s`, `10m` or `1h30m`; a bare number is seconds.
+pub(crate) fn parse_time_ms(text: &str) -> Result<u64, String> {
+    let text = text.trim();
+    let wrong = || format!("{text:?} is not a time; write it like 90s, 10m or 1h30m");
+    let ms = match text.parse::<u64>() {
+        Ok(seconds) => seconds.checked_mul(1000).ok_or_else(wrong)?,
+        Err(_) => {
+            let span = text.parse::<jiff::SignedDuration>().map_err(|_| wrong())?;
+            u64::try_from(span.as_millis()).map_err(|_| wrong())?
+        }
+    };
+    if ms == 0 { Err(wrong()) } else { Ok(ms) }
+}
+
+impl FileConfig {
+    /// The parts that always need trust when they come from a project.
+    pub(crate) fn wants_trust(&self) -> Vec<String> {
+        let mut wants = self.models.keys().map(|name| format!("models.{name}")).collect::<Vec<_>>();
+        if self.rights != RightsFile::default() {
+            wants.push("rights".to_string());
+        }
+        wants
+    }
+}
+
+/// Reads a file's text. Errors name the file, the line, and for a misspelt key the likely one.
+pub(crate) fn parse(text: &str, path: &Path) -> anyhow::Result<FileConfig> {
+    toml::from_str(text).map_err(|error| {
+        let line =
+            error.span().map_or(0, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+        let message = error.message();
+        let hint = suggestion(message).map(|key| format!(" — did you mean `{key}`?")).unwrap_or_default();
+        anyhow!("{}, line {line}: {message}{hint}", shown(path))
+    })
+}
+
+/// The known key closest to the unknown one that serde's message names first.
+fn suggestion(message: &str) -> Option<String> {
+    if !message.starts_with("unknown field") && !message.starts_with("unknown variant") {
+        return None;
+    }
+    let mut names = message.split('`').skip(1).step_by(2);
+    let wrong = names.next()?;
+    let closest =
+        names.max_by(|a, b| strsim::jaro_winkler(wrong, a).total_cmp(&strsim::jaro_winkler(wrong, b)))?;
+    (strsim::jaro_winkler(wrong, closest) > 0.75).then(|| closest.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{parse, parse_time_ms};
+
+    #[test]
+    fn times() {
+        let good = [("90s", 90_000), ("10m", 600_000), ("1h30m", 5_400_000), ("45", 45_000), ("500ms", 500)];
+        for (text, want) in good {
+            assert_eq!(parse_time_ms(text), Ok(want), "{text}");
+        }
+        for text in ["", "soon", "-5s", "0", "99999999999999999999"] {
+            assert!(parse_time_ms(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn mistakes_are_named_with_line_and_suggestion() {
+        let cases = [
+            ("modle = \"x\"", "line 1: unknown field `modle`", "did you mean `model`?"),
+            (
+                "\n[models.a]\nendpiont = \"http://x\"",
+                "line 3: unknown field `endpiont`",
+                "did you mean `endpoint`?",
+            ),
+            ("[limits]\nmax_turn = 3", "line 2: unknown field `max_turn`", "did you mean `max_turns`?"),
+            ("[models.a]\nprotocol = \"chta\"", "unknown variant `chta`", "did you mean `chat`?"),
+            ("[rights]\nnetwork = 3", "line 2", "a list of host names"),
+            ("[limits]\nmax_time = \"soon\"", "line 2", "write it like 90s"),
+            ("x = ", "line 1", ""),
+        ];
+        for (text, start, end) in cases {
+            let error = parse(text, std::path::Path::new("/c.toml")).map_err(|e| e.to_string());
+            let error = error.expect_err(text);
+            assert!(error.starts_with("/c.toml, line") && error.contains(start), "{error}");
+            assert!(error.contains(end), "{error}");
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! The configuration: user file, then project file, then flags.
+//!
+//! A project file comes with a repository, so it is a stranger's. Until the person has trusted that very content
+//! it may only choose among the user's models and lower the limits.
+
+mod file;
+mod trusted;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use posse_engine::machine::Workspace;
+use posse_protocol::{Budget, Files, Grant, NameRules, Network, Shell};
+
+pub(crate) use file::{
+    FileConfig, LimitsFile, ModelFile, NetworkFile, RightsFile, Time, parse, parse_time_ms,
+};
+pub(crate) use trusted::Trusted;
+
+use crate::paths::{Paths, shown};
+
+/// Where a project keeps its configuration.
+pub(crate) const PROJECT_FILE: &str = ".posse/config.toml";
+/// The largest configuration file that is read.
+const FILE_BYTES_MAX: u64 = 256 * 1024;
+
+/// What the files say, put together.
+#[derive(Clone, Debug)]
+pub(crate) struct Config {
+    /// The model to use when none is named.
+    pub(crate) model: Option<String>,
+    pub(crate) models: BTreeMap<String, ModelFile>,
+    pub(crate) limits: LimitsFile,
+    pub(crate) rights: RightsFile,
+    /// The files that were read, in order.
+    pub(crate) sources: Vec<PathBuf>,
+    /// What was left out and why; to be shown to the person.
+    pub(crate) warnings: Vec<String>,
+}
+
+impl Config {
+    /// What is in force where there are no files.
+    pub(crate) fn defaults() -> Self {
+        Self::from_user(FileConfig::default(), Vec::new())
+    }
+
+    fn from_user(user: FileConfig, sources: Vec<PathBuf>) -> Self {
+        let FileConfig { model, models, limits, rights } = user;
+        Self { model, models, limits, rights, sources, warnings: Vec::new() }
+    }
+
+    /// Reads the user's file and the one of the project in `folder`.
+    pub(crate) fn load(paths: &Paths, folder: &Path) -> anyhow::Result<Self> {
+        let mut sources = Vec::new();
+        let user = match std::fs::read_to_string(&paths.config) {
+            Ok(text) => {
+                sources.push(paths.config.clone());
+                parse(&text, &paths.config)?
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound && !paths.config_named => {
+                FileConfig::default()
+            }
+            Err(error) => bail!("cannot read {}: {error}", shown(&paths.config)),
+        };
+        let mut config = Self::from_user(user, sources);
+        if let Some((path, text)) = project_file(folder)? {
+            let project = parse(&text, &path)?;
+            let trusted = Trusted::load(&paths.data_dir)?.holds(&path, &text);
+            config.sources.push(path.clone());
+            config.add_project(project, &path, trusted);
+        }
+        Ok(config)
+    }
+
+    fn add_project(&mut self, project: FileConfig, path: &Path, trusted: bool) {
+        if trusted {
+            self.model = project.model.or(self.model.take());
+            self.models.extend(project.models);
+            self.limits = self.limits.replaced_by(&project.limits);
+            self.rights = self.rights.replaced_by(&project.rights);
+            return;
+        }
+        let mut asks = project.wants_trust();
+        match project.model {
+            Some(model) if self.models.contains_key(&model) => self.model = Some(model),
+            // Any other name could send the person's code to a provider they did not choose.
+            Some(_) => asks.push("model".to_string()),
+            None => {}
+        }
+        if !asks.is_empty() {
+            let (path, asks) = (shown(path), asks.join(", "));
+            self.warnings.push(format!(
+                "{path} wants to set {asks}; that is left out until you have looked at it: posse trust"
+            ));
+        }
+        self.limits = self.limits.lowered_by(&project.limits);
+    }
+
+    /// What an agent may spend.
+    pub(crate) fn budget(&self) -> Budget {
+        Budget {
+            turns: Some(self.limits.max_turns.unwrap_or(DEFAULT_TURNS)),
+            tokens: self.limits.max_tokens,
+            time_ms: self.limits.max_time.map(|time| time.0),
+            cost_usd: self.limits.max_cost_usd,
+        }
+    }
+
+    /// What the main agent may do.
+    pub(crate) fn grant(&self) -> Grant {
+        Grant {
+            files: self.rights.files.unwrap_or(Files::Write),
+            shell: self.rights.shell.unwrap_or(Shell::Full),
+            network: match &self.rights.network {
+                None | Some(NetworkFile::Word(file::NetworkWord::None)) => Network::None,
+                Some(NetworkFile::Word(file::NetworkWord::Full)) => Network::Full,
+                Some(NetworkFile::Hosts(hosts)) => Network::Hosts(hosts.clone()),
+            },
+            tools: NameRules::default(),
+        }
+    }
+}
+
+/// Turns of the main agent when nothing is said.
+const DEFAULT_TURNS: u32 = 200;
+
+/// The project's file, if there is one. Read without following links out of the project.
+pub(crate) fn project_file(folder: &Path) -> anyhow::Result<Option<(PathBuf, String)>> {
+    let path = folder.join(PROJECT_FILE);
+    if std::fs::symlink_metadata(&path).is_err() {
+        return Ok(None);
+    }
+    let read = || -> anyhow::Result<String> {
+        let project = Workspace::open(folder)?;
+        let (bytes, _) = project.read(&project.resolve(PROJECT_FILE)?, FILE_BYTES_MAX)?;
+        Ok(String::from_utf8(bytes)?)
+    };
+    let text = read().with_context(|| format!("cannot read {}", shown(&path)))?;
+    Ok(Some((path, text)))
+}

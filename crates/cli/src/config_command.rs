@@ -1,0 +1,53 @@
+//! `posse config`: what is in force here, and where it comes from.
+
+use crate::args::ConfigCommand;
+use crate::config::{Config, FileConfig, PROJECT_FILE};
+use crate::exit::Exit;
+use crate::output;
+use crate::paths::{Paths, shown};
+
+pub(crate) fn run(paths: &Paths, command: ConfigCommand) -> anyhow::Result<Exit> {
+    match command {
+        ConfigCommand::Show => show(paths)?,
+        ConfigCommand::Path => path(paths)?,
+    }
+    Ok(Exit::Completed)
+}
+
+fn show(paths: &Paths) -> anyhow::Result<()> {
+    let config = Config::load(paths, &std::env::current_dir()?)?;
+    let mut text = String::new();
+    for source in &config.sources {
+        text.push_str(&format!("# from {}\n", shown(source)));
+    }
+    if config.sources.is_empty() {
+        text.push_str(&format!("# defaults; {} does not exist\n", shown(&paths.config)));
+    }
+    for warning in &config.warnings {
+        text.push_str(&format!("# {warning}\n"));
+    }
+    let mut limits = config.limits.clone();
+    limits.max_turns = config.budget().turns;
+    let grant = config.grant();
+    let mut rights = config.rights.clone();
+    (rights.files, rights.shell) = (Some(grant.files), Some(grant.shell));
+    rights.network.get_or_insert(crate::config::NetworkFile::NONE);
+    let file = FileConfig { model: config.model, limits, rights, models: config.models };
+    text.push_str(&toml::to_string(&file)?);
+    Ok(output::print(&text)?)
+}
+
+fn path(paths: &Paths) -> anyhow::Result<()> {
+    let state = |path: &std::path::Path| if path.exists() { "" } else { "  (not there)" };
+    let project = std::env::current_dir()?.join(PROJECT_FILE);
+    let text = format!(
+        "user     {}{}\nproject  {}{}\ndata     {}{}\n",
+        paths.config.display(),
+        state(&paths.config),
+        project.display(),
+        state(&project),
+        paths.data_dir.display(),
+        state(&paths.data_dir),
+    );
+    Ok(output::print(&text)?)
+}

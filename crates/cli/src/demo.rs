@@ -1,0 +1,77 @@
+//! `posse demo`: the main agent mends a small real repository. The model is a recording; all else is real.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use posse_engine::Engine;
+use posse_engine::machine::git;
+use posse_engine::models::ModelConfig;
+use posse_engine::record::DATABASE_FILE;
+
+use crate::args::DemoArgs;
+use crate::config::Config;
+use crate::detect::Choice;
+use crate::display::Display;
+use crate::exit::Exit;
+use crate::output::{self, Style};
+use crate::paths::{Paths, shown};
+use crate::run;
+
+const FILES: [(&str, &str); 3] = [
+    ("README.md", include_str!("../demo/README.md")),
+    ("greet.sh", include_str!("../demo/greet.sh")),
+    ("test.sh", include_str!("../demo/test.sh")),
+];
+const CASSETTE: &str = include_str!("../demo/cassette.jsonl");
+const PROMPT: &str = "The tests fail. Find out why, fix it, and run them again.";
+/// Between two pieces of recorded text, so that people can read along.
+const PACE_MS: u64 = 80;
+
+pub(crate) async fn run(paths: &Paths, args: DemoArgs) -> anyhow::Result<Exit> {
+    let style = Style::for_stdout();
+    let folder = make_repository().await.context("cannot make the demo's repository")?;
+    output::print(&format!(
+        "{}\nA small repository was made in {}.\nThe agent's tools, the files and the tests are real;\n\
+         the model is a recording, so no key and no server is needed.\n\n{} {PROMPT}\n\n",
+        style.bold("posse demo"),
+        folder.display(),
+        style.bold("you:"),
+    ))?;
+    let cassette = folder.with_file_name("cassette.jsonl");
+    std::fs::write(&cassette, CASSETTE)?;
+    let mut model = ModelConfig::replay("demo recording", &cassette);
+    model.replay_pace_ms = if args.fast { 0 } else { PACE_MS };
+    let config = Config::defaults();
+    let choice = Choice { model, prices: None };
+    let request = run::request(&config, choice, &folder, PROMPT.to_string(), None)?;
+    let session = Engine::open(&paths.data_dir)?.start(request)?;
+    let exit = run::follow(session, Display::live()).await?;
+    if exit == Exit::Completed {
+        output::print(&next_steps(style, paths, &folder))?;
+    }
+    Ok(exit)
+}
+
+/// A temporary folder with the demo's files, committed. It is left for the person to look at.
+async fn make_repository() -> anyhow::Result<PathBuf> {
+    let folder = tempfile::Builder::new().prefix("posse-demo-").tempdir()?.keep();
+    let folder = std::fs::canonicalize(folder)?.join("greet");
+    std::fs::create_dir(&folder)?;
+    for (name, text) in FILES {
+        std::fs::write(folder.join(name), text)?;
+    }
+    git::init(&folder).await?;
+    git::commit_all(&folder, "greet people by the hour").await?;
+    Ok(folder)
+}
+
+fn next_steps(style: Style, paths: &Paths, folder: &Path) -> String {
+    format!(
+        "\n{}\n  see what it changed     git -C {} diff\n  see the record          posse sessions show last\n  \
+         look for a model        posse doctor\n  let it work for you     posse run \"what does this project do?\"\n\n\
+         The record of this session is in {}.\n",
+        style.bold("What to try next"),
+        folder.display(),
+        shown(&paths.data_dir.join(DATABASE_FILE)),
+    )
+}

@@ -1,0 +1,141 @@
+//! Which model is used: the named one, the configured one, or the first that is found.
+
+use std::time::Duration;
+
+use anyhow::{anyhow, bail};
+use posse_engine::models::{ModelConfig, Protocol, SecretString, list_models};
+use posse_protocol::{ModelError, Prices};
+
+use crate::config::{Config, ModelFile};
+use crate::exit::Exit;
+use crate::providers::{PROVIDERS, Provider};
+
+/// How long a local server has to say that it is there.
+const PROBE_MS: u64 = 700;
+
+/// A model that can be called, and what it costs.
+pub(crate) struct Choice {
+    pub(crate) model: ModelConfig,
+    pub(crate) prices: Option<Prices>,
+}
+
+/// Finds the model to use, or says in one paragraph what was looked for.
+pub(crate) async fn choose(config: &Config, named: Option<&str>) -> anyhow::Result<Choice> {
+    if let Some(name) = named.or(config.model.as_deref()) {
+        return by_name(config, name).await;
+    }
+    if let (1, Some((name, file))) = (config.models.len(), config.models.iter().next()) {
+        return configured(name, file);
+    }
+    for provider in PROVIDERS.iter().filter(|p| p.key().is_some()) {
+        if let Some(model) = provider.model {
+            return Ok(provided(provider, model));
+        }
+    }
+    match first_local().await {
+        Some((provider, model)) => Ok(provided(provider, &model)),
+        None => Err(nothing_found(config)),
+    }
+}
+
+/// A configured model, or `PROVIDER/MODEL`, or a provider's name for its usual model.
+async fn by_name(config: &Config, name: &str) -> anyhow::Result<Choice> {
+    if let Some(file) = config.models.get(name) {
+        return configured(name, file);
+    }
+    let (provider, model) =
+        name.split_once('/').map_or((name, None), |(provider, model)| (provider, Some(model)));
+    if let Some(provider) = Provider::named(provider) {
+        if let (Some(variable), None) = (provider.key_env, provider.key()) {
+            bail!("{} needs a key: set {variable}", provider.title);
+        }
+        let model = match model.or(provider.model) {
+            Some(model) => model.to_string(),
+            None => probe(provider).await.map_err(|error| anyhow!("{}: {error}", provider.title))?,
+        };
+        return Ok(provided(provider, &model));
+    }
+    let known = config.models.keys().map(String::as_str).collect::<Vec<_>>();
+    let known = if known.is_empty() { "none is configured".to_string() } else { known.join(", ") };
+    let providers = PROVIDERS.map(|p| p.name).join(", ");
+    bail!(
+        "there is no model {name:?}. Configured: {known}. Or name one as PROVIDER/MODEL, with one of: {providers}"
+    )
+}
+
+fn configured(name: &str, file: &ModelFile) -> anyhow::Result<Choice> {
+    let wanted = |what: &str| anyhow!("[models.{name}] needs `{what}`");
+    let mut model = match (file.protocol, &file.cassette) {
+        (Protocol::Replay, Some(cassette)) => ModelConfig::replay(name, cassette),
+        (Protocol::Replay, None) => return Err(wanted("cassette")),
+        (protocol, _) => {
+            let endpoint = file.endpoint.as_ref().ok_or_else(|| wanted("endpoint"))?;
+            let id = file.model.as_ref().ok_or_else(|| wanted("model"))?;
+            ModelConfig::new(name, id, protocol, endpoint)
+        }
+    };
+    if let Some(variable) = &file.api_key_env {
+        let key = std::env::var(variable).ok().filter(|key| !key.trim().is_empty());
+        let key =
+            key.ok_or_else(|| anyhow!("[models.{name}] takes its key from {variable}, which is not set"))?;
+        model.api_key = Some(SecretString::from(key));
+    }
+    model.context_window = file.context_window;
+    model.max_output_tokens = file.max_output_tokens;
+    model.max_concurrent = file.max_concurrent.unwrap_or(model.max_concurrent);
+    model.tool_calls = file.tool_calls;
+    model.reasoning_effort.clone_from(&file.reasoning_effort);
+    model.temperature = file.temperature;
+    if let Some(idle) = file.idle_timeout {
+        model.timeouts.idle_ms = idle.0;
+        model.timeouts.first_byte_ms = model.timeouts.first_byte_ms.max(idle.0);
+    }
+    Ok(Choice { model, prices: file.price })
+}
+
+fn provided(provider: &Provider, model: &str) -> Choice {
+    // llama.cpp names a model by its file; people need the last part only.
+    let short = model.rsplit('/').next().unwrap_or(model);
+    let name = format!("{}/{}", provider.name, if model.starts_with('/') { short } else { model });
+    let mut config = ModelConfig::new(name, model, provider.protocol, provider.endpoint());
+    config.api_key = provider.key().map(SecretString::from);
+    config.context_window = provider.context_window;
+    Choice { model: config, prices: None }
+}
+
+/// Asks a server for its models and takes the first.
+pub(crate) async fn probe(provider: &Provider) -> Result<String, ModelError> {
+    let endpoint = provider.endpoint();
+    let timeout = Duration::from_millis(PROBE_MS);
+    let models = list_models(&endpoint, None, provider.protocol, timeout).await?;
+    let none =
+        || ModelError::new(posse_protocol::ModelErrorKind::BadReply, format!("{endpoint} lists no models"));
+    models.into_iter().next().ok_or_else(none)
+}
+
+/// Asks all local servers at once; the first of the table that answers wins.
+async fn first_local() -> Option<(&'static Provider, String)> {
+    let mut probes = tokio::task::JoinSet::new();
+    for (index, provider) in PROVIDERS.iter().enumerate().filter(|(_, p)| p.key_env.is_none()) {
+        probes.spawn(async move { (index, probe(provider).await) });
+    }
+    let mut found = probes.join_all().await;
+    found.sort_by_key(|(index, _)| *index);
+    found.into_iter().find_map(|(index, result)| result.ok().map(|model| (&PROVIDERS[index], model)))
+}
+
+fn nothing_found(config: &Config) -> anyhow::Error {
+    let keys = PROVIDERS.iter().filter_map(|p| p.key_env).collect::<Vec<_>>().join(", ");
+    let local = PROVIDERS.iter().filter(|p| p.key_env.is_none());
+    let local = local.map(|p| format!("{} ({})", p.title, p.endpoint())).collect::<Vec<_>>().join(", ");
+    let several = match config.models.len() {
+        0 => "no [models] in the configuration".to_string(),
+        n => format!("{n} [models] in the configuration but no `model = \"NAME\"` to choose one"),
+    };
+    Exit::NoModel.because(format!(
+        "no model was found. Posse looked for keys ({keys}: none is set), for local servers ({local}: none answers), \
+         and in its configuration ({several}). Set one of these keys, start one of these servers, or describe a model \
+         as [models.NAME] in the file that `posse config path` names; `posse doctor` tells more. \
+         To see Posse at work without a model: posse demo"
+    ))
+}

@@ -1,0 +1,57 @@
+//! How a running session is shown: live in a terminal, as plain lines, as JSON, or not at all.
+
+mod json;
+mod live;
+mod summary;
+
+use std::io;
+
+use posse_protocol::{Report, SessionId, Update};
+
+pub(crate) use summary::{ending_line, tokens};
+
+/// One way of showing a session.
+pub(crate) enum Display {
+    /// Text as it comes, a line a tool call, a spinner where there is a terminal.
+    Live(live::Live),
+    /// One line of JSON an event.
+    Json,
+    /// The final answer only.
+    Quiet,
+}
+
+impl Display {
+    pub(crate) fn live() -> Self {
+        Self::Live(live::Live::new())
+    }
+
+    pub(crate) fn update(&mut self, update: &Update) -> io::Result<()> {
+        match self {
+            Self::Live(live) => live.update(update),
+            Self::Json => json::update(update),
+            Self::Quiet => Ok(()),
+        }
+    }
+
+    /// Moves the spinner.
+    pub(crate) fn tick(&mut self) -> io::Result<()> {
+        if let Self::Live(live) = self { live.tick() } else { Ok(()) }
+    }
+
+    /// Something the person should know that is no event.
+    pub(crate) fn note(&mut self, text: &str) -> io::Result<()> {
+        match self {
+            Self::Live(live) => live.note(text),
+            Self::Json | Self::Quiet => summary::to_stderr(&format!("{text}\n")),
+        }
+    }
+
+    /// The end: the answer where it was not shown yet, and what it took.
+    pub(crate) fn finish(&mut self, session: SessionId, report: &Report) -> io::Result<()> {
+        match self {
+            Self::Live(live) => live.finish(session, report),
+            Self::Json => Ok(()),
+            Self::Quiet => summary::quiet(report),
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Exit codes, in one table. They are part of the interface: scripts rely on them.
+
+use std::fmt;
+
+use posse_protocol::Ending;
+
+/// How the program ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// The work was done.
+    Completed,
+    /// The agent failed, refused, or was interrupted.
+    Failed,
+    /// The command line, the configuration or the machine does not allow it.
+    Usage,
+    /// No model was found.
+    NoModel,
+    /// A limit was reached: turns, tokens, time or money.
+    OverBudget,
+    /// Ctrl-C.
+    Cancelled,
+}
+
+/// What `posse run --help` says about them.
+pub(crate) const HELP: &str = "\
+Exit codes:
+  0    the agent completed its task
+  1    the agent failed or the model refused
+  2    wrong usage, wrong configuration, or the record cannot be used
+  3    no model was found
+  4    a limit was reached: turns, tokens, time or money
+  130  stopped by Ctrl-C";
+
+impl Exit {
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::Completed => 0,
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::NoModel => 3,
+            Self::OverBudget => 4,
+            Self::Cancelled => 130,
+        }
+    }
+}
+
+impl From<&Ending> for Exit {
+    fn from(ending: &Ending) -> Self {
+        match ending {
+            Ending::Completed => Self::Completed,
+            Ending::Cancelled => Self::Cancelled,
+            Ending::TimedOut | Ending::OutOfTurns | Ending::OutOfTokens | Ending::OutOfMoney => {
+                Self::OverBudget
+            }
+            Ending::Failed { .. } | Ending::Interrupted { .. } | Ending::Refused => Self::Failed,
+        }
+    }
+}
+
+/// An error that ends the program with a code of its own.
+#[derive(Debug)]
+pub(crate) struct ExitError {
+    pub(crate) exit: Exit,
+    message: String,
+}
+
+impl Exit {
+    /// The error that ends the program this way.
+    pub(crate) fn because(self, message: String) -> anyhow::Error {
+        ExitError { exit: self, message }.into()
+    }
+}
+
+impl fmt::Display for ExitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for ExitError {}

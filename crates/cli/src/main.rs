@@ -1,0 +1,62 @@
+//! `posse`: flags become a configuration, the configuration one mode. Only this crate reads the environment, the
+//! home folder and the terminal.
+#![forbid(unsafe_code)]
+
+mod args;
+mod completions;
+mod config;
+mod config_command;
+mod demo;
+mod detect;
+mod display;
+mod doctor;
+mod exit;
+mod logs;
+mod output;
+mod paths;
+mod providers;
+mod run;
+mod sessions;
+mod trust;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::args::{Args, Command};
+use crate::exit::{Exit, ExitError};
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let exit = match dispatch(args) {
+        Ok(exit) => exit,
+        Err(error) if output::is_broken_pipe(&error) => Exit::Completed,
+        Err(error) => {
+            output::complain(&error);
+            error.downcast_ref::<ExitError>().map_or(Exit::Usage, |error| error.exit)
+        }
+    };
+    ExitCode::from(exit.code())
+}
+
+fn dispatch(args: Args) -> anyhow::Result<Exit> {
+    let paths = paths::Paths::find(args.data_dir.as_deref(), args.config.as_deref())?;
+    logs::start(&paths)?;
+    match args.command {
+        Command::Run(args) => on_runtime(run::run(&paths, args)),
+        Command::Demo(args) => on_runtime(demo::run(&paths, args)),
+        Command::Doctor => on_runtime(doctor::run(&paths)),
+        Command::Sessions(command) => sessions::run(&paths, command),
+        Command::Config(command) => config_command::run(&paths, command),
+        Command::Trust(args) => trust::run(&paths, &args),
+        Command::Completions { shell } => completions::run(shell),
+    }
+}
+
+fn on_runtime(work: impl Future<Output = anyhow::Result<Exit>>) -> anyhow::Result<Exit> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let result = runtime.block_on(work);
+    // A blocking file operation that was cancelled must not hold up the exit.
+    runtime.shutdown_background();
+    result
+}

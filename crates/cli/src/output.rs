@@ -1,0 +1,165 @@
+//! Writing to the person: what came from strangers is made harmless first, and a closed pipe is no error.
+
+use std::io::{self, IsTerminal as _, Write as _};
+
+/// Text as it may go to a terminal: no escape sequences, no other control characters, no characters that
+/// reorder or hide what follows.
+pub(crate) fn harmless(text: &str) -> String {
+    text.chars().filter(|&c| c == '\n' || c == '\t' || !(c.is_control() || reorders(c))).collect()
+}
+
+fn reorders(c: char) -> bool {
+    matches!(c, '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{2069}' | '\u{FEFF}' | '\u{E0000}'..='\u{E007F}')
+}
+
+/// One line of it, cut to a width.
+pub(crate) fn one_line(text: &str, chars_max: usize) -> String {
+    let line = harmless(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.chars().count() <= chars_max {
+        return line;
+    }
+    let kept = line.chars().take(chars_max.saturating_sub(1)).collect::<String>();
+    format!("{}…", kept.trim_end())
+}
+
+/// Prints to standard output.
+pub(crate) fn print(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    out.flush()
+}
+
+/// Says on standard error why the program cannot go on: all causes, in one paragraph.
+pub(crate) fn complain(error: &anyhow::Error) {
+    let mut text = String::new();
+    for cause in error.chain() {
+        let cause = cause.to_string();
+        if !text.contains(&cause) {
+            text = if text.is_empty() { cause } else { format!("{text}: {cause}") };
+        }
+    }
+    let style = Style::for_stderr();
+    let _ = writeln!(io::stderr(), "{} {text}", style.red("posse:"));
+}
+
+/// Whether an error only says that nobody reads any more.
+pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    let io_error = |cause: &(dyn std::error::Error + 'static)| {
+        cause.downcast_ref::<io::Error>().is_some_and(|e| e.kind() == io::ErrorKind::BrokenPipe)
+    };
+    error.chain().any(io_error)
+}
+
+/// Colours, or none.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Style {
+    colour: bool,
+}
+
+impl Style {
+    pub(crate) fn for_stderr() -> Self {
+        Self { colour: io::stderr().is_terminal() && colour_wanted() }
+    }
+
+    pub(crate) fn for_stdout() -> Self {
+        Self { colour: io::stdout().is_terminal() && colour_wanted() }
+    }
+
+    pub(crate) fn dim(self, text: &str) -> String {
+        self.paint("2", text)
+    }
+
+    pub(crate) fn bold(self, text: &str) -> String {
+        self.paint("1", text)
+    }
+
+    pub(crate) fn red(self, text: &str) -> String {
+        self.paint("31", text)
+    }
+
+    pub(crate) fn green(self, text: &str) -> String {
+        self.paint("32", text)
+    }
+
+    pub(crate) fn yellow(self, text: &str) -> String {
+        self.paint("33", text)
+    }
+
+    pub(crate) fn cyan(self, text: &str) -> String {
+        self.paint("36", text)
+    }
+
+    fn paint(self, code: &str, text: &str) -> String {
+        if self.colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_string() }
+    }
+}
+
+/// NO_COLOR (any non-empty value) and TERM=dumb turn colours off.
+fn colour_wanted() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+        && std::env::var_os("TERM").is_none_or(|t| t != "dumb")
+}
+
+/// A number with thin groups of three: 12,345.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A duration as people say it: `0.8 s`, `12 s`, `3 min 5 s`, `2 h 10 min`.
+pub(crate) fn duration(ms: u64) -> String {
+    match ms {
+        0..10_000 => format!("{}.{} s", ms / 1000, ms % 1000 / 100),
+        10_000..60_000 => format!("{} s", ms / 1000),
+        60_000..3_600_000 => format!("{} min {} s", ms / 60_000, ms % 60_000 / 1000),
+        _ => format!("{} h {} min", ms / 3_600_000, ms % 3_600_000 / 60_000),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{duration, grouped, harmless, one_line};
+
+    #[test]
+    fn strangers_cannot_drive_the_terminal() {
+        let cases = [
+            ("plain\n\ttext", "plain\n\ttext"),
+            ("\x1b[2Jgone", "[2Jgone"),
+            ("\x1b]0;title\x07x", "]0;titlex"),
+            ("a\rb", "ab"),
+            ("\u{202E}txt.exe", "txt.exe"),
+            ("zero\u{200B}width", "zerowidth"),
+            ("\u{9b}31mred", "31mred"),
+        ];
+        for (text, want) in cases {
+            assert_eq!(harmless(text), want, "{text:?}");
+        }
+        assert_eq!(one_line("  a\n b\x07 c ", 10), "a b c");
+        assert_eq!(one_line("abcdefgh", 5), "abcd…");
+    }
+
+    #[test]
+    fn numbers_and_times() {
+        let numbers = [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")];
+        for (number, want) in numbers {
+            assert_eq!(grouped(number), want);
+        }
+        let times = [
+            (0, "0.0 s"),
+            (1234, "1.2 s"),
+            (59_999, "59 s"),
+            (185_000, "3 min 5 s"),
+            (7_800_000, "2 h 10 min"),
+        ];
+        for (ms, want) in times {
+            assert_eq!(duration(ms), want);
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Where things are kept: the one place that knows the platform's folders.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+
+/// The folders and files of this person.
+#[derive(Clone, Debug)]
+pub(crate) struct Paths {
+    /// The record and what was trusted.
+    pub(crate) data_dir: PathBuf,
+    /// The user's configuration.
+    pub(crate) config: PathBuf,
+    /// Whether `config` was named on the command line, so that it must be there.
+    pub(crate) config_named: bool,
+}
+
+impl Paths {
+    pub(crate) fn find(data_dir: Option<&Path>, config: Option<&Path>) -> anyhow::Result<Self> {
+        let data_dir = match data_dir {
+            Some(dir) => dir.to_path_buf(),
+            None => {
+                default_data_dir().context("no home folder is known; give --data-dir or set POSSE_HOME")?
+            }
+        };
+        let config_named = config.is_some();
+        let config = match config {
+            Some(file) => file.to_path_buf(),
+            None => default_config_dir()
+                .map_or_else(|| data_dir.join("config.toml"), |dir| dir.join("config.toml")),
+        };
+        Ok(Self {
+            data_dir: std::path::absolute(data_dir)?,
+            config: std::path::absolute(config)?,
+            config_named,
+        })
+    }
+}
+
+/// A path as people write it: the home folder as `~`.
+pub(crate) fn shown(path: &Path) -> String {
+    match env::home_dir().and_then(|home| path.strip_prefix(home).ok().map(Path::to_path_buf)) {
+        Some(rest) => format!("~/{}", rest.display()),
+        None => path.display().to_string(),
+    }
+}
+
+fn absolute_from(variable: &str) -> Option<PathBuf> {
+    env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
+fn default_data_dir() -> Option<PathBuf> {
+    if cfg!(windows) {
+        return absolute_from("LOCALAPPDATA").map(|dir| dir.join("posse"));
+    }
+    if cfg!(target_os = "macos") {
+        return env::home_dir().map(|home| home.join("Library/Application Support/posse"));
+    }
+    let base =
+        absolute_from("XDG_DATA_HOME").or_else(|| env::home_dir().map(|home| home.join(".local/share")));
+    base.map(|base| base.join("posse"))
+}
+
+fn default_config_dir() -> Option<PathBuf> {
+    if cfg!(windows) {
+        return absolute_from("APPDATA").map(|dir| dir.join("posse"));
+    }
+    let base = absolute_from("XDG_CONFIG_HOME").or_else(|| env::home_dir().map(|home| home.join(".config")));
+    base.map(|base| base.join("posse"))
+}

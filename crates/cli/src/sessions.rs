@@ -1,0 +1,154 @@
+//! `posse sessions`: what is on record.
+
+use posse_engine::Engine;
+use posse_engine::record::{AgentRow, SessionRow};
+use posse_protocol::{Event, EventKind, Sender, Seq};
+
+use crate::args::SessionsCommand;
+use crate::display::{ending_line, tokens};
+use crate::exit::Exit;
+use crate::output::{self, Style, duration, harmless, one_line};
+use crate::paths::{Paths, shown};
+
+const PAGE: usize = 500;
+/// Characters of a tool's result that are shown.
+const RESULT_CHARS_MAX: usize = 160;
+
+pub(crate) fn run(paths: &Paths, command: SessionsCommand) -> anyhow::Result<Exit> {
+    let engine = Engine::open(&paths.data_dir)?;
+    match command {
+        SessionsCommand::List { limit, json } => list(&engine, paths, limit.into(), json)?,
+        SessionsCommand::Show { session, json } => show(&engine, &session, json)?,
+    }
+    Ok(Exit::Completed)
+}
+
+fn list(engine: &Engine, paths: &Paths, limit: usize, json: bool) -> anyhow::Result<()> {
+    let sessions = engine.sessions(limit)?;
+    if json {
+        for session in &sessions {
+            output::print(&format!("{}\n", as_json(session)))?;
+        }
+        return Ok(());
+    }
+    if sessions.is_empty() {
+        return Ok(output::print(&format!(
+            "No sessions in {} yet. Start one: posse demo\n",
+            shown(&paths.data_dir)
+        ))?);
+    }
+    let style = Style::for_stdout();
+    let mut text = style.dim("session        started           status        turns  tokens     task\n");
+    for session in &sessions {
+        let id = session.id.to_string();
+        let total = session.usage.total_tokens().map_or_else(|| "?".to_string(), output::grouped);
+        text.push_str(&format!(
+            "{:<13}  {}  {:<12}  {:>5}  {:>9}  {}\n",
+            &id[..13],
+            local_time(session.started_at_ms),
+            session.status,
+            session.turns,
+            total,
+            one_line(session.title.as_deref().unwrap_or(""), 60),
+        ));
+    }
+    Ok(output::print(&text)?)
+}
+
+fn as_json(session: &SessionRow) -> serde_json::Value {
+    serde_json::json!({
+        "session": session.id,
+        "started_at_ms": session.started_at_ms,
+        "workspace": session.workspace,
+        "title": session.title,
+        "status": session.status,
+        "model": session.model,
+        "turns": session.turns,
+        "usage": session.usage,
+        "cost_usd": session.cost_usd,
+    })
+}
+
+fn show(engine: &Engine, wanted: &str, json: bool) -> anyhow::Result<()> {
+    let session = engine.find_session(wanted)?;
+    if !json {
+        output::print(&head(&session, &engine.agents(session.id)?))?;
+    }
+    let style = Style::for_stdout();
+    let mut after = Seq(0);
+    loop {
+        let events = engine.events_after(session.id, after, PAGE)?;
+        let Some(last) = events.last() else { return Ok(()) };
+        after = last.seq;
+        for event in &events {
+            let text =
+                if json { format!("{}\n", serde_json::to_string(event)?) } else { lines(style, event) };
+            output::print(&text)?;
+        }
+    }
+}
+
+fn head(session: &SessionRow, agents: &[AgentRow]) -> String {
+    let style = Style::for_stdout();
+    let mut text = format!(
+        "{} {}\n  started    {}\n  workspace  {}\n  status     {}\n",
+        style.bold("session"),
+        session.id,
+        local_time(session.started_at_ms),
+        harmless(&session.workspace),
+        session.status,
+    );
+    for agent in agents {
+        let cost = agent.cost_usd.map(|cost| format!(", ${cost:.4}")).unwrap_or_default();
+        text.push_str(&format!(
+            "  agent      {} on {}: {}, {} turns, {} tool calls, {}{cost}\n",
+            harmless(&agent.role),
+            harmless(&agent.model),
+            agent.status,
+            agent.turns,
+            agent.tool_calls,
+            tokens(agent.usage),
+        ));
+    }
+    text.push('\n');
+    text
+}
+
+/// One event as people read it; nothing for those that only matter to programs.
+fn lines(style: Style, event: &Event) -> String {
+    match &event.kind {
+        EventKind::Told { from: Sender::Person, text } => {
+            format!("{} {}\n", style.bold("you:"), harmless(text))
+        }
+        EventKind::Told { from: Sender::Posse, text } => {
+            format!("{} {}\n", style.dim("posse:"), harmless(text))
+        }
+        EventKind::Replied { reply, .. } if !reply.text.trim().is_empty() => {
+            format!("{} {}\n", style.cyan("agent:"), harmless(reply.text.trim()))
+        }
+        EventKind::ToolStarted { title, .. } => style.dim(&format!("  • {}\n", one_line(title, 200))),
+        EventKind::ToolFinished { ok, text, duration_ms, .. } => {
+            let (mark, text) = (if *ok { "→" } else { "✗" }, one_line(text, RESULT_CHARS_MAX));
+            style.dim(&format!("    {mark} {text}  ({})\n", duration(*duration_ms)))
+        }
+        EventKind::Retrying { attempt, reason, .. } => {
+            style.yellow(&format!("  retry {attempt}: {}\n", one_line(reason, RESULT_CHARS_MAX)))
+        }
+        EventKind::ModelFailed { error, .. } => {
+            style.red(&format!("  model: {}\n", harmless(&error.message)))
+        }
+        EventKind::Compacted { summary, .. } => {
+            style.dim(&format!("  shortened: {}\n", one_line(summary, RESULT_CHARS_MAX)))
+        }
+        EventKind::AgentSettled { report } => format!("{}\n", ending_line(style, &report.ending)),
+        _ => String::new(),
+    }
+}
+
+fn local_time(ms: u64) -> String {
+    let ms = i64::try_from(ms).unwrap_or(i64::MAX);
+    match jiff::Timestamp::from_millisecond(ms) {
+        Ok(time) => time.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string(),
+        Err(_) => "?".to_string(),
+    }
+}

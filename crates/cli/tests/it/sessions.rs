@@ -1,0 +1,62 @@
+//! What is on record can be listed and read.
+
+use posse_testkit::Turn;
+use serde_json::json;
+
+use crate::posse::Person;
+
+#[test]
+fn sessions_are_listed_and_shown() {
+    let person = Person::new([
+        Turn::call("read_file", json!({"path": "main.py"})).and_call("read_file", json!({"path": "nope.py"})),
+        Turn::text("It prints hi."),
+        Turn::text("Second."),
+    ]);
+    person.posse(&["sessions", "list"]).says("No sessions");
+    assert_eq!(person.posse(&["sessions", "show"]).code, Some(2));
+
+    let first = person.posse(&["run", "--json", "what does\nit print?"]).events();
+    person.posse(&["run", "second task"]);
+    let list = person.posse(&["sessions", "list"]);
+    let lines = list.stdout.lines().collect::<Vec<_>>();
+    assert_eq!(lines.len(), 3, "{list:#?}");
+    assert!(lines[1].contains("second task") && lines[2].contains("what does"), "{list:#?}");
+    assert!(
+        lines[2].contains("completed") && lines[2].contains(" 2 ") && lines[2].contains("220"),
+        "{list:#?}"
+    );
+    assert_eq!(person.posse(&["sessions", "list", "-n", "1", "--json"]).events()[0]["title"], "second task");
+
+    let id = first[0]["session"].as_str().unwrap();
+    let shown = person.posse(&["sessions", "show", &id[..13]]);
+    for part in
+        ["you: what does", "• read_file main.py", "✗", "agent: It prints hi.", "✓ completed", "main on fake"]
+    {
+        shown.says(part);
+    }
+    assert_eq!(
+        person.posse(&["sessions", "show", id, "--json"]).events(),
+        first,
+        "the record is what was printed"
+    );
+    person.posse(&["sessions", "show", "last"]).says("second task");
+    let ran = person.posse(&["sessions", "show", "ffff"]);
+    assert_eq!(ran.code, Some(2));
+    ran.says("ffff");
+}
+
+#[cfg(unix)]
+#[test]
+fn files_are_the_owners_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let person = Person::new([Turn::text("ok")]);
+    person.posse(&["run", "go"]);
+    let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&person.data_dir()), 0o700);
+    let mut files = 0;
+    for entry in std::fs::read_dir(person.data_dir()).unwrap() {
+        assert_eq!(mode(&entry.unwrap().path()), 0o600);
+        files += 1;
+    }
+    assert!(files >= 1);
+}

@@ -1,0 +1,80 @@
+//! The engine as faces see it: open it on a data directory, start sessions, look at the record.
+
+use std::path::Path;
+
+use posse_protocol::{AgentId, Event, Seq, SessionId};
+use posse_store::{AgentRow, DATABASE_FILE, Health, SessionRow, Store, prepare_data_dir};
+use tokio_util::task::TaskTracker;
+
+use crate::bus::{Bus, Updates};
+use crate::error::EngineError;
+use crate::session::{Session, SessionRequest};
+
+/// Everything that runs in this process. Clones share it; the record is closed when the last one and the last
+/// session are gone.
+#[derive(Clone)]
+pub struct Engine {
+    pub(crate) store: Store,
+    pub(crate) bus: Bus,
+    /// One task an agent; `finish` waits for them.
+    pub(crate) tasks: TaskTracker,
+}
+
+impl Engine {
+    /// Opens the record in a data directory, which is made if it is missing.
+    pub fn open(data_dir: &Path) -> Result<Self, EngineError> {
+        let database = prepare_data_dir(data_dir)?;
+        let bus = Bus::default();
+        let publisher = bus.clone();
+        let store = Store::open(&database, move |event| publisher.publish(event))?;
+        Ok(Self { store, bus, tasks: TaskTracker::new() })
+    }
+
+    /// Starts a session: its main agent begins to work at once, in the background.
+    pub fn start(&self, request: SessionRequest) -> Result<Session, EngineError> {
+        Session::start(self, request)
+    }
+
+    /// The newest sessions on record.
+    pub fn sessions(&self, limit: usize) -> Result<Vec<SessionRow>, EngineError> {
+        Ok(self.store.sessions(limit)?)
+    }
+
+    /// A session by its id, the beginning of its id, or `last`.
+    pub fn find_session(&self, wanted: &str) -> Result<SessionRow, EngineError> {
+        Ok(self.store.find_session(wanted)?)
+    }
+
+    /// The agents of a session.
+    pub fn agents(&self, session: SessionId) -> Result<Vec<AgentRow>, EngineError> {
+        Ok(self.store.agents(session)?)
+    }
+
+    /// Events of a session on record, in order, from after a place.
+    pub fn events_after(
+        &self,
+        session: SessionId,
+        after: Seq,
+        limit: usize,
+    ) -> Result<Vec<Event>, EngineError> {
+        Ok(self.store.events_after(session, after, limit)?)
+    }
+
+    /// Follows what is on record of a session, from after a place.
+    pub fn recorded(&self, session: SessionId, after: Seq) -> Updates {
+        Updates::new(session, self.store.clone(), None, after, true)
+    }
+
+    /// Looks at the record of a data directory without changing it.
+    pub fn health(data_dir: &Path) -> Result<Health, EngineError> {
+        Ok(Store::health(&data_dir.join(DATABASE_FILE))?)
+    }
+
+    pub(crate) fn new_session_id() -> SessionId {
+        SessionId::from(uuid::Uuid::now_v7())
+    }
+
+    pub(crate) fn new_agent_id() -> AgentId {
+        AgentId::from(uuid::Uuid::now_v7())
+    }
+}

@@ -1,0 +1,16 @@
+//! Every limit of the engine, in one place.
+
+/// Updates a slow face may fall behind before it reads from the record instead.
+pub const UPDATES_BEHIND_MAX: usize = 4096;
+/// Read-only calls of one turn that run at the same time.
+pub const PARALLEL_CALLS_MAX: usize = 8;
+/// How long an agent has for its last report once its time is over.
+pub const LAST_WORD_MS: u64 = 30_000;
+/// Events read from the record at a time.
+pub const EVENTS_PER_PAGE: usize = 500;
+/// The most of a project's AGENTS.md that goes into the prompt.
+pub const PROJECT_CONTEXT_BYTES_MAX: u64 = 16 * 1024;
+/// How many folders upwards AGENTS.md is looked for.
+pub const PROJECT_CONTEXT_LEVELS_MAX: usize = 32;
+/// The longest text of a reply that is kept to report when the reply is cut short.
+pub const PARTIAL_BYTES_MAX: usize = 64 * 1024;

@@ -1,0 +1,38 @@
+//! The project's notes for agents: AGENTS.md, the closest one upwards; CLAUDE.md is accepted in its place.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use posse_workspace::Workspace;
+
+use crate::limits::{PROJECT_CONTEXT_BYTES_MAX, PROJECT_CONTEXT_LEVELS_MAX};
+
+const NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
+
+/// Notes found in a project, cut to the cap.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProjectContext {
+    /// The file's path.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// Looks in `folder`, then upwards to the top of its repository. Outside a repository only in `folder`.
+pub fn project_context(folder: &Path) -> Option<ProjectContext> {
+    let upwards = || folder.ancestors().take(PROJECT_CONTEXT_LEVELS_MAX);
+    let top = upwards().find(|dir| dir.join(".git").exists()).unwrap_or(folder);
+    upwards().take_while(|dir| dir.starts_with(top)).find_map(in_folder)
+}
+
+fn in_folder(folder: &Path) -> Option<ProjectContext> {
+    let files = Workspace::open(folder).ok()?;
+    NAMES.iter().find_map(|name| {
+        let opened = files.open_file(&files.resolve(name).ok()?).ok()?;
+        let mut bytes = Vec::new();
+        opened.file.take(PROJECT_CONTEXT_BYTES_MAX).read_to_end(&mut bytes).ok()?;
+        let text = String::from_utf8_lossy(&bytes).trim().to_string();
+        let name = folder.join(name).display().to_string();
+        (!text.is_empty()).then_some(ProjectContext { name, text })
+    })
+}

@@ -1,0 +1,71 @@
+//! What is shown of a reply while it arrives. It stays behind the curtain until the events before it are on record
+//! and published, so that faces see everything in order.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use posse_model::Signal;
+use posse_protocol::{AgentId, Progress, ProgressKind, Update};
+use tokio::sync::broadcast;
+
+use crate::limits::PARTIAL_BYTES_MAX;
+
+/// The stage of one model call. Shared between the call, which signals, and the driver, which opens it.
+pub(crate) struct Stage(Mutex<Inner>);
+
+struct Inner {
+    agent: AgentId,
+    updates: broadcast::Sender<Update>,
+    open: bool,
+    held_back: Vec<ProgressKind>,
+    partial: String,
+}
+
+impl Stage {
+    pub(crate) fn new(agent: AgentId, updates: broadcast::Sender<Update>) -> Self {
+        let (open, held_back, partial) = (false, Vec::new(), String::new());
+        Self(Mutex::new(Inner { agent, updates, open, held_back, partial }))
+    }
+
+    /// Shows what came, or keeps it until the stage is opened.
+    pub(crate) fn show(&self, signal: Signal) {
+        let mut inner = self.lock();
+        let kind = match signal {
+            Signal::Text(text) => {
+                if inner.partial.len() < PARTIAL_BYTES_MAX {
+                    inner.partial.push_str(&text);
+                }
+                ProgressKind::Text(text)
+            }
+            Signal::Reasoning(text) => ProgressKind::Reasoning(text),
+            Signal::Calling(tool) => ProgressKind::Calling(tool),
+            Signal::Queued => ProgressKind::Queued,
+            Signal::Retrying { .. } => return,
+        };
+        if inner.open { inner.send(kind) } else { inner.held_back.push(kind) }
+    }
+
+    /// Shows what was held back, and from here on everything at once.
+    pub(crate) fn open(&self) {
+        let mut inner = self.lock();
+        inner.open = true;
+        for kind in std::mem::take(&mut inner.held_back) {
+            inner.send(kind);
+        }
+    }
+
+    /// The text that has arrived so far.
+    pub(crate) fn partial(self) -> String {
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner).partial
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    fn send(&self, kind: ProgressKind) {
+        // No receiver is fine: nobody is looking.
+        let _ = self.updates.send(Update::Progress(Progress { agent: self.agent, kind }));
+    }
+}

@@ -1,0 +1,322 @@
+//! One attempt at one call: send the request, read the stream, until a reply or a fault. No retries here.
+
+use std::time::{Duration, SystemTime};
+
+use bytes::Bytes;
+use posse_protocol::{ModelErrorKind, Reply};
+use reqwest::header::{CONTENT_TYPE, HeaderMap, LOCATION};
+use reqwest::{Response, StatusCode};
+use tokio::time::{Instant, timeout_at};
+
+use crate::fault::{Fault, ProviderError, Trouble, excerpt};
+use crate::live::Live;
+use crate::sse::{Frame, SseDecoder};
+use crate::text_gate::TextGate;
+use crate::wire::{Decode, Delta};
+use crate::{ModelConfig, Signal, Transcript, http, limits, retry};
+
+/// An attempt that did not lead to a reply.
+pub(crate) struct Failed {
+    pub(crate) fault: Fault,
+    /// Text that had arrived.
+    pub(crate) partial: String,
+    /// Whether any output had arrived: then the request must not be sent again.
+    pub(crate) output: bool,
+}
+
+impl From<Fault> for Failed {
+    fn from(fault: Fault) -> Self {
+        Self { fault, partial: String::new(), output: false }
+    }
+}
+
+type On<'a> = &'a mut (dyn FnMut(Signal) + Send);
+
+pub(crate) async fn attempt(
+    live: &Live,
+    config: &ModelConfig,
+    transcript: &Transcript,
+    on: On<'_>,
+) -> Result<Reply, Failed> {
+    let first_byte = Instant::now() + Duration::from_millis(config.timeouts.first_byte_ms);
+    let response = send(live, transcript, first_byte, config).await?;
+    let is_json = response
+        .headers()
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .is_some_and(|value| value.starts_with("application/json"));
+    let mut reader = Reader {
+        live,
+        config,
+        decoder: live.wire.decoder(),
+        gate: TextGate::new(config.tool_calls, !transcript.offered().is_empty()),
+        on,
+        output: false,
+        frames: 0,
+    };
+    let read = if is_json {
+        reader.document(response, first_byte).await
+    } else {
+        reader.stream(response, first_byte).await
+    };
+    match read {
+        Ok(()) => Ok(reader.reply(transcript)),
+        Err(fault) => Err(reader.failed(fault)),
+    }
+}
+
+async fn send(
+    live: &Live,
+    transcript: &Transcript,
+    first_byte: Instant,
+    config: &ModelConfig,
+) -> Result<Response, Fault> {
+    let host = &live.host;
+    let request = live
+        .client()?
+        .post(live.url.clone())
+        .headers(live.headers.clone())
+        .body(reqwest::Body::wrap(transcript.body()));
+    let response = match timeout_at(first_byte, request.send()).await {
+        Ok(Ok(response)) => response,
+        Ok(Err(error)) => return Err(unsent(host, error)),
+        Err(_) => return Err(silent(host, config.timeouts.first_byte_ms, "any answer")),
+    };
+    let status = response.status();
+    if status.is_success() {
+        return Ok(response);
+    }
+    if status.is_redirection() {
+        return Err(redirected(live, status, response.headers()));
+    }
+    let retry_after_ms = retry::retry_after_ms(response.headers(), SystemTime::now());
+    let body = error_body(response).await;
+    let fault = ProviderError::from_body(status.as_u16(), &body).fault(host, &live.secrets);
+    Err(Fault { retry_after_ms, ..fault })
+}
+
+/// The request did not get as far as an answer.
+fn unsent(host: &str, error: reqwest::Error) -> Fault {
+    let error = error.without_url();
+    let cause = http::describe(&error);
+    if error.is_connect() || error.is_timeout() {
+        let message = format!(
+            "No connection to {host}: {cause}. Check that the server is running and base_url is right."
+        );
+        return Fault::retryable(ModelErrorKind::Unreachable, message);
+    }
+    if error.is_builder() {
+        return Fault::new(
+            ModelErrorKind::BadRequest,
+            format!("The request to {host} cannot be made: {cause}."),
+        );
+    }
+    Fault::retryable(
+        ModelErrorKind::CutOff,
+        format!("{host} broke the connection before it answered: {cause}."),
+    )
+}
+
+fn silent(host: &str, limit_ms: u64, what: &str) -> Fault {
+    let seconds = limit_ms as f64 / 1_000.0;
+    Fault::retryable(
+        ModelErrorKind::Stalled,
+        format!("{host} was silent for {seconds} s before {what}. Check the server, or raise the timeout."),
+    )
+}
+
+fn redirected(live: &Live, status: StatusCode, headers: &HeaderMap) -> Fault {
+    let to = headers.get(LOCATION).and_then(|value| value.to_str().ok()).unwrap_or("an unnamed place");
+    let message = format!(
+        "{} redirects to {} ({status}), which is not followed. Set base_url to the final address.",
+        live.host,
+        excerpt(to, &live.secrets)
+    );
+    Fault::new(ModelErrorKind::BadRequest, message)
+}
+
+/// As much of an error's body as is worth reading; what is missing is no reason to lose the status.
+async fn error_body(mut response: Response) -> Vec<u8> {
+    let deadline = Instant::now() + Duration::from_millis(limits::ERROR_BODY_MS);
+    let mut body = Vec::new();
+    while let Ok(Ok(Some(part))) = timeout_at(deadline, response.chunk()).await {
+        body.extend_from_slice(&part);
+        if body.len() > limits::ERROR_BODY_BYTES_MAX {
+            body.truncate(limits::ERROR_BODY_BYTES_MAX);
+            break;
+        }
+    }
+    body
+}
+
+/// Reads one answer.
+struct Reader<'a> {
+    live: &'a Live,
+    config: &'a ModelConfig,
+    decoder: Box<dyn Decode>,
+    gate: TextGate,
+    on: On<'a>,
+    output: bool,
+    frames: usize,
+}
+
+/// What came out of waiting for more bytes.
+enum More {
+    Bytes(Bytes),
+    End,
+    Silence(u64),
+    Broken(String),
+}
+
+impl Reader<'_> {
+    async fn stream(&mut self, mut response: Response, first_byte: Instant) -> Result<(), Fault> {
+        let mut sse = SseDecoder::default();
+        let mut frames = Vec::new();
+        let mut bytes = 0usize;
+        loop {
+            match self.more(&mut response, first_byte).await {
+                More::Bytes(part) => {
+                    bytes = bytes.saturating_add(part.len());
+                    if bytes > limits::STREAM_BYTES_MAX {
+                        return Err(self.malformed("the reply is longer than is accepted"));
+                    }
+                    let pushed = sse.push(&part, &mut frames);
+                    self.frames(&mut frames)?;
+                    pushed.map_err(|error| self.malformed(&error.to_string()))?;
+                }
+                More::End => {
+                    // The last blank line may be missing; half a frame is no frame.
+                    if let Some(frame) = sse.finish() {
+                        self.frame(&frame).or_else(|fault| match fault.kind {
+                            ModelErrorKind::BadReply => Ok(()),
+                            _ => Err(fault),
+                        })?;
+                    }
+                    return if self.decoder.is_complete() { Ok(()) } else { Err(self.cut("")) };
+                }
+                More::Silence(_) | More::Broken(_) if self.decoder.is_complete() => return Ok(()),
+                More::Silence(limit_ms) => {
+                    return Err(silent(&self.live.host, limit_ms, "the reply was complete"));
+                }
+                More::Broken(cause) => return Err(self.cut(&format!(" ({cause})"))),
+            }
+            if self.decoder.is_over() {
+                drain(response).await;
+                return Ok(());
+            }
+        }
+    }
+
+    async fn more(&mut self, response: &mut Response, first_byte: Instant) -> More {
+        let timeouts = &self.config.timeouts;
+        let (deadline, limit_ms) = if self.frames == 0 {
+            (first_byte, timeouts.first_byte_ms)
+        } else {
+            let idle_ms = if self.decoder.is_complete() {
+                limits::AFTER_FINISH_MS.min(timeouts.idle_ms)
+            } else {
+                timeouts.idle_ms
+            };
+            (Instant::now() + Duration::from_millis(idle_ms), idle_ms)
+        };
+        match timeout_at(deadline, response.chunk()).await {
+            Ok(Ok(Some(bytes))) => More::Bytes(bytes),
+            Ok(Ok(None)) => More::End,
+            Ok(Err(error)) => More::Broken(http::describe(&error.without_url())),
+            Err(_) => More::Silence(limit_ms),
+        }
+    }
+
+    /// One JSON document where a stream was asked for.
+    async fn document(&mut self, mut response: Response, deadline: Instant) -> Result<(), Fault> {
+        let mut body = Vec::new();
+        loop {
+            match timeout_at(deadline, response.chunk()).await {
+                Ok(Ok(Some(part))) if body.len() + part.len() <= limits::FRAME_BYTES_MAX => {
+                    body.extend_from_slice(&part);
+                }
+                Ok(Ok(Some(_))) => return Err(self.malformed("the answer is longer than is accepted")),
+                Ok(Ok(None)) => break,
+                Ok(Err(error)) => {
+                    return Err(self.cut(&format!(" ({})", http::describe(&error.without_url()))));
+                }
+                Err(_) => {
+                    return Err(silent(
+                        &self.live.host,
+                        self.config.timeouts.first_byte_ms,
+                        "the reply was complete",
+                    ));
+                }
+            }
+        }
+        let data = String::from_utf8(body).map_err(|_| self.malformed("the answer is not valid UTF-8"))?;
+        self.frame(&Frame { event: String::new(), data })?;
+        if self.decoder.is_complete() { Ok(()) } else { Err(self.malformed("the answer holds no reply")) }
+    }
+
+    fn frames(&mut self, frames: &mut Vec<Frame>) -> Result<(), Fault> {
+        frames.drain(..).try_for_each(|frame| self.frame(&frame))
+    }
+
+    fn frame(&mut self, frame: &Frame) -> Result<(), Fault> {
+        self.frames += 1;
+        let (gate, on, output) = (&mut self.gate, &mut *self.on, &mut self.output);
+        let taken = self.decoder.frame(frame, &mut |delta| {
+            *output = true;
+            match delta {
+                Delta::Text(text) => {
+                    let shown = gate.push(text);
+                    if !shown.is_empty() {
+                        on(Signal::Text(shown));
+                    }
+                }
+                Delta::Reasoning("") | Delta::Other => {}
+                Delta::Reasoning(text) => on(Signal::Reasoning(text.to_owned())),
+                Delta::Calling(name) => on(Signal::Calling(name.to_owned())),
+            }
+        });
+        taken.map_err(|trouble| match trouble {
+            Trouble::Provider(error) => error.fault(&self.live.host, &self.live.secrets),
+            Trouble::Malformed(what) => self.malformed(&what),
+        })
+    }
+
+    fn malformed(&self, what: &str) -> Fault {
+        let what = excerpt(what, &self.live.secrets);
+        let message = format!(
+            "{} sent something that is not the {:?} protocol: {what}. Check protocol and base_url.",
+            self.live.host, self.live.wire
+        );
+        Fault::new(ModelErrorKind::BadReply, message)
+    }
+
+    fn cut(&self, cause: &str) -> Fault {
+        let message = format!("{} ended the stream before the reply was complete{cause}.", self.live.host);
+        Fault::retryable(ModelErrorKind::CutOff, message)
+    }
+
+    fn failed(self, fault: Fault) -> Failed {
+        Failed { fault, partial: self.decoder.text().to_owned(), output: self.output }
+    }
+
+    fn reply(self, transcript: &Transcript) -> Reply {
+        let mut reply = self.decoder.reply();
+        if transcript.settle(&mut reply) {
+            for call in &reply.calls {
+                (self.on)(Signal::Calling(call.name.clone()));
+            }
+        } else {
+            let held = self.gate.release();
+            if !held.is_empty() {
+                (self.on)(Signal::Text(held));
+            }
+        }
+        reply
+    }
+}
+
+/// Reads the little that is left, so that the connection can be used again.
+async fn drain(mut response: Response) {
+    let deadline = Instant::now() + Duration::from_millis(limits::DRAIN_MS);
+    while let Ok(Ok(Some(_))) = timeout_at(deadline, response.chunk()).await {}
+}

@@ -1,0 +1,193 @@
+//! The governors of a process, one per endpoint, and the waiting that the state machine leaves to others.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::{Notify, oneshot};
+
+use crate::governor::{Governor, Outcome, Ticket};
+use crate::http::Clients;
+
+/// What all models of a process share: one governor per endpoint, and the connections. Clones are the same.
+#[derive(Clone, Default)]
+pub struct Governors {
+    shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    endpoints: Mutex<HashMap<String, Endpoint>>,
+    clients: Clients,
+}
+
+impl fmt::Debug for Governors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let endpoints = lock(&self.shared.endpoints);
+        f.debug_set().entries(endpoints.keys()).finish()
+    }
+}
+
+impl Governors {
+    /// None yet; they appear as models are made.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    pub(crate) fn endpoint(&self, key: &str, max_concurrent: usize) -> Endpoint {
+        let mut endpoints = lock(&self.shared.endpoints);
+        let endpoint =
+            endpoints.entry(key.to_owned()).or_insert_with(|| Endpoint::new(max_concurrent)).clone();
+        lock(&endpoint.inner.state).governor.restrict(max_concurrent);
+        endpoint
+    }
+
+    pub(crate) fn clients(&self) -> &Clients {
+        &self.shared.clients
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// One endpoint's governor, with those who wait for it.
+#[derive(Clone)]
+pub(crate) struct Endpoint {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    state: Mutex<State>,
+    started: Instant,
+    /// A hold has begun: those who waited for others to leave must now also watch the clock.
+    held: Notify,
+}
+
+struct State {
+    governor: Governor,
+    /// Who is to be told when their ticket is granted. Entries leave with the grant or with the waiter.
+    waiters: HashMap<Ticket, oneshot::Sender<()>>,
+}
+
+impl Endpoint {
+    fn new(max_concurrent: usize) -> Self {
+        let state = State { governor: Governor::new(max_concurrent), waiters: HashMap::new() };
+        Self {
+            inner: Arc::new(Inner { state: Mutex::new(state), started: Instant::now(), held: Notify::new() }),
+        }
+    }
+
+    /// Waits for a place; `queued` is called once if there is none at once. Dropping the future gives up the place.
+    pub(crate) async fn enter(&self, queued: impl FnOnce()) -> Permit {
+        let (sender, mut granted) = oneshot::channel();
+        let place = {
+            let mut state = lock(&self.inner.state);
+            let ticket = state.governor.join();
+            state.waiters.insert(ticket, sender);
+            Place { endpoint: self.clone(), ticket, owned: true }
+        };
+        self.pump();
+        if granted.try_recv().is_ok() {
+            return place.into_permit();
+        }
+        queued();
+        loop {
+            let hold_begins = self.inner.held.notified();
+            let wake = self.pump();
+            let asleep = async {
+                match wake {
+                    Some(delay) => tokio::time::sleep(delay).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                _ = &mut granted => break,
+                () = asleep => {}
+                () = hold_begins => {}
+            }
+        }
+        place.into_permit()
+    }
+
+    /// Grants what can be granted; returns how long until it is worth asking again.
+    fn pump(&self) -> Option<Duration> {
+        let now_ms = self.now_ms();
+        let mut state = lock(&self.inner.state);
+        while let Some(ticket) = state.governor.grant(now_ms) {
+            // A receiver that is gone has its place given back by its `Place`.
+            if let Some(waiter) = state.waiters.remove(&ticket) {
+                waiter.send(()).ok();
+            }
+        }
+        state.governor.wake_ms(now_ms).map(|at_ms| Duration::from_millis(at_ms - now_ms))
+    }
+
+    fn now_ms(&self) -> u64 {
+        u64::try_from(self.inner.started.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    fn leave(&self, outcome: Outcome) {
+        lock(&self.inner.state).governor.leave(outcome);
+        self.pump();
+        if matches!(outcome, Outcome::SlowDown { .. }) {
+            self.inner.held.notify_waiters();
+        }
+    }
+}
+
+/// A place in the queue or, once granted, among the running. Given back when dropped.
+struct Place {
+    endpoint: Endpoint,
+    ticket: Ticket,
+    owned: bool,
+}
+
+impl Place {
+    fn into_permit(mut self) -> Permit {
+        self.owned = false;
+        Permit { endpoint: self.endpoint.clone(), outcome: Outcome::Neither }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if !self.owned {
+            return;
+        }
+        let was_waiting = {
+            let mut state = lock(&self.endpoint.inner.state);
+            state.governor.forget(self.ticket);
+            state.waiters.remove(&self.ticket).is_some()
+        };
+        if !was_waiting {
+            self.endpoint.leave(Outcome::Neither);
+        }
+    }
+}
+
+/// The right to have one request running. Given back when dropped.
+pub(crate) struct Permit {
+    endpoint: Endpoint,
+    outcome: Outcome,
+}
+
+impl Permit {
+    /// The request was answered.
+    pub(crate) fn succeeded(&mut self) {
+        self.outcome = Outcome::Success;
+    }
+
+    /// The endpoint asked for less; all its requests are held for so long.
+    pub(crate) fn slow_down(&mut self, hold_ms: u64) {
+        self.outcome = Outcome::SlowDown { until_ms: self.endpoint.now_ms().saturating_add(hold_ms) };
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        self.endpoint.leave(self.outcome);
+    }
+}

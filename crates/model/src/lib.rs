@@ -1,0 +1,38 @@
+//! LLM wire protocols, streaming, retry, one governor per endpoint, record and replay.
+//!
+//! A [`Model`] is one configured model. A [`Transcript`] is a conversation with it, as bytes ready to be sent.
+//! [`Model::call`] sends it and brings back a `Reply`, with [`Signal`]s on the way.
+//!
+//! This crate knows wire formats and sockets. It must not know agents, tools, the environment or the terminal: what it
+//! needs is in [`ModelConfig`], and what a reply means is for others to decide.
+#![forbid(unsafe_code)]
+
+mod attempt;
+mod body;
+mod call;
+mod cassette;
+mod config;
+mod endpoint;
+mod fault;
+pub mod governor;
+mod governors;
+mod http;
+pub mod limits;
+mod list;
+mod live;
+mod model;
+mod pieces;
+mod retry;
+pub mod sse;
+mod text_calls;
+mod text_gate;
+mod transcript;
+mod wire;
+
+pub use cassette::{CassetteError, Recorder};
+pub use config::{ModelConfig, Protocol, Retry, SetupError, Timeouts, ToolCallMode};
+pub use governors::Governors;
+pub use list::list_models;
+pub use model::{Model, Signal};
+pub use secrecy::SecretString;
+pub use transcript::Transcript;

@@ -1,0 +1,65 @@
+//! Every number that bounds this crate's work, in one place.
+
+/// The longest SSE frame that is accepted. Responses repeats the whole reply in its last frame.
+pub const FRAME_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// The most bytes one reply's stream may have, comments and all.
+pub const STREAM_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// How much of an error answer is read.
+pub const ERROR_BODY_BYTES_MAX: usize = 64 * 1024;
+/// How long the body of an error answer may take.
+pub const ERROR_BODY_MS: u64 = 5_000;
+/// How much of a model list is read.
+pub const MODEL_LIST_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// How many names of a model list are kept.
+pub const MODEL_LIST_MAX: usize = 10_000;
+/// How much of a provider's own words an error message quotes.
+pub const EXCERPT_CHARS_MAX: usize = 500;
+/// The most tool calls one reply may hold.
+pub const CALLS_MAX: usize = 128;
+/// The most pieces of content (text, reasoning, calls) one reply may hold.
+pub const BLOCKS_MAX: usize = 1_024;
+/// How much of arguments that are not JSON goes back into the conversation.
+pub const UNPARSEABLE_CHARS_MAX: usize = 2_000;
+/// Output tokens asked of Anthropic where the configuration names none; that protocol demands a number.
+pub const ANTHROPIC_OUTPUT_TOKENS: u32 = 8_192;
+/// Once a reply is complete, how long to wait for usage figures and the end of the stream.
+pub const AFTER_FINISH_MS: u64 = 3_000;
+
+/// Once a stream has said that it is over, how long its last bytes may take before the connection is given up.
+pub const DRAIN_MS: u64 = 100;
+
+/// How long making a connection may take.
+pub const CONNECT_MS: u64 = 10_000;
+/// How long the first event may take. Local models think long about a long prompt.
+pub const FIRST_BYTE_MS: u64 = 600_000;
+/// How long a stream may be silent.
+pub const IDLE_MS: u64 = 120_000;
+
+/// How often a call is tried in all, the first time included.
+pub const ATTEMPTS_MAX: u32 = 6;
+/// The range of the first retry's delay.
+pub const BACKOFF_BASE_MS: u64 = 500;
+/// The widest range of a retry's delay.
+pub const BACKOFF_CAP_MS: u64 = 30_000;
+/// The longest Retry-After that is waited for.
+pub const RETRY_AFTER_MAX_MS: u64 = 120_000;
+
+/// Concurrent requests to an endpoint on this machine, where the configuration does not say: one graphics card.
+pub const CONCURRENT_LOCAL: usize = 1;
+/// Concurrent requests to any other endpoint, where the configuration does not say.
+pub const CONCURRENT_REMOTE: usize = 8;
+/// The most concurrent requests a configuration may ask for.
+pub const CONCURRENT_MAX: usize = 1_024;
+/// Successes in a row after which a slowed-down endpoint gets one more concurrent request.
+pub const RECOVERY_SUCCESSES: u32 = 5;
+
+/// The largest cassette that is read.
+pub const CASSETTE_BYTES_MAX: u64 = 256 * 1024 * 1024;
+/// The most bytes of a mismatch's diff that are shown.
+pub const DIFF_BYTES_MAX: usize = 6_000;
+/// The most bytes of each side of a diff that are compared.
+pub const DIFF_INPUT_BYTES_MAX: usize = 64 * 1024;
+/// Characters in one piece of a replayed stream.
+pub const REPLAY_CHUNK_CHARS: usize = 24;
+/// Finished messages of a transcript are gathered into buffers of about this size.
+pub const CHUNK_BYTES: usize = 64 * 1024;

@@ -1,0 +1,162 @@
+//! A configured model, live or recorded: what the rest of Posse calls.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use posse_protocol::{ModelError, ModelErrorKind, Reply, ToolSpec};
+
+use crate::call;
+use crate::cassette::{Log, Player, Substitutions};
+use crate::live::Live;
+use crate::wire::Wire;
+use crate::{Governors, ModelConfig, Recorder, SetupError, Transcript, limits};
+
+/// Something worth showing while a call is under way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Signal {
+    /// More of the reply's text. Text that turns out to be a tool call is not shown.
+    Text(String),
+    /// More of the model's reasoning.
+    Reasoning(String),
+    /// The model has begun to call this tool.
+    Calling(String),
+    /// The request waits for its turn at the endpoint.
+    Queued,
+    /// The request will be sent again.
+    Retrying {
+        /// Which retry: 1, 2, 3, …
+        attempt: u32,
+        /// How long it waits first.
+        delay_ms: u64,
+        /// What went wrong.
+        reason: String,
+    },
+}
+
+/// One configured model. Clones share everything.
+#[derive(Clone)]
+pub struct Model {
+    inner: Arc<Inner>,
+    recorder: Option<Arc<Recorder>>,
+}
+
+impl fmt::Debug for Model {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Model").field(&self.inner.config).finish()
+    }
+}
+
+struct Inner {
+    config: ModelConfig,
+    source: Source,
+}
+
+/// Where replies come from.
+enum Source {
+    Live(Live),
+    Cassette { player: Player, substitutions: Substitutions },
+}
+
+impl Model {
+    /// Sets a model up. Opens no connection; reads the cassette of a replay.
+    pub fn new(config: ModelConfig, governors: &Governors) -> Result<Self, SetupError> {
+        let source = match Wire::of(config.protocol) {
+            Some(wire) => Source::Live(Live::new(&config, wire, governors)?),
+            None => {
+                let Some(path) = &config.cassette else {
+                    return Err(SetupError::NoCassette { name: config.name });
+                };
+                let player = Player::open(path)?;
+                Source::Cassette { player, substitutions: Substitutions::new(&config.substitutions) }
+            }
+        };
+        Ok(Self { inner: Arc::new(Inner { config, source }), recorder: None })
+    }
+
+    /// The same model with its exchanges recorded. Transcripts made before are not.
+    #[must_use]
+    pub fn recording(self, recorder: Arc<Recorder>) -> Self {
+        Self { recorder: Some(recorder), ..self }
+    }
+
+    /// How it is configured.
+    pub fn config(&self) -> &ModelConfig {
+        &self.inner.config
+    }
+
+    /// A new conversation with it.
+    pub fn transcript(&self, system: &str, tools: &[ToolSpec]) -> Transcript {
+        let substitutions = match (&self.inner.source, &self.recorder) {
+            (Source::Cassette { substitutions, .. }, _) => Some(substitutions.clone()),
+            (Source::Live(_), Some(recorder)) => Some(recorder.substitutions()),
+            (Source::Live(_), None) => None,
+        };
+        let log = substitutions.map(|substitutions| Log::new(system, tools, substitutions));
+        Transcript::new(&self.inner.config, system, tools, log)
+    }
+
+    /// Asks for the next reply. Dropping the future cancels the call.
+    ///
+    /// The transcript must come from this model's `transcript`.
+    pub async fn call(
+        &self,
+        transcript: &Transcript,
+        on: &mut (dyn FnMut(Signal) + Send),
+    ) -> Result<Reply, ModelError> {
+        let config = &self.inner.config;
+        let reply = match &self.inner.source {
+            Source::Live(live) => call::call(live, config, transcript, on).await?,
+            Source::Cassette { player, substitutions } => {
+                let played = transcript.log().ok_or_else(|| "the transcript is not this model's".to_owned());
+                let recorded = played
+                    .and_then(|log| player.play(log))
+                    .map_err(|why| ModelError::new(ModelErrorKind::NotRecorded, capitalised(&why)))?;
+                let reply = substitutions.show_reply(recorded);
+                act_out(&reply, config.replay_pace_ms, on).await;
+                reply
+            }
+        };
+        if let (Some(recorder), Some(log)) = (&self.recorder, transcript.log()) {
+            recorder.write(&config.name, log, &reply);
+        }
+        Ok(reply)
+    }
+}
+
+fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+/// Shows a recorded reply as if it were being written.
+async fn act_out(reply: &Reply, pace_ms: u64, on: &mut (dyn FnMut(Signal) + Send)) {
+    for piece in &reply.reasoning {
+        for part in parts(&piece.text) {
+            on(Signal::Reasoning(part));
+            pause(pace_ms).await;
+        }
+    }
+    for part in parts(&reply.text) {
+        on(Signal::Text(part));
+        pause(pace_ms).await;
+    }
+    for call in &reply.calls {
+        on(Signal::Calling(call.name.clone()));
+        pause(pace_ms).await;
+    }
+}
+
+async fn pause(pace_ms: u64) {
+    if pace_ms > 0 {
+        tokio::time::sleep(Duration::from_millis(pace_ms)).await;
+    }
+}
+
+fn parts(text: &str) -> impl Iterator<Item = String> + '_ {
+    let mut chars = text.chars();
+    std::iter::from_fn(move || {
+        let part: String = chars.by_ref().take(limits::REPLAY_CHUNK_CHARS).collect();
+        (!part.is_empty()).then_some(part)
+    })
+}

@@ -1,0 +1,247 @@
+//! Tool calls that a model wrote as text. Pure functions from text to calls and back.
+//!
+//! Read are `<tool_call>{"name": …, "arguments": {…}}</tool_call>` blocks, one fenced block with such an object, or such an
+//! object alone. Under `Auto` a reply counts only if it is nothing but that and every name was offered; under `Text`
+//! words may stand before it, and a block that cannot be read becomes a call the agent can refuse.
+
+use std::fmt::Write as _;
+
+use posse_protocol::{CallId, Message, ToolCall, ToolResult, ToolSpec};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::{ToolCallMode, limits, wire};
+
+const INTRODUCTION: &str = include_str!("../prompts/text_tools.md");
+
+/// The tags that models put around a call.
+pub(crate) const TAGS: [(&str, &str); 3] =
+    [("<tool_call>", "</tool_call>"), ("<function_call>", "</function_call>"), ("<tools>", "</tools>")];
+
+/// What only Posse may write: everything from here on is a result that the model has made up.
+pub(crate) const FORGED: &str = "<tool_response";
+
+/// A reply in `Text` mode up to where it begins to answer itself.
+pub(crate) fn before_forged(text: &str, mode: ToolCallMode) -> &str {
+    match text.find(FORGED) {
+        Some(at) if mode == ToolCallMode::Text => text[..at].trim_end(),
+        _ => text,
+    }
+}
+
+/// A reply's text, taken apart.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Parsed {
+    /// The words before the calls.
+    pub(crate) words: String,
+    /// The calls, without ids.
+    pub(crate) calls: Vec<ToolCall>,
+}
+
+/// The calls in a reply's text; `None` if it is to be taken as words.
+pub(crate) fn parse(text: &str, mode: ToolCallMode, offered: &[String]) -> Option<Parsed> {
+    let parsed = match mode {
+        ToolCallMode::Native => None,
+        ToolCallMode::Auto => parse_strict(text.trim(), offered),
+        ToolCallMode::Text => parse_lenient(text, offered),
+    };
+    parsed.filter(|parsed| !parsed.calls.is_empty() && parsed.calls.len() <= limits::CALLS_MAX)
+}
+
+fn parse_strict(text: &str, offered: &[String]) -> Option<Parsed> {
+    let calls = match tag_at(text) {
+        Some(_) => {
+            let (calls, rest) = blocks(text);
+            rest.trim().is_empty().then_some(calls)?
+        }
+        None => vec![whole_fence(text).or(Some(text)).and_then(object)?],
+    };
+    calls.iter().all(|call| offered.contains(&call.name)).then(|| Parsed { words: String::new(), calls })
+}
+
+fn parse_lenient(text: &str, offered: &[String]) -> Option<Parsed> {
+    if let Some(start) = TAGS.iter().filter_map(|(open, _)| text.find(open)).min() {
+        let (words, tagged) = text.split_at(start);
+        let (calls, _) = blocks(tagged);
+        return Some(Parsed { words: words.trim_end().to_owned(), calls });
+    }
+    let (words, call) = match text.find("```").map(|start| text.split_at(start)) {
+        Some((words, fenced)) => (words, object(fence(fenced)?.0)?),
+        None => {
+            let start = text.find('{')?;
+            (&text[..start], object(text[start..].trim())?)
+        }
+    };
+    offered.contains(&call.name).then(|| Parsed { words: words.trim_end().to_owned(), calls: vec![call] })
+}
+
+fn tag_at(text: &str) -> Option<(&'static str, &'static str)> {
+    TAGS.into_iter().find(|(open, _)| text.starts_with(open))
+}
+
+/// The calls of the blocks at the start of `text`, and what stands after them.
+fn blocks(text: &str) -> (Vec<ToolCall>, &str) {
+    let mut calls = Vec::new();
+    let mut rest = text;
+    while let Some((open, close)) = tag_at(rest.trim_start()) {
+        let inside = &rest.trim_start()[open.len()..];
+        rest = block(inside, open, close, &mut calls);
+        if calls.len() > limits::CALLS_MAX {
+            break;
+        }
+    }
+    (calls, rest)
+}
+
+/// Reads one block from behind its opening tag; returns what follows its end.
+fn block<'a>(inside: &'a str, open: &str, close: &str, calls: &mut Vec<ToolCall>) -> &'a str {
+    let mut at = skip_fence_line(inside);
+    let mut found = false;
+    // Objects are read as JSON, not up to the next tag: a tag may stand inside a string.
+    while let Some((call, after)) = leading_object(at) {
+        calls.push(call);
+        found = true;
+        at = after;
+    }
+    let end = [at.find(close), at.find(open)].into_iter().flatten().min().unwrap_or(at.len());
+    let (junk, after) = at.split_at(end);
+    let is_noise = |c: char| c.is_whitespace() || matches!(c, '}' | ',' | '`');
+    if !found || !junk.chars().all(is_noise) {
+        calls.push(broken(junk));
+    }
+    after.strip_prefix(close).unwrap_or(after)
+}
+
+/// A block that cannot be read, as a call with whatever it says: whoever runs calls will refuse it.
+///
+/// It has a name only if that is the first thing in it; a name further in may be anything.
+fn broken(block: &str) -> ToolCall {
+    let marks = ["{", "\"name\"", ":", "\""];
+    let rest = marks.iter().try_fold(block, |rest, mark| rest.trim_start().strip_prefix(mark));
+    let name = rest.and_then(|rest| rest.split_once('"')).map_or("", |(name, _)| name);
+    call(name, block.trim())
+}
+
+/// The call at the start of a text that may go on after it.
+fn leading_object(text: &str) -> Option<(ToolCall, &str)> {
+    let mut stream = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
+    let value = stream.next()?.ok()?;
+    let after = &text[stream.byte_offset()..];
+    Some((read(value.get(), false)?, after))
+}
+
+/// The call that a text is, and nothing else: exactly a name and arguments.
+fn object(text: &str) -> Option<ToolCall> {
+    read(text, true)
+}
+
+#[derive(Deserialize)]
+struct Named<'a> {
+    name: String,
+    #[serde(borrow, alias = "parameters")]
+    arguments: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Exact<'a> {
+    name: String,
+    #[serde(borrow, alias = "parameters")]
+    arguments: &'a RawValue,
+}
+
+fn read(text: &str, exact: bool) -> Option<ToolCall> {
+    // A list would be read as the fields in order.
+    if !text.trim_start().starts_with('{') {
+        return None;
+    }
+    let (name, arguments) = if exact {
+        let Exact { name, arguments } = serde_json::from_str(text).ok()?;
+        (name, Some(arguments))
+    } else {
+        let Named { name, arguments } = serde_json::from_str(text).ok()?;
+        (name, arguments)
+    };
+    let arguments = arguments.map_or("{}", RawValue::get);
+    // Some models put the arguments' JSON into a string.
+    let unwrapped = serde_json::from_str::<String>(arguments).ok().filter(|inner| wire::is_object(inner));
+    let arguments = unwrapped.as_deref().unwrap_or(arguments);
+    (!exact || wire::is_object(arguments)).then(|| call(&name, arguments))
+}
+
+fn call(name: &str, arguments: &str) -> ToolCall {
+    ToolCall { id: CallId(String::new()), name: name.to_owned(), arguments: arguments.to_owned() }
+}
+
+/// The inside of a fence if the text is one fence and nothing else.
+fn whole_fence(text: &str) -> Option<&str> {
+    let (inside, after) = fence(text)?;
+    after.trim().is_empty().then_some(inside)
+}
+
+/// The inside of the fence at the start of a text, and what follows it. The end of the text may end it too.
+fn fence(text: &str) -> Option<(&str, &str)> {
+    let (language, inside) = text.strip_prefix("```")?.split_once('\n')?;
+    if !is_call_fence(language) {
+        return None;
+    }
+    Some(inside.split_once("\n```").unwrap_or((inside, "")))
+}
+
+/// Whether a fence of this language may hold a call.
+pub(crate) fn is_call_fence(language: &str) -> bool {
+    matches!(language.trim(), "" | "json" | "JSON" | "tool_call" | "tool_code" | "xml")
+}
+
+fn skip_fence_line(text: &str) -> &str {
+    match text.trim_start().strip_prefix("```").and_then(|fenced| fenced.split_once('\n')) {
+        Some((_, inside)) => inside,
+        None => text,
+    }
+}
+
+/// What a model without tool support of its own is told about its tools.
+pub(crate) fn system_prompt(system: &str, tools: &[ToolSpec]) -> String {
+    if tools.is_empty() {
+        return system.to_owned();
+    }
+    let mut text = format!("{}\n\n{INTRODUCTION}", system.trim_end());
+    for tool in tools {
+        let _ = write!(text, "\n## {}\n{}\n{}\n", tool.name, tool.description.trim(), tool.schema);
+    }
+    text.trim_start().to_owned()
+}
+
+/// A message in words only, for models whose calls are text. `names` are the tools of the last calls, by id.
+pub(crate) fn in_words(message: &Message, names: &[(CallId, String)]) -> Message {
+    match message {
+        Message::User { .. } => message.clone(),
+        Message::Assistant { text, calls, .. } => {
+            let mut words = text.clone();
+            for call in calls {
+                let name = serde_json::Value::from(call.name.as_str());
+                let arguments = wire::or_unparseable(&call.arguments);
+                let gap = if words.is_empty() { "" } else { "\n" };
+                let _ = write!(
+                    words,
+                    "{gap}<tool_call>\n{{\"name\": {name}, \"arguments\": {arguments}}}\n</tool_call>"
+                );
+            }
+            Message::Assistant { text: words, reasoning: Vec::new(), calls: Vec::new() }
+        }
+        Message::Tools { results } => {
+            let responses: Vec<String> = results.iter().map(|result| response(result, names)).collect();
+            Message::user(responses.join("\n"))
+        }
+    }
+}
+
+fn response(result: &ToolResult, names: &[(CallId, String)]) -> String {
+    let name = names.iter().find(|(id, _)| *id == result.id).map_or("", |(_, name)| name.as_str());
+    // The name is the model's own word: it must not end the tag it stands in.
+    let name: String = name.chars().filter(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.')).collect();
+    // Nor may the result end its wrapper: a broken closing tag reads the same and closes nothing.
+    let text = result.text.replace("</tool_response", "<\\/tool_response");
+    let failed = if result.ok { "" } else { " failed=\"true\"" };
+    format!("<tool_response name=\"{name}\"{failed}>\n{text}\n</tool_response>")
+}

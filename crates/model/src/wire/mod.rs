@@ -1,0 +1,157 @@
+//! The three wire formats: a conversation as request bytes, and a reply out of stream frames.
+//!
+//! Encoding is done once per message and never looks back; decoding is a state machine fed with frames. Neither
+//! knows sockets, time or retries.
+
+mod anthropic_decode;
+mod anthropic_encode;
+mod arguments;
+mod chat_calls;
+mod chat_decode;
+mod chat_encode;
+mod responses_decode;
+mod responses_encode;
+mod usage;
+
+use posse_protocol::{Message, Reply, ToolSpec};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+pub(crate) use arguments::{is_object, or_unparseable};
+
+use crate::fault::Trouble;
+use crate::sse::Frame;
+use crate::{ModelConfig, Protocol};
+
+/// A wire format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wire {
+    Chat,
+    Responses,
+    Anthropic,
+}
+
+impl Wire {
+    /// The format of a protocol; none for replay.
+    pub(crate) fn of(protocol: Protocol) -> Option<Self> {
+        match protocol {
+            Protocol::Chat => Some(Self::Chat),
+            Protocol::Responses => Some(Self::Responses),
+            Protocol::Anthropic => Some(Self::Anthropic),
+            Protocol::Replay => None,
+        }
+    }
+
+    /// What is asked for, below the base address.
+    pub(crate) fn operation(self) -> &'static str {
+        match self {
+            Self::Chat => "chat/completions",
+            Self::Responses => "responses",
+            Self::Anthropic => "messages",
+        }
+    }
+
+    /// Everything before the messages, the opening bracket of their list included.
+    pub(crate) fn head(self, config: &ModelConfig, system: &str, tools: &[ToolSpec]) -> Items {
+        match self {
+            Self::Chat => chat_encode::head(config, system, tools),
+            Self::Responses => responses_encode::head(config, system, tools),
+            Self::Anthropic => anthropic_encode::head(config, system, tools),
+        }
+    }
+
+    /// One message as elements of the list.
+    pub(crate) fn message(self, message: &Message, items: &mut Items) {
+        match self {
+            Self::Chat => chat_encode::message(message, items),
+            Self::Responses => responses_encode::message(message, items),
+            Self::Anthropic => anthropic_encode::message(message, items),
+        }
+    }
+
+    /// A reader for one reply.
+    pub(crate) fn decoder(self) -> Box<dyn Decode> {
+        match self {
+            Self::Chat => Box::<chat_decode::ChatDecoder>::default(),
+            Self::Responses => Box::<responses_decode::ResponsesDecoder>::default(),
+            Self::Anthropic => Box::<anthropic_decode::AnthropicDecoder>::default(),
+        }
+    }
+}
+
+/// What goes between the last message and the end of the body.
+pub(crate) const TAIL: &[u8] = b"]}";
+
+/// Where in the last message's bytes Anthropic's cache marker goes: before the end of its last block.
+pub(crate) const CACHE_MARKER_FROM_END: usize = b"}]}".len();
+
+/// Anthropic's cache marker.
+pub(crate) const CACHE_MARKER: &[u8] = br#","cache_control":{"type":"ephemeral"}"#;
+
+/// Something that came in while a reply is read.
+pub(crate) enum Delta<'a> {
+    Text(&'a str),
+    Reasoning(&'a str),
+    /// A call of this tool has begun.
+    Calling(&'a str),
+    /// Output that is not worth showing, such as more of a call's arguments.
+    Other,
+}
+
+/// Reads one reply, frame by frame.
+pub(crate) trait Decode: Send {
+    /// Takes one frame.
+    fn frame(&mut self, frame: &Frame, on: &mut dyn FnMut(Delta<'_>)) -> Result<(), Trouble>;
+    /// Whether the reply is all there, so that a stream that ends now ends well.
+    fn is_complete(&self) -> bool;
+    /// Whether nothing more can come.
+    fn is_over(&self) -> bool;
+    /// The text so far.
+    fn text(&self) -> &str;
+    /// The reply. Call ids may be empty or double.
+    fn reply(self: Box<Self>) -> Reply;
+}
+
+/// Elements of a JSON list under construction.
+#[derive(Debug, Default)]
+pub(crate) struct Items {
+    pub(crate) bytes: Vec<u8>,
+    /// Whether the list has an element already, here or in bytes before.
+    pub(crate) any: bool,
+}
+
+impl Items {
+    /// The head of a body: an object's fields without its end, then the name of the list that follows.
+    fn opening(settings: &serde_json::Map<String, serde_json::Value>, list: &str) -> Self {
+        let mut bytes = encoded(settings);
+        bytes.pop();
+        bytes.extend_from_slice(format!(",\"{list}\":[").as_bytes());
+        Self { bytes, any: false }
+    }
+
+    fn push(&mut self, element: &impl Serialize) {
+        self.comma();
+        self.bytes.extend(encoded(element));
+    }
+
+    fn push_raw(&mut self, element: &RawValue) {
+        self.comma();
+        self.bytes.extend_from_slice(element.get().as_bytes());
+    }
+
+    fn comma(&mut self) {
+        if std::mem::replace(&mut self.any, true) {
+            self.bytes.push(b',');
+        }
+    }
+}
+
+/// Our own plain structs always encode; should one not, it is missing rather than half there.
+fn encoded(value: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(value).unwrap_or_else(|_| b"null".to_vec())
+}
+
+/// A provider's JSON from an earlier reply, if it still is JSON.
+fn raw(opaque: Option<&String>) -> Option<&RawValue> {
+    opaque.and_then(|text| serde_json::from_str(text).ok())
+}

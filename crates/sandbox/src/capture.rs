@@ -1,0 +1,95 @@
+//! Keeps the head and the tail of a stream of any length in bounded memory. Knows nothing of processes.
+
+use std::collections::VecDeque;
+
+use crate::{OutputLimits, limits};
+
+/// The kept part of an output, and how long it was in all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Captured {
+    /// The first bytes.
+    pub head: Vec<u8>,
+    /// The last bytes, not overlapping the head.
+    pub tail: Vec<u8>,
+    /// All bytes that were written, kept or not.
+    pub total_bytes: u64,
+}
+
+impl Captured {
+    /// How many bytes between head and tail were not kept.
+    pub fn left_out_bytes(&self) -> u64 {
+        self.total_bytes.saturating_sub((self.head.len() + self.tail.len()) as u64)
+    }
+
+    /// Whether every byte was kept.
+    pub fn complete(&self) -> bool {
+        self.left_out_bytes() == 0
+    }
+
+    /// Head and tail back to back: the whole output where it is complete.
+    pub fn bytes(&self) -> Vec<u8> {
+        [self.head.as_slice(), self.tail.as_slice()].concat()
+    }
+}
+
+/// A capture that is still being filled.
+#[derive(Debug)]
+pub(crate) struct Capture {
+    limits: OutputLimits,
+    head: Vec<u8>,
+    tail: VecDeque<u8>,
+    total_bytes: u64,
+}
+
+impl Capture {
+    pub(crate) fn new(asked: OutputLimits) -> Self {
+        let limits = OutputLimits {
+            head_bytes: asked.head_bytes.min(limits::OUTPUT_SIDE_BYTES_MAX),
+            tail_bytes: asked.tail_bytes.min(limits::OUTPUT_SIDE_BYTES_MAX),
+        };
+        Self { limits, head: Vec::new(), tail: VecDeque::new(), total_bytes: 0 }
+    }
+
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
+        self.total_bytes = self.total_bytes.saturating_add(bytes.len() as u64);
+        let room = self.limits.head_bytes.saturating_sub(self.head.len());
+        let (head, rest) = bytes.split_at(room.min(bytes.len()));
+        self.head.extend_from_slice(head);
+        let rest = &rest[rest.len().saturating_sub(self.limits.tail_bytes)..];
+        let excess = (self.tail.len() + rest.len()).saturating_sub(self.limits.tail_bytes);
+        self.tail.drain(..excess);
+        self.tail.extend(rest);
+    }
+
+    pub(crate) fn finish(self) -> Captured {
+        Captured { head: self.head, tail: self.tail.into(), total_bytes: self.total_bytes }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_split_of_a_stream_keeps_the_same_head_and_tail() {
+        let stream: Vec<u8> = (0..40).collect();
+        let cases = [(0, 0), (0, 5), (5, 0), (5, 5), (20, 20), (40, 0), (0, 40), (100, 100)];
+        let mut checked = 0;
+        for (head_bytes, tail_bytes) in cases {
+            for chunk in 1..=stream.len() {
+                let mut capture = Capture::new(OutputLimits { head_bytes, tail_bytes });
+                stream.chunks(chunk).for_each(|piece| capture.push(piece));
+                let head_end = head_bytes.min(stream.len());
+                let tail_start = head_end.max(stream.len().saturating_sub(tail_bytes));
+                let expected = Captured {
+                    head: stream[..head_end].to_vec(),
+                    tail: stream[tail_start..].to_vec(),
+                    total_bytes: 40,
+                };
+                assert_eq!(capture.finish(), expected, "head {head_bytes} tail {tail_bytes} chunk {chunk}");
+                checked += 1;
+            }
+        }
+        assert_eq!(checked, 8 * 40);
+    }
+}

@@ -1,0 +1,139 @@
+//! What is to be run, and what came of it. Plain data: nothing here touches the system.
+
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use crate::{Captured, limits};
+
+/// What to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// A command line for the shell: bash where there is one, else `/bin/sh`. Its two output streams are captured
+    /// as one, in the order they were written.
+    Shell(String),
+    /// A program and its arguments, without a shell. Its two output streams are captured apart.
+    Argv(Vec<OsString>),
+}
+
+/// One command, ready to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Command {
+    /// What to run.
+    pub what: What,
+    /// The folder it runs in.
+    pub cwd: PathBuf,
+    /// Added to [`crate::child_env`], the only other source of its environment.
+    pub env: Vec<(String, String)>,
+    /// When it is stopped.
+    pub deadline: Duration,
+    /// How much of its output is kept.
+    pub output: OutputLimits,
+    /// What it reads; with `None` its input is at its end from the start.
+    pub stdin: Option<Vec<u8>>,
+}
+
+impl Command {
+    /// A shell command line with default limits.
+    pub fn shell(line: impl Into<String>, cwd: &Path, deadline: Duration) -> Self {
+        Self::new(What::Shell(line.into()), cwd, deadline)
+    }
+
+    /// A program with arguments and default limits.
+    pub fn argv<S: Into<OsString>>(
+        argv: impl IntoIterator<Item = S>,
+        cwd: &Path,
+        deadline: Duration,
+    ) -> Self {
+        Self::new(What::Argv(argv.into_iter().map(Into::into).collect()), cwd, deadline)
+    }
+
+    fn new(what: What, cwd: &Path, deadline: Duration) -> Self {
+        let cwd = cwd.to_owned();
+        Self { what, cwd, env: Vec::new(), deadline, output: OutputLimits::default(), stdin: None }
+    }
+
+    /// The program and its arguments as they are started.
+    pub(crate) fn words(&self) -> Result<(OsString, Vec<OsString>), SandboxError> {
+        match &self.what {
+            What::Shell(line) => Ok((shell_program().into(), vec!["-c".into(), line.into()])),
+            What::Argv(argv) => {
+                let (program, rest) = argv.split_first().ok_or(SandboxError::NoProgram)?;
+                Ok((program.clone(), rest.to_vec()))
+            }
+        }
+    }
+}
+
+#[cfg(unix)]
+fn shell_program() -> &'static str {
+    ["/bin/bash", "/usr/bin/bash"].into_iter().find(|path| Path::new(path).exists()).unwrap_or("/bin/sh")
+}
+
+#[cfg(not(unix))]
+fn shell_program() -> &'static str {
+    "sh"
+}
+
+/// How much output is kept: this much from the start and this much from the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutputLimits {
+    /// Bytes kept from the start.
+    pub head_bytes: usize,
+    /// Bytes kept from the end.
+    pub tail_bytes: usize,
+}
+
+impl Default for OutputLimits {
+    fn default() -> Self {
+        Self { head_bytes: limits::OUTPUT_HEAD_BYTES, tail_bytes: limits::OUTPUT_TAIL_BYTES }
+    }
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// By itself, with this code.
+    Code(i32),
+    /// By this signal, not sent by us.
+    Signal(i32),
+    /// It was stopped because its time was over.
+    DeadlineExceeded,
+}
+
+/// What came of a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finished {
+    /// How it ended.
+    pub exit: Exit,
+    /// For a shell command everything it wrote, in order; for a program its standard output.
+    pub output: Captured,
+    /// The standard error of a program; empty for a shell command.
+    pub stderr: Captured,
+    /// From start to end.
+    pub duration: Duration,
+}
+
+/// Why a command could not be run at all.
+#[derive(Debug, thiserror::Error)]
+pub enum SandboxError {
+    /// No program was named.
+    #[error("the command is empty; give a program to run")]
+    NoProgram,
+    /// The folder to run in is not there.
+    #[error("the folder to run in, {0}, is not there")]
+    NoFolder(PathBuf),
+    /// The program could not be started.
+    #[error("{program} could not be started: {source}")]
+    Start {
+        /// The program.
+        program: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The system refused a pipe or a wait.
+    #[error("the system refused to run a process: {0}")]
+    System(#[from] std::io::Error),
+}

@@ -1,0 +1,150 @@
+//! Tries user namespaces, Landlock and seccomp in forked children. See `support`.
+//!
+//! Code in a forked child of a threaded process may only make system calls: no allocation, no locks. All it needs is
+//! prepared before the fork, and what it finds comes back as two numbers through a pipe.
+
+use std::{io::Read, os::fd::AsRawFd, ptr};
+
+use super::{Finding, Support};
+
+/// A step that failed, and the system's error number.
+type Failed = (usize, i32);
+
+/// Has every way of confinement tried.
+pub(super) fn support() -> Support {
+    Support { user_namespaces: user_namespaces(), landlock: landlock(), seccomp: seccomp() }
+}
+
+fn user_namespaces() -> Finding {
+    // SAFETY: neither call has preconditions.
+    let (uid, gid) = unsafe { (libc::getuid(), libc::getgid()) };
+    let uid_map = format!("0 {uid} 1");
+    let gid_map = format!("0 {gid} 1");
+    let steps = ["unshare", "writing setgroups", "writing uid_map", "writing gid_map", "mount"];
+    let attempt = || {
+        let flags = libc::CLONE_NEWUSER | libc::CLONE_NEWNS;
+        // SAFETY: the forked child is single-threaded and ends right after; nothing else sees its namespaces.
+        succeeded(0, unsafe { libc::unshare(flags) }.into())?;
+        write_file(1, c"/proc/self/setgroups", b"deny")?;
+        write_file(2, c"/proc/self/uid_map", uid_map.as_bytes())?;
+        write_file(3, c"/proc/self/gid_map", gid_map.as_bytes())?;
+        // SAFETY: all pointers are valid C strings or null, as mount allows for this flag.
+        let mounted = unsafe {
+            libc::mount(
+                c"none".as_ptr(),
+                c"/".as_ptr(),
+                ptr::null(),
+                libc::MS_REC | libc::MS_PRIVATE,
+                ptr::null(),
+            )
+        };
+        succeeded(4, mounted.into())
+    };
+    finding(in_child(attempt), &steps, "a user namespace with its own mounts was made".into())
+}
+
+fn landlock() -> Finding {
+    const VERSION_FLAG: libc::c_uint = 1;
+    const ACCESS_FS_WRITE_FILE: u64 = 1 << 1;
+    // SAFETY: with this flag the kernel takes a null pointer and size 0, and only returns a number.
+    let abi =
+        unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, ptr::null::<u64>(), 0, VERSION_FLAG) };
+    let steps =
+        ["making a ruleset", "giving up new privileges", "restricting", "checking that a write is denied"];
+    let attempt = || {
+        let handled: u64 = ACCESS_FS_WRITE_FILE;
+        // SAFETY: `handled` is the first field of the ruleset attributes and its size is given.
+        let ruleset = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, &raw const handled, 8, 0) };
+        succeeded(0, ruleset)?;
+        no_new_privileges(1)?;
+        // SAFETY: the ruleset is an open descriptor of this child.
+        succeeded(2, unsafe { libc::syscall(libc::SYS_landlock_restrict_self, ruleset, 0) })?;
+        // SAFETY: the path is a valid C string.
+        let opened = unsafe { libc::open(c"/dev/null".as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC) };
+        if opened >= 0 { Err((3, 0)) } else { Ok(()) }
+    };
+    finding(in_child(attempt), &steps, format!("ABI {abi}; a write was denied as asked"))
+}
+
+fn seccomp() -> Finding {
+    let steps = ["giving up new privileges", "installing a filter", "checking that a call is denied"];
+    let attempt = || {
+        no_new_privileges(0)?;
+        let statement = |code: u32, jt, jf, k| libc::sock_filter { code: code as u16, jt, jf, k };
+        let deny = libc::SECCOMP_RET_ERRNO | libc::EPERM.unsigned_abs();
+        let mut filter = [
+            statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
+            statement(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, libc::SYS_getppid as u32),
+            statement(libc::BPF_RET | libc::BPF_K, 0, 0, deny),
+            statement(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ALLOW),
+        ];
+        let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
+        // SAFETY: the program points to a live array of the stated length.
+        let installed =
+            unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0, &raw const program) };
+        succeeded(1, installed)?;
+        // SAFETY: getppid has no preconditions; called raw so that the filter's error is seen.
+        if unsafe { libc::syscall(libc::SYS_getppid) } == -1 { Ok(()) } else { Err((2, 0)) }
+    };
+    finding(in_child(attempt), &steps, "a filter was installed and denied a call as asked".into())
+}
+
+fn no_new_privileges(step: usize) -> Result<(), Failed> {
+    // SAFETY: affects only this child.
+    succeeded(step, unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }.into())
+}
+
+fn write_file(step: usize, path: &std::ffi::CStr, bytes: &[u8]) -> Result<(), Failed> {
+    // SAFETY: the path is a C string, and the buffer is valid for its length.
+    unsafe {
+        let file = libc::open(path.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
+        succeeded(step, file.into())?;
+        succeeded(step, libc::write(file, bytes.as_ptr().cast(), bytes.len()) as i64)
+    }
+}
+
+fn succeeded(step: usize, returned: i64) -> Result<(), Failed> {
+    // SAFETY: errno is a valid thread-local location.
+    if returned >= 0 { Ok(()) } else { Err((step, unsafe { *libc::__errno_location() })) }
+}
+
+/// Runs `attempt` in a forked child. `None`: the child could not be made, or died without an answer.
+fn in_child(attempt: impl FnOnce() -> Result<(), Failed>) -> Option<Result<(), Failed>> {
+    let (mut reader, writer) = std::io::pipe().ok()?;
+    // SAFETY: the child makes only system calls and leaves by `_exit`, so no Rust state is touched twice.
+    match unsafe { libc::fork() } {
+        -1 => None,
+        0 => {
+            let answer = match attempt() {
+                Ok(()) => [0_u8, 0],
+                Err((step, errno)) => [step as u8 + 1, errno as u8],
+            };
+            // SAFETY: the buffer is valid for two bytes; `_exit` does not return.
+            unsafe {
+                libc::write(writer.as_raw_fd(), answer.as_ptr().cast(), answer.len());
+                libc::_exit(0)
+            }
+        }
+        child => {
+            drop(writer);
+            let mut answer = [0; 2];
+            let read = reader.read_exact(&mut answer);
+            // SAFETY: `child` is our own unreaped child; the status is not asked for.
+            unsafe { libc::waitpid(child, ptr::null_mut(), 0) };
+            read.ok()?;
+            Some(if answer[0] == 0 { Ok(()) } else { Err((usize::from(answer[0]) - 1, answer[1].into())) })
+        }
+    }
+}
+
+fn finding(tried: Option<Result<(), Failed>>, steps: &[&str], found: String) -> Finding {
+    let reason = match tried {
+        Some(Ok(())) => return Finding { usable: true, reason: found },
+        Some(Err((step, 0))) => format!("{} failed", steps[step]),
+        Some(Err((step, errno))) => {
+            format!("{} failed: {}", steps[step], std::io::Error::from_raw_os_error(errno))
+        }
+        None => "a child to try it in could not be made, or died".to_owned(),
+    };
+    Finding { usable: false, reason }
+}

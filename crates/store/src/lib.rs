@@ -1,0 +1,26 @@
+//! The record: one SQLite database, one writer.
+//!
+//! Events go in by [`Store::append`] and are the truth; the tables that people query are derived from them in the
+//! same transaction. An event is published only once it is on record, in the order of the record. This crate must
+//! not know the engine, the tree of agents, any face, or where the person keeps data.
+#![forbid(unsafe_code)]
+
+mod connection;
+mod error;
+mod files;
+mod health;
+pub mod limits;
+mod project;
+mod queue;
+mod read;
+mod rows;
+mod schema;
+mod store;
+mod writer;
+
+pub use error::StoreError;
+pub use files::{DATABASE_FILE, prepare_data_dir};
+pub use health::Health;
+pub use queue::Ack;
+pub use rows::{AgentRow, SessionRow};
+pub use store::{NewEvent, Store};

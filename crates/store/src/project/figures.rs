@@ -1,0 +1,101 @@
+//! Numbers and short texts as the tables keep them: never out of range, never more than a line. Pure.
+
+use posse_protocol::Usage;
+use rusqlite::ToSql;
+
+/// Figures that are added up are cut here, so that no provider's number can make a sum overflow.
+const FIGURE_MAX: u64 = 1 << 40;
+/// The last millisecond of the year 9999: SQLite writes no later date.
+const MOMENT_MS_MAX: u64 = 253_402_300_799_999;
+
+/// A number as SQLite keeps it.
+pub(super) fn whole(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// A number that will be added to others.
+pub(super) fn figure(number: u64) -> i64 {
+    whole(number.min(FIGURE_MAX))
+}
+
+/// A time that will be written as a date.
+pub(super) fn moment(at_ms: u64) -> i64 {
+    whole(at_ms.min(MOMENT_MS_MAX))
+}
+
+/// Usage in the order of the columns; unknown stays unknown.
+pub(super) struct Tokens([Option<i64>; 5]);
+
+impl Tokens {
+    pub(super) fn of(usage: Usage) -> Self {
+        let Usage { input_tokens, cached_tokens, cache_write_tokens, output_tokens, reasoning_tokens } =
+            usage;
+        Self(
+            [input_tokens, cached_tokens, cache_write_tokens, output_tokens, reasoning_tokens]
+                .map(|n| n.map(figure)),
+        )
+    }
+
+    /// The parameters ?1 to ?5, and after them the ids.
+    pub(super) fn then<'a>(&'a self, ids: &[&'a dyn ToSql]) -> Vec<&'a dyn ToSql> {
+        self.0.iter().map(|n| n as &dyn ToSql).chain(ids.iter().copied()).collect()
+    }
+}
+
+/// The first line with something in it, without control characters, cut at a number of characters.
+pub(super) fn one_line(text: &str, chars_max: usize) -> String {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    clip(line.chars().map(|c| if c.is_control() { ' ' } else { c }), chars_max)
+}
+
+/// The first paragraph, cut at a number of characters.
+pub(super) fn first_paragraph(text: &str, chars_max: usize) -> String {
+    let lines = text.lines().map(str::trim).skip_while(|line| line.is_empty());
+    let paragraph: Vec<&str> = lines.take_while(|line| !line.is_empty()).collect();
+    clip(paragraph.join(" ").chars(), chars_max)
+}
+
+fn clip(mut chars: impl Iterator<Item = char>, chars_max: usize) -> String {
+    let mut clipped: String = chars.by_ref().take(chars_max).collect();
+    if chars.next().is_some() {
+        clipped.pop();
+        clipped.push('…');
+    }
+    clipped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_cut_to_one_line() {
+        let cases = [
+            ("", ""),
+            ("\n\n  fix it \nand more", "fix it"),
+            ("tab\tx\u{1b}[3m", "tab x [3m"),
+            ("0123456789", "0123456789"),
+            ("0123456789a", "012345678…"),
+            ("ääääääääääää", "äääääääää…"),
+        ];
+        assert_eq!(cases.len(), 6);
+        for (text, line) in cases {
+            assert_eq!(one_line(text, 10), line, "of {text:?}");
+        }
+    }
+
+    #[test]
+    fn a_summary_is_the_first_paragraph() {
+        assert_eq!(first_paragraph("\n one\n two\n\nthree", 100), "one two");
+        assert_eq!(first_paragraph("abcdef", 4), "abc…");
+        assert_eq!(first_paragraph("", 4), "");
+    }
+
+    #[test]
+    fn no_number_leaves_the_range() {
+        assert_eq!(whole(u64::MAX), i64::MAX);
+        assert_eq!(figure(u64::MAX), 1 << 40);
+        assert_eq!(moment(u64::MAX), 253_402_300_799_999);
+        assert_eq!(figure(7), 7);
+    }
+}

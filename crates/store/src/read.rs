@@ -1,0 +1,160 @@
+//! Queries. Each runs on a connection that cannot write, so that no question holds up the writer.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use posse_protocol::{Event, EventKind, Seq, SessionId};
+use rusqlite::{Connection, Row};
+
+use crate::rows::parsed;
+use crate::{AgentRow, SessionRow, StoreError, connection, limits};
+
+/// Read connections that wait for the next question.
+pub(crate) struct Readers {
+    path: PathBuf,
+    idle: Mutex<Vec<Connection>>,
+}
+
+impl Readers {
+    pub(crate) fn new(path: &Path) -> Self {
+        Self { path: path.to_path_buf(), idle: Mutex::default() }
+    }
+
+    /// Asks on an idle connection, or on a new one if all are busy.
+    pub(crate) fn with<T>(
+        &self,
+        ask: impl FnOnce(&Reader<'_>) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let connection = match idle {
+            Some(connection) => connection,
+            None => connection::open_reader(&self.path)?,
+        };
+        let answer = ask(&Reader { connection: &connection, path: &self.path });
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.len() < limits::READERS_IDLE_MAX {
+            idle.push(connection);
+        }
+        answer
+    }
+}
+
+/// One connection while it is being asked.
+pub(crate) struct Reader<'a> {
+    connection: &'a Connection,
+    path: &'a Path,
+}
+
+impl Reader<'_> {
+    pub(crate) fn events_after(
+        &self,
+        session: SessionId,
+        after: Seq,
+        limit: usize,
+    ) -> Result<Vec<Event>, StoreError> {
+        let mut statement = self.sql(self.connection.prepare_cached(
+            "SELECT seq, agent_id, parent_id, at_ms, body FROM events
+             WHERE session_id = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3",
+        ))?;
+        let after = i64::try_from(after.0).unwrap_or(i64::MAX);
+        let parameters = (session.to_string(), after, rows_max(limit, limits::PAGE_EVENTS_MAX));
+        let mut rows = self.sql(statement.query(parameters))?;
+        let mut events = Vec::new();
+        let mut bytes = 0;
+        while let Some(row) = self.sql(rows.next())? {
+            bytes += self.sql(row.get_ref("body"))?.as_bytes().map_or(0, <[u8]>::len);
+            if bytes > limits::PAGE_BYTES_MAX && !events.is_empty() {
+                break;
+            }
+            match read_event(session, row) {
+                Ok(event) => events.push(event),
+                Err(_) if !events.is_empty() => break,
+                Err(detail) => {
+                    let seq: i64 = self.sql(row.get("seq"))?;
+                    let seq = Seq(u64::try_from(seq).unwrap_or(0));
+                    return Err(StoreError::DamagedEvent { session, seq, detail });
+                }
+            }
+        }
+        Ok(events)
+    }
+
+    pub(crate) fn sessions(&self, limit: usize) -> Result<Vec<SessionRow>, StoreError> {
+        self.rows(
+            "SELECT * FROM sessions ORDER BY started_at_ms DESC, id DESC LIMIT ?1",
+            (rows_max(limit, limits::ROWS_MAX),),
+            SessionRow::read,
+        )
+    }
+
+    pub(crate) fn find_session(&self, wanted: &str) -> Result<SessionRow, StoreError> {
+        let missing = || StoreError::NoSession { wanted: wanted.to_owned() };
+        if wanted == "last" {
+            return self.sessions(1)?.pop().ok_or_else(missing);
+        }
+        let prefix = wanted.to_ascii_lowercase();
+        if prefix.is_empty() || !prefix.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-') {
+            return Err(missing());
+        }
+        // Ids are made of 0-9, a-f and -, so every id that begins with the prefix sorts before prefix + "g".
+        let mut found = self.rows(
+            "SELECT * FROM sessions WHERE id >= ?1 AND id < ?1 || 'g'
+             ORDER BY started_at_ms DESC, id DESC LIMIT ?2",
+            (prefix, rows_max(limits::AMBIGUOUS_LISTED_MAX + 1, usize::MAX)),
+            SessionRow::read,
+        )?;
+        if found.len() > 1 {
+            let more = found.len() > limits::AMBIGUOUS_LISTED_MAX;
+            let ids = found.iter().take(limits::AMBIGUOUS_LISTED_MAX).map(|s| s.id).collect();
+            return Err(StoreError::Ambiguous { prefix: wanted.to_owned(), ids, more });
+        }
+        found.pop().ok_or_else(missing)
+    }
+
+    pub(crate) fn agents(&self, session: SessionId) -> Result<Vec<AgentRow>, StoreError> {
+        self.rows(
+            "SELECT * FROM agents WHERE session_id = ?1 ORDER BY started_at_ms, rowid LIMIT ?2",
+            (session.to_string(), rows_max(limits::ROWS_MAX, usize::MAX)),
+            AgentRow::read,
+        )
+    }
+
+    fn rows<T>(
+        &self,
+        question: &str,
+        parameters: impl rusqlite::Params,
+        read: fn(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, StoreError> {
+        let mut statement = self.sql(self.connection.prepare_cached(question))?;
+        let rows = self.sql(statement.query_map(parameters, read))?;
+        self.sql(rows.collect())
+    }
+
+    fn sql<T>(&self, outcome: rusqlite::Result<T>) -> Result<T, StoreError> {
+        outcome.map_err(|e| StoreError::from_sql(self.path, e))
+    }
+}
+
+fn rows_max(limit: usize, max: usize) -> i64 {
+    i64::try_from(limit.min(max)).unwrap_or(i64::MAX)
+}
+
+/// Reads one event; what is wrong with it is told in words, because the rest of the record may be fine.
+fn read_event(session: SessionId, row: &Row<'_>) -> Result<Event, String> {
+    let body: String = row.get("body").map_err(|e| e.to_string())?;
+    let kind: EventKind = serde_json::from_str(&body).map_err(|e| e.to_string())?;
+    read_envelope(session, row, kind).map_err(|e| e.to_string())
+}
+
+fn read_envelope(session: SessionId, row: &Row<'_>, kind: EventKind) -> rusqlite::Result<Event> {
+    let parent: Option<String> = row.get("parent_id")?;
+    let (seq, at_ms): (i64, i64) = (row.get("seq")?, row.get("at_ms")?);
+    Ok(Event {
+        seq: Seq(u64::try_from(seq).unwrap_or(0)),
+        session,
+        agent: parsed(row, "agent_id")?,
+        parent: parent.map(|_| parsed(row, "parent_id")).transpose()?,
+        at_ms: u64::try_from(at_ms).unwrap_or(0),
+        kind,
+    })
+}

@@ -1,0 +1,152 @@
+//! What queries answer with: one struct a table, read column by name. It must not know who asks.
+
+use std::str::FromStr;
+
+use posse_protocol::{AgentId, Budget, Seq, SessionId, Usage};
+use rusqlite::Row;
+use rusqlite::types::Type;
+
+/// One session, as far as it has come.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SessionRow {
+    /// Its id.
+    pub id: SessionId,
+    /// When it began: milliseconds since 1970, UTC.
+    pub started_at_ms: u64,
+    /// When something last happened in it.
+    pub last_at_ms: u64,
+    /// The place of its last event.
+    pub last_seq: Seq,
+    /// The folder the work is done in.
+    pub workspace: String,
+    /// The first words of the person, in one line; none before they are said.
+    pub title: Option<String>,
+    /// `running`, or how the main agent ended, in `Ending::word`'s words.
+    pub status: String,
+    /// Model calls of all its agents.
+    pub turns: u64,
+    /// Tokens of all its agents, as far as reported.
+    pub usage: Usage,
+    /// What it cost, as far as known.
+    pub cost_usd: Option<f64>,
+    /// The configured name of the main agent's model; none before the agent starts.
+    pub model: Option<String>,
+}
+
+/// One agent, as far as it has come.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AgentRow {
+    /// Its id.
+    pub id: AgentId,
+    /// Its parent; none for the main agent.
+    pub parent: Option<AgentId>,
+    /// Its role.
+    pub role: String,
+    /// 0 for the main agent.
+    pub depth: u32,
+    /// `running`, or how it ended, in `Ending::word`'s words.
+    pub status: String,
+    /// The configured name of its model.
+    pub model: String,
+    /// The provider's name of its model.
+    pub model_id: String,
+    /// What it may spend.
+    pub budget: Budget,
+    /// Model calls made.
+    pub turns: u64,
+    /// Model calls made again after an error.
+    pub retries: u64,
+    /// Tool calls answered.
+    pub tool_calls: u64,
+    /// Tokens, as far as reported.
+    pub usage: Usage,
+    /// What it cost, as far as known.
+    pub cost_usd: Option<f64>,
+    /// When it began: milliseconds since 1970, UTC.
+    pub started_at_ms: u64,
+    /// When something last happened to it.
+    pub last_at_ms: u64,
+    /// When it ended; none while it runs.
+    pub ended_at_ms: Option<u64>,
+    /// What went wrong, if something did.
+    pub error: Option<String>,
+}
+
+impl SessionRow {
+    pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            id: parsed(row, "id")?,
+            started_at_ms: count(row, "started_at_ms")?,
+            last_at_ms: count(row, "last_at_ms")?,
+            last_seq: Seq(count(row, "last_seq")?),
+            workspace: row.get("workspace")?,
+            title: row.get("title")?,
+            status: row.get("status")?,
+            turns: count(row, "turns")?,
+            usage: usage(row)?,
+            cost_usd: row.get("cost_usd")?,
+            model: row.get("model")?,
+        })
+    }
+}
+
+impl AgentRow {
+    pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let parent: Option<String> = row.get("parent_id")?;
+        Ok(Self {
+            id: parsed(row, "id")?,
+            parent: parent.map(|_| parsed(row, "parent_id")).transpose()?,
+            role: row.get("role")?,
+            depth: row.get("depth")?,
+            status: row.get("status")?,
+            model: row.get("model")?,
+            model_id: row.get("model_id")?,
+            budget: Budget {
+                turns: row.get("budget_turns")?,
+                tokens: maybe_count(row, "budget_tokens")?,
+                time_ms: maybe_count(row, "budget_time_ms")?,
+                cost_usd: row.get("budget_cost_usd")?,
+            },
+            turns: count(row, "turns")?,
+            retries: count(row, "retries")?,
+            tool_calls: count(row, "tool_calls")?,
+            usage: usage(row)?,
+            cost_usd: row.get("cost_usd")?,
+            started_at_ms: count(row, "started_at_ms")?,
+            last_at_ms: count(row, "last_at_ms")?,
+            ended_at_ms: maybe_count(row, "ended_at_ms")?,
+            error: row.get("error")?,
+        })
+    }
+}
+
+fn usage(row: &Row<'_>) -> rusqlite::Result<Usage> {
+    Ok(Usage {
+        input_tokens: maybe_count(row, "input_tokens")?,
+        cached_tokens: maybe_count(row, "cached_tokens")?,
+        cache_write_tokens: maybe_count(row, "cache_write_tokens")?,
+        output_tokens: maybe_count(row, "output_tokens")?,
+        reasoning_tokens: maybe_count(row, "reasoning_tokens")?,
+    })
+}
+
+fn count(row: &Row<'_>, column: &str) -> rusqlite::Result<u64> {
+    maybe_count(row, column).map(Option::unwrap_or_default)
+}
+
+fn maybe_count(row: &Row<'_>, column: &str) -> rusqlite::Result<Option<u64>> {
+    let value: Option<i64> = row.get(column)?;
+    Ok(value.map(|n| u64::try_from(n).unwrap_or(0)))
+}
+
+/// Reads an id kept as text.
+pub(crate) fn parsed<T>(row: &Row<'_>, column: &str) -> rusqlite::Result<T>
+where
+    T: FromStr<Err: std::error::Error + Send + Sync + 'static>,
+{
+    let text: String = row.get(column)?;
+    text.parse().map_err(|e| {
+        let index = row.as_ref().column_index(column).unwrap_or_default();
+        rusqlite::Error::FromSqlConversionFailure(index, Type::Text, Box::new(e))
+    })
+}

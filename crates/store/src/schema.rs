@@ -1,0 +1,72 @@
+//! The shape of the database and how an older one becomes a newer one: numbered SQL files, each applied once, in
+//! a transaction. It must not know what the tables mean.
+
+use std::path::Path;
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::StoreError;
+
+/// Marks the file as ours, so that another program's database is never changed: "POSS".
+const APPLICATION_ID: i64 = 0x504f_5353;
+
+/// Migration n (counted from 1) leads from format n-1 to format n.
+const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_record.sql")];
+
+/// The format this Posse writes.
+pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;
+
+/// What the file says about itself.
+pub(crate) struct Format {
+    pub(crate) version: i64,
+    application: i64,
+    empty: bool,
+}
+
+impl Format {
+    pub(crate) fn read(connection: &Connection) -> rusqlite::Result<Self> {
+        let number = |sql| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
+        Ok(Self {
+            version: number("PRAGMA user_version")?,
+            application: number("PRAGMA application_id")?,
+            empty: number("SELECT count(*) FROM sqlite_schema")? == 0,
+        })
+    }
+
+    /// Refuses what is not ours and what is newer than we are.
+    pub(crate) fn check(&self, path: &Path) -> Result<(), StoreError> {
+        if !self.empty && self.application != APPLICATION_ID {
+            return Err(StoreError::Foreign { path: path.to_path_buf() });
+        }
+        if self.version > VERSION {
+            return Err(StoreError::TooNew { path: path.to_path_buf(), found: self.version, known: VERSION });
+        }
+        Ok(())
+    }
+}
+
+/// Brings the database to the present format.
+pub(crate) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
+    loop {
+        let sql = |e| StoreError::from_sql(path, e);
+        // Only a look: what another process may be changing is read again under the lock.
+        let format = Format::read(connection).map_err(sql)?;
+        format.check(path)?;
+        if format.version == VERSION {
+            return Ok(());
+        }
+        let transaction =
+            connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
+        let format = Format::read(&transaction).map_err(sql)?;
+        format.check(path)?;
+        if let Some(migration) = usize::try_from(format.version).ok().and_then(|n| MIGRATIONS.get(n)) {
+            transaction.execute_batch(migration).map_err(sql)?;
+            transaction.pragma_update(None, "user_version", format.version + 1).map_err(sql)?;
+            transaction.pragma_update(None, "application_id", APPLICATION_ID).map_err(sql)?;
+        } else if format.version != VERSION {
+            let detail = format!("its format number is {}", format.version);
+            return Err(StoreError::Damaged { path: path.to_path_buf(), detail });
+        }
+        transaction.commit().map_err(sql)?;
+    }
+}

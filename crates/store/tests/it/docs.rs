@@ -1,0 +1,41 @@
+//! `docs/database.md` is true: its queries run, and it names every table and column.
+
+use std::path::Path;
+
+use crate::fixture::*;
+
+fn page() -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/database.md");
+    std::fs::read_to_string(path).unwrap()
+}
+
+#[test]
+fn every_query_of_the_page_runs() {
+    let record = record();
+    record.put(whole_session(1));
+    let page = page();
+    let blocks: Vec<&str> =
+        page.split("```sql\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    assert_eq!(blocks.len(), 9);
+    for sql in blocks {
+        assert!(!record.rows(sql).is_empty(), "nothing found by\n{sql}");
+    }
+}
+
+#[test]
+fn the_page_names_every_column() {
+    let record = record();
+    let columns = record.rows(
+        "SELECT t.name, c.name FROM sqlite_schema t, pragma_table_info(t.name) c
+         WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%' ORDER BY t.name, c.cid",
+    );
+    assert!(columns.len() > 80, "{}", columns.len());
+    let page = page();
+    for column in columns {
+        let (table, name) = column.split_once('|').unwrap();
+        let section =
+            page.split(&format!("## `{table}`")).nth(1).unwrap_or_else(|| panic!("no section {table}"));
+        let section = section.split("\n## ").next().unwrap();
+        assert!(section.contains(&format!("`{name}`")), "{table}.{name} is not described");
+    }
+}

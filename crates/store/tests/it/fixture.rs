@@ -1,0 +1,177 @@
+//! A record in a temporary folder, and events to put into it.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use posse_protocol::*;
+use posse_store::{Ack, NewEvent, Store, StoreError};
+use rusqlite::Connection;
+use rusqlite::types::ValueRef;
+use tempfile::TempDir;
+use uuid::Uuid;
+
+/// When every test begins: 2026-01-02T03:04:05.678Z.
+pub(crate) const START_MS: u64 = 1_767_323_045_678;
+
+pub(crate) struct Record {
+    pub(crate) store: Store,
+    pub(crate) path: PathBuf,
+    /// What was published, in order.
+    pub(crate) seen: Arc<Mutex<Vec<Event>>>,
+    // After the store: the folder goes last.
+    pub(crate) dir: TempDir,
+}
+
+pub(crate) fn record() -> Record {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("posse.db");
+    let seen: Arc<Mutex<Vec<Event>>> = Arc::default();
+    let store = open(&path, &seen);
+    Record { store, path, seen, dir }
+}
+
+pub(crate) fn open(path: &std::path::Path, seen: &Arc<Mutex<Vec<Event>>>) -> Store {
+    let seen = Arc::clone(seen);
+    Store::open(path, move |event| seen.lock().unwrap().push(event)).unwrap()
+}
+
+impl Record {
+    /// Appends and waits; the outcome must be a place.
+    pub(crate) fn put(&self, events: Vec<NewEvent>) -> u64 {
+        wait(self.store.append(events)).unwrap().0
+    }
+
+    /// Appends and waits; the outcome must be an error, whose words are returned.
+    pub(crate) fn refused(&self, events: Vec<NewEvent>) -> String {
+        wait(self.store.append(events)).unwrap_err().to_string()
+    }
+
+    /// The rows of a query: columns joined by `|`, NULL as `-`.
+    pub(crate) fn rows(&self, sql: &str) -> Vec<String> {
+        rows(&Connection::open(&self.path).unwrap(), sql)
+    }
+}
+
+pub(crate) fn rows(connection: &Connection, sql: &str) -> Vec<String> {
+    let mut statement = connection.prepare(sql).unwrap();
+    let columns = statement.column_count();
+    let show = |value: ValueRef<'_>| match value {
+        ValueRef::Null => "-".to_owned(),
+        ValueRef::Integer(n) => n.to_string(),
+        ValueRef::Real(n) => n.to_string(),
+        ValueRef::Text(text) | ValueRef::Blob(text) => String::from_utf8_lossy(text).into_owned(),
+    };
+    statement
+        .query_map([], |row| {
+            let cells: Result<Vec<_>, _> = (0..columns).map(|i| row.get_ref(i).map(show)).collect();
+            Ok(cells?.join("|"))
+        })
+        .unwrap()
+        .collect::<Result<_, _>>()
+        .unwrap()
+}
+
+pub(crate) fn wait(ack: Ack) -> Result<Seq, StoreError> {
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(ack)
+}
+
+pub(crate) fn session(n: u128) -> SessionId {
+    Uuid::from_u128(n).into()
+}
+
+pub(crate) fn agent(n: u128) -> AgentId {
+    Uuid::from_u128(n).into()
+}
+
+/// An event of session `n` and of its main agent, which is number `n` too, one second after the start.
+pub(crate) fn event(n: u128, kind: EventKind) -> NewEvent {
+    NewEvent { session: session(n), agent: agent(n), parent: None, at_ms: START_MS + 1_000, kind }
+}
+
+/// The first two events of session `n`.
+pub(crate) fn start(n: u128) -> Vec<NewEvent> {
+    let begun = EventKind::SessionStarted { workspace: format!("/code/{n}"), version: "0.1.0".into() };
+    [begun, agent_started("main", 0)].map(|kind| NewEvent { at_ms: START_MS, ..event(n, kind) }).to_vec()
+}
+
+pub(crate) fn agent_started(role: &str, depth: u32) -> EventKind {
+    EventKind::AgentStarted {
+        role: role.into(),
+        depth,
+        model: "local".into(),
+        model_id: "coder-1.5b".into(),
+        budget: Budget { turns: Some(40), tokens: None, time_ms: Some(60_000), cost_usd: Some(0.5) },
+        grant: Grant::none(),
+        system: "You are a test.".into(),
+    }
+}
+
+pub(crate) fn told(text: &str) -> EventKind {
+    EventKind::Told { from: Sender::Person, text: text.into() }
+}
+
+pub(crate) fn turn(turn: u32) -> EventKind {
+    EventKind::TurnStarted { turn }
+}
+
+pub(crate) fn replied(usage: Usage) -> EventKind {
+    EventKind::Replied {
+        turn: 1,
+        reply: Reply { text: "hm".into(), usage, ..Reply::default() },
+        duration_ms: 12,
+    }
+}
+
+pub(crate) fn usage(input: u64, output: u64) -> Usage {
+    Usage { input_tokens: Some(input), output_tokens: Some(output), ..Usage::default() }
+}
+
+pub(crate) fn tool_started(call: &str) -> EventKind {
+    EventKind::ToolStarted { call: CallId(call.into()), tool: "grep".into(), title: "grep TODO".into() }
+}
+
+pub(crate) fn tool_finished(call: &str, ok: bool) -> EventKind {
+    EventKind::ToolFinished {
+        call: CallId(call.into()),
+        tool: "grep".into(),
+        ok,
+        text: "12345".into(),
+        effects: vec![],
+        duration_ms: 7,
+    }
+}
+
+pub(crate) fn settled(ending: Ending) -> EventKind {
+    let files = vec![FileChange { path: "a.rs".into(), created: true, lines_added: 3, lines_removed: 0 }];
+    let receipt = Receipt {
+        turns: 1,
+        tool_calls: 1,
+        usage: usage(100, 20),
+        cost_usd: Some(0.25),
+        duration_ms: 900,
+        files,
+        commands: vec![],
+        commands_total: 0,
+    };
+    EventKind::AgentSettled { report: Report { ending, text: "All done.\n\nDetails.".into(), receipt } }
+}
+
+/// One event of every kind, in an order in which they happen, for session `n`.
+pub(crate) fn whole_session(n: u128) -> Vec<NewEvent> {
+    let error = ModelError::new(ModelErrorKind::Overloaded, "the model is overloaded");
+    let mut events = start(n);
+    let rest = [
+        told("fix the test"),
+        turn(1),
+        EventKind::Retrying { attempt: 1, delay_ms: 5, reason: "529".into() },
+        replied(usage(100, 20)),
+        tool_started("c1"),
+        tool_finished("c1", true),
+        EventKind::Compacted { summary: "short".into(), bytes_before: 9_000, bytes_after: 100 },
+        turn(2),
+        EventKind::ModelFailed { turn: 2, error },
+        settled(Ending::Completed),
+    ];
+    events.extend(rest.map(|kind| event(n, kind)));
+    events
+}

@@ -1,0 +1,17 @@
+//! Fake model server and fixture repositories, for tests and benchmarks only.
+//!
+//! It knows how providers put a reply on the wire and nothing about how Posse reads one: it must not depend on
+//! `model`, so that the two cannot agree on the same mistake.
+#![forbid(unsafe_code)]
+// A test tool that cannot do its part must stop the test at once, loudly.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod fixture;
+mod http;
+mod render;
+mod server;
+mod turn;
+
+pub use fixture::Fixture;
+pub use server::{Captured, FakeModel};
+pub use turn::{MODEL_ID, Turn};

@@ -1,0 +1,302 @@
+//! The fake model server: takes requests on a real socket, captures them, answers by script.
+//!
+//! It runs on a thread of its own, so that tests without a runtime can use it and benchmarks do not share theirs
+//! with it. It ends when the `FakeModel` is dropped.
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::{Value, json};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
+
+use crate::http::Connection;
+use crate::render;
+use crate::turn::{Answer, End, MODEL_ID, Pace, Turn};
+
+/// One request as it arrived.
+#[derive(Clone, Debug)]
+pub struct Captured {
+    /// GET, POST, …
+    pub method: String,
+    /// With the query, as sent.
+    pub path: String,
+    /// Names in lower case, in the order sent.
+    pub headers: Vec<(String, String)>,
+    /// The exact bytes.
+    pub body: Vec<u8>,
+}
+
+impl Captured {
+    /// The body as JSON.
+    ///
+    /// # Panics
+    /// If it is not JSON.
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).expect("the request body is JSON")
+    }
+
+    /// The first header of this lower-case name.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str())
+    }
+}
+
+type Rule = dyn Fn(&Captured) -> Turn + Send + Sync;
+
+/// A model server that does as scripted.
+pub struct FakeModel {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    /// Dropping it ends the server's thread.
+    _stop: oneshot::Sender<()>,
+}
+
+struct Shared {
+    queue: Mutex<VecDeque<Turn>>,
+    rule: Mutex<Option<Arc<Rule>>>,
+    captured: Mutex<Vec<Captured>>,
+    capture: AtomicBool,
+    calls: AtomicUsize,
+    running: AtomicUsize,
+    running_peak: AtomicUsize,
+    connections: AtomicUsize,
+}
+
+impl FakeModel {
+    /// A server with an empty script: every model call is answered with 400 until turns are pushed.
+    pub async fn start() -> Self {
+        Self::start_blocking()
+    }
+
+    /// A server that answers with these turns, in order.
+    pub async fn with(turns: impl IntoIterator<Item = Turn>) -> Self {
+        let server = Self::start_blocking();
+        lock(&server.shared.queue).extend(turns);
+        server
+    }
+
+    /// A server that answers each call by this rule.
+    pub async fn by_rule(rule: impl Fn(&Captured) -> Turn + Send + Sync + 'static) -> Self {
+        let server = Self::start_blocking();
+        *lock(&server.shared.rule) = Some(Arc::new(rule));
+        server
+    }
+
+    /// `start` for tests that have no runtime.
+    ///
+    /// # Panics
+    /// If no port of the loopback interface can be had.
+    pub fn start_blocking() -> Self {
+        let shared = Arc::new(Shared {
+            queue: Mutex::default(),
+            rule: Mutex::default(),
+            captured: Mutex::default(),
+            capture: AtomicBool::new(true),
+            calls: AtomicUsize::new(0),
+            running: AtomicUsize::new(0),
+            running_peak: AtomicUsize::new(0),
+            connections: AtomicUsize::new(0),
+        });
+        let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a loopback port");
+        listener.set_nonblocking(true).expect("a non-blocking listener");
+        let address = listener.local_addr().expect("a local address");
+        let (stop, stopped) = oneshot::channel();
+        let for_thread = Arc::clone(&shared);
+        std::thread::spawn(move || {
+            let runtime =
+                tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+            runtime.block_on(async move {
+                let listener = TcpListener::from_std(listener).expect("a listener");
+                tokio::select! {
+                    () = accept(listener, for_thread) => {}
+                    _ = stopped => {}
+                }
+            });
+        });
+        Self { address, shared, _stop: stop }
+    }
+
+    /// Adds one turn to the script.
+    pub fn push(&self, turn: Turn) {
+        lock(&self.shared.queue).push_back(turn);
+    }
+
+    /// Whether requests are kept (they are, unless told otherwise). Rules see them in any case.
+    pub fn capture(&self, on: bool) {
+        self.shared.capture.store(on, Ordering::Relaxed);
+    }
+
+    /// Where it is; ends in `/v1`.
+    pub fn base_url(&self) -> String {
+        format!("http://{}/v1", self.address)
+    }
+
+    /// The model calls that arrived, in order.
+    pub fn requests(&self) -> Vec<Captured> {
+        lock(&self.shared.captured).clone()
+    }
+
+    /// How many model calls arrived, kept or not.
+    pub fn calls(&self) -> usize {
+        self.shared.calls.load(Ordering::Relaxed)
+    }
+
+    /// The most model calls that were being answered at the same time.
+    pub fn running_peak(&self) -> usize {
+        self.shared.running_peak.load(Ordering::Relaxed)
+    }
+
+    /// How many connections were made.
+    pub fn connections(&self) -> usize {
+        self.shared.connections.load(Ordering::Relaxed)
+    }
+
+    /// How many turns of the script are left.
+    pub fn turns_left(&self) -> usize {
+        lock(&self.shared.queue).len()
+    }
+}
+
+fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+    while let Ok((stream, _)) = listener.accept().await {
+        shared.connections.fetch_add(1, Ordering::Relaxed);
+        let shared = Arc::clone(&shared);
+        // A client that goes away in the middle is part of what tests do: its error is nobody's.
+        tokio::spawn(async move { serve(stream, &shared).await.ok() });
+    }
+}
+
+async fn serve(stream: TcpStream, shared: &Shared) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    let mut connection = Connection::new(stream);
+    while let Some(request) = connection.request().await? {
+        if request.method == "GET" {
+            get(&mut connection, &request).await?;
+            continue;
+        }
+        let running = Running::start(shared);
+        let keep = call(&mut connection, request, shared).await?;
+        drop(running);
+        if !keep {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+async fn get(connection: &mut Connection, request: &Captured) -> io::Result<()> {
+    const JSON: &str = "content-type: application/json\r\n";
+    if request.path.ends_with("/models") {
+        let list = json!({"object": "list", "data": [{"id": MODEL_ID, "object": "model"}]});
+        return connection.answer(200, JSON, list.to_string().as_bytes()).await;
+    }
+    connection.answer(404, JSON, br#"{"error":{"message":"not found"}}"#).await
+}
+
+/// Answers one model call; false when the connection is not to be used again.
+async fn call(connection: &mut Connection, request: Captured, shared: &Shared) -> io::Result<bool> {
+    let turn = shared.turn(&request);
+    let path = request.path.clone();
+    shared.calls.fetch_add(1, Ordering::Relaxed);
+    if shared.capture.load(Ordering::Relaxed) {
+        lock(&shared.captured).push(request);
+    }
+    if !turn.delay.is_zero() {
+        tokio::time::sleep(turn.delay).await;
+    }
+    match &turn.answer {
+        Answer::Reset => {
+            connection.stream.set_zero_linger()?;
+            Ok(false)
+        }
+        Answer::Status { code, headers, body } => {
+            let mut lines = String::from("content-type: application/json\r\n");
+            for (name, value) in headers {
+                lines.push_str(&format!("{name}: {value}\r\n"));
+            }
+            connection.answer(*code, &lines, body.as_bytes()).await?;
+            Ok(true)
+        }
+        Answer::Raw { content_type, body } => {
+            stream(connection, content_type, std::slice::from_ref(body), turn.pace).await
+        }
+        Answer::Reply(script) => {
+            stream(connection, "text/event-stream", &render::events(&path, script), turn.pace).await
+        }
+    }
+}
+
+async fn stream<E: AsRef<[u8]>>(
+    connection: &mut Connection,
+    content_type: &str,
+    events: &[E],
+    pace: Pace,
+) -> io::Result<bool> {
+    let count = match pace.end {
+        End::Whole => events.len(),
+        End::CutAfter(events) | End::StallAfter(events) => events,
+    };
+    let bytes: Vec<u8> = events.iter().take(count).flat_map(|e| e.as_ref().iter().copied()).collect();
+    connection.begin_stream(content_type).await?;
+    match pace.split_bytes {
+        None => connection.chunk(&bytes).await?,
+        Some(size) => {
+            for part in bytes.chunks(size) {
+                connection.chunk(part).await?;
+                tokio::task::yield_now().await;
+            }
+        }
+    }
+    match pace.end {
+        End::Whole => {
+            connection.end_stream().await?;
+            Ok(true)
+        }
+        End::CutAfter(_) => Ok(false),
+        End::StallAfter(_) => {
+            connection.until_closed().await;
+            Ok(false)
+        }
+    }
+}
+
+impl Shared {
+    fn turn(&self, request: &Captured) -> Turn {
+        if let Some(turn) = lock(&self.queue).pop_front() {
+            return turn;
+        }
+        let rule = lock(&self.rule).clone();
+        match rule {
+            Some(rule) => rule(request),
+            None => Turn::status_body(
+                400,
+                json!({"error": {"message": "the fake model's script is used up: this call was not expected"}}),
+            ),
+        }
+    }
+}
+
+/// Counts a call as running for as long as it lives.
+struct Running<'a>(&'a Shared);
+
+impl<'a> Running<'a> {
+    fn start(shared: &'a Shared) -> Self {
+        let now = shared.running.fetch_add(1, Ordering::Relaxed) + 1;
+        shared.running_peak.fetch_max(now, Ordering::Relaxed);
+        Self(shared)
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.running.fetch_sub(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,169 @@
+//! Who may use what: rules over the sources.
+
+use crate::arrows::PURE;
+use crate::repo::{File, Repo};
+use crate::rust::{code, lines_using, literals, without_tests};
+
+/// What a pure crate may not touch.
+const WORLD: &[&str] =
+    &["std::fs", "std::net", "std::process", "std::env", "std::thread", "Instant::now", "SystemTime::now"];
+
+/// The ways to start a process.
+const STARTERS: &[&str] =
+    &["std::process::Command", "tokio::process", "process::Command", "async_process", "nix::unistd::fork"];
+
+/// The ways to look at the person's environment.
+const SURROUNDINGS: &[&str] =
+    &["env::var", "env::var_os", "env::vars", "env::vars_os", "env::home_dir", "dirs::home_dir"];
+
+/// Words that only the providers' protocols have.
+const WIRE_WORDS: &[&str] = &[
+    "chat/completions",
+    "v1/messages",
+    "anthropic-version",
+    "x-api-key",
+    "text/event-stream",
+    "cache_control",
+    "reasoning_content",
+    "tool_choice",
+    "content_block_delta",
+    "finish_reason",
+];
+
+/// Finds uses of any of `paths` in the code of `files`, without tests.
+fn using<'a>(
+    files: impl Iterator<Item = (&'a str, &'a File)>,
+    paths: &[&str],
+    say: impl Fn(&str) -> String,
+) -> Vec<String> {
+    let mut findings = Vec::new();
+    for (_, file) in files {
+        let code = code(&without_tests(&file.text));
+        let mut lines = Vec::new();
+        for path in paths {
+            for line in lines_using(&code, path) {
+                if !lines.contains(&line) {
+                    lines.push(line);
+                    findings.push(format!("{}:{line} {}", file.path, say(path)));
+                }
+            }
+        }
+    }
+    findings
+}
+
+pub(crate) fn purity(repo: &Repo) -> Vec<String> {
+    using(repo.sources().filter(|(name, _)| PURE.contains(name)), WORLD, |path| {
+        format!("uses {path}; a pure crate is told such things, it does not ask")
+    })
+}
+
+pub(crate) fn processes(repo: &Repo) -> Vec<String> {
+    let files = repo.sources().filter(|(name, _)| !["sandbox", "testkit", "bench"].contains(name));
+    using(files, STARTERS, |path| format!("uses {path}; processes are started by sandbox alone"))
+}
+
+pub(crate) fn environment(repo: &Repo) -> Vec<String> {
+    let files = repo.sources().filter(|(name, _)| !["cli", "sandbox", "testkit", "bench"].contains(name));
+    using(files, SURROUNDINGS, |path| format!("reads {path}; only cli does, and hands down what it found"))
+}
+
+/// Tests too: what needs `unsafe` belongs behind the sandbox's own interface.
+pub(crate) fn unsafe_code(repo: &Repo) -> Vec<String> {
+    let mut findings = Vec::new();
+    for (_, file) in repo.rust_files().filter(|(name, _)| *name != "sandbox") {
+        for line in lines_using(&code(&file.text), "unsafe") {
+            findings.push(format!("{}:{line} has unsafe code; only sandbox may", file.path));
+        }
+    }
+    findings
+}
+
+pub(crate) fn forbid_unsafe(repo: &Repo) -> Vec<String> {
+    let roots = repo.sources().filter(|(name, file)| {
+        *name != "sandbox"
+            && ["lib.rs", "main.rs"].iter().any(|root| file.path == format!("crates/{name}/src/{root}"))
+    });
+    roots
+        .filter(|(_, file)| !code(&file.text).contains("#![forbid(unsafe_code)]"))
+        .map(|(_, file)| format!("{} does not forbid unsafe; add #![forbid(unsafe_code)]", file.path))
+        .collect()
+}
+
+/// Elsewhere "git" is only a word: a crate that does not build on sandbox cannot start anything.
+pub(crate) fn git(repo: &Repo) -> Vec<String> {
+    let starters = |name: &str| ["sandbox", "tools", "engine"].contains(&name);
+    literals_of(repo, starters, |literal| {
+        (literal == "\"git\"").then(|| "names the git program; ask workspace".to_owned())
+    })
+}
+
+pub(crate) fn wire(repo: &Repo) -> Vec<String> {
+    let inside = |name: &str| !["model", "mcp", "acp", "api", "testkit", "bench"].contains(&name);
+    literals_of(repo, inside, |literal| {
+        let word = WIRE_WORDS.iter().find(|word| literal.contains(**word))?;
+        Some(format!("has {word:?}, a word of a wire format; convert at the edge, in model"))
+    })
+}
+
+/// Says something about string literals outside tests, in the crates that are meant.
+fn literals_of(
+    repo: &Repo,
+    meant: impl Fn(&str) -> bool,
+    say: impl Fn(&str) -> Option<String>,
+) -> Vec<String> {
+    let mut findings = Vec::new();
+    for (_, file) in repo.sources().filter(|(name, _)| meant(name)) {
+        for (line, literal) in literals(&without_tests(&file.text)) {
+            findings.extend(say(literal).map(|what| format!("{}:{line} {what}", file.path)));
+        }
+    }
+    findings
+}
+
+/// One file; beside it, one in the crate that may.
+fn sample(path: &str, may: &str, text: &str) -> Repo {
+    Repo::sample(&[(path, text), (may, text)])
+}
+
+pub(crate) fn bad_purity() -> Repo {
+    let text = "//! No `std::fs` here.\n// std::fs neither\nuse std::{fs, io};\n#[cfg(test)]\nmod tests { use std::fs; }\n";
+    sample("crates/agent/src/lib.rs", "crates/store/src/lib.rs", text)
+}
+
+pub(crate) fn bad_processes() -> Repo {
+    sample(
+        "crates/tools/src/lib.rs",
+        "crates/sandbox/src/lib.rs",
+        "//! x\nuse std::process::{Command, ExitCode};\n",
+    )
+}
+
+pub(crate) fn bad_environment() -> Repo {
+    sample("crates/model/src/lib.rs", "crates/cli/src/main.rs", "//! x\nlet key = std::env::var(\"KEY\");\n")
+}
+
+pub(crate) fn bad_unsafe_code() -> Repo {
+    sample(
+        "crates/store/tests/it/main.rs",
+        "crates/sandbox/src/lib.rs",
+        "#![forbid(unsafe_code)]\nunsafe { x() }\n",
+    )
+}
+
+pub(crate) fn bad_forbid_unsafe() -> Repo {
+    sample("crates/store/src/lib.rs", "crates/sandbox/src/lib.rs", "//! x\n// #![forbid(unsafe_code)]\n")
+}
+
+pub(crate) fn bad_git() -> Repo {
+    sample(
+        "crates/engine/src/lib.rs",
+        "crates/workspace/src/git.rs",
+        "//! \"git\"\nrun(\"git\", \"git status\");\n",
+    )
+}
+
+pub(crate) fn bad_wire() -> Repo {
+    let text = "//! cache_control\nlet key = \"cache_control\";\n";
+    sample("crates/agent/src/lib.rs", "crates/model/src/lib.rs", text)
+}

@@ -1,0 +1,126 @@
+//! edit_file: exact replacement in a file that is still as the agent knows it.
+
+use posse_protocol::{Effect, FileChange, Files, Needs, Shell, ToolOutcome};
+use posse_workspace::{
+    Expect, Stop, WorkspaceError, WorkspacePath, nearest_lines,
+    text::{self, ReplaceError},
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::{
+    limits,
+    lookup::{explained, place},
+    show::numbered,
+    tool::{Context, Failed, Tool},
+};
+
+/// Replace exact text in a file. old_text must occur exactly once, unless replace_all.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EditFile {
+    path: String,
+    /// Copied exactly, with indentation, without line numbers.
+    old_text: String,
+    new_text: String,
+    replace_all: Option<bool>,
+}
+
+impl Tool for EditFile {
+    const NAME: &'static str = "edit_file";
+    const NEEDS: Needs = Needs { files: Files::Write, shell: Shell::None, network: false };
+    const ALIASES: &'static [(&'static str, &'static str)] = &[
+        ("file_path", "path"),
+        ("filepath", "path"),
+        ("filename", "path"),
+        ("file", "path"),
+        ("old_string", "old_text"),
+        ("old_str", "old_text"),
+        ("old", "old_text"),
+        ("search", "old_text"),
+        ("new_string", "new_text"),
+        ("new_str", "new_text"),
+        ("new", "new_text"),
+        ("replace", "new_text"),
+        ("all", "replace_all"),
+    ];
+
+    fn about(&self) -> String {
+        self.path.clone()
+    }
+
+    async fn run(self, context: Context) -> Result<ToolOutcome, Failed> {
+        context.blocking(move |context, stop| self.edit(context, stop)).await
+    }
+}
+
+impl EditFile {
+    fn edit(&self, context: &Context, stop: &Stop) -> Result<ToolOutcome, Failed> {
+        let path = place(&context.workspace, &self.path)?;
+        let read = context.workspace.read(&path, limits::EDIT_BYTES_MAX);
+        let (old, stamp) = read.map_err(|error| explained(&context.workspace, &error, stop))?;
+        if context.seen.last(&path).is_some_and(|seen| seen != stamp) {
+            return Err(WorkspaceError::Changed { path: path.to_string() }.into());
+        } else if text::is_binary(&old) {
+            let kind = text::binary_kind(&old);
+            return Err(Failed(format!("{path} is not text ({kind}); edit_file cannot change it")));
+        }
+        let all = self.replace_all.unwrap_or(false);
+        let edited = text::replace(&old, &self.old_text, &self.new_text, all);
+        let edited = edited.map_err(|error| self.advice(&path, &old, &error))?;
+        let written = context.workspace.write_atomic(&path, &edited.bytes, Expect::Unchanged(stamp))?;
+        context.seen.note(&path, written.stamp);
+        let (lines_added, lines_removed) = text::line_changes(&old, &edited.bytes);
+        let places = if edited.count == 1 { String::new() } else { format!(" in {} places", edited.count) };
+        let first = edited.first_line.saturating_sub(2).max(1);
+        let last = edited.first_line + self.new_text.lines().count() + 1;
+        let snippet = numbered(&String::from_utf8_lossy(&edited.bytes), first, last);
+        let text = format!("Edited {path}{places} (+{lines_added} -{lines_removed} lines). Now:\n{snippet}");
+        let change = FileChange { path: path.to_string(), created: false, lines_added, lines_removed };
+        Ok(ToolOutcome { ok: true, text, effects: vec![Effect::File(change)] })
+    }
+
+    fn advice(&self, path: &WorkspacePath, file: &[u8], error: &ReplaceError) -> Failed {
+        Failed(match error {
+            ReplaceError::EmptyOld => {
+                "old_text is empty; give the text to replace, or use write_file for a whole file".to_owned()
+            }
+            ReplaceError::NoChange => "old_text and new_text are the same; nothing to change".to_owned(),
+            ReplaceError::NotUnique { lines } => {
+                let shown: Vec<String> = lines.iter().take(10).map(ToString::to_string).collect();
+                format!(
+                    "old_text is in {path} {} times, on lines {}{}; add lines around it until it is unique, or \
+                     set replace_all",
+                    lines.len(),
+                    shown.join(", "),
+                    if lines.len() > shown.len() { ", …" } else { "" }
+                )
+            }
+            ReplaceError::NotFound => format!("old_text is not in {path}. {}", self.closest(file)),
+        })
+    }
+
+    fn closest(&self, file: &[u8]) -> String {
+        let with_number = |line: &str| {
+            let rest = line.trim_start().trim_start_matches(|c: char| c.is_ascii_digit());
+            rest.starts_with('\t') && rest.len() < line.trim_start().len()
+        };
+        if self.old_text.lines().all(with_number) {
+            return "It holds the line numbers of read_file; leave them out.".to_owned();
+        } else if self.old_text.contains('\u{fffd}') {
+            return "The file has bytes there that are not UTF-8; choose text without \u{fffd}.".to_owned();
+        }
+        let file = String::from_utf8_lossy(file);
+        match nearest_lines(&file, &self.old_text) {
+            Some(near) => {
+                let what = if near.only_white_space {
+                    "Only white space differs here"
+                } else {
+                    "The closest lines are"
+                };
+                format!("{what}:\n{}", numbered(&file, near.first_line, near.last_line))
+            }
+            None => "Nothing in it is close; read the file first.".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! grep: lines of files by a regular expression.
+
+use std::fmt::Write as _;
+
+use posse_protocol::{Files, Needs, Shell, ToolOutcome};
+use posse_workspace::{GrepFound, GrepQuery, Stop};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::{
+    limits,
+    lookup::{explained, place_or_root},
+    show::one_line,
+    tool::{Context, Failed, Tool},
+};
+
+/// Search file contents line by line with a regular expression.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Grep {
+    pattern: String,
+    /// File or folder.
+    path: Option<String>,
+    /// Only these files, such as *.rs
+    glob: Option<String>,
+    ignore_case: Option<bool>,
+    /// Lines around each match.
+    context: Option<u32>,
+    /// Matches, 100 by default.
+    limit: Option<u32>,
+}
+
+impl Tool for Grep {
+    const NAME: &'static str = "grep";
+    const NEEDS: Needs = Needs { files: Files::Read, shell: Shell::None, network: false };
+    const ALIASES: &'static [(&'static str, &'static str)] = &[
+        ("query", "pattern"),
+        ("regex", "pattern"),
+        ("directory", "path"),
+        ("dir", "path"),
+        ("folder", "path"),
+        ("file", "path"),
+        ("file_path", "path"),
+        ("include", "glob"),
+        ("case_insensitive", "ignore_case"),
+        ("-i", "ignore_case"),
+        ("-C", "context"),
+        ("head_limit", "limit"),
+        ("max_results", "limit"),
+    ];
+
+    fn about(&self) -> String {
+        match &self.path {
+            Some(path) => format!("{} in {path}", self.pattern),
+            None => self.pattern.clone(),
+        }
+    }
+
+    async fn run(self, context: Context) -> Result<ToolOutcome, Failed> {
+        context.blocking(move |context, stop| self.search(context, stop)).await
+    }
+}
+
+impl Grep {
+    fn search(self, context: &Context, stop: &Stop) -> Result<ToolOutcome, Failed> {
+        let path = place_or_root(&context.workspace, self.path.as_deref())?;
+        let matches_max = self.limit.unwrap_or(limits::GREP_MATCHES).clamp(1, limits::GREP_MATCHES_MAX);
+        let query = GrepQuery {
+            pattern: self.pattern,
+            path,
+            glob: self.glob,
+            ignore_case: self.ignore_case.unwrap_or(false),
+            context: self.context.unwrap_or(0).min(limits::GREP_CONTEXT_MAX) as usize,
+            matches_max: matches_max as usize,
+        };
+        let found = context.workspace.grep(&query, stop);
+        let found = found.map_err(|error| explained(&context.workspace, &error, stop))?;
+        Ok(ToolOutcome::ok(shown(&found)))
+    }
+}
+
+fn shown(found: &GrepFound) -> String {
+    let mut text = String::new();
+    let mut previous: Option<(&posse_workspace::WorkspacePath, u64)> = None;
+    for line in &found.lines {
+        match previous {
+            Some((path, number)) if *path == line.path => {
+                if number + 1 != line.line && found.lines.iter().any(|line| !line.is_match) {
+                    text.push_str("--\n");
+                }
+            }
+            _ => {
+                let _ = writeln!(text, "{}", one_line(line.path.as_str(), 1_000));
+            }
+        }
+        previous = Some((&line.path, line.line));
+        let _ = writeln!(text, "{}{}{}", line.line, if line.is_match { ':' } else { '-' }, line.text);
+    }
+    if found.matches == 0 {
+        text.push_str("No line matches. Ignored, hidden and binary files are not searched.\n");
+    }
+    if found.more {
+        let _ = writeln!(text, "(only the first {} matches; narrow the search)", found.matches);
+    }
+    if found.as_plain_text {
+        text.push_str("(the pattern is no regular expression, so it was searched for as plain text)\n");
+    }
+    if found.files_skipped > 0 {
+        let _ = writeln!(text, "({} files with very long lines were not searched)", found.files_skipped);
+    }
+    if found.cut.is_some() {
+        text.push_str("(too many files to look at them all; search a smaller folder)\n");
+    }
+    text.truncate(text.trim_end_matches('\n').len());
+    text
+}

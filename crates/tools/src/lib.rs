@@ -1,0 +1,29 @@
+//! The tools an agent can call, one file each.
+//!
+//! A tool's input struct makes its schema, and its doc comments are the text a model reads. A [`Toolbox`] checks a call
+//! against both the schema and the agent's grant before anything runs. This crate must not know agents, turns, events
+//! or the terminal.
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod edit_file;
+mod glob;
+mod grep;
+mod html;
+pub mod limits;
+mod list_files;
+mod lookup;
+mod read_file;
+mod schema;
+mod seen;
+mod shell;
+mod show;
+mod todo;
+mod tool;
+mod toolbox;
+mod web_address;
+mod web_fetch;
+mod write_file;
+
+pub use show::one_line;
+pub use toolbox::{Prepared, ToolSettings, Toolbox};

@@ -1,0 +1,73 @@
+//! Every number of this crate.
+
+pub use posse_protocol::limits::TITLE_CHARS_MAX;
+
+/// The longest arguments of a call that are looked at.
+pub const ARGUMENTS_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// The longest text any call gives back.
+pub const OUTCOME_BYTES_MAX: usize = 64 * 1024;
+
+/// Lines that one read gives back.
+pub const READ_LINES_MAX: usize = 2_000;
+/// Bytes of text that one read gives back.
+pub const READ_BYTES_MAX: usize = 50 * 1024;
+/// Bytes shown of one line.
+pub const READ_LINE_BYTES_MAX: usize = 2_000;
+/// How far into a file a read looks for its lines.
+pub const READ_SCAN_BYTES_MAX: u64 = 256 * 1024 * 1024;
+/// How far past the lines it shows a read counts how many more there are.
+pub const READ_COUNT_BYTES_MAX: u64 = 16 * 1024 * 1024;
+
+/// The largest file that is edited or overwritten.
+pub const EDIT_BYTES_MAX: u64 = 10 * 1024 * 1024;
+/// Lines shown around an edit, and of the closest place when the old text is not found.
+pub const SNIPPET_LINES_MAX: usize = 12;
+/// Bytes shown of one line of a snippet.
+pub const SNIPPET_LINE_BYTES_MAX: usize = 300;
+/// How many files an agent's memory of what it has read holds.
+pub const SEEN_FILES_MAX: usize = 10_000;
+
+/// Levels listed unless told otherwise.
+pub const LIST_DEPTH: u32 = 2;
+/// Levels listed at most.
+pub const LIST_DEPTH_MAX: u32 = 16;
+/// Entries listed in all.
+pub const LIST_ENTRIES_MAX: usize = 500;
+/// Entries listed of one folder.
+pub const LIST_FOLDER_ENTRIES_MAX: u64 = 100;
+/// Paths given back by one glob.
+pub const GLOB_PATHS_MAX: usize = 200;
+
+/// Matches given back by one grep unless told otherwise.
+pub const GREP_MATCHES: u32 = 100;
+/// Matches given back by one grep at most.
+pub const GREP_MATCHES_MAX: u32 = 500;
+/// Lines shown around a match at most.
+pub const GREP_CONTEXT_MAX: u32 = 20;
+
+/// How long a command may run unless told otherwise.
+pub const SHELL_TIMEOUT_MS: u64 = 120_000;
+/// How long a command may run at most.
+pub const SHELL_TIMEOUT_MS_MAX: u64 = 600_000;
+/// Output kept from the start of a command.
+pub const SHELL_HEAD_BYTES: usize = 8 * 1024;
+/// Output kept from the end of a command, where errors usually are.
+pub const SHELL_TAIL_BYTES: usize = 22 * 1024;
+
+/// Items on a to-do list.
+pub const TODO_ITEMS_MAX: usize = 50;
+/// Characters of one item.
+pub const TODO_ITEM_CHARS_MAX: usize = 300;
+
+/// Bytes read of a web page.
+pub const WEB_BYTES_MAX: usize = 1024 * 1024;
+/// Bytes of text given back of a web page.
+pub const WEB_TEXT_BYTES_MAX: usize = 40 * 1024;
+/// Redirects followed.
+pub const WEB_REDIRECTS_MAX: usize = 5;
+/// How long a connection may take to be made.
+pub const WEB_CONNECT_TIMEOUT_MS: u64 = 10_000;
+/// How long a page may take in all.
+pub const WEB_TIMEOUT_MS: u64 = 30_000;
+/// The longest address.
+pub const WEB_URL_BYTES_MAX: usize = 4 * 1024;

@@ -1,0 +1,141 @@
+//! What every tool has, and the list of them all.
+
+use std::{
+    pin::Pin,
+    sync::{Arc, OnceLock},
+};
+
+use posse_protocol::{Needs, Network, ToolOutcome, ToolSpec};
+use posse_sandbox::SandboxError;
+use posse_workspace::{Stop, Workspace, WorkspaceError};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::{ToolSettings, arguments, schema, seen::Seen};
+
+/// One tool; the implementing type is its input.
+pub(crate) trait Tool: DeserializeOwned + JsonSchema + Send + 'static {
+    /// The name the model calls.
+    const NAME: &'static str;
+    /// What a grant must hold.
+    const NEEDS: Needs;
+    /// Other names that models use for its fields.
+    const ALIASES: &'static [(&'static str, &'static str)];
+
+    /// What this call is about, for a title.
+    fn about(&self) -> String;
+
+    /// Does it.
+    fn run(self, context: Context) -> impl Future<Output = Result<ToolOutcome, Failed>> + Send;
+}
+
+/// Why a call did not do what it was asked: text for the model.
+#[derive(Debug)]
+pub(crate) struct Failed(pub(crate) String);
+
+impl From<WorkspaceError> for Failed {
+    fn from(error: WorkspaceError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl From<SandboxError> for Failed {
+    fn from(error: SandboxError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+/// What a running call has to work with.
+#[derive(Clone, Debug)]
+pub(crate) struct Context {
+    pub(crate) workspace: Workspace,
+    pub(crate) settings: Arc<ToolSettings>,
+    pub(crate) seen: Arc<Seen>,
+    pub(crate) network: Network,
+}
+
+impl Context {
+    /// Does file work on a thread that may wait. Dropping the future asks the work to stop.
+    pub(crate) async fn blocking(
+        self,
+        work: impl FnOnce(&Self, &Stop) -> Result<ToolOutcome, Failed> + Send + 'static,
+    ) -> Result<ToolOutcome, Failed> {
+        struct StopOnDrop(Stop);
+        impl Drop for StopOnDrop {
+            fn drop(&mut self) {
+                self.0.stop();
+            }
+        }
+        let guard = StopOnDrop(Stop::default());
+        let stop = guard.0.clone();
+        let done = tokio::task::spawn_blocking(move || work(&self, &stop)).await;
+        done.unwrap_or_else(|_| Err(crashed()))
+    }
+}
+
+/// What the model is told when a tool panics.
+pub(crate) fn crashed() -> Failed {
+    Failed("the tool crashed, which is a fault of Posse and not of the call; try another way".to_owned())
+}
+
+pub(crate) type Running = Pin<Box<dyn Future<Output = Result<ToolOutcome, Failed>> + Send>>;
+
+/// A call that has been read.
+pub(crate) trait Call: Send {
+    fn about(&self) -> String;
+    fn start(self: Box<Self>, context: Context) -> Running;
+}
+
+impl<T: Tool> Call for T {
+    fn about(&self) -> String {
+        Tool::about(self)
+    }
+
+    fn start(self: Box<Self>, context: Context) -> Running {
+        Box::pin(self.run(context))
+    }
+}
+
+/// Reads arguments by a schema.
+type Reader = fn(&str, &Value) -> Result<Box<dyn Call>, String>;
+
+/// A tool in the list.
+pub(crate) struct Entry {
+    pub(crate) spec: ToolSpec,
+    read: Reader,
+}
+
+impl Entry {
+    fn of<T: Tool>() -> Self {
+        let (description, schema) = schema::schema_of::<T>();
+        let spec = ToolSpec { name: T::NAME.to_owned(), description, schema, needs: T::NEEDS };
+        let read = |written: &str, schema: &Value| -> Result<Box<dyn Call>, String> {
+            Ok(Box::new(arguments::read::<T>(written, schema, T::ALIASES)?))
+        };
+        Self { spec, read }
+    }
+
+    /// Reads a call's arguments.
+    pub(crate) fn read(&self, written: &str) -> Result<Box<dyn Call>, String> {
+        (self.read)(written, &self.spec.schema)
+    }
+}
+
+/// Every tool there is, in the order models see them.
+pub(crate) fn all() -> &'static [Entry] {
+    static ALL: OnceLock<Vec<Entry>> = OnceLock::new();
+    ALL.get_or_init(|| {
+        vec![
+            Entry::of::<crate::read_file::ReadFile>(),
+            Entry::of::<crate::write_file::WriteFile>(),
+            Entry::of::<crate::edit_file::EditFile>(),
+            Entry::of::<crate::list_files::ListFiles>(),
+            Entry::of::<crate::glob::Glob>(),
+            Entry::of::<crate::grep::Grep>(),
+            Entry::of::<crate::shell::ShellCommand>(),
+            Entry::of::<crate::todo::Todo>(),
+            Entry::of::<crate::web_fetch::WebFetch>(),
+        ]
+    })
+}

@@ -1,0 +1,201 @@
+//! One agent's tools: what it is offered, and the gate every call goes through before it runs.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    task::Poll,
+};
+
+use posse_policy::{Decision, decide, offers};
+use posse_protocol::{Grant, ToolCall, ToolOutcome, ToolSpec};
+use posse_workspace::Workspace;
+
+use crate::{
+    arguments::closest,
+    limits,
+    seen::Seen,
+    show::{bounded, one_line},
+    tool::{self, Call, Context, Entry, crashed},
+};
+
+/// What can be set about the tools.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolSettings {
+    /// How long a command may run unless the call says otherwise.
+    pub shell_timeout_ms: u64,
+    /// How long a command may run at most.
+    pub shell_timeout_max_ms: u64,
+    /// Output of a command that is kept from its start.
+    pub shell_head_bytes: usize,
+    /// Output of a command that is kept from its end.
+    pub shell_tail_bytes: usize,
+}
+
+impl Default for ToolSettings {
+    fn default() -> Self {
+        Self {
+            shell_timeout_ms: limits::SHELL_TIMEOUT_MS,
+            shell_timeout_max_ms: limits::SHELL_TIMEOUT_MS_MAX,
+            shell_head_bytes: limits::SHELL_HEAD_BYTES,
+            shell_tail_bytes: limits::SHELL_TAIL_BYTES,
+        }
+    }
+}
+
+/// The tools of one agent. Lives as long as the agent: it remembers which files the agent has read.
+#[derive(Debug)]
+pub struct Toolbox {
+    grant: Grant,
+    specs: Vec<ToolSpec>,
+    context: Context,
+}
+
+impl Toolbox {
+    /// The tools that `grant` offers, working in `workspace`.
+    pub fn new(workspace: Workspace, grant: Grant, settings: ToolSettings) -> Self {
+        let offered = tool::all().iter().filter(|entry| offers(&grant, &entry.spec));
+        let specs = offered.map(|entry| entry.spec.clone()).collect();
+        let context = Context {
+            workspace,
+            settings: Arc::new(settings),
+            seen: Arc::new(Seen::default()),
+            network: grant.network.clone(),
+        };
+        Self { grant, specs, context }
+    }
+
+    /// What the model is offered.
+    pub fn specs(&self) -> &[ToolSpec] {
+        &self.specs
+    }
+
+    /// Checks a call: is there such a tool, are its arguments right, may it run? Nothing runs here. The error is the
+    /// answer to the call.
+    pub fn prepare(&self, call: &ToolCall) -> Result<Prepared, ToolOutcome> {
+        let entry = self.find(&call.name).map_err(ToolOutcome::error)?;
+        match decide(&self.grant, &entry.spec) {
+            Decision::Allow => {}
+            Decision::Ask(question) => {
+                let text = format!("{question} Nobody can be asked here, so this was not run.");
+                return Err(ToolOutcome::error(bounded(text)));
+            }
+            Decision::Deny(reason) => return Err(ToolOutcome::error(bounded(reason))),
+        }
+        let read = entry.read(&call.arguments);
+        let read = read.map_err(|why| {
+            let text =
+                format!("{}: {why}\nNothing was run. Correct the arguments and call again.", call.name);
+            ToolOutcome::error(bounded(text))
+        })?;
+        let title = one_line(&format!("{} {}", entry.spec.name, read.about()), limits::TITLE_CHARS_MAX);
+        let read_only = entry.spec.needs.read_only();
+        Ok(Prepared { title, read_only, call: read, context: self.context.clone() })
+    }
+
+    fn find(&self, name: &str) -> Result<&'static Entry, String> {
+        if let Some(entry) = tool::all().iter().find(|entry| entry.spec.name == name) {
+            return Ok(entry);
+        }
+        let known = || self.specs.iter().map(|spec| spec.name.as_str());
+        let usual = usual_name(name).filter(|usual| known().any(|known| known == *usual));
+        let meant = usual.or_else(|| closest(name, known()));
+        let meant = meant.map(|known| format!(" Did you mean {known}?")).unwrap_or_default();
+        let known = known().collect::<Vec<_>>().join(", ");
+        Err(format!("There is no tool {}.{meant} The tools are: {known}.", one_line(name, 80)))
+    }
+}
+
+/// Our name for what other programs call their tools.
+fn usual_name(name: &str) -> Option<&'static str> {
+    Some(match name.to_lowercase().as_str() {
+        "bash" | "sh" | "run" | "exec" | "execute" | "run_command" | "execute_command" | "terminal" => {
+            "shell"
+        }
+        "read" | "cat" | "view" | "open" | "open_file" | "view_file" => "read_file",
+        "write" | "create" | "create_file" | "save_file" => "write_file",
+        "edit" | "replace" | "str_replace" | "apply_patch" | "patch" | "update_file" => "edit_file",
+        "ls" | "list" | "list_dir" | "list_directory" | "tree" => "list_files",
+        "find" | "find_files" | "search_files" => "glob",
+        "search" | "rg" | "ripgrep" | "search_code" | "codebase_search" => "grep",
+        "fetch" | "curl" | "browse" | "open_url" | "webfetch" => "web_fetch",
+        "todo_write" | "todowrite" | "update_plan" | "plan" => "todo",
+        _ => return None,
+    })
+}
+
+/// A call that may run.
+pub struct Prepared {
+    title: String,
+    read_only: bool,
+    call: Box<dyn Call>,
+    context: Context,
+}
+
+impl std::fmt::Debug for Prepared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Prepared").field("title", &self.title).finish_non_exhaustive()
+    }
+}
+
+impl Prepared {
+    /// What it is about, in one line that is safe to show.
+    pub fn title(&self) -> String {
+        self.title.clone()
+    }
+
+    /// Whether it leaves files and processes as they are, so that it may run beside others.
+    pub fn read_only(&self) -> bool {
+        self.read_only
+    }
+
+    /// Runs it. Dropping the future stops it, with every process it started.
+    pub async fn run(self) -> ToolOutcome {
+        let Self { call, context, .. } = self;
+        let mut running = call.start(context);
+        let caught = std::future::poll_fn(move |cx| {
+            // A tool that panicked is not polled again, so nothing half-done is seen.
+            match catch_unwind(AssertUnwindSafe(|| running.as_mut().poll(cx))) {
+                Ok(polled) => polled,
+                Err(_) => Poll::Ready(Err(crashed())),
+            }
+        });
+        match caught.await {
+            Ok(outcome) => ToolOutcome { text: bounded(outcome.text), ..outcome },
+            Err(failed) => ToolOutcome::error(bounded(failed.0)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tool::{Failed, Running};
+
+    struct Panics(bool);
+
+    impl Call for Panics {
+        fn about(&self) -> String {
+            String::new()
+        }
+
+        fn start(self: Box<Self>, context: Context) -> Running {
+            if self.0 {
+                return Box::pin(async { panic!("on the runtime") });
+            }
+            Box::pin(context.blocking(|_, _| -> Result<ToolOutcome, Failed> { panic!("on a thread") }))
+        }
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_an_answer() {
+        let folder = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(folder.path()).unwrap();
+        let tools = Toolbox::new(workspace, Grant::none(), ToolSettings::default());
+        for on_runtime in [true, false] {
+            let call: Box<dyn Call> = Box::new(Panics(on_runtime));
+            let prepared =
+                Prepared { title: String::new(), read_only: true, call, context: tools.context.clone() };
+            assert_eq!(prepared.run().await, ToolOutcome::error(crashed().0));
+        }
+    }
+}

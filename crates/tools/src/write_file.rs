@@ -1,0 +1,81 @@
+//! write_file: a whole file, but never over something the agent has not seen.
+
+use posse_protocol::{Effect, FileChange, Files, Needs, Shell, ToolOutcome};
+use posse_workspace::{Expect, Kind, Stamp, WorkspaceError, WorkspacePath, text};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::{
+    limits,
+    lookup::place,
+    tool::{Context, Failed, Tool},
+};
+
+/// Create a file, or replace one that you have read. Folders are made as needed.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WriteFile {
+    path: String,
+    /// The whole content.
+    content: String,
+}
+
+impl Tool for WriteFile {
+    const NAME: &'static str = "write_file";
+    const NEEDS: Needs = Needs { files: Files::Write, shell: Shell::None, network: false };
+    const ALIASES: &'static [(&'static str, &'static str)] = &[
+        ("file_path", "path"),
+        ("filepath", "path"),
+        ("filename", "path"),
+        ("file", "path"),
+        ("contents", "content"),
+        ("text", "content"),
+        ("file_text", "content"),
+    ];
+
+    fn about(&self) -> String {
+        self.path.clone()
+    }
+
+    async fn run(self, context: Context) -> Result<ToolOutcome, Failed> {
+        context.blocking(move |context, _| self.write(context)).await
+    }
+}
+
+impl WriteFile {
+    fn write(&self, context: &Context) -> Result<ToolOutcome, Failed> {
+        let path = place(&context.workspace, &self.path)?;
+        let (old, expect) = match context.workspace.look(&path)? {
+            None => (Vec::new(), Expect::Absent),
+            Some((Kind::File, stamp)) => {
+                seen_or_empty(context, &path, stamp)?;
+                let (old, stamp) = context.workspace.read(&path, limits::EDIT_BYTES_MAX)?;
+                if old == self.content.as_bytes() {
+                    context.seen.note(&path, stamp);
+                    return Ok(ToolOutcome::ok(format!("{path} already has exactly this content.")));
+                }
+                (old, Expect::Unchanged(stamp))
+            }
+            Some((kind, _)) => return Err(WorkspaceError::NotAFile { path: path.to_string(), kind }.into()),
+        };
+        let written = context.workspace.write_atomic(&path, self.content.as_bytes(), expect)?;
+        context.seen.note(&path, written.stamp);
+        let (lines_added, lines_removed) = text::line_changes(&old, self.content.as_bytes());
+        let verb = if written.created { "Created" } else { "Replaced" };
+        let text = format!("{verb} {path} (+{lines_added} -{lines_removed} lines).");
+        let change =
+            FileChange { path: path.to_string(), created: written.created, lines_added, lines_removed };
+        Ok(ToolOutcome { ok: true, text, effects: vec![Effect::File(change)] })
+    }
+}
+
+fn seen_or_empty(context: &Context, path: &WorkspacePath, stamp: Stamp) -> Result<(), Failed> {
+    match context.seen.last(path) {
+        Some(seen) if seen == stamp => Ok(()),
+        _ if stamp.bytes() == 0 => Ok(()),
+        Some(_) => Err(WorkspaceError::Changed { path: path.to_string() }.into()),
+        None => Err(Failed(format!(
+            "{path} is already there and you have not read it. Read it first, or change a part with edit_file."
+        ))),
+    }
+}

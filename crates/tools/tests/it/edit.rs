@@ -1,0 +1,109 @@
+//! edit_file: exact, unique, byte for byte, and only on what is still the same.
+
+use std::{fs, os::unix::fs::PermissionsExt};
+
+use serde_json::json;
+
+use crate::{Desk, changed};
+
+#[tokio::test]
+async fn edits_are_exact_and_shown() {
+    let desk = Desk::new(&[("a.rs", "fn a() {}\nfn b() {\n    old();\n}\nfn c() {}\n")]);
+    let outcome = desk
+        .call("edit_file", json!({"path": "a.rs", "old_text": "old();", "new_text": "new();\n    more();"}))
+        .await;
+    let text = "Edited a.rs (+2 -1 lines). Now:\n1\tfn a() {}\n2\tfn b() {\n3\t    new();\n4\t    more();\n5\t}\n6\tfn c() {}";
+    assert_eq!(
+        (outcome.ok, outcome.text.as_str(), outcome.effects),
+        (true, text, changed("a.rs", false, 2, 1))
+    );
+    let outcome = desk
+        .call(
+            "edit_file",
+            json!({"path": "a.rs", "old_text": "fn ", "new_text": "pub fn ", "replace_all": true}),
+        )
+        .await;
+    assert!(outcome.text.starts_with("Edited a.rs in 3 places (+3 -3 lines)."), "{}", outcome.text);
+    assert_eq!(
+        desk.bytes("a.rs"),
+        b"pub fn a() {}\npub fn b() {\n    new();\n    more();\n}\npub fn c() {}\n"
+    );
+}
+
+#[tokio::test]
+async fn bytes_outside_the_hunk_stay() {
+    let desk = Desk::new(&[]);
+    let cases: &[(&[u8], &str, &str, &[u8])] = &[
+        (b"a\r\nb\r\nc\r\n", "a\nb", "a\nx\nb", b"a\r\nx\r\nb\r\nc\r\n"),
+        (b"\xEF\xBB\xBFa\r\nb\n", "b", "B", b"\xEF\xBB\xBFa\r\nB\n"),
+        (b"caf\xe9\nold\n\xff\xfe\n", "old", "new", b"caf\xe9\nnew\n\xff\xfe\n"),
+        (b"no end", "end", "end\n", b"no end\n"),
+        (b"a\nb\r\nc\rd\n", "b", "x\ny", b"a\nx\r\ny\r\nc\rd\n"),
+        ("\u{202e}x\u{200b}y\n".as_bytes(), "y", "z", "\u{202e}x\u{200b}z\n".as_bytes()),
+    ];
+    for (before, old, new, after) in cases {
+        desk.put("f", before);
+        fs::set_permissions(desk.at("f"), fs::Permissions::from_mode(0o750)).unwrap();
+        desk.read("f").await;
+        desk.good("edit_file", json!({"path": "f", "old_text": old, "new_text": new})).await;
+        assert_eq!(desk.bytes("f").escape_ascii().to_string(), after.escape_ascii().to_string());
+        assert_eq!(fs::metadata(desk.at("f")).unwrap().permissions().mode() & 0o7777, 0o750);
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_edited_is_told() {
+    let desk = Desk::new(&[("a", "one\n  two\nthree\ntwo\n"), ("bin", "a\0b"), ("latin", "")]);
+    desk.put("latin", b"caf\xe9 au lait\n");
+    let cases = [
+        (
+            "a",
+            "two",
+            "x",
+            "old_text is in a 2 times, on lines 2, 4; add lines around it until it is unique, or set replace_all",
+        ),
+        ("a", "", "x", "old_text is empty; give the text to replace, or use write_file for a whole file"),
+        ("a", "one", "one", "old_text and new_text are the same; nothing to change"),
+        ("a", "one\ntwo", "x", "old_text is not in a. Only white space differs here:\n1\tone\n2\t  two"),
+        ("a", "threee", "x", "old_text is not in a. The closest lines are:\n3\tthree"),
+        ("a", "nothing like it", "x", "old_text is not in a. Nothing in it is close; read the file first."),
+        (
+            "a",
+            "1\tone\n2\t  two",
+            "x",
+            "old_text is not in a. It holds the line numbers of read_file; leave them out.",
+        ),
+        (
+            "latin",
+            "caf\u{fffd}",
+            "x",
+            "old_text is not in latin. The file has bytes there that are not UTF-8; choose text without \u{fffd}.",
+        ),
+        ("bin", "a", "x", "bin is not text (binary data); edit_file cannot change it"),
+        ("b", "a", "x", "b is not there. Use list_files or glob to see what is there."),
+    ];
+    for (path, old, new, expected) in cases {
+        let before = fs::read(desk.at(path)).ok();
+        let text = desk.bad("edit_file", json!({"path": path, "old_text": old, "new_text": new})).await;
+        assert_eq!(text, expected);
+        assert_eq!(fs::read(desk.at(path)).ok(), before);
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_changed_is_not_edited() {
+    let desk = Desk::new(&[("a", "one\ntwo\n")]);
+    let edit = |old: &'static str, new: &'static str| json!({"path": "a", "old_text": old, "new_text": new});
+    // Never read: an exact match is knowledge enough.
+    desk.good("edit_file", edit("one", "1")).await;
+    desk.good("edit_file", edit("two", "2")).await;
+    desk.put("a", "1\n2\nthree\n");
+    let text = desk.bad("edit_file", edit("1", "one")).await;
+    assert!(text.starts_with("a changed on disk; read it again"), "{text}");
+    desk.read("a").await;
+    desk.good("edit_file", edit("1", "one")).await;
+    assert_eq!(desk.bytes("a"), b"one\n2\nthree\n");
+    // Also when a command of the agent itself changed it.
+    desk.good("shell", json!({"command": "sed -i s/one/ONE/ a"})).await;
+    desk.bad("edit_file", edit("2", "two")).await;
+}

@@ -1,0 +1,96 @@
+//! shell: endings, output, deadlines, cancellation, and text that is the same each time.
+
+use std::time::Duration;
+
+use posse_protocol::{CommandRun, Effect};
+use posse_tools::ToolSettings;
+use serde_json::json;
+
+use crate::{Desk, call_of, full};
+
+#[tokio::test]
+async fn commands_end_and_say_so() {
+    let desk = Desk::new(&[("a", "x\n")]);
+    let cases = [
+        ("echo hi", Some(0), "exit code 0\nhi"),
+        ("true", Some(0), "exit code 0\n(no output)"),
+        ("echo no >&2; exit 3", Some(3), "exit code 3\nno"),
+        ("kill -9 $$", None, "ended by signal 9\n(no output)"),
+        ("cat a", Some(0), "exit code 0\nx"),
+        ("cat", Some(0), "exit code 0\n(no output)"),
+        (
+            "printf '\\033[31mred\\033[0m\\033]0;title\\007 x\\r\\ny\\rz\\001'",
+            Some(0),
+            "exit code 0\nred x\ny\nz\\u{1}",
+        ),
+        ("printf 'caf\\351'", Some(0), "exit code 0\ncaf\u{fffd}"),
+        ("basename $PWD", Some(0), "exit code 0\nproject"),
+    ];
+    for (command, exit_code, text) in cases {
+        let outcome = desk.call("shell", json!({"command": command})).await;
+        let run = Effect::Command(CommandRun { command: command.into(), exit_code });
+        assert_eq!((outcome.ok, outcome.text.as_str()), (exit_code == Some(0), text), "{command}");
+        assert_eq!(outcome.effects, [run]);
+    }
+    desk.bad("shell", json!({"command": "  "})).await;
+    let nul = desk.bad("shell", json!({"command": "echo a\u{0}b"})).await;
+    assert!(nul.contains("could not be started"), "{nul}");
+}
+
+#[tokio::test]
+async fn long_output_keeps_its_ends() {
+    let settings = ToolSettings { shell_head_bytes: 10, shell_tail_bytes: 10, ..ToolSettings::default() };
+    let desk = Desk::with(&[], full(), settings);
+    let text = desk.good("shell", json!({"command": "seq -w 1 1000"})).await;
+    assert_eq!(text, "exit code 0\n0001\n0002\n(4980 of 5000 bytes left out here)\n0999\n1000");
+}
+
+#[tokio::test]
+async fn deadlines_hold_and_are_capped() {
+    let settings =
+        ToolSettings { shell_timeout_ms: 300, shell_timeout_max_ms: 600, ..ToolSettings::default() };
+    let desk = Desk::with(&[], full(), settings);
+    let cases = [
+        (json!({"command": "echo begun; sleep 60"}), 300),
+        (json!({"command": "echo begun; sleep 60", "timeout_ms": "100"}), 100),
+        (json!({"command": "echo begun; sleep 60", "timeout_s": 3600}), 600),
+        (json!({"command": "echo begun; sleep 60", "timeout": 99_999_999_999_u64}), 600),
+    ];
+    for (arguments, deadline_ms) in cases {
+        let text = desk.bad("shell", arguments).await;
+        assert_eq!(
+            text,
+            format!("stopped: not done within {deadline_ms} ms (timeout_ms can be longer)\nbegun")
+        );
+    }
+}
+
+#[tokio::test]
+async fn dropping_a_call_ends_its_processes() {
+    let desk = Desk::new(&[]);
+    let call = call_of("shell", json!({"command": "echo $$ > pid; sleep 60 & wait"}).to_string());
+    let running = tokio::spawn(desk.tools.prepare(&call).unwrap().run());
+    let pid = loop {
+        let pid = std::fs::read_to_string(desk.at("pid")).unwrap_or_default();
+        if pid.ends_with('\n') {
+            break pid.trim().to_owned();
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    };
+    running.abort();
+    let stat = format!("/proc/{pid}/stat");
+    for _ in 0..200 {
+        if !std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z ")) {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("the command is still running");
+}
+
+#[tokio::test]
+async fn the_same_command_gives_the_same_text() {
+    let first = Desk::new(&[("a", "x")]).call("shell", json!({"command": "ls; cat a; false"})).await;
+    let second = Desk::new(&[("a", "x")]).call("shell", json!({"command": "ls; cat a; false"})).await;
+    assert_eq!(first, second);
+}
