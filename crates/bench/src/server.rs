@@ -35,7 +35,9 @@ impl Server {
             }
             // Different every time, so that it is no repetition; the text is of a usual length.
             let text = "Reading the next part of the file to see how it goes on from here. ".repeat(3);
-            Turn::text(text).and_call("read_file", json!({"path": "notes.txt", "start_line": n % 1000 + 1}))
+            let from = n % 900 + 1;
+            let lines = json!({"path": "notes.txt", "start_line": from, "end_line": from + 20});
+            Turn::text(text).and_call("read_file", lines)
         };
         let (told, started) = mpsc::channel();
         std::thread::spawn(move || {

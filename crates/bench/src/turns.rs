@@ -80,7 +80,7 @@ fn prefix_breaks(arrivals: &[Arrival]) -> usize {
 async fn posse(base_url: &str) -> anyhow::Result<()> {
     let (data, workspace) = (tempfile::tempdir()?, tempfile::tempdir()?);
     let notes = (1..=1000).map(|n| format!("line {n} of the notes\n")).collect::<String>();
-    std::fs::write(workspace.path().join("notes.txt"), &notes[..2000])?;
+    std::fs::write(workspace.path().join("notes.txt"), notes)?;
     let engine = Engine::open(data.path())?;
     let config = ModelConfig::new("fake", "fake-model", Protocol::Chat, base_url);
     let mut session = engine.start(SessionRequest {

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use crate::{PROTOCOLS, ask, config, model, result, said, shown_text, tool, tools};
 
-const HERE: &str = "/home/someone/work";
+const HERE: &str = "/srv/someone/work";
 
 fn pairs(real: &str) -> Vec<(String, String)> {
     vec![(real.to_owned(), "{workspace}".to_owned())]

@@ -100,3 +100,25 @@ pub(crate) fn bad_forgotten() -> Repo {
 pub(crate) fn bad_binaries() -> Repo {
     Repo::sample(&[("crates/model/tests/it/main.rs", "//! x\n"), ("crates/model/tests/second.rs", "//! x\n")])
 }
+
+/// The requirements page names tests as `module::test`.
+pub(crate) fn requirements(repo: &Repo) -> Vec<String> {
+    let page = repo.files.iter().filter(|file| file.path == "docs/requirements.md");
+    let named =
+        page.flat_map(|file| file.text.split('`').skip(1).step_by(2)).filter(|name| name.contains("::"));
+    let exists = |name: &str| {
+        let function = format!("fn {}(", name.rsplit("::").next().unwrap_or_default());
+        repo.rust_files().any(|(_, file)| file.text.contains(&function))
+    };
+    named
+        .filter(|name| !exists(name))
+        .map(|name| format!("docs/requirements.md names {name}, which is no test"))
+        .collect()
+}
+
+pub(crate) fn bad_requirements() -> Repo {
+    Repo::sample(&[
+        ("docs/requirements.md", "| it works | `lib.rs` | `run::gone` |\n"),
+        ("crates/model/src/lib.rs", "//! x\n"),
+    ])
+}

@@ -18,8 +18,8 @@ const HOSTS: &[&str] = &[
     concat!("proxy.golang", ".org"),
 ];
 
-/// Folders of the machines that Posse is worked on.
-const PATHS: &[&str] = &[concat!("/work", "/main"), concat!("/work", "/shared"), concat!("/tmp", "/brief")];
+/// Folders of one person's machine. In two parts, for the same reason.
+const PATHS: &[&str] = &[concat!("/root", "/"), concat!("/home", "/"), concat!("/Users", "/")];
 
 pub(crate) fn prompts(repo: &Repo) -> Vec<String> {
     let mut findings = Vec::new();
