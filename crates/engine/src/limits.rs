@@ -4,6 +4,8 @@
 pub const UPDATES_BEHIND_MAX: usize = 4096;
 /// Read-only calls of one turn that run at the same time.
 pub const PARALLEL_CALLS_MAX: usize = 8;
+/// A call that only reads is shown as running after this long; a quicker one goes on record with its result.
+pub const SHOW_AFTER_MS: u64 = 3;
 /// How long an agent has for its last report once its time is over.
 pub const LAST_WORD_MS: u64 = 30_000;
 /// Events read from the record at a time.

@@ -1,15 +1,16 @@
 //! Runs the calls of one turn: those that only read at the same time, the others one by one, in order.
 
-use std::time::Instant;
+use std::pin::Pin;
+use std::task::Poll;
+use std::time::{Duration, Instant};
 
 use posse_agent::Done;
 use posse_protocol::{CallId, Effect, EventKind, ToolCall, ToolOutcome};
 use posse_store::StoreError;
 use posse_tools::{Prepared, Toolbox};
-use tokio::task::JoinSet;
 
 use crate::journal::Journal;
-use crate::limits::PARALLEL_CALLS_MAX;
+use crate::limits::{PARALLEL_CALLS_MAX, SHOW_AFTER_MS};
 
 /// What the calls of one turn have come to so far. Outlives the future that fills it, so that what was done before
 /// a cancel is not forgotten.
@@ -25,7 +26,7 @@ struct Ready {
     prepared: Prepared,
 }
 
-/// Runs all calls. Each is on record before it runs, and its result as soon as it is there.
+/// Runs all calls. One that can change something is on record before it runs; results are, as soon as they are there.
 pub(crate) async fn run(
     toolbox: &Toolbox,
     calls: &[ToolCall],
@@ -51,35 +52,55 @@ pub(crate) async fn run(
 }
 
 async fn run_batch(
-    mut batch: Vec<Ready>,
+    batch: Vec<Ready>,
     journal: &mut Journal,
     progressed: &mut Progressed,
 ) -> Result<(), StoreError> {
-    if batch.is_empty() {
-        return Ok(());
-    }
     for ready in &batch {
         let (call, tool, title) = (ready.call.clone(), ready.tool.clone(), ready.prepared.title());
         journal.note(EventKind::ToolStarted { call, tool, title });
     }
-    journal.durable().await?;
-    if batch.len() == 1
-        && let Some(only) = batch.pop()
-    {
-        let (call, tool, outcome, ran) = run_one(only).await;
-        finish(journal, progressed, call, &tool, outcome, Some(ran));
-        return Ok(());
+    // What can change something is on record before it does. Reading does not wait for that: if it is quick, its start
+    // and its result go on record together.
+    let reading = batch.iter().all(|ready| ready.prepared.read_only());
+    if !reading {
+        journal.durable().await?;
     }
-    // Dropping the set, as a cancel does, aborts what still runs.
-    let mut running = batch.into_iter().map(run_one).collect::<JoinSet<_>>();
-    while let Some(joined) = running.join_next().await {
-        // A task that panicked is answered by the agent machine as not answered.
-        if let Ok((call, tool, outcome, ran)) = joined {
-            finish(journal, progressed, call, &tool, outcome, Some(ran));
-            journal.send();
+    let mut taking_long = std::pin::pin!(tokio::time::sleep(Duration::from_millis(SHOW_AFTER_MS)));
+    let mut shown = !reading;
+    // Dropping them, as a cancel does, stops what still runs.
+    let mut running = batch.into_iter().map(|ready| Box::pin(run_one(ready))).collect::<Vec<_>>();
+    while !running.is_empty() {
+        tokio::select! {
+            biased;
+            (call, tool, outcome, ran) = first_done(&mut running) => {
+                finish(journal, progressed, call, &tool, outcome, Some(ran));
+                if shown {
+                    journal.send();
+                }
+            }
+            () = &mut taking_long, if !shown => {
+                journal.send();
+                shown = true;
+            }
         }
     }
     Ok(())
+}
+
+/// Waits for one of a few futures, and takes it out. They run on this task: what blocks in them has threads of its
+/// own, so that tasks of their own would only cost the way there and back.
+async fn first_done<F: Future + Unpin>(running: &mut Vec<F>) -> F::Output {
+    std::future::poll_fn(|context| {
+        for index in 0..running.len() {
+            if let Poll::Ready(done) = Pin::new(&mut running[index]).poll(context) {
+                drop(running.swap_remove(index));
+                return Poll::Ready(done);
+            }
+        }
+        Poll::Pending
+    })
+    .await
 }
 
 async fn run_one(ready: Ready) -> (CallId, String, ToolOutcome, Ran) {

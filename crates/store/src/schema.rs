@@ -25,12 +25,14 @@ pub(crate) struct Format {
 
 impl Format {
     pub(crate) fn read(connection: &Connection) -> rusqlite::Result<Self> {
-        let number = |sql| connection.query_row(sql, [], |row| row.get::<_, i64>(0));
-        Ok(Self {
-            version: number("PRAGMA user_version")?,
-            application: number("PRAGMA application_id")?,
-            empty: number("SELECT count(*) FROM sqlite_schema")? == 0,
-        })
+        // One statement, so that all three are of one moment: another process may be migrating.
+        let sql = "SELECT (SELECT user_version FROM pragma_user_version),
+                          (SELECT application_id FROM pragma_application_id),
+                          NOT EXISTS (SELECT 1 FROM sqlite_schema)";
+        let read = |row: &rusqlite::Row<'_>| {
+            Ok(Self { version: row.get(0)?, application: row.get(1)?, empty: row.get(2)? })
+        };
+        connection.query_row(sql, [], read)
     }
 
     /// Refuses what is not ours and what is newer than we are.

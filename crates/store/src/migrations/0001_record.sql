@@ -131,6 +131,5 @@ CREATE TABLE tool_calls (
     duration_ms  INTEGER,
     output_bytes INTEGER
 ) STRICT;
-CREATE INDEX tool_calls_by_agent ON tool_calls (session_id, agent_id, id);
--- Calls that still run. Providers may reuse a call id, so a finished call never takes part.
-CREATE INDEX tool_calls_open ON tool_calls (session_id, agent_id, call_id) WHERE finished_seq IS NULL;
+-- Not unique: providers may reuse a call id.
+CREATE INDEX tool_calls_by_agent ON tool_calls (session_id, agent_id, call_id);
