@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 
 use crate::exit;
 
-/// A coding agent that gets work done by delegating it.
+/// A coding agent for local and cloud models that records every step it takes.
 #[derive(Debug, Parser)]
 #[command(
     name = "posse",
@@ -16,11 +16,11 @@ use crate::exit;
 )]
 pub(crate) struct Args {
     /// Where sessions are recorded [default: the platform's data directory]
-    #[arg(long, global = true, value_name = "DIR", env = "POSSE_HOME")]
+    #[arg(long, global = true, value_name = "DIR", env = "POSSE_HOME", hide_env_values = true)]
     pub(crate) data_dir: Option<PathBuf>,
 
     /// The user's configuration file [default: see `posse config path`]
-    #[arg(long, global = true, value_name = "FILE", env = "POSSE_CONFIG")]
+    #[arg(long, global = true, value_name = "FILE", env = "POSSE_CONFIG", hide_env_values = true)]
     pub(crate) config: Option<PathBuf>,
 
     #[command(subcommand)]
@@ -57,7 +57,7 @@ pub(crate) struct RunArgs {
     pub(crate) prompt: Vec<String>,
 
     /// A model from the configuration, or PROVIDER/MODEL such as `ollama/qwen3-coder`
-    #[arg(short, long, value_name = "NAME", env = "POSSE_MODEL")]
+    #[arg(short, long, value_name = "NAME", env = "POSSE_MODEL", hide_env_values = true)]
     pub(crate) model: Option<String>,
 
     /// The folder to work in

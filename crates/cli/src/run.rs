@@ -43,9 +43,21 @@ pub(crate) async fn run(paths: &Paths, args: RunArgs) -> anyhow::Result<Exit> {
         display.note(&output::harmless(warning))?;
     }
     let engine = Engine::open(&paths.data_dir)?;
-    let request = request(&config, choice, &folder, prompt, args.record.as_deref())?;
-    let session = engine.start(request)?;
-    follow(session, display).await
+    let recorder = match &args.record {
+        Some(path) => Some(Arc::new(Recorder::create(path, substitutions(&folder))?)),
+        None => None,
+    };
+    let session = engine.start(request(&config, choice, &folder, prompt, recorder.clone())?)?;
+    let exit = follow(session, display).await?;
+    if let Some(failure) = recorder.and_then(|recorder| recorder.failure()) {
+        bail!("the cassette is not complete: {failure}");
+    }
+    Ok(exit)
+}
+
+/// What stands for this machine's texts in a cassette.
+fn substitutions(folder: &Path) -> Vec<(String, String)> {
+    vec![(folder.display().to_string(), WORKSPACE_PLACEHOLDER.to_string())]
 }
 
 /// Puts together what a session needs.
@@ -54,14 +66,13 @@ pub(crate) fn request(
     choice: Choice,
     folder: &Path,
     prompt: String,
-    record: Option<&Path>,
+    recorder: Option<Arc<Recorder>>,
 ) -> anyhow::Result<SessionRequest> {
     let Choice { model: mut settings, prices } = choice;
-    let substitutions = vec![(folder.display().to_string(), WORKSPACE_PLACEHOLDER.to_string())];
-    settings.substitutions.clone_from(&substitutions);
+    settings.substitutions = substitutions(folder);
     let mut model = Model::new(settings, &Governors::default())?;
-    if let Some(path) = record {
-        model = model.recording(Arc::new(Recorder::create(path, substitutions)?));
+    if let Some(recorder) = recorder {
+        model = model.recording(recorder);
     }
     Ok(SessionRequest {
         workspace: folder.to_path_buf(),
