@@ -100,6 +100,7 @@ fn provided(provider: &Provider, model: &str) -> Choice {
     let mut config = ModelConfig::new(name, model, provider.protocol, provider.endpoint());
     config.api_key = provider.key().map(SecretString::from);
     config.context_window = provider.context_window;
+    config.temperature = provider.temperature;
     Choice { model: config, prices: None }
 }
 

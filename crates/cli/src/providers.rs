@@ -18,6 +18,8 @@ pub(crate) struct Provider {
     /// What is used when no model is named; none where the server is asked.
     pub(crate) model: Option<&'static str>,
     pub(crate) context_window: Option<u64>,
+    /// What is asked for; the provider's own where `None`.
+    pub(crate) temperature: Option<f64>,
 }
 
 /// In the order in which they are looked for: keys first, then local servers on their usual ports.
@@ -31,6 +33,7 @@ pub(crate) const PROVIDERS: [Provider; 8] = [
         key_env: Some("ANTHROPIC_API_KEY"),
         model: Some("claude-sonnet-4-5"),
         context_window: Some(200_000),
+        temperature: None,
     },
     Provider {
         name: "openai",
@@ -41,6 +44,7 @@ pub(crate) const PROVIDERS: [Provider; 8] = [
         key_env: Some("OPENAI_API_KEY"),
         model: Some("gpt-5.1"),
         context_window: Some(400_000),
+        temperature: None,
     },
     Provider {
         name: "deepseek",
@@ -51,6 +55,7 @@ pub(crate) const PROVIDERS: [Provider; 8] = [
         key_env: Some("DEEPSEEK_API_KEY"),
         model: Some("deepseek-chat"),
         context_window: Some(128_000),
+        temperature: None,
     },
     Provider {
         name: "openrouter",
@@ -61,6 +66,7 @@ pub(crate) const PROVIDERS: [Provider; 8] = [
         key_env: Some("OPENROUTER_API_KEY"),
         model: Some("openrouter/auto"),
         context_window: None,
+        temperature: None,
     },
     local("llamacpp", "llama.cpp", "http://127.0.0.1:8080/v1", None),
     local("ollama", "Ollama", "http://127.0.0.1:11434/v1", Some("OLLAMA_HOST")),
@@ -83,6 +89,8 @@ const fn local(
         key_env: None,
         model: None,
         context_window: None,
+        // Local servers are set up for chatting; small models need a steadier hand to make calls that can be read.
+        temperature: Some(0.2),
     }
 }
 

@@ -141,6 +141,7 @@ impl Driver {
     }
 
     async fn call_tools(&mut self, calls: &[ToolCall]) -> Input {
+        self.toolbox.next_turn();
         let mut progressed = Progressed::default();
         let run = tool_calls::run(&self.toolbox, calls, &mut self.journal, &mut progressed);
         let waited = wait(run, &self.cancel, self.deadline).await;

@@ -1,7 +1,7 @@
 //! Tool calls that a model wrote as text. Pure functions from text to calls and back.
 //!
-//! Read are `<tool_call>{"name": …, "arguments": {…}}</tool_call>` blocks, one fenced block with such an object, or such an
-//! object alone. Under `Auto` a reply counts only if it is nothing but that and every name was offered; under `Text`
+//! Read are `<tool_call>{"name": …, "arguments": {…}}</tool_call>` blocks, fenced blocks with such objects, or such
+//! objects alone. Under `Auto` a reply counts only if it is nothing but that and every name was offered; under `Text`
 //! words may stand before it, and a block that cannot be read becomes a call the agent can refuse.
 
 use std::fmt::Write as _;
@@ -13,6 +13,9 @@ use serde_json::value::RawValue;
 use crate::{ToolCallMode, limits, wire};
 
 const INTRODUCTION: &str = include_str!("../prompts/text_tools.md");
+
+/// What begins and ends a fenced block.
+pub(crate) const FENCE: &str = "```";
 
 /// The tags that models put around a call.
 pub(crate) const TAGS: [(&str, &str); 3] =
@@ -49,14 +52,9 @@ pub(crate) fn parse(text: &str, mode: ToolCallMode, offered: &[String]) -> Optio
 }
 
 fn parse_strict(text: &str, offered: &[String]) -> Option<Parsed> {
-    let calls = match tag_at(text) {
-        Some(_) => {
-            let (calls, rest) = blocks(text);
-            rest.trim().is_empty().then_some(calls)?
-        }
-        None => vec![whole_fence(text).or(Some(text)).and_then(object)?],
-    };
-    calls.iter().all(|call| offered.contains(&call.name)).then(|| Parsed { words: String::new(), calls })
+    let (calls, rest) = run_of_calls(text);
+    let all_offered = calls.iter().all(|call| offered.contains(&call.name));
+    (rest.is_empty() && all_offered).then(|| Parsed { words: String::new(), calls })
 }
 
 fn parse_lenient(text: &str, offered: &[String]) -> Option<Parsed> {
@@ -65,14 +63,33 @@ fn parse_lenient(text: &str, offered: &[String]) -> Option<Parsed> {
         let (calls, _) = blocks(tagged);
         return Some(Parsed { words: words.trim_end().to_owned(), calls });
     }
-    let (words, call) = match text.find("```").map(|start| text.split_at(start)) {
-        Some((words, fenced)) => (words, object(fence(fenced)?.0)?),
-        None => {
-            let start = text.find('{')?;
-            (&text[..start], object(text[start..].trim())?)
+    let fences = text.match_indices(FENCE).map(|(at, _)| at).take(limits::CALLS_MAX);
+    fences.chain(text.find('{')).find_map(|start| {
+        let (words, written) = text.split_at(start);
+        let (calls, rest) = run_of_calls(written);
+        // Words may stand after a fence, but what goes on after a bare object is not a call.
+        let ended = rest.is_empty() || written.starts_with(FENCE);
+        let known = !calls.is_empty() && calls.iter().all(|call| offered.contains(&call.name));
+        (ended && known).then(|| Parsed { words: words.trim_end().to_owned(), calls })
+    })
+}
+
+/// The calls at the start of a text, tagged, fenced or bare, and what stands after them.
+fn run_of_calls(text: &str) -> (Vec<ToolCall>, &str) {
+    let mut calls = Vec::new();
+    let mut rest = skip_fences(text);
+    while calls.len() <= limits::CALLS_MAX {
+        if let Some((open, close)) = tag_at(rest) {
+            rest = block(&rest[open.len()..], open, close, &mut calls);
+        } else if let Some((call, after)) = leading_object(rest, true) {
+            calls.push(call);
+            rest = after;
+        } else {
+            break;
         }
-    };
-    offered.contains(&call.name).then(|| Parsed { words: words.trim_end().to_owned(), calls: vec![call] })
+        rest = skip_fences(rest);
+    }
+    (calls, rest)
 }
 
 fn tag_at(text: &str) -> Option<(&'static str, &'static str)> {
@@ -98,7 +115,7 @@ fn block<'a>(inside: &'a str, open: &str, close: &str, calls: &mut Vec<ToolCall>
     let mut at = skip_fence_line(inside);
     let mut found = false;
     // Objects are read as JSON, not up to the next tag: a tag may stand inside a string.
-    while let Some((call, after)) = leading_object(at) {
+    while let Some((call, after)) = leading_object(at, false) {
         calls.push(call);
         found = true;
         at = after;
@@ -122,31 +139,33 @@ fn broken(block: &str) -> ToolCall {
     call(name, block.trim())
 }
 
-/// The call at the start of a text that may go on after it.
-fn leading_object(text: &str) -> Option<(ToolCall, &str)> {
+/// The call at the start of a text that may go on after it. `exact`: it has a name and arguments and nothing else.
+fn leading_object(text: &str, exact: bool) -> Option<(ToolCall, &str)> {
+    let text = text.trim_start();
+    // Chat templates that show a call in doubled braces have models that write them so.
+    let doubled = text.strip_prefix('{').filter(|inner| inner.trim_start().starts_with('{'));
+    let text = doubled.unwrap_or(text);
     let mut stream = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
     let value = stream.next()?.ok()?;
     let after = &text[stream.byte_offset()..];
-    Some((read(value.get(), false)?, after))
-}
-
-/// The call that a text is, and nothing else: exactly a name and arguments.
-fn object(text: &str) -> Option<ToolCall> {
-    read(text, true)
+    // A brace too many at the end says nothing, as in blocks.
+    Some((read(value.get(), exact)?, after.trim_start().trim_start_matches('}')))
 }
 
 #[derive(Deserialize)]
 struct Named<'a> {
+    #[serde(alias = "function", alias = "tool")]
     name: String,
-    #[serde(borrow, alias = "parameters")]
+    #[serde(borrow, alias = "parameters", alias = "args")]
     arguments: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Exact<'a> {
+    #[serde(alias = "function", alias = "tool")]
     name: String,
-    #[serde(borrow, alias = "parameters")]
+    #[serde(borrow, alias = "parameters", alias = "args")]
     arguments: &'a RawValue,
 }
 
@@ -173,19 +192,17 @@ fn call(name: &str, arguments: &str) -> ToolCall {
     ToolCall { id: CallId(String::new()), name: name.to_owned(), arguments: arguments.to_owned() }
 }
 
-/// The inside of a fence if the text is one fence and nothing else.
-fn whole_fence(text: &str) -> Option<&str> {
-    let (inside, after) = fence(text)?;
-    after.trim().is_empty().then_some(inside)
-}
-
-/// The inside of the fence at the start of a text, and what follows it. The end of the text may end it too.
-fn fence(text: &str) -> Option<(&str, &str)> {
-    let (language, inside) = text.strip_prefix("```")?.split_once('\n')?;
-    if !is_call_fence(language) {
-        return None;
+/// What follows the white space and the lines that open or close a call's fence at the start of a text.
+fn skip_fences(text: &str) -> &str {
+    let mut rest = text.trim_start();
+    while let Some(fenced) = rest.strip_prefix(FENCE) {
+        let (language, inside) = fenced.split_once('\n').unwrap_or((fenced, ""));
+        if !is_call_fence(language) {
+            break;
+        }
+        rest = inside.trim_start();
     }
-    Some(inside.split_once("\n```").unwrap_or((inside, "")))
+    rest
 }
 
 /// Whether a fence of this language may hold a call.

@@ -4,9 +4,7 @@
 //! `Text` a call may begin anywhere, so the end of what has come is held for as long as it may begin one.
 
 use crate::ToolCallMode;
-use crate::text_calls::{FORGED, TAGS, before_forged, is_call_fence};
-
-const FENCE: &str = "```";
+use crate::text_calls::{FENCE, FORGED, TAGS, before_forged, is_call_fence};
 
 /// Text on its way to the person.
 pub(crate) struct TextGate {
@@ -147,9 +145,11 @@ fn fenced_object(fenced: &str, first_line: usize) -> Beginning {
 /// Whether a text is an object whose first key is one that a call has.
 fn may_be_call(text: &str) -> Beginning {
     let Some(inside) = text.strip_prefix('{') else { return Beginning::Words };
-    let key = inside.trim_start();
-    let known = ["\"name\"", "\"arguments\"", "\"parameters\""];
-    if known.iter().any(|known| key.starts_with(known)) {
+    let inside = inside.trim_start();
+    let key = inside.strip_prefix('{').unwrap_or(inside).trim_start();
+    let known =
+        ["name", "function", "tool", "arguments", "parameters", "args"].map(|key| format!("\"{key}\""));
+    if known.iter().any(|known| key.starts_with(known.as_str())) {
         Beginning::Call
     } else if known.iter().any(|known| known.starts_with(key)) {
         Beginning::Unknown

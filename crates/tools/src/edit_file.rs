@@ -22,6 +22,7 @@ pub(crate) struct EditFile {
     path: String,
     /// Copied exactly, with indentation, without line numbers.
     old_text: String,
+    /// What shall stand there instead. To add lines, repeat old_text and put them after it.
     new_text: String,
     replace_all: Option<bool>,
 }
@@ -69,7 +70,7 @@ impl EditFile {
         let edited = text::replace(&old, &self.old_text, &self.new_text, all);
         let edited = edited.map_err(|error| self.advice(&path, &old, &error))?;
         let written = context.workspace.write_atomic(&path, &edited.bytes, Expect::Unchanged(stamp))?;
-        context.seen.note(&path, written.stamp);
+        context.seen.written(&path, written.stamp);
         let (lines_added, lines_removed) = text::line_changes(&old, &edited.bytes);
         let places = if edited.count == 1 { String::new() } else { format!(" in {} places", edited.count) };
         let first = edited.first_line.saturating_sub(2).max(1);
@@ -83,14 +84,20 @@ impl EditFile {
     fn advice(&self, path: &WorkspacePath, file: &[u8], error: &ReplaceError) -> Failed {
         Failed(match error {
             ReplaceError::EmptyOld => {
-                "old_text is empty; give the text to replace, or use write_file for a whole file".to_owned()
+                "old_text is empty; to add lines, give the line before them as old_text, and that line with \
+                 the new ones after it as new_text"
+                    .to_owned()
             }
-            ReplaceError::NoChange => "old_text and new_text are the same; nothing to change".to_owned(),
+            ReplaceError::NoChange => {
+                "old_text and new_text are the same; old_text is what stands in the file \
+                                       now, new_text what shall stand there instead"
+                    .to_owned()
+            }
             ReplaceError::NotUnique { lines } => {
                 let shown: Vec<String> = lines.iter().take(10).map(ToString::to_string).collect();
                 format!(
-                    "old_text is in {path} {} times, on lines {}{}; add lines around it until it is unique, or \
-                     set replace_all",
+                    "old_text is in {path} {} times, on lines {}{}; to change them all, set replace_all to true, \
+                     else add lines around it until it is unique",
                     lines.len(),
                     shown.join(", "),
                     if lines.len() > shown.len() { ", …" } else { "" }

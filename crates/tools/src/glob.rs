@@ -14,7 +14,7 @@ use crate::{
     tool::{Context, Failed, Tool},
 };
 
-/// Find files by path pattern, such as *.rs or src/**/test_*.py.
+/// Find files by path pattern, such as *.rs or **/test_*.py.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Glob {

@@ -71,3 +71,5 @@ pub const WEB_CONNECT_TIMEOUT_MS: u64 = 10_000;
 pub const WEB_TIMEOUT_MS: u64 = 30_000;
 /// The longest address.
 pub const WEB_URL_BYTES_MAX: usize = 4 * 1024;
+/// A command has at least this long, whatever the model asks for: some write seconds where milliseconds are meant.
+pub const SHELL_TIMEOUT_MIN_MS: u64 = 1_000;

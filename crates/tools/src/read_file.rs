@@ -87,7 +87,7 @@ impl ReadFile {
         })?;
         let failed = |error: io::Error| Failed(format!("{path}: {error}"));
         let start = start_of_file(&mut open.file).map_err(failed)?;
-        context.seen.note(&path, open.stamp);
+        context.seen.read(&path, open.stamp);
         if start.is_empty() || start == text::BOM {
             return Ok(ToolOutcome::ok("(the file is empty)"));
         } else if text::is_binary(&start) {

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
+    limits,
     show::one_line,
     tool::{Context, Failed, Tool},
 };
@@ -49,7 +50,8 @@ impl Tool for ShellCommand {
         let settings = &context.settings;
         let asked_ms = self.timeout_ms.or_else(|| self.timeout_s.map(|s| s.saturating_mul(1_000)));
         // Models send 0 for "as usual".
-        let asked_ms = asked_ms.filter(|ms| *ms > 0).unwrap_or(settings.shell_timeout_ms);
+        let asked_ms = asked_ms.filter(|ms| *ms > 0).map(|ms| ms.max(limits::SHELL_TIMEOUT_MIN_MS));
+        let asked_ms = asked_ms.unwrap_or(settings.shell_timeout_ms);
         let deadline_ms = asked_ms.min(settings.shell_timeout_max_ms);
         let deadline = Duration::from_millis(deadline_ms);
         let mut command = Command::shell(&self.command, context.workspace.root(), deadline);

@@ -69,6 +69,11 @@ impl Toolbox {
         &self.specs
     }
 
+    /// Says that the agent has been told the results of all calls so far, and may act on what it read.
+    pub fn next_turn(&self) {
+        self.context.seen.next_turn();
+    }
+
     /// Checks a call: is there such a tool, are its arguments right, may it run? Nothing runs here. The error is the
     /// answer to the call.
     pub fn prepare(&self, call: &ToolCall) -> Result<Prepared, ToolOutcome> {

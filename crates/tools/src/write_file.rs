@@ -51,7 +51,7 @@ impl WriteFile {
                 seen_or_empty(context, &path, stamp)?;
                 let (old, stamp) = context.workspace.read(&path, limits::EDIT_BYTES_MAX)?;
                 if old == self.content.as_bytes() {
-                    context.seen.note(&path, stamp);
+                    context.seen.written(&path, stamp);
                     return Ok(ToolOutcome::ok(format!("{path} already has exactly this content.")));
                 }
                 (old, Expect::Unchanged(stamp))
@@ -59,7 +59,7 @@ impl WriteFile {
             Some((kind, _)) => return Err(WorkspaceError::NotAFile { path: path.to_string(), kind }.into()),
         };
         let written = context.workspace.write_atomic(&path, self.content.as_bytes(), expect)?;
-        context.seen.note(&path, written.stamp);
+        context.seen.written(&path, written.stamp);
         let (lines_added, lines_removed) = text::line_changes(&old, self.content.as_bytes());
         let verb = if written.created { "Created" } else { "Replaced" };
         let text = format!("{verb} {path} (+{lines_added} -{lines_removed} lines).");
@@ -75,7 +75,8 @@ fn seen_or_empty(context: &Context, path: &WorkspacePath, stamp: Stamp) -> Resul
         _ if stamp.bytes() == 0 => Ok(()),
         Some(_) => Err(WorkspaceError::Changed { path: path.to_string() }.into()),
         None => Err(Failed(format!(
-            "{path} is already there and you have not read it. Read it first, or change a part with edit_file."
+            "{path} is already there and you have not seen what is in it. Call read_file on it, wait for the result, then \
+             change a part with edit_file."
         ))),
     }
 }

@@ -98,6 +98,29 @@ const CASES: &[(ToolCallMode, &str, Want)] = &[
     (Auto, "```json\n{\"name\": \"read_file\", \"arguments\": {\"path\": \"a\"}}", Calls("", ONE)),
     (Auto, "{\"name\": \"read_file\", \"arguments\": {\"path\": \"a\"}}", Calls("", ONE)),
     (Auto, "  {\"name\": \"read_file\", \"arguments\": \"{\\\"path\\\": \\\"a\\\"}\"}\n", Calls("", ONE)),
+    // Several objects, doubled braces, other key names, a fence or brace too many.
+    (
+        Auto,
+        "```json\n{\"name\": \"read_file\", \"arguments\": {\"path\": \"a\"}}\n```\n```json\n{\"name\": \"grep\", \"arguments\": {}}\n```",
+        Calls("", TWO),
+    ),
+    (
+        Auto,
+        "{\"name\": \"read_file\", \"arguments\": {\"path\": \"a\"}}\n{\"name\": \"grep\", \"arguments\": {}}",
+        Calls("", TWO),
+    ),
+    (Auto, "{{\"name\": \"read_file\", \"arguments\": {\"path\": \"a\"}}}", Calls("", ONE)),
+    (Auto, "{{\"name\": \"read_file\", \"arguments\": {\"path\": \"a\"}}}}", Calls("", ONE)),
+    (
+        Auto,
+        "<tools>\n{{\"name\": \"read_file\", \"arguments\": {\"path\": \"a\"}}}\n</tools>",
+        Calls("", ONE),
+    ),
+    (Auto, "{\"function\": \"read_file\", \"args\": {\"path\": \"a\"}}", Calls("", ONE)),
+    (Auto, "{\"tool\": \"read_file\", \"parameters\": {\"path\": \"a\"}}", Calls("", ONE)),
+    (Auto, "{\"name\": \"read_file\", \"arguments\": {\"path\": \"a\"}}\n```", Calls("", ONE)),
+    (Auto, "{{\"name\": \"grep\", \"arguments\": {}}}\n\nIt passed.", Words),
+    (Auto, "{{{\"name\": \"grep\", \"arguments\": {}}}}", Words),
     // A block whose name is clear and whose arguments are not: the agent is to refuse it.
     (
         Auto,
@@ -128,11 +151,6 @@ const CASES: &[(ToolCallMode, &str, Want)] = &[
     (Auto, "<tools>\n{\"type\": \"function\", \"function\": {\"name\": \"read_file\", \"par", Words),
     (Auto, "<tool_call></tool_call>", Words),
     (Auto, "```json\n{\"name\": \"unknown\", \"arguments\": {}}\n```", Words),
-    (
-        Auto,
-        "```json\n{\"name\": \"grep\", \"arguments\": {}}\n```\n```json\n{\"name\": \"grep\", \"arguments\": {}}\n```",
-        Words,
-    ),
     (Auto, "```json\n{\"name\": \"grep\", \"version\": 1}\n```", Words),
     (Auto, "```json\n{\"name\": \"grep\", \"arguments\": {}, \"version\": 1}\n```", Words),
     (Auto, "```json\n{\"name\": \"grep\", \"arguments\": {\"path\"\n```", Words),
@@ -218,7 +236,7 @@ async fn texts_and_what_they_are_read_as() {
             ran += 1;
         }
     }
-    assert_eq!(ran, 120);
+    assert_eq!(ran, 138);
 }
 
 /// A result that the model made up is neither shown nor kept, whatever it stands after.

@@ -73,7 +73,9 @@ impl Desk {
         fs::read(self.at(path)).unwrap()
     }
 
+    /// One call in a turn of its own.
     async fn call(&self, name: &str, arguments: Value) -> ToolOutcome {
+        self.tools.next_turn();
         match self.tools.prepare(&call_of(name, arguments.to_string())) {
             Ok(prepared) => prepared.run().await,
             Err(refused) => refused,

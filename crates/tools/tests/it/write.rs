@@ -32,7 +32,8 @@ async fn what_was_not_seen_is_not_replaced() {
     let text = desk.bad("write_file", write("unseen")).await;
     assert_eq!(
         text,
-        "unseen is already there and you have not read it. Read it first, or change a part with edit_file."
+        "unseen is already there and you have not seen what is in it. Call read_file on it, wait for the result, then change \
+         a part with edit_file."
     );
     desk.good("write_file", write("empty")).await;
     desk.read("seen").await;
@@ -45,6 +46,24 @@ async fn what_was_not_seen_is_not_replaced() {
     // Its own last write counts as having seen it.
     desk.good("write_file", json!({"path": "seen", "content": "newer\n"})).await;
     assert_eq!(desk.bytes("seen"), b"newer\n");
+}
+
+#[tokio::test]
+async fn what_was_read_in_the_same_reply_is_not_seen_yet() {
+    let desk = Desk::new(&[("a", "old\n")]);
+    let run = async |name: &str, arguments: serde_json::Value| {
+        let call = crate::call_of(name, arguments.to_string());
+        desk.tools.prepare(&call).unwrap().run().await.ok
+    };
+    assert!(run("read_file", json!({"path": "a"})).await);
+    assert!(!run("write_file", json!({"path": "a", "content": "made up\n"})).await);
+    assert!(
+        run("edit_file", json!({"path": "a", "old_text": "old", "new_text": "new"})).await,
+        "a match is proof enough"
+    );
+    desk.tools.next_turn();
+    assert!(run("write_file", json!({"path": "a", "content": "known\n"})).await);
+    assert_eq!(desk.bytes("a"), b"known\n");
 }
 
 #[tokio::test]
