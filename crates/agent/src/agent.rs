@@ -45,8 +45,10 @@ pub struct Agent {
     compactions_in_a_row: u32,
     /// Set when only a last report is left: how it will end.
     closing: Option<Ending>,
-    /// Text of a reply that was cut short by a failure, a cancel or the clock.
-    partial: String,
+    /// What it said last. Kept apart from the conversation, so that compaction does not lose it.
+    words: String,
+    /// The beginnings of a reply that ran into the output limit and goes on in the next one.
+    beginnings: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -82,7 +84,8 @@ impl Agent {
             cut_replies: 0,
             compactions_in_a_row: 0,
             closing: None,
-            partial: String::new(),
+            words: String::new(),
+            beginnings: String::new(),
         }
     }
 
@@ -114,12 +117,15 @@ impl Agent {
         }
     }
 
-    /// Its last words: what was cut short if something was, else the last text it wrote.
+    /// Its last words, whether they came to an end or were cut short.
     pub fn last_words(&self) -> &str {
-        if self.partial.trim().is_empty() {
-            self.conversation.last_text().unwrap_or_default()
-        } else {
-            &self.partial
+        &self.words
+    }
+
+    /// Takes note of what it said: nothing said does not undo what was said before.
+    fn speak(&mut self, text: &str) {
+        if !text.trim().is_empty() {
+            self.words = format!("{}{text}", self.beginnings);
         }
     }
 
@@ -148,7 +154,7 @@ impl Agent {
             }
             (_, Input::TimeUp { partial, done }) => self.time_up(partial, done, &mut record),
             (_, Input::Cancel { partial, done }) => {
-                self.partial = partial;
+                self.speak(&partial);
                 self.answer(done, STOPPED, &mut record);
                 self.settle(Ending::Cancelled)
             }
@@ -177,17 +183,22 @@ impl Agent {
             let ending = Ending::Failed { failure: Failure::MalformedCalls };
             return self.close(ending, "your calls could not be run, several turns in a row", record);
         }
+        self.deliver(record);
+        if self.closing.is_none() && self.too_long() {
+            return self.ask_for_notes(record);
+        }
+        let purpose = if self.closing.is_some() { Purpose::LastWord } else { Purpose::Work };
+        self.call_model(purpose, record)
+    }
+
+    /// Puts what was told in the meantime into the conversation.
+    fn deliver(&mut self, record: &mut Vec<EventKind>) {
         for (from, text) in std::mem::take(&mut self.inbox) {
             if self.task.is_empty() {
                 self.task.clone_from(&text);
             }
             self.say(from, text, record);
         }
-        if self.closing.is_none() && self.too_long() {
-            return self.ask_for_notes(record);
-        }
-        let purpose = if self.closing.is_some() { Purpose::LastWord } else { Purpose::Work };
-        self.call_model(purpose, record)
     }
 
     fn call_model(&mut self, purpose: Purpose, record: &mut Vec<EventKind>) -> Step {
@@ -206,6 +217,9 @@ impl Agent {
     /// Leaves one last turn to report, then ends in the given way.
     fn close(&mut self, ending: Ending, reason: &str, record: &mut Vec<EventKind>) -> Step {
         self.closing = Some(ending);
+        // What Posse was about to ask for no longer matters; what people said does.
+        self.inbox.retain(|(from, _)| *from != Sender::Posse);
+        self.deliver(record);
         self.say(Sender::Posse, prompts::last_word(reason), record);
         self.next_turn(record)
     }
@@ -246,10 +260,10 @@ impl Agent {
 
     fn replied(&mut self, purpose: Purpose, mut reply: Reply, record: &mut Vec<EventKind>) -> Step {
         self.count(&reply);
-        self.partial.clear();
         if purpose == Purpose::Summary {
-            return self.take_notes(&reply.text, record);
+            return self.take_notes(&reply, record);
         }
+        self.speak(&reply.text);
         self.compactions_in_a_row = 0;
         let duplicates = distinct_ids(&mut reply.calls, self.spent.turns);
         let tokens = reply.usage.total_tokens();
@@ -269,11 +283,13 @@ impl Agent {
             return self.settle(Ending::Refused);
         }
         if calls.is_empty() {
-            return self.said(&text, reply.stop == StopReason::MaxTokens, record);
+            let cut = matches!(reply.stop, StopReason::MaxTokens | StopReason::Other(_));
+            return self.said(&text, cut, record);
         }
         self.empty_replies = 0;
         self.cut_replies = 0;
-        let sorted = sort(&calls, &duplicates, &self.settings.tools, &self.guard);
+        self.beginnings.clear();
+        let sorted = sort(&calls, &duplicates, &self.guard);
         for result in &sorted.refused {
             record.push(refusal(&calls, result));
         }
@@ -294,11 +310,12 @@ impl Agent {
 
     /// A reply without calls: the end, unless it is empty or was cut.
     fn said(&mut self, text: &str, cut: bool, record: &mut Vec<EventKind>) -> Step {
-        if cut {
+        if cut && !text.trim().is_empty() {
             self.cut_replies += 1;
             if self.cut_replies >= limits::CUT_REPLIES_MAX {
                 return self.settle(Ending::Failed { failure: Failure::ReplyCutOff });
             }
+            self.beginnings.push_str(text);
             self.inbox.insert(0, (Sender::Posse, prompts::CUT_OFF.to_string()));
             return self.next_turn(record);
         }
@@ -314,10 +331,10 @@ impl Agent {
     }
 
     fn model_failed(&mut self, purpose: Purpose, error: ModelError, record: &mut Vec<EventKind>) -> Step {
-        self.partial = error.partial;
         if purpose == Purpose::Summary {
-            return self.drop_older(record);
+            return self.no_notes(record);
         }
+        self.speak(&error.partial);
         if let Some(ending) = self.closing.clone() {
             return self.settle(ending);
         }
@@ -328,7 +345,7 @@ impl Agent {
     }
 
     fn time_up(&mut self, partial: String, done: Vec<Done>, record: &mut Vec<EventKind>) -> Step {
-        self.partial = partial;
+        self.speak(&partial);
         self.answer(done, STOPPED, record);
         if self.closing.is_some() || self.state == State::Ready {
             let ending = self.closing.clone().unwrap_or(Ending::TimedOut);
@@ -401,25 +418,38 @@ impl Agent {
         self.context_tokens() > window * limits::COMPACT_AT_PERCENT / 100
     }
 
+    /// Whether shortening can still help: there is something besides the task, and it was not just tried twice.
+    fn can_shorten(&self) -> bool {
+        self.conversation.messages().len() > 1
+            && self.compactions_in_a_row < limits::FRUITLESS_COMPACTIONS_MAX
+    }
+
     fn ask_for_notes(&mut self, record: &mut Vec<EventKind>) -> Step {
-        if self.compactions_in_a_row >= limits::FRUITLESS_COMPACTIONS_MAX {
+        if !self.can_shorten() {
             return self.settle(Ending::Failed { failure: Failure::ContextFull });
         }
         self.say(Sender::Posse, prompts::SUMMARISE.to_string(), record);
         self.call_model(Purpose::Summary, record)
     }
 
-    fn take_notes(&mut self, notes: &str, record: &mut Vec<EventKind>) -> Step {
-        if notes.trim().is_empty() {
-            return self.drop_older(record);
+    fn take_notes(&mut self, reply: &Reply, record: &mut Vec<EventKind>) -> Step {
+        let notes = &reply.text;
+        // Words around a call are no notes.
+        if notes.trim().is_empty() || !reply.calls.is_empty() {
+            return self.no_notes(record);
         }
         let messages = compact::with_notes(&self.task, &self.pinned, notes);
         self.shortened(messages, notes.trim().to_string(), record)
     }
 
+    fn no_notes(&mut self, record: &mut Vec<EventKind>) -> Step {
+        self.conversation.take_back();
+        self.drop_older(record)
+    }
+
     /// Drops the older part without asking the model, when the model cannot take it or gave no notes.
     fn drop_older(&mut self, record: &mut Vec<EventKind>) -> Step {
-        if self.compactions_in_a_row >= limits::FRUITLESS_COMPACTIONS_MAX {
+        if !self.can_shorten() {
             return self.settle(Ending::Failed { failure: Failure::ContextFull });
         }
         let window_bytes = self.settings.context_window.map(|window| {

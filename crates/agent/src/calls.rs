@@ -36,12 +36,7 @@ pub(crate) fn distinct_ids(calls: &mut [ToolCall], turn: u32) -> BTreeSet<CallId
 }
 
 /// Decides about each call of a reply.
-pub(crate) fn sort(
-    calls: &[ToolCall],
-    duplicates: &BTreeSet<CallId>,
-    tools: &BTreeSet<String>,
-    guard: &Guard,
-) -> Sorted {
+pub(crate) fn sort(calls: &[ToolCall], duplicates: &BTreeSet<CallId>, guard: &Guard) -> Sorted {
     let mut sorted = Sorted::default();
     for (index, call) in calls.iter().enumerate() {
         let problem = if index >= CALLS_PER_REPLY_MAX {
@@ -51,7 +46,7 @@ pub(crate) fn sort(
         } else if calls[..index].iter().any(|c| c.name == call.name && c.arguments == call.arguments) {
             Some("not run: the same call stands earlier in this reply".to_string())
         } else {
-            problem(call, tools)
+            problem(call)
         };
         if guard.exhausted(call) {
             sorted.repeated.get_or_insert_with(|| call.name.clone());
@@ -66,15 +61,11 @@ pub(crate) fn sort(
     sorted
 }
 
-fn problem(call: &ToolCall, tools: &BTreeSet<String>) -> Option<String> {
-    if !tools.contains(&call.name) {
-        let list = tools.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
-        return Some(format!("not run: there is no tool named {:?}. Tools: {list}", quote(&call.name)));
-    }
+/// What is wrong with arguments that are no JSON at all. Whether they fit the tool is for the tool to say.
+fn problem(call: &ToolCall) -> Option<String> {
     let arguments = call.arguments.trim();
     match serde_json::from_str::<serde_json::Value>(arguments) {
-        Ok(serde_json::Value::Object(_)) => None,
-        Ok(_) => Some("not run: the arguments must be one JSON object".to_string()),
+        Ok(_) => None,
         Err(error) if error.is_eof() => Some(format!(
             "not run: the arguments end in the middle ({} bytes: …{:?}). Make the call again, whole; \
              split long content over several calls",
@@ -85,10 +76,6 @@ fn problem(call: &ToolCall, tools: &BTreeSet<String>) -> Option<String> {
             "not run: the arguments are not valid JSON: {error}. Make the call again, corrected"
         )),
     }
-}
-
-fn quote(text: &str) -> String {
-    text.chars().take(QUOTE_CHARS_MAX).collect()
 }
 
 fn quote_end(text: &str) -> String {

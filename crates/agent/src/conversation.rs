@@ -40,11 +40,11 @@ impl Conversation {
         self.epoch += 1;
     }
 
-    /// The last words of the model, if it said any.
-    pub fn last_text(&self) -> Option<&str> {
-        self.messages.iter().rev().find_map(|m| match m.as_ref() {
-            Message::Assistant { text, .. } if !text.trim().is_empty() => Some(text.as_str()),
-            _ => None,
-        })
+    /// Takes back the last message, which nobody has answered.
+    pub(crate) fn take_back(&mut self) {
+        if let Some(message) = self.messages.pop() {
+            self.bytes -= message.bytes();
+            self.epoch += 1;
+        }
     }
 }

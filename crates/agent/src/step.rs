@@ -1,7 +1,5 @@
 //! What goes into the machine and what comes out of it.
 
-use std::collections::BTreeSet;
-
 use posse_protocol::{Budget, CallId, Ending, EventKind, ModelError, Prices, Reply, Sender, ToolCall};
 use serde::{Deserialize, Serialize};
 
@@ -14,8 +12,6 @@ pub struct Settings {
     pub prices: Option<Prices>,
     /// How many tokens its model takes in all, if known.
     pub context_window: Option<u64>,
-    /// Names of the tools it was offered.
-    pub tools: BTreeSet<String>,
     /// Bytes of its system prompt and tool descriptions, which are part of every request.
     pub fixed_bytes: usize,
 }

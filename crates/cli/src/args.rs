@@ -1,5 +1,6 @@
 //! What can be typed. One tree makes the parser, the help and the completions; what it means is decided elsewhere.
 
+use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
@@ -53,7 +54,7 @@ pub(crate) enum Command {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct RunArgs {
-    /// What to do; read from standard input if it is not given or is `-`
+    /// What to do; what is piped in is added to it, or is all of it where none is given
     pub(crate) prompt: Vec<String>,
 
     /// A model from the configuration, or PROVIDER/MODEL such as `ollama/qwen3-coder`
@@ -65,16 +66,16 @@ pub(crate) struct RunArgs {
     pub(crate) dir: PathBuf,
 
     /// Turns of work, after which one more is left to report
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) max_turns: Option<u32>,
+    #[arg(long, value_name = "N")]
+    pub(crate) max_turns: Option<NonZeroU32>,
 
-    /// Wall time, such as `90s` or `1h30m`
+    /// Wall time, such as `90s` or `1h30m`, after which a moment (5 to 30 s) is left to report
     #[arg(long, value_name = "TIME", value_parser = crate::config::parse_time_ms)]
     pub(crate) max_time: Option<u64>,
 
-    /// Tokens of all requests and replies together
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) max_tokens: Option<u64>,
+    /// Tokens of all requests and replies together, after which one more turn is left to report
+    #[arg(long, value_name = "N")]
+    pub(crate) max_tokens: Option<NonZeroU64>,
 
     /// Print every event as one line of JSON, and nothing else
     #[arg(long, conflicts_with = "quiet")]

@@ -1,7 +1,7 @@
 //! `posse config`: what is in force here, and where it comes from.
 
 use crate::args::ConfigCommand;
-use crate::config::{Config, FileConfig, PROJECT_FILE};
+use crate::config::{Config, FileConfig, PROJECT_FILE, project_file};
 use crate::exit::Exit;
 use crate::output;
 use crate::paths::{Paths, shown};
@@ -24,10 +24,10 @@ fn show(paths: &Paths) -> anyhow::Result<()> {
         text.push_str(&format!("# defaults; {} does not exist\n", shown(&paths.config)));
     }
     for warning in &config.warnings {
-        text.push_str(&format!("# {warning}\n"));
+        text.push_str(&format!("# {}\n", output::one_line(warning, 1000)));
     }
     let mut limits = config.limits.clone();
-    limits.max_turns = config.budget().turns;
+    limits.max_turns = config.budget().turns.and_then(std::num::NonZeroU32::new);
     let grant = config.grant();
     let mut rights = config.rights.clone();
     (rights.files, rights.shell) = (Some(grant.files), Some(grant.shell));
@@ -39,7 +39,8 @@ fn show(paths: &Paths) -> anyhow::Result<()> {
 
 fn path(paths: &Paths) -> anyhow::Result<()> {
     let state = |path: &std::path::Path| if path.exists() { "" } else { "  (not there)" };
-    let project = std::env::current_dir()?.join(PROJECT_FILE);
+    let folder = std::env::current_dir()?;
+    let project = project_file(&folder)?.map_or_else(|| folder.join(PROJECT_FILE), |(path, _)| path);
     let text = format!(
         "user     {}{}\nproject  {}{}\ndata     {}{}\n",
         paths.config.display(),

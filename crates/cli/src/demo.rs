@@ -25,13 +25,14 @@ const FILES: [(&str, &str); 3] = [
 const CASSETTE: &str = include_str!("../demo/cassette.jsonl");
 const PROMPT: &str = "The tests fail. Find out why, fix it, and run them again.";
 /// Between two pieces of recorded text, so that people can read along.
-const PACE_MS: u64 = 80;
+const PACE_MS: u64 = 180;
 
 pub(crate) async fn run(paths: &Paths, args: DemoArgs) -> anyhow::Result<Exit> {
     let style = Style::for_stdout();
+    let engine = Engine::open(&paths.data_dir)?;
     let folder = make_repository().await.context("cannot make the demo's repository")?;
     output::print(&format!(
-        "{}\nA small repository was made in {}.\nThe agent's tools, the files and the tests are real;\n\
+        "{}\nA small repository was made in {}\nand stays there for you to look at. The agent's tools, the files and the tests\nare real; \
          the model is a recording, so no key and no server is needed.\n\n{} {PROMPT}\n\n",
         style.bold("posse demo"),
         folder.display(),
@@ -44,7 +45,7 @@ pub(crate) async fn run(paths: &Paths, args: DemoArgs) -> anyhow::Result<Exit> {
     let config = Config::defaults();
     let choice = Choice { model, prices: None };
     let request = run::request(&config, choice, &folder, PROMPT.to_string(), None)?;
-    let session = Engine::open(&paths.data_dir)?.start(request)?;
+    let session = engine.start(request)?;
     let exit = run::follow(session, Display::live()).await?;
     if exit == Exit::Completed {
         output::print(&next_steps(style, paths, &folder))?;

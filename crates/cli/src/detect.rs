@@ -24,8 +24,16 @@ pub(crate) async fn choose(config: &Config, named: Option<&str>) -> anyhow::Resu
     if let Some(name) = named.or(config.model.as_deref()) {
         return by_name(config, name).await;
     }
-    if let (1, Some((name, file))) = (config.models.len(), config.models.iter().next()) {
-        return configured(name, file);
+    match config.models.iter().next() {
+        Some((name, file)) if config.models.len() == 1 => return configured(name, file),
+        // Whoever has configured models did not mean any other.
+        Some(_) => {
+            let names = config.models.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+            bail!(
+                "several models are configured ({names}); choose one with --model, or with `model = \"NAME\"` in the file"
+            );
+        }
+        None => {}
     }
     for provider in PROVIDERS.iter().filter(|p| p.key().is_some()) {
         if let Some(model) = provider.model {
@@ -34,7 +42,7 @@ pub(crate) async fn choose(config: &Config, named: Option<&str>) -> anyhow::Resu
     }
     match first_local().await {
         Some((provider, model)) => Ok(provided(provider, &model)),
-        None => Err(nothing_found(config)),
+        None => Err(nothing_found()),
     }
 }
 
@@ -75,6 +83,11 @@ fn configured(name: &str, file: &ModelFile) -> anyhow::Result<Choice> {
         }
     };
     if let Some(variable) = &file.api_key_env {
+        if !variable.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+            bail!(
+                "[models.{name}] api_key_env is the name of a variable, such as MY_KEY; the key itself never goes into a file"
+            );
+        }
         let key = std::env::var(variable).ok().filter(|key| !key.trim().is_empty());
         let key =
             key.ok_or_else(|| anyhow!("[models.{name}] takes its key from {variable}, which is not set"))?;
@@ -111,7 +124,8 @@ pub(crate) async fn probe(provider: &Provider) -> Result<String, ModelError> {
     let models = list_models(&endpoint, None, provider.protocol, timeout).await?;
     let none =
         || ModelError::new(posse_protocol::ModelErrorKind::BadReply, format!("{endpoint} lists no models"));
-    models.into_iter().next().ok_or_else(none)
+    // Servers list what they use for search beside what can talk.
+    models.into_iter().find(|name| !name.contains("embed")).ok_or_else(none)
 }
 
 /// Asks all local servers at once; the first of the table that answers wins.
@@ -125,18 +139,13 @@ async fn first_local() -> Option<(&'static Provider, String)> {
     found.into_iter().find_map(|(index, result)| result.ok().map(|model| (&PROVIDERS[index], model)))
 }
 
-fn nothing_found(config: &Config) -> anyhow::Error {
+fn nothing_found() -> anyhow::Error {
     let keys = PROVIDERS.iter().filter_map(|p| p.key_env).collect::<Vec<_>>().join(", ");
     let local = PROVIDERS.iter().filter(|p| p.key_env.is_none());
     let local = local.map(|p| format!("{} ({})", p.title, p.endpoint())).collect::<Vec<_>>().join(", ");
-    let several = match config.models.len() {
-        0 => "no [models] in the configuration".to_string(),
-        n => format!("{n} [models] in the configuration but no `model = \"NAME\"` to choose one"),
-    };
     Exit::NoModel.because(format!(
         "no model was found. Posse looked for keys ({keys}: none is set), for local servers ({local}: none answers), \
-         and in its configuration ({several}). Set one of these keys, start one of these servers, or describe a model \
-         as [models.NAME] in the file that `posse config path` names; `posse doctor` tells more. \
-         To see Posse at work without a model: posse demo"
+         and for [models] in its configuration (there are none). Set one of these keys, start one of these servers, or describe a model \
+         as [models.NAME] in the file that `posse config path` names. `posse doctor` tells more; `posse demo` needs no model"
     ))
 }

@@ -1,14 +1,21 @@
 //! `posse doctor`: looks at everything a session needs, and says what to do about what is missing.
 
+use std::time::Duration;
+
 use posse_engine::Engine;
 use posse_engine::machine::{git, support};
+use posse_engine::models::{ModelConfig, Protocol, list_models};
+use posse_protocol::{ModelError, ModelErrorKind};
 
 use crate::config::Config;
 use crate::detect;
 use crate::exit::Exit;
-use crate::output::{self, Style, grouped, one_line};
+use crate::output::{self, Style, grouped, harmless, one_line};
 use crate::paths::{Paths, shown};
 use crate::providers::{PROVIDERS, Provider};
+
+/// How long the chosen model's endpoint has to answer.
+const ANSWER_MS: u64 = 5000;
 
 /// What was found, line by line.
 struct Findings {
@@ -20,19 +27,19 @@ struct Findings {
 impl Findings {
     fn good(&mut self, what: &str, text: &str) {
         let mark = self.style.green("✓");
-        self.text.push_str(&format!("{mark} {what:<10} {text}\n"));
+        self.text.push_str(&format!("{mark} {what:<10} {}\n", harmless(text)));
     }
 
     /// Missing, but not needed.
     fn absent(&mut self, what: &str, text: &str) {
-        let line = self.style.dim(&format!("· {what:<10} {text}"));
+        let line = self.style.dim(&format!("· {what:<10} {}", harmless(text)));
         self.text.push_str(&format!("{line}\n"));
     }
 
     fn bad(&mut self, what: &str, text: &str, advice: &str) {
         self.problems += 1;
         let mark = self.style.red("✗");
-        self.text.push_str(&format!("{mark} {what:<10} {text}\n{:13}→ {advice}\n", ""));
+        self.text.push_str(&format!("{mark} {what:<10} {}\n{:13}→ {advice}\n", harmless(text), ""));
     }
 }
 
@@ -75,6 +82,7 @@ fn sandbox(findings: &mut Findings) {
         let text = format!("{name}: {}", finding.reason);
         if finding.usable { findings.good("sandbox", &text) } else { findings.absent("sandbox", &text) }
     }
+    findings.absent("shell", "commands run with your own rights; this version does not confine them yet");
 }
 
 fn record(findings: &mut Findings, paths: &Paths) {
@@ -152,12 +160,32 @@ async fn servers(findings: &mut Findings) {
 
 async fn model(findings: &mut Findings, config: &Config) {
     match detect::choose(config, None).await {
-        Ok(choice) => findings.good("model", &format!("`posse run` uses {}", choice.model.name)),
-        Err(_) if config.model.is_none() && config.models.len() < 2 => findings.bad(
+        Ok(choice) => match answers(&choice.model).await {
+            Ok(()) => findings.good("model", &format!("`posse run` uses {}", choice.model.name)),
+            Err(error) => {
+                let text = format!("`posse run` uses {}, but: {error}", choice.model.name);
+                findings.bad("model", &text, "start the server, or mend the model's endpoint and key");
+            }
+        },
+        Err(_) if config.model.is_none() && config.models.is_empty() => findings.bad(
             "model",
             "none found",
             "set one of the keys above, start one of the servers above, or add [models.NAME] to the config",
         ),
         Err(error) => findings.bad("model", &error.to_string(), "mend the configuration"),
+    }
+}
+
+/// Whether the endpoint is there and takes the key. One that cannot list its models may still do.
+async fn answers(model: &ModelConfig) -> Result<(), ModelError> {
+    if model.protocol == Protocol::Replay {
+        return Ok(());
+    }
+    let timeout = Duration::from_millis(ANSWER_MS);
+    match list_models(&model.base_url, model.api_key.as_ref(), model.protocol, timeout).await {
+        Err(error) if matches!(error.kind, ModelErrorKind::Unreachable | ModelErrorKind::NotAuthorised) => {
+            Err(error)
+        }
+        _ => Ok(()),
     }
 }

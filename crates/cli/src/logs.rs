@@ -1,12 +1,12 @@
 //! Logs, for finding defects: off unless POSSE_LOG says which, and always to a file, never to the screen.
 
-use std::fs::OpenOptions;
 use std::sync::Mutex;
 
 use anyhow::Context as _;
+use posse_engine::record::prepare_data_dir;
 use tracing_subscriber::EnvFilter;
 
-use crate::paths::Paths;
+use crate::paths::{Paths, append_private};
 
 /// Starts logging to `posse.log` in the data directory if POSSE_LOG is set, say to `posse_model=debug`.
 pub(crate) fn start(paths: &Paths) -> anyhow::Result<()> {
@@ -15,15 +15,8 @@ pub(crate) fn start(paths: &Paths) -> anyhow::Result<()> {
     };
     let filter = EnvFilter::try_new(&filter).with_context(|| format!("POSSE_LOG={filter} cannot be read"))?;
     let path = paths.data_dir.join("posse.log");
-    let open = || -> std::io::Result<std::fs::File> {
-        std::fs::create_dir_all(&paths.data_dir)?;
-        let mut options = OpenOptions::new();
-        options.create(true).append(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        options.open(&path)
-    };
-    let file = open().with_context(|| format!("cannot write {}", path.display()))?;
+    prepare_data_dir(&paths.data_dir)?;
+    let file = append_private(&path).with_context(|| format!("cannot write {}", path.display()))?;
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(Mutex::new(file)).with_ansi(false).init();
     Ok(())
 }

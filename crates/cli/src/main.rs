@@ -11,6 +11,7 @@ mod detect;
 mod display;
 mod doctor;
 mod exit;
+mod interrupts;
 mod logs;
 mod output;
 mod paths;
@@ -46,7 +47,7 @@ fn dispatch(args: Args) -> anyhow::Result<Exit> {
         Command::Run(args) => on_runtime(run::run(&paths, args)),
         Command::Demo(args) => on_runtime(demo::run(&paths, args)),
         Command::Doctor => on_runtime(doctor::run(&paths)),
-        Command::Sessions(command) => sessions::run(&paths, command),
+        Command::Sessions(command) => on_runtime(sessions::run(&paths, command)),
         Command::Config(command) => config_command::run(&paths, command),
         Command::Trust(args) => trust::run(&paths, &args),
         Command::Completions { shell } => completions::run(shell),

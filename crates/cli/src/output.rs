@@ -3,13 +3,32 @@
 use std::io::{self, IsTerminal as _, Write as _};
 
 /// Text as it may go to a terminal: no escape sequences, no other control characters, no characters that
-/// reorder or hide what follows.
+/// reorder or hide what follows. Joiners stay: scripts and emoji need them.
 pub(crate) fn harmless(text: &str) -> String {
-    text.chars().filter(|&c| c == '\n' || c == '\t' || !(c.is_control() || reorders(c))).collect()
+    let mut kept = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match (c, chars.peek()) {
+            ('\u{1b}', Some('[')) => {
+                chars.next();
+                // Parameters, up to the letter that ends the sequence.
+                while chars.next_if(|c| matches!(c, ' '..='?')).is_some() {}
+                chars.next_if(|c| matches!(c, '@'..='~'));
+            }
+            ('\u{1b}', Some(']')) => {
+                while chars.next_if(|c| !matches!(c, '\u{7}' | '\u{1b}' | '\n')).is_some() {}
+            }
+            ('\n' | '\t', _) => kept.push(c),
+            _ if c.is_control() || reorders(c) => {}
+            _ => kept.push(c),
+        }
+    }
+    kept
 }
 
 fn reorders(c: char) -> bool {
-    matches!(c, '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{2069}' | '\u{FEFF}' | '\u{E0000}'..='\u{E007F}')
+    matches!(c, '\u{200B}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{2069}')
+        || matches!(c, '\u{FEFF}' | '\u{E0000}'..='\u{E007F}')
 }
 
 /// One line of it, cut to a width.
@@ -39,7 +58,7 @@ pub(crate) fn complain(error: &anyhow::Error) {
         }
     }
     let style = Style::for_stderr();
-    let _ = writeln!(io::stderr(), "{} {text}", style.red("posse:"));
+    let _ = writeln!(io::stderr(), "{} {}", style.red("posse:"), harmless(&text));
 }
 
 /// Whether an error only says that nobody reads any more.
@@ -113,6 +132,11 @@ pub(crate) fn grouped(number: u64) -> String {
     text
 }
 
+/// A number and what it counts: `1 turn`, `2 turns`.
+pub(crate) fn counted(number: u64, what: &str) -> String {
+    format!("{} {what}{}", grouped(number), if number == 1 { "" } else { "s" })
+}
+
 /// A duration as people say it: `0.8 s`, `12 s`, `3 min 5 s`, `2 h 10 min`.
 pub(crate) fn duration(ms: u64) -> String {
     match ms {
@@ -131,8 +155,11 @@ mod tests {
     fn strangers_cannot_drive_the_terminal() {
         let cases = [
             ("plain\n\ttext", "plain\n\ttext"),
-            ("\x1b[2Jgone", "[2Jgone"),
-            ("\x1b]0;title\x07x", "]0;titlex"),
+            ("\x1b[2Jgone", "gone"),
+            ("\x1b[1;31mred\x1b[0m", "red"),
+            ("\x1b]0;title\x07x", "x"),
+            ("\x1bcx", "cx"),
+            ("a\u{200D}b", "a\u{200D}b"),
             ("a\rb", "ab"),
             ("\u{202E}txt.exe", "txt.exe"),
             ("zero\u{200B}width", "zerowidth"),

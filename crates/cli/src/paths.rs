@@ -1,6 +1,7 @@
 //! Where things are kept: the one place that knows the platform's folders.
 
 use std::env;
+use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -36,6 +37,23 @@ impl Paths {
             config_named,
         })
     }
+}
+
+/// Makes or empties a file that its owner alone can read.
+pub(crate) fn create_private(path: &Path) -> std::io::Result<File> {
+    private().create(true).write(true).truncate(true).open(path)
+}
+
+/// Opens a file that its owner alone can read, to write at its end.
+pub(crate) fn append_private(path: &Path) -> std::io::Result<File> {
+    private().create(true).append(true).open(path)
+}
+
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
 }
 
 /// A path as people write it: the home folder as `~`.

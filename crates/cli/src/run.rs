@@ -1,8 +1,8 @@
 //! `posse run`: one task, from the prompt to the exit code.
 
-use std::io::{self, IsTerminal as _, Read as _};
+use std::io::{self, IsTerminal as _, Read as _, Write as _};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
@@ -14,11 +14,14 @@ use crate::config::{Config, Time};
 use crate::detect::{self, Choice};
 use crate::display::Display;
 use crate::exit::Exit;
+use crate::interrupts;
 use crate::output;
 use crate::paths::Paths;
 
 /// The longest prompt that is read from standard input.
 const PROMPT_BYTES_MAX: u64 = 4 * 1024 * 1024;
+/// How long standard input beside a prompt has to come to its end.
+const PIPED_WAIT_MS: u64 = 1000;
 /// What stands for the workspace's path in a cassette.
 const WORKSPACE_PLACEHOLDER: &str = "{workspace}";
 
@@ -32,6 +35,15 @@ pub(crate) async fn run(paths: &Paths, args: RunArgs) -> anyhow::Result<Exit> {
     limits.max_time = args.max_time.map(Time).or(limits.max_time);
     let prompt = prompt(&args.prompt)?;
     let choice = detect::choose(&config, args.model.as_deref()).await?;
+    if config.limits.max_cost_usd.is_some() && choice.prices.is_none() {
+        bail!(
+            "max_cost_usd cannot be kept: the price of {} is not known; give `price` in [models.NAME]",
+            choice.model.name
+        );
+    }
+    if let Some(path) = args.record.as_deref().filter(|path| path.exists()) {
+        bail!("{} is already there; record to a new file, or remove it first", path.display());
+    }
     let mut display = if args.json {
         Display::Json
     } else if args.quiet {
@@ -90,89 +102,87 @@ pub(crate) fn request(
 pub(crate) async fn follow(mut session: Session, mut display: Display) -> anyhow::Result<Exit> {
     let mut ticker = tokio::time::interval(Duration::from_millis(100));
     ticker.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    let mut interrupts = Interrupts::new()?;
-    let mut asked_to_stop = false;
+    let mut stopping = interrupts::watch(session.canceller())?;
     loop {
-        tokio::select! {
+        let shown = tokio::select! {
             biased;
-            () = interrupts.next() => {
-                if asked_to_stop {
-                    return Ok(Exit::Cancelled);
-                }
-                asked_to_stop = true;
-                session.cancel();
-                display.note("stopping … (Ctrl-C again to leave at once)")?;
-            }
+            Some(()) = stopping.recv() => display.note("stopping … (Ctrl-C again to leave at once)"),
             update = session.next() => match update {
-                Some(update) => if let Err(error) = display.update(&update) {
-                    // Nobody reads any more: stop rather than work unseen.
-                    session.cancel();
-                    session.report().await;
-                    return Err(error.into());
-                },
+                Some(update) => display.update(&update),
                 None => break,
             },
-            _ = ticker.tick() => display.tick()?,
+            _ = ticker.tick() => display.tick(),
+        };
+        if let Err(error) = shown {
+            // Nobody reads any more: stop rather than work unseen.
+            session.cancel();
+            session.report().await;
+            let gone = error.kind() == io::ErrorKind::BrokenPipe;
+            return if gone { Ok(Exit::Cancelled) } else { Err(error.into()) };
         }
     }
     let id = session.id;
     let report =
         session.report().await.context("the session ended without a report; this is a defect in posse")?;
-    display.finish(id, &report)?;
-    Ok(Exit::from(&report.ending))
-}
-
-/// Ctrl-C, and the request to end that a system sends.
-struct Interrupts {
-    #[cfg(unix)]
-    terminate: tokio::signal::unix::Signal,
-    #[cfg(unix)]
-    interrupt: tokio::signal::unix::Signal,
-}
-
-#[cfg(unix)]
-impl Interrupts {
-    fn new() -> io::Result<Self> {
-        use tokio::signal::unix::{SignalKind, signal};
-        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
-    }
-
-    async fn next(&mut self) {
-        tokio::select! {
-            _ = self.interrupt.recv() => {}
-            _ = self.terminate.recv() => {}
-        }
+    let exit = Exit::from(&report.ending);
+    match display.finish(id, &report) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(exit),
     }
 }
 
-#[cfg(not(unix))]
-impl Interrupts {
-    fn new() -> io::Result<Self> {
-        Ok(Self {})
-    }
-
-    async fn next(&mut self) {
-        let _ = tokio::signal::ctrl_c().await;
-    }
-}
-
-/// The prompt from the command line, or from standard input.
+/// The prompt from the command line, with what is piped in behind it; or from standard input alone.
 fn prompt(words: &[String]) -> anyhow::Result<String> {
     let from_stdin = words.is_empty() || words == ["-"];
-    let prompt = if !from_stdin {
-        words.join(" ")
-    } else if io::stdin().is_terminal() {
-        bail!("say what to do: posse run \"fix the failing test\"");
-    } else {
-        let mut bytes = Vec::new();
-        io::stdin().lock().take(PROMPT_BYTES_MAX + 1).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 > PROMPT_BYTES_MAX {
-            bail!("the prompt is longer than {PROMPT_BYTES_MAX} bytes; put it into a file and name the file");
+    let prompt = if from_stdin {
+        if io::stdin().is_terminal() {
+            bail!("say what to do: posse run \"fix the failing test\"");
         }
-        String::from_utf8(bytes).context("the prompt is not UTF-8 text")?
+        piped()?.recv()??
+    } else {
+        let prompt = words.join(" ");
+        match beside_the_prompt()? {
+            Some(text) => format!("{prompt}\n\n{text}"),
+            None => prompt,
+        }
     };
     if prompt.trim().is_empty() {
         bail!("the prompt is empty; say what to do: posse run \"fix the failing test\"");
     }
     Ok(prompt)
+}
+
+/// What is piped in beside a prompt. A pipe that stays open and silent is left alone: whoever started posse may not
+/// have thought of it.
+fn beside_the_prompt() -> anyhow::Result<Option<String>> {
+    if io::stdin().is_terminal() {
+        return Ok(None);
+    }
+    match piped()?.recv_timeout(Duration::from_millis(PIPED_WAIT_MS)) {
+        Ok(text) => Ok(Some(text?).filter(|text| !text.trim().is_empty())),
+        Err(_) => {
+            let note = "posse: standard input did not end within a second and is left out; close it (< /dev/null) or pipe into `posse run -`\n";
+            io::stderr().write_all(note.as_bytes())?;
+            Ok(None)
+        }
+    }
+}
+
+/// Reads standard input on a thread of its own.
+fn piped() -> anyhow::Result<mpsc::Receiver<anyhow::Result<String>>> {
+    let (told, text) = mpsc::channel();
+    std::thread::Builder::new().spawn(move || {
+        let read = || {
+            let mut bytes = Vec::new();
+            io::stdin().lock().take(PROMPT_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+            if bytes.len() as u64 > PROMPT_BYTES_MAX {
+                bail!(
+                    "the prompt is longer than {PROMPT_BYTES_MAX} bytes; put it into a file and name the file"
+                );
+            }
+            String::from_utf8(bytes).context("the prompt is not UTF-8 text")
+        };
+        let _ = told.send(read());
+    })?;
+    Ok(text)
 }

@@ -1,24 +1,25 @@
 //! `posse sessions`: what is on record.
 
+use std::collections::HashMap;
+
 use posse_engine::Engine;
 use posse_engine::record::{AgentRow, SessionRow};
-use posse_protocol::{Event, EventKind, Sender, Seq};
+use posse_protocol::{CallId, Event, EventKind, Sender, Seq, Update};
 
 use crate::args::SessionsCommand;
 use crate::display::{ending_line, tokens};
 use crate::exit::Exit;
-use crate::output::{self, Style, duration, harmless, one_line};
+use crate::output::{self, Style, counted, duration, harmless, one_line};
 use crate::paths::{Paths, shown};
 
-const PAGE: usize = 500;
 /// Characters of a tool's result that are shown.
 const RESULT_CHARS_MAX: usize = 160;
 
-pub(crate) fn run(paths: &Paths, command: SessionsCommand) -> anyhow::Result<Exit> {
+pub(crate) async fn run(paths: &Paths, command: SessionsCommand) -> anyhow::Result<Exit> {
     let engine = Engine::open(&paths.data_dir)?;
     match command {
         SessionsCommand::List { limit, json } => list(&engine, paths, limit.into(), json)?,
-        SessionsCommand::Show { session, json } => show(&engine, &session, json)?,
+        SessionsCommand::Show { session, json } => show(&engine, &session, json).await?,
     }
     Ok(Exit::Completed)
 }
@@ -69,23 +70,26 @@ fn as_json(session: &SessionRow) -> serde_json::Value {
     })
 }
 
-fn show(engine: &Engine, wanted: &str, json: bool) -> anyhow::Result<()> {
+async fn show(engine: &Engine, wanted: &str, json: bool) -> anyhow::Result<()> {
     let session = engine.find_session(wanted)?;
     if !json {
         output::print(&head(&session, &engine.agents(session.id)?))?;
     }
     let style = Style::for_stdout();
-    let mut after = Seq(0);
-    loop {
-        let events = engine.events_after(session.id, after, PAGE)?;
-        let Some(last) = events.last() else { return Ok(()) };
-        after = last.seq;
-        for event in &events {
-            let text =
-                if json { format!("{}\n", serde_json::to_string(event)?) } else { lines(style, event) };
-            output::print(&text)?;
-        }
+    let mut titles = HashMap::new();
+    let mut updates = engine.recorded(session.id, Seq(0));
+    while let Some(Update::Event(event)) = updates.next().await {
+        let text = if json {
+            format!("{}\n", serde_json::to_string(&event)?)
+        } else {
+            lines(style, &event, &mut titles)
+        };
+        output::print(&text)?;
     }
+    for title in titles.into_values() {
+        output::print(&style.dim(&format!("  • {title}\n    … no result\n")))?;
+    }
+    Ok(())
 }
 
 fn head(session: &SessionRow, agents: &[AgentRow]) -> String {
@@ -101,12 +105,12 @@ fn head(session: &SessionRow, agents: &[AgentRow]) -> String {
     for agent in agents {
         let cost = agent.cost_usd.map(|cost| format!(", ${cost:.4}")).unwrap_or_default();
         text.push_str(&format!(
-            "  agent      {} on {}: {}, {} turns, {} tool calls, {}{cost}\n",
+            "  agent      {} on {}: {}, {}, {}, {}{cost}\n",
             harmless(&agent.role),
             harmless(&agent.model),
             agent.status,
-            agent.turns,
-            agent.tool_calls,
+            counted(agent.turns, "turn"),
+            counted(agent.tool_calls, "tool call"),
             tokens(agent.usage),
         ));
     }
@@ -114,8 +118,9 @@ fn head(session: &SessionRow, agents: &[AgentRow]) -> String {
     text
 }
 
-/// One event as people read it; nothing for those that only matter to programs.
-fn lines(style: Style, event: &Event) -> String {
+/// One event as people read it; nothing for those that only matter to programs. A call is shown with its result:
+/// `titles` holds those that wait for theirs.
+fn lines(style: Style, event: &Event, titles: &mut HashMap<CallId, String>) -> String {
     match &event.kind {
         EventKind::Told { from: Sender::Person, text } => {
             format!("{} {}\n", style.bold("you:"), harmless(text))
@@ -126,10 +131,14 @@ fn lines(style: Style, event: &Event) -> String {
         EventKind::Replied { reply, .. } if !reply.text.trim().is_empty() => {
             format!("{} {}\n", style.cyan("agent:"), harmless(reply.text.trim()))
         }
-        EventKind::ToolStarted { title, .. } => style.dim(&format!("  • {}\n", one_line(title, 200))),
-        EventKind::ToolFinished { ok, text, duration_ms, .. } => {
+        EventKind::ToolStarted { call, title, .. } => {
+            titles.insert(call.clone(), one_line(title, 200));
+            String::new()
+        }
+        EventKind::ToolFinished { call, tool, ok, text, duration_ms, .. } => {
+            let title = titles.remove(call).unwrap_or_else(|| one_line(tool, 60));
             let (mark, text) = (if *ok { "→" } else { "✗" }, one_line(text, RESULT_CHARS_MAX));
-            style.dim(&format!("    {mark} {text}  ({})\n", duration(*duration_ms)))
+            style.dim(&format!("  • {title}\n    {mark} {text}  ({})\n", duration(*duration_ms)))
         }
         EventKind::Retrying { attempt, reason, .. } => {
             style.yellow(&format!("  retry {attempt}: {}\n", one_line(reason, RESULT_CHARS_MAX)))

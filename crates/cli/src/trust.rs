@@ -5,7 +5,7 @@ use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use anyhow::{Context as _, bail};
 
 use crate::args::TrustArgs;
-use crate::config::{PROJECT_FILE, Trusted, parse, project_file};
+use crate::config::{FileConfig, LimitsFile, PROJECT_FILE, RightsFile, Trusted, parse, project_file};
 use crate::exit::Exit;
 use crate::output::{self, Style, harmless};
 use crate::paths::{Paths, shown};
@@ -15,7 +15,8 @@ pub(crate) fn run(paths: &Paths, args: &TrustArgs) -> anyhow::Result<Exit> {
         .with_context(|| format!("cannot open the folder {}", args.dir.display()))?;
     let mut trusted = Trusted::load(&paths.data_dir)?;
     if args.revoke {
-        let was = trusted.revoke(&folder.join(PROJECT_FILE))?;
+        let path = project_file(&folder)?.map_or_else(|| folder.join(PROJECT_FILE), |(path, _)| path);
+        let was = trusted.revoke(&path)?;
         output::print(if was { "No longer trusted.\n" } else { "It was not trusted.\n" })?;
         return Ok(Exit::Completed);
     }
@@ -23,9 +24,7 @@ pub(crate) fn run(paths: &Paths, args: &TrustArgs) -> anyhow::Result<Exit> {
         output::print(&format!("{} has no {PROJECT_FILE}: there is nothing to trust.\n", shown(&folder)))?;
         return Ok(Exit::Completed);
     };
-    let file = parse(&text, &path)?;
-    let mut wants = file.wants_trust();
-    wants.extend(file.model.iter().map(|model| format!("model = {model:?}")));
+    let wants = wants(&parse(&text, &path)?);
     if trusted.holds(&path, &text) {
         output::print(&format!("{} is trusted as it is.\n", shown(&path)))?;
         return Ok(Exit::Completed);
@@ -51,11 +50,30 @@ fn show(path: &std::path::Path, text: &str, wants: &[String], before: Option<&st
     for line in harmless(text).lines() {
         shown_text.push_str(&format!("  {line}\n"));
     }
-    shown_text.push_str(&format!(
-        "\nIt wants to set {}. Endpoints receive your prompts and your code; rights decide what agents may do.\n",
-        style.yellow(&wants.join(", "))
-    ));
+    shown_text.push_str("\nIf you trust it:\n");
+    for want in wants {
+        shown_text.push_str(&format!("  - {}\n", style.yellow(&output::one_line(want, 300))));
+    }
     output::print(&shown_text)
+}
+
+/// What a file would be allowed, one line each, the gravest first.
+fn wants(file: &FileConfig) -> Vec<String> {
+    let mut wants = Vec::new();
+    for (name, model) in &file.models {
+        let endpoint = model.endpoint.as_deref().unwrap_or("a recording");
+        let key =
+            model.api_key_env.as_ref().map(|key| format!(", with the key in ${key}")).unwrap_or_default();
+        wants.push(format!("the model {name:?} sends your prompts and your code to {endpoint}{key}"));
+    }
+    if file.rights != RightsFile::default() {
+        wants.push("its [rights] take the place of yours".to_string());
+    }
+    if file.limits != LimitsFile::default() {
+        wants.push("its [limits] take the place of yours, higher ones too".to_string());
+    }
+    wants.extend(file.model.iter().map(|model| format!("{model:?} is the model that is used here")));
+    wants
 }
 
 fn person_agrees() -> anyhow::Result<bool> {

@@ -25,8 +25,9 @@ impl Bus {
         sender
     }
 
-    pub(crate) fn close(&self, session: SessionId) {
-        self.lock().remove(&session);
+    /// Closes the session's channel when it is dropped, even by a panic: whoever follows must not wait for ever.
+    pub(crate) fn closing(&self, session: SessionId) -> CloseOnDrop {
+        CloseOnDrop { bus: self.clone(), session }
     }
 
     pub(crate) fn publish(&self, event: Event) {
@@ -39,6 +40,18 @@ impl Bus {
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<SessionId, broadcast::Sender<Update>>> {
         self.channels.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// See [`Bus::closing`].
+pub(crate) struct CloseOnDrop {
+    bus: Bus,
+    session: SessionId,
+}
+
+impl Drop for CloseOnDrop {
+    fn drop(&mut self) {
+        self.bus.lock().remove(&self.session);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use posse_agent::{Agent, Input, Output, Step};
+use posse_agent::{Agent, Input, Output, Purpose, Step};
 use posse_model::{Model, Signal, Transcript};
 use posse_protocol::{AgentId, Effect, EventKind, ModelError, Reply, Report, Sender, ToolCall, Update};
 use posse_store::StoreError;
@@ -11,7 +11,7 @@ use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
 use crate::journal::Journal;
-use crate::limits::LAST_WORD_MS;
+use crate::limits::{LAST_WORD_MS_MAX, LAST_WORD_MS_MIN};
 use crate::receipt::Effects;
 use crate::stage::Stage;
 use crate::tool_calls::{self, Progressed};
@@ -32,6 +32,8 @@ pub(crate) struct Driver {
     cancel: CancellationToken,
     started: Instant,
     deadline: Option<Instant>,
+    /// How long a last report may take once the time is over.
+    last_word: Duration,
     effects: Effects,
 }
 
@@ -56,6 +58,8 @@ impl Driver {
     ) -> Self {
         let started = Instant::now();
         let deadline = agent.time_ms().map(|ms| started + Duration::from_millis(ms));
+        let last_word_ms = (agent.time_ms().unwrap_or(0) / 10).clamp(LAST_WORD_MS_MIN, LAST_WORD_MS_MAX);
+        let last_word = Duration::from_millis(last_word_ms);
         let (empty, effects) = (transcript.clone(), Effects::default());
         Self {
             agent,
@@ -70,6 +74,7 @@ impl Driver {
             cancel,
             started,
             deadline,
+            last_word,
             effects,
         }
     }
@@ -83,7 +88,7 @@ impl Driver {
                 self.journal.note(kind);
             }
             input = match step {
-                Step::CallModel { turn, .. } => self.call_model(turn).await,
+                Step::CallModel { turn, purpose } => self.call_model(turn, purpose).await,
                 Step::CallTools { calls } => self.call_tools(&calls).await,
                 Step::Settle(ending) => {
                     let text = self.agent.last_words().to_string();
@@ -102,7 +107,10 @@ impl Driver {
         }
     }
 
-    async fn call_model(&mut self, turn: u32) -> Input {
+    async fn call_model(&mut self, turn: u32, purpose: Purpose) -> Input {
+        if purpose == Purpose::LastWord {
+            self.deadline = self.deadline.map(|at| at.max(Instant::now() + self.last_word));
+        }
         self.extend_transcript();
         let since = Instant::now();
         let on_record = self.journal.durable();
@@ -161,7 +169,7 @@ impl Driver {
 
     /// Time is over: the agent gets a moment for a last report, and after that none.
     fn time_up(&mut self, partial: String, done: Vec<posse_agent::Done>) -> Input {
-        self.deadline = Some(Instant::now() + Duration::from_millis(LAST_WORD_MS));
+        self.deadline = Some(Instant::now() + self.last_word);
         Input::TimeUp { partial, done }
     }
 

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use posse_protocol::{AgentId, Event, Seq, SessionId};
 use posse_store::{AgentRow, DATABASE_FILE, Health, SessionRow, Store, prepare_data_dir};
-use tokio_util::task::TaskTracker;
 
 use crate::bus::{Bus, Updates};
 use crate::error::EngineError;
@@ -16,8 +15,6 @@ use crate::session::{Session, SessionRequest};
 pub struct Engine {
     pub(crate) store: Store,
     pub(crate) bus: Bus,
-    /// One task an agent; `finish` waits for them.
-    pub(crate) tasks: TaskTracker,
 }
 
 impl Engine {
@@ -27,7 +24,7 @@ impl Engine {
         let bus = Bus::default();
         let publisher = bus.clone();
         let store = Store::open(&database, move |event| publisher.publish(event))?;
-        Ok(Self { store, bus, tasks: TaskTracker::new() })
+        Ok(Self { store, bus })
     }
 
     /// Starts a session: its main agent begins to work at once, in the background.

@@ -21,7 +21,7 @@ mod tool_calls;
 pub use bus::Updates;
 pub use engine::Engine;
 pub use error::EngineError;
-pub use project::{ProjectContext, project_context};
+pub use project::{ProjectContext, project_context, project_folders};
 pub use session::{Session, SessionRequest};
 
 /// What faces need to set up models, without knowing the crate behind.
@@ -35,7 +35,7 @@ pub mod models {
 
 /// What faces need to tell about the record, without knowing the crate behind.
 pub mod record {
-    pub use posse_store::{AgentRow, DATABASE_FILE, Health, SessionRow};
+    pub use posse_store::{AgentRow, DATABASE_FILE, Health, SessionRow, prepare_data_dir};
 }
 
 /// What faces need to tell about the machine and the workspace.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use posse_workspace::Workspace;
 
-use crate::limits::{PROJECT_CONTEXT_BYTES_MAX, PROJECT_CONTEXT_LEVELS_MAX};
+use crate::limits::{PROJECT_CONTEXT_BYTES_MAX, PROJECT_LEVELS_MAX};
 
 const NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
 
@@ -20,9 +20,14 @@ pub struct ProjectContext {
 
 /// Looks in `folder`, then upwards to the top of its repository. Outside a repository only in `folder`.
 pub fn project_context(folder: &Path) -> Option<ProjectContext> {
-    let upwards = || folder.ancestors().take(PROJECT_CONTEXT_LEVELS_MAX);
+    project_folders(folder).find_map(in_folder)
+}
+
+/// A folder and those above it, up to the top of its repository; outside a repository the folder alone.
+pub fn project_folders(folder: &Path) -> impl Iterator<Item = &Path> {
+    let upwards = || folder.ancestors().take(PROJECT_LEVELS_MAX);
     let top = upwards().find(|dir| dir.join(".git").exists()).unwrap_or(folder);
-    upwards().take_while(|dir| dir.starts_with(top)).find_map(in_folder)
+    upwards().take_while(move |dir| dir.starts_with(top))
 }
 
 fn in_folder(folder: &Path) -> Option<ProjectContext> {

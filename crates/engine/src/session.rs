@@ -84,17 +84,16 @@ impl Session {
             budget: request.budget,
             prices: request.prices,
             context_window: config.context_window,
-            tools: toolbox.specs().iter().map(|t| t.name.clone()).collect(),
             fixed_bytes: transcript.bytes(),
         });
         let cancel = CancellationToken::new();
         let driver =
             Driver::new(agent, agent_id, request.model, transcript, toolbox, journal, sender, cancel.clone());
         let (told, report) = oneshot::channel();
-        let (bus, prompt) = (engine.bus.clone(), request.prompt);
-        engine.tasks.spawn(async move {
+        let (open, prompt) = (engine.bus.closing(id), request.prompt);
+        tokio::spawn(async move {
             let report = driver.run(prompt).await;
-            bus.close(id);
+            drop(open);
             let _ = told.send(report);
         });
         Ok(Self { id, agent: agent_id, updates, cancel, report })
@@ -110,9 +109,10 @@ impl Session {
         self.cancel.cancel();
     }
 
-    /// A handle that can stop the session from elsewhere.
-    pub fn canceller(&self) -> CancellationToken {
-        self.cancel.clone()
+    /// Stops the session from elsewhere.
+    pub fn canceller(&self) -> impl FnOnce() + Send + use<> {
+        let cancel = self.cancel.clone();
+        move || cancel.cancel()
     }
 
     /// Waits for the end. `None` only if the driver itself broke, which is a defect.

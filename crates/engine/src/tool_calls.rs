@@ -94,7 +94,7 @@ async fn first_done<F: Future + Unpin>(running: &mut Vec<F>) -> F::Output {
     std::future::poll_fn(|context| {
         for index in 0..running.len() {
             if let Poll::Ready(done) = Pin::new(&mut running[index]).poll(context) {
-                drop(running.swap_remove(index));
+                drop(running.remove(index));
                 return Poll::Ready(done);
             }
         }

@@ -101,7 +101,7 @@ fn unsent(host: &str, error: reqwest::Error) -> Fault {
     let cause = http::describe(&error);
     if error.is_connect() || error.is_timeout() {
         let message = format!(
-            "No connection to {host}: {cause}. Check that the server is running and base_url is right."
+            "No connection to {host}: {cause}. Check that the server is running and its endpoint is right."
         );
         return Fault::retryable(ModelErrorKind::Unreachable, message);
     }
@@ -128,7 +128,7 @@ fn silent(host: &str, limit_ms: u64, what: &str) -> Fault {
 fn redirected(live: &Live, status: StatusCode, headers: &HeaderMap) -> Fault {
     let to = headers.get(LOCATION).and_then(|value| value.to_str().ok()).unwrap_or("an unnamed place");
     let message = format!(
-        "{} redirects to {} ({status}), which is not followed. Set base_url to the final address.",
+        "{} redirects to {} ({status}), which is not followed. Set `endpoint` to the final address.",
         live.host,
         excerpt(to, &live.secrets)
     );
@@ -284,7 +284,7 @@ impl Reader<'_> {
     fn malformed(&self, what: &str) -> Fault {
         let what = excerpt(what, &self.live.secrets);
         let message = format!(
-            "{} sent something that is not the {:?} protocol: {what}. Check protocol and base_url.",
+            "{} sent something that is not the {:?} protocol: {what}. Check `protocol` and `endpoint`.",
             self.live.host, self.live.wire
         );
         Fault::new(ModelErrorKind::BadReply, message)

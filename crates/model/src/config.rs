@@ -192,7 +192,7 @@ impl fmt::Debug for ModelConfig {
 pub enum SetupError {
     /// The address is not one.
     #[error(
-        "model `{name}`: `{url}` is not an http(s) address; set base_url to something like http://127.0.0.1:8080/v1"
+        "model `{name}`: `{url}` is not an http(s) address; set `endpoint` to something like http://127.0.0.1:8080/v1"
     )]
     Address {
         /// The configured name.

@@ -207,7 +207,7 @@ fn advice(kind: ModelErrorKind, status: Option<u16>) -> &'static str {
         (ModelErrorKind::ContextTooLong, _) => {
             "Shorten the conversation, or use a model with a larger context."
         }
-        (ModelErrorKind::BadRequest, Some(404)) => "Check base_url, protocol and the model's name.",
+        (ModelErrorKind::BadRequest, Some(404)) => "Check the model's `endpoint`, `protocol` and `model`.",
         _ => "Check the model's settings.",
     }
 }

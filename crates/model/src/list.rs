@@ -79,5 +79,5 @@ fn bad_request(text: &str) -> ModelError {
 }
 
 fn bad_reply(host: &str, what: &str) -> ModelError {
-    ModelError::new(ModelErrorKind::BadReply, format!("{host}: {what}. Check base_url."))
+    ModelError::new(ModelErrorKind::BadReply, format!("{host}: {what}. Check its endpoint."))
 }

@@ -43,6 +43,8 @@ pub struct Prices {
     pub input: f64,
     /// Tokens of requests that came from the provider's cache; as `input` where not given.
     pub cached: Option<f64>,
+    /// Tokens of requests that went into the provider's cache; as `input` where not given.
+    pub cache_write: Option<f64>,
     /// Tokens of replies.
     pub output: f64,
 }
@@ -52,9 +54,11 @@ impl Prices {
     pub fn cost_usd(&self, usage: Usage) -> Option<f64> {
         let (input, output) = (usage.input_tokens?, usage.output_tokens?);
         let cached = usage.cached_tokens.unwrap_or(0).min(input);
-        let fresh = input - cached;
+        let written = usage.cache_write_tokens.unwrap_or(0).min(input - cached);
+        let fresh = input - cached - written;
         let total = fresh as f64 * self.input
             + cached as f64 * self.cached.unwrap_or(self.input)
+            + written as f64 * self.cache_write.unwrap_or(self.input)
             + output as f64 * self.output;
         Some(total / 1_000_000.0)
     }

@@ -82,7 +82,7 @@ pub enum Failure {
     },
     /// The model said nothing, and again nothing when asked.
     EmptyReply,
-    /// The model's replies reached the output limit again and again.
+    /// The model's replies were cut off again and again, by the output limit or by the provider.
     ReplyCutOff,
     /// The model made the same call over and over, with the same result.
     RepeatedCall {
@@ -105,14 +105,16 @@ impl fmt::Display for Failure {
         match self {
             Self::Model { message, .. } => f.write_str(message),
             Self::EmptyReply => f.write_str("the model gave an empty reply twice"),
-            Self::ReplyCutOff => f.write_str("the model's replies kept running into its output limit"),
+            Self::ReplyCutOff => f.write_str("the model's replies were cut off again and again"),
             Self::RepeatedCall { tool } => {
                 write!(f, "the model kept making the same {tool} call with the same result")
             }
             Self::MalformedCalls => {
                 f.write_str("the model's tool calls could not be read, several turns in a row")
             }
-            Self::ContextFull => f.write_str("the conversation no longer fits the model's context"),
+            Self::ContextFull => {
+                f.write_str("the task or the conversation is larger than the model's context")
+            }
             Self::Internal { message } => f.write_str(message),
         }
     }

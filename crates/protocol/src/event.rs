@@ -89,7 +89,7 @@ pub enum EventKind {
         /// How.
         error: ModelError,
     },
-    /// A tool is about to run. On record before it runs.
+    /// A tool is about to run. On record before it does anything that leaves a trace.
     ToolStarted {
         /// Which call.
         call: CallId,

@@ -38,7 +38,7 @@ pub enum StopReason {
     MaxTokens,
     /// The model or its provider declined to answer.
     Refusal,
-    /// Something this version does not know, in the provider's word.
+    /// Something else, in the provider's word: it paused, ran out of something, or gave up. Not an end.
     Other(String),
 }
 

@@ -17,7 +17,7 @@ pub struct ToolSpec {
     pub needs: Needs,
 }
 
-/// The rights a tool needs. Calls of tools that neither write nor run anything may run at the same time.
+/// The rights a tool needs. Calls that are `read_only` may run at the same time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Needs {
     /// The least right on files.
@@ -29,9 +29,9 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// Whether a call with these needs leaves the workspace and its processes as they are.
+    /// Whether a call with these needs leaves no trace: it writes nothing, runs nothing and asks nobody outside.
     pub fn read_only(self) -> bool {
-        self.files != Files::Write && self.shell == Shell::None
+        self.files != Files::Write && self.shell == Shell::None && !self.network
     }
 }
 

@@ -6,7 +6,7 @@ use posse_protocol::{Budget, Ending, ModelError, ModelErrorKind, Prices, Sender}
 use crate::drive::{calls, fine, run, says, settings, used};
 
 fn with(budget: Budget) -> Settings {
-    let prices = Prices { input: 1.0, cached: None, output: 10.0 };
+    let prices = Prices { input: 1.0, cached: None, cache_write: None, output: 10.0 };
     Settings { budget, prices: Some(prices), ..settings() }
 }
 

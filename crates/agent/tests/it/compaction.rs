@@ -113,6 +113,35 @@ fn an_overflow_drops_the_older_part_and_goes_on() {
 }
 
 #[test]
+fn without_notes_the_older_part_is_dropped_and_the_work_goes_on() {
+    // The first time it is asked for notes it fails, calls a tool instead, or says nothing.
+    let ways: [fn() -> Result<Reply, ModelError>; 3] = [
+        || Err(ModelError::new(ModelErrorKind::Overloaded, "busy")),
+        || Ok(calls(&[("read", "{}")])),
+        || Ok(says("")),
+    ];
+    for way in ways {
+        let (mut asked, mut asked_again) = (0, false);
+        let mut model = reader(12, "unused");
+        let run = run(
+            window(4000),
+            |turn, agent| {
+                if last(agent).contains("too long") {
+                    asked += 1;
+                    return way();
+                }
+                let all = format!("{:?}", agent.conversation().messages());
+                asked_again |= all.contains("will be replaced by your next message");
+                model(turn, agent)
+            },
+            |_| (true, "x".repeat(1000)),
+        );
+        assert_eq!(run.ending, Some(Ending::Completed));
+        assert!(asked >= 1 && !asked_again, "the request for notes does not stay in the conversation");
+    }
+}
+
+#[test]
 fn what_cannot_fit_ends_after_two_tries() {
     let too_long = || Err(ModelError::new(ModelErrorKind::ContextTooLong, "too many tokens"));
     // A window smaller than the system prompt, a model that always overflows, one that gives no notes.
@@ -122,7 +151,7 @@ fn what_cannot_fit_ends_after_two_tries() {
     let broken = run(window(100), |_, _| too_long(), fine);
     for (name, run) in [("tiny", tiny), ("always", always), ("mute", mute), ("broken", broken)] {
         assert_eq!(run.ending, Some(Ending::Failed { failure: Failure::ContextFull }), "{name}");
-        assert_eq!(compactions(&run.events), 2, "{name}");
+        assert!(compactions(&run.events) <= 2, "{name}");
         assert!(run.agent.spent().turns <= 3, "{name}: {} turns", run.agent.spent().turns);
     }
 }

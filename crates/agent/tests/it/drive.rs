@@ -7,14 +7,11 @@ use posse_protocol::{
     Budget, CallId, Ending, EventKind, Message, ModelError, Reply, Sender, StopReason, ToolCall, Usage,
 };
 
-pub(crate) const TOOLS: [&str; 3] = ["edit", "read", "test"];
-
 pub(crate) fn settings() -> Settings {
     Settings {
         budget: Budget { turns: Some(50), ..Budget::UNLIMITED },
         prices: None,
         context_window: None,
-        tools: TOOLS.iter().map(|t| (*t).to_string()).collect::<BTreeSet<_>>(),
         fixed_bytes: 1000,
     }
 }

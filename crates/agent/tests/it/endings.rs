@@ -57,14 +57,14 @@ fn how_replies_end_an_agent() {
     let failed = |failure| Ending::Failed { failure };
     let cut = Reply { stop: StopReason::MaxTokens, ..says("and then") };
     let refused = Reply { stop: StopReason::Refusal, ..says("I will not") };
-    let odd = Reply { stop: StopReason::Other("eos".into()), ..says("ok") };
+    let paused = Reply { stop: StopReason::Other("pause_turn".into()), ..says("so ") };
     let cases = [
         ("text", vec![says("done")], Ending::Completed, "done", 1),
-        ("odd stop reason", vec![odd], Ending::Completed, "ok", 1),
+        ("paused", vec![paused, says("far")], Ending::Completed, "so far", 2),
         ("empty twice", vec![says(""), says(" \n")], failed(Failure::EmptyReply), "", 2),
         ("empty once", vec![says(""), says("done")], Ending::Completed, "done", 2),
-        ("cut once", vec![cut.clone(), says("done")], Ending::Completed, "done", 2),
-        ("always cut", vec![cut], failed(Failure::ReplyCutOff), "and then", 3),
+        ("cut once", vec![cut.clone(), says(" it was done")], Ending::Completed, "and then it was done", 2),
+        ("always cut", vec![cut], failed(Failure::ReplyCutOff), "and thenand thenand then", 3),
         ("refusal", vec![refused], Ending::Refused, "I will not", 1),
     ];
     for (name, replies, ending, words, turns) in cases {
@@ -103,7 +103,7 @@ fn a_failing_model_ends_it_with_what_had_arrived() {
 fn cancel_answers_what_was_under_way() {
     let mut agent = Agent::new(settings());
     agent.handle(told(), 0);
-    agent.handle(Input::Replied(calls(&[("read", "{}"), ("test", "{}"), ("nope", "{}")])), 1);
+    agent.handle(Input::Replied(calls(&[("read", "{}"), ("test", "{}"), ("nope", "{")])), 1);
     let finished = Done { id: CallId("c0".into()), ok: true, text: "A".into(), ran: true, read_only: true };
     let output = agent.handle(Input::Cancel { partial: String::new(), done: vec![finished] }, 2);
     assert_eq!(output.step, Step::Settle(Ending::Cancelled));

@@ -1,6 +1,7 @@
 //! One configuration file as it is written. Unknown keys are errors, with a suggestion.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::{NonZeroU32, NonZeroU64};
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
@@ -68,9 +69,9 @@ fn chat() -> Protocol {
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct LimitsFile {
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) max_turns: Option<u32>,
+    pub(crate) max_turns: Option<NonZeroU32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) max_tokens: Option<u64>,
+    pub(crate) max_tokens: Option<NonZeroU64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_time: Option<Time>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -95,9 +96,8 @@ impl LimitsFile {
                 (a, b) => a.or(b),
             }
         }
-        let default_turns = Some(self.max_turns.unwrap_or(super::DEFAULT_TURNS));
         Self {
-            max_turns: other.max_turns.map_or(self.max_turns, |turns| tighter(default_turns, Some(turns))),
+            max_turns: tighter(self.max_turns.or(Some(super::DEFAULT_TURNS)), other.max_turns),
             max_tokens: tighter(self.max_tokens, other.max_tokens),
             max_time: tighter(self.max_time, other.max_time),
             max_cost_usd: tighter(self.max_cost_usd, other.max_cost_usd),
@@ -123,6 +123,18 @@ impl RightsFile {
             files: other.files.or(self.files),
             shell: other.shell.or(self.shell),
             network: other.network.clone().or_else(|| self.network.clone()),
+        }
+    }
+
+    /// The lesser of the two, right by right.
+    pub(crate) fn lowered_by(&self, other: &Self) -> Self {
+        let files = self.files.unwrap_or(Files::Write);
+        let shell = self.shell.unwrap_or(Shell::Full);
+        let no_network = other.network == Some(NetworkFile::NONE);
+        Self {
+            files: Some(other.files.map_or(files, |wanted| wanted.min(files))),
+            shell: Some(other.shell.map_or(shell, |wanted| wanted.min(shell))),
+            network: if no_network { other.network.clone() } else { self.network.clone() },
         }
     }
 }
@@ -176,17 +188,6 @@ pub(crate) fn parse_time_ms(text: &str) -> Result<u64, String> {
         }
     };
     if ms == 0 { Err(wrong()) } else { Ok(ms) }
-}
-
-impl FileConfig {
-    /// The parts that always need trust when they come from a project.
-    pub(crate) fn wants_trust(&self) -> Vec<String> {
-        let mut wants = self.models.keys().map(|name| format!("models.{name}")).collect::<Vec<_>>();
-        if self.rights != RightsFile::default() {
-            wants.push("rights".to_string());
-        }
-        wants
-    }
 }
 
 /// Reads a file's text. Errors name the file, the line, and for a misspelt key the likely one.

@@ -7,10 +7,12 @@ mod file;
 mod trusted;
 
 use std::collections::BTreeMap;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use posse_engine::machine::Workspace;
+use posse_engine::project_folders;
 use posse_protocol::{Budget, Files, Grant, NameRules, Network, Shell};
 
 pub(crate) use file::{
@@ -70,6 +72,7 @@ impl Config {
             config.sources.push(path.clone());
             config.add_project(project, &path, trusted);
         }
+        config.warn_of_shell_levels();
         Ok(config)
     }
 
@@ -81,7 +84,12 @@ impl Config {
             self.rights = self.rights.replaced_by(&project.rights);
             return;
         }
-        let mut asks = project.wants_trust();
+        let mut asks = project.models.keys().map(|name| format!("models.{name:?}")).collect::<Vec<_>>();
+        let wanted = self.rights.replaced_by(&project.rights);
+        self.rights = self.rights.lowered_by(&project.rights);
+        if self.grant() != grant(&wanted) {
+            asks.push("rights".to_string());
+        }
         match project.model {
             Some(model) if self.models.contains_key(&model) => self.model = Some(model),
             // Any other name could send the person's code to a provider they did not choose.
@@ -100,8 +108,8 @@ impl Config {
     /// What an agent may spend.
     pub(crate) fn budget(&self) -> Budget {
         Budget {
-            turns: Some(self.limits.max_turns.unwrap_or(DEFAULT_TURNS)),
-            tokens: self.limits.max_tokens,
+            turns: Some(self.limits.max_turns.unwrap_or(DEFAULT_TURNS).get()),
+            tokens: self.limits.max_tokens.map(NonZeroU64::get),
             time_ms: self.limits.max_time.map(|time| time.0),
             cost_usd: self.limits.max_cost_usd,
         }
@@ -109,28 +117,40 @@ impl Config {
 
     /// What the main agent may do.
     pub(crate) fn grant(&self) -> Grant {
-        Grant {
-            files: self.rights.files.unwrap_or(Files::Write),
-            shell: self.rights.shell.unwrap_or(Shell::Full),
-            network: match &self.rights.network {
-                None | Some(NetworkFile::Word(file::NetworkWord::None)) => Network::None,
-                Some(NetworkFile::Word(file::NetworkWord::Full)) => Network::Full,
-                Some(NetworkFile::Hosts(hosts)) => Network::Hosts(hosts.clone()),
-            },
-            tools: NameRules::default(),
+        grant(&self.rights)
+    }
+
+    /// Says what is set but cannot be given.
+    fn warn_of_shell_levels(&mut self) {
+        if matches!(self.rights.shell, Some(Shell::Inspect | Shell::Verify)) {
+            let text = "shell = \"inspect\" and \"verify\" need a sandbox that this version does not have: no shell is given";
+            self.warnings.push(text.to_string());
         }
     }
 }
 
-/// Turns of the main agent when nothing is said.
-const DEFAULT_TURNS: u32 = 200;
-
-/// The project's file, if there is one. Read without following links out of the project.
-pub(crate) fn project_file(folder: &Path) -> anyhow::Result<Option<(PathBuf, String)>> {
-    let path = folder.join(PROJECT_FILE);
-    if std::fs::symlink_metadata(&path).is_err() {
-        return Ok(None);
+fn grant(rights: &RightsFile) -> Grant {
+    Grant {
+        files: rights.files.unwrap_or(Files::Write),
+        shell: rights.shell.unwrap_or(Shell::Full),
+        network: match &rights.network {
+            None | Some(NetworkFile::Word(file::NetworkWord::None)) => Network::None,
+            Some(NetworkFile::Word(file::NetworkWord::Full)) => Network::Full,
+            Some(NetworkFile::Hosts(hosts)) => Network::Hosts(hosts.clone()),
+        },
+        tools: NameRules::default(),
     }
+}
+
+/// Turns of the main agent when nothing is said.
+const DEFAULT_TURNS: NonZeroU32 = NonZeroU32::new(200).unwrap();
+
+/// The project's file, the closest one up to the top of the repository. Read without following links out of the
+/// project.
+pub(crate) fn project_file(folder: &Path) -> anyhow::Result<Option<(PathBuf, String)>> {
+    let there = |folder: &&Path| std::fs::symlink_metadata(folder.join(PROJECT_FILE)).is_ok();
+    let Some(folder) = project_folders(folder).find(there) else { return Ok(None) };
+    let path = folder.join(PROJECT_FILE);
     let read = || -> anyhow::Result<String> {
         let project = Workspace::open(folder)?;
         let (bytes, _) = project.read(&project.resolve(PROJECT_FILE)?, FILE_BYTES_MAX)?;

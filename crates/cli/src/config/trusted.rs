@@ -1,9 +1,11 @@
 //! What the person has trusted: whole file contents, kept word for word, so that any change asks again.
 
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use posse_engine::record::prepare_data_dir;
 
 const FILE: &str = "trusted.json";
 
@@ -52,10 +54,11 @@ impl Trusted {
     fn save(&self) -> anyhow::Result<()> {
         let write = || -> anyhow::Result<()> {
             if let Some(dir) = self.file.parent() {
-                std::fs::create_dir_all(dir)?;
+                prepare_data_dir(dir)?;
             }
             let new = self.file.with_extension("new");
-            std::fs::write(&new, serde_json::to_string_pretty(&self.contents)?)?;
+            let mut file = crate::paths::create_private(&new)?;
+            file.write_all(serde_json::to_string_pretty(&self.contents)?.as_bytes())?;
             Ok(std::fs::rename(&new, &self.file)?)
         };
         write().with_context(|| format!("cannot write {}", self.file.display()))

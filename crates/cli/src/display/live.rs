@@ -32,8 +32,8 @@ pub(crate) struct Live {
     doing: String,
     /// Titles of the calls under way.
     running: HashMap<CallId, String>,
-    /// Bytes of this turn's text shown so far.
-    shown_bytes: usize,
+    /// This turn's text as far as it was shown.
+    shown: String,
     /// Whether the cursor stands in the middle of a line of text.
     mid_line: bool,
     status_shown: bool,
@@ -51,7 +51,7 @@ impl Live {
             usage: Usage::default(),
             doing: "starting".to_string(),
             running: HashMap::new(),
-            shown_bytes: 0,
+            shown: String::new(),
             mid_line: false,
             status_shown: false,
         }
@@ -91,9 +91,13 @@ impl Live {
 
     fn event(&mut self, event: &Event) -> io::Result<()> {
         match &event.kind {
+            EventKind::AgentStarted { model, .. } => {
+                let text = self.style.dim(&format!("model: {}", one_line(model, 100)));
+                self.line(&text)
+            }
             EventKind::TurnStarted { turn } => {
                 self.turn = *turn;
-                self.shown_bytes = 0;
+                self.shown.clear();
                 self.doing = "waiting for the model".to_string();
                 Ok(())
             }
@@ -111,6 +115,7 @@ impl Live {
                 self.call_line(&title, *ok, text, effects, *duration_ms)
             }
             EventKind::Retrying { attempt, delay_ms, reason } => {
+                self.doing = "waiting to try again".to_string();
                 let text = format!("retry {attempt} in {}: {}", duration(*delay_ms), one_line(reason, 160));
                 let text = self.style.yellow(&text);
                 self.line(&text)
@@ -137,25 +142,27 @@ impl Live {
             return Ok(());
         }
         let text = harmless(text);
-        let text = if self.shown_bytes == 0 { text.trim_start() } else { &text };
+        let text = if self.shown.is_empty() { text.trim_start() } else { &text };
         if text.is_empty() {
             return Ok(());
         }
         self.clear_status()?;
         output::print(text)?;
-        self.shown_bytes += text.len();
+        self.shown.push_str(text);
         self.mid_line = !text.ends_with('\n');
         Ok(())
     }
 
-    /// A whole reply: what was not shown yet. The last one is shown by `finish` where nothing streams.
+    /// A whole reply: shown now if it was not, or not all of it. The last one is shown by `finish` where nothing streams.
     fn replied(&mut self, text: &str, last: bool) -> io::Result<()> {
-        if self.shown_bytes == 0 && !text.trim().is_empty() {
-            if self.streams {
-                self.text(text)?;
-            } else if !last {
-                self.line(&harmless(text.trim()))?;
-            }
+        let whole = harmless(text);
+        let missing = whole.trim() != self.shown.trim_end();
+        if missing && self.streams {
+            self.end_line()?;
+            self.shown.clear();
+            self.text(text)?;
+        } else if missing && !last {
+            self.line(whole.trim())?;
         }
         self.end_line()
     }

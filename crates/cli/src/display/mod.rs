@@ -6,14 +6,14 @@ mod summary;
 
 use std::io;
 
-use posse_protocol::{Report, SessionId, Update};
+use posse_protocol::{Ending, Failure, Report, SessionId, Update};
 
 pub(crate) use summary::{ending_line, tokens};
 
 /// One way of showing a session.
 pub(crate) enum Display {
     /// Text as it comes, a line a tool call, a spinner where there is a terminal.
-    Live(live::Live),
+    Live(Box<live::Live>),
     /// One line of JSON an event.
     Json,
     /// The final answer only.
@@ -22,7 +22,7 @@ pub(crate) enum Display {
 
 impl Display {
     pub(crate) fn live() -> Self {
-        Self::Live(live::Live::new())
+        Self::Live(Box::new(live::Live::new()))
     }
 
     pub(crate) fn update(&mut self, update: &Update) -> io::Result<()> {
@@ -50,7 +50,13 @@ impl Display {
     pub(crate) fn finish(&mut self, session: SessionId, report: &Report) -> io::Result<()> {
         match self {
             Self::Live(live) => live.finish(session, report),
-            Self::Json => Ok(()),
+            Self::Json => match &report.ending {
+                // The one ending that cannot be an event.
+                Ending::Failed { failure: failure @ Failure::Internal { .. } } => {
+                    summary::to_stderr(&format!("posse: {failure}\n"))
+                }
+                _ => Ok(()),
+            },
             Self::Quiet => summary::quiet(report),
         }
     }

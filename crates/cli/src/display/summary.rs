@@ -2,9 +2,9 @@
 
 use std::io::{self, Write as _};
 
-use posse_protocol::{Ending, FileChange, Receipt, Report, SessionId, Usage};
+use posse_protocol::{Ending, Failure, FileChange, Receipt, Report, SessionId, Usage};
 
-use crate::output::{self, Style, duration, grouped, harmless};
+use crate::output::{self, Style, counted, duration, grouped, harmless};
 
 /// Files named one by one; the others are counted.
 const FILES_SHOWN_MAX: usize = 12;
@@ -43,8 +43,17 @@ pub(crate) fn summary(style: Style, session: SessionId, report: &Report) -> Stri
     if let Some(files) = files(&report.receipt.files) {
         text.push_str(&format!("  changed  {files}\n"));
     }
-    let id = session.to_string();
-    text.push_str(&style.dim(&format!("  record   posse sessions show {}\n", &id[..id.len().min(13)])));
+    if report.receipt.commands_total > 0 {
+        let commands = counted(report.receipt.commands_total.into(), "command");
+        text.push_str(
+            &style.dim(&format!("  ran      {commands}; files changed by commands are not listed\n")),
+        );
+    }
+    // What could not be recorded cannot be shown.
+    if !matches!(report.ending, Ending::Failed { failure: Failure::Internal { .. } }) {
+        let id = session.to_string();
+        text.push_str(&style.dim(&format!("  record   posse sessions show {}\n", &id[..id.len().min(13)])));
+    }
     text
 }
 
@@ -59,10 +68,6 @@ fn spent(receipt: &Receipt) -> String {
     }
     parts.push(duration(receipt.duration_ms));
     parts.join(" · ")
-}
-
-fn counted(number: u64, what: &str) -> String {
-    format!("{} {what}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
 pub(crate) fn tokens(usage: Usage) -> String {

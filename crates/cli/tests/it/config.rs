@@ -19,6 +19,12 @@ fn mistakes_end_the_run_with_file_line_and_suggestion() {
         "[models.fake]\nendpoint = \"http://127.0.0.1:1/v1\"\nmodel = \"m\"\napi_key_env = \"NOT_SET_KEY\"\n",
     );
     person.posse(&["run", "go"]).says("takes its key from NOT_SET_KEY, which is not set");
+    person.configure(
+        "[models.fake]\nendpoint = \"http://127.0.0.1:1/v1\"\nmodel = \"m\"\napi_key_env = \"sk-abc-123\"\n",
+    );
+    let ran = person.posse(&["run", "go"]);
+    ran.says("api_key_env is the name of a variable");
+    assert!(!ran.stderr.contains("sk-abc"), "{ran:#?}");
     std::fs::remove_file(person.config()).unwrap();
     let ran = person.posse(&["run", "go"]);
     assert_eq!(ran.code, Some(2), "a file that was named must be there: {ran:#?}");
@@ -41,7 +47,7 @@ fn a_project_sets_no_endpoint_until_that_content_is_trusted() {
         Person::with_project([Turn::text("mine"), Turn::text("mine")], hostile(&elsewhere.base_url()));
     let ran = person.posse(&["run", "go"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "mine\n"), "{ran:#?}");
-    ran.says("wants to set models.evil, models.fake, rights, model; that is left out");
+    ran.says("wants to set models.\"evil\", models.\"fake\", rights, model; that is left out");
     assert_eq!(elsewhere.calls(), 0);
     assert!(!String::from_utf8_lossy(&person.model.requests()[0].body).contains("web_fetch"));
     person.posse(&["config", "show"]).says("max_turns = 200");
@@ -50,7 +56,8 @@ fn a_project_sets_no_endpoint_until_that_content_is_trusted() {
     let ran = person.posse(&["trust"]);
     assert_eq!(ran.code, Some(2));
     ran.says("nobody is there to ask");
-    ran.says("endpoint = ");
+    ran.says("sends your prompts and your code to");
+    ran.says("its [limits] take the place of yours, higher ones too");
 
     assert_eq!(person.posse(&["trust", "--yes"]).code, Some(0));
     elsewhere.push(Turn::text("theirs"));
@@ -76,7 +83,45 @@ fn a_project_may_lower_limits_and_choose_among_the_persons_models() {
     let ran = person.posse(&["config", "show"]);
     ran.says("model = \"fake\"");
     ran.says("max_turns = 7");
-    person.posse(&["trust"]).says("It wants to set model = \"fake\"");
+    person.posse(&["trust"]).says("\"fake\" is the model that is used here");
+}
+
+#[test]
+fn a_project_may_lower_rights_and_counts_in_its_subfolders() {
+    let project = Fixture::new()
+        .file(".posse/config.toml", "[rights]\nshell = \"none\"\nfiles = \"read\"\n")
+        .file("sub/x.txt", "")
+        .git();
+    let person = Person::with_project([Turn::text("ok")], project);
+    let ran = person.posse(&["run", "-C", "sub", "go"]);
+    assert!(!ran.stderr.contains("left out"), "{ran:#?}");
+    let tools = person.model.requests()[0].json()["tools"].to_string();
+    assert!(
+        tools.contains("read_file") && !tools.contains("shell") && !tools.contains("write_file"),
+        "{tools}"
+    );
+}
+
+#[test]
+fn names_from_a_project_cannot_drive_the_terminal() {
+    let toml = "[models.\"\\u001b[2J\\nsafe\"]\nendpoint = \"http://127.0.0.1:1/v1\"\nmodel = \"m\"\n";
+    let person =
+        Person::with_project([Turn::text("ok")], Fixture::new().file(".posse/config.toml", toml).git());
+    for args in [&["trust"][..], &["trust", "--yes"], &["config", "show"], &["doctor"], &["run", "go"]] {
+        let ran = person.posse(args);
+        assert!(!ran.stdout.contains('\u{1b}') && !ran.stderr.contains('\u{1b}'), "{args:?}: {ran:#?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_trusted_is_the_owners_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let project = Fixture::new().file(".posse/config.toml", "[rights]\nnetwork = \"full\"\n").git();
+    let person = Person::with_project([], project);
+    assert_eq!(person.posse(&["trust", "--yes"]).code, Some(0));
+    let mode = |path: std::path::PathBuf| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(person.data_dir()), mode(person.data_dir().join("trusted.json"))), (0o700, 0o600));
 }
 
 #[test]
@@ -124,6 +169,11 @@ fn doctor_names_what_is_there_and_never_shows_a_key() {
         ran.says(part);
     }
     assert!(!ran.stdout.contains("very-secret"));
+
+    person.configure("[models.gone]\nendpoint = \"http://127.0.0.1:9/v1\"\nmodel = \"m\"\n");
+    let ran = person.posse(&["doctor"]);
+    assert_eq!(ran.code, Some(1), "{ran:#?}");
+    ran.says("`posse run` uses gone, but:");
 
     person.configure("modle = 1");
     let ran = person.posse(&["doctor"]);

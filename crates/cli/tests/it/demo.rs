@@ -30,7 +30,7 @@ fn the_demo_mends_its_repository_and_says_what_is_what() {
     ] {
         ran.says(part);
     }
-    let folder = ran.stdout.split("made in ").nth(1).and_then(|rest| rest.split(".\n").next()).unwrap();
+    let folder = ran.stdout.split("made in ").nth(1).and_then(|rest| rest.lines().next()).unwrap();
     let greet = std::fs::read_to_string(format!("{folder}/greet.sh")).unwrap();
     assert!(greet.contains("Good evening"), "{greet}");
     assert_eq!(person.model.calls(), 0, "the demo calls no server");

@@ -82,7 +82,7 @@ fn calls_the_model_got_wrong_are_answered_not_run() {
     ]);
     let ran = person.posse(&["run", "go"]);
     assert_eq!(ran.code, Some(0), "{ran:#?}");
-    ran.says("no tool named");
+    ran.says("There is no tool no_such_tool");
     let last = person.model.requests().pop().unwrap().json().to_string();
     assert!(!last.contains("root:"), "{last}");
 }

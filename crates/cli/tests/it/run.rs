@@ -28,6 +28,7 @@ fn a_task_is_done_on_every_protocol() {
         ran.says("• write_file hello.txt (+1 −0)");
         ran.says("completed · 2 turns · 1 tool call · 220 tokens");
         ran.says("changed  new hello.txt (+1 −0)");
+        ran.says("model: fake");
     }
 }
 
@@ -39,6 +40,58 @@ fn the_prompt_may_come_from_standard_input() {
         assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (Some(0), "ok\n", ""));
         assert!(String::from_utf8_lossy(&person.model.requests()[0].body).contains("what is this?"));
     }
+}
+
+#[test]
+fn what_is_piped_in_goes_with_the_prompt() {
+    let person = Person::new([Turn::text("ok")]);
+    let ran = person.posse_with_stdin(&["run", "-q", "explain this"], b"the diff\n");
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+    let messages = person.model.requests()[0].json()["messages"].to_string();
+    assert!(messages.contains("explain this\\n\\nthe diff"), "{messages}");
+
+    // A pipe that stays open does not hang it.
+    let person = Person::new([Turn::text("ok")]);
+    let mut child =
+        person.command(&["run", "explain this"]).stdin(std::process::Stdio::piped()).spawn().unwrap();
+    let held_open = child.stdin.take();
+    let ran = crate::posse::Ran::from(child.wait_with_output().unwrap());
+    drop(held_open);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "ok\n"));
+    ran.says("standard input did not end within a second");
+}
+
+#[test]
+fn signals_work_while_nobody_reads() {
+    let text = "words ".repeat(3000);
+    let person =
+        Person::new((0..40).map(|n| Turn::text(&text).and_call("grep", json!({"pattern": format!("{n}")}))));
+    // The pipe is never read: it fills, and the program waits in a write.
+    let mut child = person.spawn(&["run", "--json", "go"]);
+    eventually("some turns were made", || person.model.calls() >= 4);
+    signal(&child, "INT");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    if child.try_wait().unwrap().is_none() {
+        signal(&child, "INT");
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
+#[test]
+fn a_limit_on_money_needs_a_price_and_a_recording_a_new_file() {
+    let person = Person::new([]);
+    let endpoint = person.model.base_url();
+    person.configure(&format!(
+        "[models.m]\nendpoint = \"{endpoint}\"\nmodel = \"m\"\n[limits]\nmax_cost_usd = 1.0\n"
+    ));
+    let ran = person.posse(&["run", "go"]);
+    assert_eq!(ran.code, Some(2), "{ran:#?}");
+    ran.says("the price of m is not known");
+
+    let person = Person::new([]);
+    let ran = person.posse(&["run", "--record", "main.py", "go"]);
+    assert_eq!(ran.code, Some(2), "{ran:#?}");
+    assert_eq!(person.file("main.py"), "print('hi')\n");
 }
 
 #[test]
@@ -241,7 +294,7 @@ fn a_reader_that_goes_away_stops_the_agent() {
     let mut child = person.spawn(&["run", "--json", "go"]);
     drop(child.stdout.take());
     let status = child.wait().unwrap();
-    assert_eq!(status.code(), Some(0), "a closed pipe is no error");
+    assert_eq!(status.code(), Some(130), "stopped, not completed");
     assert!(person.model.calls() < 50, "it did not go on unseen");
 }
 
@@ -249,7 +302,7 @@ fn a_reader_that_goes_away_stops_the_agent() {
 fn text_from_the_model_cannot_drive_the_terminal() {
     let person = Person::new([Turn::text("\u{1b}[2J\u{1b}]0;owned\u{7}done")]);
     let ran = person.posse(&["run", "go"]);
-    assert_eq!(ran.stdout, "[2J]0;owneddone\n");
+    assert_eq!(ran.stdout, "done\n");
 }
 
 #[test]
@@ -281,6 +334,10 @@ fn two_models_need_a_choice() {
     let models = format!(
         "[models.a]\nendpoint = \"{a}\"\nmodel = \"m\"\n[models.b]\nendpoint = \"{b}\"\nmodel = \"m\"\n"
     );
+    person.configure(&models);
+    let ran = person.posse(&["run", "go"]);
+    assert_eq!(ran.code, Some(2), "{ran:#?}");
+    ran.says("several models are configured (a, b)");
     person.configure(&format!("model = \"a\"\n{models}"));
     assert_eq!(person.posse(&["run", "-q", "go"]).stdout, "from the first\n");
 }

@@ -42,19 +42,16 @@ fn the_screen_at_the_end_holds_the_story_and_no_spinner() {
     let bytes = in_terminal(&person, "run what does it print", &[]);
     let screen = screen(&bytes);
     let lines = screen.lines().map(str::trim_end).collect::<Vec<_>>();
-    assert_eq!(
-        lines[..6],
-        [
-            "Let me look.",
-            "  • read_file main.py",
-            "  • shell sleep 0.4; echo hi",
-            "It prints hi.",
-            "",
-            lines[5]
-        ],
-        "{screen}"
-    );
-    assert!(lines[5].starts_with("✓ completed · 3 turns · 2 tool calls · 330 tokens"), "{screen}");
+    let story = [
+        "model: fake",
+        "Let me look.",
+        "  • read_file main.py",
+        "  • shell sleep 0.4; echo hi",
+        "It prints hi.",
+        "",
+    ];
+    assert_eq!(lines[..6], story, "{screen}");
+    assert!(lines[6].starts_with("✓ completed · 3 turns · 2 tool calls · 330 tokens"), "{screen}");
     assert!(!screen.contains('⠋'), "{screen}");
 
     let raw = String::from_utf8_lossy(&bytes);
@@ -79,6 +76,9 @@ fn without_a_terminal_there_are_plain_lines() {
     let ran = person.posse(&["run", "go"]);
     assert!(!ran.stderr.contains('\u{1b}') && !ran.stdout.contains('\u{1b}'), "{ran:#?}");
     assert_eq!(ran.stdout, "It prints hi.\n");
-    let lines = ran.stderr.lines().take(3).collect::<Vec<_>>();
-    assert_eq!(lines, ["Let me look.", "  • read_file main.py", "  • shell sleep 0.4; echo hi"]);
+    let lines = ran.stderr.lines().take(4).collect::<Vec<_>>();
+    assert_eq!(
+        lines,
+        ["model: fake", "Let me look.", "  • read_file main.py", "  • shell sleep 0.4; echo hi"]
+    );
 }

@@ -199,8 +199,16 @@ impl ChatDecoder {
         match self.finish.as_deref() {
             Some("length" | "max_tokens") => StopReason::MaxTokens,
             Some("content_filter" | "refusal") => StopReason::Refusal,
-            None | Some("stop" | "eos" | "end_turn" | "tool_calls" | "function_call" | "tool_use") => {
-                if self.calls.is_empty() { StopReason::EndTurn } else { StopReason::ToolCalls }
+            None
+            | Some(
+                "stop" | "eos" | "eos_token" | "stop_sequence" | "end_turn" | "tool_calls" | "function_call"
+                | "tool_use",
+            ) => {
+                if self.calls.is_empty() {
+                    StopReason::EndTurn
+                } else {
+                    StopReason::ToolCalls
+                }
             }
             Some(word) => StopReason::Other(word.to_owned()),
         }
