@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{anyhow, bail};
-use posse_engine::models::{ModelConfig, Protocol, SecretString, list_models};
+use posse_engine::models::{ListedModel, ModelConfig, Protocol, SecretString, list_models};
 use posse_protocol::{ModelError, Prices};
 
 use crate::config::{Config, ModelFile};
@@ -37,11 +37,11 @@ pub(crate) async fn choose(config: &Config, named: Option<&str>) -> anyhow::Resu
     }
     for provider in PROVIDERS.iter().filter(|p| p.key().is_some()) {
         if let Some(model) = provider.model {
-            return Ok(provided(provider, model));
+            return Ok(provided(provider, model, provider.context_window));
         }
     }
     match first_local().await {
-        Some((provider, model)) => Ok(provided(provider, &model)),
+        Some((provider, model)) => Ok(provided(provider, &model.name, model.context_window)),
         None => Err(nothing_found()),
     }
 }
@@ -57,11 +57,13 @@ async fn by_name(config: &Config, name: &str) -> anyhow::Result<Choice> {
         if let (Some(variable), None) = (provider.key_env, provider.key()) {
             bail!("{} needs a key: set {variable}", provider.title);
         }
-        let model = match model.or(provider.model) {
-            Some(model) => model.to_string(),
-            None => probe(provider).await.map_err(|error| anyhow!("{}: {error}", provider.title))?,
+        return match model.or(provider.model) {
+            Some(model) => Ok(provided(provider, model, provider.context_window)),
+            None => {
+                let model = probe(provider).await.map_err(|error| anyhow!("{}: {error}", provider.title))?;
+                Ok(provided(provider, &model.name, model.context_window))
+            }
         };
-        return Ok(provided(provider, &model));
     }
     let known = config.models.keys().map(String::as_str).collect::<Vec<_>>();
     let known = if known.is_empty() { "none is configured".to_string() } else { known.join(", ") };
@@ -106,30 +108,30 @@ fn configured(name: &str, file: &ModelFile) -> anyhow::Result<Choice> {
     Ok(Choice { model, prices: file.price })
 }
 
-fn provided(provider: &Provider, model: &str) -> Choice {
+fn provided(provider: &Provider, model: &str, context_window: Option<u64>) -> Choice {
     // llama.cpp names a model by its file; people need the last part only.
     let short = model.rsplit('/').next().unwrap_or(model);
     let name = format!("{}/{}", provider.name, if model.starts_with('/') { short } else { model });
     let mut config = ModelConfig::new(name, model, provider.protocol, provider.endpoint());
     config.api_key = provider.key().map(SecretString::from);
-    config.context_window = provider.context_window;
+    config.context_window = context_window;
     config.temperature = provider.temperature;
     Choice { model: config, prices: None }
 }
 
 /// Asks a server for its models and takes the first.
-pub(crate) async fn probe(provider: &Provider) -> Result<String, ModelError> {
+pub(crate) async fn probe(provider: &Provider) -> Result<ListedModel, ModelError> {
     let endpoint = provider.endpoint();
     let timeout = Duration::from_millis(PROBE_MS);
     let models = list_models(&endpoint, None, provider.protocol, timeout).await?;
     let none =
         || ModelError::new(posse_protocol::ModelErrorKind::BadReply, format!("{endpoint} lists no models"));
     // Servers list what they use for search beside what can talk.
-    models.into_iter().find(|name| !name.contains("embed")).ok_or_else(none)
+    models.into_iter().find(|model| !model.name.contains("embed")).ok_or_else(none)
 }
 
 /// Asks all local servers at once; the first of the table that answers wins.
-async fn first_local() -> Option<(&'static Provider, String)> {
+async fn first_local() -> Option<(&'static Provider, ListedModel)> {
     let mut probes = tokio::task::JoinSet::new();
     for (index, provider) in PROVIDERS.iter().enumerate().filter(|(_, p)| p.key_env.is_none()) {
         probes.spawn(async move { (index, probe(provider).await) });

@@ -152,7 +152,7 @@ async fn servers(findings: &mut Findings) {
     for (provider, probe) in probes.collect::<Vec<_>>() {
         let place = format!("{} at {}", provider.title, provider.endpoint());
         match probe.await {
-            Ok(Ok(model)) => findings.good("server", &format!("{place}: {}", one_line(&model, 100))),
+            Ok(Ok(model)) => findings.good("server", &format!("{place}: {}", one_line(&model.name, 100))),
             Ok(Err(_)) | Err(_) => findings.absent("server", &format!("{place}: no answer")),
         }
     }

@@ -153,6 +153,7 @@ impl Driver {
         let mut progressed = Progressed::default();
         let run = tool_calls::run(&self.toolbox, calls, &mut self.journal, &mut progressed);
         let waited = wait(run, &self.cancel, self.deadline).await;
+        progressed.stopped();
         self.effects.add(&progressed.effects);
         for effect in progressed.effects {
             if let Effect::Todo { text } = effect {

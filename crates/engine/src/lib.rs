@@ -27,8 +27,8 @@ pub use session::{Session, SessionRequest};
 /// What faces need to set up models, without knowing the crate behind.
 pub mod models {
     pub use posse_model::{
-        CassetteError, Governors, Model, ModelConfig, Protocol, Recorder, Retry, SetupError, Timeouts,
-        ToolCallMode, list_models,
+        CassetteError, Governors, ListedModel, Model, ModelConfig, Protocol, Recorder, Retry, SetupError,
+        Timeouts, ToolCallMode, list_models,
     };
     pub use secrecy::SecretString;
 }

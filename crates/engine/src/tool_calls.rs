@@ -5,7 +5,7 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use posse_agent::Done;
-use posse_protocol::{CallId, Effect, EventKind, ToolCall, ToolOutcome};
+use posse_protocol::{CallId, CommandRun, Effect, EventKind, ToolCall, ToolOutcome};
 use posse_store::StoreError;
 use posse_tools::{Prepared, Toolbox};
 
@@ -18,6 +18,17 @@ use crate::limits::{PARALLEL_CALLS_MAX, SHOW_AFTER_MS};
 pub(crate) struct Progressed {
     pub(crate) done: Vec<Done>,
     pub(crate) effects: Vec<Effect>,
+    /// Commands that were started and have not ended.
+    running: Vec<(CallId, String)>,
+}
+
+impl Progressed {
+    /// Counts what still ran when everything was stopped: a command that was killed did run.
+    pub(crate) fn stopped(&mut self) {
+        for (_, command) in std::mem::take(&mut self.running) {
+            self.effects.push(Effect::Command(CommandRun { command, exit_code: None }));
+        }
+    }
 }
 
 struct Ready {
@@ -58,6 +69,7 @@ async fn run_batch(
 ) -> Result<(), StoreError> {
     for ready in &batch {
         let (call, tool, title) = (ready.call.clone(), ready.tool.clone(), ready.prepared.title());
+        progressed.running.extend(ready.prepared.command().map(|command| (call.clone(), command)));
         journal.note(EventKind::ToolStarted { call, tool, title });
     }
     // What can change something is on record before it does. Reading does not wait for that: if it is quick, its start
@@ -125,6 +137,7 @@ fn finish(
     ran: Option<Ran>,
 ) {
     let ToolOutcome { ok, text, effects } = outcome;
+    progressed.running.retain(|(running, _)| *running != call);
     progressed.effects.extend_from_slice(&effects);
     progressed.done.push(Done {
         id: call.clone(),

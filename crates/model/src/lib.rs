@@ -32,7 +32,7 @@ mod wire;
 pub use cassette::{CassetteError, Recorder};
 pub use config::{ModelConfig, Protocol, Retry, SetupError, Timeouts, ToolCallMode};
 pub use governors::Governors;
-pub use list::list_models;
+pub use list::{ListedModel, list_models};
 pub use model::{Model, Signal};
 pub use secrecy::SecretString;
 pub use transcript::Transcript;

@@ -10,13 +10,22 @@ use crate::fault::{ProviderError, Secrets};
 use crate::http::{Clients, describe};
 use crate::{Protocol, endpoint, limits, live};
 
+/// One model of an endpoint's list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListedModel {
+    /// The endpoint's name of it.
+    pub name: String,
+    /// How many tokens it takes in all, where the endpoint says so.
+    pub context_window: Option<u64>,
+}
+
 /// The models an endpoint says it has. One request, no retries, done within `timeout`.
 pub async fn list_models(
     base_url: &str,
     api_key: Option<&SecretString>,
     protocol: Protocol,
     timeout: Duration,
-) -> Result<Vec<String>, ModelError> {
+) -> Result<Vec<ListedModel>, ModelError> {
     let base = live::base("", base_url).map_err(|error| bad_request(&error.to_string()))?;
     let host = endpoint::host(&base);
     match tokio::time::timeout(timeout, fetch(&base, api_key, protocol, timeout)).await {
@@ -33,7 +42,7 @@ async fn fetch(
     api_key: Option<&SecretString>,
     protocol: Protocol,
     timeout: Duration,
-) -> Result<Vec<String>, ModelError> {
+) -> Result<Vec<ListedModel>, ModelError> {
     let host = endpoint::host(base);
     let unreachable = |cause: String| {
         ModelError::new(
@@ -62,16 +71,30 @@ async fn fetch(
         let fault = ProviderError::from_body(status.as_u16(), &body).fault(&host, &secrets);
         return Err(fault.into_error(String::new()));
     }
-    names(&body).ok_or_else(|| bad_reply(&host, "the answer is not a list of models"))
+    listed(&body).ok_or_else(|| bad_reply(&host, "the answer is not a list of models"))
 }
 
 /// OpenAI and Anthropic name the list `data` and the field `id`; others `models` and `name`.
-fn names(body: &[u8]) -> Option<Vec<String>> {
+fn listed(body: &[u8]) -> Option<Vec<ListedModel>> {
     let value: Value = serde_json::from_slice(body).ok()?;
     let list =
         value["data"].as_array().or_else(|| value["models"].as_array()).or_else(|| value.as_array())?;
-    let name = |entry: &Value| entry["id"].as_str().or_else(|| entry["name"].as_str()).map(str::to_owned);
-    Some(list.iter().filter_map(name).take(limits::MODEL_LIST_MAX).collect())
+    let model = |entry: &Value| {
+        let name = entry["id"].as_str().or_else(|| entry["name"].as_str())?.to_owned();
+        Some(ListedModel { name, context_window: context_window(entry) })
+    };
+    Some(list.iter().filter_map(model).take(limits::MODEL_LIST_MAX).collect())
+}
+
+/// What is in force comes before what would be possible: llama.cpp, vLLM, LM Studio, OpenRouter.
+fn context_window(entry: &Value) -> Option<u64> {
+    let places = [
+        &entry["meta"]["n_ctx"],
+        &entry["max_model_len"],
+        &entry["loaded_context_length"],
+        &entry["context_length"],
+    ];
+    places.into_iter().find_map(Value::as_u64).filter(|tokens| *tokens > 0)
 }
 
 fn bad_request(text: &str) -> ModelError {

@@ -7,7 +7,7 @@ use std::{
 };
 
 use posse_policy::{Decision, decide, offers};
-use posse_protocol::{Grant, ToolCall, ToolOutcome, ToolSpec};
+use posse_protocol::{Grant, Shell, ToolCall, ToolOutcome, ToolSpec};
 use posse_workspace::Workspace;
 
 use crate::{
@@ -93,8 +93,8 @@ impl Toolbox {
             ToolOutcome::error(bounded(text))
         })?;
         let title = one_line(&format!("{} {}", entry.spec.name, read.about()), limits::TITLE_CHARS_MAX);
-        let read_only = entry.spec.needs.read_only();
-        Ok(Prepared { title, read_only, call: read, context: self.context.clone() })
+        let (read_only, runs) = (entry.spec.needs.read_only(), entry.spec.needs.shell != Shell::None);
+        Ok(Prepared { title, read_only, runs, call: read, context: self.context.clone() })
     }
 
     fn find(&self, name: &str) -> Result<&'static Entry, String> {
@@ -132,6 +132,7 @@ fn usual_name(name: &str) -> Option<&'static str> {
 pub struct Prepared {
     title: String,
     read_only: bool,
+    runs: bool,
     call: Box<dyn Call>,
     context: Context,
 }
@@ -151,6 +152,11 @@ impl Prepared {
     /// Whether it leaves files and processes as they are, so that it may run beside others.
     pub fn read_only(&self) -> bool {
         self.read_only
+    }
+
+    /// The command it will run, if it runs one.
+    pub fn command(&self) -> Option<String> {
+        self.runs.then(|| self.call.about())
     }
 
     /// Runs it. Dropping the future stops it, with every process it started.
@@ -198,8 +204,13 @@ mod tests {
         let tools = Toolbox::new(workspace, Grant::none(), ToolSettings::default());
         for on_runtime in [true, false] {
             let call: Box<dyn Call> = Box::new(Panics(on_runtime));
-            let prepared =
-                Prepared { title: String::new(), read_only: true, call, context: tools.context.clone() };
+            let prepared = Prepared {
+                title: String::new(),
+                read_only: true,
+                runs: false,
+                call,
+                context: tools.context.clone(),
+            };
             assert_eq!(prepared.run().await, ToolOutcome::error(crashed().0));
         }
     }
