@@ -96,8 +96,8 @@ impl EditFile {
             ReplaceError::NotUnique { lines } => {
                 let shown: Vec<String> = lines.iter().take(10).map(ToString::to_string).collect();
                 format!(
-                    "old_text is in {path} {} times, on lines {}{}; to change them all, set replace_all to true, \
-                     else add lines around it until it is unique",
+                    "old_text is in {path} {} times, on lines {}{}; call edit_file again with replace_all true to \
+                     change them all, or with lines around it until it is unique",
                     lines.len(),
                     shown.join(", "),
                     if lines.len() > shown.len() { ", …" } else { "" }

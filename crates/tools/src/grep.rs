@@ -21,7 +21,7 @@ pub(crate) struct Grep {
     pattern: String,
     /// File or folder.
     path: Option<String>,
-    /// Only these files, such as *.rs
+    /// Only files whose path matches this; all files if left out.
     glob: Option<String>,
     ignore_case: Option<bool>,
     /// Lines around each match.
@@ -75,11 +75,11 @@ impl Grep {
         };
         let found = context.workspace.grep(&query, stop);
         let found = found.map_err(|error| explained(&context.workspace, &error, stop))?;
-        Ok(ToolOutcome::ok(shown(&found)))
+        Ok(ToolOutcome::ok(shown(&found, query.glob.as_deref())))
     }
 }
 
-fn shown(found: &GrepFound) -> String {
+fn shown(found: &GrepFound, glob: Option<&str>) -> String {
     let mut text = String::new();
     let mut previous: Option<(&posse_workspace::WorkspacePath, u64)> = None;
     for line in &found.lines {
@@ -96,7 +96,13 @@ fn shown(found: &GrepFound) -> String {
         previous = Some((&line.path, line.line));
         let _ = writeln!(text, "{}{}{}", line.line, if line.is_match { ':' } else { '-' }, line.text);
     }
-    if found.matches == 0 {
+    if let (0, Some(glob)) = (found.matches, glob) {
+        let _ = writeln!(
+            text,
+            "No line matches in files like {}. Call grep again without glob.",
+            one_line(glob, 100)
+        );
+    } else if found.matches == 0 {
         text.push_str("No line matches. Ignored, hidden and binary files are not searched.\n");
     }
     if found.more {

@@ -60,7 +60,7 @@ async fn what_cannot_be_edited_is_told() {
             "a",
             "two",
             "x",
-            "old_text is in a 2 times, on lines 2, 4; to change them all, set replace_all to true, else add lines around it until it is unique",
+            "old_text is in a 2 times, on lines 2, 4; call edit_file again with replace_all true to change them all, or with lines around it until it is unique",
         ),
         (
             "a",

@@ -52,13 +52,18 @@ async fn answers_are_short_and_in_order() {
             json!({"pattern": "title", "path": "README.md"}),
             "No line matches. Ignored, hidden and binary files are not searched.",
         ),
+        (
+            "grep",
+            json!({"pattern": "run", "glob": "*.py"}),
+            "No line matches in files like *.py. Call grep again without glob.",
+        ),
     ];
     let mut checked = 0;
     for (tool, arguments, expected) in cases {
         assert_eq!(desk.good(tool, arguments.clone()).await, expected, "{tool} {arguments}");
         checked += 1;
     }
-    assert_eq!(checked, 12);
+    assert_eq!(checked, 13);
 }
 
 #[tokio::test]
