@@ -13,7 +13,7 @@ use crate::server::{Arrival, Server};
 use crate::{Line, median};
 
 const TURNS: usize = 500;
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 15;
 /// Turns around the one that is reported; the middle of them counts.
 const AROUND: usize = 10;
 const RATIO_MAX: f64 = 2.0;

@@ -10,7 +10,7 @@ use posse_tools::Toolbox;
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
-use crate::journal::Journal;
+use crate::journal::{Journal, Unacknowledged};
 use crate::limits::{LAST_WORD_MS_MAX, LAST_WORD_MS_MIN};
 use crate::receipt::Effects;
 use crate::stage::Stage;
@@ -113,7 +113,7 @@ impl Driver {
         }
         self.extend_transcript();
         let since = Instant::now();
-        let on_record = self.journal.durable();
+        let mut on_record = self.journal.send_and_take();
         let stage = Stage::new(self.id, self.updates.clone());
         let waited = {
             let mut on_signal = |signal| match signal {
@@ -124,8 +124,9 @@ impl Driver {
                 signal => stage.show(signal),
             };
             let call = self.model.call(&self.transcript, &mut on_signal);
-            wait(on_stage(call, on_record, &stage), &self.cancel, self.deadline).await
+            wait(on_stage(call, &mut on_record, &stage), &self.cancel, self.deadline).await
         };
+        self.journal.give_back(on_record);
         let duration_ms = since.elapsed().as_millis() as u64;
         match waited {
             Waited::Done(Ok(result)) => self.replied(turn, result, duration_ms),
@@ -214,25 +215,21 @@ fn broken(error: &StoreError) -> Input {
     Input::Broken { message: format!("the record cannot be written: {error}") }
 }
 
-/// Makes a call whose request may leave before its turn is on record, but of whose reply nothing is shown or done
-/// until it is.
+/// Makes a call whose request may leave before its turn is on record. What comes is shown once everything before it
+/// is published; a reply that is complete by then needs no showing, since its event holds all of it.
 async fn on_stage<T>(
     call: impl Future<Output = T>,
-    on_record: impl Future<Output = Result<(), StoreError>>,
+    on_record: &mut Unacknowledged,
     stage: &Stage,
 ) -> Result<T, StoreError> {
-    let (mut call, mut on_record) = (std::pin::pin!(call), std::pin::pin!(on_record));
+    let mut call = std::pin::pin!(call);
     tokio::select! {
         biased;
-        recorded = &mut on_record => {
+        recorded = on_record.durable() => {
             recorded?;
             stage.open();
             Ok(call.await)
         }
-        result = &mut call => {
-            on_record.await?;
-            stage.open();
-            Ok(result)
-        }
+        result = &mut call => Ok(result),
     }
 }

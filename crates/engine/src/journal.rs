@@ -1,5 +1,6 @@
 //! One agent's way into the record. It waits for durability only where an effect depends on it.
 
+use std::collections::VecDeque;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use posse_protocol::{AgentId, EventKind, SessionId};
@@ -14,12 +15,28 @@ pub(crate) struct Journal {
     /// Noted but not handed to the store: what is noted together is committed together.
     noted: Vec<NewEvent>,
     /// Handed to the store and not known to be durable yet.
-    unacknowledged: Vec<Ack>,
+    unacknowledged: Unacknowledged,
+}
+
+/// Batches on their way to the record, oldest first.
+#[derive(Default)]
+pub(crate) struct Unacknowledged(VecDeque<Ack>);
+
+impl Unacknowledged {
+    /// Waits until all are durable. What is not awaited to the end can be awaited again.
+    pub(crate) async fn durable(&mut self) -> Result<(), StoreError> {
+        while let Some(oldest) = self.0.front_mut() {
+            let outcome = oldest.await;
+            self.0.pop_front();
+            outcome?;
+        }
+        Ok(())
+    }
 }
 
 impl Journal {
     pub(crate) fn new(store: Store, session: SessionId, agent: AgentId, parent: Option<AgentId>) -> Self {
-        Self { store, session, agent, parent, noted: Vec::new(), unacknowledged: Vec::new() }
+        Self { store, session, agent, parent, noted: Vec::new(), unacknowledged: Unacknowledged::default() }
     }
 
     /// Notes what happened, after everything noted before. It goes on record with the next `send` or `durable`.
@@ -31,20 +48,26 @@ impl Journal {
     /// Hands over what was noted, without waiting.
     pub(crate) fn send(&mut self) {
         if !self.noted.is_empty() {
-            self.unacknowledged.push(self.store.append(std::mem::take(&mut self.noted)));
+            self.unacknowledged.0.push_back(self.store.append(std::mem::take(&mut self.noted)));
         }
     }
 
     /// Waits until everything noted so far is durable, and so also published.
-    pub(crate) fn durable(&mut self) -> impl Future<Output = Result<(), StoreError>> + use<> {
+    pub(crate) async fn durable(&mut self) -> Result<(), StoreError> {
         self.send();
-        let acks = std::mem::take(&mut self.unacknowledged);
-        async {
-            for ack in acks {
-                ack.await?;
-            }
-            Ok(())
-        }
+        self.unacknowledged.durable().await
+    }
+
+    /// Hands over what was noted, and with it the waiting for all that is not durable yet.
+    pub(crate) fn send_and_take(&mut self) -> Unacknowledged {
+        self.send();
+        std::mem::take(&mut self.unacknowledged)
+    }
+
+    /// Takes back what somebody else did not wait for to the end.
+    pub(crate) fn give_back(&mut self, mut earlier: Unacknowledged) {
+        earlier.0.append(&mut self.unacknowledged.0);
+        self.unacknowledged = earlier;
     }
 }
 

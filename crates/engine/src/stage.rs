@@ -1,5 +1,6 @@
 //! What is shown of a reply while it arrives. It stays behind the curtain until the events before it are on record
-//! and published, so that faces see everything in order.
+//! and published, so that faces see everything in order. A stage that is never opened shows nothing: the reply's own
+//! event then holds all of it.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
