@@ -18,7 +18,8 @@ fn connect(server: &FakeModel) -> TcpStream {
 fn exchange(server: &FakeModel, request: &str) -> String {
     let mut stream = connect(server);
     stream.write_all(request.as_bytes()).unwrap();
-    stream.shutdown(std::net::Shutdown::Write).unwrap();
+    // A server that resets may have done so by now; what it answered is what counts.
+    stream.shutdown(std::net::Shutdown::Write).ok();
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).ok();
     String::from_utf8_lossy(&answer).into_owned()
