@@ -75,17 +75,12 @@ fn without_roots() -> Result<rustls::ClientConfig, String> {
     Ok(config)
 }
 
-/// An error and its causes in one line, without the address: that may hold credentials.
+/// The cause at the bottom of an error: what wraps it are the names of libraries, and the address, which may hold
+/// credentials.
 pub(crate) fn describe(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
-            text.push_str(": ");
-            text.push_str(&cause_text);
-        }
-        source = cause.source();
+    let mut root = error;
+    while let Some(cause) = root.source() {
+        root = cause;
     }
-    text
+    root.to_string()
 }
