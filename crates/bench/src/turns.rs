@@ -7,7 +7,7 @@ use anyhow::{Context as _, ensure};
 use bytes::Bytes;
 use posse_engine::models::{Governors, Model, ModelConfig, Protocol};
 use posse_engine::{Engine, SessionRequest, ToolSettings};
-use posse_protocol::{Budget, Ending, Files, Grant, NameRules, Network, Shell};
+use posse_protocol::{Budget, Ending, Grant, Network};
 
 use crate::server::{Arrival, Server};
 use crate::{Line, median};
@@ -93,12 +93,7 @@ async fn posse(base_url: &str) -> anyhow::Result<()> {
         prompt: "Read the notes.".into(),
         model: Model::new(config, &Governors::default())?,
         prices: None,
-        grant: Grant {
-            files: Files::Write,
-            shell: Shell::Full,
-            network: Network::None,
-            tools: NameRules::default(),
-        },
+        grant: Grant { network: Network::None, ..Grant::full() },
         budget: Budget::UNLIMITED,
         tools: ToolSettings::default(),
         project: None,

@@ -92,7 +92,12 @@ impl Driver {
                 Step::CallTools { calls } => self.call_tools(&calls).await,
                 Step::Settle(ending) => {
                     let text = self.agent.last_words().to_string();
-                    let report = Report { ending, text, receipt: self.effects.receipt(&self.agent) };
+                    let report = Report {
+                        ending,
+                        text,
+                        receipt: self.effects.receipt(&self.agent),
+                        warnings: Vec::new(),
+                    };
                     self.journal.note(EventKind::AgentSettled { report: report.clone() });
                     if let Err(error) = self.journal.durable().await {
                         tracing::error!(%error, "the end of an agent could not be recorded");

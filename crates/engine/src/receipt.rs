@@ -47,6 +47,8 @@ impl Effects {
             files: self.files,
             commands: self.commands,
             commands_total: self.commands_total,
+            below: posse_protocol::Below::default(),
+            tests: None,
         }
     }
 }

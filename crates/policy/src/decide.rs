@@ -57,7 +57,13 @@ pub fn reaches(network: &Network, host: &str) -> bool {
     }
 }
 
-fn passes(rules: &NameRules, name: &str) -> bool {
+/// Whether an agent with this grant may delegate to a role.
+pub fn delegates_to(grant: &Grant, role: &str) -> bool {
+    passes(&grant.delegates, role)
+}
+
+/// Whether a name is allowed by rules.
+pub fn passes(rules: &NameRules, name: &str) -> bool {
     let allowed = rules.allow.iter().all(|layer| layer.iter().any(|p| matches(p, name)));
     allowed && !rules.deny.iter().any(|p| matches(p, name))
 }

@@ -8,5 +8,5 @@ mod decide;
 mod meet;
 mod pattern;
 
-pub use decide::{Decision, decide, offers, reaches};
+pub use decide::{Decision, decide, delegates_to, offers, passes, reaches};
 pub use meet::meet;

@@ -9,6 +9,7 @@ pub fn meet(a: &Grant, b: &Grant) -> Grant {
         shell: a.shell.min(b.shell),
         network: meet_network(&a.network, &b.network),
         tools: meet_names(&a.tools, &b.tools),
+        delegates: meet_names(&a.delegates, &b.delegates),
     }
 }
 

@@ -82,6 +82,8 @@ pub enum Failure {
     },
     /// The model said nothing, and again nothing when asked.
     EmptyReply,
+    /// Its report was shorter than a sentence, and again when asked for more.
+    NoReport,
     /// The model's replies were cut off again and again, by the output limit or by the provider.
     ReplyCutOff,
     /// The model made the same call over and over, with the same result.
@@ -105,6 +107,7 @@ impl fmt::Display for Failure {
         match self {
             Self::Model { message, .. } => f.write_str(message),
             Self::EmptyReply => f.write_str("the model gave an empty reply twice"),
+            Self::NoReport => f.write_str("the agent gave no report worth the name, twice"),
             Self::ReplyCutOff => f.write_str("the model's replies were cut off again and again"),
             Self::RepeatedCall { tool } => {
                 write!(f, "the model kept making the same {tool} call with the same result")

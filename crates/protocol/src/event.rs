@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AgentId, Budget, CallId, Effect, Grant, ModelError, Reply, Report, Seq, SessionId};
+use crate::{AgentId, Budget, CallId, ContextMode, Effect, Grant, ModelError, Reply, Report, Seq, SessionId};
 
 /// One thing that happened and is on record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,6 +34,28 @@ pub enum EventKind {
         workspace: String,
         /// The version of Posse.
         version: String,
+    },
+    /// A task was admitted: its agent exists and has not begun yet. The main agent has no such event.
+    AgentAdmitted {
+        /// What it is called, unique in its session.
+        name: String,
+        /// Its role.
+        role: String,
+        /// 1 for a child of the main agent.
+        depth: u32,
+        /// What it is asked to do, in a few words.
+        title: String,
+        /// The model that was asked for; none where the choice was left to Posse.
+        requested_model: Option<String>,
+        /// Which part of its parent's conversation it starts with.
+        context: ContextMode,
+        /// The settled agent whose conversation it takes up.
+        continues: Option<AgentId>,
+    },
+    /// An agent has to wait before it can begin.
+    AgentQueued {
+        /// What for.
+        reason: QueueReason,
     },
     /// An agent began to work.
     AgentStarted {
@@ -123,6 +145,22 @@ pub enum EventKind {
         /// Bytes of the conversation after.
         bytes_after: u64,
     },
+    /// Work cannot go on until a person answers; the agent's clock stands still.
+    PersonNeeded {
+        /// What is asked.
+        question: String,
+    },
+    /// The person has answered.
+    PersonAnswered {
+        /// What.
+        answer: String,
+    },
+    /// The agent is being told what these agents came to: with the next words it is told, or the next result. Each
+    /// report is delivered once.
+    ReportsDelivered {
+        /// Whose reports.
+        agents: Vec<AgentId>,
+    },
     /// The agent ended.
     AgentSettled {
         /// What it came to.
@@ -138,6 +176,22 @@ pub enum Sender {
     Person,
     /// Posse itself: a reminder, a limit, a request to go on.
     Posse,
+    /// The agent that delegated the work.
+    Parent,
+    /// Sub-agents that have ended: their reports.
+    Reports,
+    /// Another agent of the team.
+    Peer,
+}
+
+/// Why an agent waits before it begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum QueueReason {
+    /// As many agents run as may run at the same time.
+    RunningCap,
+    /// Its endpoint takes one agent after the other.
+    Endpoint,
 }
 
 /// What a face receives while it follows a session.

@@ -15,12 +15,32 @@ pub struct Grant {
     pub network: Network,
     /// Which tools, by name.
     pub tools: NameRules,
+    /// To which roles it may delegate, by name.
+    #[serde(default = "NameRules::nothing")]
+    pub delegates: NameRules,
 }
 
 impl Grant {
     /// Nothing at all.
     pub fn none() -> Self {
-        Self { files: Files::None, shell: Shell::None, network: Network::None, tools: NameRules::default() }
+        Self {
+            files: Files::None,
+            shell: Shell::None,
+            network: Network::None,
+            tools: NameRules::default(),
+            delegates: NameRules::nothing(),
+        }
+    }
+
+    /// Everything there is.
+    pub fn full() -> Self {
+        Self {
+            files: Files::Write,
+            shell: Shell::Full,
+            network: Network::Full,
+            tools: NameRules::default(),
+            delegates: NameRules::default(),
+        }
     }
 }
 
@@ -77,4 +97,19 @@ pub struct NameRules {
     /// None may match.
     #[serde(default)]
     pub deny: BTreeSet<String>,
+}
+
+impl NameRules {
+    /// Allows no name at all.
+    pub fn nothing() -> Self {
+        Self { allow: BTreeSet::from([BTreeSet::new()]), deny: BTreeSet::new() }
+    }
+
+    /// Allows what one of these patterns matches.
+    pub fn only<T: Into<String>>(patterns: impl IntoIterator<Item = T>) -> Self {
+        Self {
+            allow: BTreeSet::from([patterns.into_iter().map(Into::into).collect()]),
+            deny: BTreeSet::new(),
+        }
+    }
 }

@@ -13,6 +13,9 @@ pub struct Report {
     pub text: String,
     /// What was measured.
     pub receipt: Receipt,
+    /// What the words say and the facts do not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 /// The measured part of a report. Nothing in it is taken from an agent's words.
@@ -28,12 +31,74 @@ pub struct Receipt {
     pub cost_usd: Option<f64>,
     /// From start to end, without the time spent waiting for a person.
     pub duration_ms: u64,
-    /// Files changed by the file tools, one entry a path.
+    /// What its sub-agents used, all of them down to the last.
+    #[serde(default)]
+    pub below: Below,
+    /// Files created and changed, by file tools or by commands, one entry a path.
     pub files: Vec<FileChange>,
     /// Commands run, in order; the first of them where there were many.
     pub commands: Vec<CommandRun>,
     /// How many commands ran in all.
     pub commands_total: u32,
+    /// Tests that its commands ran, where a runner's output says how many.
+    #[serde(default)]
+    pub tests: Option<TestRun>,
+}
+
+impl Receipt {
+    /// Tokens of the agent and everything below it, as far as reported.
+    pub fn tokens_in_all(&self) -> Option<u64> {
+        let mut usage = self.usage;
+        usage.add(self.below.usage);
+        usage.total_tokens()
+    }
+
+    /// What the agent and everything below it cost, as far as known.
+    pub fn cost_in_all(&self) -> Option<f64> {
+        match (self.cost_usd, self.below.cost_usd) {
+            (None, None) => None,
+            (own, below) => Some(own.unwrap_or(0.0) + below.unwrap_or(0.0)),
+        }
+    }
+}
+
+/// What the sub-agents of an agent used together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Below {
+    /// How many there were.
+    pub agents: u32,
+    /// Model calls made.
+    pub turns: u32,
+    /// Tool calls answered.
+    pub tool_calls: u32,
+    /// Tokens, as far as reported.
+    pub usage: Usage,
+    /// What it cost, as far as known.
+    pub cost_usd: Option<f64>,
+}
+
+impl Below {
+    /// Adds a child that has ended, with all that was below it.
+    pub fn add(&mut self, child: &Receipt) {
+        self.agents = self.agents.saturating_add(1).saturating_add(child.below.agents);
+        self.turns = self.turns.saturating_add(child.turns).saturating_add(child.below.turns);
+        self.tool_calls =
+            self.tool_calls.saturating_add(child.tool_calls).saturating_add(child.below.tool_calls);
+        self.usage.add(child.usage);
+        self.usage.add(child.below.usage);
+        if let Some(cost) = child.cost_in_all() {
+            self.cost_usd = Some(self.cost_usd.unwrap_or(0.0) + cost);
+        }
+    }
+}
+
+/// How many tests a runner says it ran.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TestRun {
+    /// Tests run.
+    pub run: u32,
+    /// Tests passed.
+    pub passed: u32,
 }
 
 /// One file that was created or changed.
@@ -56,4 +121,7 @@ pub struct CommandRun {
     pub command: String,
     /// Its exit code; `None` if it was killed.
     pub exit_code: Option<i32>,
+    /// Tests it ran, where its output says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests: Option<TestRun>,
 }

@@ -21,6 +21,8 @@ use crate::{NewEvent, StoreError};
 pub(crate) fn type_word(kind: &EventKind) -> &'static str {
     match kind {
         EventKind::SessionStarted { .. } => "session_started",
+        EventKind::AgentAdmitted { .. } => "agent_admitted",
+        EventKind::AgentQueued { .. } => "agent_queued",
         EventKind::AgentStarted { .. } => "agent_started",
         EventKind::Told { .. } => "told",
         EventKind::TurnStarted { .. } => "turn_started",
@@ -30,6 +32,9 @@ pub(crate) fn type_word(kind: &EventKind) -> &'static str {
         EventKind::ToolStarted { .. } => "tool_started",
         EventKind::ToolFinished { .. } => "tool_finished",
         EventKind::Compacted { .. } => "compacted",
+        EventKind::PersonNeeded { .. } => "person_needed",
+        EventKind::PersonAnswered { .. } => "person_answered",
+        EventKind::ReportsDelivered { .. } => "reports_delivered",
         EventKind::AgentSettled { .. } => "agent_settled",
     }
 }
@@ -85,7 +90,12 @@ fn project(change: &Change<'_>) -> Result<(), StoreError> {
             sessions::told(change, text)
         }
         // Posse's own reminders are part of the work on the prompt before, not prompts of their own.
-        EventKind::Told { from: Sender::Posse, .. } => Ok(()),
+        EventKind::Told { .. }
+        | EventKind::AgentAdmitted { .. }
+        | EventKind::AgentQueued { .. }
+        | EventKind::PersonNeeded { .. }
+        | EventKind::PersonAnswered { .. }
+        | EventKind::ReportsDelivered { .. } => Ok(()),
         EventKind::TurnStarted { .. } => {
             agents::turn_started(change)?;
             messages::turn_started(change)?;

@@ -66,7 +66,7 @@ impl Tool for ShellCommand {
             }
         };
         let text = format!("{ending}\n{}", shown(&finished.output));
-        let run = CommandRun { command: self.command, exit_code };
+        let run = CommandRun { command: self.command, exit_code, tests: None };
         Ok(ToolOutcome { ok: exit_code == Some(0), text, effects: vec![Effect::Command(run)] })
     }
 }

@@ -139,6 +139,7 @@ fn grant(rights: &RightsFile) -> Grant {
             Some(NetworkFile::Hosts(hosts)) => Network::Hosts(hosts.clone()),
         },
         tools: NameRules::default(),
+        delegates: NameRules::default(),
     }
 }
 

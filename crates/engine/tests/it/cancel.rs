@@ -41,7 +41,7 @@ async fn in_the_middle_of_a_command_the_whole_group_dies() {
     let results = ran.results();
     assert!(results[0].0, "what was done before stays: {results:?}");
     assert!(results[1].1.contains("stopped before it was done"), "{results:?}");
-    let killed = CommandRun { command: command.into(), exit_code: None };
+    let killed = CommandRun { command: command.into(), exit_code: None, tests: None };
     assert_eq!(ran.report.receipt.commands, [killed], "what was killed did run");
     let pid = std::fs::read_to_string(pid_file).unwrap();
     let gone = || !std::path::Path::new(&format!("/proc/{}/cwd", pid.trim())).exists();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use posse_engine::models::{Governors, Model, ModelConfig, Protocol};
 use posse_engine::{Engine, Session, SessionRequest, ToolSettings};
-use posse_protocol::{Budget, Event, EventKind, Files, Grant, NameRules, Network, Report, Shell, Update};
+use posse_protocol::{Budget, Event, EventKind, Grant, Network, Report, Update};
 use posse_testkit::{FakeModel, Fixture, Turn};
 
 /// A workspace, a model and a data directory.
@@ -27,12 +27,7 @@ impl World {
     pub(crate) fn of(model: FakeModel) -> Self {
         let data = tempfile::tempdir().unwrap();
         let engine = Engine::open(data.path()).unwrap();
-        let grant = Grant {
-            files: Files::Write,
-            shell: Shell::Full,
-            network: Network::None,
-            tools: NameRules::default(),
-        };
+        let grant = Grant { network: Network::None, ..Grant::full() };
         let budget = Budget { turns: Some(1000), ..Budget::UNLIMITED };
         let files = Fixture::new().file("a.txt", "alpha\n").file("b.txt", "beta\n");
         Self { model, files, data, engine, protocol: Protocol::Chat, budget, grant, context_window: None }

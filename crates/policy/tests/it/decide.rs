@@ -21,10 +21,8 @@ fn names(allow: &[&[&str]], deny: &[&str]) -> NameRules {
 
 #[test]
 fn a_call_needs_every_right() {
-    let all =
-        Grant { files: Files::Write, shell: Shell::Full, network: Network::Full, tools: names(&[], &[]) };
-    let read_only =
-        Grant { files: Files::Read, shell: Shell::None, network: Network::None, tools: names(&[], &[]) };
+    let all = Grant::full();
+    let read_only = Grant { files: Files::Read, ..Grant::none() };
     let named = Grant { tools: names(&[&["read_*", "grep"]], &["read_secret"]), ..all.clone() };
     let layered = Grant { tools: names(&[&["read_*"], &["*_file"]], &[]), ..all.clone() };
     let cases = [

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use posse_policy::{meet, offers, reaches};
+use posse_policy::{delegates_to, meet, offers, reaches};
 use posse_protocol::{Files, Grant, NameRules, Needs, Network, Shell, ToolSpec};
 use proptest::prelude::*;
 
@@ -24,14 +24,14 @@ fn any_grant() -> impl Strategy<Value = Grant> {
         Just(Network::Full),
         proptest::collection::btree_set("[ab]", 1..3).prop_map(Network::Hosts),
     ];
-    let tools = (proptest::collection::btree_set(any_names(3), 0..3), any_names(2))
-        .prop_map(|(allow, deny)| NameRules { allow, deny });
-    (any_files(), any_shell(), network, tools).prop_map(|(files, shell, network, tools)| Grant {
-        files,
-        shell,
-        network,
-        tools,
-    })
+    (any_files(), any_shell(), network, any_rules(), any_rules()).prop_map(
+        |(files, shell, network, tools, delegates)| Grant { files, shell, network, tools, delegates },
+    )
+}
+
+fn any_rules() -> impl Strategy<Value = NameRules> {
+    (proptest::collection::btree_set(any_names(3), 0..3), any_names(2))
+        .prop_map(|(allow, deny)| NameRules { allow, deny })
 }
 
 fn any_tool() -> impl Strategy<Value = ToolSpec> {
@@ -46,12 +46,14 @@ fn any_tool() -> impl Strategy<Value = ToolSpec> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(3_000))]
+    #![proptest_config(ProptestConfig::with_cases(100_000))]
 
     #[test]
     fn never_widens(a in any_grant(), b in any_grant(), tool in any_tool(), host in "[ab]") {
         let both = meet(&a, &b);
         prop_assert_eq!(offers(&both, &tool) && !(offers(&a, &tool) && offers(&b, &tool)), false);
+        let role = &tool.name;
+        prop_assert_eq!(delegates_to(&both, role), delegates_to(&a, role) && delegates_to(&b, role));
         prop_assert_eq!(reaches(&both.network, &host), reaches(&a.network, &host) && reaches(&b.network, &host));
     }
 

@@ -151,9 +151,10 @@ pub(crate) fn settled(ending: Ending) -> EventKind {
         duration_ms: 900,
         files,
         commands: vec![],
-        commands_total: 0,
+        ..Receipt::default()
     };
-    EventKind::AgentSettled { report: Report { ending, text: "All done.\n\nDetails.".into(), receipt } }
+    let text = "All done.\n\nDetails.".into();
+    EventKind::AgentSettled { report: Report { ending, text, receipt, warnings: vec![] } }
 }
 
 /// One event of every kind, in an order in which they happen, for session `n`.

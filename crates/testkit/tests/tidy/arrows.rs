@@ -12,6 +12,9 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("policy", &["protocol"]),
     ("agent", &["protocol"]),
     ("delegate", &["protocol", "policy"]),
+    ("roles", &["protocol"]),
+    ("surface", &["protocol"]),
+    ("report", &["protocol"]),
     ("model", &["protocol"]),
     ("sandbox", &["protocol"]),
     ("workspace", &["protocol", "sandbox"]),
@@ -19,7 +22,20 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("store", &["protocol"]),
     (
         "engine",
-        &["protocol", "policy", "agent", "delegate", "model", "sandbox", "workspace", "tools", "store"],
+        &[
+            "protocol",
+            "policy",
+            "agent",
+            "delegate",
+            "roles",
+            "surface",
+            "report",
+            "model",
+            "sandbox",
+            "workspace",
+            "tools",
+            "store",
+        ],
     ),
     ("mcp", &["engine", "protocol"]),
     ("acp", &["engine", "protocol"]),
@@ -32,7 +48,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
 ];
 
 /// Crates without runtime, network, database, files or clock.
-pub(crate) const PURE: &[&str] = &["protocol", "policy", "agent", "delegate"];
+pub(crate) const PURE: &[&str] = &["protocol", "policy", "agent", "delegate", "roles", "surface", "report"];
 
 /// What a pure crate may not even build on indirectly.
 const IMPURE: &[&str] = &["tokio", "mio", "hyper", "reqwest", "rustls", "rusqlite", "libsqlite3-sys"];

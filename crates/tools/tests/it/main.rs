@@ -15,16 +15,14 @@ mod write;
 
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
-use posse_protocol::{
-    CallId, Effect, FileChange, Files, Grant, NameRules, Network, Shell, ToolCall, ToolOutcome,
-};
+use posse_protocol::{CallId, Effect, FileChange, Grant, Network, ToolCall, ToolOutcome};
 use posse_tools::{ToolSettings, Toolbox};
 use posse_workspace::Workspace;
 use serde_json::{Value, json};
 
 /// Everything is allowed.
 fn full() -> Grant {
-    Grant { files: Files::Write, shell: Shell::Full, network: Network::Full, tools: NameRules::default() }
+    Grant::full()
 }
 
 /// Everything, and these hosts.

@@ -28,7 +28,7 @@ async fn commands_end_and_say_so() {
     ];
     for (command, exit_code, text) in cases {
         let outcome = desk.call("shell", json!({"command": command})).await;
-        let run = Effect::Command(CommandRun { command: command.into(), exit_code });
+        let run = Effect::Command(CommandRun { command: command.into(), exit_code, tests: None });
         assert_eq!((outcome.ok, outcome.text.as_str()), (exit_code == Some(0), text), "{command}");
         assert_eq!(outcome.effects, [run]);
     }

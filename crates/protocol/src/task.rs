@@ -1,0 +1,75 @@
+//! What one agent is asked to do. Made by a surface from a model's call; `delegate` admits it, `engine` runs it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Budget;
+
+/// One piece of work for a sub-agent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Task {
+    /// The role as the model wrote it; `None` is the default role.
+    pub role: Option<String>,
+    /// What it is about, in a few words.
+    pub title: String,
+    /// What to do.
+    pub prompt: String,
+    /// What the agent shall be called; Posse chooses where `None`.
+    pub name: Option<String>,
+    /// How to tell that it is done.
+    pub success_criteria: Option<String>,
+    /// Files that must exist and not be empty afterwards.
+    pub deliverables: Vec<String>,
+    /// What it knows of its parent's conversation.
+    pub context: ContextMode,
+    /// Files whose contents it is given.
+    pub context_files: Vec<String>,
+    /// Turns of the parent's conversation it is given, for `ContextMode::Selective`.
+    pub context_turns: Vec<u32>,
+    /// The model to use.
+    pub model: Option<String>,
+    /// The endpoint to use.
+    pub endpoint: Option<String>,
+    /// What it may spend; what is `None` is left to role and configuration.
+    pub budget: Budget,
+    /// The most a single reply may have.
+    pub max_output_tokens: Option<u32>,
+    /// The only tools it may use, by pattern.
+    pub allowed_tools: Option<Vec<String>>,
+}
+
+impl Task {
+    /// A task with nothing but a title and words.
+    pub fn new(title: impl Into<String>, prompt: impl Into<String>) -> Self {
+        Self {
+            role: None,
+            title: title.into(),
+            prompt: prompt.into(),
+            name: None,
+            success_criteria: None,
+            deliverables: Vec::new(),
+            context: ContextMode::Fresh,
+            context_files: Vec::new(),
+            context_turns: Vec::new(),
+            model: None,
+            endpoint: None,
+            budget: Budget::UNLIMITED,
+            max_output_tokens: None,
+            allowed_tools: None,
+        }
+    }
+}
+
+/// What an agent knows of its parent's conversation when it begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ContextMode {
+    /// Nothing.
+    #[default]
+    Fresh,
+    /// All of it, byte for byte.
+    Fork,
+    /// A digest of it.
+    Summary,
+    /// Named files and turns of it.
+    Selective,
+}

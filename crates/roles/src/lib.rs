@@ -1,0 +1,2 @@
+//! Agent files become roles: lenient front matter, built-in roles, aliases.
+#![forbid(unsafe_code)]
