@@ -14,15 +14,18 @@ use crate::conversation::Conversation;
 use crate::guard::Guard;
 use crate::limits;
 use crate::prompts;
-use crate::step::{Done, Input, Output, Purpose, Settings, Step};
+use crate::step::{Done, Input, Kin, Output, Purpose, Settings, Step};
 
 /// What the model is told of a call that was stopped under way.
 const STOPPED: &str = "stopped before it was done; what it did so far is unknown";
+/// What the model is told of a call that was stopped for a message.
+const INTERRUPTED: &str = "stopped by a message that came in; what it did so far is unknown";
 
 /// One agent. Owned by whoever drives it; it ends when it is settled and never changes after that.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Agent {
     settings: Settings,
+    kin: Kin,
     state: State,
     conversation: Conversation,
     /// The first words it was told: what must survive every shortening of the conversation.
@@ -34,12 +37,15 @@ pub struct Agent {
     spent: Spent,
     /// Tokens that count against the budget: reported ones, or an estimate where none were reported.
     tokens_counted: u64,
+    /// Tokens of the newest reply and its request: about what a last report will take.
+    reply_tokens: u64,
     tool_calls: u32,
     /// Tokens of the last request and its reply, and the conversation's bytes right after it.
     measured: Option<(u64, usize)>,
     guard: Guard,
     bad_turns: u32,
     empty_replies: u32,
+    short_reports: u32,
     cut_replies: u32,
     /// Compactions since the model last got on with the task.
     compactions_in_a_row: u32,
@@ -58,6 +64,8 @@ enum State {
     Ready,
     /// A model call is under way.
     Replying { purpose: Purpose },
+    /// It has said what it had to say and waits for its sub-agents.
+    Idle,
     /// Calls are under way. `results` holds those answered already; `order` is the order to tell them in.
     Working { calls: Vec<ToolCall>, order: Vec<CallId>, results: Vec<ToolResult> },
     /// It has ended.
@@ -69,6 +77,7 @@ impl Agent {
     pub fn new(settings: Settings) -> Self {
         Self {
             settings,
+            kin: Kin::default(),
             state: State::Ready,
             conversation: Conversation::default(),
             task: String::new(),
@@ -76,17 +85,51 @@ impl Agent {
             inbox: Vec::new(),
             spent: Spent::default(),
             tokens_counted: 0,
+            reply_tokens: 0,
             tool_calls: 0,
             measured: None,
             guard: Guard::default(),
             bad_turns: 0,
             empty_replies: 0,
+            short_reports: 0,
             cut_replies: 0,
             compactions_in_a_row: 0,
             closing: None,
             words: String::new(),
             beginnings: String::new(),
         }
+    }
+
+    /// An agent that knows a conversation already and waits for its task: a fork, or one that takes it up again.
+    pub fn knowing(settings: Settings, messages: &[std::sync::Arc<Message>]) -> Self {
+        let mut agent = Self::new(settings);
+        agent.conversation = Conversation::of(messages);
+        agent
+    }
+
+    /// Says how its sub-agents are; before each input.
+    pub fn set_kin(&mut self, kin: Kin) {
+        self.kin = kin;
+    }
+
+    /// Whether nothing is under way: it waits until it is told something.
+    pub fn rests(&self) -> bool {
+        matches!(self.state, State::Ready | State::Idle)
+    }
+
+    /// Tokens that count against its budget, without those of its sub-agents.
+    pub fn tokens_counted(&self) -> u64 {
+        self.tokens_counted
+    }
+
+    /// A text that was pinned.
+    pub fn pinned(&self, name: &str) -> Option<&str> {
+        self.pinned.get(name).map(String::as_str)
+    }
+
+    /// What it was told first.
+    pub fn task(&self) -> &str {
+        &self.task
     }
 
     /// Its conversation.
@@ -129,6 +172,11 @@ impl Agent {
         }
     }
 
+    /// Takes in words that are to be told at the next turn, without starting one.
+    pub fn hear(&mut self, from: Sender, text: String) {
+        self.inbox.push((from, text));
+    }
+
     /// Keeps a named text through every compaction.
     pub fn pin(&mut self, name: &str, text: String) {
         self.pinned.insert(name.to_string(), text);
@@ -142,6 +190,9 @@ impl Agent {
         let step = match (&self.state, input) {
             (State::Settled { ending }, _) => Step::Settle(ending.clone()),
             (_, Input::Told { from, text }) => self.told(from, text, &mut record),
+            (State::Ready | State::Idle, Input::GoOn) if !self.inbox.is_empty() => {
+                self.next_turn(&mut record)
+            }
             (State::Replying { purpose }, Input::Replied(reply)) => {
                 self.replied(*purpose, reply, &mut record)
             }
@@ -158,18 +209,35 @@ impl Agent {
                 self.answer(done, STOPPED, &mut record);
                 self.settle(Ending::Cancelled)
             }
+            (_, Input::Interrupted { partial, done }) => self.interrupted(partial, done, &mut record),
             (_, Input::Broken { message }) => {
                 self.answer(Vec::new(), STOPPED, &mut record);
                 self.settle(Ending::Failed { failure: Failure::Internal { message } })
             }
-            (_, Input::Replied(_) | Input::ModelFailed(_) | Input::ToolsDone(_)) => Step::Wait,
+            (_, Input::GoOn | Input::Replied(_) | Input::ModelFailed(_) | Input::ToolsDone(_)) => Step::Wait,
         };
         Output { record, step }
     }
 
     fn told(&mut self, from: Sender, text: String, record: &mut Vec<EventKind>) -> Step {
         self.inbox.push((from, text));
-        if self.state == State::Ready { self.next_turn(record) } else { Step::Wait }
+        if self.rests() { self.next_turn(record) } else { Step::Wait }
+    }
+
+    /// What was under way is stopped for what is in the inbox.
+    fn interrupted(&mut self, partial: String, done: Vec<Done>, record: &mut Vec<EventKind>) -> Step {
+        match &self.state {
+            State::Ready | State::Idle if self.inbox.is_empty() => return Step::Wait,
+            // Nobody answered the request for notes.
+            State::Replying { purpose: Purpose::Summary } => self.conversation.take_back(),
+            State::Replying { .. } if !partial.trim().is_empty() => {
+                self.speak(&partial);
+                let (reasoning, calls) = (Vec::new(), Vec::new());
+                self.conversation.push(Message::Assistant { text: partial, reasoning, calls });
+            }
+            _ => self.answer(done, INTERRUPTED, record),
+        }
+        self.next_turn(record)
     }
 
     /// Starts a model call: for work if the budget allows, for a last report if not, for notes if it gets long.
@@ -232,13 +300,18 @@ impl Agent {
     fn over_budget(&self) -> Option<(Ending, &'static str)> {
         let budget = &self.settings.budget;
         let over = |limit: Option<u64>, spent: u64| limit.is_some_and(|limit| spent >= limit);
+        let tokens = self.tokens_counted.saturating_add(self.kin.tokens);
+        // The last report is part of the budget. What is set aside for sub-agents mostly comes back, and covers it.
+        let report = if self.kin.live == 0 { self.reply_tokens } else { 0 };
+        let no_room = budget.tokens.is_some_and(|limit| tokens.saturating_add(report) > limit);
+        let cost_usd = self.spent.cost_usd.unwrap_or(0.0) + self.kin.cost_usd;
         if over(budget.time_ms, self.spent.time_ms) {
             Some((Ending::TimedOut, "your time is over"))
         } else if over(budget.turns.map(u64::from), u64::from(self.spent.turns)) {
             Some((Ending::OutOfTurns, "your turns are used up"))
-        } else if over(budget.tokens, self.tokens_counted) {
+        } else if over(budget.tokens, tokens) || no_room {
             Some((Ending::OutOfTokens, "your tokens are used up"))
-        } else if budget.cost_usd.is_some_and(|limit| self.spent.cost_usd.unwrap_or(0.0) >= limit) {
+        } else if budget.cost_usd.is_some_and(|limit| cost_usd >= limit) {
             Some((Ending::OutOfMoney, "the money for this task is used up"))
         } else {
             None
@@ -251,6 +324,7 @@ impl Agent {
         let estimate = (request_bytes + reply_bytes) as u64 / limits::BYTES_PER_TOKEN;
         let tokens = reply.usage.total_tokens().unwrap_or(estimate);
         self.tokens_counted = self.tokens_counted.saturating_add(tokens);
+        self.reply_tokens = tokens;
         self.spent.usage.add(reply.usage);
         let cost = self.settings.prices.and_then(|prices| prices.cost_usd(reply.usage));
         if let Some(cost) = cost {
@@ -327,7 +401,27 @@ impl Agent {
             self.inbox.insert(0, (Sender::Posse, prompts::EMPTY_REPLY.to_string()));
             return self.next_turn(record);
         }
-        if self.inbox.is_empty() { self.settle(Ending::Completed) } else { self.next_turn(record) }
+        self.spoke(text, record)
+    }
+
+    /// Words that were meant to be the last.
+    fn spoke(&mut self, text: &str, record: &mut Vec<EventKind>) -> Step {
+        if !self.inbox.is_empty() {
+            return self.next_turn(record);
+        }
+        if self.kin.live > 0 {
+            self.state = State::Idle;
+            return Step::Wait;
+        }
+        if self.settings.reports && too_short(text) {
+            self.short_reports += 1;
+            if self.short_reports >= limits::SHORT_REPORTS_MAX {
+                return self.settle(Ending::Failed { failure: Failure::NoReport });
+            }
+            self.inbox.push((Sender::Posse, prompts::SHORT_REPORT.to_string()));
+            return self.next_turn(record);
+        }
+        self.settle(Ending::Completed)
     }
 
     fn model_failed(&mut self, purpose: Purpose, error: ModelError, record: &mut Vec<EventKind>) -> Step {
@@ -476,6 +570,13 @@ impl Agent {
         record.push(EventKind::Compacted { summary, bytes_before: before as u64, bytes_after: after as u64 });
         self.next_turn(record)
     }
+}
+
+/// Whether a report is less than a sentence. Scripts without spaces are counted by characters.
+fn too_short(text: &str) -> bool {
+    let words = text.split_whitespace().count();
+    let signs = text.chars().filter(|c| !c.is_ascii() && c.is_alphanumeric()).count();
+    words.max(signs / 2) < limits::REPORT_WORDS_MIN
 }
 
 fn refusal(calls: &[ToolCall], result: &ToolResult) -> EventKind {

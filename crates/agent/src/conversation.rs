@@ -14,6 +14,12 @@ pub struct Conversation {
 }
 
 impl Conversation {
+    /// One that begins with messages of another.
+    pub(crate) fn of(messages: &[Arc<Message>]) -> Self {
+        let bytes = messages.iter().map(|m| m.bytes()).sum();
+        Self { messages: messages.to_vec(), bytes, epoch: 0 }
+    }
+
     /// All messages, oldest first.
     pub fn messages(&self) -> &[Arc<Message>] {
         &self.messages

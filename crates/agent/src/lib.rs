@@ -9,6 +9,9 @@
 //!                   Working ──── Cancel ───────────────────┘
 //! ```
 //!
+//! An agent whose sub-agents still work does not settle when it has nothing more to say: it is `Idle` until it is told
+//! something, such as their reports.
+//!
 //! It knows turns, budgets, repeated calls, malformed calls, when to shorten the conversation, and every kind of
 //! ending. It does not know runtimes, sockets, files, clocks or what a tool does: `engine` makes the model calls,
 //! runs the tools and tells it the time. The whole machine can be serialised between any two inputs.
@@ -25,4 +28,4 @@ mod step;
 
 pub use agent::Agent;
 pub use conversation::Conversation;
-pub use step::{Done, Input, Output, Purpose, Settings, Step};
+pub use step::{Done, Input, Kin, Output, Purpose, Settings, Step};

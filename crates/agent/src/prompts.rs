@@ -1,6 +1,7 @@
 //! What the loop itself says to a model. Each text is a file of its own under `prompts/`.
 
 pub(crate) const EMPTY_REPLY: &str = include_str!("../prompts/empty_reply.md").trim_ascii_end();
+pub(crate) const SHORT_REPORT: &str = include_str!("../prompts/short_report.md").trim_ascii_end();
 pub(crate) const CUT_OFF: &str = include_str!("../prompts/cut_off.md").trim_ascii_end();
 pub(crate) const SUMMARISE: &str = include_str!("../prompts/summarise.md").trim_ascii_end();
 pub(crate) const AFTER_SUMMARY: &str = include_str!("../prompts/after_summary.md").trim_ascii_end();

@@ -14,6 +14,19 @@ pub struct Settings {
     pub context_window: Option<u64>,
     /// Bytes of its system prompt and tool descriptions, which are part of every request.
     pub fixed_bytes: usize,
+    /// Whether its last words are a report to another agent: then they have to be a sentence at least.
+    pub reports: bool,
+}
+
+/// What an agent has to know of its sub-agents. Told to it before each input.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Kin {
+    /// Sub-agents that have not ended: an agent that has some does not end, it waits for them.
+    pub live: usize,
+    /// Tokens they have used or may still use.
+    pub tokens: u64,
+    /// Money they have used or may still use.
+    pub cost_usd: f64,
 }
 
 /// Something that happened.
@@ -26,6 +39,8 @@ pub enum Input {
         /// The words.
         text: String,
     },
+    /// What it has heard while it rested is to be answered.
+    GoOn,
     /// The model call that was asked for came back.
     Replied(Reply),
     /// The model call that was asked for failed for good.
@@ -41,6 +56,14 @@ pub enum Input {
     },
     /// Somebody stopped it. The call or tools under way were stopped; this is what there is of them.
     Cancel {
+        /// Text of the reply that had arrived.
+        partial: String,
+        /// Calls that were answered before.
+        done: Vec<Done>,
+    },
+    /// Somebody has something to say that cannot wait. The call or tools under way were stopped; what was told before
+    /// this comes next.
+    Interrupted {
         /// Text of the reply that had arrived.
         partial: String,
         /// Calls that were answered before.

@@ -9,11 +9,12 @@
     reason = "it prints tables and starts the program it measures"
 )]
 
+mod crew;
 mod server;
 mod startup;
 mod turns;
 
-use anyhow::bail;
+use anyhow::{bail, ensure};
 
 /// One line of the result: what, measured, floor, and whether the promise holds.
 pub(crate) struct Line {
@@ -24,9 +25,26 @@ pub(crate) struct Line {
     pub(crate) holds: bool,
 }
 
+type Measure = fn() -> anyhow::Result<Vec<Line>>;
+
+/// What can be measured; all of it unless the command line names some.
+const PARTS: [(&str, Measure); 3] =
+    [("turns", turns::measure), ("startup", startup::measure), ("crew", crew::measure)];
+
 fn main() -> anyhow::Result<()> {
-    let mut lines = turns::measure()?;
-    lines.extend(startup::measure()?);
+    let arguments = std::env::args().skip(1).collect::<Vec<_>>();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [crew::SESSION, base_url] => return crew::session(base_url),
+        [crew::FORK_SESSION, base_url] => return crew::forks(base_url),
+        _ => {}
+    }
+    let mut lines = Vec::new();
+    for (part, measure) in PARTS {
+        if arguments.is_empty() || arguments.iter().any(|wanted| wanted == part) {
+            lines.extend(measure()?);
+        }
+    }
+    ensure!(!lines.is_empty(), "the parts are turns, startup and crew");
     println!("| what | measured | floor | promise | holds |\n|---|---|---|---|---|");
     for line in &lines {
         let holds = if line.holds { "yes" } else { "NO" };

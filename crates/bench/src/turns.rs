@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::{Context as _, ensure};
 use bytes::Bytes;
-use posse_engine::models::{Governors, Model, ModelConfig, Protocol};
+use posse_engine::models::{Governors, Model, ModelConfig, Models, Protocol};
 use posse_engine::{Engine, SessionRequest, ToolSettings};
 use posse_protocol::{Budget, Ending, Grant, Network};
 
@@ -91,12 +91,12 @@ async fn posse(base_url: &str) -> anyhow::Result<()> {
     let mut session = engine.start(SessionRequest {
         workspace: workspace.path().to_path_buf(),
         prompt: "Read the notes.".into(),
-        model: Model::new(config, &Governors::default())?,
-        prices: None,
+        models: Models::new(Model::new(config, &Governors::default())?, None),
         grant: Grant { network: Network::None, ..Grant::full() },
         budget: Budget::UNLIMITED,
         tools: ToolSettings::default(),
         project: None,
+        delegation: None,
     })?;
     while session.next().await.is_some() {}
     let report = session.report().await.context("no report")?;

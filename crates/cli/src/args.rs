@@ -4,6 +4,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
+use posse_engine::delegating::Surface;
 
 use crate::exit;
 
@@ -40,6 +41,18 @@ pub(crate) enum Command {
     /// Look at recorded sessions
     #[command(subcommand)]
     Sessions(SessionsCommand),
+    /// The agents of a session as a tree: what each does or did, for how long and for how much
+    Tasks {
+        /// The session's id, the beginning of its id, or `last`
+        #[arg(default_value = "last")]
+        session: String,
+        /// One JSON object an agent
+        #[arg(long)]
+        json: bool,
+    },
+    /// Look at the roles that agents can have, check their files, make a new one
+    #[command(subcommand)]
+    Agents(AgentsCommand),
     /// Look at the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -88,6 +101,34 @@ pub(crate) struct RunArgs {
     /// Record every exchange with the model to a cassette that can be replayed
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) modes: ModeArgs,
+}
+
+/// How the work is shared out.
+#[derive(Debug, Default, clap::Args)]
+#[command(next_help_heading = "Sub-agents")]
+pub(crate) struct ModeArgs {
+    /// Do everything alone
+    #[arg(long, conflicts_with_all = ["coordinator", "team", "surface"])]
+    pub(crate) no_agents: bool,
+
+    /// Only delegate: the main agent has no tools of its own
+    #[arg(long)]
+    pub(crate) coordinator: bool,
+
+    /// Let agents write to each other and share a board of tasks
+    #[arg(long)]
+    pub(crate) team: bool,
+
+    /// Only look: nobody changes a file or runs a command
+    #[arg(long)]
+    pub(crate) plan: bool,
+
+    /// The tools models delegate with: agent (default), sessions, task, spawn, delegate or shell
+    #[arg(long, value_name = "NAME")]
+    pub(crate) surface: Option<Surface>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -116,6 +157,46 @@ pub(crate) enum SessionsCommand {
         /// Its events, one JSON object a line
         #[arg(long)]
         json: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AgentsCommand {
+    /// All roles, one line each
+    List {
+        /// Also the delegation team: main, planner, coder, tester, reviewer, debugger
+        #[arg(long)]
+        all: bool,
+        /// One JSON object a line
+        #[arg(long)]
+        json: bool,
+    },
+    /// One role with its prompt
+    Show {
+        /// Its name or one of its other names
+        name: String,
+        /// As a JSON object
+        #[arg(long)]
+        json: bool,
+    },
+    /// What is wrong with agent files; fails if one is broken
+    Check {
+        /// Files or folders [default: all that would be loaded here]
+        paths: Vec<PathBuf>,
+        /// Also keys that Posse does not use
+        #[arg(short, long)]
+        verbose: bool,
+    },
+    /// Write a new agent file to fill in, to .posse/agents in this folder
+    New {
+        /// The role's name
+        name: String,
+        /// For all your projects instead of this one
+        #[arg(long)]
+        user: bool,
+        /// When to use it
+        #[arg(long, value_name = "TEXT")]
+        description: Option<String>,
     },
 }
 

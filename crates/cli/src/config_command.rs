@@ -32,7 +32,8 @@ fn show(paths: &Paths) -> anyhow::Result<()> {
     let mut rights = config.rights.clone();
     (rights.files, rights.shell) = (Some(grant.files), Some(grant.shell));
     rights.network.get_or_insert(crate::config::NetworkFile::NONE);
-    let file = FileConfig { model: config.model, limits, rights, models: config.models };
+    let Config { model, models, sub_agents, .. } = config;
+    let file = FileConfig { model, limits, rights, sub_agents, models };
     text.push_str(&toml::to_string(&file)?);
     Ok(output::print(&text)?)
 }

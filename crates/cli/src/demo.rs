@@ -1,4 +1,5 @@
-//! `posse demo`: the main agent mends a small real repository. The model is a recording; all else is real.
+//! `posse demo`: the main agent and four sub-agents mend a small real repository. The models are a recording; all else
+//! is real.
 
 use std::path::{Path, PathBuf};
 
@@ -8,8 +9,9 @@ use posse_engine::machine::git;
 use posse_engine::models::ModelConfig;
 use posse_engine::record::DATABASE_FILE;
 
-use crate::args::DemoArgs;
+use crate::args::{DemoArgs, ModeArgs};
 use crate::config::Config;
+use crate::crew::Setup;
 use crate::detect::Choice;
 use crate::display::Display;
 use crate::exit::Exit;
@@ -18,9 +20,9 @@ use crate::paths::{Paths, shown};
 use crate::run;
 
 const FILES: [(&str, &str); 3] = [
-    ("README.md", include_str!("../demo/README.md")),
-    ("greet.sh", include_str!("../demo/greet.sh")),
-    ("test.sh", include_str!("../demo/test.sh")),
+    ("README.md", include_str!("../demo/files/README.md")),
+    ("greet.sh", include_str!("../demo/files/greet.sh")),
+    ("test.sh", include_str!("../demo/files/test.sh")),
 ];
 const CASSETTE: &str = include_str!("../demo/cassette.jsonl");
 const PROMPT: &str = "The tests fail. Find out why, fix it, and run them again.";
@@ -32,8 +34,8 @@ pub(crate) async fn run(paths: &Paths, args: DemoArgs) -> anyhow::Result<Exit> {
     let engine = Engine::open(&paths.data_dir)?;
     let folder = make_repository().await.context("cannot make the demo's repository")?;
     output::print(&format!(
-        "{}\nA small repository was made in {}\nand stays there for you to look at. The agent's tools, the files and the tests\nare real; \
-         the model is a recording, so no key and no server is needed.\n\n{} {PROMPT}\n\n",
+        "{}\nA small repository was made in {}\nand stays there for you to look at. Agents, tools, files and tests are real;\n\
+         what the model says is a recording, so no key and no server is needed.\n\n{} {PROMPT}\n\n",
         style.bold("posse demo"),
         folder.display(),
         style.bold("you:"),
@@ -44,7 +46,8 @@ pub(crate) async fn run(paths: &Paths, args: DemoArgs) -> anyhow::Result<Exit> {
     model.replay_pace_ms = if args.fast { 0 } else { PACE_MS };
     let config = Config::defaults();
     let choice = Choice { model, prices: None };
-    let request = run::request(&config, choice, &folder, PROMPT.to_string(), None)?;
+    let setup = Setup::of(&config, &ModeArgs::default(), &[], Vec::new());
+    let request = run::request(&config, setup, choice, &folder, PROMPT.to_string(), None)?;
     let session = engine.start(request)?;
     let exit = run::follow(session, Display::live()).await?;
     if exit == Exit::Completed {
@@ -68,8 +71,8 @@ async fn make_repository() -> anyhow::Result<PathBuf> {
 
 fn next_steps(style: Style, paths: &Paths, folder: &Path) -> String {
     format!(
-        "\n{}\n  see what it changed     git -C {} diff\n  see the record          posse sessions show last\n  \
-         look for a model        posse doctor\n  let it work for you     posse run \"what does this project do?\"\n\n\
+        "\n{}\n  see what they changed   git -C {} diff\n  see who did what        posse tasks\n  \
+         see every step          posse sessions show last\n  look for a model        posse doctor\n  let it work for you     posse run \"what does this project do?\"\n\n\
          The record of this session is in {}.\n",
         style.bold("What to try next"),
         folder.display(),

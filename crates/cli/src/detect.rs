@@ -73,7 +73,7 @@ async fn by_name(config: &Config, name: &str) -> anyhow::Result<Choice> {
     )
 }
 
-fn configured(name: &str, file: &ModelFile) -> anyhow::Result<Choice> {
+pub(crate) fn configured(name: &str, file: &ModelFile) -> anyhow::Result<Choice> {
     let wanted = |what: &str| anyhow!("[models.{name}] needs `{what}`");
     let mut model = match (file.protocol, &file.cassette) {
         (Protocol::Replay, Some(cassette)) => ModelConfig::replay(name, cassette),

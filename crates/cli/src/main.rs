@@ -2,10 +2,12 @@
 //! home folder and the terminal.
 #![forbid(unsafe_code)]
 
+mod agents;
 mod args;
 mod completions;
 mod config;
 mod config_command;
+mod crew;
 mod demo;
 mod detect;
 mod display;
@@ -18,6 +20,8 @@ mod paths;
 mod providers;
 mod run;
 mod sessions;
+mod steps;
+mod tasks;
 mod trust;
 
 use std::process::ExitCode;
@@ -48,6 +52,8 @@ fn dispatch(args: Args) -> anyhow::Result<Exit> {
         Command::Demo(args) => on_runtime(demo::run(&paths, args)),
         Command::Doctor => on_runtime(doctor::run(&paths)),
         Command::Sessions(command) => on_runtime(sessions::run(&paths, command)),
+        Command::Tasks { session, json } => on_runtime(tasks::run(&paths, session, json)),
+        Command::Agents(command) => agents::run(&paths, command),
         Command::Config(command) => config_command::run(&paths, command),
         Command::Trust(args) => trust::run(&paths, &args),
         Command::Completions { shell } => completions::run(shell),

@@ -2,6 +2,9 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 
+/// Columns of lines that go to a file or a pipe.
+const WIDTH_WITHOUT_TERMINAL: usize = 200;
+
 /// Text as it may go to a terminal: no escape sequences, no other control characters, no characters that
 /// reorder or hide what follows. Joiners stay: scripts and emoji need them.
 pub(crate) fn harmless(text: &str) -> String {
@@ -31,14 +34,41 @@ fn reorders(c: char) -> bool {
         || matches!(c, '\u{FEFF}' | '\u{E0000}'..='\u{E007F}')
 }
 
-/// One line of it, cut to a width.
-pub(crate) fn one_line(text: &str, chars_max: usize) -> String {
+/// One line of it, cut to a number of columns.
+pub(crate) fn one_line(text: &str, columns_max: usize) -> String {
     let line = harmless(text).split_whitespace().collect::<Vec<_>>().join(" ");
-    if line.chars().count() <= chars_max {
+    if columns(&line) <= columns_max {
         return line;
     }
-    let kept = line.chars().take(chars_max.saturating_sub(1)).collect::<String>();
+    let mut room = columns_max.saturating_sub(1);
+    let fits = |c: &char| {
+        let left = room.checked_sub(char_columns(*c));
+        room = left.unwrap_or(0);
+        left.is_some()
+    };
+    let kept = line.chars().take_while(fits).collect::<String>();
     format!("{}…", kept.trim_end())
+}
+
+/// How many columns of a terminal a line takes.
+pub(crate) fn columns(line: &str) -> usize {
+    line.chars().map(char_columns).sum()
+}
+
+/// The scripts and pictures that terminals draw two columns wide.
+fn char_columns(c: char) -> usize {
+    match c {
+        '\u{1100}'..='\u{115F}'
+        | '\u{2E80}'..='\u{A4CF}'
+        | '\u{AC00}'..='\u{D7A3}'
+        | '\u{F900}'..='\u{FAFF}'
+        | '\u{FE30}'..='\u{FE6F}'
+        | '\u{FF00}'..='\u{FF60}'
+        | '\u{FFE0}'..='\u{FFE6}'
+        | '\u{1F300}'..='\u{1FAFF}'
+        | '\u{20000}'..='\u{3FFFD}' => 2,
+        _ => 1,
+    }
 }
 
 /// Prints to standard output.
@@ -46,6 +76,14 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()
+}
+
+/// Columns of the terminal behind standard output; where there is none, enough for whole lines.
+pub(crate) fn stdout_width() -> usize {
+    match terminal_size::terminal_size_of(io::stdout()) {
+        Some((width, _)) => usize::from(width.0).max(20),
+        None => WIDTH_WITHOUT_TERMINAL,
+    }
 }
 
 /// Says on standard error why the program cannot go on: all causes, in one paragraph.
@@ -84,6 +122,12 @@ impl Style {
         Self { colour: io::stdout().is_terminal() && colour_wanted() }
     }
 
+    /// No colours.
+    #[cfg(test)]
+    pub(crate) fn plain() -> Self {
+        Self { colour: false }
+    }
+
     pub(crate) fn dim(self, text: &str) -> String {
         self.paint("2", text)
     }
@@ -109,7 +153,12 @@ impl Style {
     }
 
     fn paint(self, code: &str, text: &str) -> String {
-        if self.colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_string() }
+        if !self.colour {
+            return text.to_string();
+        }
+        // The end of a line stays outside, so that nothing comes before the next one's beginning.
+        let (text, end) = text.strip_suffix('\n').map_or((text, ""), |text| (text, "\n"));
+        format!("\x1b[{code}m{text}\x1b[0m{end}")
     }
 }
 
@@ -170,6 +219,23 @@ mod tests {
         }
         assert_eq!(one_line("  a\n b\x07 c ", 10), "a b c");
         assert_eq!(one_line("abcdefgh", 5), "abcd…");
+    }
+
+    #[test]
+    fn lines_are_cut_by_the_columns_they_take() {
+        let cases = [
+            ("日本語", 6, "日本語"),
+            ("日本語", 5, "日本…"),
+            ("日本語", 4, "日…"),
+            ("a日本", 3, "a…"),
+            ("😀😀", 3, "😀…"),
+            ("é", 1, "é"),
+            ("abc", 0, "…"),
+        ];
+        assert_eq!(cases.len(), 7);
+        for (text, columns_max, want) in cases {
+            assert_eq!(one_line(text, columns_max), want, "{text} in {columns_max}");
+        }
     }
 
     #[test]

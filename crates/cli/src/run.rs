@@ -6,11 +6,13 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use posse_engine::models::{Governors, Model, Recorder};
+use posse_engine::models::{Governors, Model, Models, Recorder};
 use posse_engine::{Engine, Session, SessionRequest, ToolSettings, project_context};
 
+use crate::agents;
 use crate::args::RunArgs;
 use crate::config::{Config, Time};
+use crate::crew::{self, Setup};
 use crate::detect::{self, Choice};
 use crate::display::Display;
 use crate::exit::Exit;
@@ -51,7 +53,9 @@ pub(crate) async fn run(paths: &Paths, args: RunArgs) -> anyhow::Result<Exit> {
     } else {
         Display::live()
     };
-    for warning in &config.warnings {
+    let places = agents::places(paths, &folder);
+    let setup = Setup::of(&config, &args.modes, &places, crew::skills(paths, &folder));
+    for warning in config.warnings.iter().chain(&setup.warnings) {
         display.note(&output::harmless(warning))?;
     }
     let engine = Engine::open(&paths.data_dir)?;
@@ -59,7 +63,7 @@ pub(crate) async fn run(paths: &Paths, args: RunArgs) -> anyhow::Result<Exit> {
         Some(path) => Some(Arc::new(Recorder::create(path, substitutions(&folder))?)),
         None => None,
     };
-    let session = engine.start(request(&config, choice, &folder, prompt, recorder.clone())?)?;
+    let session = engine.start(request(&config, setup, choice, &folder, prompt, recorder.clone())?)?;
     let exit = follow(session, display).await?;
     if let Some(failure) = recorder.and_then(|recorder| recorder.failure()) {
         bail!("the cassette is not complete: {failure}");
@@ -75,26 +79,31 @@ fn substitutions(folder: &Path) -> Vec<(String, String)> {
 /// Puts together what a session needs.
 pub(crate) fn request(
     config: &Config,
+    setup: Setup,
     choice: Choice,
     folder: &Path,
     prompt: String,
     recorder: Option<Arc<Recorder>>,
 ) -> anyhow::Result<SessionRequest> {
-    let Choice { model: mut settings, prices } = choice;
+    let (Choice { model: mut settings, prices }, governors) = (choice, Governors::default());
     settings.substitutions = substitutions(folder);
-    let mut model = Model::new(settings, &Governors::default())?;
-    if let Some(recorder) = recorder {
-        model = model.recording(recorder);
+    let mut model = Model::new(settings, &governors)?;
+    if let Some(recorder) = &recorder {
+        model = model.recording(recorder.clone());
+    }
+    let mut models = Models::new(model, prices);
+    if setup.delegation.is_some() {
+        crew::add_models(&mut models, config, &substitutions(folder), &governors, recorder.as_ref());
     }
     Ok(SessionRequest {
         workspace: folder.to_path_buf(),
         prompt,
-        model,
-        prices,
-        grant: config.grant(),
-        budget: config.budget(),
+        models,
+        grant: setup.grant,
+        budget: setup.budget,
         tools: ToolSettings::default(),
         project: project_context(folder),
+        delegation: setup.delegation,
     })
 }
 

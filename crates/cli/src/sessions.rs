@@ -1,19 +1,15 @@
 //! `posse sessions`: what is on record.
 
-use std::collections::HashMap;
-
 use posse_engine::Engine;
 use posse_engine::record::{AgentRow, SessionRow};
-use posse_protocol::{CallId, Event, EventKind, Sender, Seq, Update};
+use posse_protocol::{Seq, Update};
 
 use crate::args::SessionsCommand;
-use crate::display::{ending_line, tokens};
+use crate::display::{tokens, tree};
 use crate::exit::Exit;
-use crate::output::{self, Style, counted, duration, harmless, one_line};
+use crate::output::{self, Style, counted, harmless, one_line};
 use crate::paths::{Paths, shown};
-
-/// Characters of a tool's result that are shown.
-const RESULT_CHARS_MAX: usize = 160;
+use crate::steps::Steps;
 
 pub(crate) async fn run(paths: &Paths, command: SessionsCommand) -> anyhow::Result<Exit> {
     let engine = Engine::open(&paths.data_dir)?;
@@ -75,20 +71,13 @@ async fn show(engine: &Engine, wanted: &str, json: bool) -> anyhow::Result<()> {
     if !json {
         output::print(&head(&session, &engine.agents(session.id)?))?;
     }
-    let style = Style::for_stdout();
-    let mut titles = HashMap::new();
+    let mut steps = Steps::new(Style::for_stdout());
     let mut updates = engine.recorded(session.id, Seq(0));
     while let Some(Update::Event(event)) = updates.next().await {
-        let text = if json {
-            format!("{}\n", serde_json::to_string(&event)?)
-        } else {
-            lines(style, &event, &mut titles)
-        };
+        let text = if json { format!("{}\n", serde_json::to_string(&event)?) } else { steps.lines(&event) };
         output::print(&text)?;
     }
-    for title in titles.into_values() {
-        output::print(&style.dim(&format!("  • {title}\n    … no result\n")))?;
-    }
+    output::print(&if json { String::new() } else { steps.unanswered() })?;
     Ok(())
 }
 
@@ -102,56 +91,23 @@ fn head(session: &SessionRow, agents: &[AgentRow]) -> String {
         harmless(&session.workspace),
         session.status,
     );
-    for agent in agents {
+    for agent in agents.iter().filter(|agent| agent.parent.is_none()) {
         let cost = agent.cost_usd.map(|cost| format!(", ${cost:.4}")).unwrap_or_default();
         text.push_str(&format!(
             "  agent      {} on {}: {}, {}, {}, {}{cost}\n",
             harmless(&agent.role),
-            harmless(&agent.model),
+            harmless(agent.model.as_deref().unwrap_or("?")),
             agent.status,
             counted(agent.turns, "turn"),
             counted(agent.tool_calls, "tool call"),
             tokens(agent.usage),
         ));
     }
+    if agents.len() > 1 {
+        text.push_str(&format!("\n{}", tree::agents(style, agents, output::stdout_width())));
+    }
     text.push('\n');
     text
-}
-
-/// One event as people read it; nothing for those that only matter to programs. A call is shown with its result:
-/// `titles` holds those that wait for theirs.
-fn lines(style: Style, event: &Event, titles: &mut HashMap<CallId, String>) -> String {
-    match &event.kind {
-        EventKind::Told { from: Sender::Person, text } => {
-            format!("{} {}\n", style.bold("you:"), harmless(text))
-        }
-        EventKind::Told { from: Sender::Posse, text } => {
-            format!("{} {}\n", style.dim("posse:"), harmless(text))
-        }
-        EventKind::Replied { reply, .. } if !reply.text.trim().is_empty() => {
-            format!("{} {}\n", style.cyan("agent:"), harmless(reply.text.trim()))
-        }
-        EventKind::ToolStarted { call, title, .. } => {
-            titles.insert(call.clone(), one_line(title, 200));
-            String::new()
-        }
-        EventKind::ToolFinished { call, tool, ok, text, duration_ms, .. } => {
-            let title = titles.remove(call).unwrap_or_else(|| one_line(tool, 60));
-            let (mark, text) = (if *ok { "→" } else { "✗" }, one_line(text, RESULT_CHARS_MAX));
-            style.dim(&format!("  • {title}\n    {mark} {text}  ({})\n", duration(*duration_ms)))
-        }
-        EventKind::Retrying { attempt, reason, .. } => {
-            style.yellow(&format!("  retry {attempt}: {}\n", one_line(reason, RESULT_CHARS_MAX)))
-        }
-        EventKind::ModelFailed { error, .. } => {
-            style.red(&format!("  model: {}\n", harmless(&error.message)))
-        }
-        EventKind::Compacted { summary, .. } => {
-            style.dim(&format!("  shortened: {}\n", one_line(summary, RESULT_CHARS_MAX)))
-        }
-        EventKind::AgentSettled { report } => format!("{}\n", ending_line(style, &report.ending)),
-        _ => String::new(),
-    }
 }
 
 fn local_time(ms: u64) -> String {

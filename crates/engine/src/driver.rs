@@ -1,35 +1,55 @@
 //! Drives one agent from its task to its end. All waiting happens here.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use posse_agent::{Agent, Input, Output, Purpose, Step};
-use posse_model::{Model, Signal, Transcript};
-use posse_protocol::{AgentId, Effect, EventKind, ModelError, Reply, Report, Sender, ToolCall, Update};
+use posse_agent::{Agent, Input, Output, Purpose, Settings, Step};
+use posse_model::{Signal, Transcript};
+use posse_protocol::{
+    AgentId, Effect, Ending, EventKind, ModelError, Reply, Report, Role, Sender, ToolCall, ToolSpec,
+};
 use posse_store::StoreError;
 use posse_tools::Toolbox;
-use tokio::sync::broadcast;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use crate::answers;
+use crate::context::Snapshot;
+use crate::crew::{Crew, Handles};
+use crate::desk::Desk;
+use crate::facts::WorkspaceFacts;
+use crate::finished::{Finished, Kept};
 use crate::journal::{Journal, Unacknowledged};
+use crate::launch::Launch;
 use crate::limits::{LAST_WORD_MS_MAX, LAST_WORD_MS_MIN};
+use crate::model_choice::PricedModel;
 use crate::receipt::Effects;
 use crate::stage::Stage;
-use crate::tool_calls::{self, Progressed};
+use crate::tool_calls::{self, Kit, Progressed};
 
 /// Owns everything one agent needs while it runs.
 pub(crate) struct Driver {
+    crew: Arc<Crew>,
     agent: Agent,
     id: AgentId,
-    model: Model,
+    name: String,
+    title: String,
+    role: Role,
+    model: PricedModel,
+    system: String,
+    tools: Arc<[ToolSpec]>,
     /// The conversation as the model's protocol writes it; grows with the agent's, one message at a time.
     transcript: Transcript,
     /// The transcript before any message: where a shortened conversation starts again.
     empty: Transcript,
     epoch: u32,
     toolbox: Toolbox,
+    desk: Option<Desk>,
     journal: Journal,
-    updates: broadcast::Sender<Update>,
-    cancel: CancellationToken,
+    handles: Handles,
+    interrupts: watch::Receiver<()>,
+    told: Option<(Sender, String)>,
+    deliverables: Vec<String>,
     started: Instant,
     deadline: Option<Instant>,
     /// How long a last report may take once the time is over.
@@ -42,73 +62,146 @@ enum Waited<T> {
     Done(T),
     Cancelled,
     TimeUp,
+    Interrupted,
 }
 
 impl Driver {
-    #[allow(clippy::too_many_arguments, reason = "the one place where an agent's parts come together")]
-    pub(crate) fn new(
-        agent: Agent,
-        id: AgentId,
-        model: Model,
-        transcript: Transcript,
-        toolbox: Toolbox,
-        journal: Journal,
-        updates: broadcast::Sender<Update>,
-        cancel: CancellationToken,
-    ) -> Self {
-        let started = Instant::now();
-        let deadline = agent.time_ms().map(|ms| started + Duration::from_millis(ms));
-        let last_word_ms = (agent.time_ms().unwrap_or(0) / 10).clamp(LAST_WORD_MS_MIN, LAST_WORD_MS_MAX);
-        let last_word = Duration::from_millis(last_word_ms);
-        let (empty, effects) = (transcript.clone(), Effects::default());
-        Self {
-            agent,
+    pub(crate) fn new(crew: Arc<Crew>, launch: Launch) -> Self {
+        let Launch {
             id,
+            name,
+            title,
+            depth,
+            role,
             model,
+            grant,
+            budget,
+            system,
+            toolbox,
+            tools,
+            transcript,
+            empty,
+            known,
+            told,
+            deliverables,
+            mut journal,
+        } = launch;
+        let config = model.model.config();
+        let settings = Settings {
+            budget,
+            prices: model.prices,
+            context_window: config.context_window,
+            fixed_bytes: empty.bytes(),
+            reports: depth > 0,
+        };
+        journal.note(EventKind::AgentStarted {
+            role: role.name.clone(),
+            depth,
+            model: config.name.clone(),
+            model_id: config.model.clone(),
+            budget,
+            grant: grant.clone(),
+            system: system.clone(),
+        });
+        let started = Instant::now();
+        let deadline = budget.time_ms.map(|ms| started + Duration::from_millis(ms));
+        let last_word_ms = (budget.time_ms.unwrap_or(0) / 10).clamp(LAST_WORD_MS_MIN, LAST_WORD_MS_MAX);
+        let handles = crew.handles(id);
+        Self {
+            agent: Agent::knowing(settings, &known),
+            desk: Desk::new(Arc::clone(&crew), id, model.clone(), grant),
+            interrupts: handles.interrupt.subscribe(),
+            crew,
+            id,
+            name,
+            title,
+            role,
+            model,
+            system,
+            tools,
             transcript,
             empty,
             epoch: 0,
             toolbox,
             journal,
-            updates,
-            cancel,
+            handles,
+            told: Some(told),
+            deliverables,
             started,
             deadline,
-            last_word,
-            effects,
+            last_word: Duration::from_millis(last_word_ms),
+            effects: Effects::default(),
         }
     }
 
     /// Runs the agent to its end, which is on record when this returns.
-    pub(crate) async fn run(mut self, prompt: String) -> Report {
-        let mut input = Input::Told { from: Sender::Person, text: prompt };
+    pub(crate) async fn run(mut self) -> Report {
+        let mut input = self.first_input().await;
         loop {
+            self.take_news();
             let Output { record, step } = self.agent.handle(input, self.elapsed_ms());
             for kind in record {
                 self.journal.note(kind);
             }
+            self.crew.spent(self.id, &self.agent.spent(), self.agent.tokens_counted());
             input = match step {
                 Step::CallModel { turn, purpose } => self.call_model(turn, purpose).await,
                 Step::CallTools { calls } => self.call_tools(&calls).await,
-                Step::Settle(ending) => {
-                    let text = self.agent.last_words().to_string();
-                    let report = Report {
-                        ending,
-                        text,
-                        receipt: self.effects.receipt(&self.agent),
-                        warnings: Vec::new(),
-                    };
-                    self.journal.note(EventKind::AgentSettled { report: report.clone() });
-                    if let Err(error) = self.journal.durable().await {
-                        tracing::error!(%error, "the end of an agent could not be recorded");
-                    }
-                    return report;
-                }
-                Step::Wait => {
-                    self.cancel.cancelled().await;
-                    Input::Cancel { partial: String::new(), done: Vec::new() }
-                }
+                Step::Settle(ending) => return self.settle(ending).await,
+                Step::Wait => self.idle().await,
             };
+        }
+    }
+
+    /// A sub-agent's admission is on record before anything of it runs.
+    async fn first_input(&mut self) -> Input {
+        if self.id != self.crew.main
+            && let Err(error) = self.journal.durable().await
+        {
+            return broken(&error);
+        }
+        match self.told.take() {
+            Some((from, text)) => Input::Told { from, text },
+            None => Input::Broken { message: "the agent was given no task".to_string() },
+        }
+    }
+
+    /// Takes in what came meanwhile: it is told at the agent's next turn. Says how its sub-agents are.
+    fn take_news(&mut self) -> bool {
+        // What came with an interrupt is taken now, so it need not stop what comes next.
+        self.interrupts.borrow_and_update();
+        let news = self.crew.news(self.id);
+        self.agent.set_kin(news.kin);
+        let any = !news.mail.is_empty() || !news.reports.is_empty();
+        for (from, text) in news.mail {
+            self.agent.hear(from, text);
+        }
+        if !news.reports.is_empty() {
+            let told =
+                news.reports.iter().map(|done| answers::report(&self.crew, done, posse_surface::Shape::Text));
+            let text = told.collect::<Vec<_>>().join("\n\n");
+            tool_calls::note_delivered(&mut self.journal, news.reports.iter().map(|done| done.id).collect());
+            self.agent.hear(Sender::Reports, text);
+        }
+        any
+    }
+
+    /// Rests until something comes in. It holds no slot meanwhile.
+    async fn idle(&mut self) -> Input {
+        self.journal.send();
+        let mut news = self.handles.news.subscribe();
+        let parked = self.crew.park(self.id);
+        loop {
+            if self.take_news() {
+                drop(parked);
+                return Input::GoOn;
+            }
+            let change = async { drop(news.changed().await) };
+            match wait(change, &self.handles.cancel, self.deadline, None).await {
+                Waited::Done(()) | Waited::Interrupted => {}
+                Waited::Cancelled => return cancelled(String::new(), Vec::new()),
+                Waited::TimeUp => return self.time_up(String::new(), Vec::new()),
+            }
         }
     }
 
@@ -119,7 +212,7 @@ impl Driver {
         self.extend_transcript();
         let since = Instant::now();
         let mut on_record = self.journal.send_and_take();
-        let stage = Stage::new(self.id, self.updates.clone());
+        let stage = Stage::new(self.id, self.crew.updates.clone());
         let waited = {
             let mut on_signal = |signal| match signal {
                 Signal::Retrying { attempt, delay_ms, reason } => {
@@ -128,16 +221,22 @@ impl Driver {
                 }
                 signal => stage.show(signal),
             };
-            let call = self.model.call(&self.transcript, &mut on_signal);
-            wait(on_stage(call, &mut on_record, &stage), &self.cancel, self.deadline).await
+            let call = async {
+                self.crew.slot(self.id, &self.handles).await;
+                self.model.model.call(&self.transcript, &mut on_signal).await
+            };
+            let interrupts = Some(&mut self.interrupts);
+            wait(on_stage(call, &mut on_record, &stage), &self.handles.cancel, self.deadline, interrupts)
+                .await
         };
         self.journal.give_back(on_record);
         let duration_ms = since.elapsed().as_millis() as u64;
         match waited {
             Waited::Done(Ok(result)) => self.replied(turn, result, duration_ms),
             Waited::Done(Err(error)) => broken(&error),
-            Waited::Cancelled => Input::Cancel { partial: stage.partial(), done: Vec::new() },
+            Waited::Cancelled => cancelled(stage.partial(), Vec::new()),
             Waited::TimeUp => self.time_up(stage.partial(), Vec::new()),
+            Waited::Interrupted => Input::Interrupted { partial: stage.partial(), done: Vec::new() },
         }
     }
 
@@ -157,21 +256,90 @@ impl Driver {
     async fn call_tools(&mut self, calls: &[ToolCall]) -> Input {
         self.toolbox.next_turn();
         let mut progressed = Progressed::default();
-        let run = tool_calls::run(&self.toolbox, calls, &mut self.journal, &mut progressed);
-        let waited = wait(run, &self.cancel, self.deadline).await;
-        progressed.stopped();
+        let kit = Kit {
+            toolbox: &self.toolbox,
+            desk: self.desk.as_ref(),
+            measure: &self.crew.measure,
+            snapshot: self.snapshot(calls),
+        };
+        let run = tool_calls::run(&kit, calls, &mut self.journal, &mut progressed);
+        let interrupts = Some(&mut self.interrupts);
+        let waited = wait(run, &self.handles.cancel, self.deadline, interrupts).await;
+        if progressed.stopped() {
+            progressed.effects.extend(self.crew.measure.after().await.into_iter().map(Effect::File));
+        }
         self.effects.add(&progressed.effects);
         for effect in progressed.effects {
             if let Effect::Todo { text } = effect {
-                self.agent.pin("To-do list", text);
+                self.agent.pin(TODO, text);
             }
         }
         match waited {
             Waited::Done(Ok(())) => Input::ToolsDone(progressed.done),
             Waited::Done(Err(error)) => broken(&error),
-            Waited::Cancelled => Input::Cancel { partial: String::new(), done: progressed.done },
+            Waited::Cancelled => cancelled(String::new(), progressed.done),
             Waited::TimeUp => self.time_up(String::new(), progressed.done),
+            Waited::Interrupted => Input::Interrupted { partial: String::new(), done: progressed.done },
         }
+    }
+
+    /// The conversation as it was sent last, if one of the calls may hand it on.
+    fn snapshot(&self, calls: &[ToolCall]) -> Option<Arc<Snapshot>> {
+        let desk = self.desk.as_ref()?;
+        calls.iter().any(|call| desk.owns(call)).then(|| {
+            Arc::new(Snapshot {
+                model: self.model.clone(),
+                system: self.system.clone(),
+                tools: Arc::clone(&self.tools),
+                empty: self.empty.clone(),
+                transcript: self.transcript.clone(),
+                messages: self.agent.conversation().messages()[..self.transcript.len()].to_vec(),
+                task: self.agent.task().to_string(),
+                todo: self.agent.pinned(TODO).map(str::to_string),
+                changed: self.effects.changed(),
+                words: self.agent.last_words().to_string(),
+            })
+        })
+    }
+
+    /// Ends the agent: first everything below it, then itself. Its report is checked before it is recorded.
+    async fn settle(mut self, ending: Ending) -> Report {
+        self.journal.send();
+        self.crew.ends(self.id);
+        self.crew.stop_below(self.id).await;
+        self.extend_transcript();
+        let text = self.agent.last_words().to_string();
+        let (below, files_below) = (self.crew.below(self.id), self.crew.files_below(self.id));
+        let receipt = self.effects.receipt(&self.agent, below, files_below);
+        let report = Report { ending, text, receipt, warnings: Vec::new() };
+        let report = if self.id == self.crew.main {
+            report
+        } else {
+            checked(report, self.deliverables, &self.crew).await
+        };
+        self.journal.note(EventKind::AgentSettled { report: report.clone() });
+        if let Err(error) = self.journal.durable().await {
+            tracing::error!(%error, "the end of an agent could not be recorded");
+        }
+        let kept = Kept {
+            role: self.role.clone(),
+            model: self.model,
+            system: self.system,
+            tools: self.tools,
+            empty: self.empty,
+            transcript: self.transcript,
+            messages: self.agent.conversation().messages().to_vec(),
+        };
+        let finished = Finished {
+            id: self.id,
+            name: self.name,
+            role: self.role.name,
+            title: self.title,
+            report: report.clone(),
+            conversation: Some(kept),
+        };
+        self.crew.settled(self.id, finished);
+        report
     }
 
     /// Time is over: the agent gets a moment for a last report, and after that none.
@@ -197,10 +365,29 @@ impl Driver {
     }
 }
 
+/// The name under which the to-do list is pinned.
+const TODO: &str = "To-do list";
+
+/// Compares a report with what can be measured.
+async fn checked(report: Report, deliverables: Vec<String>, crew: &Crew) -> Report {
+    let facts = WorkspaceFacts(crew.workspace.clone());
+    let unchecked = report.clone();
+    let check = tokio::task::spawn_blocking(move || {
+        let warnings = posse_report::check(&report, &deliverables, &facts);
+        Report { warnings, ..report }
+    });
+    check.await.unwrap_or(unchecked)
+}
+
+fn cancelled(partial: String, done: Vec<posse_agent::Done>) -> Input {
+    Input::Cancel { partial, done }
+}
+
 async fn wait<T>(
     work: impl Future<Output = T>,
     cancel: &CancellationToken,
     deadline: Option<Instant>,
+    interrupts: Option<&mut watch::Receiver<()>>,
 ) -> Waited<T> {
     let time_up = async {
         match deadline {
@@ -208,10 +395,20 @@ async fn wait<T>(
             None => std::future::pending().await,
         }
     };
+    let interrupted = async {
+        let told = match interrupts {
+            Some(interrupts) => interrupts.changed().await.is_ok(),
+            None => false,
+        };
+        if !told {
+            std::future::pending::<()>().await;
+        }
+    };
     tokio::select! {
         biased;
         () = cancel.cancelled() => Waited::Cancelled,
         () = time_up => Waited::TimeUp,
+        () = interrupted => Waited::Interrupted,
         done = work => Waited::Done(done),
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use posse_protocol::{AgentId, EventKind, SessionId};
+use posse_protocol::{AgentId, EventKind, Sender, SessionId};
 use posse_store::{Ack, NewEvent, Store, StoreError};
 
 /// Writes the events of one agent. Owned by its driver.
@@ -16,6 +16,8 @@ pub(crate) struct Journal {
     noted: Vec<NewEvent>,
     /// Handed to the store and not known to be durable yet.
     unacknowledged: Unacknowledged,
+    /// Whether only the agent's life is kept, not its steps.
+    ends_only: bool,
 }
 
 /// Batches on their way to the record, oldest first.
@@ -36,11 +38,26 @@ impl Unacknowledged {
 
 impl Journal {
     pub(crate) fn new(store: Store, session: SessionId, agent: AgentId, parent: Option<AgentId>) -> Self {
-        Self { store, session, agent, parent, noted: Vec::new(), unacknowledged: Unacknowledged::default() }
+        let (noted, unacknowledged) = (Vec::new(), Unacknowledged::default());
+        Self { store, session, agent, parent, noted, unacknowledged, ends_only: false }
+    }
+
+    /// The same, leaving out what lies between the beginning and the end of the agent.
+    pub(crate) fn ends_only(self) -> Self {
+        Self { ends_only: true, ..self }
+    }
+
+    /// Another way into the record for the same agent, for when its driver is gone.
+    pub(crate) fn beside(&self) -> Self {
+        Self::new(self.store.clone(), self.session, self.agent, self.parent)
     }
 
     /// Notes what happened, after everything noted before. It goes on record with the next `send` or `durable`.
     pub(crate) fn note(&mut self, kind: EventKind) {
+        if self.ends_only && !is_of_its_life(&kind) {
+            tracing::debug!(agent = %self.agent, ?kind, "not kept");
+            return;
+        }
         let (session, agent, parent, at_ms) = (self.session, self.agent, self.parent, now_ms());
         self.noted.push(NewEvent { session, agent, parent, at_ms, kind });
     }
@@ -69,6 +86,18 @@ impl Journal {
         earlier.0.append(&mut self.unacknowledged.0);
         self.unacknowledged = earlier;
     }
+}
+
+/// Whether an event says that an agent is there, what it was asked, or how it ended.
+fn is_of_its_life(kind: &EventKind) -> bool {
+    matches!(
+        kind,
+        EventKind::AgentAdmitted { .. }
+            | EventKind::AgentQueued { .. }
+            | EventKind::AgentStarted { .. }
+            | EventKind::Told { from: Sender::Parent, .. }
+            | EventKind::AgentSettled { .. }
+    )
 }
 
 fn now_ms() -> u64 {

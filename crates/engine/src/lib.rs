@@ -5,27 +5,53 @@
 //! below. It must not know flags, the environment, the terminal, or any wire format.
 #![forbid(unsafe_code)]
 
+mod answers;
 mod bus;
+mod context;
+mod crew;
+mod delegation;
+mod desk;
 mod driver;
 mod engine;
 mod error;
+mod facts;
+mod finished;
+mod handles;
 mod journal;
+mod launch;
 pub mod limits;
+mod measure;
+mod model_choice;
 mod project;
 mod prompt;
 mod receipt;
+mod role_files;
 mod session;
 mod stage;
+mod team;
 mod tool_calls;
 
 pub use bus::Updates;
+pub use delegation::{Delegation, Record, SubAgents};
 pub use engine::Engine;
 pub use error::EngineError;
 pub use project::{ProjectContext, project_context, project_folders};
 pub use session::{Session, SessionRequest};
 
+/// What faces need to set up delegation, without knowing the crates behind.
+pub mod delegating {
+    pub use posse_delegate::{Limits, OverCap};
+    pub use posse_surface::Surface;
+}
+
+/// What faces need to show reports, without knowing the crate behind.
+pub mod reports {
+    pub use posse_report::{Told, summary_block};
+}
+
 /// What faces need to set up models, without knowing the crate behind.
 pub mod models {
+    pub use crate::model_choice::Models;
     pub use posse_model::{
         CassetteError, Governors, ListedModel, Model, ModelConfig, Protocol, Recorder, Retry, SetupError,
         Timeouts, ToolCallMode, list_models,
@@ -35,13 +61,23 @@ pub mod models {
 
 /// What faces need to tell about the record, without knowing the crate behind.
 pub mod record {
-    pub use posse_store::{AgentRow, DATABASE_FILE, Health, SessionRow, prepare_data_dir};
+    pub use posse_store::{
+        AgentRow, DATABASE_FILE, Health, SessionRow, Totals, prepare_data_dir, subtree_totals,
+    };
 }
 
 /// What faces need to tell about the machine and the workspace.
 pub mod machine {
     pub use posse_sandbox::{Support, support};
-    pub use posse_workspace::{Workspace, WorkspaceError, git};
+    pub use posse_workspace::{Expect, Workspace, WorkspaceError, git};
+}
+
+/// What faces need to tell about roles, without knowing the crate behind.
+pub mod roles {
+    pub use crate::role_files::{LoadedRoles, Problem, RolePlace, load_roles, project_role_places};
+    pub use posse_roles::{
+        Accepted, DEFAULT_ROLE, NameFault, Roles, Team, UnknownRole, template, valid_name,
+    };
 }
 
 pub use posse_tools::ToolSettings;

@@ -1,7 +1,7 @@
 //! Every limit of the engine, in one place.
 
 /// Updates a slow face may fall behind before it reads from the record instead.
-pub const UPDATES_BEHIND_MAX: usize = 4096;
+pub const UPDATES_BEHIND_MAX: usize = 16_384;
 /// Read-only calls of one turn that run at the same time.
 pub const PARALLEL_CALLS_MAX: usize = 8;
 /// A call that only reads is shown as running after this long; a quicker one goes on record with its result.
@@ -18,3 +18,41 @@ pub const PROJECT_CONTEXT_BYTES_MAX: u64 = 16 * 1024;
 pub const PROJECT_LEVELS_MAX: usize = 32;
 /// The longest text of a reply that is kept to report when the reply is cut short.
 pub const PARTIAL_BYTES_MAX: usize = 64 * 1024;
+/// Turns of a sub-agent when nothing is said.
+pub const SUB_AGENT_TURNS: u32 = 50;
+/// Tokens of a sub-agent when nothing is said.
+pub const SUB_AGENT_TOKENS: u64 = 65_536;
+/// Wall time of a sub-agent when nothing is said.
+pub const SUB_AGENT_TIME_MS: u64 = 600_000;
+/// Tokens of a report that reach the parent when nothing is said.
+pub const RESULT_TOKENS: usize = 2_000;
+/// Bytes taken for one token.
+pub const BYTES_PER_TOKEN: usize = 4;
+/// Words that may wait for one agent.
+pub const MAIL_MAX: usize = 256;
+/// The longest message to an agent.
+pub const MESSAGE_BYTES_MAX: usize = 64 * 1024;
+/// Conversations of ended agents that are kept to go on with.
+pub const KEPT_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Files whose contents a task may bring along.
+pub const CONTEXT_FILES_MAX: usize = 12;
+/// Characters of one such file.
+pub const CONTEXT_FILE_CHARS_MAX: usize = 4_000;
+/// Characters of all such files together.
+pub const CONTEXT_CHARS_MAX: usize = 24_000;
+/// Characters of a digest of the parent's conversation.
+pub const DIGEST_CHARS_MAX: usize = 8_000;
+/// How long a wait for sub-agents lasts when nothing is said.
+pub const WAIT_MS: u64 = 300_000;
+/// And at most.
+pub const WAIT_MS_MAX: u64 = 3_600_000;
+/// Asking again for a status that has not changed waits this long for a change.
+pub const POLL_WAIT_MS: u64 = 20_000;
+/// Agents listed on one page of a status.
+pub const STATUS_PAGE: usize = 20;
+/// The largest skill that is loaded.
+pub const SKILL_BYTES_MAX: u64 = 64 * 1024;
+/// How long stopping an agent waits for its end.
+pub const STOP_WAIT_MS: u64 = 5_000;
+/// The largest file whose lines are counted to check a citation.
+pub const FACT_BYTES_MAX: u64 = 4 * 1024 * 1024;

@@ -1,23 +1,124 @@
-//! The system prompt, put together from parts that each have a cap.
+//! System prompts, put together from parts that each have a cap.
 
 use std::fmt;
 
+use posse_protocol::{Budget, Role};
+
+use crate::delegation::Delegation;
 use crate::project::ProjectContext;
 
 const MAIN: &str = include_str!("../prompts/main.md").trim_ascii_end();
+const DELEGATING: &str = include_str!("../prompts/delegating.md").trim_ascii_end();
+const COORDINATOR: &str = include_str!("../prompts/coordinator.md").trim_ascii_end();
+const TEAM: &str = include_str!("../prompts/team.md").trim_ascii_end();
+const SHELL: &str = include_str!("../prompts/shell_surface.md").trim_ascii_end();
+const SUB_AGENT: &str = include_str!("../prompts/sub_agent.md").trim_ascii_end();
+const FORKED: &str = include_str!("../prompts/forked.md").trim_ascii_end();
+
+/// Roles that are named one by one in a sub-agent's prompt.
+const ROLES_NAMED_MAX: usize = 4;
 
 /// The main agent's system prompt.
 pub(crate) struct MainPrompt<'a> {
     pub(crate) workspace: &'a str,
     pub(crate) project: Option<&'a ProjectContext>,
+    pub(crate) delegation: Option<&'a Delegation>,
 }
 
 impl fmt::Display for MainPrompt<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{MAIN}\n\nWorkspace: {} ({})", self.workspace, std::env::consts::OS)?;
+        match self.delegation {
+            Some(delegation) if delegation.coordinator => f.write_str(COORDINATOR)?,
+            Some(delegation) if delegation.surface == posse_surface::Surface::Shell => {
+                write!(f, "{SHELL}\n\n{DELEGATING}")?;
+            }
+            Some(_) => write!(f, "{MAIN}\n\n{DELEGATING}")?,
+            None => f.write_str(MAIN)?,
+        }
+        if self.delegation.is_some_and(|delegation| delegation.team) {
+            write!(f, "\n\n{TEAM}")?;
+        }
+        write!(f, "\n\nWorkspace: {} ({})", self.workspace, std::env::consts::OS)?;
         if let Some(project) = self.project {
             write!(f, "\n\nThe project's own notes, from {}:\n{}", project.name, project.text)?;
         }
         Ok(())
     }
+}
+
+/// What a sub-agent is told of itself. A fresh one has it as its system prompt, a forked one before its task.
+pub(crate) struct SubPrompt<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) role: &'a Role,
+    pub(crate) parent: &'a str,
+    pub(crate) depth: u32,
+    pub(crate) depth_max: u32,
+    pub(crate) budget: &'a Budget,
+    /// The roles it may delegate to; none if it may not.
+    pub(crate) delegates: &'a [String],
+    pub(crate) team: bool,
+    pub(crate) workspace: &'a str,
+    /// Words of the configuration for all sub-agents.
+    pub(crate) before: Option<&'a str>,
+    pub(crate) project: Option<&'a ProjectContext>,
+}
+
+impl SubPrompt<'_> {
+    fn awareness(&self) -> String {
+        let delegation = match self.delegates {
+            [] => "You cannot delegate.".to_string(),
+            few if few.len() <= ROLES_NAMED_MAX => format!("You may delegate to {}.", few.join(", ")),
+            // The tool names them all.
+            _ => "You may delegate.".to_string(),
+        };
+        SUB_AGENT
+            .replace("{name}", self.name)
+            .replace("{role}", &self.role.name)
+            .replace("{depth}", &format!("{}/{}", self.depth, self.depth_max))
+            .replace("{parent}", self.parent)
+            .replace("{limits}", &limits(self.budget))
+            .replace("{delegation}", &delegation)
+    }
+
+    /// Role, report and awareness, for the end of a forked conversation.
+    pub(crate) fn forked(&self, state: &str, task: &str) -> String {
+        let state = if state.is_empty() { String::new() } else { format!("\n\n{state}") };
+        let (role, awareness) = (self.role.prompt.trim(), self.awareness());
+        format!(
+            "{FORKED}{state}\n\n{role}\n\n{}\n\n{awareness}\n\nYour task:\n{task}",
+            posse_roles::REPORT_FORMAT.trim()
+        )
+    }
+}
+
+impl fmt::Display for SubPrompt<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(before) = self.before {
+            write!(f, "{}\n\n", before.trim())?;
+        }
+        write!(
+            f,
+            "{}\n\n{}\n\n{}",
+            self.role.prompt.trim(),
+            posse_roles::REPORT_FORMAT.trim(),
+            self.awareness()
+        )?;
+        if self.team {
+            write!(f, "\n\n{TEAM}")?;
+        }
+        write!(f, "\n\nWorkspace: {} ({})", self.workspace, std::env::consts::OS)?;
+        if let Some(project) = self.project {
+            write!(f, "\n\nThe project's own notes, from {}:\n{}", project.name, project.text)?;
+        }
+        Ok(())
+    }
+}
+
+fn limits(budget: &Budget) -> String {
+    let mut parts = Vec::new();
+    parts.extend(budget.turns.map(|turns| format!("{turns} turns")));
+    parts.extend(budget.tokens.map(|tokens| format!("{tokens} tokens")));
+    parts.extend(budget.time_ms.map(|ms| format!("{} s", ms / 1000)));
+    parts.extend(budget.cost_usd.map(|usd| format!("${usd:.2}")));
+    if parts.is_empty() { "none".to_string() } else { parts.join(", ") }
 }

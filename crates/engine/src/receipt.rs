@@ -1,7 +1,7 @@
 //! Adds up what tools did. Only effects that tools measured count, never an agent's words.
 
 use posse_agent::Agent;
-use posse_protocol::{CommandRun, Effect, FileChange, Receipt, limits};
+use posse_protocol::{Below, CommandRun, Effect, FileChange, Receipt, TestRun, limits};
 
 /// The effects of one agent so far.
 #[derive(Default)]
@@ -9,15 +9,18 @@ pub(crate) struct Effects {
     files: Vec<FileChange>,
     commands: Vec<CommandRun>,
     commands_total: u32,
+    /// Of the last command that ran some: the state in which the work is handed over.
+    tests: Option<TestRun>,
 }
 
 impl Effects {
     pub(crate) fn add(&mut self, effects: &[Effect]) {
         for effect in effects {
             match effect {
-                Effect::File(change) => self.file(change),
+                Effect::File(change) => change.add_to(&mut self.files),
                 Effect::Command(run) => {
                     self.commands_total = self.commands_total.saturating_add(1);
+                    self.tests = run.tests.or(self.tests);
                     if self.commands.len() < limits::RECEIPT_COMMANDS_MAX {
                         self.commands.push(run.clone());
                     }
@@ -27,16 +30,12 @@ impl Effects {
         }
     }
 
-    fn file(&mut self, change: &FileChange) {
-        if let Some(known) = self.files.iter_mut().find(|f| f.path == change.path) {
-            known.lines_added = known.lines_added.saturating_add(change.lines_added);
-            known.lines_removed = known.lines_removed.saturating_add(change.lines_removed);
-        } else if self.files.len() < limits::RECEIPT_FILES_MAX {
-            self.files.push(change.clone());
-        }
+    /// Paths of the files changed.
+    pub(crate) fn changed(&self) -> Vec<String> {
+        self.files.iter().map(|file| file.path.clone()).collect()
     }
 
-    pub(crate) fn receipt(self, agent: &Agent) -> Receipt {
+    pub(crate) fn receipt(self, agent: &Agent, below: Below, files_below: Vec<FileChange>) -> Receipt {
         let spent = agent.spent();
         Receipt {
             turns: spent.turns,
@@ -44,11 +43,12 @@ impl Effects {
             usage: spent.usage,
             cost_usd: spent.cost_usd,
             duration_ms: spent.time_ms,
+            below,
             files: self.files,
+            files_below,
             commands: self.commands,
             commands_total: self.commands_total,
-            below: posse_protocol::Below::default(),
-            tests: None,
+            tests: self.tests,
         }
     }
 }

@@ -1,20 +1,25 @@
 //! One session: what it needs to start, and the handle that follows and steers it.
 
 use std::path::PathBuf;
+use std::sync::{Arc, Weak};
 
-use posse_agent::{Agent, Settings};
-use posse_model::Model;
-use posse_protocol::{AgentId, Budget, EventKind, Grant, Prices, Report, SessionId, Update};
+use posse_delegate::Tree;
+use posse_protocol::{
+    AgentId, Budget, EventKind, Grant, Report, Role, RoleOrigin, Sender, Seq, SessionId, Update,
+};
 use posse_tools::{ToolSettings, Toolbox};
 use posse_workspace::Workspace;
 use tokio::sync::oneshot;
-use tokio_util::sync::CancellationToken;
 
 use crate::bus::Updates;
+use crate::crew::{Crew, Parts};
+use crate::delegation::Delegation;
 use crate::driver::Driver;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::journal::Journal;
+use crate::launch::{self, Launch};
+use crate::model_choice::Models;
 use crate::project::ProjectContext;
 use crate::prompt::MainPrompt;
 
@@ -24,10 +29,8 @@ pub struct SessionRequest {
     pub workspace: PathBuf,
     /// What the person wants.
     pub prompt: String,
-    /// Who does it.
-    pub model: Model,
-    /// What that costs, if known.
-    pub prices: Option<Prices>,
+    /// Who does it, and whom sub-agents may use.
+    pub models: Models,
     /// What it may do.
     pub grant: Grant,
     /// What it may spend.
@@ -36,6 +39,8 @@ pub struct SessionRequest {
     pub tools: ToolSettings,
     /// The project's notes for agents.
     pub project: Option<ProjectContext>,
+    /// How it delegates; not at all where `None`.
+    pub delegation: Option<Delegation>,
 }
 
 /// A running session. Dropping it does not stop it; `cancel` does.
@@ -45,58 +50,52 @@ pub struct Session {
     /// Its main agent.
     pub agent: AgentId,
     updates: Updates,
-    cancel: CancellationToken,
+    /// Its agents, as long as one of them runs: their channel closes with them.
+    crew: Weak<Crew>,
     report: oneshot::Receiver<Report>,
 }
 
 impl Session {
     pub(crate) fn start(engine: &Engine, request: SessionRequest) -> Result<Self, EngineError> {
         let workspace = Workspace::open(&request.workspace)?;
-        let toolbox = Toolbox::new(workspace, request.grant.clone(), request.tools);
-        let system = MainPrompt {
-            workspace: &request.workspace.display().to_string(),
-            project: request.project.as_ref(),
-        }
-        .to_string();
-        let (id, agent_id) = (Engine::new_session_id(), Engine::new_agent_id());
+        let (id, agent) = (Engine::new_session_id(), Engine::new_agent_id());
         let sender = engine.bus.open(id);
-        let updates =
-            Updates::new(id, engine.store.clone(), Some(sender.subscribe()), posse_protocol::Seq(0), false);
-
-        let mut journal = Journal::new(engine.store.clone(), id, agent_id, None);
-        let config = request.model.config();
-        journal.note(EventKind::SessionStarted {
-            workspace: request.workspace.display().to_string(),
-            version: env!("CARGO_PKG_VERSION").to_string(),
-        });
-        journal.note(EventKind::AgentStarted {
-            role: "main".to_string(),
-            depth: 0,
-            model: config.name.clone(),
-            model_id: config.model.clone(),
-            budget: request.budget,
-            grant: request.grant,
-            system: system.clone(),
-        });
-
-        let transcript = request.model.transcript(&system, toolbox.specs());
-        let agent = Agent::new(Settings {
-            budget: request.budget,
-            prices: request.prices,
-            context_window: config.context_window,
-            fixed_bytes: transcript.bytes(),
-        });
-        let cancel = CancellationToken::new();
+        let updates = Updates::new(id, engine.store.clone(), Some(sender.subscribe()), Seq(0), false);
+        let limits = request.delegation.as_ref().map(|delegation| delegation.limits).unwrap_or_default();
+        let tree = Tree::new(limits, agent, request.grant.clone(), request.budget);
+        let parts = Parts {
+            session: id,
+            main: agent,
+            store: engine.store.clone(),
+            updates: sender,
+            workspace,
+            folder: request.workspace.display().to_string(),
+            tools: request.tools,
+            models: request.models,
+            project: request.project,
+            delegation: request.delegation,
+        };
+        let crew = Crew::new(parts, tree);
         let driver =
-            Driver::new(agent, agent_id, request.model, transcript, toolbox, journal, sender, cancel.clone());
-        let (told, report) = oneshot::channel();
-        let (open, prompt) = (engine.bus.closing(id), request.prompt);
+            Driver::new(Arc::clone(&crew), main(&crew, request.grant, request.budget, request.prompt));
+        let (weak, (told, report)) = (Arc::downgrade(&crew), oneshot::channel());
+        drop(crew);
+        let (open, agents) = (engine.bus.closing(id), weak.clone());
         tokio::spawn(async move {
-            let report = driver.run(prompt).await;
-            drop(open);
-            let _ = told.send(report);
+            match tokio::spawn(driver.run()).await {
+                Ok(report) => {
+                    drop(open);
+                    let _ = told.send(report);
+                }
+                // A fault in Posse: nobody below may go on without it.
+                Err(_) => {
+                    if let Some(crew) = agents.upgrade() {
+                        crew.stop_below(agent).await;
+                    }
+                }
+            }
         });
-        Ok(Self { id, agent: agent_id, updates, cancel, report })
+        Ok(Self { id, agent, updates, crew: weak, report })
     }
 
     /// The next update; `None` once the session is over and all its events were given out.
@@ -106,17 +105,91 @@ impl Session {
 
     /// Stops the session: what runs is stopped, and the end is recorded as cancelled.
     pub fn cancel(&self) {
-        self.cancel.cancel();
+        self.canceller()();
     }
 
     /// Stops the session from elsewhere.
     pub fn canceller(&self) -> impl FnOnce() + Send + use<> {
-        let cancel = self.cancel.clone();
-        move || cancel.cancel()
+        let (crew, agent) = (self.crew.clone(), self.agent);
+        move || {
+            if let Some(crew) = crew.upgrade() {
+                crew.cancel(agent);
+            }
+        }
+    }
+
+    /// Stops one agent, by name, with all below it. False if there is none at work.
+    pub fn stop(&self, name: &str) -> bool {
+        let Some(crew) = self.crew.upgrade() else { return false };
+        let found = crew.tree(|tree| tree.find_peer(name));
+        found.is_some_and(|id| crew.cancel(id) > 0)
+    }
+
+    /// Says something to one agent, by name; at its next turn, or at once. False if there is none at work.
+    pub fn tell(&self, name: &str, text: &str, interrupt: bool) -> bool {
+        let Some(crew) = self.crew.upgrade() else { return false };
+        let found = crew.tree(|tree| tree.find_peer(name));
+        found.is_some_and(|id| crew.tell(id, Sender::Person, text.to_string(), interrupt))
     }
 
     /// Waits for the end. `None` only if the driver itself broke, which is a defect.
     pub async fn report(self) -> Option<Report> {
         self.report.await.ok()
+    }
+}
+
+/// The main agent of a session.
+fn main(crew: &Arc<Crew>, grant: Grant, budget: Budget, prompt: String) -> Launch {
+    let delegation = crew.delegation.as_ref();
+    let model = crew.models.main().clone();
+    let system =
+        MainPrompt { workspace: &crew.folder, project: crew.project.as_ref(), delegation }.to_string();
+    // A coordinator has nothing of its own; what it may do is what it can give away.
+    let own = if delegation.is_some_and(|d| d.coordinator) { Grant::none() } else { grant.clone() };
+    let toolbox: Toolbox = launch::toolbox(crew, &own);
+    let roles = delegation.map(|d| launch::roles_for(d, &grant, 0)).unwrap_or_default();
+    let mut offered = launch::offered(crew, &toolbox, &roles);
+    if delegation.is_some_and(|d| d.coordinator) {
+        offered.retain(|tool| !toolbox.specs().contains(tool));
+    }
+    let tools: Arc<[_]> = offered.into();
+    let empty = model.model.transcript(&system, &tools);
+    let mut journal = Journal::new(crew.store.clone(), crew.session, crew.main, None);
+    journal.note(EventKind::SessionStarted {
+        workspace: crew.folder.clone(),
+        version: env!("CARGO_PKG_VERSION").to_string(),
+    });
+    let role = Role {
+        name: "main".to_string(),
+        description: String::new(),
+        aliases: Vec::new(),
+        prompt: String::new(),
+        grant: grant.clone(),
+        model: None,
+        budget,
+        max_output_tokens: None,
+        tools_listed_by_task: false,
+        single: false,
+        inherit_context_file: None,
+        origin: RoleOrigin::BuiltIn,
+    };
+    Launch {
+        id: crew.main,
+        name: "main".to_string(),
+        title: String::new(),
+        depth: 0,
+        role,
+        model,
+        grant,
+        budget,
+        system,
+        toolbox,
+        tools,
+        transcript: empty.clone(),
+        empty,
+        known: Vec::new(),
+        told: (Sender::Person, prompt),
+        deliverables: Vec::new(),
+        journal,
     }
 }

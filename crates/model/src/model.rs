@@ -39,6 +39,8 @@ pub enum Signal {
 pub struct Model {
     inner: Arc<Inner>,
     recorder: Option<Arc<Recorder>>,
+    /// The most tokens of one reply, where it differs from what is configured.
+    max_output_tokens: Option<u32>,
 }
 
 impl fmt::Debug for Model {
@@ -71,13 +73,19 @@ impl Model {
                 Source::Cassette { player, substitutions: Substitutions::new(&config.substitutions) }
             }
         };
-        Ok(Self { inner: Arc::new(Inner { config, source }), recorder: None })
+        Ok(Self { inner: Arc::new(Inner { config, source }), recorder: None, max_output_tokens: None })
     }
 
     /// The same model with its exchanges recorded. Transcripts made before are not.
     #[must_use]
     pub fn recording(self, recorder: Arc<Recorder>) -> Self {
         Self { recorder: Some(recorder), ..self }
+    }
+
+    /// The same model with shorter replies, in transcripts that are made from now on. Connection and governor are shared.
+    #[must_use]
+    pub fn replying_within(self, max_output_tokens: u32) -> Self {
+        Self { max_output_tokens: Some(max_output_tokens), ..self }
     }
 
     /// How it is configured.
@@ -93,7 +101,13 @@ impl Model {
             (Source::Live(_), None) => None,
         };
         let log = substitutions.map(|substitutions| Log::new(system, tools, substitutions));
-        Transcript::new(&self.inner.config, system, tools, log)
+        match self.max_output_tokens {
+            None => Transcript::new(&self.inner.config, system, tools, log),
+            Some(max) => {
+                let config = ModelConfig { max_output_tokens: Some(max), ..self.inner.config.clone() };
+                Transcript::new(&config, system, tools, log)
+            }
+        }
     }
 
     /// Asks for the next reply. Dropping the future cancels the call.

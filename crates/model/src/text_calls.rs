@@ -174,6 +174,9 @@ fn read(text: &str, exact: bool) -> Option<ToolCall> {
     if !text.trim_start().starts_with('{') {
         return None;
     }
+    if !exact && let Some((name, arguments)) = flat(text) {
+        return Some(call(&name, &arguments));
+    }
     let (name, arguments) = if exact {
         let Exact { name, arguments } = serde_json::from_str(text).ok()?;
         (name, Some(arguments))
@@ -186,6 +189,15 @@ fn read(text: &str, exact: bool) -> Option<ToolCall> {
     let unwrapped = serde_json::from_str::<String>(arguments).ok().filter(|inner| wire::is_object(inner));
     let arguments = unwrapped.as_deref().unwrap_or(arguments);
     (!exact || wire::is_object(arguments)).then(|| call(&name, arguments))
+}
+
+/// A call whose arguments stand beside its name, as small models write it: `{"name": "grep", "pattern": "x"}`. Whoever
+/// reads it goes on to check that there is such a tool. Only where calls are text: elsewhere it may be any JSON.
+fn flat(text: &str) -> Option<(String, String)> {
+    let mut fields: serde_json::Map<String, serde_json::Value> = serde_json::from_str(text).ok()?;
+    let name = fields.shift_remove("name")?.as_str()?.to_owned();
+    let nested = ["arguments", "parameters", "args"].iter().any(|key| fields.contains_key(*key));
+    (!nested && !fields.is_empty()).then(|| (name, serde_json::Value::Object(fields).to_string()))
 }
 
 fn call(name: &str, arguments: &str) -> ToolCall {

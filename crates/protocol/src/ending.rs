@@ -91,7 +91,7 @@ pub enum Failure {
         /// The tool it called.
         tool: String,
     },
-    /// The model's calls could not be read, several turns in a row.
+    /// None of the model's calls could be run (malformed, unknown, not allowed), several turns in a row.
     MalformedCalls,
     /// The conversation does not fit the model's context, and could not be made to.
     ContextFull,
@@ -113,7 +113,7 @@ impl fmt::Display for Failure {
                 write!(f, "the model kept making the same {tool} call with the same result")
             }
             Self::MalformedCalls => {
-                f.write_str("the model's tool calls could not be read, several turns in a row")
+                f.write_str("none of the model's tool calls could be run, several turns in a row")
             }
             Self::ContextFull => {
                 f.write_str("the task or the conversation is larger than the model's context")

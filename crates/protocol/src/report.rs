@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Ending, Usage};
+use crate::{Ending, Usage, limits};
 
 /// What one agent's work came to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,6 +36,9 @@ pub struct Receipt {
     pub below: Below,
     /// Files created and changed, by file tools or by commands, one entry a path.
     pub files: Vec<FileChange>,
+    /// Files created and changed by its sub-agents.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files_below: Vec<FileChange>,
     /// Commands run, in order; the first of them where there were many.
     pub commands: Vec<CommandRun>,
     /// How many commands ran in all.
@@ -45,7 +48,28 @@ pub struct Receipt {
     pub tests: Option<TestRun>,
 }
 
+impl FileChange {
+    /// Adds a change to those known: one entry a path, within the limit.
+    pub fn add_to(&self, known: &mut Vec<Self>) {
+        if let Some(same) = known.iter_mut().find(|file| file.path == self.path) {
+            same.lines_added = same.lines_added.saturating_add(self.lines_added);
+            same.lines_removed = same.lines_removed.saturating_add(self.lines_removed);
+        } else if known.len() < limits::RECEIPT_FILES_MAX {
+            known.push(self.clone());
+        }
+    }
+}
+
 impl Receipt {
+    /// Files changed by the agent and everything below it, one entry a path.
+    pub fn files_in_all(&self) -> Vec<FileChange> {
+        let mut files = self.files.clone();
+        for file in &self.files_below {
+            file.add_to(&mut files);
+        }
+        files
+    }
+
     /// Tokens of the agent and everything below it, as far as reported.
     pub fn tokens_in_all(&self) -> Option<u64> {
         let mut usage = self.usage;
@@ -71,6 +95,9 @@ pub struct Below {
     pub turns: u32,
     /// Tool calls answered.
     pub tool_calls: u32,
+    /// Commands run.
+    #[serde(default)]
+    pub commands: u32,
     /// Tokens, as far as reported.
     pub usage: Usage,
     /// What it cost, as far as known.
@@ -84,6 +111,8 @@ impl Below {
         self.turns = self.turns.saturating_add(child.turns).saturating_add(child.below.turns);
         self.tool_calls =
             self.tool_calls.saturating_add(child.tool_calls).saturating_add(child.below.tool_calls);
+        self.commands =
+            self.commands.saturating_add(child.commands_total).saturating_add(child.below.commands);
         self.usage.add(child.usage);
         self.usage.add(child.below.usage);
         if let Some(cost) = child.cost_in_all() {

@@ -1,2 +1,27 @@
-//! Reports: sections, JSON, checks, caps, safe wrapping, reading by handle.
+//! Reports: what an agent says, split, checked against what was measured, capped, and made harmless for whoever reads it.
+//!
+//! Pure: text and facts in, text out. This crate must not know files, clocks, models or the tree of agents; who calls
+//! it looks up the facts. Everything an agent wrote is hostile here: it may be huge, forged, or not what it says it is.
 #![forbid(unsafe_code)]
+
+mod changes;
+mod check;
+mod citations;
+mod handle;
+mod json;
+mod json_path;
+pub mod limits;
+mod paths;
+mod sections;
+mod told;
+mod visible;
+mod wrap;
+
+pub use changes::claimed_changes;
+pub use check::{Facts, FileFacts, check};
+pub use citations::{Citation, citations};
+pub use handle::read;
+pub use json::{to_json, to_json_text};
+pub use sections::{Sections, sections};
+pub use told::{Told, spawn_text, summary_block, to_text};
+pub use wrap::{quote, unquote};

@@ -1,2 +1,26 @@
-//! Agent files become roles: lenient front matter, built-in roles, aliases.
+//! Agent files become roles: lenient front matter, the built-in roles, aliases.
+//!
+//! A role is a Markdown file whose front matter says what it may do and whose body is its prompt; the built-in ones
+//! are such files. Files of other programs load as they are, as far as they can be understood, and what cannot be
+//! enforced is not given. This crate must not know folders, tools or models: it turns text into roles.
 #![forbid(unsafe_code)]
+
+mod builtin;
+mod error;
+mod fields;
+mod keys;
+mod lenient;
+pub mod limits;
+mod name;
+mod parse;
+mod registry;
+mod rights;
+mod strict;
+mod tools;
+mod values;
+
+pub use builtin::{REPORT_FORMAT, Team, template};
+pub use error::{NameFault, RoleError, UnknownRole};
+pub use name::valid_name;
+pub use parse::{Parsed, Warning, parse};
+pub use registry::{Accepted, DEFAULT_ROLE, Roles};

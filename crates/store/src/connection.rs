@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::{StoreError, files, limits, schema};
@@ -33,6 +34,8 @@ fn try_open_writer(path: &Path) -> Result<Connection, StoreError> {
     connection.pragma_update(None, "journal_mode", "WAL").map_err(sql)?;
     connection.pragma_update(None, "synchronous", "NORMAL").map_err(sql)?;
     connection.pragma_update(None, "foreign_keys", true).map_err(sql)?;
+    // Plans do not depend on bound values; otherwise some statements are prepared anew for every event.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(sql)?;
     connection.pragma_update(None, "trusted_schema", false).map_err(sql)?;
     let kept = i64::try_from(limits::WAL_KEPT_BYTES_MAX).unwrap_or(i64::MAX);
     connection.pragma_update(None, "journal_size_limit", kept).map_err(sql)?;

@@ -97,8 +97,8 @@ pub enum StoreError {
         /// The session.
         session: SessionId,
     },
-    /// An event of an agent that never started.
-    #[error("agent {agent} is not on record: its start must come before its other events")]
+    /// An event of an agent that was neither admitted nor started.
+    #[error("agent {agent} is not on record: its admission or its start must come before its other events")]
     UnknownAgent {
         /// The agent.
         agent: AgentId,

@@ -16,6 +16,7 @@ mod read;
 mod rows;
 mod schema;
 mod store;
+mod totals;
 mod writer;
 
 pub use error::StoreError;
@@ -24,3 +25,4 @@ pub use health::Health;
 pub use queue::Ack;
 pub use rows::{AgentRow, SessionRow};
 pub use store::{NewEvent, Store};
+pub use totals::{Totals, subtree_totals};

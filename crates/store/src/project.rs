@@ -76,26 +76,45 @@ pub(crate) fn record(connection: &Connection, path: &Path, prepared: &Prepared) 
 
 fn project(change: &Change<'_>) -> Result<(), StoreError> {
     match &change.event.kind {
-        EventKind::SessionStarted { .. } => return Ok(()),
+        EventKind::SessionStarted { .. } => Ok(()),
+        EventKind::AgentAdmitted { name, role, depth, title, requested_model, context, continues } => {
+            let admission = agents::Admission {
+                name,
+                role,
+                depth: *depth,
+                title,
+                requested_model: requested_model.as_deref(),
+                context: *context,
+                continues: *continues,
+            };
+            agents::admitted(change, &admission)
+        }
         EventKind::AgentStarted { role, depth, model, model_id, budget, system, grant: _ } => {
             agents::started(change, &agents::Start { role, depth: *depth, model, model_id, budget, system })?;
-            return sessions::agent_started(change, model);
+            sessions::agent_started(change, model)
         }
-        _ => agents::seen(change)?,
+        kind => {
+            if !agents::notes_itself(kind) {
+                agents::seen(change)?;
+            }
+            project_work(change, kind)
+        }
     }
-    match &change.event.kind {
-        EventKind::SessionStarted { .. } | EventKind::AgentStarted { .. } => Ok(()),
-        EventKind::Told { from: Sender::Person, text } => {
+}
+
+/// What happens to an agent that is on record.
+fn project_work(change: &Change<'_>, kind: &EventKind) -> Result<(), StoreError> {
+    match kind {
+        EventKind::SessionStarted { .. }
+        | EventKind::AgentAdmitted { .. }
+        | EventKind::AgentStarted { .. } => Ok(()),
+        EventKind::AgentQueued { .. } => agents::queued(change),
+        EventKind::Told { from: Sender::Person | Sender::Parent, text } => {
             messages::opened(change, text)?;
             sessions::told(change, text)
         }
-        // Posse's own reminders are part of the work on the prompt before, not prompts of their own.
-        EventKind::Told { .. }
-        | EventKind::AgentAdmitted { .. }
-        | EventKind::AgentQueued { .. }
-        | EventKind::PersonNeeded { .. }
-        | EventKind::PersonAnswered { .. }
-        | EventKind::ReportsDelivered { .. } => Ok(()),
+        // Reminders, reports and letters are part of the work on the prompt before, not prompts of their own.
+        EventKind::Told { from: Sender::Posse | Sender::Reports | Sender::Peer, .. } => Ok(()),
         EventKind::TurnStarted { .. } => {
             agents::turn_started(change)?;
             messages::turn_started(change)?;
@@ -118,6 +137,9 @@ fn project(change: &Change<'_>) -> Result<(), StoreError> {
             agents::compacted(change)?;
             messages::compacted(change)
         }
+        EventKind::PersonNeeded { .. } => agents::person_needed(change),
+        EventKind::PersonAnswered { .. } => agents::person_answered(change),
+        EventKind::ReportsDelivered { agents } => agents::delivered(change, agents),
         EventKind::AgentSettled { report } => {
             messages::settled(change, report)?;
             sessions::settled(change, report)?;

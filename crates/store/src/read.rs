@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use posse_protocol::{Event, EventKind, Seq, SessionId};
 use rusqlite::{Connection, Row};
 
-use crate::rows::parsed;
+use crate::rows::{maybe_parsed, parsed};
 use crate::{AgentRow, SessionRow, StoreError, connection, limits};
 
 /// Read connections that wait for the next question.
@@ -113,7 +113,7 @@ impl Reader<'_> {
 
     pub(crate) fn agents(&self, session: SessionId) -> Result<Vec<AgentRow>, StoreError> {
         self.rows(
-            "SELECT * FROM agents WHERE session_id = ?1 ORDER BY started_at_ms, rowid LIMIT ?2",
+            "SELECT * FROM agents WHERE session_id = ?1 ORDER BY rowid LIMIT ?2",
             (session.to_string(), rows_max(limits::ROWS_MAX, usize::MAX)),
             AgentRow::read,
         )
@@ -147,13 +147,12 @@ fn read_event(session: SessionId, row: &Row<'_>) -> Result<Event, String> {
 }
 
 fn read_envelope(session: SessionId, row: &Row<'_>, kind: EventKind) -> rusqlite::Result<Event> {
-    let parent: Option<String> = row.get("parent_id")?;
     let (seq, at_ms): (i64, i64) = (row.get("seq")?, row.get("at_ms")?);
     Ok(Event {
         seq: Seq(u64::try_from(seq).unwrap_or(0)),
         session,
         agent: parsed(row, "agent_id")?,
-        parent: parent.map(|_| parsed(row, "parent_id")).transpose()?,
+        parent: maybe_parsed(row, "parent_id")?,
         at_ms: u64::try_from(at_ms).unwrap_or(0),
         kind,
     })

@@ -40,16 +40,26 @@ pub struct AgentRow {
     pub id: AgentId,
     /// Its parent; none for the main agent.
     pub parent: Option<AgentId>,
+    /// What it is called; `main` for the main agent.
+    pub name: String,
     /// Its role.
     pub role: String,
     /// 0 for the main agent.
     pub depth: u32,
-    /// `running`, or how it ended, in `Ending::word`'s words.
+    /// What it is asked to do, in a few words; none for the main agent.
+    pub title: Option<String>,
+    /// `pending`, `queued`, `running`, `needs_person`, or how it ended, in `Ending::word`'s words.
     pub status: String,
-    /// The configured name of its model.
-    pub model: String,
-    /// The provider's name of its model.
-    pub model_id: String,
+    /// The model that was asked for; none where the choice was left to Posse.
+    pub requested_model: Option<String>,
+    /// The configured name of its model; none before it starts.
+    pub model: Option<String>,
+    /// The provider's name of its model; none before it starts.
+    pub model_id: Option<String>,
+    /// Which part of its parent's conversation it began with; none for the main agent.
+    pub context: Option<String>,
+    /// The settled agent whose conversation it takes up.
+    pub continues: Option<AgentId>,
     /// What it may spend.
     pub budget: Budget,
     /// Model calls made.
@@ -62,12 +72,18 @@ pub struct AgentRow {
     pub usage: Usage,
     /// What it cost, as far as known.
     pub cost_usd: Option<f64>,
-    /// When it began: milliseconds since 1970, UTC.
-    pub started_at_ms: u64,
+    /// When it had to wait before it could begin: milliseconds since 1970, UTC; none if it had not.
+    pub queued_at_ms: Option<u64>,
+    /// When it began; none before it does.
+    pub started_at_ms: Option<u64>,
     /// When something last happened to it.
     pub last_at_ms: u64,
-    /// When it ended; none while it runs.
+    /// When it ended; none before it does.
     pub ended_at_ms: Option<u64>,
+    /// How long it worked, without waiting for a person; none before it ends.
+    pub duration_ms: Option<u64>,
+    /// Whether its parent has been told what it came to.
+    pub delivered: bool,
     /// What went wrong, if something did.
     pub error: Option<String>,
 }
@@ -92,15 +108,19 @@ impl SessionRow {
 
 impl AgentRow {
     pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        let parent: Option<String> = row.get("parent_id")?;
         Ok(Self {
             id: parsed(row, "id")?,
-            parent: parent.map(|_| parsed(row, "parent_id")).transpose()?,
+            parent: maybe_parsed(row, "parent_id")?,
+            name: row.get("name")?,
             role: row.get("role")?,
             depth: row.get("depth")?,
+            title: row.get("title")?,
             status: row.get("status")?,
+            requested_model: row.get("requested_model")?,
             model: row.get("model")?,
             model_id: row.get("model_id")?,
+            context: row.get("context_mode")?,
+            continues: maybe_parsed(row, "continues_id")?,
             budget: Budget {
                 turns: row.get("budget_turns")?,
                 tokens: maybe_count(row, "budget_tokens")?,
@@ -112,9 +132,12 @@ impl AgentRow {
             tool_calls: count(row, "tool_calls")?,
             usage: usage(row)?,
             cost_usd: row.get("cost_usd")?,
-            started_at_ms: count(row, "started_at_ms")?,
+            queued_at_ms: maybe_count(row, "queued_at_ms")?,
+            started_at_ms: maybe_count(row, "started_at_ms")?,
             last_at_ms: count(row, "last_at_ms")?,
             ended_at_ms: maybe_count(row, "ended_at_ms")?,
+            duration_ms: maybe_count(row, "duration_ms")?,
+            delivered: maybe_count(row, "delivered_at_ms")?.is_some(),
             error: row.get("error")?,
         })
     }
@@ -137,6 +160,15 @@ fn count(row: &Row<'_>, column: &str) -> rusqlite::Result<u64> {
 fn maybe_count(row: &Row<'_>, column: &str) -> rusqlite::Result<Option<u64>> {
     let value: Option<i64> = row.get(column)?;
     Ok(value.map(|n| u64::try_from(n).unwrap_or(0)))
+}
+
+/// Reads an id kept as text, where there is one.
+pub(crate) fn maybe_parsed<T>(row: &Row<'_>, column: &str) -> rusqlite::Result<Option<T>>
+where
+    T: FromStr<Err: std::error::Error + Send + Sync + 'static>,
+{
+    let text: Option<String> = row.get(column)?;
+    text.map(|_| parsed(row, column)).transpose()
 }
 
 /// Reads an id kept as text.

@@ -11,7 +11,8 @@ use crate::StoreError;
 const APPLICATION_ID: i64 = 0x504f_5353;
 
 /// Migration n (counted from 1) leads from format n-1 to format n.
-const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_record.sql")];
+const MIGRATIONS: &[&str] =
+    &[include_str!("migrations/0001_record.sql"), include_str!("migrations/0002_tree.sql")];
 
 /// The format this Posse writes.
 pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;

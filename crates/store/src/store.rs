@@ -67,7 +67,8 @@ impl Store {
 
     /// Queues events to be written together, all or none, after everything queued before. Never blocks.
     ///
-    /// The first event of a session must be its start, and an agent's start must come before its other events.
+    /// The first event of a session must be its start; an agent's first is its admission, or its start where it was
+    /// not admitted.
     /// What waits while a commit runs goes into one transaction. When too much waits, the batch is refused.
     /// The returned [`Ack`] tells the place of the last event once all are on record, and `Seq(0)` if there are none;
     /// dropping it does not take the events back.
@@ -105,7 +106,7 @@ impl Store {
         self.shared.readers.with(|reader| reader.find_session(wanted))
     }
 
-    /// The agents of a session, in the order they started.
+    /// The agents of a session, in the order they came into being: parents before their children.
     pub fn agents(&self, session: SessionId) -> Result<Vec<AgentRow>, StoreError> {
         self.shared.readers.with(|reader| reader.agents(session))
     }

@@ -6,12 +6,14 @@
 // A test tool that cannot do its part must stop the test at once, loudly.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod asker;
 mod fixture;
 mod http;
 mod render;
 mod server;
 mod turn;
 
+pub use asker::asker;
 pub use fixture::Fixture;
 pub use server::{Captured, FakeModel};
 pub use turn::{MODEL_ID, Turn};

@@ -81,6 +81,11 @@ impl FakeModel {
 
     /// A server that answers each call by this rule.
     pub async fn by_rule(rule: impl Fn(&Captured) -> Turn + Send + Sync + 'static) -> Self {
+        Self::by_rule_blocking(rule)
+    }
+
+    /// `by_rule` for tests that have no runtime.
+    pub fn by_rule_blocking(rule: impl Fn(&Captured) -> Turn + Send + Sync + 'static) -> Self {
         let server = Self::start_blocking();
         *lock(&server.shared.rule) = Some(Arc::new(rule));
         server

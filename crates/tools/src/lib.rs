@@ -18,6 +18,7 @@ mod schema;
 mod seen;
 mod shell;
 mod show;
+mod test_output;
 mod todo;
 mod tool;
 mod toolbox;

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use crate::{
     limits,
     show::one_line,
+    test_output::tests_in,
     tool::{Context, Failed, Tool},
 };
 
@@ -65,8 +66,10 @@ impl Tool for ShellCommand {
                 (format!("stopped: not done within {deadline_ms} ms (timeout_ms can be longer)"), None)
             }
         };
-        let text = format!("{ending}\n{}", shown(&finished.output));
-        let run = CommandRun { command: self.command, exit_code, tests: None };
+        let output = shown(&finished.output);
+        let tests = tests_in(&output, finished.output.complete());
+        let text = format!("{ending}\n{output}");
+        let run = CommandRun { command: self.command, exit_code, tests };
         Ok(ToolOutcome { ok: exit_code == Some(0), text, effects: vec![Effect::Command(run)] })
     }
 }

@@ -4,6 +4,7 @@
 //! crate must not know tools, grants or models; git is run here and nowhere else.
 #![forbid(unsafe_code)]
 
+mod baseline;
 #[cfg(target_os = "linux")]
 mod beneath;
 mod checked;
@@ -20,6 +21,7 @@ mod tree;
 mod walk;
 mod workspace;
 
+pub use baseline::{Baseline, Changed};
 pub use error::WorkspaceError;
 pub use grep::{GrepFound, GrepLine, GrepQuery};
 pub use kind::{Kind, Stamp};

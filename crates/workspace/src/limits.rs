@@ -32,3 +32,13 @@ pub const GIT_OUTPUT_BYTES_MAX: usize = 4 * 1024 * 1024;
 pub const SUGGESTIONS_MAX: usize = 5;
 /// How many places of a text that should be unique are looked for.
 pub const PLACES_MAX: usize = 100;
+/// How many files are watched for changes by commands; with more, none is.
+pub const BASELINE_FILES_MAX: usize = 20_000;
+/// The largest file whose content is remembered, to count changed lines.
+pub const BASELINE_FILE_BYTES_MAX: usize = 256 * 1024;
+/// How much content is remembered in all.
+pub const BASELINE_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// A file changed this shortly before it was read may change again without a new stamp.
+pub const BASELINE_FRESH_MS: u64 = 2_000;
+/// How long changed lines are counted exactly in one go; after that, at most.
+pub const BASELINE_DIFF_TIME_MS_MAX: u64 = 2_000;

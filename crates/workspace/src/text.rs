@@ -226,3 +226,38 @@ pub fn line_changes(old: &[u8], new: &[u8]) -> (u32, u32) {
         .fold((0, 0), |(added, removed), op| (added + op.new_range().len(), removed + op.old_range().len()));
     (u32::try_from(added).unwrap_or(u32::MAX), u32::try_from(removed).unwrap_or(u32::MAX))
 }
+
+/// The same at once, but not always the least: everything between the first and the last difference counts.
+pub(crate) fn line_changes_at_most(old: &[u8], new: &[u8]) -> (u32, u32) {
+    let lines =
+        |text: &'_ [u8]| text.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect::<Vec<_>>();
+    let (old, new) = (lines(old), lines(new));
+    let start = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
+    let end = old[start..].iter().rev().zip(new[start..].iter().rev()).take_while(|(a, b)| a == b).count();
+    let count = |lines: &[Vec<u8>]| u32::try_from(lines.len() - start - end).unwrap_or(u32::MAX);
+    (count(&new), count(&old))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{line_changes, line_changes_at_most};
+
+    #[test]
+    fn the_quick_count_is_never_less() {
+        let cases: [(&str, &str, (u32, u32)); 7] = [
+            ("", "", (0, 0)),
+            ("a\nb\n", "a\nb\n", (0, 0)),
+            ("", "a\nb", (2, 0)),
+            ("a\nb\n", "", (0, 2)),
+            ("a\na\n", "a\na\na\n", (1, 0)),
+            ("a\nb\nc\nd\n", "a\nx\nc\ny\nd\n", (3, 2)),
+            ("a\nb\n", "b\na\n", (2, 2)),
+        ];
+        for (old, new, wanted) in cases {
+            let quick = line_changes_at_most(old.as_bytes(), new.as_bytes());
+            let least = line_changes(old.as_bytes(), new.as_bytes());
+            assert_eq!(quick, wanted, "{old:?} {new:?}");
+            assert!(quick.0 >= least.0 && quick.1 >= least.1, "{old:?} {new:?}");
+        }
+    }
+}

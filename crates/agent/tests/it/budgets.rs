@@ -25,7 +25,7 @@ fn each_budget_ends_in_its_own_way() {
     let cases = [
         (Budget { turns: Some(3), ..none }, Ending::OutOfTurns, 4, "your turns are used up"),
         (Budget { turns: Some(1), ..none }, Ending::OutOfTurns, 2, "your turns are used up"),
-        (Budget { tokens: Some(3000), ..none }, Ending::OutOfTokens, 4, "your tokens are used up"),
+        (Budget { tokens: Some(3000), ..none }, Ending::OutOfTokens, 3, "your tokens are used up"),
         (
             Budget { cost_usd: Some(0.0039), ..none },
             Ending::OutOfMoney,

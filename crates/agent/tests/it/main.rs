@@ -6,5 +6,6 @@ mod calls;
 mod compaction;
 mod drive;
 mod endings;
+mod family;
 mod loops;
 mod simulation;

@@ -1,7 +1,7 @@
 //! Random models, tools, cancels and clocks: the invariants hold, and the machine survives serialisation at any
 //! point. A failure prints the seed that replays it.
 
-use posse_agent::{Agent, Done, Input, Settings, Step};
+use posse_agent::{Agent, Done, Input, Kin, Settings, Step};
 use posse_protocol::{
     Budget, CallId, ModelError, ModelErrorKind, Reply, Sender, StopReason, ToolCall, Usage,
 };
@@ -55,6 +55,8 @@ fn answer(rng: &mut fastrand::Rng, step: &Step) -> Input {
         (3, Step::CallModel { .. }) => {
             Input::ModelFailed(ModelError::new(ModelErrorKind::ContextTooLong, "too long"))
         }
+        (5, Step::CallTools { calls }) => Input::Interrupted { partial: "p".into(), done: done(rng, calls) },
+        (5, _) => Input::Interrupted { partial: ["", "p"][rng.usize(0..2)].into(), done: vec![] },
         (4, _) if rng.u8(0..5) == 0 => Input::Broken { message: "disk full".into() },
         (_, Step::CallTools { calls }) => Input::ToolsDone(done(rng, calls)),
         _ => Input::Replied(reply(rng)),
@@ -65,13 +67,20 @@ fn simulate(seed: u64) -> usize {
     let mut rng = fastrand::Rng::with_seed(seed);
     let budget = Budget { turns: Some(rng.u32(1..60)), time_ms: Some(300), ..Budget::UNLIMITED };
     let context_window = rng.bool().then(|| rng.u64(400..6000));
-    let mut agent = Agent::new(Settings { budget, context_window, ..settings() });
+    let mut agent = Agent::new(Settings { budget, context_window, reports: rng.bool(), ..settings() });
     let mut waiting_for = agent.handle(Input::Told { from: Sender::Person, text: "go".into() }, 0).step;
     for elapsed_ms in 1..STEPS_MAX {
         let json = serde_json::to_string(&agent).expect("serialises");
         let mut copy: Agent = serde_json::from_str(&json).expect("deserialises");
         assert_eq!(copy, agent);
-        let input = answer(&mut rng, &waiting_for);
+        let input = if agent.rests() {
+            Input::Told { from: Sender::Reports, text: "a report".into() }
+        } else {
+            answer(&mut rng, &waiting_for)
+        };
+        let kin = Kin { live: usize::from(rng.u8(0..4) == 0), tokens: rng.u64(0..100), cost_usd: 0.0 };
+        agent.set_kin(kin);
+        copy.set_kin(kin);
         let output = agent.handle(input.clone(), elapsed_ms);
         assert_eq!(copy.handle(input, elapsed_ms), output, "a restored machine does the same");
         match output.step {

@@ -9,6 +9,7 @@ use posse_engine::models::{Protocol, ToolCallMode};
 use posse_protocol::{Files, Prices, Shell};
 use serde::{Deserialize, Serialize};
 
+use super::sub_agents::SubAgentsFile;
 use crate::paths::shown;
 
 /// A whole file.
@@ -19,6 +20,7 @@ pub(crate) struct FileConfig {
     pub(crate) model: Option<String>,
     pub(crate) limits: LimitsFile,
     pub(crate) rights: RightsFile,
+    pub(crate) sub_agents: SubAgentsFile,
     pub(crate) models: BTreeMap<String, ModelFile>,
 }
 
@@ -190,15 +192,21 @@ pub(crate) fn parse_time_ms(text: &str) -> Result<u64, String> {
     if ms == 0 { Err(wrong()) } else { Ok(ms) }
 }
 
-/// Reads a file's text. Errors name the file, the line, and for a misspelt key the likely one.
+/// Reads a file's text. Errors name the file, the line, and for a misspelt key the likely one. A cassette is looked for
+/// beside the file that names it, wherever posse is started.
 pub(crate) fn parse(text: &str, path: &Path) -> anyhow::Result<FileConfig> {
-    toml::from_str(text).map_err(|error| {
+    let mut file: FileConfig = toml::from_str(text).map_err(|error| {
         let line =
             error.span().map_or(0, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
         let message = error.message();
         let hint = suggestion(message).map(|key| format!(" — did you mean `{key}`?")).unwrap_or_default();
         anyhow!("{}, line {line}: {message}{hint}", shown(path))
-    })
+    })?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    for cassette in file.models.values_mut().filter_map(|model| model.cassette.as_mut()) {
+        *cassette = folder.join(&*cassette);
+    }
+    Ok(file)
 }
 
 /// The known key closest to the unknown one that serde's message names first.
@@ -225,6 +233,20 @@ mod tests {
         }
         for text in ["", "soon", "-5s", "0", "99999999999999999999"] {
             assert!(parse_time_ms(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_cassette_is_beside_the_file_that_names_it() {
+        let cases = [
+            ("tape.jsonl", "/conf/tape.jsonl"),
+            ("tapes/one.jsonl", "/conf/tapes/one.jsonl"),
+            ("/tapes/one.jsonl", "/tapes/one.jsonl"),
+        ];
+        for (written, want) in cases {
+            let text = format!("[models.a]\nprotocol = \"replay\"\ncassette = \"{written}\"");
+            let file = parse(&text, std::path::Path::new("/conf/config.toml")).unwrap();
+            assert_eq!(file.models["a"].cassette.as_deref(), Some(std::path::Path::new(want)));
         }
     }
 

@@ -4,6 +4,7 @@
 //! it may only choose among the user's models and lower the limits.
 
 mod file;
+mod sub_agents;
 mod trusted;
 
 use std::collections::BTreeMap;
@@ -18,6 +19,7 @@ use posse_protocol::{Budget, Files, Grant, NameRules, Network, Shell};
 pub(crate) use file::{
     FileConfig, LimitsFile, ModelFile, NetworkFile, RightsFile, Time, parse, parse_time_ms,
 };
+pub(crate) use sub_agents::{RoleSet, SubAgentsFile};
 pub(crate) use trusted::Trusted;
 
 use crate::paths::{Paths, shown};
@@ -35,6 +37,7 @@ pub(crate) struct Config {
     pub(crate) models: BTreeMap<String, ModelFile>,
     pub(crate) limits: LimitsFile,
     pub(crate) rights: RightsFile,
+    pub(crate) sub_agents: SubAgentsFile,
     /// The files that were read, in order.
     pub(crate) sources: Vec<PathBuf>,
     /// What was left out and why; to be shown to the person.
@@ -48,8 +51,8 @@ impl Config {
     }
 
     fn from_user(user: FileConfig, sources: Vec<PathBuf>) -> Self {
-        let FileConfig { model, models, limits, rights } = user;
-        Self { model, models, limits, rights, sources, warnings: Vec::new() }
+        let FileConfig { model, models, limits, rights, sub_agents } = user;
+        Self { model, models, limits, rights, sub_agents, sources, warnings: Vec::new() }
     }
 
     /// Reads the user's file and the one of the project in `folder`.
@@ -82,6 +85,7 @@ impl Config {
             self.models.extend(project.models);
             self.limits = self.limits.replaced_by(&project.limits);
             self.rights = self.rights.replaced_by(&project.rights);
+            self.sub_agents = self.sub_agents.replaced_by(&project.sub_agents);
             return;
         }
         let mut asks = project.models.keys().map(|name| format!("models.{name:?}")).collect::<Vec<_>>();
@@ -89,6 +93,9 @@ impl Config {
         self.rights = self.rights.lowered_by(&project.rights);
         if self.grant() != grant(&wanted) {
             asks.push("rights".to_string());
+        }
+        if project.sub_agents != SubAgentsFile::default() {
+            asks.push("sub_agents".to_string());
         }
         match project.model {
             Some(model) if self.models.contains_key(&model) => self.model = Some(model),

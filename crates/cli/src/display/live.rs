@@ -1,78 +1,91 @@
-//! The display of `posse run`: the model's text as it comes, one dimmed line a tool call, and a status line that
-//! spins while nothing else is being written. Without a terminal the same lines, plain, and no spinner.
+//! The display of `posse run`: the main agent's text as it comes, one dimmed line a tool call, and below them a block
+//! that is drawn again while work goes on: what the main agent does, and one line a sub-agent. Without a terminal the
+//! same lines, plain, and no block.
 //!
 //! The answer goes to standard output, everything else to standard error, so that a pipe gets the answer alone.
 
 use std::collections::HashMap;
-use std::io::{self, IsTerminal as _, Write as _};
-use std::time::Instant;
+use std::io;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use posse_protocol::{
-    CallId, Effect, Event, EventKind, ProgressKind, Report, Sender, SessionId, Update, Usage,
+    AgentId, CallId, Event, EventKind, Progress, ProgressKind, Report, Sender, SessionId, Update, Usage,
 };
 
-use super::summary::{summary, tokens};
-use crate::output::{self, Style, duration, harmless, one_line};
+use super::block::{Block, Line};
+use super::call::call_text;
+use super::crew::{Crew, doing};
+use super::summary::{settled_line, sub_agent_block, summary, tokens};
+use super::terminal::Terminal;
+use crate::output::{Style, columns, duration, harmless, one_line};
 
 const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
-const WIDTH_WITHOUT_TERMINAL: usize = 100;
+/// Columns of a call in a log.
+const LOGGED_CALL_COLUMNS_MAX: usize = 100;
+/// Lines of the block, the main agent's included.
+const BLOCK_LINES_MAX: usize = 12;
+/// Lines of the terminal that the block leaves to the text above it.
+const LINES_LEFT_ABOVE: usize = 4;
+/// Lines of sub-agents that wait for the end of a line of the main agent's text.
+const HELD_LINES_MAX: usize = 500;
 
 /// Shows one session. Ends with it.
 pub(crate) struct Live {
+    terminal: Terminal,
     style: Style,
-    /// Whether standard output is a terminal: then text is shown as it comes.
-    streams: bool,
-    /// Whether standard error is one: then there is a status line.
-    spins: bool,
     started: Instant,
     frame: usize,
     turn: u32,
     usage: Usage,
-    /// What is being done right now.
+    /// What the main agent is doing right now.
     doing: String,
-    /// Titles of the calls under way.
+    /// Titles of the main agent's calls under way.
     running: HashMap<CallId, String>,
+    /// The sub-agents that have not settled.
+    crew: Crew,
     /// This turn's text as far as it was shown.
     shown: String,
     /// Whether the cursor stands in the middle of a line of text.
     mid_line: bool,
-    status_shown: bool,
+    /// Lines that came while it did, in order.
+    held: Vec<String>,
+    /// The sub-agent under whose name the last line stands.
+    heading: Option<AgentId>,
+    block: Block,
 }
 
 impl Live {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(terminal: Terminal) -> Self {
         Self {
-            style: Style::for_stderr(),
-            streams: io::stdout().is_terminal(),
-            spins: io::stderr().is_terminal(),
+            style: terminal.style,
+            terminal,
             started: Instant::now(),
             frame: 0,
             turn: 0,
             usage: Usage::default(),
             doing: "starting".to_string(),
             running: HashMap::new(),
+            crew: Crew::default(),
             shown: String::new(),
             mid_line: false,
-            status_shown: false,
+            held: Vec::new(),
+            heading: None,
+            block: Block::default(),
         }
     }
 
     pub(crate) fn update(&mut self, update: &Update) -> io::Result<()> {
         match update {
+            Update::Event(event) if event.parent.is_some() => self.sub_agent_event(event)?,
             Update::Event(event) => self.event(event)?,
-            Update::Progress(progress) => match &progress.kind {
-                ProgressKind::Text(text) => self.text(text)?,
-                ProgressKind::Reasoning(_) => self.doing = "thinking".to_string(),
-                ProgressKind::Calling(tool) => self.doing = format!("writing a {} call", one_line(tool, 40)),
-                ProgressKind::Queued => self.doing = "waiting for its turn at the model".to_string(),
-            },
+            Update::Progress(progress) => self.progress(progress)?,
         }
-        self.status()
+        self.draw()
     }
 
     pub(crate) fn tick(&mut self) -> io::Result<()> {
         self.frame = (self.frame + 1) % FRAMES.len();
-        self.status()
+        self.draw()
     }
 
     pub(crate) fn note(&mut self, text: &str) -> io::Result<()> {
@@ -82,13 +95,23 @@ impl Live {
 
     pub(crate) fn finish(&mut self, session: SessionId, report: &Report) -> io::Result<()> {
         self.end_line()?;
-        self.clear_status()?;
-        if !self.streams && !report.text.trim().is_empty() {
-            output::print(&format!("{}\n", harmless(report.text.trim_end())))?;
+        self.clear()?;
+        if !self.terminal.streams && !report.text.trim().is_empty() {
+            self.terminal.text(&format!("{}\n", harmless(report.text.trim_end())))?;
         }
-        write!(io::stderr(), "\n{}", summary(self.style, session, report))
+        write!(self.terminal.aside(), "\n{}", summary(self.style, session, report))
     }
 
+    fn progress(&mut self, progress: &Progress) -> io::Result<()> {
+        // A sub-agent's words are not shown as they come: only one agent can write to one place.
+        if self.crew.progress(progress) {
+            return Ok(());
+        }
+        self.doing = doing(&progress.kind);
+        if let ProgressKind::Text(text) = &progress.kind { self.text(text) } else { Ok(()) }
+    }
+
+    /// Something that happened to the main agent.
     fn event(&mut self, event: &Event) -> io::Result<()> {
         match &event.kind {
             EventKind::AgentStarted { model, .. } => {
@@ -112,13 +135,14 @@ impl Live {
             }
             EventKind::ToolFinished { call, tool, ok, text, effects, duration_ms } => {
                 let title = self.running.remove(call).unwrap_or_else(|| one_line(tool, 60));
-                self.call_line(&title, *ok, text, effects, *duration_ms)
+                let text = call_text(&title, *ok, text, effects, *duration_ms);
+                let text = one_line(&text, self.width().saturating_sub(3));
+                let text = format!("  {}", self.style.dim(&text));
+                self.line(&text)
             }
             EventKind::Retrying { attempt, delay_ms, reason } => {
                 self.doing = "waiting to try again".to_string();
-                let text = format!("retry {attempt} in {}: {}", duration(*delay_ms), one_line(reason, 160));
-                let text = self.style.yellow(&text);
-                self.line(&text)
+                self.note(&retry_text(*attempt, *delay_ms, reason))
             }
             EventKind::Compacted { bytes_before, bytes_after, .. } => {
                 let text =
@@ -131,14 +155,90 @@ impl Live {
                     self.style.dim(&format!("posse: {}", one_line(text, self.width().saturating_sub(10))));
                 self.line(&text)
             }
+            EventKind::PersonNeeded { question } => {
+                self.doing = "waiting for you".to_string();
+                self.note(&format!("main asks: {}", harmless(question)))
+            }
             _ => Ok(()),
         }
+    }
+
+    /// Something that happened to a sub-agent.
+    fn sub_agent_event(&mut self, event: &Event) -> io::Result<()> {
+        let known = self.crew.member(event.agent).map(|member| (member.name.clone(), member.title.clone()));
+        let call = self.crew.event(event);
+        let member = self.crew.member(event.agent);
+        let Some((name, title)) = member.map(|member| (member.name.clone(), member.title.clone())).or(known)
+        else {
+            return Ok(());
+        };
+        match &event.kind {
+            EventKind::AgentQueued { .. } if !self.terminal.spins => {
+                self.said(&name, &format!("queued: {title}"))
+            }
+            EventKind::AgentStarted { model, .. } if !self.terminal.spins => {
+                self.said(&name, &format!("started on {model}: {title}"))
+            }
+            EventKind::ToolFinished { tool, ok, text, effects, duration_ms, .. } => {
+                let title = call.unwrap_or_else(|| one_line(tool, 60));
+                self.call_of(event.agent, &call_text(&title, *ok, text, effects, *duration_ms))
+            }
+            EventKind::Retrying { attempt, delay_ms, reason } => {
+                let text = format!("[{name}] {}", retry_text(*attempt, *delay_ms, reason));
+                let text = self.style.yellow(&text);
+                self.aside(text)
+            }
+            EventKind::PersonNeeded { question } => {
+                self.note(&format!("[{name}] asks: {}", harmless(question)))
+            }
+            EventKind::AgentSettled { report } if self.terminal.spins => {
+                let text = sub_agent_block(self.style, &name, &title, report);
+                self.aside(text.trim_end().to_string())
+            }
+            EventKind::AgentSettled { report } => self.said(&name, &settled_line(self.style, report)),
+            _ => Ok(()),
+        }
+    }
+
+    /// A plain line that names its agent, for logs.
+    fn said(&mut self, name: &str, text: &str) -> io::Result<()> {
+        self.aside(format!("[{name}] {}", harmless(text)))
+    }
+
+    /// A sub-agent's call, under its name.
+    fn call_of(&mut self, agent: AgentId, call: &str) -> io::Result<()> {
+        let Some(member) = self.crew.member(agent) else { return Ok(()) };
+        if !self.terminal.spins {
+            let text = format!("[{}] {}", member.name, one_line(call, LOGGED_CALL_COLUMNS_MAX));
+            return self.aside(text);
+        }
+        let indent = "  ".repeat(usize::try_from(member.depth.clamp(1, 12)).unwrap_or(1));
+        let room = self.width().saturating_sub(indent.len() + 3);
+        let mut text = String::new();
+        if self.heading != Some(agent) {
+            let heading = one_line(&format!("{} ▸", member.name), room);
+            text = format!("{indent}{}\n", self.style.dim(&heading));
+        }
+        text.push_str(&format!("{indent}  {}", self.style.dim(&one_line(call, room))));
+        self.aside(text)?;
+        self.heading = Some(agent);
+        Ok(())
+    }
+
+    /// A line that can wait until the main agent's line of text is complete.
+    fn aside(&mut self, text: String) -> io::Result<()> {
+        if self.mid_line && self.held.len() < HELD_LINES_MAX {
+            self.heading = None;
+            self.held.push(text);
+            return Ok(());
+        }
+        self.line(&text)
     }
 
     /// Text as it comes.
     fn text(&mut self, text: &str) -> io::Result<()> {
         self.doing = "writing".to_string();
-        if !self.streams {
+        if !self.terminal.streams {
             return Ok(());
         }
         let text = harmless(text);
@@ -146,18 +246,19 @@ impl Live {
         if text.is_empty() {
             return Ok(());
         }
-        self.clear_status()?;
-        output::print(text)?;
+        self.clear()?;
+        self.terminal.text(text)?;
         self.shown.push_str(text);
         self.mid_line = !text.ends_with('\n');
-        Ok(())
+        self.heading = None;
+        if self.mid_line { Ok(()) } else { self.release() }
     }
 
     /// A whole reply: shown now if it was not, or not all of it. The last one is shown by `finish` where nothing streams.
     fn replied(&mut self, text: &str, last: bool) -> io::Result<()> {
         let whole = harmless(text);
         let missing = whole.trim() != self.shown.trim_end();
-        if missing && self.streams {
+        if missing && self.terminal.streams {
             self.end_line()?;
             self.shown.clear();
             self.text(text)?;
@@ -167,81 +268,73 @@ impl Live {
         self.end_line()
     }
 
-    fn call_line(
-        &mut self,
-        title: &str,
-        ok: bool,
-        text: &str,
-        effects: &[Effect],
-        duration_ms: u64,
-    ) -> io::Result<()> {
-        let mut facts = Vec::new();
-        for effect in effects {
-            match effect {
-                Effect::File(change) => {
-                    facts.push(format!("+{} −{}", change.lines_added, change.lines_removed))
-                }
-                Effect::Command(run) => match run.exit_code {
-                    Some(0) | None => {}
-                    Some(code) => facts.push(format!("exit {code}")),
-                },
-                Effect::Todo { .. } => {}
-            }
-        }
-        if !ok && facts.is_empty() {
-            facts.push(one_line(text, 120));
-        }
-        if duration_ms >= 1000 {
-            facts.push(duration(duration_ms));
-        }
-        let mark = if ok { "•" } else { "✗" };
-        let facts = if facts.is_empty() { String::new() } else { format!("  ({})", facts.join(", ")) };
-        let line = one_line(&format!("{mark} {title}{facts}"), self.width().saturating_sub(3));
-        let line = format!("  {}", self.style.dim(&line));
-        self.line(&line)
-    }
-
     /// A line of its own on standard error.
     fn line(&mut self, text: &str) -> io::Result<()> {
         self.end_line()?;
-        self.clear_status()?;
-        writeln!(io::stderr(), "{text}")
+        self.clear()?;
+        self.heading = None;
+        writeln!(self.terminal.aside(), "{text}")
     }
 
     fn end_line(&mut self) -> io::Result<()> {
-        if std::mem::take(&mut self.mid_line) { output::print("\n") } else { Ok(()) }
+        if std::mem::take(&mut self.mid_line) {
+            self.terminal.text("\n")?;
+            self.release()?;
+        }
+        Ok(())
     }
 
-    fn status(&mut self) -> io::Result<()> {
-        if !self.spins || self.mid_line {
+    /// Writes what was held back.
+    fn release(&mut self) -> io::Result<()> {
+        let held = std::mem::take(&mut self.held);
+        held.iter().try_for_each(|text| writeln!(self.terminal.aside(), "{text}"))
+    }
+
+    fn draw(&mut self) -> io::Result<()> {
+        if !self.terminal.spins || self.mid_line {
             return Ok(());
         }
+        let (width, height) = self.terminal.size();
         let elapsed = duration(u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX));
         let spent = match self.usage.total_tokens() {
             Some(_) => format!(" · {}", tokens(self.usage)),
             None => String::new(),
         };
-        let text = format!("turn {} · {elapsed}{spent} · {}", self.turn, self.doing);
-        let text = one_line(&text, self.width().saturating_sub(4));
-        let mut err = io::stderr();
-        write!(err, "\r\x1b[2K{} {}", self.style.cyan(FRAMES[self.frame]), self.style.dim(&text))?;
-        self.status_shown = true;
-        err.flush()
+        let spinner = FRAMES[self.frame];
+        let main = format!("turn {} · {elapsed}{spent} · {}", self.turn, self.doing);
+        let main = one_line(&main, width.saturating_sub(4));
+        let main_columns = columns(&main) + 2;
+        let painted = format!("{} {}", self.style.cyan(spinner), self.style.dim(&main));
+        let mut lines = vec![Line { painted, columns: main_columns }];
+        if !self.crew.is_empty() {
+            let lines_max = BLOCK_LINES_MAX.min(height.saturating_sub(LINES_LEFT_ABOVE)).saturating_sub(1);
+            let crew = self.crew.render(width.saturating_sub(3), lines_max, now_ms(), spinner);
+            lines.extend(crew.into_iter().map(|line| Line {
+                columns: columns(&line) + 2,
+                painted: format!("  {}", self.style.dim(&line)),
+            }));
+        }
+        self.block.draw(&lines, width, self.terminal.aside())
     }
 
-    fn clear_status(&mut self) -> io::Result<()> {
-        if !std::mem::take(&mut self.status_shown) {
-            return Ok(());
-        }
-        let mut err = io::stderr();
-        write!(err, "\r\x1b[2K")?;
-        err.flush()
+    fn clear(&mut self) -> io::Result<()> {
+        let width = self.width();
+        self.block.clear(width, self.terminal.aside())
     }
 
     fn width(&self) -> usize {
-        match terminal_size::terminal_size_of(io::stderr()) {
-            Some((width, _)) => usize::from(width.0).max(20),
-            None => WIDTH_WITHOUT_TERMINAL,
-        }
+        self.terminal.size().0
     }
 }
+
+fn retry_text(attempt: u32, delay_ms: u64, reason: &str) -> String {
+    format!("retry {attempt} in {}: {}", duration(delay_ms), one_line(reason, 160))
+}
+
+fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests;

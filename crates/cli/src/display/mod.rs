@@ -1,8 +1,15 @@
 //! How a running session is shown: live in a terminal, as plain lines, as JSON, or not at all.
 
+mod block;
+mod call;
+mod crew;
 mod json;
 mod live;
+#[cfg(test)]
+pub(crate) mod sample;
 mod summary;
+mod terminal;
+pub(crate) mod tree;
 
 use std::io;
 
@@ -22,7 +29,7 @@ pub(crate) enum Display {
 
 impl Display {
     pub(crate) fn live() -> Self {
-        Self::Live(Box::new(live::Live::new()))
+        Self::Live(Box::new(live::Live::new(terminal::Terminal::of_process())))
     }
 
     pub(crate) fn update(&mut self, update: &Update) -> io::Result<()> {

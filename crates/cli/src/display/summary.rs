@@ -2,12 +2,15 @@
 
 use std::io::{self, Write as _};
 
+use posse_engine::reports::{Told, summary_block};
 use posse_protocol::{Ending, Failure, FileChange, Receipt, Report, SessionId, Usage};
 
-use crate::output::{self, Style, counted, duration, grouped, harmless};
+use crate::output::{self, Style, counted, duration, grouped, harmless, one_line};
 
 /// Files named one by one; the others are counted.
 const FILES_SHOWN_MAX: usize = 12;
+/// Characters of a sub-agent's result that are shown.
+const RESULT_CHARS_MAX: usize = 400;
 
 pub(super) fn to_stderr(text: &str) -> io::Result<()> {
     io::stderr().write_all(text.as_bytes())
@@ -40,14 +43,13 @@ pub(crate) fn summary(style: Style, session: SessionId, report: &Report) -> Stri
     // Some failures take several lines to tell.
     let separator = if ending.contains('\n') { "\n  " } else { " · " };
     let mut text = format!("{ending}{}\n", style.dim(&format!("{separator}{}", spent(&report.receipt))));
-    if let Some(files) = files(&report.receipt.files) {
+    if let Some(files) = files(&report.receipt.files_in_all()) {
         text.push_str(&format!("  changed  {files}\n"));
     }
-    if report.receipt.commands_total > 0 {
-        let commands = counted(report.receipt.commands_total.into(), "command");
-        text.push_str(
-            &style.dim(&format!("  ran      {commands}; files changed by commands are not listed\n")),
-        );
+    let commands = report.receipt.commands_total.saturating_add(report.receipt.below.commands);
+    if commands > 0 {
+        let commands = counted(commands.into(), "command");
+        text.push_str(&style.dim(&format!("  ran      {commands}\n")));
     }
     // What could not be recorded cannot be shown.
     if !matches!(report.ending, Ending::Failed { failure: Failure::Internal { .. } }) {
@@ -55,6 +57,25 @@ pub(crate) fn summary(style: Style, session: SessionId, report: &Report) -> Stri
         text.push_str(&style.dim(&format!("  record   posse sessions show {}\n", &id[..id.len().min(13)])));
     }
     text
+}
+
+/// What a sub-agent came to, in a few lines: how it ended, what it took, what it changed, what it says.
+pub(super) fn sub_agent_block(style: Style, name: &str, title: &str, report: &Report) -> String {
+    let mark = match report.ending {
+        Ending::Completed => style.green("✓"),
+        Ending::Cancelled => style.yellow("■"),
+        _ => style.red("✗"),
+    };
+    let told = Told { name, role: "", title, report, bytes_max: 0, handle: "" };
+    let block = harmless(&summary_block(&told));
+    let (first, rest) = block.split_once('\n').unwrap_or((&block, ""));
+    format!("{mark} {first}\n{}\n", style.dim(rest))
+}
+
+/// The same in one line.
+pub(super) fn settled_line(style: Style, report: &Report) -> String {
+    let ending = one_line(&ending_line(style, &report.ending), RESULT_CHARS_MAX);
+    format!("{ending} · {}", spent(&report.receipt))
 }
 
 fn spent(receipt: &Receipt) -> String {
@@ -65,6 +86,13 @@ fn spent(receipt: &Receipt) -> String {
     ];
     if let Some(cost) = receipt.cost_usd {
         parts.push(format!("${cost:.4}"));
+    }
+    if receipt.below.agents > 0 {
+        let agents = counted(receipt.below.agents.into(), "sub-agent");
+        let tokens = receipt.tokens_in_all().map(|total| format!(": {} in all", counted(total, "token")));
+        let cost = receipt.below.cost_usd.and_then(|_| receipt.cost_in_all());
+        let cost = cost.map(|cost| format!(", ${cost:.4}")).unwrap_or_default();
+        parts.push(format!("{agents}{}{cost}", tokens.unwrap_or_default()));
     }
     parts.push(duration(receipt.duration_ms));
     parts.join(" · ")
@@ -90,4 +118,57 @@ fn files(files: &[FileChange]) -> Option<String> {
         named.push(format!("and {} more", files.len() - FILES_SHOWN_MAX));
     }
     (!named.is_empty()).then(|| named.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use posse_protocol::Below;
+
+    use super::super::sample::report;
+    use super::*;
+
+    #[test]
+    fn a_sub_agent_is_summed_up_in_a_block() {
+        let done = report(Ending::Completed, "Five cases\nfor \x1b[2Jlogin.\n\nDetails.");
+        let mut failed = report(Ending::OutOfTurns, "");
+        failed.receipt.files.clear();
+        failed.receipt.tests = None;
+        failed.warnings = vec!["a.rs:99 does not exist".to_string()];
+        let cases = [
+            (
+                done,
+                "\
+✓ [sub-agent tester-1] Completed: \"tests for auth\"
+  Duration: 34.2s (6 turns, 8 tool calls)
+  Files modified: tests/auth.rs (+82 lines, new file)
+  Tests: 5 run, 4 passed
+  Result: Five cases for \\u{1b}[2Jlogin.
+",
+            ),
+            (
+                failed,
+                "\
+✗ [sub-agent tester-1] Out of turns: \"tests for auth\"
+  Duration: 34.2s (6 turns, 8 tool calls)
+  Warning: a.rs:99 does not exist
+",
+            ),
+        ];
+        assert_eq!(cases.len(), 2);
+        for (report, expected) in cases {
+            assert_eq!(sub_agent_block(Style::plain(), "tester-1", "tests for auth", &report), expected);
+        }
+    }
+
+    #[test]
+    fn what_sub_agents_took_is_told_beside_the_agents_own() {
+        let mut report = report(Ending::Completed, "");
+        report.receipt.usage.input_tokens = Some(1_000);
+        let alone = "✓ completed · 6 turns · 8 tool calls · 1,000 tokens · 34 s";
+        assert_eq!(settled_line(Style::plain(), &report), alone);
+        let usage = Usage { input_tokens: Some(500), ..Usage::default() };
+        report.receipt.below = Below { agents: 2, usage, cost_usd: Some(0.5), ..Below::default() };
+        let together = "✓ completed · 6 turns · 8 tool calls · 1,000 tokens · 2 sub-agents: 1,500 tokens in all, $0.5000 · 34 s";
+        assert_eq!(settled_line(Style::plain(), &report), together);
+    }
 }

@@ -1,30 +1,44 @@
-//! `posse demo` works with nothing but git, and its cassette is what recording gives.
+//! `posse demo` works with nothing but git, and shows a whole crew at work.
 
-use posse_testkit::{Fixture, Turn};
-use serde_json::{Value, json};
+use std::path::Path;
 
-use crate::posse::{Person, text};
+use crate::posse::Person;
+use crate::scripted::{Scripted, again, agents, outcomes};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/demo");
 
-fn cassette() -> Vec<Value> {
-    let text = std::fs::read_to_string(format!("{FOLDER}/cassette.jsonl")).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
+/// Name, role, status and turns of everybody in it.
+const CREW: [(&str, &str, &str, u64); 5] = [
+    ("explore-1", "explore", "completed", 3),
+    ("explore-2", "explore", "completed", 2),
+    ("implementer-1", "implementer", "completed", 4),
+    ("main", "main", "completed", 4),
+    ("review-1", "review", "completed", 2),
+];
 
 #[test]
 fn the_demo_mends_its_repository_and_says_what_is_what() {
     let person = Person::new([]);
     person.configure("");
     let ran = person.posse(&["demo", "--fast"]);
-    assert_eq!(ran.code, Some(0), "{ran:#?}");
+    assert_eq!(
+        ran.code,
+        Some(0),
+        "{}\nIt is built into posse: build anew.\n{ran:#?}",
+        again(Path::new(FOLDER))
+    );
     for part in [
-        "the model is a recording",
-        "edit_file greet.sh",
-        "shell sh test.sh (exit 1)",
-        "The tests pass now",
-        "completed · 5 turns · 6 tool calls",
+        "what the model says is a recording",
+        "[explore-1] started on demo recording: choice of greeting",
+        "[explore-2] • read_file test.sh",
+        "[implementer-1] ✗ shell sh test.sh (exit 1)",
+        "[implementer-1] • edit_file greet.sh (+1 −1)",
+        "[review-1] ✓ completed · 2 turns · 3 tool calls",
+        "Fixed: the tests pass, 3 ok and 0 failed.",
+        "✓ completed · 4 turns · 4 tool calls",
+        "4 sub-agents",
         "changed  greet.sh (+1 −1)",
+        "posse tasks",
         "posse sessions show last",
         "posse.db",
     ] {
@@ -34,46 +48,19 @@ fn the_demo_mends_its_repository_and_says_what_is_what() {
     let greet = std::fs::read_to_string(format!("{folder}/greet.sh")).unwrap();
     assert!(greet.contains("Good evening"), "{greet}");
     assert_eq!(person.model.calls(), 0, "the demo calls no server");
-    std::fs::remove_dir_all(std::path::Path::new(folder).parent().unwrap()).unwrap();
+    assert_eq!(outcomes(&agents(&person)), CREW);
+    std::fs::remove_dir_all(Path::new(folder).parent().unwrap()).unwrap();
 }
 
-/// Plays the cassette's replies from a server, records the run, and compares. When a tool's words change, run this
-/// once with POSSE_UPDATE_CASSETTES=1 and read the diff.
+/// The same from the file, so that it can be recorded anew.
 #[test]
-fn the_cassette_is_what_recording_gives() {
-    let old = cassette();
-    let mut project = Fixture::new();
-    for name in ["README.md", "greet.sh", "test.sh"] {
-        project = project.file(name, std::fs::read(format!("{FOLDER}/{name}")).unwrap());
-    }
-    let turns = old.iter().skip(1).map(|exchange| turn(&exchange["reply"]));
-    let person = Person::with_project(turns, project.git());
-    let tape = person.data_dir().with_file_name("tape.jsonl");
-    let prompt = "The tests fail. Find out why, fix it, and run them again.";
-    let ran = person.posse(&["run", "--record", &text(&tape), prompt]);
-    assert_eq!(ran.code, Some(0), "{ran:#?}");
-
-    let recorded = std::fs::read_to_string(&tape).unwrap();
-    let recorded = recorded.lines().skip(1).map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let mut new = vec![json!({"posse_cassette": 1, "match": "conversation"})];
-    new.extend(recorded.zip(old.iter().skip(1)).map(|(mut exchange, old)| {
-        let fields = exchange.as_object_mut().unwrap();
-        fields.retain(|key, _| ["id", "after", "new"].contains(&key.as_str()));
-        fields.insert("reply".into(), old["reply"].clone());
-        exchange
-    }));
-    if std::env::var_os("POSSE_UPDATE_CASSETTES").is_some() {
-        let lines = new.iter().map(|line| format!("{line}\n")).collect::<String>();
-        std::fs::write(format!("{FOLDER}/cassette.jsonl"), lines).unwrap();
-    }
-    assert_eq!(cassette(), new);
-}
-
-fn turn(reply: &Value) -> Turn {
-    let mut turn = Turn::text(reply["text"].as_str().unwrap_or_default());
-    for call in reply["calls"].as_array().into_iter().flatten() {
-        let arguments = serde_json::from_str(call["arguments"].as_str().unwrap()).unwrap();
-        turn = turn.and_call(call["name"].as_str().unwrap(), arguments).id(call["id"].as_str().unwrap());
-    }
-    turn
+fn the_cassette_plays_without_a_warning() {
+    let played = Scripted::in_folder(FOLDER).git().play();
+    assert_eq!(outcomes(&played.agents), CREW);
+    played.no_warnings();
+    assert_eq!(played.report("implementer-1")["receipt"]["files"][0]["path"], "greet.sh");
+    let explorers = ["explore-1", "explore-2"].map(|name| &played.agents[name]);
+    let [first, second] = explorers.map(|agent| agent["started_at_ms"].as_u64().unwrap());
+    let ended = explorers.map(|agent| agent["ended_at_ms"].as_u64().unwrap());
+    assert!(first <= ended[1] && second <= ended[0], "the explorers work at the same time");
 }

@@ -1,11 +1,16 @@
 //! `posse` as people and scripts use it: the real binary against a fake model on a real socket.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, clippy::disallowed_types)]
 
+mod agents;
 mod config;
 mod demo;
+mod examples;
 mod faults;
+mod modes;
 mod posse;
 mod run;
+mod scripted;
 mod sessions;
 mod size;
+mod tasks;
 mod terminal;

@@ -26,6 +26,10 @@ impl Person {
         for turn in turns {
             model.push(turn);
         }
+        Self::with_model(model, project)
+    }
+
+    pub(crate) fn with_model(model: FakeModel, project: Fixture) -> Self {
         let person = Self { home: tempfile::tempdir().unwrap(), model, project };
         let endpoint = person.model.base_url();
         person.configure(&format!(
@@ -38,6 +42,12 @@ impl Person {
     /// Replaces the user's configuration file.
     pub(crate) fn configure(&self, toml: &str) {
         std::fs::write(self.config(), toml).unwrap();
+    }
+
+    /// Adds to the configuration that is there.
+    pub(crate) fn configure_more(&self, toml: &str) {
+        let there = std::fs::read_to_string(self.config()).unwrap();
+        self.configure(&format!("{there}\n{toml}"));
     }
 
     pub(crate) fn config(&self) -> PathBuf {

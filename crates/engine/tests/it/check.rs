@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use posse_engine::models::{Governors, Model, ModelConfig, Protocol};
+use posse_engine::models::{Governors, Model, ModelConfig, Models, Protocol};
 use posse_engine::{Engine, Session, SessionRequest, ToolSettings};
 use posse_protocol::{Budget, Event, EventKind, Grant, Network, Report, Update};
 use posse_testkit::{FakeModel, Fixture, Turn};
@@ -42,12 +42,12 @@ impl World {
             .start(SessionRequest {
                 workspace: self.files.path().to_path_buf(),
                 prompt: prompt.to_string(),
-                model: Model::new(config, &Governors::default()).unwrap(),
-                prices: None,
+                models: Models::new(Model::new(config, &Governors::default()).unwrap(), None),
                 grant: self.grant.clone(),
                 budget: self.budget,
                 tools: ToolSettings::default(),
                 project: None,
+                delegation: None,
             })
             .unwrap()
     }

@@ -86,12 +86,12 @@ async fn an_unreachable_model_is_said_to_be() {
     let request = posse_engine::SessionRequest {
         workspace: world.files.path().to_path_buf(),
         prompt: "go".into(),
-        model,
-        prices: None,
+        models: posse_engine::models::Models::new(model, None),
         grant: world.grant.clone(),
         budget: world.budget,
         tools: posse_engine::ToolSettings::default(),
         project: None,
+        delegation: None,
     };
     let ran = crate::check::finish(world.engine.start(request).unwrap()).await;
     let Ending::Failed { failure: Failure::Model { kind, message } } = &ran.report.ending else {

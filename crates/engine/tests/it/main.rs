@@ -3,7 +3,21 @@
 
 mod cancel;
 mod check;
+mod contexts;
+mod crew;
+mod delegation;
 mod failures;
+mod failures_of_children;
+mod follow;
 mod order;
 mod prefix;
+mod promises;
+mod prompt_sizes;
 mod record;
+mod reports;
+mod rights;
+mod role_files;
+mod simulation;
+mod steering;
+mod teams;
+mod waiting;

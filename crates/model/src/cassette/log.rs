@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use posse_protocol::{Message, ToolSpec};
 
+use super::times::{masked, without_times};
 use super::{Substitutions, Tool};
 
 /// Neutral messages with a running hash, so that "is this the same conversation" costs no walk over it.
@@ -27,6 +28,7 @@ pub(super) struct Head {
 
 impl Head {
     pub(super) fn new(system: String, tools: Vec<Tool>) -> Self {
+        let system = masked(&system);
         let hash = hash_of(0, &(&system, &tools));
         Self { system, tools, hash }
     }
@@ -44,7 +46,7 @@ impl Log {
     }
 
     pub(crate) fn push(&mut self, message: &Message) {
-        let message = self.substitutions.hide_message(message);
+        let message = without_times(self.substitutions.hide_message(message));
         let hash = hash_of(self.hash(), &message);
         Arc::make_mut(&mut self.hashes).push(hash);
         Arc::make_mut(&mut self.messages).push(Arc::new(message));

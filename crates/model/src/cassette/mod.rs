@@ -27,6 +27,7 @@ mod log;
 mod play;
 mod record;
 mod substitute;
+mod times;
 
 use std::path::PathBuf;
 

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use posse_protocol::{Message, Reply};
 
 use super::log::{Head, hash_of};
+use super::times::without_times;
 use super::{CassetteError, Exchange, Header, Log, Matching, diff};
 use crate::limits;
 
@@ -80,7 +81,7 @@ impl Player {
                 (Arc::clone(&before.head), before.messages.clone(), before.hashes.clone())
             }
         };
-        for message in exchange.new {
+        for message in exchange.new.into_iter().map(without_times) {
             hashes.push(hash_of(hashes.last().copied().unwrap_or(0), &message));
             messages.push(Arc::new(message));
         }

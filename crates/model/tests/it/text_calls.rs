@@ -190,6 +190,11 @@ const CASES: &[(ToolCallMode, &str, Want)] = &[
         Calls("So:", ONE),
     ),
     (Text, "So: {\"name\": \"read_file\", \"arguments\": {\"path\": \"a\"}}", Calls("So:", ONE)),
+    (
+        Text,
+        "<tool_call>{\"name\": \"read_file\", \"path\": \"a\"}</tool_call>",
+        Calls("", &[("read_file", "{\"path\":\"a\"}")]),
+    ),
     (Text, "<tool_call>{\"name\":\"unknown\",\"arguments\":{}}</tool_call>", Calls("", &[("unknown", "{}")])),
     (Text, "<tool_call>what?</tool_call>", Calls("", &[("", "what?")])),
     (Text, "Done. ```python\nx = {\"name\": 1}\n``` ends.", Words),
@@ -236,7 +241,7 @@ async fn texts_and_what_they_are_read_as() {
             ran += 1;
         }
     }
-    assert_eq!(ran, 138);
+    assert_eq!(ran, 140);
 }
 
 /// A result that the model made up is neither shown nor kept, whatever it stands after.

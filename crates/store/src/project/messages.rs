@@ -3,7 +3,7 @@
 //! Work is counted under the newest prompt. A prompt given while an earlier one is still open does not close it: both
 //! are answered when the agent settles.
 
-use posse_protocol::{Ending, Report, Usage};
+use posse_protocol::{Ending, Report, TestRun, Usage};
 use serde::Serialize;
 
 use super::Change;
@@ -14,20 +14,21 @@ use crate::{StoreError, limits};
 pub(super) fn opened(change: &Change<'_>, text: &str) -> Result<(), StoreError> {
     change.run(
         "INSERT INTO messages (session_id, agent_id, seq, parent_message_id, started_at, agent_role, agent_depth,
-           model_id, system_prompt_id, request_type, request_content, max_iterations, max_duration_ms)
+           model_id, system_prompt_id, request_type, request_content, context_mode, max_iterations, max_duration_ms)
          SELECT a.session_id, a.id, ?3,
            (SELECT p.message_id FROM agents p WHERE p.session_id = a.session_id AND p.id = a.parent_id),
            strftime('%Y-%m-%dT%H:%M:%fZ', ?4 / 1000.0, 'unixepoch'), a.role, a.depth,
-           a.model_id, a.system_prompt_id,
-           CASE WHEN a.message_id IS NOT NULL THEN 'continuation' WHEN a.depth > 0 THEN 'delegation'
-                ELSE 'prompt' END,
-           ?5, a.budget_turns, a.budget_time_ms
+           coalesce(a.model_id, ''), coalesce(a.system_prompt_id, ''),
+           CASE WHEN coalesce(a.message_id, a.continues_id) IS NOT NULL THEN 'continuation'
+                WHEN a.depth > 0 THEN 'delegation' ELSE 'prompt' END,
+           ?5, coalesce(a.context_mode, 'full'), a.budget_turns, a.budget_time_ms
          FROM agents a WHERE a.session_id = ?1 AND a.id = ?2",
         (&change.session, &change.agent, change.seq, moment(change.event.at_ms), text),
     )?;
     change
         .run(
-            "UPDATE agents SET message_id = ?3, status = 'running', ended_at_ms = NULL
+            "UPDATE agents SET message_id = ?3, status = iif(ended_at_ms IS NULL, status, 'running'),
+               ended_at_ms = NULL
              WHERE session_id = ?1 AND id = ?2",
             (&change.session, &change.agent, change.connection.last_insert_rowid()),
         )
@@ -78,7 +79,9 @@ pub(super) fn settled(change: &Change<'_>, report: &Report) -> Result<(), StoreE
                completed_at = strftime('%Y-%m-%dT%H:%M:%fZ', ?3 / 1000.0, 'unixepoch'),
                duration_ms = max(0, ?3 - CAST(round(unixepoch(started_at, 'subsec') * 1000) AS INTEGER)),
                response_content = ?4, response_summary = ?5, files_modified_json = ?6,
-               bailout_reason = ?7, status = ?8, error_message = ?9, metadata_json = ?10,
+               bailout_reason = ?7, status = ?8, error_message = ?9,
+               metadata_json = json_set(?10, '$.requested_model',
+                 (SELECT requested_model FROM agents a WHERE a.session_id = ?1 AND a.id = ?2)),
                tool_calls_json = (
                  SELECT json_group_array(json_object('id', call_id, 'tool', tool, 'title', title,
                           'ok', json(CASE ok WHEN 1 THEN 'true' WHEN 0 THEN 'false' ELSE 'null' END),
@@ -107,7 +110,7 @@ pub(super) fn settled(change: &Change<'_>, report: &Report) -> Result<(), StoreE
 
 /// What has no column of its own.
 #[derive(Serialize)]
-struct Metadata {
+struct Metadata<'a> {
     /// Time worked, without waiting for a person.
     worked_ms: u64,
     cost_usd: Option<f64>,
@@ -115,11 +118,25 @@ struct Metadata {
     reasoning_tokens: Option<u64>,
     tool_calls: u32,
     commands: u32,
+    tests: Option<TestRun>,
+    warnings: &'a [String],
+    /// The agent and everything below it.
+    subtree: Subtree,
 }
 
-impl Metadata {
-    fn of(report: &Report) -> Self {
+#[derive(Serialize)]
+struct Subtree {
+    agents: u32,
+    turns: u32,
+    tool_calls: u32,
+    tokens: Option<u64>,
+    cost_usd: Option<f64>,
+}
+
+impl<'a> Metadata<'a> {
+    fn of(report: &'a Report) -> Self {
         let receipt = &report.receipt;
+        let below = receipt.below;
         Self {
             worked_ms: receipt.duration_ms,
             cost_usd: receipt.cost_usd,
@@ -127,6 +144,15 @@ impl Metadata {
             reasoning_tokens: receipt.usage.reasoning_tokens,
             tool_calls: receipt.tool_calls,
             commands: receipt.commands_total,
+            tests: receipt.tests,
+            warnings: &report.warnings,
+            subtree: Subtree {
+                agents: below.agents.saturating_add(1),
+                turns: receipt.turns.saturating_add(below.turns),
+                tool_calls: receipt.tool_calls.saturating_add(below.tool_calls),
+                tokens: receipt.tokens_in_all(),
+                cost_usd: receipt.cost_in_all(),
+            },
         }
     }
 }

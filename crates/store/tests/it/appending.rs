@@ -203,7 +203,10 @@ fn events_that_cannot_be_recorded_are_refused_with_the_reason() {
         ),
         (
             vec![stranger],
-            format!("agent {} is not on record: its start must come before its other events", agent(7)),
+            format!(
+                "agent {} is not on record: its admission or its start must come before its other events",
+                agent(7)
+            ),
         ),
         (start(1), format!("session {} is on record already", session(1))),
         (vec![event(1, huge)], "an event of type told has 33554473 bytes; the limit is 33554432".to_owned()),

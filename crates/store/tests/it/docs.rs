@@ -13,13 +13,29 @@ fn page() -> String {
 fn every_query_of_the_page_runs() {
     let record = record();
     record.put(whole_session(1));
+    record.put(tree_session(11));
     let page = page();
     let blocks: Vec<&str> =
         page.split("```sql\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
-    assert_eq!(blocks.len(), 9);
+    assert_eq!(blocks.len(), 12);
     for sql in blocks {
         assert!(!record.rows(sql).is_empty(), "nothing found by\n{sql}");
     }
+}
+
+#[test]
+fn the_query_of_the_tree_adds_up_subtrees() {
+    let record = record();
+    record.put(tree_session(1));
+    let page = page();
+    let sql = page.split("```sql\n").find(|block| block.contains("sums.cost_usd")).unwrap();
+    let tree = record.rows(sql.split("```").next().unwrap());
+    let expected = [
+        "main|-|completed|-|100|0.75|1",
+        "  explore-1|find it|out_of_turns|100|100|0.5|1",
+        "    explore-2|look deeper|cancelled|-|-|0.25|0",
+    ];
+    assert_eq!(tree, expected);
 }
 
 #[test]

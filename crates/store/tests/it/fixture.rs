@@ -157,7 +157,52 @@ pub(crate) fn settled(ending: Ending) -> EventKind {
     EventKind::AgentSettled { report: Report { ending, text, receipt, warnings: vec![] } }
 }
 
-/// One event of every kind, in an order in which they happen, for session `n`.
+pub(crate) fn admitted(name: &str, depth: u32, title: &str) -> EventKind {
+    EventKind::AgentAdmitted {
+        name: name.into(),
+        role: "explore".into(),
+        depth,
+        title: title.into(),
+        requested_model: Some("small".into()),
+        context: ContextMode::Fork,
+        continues: None,
+    }
+}
+
+pub(crate) fn said(from: Sender, text: &str) -> EventKind {
+    EventKind::Told { from, text: text.into() }
+}
+
+/// An event of an agent of session `n`, under another agent.
+pub(crate) fn below(n: u128, parent: u128, id: u128, kind: EventKind) -> NewEvent {
+    NewEvent { agent: agent(id), parent: Some(agent(parent)), ..event(n, kind) }
+}
+
+/// A session whose main agent delegates: every kind of event that only such a session has.
+pub(crate) fn tree_session(n: u128) -> Vec<NewEvent> {
+    let (first, second) = (n + 1, n + 2);
+    let mut events = start(n);
+    events.extend([
+        event(n, told("fix both")),
+        below(n, n, first, admitted("explore-1", 1, "find it")),
+        below(n, n, first, EventKind::AgentQueued { reason: QueueReason::RunningCap }),
+        below(n, n, first, agent_started("explore", 1)),
+        below(n, n, first, said(Sender::Parent, "look for it")),
+        below(n, n, first, turn(1)),
+        below(n, n, first, replied(usage(70, 30))),
+        below(n, first, second, admitted("explore-2", 2, "look deeper")),
+        below(n, first, second, settled(Ending::Cancelled)),
+        below(n, n, first, EventKind::PersonNeeded { question: "really?".into() }),
+        below(n, n, first, EventKind::PersonAnswered { answer: "yes".into() }),
+        below(n, n, first, settled(Ending::OutOfTurns)),
+        event(n, EventKind::ReportsDelivered { agents: vec![agent(first)] }),
+        event(n, said(Sender::Reports, "explore-1: all done")),
+        event(n, settled(Ending::Completed)),
+    ]);
+    events
+}
+
+/// One event of every kind that a session without sub-agents has, in an order in which they happen, for session `n`.
 pub(crate) fn whole_session(n: u128) -> Vec<NewEvent> {
     let error = ModelError::new(ModelErrorKind::Overloaded, "the model is overloaded");
     let mut events = start(n);

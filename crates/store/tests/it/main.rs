@@ -12,3 +12,4 @@ mod locking;
 mod projections;
 mod queries;
 mod schema;
+mod tree;

@@ -12,12 +12,60 @@ fn a_newer_record_is_refused_and_left_alone() {
     Connection::open(&record.path).unwrap().pragma_update(None, "user_version", 7).unwrap();
     for error in [Store::open(&record.path, |_| ()).err().unwrap(), Store::health(&record.path).unwrap_err()]
     {
-        assert!(matches!(error, StoreError::TooNew { found: 7, known: 1, .. }), "{error:?}");
+        assert!(matches!(error, StoreError::TooNew { found: 7, known: 2, .. }), "{error:?}");
         assert!(
-            error.to_string().contains("written by a newer posse (its format is 7, this one knows up to 1)")
+            error.to_string().contains("written by a newer posse (its format is 7, this one knows up to 2)")
         );
     }
     assert_eq!(rows(&Connection::open(&record.path).unwrap(), "PRAGMA user_version"), ["7"]);
+}
+
+/// A record of the first format, as the first Posse left it.
+const FIRST_FORMAT: &str = include_str!("../../src/migrations/0001_record.sql");
+
+#[test]
+fn a_record_of_the_first_format_is_migrated_with_all_that_is_in_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("posse.db");
+    let old = Connection::open(&path).unwrap();
+    old.execute_batch(FIRST_FORMAT).unwrap();
+    old.pragma_update(None, "user_version", 1).unwrap();
+    old.pragma_update(None, "application_id", 0x504f_5353).unwrap();
+    let (id, child) = (session(1), agent(2));
+    old.execute_batch(&format!(
+        "INSERT INTO sessions (id, started_at_ms, last_at_ms, last_seq, workspace, version)
+           VALUES ('{id}', 5, 9, 1, '/w', '0.1.0');
+         INSERT INTO events (session_id, seq, agent_id, at_ms, type, body)
+           VALUES ('{id}', 1, '{id}', 5, 'session_started',
+                   '{{\"type\":\"session_started\",\"workspace\":\"/w\",\"version\":\"0.1.0\"}}');
+         INSERT INTO agents (session_id, id, parent_id, role, depth, status, model, model_id, system_prompt_id,
+           budget_turns, started_at_ms, last_at_ms, ended_at_ms, duration_ms, turns, retries, compactions, tool_calls,
+           input_tokens, output_tokens, cost_usd, error, message_id)
+         VALUES ('{id}', '{id}', NULL, 'main', 0, 'completed', 'local', 'coder', 'p', 40, 5, 9, 9, 4, 3, 1, 2, 7,
+                 100, 20, 0.5, 'oops', 11),
+                ('{id}', '{child}', '{id}', 'explore', 1, 'running', 'local', 'coder', 'p', NULL, 6, 7, NULL, NULL, 1, 0,
+                 0, 0, NULL, NULL, NULL, NULL, NULL);"
+    ))
+    .unwrap();
+    drop(old);
+    let store = Store::open(&path, |_| ()).unwrap();
+    let found = rows(
+        &Connection::open(&path).unwrap(),
+        "SELECT name, role, depth, status, model, model_id, system_prompt_id, budget_turns, started_at_ms, last_at_ms,
+                ended_at_ms, duration_ms, turns, retries, compactions, tool_calls, input_tokens, output_tokens,
+                cost_usd, error, message_id, title, requested_model, context_mode, continues_id, queued_at_ms,
+                delivered_at_ms FROM agents ORDER BY rowid",
+    );
+    let expected = [
+        "main|main|0|completed|local|coder|p|40|5|9|9|4|3|1|2|7|100|20|0.5|oops|11|-|-|-|-|-|-",
+        "explore|explore|1|running|local|coder|p|-|6|7|-|-|1|0|0|0|-|-|-|-|-|-|-|-|-|-|-",
+    ];
+    assert_eq!(found, expected);
+    // It goes on where it was.
+    assert_eq!(wait(store.append(vec![event(1, turn(4))])).unwrap().0, 2);
+    assert_eq!(store.agents(id).unwrap()[0].turns, 4);
+    let health = Store::health(&path).unwrap();
+    assert_eq!((health.schema_version, health.problem), (2, None));
 }
 
 #[test]
@@ -95,7 +143,7 @@ fn health_tells_what_is_there_without_changing_it() {
         exists: false,
         bytes: 0,
         schema_version: 0,
-        schema_current: 1,
+        schema_current: 2,
         journal_mode: String::new(),
         problem: None,
     };
@@ -107,7 +155,7 @@ fn health_tells_what_is_there_without_changing_it() {
     let bytes = std::fs::metadata(&record.path).unwrap().len();
     assert_eq!(
         health,
-        Health { exists: true, bytes, schema_version: 1, journal_mode: "wal".into(), ..nothing }
+        Health { exists: true, bytes, schema_version: 2, journal_mode: "wal".into(), ..nothing }
     );
     assert!(Store::health(record.dir.path()).unwrap_err().to_string().contains("directory"));
 }

@@ -12,7 +12,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("policy", &["protocol"]),
     ("agent", &["protocol"]),
     ("delegate", &["protocol", "policy"]),
-    ("roles", &["protocol"]),
+    ("roles", &["protocol", "policy"]),
     ("surface", &["protocol"]),
     ("report", &["protocol"]),
     ("model", &["protocol"]),

@@ -10,6 +10,7 @@ mod read;
 mod schema;
 mod search;
 mod shell;
+mod test_counts;
 mod web;
 mod write;
 

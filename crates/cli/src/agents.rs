@@ -1,0 +1,251 @@
+//! `posse agents`: the roles that agents can have, what is wrong with their files, and a new one to fill in.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use posse_engine::machine::{Expect, Workspace, WorkspaceError};
+use posse_engine::roles::{
+    LoadedRoles, Problem, RolePlace, Roles, Team, load_roles, project_role_places, template, valid_name,
+};
+use posse_protocol::{Files, Grant, NameRules, Network, Role, RoleOrigin, Shell};
+
+use crate::args::AgentsCommand;
+use crate::exit::Exit;
+use crate::output::{self, Style, columns, counted, duration, grouped, harmless, one_line};
+use crate::paths::{Paths, shown};
+
+/// What a new file says where nothing else is given.
+const DESCRIPTION: &str = "Say here when to use this agent, for the model that chooses.";
+
+pub(crate) fn run(paths: &Paths, command: AgentsCommand) -> anyhow::Result<Exit> {
+    let folder = std::env::current_dir()?;
+    let places = places(paths, &folder);
+    match command {
+        AgentsCommand::List { all, json } => {
+            let team = if all { Team::With } else { Team::Without };
+            list(&load_roles(team, &places), json)?;
+        }
+        AgentsCommand::Show { name, json } => show(&places, &name, json)?,
+        AgentsCommand::Check { paths, verbose } => return check(&places, &paths, verbose),
+        AgentsCommand::New { name, user, description } => {
+            let description = description.as_deref().unwrap_or(DESCRIPTION);
+            new(paths, &folder, &name, user, description)?;
+        }
+    }
+    Ok(Exit::Completed)
+}
+
+/// Where agent files are looked for, the person's first; later ones win.
+pub(crate) fn places(paths: &Paths, folder: &Path) -> Vec<RolePlace> {
+    let claude = std::env::home_dir().map(|home| RolePlace::User(home.join(".claude/agents")));
+    let own = [RolePlace::User(user_folder(paths))];
+    own.into_iter().chain(claude).chain(project_role_places(folder)).collect()
+}
+
+fn user_folder(paths: &Paths) -> PathBuf {
+    paths.config.with_file_name("agents")
+}
+
+fn list(loaded: &LoadedRoles, json: bool) -> anyhow::Result<()> {
+    let mut text = String::new();
+    if json {
+        for role in loaded.roles.iter() {
+            let mut value = serde_json::to_value(role)?;
+            value.as_object_mut().map(|fields| fields.remove("prompt"));
+            text.push_str(&format!("{value}\n"));
+        }
+        return Ok(output::print(&text)?);
+    }
+    let widths = [20, 8, 34, 16, 5];
+    let rest = output::stdout_width().saturating_sub(widths.iter().map(|width| width + 2).sum()).max(20);
+    let row = |cells: [&str; 6]| {
+        let padded = cells.iter().zip(widths).map(|(cell, width)| {
+            let cell = one_line(cell, width);
+            format!("{cell}{}", " ".repeat(width.saturating_sub(columns(&cell))))
+        });
+        format!("{}  {}\n", padded.collect::<Vec<_>>().join("  "), one_line(cells[5], rest))
+    };
+    let head = row(["name", "from", "may", "model", "turns", "use"]);
+    text.push_str(&Style::for_stdout().dim(&head));
+    for role in loaded.roles.iter() {
+        let from = match role.origin {
+            RoleOrigin::BuiltIn => "built-in",
+            RoleOrigin::User(_) => "you",
+            RoleOrigin::Project(_) => "project",
+        };
+        let turns = role.budget.turns.map_or_else(|| "-".to_string(), |turns| turns.to_string());
+        let model = role.model.as_deref().unwrap_or("-");
+        text.push_str(&row([&role.name, from, &rights(&role.grant), model, &turns, &role.description]));
+    }
+    let broken = loaded.problems.iter().filter(|problem| problem.fatal).count();
+    if broken > 0 {
+        let files = counted(broken as u64, "file");
+        text.push_str(&format!("\n{files} could not be used; see: posse agents check\n"));
+    }
+    Ok(output::print(&text)?)
+}
+
+fn show(places: &[RolePlace], name: &str, json: bool) -> anyhow::Result<()> {
+    let roles = load_roles(Team::Without, places).roles;
+    let with_team = load_roles(Team::With, places).roles;
+    let role = roles.find(name).or_else(|_| with_team.find(name))?;
+    if json {
+        return Ok(output::print(&format!("{}\n", serde_json::to_value(role)?))?);
+    }
+    let from = match &role.origin {
+        RoleOrigin::BuiltIn => "part of Posse".to_string(),
+        RoleOrigin::User(path) | RoleOrigin::Project(path) => shown(Path::new(path)),
+    };
+    let mut tools = names(&role.grant.tools, "all");
+    if role.tools_listed_by_task {
+        tools = format!("those that the task lists, of {tools}");
+    }
+    let mut lines = vec![
+        ("from", from),
+        ("use", role.description.clone()),
+        ("aliases", aliases(&roles, &with_team, role)),
+        ("may", rights(&role.grant)),
+        ("tools", tools),
+        ("delegates", names(&role.grant.delegates, "to every role")),
+        ("model", role.model.clone().unwrap_or_else(|| "its parent's".to_string())),
+        ("limits", limits(role)),
+    ];
+    if role.single {
+        lines.push(("single", "one a session, asked again rather than started anew".to_string()));
+    }
+    let mut text = format!("{}\n", Style::for_stdout().bold(&one_line(&role.name, 100)));
+    for (what, value) in lines.iter().filter(|(_, value)| !value.is_empty()) {
+        let value = harmless(value.trim()).replace('\n', "\n             ");
+        text.push_str(&format!("  {what:<9}  {value}\n"));
+    }
+    text.push_str(&format!("\n{}\n", harmless(role.prompt.trim())));
+    Ok(output::print(&text)?)
+}
+
+/// The other names that lead to a role, where it is found.
+fn aliases(roles: &Roles, with_team: &Roles, role: &Role) -> String {
+    let find = |roles: &Roles| roles.accepted().into_iter().find(|one| one.name == role.name);
+    find(roles).or_else(|| find(with_team)).map(|one| one.aliases.join(", ")).unwrap_or_default()
+}
+
+/// Files, shell and network in words.
+fn rights(grant: &Grant) -> String {
+    let files = match grant.files {
+        Files::None => "no files",
+        Files::Read => "read",
+        Files::Write => "read, write",
+    };
+    let shell = match grant.shell {
+        Shell::None => "",
+        Shell::Inspect => ", shell to inspect",
+        Shell::Verify => ", shell to verify",
+        Shell::Full => ", full shell",
+    };
+    let network = match &grant.network {
+        Network::None => String::new(),
+        Network::Full => ", network".to_string(),
+        Network::Hosts(hosts) => format!(", {}", Vec::from_iter(hosts.iter().map(String::as_str)).join(", ")),
+    };
+    format!("{files}{shell}{network}")
+}
+
+/// Which names pass, in words.
+fn names(rules: &NameRules, all: &str) -> String {
+    let layers = rules.allow.iter().map(|layer| match layer.is_empty() {
+        true => "none".to_string(),
+        false => Vec::from_iter(layer.iter().map(String::as_str)).join(", "),
+    });
+    let allowed = match rules.allow.is_empty() {
+        true => all.to_string(),
+        false => layers.collect::<Vec<_>>().join("; of these only "),
+    };
+    match rules.deny.is_empty() {
+        true => allowed,
+        false => {
+            format!("{allowed}, but not {}", Vec::from_iter(rules.deny.iter().map(String::as_str)).join(", "))
+        }
+    }
+}
+
+fn limits(role: &Role) -> String {
+    let budget = &role.budget;
+    let parts = [
+        budget.turns.map(|turns| counted(turns.into(), "turn")),
+        budget.time_ms.map(duration),
+        budget.tokens.map(|tokens| counted(tokens, "token")),
+        role.max_output_tokens.map(|tokens| format!("{} tokens a reply", grouped(tokens.into()))),
+    ];
+    let parts = parts.into_iter().flatten().collect::<Vec<_>>();
+    if parts.is_empty() { "the general ones".to_string() } else { parts.join(", ") }
+}
+
+fn check(places: &[RolePlace], paths: &[PathBuf], verbose: bool) -> anyhow::Result<Exit> {
+    let named = paths.iter().map(|path| {
+        std::fs::metadata(path).with_context(|| format!("cannot look at {}", path.display()))?;
+        Ok(RolePlace::User(path.clone()))
+    });
+    let named = named.collect::<anyhow::Result<Vec<_>>>()?;
+    let loaded = load_roles(Team::With, if named.is_empty() { places } else { &named });
+    let style = Style::for_stdout();
+    let mut text = String::new();
+    for problem in &loaded.problems {
+        let mark = if problem.fatal { style.red("broken: ") } else { String::new() };
+        text.push_str(&line(problem, &mark));
+    }
+    for problem in loaded.not_used.iter().filter(|_| verbose) {
+        text.push_str(&style.dim(&line(problem, "")));
+    }
+    let broken = loaded.problems.iter().filter(|problem| problem.fatal).count();
+    let warnings = loaded.problems.len() - broken;
+    text.push_str(&format!(
+        "{} checked: {broken} broken, {}.\n",
+        counted(loaded.files as u64, "file"),
+        counted(warnings as u64, "warning")
+    ));
+    output::print(&text)?;
+    Ok(if broken > 0 { Exit::Failed } else { Exit::Completed })
+}
+
+fn line(problem: &Problem, mark: &str) -> String {
+    let path = one_line(&shown(Path::new(&problem.path)), 1000);
+    format!("{path}:{}: {mark}{}\n", problem.line, one_line(&problem.text, 1000))
+}
+
+fn new(paths: &Paths, folder: &Path, name: &str, user: bool, description: &str) -> anyhow::Result<()> {
+    if let Err(why) = valid_name(name) {
+        bail!("{name:?} cannot be a role's name: {why}");
+    }
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
+    if !name.chars().all(plain) {
+        bail!("{name:?} cannot be a file's name everywhere; use letters, digits, - and _");
+    }
+    let text = template(name, description);
+    let file = format!("{name}.md");
+    let path = if user {
+        let path = user_folder(paths).join(&file);
+        create(&path, &text).with_context(|| format!("cannot write {}", shown(&path)))?;
+        path
+    } else {
+        let inside = format!(".posse/agents/{file}");
+        let project = Workspace::open(folder)?;
+        match project.write_atomic(&project.resolve(&inside)?, text.as_bytes(), Expect::Absent) {
+            Ok(_) => folder.join(inside),
+            Err(WorkspaceError::Exists { path }) => {
+                bail!("{path} is already there; edit it, or choose another name")
+            }
+            Err(error) => return Err(error.into()),
+        }
+    };
+    let mut said = format!("{} is there to be filled in; then: posse agents check\n", shown(&path));
+    if let Ok(known) = Roles::builtin(Team::Without).find(name) {
+        said.push_str(&format!("It takes the place of {}, which is part of Posse.\n", known.name));
+    }
+    Ok(output::print(&said)?)
+}
+
+/// Makes a file that was not there, and the folders on the way.
+fn create(path: &Path, text: &str) -> std::io::Result<()> {
+    path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
+    std::fs::File::create_new(path)?.write_all(text.as_bytes())
+}

@@ -1,0 +1,118 @@
+//! `[sub_agents]`: what holds for all sub-agents.
+
+use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
+
+use posse_engine::delegating::{Limits, OverCap, Surface};
+use posse_engine::{Record, SubAgents};
+use serde::{Deserialize, Serialize};
+
+use super::file::Time;
+
+/// The section as it is written. What is left out has the engine's default.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct SubAgentsFile {
+    /// Whether there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) enabled: Option<bool>,
+    /// The dialect in which models delegate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) surface: Option<Surface>,
+    /// Which built-in roles there are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) roles: Option<RoleSet>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_depth: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_running: Option<NonZeroUsize>,
+    /// What happens to a task beyond `max_running`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) over_cap: Option<OverCap>,
+    /// Turns of one agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_iterations: Option<NonZeroU32>,
+    /// Tokens of one reply.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_tokens: Option<NonZeroU32>,
+    /// Tokens of one agent, requests and replies together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) token_budget: Option<NonZeroU64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_time: Option<Time>,
+    /// Tokens of a report that reach the parent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) result_tokens: Option<NonZeroUsize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) system_prompt: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) model: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) endpoint: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) inherit_context_file: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) record: Option<Record>,
+}
+
+/// Which built-in roles there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum RoleSet {
+    /// general, explore, plan, review, …
+    Standard,
+    /// Those too, and the delegation team: planner, coder, tester, reviewer, debugger.
+    Team,
+}
+
+impl SubAgentsFile {
+    pub(crate) fn limits(&self) -> Limits {
+        let usual = Limits::default();
+        Limits {
+            depth_max: self.max_depth.unwrap_or(usual.depth_max),
+            running_max: self.max_running.map_or(usual.running_max, NonZeroUsize::get),
+            over_cap: self.over_cap.unwrap_or(usual.over_cap),
+            ..usual
+        }
+    }
+
+    pub(crate) fn sub_agents(&self) -> SubAgents {
+        let usual = SubAgents::default();
+        SubAgents {
+            max_turns: self.max_iterations.map_or(usual.max_turns, NonZeroU32::get),
+            tokens: self.token_budget.map_or(usual.tokens, NonZeroU64::get),
+            time_ms: self.max_time.map_or(usual.time_ms, |time| time.0),
+            max_output_tokens: self.max_tokens.map(NonZeroU32::get),
+            result_tokens: self.result_tokens.map_or(usual.result_tokens, NonZeroUsize::get),
+            system_prompt: self.system_prompt.clone(),
+            model: self.model.clone(),
+            endpoint: self.endpoint.clone(),
+            inherit_context_file: self.inherit_context_file.unwrap_or(usual.inherit_context_file),
+            record: self.record.unwrap_or(usual.record),
+        }
+    }
+
+    /// What another file says counts more.
+    pub(crate) fn replaced_by(&self, other: &Self) -> Self {
+        macro_rules! newer {
+            ($($field:ident),*) => { Self { $($field: other.$field.clone().or_else(|| self.$field.clone())),* } };
+        }
+        newer!(
+            enabled,
+            surface,
+            roles,
+            max_depth,
+            max_running,
+            over_cap,
+            max_iterations,
+            max_tokens,
+            token_budget,
+            max_time,
+            result_tokens,
+            system_prompt,
+            model,
+            endpoint,
+            inherit_context_file,
+            record
+        )
+    }
+}

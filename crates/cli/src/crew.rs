@@ -1,0 +1,103 @@
+//! From configuration and flags to how a session delegates.
+
+use std::path::{Path, PathBuf};
+
+use posse_engine::delegating::Surface;
+use posse_engine::models::{Governors, Model, Models, Recorder};
+use posse_engine::roles::{RolePlace, Team, load_roles};
+use posse_engine::{Delegation, project_folders};
+use posse_protocol::{Budget, Files, Grant, Shell};
+
+use crate::args::ModeArgs;
+use crate::config::{Config, RoleSet};
+use crate::detect;
+use crate::output::one_line;
+use crate::paths::Paths;
+
+/// How the session delegates, what its main agent may do and spend, and what the person should know.
+pub(crate) struct Setup {
+    pub(crate) delegation: Option<Delegation>,
+    pub(crate) grant: Grant,
+    pub(crate) budget: Budget,
+    pub(crate) warnings: Vec<String>,
+}
+
+impl Setup {
+    pub(crate) fn of(config: &Config, modes: &ModeArgs, places: &[RolePlace], skills: Vec<PathBuf>) -> Self {
+        let (mut grant, mut budget) = (config.grant(), config.budget());
+        if modes.plan {
+            grant.files = grant.files.min(Files::Read);
+            // Only a shell that the kernel keeps from writing would be read-only.
+            grant.shell = Shell::None;
+        }
+        let off = modes.no_agents || config.sub_agents.enabled == Some(false);
+        if off {
+            return Self { delegation: None, grant, budget, warnings: Vec::new() };
+        }
+        let surface = modes.surface.or(config.sub_agents.surface).unwrap_or_default();
+        let usual = if surface == Surface::Delegate { RoleSet::Team } else { RoleSet::Standard };
+        let set = config.sub_agents.roles.unwrap_or(usual);
+        let team = if set == RoleSet::Team { Team::With } else { Team::Without };
+        let loaded = load_roles(team, places);
+        let broken = loaded.problems.iter().filter(|problem| problem.fatal);
+        let mut warnings = broken
+            .map(|problem| format!("{} is left out: {}", problem.path, one_line(&problem.text, 200)))
+            .collect::<Vec<_>>();
+        if warnings.len() > 3 {
+            warnings.truncate(3);
+            warnings.push("more agent files are left out; see: posse agents check".to_string());
+        }
+        if set == RoleSet::Team
+            && let Ok(main) = loaded.roles.find("main")
+        {
+            grant.delegates = main.grant.delegates.clone();
+            budget.turns = config.limits.max_turns.map(|turns| turns.get()).or(main.budget.turns);
+            budget.time_ms = budget.time_ms.or(main.budget.time_ms);
+        }
+        let delegation = Delegation {
+            surface,
+            roles: loaded.roles,
+            limits: config.sub_agents.limits(),
+            sub_agents: config.sub_agents.sub_agents(),
+            coordinator: modes.coordinator,
+            team: modes.team,
+            skills,
+        };
+        Self { delegation: Some(delegation), grant, budget, warnings }
+    }
+}
+
+/// Folders with skills: the project's, closest first, then the person's.
+pub(crate) fn skills(paths: &Paths, folder: &Path) -> Vec<PathBuf> {
+    let project =
+        project_folders(folder).flat_map(|at| [at.join(".posse/skills"), at.join(".claude/skills")]);
+    let own = paths.config.with_file_name("skills");
+    let claude = std::env::home_dir().map(|home| home.join(".claude/skills"));
+    project.chain([own]).chain(claude).filter(|at| at.is_dir()).collect()
+}
+
+/// Adds the other configured models, for sub-agents. One that cannot be set up is left out, with the reason.
+pub(crate) fn add_models(
+    models: &mut Models,
+    config: &Config,
+    substitutions: &[(String, String)],
+    governors: &Governors,
+    recorder: Option<&std::sync::Arc<Recorder>>,
+) {
+    for (name, file) in &config.models {
+        let set_up = detect::configured(name, file).and_then(|mut choice| {
+            choice.model.substitutions = substitutions.to_vec();
+            Ok((Model::new(choice.model, governors)?, choice.prices))
+        });
+        match set_up {
+            Err(error) => models.leave_out(name, &error.to_string()),
+            Ok((model, prices)) => {
+                let model = match recorder {
+                    Some(recorder) => model.recording(recorder.clone()),
+                    None => model,
+                };
+                models.add(model, prices);
+            }
+        }
+    }
+}

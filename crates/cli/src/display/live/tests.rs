@@ -1,0 +1,184 @@
+//! What a person sees of a session with sub-agents: in a terminal, read back by `vt100`, and without one.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use posse_protocol::Ending;
+
+use super::*;
+use crate::display::sample::*;
+
+/// Bytes that several hands write.
+#[derive(Clone, Default)]
+struct Paper(Rc<RefCell<Vec<u8>>>);
+
+impl io::Write for Paper {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Paper {
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.0.borrow()).into_owned()
+    }
+
+    fn screen(&self) -> String {
+        let mut parser = vt100::Parser::new(24.try_into().unwrap(), 100.try_into().unwrap(), 0);
+        parser.process(self.text().replace('\n', "\r\n").as_bytes());
+        let screen = parser.screen().contents();
+        screen.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+    }
+}
+
+fn show(live: &mut Live, events: Vec<Event>) {
+    for event in events {
+        live.update(&Update::Event(Arc::new(event))).unwrap();
+    }
+}
+
+fn stream(live: &mut Live, agent: u32, text: &str) {
+    live.update(&Update::Progress(progress(agent, ProgressKind::Text(text.to_string())))).unwrap();
+}
+
+fn settled(text: &str) -> EventKind {
+    let mut report = report(Ending::Completed, text);
+    report.receipt.files.clear();
+    report.receipt.tests = None;
+    EventKind::AgentSettled { report }
+}
+
+/// Two sub-agents at work, one of them with one of its own.
+fn at_work() -> Vec<Event> {
+    vec![
+        event(1, 0, started(0, None)),
+        event(1, 0, turn(1)),
+        event(2, 1, admitted("explore-1", 1, "find it")),
+        event(2, 1, started(1, Some(50))),
+        event(2, 1, turn(1)),
+        event(3, 1, admitted("explore-2", 1, "find more")),
+        event(3, 1, queued()),
+        event(4, 2, admitted("explore-3", 2, "deeper")),
+        event(4, 2, started(2, None)),
+        event(2, 1, tool_started("a", "grep Foo")),
+        event(2, 1, tool_finished("a", "3")),
+        event(2, 1, tool_started("b", "grep Bar")),
+        event(2, 1, tool_finished("b", "3")),
+        event(4, 2, tool_started("a", "read_file x")),
+        event(4, 2, tool_finished("a", "3")),
+        event(2, 1, tool_started("c", "glob *.rs")),
+        event(2, 1, tool_finished("c", "3")),
+    ]
+}
+
+/// The screen without what depends on the clock.
+fn timeless(screen: &str) -> String {
+    let line = |line: &str| match line.split_once(" · ") {
+        Some((before, after)) if before.contains("turn ") => {
+            let doing = after.rsplit_once(" · ").map_or("", |(_, doing)| doing);
+            format!("{before} · {doing}\n")
+        }
+        _ => format!("{line}\n"),
+    };
+    screen.lines().map(line).collect()
+}
+
+#[test]
+fn a_terminal_shows_the_crew_at_work_below_what_is_done() {
+    let paper = Paper::default();
+    let (out, err) = (Box::new(paper.clone()), Box::new(paper.clone()));
+    let mut live = Live::new(Terminal::of_test(out, err, true));
+    show(&mut live, at_work());
+    // A sub-agent's words are not shown as they come.
+    stream(&mut live, 2, "secret musings");
+    live.tick().unwrap();
+    let at_work = "\
+model: fake
+  explore-1 ▸
+    • grep Foo
+    • grep Bar
+    explore-3 ▸
+      • read_file x
+  explore-1 ▸
+    • glob *.rs
+⠙ turn 1 · waiting for the model
+  ⠙ explore-1 \"find it\" turn 1/50 · writing
+  └ ⠙ explore-3 \"deeper\" turn 0 · read_file x
+  … explore-2 \"find more\" queued
+";
+    assert_eq!(timeless(&paper.screen()), at_work);
+    show(&mut live, vec![event(4, 2, settled("Deep.")), event(2, 1, settled("Found\nit.\n\nMore."))]);
+    show(&mut live, vec![event(3, 1, settled(""))]);
+    let settled = "\
+    • glob *.rs
+✓ [sub-agent explore-3] Completed: \"deeper\"
+  Duration: 34.2s (6 turns, 8 tool calls)
+  Result: Deep.
+✓ [sub-agent explore-1] Completed: \"find it\"
+  Duration: 34.2s (6 turns, 8 tool calls)
+  Result: Found it.
+✓ [sub-agent explore-2] Completed: \"find more\"
+  Duration: 34.2s (6 turns, 8 tool calls)
+⠙ turn 1 · waiting for the model
+";
+    let screen = timeless(&paper.screen());
+    assert!(screen.ends_with(settled), "{screen}");
+}
+
+#[test]
+fn sub_agents_do_not_break_into_a_line_of_text() {
+    let paper = Paper::default();
+    let (out, err) = (Box::new(paper.clone()), Box::new(paper.clone()));
+    let mut live = Live::new(Terminal::of_test(out, err, true));
+    show(&mut live, at_work().into_iter().take(4).collect());
+    stream(&mut live, 1, "While they ");
+    show(&mut live, vec![event(2, 1, tool_started("a", "grep Foo")), event(2, 1, tool_finished("a", ""))]);
+    live.tick().unwrap();
+    assert!(paper.screen().ends_with("While they\n"), "{}", paper.screen());
+    stream(&mut live, 1, "look, I wait.\n");
+    show(&mut live, vec![event(2, 1, tool_finished("b", ""))]);
+    stream(&mut live, 1, "And wait.");
+    let expected = "\
+model: fake
+While they look, I wait.
+  explore-1 ▸
+    • grep Foo
+  explore-1 ▸
+    • grep
+And wait.
+";
+    assert_eq!(paper.screen(), expected);
+}
+
+#[test]
+fn without_a_terminal_each_line_names_its_agent() {
+    let (out, err) = (Paper::default(), Paper::default());
+    let mut live = Live::new(Terminal::of_test(Box::new(out.clone()), Box::new(err.clone()), false));
+    show(&mut live, at_work());
+    let retrying = EventKind::Retrying { attempt: 1, delay_ms: 500, reason: "529".to_string() };
+    let asking = EventKind::PersonNeeded { question: "which?".to_string() };
+    show(&mut live, vec![event(4, 2, retrying), event(2, 1, asking), event(2, 1, settled("Found it."))]);
+    stream(&mut live, 1, "All is found.");
+    live.tick().unwrap();
+    let expected = "\
+model: fake
+[explore-1] started on fake: find it
+[explore-2] queued: find more
+[explore-3] started on fake: deeper
+[explore-1] • grep Foo
+[explore-1] • grep Bar
+[explore-3] • read_file x
+[explore-1] • glob *.rs
+[explore-3] retry 1 in 0.5 s: 529
+[explore-1] asks: which?
+[explore-1] ✓ completed · 6 turns · 8 tool calls · tokens not reported · 34 s
+";
+    assert_eq!(err.text(), expected);
+    assert_eq!(out.text(), "");
+}

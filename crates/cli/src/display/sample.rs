@@ -1,0 +1,103 @@
+//! Events of a small session with sub-agents, for the tests of what is shown of one.
+
+use posse_protocol::{
+    AgentId, Budget, CallId, ContextMode, Ending, Event, EventKind, FileChange, Grant, Progress,
+    ProgressKind, QueueReason, Receipt, Reply, Report, Sender, Seq, TestRun, Usage,
+};
+
+/// When everything begins.
+pub(crate) const START_MS: u64 = 1_000_000;
+
+pub(crate) fn id(n: u32) -> AgentId {
+    format!("00000000-0000-7000-8000-{n:012}").parse().unwrap()
+}
+
+/// An event of agent `n`, whose parent is `parent`; 0 is none.
+pub(crate) fn event(n: u32, parent: u32, kind: EventKind) -> Event {
+    let session = "00000000-0000-7000-8000-000000000099".parse().unwrap();
+    let parent = (parent > 0).then(|| id(parent));
+    Event { seq: Seq(1), session, agent: id(n), parent, at_ms: START_MS, kind }
+}
+
+pub(crate) fn admitted(name: &str, depth: u32, title: &str) -> EventKind {
+    EventKind::AgentAdmitted {
+        name: name.to_string(),
+        role: "explore".to_string(),
+        depth,
+        title: title.to_string(),
+        requested_model: None,
+        context: ContextMode::Fresh,
+        continues: None,
+    }
+}
+
+pub(crate) fn queued() -> EventKind {
+    EventKind::AgentQueued { reason: QueueReason::RunningCap }
+}
+
+pub(crate) fn started(depth: u32, turns: Option<u32>) -> EventKind {
+    EventKind::AgentStarted {
+        role: "explore".to_string(),
+        depth,
+        model: "fake".to_string(),
+        model_id: "fake-model".to_string(),
+        budget: Budget { turns, ..Budget::UNLIMITED },
+        grant: Grant::none(),
+        system: String::new(),
+    }
+}
+
+pub(crate) fn told(from: Sender, text: &str) -> EventKind {
+    EventKind::Told { from, text: text.to_string() }
+}
+
+pub(crate) fn turn(turn: u32) -> EventKind {
+    EventKind::TurnStarted { turn }
+}
+
+pub(crate) fn replied(text: &str, tokens: u64) -> EventKind {
+    let usage = Usage { input_tokens: Some(tokens), ..Usage::default() };
+    let reply = Reply { text: text.to_string(), usage, ..Reply::default() };
+    EventKind::Replied { turn: 1, reply, duration_ms: 5 }
+}
+
+pub(crate) fn tool_started(call: &str, title: &str) -> EventKind {
+    EventKind::ToolStarted {
+        call: CallId(call.to_string()),
+        tool: "grep".to_string(),
+        title: title.to_string(),
+    }
+}
+
+pub(crate) fn tool_finished(call: &str, text: &str) -> EventKind {
+    EventKind::ToolFinished {
+        call: CallId(call.to_string()),
+        tool: "grep".to_string(),
+        ok: true,
+        text: text.to_string(),
+        effects: Vec::new(),
+        duration_ms: 20,
+    }
+}
+
+pub(crate) fn report(ending: Ending, text: &str) -> Report {
+    let files = vec![FileChange {
+        path: "tests/auth.rs".to_string(),
+        created: true,
+        lines_added: 82,
+        lines_removed: 0,
+    }];
+    let receipt = Receipt {
+        turns: 6,
+        tool_calls: 8,
+        duration_ms: 34_200,
+        files,
+        tests: Some(TestRun { run: 5, passed: 4 }),
+        ..Receipt::default()
+    };
+    Report { ending, text: text.to_string(), receipt, warnings: Vec::new() }
+}
+
+pub(crate) fn progress(n: u32, kind: ProgressKind) -> Progress {
+    Progress { agent: id(n), kind }
+}

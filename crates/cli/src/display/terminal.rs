@@ -1,0 +1,59 @@
+//! Where a running session is written: the answer to one place, everything else to another. It must not know what is
+//! written.
+
+use std::io::{self, IsTerminal as _, Write};
+
+use crate::output::Style;
+
+const WIDTH_WITHOUT_TERMINAL: usize = 100;
+const HEIGHT_WITHOUT_TERMINAL: usize = 24;
+
+/// Standard output and standard error, and what is known of the terminals behind them.
+pub(crate) struct Terminal {
+    out: Box<dyn Write>,
+    err: Box<dyn Write>,
+    /// Whether standard output is a terminal: then text is shown as it comes.
+    pub(crate) streams: bool,
+    /// Whether standard error is one: then there is a block that is drawn again and again.
+    pub(crate) spins: bool,
+    pub(crate) style: Style,
+}
+
+impl Terminal {
+    /// This process's own.
+    pub(crate) fn of_process() -> Self {
+        Self {
+            out: Box::new(io::stdout()),
+            err: Box::new(io::stderr()),
+            streams: io::stdout().is_terminal(),
+            spins: io::stderr().is_terminal(),
+            style: Style::for_stderr(),
+        }
+    }
+
+    /// Both ends in one place that a test can look at.
+    #[cfg(test)]
+    pub(crate) fn of_test(out: Box<dyn Write>, err: Box<dyn Write>, is_terminal: bool) -> Self {
+        Self { out, err, streams: is_terminal, spins: is_terminal, style: Style::plain() }
+    }
+
+    /// A piece of the answer.
+    pub(crate) fn text(&mut self, text: &str) -> io::Result<()> {
+        self.out.write_all(text.as_bytes())?;
+        self.out.flush()
+    }
+
+    /// Everything else.
+    pub(crate) fn aside(&mut self) -> &mut dyn Write {
+        &mut self.err
+    }
+
+    /// Columns and rows.
+    pub(crate) fn size(&self) -> (usize, usize) {
+        let size = if self.spins { terminal_size::terminal_size_of(io::stderr()) } else { None };
+        match size {
+            Some((width, height)) => (usize::from(width.0).max(20), usize::from(height.0)),
+            None => (WIDTH_WITHOUT_TERMINAL, HEIGHT_WITHOUT_TERMINAL),
+        }
+    }
+}

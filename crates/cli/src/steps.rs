@@ -1,0 +1,206 @@
+//! A recorded session as people read it, event by event. Pure; it must not know where the events come from.
+
+use std::collections::{BTreeMap, HashMap};
+
+use posse_protocol::{AgentId, CallId, Event, EventKind, QueueReason, Sender};
+
+use crate::display::ending_line;
+use crate::output::{Style, duration, harmless, one_line};
+
+/// Characters of a tool's result, a report or a reason that are shown.
+const RESULT_CHARS_MAX: usize = 160;
+/// Levels that are indented.
+const LEVELS_INDENTED_MAX: u32 = 12;
+
+/// Turns events into text. What a sub-agent did carries its name and is indented by its depth.
+pub(crate) struct Steps {
+    style: Style,
+    /// Names and depths of the sub-agents so far.
+    names: HashMap<AgentId, (String, u32)>,
+    /// Calls that wait for their result, with which they are shown.
+    open: BTreeMap<(AgentId, CallId), String>,
+}
+
+impl Steps {
+    pub(crate) fn new(style: Style) -> Self {
+        Self { style, names: HashMap::new(), open: BTreeMap::new() }
+    }
+
+    /// One event; nothing for those that only matter to programs.
+    pub(crate) fn lines(&mut self, event: &Event) -> String {
+        self.learn(event);
+        let text = match event.parent {
+            None => self.text(event, None),
+            Some(parent) => {
+                let name = self.name(event.agent);
+                self.text(event, Some((&name, &self.name(parent))))
+            }
+        };
+        self.indented(event.agent, &text)
+    }
+
+    /// The calls that never got a result.
+    pub(crate) fn unanswered(&mut self) -> String {
+        let mut text = String::new();
+        for ((agent, _), title) in std::mem::take(&mut self.open) {
+            let who = self.names.get(&agent).map(|(name, _)| format!("{name} ")).unwrap_or_default();
+            let lines = self.style.dim(&format!("  {who}• {title}\n    … no result\n"));
+            text.push_str(&self.indented(agent, &lines));
+        }
+        text
+    }
+
+    fn learn(&mut self, event: &Event) {
+        let (name, depth) = match &event.kind {
+            EventKind::AgentAdmitted { name, depth, .. } => (name, *depth),
+            EventKind::AgentStarted { role, depth, .. } if !self.names.contains_key(&event.agent) => {
+                (role, *depth)
+            }
+            _ => return,
+        };
+        if event.parent.is_some() {
+            self.names.insert(event.agent, (one_line(name, 60), depth));
+        }
+    }
+
+    fn name(&self, agent: AgentId) -> String {
+        self.names.get(&agent).map_or_else(|| "main".to_string(), |(name, _)| name.clone())
+    }
+
+    fn indented(&self, agent: AgentId, text: &str) -> String {
+        let depth = self.names.get(&agent).map_or(0, |(_, depth)| (*depth).min(LEVELS_INDENTED_MAX));
+        let indent = "  ".repeat(usize::try_from(depth).unwrap_or(0));
+        if indent.is_empty() {
+            return text.to_string();
+        }
+        text.split_inclusive('\n').map(|line| format!("{indent}{line}")).collect()
+    }
+
+    /// `names`: those of the sub-agent it happened to and of its parent; none for the main agent.
+    fn text(&mut self, event: &Event, names: Option<(&str, &str)>) -> String {
+        let style = self.style;
+        let who = names.map(|(name, _)| format!("{name} ")).unwrap_or_default();
+        match &event.kind {
+            EventKind::AgentAdmitted { role, title, .. } => {
+                style.dim(&format!("{who}({}) is to: {}\n", one_line(role, 60), one_line(title, 200)))
+            }
+            EventKind::AgentQueued { reason } => {
+                style.dim(&format!("{who}waits: {}\n", queue_reason(*reason)))
+            }
+            EventKind::Told { from, text } => words(style, names, *from, text),
+            EventKind::Replied { reply, .. } if !reply.text.trim().is_empty() => {
+                let label = format!("{}:", names.map_or("agent", |(name, _)| name));
+                format!("{} {}\n", style.cyan(&label), harmless(reply.text.trim()))
+            }
+            EventKind::ToolStarted { call, title, .. } => {
+                self.open.insert((event.agent, call.clone()), one_line(title, 200));
+                String::new()
+            }
+            EventKind::ToolFinished { call, tool, ok, text, duration_ms, .. } => {
+                let title = self.open.remove(&(event.agent, call.clone()));
+                let title = title.unwrap_or_else(|| one_line(tool, 60));
+                let (mark, text) = (if *ok { "→" } else { "✗" }, one_line(text, RESULT_CHARS_MAX));
+                style.dim(&format!("  {who}• {title}\n    {mark} {text}  ({})\n", duration(*duration_ms)))
+            }
+            EventKind::Retrying { attempt, reason, .. } => {
+                style.yellow(&format!("  {who}retry {attempt}: {}\n", one_line(reason, RESULT_CHARS_MAX)))
+            }
+            EventKind::ModelFailed { error, .. } => {
+                style.red(&format!("  {who}model: {}\n", harmless(&error.message)))
+            }
+            EventKind::Compacted { summary, .. } => {
+                style.dim(&format!("  {who}shortened: {}\n", one_line(summary, RESULT_CHARS_MAX)))
+            }
+            EventKind::PersonNeeded { question } => {
+                style.yellow(&format!("{who}asks you: {}\n", harmless(question)))
+            }
+            EventKind::PersonAnswered { answer } => {
+                format!("{} {}\n", style.bold("you:"), harmless(answer))
+            }
+            EventKind::AgentSettled { report } => format!("{who}{}\n", ending_line(style, &report.ending)),
+            _ => String::new(),
+        }
+    }
+}
+
+fn words(style: Style, names: Option<(&str, &str)>, from: Sender, text: &str) -> String {
+    match from {
+        Sender::Person => format!("{} {}\n", style.bold("you:"), harmless(text)),
+        Sender::Posse => format!("{} {}\n", style.dim("posse:"), harmless(text)),
+        Sender::Parent => {
+            let (name, parent) = names.unwrap_or(("agent", "parent"));
+            format!("{} {}\n", style.bold(&format!("{parent} to {name}:")), harmless(text))
+        }
+        // The whole of it was shown where it was said.
+        Sender::Reports => style.dim(&format!("reports: {}\n", one_line(text, RESULT_CHARS_MAX))),
+        Sender::Peer => style.dim(&format!("letter: {}\n", one_line(text, RESULT_CHARS_MAX))),
+    }
+}
+
+fn queue_reason(reason: QueueReason) -> &'static str {
+    match reason {
+        QueueReason::RunningCap => "as many agents run as may",
+        QueueReason::Endpoint => "its endpoint takes one agent after the other",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use posse_protocol::Ending;
+
+    use super::*;
+    use crate::display::sample::*;
+
+    #[test]
+    fn sub_agents_are_named_and_indented() {
+        let settled = |text| EventKind::AgentSettled { report: report(Ending::Completed, text) };
+        let events = [
+            event(1, 0, started(0, None)),
+            event(1, 0, told(Sender::Person, "fix it")),
+            event(1, 0, tool_started("c", "agent start")),
+            event(2, 1, admitted("explore-1", 1, "find it")),
+            event(2, 1, queued()),
+            event(2, 1, started(1, None)),
+            event(2, 1, told(Sender::Parent, "look\nhere")),
+            event(2, 1, tool_started("c", "grep Foo")),
+            event(3, 2, admitted("explore-2", 2, "deeper")),
+            event(3, 2, replied("two\x1b[2J\nlines", 5)),
+            event(3, 2, told(Sender::Peer, "hello")),
+            event(3, 2, settled("Done.")),
+            event(2, 1, tool_finished("c", "3 matches")),
+            event(2, 1, EventKind::PersonNeeded { question: "which?".into() }),
+            event(2, 1, EventKind::PersonAnswered { answer: "both".into() }),
+            event(2, 1, settled("Done.")),
+            event(1, 0, EventKind::ReportsDelivered { agents: vec![id(2)] }),
+            event(1, 0, told(Sender::Reports, "explore-1\nis done")),
+            event(1, 0, replied("Fixed.", 5)),
+            event(1, 0, settled("Fixed.")),
+        ];
+        let mut steps = Steps::new(Style::plain());
+        let mut text = events.iter().map(|event| steps.lines(event)).collect::<String>();
+        text.push_str(&steps.unanswered());
+        let expected = "\
+you: fix it
+  explore-1 (explore) is to: find it
+  explore-1 waits: as many agents run as may
+  main to explore-1: look
+  here
+    explore-2 (explore) is to: deeper
+    explore-2: two
+    lines
+    letter: hello
+    explore-2 ✓ completed
+    explore-1 • grep Foo
+      → 3 matches  (0.0 s)
+  explore-1 asks you: which?
+  you: both
+  explore-1 ✓ completed
+reports: explore-1 is done
+agent: Fixed.
+✓ completed
+  • agent start
+    … no result
+";
+        assert_eq!(text, expected);
+    }
+}

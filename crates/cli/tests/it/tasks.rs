@@ -1,0 +1,49 @@
+//! The agents of a session, as `posse tasks` tells of them.
+
+use posse_testkit::Turn;
+use serde_json::json;
+
+use crate::posse::Person;
+
+#[test]
+fn the_agents_of_a_session_are_told() {
+    let person = Person::new([
+        Turn::call("read_file", json!({"path": "main.py"})),
+        Turn::text("It prints hi."),
+        Turn::text("Second."),
+    ]);
+    assert_eq!(person.posse(&["tasks"]).code, Some(2), "there is no session yet");
+    let first = person.posse(&["run", "--json", "what does it print?"]).events();
+    person.posse(&["run", "second task"]);
+
+    let id = first[0]["session"].as_str().unwrap();
+    let tasks = person.posse(&["tasks", &id[..13]]);
+    assert_eq!(tasks.code, Some(0));
+    let lines = tasks.stdout.lines().collect::<Vec<_>>();
+    assert_eq!(lines.len(), 2, "{tasks:#?}");
+    assert_eq!(lines[0], format!("session {}  what does it print?", &id[..13]));
+    assert!(lines[1].starts_with("✓ main  2 turns · 1 tool call · "), "{tasks:#?}");
+    assert!(lines[1].contains(" · 220 tokens · $0.0"), "{tasks:#?}");
+
+    person.posse(&["tasks"]).says("second task");
+    let ran = person.posse(&["tasks", "ffff"]);
+    assert_eq!(ran.code, Some(2));
+    ran.says("ffff");
+}
+
+#[test]
+fn programs_get_one_object_an_agent() {
+    let person = Person::new([Turn::text("Done.")]);
+    let events = person.posse(&["run", "--json", "go"]).events();
+    let agents = person.posse(&["tasks", "last", "--json"]).events();
+    assert_eq!(agents.len(), 1);
+    let agent = &agents[0];
+    assert_eq!(agent["session"], events[0]["session"]);
+    assert_eq!(agent["agent"], events[0]["agent"]);
+    assert_eq!(agent["parent"], json!(null));
+    assert_eq!((&agent["name"], &agent["status"]), (&json!("main"), &json!("completed")));
+    assert_eq!(agent["turns"], 1);
+    assert_eq!(agent["subtree"]["agents"], 1);
+    assert_eq!(agent["subtree"]["usage"], agent["usage"]);
+    assert_eq!(agent["subtree"]["cost_usd"], agent["cost_usd"]);
+}

@@ -1,0 +1,106 @@
+//! How an agent ends, once, and how its report gets to its parent, once.
+
+use posse_protocol::{AgentId, Ending, Receipt};
+
+use crate::budget::{Bill, charge};
+use crate::node::State;
+use crate::slots::Freed;
+use crate::tree::{Tree, dearer};
+
+/// What follows from the end of an agent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settled {
+    /// Who may go on now.
+    pub freed: Freed,
+    /// Who gets its report; none for the main agent and where the parent has ended before.
+    pub parent: Option<AgentId>,
+    /// Descendants that had not settled, deepest first. They are marked as stopping: stop and settle them. Empty if the
+    /// caller settled them first, as it should.
+    pub orphans: Vec<AgentId>,
+}
+
+impl Tree {
+    /// Ends an agent, exactly once: `None` if it has ended before. Its slot comes free; what was set aside for it and
+    /// not spent goes back to its parent, who is charged with what it and those below it spent.
+    pub fn settle(&mut self, id: AgentId, ending: &Ending, receipt: &Receipt) -> Option<Settled> {
+        let node = self.nodes.get(&id).filter(|node| !node.state.is_settled())?;
+        let parent = node.parent;
+        self.leave_slot(id);
+        let orphans = self.unsettled_below(id);
+        self.stop(&orphans);
+
+        self.change(id, |node| {
+            node.tokens = node.tokens.max(receipt.usage.total_tokens().unwrap_or(0));
+            node.spent.turns = node.spent.turns.max(receipt.turns);
+            node.spent.cost_usd = dearer(node.spent.cost_usd, receipt.cost_usd);
+            node.asking = 0;
+            node.state = State::Settled(ending.clone());
+        });
+        self.charge_for(id, receipt);
+        let parent = parent.filter(|&parent| self.hand_in(parent, id));
+        Some(Settled { freed: self.fill(), parent, orphans })
+    }
+
+    /// Gives back its slot, or its place in the queue for one.
+    fn leave_slot(&mut self, id: AgentId) {
+        let Some(node) = self.nodes.get(&id) else { return };
+        match (&node.state, &node.endpoint) {
+            (State::Running | State::NeedsPerson, Some(endpoint)) => self.slots.give_back(endpoint),
+            (State::Queued | State::Returning, _) => self.slots.forget(|waiting| waiting == id),
+            _ => {}
+        }
+    }
+
+    /// Charges the nearest ancestor that has not settled, which is the parent unless that ended too early.
+    fn charge_for(&mut self, id: AgentId, receipt: &Receipt) {
+        let Some(child) = self.nodes.get_mut(&id) else { return };
+        let (mut payer, bill) = (child.parent, Bill::of(child));
+        let left_behind: Vec<AgentId> = child.live.drain(..).chain(child.strays.drain(..)).collect();
+        while let Some(above) = payer {
+            let Some(node) = self.nodes.get_mut(&above) else { return };
+            if node.state.is_settled() {
+                payer = node.parent;
+                continue;
+            }
+            node.live.retain(|&live| live != id);
+            node.strays.retain(|&stray| stray != id);
+            node.strays.extend(left_behind);
+            charge(node, bill);
+            // What is below it is known here; what the caller wrote about that does not matter.
+            node.ledger.below.add(&Receipt {
+                turns: receipt.turns,
+                tool_calls: receipt.tool_calls,
+                commands_total: receipt.commands_total,
+                usage: receipt.usage,
+                cost_usd: receipt.cost_usd,
+                below: bill.ledger.below,
+                ..Receipt::default()
+            });
+            return;
+        }
+    }
+
+    /// Puts a settled child's report before its parent; false if the parent has settled and will never read it.
+    fn hand_in(&mut self, parent: AgentId, child: AgentId) -> bool {
+        let parent = self.nodes.get_mut(&parent).filter(|parent| !parent.state.is_settled());
+        parent.is_some_and(|parent| {
+            parent.reports.push_back(child);
+            true
+        })
+    }
+
+    /// Settled children whose reports the parent was not given yet, first settled first; all or those in `of`. They count
+    /// as given from now on. A parent that has settled may still be asked, by whoever takes up its conversation.
+    pub fn take_reports(&mut self, parent: AgentId, of: Option<&[AgentId]>) -> Vec<AgentId> {
+        let Some(node) = self.nodes.get_mut(&parent) else { return Vec::new() };
+        let (taken, kept): (Vec<AgentId>, Vec<AgentId>) =
+            std::mem::take(&mut node.reports).into_iter().partition(|id| of.is_none_or(|of| of.contains(id)));
+        node.reports = kept.into();
+        for id in &taken {
+            if let Some(child) = self.nodes.get_mut(id) {
+                child.delivered = true;
+            }
+        }
+        taken
+    }
+}

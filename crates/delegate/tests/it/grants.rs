@@ -1,0 +1,184 @@
+//! Rights only narrow: by parent, role, list of tools, and by the agent before.
+
+use std::collections::BTreeSet;
+
+use fastrand::Rng;
+use posse_delegate::{Limits, Refusal, Request, Tree};
+use posse_policy::{delegates_to, meet, passes, reaches};
+use posse_protocol::{Budget, Files, Grant, NameRules, Network, Shell};
+
+use crate::scene::{MAIN, admitted, id, refused, request, settle, tree_of};
+
+const TOOLS: &[&str] = &["read", "write", "edit", "git_log", "x"];
+const TOOL_PATTERNS: &[&str] = &["*", "read", "edit", "git_*", "*e*", ""];
+const ROLES: &[&str] = &["coder", "tester", "plan"];
+const ROLE_PATTERNS: &[&str] = &["*", "*er", "coder", "p*"];
+const HOSTS: &[&str] = &["a.example", "b.example"];
+
+fn some(rng: &mut Rng, of: &[&str]) -> BTreeSet<String> {
+    of.iter().filter(|_| rng.u8(0..3) == 0).map(|&one| one.to_owned()).collect()
+}
+
+fn rules(rng: &mut Rng, patterns: &[&str]) -> NameRules {
+    let mut allow = BTreeSet::new();
+    for _ in 0..rng.u8(0..3) {
+        allow.insert(some(rng, patterns));
+    }
+    // `*` would deny everything, and then nothing is left to test.
+    let deny = if rng.bool() { BTreeSet::new() } else { some(rng, &patterns[1..]) };
+    NameRules { allow, deny }
+}
+
+fn grant(rng: &mut Rng) -> Grant {
+    let hosts = some(rng, HOSTS);
+    Grant {
+        files: [Files::None, Files::Read, Files::Write][rng.usize(0..3)],
+        shell: [Shell::None, Shell::Inspect, Shell::Verify, Shell::Full][rng.usize(0..4)],
+        network: match rng.u8(0..3) {
+            0 => Network::Full,
+            1 if !hosts.is_empty() => Network::Hosts(hosts),
+            _ => Network::None,
+        },
+        tools: rules(rng, TOOL_PATTERNS),
+        // Often everything, so that the tree gets deep.
+        delegates: if rng.bool() { NameRules::default() } else { rules(rng, ROLE_PATTERNS) },
+    }
+}
+
+/// Everything that a grant allows, one bit each. What can be done counts, not how it is written.
+fn rights(grant: &Grant) -> u64 {
+    let files = [Files::Read, Files::Write].map(|level| grant.files >= level);
+    let shell = [Shell::Inspect, Shell::Verify, Shell::Full].map(|level| grant.shell >= level);
+    let hosts = HOSTS.iter().chain(&["other"]).map(|host| reaches(&grant.network, host));
+    let tools = TOOLS.iter().map(|tool| passes(&grant.tools, tool));
+    let roles = ROLES.iter().map(|role| delegates_to(grant, role));
+    let all = files.into_iter().chain(shell).chain(hosts).chain(tools).chain(roles);
+    all.fold(0, |bits, allowed| bits << 1 | u64::from(allowed))
+}
+
+/// Whether the first allows something that the second does not.
+fn wider(a: u64, b: u64) -> bool {
+    a & !b != 0
+}
+
+/// A random task below a parent; `None` if the parent may not delegate to its role.
+fn narrowed(
+    rng: &mut Rng,
+    tree: &mut Tree,
+    number: u64,
+    parent: u64,
+    continues: Option<u64>,
+) -> Option<Grant> {
+    let role = ROLES[rng.usize(0..ROLES.len())];
+    let role_grant = grant(rng);
+    let allowed_tools = rng.bool().then(|| some(rng, TOOL_PATTERNS).into_iter().collect::<Vec<_>>());
+    let above = tree.node(id(parent)).unwrap().grant.clone();
+    let request = Request {
+        role: role.to_owned(),
+        role_grant: role_grant.clone(),
+        allowed_tools: allowed_tools.clone(),
+        continues: continues.map(id),
+        ..request(number, parent)
+    };
+    let child = match tree.admit(request) {
+        Ok(admission) => admission.grant,
+        Err(refusal) => {
+            assert!(matches!(refusal, Refusal::RoleNotAllowed { .. }) && !delegates_to(&above, role));
+            return None;
+        }
+    };
+    assert!(delegates_to(&above, role));
+    let now = rights(&child);
+    let most = rights(&above) & rights(&role_grant);
+    assert!(!wider(now, most), "{child:?} of {above:?} and {role_grant:?}");
+    assert_eq!(meet(&above, &child), child);
+    if let Some(list) = allowed_tools {
+        let listed = NameRules::only(list);
+        assert!(TOOLS.iter().all(|tool| !passes(&child.tools, tool) || passes(&listed, tool)));
+    }
+    if let Some(old) = continues {
+        assert!(!wider(now, rights(&tree.node(id(old)).unwrap().grant)), "a follow-up gained rights");
+    }
+    assert_eq!(tree.node(id(number)).unwrap().grant, child);
+    Some(child)
+}
+
+/// A parent, a child, its follow-up and a grandchild; returns how many were admitted.
+fn generations(seed: u64) -> usize {
+    let mut rng = Rng::with_seed(seed);
+    let limits = Limits { depth_max: 3, ..Limits::default() };
+    let mut tree = Tree::new(limits, id(MAIN), grant(&mut rng), Budget::UNLIMITED);
+    if narrowed(&mut rng, &mut tree, 1, MAIN, None).is_none() {
+        return 0;
+    }
+    settle(&mut tree, 1);
+    if narrowed(&mut rng, &mut tree, 2, MAIN, Some(1)).is_none() {
+        return 1;
+    }
+    if narrowed(&mut rng, &mut tree, 3, 2, None).is_none() { 2 } else { 3 }
+}
+
+/// Promise X6.
+#[test]
+fn a_child_never_has_more_rights_than_its_parent() {
+    let (mut seed, mut checked) = (0, 0);
+    while checked < 100_000 {
+        checked += match std::panic::catch_unwind(|| generations(seed)) {
+            Ok(admitted) => admitted,
+            Err(cause) => {
+                println!("seed {seed}");
+                std::panic::resume_unwind(cause);
+            }
+        };
+        seed += 1;
+        assert!(seed < 200_000, "only {checked} were admitted");
+    }
+    assert!((100_000..100_003).contains(&checked), "{checked}");
+}
+
+#[test]
+fn a_list_of_tools_narrows_and_an_empty_one_leaves_none() {
+    let cases: [(Option<Vec<String>>, &[&str]); 3] = [
+        (None, &["read", "write"]),
+        (Some(vec!["re*".into(), "agent".into()]), &["read"]),
+        (Some(vec![]), &[]),
+    ];
+    for (number, (allowed_tools, want)) in (1..).zip(cases) {
+        let role_grant = Grant { tools: NameRules::only(["read", "write"]), ..Grant::full() };
+        let grant =
+            admitted(&mut tree_of(9), Request { role_grant, allowed_tools, ..request(number, MAIN) }).grant;
+        let usable: Vec<&str> = TOOLS.iter().copied().filter(|tool| passes(&grant.tools, tool)).collect();
+        assert_eq!(usable, want);
+    }
+    let endless = Some(vec!["read".to_owned(); 257]);
+    let refusal = refused(&mut tree_of(9), Request { allowed_tools: endless, ..request(1, MAIN) });
+    assert_eq!(refusal, Refusal::TooManyTools);
+}
+
+#[test]
+fn a_parent_delegates_only_to_the_roles_it_may() {
+    let only = |roles: &[&str]| NameRules::only(roles.iter().copied());
+    let denied = NameRules { deny: BTreeSet::from(["coder".to_owned()]), ..NameRules::default() };
+    let both = meet(
+        &Grant { delegates: only(&["tester", "review*", "coder2"]), ..Grant::full() },
+        &Grant { delegates: only(&["tester", "planner"]), ..Grant::full() },
+    );
+    let cases = [
+        (only(&["tester", "planner"]), Some("it may delegate to planner, tester")),
+        (both.delegates, Some("it may delegate to tester")),
+        (NameRules::nothing(), Some("do this work yourself")),
+        (denied, Some("choose another role")),
+        (only(&["cod*"]), None),
+        (NameRules::default(), None),
+    ];
+    let mut count = 0;
+    for (delegates, want) in cases {
+        let grant = Grant { delegates, ..Grant::full() };
+        let mut tree = Tree::new(Limits::default(), id(MAIN), grant, Budget::UNLIMITED);
+        let got = tree.admit(Request { role: "coder".to_owned(), ..request(1, MAIN) }).err();
+        let role = "coder".to_owned();
+        assert_eq!(got, want.map(|hint| Refusal::RoleNotAllowed { role, hint: hint.to_owned() }));
+        count += 1;
+    }
+    assert_eq!(count, 6);
+}

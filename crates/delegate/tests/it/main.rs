@@ -1,0 +1,15 @@
+//! The tree and the board, driven without a runtime.
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod board;
+mod budgets;
+mod cancel;
+mod caps;
+mod endpoints;
+mod grants;
+mod lifecycle;
+mod names;
+mod random;
+mod reports;
+mod scene;
+mod sights;

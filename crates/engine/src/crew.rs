@@ -1,0 +1,477 @@
+//! All agents of one session: the tree that says who may run, and what the engine holds for each of them.
+//!
+//! Everything that several agents touch is behind one lock here, which is never held across a wait. Drivers own the rest.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use posse_agent::Kin;
+use posse_delegate::{
+    Admission, Board, Freed, Look, Node, Refusal, Request, State as AgentState, Tree, Unparked,
+};
+use posse_protocol::{
+    AgentId, Below, Ending, EventKind, FileChange, Receipt, Report, Sender, SessionId, Spent, Update,
+};
+use posse_store::Store;
+use posse_tools::ToolSettings;
+use posse_workspace::Workspace;
+use tokio::sync::{broadcast, watch};
+use tokio_util::sync::CancellationToken;
+
+use crate::delegation::Delegation;
+use crate::driver::Driver;
+use crate::finished::{Finished, Shelf};
+use crate::launch::Launch;
+use crate::measure::Measure;
+use crate::model_choice::Models;
+use crate::project::ProjectContext;
+
+/// Shared by the drivers of one session; ends with the last of them.
+pub(crate) struct Crew {
+    pub(crate) session: SessionId,
+    pub(crate) main: AgentId,
+    pub(crate) store: Store,
+    pub(crate) updates: broadcast::Sender<Update>,
+    pub(crate) workspace: Workspace,
+    /// The workspace's path, for prompts.
+    pub(crate) folder: String,
+    pub(crate) tools: ToolSettings,
+    pub(crate) models: Models,
+    pub(crate) project: Option<ProjectContext>,
+    pub(crate) delegation: Option<Delegation>,
+    pub(crate) measure: Measure,
+    inner: Mutex<Inner>,
+}
+
+struct Inner {
+    tree: Tree,
+    seats: HashMap<AgentId, Seat>,
+    board: Board,
+    shelf: Shelf,
+}
+
+/// What is held for an agent until it settles.
+struct Seat {
+    handles: Handles,
+    /// Words that wait for its next turn.
+    mail: Vec<(Sender, String)>,
+    /// Whether nobody will read what else comes.
+    ending: bool,
+    /// How many of its calls wait for sub-agents.
+    waits: usize,
+    /// Files that its sub-agents changed.
+    files_below: Vec<FileChange>,
+    place: Place,
+}
+
+/// Where an agent is on its way to its driver.
+enum Place {
+    /// Being put together; `go` once its turn has come.
+    Made { go: bool },
+    /// Waits for its turn.
+    Ready(Box<Launch>),
+    /// With its driver.
+    Driven,
+}
+
+/// How others reach an agent's driver.
+#[derive(Clone, Default)]
+pub(crate) struct Handles {
+    /// Stops it.
+    pub(crate) cancel: CancellationToken,
+    /// Something waits for it: mail, a report, its turn to go on.
+    pub(crate) news: watch::Sender<()>,
+    /// Mail that does not wait for the end of what it does.
+    pub(crate) interrupt: watch::Sender<()>,
+}
+
+/// What has come in for an agent.
+pub(crate) struct News {
+    pub(crate) kin: Kin,
+    pub(crate) mail: Vec<(Sender, String)>,
+    pub(crate) reports: Vec<Arc<Finished>>,
+}
+
+/// What everything a session shares is made from.
+pub(crate) struct Parts {
+    pub(crate) session: SessionId,
+    pub(crate) main: AgentId,
+    pub(crate) store: Store,
+    pub(crate) updates: broadcast::Sender<Update>,
+    pub(crate) workspace: Workspace,
+    pub(crate) folder: String,
+    pub(crate) tools: ToolSettings,
+    pub(crate) models: Models,
+    pub(crate) project: Option<ProjectContext>,
+    pub(crate) delegation: Option<Delegation>,
+}
+
+impl Crew {
+    pub(crate) fn new(parts: Parts, tree: Tree) -> Arc<Self> {
+        let Parts { session, main, store, updates, workspace, folder, tools, models, project, delegation } =
+            parts;
+        let seat = Seat {
+            handles: Handles::default(),
+            mail: Vec::new(),
+            ending: false,
+            waits: 0,
+            files_below: Vec::new(),
+            place: Place::Driven,
+        };
+        let seats = HashMap::from([(main, seat)]);
+        let measure = Measure::new(workspace.clone());
+        let inner = Mutex::new(Inner { tree, seats, board: Board::default(), shelf: Shelf::default() });
+        Arc::new(Self {
+            session,
+            main,
+            store,
+            updates,
+            workspace,
+            folder,
+            tools,
+            models,
+            project,
+            delegation,
+            measure,
+            inner,
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks at the tree, or changes something in it that frees no slot.
+    pub(crate) fn tree<T>(&self, look: impl FnOnce(&mut Tree) -> T) -> T {
+        look(&mut self.lock().tree)
+    }
+
+    pub(crate) fn board<T>(&self, use_it: impl FnOnce(&mut Board) -> T) -> T {
+        use_it(&mut self.lock().board)
+    }
+
+    pub(crate) fn handles(&self, id: AgentId) -> Handles {
+        self.lock().seats.get(&id).map(|seat| seat.handles.clone()).unwrap_or_default()
+    }
+
+    pub(crate) fn name(&self, id: AgentId) -> String {
+        self.tree(|tree| tree.node(id).map(|node| node.name.clone())).unwrap_or_default()
+    }
+
+    /// Admits a task: from here on its agent exists. What it runs with follows by `place`.
+    pub(crate) fn admit(&self, request: Request) -> Result<Admission, Refusal> {
+        let mut inner = self.lock();
+        let id = request.id;
+        let admission = inner.tree.admit(request)?;
+        let place = Place::Made { go: admission.queued.is_none() };
+        inner.seats.insert(
+            id,
+            Seat {
+                handles: Handles::default(),
+                mail: Vec::new(),
+                ending: false,
+                waits: 0,
+                files_below: Vec::new(),
+                place,
+            },
+        );
+        Ok(admission)
+    }
+
+    /// Takes what an admitted agent runs with, and starts it if its turn has come.
+    pub(crate) fn place(self: &Arc<Self>, launch: Launch) {
+        let mut inner = self.lock();
+        let Some(seat) = inner.seats.get_mut(&launch.id) else { return };
+        if seat.handles.cancel.is_cancelled() {
+            seat.place = Place::Driven;
+            drop(inner);
+            return self.never_began(launch);
+        }
+        match seat.place {
+            Place::Made { go: true } => {
+                seat.place = Place::Driven;
+                drop(inner);
+                self.drive(launch);
+            }
+            _ => seat.place = Place::Ready(Box::new(launch)),
+        }
+    }
+
+    /// Starts those whose turn has come, and tells those that may go on.
+    fn freed(self: &Arc<Self>, freed: Freed) {
+        let mut begin = Vec::new();
+        {
+            let mut inner = self.lock();
+            for id in freed.go_on {
+                if let Some(seat) = inner.seats.get(&id) {
+                    seat.handles.news.send_replace(());
+                }
+            }
+            for id in freed.start {
+                let Some(seat) = inner.seats.get_mut(&id) else { continue };
+                match std::mem::replace(&mut seat.place, Place::Driven) {
+                    Place::Ready(launch) => begin.push(*launch),
+                    Place::Made { .. } => seat.place = Place::Made { go: true },
+                    Place::Driven => {}
+                }
+            }
+        }
+        for launch in begin {
+            self.drive(launch);
+        }
+    }
+
+    /// Drives an agent on a task of its own. One whose driver breaks is settled all the same.
+    fn drive(self: &Arc<Self>, launch: Launch) {
+        let (crew, id) = (Arc::clone(self), launch.id);
+        let mut spare = launch.journal.beside();
+        let driver = Driver::new(Arc::clone(self), launch);
+        let running = tokio::spawn(async move { driver.run().await });
+        tokio::spawn(async move {
+            if running.await.is_err() {
+                crew.stop_below(id).await;
+                let report = broken("a fault in Posse ended this agent", crew.below(id));
+                spare.note(EventKind::AgentSettled { report: report.clone() });
+                let _ = spare.durable().await;
+                crew.settled(id, crew.without_words(id, report));
+            }
+        });
+    }
+
+    /// What is kept of an agent that has nothing to go on with.
+    fn without_words(&self, id: AgentId, report: Report) -> Finished {
+        let of = |node: &Node| (node.name.clone(), node.role.clone(), node.title.clone());
+        let (name, role, title) = self.tree(|tree| tree.node(id).map(of)).unwrap_or_default();
+        Finished { id, name, role, title, report, conversation: None }
+    }
+
+    /// Settles an agent that was stopped before it began.
+    fn never_began(self: &Arc<Self>, launch: Launch) {
+        let crew = Arc::clone(self);
+        tokio::spawn(async move {
+            let Launch { id, mut journal, .. } = launch;
+            let (ending, receipt) = (Ending::Cancelled, Receipt::default());
+            let report = Report { ending, text: String::new(), receipt, warnings: Vec::new() };
+            journal.note(EventKind::AgentSettled { report: report.clone() });
+            if let Err(error) = journal.durable().await {
+                tracing::error!(%error, "the end of an agent could not be recorded");
+            }
+            crew.settled(id, crew.without_words(id, report));
+        });
+    }
+
+    /// An agent takes no more mail: there is no next turn to tell it at.
+    pub(crate) fn ends(&self, id: AgentId) {
+        if let Some(seat) = self.lock().seats.get_mut(&id) {
+            seat.ending = true;
+        }
+    }
+
+    /// Puts words into an agent's mail. False if it takes none: it has ended or is about to, or has too much of it.
+    pub(crate) fn tell(&self, id: AgentId, from: Sender, text: String, interrupt: bool) -> bool {
+        let mut inner = self.lock();
+        let Some(seat) = inner.seats.get_mut(&id) else { return false };
+        if seat.ending || seat.mail.len() >= crate::limits::MAIL_MAX {
+            return false;
+        }
+        seat.mail.push((from, text));
+        seat.handles.news.send_replace(());
+        if interrupt {
+            seat.handles.interrupt.send_replace(());
+        }
+        true
+    }
+
+    /// Takes what has come in for an agent. A report that is taken is delivered: whoever takes it must tell it.
+    pub(crate) fn news(&self, id: AgentId) -> News {
+        let mut inner = self.lock();
+        let reports = inner.take_reports(id, None);
+        let mail = inner.seats.get_mut(&id).map(|seat| std::mem::take(&mut seat.mail)).unwrap_or_default();
+        News { kin: kin(&inner.tree, id), mail, reports }
+    }
+
+    /// The reports of some sub-agents that have not been told yet; taking them delivers them.
+    pub(crate) fn take_reports(&self, id: AgentId, of: &[AgentId]) -> Vec<Arc<Finished>> {
+        self.lock().take_reports(id, Some(of))
+    }
+
+    /// All reports that have not been told yet; taking them delivers them.
+    pub(crate) fn take_all_reports(&self, id: AgentId) -> Vec<Arc<Finished>> {
+        self.lock().take_reports(id, None)
+    }
+
+    /// Whether all of these have ended.
+    pub(crate) fn all_settled(&self, ids: &[AgentId]) -> bool {
+        let inner = self.lock();
+        ids.iter().all(|id| settled(&inner.tree, *id))
+    }
+
+    /// Whether one of these has ended.
+    pub(crate) fn any_settled(&self, ids: &[AgentId]) -> bool {
+        let inner = self.lock();
+        ids.iter().any(|id| settled(&inner.tree, *id))
+    }
+
+    /// An agent that has ended, as long as it is kept.
+    pub(crate) fn finished(&self, id: AgentId) -> Option<Arc<Finished>> {
+        self.lock().shelf.get(id)
+    }
+
+    pub(crate) fn below(&self, id: AgentId) -> Below {
+        self.tree(|tree| tree.family(id).below)
+    }
+
+    /// Files that an agent's sub-agents changed.
+    pub(crate) fn files_below(&self, id: AgentId) -> Vec<FileChange> {
+        self.lock().seats.get(&id).map(|seat| seat.files_below.clone()).unwrap_or_default()
+    }
+
+    pub(crate) fn spent(&self, id: AgentId, spent: &Spent, tokens: u64) {
+        self.tree(|tree| tree.spent(id, spent, tokens));
+    }
+
+    pub(crate) fn look(&self, by: AgentId, of: Option<AgentId>) -> Look {
+        self.tree(|tree| tree.look(by, of))
+    }
+
+    /// While the guard lives, the agent waits for its sub-agents and needs no slot.
+    pub(crate) fn park(self: &Arc<Self>, id: AgentId) -> Parked {
+        let mut freed = None;
+        {
+            let mut inner = self.lock();
+            if let Some(seat) = inner.seats.get_mut(&id) {
+                seat.waits += 1;
+                if seat.waits == 1 {
+                    freed = Some(inner.tree.park(id));
+                }
+            }
+        }
+        if let Some(freed) = freed {
+            self.freed(freed);
+        }
+        Parked { crew: Arc::clone(self), id }
+    }
+
+    /// Waits until an agent that was parked has a slot again.
+    pub(crate) async fn slot(&self, id: AgentId, handles: &Handles) {
+        let mut news = handles.news.subscribe();
+        loop {
+            let returning =
+                self.tree(|tree| tree.node(id).is_some_and(|node| node.state == AgentState::Returning));
+            if !returning {
+                return;
+            }
+            let _ = news.changed().await;
+        }
+    }
+
+    /// Stops an agent and all below it. What it said and did stays.
+    pub(crate) fn cancel(self: &Arc<Self>, id: AgentId) -> usize {
+        let (mut never_began, mut stopped) = (Vec::new(), 0);
+        {
+            let mut inner = self.lock();
+            for id in inner.tree.cancel(id) {
+                stopped += 1;
+                let Some(seat) = inner.seats.get_mut(&id) else { continue };
+                seat.handles.cancel.cancel();
+                if matches!(seat.place, Place::Ready(_))
+                    && let Place::Ready(launch) = std::mem::replace(&mut seat.place, Place::Driven)
+                {
+                    never_began.push(*launch);
+                }
+            }
+        }
+        for launch in never_began {
+            self.never_began(launch);
+        }
+        stopped
+    }
+
+    /// Stops everything below an agent and waits until it has ended.
+    pub(crate) async fn stop_below(self: &Arc<Self>, id: AgentId) {
+        let children = self.tree(|tree| tree.live_children(id));
+        if children.is_empty() {
+            return;
+        }
+        let mut news = self.handles(id).news.subscribe();
+        for child in &children {
+            self.cancel(*child);
+        }
+        while !self.all_settled(&children) {
+            let _ = news.changed().await;
+        }
+    }
+
+    /// An agent has ended, and that is on record: its slot and what it did not spend go back, its parent is told.
+    pub(crate) fn settled(self: &Arc<Self>, id: AgentId, finished: Finished) {
+        let freed = {
+            let mut inner = self.lock();
+            let Some(settled) = inner.tree.settle(id, &finished.report.ending, &finished.report.receipt)
+            else {
+                return;
+            };
+            inner.seats.remove(&id);
+            inner.board.release_all(id);
+            let files = finished.report.receipt.files_in_all();
+            inner.shelf.put(finished);
+            if let Some(seat) = settled.parent.and_then(|parent| inner.seats.get_mut(&parent)) {
+                files.iter().for_each(|file| file.add_to(&mut seat.files_below));
+            }
+            // Those further up may wait for it as well.
+            let parent = |id: AgentId| inner.tree.node(id).and_then(|node| node.parent);
+            for above in std::iter::successors(parent(id), |id| parent(*id)) {
+                if let Some(seat) = inner.seats.get(&above) {
+                    seat.handles.news.send_replace(());
+                }
+            }
+            settled.freed
+        };
+        self.freed(freed);
+    }
+}
+
+impl Inner {
+    fn take_reports(&mut self, id: AgentId, of: Option<&[AgentId]>) -> Vec<Arc<Finished>> {
+        let mut taken = self.tree.take_reports(id, of);
+        // What is told together is told in the order in which it was begun, so that a recording can be played back.
+        taken.sort_unstable();
+        taken.into_iter().filter_map(|id| self.shelf.get(id)).collect()
+    }
+}
+
+/// See [`Crew::park`].
+pub(crate) struct Parked {
+    crew: Arc<Crew>,
+    id: AgentId,
+}
+
+impl Drop for Parked {
+    fn drop(&mut self) {
+        let mut inner = self.crew.lock();
+        let Some(seat) = inner.seats.get_mut(&self.id) else { return };
+        seat.waits = seat.waits.saturating_sub(1);
+        // If its slot is taken it gets the next one: the driver asks before it calls a model.
+        if seat.waits == 0 && inner.tree.unpark(self.id) == Unparked::Waiting {
+            tracing::debug!(agent = %self.id, "waits for a slot to go on");
+        }
+    }
+}
+
+fn settled(tree: &Tree, id: AgentId) -> bool {
+    tree.node(id).is_none_or(|node| matches!(node.state, AgentState::Settled(_)))
+}
+
+fn kin(tree: &Tree, id: AgentId) -> Kin {
+    let family = tree.family(id);
+    Kin {
+        live: family.live,
+        tokens: family.tokens.saturating_add(family.reserved_tokens),
+        cost_usd: family.cost_usd + family.reserved_cost_usd,
+    }
+}
+
+fn broken(message: &str, below: Below) -> Report {
+    let failure = posse_protocol::Failure::Internal { message: message.to_string() };
+    let receipt = Receipt { below, ..Receipt::default() };
+    Report { ending: Ending::Failed { failure }, text: String::new(), receipt, warnings: Vec::new() }
+}

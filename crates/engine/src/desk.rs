@@ -1,0 +1,493 @@
+//! One agent's desk: its calls of delegation tools come in here as commands, and answers go out.
+//!
+//! What a command means is decided by `surface`, whether it may be done by the tree; this carries it out.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use posse_delegate::Look;
+use posse_policy::passes;
+use posse_protocol::{AgentId, ContextMode, Ending, Grant, NameRules, Sender, Task, ToolCall, ToolOutcome};
+use posse_report::quote;
+use posse_surface::{Command, Join, Shape, Surface, Until};
+use posse_tools::{Prepared, Toolbox, one_line};
+
+use crate::answers;
+use crate::context::Snapshot;
+use crate::crew::Crew;
+use crate::finished::Finished;
+use crate::handles;
+use crate::launch::{self, Asker, Started};
+use crate::limits::{MESSAGE_BYTES_MAX, POLL_WAIT_MS, STOP_WAIT_MS, WAIT_MS, WAIT_MS_MAX};
+use crate::model_choice::PricedModel;
+use crate::team;
+
+/// Lives as long as its agent.
+pub(crate) struct Desk {
+    crew: Arc<Crew>,
+    id: AgentId,
+    model: PricedModel,
+    grant: Grant,
+    surface: Surface,
+    team: bool,
+    /// How often in a row it asked for a status that had not changed.
+    polls: AtomicU32,
+    /// How long its waits have lasted since one of them told something.
+    waited_ms: AtomicU64,
+}
+
+/// What a call turned out to be.
+pub(crate) enum Work {
+    /// A tool that runs.
+    Tool {
+        prepared: Prepared,
+        /// The command it was written as, where everything is one.
+        routed: Option<String>,
+    },
+    /// A command for the desk.
+    Asked(Box<Asked>),
+}
+
+/// A command that was understood and not carried out yet.
+pub(crate) struct Asked {
+    command: Command,
+    title: String,
+    routed: Option<String>,
+    snapshot: Option<Arc<Snapshot>>,
+}
+
+impl Asked {
+    pub(crate) fn title(&self) -> String {
+        self.title.clone()
+    }
+
+    /// Whether it starts, steers or stops an agent, rather than looking at one.
+    pub(crate) fn changes(&self) -> bool {
+        !matches!(
+            self.command,
+            Command::Wait { .. }
+                | Command::Status { .. }
+                | Command::Read { .. }
+                | Command::Help(_)
+                | Command::Skill { .. }
+        )
+    }
+}
+
+/// What a command came to.
+pub(crate) struct Answer {
+    pub(crate) outcome: ToolOutcome,
+    /// Whose reports it holds.
+    pub(crate) delivered: Vec<AgentId>,
+}
+
+impl Answer {
+    pub(crate) fn ok(text: impl Into<String>) -> Self {
+        Self { outcome: ToolOutcome::ok(text), delivered: Vec::new() }
+    }
+
+    pub(crate) fn error(text: impl Into<String>) -> Self {
+        Self { outcome: ToolOutcome::error(text), delivered: Vec::new() }
+    }
+}
+
+impl Desk {
+    pub(crate) fn new(crew: Arc<Crew>, id: AgentId, model: PricedModel, grant: Grant) -> Option<Self> {
+        let delegation = crew.delegation.as_ref()?;
+        let (surface, team) = (delegation.surface, delegation.team);
+        Some(Self {
+            crew,
+            id,
+            model,
+            grant,
+            surface,
+            team,
+            polls: AtomicU32::new(0),
+            waited_ms: AtomicU64::new(0),
+        })
+    }
+
+    /// Whether a call is for the desk. Where everything is a command, there are no other tools.
+    pub(crate) fn owns(&self, call: &ToolCall) -> bool {
+        self.surface == Surface::Shell || self.surface.owns(&call.name, self.team)
+    }
+
+    /// Reads a call. Nothing is done yet; the error is the answer to it.
+    pub(crate) fn read(
+        &self,
+        call: &ToolCall,
+        toolbox: &Toolbox,
+        snapshot: Option<Arc<Snapshot>>,
+    ) -> Result<Work, ToolOutcome> {
+        let (command, routed) = if self.surface == Surface::Shell {
+            if !self.surface.owns(&call.name, self.team) {
+                let text = format!(
+                    "There is no tool {}. Use bash: `help` lists its commands.",
+                    one_line(&call.name, 60)
+                );
+                return Err(ToolOutcome::error(text));
+            }
+            let routed = posse_surface::parse_routed(call).map_err(ToolOutcome::error)?;
+            self.may_run(&routed.name, &routed.command)?;
+            (routed.command, Some(routed.name))
+        } else {
+            (self.surface.parse(call, self.team).map_err(ToolOutcome::error)?, None)
+        };
+        if let Command::Run(call) = &command {
+            let prepared = toolbox.prepare(call)?;
+            return Ok(Work::Tool { prepared, routed });
+        }
+        let title = one_line(&answers::title(&command), posse_protocol::limits::TITLE_CHARS_MAX);
+        Ok(Work::Asked(Box::new(Asked { command, title, routed, snapshot })))
+    }
+
+    /// Rights by name, checked on the command as it was written and on the tool behind it.
+    fn may_run(&self, routed: &str, command: &Command) -> Result<(), ToolOutcome> {
+        let rules = &self.grant.tools;
+        let tool = match command {
+            Command::Run(call) => call.name.as_str(),
+            _ => routed,
+        };
+        let denies = NameRules { allow: BTreeSet::new(), deny: rules.deny.clone() };
+        let allows = NameRules { allow: rules.allow.clone(), deny: BTreeSet::new() };
+        let allowed = passes(&allows, routed) || passes(&allows, tool);
+        if !passes(&denies, routed) || !passes(&denies, tool) || !allowed {
+            return Err(ToolOutcome::error(format!("This agent may not use {routed}.")));
+        }
+        Ok(())
+    }
+
+    /// Carries a command out.
+    pub(crate) async fn carry_out(&self, asked: Asked) -> Answer {
+        let Asked { command, routed, snapshot, .. } = asked;
+        if !matches!(command, Command::Status { .. }) {
+            self.polls.store(0, Ordering::Relaxed);
+        }
+        let mut answer = match command {
+            Command::Start { task, join, shape, reuse } => {
+                self.start(task, join, shape, reuse, snapshot).await
+            }
+            Command::Wait { agents, until, timeout_ms } => self.wait(&agents, until, timeout_ms).await,
+            Command::Status { agent, page } => self.status(agent.as_deref(), page).await,
+            Command::Message { agent, text, interrupt } => self.message(&agent, text, interrupt).await,
+            Command::Eval { agent, message, interrupt, wait_ms } => {
+                self.eval(&agent, message, interrupt, wait_ms).await
+            }
+            Command::Cancel { agent } | Command::Close { agent } => self.stop(&agent).await,
+            Command::Read { handle, read } => self.read_handle(&handle, &read),
+            Command::Tell { to, text } => team::tell(&self.crew, self.id, to.as_deref(), &text),
+            Command::Board(command) => team::board(&self.crew, self.id, command),
+            Command::Skill { key } => handles::skill(&self.crew, key).await,
+            Command::Help(text) => Answer::ok(text),
+            Command::Run(call) => Answer::error(format!("{} is no command of the desk", call.name)),
+        };
+        if let Some(routed) = routed {
+            answer.outcome.text = format!("[{routed}]\n{}", answer.outcome.text);
+        }
+        answer
+    }
+
+    fn find(&self, name: &str) -> Result<AgentId, Answer> {
+        self.crew.tree(|tree| tree.find(self.id, name)).ok_or_else(|| {
+            let known = self.crew.tree(|tree| {
+                let mine = tree.nodes().filter(|node| tree.is_below(node.id, self.id));
+                mine.map(|node| node.name.clone()).take(50).collect::<Vec<_>>()
+            });
+            let known = if known.is_empty() {
+                "You have started none.".to_string()
+            } else {
+                format!("Yours are: {}.", known.join(", "))
+            };
+            Answer::error(format!("There is no agent {}. {known}", one_line(name, 60)))
+        })
+    }
+
+    async fn start(
+        &self,
+        task: Task,
+        join: Join,
+        shape: Shape,
+        reuse: bool,
+        snapshot: Option<Arc<Snapshot>>,
+    ) -> Answer {
+        if task.context != ContextMode::Fresh && snapshot.is_none() {
+            return Answer::error("This conversation cannot be forked from here; use context \"fresh\".");
+        }
+        if reuse && let Some(existing) = self.single(&task).await {
+            return match self.follow_up(existing, task.prompt, task.title).await {
+                Ok(started) => self.join(started, join, shape).await,
+                Err(answer) => answer,
+            };
+        }
+        match launch::start(&self.crew, self.asker(snapshot), task, None).await {
+            Err(refusal) => Answer::error(refusal),
+            Ok(started) => self.join(started, join, shape).await,
+        }
+    }
+
+    fn asker(&self, snapshot: Option<Arc<Snapshot>>) -> Asker {
+        Asker { id: self.id, model: self.model.clone(), snapshot }
+    }
+
+    /// The agent of a role there is only one of; waits until it is free.
+    async fn single(&self, task: &Task) -> Option<AgentId> {
+        let delegation = self.crew.delegation.as_ref()?;
+        let role = delegation.roles.find(task.role.as_deref()?).ok()?;
+        if !role.single {
+            return None;
+        }
+        let newest = || {
+            self.crew.tree(|tree| {
+                let mine = tree.nodes().filter(|node| tree.is_below(node.id, self.id));
+                mine.filter(|node| node.role == role.name && node.continued_by.is_none())
+                    .map(|node| node.id)
+                    .next()
+            })
+        };
+        let found = newest()?;
+        self.settled(&[found], Until::All, None).await;
+        newest().filter(|id| self.crew.finished(*id).is_some_and(|done| done.conversation.is_some()))
+    }
+
+    async fn join(&self, started: Started, join: Join, shape: Shape) -> Answer {
+        if join == Join::Background {
+            return Answer::ok(answers::started(&started));
+        }
+        self.settled(&[started.id], Until::All, None).await;
+        let reports = self.crew.take_reports(self.id, &[started.id]);
+        self.deliver(&reports, shape, String::new())
+    }
+
+    /// Waits until one or all of these have ended, without holding a slot. False if the time ran out first.
+    async fn settled(&self, ids: &[AgentId], until: Until, timeout_ms: Option<u64>) -> bool {
+        let mut news = self.crew.handles(self.id).news.subscribe();
+        let deadline = timeout_ms.map(|ms| Instant::now() + Duration::from_millis(ms));
+        let over = || match until {
+            Until::All => self.crew.all_settled(ids),
+            Until::Any => self.crew.any_settled(ids),
+        };
+        if over() {
+            return true;
+        }
+        let _parked = self.crew.park(self.id);
+        loop {
+            if over() {
+                return true;
+            }
+            match deadline {
+                None => drop(news.changed().await),
+                Some(at) => {
+                    if tokio::time::timeout_at(at.into(), news.changed()).await.is_err() {
+                        return over();
+                    }
+                }
+            }
+        }
+    }
+
+    /// Tells reports that were taken.
+    fn deliver(&self, reports: &[Arc<Finished>], shape: Shape, after: String) -> Answer {
+        let ok = reports.iter().all(|done| done.report.ending == Ending::Completed);
+        let mut text = reports
+            .iter()
+            .map(|done| answers::report(&self.crew, done, shape))
+            .collect::<Vec<_>>()
+            .join("\n\n");
+        if text.is_empty() || !after.is_empty() {
+            text = format!("{text}\n{after}").trim().to_string();
+        }
+        let outcome = if ok { ToolOutcome::ok(text) } else { ToolOutcome::error(text) };
+        Answer { outcome, delivered: reports.iter().map(|done| done.id).collect() }
+    }
+
+    async fn wait(&self, names: &[String], until: Until, timeout_ms: Option<u64>) -> Answer {
+        let mut wanted = Vec::new();
+        for name in names {
+            match self.find(name) {
+                Ok(id) => wanted.push(id),
+                Err(answer) => return answer,
+            }
+        }
+        if wanted.is_empty() {
+            wanted = self.crew.tree(|tree| tree.live_children(self.id));
+        }
+        let since = Instant::now();
+        let timeout_ms = timeout_ms.unwrap_or(WAIT_MS).min(WAIT_MS_MAX);
+        let over = wanted.is_empty() || self.settled(&wanted, until, Some(timeout_ms)).await;
+        let reports = if names.is_empty() {
+            self.crew.take_all_reports(self.id)
+        } else {
+            self.crew.take_reports(self.id, &wanted)
+        };
+        let live = self.crew.tree(|tree| tree.live_children(self.id));
+        let waited = self.waited(since, !reports.is_empty());
+        let after = match (over, reports.is_empty(), live.len()) {
+            (_, true, 0) => {
+                "There is nothing to wait for: no agent of yours is at work, and all reports were told or follow right here."
+                    .to_string()
+            }
+            (true, _, 0) => String::new(),
+            (true, _, n) => format!("{n} still at work."),
+            (false, _, n) => {
+                format!("{waited}; {n} still at work. Their reports come by themselves.")
+            }
+        };
+        let told = self.deliver(&reports, Shape::Text, after);
+        Answer { outcome: ToolOutcome { ok: true, ..told.outcome }, ..told }
+    }
+
+    /// How long a wait was, with those before it that brought nothing: patience is no loop, so it does not read like one.
+    fn waited(&self, since: Instant, told: bool) -> String {
+        let now_ms = since.elapsed().as_millis() as u64;
+        let before_ms = self.waited_ms.fetch_add(now_ms, Ordering::Relaxed);
+        if told {
+            self.waited_ms.store(0, Ordering::Relaxed);
+        }
+        let (now, all) = (now_ms as f64 / 1e3, (before_ms + now_ms) as f64 / 1e3);
+        if before_ms == 0 {
+            format!("Waited {now:.1} s")
+        } else {
+            format!("Waited {now:.1} s, {all:.1} s in all")
+        }
+    }
+
+    async fn status(&self, name: Option<&str>, page: u32) -> Answer {
+        let of = match name.map(|name| self.find(name)).transpose() {
+            Ok(of) => of,
+            Err(answer) => return answer,
+        };
+        let mut look = self.crew.look(self.id, of);
+        if look == Look::Unchanged {
+            // Asking again and again becomes waiting: it costs no turns, and ends with news.
+            let polls = self.polls.fetch_add(1, Ordering::Relaxed);
+            if polls > 0 {
+                let live = self.crew.tree(|tree| tree.live_children(self.id));
+                let since = Instant::now();
+                if !live.is_empty() {
+                    self.settled(&live, Until::Any, Some(POLL_WAIT_MS)).await;
+                }
+                look = self.crew.look(self.id, of);
+                if look == Look::Unchanged {
+                    let waited = since.elapsed().as_secs_f64();
+                    return Answer::ok(format!(
+                        "unchanged, also after {waited:.1} s ({polls} times asked again). {}",
+                        answers::NO_POLLING
+                    ));
+                }
+            } else {
+                return Answer::ok(format!("unchanged since you last asked. {}", answers::NO_POLLING));
+            }
+        }
+        self.polls.store(0, Ordering::Relaxed);
+        let Look::Changed(ids) = look else { return Answer::ok("unchanged") };
+        Answer::ok(self.crew.tree(|tree| answers::status(tree, &ids, page)))
+    }
+
+    async fn message(&self, name: &str, text: String, interrupt: bool) -> Answer {
+        if text.len() > MESSAGE_BYTES_MAX {
+            return Answer::error(format!(
+                "The message is longer than {MESSAGE_BYTES_MAX} bytes; put it into a file and name the file."
+            ));
+        }
+        let id = match self.find(name) {
+            Ok(id) => id,
+            Err(answer) => return answer,
+        };
+        if self.crew.tell(id, Sender::Parent, text.clone(), interrupt) {
+            let when = if interrupt { "at once: what it does is stopped for it" } else { "at its next turn" };
+            return Answer::ok(format!("{} gets it {when}.", self.crew.name(id)));
+        }
+        // It may be about to end, and can be followed up once it has.
+        if !self.settled(&[id], Until::All, Some(STOP_WAIT_MS)).await {
+            let name = self.crew.name(id);
+            return Answer::error(format!("{name} has not read its mail for long; wait for it, or stop it."));
+        }
+        let title = one_line(&text, 60);
+        match self.follow_up(id, text, title).await {
+            Ok(started) => Answer::ok(answers::followed_up(&started)),
+            Err(answer) => answer,
+        }
+    }
+
+    /// Goes on with the conversation of an agent that has ended, as a new agent of the same name.
+    async fn follow_up(&self, id: AgentId, text: String, title: String) -> Result<Started, Answer> {
+        let gone = || {
+            Answer::error(
+                "Its conversation is no longer at hand; start a new agent with what it needs to know.",
+            )
+        };
+        let finished = self.crew.finished(id).ok_or_else(gone)?;
+        if finished.report.ending == Ending::Cancelled {
+            return Err(Answer::error(format!(
+                "{} was stopped, and what is stopped stays stopped; start a new agent.",
+                finished.name
+            )));
+        }
+        let kept = finished.conversation.clone().ok_or_else(gone)?;
+        let task = Task::new(title, text);
+        launch::start(&self.crew, self.asker(None), task, Some((id, kept))).await.map_err(Answer::error)
+    }
+
+    /// Says something, waits, and looks: one call of the dialect in which agents are sessions.
+    async fn eval(
+        &self,
+        name: &str,
+        message: Option<String>,
+        interrupt: bool,
+        wait_ms: Option<u64>,
+    ) -> Answer {
+        if let Some(message) = message {
+            let answer = self.message(name, message, interrupt).await;
+            if !answer.outcome.ok || wait_ms.is_none() {
+                return answer;
+            }
+        }
+        match wait_ms {
+            Some(_) => self.wait(&[name.to_string()], Until::All, wait_ms).await,
+            None => {
+                let id = match self.find(name) {
+                    Ok(id) => id,
+                    Err(answer) => return answer,
+                };
+                let reports = self.crew.take_reports(self.id, &[id]);
+                if reports.is_empty() {
+                    self.status(Some(name), 0).await
+                } else {
+                    self.deliver(&reports, Shape::Text, String::new())
+                }
+            }
+        }
+    }
+
+    async fn stop(&self, name: &str) -> Answer {
+        let id = match self.find(name) {
+            Ok(id) => id,
+            Err(answer) => return answer,
+        };
+        let stopped = self.crew.cancel(id);
+        let over = self.settled(&[id], Until::All, Some(STOP_WAIT_MS)).await;
+        let reports = self.crew.take_reports(self.id, &[id]);
+        let delivered = reports.iter().map(|done| done.id).collect();
+        let mut text = match (stopped, over) {
+            (0, true) => format!("{} had ended before.", self.crew.name(id)),
+            (0 | 1, _) => format!("{} is stopped.", self.crew.name(id)),
+            (n, _) => format!("{} is stopped, with {} below it.", self.crew.name(id), n - 1),
+        };
+        for done in &reports {
+            text = format!("{text}\n{}", answers::report(&self.crew, done, Shape::Text));
+        }
+        Answer { outcome: ToolOutcome::ok(text), delivered }
+    }
+
+    fn read_handle(&self, handle: &str, read: &posse_protocol::HandleRead) -> Answer {
+        match handles::value(&self.crew, self.id, handle, read) {
+            Err(why) => Answer::error(why),
+            Ok(value) => match posse_report::read(&value, read) {
+                Ok(piece) => Answer::ok(quote("value", handle, &piece)),
+                Err(why) => Answer::error(why),
+            },
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! What handles stand for: `NAME:report`, `NAME:json` and `NAME:transcript` of an agent that has ended; and skills.
+
+use posse_protocol::{AgentId, HandleRead, Message};
+use posse_report::quote;
+use posse_tools::one_line;
+use posse_workspace::Workspace;
+
+use crate::crew::Crew;
+use crate::desk::Answer;
+use crate::limits::SKILL_BYTES_MAX;
+
+/// The whole value behind a handle. An agent reads those of agents below it.
+pub(crate) fn value(crew: &Crew, by: AgentId, handle: &str, read: &HandleRead) -> Result<String, String> {
+    let shape = "A handle is written like explore-1:report, explore-1:json or explore-1:transcript.";
+    let (name, part) = handle.rsplit_once(':').unwrap_or((handle, "report"));
+    let id = crew
+        .tree(|tree| tree.find(by, name))
+        .ok_or_else(|| format!("There is no agent {} below you. {shape}", one_line(name, 60)))?;
+    let Some(finished) = crew.finished(id) else {
+        return Err(format!("{name} has not ended yet; its report comes by itself."));
+    };
+    let json = || posse_report::to_json(&finished.report).to_string();
+    match (part, read) {
+        ("report", HandleRead::JsonPath(_)) | ("json", _) => Ok(json()),
+        ("report", _) => Ok(finished.report.text.clone()),
+        ("transcript", _) => {
+            let kept = finished.conversation.as_ref();
+            let messages = kept.map(|kept| kept.messages.iter().map(|m| &**m).collect::<Vec<&Message>>());
+            let messages = messages.ok_or("Its conversation is no longer at hand.")?;
+            serde_json::to_string(&messages).map_err(|e| e.to_string())
+        }
+        _ => Err(shape.to_string()),
+    }
+}
+
+/// Loads a skill's text by its name.
+pub(crate) async fn skill(crew: &Crew, key: String) -> Answer {
+    let folders = crew.delegation.as_ref().map(|d| d.skills.clone()).unwrap_or_default();
+    let loaded = tokio::task::spawn_blocking(move || {
+        let mut known = Vec::new();
+        for folder in &folders {
+            // Link-safe, and a key cannot lead out of the folder.
+            let Ok(files) = Workspace::open(folder) else { continue };
+            let found =
+                files.resolve(&format!("{key}/SKILL.md")).and_then(|path| files.read(&path, SKILL_BYTES_MAX));
+            if let Ok((bytes, _)) = found {
+                return Answer::ok(quote("skill", &key, &String::from_utf8_lossy(&bytes)));
+            }
+            let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+            known.extend(
+                entries
+                    .filter(|e| e.path().join("SKILL.md").is_file())
+                    .map(|e| e.file_name().to_string_lossy().into_owned())
+                    .take(100),
+            );
+        }
+        let known = if known.is_empty() {
+            "There are none here.".to_string()
+        } else {
+            format!("There are: {}.", known.join(", "))
+        };
+        Answer::error(format!("There is no skill {}. {known}", one_line(&key, 60)))
+    });
+    loaded.await.unwrap_or_else(|_| Answer::error("The skill could not be read."))
+}

@@ -1,0 +1,368 @@
+//! From a task to an agent that can run: role, model, rights and budget are settled, the tree admits it, and what it begins
+//! with is put together. Starting never waits for the record, the model or another agent.
+
+use std::sync::Arc;
+
+use posse_delegate::{Admission, Request};
+use posse_model::{Model, Transcript};
+use posse_policy::{delegates_to, meet};
+use posse_protocol::{
+    AgentId, Budget, ContextMode, EventKind, Files, Grant, Message, NameRules, Role, Sender, Shell, Task,
+    ToolSpec,
+};
+use posse_surface::{Offer, RoleOffer, Surface};
+use posse_tools::Toolbox;
+
+use crate::context::{self, Snapshot};
+use crate::crew::Crew;
+use crate::delegation::{Delegation, Record};
+use crate::engine::Engine;
+use crate::finished::Kept;
+use crate::journal::Journal;
+use crate::model_choice::PricedModel;
+use crate::prompt::SubPrompt;
+
+/// Everything a driver needs to run an agent.
+pub(crate) struct Launch {
+    pub(crate) id: AgentId,
+    pub(crate) name: String,
+    pub(crate) title: String,
+    pub(crate) depth: u32,
+    pub(crate) role: Role,
+    pub(crate) model: PricedModel,
+    pub(crate) grant: Grant,
+    pub(crate) budget: Budget,
+    pub(crate) system: String,
+    pub(crate) toolbox: Toolbox,
+    /// What its model is offered.
+    pub(crate) tools: Arc<[ToolSpec]>,
+    pub(crate) transcript: Transcript,
+    /// The transcript without any message.
+    pub(crate) empty: Transcript,
+    /// Messages that are in the transcript already.
+    pub(crate) known: Vec<Arc<Message>>,
+    /// What it is told first.
+    pub(crate) told: (Sender, String),
+    pub(crate) deliverables: Vec<String>,
+    pub(crate) journal: Journal,
+}
+
+/// Who wants an agent started.
+pub(crate) struct Asker {
+    pub(crate) id: AgentId,
+    pub(crate) model: PricedModel,
+    /// Its conversation, where the task wants to know of it.
+    pub(crate) snapshot: Option<Arc<Snapshot>>,
+}
+
+/// An agent that was started, or waits for its turn.
+pub(crate) struct Started {
+    pub(crate) id: AgentId,
+    pub(crate) name: String,
+    pub(crate) role: String,
+    pub(crate) queued: bool,
+    pub(crate) ahead: usize,
+    pub(crate) budget: Budget,
+    pub(crate) model: String,
+}
+
+/// A task with everything settled that does not depend on the tree.
+struct Wanted {
+    id: AgentId,
+    parent: AgentId,
+    task: Task,
+    role: Role,
+    model: PricedModel,
+    continues: Option<AgentId>,
+}
+
+/// Starts a sub-agent. The error is for the model that asked: what is wrong, and what to do.
+pub(crate) async fn start(
+    crew: &Arc<Crew>,
+    asker: Asker,
+    task: Task,
+    continues: Option<(AgentId, Kept)>,
+) -> Result<Started, String> {
+    let delegation = crew.delegation.as_ref().ok_or("Delegation is off in this session.")?;
+    let Asker { id: parent, model: own, snapshot } = asker;
+    let (role, model) = match &continues {
+        Some((_, kept)) => (kept.role.clone(), kept.model.clone()),
+        None => {
+            let role = role_of(delegation, &task)?;
+            let model = model_of(crew, delegation, &task, &role, own)?;
+            (role, model)
+        }
+    };
+    let (continues, kept) = continues.unzip();
+    let wanted = Wanted { id: Engine::new_agent_id(), parent, task, role, model, continues };
+    // Admitted before anything is waited for, so that tasks of one reply are admitted in its order.
+    let admission = crew.admit(wanted.request(crew, delegation)).map_err(|refusal| refusal.to_string())?;
+    let journal = wanted.admitted(crew, delegation, &admission);
+    let started = wanted.started(&admission);
+    let files = read_files(crew, &wanted.task).await;
+    let toolbox = toolbox(crew, &admission.grant);
+    let begins = match kept {
+        Some(kept) => Begins { words: wanted.task.prompt.clone(), kept },
+        None => wanted.begins(crew, delegation, &admission, &toolbox, snapshot.as_deref(), &files),
+    };
+    let Kept { role, model, system, tools, empty, transcript, messages } = begins.kept;
+    crew.place(Launch {
+        id: wanted.id,
+        name: admission.name,
+        title: wanted.task.title,
+        depth: admission.depth,
+        role,
+        model,
+        grant: admission.grant,
+        budget: admission.budget,
+        system,
+        toolbox,
+        tools,
+        transcript,
+        empty,
+        known: messages,
+        told: (Sender::Parent, begins.words),
+        deliverables: wanted.task.deliverables,
+        journal,
+    });
+    Ok(started)
+}
+
+impl Wanted {
+    fn request(&self, crew: &Crew, delegation: &Delegation) -> Request {
+        Request {
+            id: self.id,
+            parent: self.parent,
+            name: self.task.name.clone(),
+            role: self.role.name.clone(),
+            title: self.task.title.clone(),
+            role_grant: role_grant(crew, self.parent, &self.role),
+            allowed_tools: self.task.allowed_tools.clone(),
+            budget: budget(delegation, &self.task, &self.role),
+            endpoint: self.model.endpoint(),
+            continues: self.continues,
+        }
+    }
+
+    /// Its way into the record, with its admission on the way there.
+    fn admitted(&self, crew: &Crew, delegation: &Delegation, admission: &Admission) -> Journal {
+        let mut journal = Journal::new(crew.store.clone(), crew.session, self.id, Some(self.parent));
+        if delegation.sub_agents.record == Record::Result {
+            journal = journal.ends_only();
+        }
+        journal.note(EventKind::AgentAdmitted {
+            name: admission.name.clone(),
+            role: self.role.name.clone(),
+            depth: admission.depth,
+            title: self.task.title.clone(),
+            requested_model: self.task.model.clone().or_else(|| self.role.model.clone()),
+            context: self.task.context,
+            continues: self.continues,
+        });
+        if let Some(reason) = admission.queued {
+            journal.note(EventKind::AgentQueued { reason });
+        }
+        journal.send();
+        journal
+    }
+
+    fn started(&self, admission: &Admission) -> Started {
+        Started {
+            id: self.id,
+            name: admission.name.clone(),
+            role: self.role.name.clone(),
+            queued: admission.queued.is_some(),
+            ahead: admission.ahead,
+            budget: admission.budget,
+            model: self.model.name().to_string(),
+        }
+    }
+
+    /// What a new agent begins with: a fork of its parent's conversation, or one of its own.
+    fn begins(
+        &self,
+        crew: &Crew,
+        delegation: &Delegation,
+        admission: &Admission,
+        toolbox: &Toolbox,
+        snapshot: Option<&Snapshot>,
+        files: &str,
+    ) -> Begins {
+        let Self { task, role, model, .. } = self;
+        let delegates = roles_for(delegation, &admission.grant, admission.depth);
+        let names = delegates.iter().map(|role| role.name.clone()).collect::<Vec<_>>();
+        let inherits = role.inherit_context_file.unwrap_or(delegation.sub_agents.inherit_context_file);
+        let prompt = SubPrompt {
+            name: &admission.name,
+            role,
+            parent: &crew.name(self.parent),
+            depth: admission.depth,
+            depth_max: delegation.limits.depth_max,
+            budget: &admission.budget,
+            delegates: &names,
+            team: delegation.team,
+            workspace: &crew.folder,
+            before: delegation.sub_agents.system_prompt.as_deref(),
+            project: crew.project.as_ref().filter(|_| inherits),
+        };
+        let told = match (snapshot, task.context) {
+            (Some(snapshot), ContextMode::Fork) => {
+                return forked(snapshot, role, model, task, &prompt, files);
+            }
+            (Some(snapshot), ContextMode::Summary) => context::digest(snapshot),
+            (Some(snapshot), ContextMode::Selective) => context::turns(snapshot, &task.context_turns),
+            _ => String::new(),
+        };
+        let system = prompt.to_string();
+        let tools: Arc<[ToolSpec]> = offered(crew, toolbox, &delegates).into();
+        let empty = limited(model, task, role, delegation).transcript(&system, &tools);
+        let (transcript, messages) = (empty.clone(), Vec::new());
+        let (role, model) = (role.clone(), model.clone());
+        let kept = Kept { role, model, system, tools, empty, transcript, messages };
+        Begins { words: context::first_words(task, files, &told), kept }
+    }
+}
+
+/// What an agent begins with: a conversation, and the first words for it.
+struct Begins {
+    kept: Kept,
+    words: String,
+}
+
+/// The parent's last request byte for byte, tools included; role and task come after it. With another model the same
+/// messages are encoded anew.
+fn forked(
+    snapshot: &Snapshot,
+    role: &Role,
+    model: &PricedModel,
+    task: &Task,
+    prompt: &SubPrompt<'_>,
+    files: &str,
+) -> Begins {
+    let words = prompt.forked(&context::state(snapshot), &context::first_words(task, files, ""));
+    let mut kept = Kept {
+        role: role.clone(),
+        model: model.clone(),
+        system: snapshot.system.clone(),
+        tools: Arc::clone(&snapshot.tools),
+        empty: snapshot.empty.clone(),
+        transcript: snapshot.transcript.clone(),
+        messages: snapshot.messages.clone(),
+    };
+    if model.name() != snapshot.model.name() {
+        kept.empty = model.model.transcript(&kept.system, &kept.tools);
+        kept.transcript = kept.empty.clone();
+        for message in &kept.messages {
+            kept.transcript.push(message);
+        }
+    }
+    Begins { kept, words }
+}
+
+fn role_of(delegation: &Delegation, task: &Task) -> Result<Role, String> {
+    let name = task.role.as_deref().unwrap_or(posse_roles::DEFAULT_ROLE);
+    let role = delegation.roles.find(name).map_err(|unknown| unknown.to_string())?;
+    if role.tools_listed_by_task && task.allowed_tools.as_ref().is_none_or(Vec::is_empty) {
+        return Err(format!(
+            "The role {} has the tools you list and no others: give allowed_tools, such as [\"read_file\", \"grep\"].",
+            role.name
+        ));
+    }
+    Ok(role.clone())
+}
+
+/// The task's wish, then the role's, then the configuration's, then the parent's own.
+fn model_of(
+    crew: &Crew,
+    delegation: &Delegation,
+    task: &Task,
+    role: &Role,
+    own: PricedModel,
+) -> Result<PricedModel, String> {
+    let defaults = &delegation.sub_agents;
+    if task.model.is_some() || task.endpoint.is_some() {
+        return crew.models.find(task.model.as_deref(), task.endpoint.as_deref()).cloned();
+    }
+    if let Some(wanted) = &role.model
+        && let Some(found) = crew.models.for_role(wanted)?
+    {
+        return Ok(found.clone());
+    }
+    if task.context != ContextMode::Fork && (defaults.model.is_some() || defaults.endpoint.is_some()) {
+        return crew.models.find(defaults.model.as_deref(), defaults.endpoint.as_deref()).cloned();
+    }
+    Ok(own)
+}
+
+fn limited(model: &PricedModel, task: &Task, role: &Role, delegation: &Delegation) -> Model {
+    let wanted =
+        task.max_output_tokens.or(role.max_output_tokens).or(delegation.sub_agents.max_output_tokens);
+    match wanted {
+        None => model.model.clone(),
+        Some(max) => model.model.clone().replying_within(max),
+    }
+}
+
+fn budget(delegation: &Delegation, task: &Task, role: &Role) -> Budget {
+    let defaults = &delegation.sub_agents;
+    Budget {
+        turns: task.budget.turns.or(role.budget.turns).or(Some(defaults.max_turns)),
+        tokens: task.budget.tokens.or(role.budget.tokens).or(Some(defaults.tokens)),
+        time_ms: task.budget.time_ms.or(role.budget.time_ms).or(Some(defaults.time_ms)),
+        cost_usd: task.budget.cost_usd.or(role.budget.cost_usd),
+    }
+}
+
+/// What the role may do. An agent that may not write gets no shell that could: only a level that the kernel enforces.
+fn role_grant(crew: &Crew, parent: AgentId, role: &Role) -> Grant {
+    let mut grant = role.grant.clone();
+    let parents = crew.tree(|tree| tree.node(parent).map(|node| node.grant.clone()));
+    if parents.is_some_and(|parents| meet(&parents, &grant).files != Files::Write) {
+        grant.shell = grant.shell.min(Shell::Verify);
+    }
+    grant
+}
+
+async fn read_files(crew: &Crew, task: &Task) -> String {
+    if task.context_files.is_empty() {
+        return String::new();
+    }
+    let (workspace, paths) = (crew.workspace.clone(), task.context_files.clone());
+    tokio::task::spawn_blocking(move || context::files(&workspace, &paths)).await.unwrap_or_default()
+}
+
+/// The tools of an agent. Where everything is a command, rights by name are checked on the command.
+pub(crate) fn toolbox(crew: &Crew, grant: &Grant) -> Toolbox {
+    let mut grant = grant.clone();
+    if crew.delegation.as_ref().is_some_and(|delegation| delegation.surface == Surface::Shell) {
+        grant.tools = NameRules::default();
+    }
+    Toolbox::new(crew.workspace.clone(), grant, crew.tools.clone())
+}
+
+/// The roles an agent may delegate to; none at the depth limit.
+pub(crate) fn roles_for<'a>(delegation: &'a Delegation, grant: &Grant, depth: u32) -> Vec<&'a Role> {
+    if depth >= delegation.limits.depth_max {
+        return Vec::new();
+    }
+    delegation.roles.iter().filter(|role| delegates_to(grant, &role.name)).collect()
+}
+
+/// The tools a model is offered: its own, and those to delegate with.
+pub(crate) fn offered(crew: &Crew, toolbox: &Toolbox, roles: &[&Role]) -> Vec<ToolSpec> {
+    let Some(delegation) = &crew.delegation else { return toolbox.specs().to_vec() };
+    let offers = roles.iter().map(|role| RoleOffer { name: &role.name, description: &role.description });
+    let models = crew.models.names();
+    let offer = Offer {
+        roles: &offers.collect::<Vec<_>>(),
+        may_delegate: !roles.is_empty(),
+        team: delegation.team,
+        models: &models,
+        shell_tools: toolbox.specs(),
+    };
+    let ours = delegation.surface.tools(&offer);
+    if delegation.surface == Surface::Shell {
+        return ours;
+    }
+    toolbox.specs().iter().cloned().chain(ours).collect()
+}

@@ -1,0 +1,61 @@
+//! What models are told about delegation is little: every request carries it.
+
+use posse_engine::roles::{Roles, Team};
+use posse_testkit::Turn;
+use serde_json::json;
+
+use crate::check::World;
+use crate::crew::{REPORT, Stage, start};
+
+/// About so many bytes make a token.
+const BYTES_PER_TOKEN: usize = 4;
+
+fn system(request: &serde_json::Value) -> &str {
+    request["messages"][0]["content"].as_str().unwrap()
+}
+
+/// The system prompts of a main agent and of the general agent it started.
+async fn prompts() -> (String, String) {
+    let started =
+        Turn::call("agent", json!({"role": "general", "prompt": "look at a.txt", "background": false}));
+    let main = vec![started, Turn::text("It is fine.")];
+    let stage = Stage::new([("main", main), ("*", vec![Turn::text(REPORT)])]).await;
+    stage.run("is it fine?").await;
+    let of = |name: &str| system(&stage.requests_of(name)[0].json()).to_string();
+    (of("main"), of("general-1"))
+}
+
+#[tokio::test]
+async fn what_is_said_about_delegating_is_short() {
+    let (main, child) = prompts().await;
+    let alone = World::new([Turn::text("done")]).await;
+    alone.run("go").await;
+    let more = main.len() - system(&alone.model.requests()[0].json()).len();
+    assert!((400..=200 * BYTES_PER_TOKEN + 8).contains(&more), "{more} bytes about delegating");
+
+    let roles = Roles::builtin(Team::Without);
+    let own = child.len() - roles.find("general").unwrap().prompt.trim().len();
+    assert!((300..=150 * BYTES_PER_TOKEN).contains(&own), "{own} bytes beside the role\n{child}");
+}
+
+#[tokio::test]
+async fn a_sub_agent_knows_where_it_stands() {
+    let (_, child) = prompts().await;
+    for part in [
+        "general-1",
+        "a general sub-agent of main",
+        "depth 1/2",
+        "50 turns",
+        "600 s",
+        "You may delegate.",
+        "SUMMARY",
+    ] {
+        assert!(child.contains(part), "{part} is missing in\n{child}");
+    }
+    let explore = vec![Turn::call("agent", start("explore", "look")), Turn::text("wait"), Turn::text("done")];
+    let stage = Stage::new([("main", explore), ("*", vec![Turn::text(REPORT)])]).await;
+    stage.run("go").await;
+    let request = stage.requests_of("explore-1")[0].json();
+    assert!(system(&request).contains("You cannot delegate."));
+    assert!(request["tools"].as_array().unwrap().iter().all(|tool| tool["function"]["name"] != "agent"));
+}

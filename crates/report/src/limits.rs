@@ -1,0 +1,55 @@
+//! Every number of this crate.
+
+/// A report told to a parent has at least this much room, whatever was asked for: its facts must fit.
+pub const TOLD_BYTES_MIN: usize = 2 * 1024;
+/// The longest name of an agent or role, as it is shown.
+pub const NAME_CHARS_MAX: usize = 64;
+/// The longest name of a handle, as it is shown.
+pub const HANDLE_CHARS_MAX: usize = 100;
+/// The longest title, as it is shown.
+pub const TITLE_CHARS_MAX: usize = 100;
+/// The longest warning, as it is shown.
+pub const WARNING_CHARS_MAX: usize = 400;
+/// Warnings that a block on the terminal shows.
+pub const BLOCK_WARNINGS_MAX: usize = 5;
+/// Files that are named one by one.
+pub const FILES_NAMED_MAX: usize = 10;
+/// The longest path that is shown.
+pub const PATH_SHOWN_CHARS_MAX: usize = 120;
+/// The longest first paragraph shown in a block.
+pub const RESULT_CHARS_MAX: usize = 600;
+
+/// Suggestions taken from a report.
+pub const SUGGESTIONS_MAX: usize = 50;
+/// Places a report may cite.
+pub const CITATIONS_MAX: usize = 200;
+/// Changes a report may claim.
+pub const CLAIMS_MAX: usize = 200;
+/// A longer word is not taken for a path.
+pub const PATH_BYTES_MAX: usize = 200;
+/// A longer word is not looked at for a path and a place in it.
+pub const WORD_BYTES_MAX: usize = 300;
+/// How far before a claim its doubts are looked for.
+pub const DOUBT_BYTES_MAX: usize = 80;
+/// Warnings that a check gives; how many more there are is said in one more.
+pub const WARNINGS_MAX: usize = 20;
+
+/// How a JSON report is cut, more and more until it fits: entries of each list, characters of each text.
+pub const JSON_CUTS: [(usize, usize); 4] = [(20, 400), (10, 100), (3, 40), (1, 10)];
+
+/// What one read of a handle gives back.
+pub const READ_BYTES_MAX: usize = 16 * 1024;
+/// The largest value that is read as JSON.
+pub const JSON_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// Keys of an object that a count names.
+pub const KEYS_NAMED_MAX: usize = 20;
+/// The longest JSONPath.
+pub const JSON_PATH_BYTES_MAX: usize = 500;
+/// How deep brackets in a JSONPath go; the time of its parser grows with a power of it.
+pub const JSON_PATH_NESTING_MAX: usize = 6;
+/// The longest JSONPath with a regular expression in it.
+pub const JSON_PATH_PATTERN_BYTES_MAX: usize = 200;
+/// How many elements a JSONPath may look at, estimated before it runs.
+pub const JSON_PATH_WORK_MAX: u64 = 2_000_000;
+/// Memory a JSONPath may use for the places of what it looks at, estimated before it runs.
+pub const JSON_PATH_PLACES_BYTES_MAX: u64 = 64 * 1024 * 1024;

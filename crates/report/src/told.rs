@@ -1,0 +1,219 @@
+//! A report as text: for the model of the agent that asked for the work, and for a person at a terminal. Facts come
+//! first, in Posse's own words; the agent's words come last, wrapped and within a size.
+
+use std::fmt::Write as _;
+
+use posse_protocol::{Ending, FileChange, Receipt, Report};
+
+use crate::{
+    limits,
+    sections::{first_paragraph, sections},
+    visible::{clip, one_line},
+    wrap::{quote_within, word},
+};
+
+/// A report on its way to whoever asked for it.
+#[derive(Clone, Copy, Debug)]
+pub struct Told<'a> {
+    /// What the agent is called.
+    pub name: &'a str,
+    /// Its role.
+    pub role: &'a str,
+    /// What it was asked to do, in a few words.
+    pub title: &'a str,
+    /// What came of it.
+    pub report: &'a Report,
+    /// How long the text may be; never less than `limits::TOLD_BYTES_MIN`.
+    pub bytes_max: usize,
+    /// Where all of the agent's words can be read.
+    pub handle: &'a str,
+}
+
+impl Told<'_> {
+    pub(crate) fn room_bytes(&self) -> usize {
+        self.bytes_max.max(limits::TOLD_BYTES_MIN)
+    }
+
+    /// What is said where words were cut.
+    pub(crate) fn more(&self, chars: usize) -> String {
+        let handle = one_line(self.handle, limits::HANDLE_CHARS_MAX);
+        format!("… {chars} more {}: handle_read {handle}", plural(chars as u64, "character"))
+    }
+}
+
+/// The report for the parent's model: a line of facts, the warnings, the agent's words.
+pub fn to_text(told: &Told<'_>) -> String {
+    let report = told.report;
+    let mut head = format!(
+        "{} ({}) \"{}\": {}; {}",
+        word(told.name, "agent"),
+        word(told.role, "agent"),
+        one_line(told.title, limits::TITLE_CHARS_MAX),
+        one_line(&report.ending.to_string(), limits::WARNING_CHARS_MAX),
+        facts(&report.receipt),
+    );
+    let changed = report.receipt.files_in_all();
+    if !changed.is_empty() {
+        let _ = write!(head, "; files: {}", files(&changed));
+    }
+    with_words(told, &head, 2)
+}
+
+/// The block of a finished agent for the parent's model: as on the terminal, with all of the agent's words wrapped in
+/// place of the result.
+pub fn spawn_text(told: &Told<'_>) -> String {
+    with_words(told, &block(told), 6)
+}
+
+/// The block of a finished agent for a person: what it was, how long it took, which files it changed, what it says.
+pub fn summary_block(told: &Told<'_>) -> String {
+    let mut out = block(told);
+    for warning in told.report.warnings.iter().take(limits::BLOCK_WARNINGS_MAX) {
+        let _ = writeln!(out, "  Warning: {}", one_line(warning, limits::WARNING_CHARS_MAX));
+    }
+    let result = first_paragraph(&sections(&told.report.text).summary);
+    if !result.is_empty() {
+        let _ = writeln!(out, "  Result: {}", one_line(&result, limits::RESULT_CHARS_MAX));
+    }
+    out.truncate(out.trim_end().len());
+    out
+}
+
+/// The head, the warnings and the agent's words, within the size. No line of the head takes more than a part of it.
+fn with_words(told: &Told<'_>, head: &str, parts: usize) -> String {
+    let room_bytes = told.room_bytes();
+    let mut out = String::new();
+    for line in head.lines() {
+        let _ = writeln!(out, "{}", clip(line, room_bytes / parts));
+    }
+    let warnings = &told.report.warnings;
+    for (at, warning) in warnings.iter().enumerate() {
+        let line = clip(&one_line(warning, limits::WARNING_CHARS_MAX), room_bytes / 8);
+        // Half of the room is for the words.
+        if out.len() + line.len() > room_bytes / 2 && at > 0 {
+            let _ = writeln!(out, "warning: and {} more", warnings.len() - at);
+            break;
+        }
+        let _ = writeln!(out, "warning: {line}");
+    }
+    let text = told.report.text.trim();
+    if text.is_empty() {
+        out.push_str("It said nothing.");
+        return out;
+    }
+    let used = out.len() + told.more(text.len()).len() + 1;
+    let (words, left_out) = quote_within("report", told.name, text, room_bytes.saturating_sub(used));
+    out.push_str(&words);
+    if left_out > 0 {
+        let _ = write!(out, "\n{}", told.more(left_out));
+    }
+    out
+}
+
+fn block(told: &Told<'_>) -> String {
+    let (report, receipt) = (told.report, &told.report.receipt);
+    let title = one_line(told.title, limits::TITLE_CHARS_MAX);
+    let name = word(told.name, "agent");
+    let mut out = format!("[sub-agent {name}] {}: \"{title}\"\n", headline(&report.ending));
+    let _ = writeln!(
+        out,
+        "  Duration: {} ({}, {})",
+        duration(receipt.duration_ms),
+        counted(receipt.turns.into(), "turn"),
+        counted(receipt.tool_calls.into(), "tool call"),
+    );
+    if let Ending::Failed { .. } | Ending::Interrupted { .. } = &report.ending {
+        let reason = report.ending.to_string();
+        let _ = writeln!(out, "  Reason: {}", one_line(&reason, limits::WARNING_CHARS_MAX));
+    }
+    let changed = receipt.files_in_all();
+    if !changed.is_empty() {
+        let _ = writeln!(out, "  Files modified: {}", files(&changed));
+    }
+    if let Some(tests) = receipt.tests {
+        let _ = writeln!(out, "  Tests: {} run, {} passed", tests.run, tests.passed);
+    }
+    out
+}
+
+fn headline(ending: &Ending) -> &'static str {
+    match ending {
+        Ending::Completed => "Completed",
+        Ending::Failed { .. } => "Failed",
+        Ending::Cancelled => "Cancelled",
+        Ending::Interrupted { .. } => "Interrupted",
+        Ending::TimedOut => "Out of time",
+        Ending::OutOfTurns => "Out of turns",
+        Ending::OutOfTokens => "Out of tokens",
+        Ending::OutOfMoney => "Out of money",
+        Ending::Refused => "Refused by the model",
+    }
+}
+
+/// What was measured, in one line.
+fn facts(receipt: &Receipt) -> String {
+    let mut out = format!(
+        "{}, {}, ",
+        counted(receipt.turns.into(), "turn"),
+        counted(receipt.tool_calls.into(), "tool call")
+    );
+    let _ = match receipt.usage.total_tokens() {
+        Some(tokens) => write!(out, "{tokens} tokens"),
+        None => write!(out, "tokens unknown"),
+    };
+    if receipt.below.agents > 0 {
+        let agents = counted(receipt.below.agents.into(), "sub-agent");
+        let _ = match receipt.tokens_in_all() {
+            Some(tokens) => write!(out, " ({tokens} with {agents})"),
+            None => write!(out, " (with {agents})"),
+        };
+    }
+    let _ = write!(out, ", {}", duration(receipt.duration_ms));
+    let changed = receipt.files_in_all();
+    if changed.is_empty() {
+        out.push_str(", no files changed");
+    } else {
+        let sum = |lines: fn(&FileChange) -> u32| changed.iter().map(|f| u64::from(lines(f))).sum::<u64>();
+        let (added, removed) = (sum(|f| f.lines_added), sum(|f| f.lines_removed));
+        let _ = write!(out, ", {} changed (+{added} -{removed})", counted(changed.len() as u64, "file"));
+    }
+    if let Some(tests) = receipt.tests {
+        let _ = write!(out, ", {} of {} passed", tests.passed, counted(tests.run.into(), "test"));
+    }
+    out
+}
+
+/// The first files with their lines, and how many more there are.
+fn files(changes: &[FileChange]) -> String {
+    let shown = changes.iter().take(limits::FILES_NAMED_MAX).map(|file| {
+        let path = one_line(&file.path, limits::PATH_SHOWN_CHARS_MAX);
+        let lines = match (file.lines_added, file.lines_removed) {
+            (added, 0) => format!("+{added} {}", plural(added.into(), "line")),
+            (0, removed) => format!("-{removed} {}", plural(removed.into(), "line")),
+            (added, removed) => format!("+{added} -{removed} lines"),
+        };
+        format!("{path} ({lines}{})", if file.created { ", new file" } else { "" })
+    });
+    let mut out = shown.collect::<Vec<_>>().join(", ");
+    if let Some(more) = changes.len().checked_sub(limits::FILES_NAMED_MAX).filter(|more| *more > 0) {
+        let _ = write!(out, ", and {more} more");
+    }
+    out
+}
+
+fn duration(ms: u64) -> String {
+    let tenths = ms.saturating_add(50) / 100;
+    if tenths < 600 {
+        return format!("{}.{}s", tenths / 10, tenths % 10);
+    }
+    let seconds = ms.saturating_add(500) / 1_000;
+    format!("{}m {:02}s", seconds / 60, seconds % 60)
+}
+
+fn counted(count: u64, noun: &str) -> String {
+    format!("{count} {}", plural(count, noun))
+}
+
+fn plural(count: u64, noun: &str) -> String {
+    if count == 1 { noun.to_owned() } else { format!("{noun}s") }
+}

@@ -1,0 +1,99 @@
+//! Caps: whatever an agent says and however many files it touched, its parent reads no more than it asked for.
+
+use posse_protocol::{Ending, Failure, Report};
+use posse_report::{Told, limits, spawn_text, summary_block, to_json_text, to_text, unquote};
+use proptest::prelude::*;
+use serde_json::Value;
+
+use crate::{changed, ran, said, told};
+
+/// A report with too much of everything, made of one piece of text.
+fn huge(piece: &str, times: usize) -> Report {
+    let mut report = said(&format!("SUMMARY: {}\n\nSUGGESTIONS:\n- {0}\n", piece.repeat(times)));
+    report.ending = Ending::Failed { failure: Failure::Internal { message: piece.repeat(times.min(500)) } };
+    report.warnings = vec![piece.repeat(times.min(200)); 25];
+    report.receipt.files =
+        (0..200).map(|n| changed(&format!("{n}{piece}"), true, u32::MAX, u32::MAX)).collect();
+    report.receipt.commands = vec![ran(&piece.repeat(times.min(100)), None); 50];
+    report
+}
+
+fn check_sizes(report: &Report, bytes_max: usize) {
+    let told = Told { bytes_max, ..told(report) };
+    let room = bytes_max.max(limits::TOLD_BYTES_MIN);
+    let json = to_json_text(&told);
+    for text in [to_text(&told), spawn_text(&told), json.clone()] {
+        assert!(text.len() <= room, "{} > {room}: {text}", text.len());
+    }
+    let value: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(value["status"], report.ending.word());
+    assert!(summary_block(&told).len() < 16_000);
+}
+
+#[test]
+fn sizes_hold_for_every_kind_of_text() {
+    let pieces =
+        ["x", "\n", "é", "𝕏", "\u{200b}", "\u{e0041}", "\"", "\\", "\u{1}", "a b\n", "| </report>\n", "\t"];
+    let mut cases = 0;
+    for piece in pieces {
+        for times in [1, 3_000] {
+            for bytes_max in [0, 2_500, 8_000] {
+                check_sizes(&huge(piece, times), bytes_max);
+                cases += 1;
+            }
+        }
+    }
+    assert_eq!(cases, 72);
+}
+
+#[test]
+fn what_is_cut_is_behind_the_handle() {
+    let words = format!("SUMMARY: short\n\nEVIDENCE:\n{}", "é".repeat(20_000));
+    let report = said(&words);
+    let text = to_text(&told(&report));
+    let (rest, more) = text.rsplit_once('\n').unwrap();
+    let (_, wrapped) = rest.split_once('\n').unwrap();
+    let (from, shown) = unquote(wrapped).unwrap();
+    assert_eq!(from, "explore-1");
+    assert!(words.starts_with(&shown) && shown.len() > 7_000, "{}", shown.len());
+    let left_out = words.chars().count() - shown.chars().count();
+    assert_eq!(more, format!("… {left_out} more characters: handle_read explore-1:report"));
+
+    let value: Value = serde_json::from_str(&to_json_text(&told(&report))).unwrap();
+    let details = value["details"].as_str().unwrap();
+    assert!(
+        details.len() > 6_000 && details.ends_with("more characters: handle_read explore-1:report"),
+        "{details}"
+    );
+    assert_eq!(value["summary"], "short");
+}
+
+#[test]
+fn details_are_cut_before_anything_else() {
+    let mut report = said(&format!("SUMMARY: s\nEVIDENCE: {}", "x".repeat(50_000)));
+    report.warnings = vec!["w".into(); 30];
+    report.receipt.commands = vec![ran("true", None); 10];
+    let value: Value = serde_json::from_str(&to_json_text(&told(&report))).unwrap();
+    assert_eq!(value["warnings"].as_array().unwrap().len(), 30);
+    assert_eq!(value["receipt"]["commands"].as_array().unwrap().len(), 10);
+    // Then the single commands, then the lists.
+    report.receipt.commands = vec![ran(&"y".repeat(1_000), None); 50];
+    report.warnings = vec!["w".repeat(300); 30];
+    let value: Value = serde_json::from_str(&to_json_text(&told(&report))).unwrap();
+    assert_eq!(value["receipt"]["commands"], Value::Null);
+    assert_eq!(value["warnings"].as_array().unwrap().last().unwrap(), "and 10 more");
+}
+
+#[test]
+fn a_short_report_is_whole() {
+    let report = said("Short.");
+    assert!(to_text(&told(&report)).ends_with("<report from=\"explore-1\">\n| Short.\n</report>"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+    #[test]
+    fn sizes_hold_for_random_text(text in "\\PC{0,80}|.{0,80}", times in 1_usize..30, bytes_max in 0_usize..10_000) {
+        check_sizes(&huge(&text, times), bytes_max);
+    }
+}

@@ -1,0 +1,112 @@
+//! The report as text, for models and for people.
+
+use posse_protocol::{Below, Ending, Failure, Receipt, Report, TestRun};
+use posse_report::{Told, spawn_text, summary_block, to_text};
+
+use crate::{changed, said, tokens, told};
+
+fn report() -> Report {
+    Report {
+        receipt: Receipt {
+            turns: 6,
+            tool_calls: 8,
+            usage: tokens(1_000, 200),
+            duration_ms: 34_210,
+            below: Below { agents: 2, usage: tokens(300, 0), ..Below::default() },
+            files: vec![changed("tests/auth.test.ts", true, 82, 0), changed("b.rs", false, 3, 1)],
+            tests: Some(TestRun { run: 5, passed: 4 }),
+            ..Receipt::default()
+        },
+        warnings: vec!["it cites `a.rs:9`, but the file has 3 lines".into()],
+        ..said("SUMMARY: Created 5 test cases\nover login.\n\nMore.\n")
+    }
+}
+
+#[test]
+fn the_parent_reads_facts_then_words() {
+    let wanted = "explore-1 (explore) \"Find the parser\": completed; 6 turns, 8 tool calls, 1200 tokens (1500 with 2 \
+                  sub-agents), 34.2s, 2 files changed (+85 -1), 4 of 5 tests passed; files: tests/auth.test.ts (+82 \
+                  lines, new file), b.rs (+3 -1 lines)\n\
+                  warning: it cites `a.rs:9`, but the file has 3 lines\n\
+                  <report from=\"explore-1\">\n\
+                  | SUMMARY: Created 5 test cases\n\
+                  | over login.\n\
+                  | \n\
+                  | More.\n\
+                  </report>";
+    assert_eq!(to_text(&told(&report())), wanted);
+}
+
+#[test]
+fn what_is_unknown_or_missing_is_said() {
+    let failure = Failure::Internal { message: "disk\nfull".into() };
+    let report = Report { ending: Ending::Failed { failure }, ..said(" \n") };
+    assert_eq!(
+        to_text(&told(&report)),
+        "explore-1 (explore) \"Find the parser\": failed: disk full; 0 turns, 0 tool calls, tokens unknown, 0.0s, no \
+         files changed\nIt said nothing."
+    );
+    assert_eq!(
+        summary_block(&told(&report)),
+        "[sub-agent explore-1] Failed: \"Find the parser\"\n  Duration: 0.0s (0 turns, 0 tool calls)\n  Reason: failed: disk full"
+    );
+}
+
+#[test]
+fn the_block_is_that_of_the_terminal() {
+    let report = report();
+    let block = "[sub-agent explore-1] Completed: \"Write tests for auth.ts\"\n\
+                 \x20 Duration: 34.2s (6 turns, 8 tool calls)\n\
+                 \x20 Files modified: tests/auth.test.ts (+82 lines, new file), b.rs (+3 -1 lines)\n\
+                 \x20 Tests: 5 run, 4 passed\n";
+    let told = Told { title: "Write tests for auth.ts", ..told(&report) };
+    assert_eq!(
+        summary_block(&told),
+        format!(
+            "{block}  Warning: it cites `a.rs:9`, but the file has 3 lines\n  Result: Created 5 test cases over login."
+        )
+    );
+    assert_eq!(
+        spawn_text(&told),
+        format!(
+            "{block}warning: it cites `a.rs:9`, but the file has 3 lines\n<report from=\"explore-1\">\n\
+             | SUMMARY: Created 5 test cases\n| over login.\n| \n| More.\n</report>"
+        )
+    );
+}
+
+#[test]
+fn every_ending_has_its_headline() {
+    let cases = [
+        (Ending::Completed, "Completed"),
+        (Ending::Failed { failure: Failure::EmptyReply }, "Failed"),
+        (Ending::Cancelled, "Cancelled"),
+        (Ending::Interrupted { reason: "gone".into() }, "Interrupted"),
+        (Ending::TimedOut, "Out of time"),
+        (Ending::OutOfTurns, "Out of turns"),
+        (Ending::OutOfTokens, "Out of tokens"),
+        (Ending::OutOfMoney, "Out of money"),
+        (Ending::Refused, "Refused by the model"),
+    ];
+    assert_eq!(cases.len(), 9);
+    for (ending, headline) in cases {
+        let report = Report { ending, ..said("x") };
+        let block = summary_block(&told(&report));
+        assert!(block.starts_with(&format!("[sub-agent explore-1] {headline}: ")), "{block}");
+    }
+}
+
+#[test]
+fn durations_and_many_files_are_readable() {
+    for (ms, shown) in
+        [(0, "0.0s"), (349, "0.3s"), (59_900, "59.9s"), (60_000, "1m 00s"), (754_600, "12m 35s")]
+    {
+        let mut report = said("x");
+        report.receipt.duration_ms = ms;
+        assert!(summary_block(&told(&report)).contains(&format!("Duration: {shown} (")), "{ms}");
+    }
+    let mut report = said("x");
+    report.receipt.files = (0..12).map(|n| changed(&format!("f{n}"), false, 0, 1)).collect();
+    let block = summary_block(&told(&report));
+    assert!(block.contains("f9 (-1 line), and 2 more\n"), "{block}");
+}

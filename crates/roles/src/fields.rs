@@ -1,0 +1,59 @@
+//! A file taken apart: the fields of its front matter, and the text below.
+
+use crate::error::RoleError;
+use crate::keys::Key;
+use crate::values::Value;
+use crate::{lenient, strict};
+
+/// One key of the front matter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Field {
+    /// The line it stands on, from 1.
+    pub(crate) line: usize,
+    /// As written.
+    pub(crate) key: String,
+    pub(crate) value: Value,
+}
+
+/// A file taken apart.
+pub(crate) struct Pieces {
+    pub(crate) fields: Vec<Field>,
+    pub(crate) body: String,
+}
+
+/// Cuts a text at the lines `---`. Byte order marks and foreign line ends are put right first.
+pub(crate) fn take_apart(text: &str) -> Result<Pieces, RoleError> {
+    let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n").replace('\r', "\n");
+    let lines: Vec<&str> = text.split('\n').collect();
+    let blank = |line: &&str| line.trim().is_empty();
+    let start = lines.iter().take_while(|line| blank(line)).count();
+    if lines.get(start).is_none_or(|line| line.trim_end() != "---") {
+        return Err(RoleError::NoFrontMatter);
+    }
+    let inside = &lines[start + 1..];
+    let Some(end) = inside.iter().position(|line| matches!(line.trim_end(), "---" | "...")) else {
+        return Err(RoleError::Unclosed { line: start + 1 });
+    };
+    let front = inside[..end].join("\n");
+    let body = inside[end + 1..].join("\n").trim().to_string();
+    Ok(Pieces { fields: read(&front, start + 2), body })
+}
+
+/// Strict YAML where it is that; else line by line. The lines tell where a key stands in either case, and how a
+/// number is written.
+fn read(front: &str, first_line: usize) -> Vec<Field> {
+    let by_line = lenient::read(front, first_line);
+    let Some(strict) = strict::read(front) else { return by_line };
+    let field = |(key, value): (String, Option<Value>)| {
+        let written = by_line.iter().find(|field| field.key == key);
+        let value = value.or_else(|| written.map(|field| field.value.clone())).unwrap_or(Value::Nothing);
+        Field { line: written.map_or(first_line, |field| field.line), key, value }
+    };
+    strict.into_iter().map(field).collect()
+}
+
+impl Field {
+    pub(crate) fn kind(&self) -> Option<Key> {
+        Key::of(&self.key)
+    }
+}

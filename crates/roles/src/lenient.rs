@@ -1,0 +1,140 @@
+//! Front matter line by line, as people write it by hand: a value is what stands after the first colon.
+//!
+//! Public agent files often hold a whole dialogue in an unquoted description, which no YAML parser takes. Never fails:
+//! what cannot be understood is part of the value above it.
+
+use crate::fields::Field;
+use crate::keys::Key;
+use crate::values::Value;
+
+/// Words before a colon that are speech in a description, not keys.
+const SPEECH: [&str; 8] =
+    ["user", "assistant", "human", "system", "context", "commentary", "example", "examples"];
+/// The longest thing before a colon that is taken for a key.
+const KEY_CHARS_MAX: usize = 40;
+
+/// A key with the lines that belong to it.
+struct Raw<'a> {
+    line: usize,
+    key: &'a str,
+    head: &'a str,
+    rest: Vec<&'a str>,
+}
+
+/// Reads the lines of a front matter; the first has the number `first_line`.
+pub(crate) fn read(front: &str, first_line: usize) -> Vec<Field> {
+    let cut = common_indent(front);
+    let mut raws: Vec<Raw<'_>> = Vec::new();
+    for (index, line) in front.lines().enumerate() {
+        let line = line.get(cut..).unwrap_or_default();
+        let indented = line.starts_with([' ', '\t']);
+        if !indented && line.starts_with('#') {
+            continue;
+        }
+        let above = raws.last().map(|raw| raw.key);
+        match key_of(line).filter(|(key, _)| !indented && begins_field(key, above)) {
+            Some((key, head)) => raws.push(Raw { line: first_line + index, key, head, rest: Vec::new() }),
+            None => raws.last_mut().into_iter().for_each(|raw| raw.rest.push(line)),
+        }
+    }
+    let field = |raw: &Raw<'_>| Field { line: raw.line, key: raw.key.to_string(), value: value(raw) };
+    raws.iter().map(field).collect()
+}
+
+/// How many bytes of blanks every line begins with.
+fn common_indent(front: &str) -> usize {
+    let blanks = |line: &str| line.len() - line.trim_start_matches([' ', '\t']).len();
+    front.lines().filter(|line| !line.trim().is_empty()).map(blanks).min().unwrap_or(0)
+}
+
+fn key_of(line: &str) -> Option<(&str, &str)> {
+    let (key, value) = line.split_once(':')?;
+    let key = key.trim().trim_matches(['"', '\'']);
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let spaced = value.is_empty() || value.starts_with([' ', '\t']) || Key::of(key).is_some();
+    let is_key = !key.is_empty() && key.len() <= KEY_CHARS_MAX && key.chars().all(plain);
+    (is_key && spaced && !key.starts_with('-')).then_some((key, value.trim()))
+}
+
+/// Whether a key begins a field of its own, or is a speaker in the description above.
+fn begins_field(key: &str, above: Option<&str>) -> bool {
+    let in_description = above.and_then(Key::of) == Some(Key::Description);
+    let speech = SPEECH.iter().any(|word| word.eq_ignore_ascii_case(key));
+    let sentence = key.starts_with(|c: char| c.is_ascii_uppercase());
+    Key::of(key).is_some() || !in_description || !(speech || sentence)
+}
+
+fn value(raw: &Raw<'_>) -> Value {
+    let lines = || raw.rest.iter().map(|line| line.trim()).filter(|line| !line.is_empty());
+    let is_description = Key::of(raw.key) == Some(Key::Description);
+    let head = if is_description { raw.head } else { without_comment(raw.head) };
+    if is_block(head) {
+        return Value::Text(block(head.starts_with('>'), &raw.rest));
+    }
+    let content = || lines().filter(|line| !line.starts_with('#'));
+    if head.is_empty() && content().next().is_some() {
+        if content().all(|line| line.starts_with('-')) {
+            let item = |line: &str| unquoted(without_comment(line.trim_start_matches('-').trim()));
+            return Value::List(content().map(item).collect());
+        }
+        let pair = |line| key_of(line).map(|(k, v)| (k.to_string(), unquoted(without_comment(v))));
+        if !is_description && let Some(pairs) = content().map(pair).collect::<Option<Vec<_>>>() {
+            return Value::Map(pairs);
+        }
+    }
+    let text = [head].into_iter().chain(lines()).collect::<Vec<_>>().join("\n");
+    let text = unquoted(text.trim());
+    if text.is_empty() { Value::Nothing } else { Value::Text(text) }
+}
+
+/// Whether a value is announced to stand in the lines below: `|`, `>-`, `|2+` …
+fn is_block(head: &str) -> bool {
+    head.starts_with(['|', '>']) && head[1..].chars().all(|c| matches!(c, '+' | '-') || c.is_ascii_digit())
+}
+
+fn block(folded: bool, lines: &[&str]) -> String {
+    let cut = common_indent(&lines.join("\n"));
+    let lines = lines.iter().map(|line| line.get(cut..).unwrap_or_default().trim_end());
+    let text = lines.collect::<Vec<_>>().join("\n");
+    let text = text.trim_matches('\n');
+    if !folded {
+        return text.to_string();
+    }
+    let paragraphs = text.split("\n\n").map(|paragraph| paragraph.replace('\n', " "));
+    paragraphs.collect::<Vec<_>>().join("\n")
+}
+
+fn without_comment(value: &str) -> &str {
+    if value.starts_with(['"', '\'']) {
+        return value;
+    }
+    match value.split_once(" #") {
+        Some((before, _)) => before.trim_end(),
+        None => value,
+    }
+}
+
+/// What stands between matching quotes, escapes resolved; anything else as it is.
+fn unquoted(value: &str) -> String {
+    let inside = |quote: char| value.strip_prefix(quote)?.strip_suffix(quote);
+    if let Some(text) = inside('\'') {
+        return text.replace("''", "'");
+    }
+    let Some(text) = inside('"') else { return value.to_string() };
+    let mut plain = String::with_capacity(text.len());
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match (c, chars.clone().next()) {
+            ('\\', Some(escaped @ ('n' | 't' | '"' | '\\'))) => {
+                chars.next();
+                plain.push(match escaped {
+                    'n' => '\n',
+                    't' => '\t',
+                    other => other,
+                });
+            }
+            _ => plain.push(c),
+        }
+    }
+    plain
+}

@@ -1,0 +1,241 @@
+//! One agent file becomes one role. What is odd is told and read as best it can be; rights are never guessed upwards.
+
+use posse_protocol::{Budget, Files, Grant, Network, Role, RoleOrigin, Shell};
+
+use crate::error::RoleError;
+use crate::fields::{Field, take_apart};
+use crate::keys::Key;
+use crate::limits::{DESCRIPTION_CHARS_MAX, FILE_BYTES_MAX, LIST_ITEMS_MAX, MODEL_CHARS_MAX, WARNINGS_MAX};
+use crate::name::{shortened, valid_name};
+use crate::rights::{Rights, network};
+use crate::tools::Tools;
+use crate::values::Value;
+
+/// What a file came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parsed {
+    /// The role, or why it is none.
+    pub role: Result<Role, RoleError>,
+    /// What a person should look at, by line.
+    pub warnings: Vec<Warning>,
+    /// Keys that other programs use and Posse does not.
+    pub not_used: Vec<Warning>,
+}
+
+/// Something about a file that its author should know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// The line, from 1.
+    pub line: usize,
+    /// What and why.
+    pub text: String,
+}
+
+/// Reads the text of an agent file. `path` only serves to name a role that does not name itself.
+pub fn parse(text: &str, path: &str, origin: RoleOrigin) -> Parsed {
+    let mut reading = Reading::default();
+    let role = reading.role(text, path, origin);
+    reading.warnings.sort_by_key(|warning| warning.line);
+    Parsed { role, warnings: reading.warnings, not_used: reading.not_used }
+}
+
+#[derive(Default)]
+struct Reading {
+    fields: Vec<Field>,
+    warnings: Vec<Warning>,
+    not_used: Vec<Warning>,
+}
+
+impl Reading {
+    fn role(&mut self, text: &str, path: &str, origin: RoleOrigin) -> Result<Role, RoleError> {
+        if text.len() > FILE_BYTES_MAX {
+            return Err(RoleError::TooLarge { bytes: text.len() });
+        }
+        let pieces = take_apart(text)?;
+        self.sort_out(pieces.fields)?;
+        let name = self.name(path, pieces.body.is_empty())?;
+        let description = self.description();
+        if pieces.body.is_empty() {
+            self.warn(1, "there is no prompt below the front matter");
+        }
+        let role = Role {
+            name,
+            description,
+            aliases: self.aliases(),
+            prompt: pieces.body,
+            grant: self.grant(),
+            model: self.model(),
+            budget: self.budget(),
+            max_output_tokens: self.number(Key::OutputTokens).and_then(|number| u32::try_from(number).ok()),
+            tools_listed_by_task: self.flag(Key::ToolsListedByTask).unwrap_or(false),
+            single: self.flag(Key::Single).unwrap_or(false),
+            inherit_context_file: self.flag(Key::InheritContextFile),
+            origin,
+        };
+        Ok(role)
+    }
+
+    /// Keeps the fields that are read, the last of each kind.
+    fn sort_out(&mut self, fields: Vec<Field>) -> Result<(), RoleError> {
+        for field in fields {
+            match field.kind() {
+                None => self.warn(field.line, format!("the key {:?} is not known", shortened(&field.key))),
+                Some(Key::NotUsed) if self.not_used.len() >= WARNINGS_MAX => {}
+                Some(Key::NotUsed) => {
+                    let text = format!("the key {:?} is not used", shortened(&field.key));
+                    self.not_used.push(Warning { line: field.line, text });
+                }
+                Some(kind) => {
+                    if kind != Key::Description && field.value.entries().len() > LIST_ITEMS_MAX {
+                        return Err(RoleError::TooMany { line: field.line, key: shortened(&field.key) });
+                    }
+                    if let Some(before) = self.fields.iter().position(|f| f.kind() == Some(kind)) {
+                        let before = self.fields.remove(before);
+                        let text = format!("{} is also on line {}; this one counts", field.key, before.line);
+                        self.warn(field.line, text);
+                    }
+                    self.fields.push(field);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn warn(&mut self, line: usize, text: impl Into<String>) {
+        if self.warnings.len() < WARNINGS_MAX {
+            self.warnings.push(Warning { line, text: text.into() });
+        }
+    }
+
+    fn field(&self, key: Key) -> Option<&Field> {
+        self.fields.iter().find(|field| field.kind() == Some(key))
+    }
+
+    fn given(&self, key: Key) -> Option<(usize, Value)> {
+        self.field(key).filter(|f| f.value != Value::Nothing).map(|f| (f.line, f.value.clone()))
+    }
+
+    /// Reads a value by `read`; one that makes no sense is told with `instead`.
+    fn read<T>(&mut self, key: Key, read: impl Fn(&Value) -> Option<T>, instead: &str) -> Option<T> {
+        let (line, value) = self.given(key)?;
+        let read = read(&value);
+        if read.is_none() {
+            self.warn(line, format!("{:?} is not understood; {instead}", shortened(&value.text())));
+        }
+        read
+    }
+
+    fn flag(&mut self, key: Key) -> Option<bool> {
+        self.read(key, Value::flag, "write true or false")
+    }
+
+    fn number(&mut self, key: Key) -> Option<u64> {
+        self.read(key, Value::count, "write a whole number above zero")
+    }
+
+    fn name(&mut self, path: &str, no_body: bool) -> Result<String, RoleError> {
+        let (line, name) = match self.given(Key::Name) {
+            Some((line, value)) => (line, value.text().split_whitespace().collect::<Vec<_>>().join(" ")),
+            None if no_body => return Err(RoleError::Empty),
+            None => {
+                let file = path.rsplit(['/', '\\']).next().unwrap_or_default();
+                let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
+                self.warn(
+                    1,
+                    format!("there is no name:, so it is called {:?} after its file", shortened(stem)),
+                );
+                (1, stem.to_string())
+            }
+        };
+        match valid_name(&name) {
+            Ok(()) => Ok(name),
+            Err(why) => Err(RoleError::BadName { line, name: shortened(&name), why }),
+        }
+    }
+
+    fn description(&mut self) -> String {
+        let Some((line, value)) = self.given(Key::Description) else {
+            self.warn(1, "there is no description:, so no model can tell when to use it");
+            return String::new();
+        };
+        let mut text = value.text();
+        if !text.contains('\n') {
+            text = text.replace("\\n", "\n").replace("\\t", "\t");
+        }
+        if let Some((end, _)) = text.char_indices().nth(DESCRIPTION_CHARS_MAX) {
+            text.truncate(end);
+            self.warn(line, format!("the description is cut after {DESCRIPTION_CHARS_MAX} characters"));
+        }
+        text.trim().to_string()
+    }
+
+    fn aliases(&mut self) -> Vec<String> {
+        let Some((line, value)) = self.given(Key::Aliases) else { return Vec::new() };
+        let mut aliases = Vec::new();
+        for alias in value.entries() {
+            match valid_name(&alias) {
+                Ok(()) => aliases.push(alias),
+                Err(why) => self.warn(line, format!("the alias {:?} is left out: {why}", shortened(&alias))),
+            }
+        }
+        aliases
+    }
+
+    fn model(&mut self) -> Option<String> {
+        let short = |value: &Value| {
+            let text = value.text();
+            (text.chars().count() <= MODEL_CHARS_MAX).then_some(text)
+        };
+        let model = self.read(Key::Model, short, "the parent's model is used")?;
+        (!model.is_empty() && !model.eq_ignore_ascii_case("inherit")).then_some(model)
+    }
+
+    fn budget(&mut self) -> Budget {
+        let turns = self.number(Key::Turns).map(|number| u32::try_from(number).unwrap_or(u32::MAX));
+        let minutes = self.read(Key::Minutes, Value::minutes_ms, "write a number of minutes");
+        let time = self.read(Key::Time, Value::time_ms, "write a time such as 90s, 10m or 1h30m");
+        Budget { turns, tokens: self.number(Key::Tokens), time_ms: time.or(minutes), cost_usd: None }
+    }
+
+    fn grant(&mut self) -> Grant {
+        let mut tools = Tools::default();
+        for (key, read) in [
+            (Key::Tools, Tools::allow as fn(&mut Tools, &Value, &mut dyn FnMut(String))),
+            (Key::DisallowedTools, Tools::deny),
+            (Key::Permission, Tools::permit),
+        ] {
+            // `tools:` with nothing behind it is a list of nothing, not the absence of a list.
+            let Some(field) = self.field(key) else { continue };
+            let (line, value) = (field.line, field.value.clone());
+            read(&mut tools, &value, &mut |text| self.warn(line, text));
+        }
+        let rules = tools.rules();
+        let mut rights = Rights::of_tools(&rules);
+        self.narrow(&mut rights);
+        let delegates = tools.delegates(self.field(Key::DelegatesTo).map(|field| &field.value));
+        Grant { files: rights.files, shell: rights.shell, network: rights.network, tools: rules, delegates }
+    }
+
+    /// Explicit rights. A value that is not understood gives nothing.
+    fn narrow(&mut self, rights: &mut Rights) {
+        if self.field(Key::Files).is_some() {
+            let files = self.read(Key::Files, Value::files, "no files are given: write none, read or write");
+            rights.limit_files(files.unwrap_or(Files::None));
+        }
+        if self.field(Key::Shell).is_some() {
+            let shell =
+                self.read(Key::Shell, Value::shell, "no shell is given: write none, inspect, verify or full");
+            rights.limit_shell(shell.unwrap_or(Shell::None));
+        }
+        if self.field(Key::Network).is_some() {
+            let reach = self.read(Key::Network, network, "no network is given: write none, full, or hosts");
+            rights.limit_network(reach.unwrap_or(Network::None));
+        }
+        if let Some((_, mode)) = self.given(Key::PermissionMode)
+            && mode.text().eq_ignore_ascii_case("plan")
+        {
+            rights.limit_files(Files::Read);
+            rights.limit_shell(Shell::None);
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! The tools a file names become rules. Names of other programs are understood; what cannot be enforced is not given.
+
+use std::collections::BTreeSet;
+
+use posse_protocol::NameRules;
+
+use crate::limits::LIST_ITEM_CHARS_MAX;
+use crate::name::{folded, shortened};
+use crate::values::Value;
+
+/// What a file says about tools and delegation, gathered key by key.
+#[derive(Default)]
+pub(crate) struct Tools {
+    /// The only ones; `None` where no list is given, or the list is `*`.
+    only: Option<BTreeSet<String>>,
+    denied: BTreeSet<String>,
+    /// Whether there is a list at all.
+    listed: bool,
+    /// The roles that the list lets it start; empty for none.
+    roles: BTreeSet<String>,
+    roles_denied: BTreeSet<String>,
+}
+
+/// What one entry of a list means.
+enum Entry {
+    Everything,
+    Tools(Vec<String>),
+    /// These roles may be started, `*` for all.
+    Delegation(Vec<String>),
+    /// A tool with a condition that Posse does not check.
+    Conditional(String),
+    /// A tool that Posse does not have.
+    Unknown(String),
+}
+
+impl Tools {
+    /// Reads a list of the only tools, or a map of tools to true and false. What is to be said goes to `warn`.
+    pub(crate) fn allow(&mut self, value: &Value, warn: &mut dyn FnMut(String)) {
+        if let Value::Map(pairs) = value {
+            return self.switch(pairs, warn);
+        }
+        self.listed = true;
+        let mut only = BTreeSet::new();
+        let mut everything = false;
+        for written in value.entries() {
+            match entry(&written) {
+                Entry::Everything => everything = true,
+                Entry::Tools(names) => only.extend(names),
+                Entry::Delegation(roles) => self.roles.extend(roles),
+                Entry::Unknown(name) => {
+                    warn(format!("{:?} is no tool of Posse's", shortened(&name)));
+                    only.insert(name);
+                }
+                Entry::Conditional(tool) => warn(format!(
+                    "Posse does not check the condition in {:?}, so {tool} is not given; write it without, or leave it out",
+                    shortened(&written)
+                )),
+            }
+        }
+        if only.is_empty() && self.roles.is_empty() && !everything {
+            warn("it has no tools at all; leave the key out to give it every tool".to_string());
+        }
+        self.only = (!everything).then_some(only);
+    }
+
+    /// Reads a list of tools it may not use; of a map, every name counts.
+    pub(crate) fn deny(&mut self, value: &Value, warn: &mut dyn FnMut(String)) {
+        let names = match value {
+            Value::Map(pairs) => pairs.iter().map(|(name, _)| name.clone()).collect(),
+            other => other.entries(),
+        };
+        for written in names {
+            self.deny_one(&written, warn);
+        }
+    }
+
+    fn deny_one(&mut self, written: &str, warn: &mut dyn FnMut(String)) {
+        match entry(written) {
+            Entry::Everything => self.denied.extend(["*".to_string()]),
+            Entry::Tools(names) => {
+                self.denied.extend(names);
+                // A command of the same name must not get round it.
+                self.denied.insert(written.to_string());
+            }
+            Entry::Delegation(roles) => self.roles_denied.extend(roles),
+            Entry::Unknown(name) => {
+                warn(format!("{:?} is no tool of Posse's", shortened(&name)));
+                self.denied.insert(name);
+            }
+            Entry::Conditional(tool) => {
+                warn(format!(
+                    "Posse does not check the condition in {:?}, so {tool} is taken away altogether",
+                    shortened(written)
+                ));
+                self.denied.insert(tool);
+            }
+        }
+    }
+
+    /// `read: true`, `write: false`: what is off is denied; where `*` is off, what is on is all there is.
+    fn switch(&mut self, pairs: &[(String, String)], warn: &mut dyn FnMut(String)) {
+        let is_on = |word: &str| matches!(word, "true" | "yes" | "on");
+        let (on, off): (Vec<_>, Vec<_>) = pairs.iter().partition(|(_, word)| is_on(word));
+        if off.iter().any(|(name, _)| name == "*") {
+            return self.allow(&Value::List(on.into_iter().map(|(name, _)| name.clone()).collect()), warn);
+        }
+        for (name, _) in off {
+            self.deny_one(name, warn);
+        }
+    }
+
+    /// Permissions by kind of action. Only `allow` is allowed: nobody is asked here, and patterns are not checked.
+    pub(crate) fn permit(&mut self, value: &Value, warn: &mut dyn FnMut(String)) {
+        let all = [("*".to_string(), value.text())];
+        let pairs = if let Value::Map(pairs) = value { pairs.as_slice() } else { &all };
+        for (name, word) in pairs.iter().filter(|(_, word)| word != "allow") {
+            if word != "deny" {
+                warn(format!("{:?} is not simply allowed, so it is not given", shortened(name)));
+            }
+            self.deny_one(name, warn);
+            if name == "edit" {
+                self.denied.insert("write_file".to_string());
+            }
+        }
+    }
+
+    /// Which tools it may use.
+    pub(crate) fn rules(&self) -> NameRules {
+        let mut rules = self.only.as_ref().map_or_else(NameRules::default, NameRules::only);
+        rules.deny = self.denied.clone();
+        rules
+    }
+
+    /// To which roles it may delegate: what `delegates_to` says, else what the list of tools says, else none.
+    pub(crate) fn delegates(&self, delegates_to: Option<&Value>) -> NameRules {
+        let named = delegates_to.map(|value| value.entries().into_iter().collect::<BTreeSet<_>>());
+        let roles = named.unwrap_or_else(|| if self.listed { self.roles.clone() } else { BTreeSet::new() });
+        let mut rules = if roles.contains("*") { NameRules::default() } else { NameRules::only(roles) };
+        if self.roles_denied.contains("*") {
+            return NameRules::nothing();
+        }
+        rules.deny = self.roles_denied.clone();
+        rules
+    }
+}
+
+fn entry(written: &str) -> Entry {
+    if written == "*" {
+        return Entry::Everything;
+    }
+    let (base, condition) = match written.split_once('(') {
+        Some((base, rest)) => (base.trim(), Some(rest.strip_suffix(')').unwrap_or(rest).trim())),
+        None => (written, None),
+    };
+    let condition = condition.filter(|text| *text != "*");
+    if is_delegation(base) {
+        let roles = condition.unwrap_or("*").split(',').map(|role| role.trim().to_string());
+        return Entry::Delegation(roles.filter(|role| !role.is_empty() && !role.contains(':')).collect());
+    }
+    match (own(base), condition) {
+        (Some(tool), None) => Entry::Tools(vec![tool.to_string()]),
+        (Some(tool), Some(_)) => Entry::Conditional(tool.to_string()),
+        (None, Some(_)) => Entry::Conditional(base.chars().take(LIST_ITEM_CHARS_MAX).collect()),
+        (None, None) => foreign(base),
+    }
+}
+
+/// A name that is none of ours: a tool of an MCP server, a command, a pattern, or unknown.
+fn foreign(name: &str) -> Entry {
+    let name: String = name.chars().take(LIST_ITEM_CHARS_MAX).collect();
+    if let Some(rest) = name.strip_prefix("mcp__")
+        && !rest.contains("__")
+        && !rest.contains('*')
+    {
+        // A server without a tool is all of its tools.
+        return Entry::Tools(vec![format!("{name}__*"), name]);
+    }
+    let known = name.starts_with("mcp_") || name.contains(['*', ':']) || name == "handle_read";
+    if known { Entry::Tools(vec![name]) } else { Entry::Unknown(name) }
+}
+
+fn is_delegation(name: &str) -> bool {
+    let name = folded(name);
+    matches!(name.as_str(), "task" | "agent" | "spawntask" | "delegatetoagent")
+        || matches!(name.as_str(), "agentopen" | "agenteval" | "agentclose")
+}
+
+/// Our name for a tool, whatever another program calls it.
+fn own(name: &str) -> Option<&'static str> {
+    Some(match folded(name).as_str() {
+        "read" | "readfile" | "readmanyfiles" | "view" => "read_file",
+        "write" | "writefile" => "write_file",
+        "edit" | "editfile" | "multiedit" | "replace" => "edit_file",
+        "bash" | "shell" | "runshell" | "runshellcommand" | "execshell" | "exec" => "shell",
+        "glob" | "findfiles" => "glob",
+        "grep" | "grepsearch" | "grepfiles" | "searchfilecontent" => "grep",
+        "ls" | "list" | "listfiles" | "listdirectory" => "list_files",
+        "webfetch" | "fetchurl" => "web_fetch",
+        "todo" | "todowrite" | "todoread" | "writetodos" => "todo",
+        _ => return None,
+    })
+}

@@ -1,0 +1,9 @@
+//! Agent files as people write them, the built-in roles, and the names of roles.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod builtin;
+mod corpus;
+mod hostile;
+mod names;
+mod replaced;
+mod show;

@@ -1,0 +1,277 @@
+//! Reading a call's arguments. Models send `"10"` for 10, `maxTurns` for `max_turns`, a comma list for an array, JSON
+//! within a string, "" for what they leave out. Where the meaning is beyond doubt it is taken; the rest is refused.
+
+use serde_json::{Map, Value};
+
+use crate::{
+    limits,
+    words::{closest, short, snake},
+    wrong::{Wrong, kind},
+};
+
+/// Objects that some models put around the arguments.
+const WRAPPERS: &[&str] = &["arguments", "parameters", "params", "args", "input"];
+
+/// The arguments of one call, by field. A field is asked for by all its names, the proper one first.
+pub(crate) struct Fields(Map<String, Value>);
+
+impl Fields {
+    /// Reads what the model wrote. Nothing at all is an empty object.
+    pub(crate) fn read(written: &str) -> Result<Self, Wrong> {
+        if written.len() > limits::ARGUMENTS_BYTES_MAX {
+            return Err(Wrong::ArgumentsTooLong);
+        } else if written.trim().is_empty() {
+            return Ok(Self(Map::new()));
+        }
+        let parsed = serde_json::from_str(written).map_err(|error| Wrong::NotJson(error.to_string()))?;
+        let object = object(parsed).map_err(|other| Wrong::NotObject(kind(&other)))?;
+        let mut fields = Self::of(object);
+        for wrapper in WRAPPERS {
+            if fields.0.len() == 1
+                && let Some(inner) = fields.0.get(*wrapper)
+                && let Ok(inner) = object_of(inner)
+            {
+                fields = Self::of(inner);
+            }
+        }
+        Ok(fields)
+    }
+
+    /// Takes fields that were read elsewhere.
+    pub(crate) fn of(object: Map<String, Value>) -> Self {
+        let mut fields = Map::new();
+        for (key, value) in object {
+            let proper = snake(&key);
+            // What is spelled properly wins over what only looks like it.
+            if key == proper || !fields.contains_key(&proper) {
+                fields.insert(proper, value);
+            }
+        }
+        Self(fields)
+    }
+
+    /// Lifts the fields of an object within into this one, as if they had been given directly.
+    pub(crate) fn flatten(&mut self, names: &[&str]) {
+        for name in names {
+            if let Some(inner) = self.0.get(*name).and_then(|inner| object_of(inner).ok()) {
+                self.0.shift_remove(*name);
+                for (key, value) in inner {
+                    self.0.entry(snake(&key)).or_insert(value);
+                }
+            }
+        }
+    }
+
+    /// The first of these that says something: null, "" and [] are what models send for "left out".
+    fn find<'a>(&'a self, names: &[&'a str]) -> Option<(&'a str, &'a Value)> {
+        names.iter().find_map(|name| {
+            let value = self.0.get(*name)?;
+            let said = match value {
+                Value::Null => false,
+                Value::String(text) => !text.trim().is_empty(),
+                Value::Array(items) => !items.is_empty(),
+                _ => true,
+            };
+            said.then_some((*name, value))
+        })
+    }
+
+    /// Whether one of these says something.
+    pub(crate) fn has(&self, names: &[&str]) -> bool {
+        self.find(names).is_some()
+    }
+
+    /// Text exactly as it was written.
+    pub(crate) fn text(&self, names: &[&str]) -> Result<Option<String>, Wrong> {
+        let Some((name, value)) = self.find(names) else { return Ok(None) };
+        match value {
+            Value::String(text) => Ok(Some(text.clone())),
+            Value::Number(number) => Ok(Some(number.to_string())),
+            other => Err(Wrong::of_type(name, "a string", other)),
+        }
+    }
+
+    /// Text of at most so many bytes.
+    pub(crate) fn capped(
+        &self,
+        names: &[&'static str],
+        max: usize,
+        advice: &'static str,
+    ) -> Result<Option<String>, Wrong> {
+        let text = self.text(names)?;
+        match text {
+            Some(text) if text.len() > max => {
+                Err(Wrong::TooLong { field: first(names), max, unit: "bytes", advice })
+            }
+            text => Ok(text),
+        }
+    }
+
+    /// A name: one trimmed line of at most so many characters.
+    pub(crate) fn word(&self, names: &[&'static str], max: usize) -> Result<Option<String>, Wrong> {
+        let Some(text) = self.text(names)? else { return Ok(None) };
+        let text = text.trim();
+        if text.chars().count() > max {
+            let advice = "Use a shorter one.";
+            return Err(Wrong::TooLong { field: first(names), max, unit: "characters", advice });
+        }
+        Ok(Some(text.to_owned()))
+    }
+
+    /// `true`, `"yes"`, 1.
+    pub(crate) fn flag(&self, names: &[&str]) -> Result<Option<bool>, Wrong> {
+        let Some((name, value)) = self.find(names) else { return Ok(None) };
+        let found = match value {
+            Value::Bool(flag) => Some(*flag),
+            Value::Number(number) => match number.as_u64() {
+                Some(0) => Some(false),
+                Some(1) => Some(true),
+                _ => None,
+            },
+            Value::String(text) => match text.trim().to_ascii_lowercase().as_str() {
+                "true" | "yes" | "on" | "1" => Some(true),
+                "false" | "no" | "off" | "0" => Some(false),
+                _ => None,
+            },
+            _ => None,
+        };
+        found.map(Some).ok_or_else(|| Wrong::of_type(name, "true or false", value))
+    }
+
+    /// A whole number from 0.
+    pub(crate) fn number(&self, names: &[&str]) -> Result<Option<u64>, Wrong> {
+        let Some((name, value)) = self.find(names) else { return Ok(None) };
+        whole(value).map(Some).ok_or_else(|| Wrong::of_type(name, "a whole number from 0", value))
+    }
+
+    /// A whole number from 1; 0 is "as usual".
+    pub(crate) fn positive(&self, names: &[&str]) -> Result<Option<u64>, Wrong> {
+        Ok(self.number(names)?.filter(|number| *number > 0))
+    }
+
+    /// A number above 0 that need not be whole; 0 is "as usual".
+    pub(crate) fn decimal(&self, names: &[&str]) -> Result<Option<f64>, Wrong> {
+        let Some((name, value)) = self.find(names) else { return Ok(None) };
+        let number = match value {
+            Value::Number(number) => number.as_f64(),
+            Value::String(text) => text.trim().trim_start_matches('$').parse().ok(),
+            _ => None,
+        };
+        match number.filter(|number: &f64| number.is_finite() && *number >= 0.0) {
+            Some(number) => Ok(Some(number).filter(|number| *number > 0.0)),
+            None => Err(Wrong::of_type(name, "a number from 0", value)),
+        }
+    }
+
+    /// Texts: an array, JSON of one within a string, or a list with commas or lines.
+    pub(crate) fn list(&self, names: &[&'static str], max: usize) -> Result<Vec<String>, Wrong> {
+        const WANTS: &str = "an array of strings";
+        let Some((name, value)) = self.find(names) else { return Ok(Vec::new()) };
+        let wrong = |value: &Value| Wrong::of_type(name, WANTS, value);
+        let decoded = match value {
+            Value::String(text) => serde_json::from_str(text).ok().filter(Value::is_array),
+            _ => None,
+        };
+        let list = match decoded.as_ref().unwrap_or(value) {
+            Value::Array(items) => items
+                .iter()
+                .map(|item| match item {
+                    Value::String(text) => Ok(text.trim().to_owned()),
+                    Value::Number(number) => Ok(number.to_string()),
+                    other => Err(wrong(other)),
+                })
+                .collect::<Result<Vec<String>, Wrong>>()?,
+            Value::String(text) => text.split([',', '\n']).map(|item| item.trim().to_owned()).collect(),
+            Value::Number(number) => vec![number.to_string()],
+            other => return Err(wrong(other)),
+        };
+        let list: Vec<String> = list.into_iter().filter(|item| !item.is_empty()).collect();
+        if list.len() > max {
+            return Err(Wrong::TooMany { field: first(names), max });
+        } else if list.iter().any(|item| item.len() > limits::PATH_BYTES_MAX) {
+            let advice = "Shorten the longest entry.";
+            return Err(Wrong::TooLong {
+                field: first(names),
+                max: limits::PATH_BYTES_MAX,
+                unit: "bytes",
+                advice,
+            });
+        }
+        Ok(list)
+    }
+
+    /// Whole numbers, in any form that a list may have.
+    pub(crate) fn numbers(&self, names: &[&'static str], max: usize) -> Result<Vec<u32>, Wrong> {
+        let list = self.list(names, max)?;
+        let number = |item: String| {
+            let item = Value::String(item);
+            let number = whole(&item).and_then(|number| u32::try_from(number).ok());
+            number.ok_or_else(|| Wrong::of_type(first(names), "an array of whole numbers", &item))
+        };
+        list.into_iter().map(number).collect()
+    }
+
+    /// One of some words. `also` are other spellings, which errors do not advertise.
+    pub(crate) fn choice<T: Copy>(
+        &self,
+        names: &[&str],
+        accepted: &[(&str, T)],
+        also: &[(&str, T)],
+    ) -> Result<Option<T>, Wrong> {
+        let Some((name, value)) = self.find(names) else { return Ok(None) };
+        let Value::String(text) = value else { return Err(Wrong::of_type(name, "a string", value)) };
+        let written = snake(text);
+        let found = accepted.iter().chain(also).find(|(word, _)| *word == written);
+        found.map(|(_, meaning)| Some(*meaning)).ok_or_else(|| Wrong::Choice {
+            field: name.to_owned(),
+            got: short(text, limits::SHOWN_CHARS_MAX),
+            accepted: accepted.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", "),
+        })
+    }
+
+    /// The error for a field that must be there.
+    pub(crate) fn missing(&self, names: &[&'static str]) -> Wrong {
+        let keys = self.0.keys().take(limits::KEYS_COMPARED_MAX).filter(|key| !names.contains(&key.as_str()));
+        let mut near = keys.filter(|key| closest(key, names.iter().copied()).is_some());
+        let meant = near.next().map(|key| short(key, limits::SHOWN_CHARS_MAX));
+        Wrong::Missing { field: first(names), meant }
+    }
+}
+
+fn first(names: &[&'static str]) -> &'static str {
+    names.first().copied().unwrap_or_default()
+}
+
+fn object(value: Value) -> Result<Map<String, Value>, Value> {
+    match value {
+        Value::Object(object) => Ok(object),
+        other => object_of(&other),
+    }
+}
+
+/// An object, or a string that holds the JSON of one.
+fn object_of(value: &Value) -> Result<Map<String, Value>, Value> {
+    let inner = match value {
+        Value::Object(object) => return Ok(object.clone()),
+        Value::String(text) => serde_json::from_str(text).ok(),
+        _ => None,
+    };
+    match inner {
+        Some(Value::Object(object)) => Ok(object),
+        _ => Err(value.clone()),
+    }
+}
+
+fn whole(value: &Value) -> Option<u64> {
+    const EXACT_MAX: f64 = 9e15;
+    let of_float =
+        |float: f64| (float.fract() == 0.0 && (0.0..EXACT_MAX).contains(&float)).then_some(float as u64);
+    match value {
+        Value::Number(number) => number.as_u64().or_else(|| number.as_f64().and_then(of_float)),
+        Value::String(text) => {
+            let digits: String = text.trim().chars().filter(|c| !matches!(c, '_' | ',')).collect();
+            digits.parse().ok().or_else(|| digits.parse().ok().and_then(of_float))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,70 @@
+//! Every number of this crate.
+
+pub use posse_protocol::limits::TITLE_CHARS_MAX;
+
+/// The longest arguments of a call that are looked at. A file may be written through them.
+pub const ARGUMENTS_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// The longest prompt of a task.
+pub const PROMPT_BYTES_MAX: usize = 64 * 1024;
+/// The longest message to an agent.
+pub const MESSAGE_BYTES_MAX: usize = 64 * 1024;
+/// The longest name of an agent; an id fits too.
+pub const NAME_CHARS_MAX: usize = 40;
+/// The longest name of a role, model or tool pattern.
+pub const WORD_CHARS_MAX: usize = 120;
+/// The longest name of a handle or key of a skill.
+pub const HANDLE_CHARS_MAX: usize = 200;
+/// The longest path, JSONPath or endpoint.
+pub const PATH_BYTES_MAX: usize = 4_096;
+/// A title made from a prompt.
+pub const TITLE_FROM_PROMPT_CHARS_MAX: usize = 60;
+/// The longest item of the team's board.
+pub const BOARD_TITLE_CHARS_MAX: usize = 200;
+
+/// Context files that are passed on; how many of them are read is not decided here.
+pub const CONTEXT_FILES_MAX: usize = 50;
+/// Turns of the parent that a task may name.
+pub const CONTEXT_TURNS_MAX: usize = 200;
+/// Files that a task may promise.
+pub const DELIVERABLES_MAX: usize = 50;
+/// Tools that a task may list.
+pub const ALLOWED_TOOLS_MAX: usize = 200;
+/// Agents that one wait may name.
+pub const WAIT_AGENTS_MAX: usize = 200;
+/// Items that one item of the board may come after.
+pub const BOARD_AFTER_MAX: usize = 50;
+
+/// How long a wait without a figure of its own lasts, where the surface has to say.
+pub const WAIT_MS: u64 = 120_000;
+/// The longest wait.
+pub const WAIT_MS_MAX: u64 = 3_600_000;
+
+/// Characters read from a handle unless told otherwise.
+pub const SLICE_CHARS: usize = 4_000;
+/// Lines read from a handle unless told otherwise.
+pub const SLICE_LINES: usize = 200;
+
+/// Characters shown of a role's description.
+pub const ROLE_ABOUT_CHARS_MAX: usize = 120;
+/// Bytes of roles that are listed with their descriptions; the others are listed by name.
+pub const ROLES_ABOUT_BYTES_MAX: usize = 3_000;
+/// Roles that are listed at all.
+pub const ROLES_MAX: usize = 150;
+/// Models that are listed.
+pub const MODELS_MAX: usize = 20;
+
+/// Characters shown of what a model wrote, in an error.
+pub const SHOWN_CHARS_MAX: usize = 60;
+/// Fields that are compared with one that is missing.
+pub const KEYS_COMPARED_MAX: usize = 50;
+/// Items of a to-do list that are passed on.
+pub const TODO_ITEMS_MAX: usize = 100;
+
+/// Commands after operators of one line that are looked at.
+pub const LINE_HEADS_MAX: usize = 100;
+/// How far the name of such a command is looked for.
+pub const LINE_HEAD_BYTES_MAX: usize = 300;
+/// The longest end mark of a here-document.
+pub const HERE_MARK_BYTES_MAX: usize = 100;
+/// Characters of a command's name that are looked at.
+pub const COMMAND_NAME_CHARS_MAX: usize = 240;

@@ -1,0 +1,147 @@
+//! What an agent is offered: whom it may delegate to, and the words in which tools tell it.
+
+use std::fmt::Write as _;
+
+use posse_protocol::{Needs, ToolSpec};
+use serde_json::{Map, Value, json};
+
+use crate::{limits, words::short};
+
+/// What the tools of one agent are made from.
+#[derive(Clone, Copy, Debug)]
+pub struct Offer<'a> {
+    /// The roles it may delegate to, and only those.
+    pub roles: &'a [RoleOffer<'a>],
+    /// Whether it may delegate at all; if not, no tool that starts an agent is offered.
+    pub may_delegate: bool,
+    /// Whether it is one of a team with mailboxes and a board.
+    pub team: bool,
+    /// The models it may ask for.
+    pub models: &'a [String],
+    /// The ordinary tools it has, for the shell surface: they are commands there.
+    pub shell_tools: &'a [ToolSpec],
+}
+
+impl Offer<'_> {
+    /// An offer of nothing but the tools themselves, for telling what a tool takes.
+    pub(crate) const BARE: Offer<'static> =
+        Offer { roles: &[], may_delegate: true, team: true, models: &[], shell_tools: &[] };
+
+    /// The roles, a line each; where there are too many, the last ones by name only.
+    pub(crate) fn role_list(&self) -> String {
+        let mut list = String::new();
+        let mut names = Vec::new();
+        for role in self.roles.iter().take(limits::ROLES_MAX) {
+            let name = short(role.name, limits::WORD_CHARS_MAX);
+            let line = format!("- {name}: {}\n", gist(role.description));
+            if list.len() + line.len() > limits::ROLES_ABOUT_BYTES_MAX {
+                names.push(name);
+            } else {
+                list.push_str(&line);
+            }
+        }
+        if !names.is_empty() {
+            let _ = writeln!(list, "Also: {}", names.join(", "));
+        }
+        let more = self.roles.len().saturating_sub(limits::ROLES_MAX);
+        if more > 0 {
+            let _ = writeln!(list, "and {more} more");
+        }
+        list.truncate(list.trim_end().len());
+        list
+    }
+
+    /// A description, and the roles below it.
+    pub(crate) fn with_roles(&self, description: &str) -> String {
+        let description = description.trim_end();
+        if self.roles.is_empty() {
+            return description.to_owned();
+        }
+        format!("{description}\nRoles:\n{}", self.role_list())
+    }
+
+    /// The schema of a role: one of those on offer.
+    pub(crate) fn role_schema(&self) -> Value {
+        let names = self.roles.iter().map(|role| role.name).take(limits::ROLES_MAX);
+        one_of(names.map(str::to_owned).collect())
+    }
+
+    /// The schema of a model: one of those on offer, or any where none are listed.
+    pub(crate) fn model_schema(&self) -> Value {
+        one_of(self.models.iter().take(limits::MODELS_MAX).cloned().collect())
+    }
+}
+
+/// A role as it is offered to a model.
+#[derive(Clone, Copy, Debug)]
+pub struct RoleOffer<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// When to use it.
+    pub description: &'a str,
+}
+
+/// The first sentence; the rest of a description is for people.
+fn gist(description: &str) -> String {
+    let line = description.trim().lines().next().unwrap_or_default();
+    let sentence = line.split_once(". ").map_or(line, |(sentence, _)| sentence);
+    short(sentence.trim_end_matches('.'), limits::ROLE_ABOUT_CHARS_MAX)
+}
+
+fn one_of(words: Vec<String>) -> Value {
+    if words.is_empty() { text() } else { json!({"type": "string", "enum": words}) }
+}
+
+/// The schema of a string.
+pub(crate) fn text() -> Value {
+    json!({"type": "string"})
+}
+
+/// The schema of a whole number.
+pub(crate) fn integer() -> Value {
+    json!({"type": "integer"})
+}
+
+/// The schema of a list of strings.
+pub(crate) fn texts() -> Value {
+    json!({"type": "array", "items": {"type": "string"}})
+}
+
+/// The schema of `true` and `false`.
+pub(crate) fn boolean() -> Value {
+    json!({"type": "boolean"})
+}
+
+/// The same schema with a few words about the field.
+pub(crate) fn about(mut schema: Value, words: &str) -> Value {
+    schema["description"] = json!(words);
+    schema
+}
+
+/// A tool that needs no rights of its own: what it may do is checked where it is done.
+pub(crate) fn tool(
+    name: &str,
+    description: impl Into<String>,
+    required: &[&str],
+    properties: impl IntoIterator<Item = (&'static str, Value)>,
+) -> ToolSpec {
+    let properties: Map<String, Value> =
+        properties.into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect();
+    let mut schema = json!({"type": "object", "properties": properties});
+    if !required.is_empty() {
+        schema["required"] = json!(required);
+    }
+    ToolSpec { name: name.to_owned(), description: description.into(), schema, needs: Needs::default() }
+}
+
+/// What a tool takes, in one line, for errors.
+pub(crate) fn takes(tool: &ToolSpec) -> String {
+    let needed = |name: &str| {
+        tool.schema["required"].as_array().is_some_and(|required| required.iter().any(|one| one == name))
+    };
+    let fields = tool.schema["properties"].as_object();
+    let fields = fields.into_iter().flat_map(Map::keys);
+    let fields: Vec<String> =
+        fields.map(|name| if needed(name) { format!("{name} (required)") } else { name.clone() }).collect();
+    format!("{} takes: {}.", tool.name, fields.join(", "))
+}

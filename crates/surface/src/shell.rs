@@ -1,0 +1,302 @@
+//! The surface `shell`: one tool, `bash`, in which delegation and the file tools are commands.
+//!
+//! A line that is one plain command of ours is routed: it never reaches a shell. Everything else is run by the real
+//! one, under the agent's own rights, so that routing grants nothing and hides nothing.
+
+mod files;
+mod flags;
+mod line;
+mod table;
+
+use posse_protocol::{ToolCall, ToolSpec};
+use serde_json::{Map, Value, json};
+
+use self::{
+    flags::{Sorted, sort},
+    line::Line,
+    table::{COMMANDS, Entry, Kind, SKILL, TASK, find},
+};
+use crate::{
+    agent,
+    command::{Command, Join, Routed, Shape},
+    fields::Fields,
+    handles, limits,
+    offer::{Offer, integer, text, tool},
+    start::start,
+    team,
+    words::short,
+    wrong::Wrong,
+};
+
+const NAME: &str = "bash";
+const OWN: &[&str] = &["task:", "skill:", "handle:"];
+const PROMPT: &[&str] = &["prompt"];
+
+/// The tool.
+pub(crate) fn spec(offer: &Offer<'_>) -> ToolSpec {
+    let has = |name: &str| offer.shell_tools.iter().any(|tool| tool.name == name);
+    let offered = |entry: &&Entry| match entry.kind {
+        Kind::Always => true,
+        Kind::Delegation => offer.may_delegate,
+        Kind::Program(name) | Kind::Tool(name) => has(name),
+    };
+    let begin = if has("shell") {
+        include_str!("../prompts/shell.md")
+    } else {
+        include_str!("../prompts/shell_none.md")
+    };
+    let mut description = begin.trim_end().to_owned();
+    for entry in [&TASK, &SKILL].into_iter().chain(COMMANDS).filter(offered) {
+        description.push('\n');
+        description.push_str(&entry.line());
+    }
+    if offer.may_delegate {
+        description.push('\n');
+        description.push_str(&offer.with_roles(include_str!("../prompts/shell_agents.md")));
+    }
+    tool(NAME, description, &["command"], [("command", text()), ("timeout_ms", integer())])
+}
+
+/// Whether a tool is this one.
+pub(crate) fn owns(tool: &str) -> bool {
+    [NAME, "shell"].contains(&tool)
+}
+
+/// What a call of the shell surface asks for, with the name by which rights are checked; otherwise a text for the model.
+pub fn parse_routed(call: &ToolCall) -> Result<Routed, String> {
+    let tool = call.name.to_ascii_lowercase();
+    let fields = Fields::read(&call.arguments);
+    let routed = fields.and_then(|fields| {
+        if team::owns(&tool) {
+            team::parse(&tool, &fields).map(|command| Routed { command, name: tool })
+        } else {
+            route(call, &fields)
+        }
+    });
+    routed.map_err(|wrong| wrong.to_string())
+}
+
+fn route(call: &ToolCall, fields: &Fields) -> Result<Routed, Wrong> {
+    const COMMAND: &[&str] = &["command", "cmd", "script", "code"];
+    let written = fields.text(COMMAND)?.ok_or_else(|| fields.missing(COMMAND))?;
+    let line = Line::read(&written);
+    let first = line.words.first().map(String::as_str).unwrap_or_default();
+    if let Some(name) = own_name(first) {
+        plain(&name, &line)?;
+        return own(&name, line);
+    }
+    match find(first) {
+        Some(entry) if matches!(entry.kind, Kind::Tool(_)) => {
+            plain(first, &line)?;
+            ordinary(call, entry, line)?.ok_or_else(|| misused(entry))
+        }
+        Some(entry) if line.operator.is_none() && !line.open_quote => {
+            let routed = ordinary(call, entry, line)?;
+            Ok(routed.map_or_else(|| real(call, fields, &written), Ok)?)
+        }
+        None if line.operator.is_none() && asks_help(&line.words) => {
+            Ok(Routed { command: Command::Help(help(line.words.get(1))), name: "help".to_owned() })
+        }
+        _ => {
+            // Not routed as it stands, but surely meant to be.
+            let lost = line.heads.iter().find_map(|head| own_name(head)).filter(|_| line.here.is_none());
+            match (lost, line.operator) {
+                (Some(name), Some(operator)) => Err(Wrong::Operator { name, operator }),
+                _ => real(call, fields, &written),
+            }
+        }
+    }
+}
+
+/// The name in small letters, if it is of the kind that no program has.
+fn own_name(word: &str) -> Option<String> {
+    let name: String =
+        word.chars().take(limits::COMMAND_NAME_CHARS_MAX).flat_map(char::to_lowercase).collect();
+    OWN.iter().any(|own| name.starts_with(own)).then_some(name)
+}
+
+/// One command and nothing else, or the reason why it cannot run.
+fn plain(name: &str, line: &Line) -> Result<(), Wrong> {
+    match &line.operator {
+        Some(operator) => {
+            let name = short(name, limits::SHOWN_CHARS_MAX);
+            Err(Wrong::Operator { name, operator: operator.clone() })
+        }
+        None if line.open_quote => Err(Wrong::OpenQuote),
+        None => Ok(()),
+    }
+}
+
+/// A command that no program has.
+fn own(name: &str, line: Line) -> Result<Routed, Wrong> {
+    let routed = |command| Ok(Routed { command, name: name.to_owned() });
+    match name {
+        "skill:search" => return Err(Wrong::Renamed { old: "skill:search", new: "task:skill:search" }),
+        "skill:enhance" => return Err(Wrong::Renamed { old: "skill:enhance", new: "task:skill:enhance" }),
+        "task:help" | "skill:help" | "handle:help" => return routed(Command::Help(help(None))),
+        _ => {}
+    }
+    let words = line.words.get(1..).unwrap_or_default();
+    if let Some(entry) = find(name) {
+        let sorted = sort(words, entry.flags, &entry.usage())?;
+        if sorted.help {
+            return routed(Command::Help(entry.help()));
+        }
+        return routed(known(entry, sorted, line.here)?);
+    }
+    let Some(role) = name.strip_prefix("task:").filter(|role| !role.is_empty()) else {
+        return Err(no_command(name));
+    };
+    let entry = if role.starts_with("skill:") || role == "skill" { &SKILL } else { &TASK };
+    let sorted = sort(words, entry.flags, &entry.usage())?;
+    if sorted.help {
+        return routed(Command::Help(entry.help()));
+    }
+    routed(launch(name, role, sorted, line.here)?)
+}
+
+/// The start of an agent; the one for skills is asked again if it is there.
+fn launch(name: &str, role: &str, sorted: Sorted, here: Option<String>) -> Result<Command, Wrong> {
+    let skill = match role {
+        "skill:search" => Some("Search for skills that help with this: "),
+        "skill:enhance" => Some("Improve skills by what can be learnt from this: "),
+        _ if role.contains(':') || role == "skill" => return Err(no_command(name)),
+        _ => None,
+    };
+    let entry = if skill.is_some() { &SKILL } else { &TASK };
+    let mut fields = one_text(sorted, here, "prompt", entry)?;
+    fields.insert("role".to_owned(), if skill.is_some() { "skill" } else { role }.into());
+    let mut command = start(&Fields::of(fields), PROMPT, Join::Blocking, Shape::Text)?;
+    if let (Command::Start { task, reuse, .. }, Some(wish)) = (&mut command, skill) {
+        task.prompt.insert_str(0, wish);
+        *reuse = true;
+    }
+    Ok(command)
+}
+
+/// The fields, with the one word or here-document without a flag as the text that is still missing.
+fn one_text(
+    sorted: Sorted,
+    here: Option<String>,
+    field: &str,
+    entry: &Entry,
+) -> Result<Map<String, Value>, Wrong> {
+    let Sorted { mut fields, rest, .. } = sorted;
+    let mut texts = rest.into_iter().chain(here);
+    let wrong = |why: String| Wrong::Usage { why, usage: entry.usage() };
+    if !fields.contains_key(field) {
+        let text = texts.next().ok_or_else(|| wrong(format!("The {field} is missing.")))?;
+        fields.insert(field.to_owned(), text.into());
+    }
+    match texts.next() {
+        Some(word) => {
+            let word = short(&word, limits::SHOWN_CHARS_MAX);
+            Err(wrong(format!("\"{word}\" belongs to nothing; put the whole text into quotes.")))
+        }
+        None => Ok(fields),
+    }
+}
+
+/// A command of the table that is about agents, skills or handles.
+fn known(entry: &Entry, mut sorted: Sorted, here: Option<String>) -> Result<Command, Wrong> {
+    if entry.name == "task:wait" {
+        sorted.fields.insert("agents".to_owned(), std::mem::take(&mut sorted.rest).into());
+        if sorted.fields.get("any") == Some(&Value::Bool(true)) {
+            sorted.fields.insert("until".to_owned(), "any".into());
+        }
+        return agent::wait(&Fields::of(sorted.fields));
+    } else if entry.name == "task:status" && sorted.rest.is_empty() {
+        return agent::status(&Fields::of(sorted.fields));
+    } else if entry.name == "task:message" && !sorted.rest.is_empty() {
+        let name = sorted.rest.remove(0);
+        let mut fields = one_text(sorted, here, "message", entry)?;
+        fields.insert("agent".to_owned(), name.into());
+        return agent::parse("send_input", &Fields::of(fields));
+    }
+    let field = match entry.name {
+        "handle:read" => "handle",
+        "skill:load" => "key",
+        _ => "agent",
+    };
+    let fields = Fields::of(one_text(sorted, here, field, entry)?);
+    match entry.name {
+        "task:status" => agent::status(&fields),
+        "task:cancel" => Ok(Command::Cancel { agent: agent::one(&fields)? }),
+        "task:close" => Ok(Command::Close { agent: agent::one(&fields)? }),
+        "handle:read" => handles::parse(fields),
+        "skill:load" => {
+            let key = fields.word(&["key"], limits::HANDLE_CHARS_MAX)?;
+            Ok(Command::Skill { key: key.ok_or_else(|| fields.missing(&["key"]))? })
+        }
+        _ => Err(misused(entry)),
+    }
+}
+
+/// An ordinary tool; `None` if it is meant for a program.
+fn ordinary(call: &ToolCall, entry: &Entry, line: Line) -> Result<Option<Routed>, Wrong> {
+    let words = line.words.get(1..).unwrap_or_default();
+    let sorted = match sort(words, entry.flags, &entry.usage()) {
+        Err(Wrong::NoFlag { .. }) if matches!(entry.kind, Kind::Program(_)) => return Ok(None),
+        sorted => sorted?,
+    };
+    let name = entry.name.to_owned();
+    if sorted.help {
+        return Ok(Some(Routed { command: Command::Help(entry.help()), name }));
+    }
+    let found = files::arguments(entry, sorted, line.here)?;
+    Ok(found.map(|found| Routed { command: run(call, found.tool, found.arguments), name }))
+}
+
+/// The line as it is, for the real shell.
+fn real(call: &ToolCall, fields: &Fields, written: &str) -> Result<Routed, Wrong> {
+    let mut arguments = Map::from_iter([("command".to_owned(), written.into())]);
+    let timeout_ms = match fields.positive(&["timeout_ms", "timeout"])? {
+        Some(ms) => Some(ms),
+        None => fields.positive(&["timeout_s", "timeout_seconds"])?.map(|s| s.saturating_mul(1_000)),
+    };
+    if let Some(ms) = timeout_ms {
+        arguments.insert("timeout_ms".to_owned(), ms.into());
+    }
+    Ok(Routed { command: run(call, "shell", arguments), name: NAME.to_owned() })
+}
+
+fn run(call: &ToolCall, tool: &str, arguments: Map<String, Value>) -> Command {
+    let arguments = json!(arguments).to_string();
+    Command::Run(ToolCall { id: call.id.clone(), name: tool.to_owned(), arguments })
+}
+
+/// `help`, alone or about one of ours; `help cd` is the shell's own.
+fn asks_help(words: &[String]) -> bool {
+    match words {
+        [help] => help == "help",
+        [help, about] => help == "help" && (own_name(about).is_some() || find(about).is_some()),
+        _ => false,
+    }
+}
+
+fn help(about: Option<&String>) -> String {
+    let name = about.map(String::as_str).unwrap_or_default();
+    if let Some(entry) = find(name) {
+        return entry.help();
+    } else if name.starts_with("task:skill") {
+        return SKILL.help();
+    } else if name.starts_with("task:") {
+        return TASK.help();
+    }
+    let lines: Vec<String> = [&TASK, &SKILL].into_iter().chain(COMMANDS).map(Entry::line).collect();
+    format!("{}\nAnything else is run by the shell. --help after a name tells more.", lines.join("\n"))
+}
+
+fn no_command(name: &str) -> Wrong {
+    let known: Vec<&str> =
+        COMMANDS.iter().map(|entry| entry.name).filter(|known| own_name(known).is_some()).collect();
+    let available = format!(
+        "Available: task:ROLE (such as task:explore), task:skill:search, task:skill:enhance, {}.",
+        known.join(", ")
+    );
+    Wrong::NoCommand { name: short(name, limits::SHOWN_CHARS_MAX), available }
+}
+
+fn misused(entry: &Entry) -> Wrong {
+    Wrong::Usage { why: format!("{} was not understood.", entry.name), usage: entry.usage() }
+}

@@ -1,0 +1,128 @@
+//! The commands of the shell surface that are ordinary tools of Posse: from words to the tool's JSON arguments.
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    flags::Sorted,
+    table::{Entry, Kind},
+};
+use crate::{limits, wrong::Wrong};
+
+/// An ordinary tool and its arguments.
+pub(crate) struct Ordinary {
+    /// The tool.
+    pub(crate) tool: &'static str,
+    /// As its schema wants them.
+    pub(crate) arguments: Map<String, Value>,
+}
+
+/// The tool and its arguments; `None` if it is meant for a program of that name in the real shell.
+pub(crate) fn arguments(
+    entry: &Entry,
+    sorted: Sorted,
+    here: Option<String>,
+) -> Result<Option<Ordinary>, Wrong> {
+    let (Kind::Program(tool) | Kind::Tool(tool)) = entry.kind else { return Ok(None) };
+    if here.is_some() && !matches!(entry.name, "write" | "edit" | "todo") {
+        return Ok(None);
+    }
+    let Sorted { mut fields, rest, .. } = sorted;
+    if entry.name == "todo" {
+        fields.insert("items".to_owned(), items(rest, here.as_deref(), entry)?);
+        return Ok(Some(Ordinary { tool, arguments: fields }));
+    }
+    let (needs, may): (&[&str], &[&str]) = match entry.name {
+        "grep" | "glob" => (&["pattern"], &["path"]),
+        "list" => (&[], &["path"]),
+        "fetch" => (&["url"], &[]),
+        _ => (&["path"], &[]),
+    };
+    let mut rest = rest.into_iter();
+    for name in needs.iter().chain(may) {
+        if !fields.contains_key(*name)
+            && let Some(word) = rest.next()
+        {
+            fields.insert((*name).to_owned(), word.into());
+        }
+    }
+    if rest.next().is_some() || for_the_program(entry.name, &fields) {
+        return Ok(None);
+    }
+    fields.shift_remove("extended");
+    match (entry.name, here) {
+        ("write", Some(text)) => {
+            fields.entry("content").or_insert(text.into());
+        }
+        ("edit", Some(text)) => replacement(&mut fields, &text),
+        _ => {}
+    }
+    let texts: &[&str] = match entry.name {
+        "write" => &["content"],
+        "edit" => &["old_text", "new_text"],
+        _ => &[],
+    };
+    let missing = needs.iter().chain(texts).find(|name| !fields.contains_key(**name));
+    match missing {
+        Some(name) => Err(Wrong::Usage {
+            why: format!("The {} is missing.", name.replace('_', " ")),
+            usage: entry.usage(),
+        }),
+        None => Ok(Some(Ordinary { tool, arguments: fields })),
+    }
+}
+
+/// Whether only the program can do what is asked.
+fn for_the_program(name: &str, fields: &Map<String, Value>) -> bool {
+    let text = |field: &str| fields.get(field).and_then(Value::as_str).unwrap_or_default();
+    // The shell would have made paths of this.
+    let many_paths = name == "grep" && text("path").contains(['*', '?', '[']);
+    // Without -E these mean the opposite of what they mean to us.
+    let basic = ["\\|", "\\(", "\\)", "\\{", "\\}", "\\+", "\\?"];
+    let basic = name == "grep"
+        && !fields.contains_key("extended")
+        && basic.iter().any(|operator| text("pattern").contains(operator));
+    many_paths || basic
+}
+
+/// What a here-document says to `edit`: the new text, or the old one and the new one with a line between them.
+fn replacement(fields: &mut Map<String, Value>, text: &str) {
+    let text = text.strip_suffix('\n').unwrap_or(text);
+    if fields.contains_key("old_text") {
+        fields.entry("new_text").or_insert(text.into());
+        return;
+    }
+    let lines: Vec<&str> = text.split('\n').collect();
+    let Some(middle) = lines.iter().position(|line| line.trim_end() == "=======") else { return };
+    let (old, new) = (&lines[..middle], &lines[middle + 1..]);
+    let old = if old.first().is_some_and(|line| line.starts_with("<<<<<<<")) { &old[1..] } else { old };
+    let new = match new.split_last() {
+        Some((last, before)) if last.starts_with(">>>>>>>") => before,
+        _ => new,
+    };
+    fields.insert("old_text".to_owned(), old.join("\n").into());
+    fields.insert("new_text".to_owned(), new.join("\n").into());
+}
+
+fn items(words: Vec<String>, here: Option<&str>, entry: &Entry) -> Result<Value, Wrong> {
+    let lines = here.unwrap_or_default().lines().map(str::to_owned);
+    let words = words.into_iter().chain(lines).filter(|word| !word.trim().is_empty());
+    let items: Vec<Value> = words.map(|word| item(&word)).collect();
+    if items.is_empty() {
+        return Err(Wrong::Usage { why: "The items are missing.".to_owned(), usage: entry.usage() });
+    } else if items.len() > limits::TODO_ITEMS_MAX {
+        return Err(Wrong::TooMany { field: "ITEM", max: limits::TODO_ITEMS_MAX });
+    }
+    Ok(items.into())
+}
+
+fn item(word: &str) -> Value {
+    let word = word.trim();
+    let word = word.strip_prefix("- ").unwrap_or(word).trim_start();
+    let marks = [("[x]", "done"), ("[X]", "done"), ("[>]", "doing"), ("[ ]", "pending"), ("[]", "pending")];
+    for (mark, status) in marks {
+        if let Some(text) = word.strip_prefix(mark) {
+            return json!({"text": text.trim(), "status": status});
+        }
+    }
+    json!({"text": word, "status": "pending"})
+}

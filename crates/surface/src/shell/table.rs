@@ -1,0 +1,254 @@
+//! The commands of the shell surface: one table makes the parser, the help and the tool's description.
+
+use super::flags::{Flag, Takes};
+
+/// One command.
+pub(crate) struct Entry {
+    /// As it is called.
+    pub(crate) name: &'static str,
+    /// What follows the name.
+    pub(crate) synopsis: &'static str,
+    /// What it is for.
+    pub(crate) about: &'static str,
+    /// What makes it available.
+    pub(crate) kind: Kind,
+    /// Its flags.
+    pub(crate) flags: &'static [Flag],
+}
+
+/// What a command is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Something about agents.
+    Delegation,
+    /// Something that is always there.
+    Always,
+    /// An ordinary tool of Posse, by its name. Shells have programs of the same name.
+    Program(&'static str),
+    /// An ordinary tool of Posse, by its name. Shells know nothing of it.
+    Tool(&'static str),
+}
+
+impl Entry {
+    /// How it is called.
+    pub(crate) fn usage(&self) -> String {
+        format!("Usage: {} {}", self.name, self.synopsis)
+    }
+
+    /// What `--help` answers.
+    pub(crate) fn help(&self) -> String {
+        format!("{}\n{}", self.usage(), self.about)
+    }
+
+    /// One line of a list.
+    pub(crate) fn line(&self) -> String {
+        format!("{} {}", self.name, self.synopsis)
+    }
+}
+
+const fn text(names: &'static [&'static str], field: &'static str) -> Flag {
+    Flag { names, field, takes: Takes::Text }
+}
+
+const fn number(names: &'static [&'static str], field: &'static str) -> Flag {
+    Flag { names, field, takes: Takes::Number }
+}
+
+const fn switch(names: &'static [&'static str], field: &'static str) -> Flag {
+    Flag { names, field, takes: Takes::Nothing }
+}
+
+const fn each(names: &'static [&'static str], field: &'static str) -> Flag {
+    Flag { names, field, takes: Takes::Each }
+}
+
+const PATH: Flag = text(&["path", "file_path", "file"], "path");
+
+/// The flags of every command that starts an agent.
+const START: &[Flag] = &[
+    text(&["prompt"], "prompt"),
+    text(&["description", "title"], "description"),
+    text(&["model"], "model"),
+    text(&["endpoint"], "endpoint"),
+    text(&["name"], "name"),
+    number(&["max_turns", "max_iterations"], "max_turns"),
+    number(&["max_tokens"], "max_tokens"),
+    number(&["token_budget"], "token_budget"),
+    number(&["max_time_s"], "max_time_s"),
+    each(&["context_file", "context_files"], "context_files"),
+    text(&["context"], "context"),
+    text(&["success_criteria"], "success_criteria"),
+    each(&["deliverable", "deliverables"], "deliverables"),
+    each(&["allowed_tool", "allowed_tools"], "allowed_tools"),
+    switch(&["background"], "background"),
+];
+
+/// Any role but `skill`.
+pub(crate) const TASK: Entry = Entry {
+    name: "task:ROLE",
+    synopsis: "--prompt TEXT [--description WORDS] [--model M] [--max-turns N] [--context-file PATH]… [--background]",
+    about: "Start an agent of that role and wait for its report; with --background go on without waiting.",
+    kind: Kind::Delegation,
+    flags: START,
+};
+
+/// The single agent for skills.
+pub(crate) const SKILL: Entry = Entry {
+    name: "task:skill:search|enhance",
+    synopsis: "--prompt TEXT [--description WORDS]",
+    about: "Ask the skill agent of this session to find a skill, or to improve one.",
+    kind: Kind::Delegation,
+    flags: START,
+};
+
+/// All others.
+pub(crate) const COMMANDS: &[Entry] = &[
+    Entry {
+        name: "task:wait",
+        synopsis: "[NAME…] [--any] [--timeout-s N]",
+        about: "Wait for background agents to end: all that are named, or all of yours; with --any for the first.",
+        kind: Kind::Delegation,
+        flags: &[
+            switch(&["any"], "any"),
+            switch(&["all"], ""),
+            text(&["until"], "until"),
+            number(&["timeout_s", "timeout"], "timeout_s"),
+            number(&["timeout_ms"], "timeout_ms"),
+        ],
+    },
+    Entry {
+        name: "task:status",
+        synopsis: "[NAME] [--page N]",
+        about: "Tell what background agents are doing.",
+        kind: Kind::Delegation,
+        flags: &[number(&["page"], "page")],
+    },
+    Entry {
+        name: "task:message",
+        synopsis: "NAME TEXT [--interrupt]",
+        about: "Tell an agent something: at its next turn, at once with --interrupt, or as a follow-up if it has ended.",
+        kind: Kind::Delegation,
+        flags: &[switch(&["interrupt"], "interrupt"), text(&["message", "text", "prompt"], "message")],
+    },
+    Entry {
+        name: "task:cancel",
+        synopsis: "NAME",
+        about: "Stop an agent and everything below it.",
+        kind: Kind::Delegation,
+        flags: &[],
+    },
+    Entry {
+        name: "task:close",
+        synopsis: "NAME",
+        about: "Be done with an agent.",
+        kind: Kind::Delegation,
+        flags: &[],
+    },
+    Entry {
+        name: "skill:load",
+        synopsis: "KEY",
+        about: "Read the text of a skill.",
+        kind: Kind::Always,
+        flags: &[],
+    },
+    Entry {
+        name: "handle:read",
+        synopsis: "HANDLE [--offset N --length N | --from LINE --to LINE | --count | --jsonpath PATH]",
+        about: "Read part of a stored value.",
+        kind: Kind::Always,
+        flags: &[
+            number(&["offset"], "offset"),
+            number(&["length", "limit"], "length"),
+            number(&["from"], "from"),
+            number(&["to"], "to"),
+            switch(&["count"], "count"),
+            text(&["jsonpath", "json_path"], "jsonpath"),
+        ],
+    },
+    Entry {
+        name: "read",
+        synopsis: "PATH [--offset LINE] [--limit LINES]",
+        about: "Read a text file.",
+        kind: Kind::Program("read_file"),
+        flags: &[
+            PATH,
+            number(&["offset", "start_line", "from"], "start_line"),
+            number(&["end_line", "to"], "end_line"),
+            number(&["limit"], "limit"),
+        ],
+    },
+    Entry {
+        name: "write",
+        synopsis: "PATH --content TEXT (or <<'EOF')",
+        about: "Create a file, or replace one that you have read.",
+        kind: Kind::Program("write_file"),
+        flags: &[PATH, text(&["content", "text"], "content")],
+    },
+    Entry {
+        name: "edit",
+        synopsis: "PATH --old TEXT --new TEXT [--all]",
+        about: "Replace exact text in a file. By <<'EOF' give the new text, or the old and the new one with a line ======= between them.",
+        kind: Kind::Program("edit_file"),
+        flags: &[
+            PATH,
+            text(&["old", "old_text", "old_string"], "old_text"),
+            text(&["new", "new_text", "new_string"], "new_text"),
+            switch(&["all", "replace_all"], "replace_all"),
+        ],
+    },
+    Entry {
+        name: "glob",
+        synopsis: "PATTERN [--path FOLDER]",
+        about: "Find files by path pattern.",
+        kind: Kind::Program("glob"),
+        flags: &[PATH, text(&["pattern"], "pattern")],
+    },
+    Entry {
+        name: "grep",
+        synopsis: "PATTERN [PATH] [-i] [-C N] [--include GLOB] [--limit N]",
+        about: "Search file contents by regular expression.",
+        kind: Kind::Program("grep"),
+        flags: &[
+            PATH,
+            text(&["e", "pattern", "regexp"], "pattern"),
+            text(&["g", "include", "glob"], "glob"),
+            switch(&["i", "ignore_case"], "ignore_case"),
+            number(&["C", "context"], "context"),
+            number(&["A", "after_context"], "context"),
+            number(&["B", "before_context"], "context"),
+            number(&["limit"], "limit"),
+            // What it does anyway.
+            switch(&["n", "line_number"], ""),
+            switch(&["r", "R", "recursive"], ""),
+            switch(&["H", "with_filename"], ""),
+            switch(&["I"], ""),
+            switch(&["E", "extended_regexp"], "extended"),
+        ],
+    },
+    Entry {
+        name: "list",
+        synopsis: "[PATH] [--depth N]",
+        about: "List a folder.",
+        kind: Kind::Program("list_files"),
+        flags: &[PATH, number(&["depth"], "depth")],
+    },
+    Entry {
+        name: "todo",
+        synopsis: "ITEM… (each may begin with [x], [>] or [ ])",
+        about: "Keep a to-do list: the whole list each time; [x] is done, [>] is being done.",
+        kind: Kind::Tool("todo"),
+        flags: &[],
+    },
+    Entry {
+        name: "fetch",
+        synopsis: "URL",
+        about: "Fetch a web page as text.",
+        kind: Kind::Tool("web_fetch"),
+        flags: &[],
+    },
+];
+
+/// The command of this name, apart from those that start agents.
+pub(crate) fn find(name: &str) -> Option<&'static Entry> {
+    COMMANDS.iter().find(|entry| entry.name == name)
+}

@@ -1,0 +1,36 @@
+//! The surface `spawn`: one tool that waits for the agent and gives back a summary of what it did.
+
+use posse_protocol::ToolSpec;
+
+use crate::{
+    command::{Command, Join, Shape},
+    fields::Fields,
+    offer::{Offer, about, integer, text, texts, tool},
+    start::start,
+    wrong::Wrong,
+};
+
+const NAME: &str = "spawn_task";
+
+/// The tool.
+pub(crate) fn spec(offer: &Offer<'_>) -> ToolSpec {
+    let fields = [
+        ("task", text()),
+        ("context_files", texts()),
+        ("model", offer.model_schema()),
+        ("endpoint", text()),
+        ("max_iterations", about(integer(), "50 by default")),
+        ("max_tokens", about(integer(), "of one reply")),
+    ];
+    tool(NAME, include_str!("../prompts/spawn.md").trim_end(), &["task"], fields)
+}
+
+/// Whether a tool is this one.
+pub(crate) fn owns(tool: &str) -> bool {
+    tool == NAME
+}
+
+/// Reads a call.
+pub(crate) fn parse(fields: &Fields) -> Result<Command, Wrong> {
+    start(fields, &["task", "prompt", "instructions"], Join::Blocking, Shape::Summary)
+}

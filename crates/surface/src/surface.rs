@@ -1,0 +1,144 @@
+//! The surfaces by name, and which of them does what.
+
+use std::{fmt, str::FromStr};
+
+use posse_protocol::{ToolCall, ToolSpec};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    agent,
+    command::Command,
+    delegate,
+    fields::Fields,
+    handles, limits,
+    offer::{Offer, takes},
+    sessions, shell, spawn, task, team,
+    words::short,
+    wrong::Wrong,
+};
+
+/// The set of tools by which a model asks for delegation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Surface {
+    /// One tool with an action; starting answers with a receipt.
+    #[default]
+    Agent,
+    /// Named background sessions: open, eval, close.
+    Sessions,
+    /// One tool that waits and gives back text.
+    Task,
+    /// One tool that waits and gives back a summary.
+    Spawn,
+    /// One tool that waits and gives back JSON.
+    Delegate,
+    /// One shell; delegation and file tools are commands in it.
+    Shell,
+}
+
+/// There is no surface of this name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no surface \"{name}\"; choose one of agent, sessions, task, spawn, delegate, shell")]
+pub struct UnknownSurface {
+    name: String,
+}
+
+const NAMES: &[(&str, Surface)] = &[
+    ("agent", Surface::Agent),
+    ("sessions", Surface::Sessions),
+    ("task", Surface::Task),
+    ("spawn", Surface::Spawn),
+    ("delegate", Surface::Delegate),
+    ("shell", Surface::Shell),
+];
+
+impl FromStr for Surface {
+    type Err = UnknownSurface;
+
+    fn from_str(name: &str) -> Result<Self, UnknownSurface> {
+        let found = NAMES.iter().find(|(known, _)| *known == name);
+        let unknown = || UnknownSurface { name: short(name, limits::SHOWN_CHARS_MAX) };
+        found.map(|(_, surface)| *surface).ok_or_else(unknown)
+    }
+}
+
+impl fmt::Display for Surface {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = NAMES.iter().find(|(_, surface)| surface == self).map_or("", |(name, _)| *name);
+        f.write_str(name)
+    }
+}
+
+impl Surface {
+    /// The tools to offer. They need no rights: whoever runs a command checks them.
+    pub fn tools(self, offer: &Offer<'_>) -> Vec<ToolSpec> {
+        let mut tools = match self {
+            Self::Shell => vec![shell::spec(offer)],
+            _ if !offer.may_delegate => Vec::new(),
+            Self::Agent => vec![agent::spec(offer)],
+            Self::Sessions => sessions::specs(offer),
+            Self::Task => vec![task::spec(offer)],
+            Self::Spawn => vec![spawn::spec(offer)],
+            Self::Delegate => vec![delegate::spec(offer)],
+        };
+        if self != Self::Shell {
+            tools.push(handles::spec());
+        }
+        if offer.team {
+            tools.extend(team::specs());
+        }
+        tools
+    }
+
+    /// Whether a call of this tool is for this surface, under other usual names of its tools too.
+    pub fn owns(self, tool: &str, team: bool) -> bool {
+        let tool = tool.to_ascii_lowercase();
+        if team && team::owns(&tool) {
+            return true;
+        }
+        let own = match self {
+            Self::Shell => return shell::owns(&tool),
+            Self::Agent => agent::owns(&tool),
+            Self::Sessions => sessions::owns(&tool),
+            Self::Task => task::owns(&tool),
+            Self::Spawn => spawn::owns(&tool),
+            Self::Delegate => delegate::owns(&tool),
+        };
+        own || tool == handles::NAME
+    }
+
+    /// What a call asks for; otherwise a text for the model that says what is wrong and what is accepted.
+    pub fn parse(self, call: &ToolCall, team: bool) -> Result<Command, String> {
+        let tool = call.name.to_ascii_lowercase();
+        if !self.owns(&tool, team) {
+            let offer = Offer { team, ..Offer::BARE };
+            let available: Vec<String> = self.tools(&offer).into_iter().map(|tool| tool.name).collect();
+            let tool = short(&call.name, limits::SHOWN_CHARS_MAX);
+            return Err(Wrong::NoTool { tool, available: available.join(", ") }.to_string());
+        } else if self == Self::Shell {
+            return shell::parse_routed(call).map(|routed| routed.command);
+        }
+        let parsed = Fields::read(&call.arguments).and_then(|fields| match self {
+            _ if team && team::owns(&tool) => team::parse(&tool, &fields),
+            _ if tool == handles::NAME => handles::parse(fields),
+            Self::Agent => agent::parse(&tool, &fields),
+            Self::Sessions => sessions::parse(&tool, &fields),
+            Self::Task => task::parse(&fields),
+            Self::Spawn => spawn::parse(&fields),
+            Self::Delegate | Self::Shell => delegate::parse(&fields),
+        });
+        parsed.map_err(|wrong| self.explained(&tool, &wrong))
+    }
+
+    /// Whether starting an agent waits for its report unless the call says otherwise.
+    pub fn blocks(self) -> bool {
+        !matches!(self, Self::Agent | Self::Sessions)
+    }
+
+    /// An error, with what the tool takes.
+    fn explained(self, tool: &str, wrong: &Wrong) -> String {
+        let tools = self.tools(&Offer::BARE);
+        let spec = tools.iter().find(|spec| spec.name == tool).or(tools.first());
+        format!("{wrong} {}", spec.map(takes).unwrap_or_default())
+    }
+}

@@ -1,0 +1,52 @@
+//! handle_read: slice, lines, count, JSONPath.
+
+use posse_protocol::HandleRead;
+use posse_surface::{Command, Surface, limits};
+use serde_json::json;
+
+use crate::{check, check_wrong};
+
+#[test]
+fn pieces() {
+    let read = |read| Command::Read { handle: "h1".into(), read };
+    let slice = |offset, length| read(HandleRead::Slice { offset, length });
+    let lines = |from, to| read(HandleRead::Lines { from, to });
+    let path = || read(HandleRead::JsonPath("$.a[0]".into()));
+    let cases = [
+        (json!({"handle": "h1"}), slice(0, limits::SLICE_CHARS)),
+        (json!({"handle": "h1", "offset": 10, "length": 20}), slice(10, 20)),
+        (json!({"handle": "h1", "offset": "10", "limit": "20"}), slice(10, 20)),
+        (json!({"handle": "h1", "slice": {"offset": 10, "length": 20}}), slice(10, 20)),
+        (json!({"handle": "h1", "from": 3, "to": 9}), lines(3, 9)),
+        (json!({"handle": "h1", "range": {"from": 3, "to": 9}}), lines(3, 9)),
+        (json!({"handle": "h1", "start_line": 3}), lines(3, 202)),
+        (json!({"handle": "h1", "to": 9}), lines(1, 9)),
+        (json!({"handle": "h1", "count": true}), read(HandleRead::Count)),
+        (json!({"handle": "h1", "jsonpath": "$.a[0]"}), path()),
+        (json!({"id": "h1", "json_path": " $.a[0] "}), path()),
+        // A model that fills in every field.
+        (
+            json!({"handle": "h1", "offset": 5, "length": 0, "from": 0, "to": 0, "count": false, "jsonpath": ""}),
+            slice(5, limits::SLICE_CHARS),
+        ),
+        (json!({"handle": "h1", "offset": 1e300f64 as u64}), slice(usize::MAX, limits::SLICE_CHARS)),
+    ];
+    assert_eq!(cases.len(), 13);
+    for surface in [Surface::Agent, Surface::Sessions, Surface::Task, Surface::Spawn, Surface::Delegate] {
+        check(surface, "handle_read", &cases);
+    }
+}
+
+#[test]
+fn wrong_pieces() {
+    let cases = [
+        (json!({}), "`handle` is missing. handle_read takes: handle (required), offset,"),
+        (json!({"handel": "h1"}), "you wrote `handel`"),
+        (json!({"handle": "h1", "from": 9, "to": 3}), "`to` (3) is before `from` (9)"),
+        (json!({"handle": "h1", "offset": -1}), "`offset` must be a whole number from 0"),
+        (json!({"handle": "h".repeat(201)}), "`handle` is longer than 200 characters"),
+        (json!({"handle": "h1", "jsonpath": "$".repeat(5_000)}), "`jsonpath` is longer than 4096 bytes"),
+    ];
+    assert_eq!(cases.len(), 6);
+    check_wrong(Surface::Agent, "handle_read", &cases);
+}
