@@ -112,6 +112,11 @@ impl Agent {
         self.kin = kin;
     }
 
+    /// Whether only its last report is left.
+    pub fn is_closing(&self) -> bool {
+        self.closing.is_some()
+    }
+
     /// Whether nothing is under way: it waits until it is told something.
     pub fn rests(&self) -> bool {
         matches!(self.state, State::Ready | State::Idle)
@@ -235,7 +240,12 @@ impl Agent {
                 let (reasoning, calls) = (Vec::new(), Vec::new());
                 self.conversation.push(Message::Assistant { text: partial, reasoning, calls });
             }
-            _ => self.answer(done, INTERRUPTED, record),
+            _ => {
+                // That nothing ran is not the model's doing.
+                let bad_turns = self.bad_turns;
+                self.answer(done, INTERRUPTED, record);
+                self.bad_turns = bad_turns;
+            }
         }
         self.next_turn(record)
     }
@@ -245,6 +255,11 @@ impl Agent {
         if self.closing.is_none()
             && let Some((ending, reason)) = self.over_budget()
         {
+            // What is set aside for sub-agents mostly comes back: rather than cutting them off, it waits for them.
+            if self.kin.live > 0 && matches!(ending, Ending::OutOfTokens | Ending::OutOfMoney) {
+                self.state = State::Idle;
+                return Step::Wait;
+            }
             return self.close(ending, reason, record);
         }
         if self.closing.is_none() && self.bad_turns >= limits::BAD_TURNS_MAX {
@@ -301,9 +316,8 @@ impl Agent {
         let budget = &self.settings.budget;
         let over = |limit: Option<u64>, spent: u64| limit.is_some_and(|limit| spent >= limit);
         let tokens = self.tokens_counted.saturating_add(self.kin.tokens);
-        // The last report is part of the budget. What is set aside for sub-agents mostly comes back, and covers it.
-        let report = if self.kin.live == 0 { self.reply_tokens } else { 0 };
-        let no_room = budget.tokens.is_some_and(|limit| tokens.saturating_add(report) > limit);
+        // The last report is part of the budget.
+        let no_room = budget.tokens.is_some_and(|limit| tokens.saturating_add(self.reply_tokens) > limit);
         let cost_usd = self.spent.cost_usd.unwrap_or(0.0) + self.kin.cost_usd;
         if over(budget.time_ms, self.spent.time_ms) {
             Some((Ending::TimedOut, "your time is over"))
@@ -393,7 +407,14 @@ impl Agent {
             self.inbox.insert(0, (Sender::Posse, prompts::CUT_OFF.to_string()));
             return self.next_turn(record);
         }
+        self.beginnings.clear();
+        self.cut_replies = 0;
         if text.trim().is_empty() {
+            // Nothing to say while others work is resting.
+            if self.kin.live > 0 && self.inbox.is_empty() {
+                self.state = State::Idle;
+                return Step::Wait;
+            }
             self.empty_replies += 1;
             if self.empty_replies >= limits::EMPTY_REPLIES_MAX {
                 return self.settle(Ending::Failed { failure: Failure::EmptyReply });

@@ -90,6 +90,9 @@ pub(crate) fn add_models(
             Ok((Model::new(choice.model, governors)?, choice.prices))
         });
         match set_up {
+            Ok((_, None)) if config.limits.max_cost_usd.is_some() => {
+                models.leave_out(name, "its price is not known, and max_cost_usd is set");
+            }
             Err(error) => models.leave_out(name, &error.to_string()),
             Ok((model, prices)) => {
                 let model = match recorder {

@@ -55,6 +55,12 @@ impl Tree {
 
     /// An agent waits for its children: it gives its slot back.
     pub fn park(&mut self, id: AgentId) -> Freed {
+        // One that was on its way back waits again: the slot it waited for goes to another.
+        if self.nodes.get(&id).is_some_and(|node| node.state == State::Returning) {
+            self.slots.returning.retain(|&returning| returning != id);
+            self.change(id, |node| node.state = State::Parked);
+            return self.fill();
+        }
         let Some(node) = self.nodes.get(&id).filter(|node| node.state.holds_slot()) else {
             return Freed::default();
         };

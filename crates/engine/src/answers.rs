@@ -56,9 +56,13 @@ pub(crate) fn started(started: &Started) -> String {
     format!("{name} {state} (role {role}, model {model}, {}). Its report comes by itself.", limits.join(", "))
 }
 
-/// The receipt of a follow-up.
-pub(crate) fn followed_up(again: &Started) -> String {
-    format!("{} had ended and takes its conversation up again. {}", again.name, started(again))
+/// The receipt of a follow-up; what was said before stays under the old agent's new name.
+pub(crate) fn followed_up(again: &Started, before: &str) -> String {
+    let started = started(again);
+    format!(
+        "{} takes its conversation up again; its earlier report is now {before}:report. {started}",
+        again.name
+    )
 }
 
 /// What one agent came to, as its parent is told.

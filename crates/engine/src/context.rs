@@ -33,7 +33,7 @@ pub(crate) struct Snapshot {
 }
 
 /// The words an agent begins with.
-pub(crate) fn first_words(task: &Task, files: &str, parent: &str) -> String {
+pub(crate) fn first_words(task: &Task, parent: &str) -> String {
     let mut text = task.prompt.trim().to_string();
     if let Some(criteria) = &task.success_criteria {
         let _ = write!(text, "\n\nIt is done when: {}", criteria.trim());
@@ -41,10 +41,8 @@ pub(crate) fn first_words(task: &Task, files: &str, parent: &str) -> String {
     if !task.deliverables.is_empty() {
         let _ = write!(text, "\n\nFiles that must be there at the end: {}", task.deliverables.join(", "));
     }
-    for part in [parent, files] {
-        if !part.is_empty() {
-            let _ = write!(text, "\n\n{part}");
-        }
+    if !parent.is_empty() {
+        let _ = write!(text, "\n\n{parent}");
     }
     text
 }

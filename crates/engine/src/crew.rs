@@ -283,8 +283,10 @@ impl Crew {
     }
 
     /// Takes what has come in for an agent. A report that is taken is delivered: whoever takes it must tell it.
-    pub(crate) fn news(&self, id: AgentId) -> News {
+    /// `taken` runs before anybody can send more.
+    pub(crate) fn news(&self, id: AgentId, taken: impl FnOnce()) -> News {
         let mut inner = self.lock();
+        taken();
         let reports = inner.take_reports(id, None);
         let mail = inner.seats.get_mut(&id).map(|seat| std::mem::take(&mut seat.mail)).unwrap_or_default();
         News { kin: kin(&inner.tree, id), mail, reports }

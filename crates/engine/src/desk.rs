@@ -216,12 +216,12 @@ impl Desk {
             return Answer::error("This conversation cannot be forked from here; use context \"fresh\".");
         }
         if reuse && let Some(existing) = self.single(&task).await {
-            return match self.follow_up(existing, task.prompt, task.title).await {
+            return match self.follow_up(existing, task.prompt, task.title) {
                 Ok(started) => self.join(started, join, shape).await,
                 Err(answer) => answer,
             };
         }
-        match launch::start(&self.crew, self.asker(snapshot), task, None).await {
+        match launch::start(&self.crew, self.asker(snapshot), task, None) {
             Err(refusal) => Answer::error(refusal),
             Ok(started) => self.join(started, join, shape).await,
         }
@@ -243,12 +243,19 @@ impl Desk {
                 let mine = tree.nodes().filter(|node| tree.is_below(node.id, self.id));
                 mine.filter(|node| node.role == role.name && node.continued_by.is_none())
                     .map(|node| node.id)
-                    .next()
+                    .last()
             })
         };
-        let found = newest()?;
-        self.settled(&[found], Until::All, None).await;
-        newest().filter(|id| self.crew.finished(*id).is_some_and(|done| done.conversation.is_some()))
+        // Others may have asked it first, and it goes on under a new id each time.
+        loop {
+            let found = newest()?;
+            self.settled(&[found], Until::All, None).await;
+            if newest() == Some(found) {
+                let done = self.crew.finished(found)?;
+                let goes_on = done.conversation.is_some() && done.report.ending != Ending::Cancelled;
+                return goes_on.then_some(found);
+            }
+        }
     }
 
     async fn join(&self, started: Started, join: Join, shape: Shape) -> Answer {
@@ -313,6 +320,11 @@ impl Desk {
         if wanted.is_empty() {
             wanted = self.crew.tree(|tree| tree.live_children(self.id));
         }
+        // Whoever has ended and was told of is nobody to wait for.
+        self.crew.tree(|tree| {
+            wanted
+                .retain(|id| tree.node(*id).is_some_and(|node| !(node.state.is_settled() && node.delivered)));
+        });
         let since = Instant::now();
         let timeout_ms = timeout_ms.unwrap_or(WAIT_MS).min(WAIT_MS_MAX);
         let over = wanted.is_empty() || self.settled(&wanted, until, Some(timeout_ms)).await;
@@ -405,14 +417,14 @@ impl Desk {
             return Answer::error(format!("{name} has not read its mail for long; wait for it, or stop it."));
         }
         let title = one_line(&text, 60);
-        match self.follow_up(id, text, title).await {
-            Ok(started) => Answer::ok(answers::followed_up(&started)),
+        match self.follow_up(id, text, title) {
+            Ok(started) => Answer::ok(answers::followed_up(&started, &self.crew.name(id))),
             Err(answer) => answer,
         }
     }
 
     /// Goes on with the conversation of an agent that has ended, as a new agent of the same name.
-    async fn follow_up(&self, id: AgentId, text: String, title: String) -> Result<Started, Answer> {
+    fn follow_up(&self, id: AgentId, text: String, title: String) -> Result<Started, Answer> {
         let gone = || {
             Answer::error(
                 "Its conversation is no longer at hand; start a new agent with what it needs to know.",
@@ -427,7 +439,7 @@ impl Desk {
         }
         let kept = finished.conversation.clone().ok_or_else(gone)?;
         let task = Task::new(title, text);
-        launch::start(&self.crew, self.asker(None), task, Some((id, kept))).await.map_err(Answer::error)
+        launch::start(&self.crew, self.asker(None), task, Some((id, kept))).map_err(Answer::error)
     }
 
     /// Says something, waits, and looks: one call of the dialect in which agents are sessions.

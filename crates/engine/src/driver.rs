@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::answers;
-use crate::context::Snapshot;
+use crate::context::{self, Snapshot};
 use crate::crew::{Crew, Handles};
 use crate::desk::Desk;
 use crate::facts::WorkspaceFacts;
@@ -49,6 +49,7 @@ pub(crate) struct Driver {
     handles: Handles,
     interrupts: watch::Receiver<()>,
     told: Option<(Sender, String)>,
+    context_files: Vec<String>,
     deliverables: Vec<String>,
     started: Instant,
     deadline: Option<Instant>,
@@ -83,6 +84,7 @@ impl Driver {
             empty,
             known,
             told,
+            context_files,
             deliverables,
             mut journal,
         } = launch;
@@ -126,6 +128,7 @@ impl Driver {
             journal,
             handles,
             told: Some(told),
+            context_files,
             deliverables,
             started,
             deadline,
@@ -137,8 +140,12 @@ impl Driver {
     /// Runs the agent to its end, which is on record when this returns.
     pub(crate) async fn run(mut self) -> Report {
         let mut input = self.first_input().await;
+        // Its task comes before what was told meanwhile, and with the last word nothing more is taken in.
+        let mut begun = false;
         loop {
-            self.take_news();
+            if std::mem::replace(&mut begun, true) && !self.agent.is_closing() {
+                self.take_news();
+            }
             let Output { record, step } = self.agent.handle(input, self.elapsed_ms());
             for kind in record {
                 self.journal.note(kind);
@@ -161,16 +168,26 @@ impl Driver {
             return broken(&error);
         }
         match self.told.take() {
-            Some((from, text)) => Input::Told { from, text },
+            Some((from, text)) => Input::Told { from, text: self.with_files(text).await },
             None => Input::Broken { message: "the agent was given no task".to_string() },
         }
+    }
+
+    /// The words with the contents of the files that go with them.
+    async fn with_files(&mut self, text: String) -> String {
+        let paths = std::mem::take(&mut self.context_files);
+        if paths.is_empty() {
+            return text;
+        }
+        let workspace = self.crew.workspace.clone();
+        let read = tokio::task::spawn_blocking(move || context::files(&workspace, &paths));
+        format!("{text}\n\n{}", read.await.unwrap_or_default())
     }
 
     /// Takes in what came meanwhile: it is told at the agent's next turn. Says how its sub-agents are.
     fn take_news(&mut self) -> bool {
         // What came with an interrupt is taken now, so it need not stop what comes next.
-        self.interrupts.borrow_and_update();
-        let news = self.crew.news(self.id);
+        let news = self.crew.news(self.id, || drop(self.interrupts.borrow_and_update()));
         self.agent.set_kin(news.kin);
         let any = !news.mail.is_empty() || !news.reports.is_empty();
         for (from, text) in news.mail {
@@ -207,6 +224,7 @@ impl Driver {
 
     async fn call_model(&mut self, turn: u32, purpose: Purpose) -> Input {
         if purpose == Purpose::LastWord {
+            self.crew.ends(self.id);
             self.deadline = self.deadline.map(|at| at.max(Instant::now() + self.last_word));
         }
         self.extend_transcript();

@@ -43,6 +43,8 @@ pub(crate) struct Launch {
     pub(crate) known: Vec<Arc<Message>>,
     /// What it is told first.
     pub(crate) told: (Sender, String),
+    /// Files whose contents go with that.
+    pub(crate) context_files: Vec<String>,
     pub(crate) deliverables: Vec<String>,
     pub(crate) journal: Journal,
 }
@@ -77,7 +79,7 @@ struct Wanted {
 }
 
 /// Starts a sub-agent. The error is for the model that asked: what is wrong, and what to do.
-pub(crate) async fn start(
+pub(crate) fn start(
     crew: &Arc<Crew>,
     asker: Asker,
     task: Task,
@@ -95,16 +97,21 @@ pub(crate) async fn start(
     };
     let (continues, kept) = continues.unzip();
     let wanted = Wanted { id: Engine::new_agent_id(), parent, task, role, model, continues };
-    // Admitted before anything is waited for, so that tasks of one reply are admitted in its order.
+    // Nothing is waited for between this and `place`: whoever asks may go away at any moment.
     let admission = crew.admit(wanted.request(crew, delegation)).map_err(|refusal| refusal.to_string())?;
     let journal = wanted.admitted(crew, delegation, &admission);
     let started = wanted.started(&admission);
-    let files = read_files(crew, &wanted.task).await;
     let toolbox = toolbox(crew, &admission.grant);
-    let begins = match kept {
+    let mut begins = match kept {
         Some(kept) => Begins { words: wanted.task.prompt.clone(), kept },
-        None => wanted.begins(crew, delegation, &admission, &toolbox, snapshot.as_deref(), &files),
+        None => wanted.begins(crew, delegation, &admission, &toolbox, snapshot.as_deref()),
     };
+    let mut context_files = wanted.task.context_files;
+    // Nobody hands on what they may not read.
+    if !context_files.is_empty() && !may_read(crew, parent) {
+        let names = std::mem::take(&mut context_files).join(", ");
+        begins.words += &format!("\n\nNot included: {names} (whoever gave you this task may not read files)");
+    }
     let Kept { role, model, system, tools, empty, transcript, messages } = begins.kept;
     crew.place(Launch {
         id: wanted.id,
@@ -122,6 +129,7 @@ pub(crate) async fn start(
         empty,
         known: messages,
         told: (Sender::Parent, begins.words),
+        context_files,
         deliverables: wanted.task.deliverables,
         journal,
     });
@@ -186,7 +194,6 @@ impl Wanted {
         admission: &Admission,
         toolbox: &Toolbox,
         snapshot: Option<&Snapshot>,
-        files: &str,
     ) -> Begins {
         let Self { task, role, model, .. } = self;
         let delegates = roles_for(delegation, &admission.grant, admission.depth);
@@ -207,7 +214,7 @@ impl Wanted {
         };
         let told = match (snapshot, task.context) {
             (Some(snapshot), ContextMode::Fork) => {
-                return forked(snapshot, role, model, task, &prompt, files);
+                return forked(snapshot, role, model, task, &prompt);
             }
             (Some(snapshot), ContextMode::Summary) => context::digest(snapshot),
             (Some(snapshot), ContextMode::Selective) => context::turns(snapshot, &task.context_turns),
@@ -219,7 +226,7 @@ impl Wanted {
         let (transcript, messages) = (empty.clone(), Vec::new());
         let (role, model) = (role.clone(), model.clone());
         let kept = Kept { role, model, system, tools, empty, transcript, messages };
-        Begins { words: context::first_words(task, files, &told), kept }
+        Begins { words: context::first_words(task, &told), kept }
     }
 }
 
@@ -237,9 +244,8 @@ fn forked(
     model: &PricedModel,
     task: &Task,
     prompt: &SubPrompt<'_>,
-    files: &str,
 ) -> Begins {
-    let words = prompt.forked(&context::state(snapshot), &context::first_words(task, files, ""));
+    let words = prompt.forked(&context::state(snapshot), &context::first_words(task, ""));
     let mut kept = Kept {
         role: role.clone(),
         model: model.clone(),
@@ -323,12 +329,8 @@ fn role_grant(crew: &Crew, parent: AgentId, role: &Role) -> Grant {
     grant
 }
 
-async fn read_files(crew: &Crew, task: &Task) -> String {
-    if task.context_files.is_empty() {
-        return String::new();
-    }
-    let (workspace, paths) = (crew.workspace.clone(), task.context_files.clone());
-    tokio::task::spawn_blocking(move || context::files(&workspace, &paths)).await.unwrap_or_default()
+fn may_read(crew: &Crew, id: AgentId) -> bool {
+    crew.tree(|tree| tree.node(id).is_some_and(|node| node.grant.files >= Files::Read))
 }
 
 /// The tools of an agent. Where everything is a command, rights by name are checked on the command.

@@ -189,6 +189,7 @@ fn main(crew: &Arc<Crew>, grant: Grant, budget: Budget, prompt: String) -> Launc
         empty,
         known: Vec::new(),
         told: (Sender::Person, prompt),
+        context_files: Vec::new(),
         deliverables: Vec::new(),
         journal,
     }

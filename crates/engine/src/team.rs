@@ -53,9 +53,9 @@ pub(crate) fn board(crew: &Crew, by: AgentId, command: BoardCommand) -> Answer {
             let after = after.into_iter().map(ItemId).collect::<Vec<_>>();
             crew.board(|board| board.add(&title, &after, by)).map(|id| format!("Added as {}.", id.0))
         }
-        BoardCommand::Claim { id } => crew.board(|board| {
-            board.claim(by, id.map(ItemId)).map(|item| format!("{} is yours: {}", item.id.0, item.title))
-        }),
+        BoardCommand::Claim { id } => {
+            crew.board(|board| board.claim(by, id.map(ItemId)).map(|item| format!("{} is yours.", item.id.0)))
+        }
         BoardCommand::Done { id } => {
             crew.board(|board| board.done(by, ItemId(id))).map(|_| format!("{id} is done."))
         }

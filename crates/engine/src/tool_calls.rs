@@ -208,8 +208,9 @@ async fn run_tool(kit: &Kit<'_>, prepared: Prepared) -> ToolOutcome {
         kit.measure.note(&outcome.effects);
         return outcome;
     }
-    kit.measure.before().await;
+    let running = kit.measure.before().await;
     let mut outcome = prepared.run().await;
+    drop(running);
     outcome.effects.extend(kit.measure.after().await.into_iter().map(Effect::File));
     outcome
 }

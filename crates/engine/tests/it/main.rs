@@ -4,6 +4,7 @@
 mod cancel;
 mod check;
 mod contexts;
+mod corners;
 mod crew;
 mod delegation;
 mod failures;

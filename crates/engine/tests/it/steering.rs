@@ -106,7 +106,12 @@ async fn a_follow_up_goes_on_with_the_same_conversation_as_a_new_agent_of_the_sa
         [json!({"role": "assistant", "content": REPORT}), json!({"role": "user", "content": "And b.txt?"})]
     );
     let (_, answer) = &ran.results_of("main")[2];
-    holds(answer, &["explore-1 had ended and takes its conversation up again. explore-1 is at work"]);
+    holds(
+        answer,
+        &[
+            "explore-1 takes its conversation up again; its earlier report is now explore-1~1:report. explore-1 is at work",
+        ],
+    );
     let (_, told) = &ran.results_of("main")[3];
     holds(told, &["explore-1 (explore)", "| SUMMARY: b.txt is fine as well."]);
 }

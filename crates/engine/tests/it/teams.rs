@@ -117,7 +117,7 @@ async fn the_board_gives_each_item_to_one_agent_in_the_order_of_dependencies() {
     let first = |text: &str| text.lines().next().unwrap_or_default().to_string();
     let mut claimed = [first(&ann[0].1), first(&bob[0].1)];
     claimed.sort();
-    assert_eq!(claimed, ["1 is yours: parser", "2 is yours: printer"]);
+    assert_eq!(claimed, ["1 is yours.", "2 is yours."]);
     let nothing = "nothing is ready (2 claimed, 1 waiting for those): finish what you claimed, or end if that is nothing";
     assert_eq!(ann[2], (false, nothing.to_string()));
     let not_yet = "#3 comes after #1, #2, not done yet: claim one of those or another item";
@@ -150,7 +150,7 @@ async fn items_are_done_by_their_owner_and_released_when_it_is_stopped() {
     let results = ran.results_of("main");
     assert_eq!(results[4], (false, "#1 is done: claim another item".to_string()));
     assert_eq!(results[5], (false, "another agent has claimed #2: claim another item".to_string()));
-    assert!(results[7].0 && results[7].1.starts_with("2 is yours: docs"), "{results:?}");
+    assert!(results[7].0 && results[7].1.starts_with("2 is yours."), "{results:?}");
     let list =
         "The board:\n<board from=\"team\">\n| #1 [done by ann] parser\n| #2 [done by main] docs\n</board>";
     assert_eq!(results[9], (true, list.to_string()));
