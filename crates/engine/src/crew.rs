@@ -3,6 +3,7 @@
 //! Everything that several agents touch is behind one lock here, which is never held across a wait. Drivers own the rest.
 
 use std::collections::HashMap;
+use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use posse_agent::Kin;
@@ -28,6 +29,13 @@ use crate::project::ProjectContext;
 
 /// Shared by the drivers of one session; ends with the last of them.
 pub(crate) struct Crew {
+    common: Common,
+    pub(crate) measure: Measure,
+    inner: Mutex<Inner>,
+}
+
+/// What all agents of a session have in common, and nobody changes.
+pub(crate) struct Common {
     pub(crate) session: SessionId,
     pub(crate) main: AgentId,
     pub(crate) store: Store,
@@ -39,8 +47,14 @@ pub(crate) struct Crew {
     pub(crate) models: Models,
     pub(crate) project: Option<ProjectContext>,
     pub(crate) delegation: Option<Delegation>,
-    pub(crate) measure: Measure,
-    inner: Mutex<Inner>,
+}
+
+impl Deref for Crew {
+    type Target = Common;
+
+    fn deref(&self) -> &Common {
+        &self.common
+    }
 }
 
 struct Inner {
@@ -62,6 +76,19 @@ struct Seat {
     /// Files that its sub-agents changed.
     files_below: Vec<FileChange>,
     place: Place,
+}
+
+impl Seat {
+    fn new(place: Place) -> Self {
+        Self {
+            handles: Handles::default(),
+            mail: Vec::new(),
+            ending: false,
+            waits: 0,
+            files_below: Vec::new(),
+            place,
+        }
+    }
 }
 
 /// Where an agent is on its way to its driver.
@@ -92,49 +119,12 @@ pub(crate) struct News {
     pub(crate) reports: Vec<Arc<Finished>>,
 }
 
-/// What everything a session shares is made from.
-pub(crate) struct Parts {
-    pub(crate) session: SessionId,
-    pub(crate) main: AgentId,
-    pub(crate) store: Store,
-    pub(crate) updates: broadcast::Sender<Update>,
-    pub(crate) workspace: Workspace,
-    pub(crate) folder: String,
-    pub(crate) tools: ToolSettings,
-    pub(crate) models: Models,
-    pub(crate) project: Option<ProjectContext>,
-    pub(crate) delegation: Option<Delegation>,
-}
-
 impl Crew {
-    pub(crate) fn new(parts: Parts, tree: Tree) -> Arc<Self> {
-        let Parts { session, main, store, updates, workspace, folder, tools, models, project, delegation } =
-            parts;
-        let seat = Seat {
-            handles: Handles::default(),
-            mail: Vec::new(),
-            ending: false,
-            waits: 0,
-            files_below: Vec::new(),
-            place: Place::Driven,
-        };
-        let seats = HashMap::from([(main, seat)]);
-        let measure = Measure::new(workspace.clone());
-        let inner = Mutex::new(Inner { tree, seats, board: Board::default(), shelf: Shelf::default() });
-        Arc::new(Self {
-            session,
-            main,
-            store,
-            updates,
-            workspace,
-            folder,
-            tools,
-            models,
-            project,
-            delegation,
-            measure,
-            inner,
-        })
+    pub(crate) fn new(common: Common, tree: Tree) -> Arc<Self> {
+        let seats = HashMap::from([(common.main, Seat::new(Place::Driven))]);
+        let measure = Measure::new(common.workspace.clone());
+        let inner = Inner { tree, seats, board: Board::default(), shelf: Shelf::default() };
+        Arc::new(Self { common, measure, inner: Mutex::new(inner) })
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -163,18 +153,7 @@ impl Crew {
         let mut inner = self.lock();
         let id = request.id;
         let admission = inner.tree.admit(request)?;
-        let place = Place::Made { go: admission.queued.is_none() };
-        inner.seats.insert(
-            id,
-            Seat {
-                handles: Handles::default(),
-                mail: Vec::new(),
-                ending: false,
-                waits: 0,
-                files_below: Vec::new(),
-                place,
-            },
-        );
+        inner.seats.insert(id, Seat::new(Place::Made { go: admission.queued.is_none() }));
         Ok(admission)
     }
 

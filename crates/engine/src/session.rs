@@ -12,7 +12,7 @@ use posse_workspace::Workspace;
 use tokio::sync::oneshot;
 
 use crate::bus::Updates;
-use crate::crew::{Crew, Parts};
+use crate::crew::{Common, Crew};
 use crate::delegation::Delegation;
 use crate::driver::Driver;
 use crate::engine::Engine;
@@ -63,7 +63,7 @@ impl Session {
         let updates = Updates::new(id, engine.store.clone(), Some(sender.subscribe()), Seq(0), false);
         let limits = request.delegation.as_ref().map(|delegation| delegation.limits).unwrap_or_default();
         let tree = Tree::new(limits, agent, request.grant.clone(), request.budget);
-        let parts = Parts {
+        let common = Common {
             session: id,
             main: agent,
             store: engine.store.clone(),
@@ -75,7 +75,7 @@ impl Session {
             project: request.project,
             delegation: request.delegation,
         };
-        let crew = Crew::new(parts, tree);
+        let crew = Crew::new(common, tree);
         let driver =
             Driver::new(Arc::clone(&crew), main(&crew, request.grant, request.budget, request.prompt));
         let (weak, (told, report)) = (Arc::downgrade(&crew), oneshot::channel());
