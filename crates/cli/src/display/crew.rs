@@ -96,8 +96,8 @@ impl Crew {
         let nodes = shown.iter().map(|member| (member.id, member.parent)).collect::<Vec<_>>();
         let room = if all { lines_max } else { lines_max.saturating_sub(1) };
         let draw = |Branch { index, stem }: Branch| {
-            let text = shown[index].line(now_ms, spinner);
             let room = width.saturating_sub(columns(&stem));
+            let text = shown[index].line(now_ms, spinner, room / 3);
             format!("{stem}{}", one_line(&text, room.max(1)))
         };
         let mut lines = arranged(&nodes).into_iter().take(room).map(draw).collect::<Vec<_>>();
@@ -144,8 +144,10 @@ impl Member {
         None
     }
 
-    fn line(&self, now_ms: u64, spinner: &str) -> String {
-        let title = if self.title.is_empty() { String::new() } else { format!(" \"{}\"", self.title) };
+    /// The title gives way first: what an agent does right now is worth more.
+    fn line(&self, now_ms: u64, spinner: &str, title_columns_max: usize) -> String {
+        let title = one_line(&self.title, title_columns_max.max(1));
+        let title = if title.is_empty() { title } else { format!(" \"{title}\"") };
         let Some(started_at_ms) = self.started_at_ms else {
             return format!("… {}{title} {}", self.name, self.doing);
         };
