@@ -97,5 +97,5 @@ pub(crate) async fn finish(mut session: Session) -> Ran {
         }
         Ran { updates, report: session.report().await.unwrap() }
     };
-    tokio::time::timeout(Duration::from_secs(60), run).await.expect("the session hangs")
+    tokio::time::timeout(Duration::from_secs(100), run).await.expect("the session hangs")
 }
