@@ -11,13 +11,13 @@ use std::time::Duration;
 
 #[test]
 fn an_agent_whose_files_are_still_being_read_is_stopped_with_its_parent() {
-    let rt = tokio::runtime::Builder::new_multi_thread()
+    let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .max_blocking_threads(1)
         .enable_all()
         .build()
         .unwrap();
-    rt.block_on(async {
+    runtime.block_on(async {
         let s = json!({"action": "start", "role": "general", "prompt": "x y z", "context_files": ["a.txt"]});
         let stage = Stage::new([
             ("main", vec![Turn::call("agent", s).delay(Duration::from_millis(300)), Turn::text("Done.")]),
@@ -26,11 +26,11 @@ fn an_agent_whose_files_are_still_being_read_is_stopped_with_its_parent() {
         .await;
         let mut f = Followed::new(stage.start("go"));
         f.until(1, |e| matches!(e.kind, EventKind::TurnStarted { .. })).await;
-        let _b = tokio::task::spawn_blocking(|| std::thread::sleep(Duration::from_secs(3)));
+        let _busy = tokio::task::spawn_blocking(|| std::thread::sleep(Duration::from_secs(3)));
         f.until(1, |e| matches!(e.kind, EventKind::AgentAdmitted { .. })).await;
         f.session.cancel();
         let r = tokio::time::timeout(Duration::from_secs(15), f.finish()).await;
-        assert!(r.is_ok(), "HANG after cancel");
+        assert!(r.is_ok(), "the session hangs");
     });
 }
 
@@ -54,7 +54,7 @@ async fn an_agent_that_waits_again_before_its_slot_came_back_blocks_nobody() {
         Stage::new([("main", main), ("p1", p1), ("p2", p2), ("a1", d()), ("a2", d()), ("b1", d())]).await;
     stage.max_concurrent = 1;
     let r = tokio::time::timeout(Duration::from_secs(25), stage.run("go")).await;
-    assert!(r.is_ok(), "DEADLOCK");
+    assert!(r.is_ok(), "nobody gets a slot");
 }
 
 #[tokio::test]
@@ -109,7 +109,7 @@ async fn nobody_hands_on_files_they_may_not_read() {
     stage.grant = Grant { files: Files::None, shell: posse_protocol::Shell::None, ..Grant::full() };
     let _ = stage.run("go").await;
     let text = last_text(&stage.requests_of("general-1")[0].json());
-    assert!(!text.contains("alpha"), "LEAK: {text}");
+    assert!(!text.contains("alpha"), "{text}");
 }
 
 #[tokio::test]
