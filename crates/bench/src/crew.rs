@@ -315,6 +315,7 @@ fn begin(place: &std::path::Path, base_url: &str, at_once: usize) -> anyhow::Res
         coordinator: false,
         team: false,
         skills: Vec::new(),
+        trusted_files: std::collections::BTreeSet::new(),
     };
     Ok(Engine::open(&place.join("data"))?.start(SessionRequest {
         workspace: work,
@@ -325,6 +326,7 @@ fn begin(place: &std::path::Path, base_url: &str, at_once: usize) -> anyhow::Res
         tools: ToolSettings::default(),
         project: None,
         delegation: Some(delegation),
+        asking: posse_engine::Asking::default(),
     })?)
 }
 

@@ -9,7 +9,9 @@
     reason = "it prints tables and starts the program it measures"
 )]
 
+mod checkpoints;
 mod crew;
+mod sandbox;
 mod server;
 mod startup;
 mod turns;
@@ -28,8 +30,13 @@ pub(crate) struct Line {
 type Measure = fn() -> anyhow::Result<Vec<Line>>;
 
 /// What can be measured; all of it unless the command line names some.
-const PARTS: [(&str, Measure); 3] =
-    [("turns", turns::measure), ("startup", startup::measure), ("crew", crew::measure)];
+const PARTS: [(&str, Measure); 5] = [
+    ("turns", turns::measure),
+    ("startup", startup::measure),
+    ("sandbox", sandbox::measure),
+    ("checkpoints", checkpoints::measure),
+    ("crew", crew::measure),
+];
 
 fn main() -> anyhow::Result<()> {
     let arguments = std::env::args().skip(1).collect::<Vec<_>>();
@@ -44,7 +51,7 @@ fn main() -> anyhow::Result<()> {
             lines.extend(measure()?);
         }
     }
-    ensure!(!lines.is_empty(), "the parts are turns, startup and crew");
+    ensure!(!lines.is_empty(), "the parts are turns, startup, sandbox, checkpoints and crew");
     println!("| what | measured | floor | promise | holds |\n|---|---|---|---|---|");
     for line in &lines {
         let holds = if line.holds { "yes" } else { "NO" };

@@ -97,6 +97,7 @@ async fn posse(base_url: &str) -> anyhow::Result<()> {
         tools: ToolSettings::default(),
         project: None,
         delegation: None,
+        asking: posse_engine::Asking::default(),
     })?;
     while session.next().await.is_some() {}
     let report = session.report().await.context("no report")?;

@@ -4,7 +4,6 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use posse_engine::machine::{Expect, Workspace, WorkspaceError};
 use posse_engine::roles::{
     LoadedRoles, Problem, RolePlace, Roles, Team, load_roles, project_role_places, template, valid_name,
 };
@@ -227,15 +226,20 @@ fn new(paths: &Paths, folder: &Path, name: &str, user: bool, description: &str) 
         create(&path, &text).with_context(|| format!("cannot write {}", shown(&path)))?;
         path
     } else {
-        let inside = format!(".posse/agents/{file}");
-        let project = Workspace::open(folder)?;
-        match project.write_atomic(&project.resolve(&inside)?, text.as_bytes(), Expect::Absent) {
-            Ok(_) => folder.join(inside),
-            Err(WorkspaceError::Exists { path }) => {
-                bail!("{path} is already there; edit it, or choose another name")
+        let path = folder.join(".posse/agents").join(&file);
+        // A repository may lead elsewhere by links: nothing is written there in its name.
+        for at in [folder.join(".posse"), folder.join(".posse/agents")] {
+            if at.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
+                bail!("{} is a link that leaves the project; use a real folder", shown(&at));
             }
-            Err(error) => return Err(error.into()),
         }
+        match create(&path, &text) {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                bail!(".posse/agents/{file} is already there; edit it, or choose another name")
+            }
+            created => created.with_context(|| format!("cannot write {}", shown(&path)))?,
+        }
+        path
     };
     let mut said = format!("{} is there to be filled in; then: posse agents check\n", shown(&path));
     if let Ok(known) = Roles::builtin(Team::Without).find(name) {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 use posse_engine::delegating::Surface;
+use posse_protocol::Approval;
 
 use crate::exit;
 
@@ -50,13 +51,38 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Take back what agents changed: the last turn, or what a flag says; what others did stays
+    Undo(UndoArgs),
+    /// Bring back what the last `posse undo` took
+    Redo {
+        /// The session's id or its beginning; `last` is the newest of this folder
+        #[arg(default_value = "last")]
+        session: String,
+    },
+    /// What the agents of a session changed, as a diff
+    Diff {
+        /// The session's id or its beginning; `last` is the newest of this folder
+        #[arg(default_value = "last")]
+        session: String,
+        /// Only what this agent and those below it changed
+        #[arg(long, value_name = "NAME")]
+        agent: Option<String>,
+    },
+    /// Bring the work of an agent with a checkout of its own into this folder
+    Merge {
+        /// The agent's name
+        agent: String,
+        /// The session's id or its beginning; `last` is the newest of this folder
+        #[arg(default_value = "last")]
+        session: String,
+    },
     /// Look at the roles that agents can have, check their files, make a new one
     #[command(subcommand)]
     Agents(AgentsCommand),
     /// Look at the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Review what this folder's .posse/config.toml asks for, and allow it
+    /// Review what in this folder wants to act (settings, agent files with rights, …), and allow it
     Trust(TrustArgs),
     /// Print a completion script for your shell
     Completions {
@@ -102,6 +128,15 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
 
+    /// What is done without asking: plan (nothing is written), ask (writes, commands and network ask), edit (commands
+    /// and network ask), auto (leaving the sandbox asks; the default) or full (nothing asks)
+    #[arg(long, value_name = "MODE", value_parser = crate::config::parse_approval)]
+    pub(crate) approval: Option<Approval>,
+
+    /// Run commands without the sandbox, with all your rights: also those of read-only roles
+    #[arg(long)]
+    pub(crate) no_sandbox: bool,
+
     #[command(flatten)]
     pub(crate) modes: ModeArgs,
 }
@@ -122,13 +157,29 @@ pub(crate) struct ModeArgs {
     #[arg(long)]
     pub(crate) team: bool,
 
-    /// Only look: nobody changes a file or runs a command
-    #[arg(long)]
+    /// Only look: nobody changes a file; the same as --approval plan
+    #[arg(long, conflicts_with = "approval")]
     pub(crate) plan: bool,
 
     /// The tools models delegate with: agent (default), sessions, task, spawn, delegate or shell
     #[arg(long, value_name = "NAME")]
     pub(crate) surface: Option<Surface>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct UndoArgs {
+    /// The session's id or its beginning; `last` is the newest of this folder
+    #[arg(default_value = "last")]
+    pub(crate) session: String,
+    /// All that this agent and those below it did
+    #[arg(long, value_name = "NAME")]
+    pub(crate) agent: Option<String>,
+    /// One turn of the main agent, or of the one named with --agent
+    #[arg(long, value_name = "N")]
+    pub(crate) turn: Option<u32>,
+    /// Everything the session did
+    #[arg(long = "session", conflicts_with_all = ["agent", "turn"])]
+    pub(crate) all: bool,
 }
 
 #[derive(Debug, clap::Args)]

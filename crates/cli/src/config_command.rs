@@ -32,8 +32,10 @@ fn show(paths: &Paths) -> anyhow::Result<()> {
     let mut rights = config.rights.clone();
     (rights.files, rights.shell) = (Some(grant.files), Some(grant.shell));
     rights.network.get_or_insert(crate::config::NetworkFile::NONE);
-    let Config { model, models, sub_agents, .. } = config;
-    let file = FileConfig { model, limits, rights, sub_agents, models };
+    let mut approval = config.approval.clone();
+    approval.mode = Some(grant.approval);
+    let Config { model, models, sandbox, sub_agents, .. } = config;
+    let file = FileConfig { model, limits, rights, approval, sandbox, sub_agents, models };
     text.push_str(&toml::to_string(&file)?);
     Ok(output::print(&text)?)
 }

@@ -1,15 +1,16 @@
 //! From configuration and flags to how a session delegates.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use posse_engine::delegating::Surface;
 use posse_engine::models::{Governors, Model, Models, Recorder};
 use posse_engine::roles::{RolePlace, Team, load_roles};
 use posse_engine::{Delegation, project_folders};
-use posse_protocol::{Budget, Files, Grant, Shell};
+use posse_protocol::{Approval, Budget, Files, Grant, Shell};
 
 use crate::args::ModeArgs;
-use crate::config::{Config, RoleSet};
+use crate::config::{Config, RoleSet, Trusted};
 use crate::detect;
 use crate::output::one_line;
 use crate::paths::Paths;
@@ -23,12 +24,17 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
-    pub(crate) fn of(config: &Config, modes: &ModeArgs, places: &[RolePlace], skills: Vec<PathBuf>) -> Self {
+    pub(crate) fn of(
+        config: &Config,
+        modes: &ModeArgs,
+        places: &[RolePlace],
+        trusted: &Trusted,
+        skills: Vec<PathBuf>,
+    ) -> Self {
         let (mut grant, mut budget) = (config.grant(), config.budget());
-        if modes.plan {
+        if grant.approval == Approval::Plan {
             grant.files = grant.files.min(Files::Read);
-            // Only a shell that the kernel keeps from writing would be read-only.
-            grant.shell = Shell::None;
+            grant.shell = grant.shell.min(Shell::Inspect);
         }
         let off = modes.no_agents || config.sub_agents.enabled == Some(false);
         if off {
@@ -62,9 +68,16 @@ impl Setup {
             coordinator: modes.coordinator,
             team: modes.team,
             skills,
+            trusted_files: trusted_files(&loaded.project_files, trusted),
         };
         Self { delegation: Some(delegation), grant, budget, warnings }
     }
+}
+
+/// The project's agent files whose very content was trusted.
+fn trusted_files(files: &[(String, String)], trusted: &Trusted) -> BTreeSet<String> {
+    let holds = |(path, text): &&(String, String)| trusted.holds(Path::new(path), text);
+    files.iter().filter(holds).map(|(path, _)| path.clone()).collect()
 }
 
 /// Folders with skills: the project's, closest first, then the person's.

@@ -10,7 +10,7 @@ use posse_engine::models::ModelConfig;
 use posse_engine::record::DATABASE_FILE;
 
 use crate::args::{DemoArgs, ModeArgs};
-use crate::config::Config;
+use crate::config::{Config, Trusted};
 use crate::crew::Setup;
 use crate::detect::Choice;
 use crate::display::Display;
@@ -46,10 +46,10 @@ pub(crate) async fn run(paths: &Paths, args: DemoArgs) -> anyhow::Result<Exit> {
     model.replay_pace_ms = if args.fast { 0 } else { PACE_MS };
     let config = Config::defaults();
     let choice = Choice { model, prices: None };
-    let setup = Setup::of(&config, &ModeArgs::default(), &[], Vec::new());
+    let setup = Setup::of(&config, &ModeArgs::default(), &[], &Trusted::default(), Vec::new());
     let request = run::request(&config, setup, choice, &folder, PROMPT.to_string(), None)?;
     let session = engine.start(request)?;
-    let exit = run::follow(session, Display::live()).await?;
+    let exit = run::follow(session, Display::live(), false, std::future::ready(None)).await?;
     if exit == Exit::Completed {
         output::print(&next_steps(style, paths, &folder))?;
     }
@@ -71,10 +71,11 @@ async fn make_repository() -> anyhow::Result<PathBuf> {
 
 fn next_steps(style: Style, paths: &Paths, folder: &Path) -> String {
     format!(
-        "\n{}\n  see what they changed   git -C {} diff\n  see who did what        posse tasks\n  \
+        "\n{}\n  see what they changed   git -C {} diff\n  take it all back        cd {} && posse undo --session\n  see who did what        posse tasks\n  \
          see every step          posse sessions show last\n  look for a model        posse doctor\n  let it work for you     posse run \"what does this project do?\"\n\n\
          The record of this session is in {}.\n",
         style.bold("What to try next"),
+        folder.display(),
         folder.display(),
         shown(&paths.data_dir.join(DATABASE_FILE)),
     )

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use posse_engine::Engine;
-use posse_engine::machine::{git, support};
+use posse_engine::machine::{available, git, support};
 use posse_engine::models::{ModelConfig, Protocol, list_models};
 use posse_protocol::{ModelError, ModelErrorKind};
 
@@ -75,14 +75,27 @@ fn sandbox(findings: &mut Findings) {
     let support = support();
     let parts = [
         ("user namespaces", &support.user_namespaces),
+        ("processes", &support.processes),
+        ("network", &support.network),
         ("landlock", &support.landlock),
         ("seccomp", &support.seccomp),
+        ("overlay", &support.overlay),
+        ("cgroup", &support.cgroup),
     ];
     for (name, finding) in parts {
         let text = format!("{name}: {}", finding.reason);
         if finding.usable { findings.good("sandbox", &text) } else { findings.absent("sandbox", &text) }
     }
-    findings.absent("shell", "commands run with your own rights; this version does not confine them yet");
+    match available() {
+        Ok(()) => {
+            findings.good("shell", "commands are confined by the kernel, as the rights of their agent say")
+        }
+        Err(missing) => findings.bad(
+            "shell",
+            &format!("commands cannot be confined here, so no agent gets a shell: {missing}"),
+            "allow unprivileged user namespaces and Landlock, or run with --no-sandbox at your own risk",
+        ),
+    }
 }
 
 fn record(findings: &mut Findings, paths: &Paths) {

@@ -4,6 +4,7 @@
 
 mod agents;
 mod args;
+mod changes;
 mod completions;
 mod config;
 mod config_command;
@@ -18,6 +19,7 @@ mod logs;
 mod output;
 mod paths;
 mod providers;
+mod questions;
 mod run;
 mod sessions;
 mod steps;
@@ -53,6 +55,10 @@ fn dispatch(args: Args) -> anyhow::Result<Exit> {
         Command::Doctor => on_runtime(doctor::run(&paths)),
         Command::Sessions(command) => on_runtime(sessions::run(&paths, command)),
         Command::Tasks { session, json } => on_runtime(tasks::run(&paths, session, json)),
+        Command::Undo(args) => on_runtime(changes::undo(&paths, args)),
+        Command::Redo { session } => on_runtime(changes::redo(&paths, &session)),
+        Command::Diff { session, agent } => on_runtime(changes::diff(&paths, &session, agent.as_deref())),
+        Command::Merge { agent, session } => on_runtime(changes::merge(&paths, &session, &agent)),
         Command::Agents(command) => agents::run(&paths, command),
         Command::Config(command) => config_command::run(&paths, command),
         Command::Trust(args) => trust::run(&paths, &args),

@@ -39,6 +39,15 @@ impl Paths {
     }
 }
 
+impl Paths {
+    /// What belongs to Posse and to nobody it runs: the folder of the configuration, a file that was named in its place,
+    /// the record.
+    pub(crate) fn own_places(&self) -> Vec<PathBuf> {
+        let named = self.config_named.then(|| self.config.clone());
+        default_config_dir().into_iter().chain(named).chain([self.data_dir.clone()]).collect()
+    }
+}
+
 /// Makes or empties a file that its owner alone can read.
 pub(crate) fn create_private(path: &Path) -> std::io::Result<File> {
     private().create(true).write(true).truncate(true).open(path)

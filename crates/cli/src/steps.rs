@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use posse_protocol::{AgentId, CallId, Event, EventKind, QueueReason, Sender};
+use posse_protocol::{AgentId, Answer, CallId, Event, EventKind, QueueReason, Sender};
 
 use crate::display::ending_line;
-use crate::output::{Style, duration, harmless, one_line};
+use crate::output::{Style, counted, duration, harmless, one_line};
 
 /// Characters of a tool's result, a report or a reason that are shown.
 const RESULT_CHARS_MAX: usize = 160;
@@ -111,11 +111,31 @@ impl Steps {
             EventKind::Compacted { summary, .. } => {
                 style.dim(&format!("  {who}shortened: {}\n", one_line(summary, RESULT_CHARS_MAX)))
             }
-            EventKind::PersonNeeded { question } => {
-                style.yellow(&format!("{who}asks you: {}\n", harmless(question)))
-            }
-            EventKind::PersonAnswered { answer } => {
-                format!("{} {}\n", style.bold("you:"), harmless(answer))
+            EventKind::PersonNeeded { question } => style.yellow(&format!(
+                "{who}asks to use {}: {}\n",
+                one_line(&question.tool, 60),
+                one_line(&question.what, RESULT_CHARS_MAX)
+            )),
+            EventKind::PersonAnswered { answer, .. } => answered(style, answer),
+            EventKind::Merged { branch, changes, conflicts, .. } => style.dim(&format!(
+                "  {who}merged {}: {} changed, {} in conflict\n",
+                one_line(branch, 100),
+                counted(changes.len() as u64, "file"),
+                conflicts.len()
+            )),
+            EventKind::Undone { what, changes, .. } => style.yellow(&format!(
+                "undone: {} ({} changed)\n",
+                one_line(what, RESULT_CHARS_MAX),
+                counted(changes.len() as u64, "file")
+            )),
+            EventKind::BackgroundStarted { name, command } => style.dim(&format!(
+                "  {who}{} runs beside: {}\n",
+                one_line(name, 60),
+                one_line(command, RESULT_CHARS_MAX)
+            )),
+            EventKind::BackgroundEnded { name, exit_code, .. } => {
+                let how = exit_code.map_or("stopped".to_string(), |code| format!("exit code {code}"));
+                style.dim(&format!("  {who}{} ended: {how}\n", one_line(name, 60)))
             }
             EventKind::AgentSettled { report } => format!("{who}{}\n", ending_line(style, &report.ending)),
             _ => String::new(),
@@ -135,6 +155,18 @@ fn words(style: Style, names: Option<(&str, &str)>, from: Sender, text: &str) ->
         Sender::Reports => style.dim(&format!("reports: {}\n", one_line(text, RESULT_CHARS_MAX))),
         Sender::Peer => style.dim(&format!("letter: {}\n", one_line(text, RESULT_CHARS_MAX))),
     }
+}
+
+fn answered(style: Style, answer: &Answer) -> String {
+    let text = match answer {
+        Answer::Once => "yes, once".to_string(),
+        Answer::Session => "yes, in this session".to_string(),
+        Answer::Pattern { pattern } => format!("yes, whenever it is {}", one_line(pattern, 200)),
+        Answer::No { reason } => format!("no {}", harmless(reason)).trim_end().to_string(),
+        Answer::Nobody => return style.yellow("nobody was there to ask, so it was not done\n"),
+        Answer::Withdrawn => return style.dim("nobody had answered when it was taken back\n"),
+    };
+    format!("{} {text}\n", style.bold("you:"))
 }
 
 fn queue_reason(reason: QueueReason) -> &'static str {
@@ -168,8 +200,8 @@ mod tests {
             event(3, 2, told(Sender::Peer, "hello")),
             event(3, 2, settled("Done.")),
             event(2, 1, tool_finished("c", "3 matches")),
-            event(2, 1, EventKind::PersonNeeded { question: "which?".into() }),
-            event(2, 1, EventKind::PersonAnswered { answer: "both".into() }),
+            event(2, 1, asks("rm x")),
+            event(2, 1, allowed()),
             event(2, 1, settled("Done.")),
             event(1, 0, EventKind::ReportsDelivered { agents: vec![id(2)] }),
             event(1, 0, told(Sender::Reports, "explore-1\nis done")),
@@ -192,8 +224,8 @@ you: fix it
     explore-2 ✓ completed
     explore-1 • grep Foo
       → 3 matches  (0.0 s)
-  explore-1 asks you: which?
-  you: both
+  explore-1 asks to use shell: rm x
+  you: yes, once
   explore-1 ✓ completed
 reports: explore-1 is done
 agent: Fixed.

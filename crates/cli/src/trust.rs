@@ -1,59 +1,139 @@
-//! `posse trust`: shows what a project's configuration asks for, and allows that very content.
+//! `posse trust`: shows what in a project wants to act, and allows that very content.
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
+use posse_engine::roles::{Team, load_roles};
+use posse_protocol::{Files, Network, Role, RoleOrigin, Shell};
 
+use crate::agents;
 use crate::args::TrustArgs;
-use crate::config::{FileConfig, LimitsFile, PROJECT_FILE, RightsFile, Trusted, parse, project_file};
+use crate::config::{
+    ApprovalFile, FileConfig, LimitsFile, PROJECT_FILE, RightsFile, SandboxFile, SubAgentsFile, Trusted,
+    parse, project_file,
+};
 use crate::exit::Exit;
 use crate::output::{self, Style, harmless};
 use crate::paths::{Paths, shown};
+
+/// A file that wants to act.
+struct Item {
+    path: PathBuf,
+    text: String,
+    /// What it would be allowed, the gravest first.
+    wants: Vec<String>,
+}
 
 pub(crate) fn run(paths: &Paths, args: &TrustArgs) -> anyhow::Result<Exit> {
     let folder = std::fs::canonicalize(&args.dir)
         .with_context(|| format!("cannot open the folder {}", args.dir.display()))?;
     let mut trusted = Trusted::load(&paths.data_dir)?;
+    let items = items(paths, &folder)?;
     if args.revoke {
-        let path = project_file(&folder)?.map_or_else(|| folder.join(PROJECT_FILE), |(path, _)| path);
-        let was = trusted.revoke(&path)?;
-        output::print(if was { "No longer trusted.\n" } else { "It was not trusted.\n" })?;
+        return revoke(&mut trusted, &folder, &items);
+    }
+    let asleep = asleep(&folder);
+    let (known, new): (Vec<_>, Vec<_>) =
+        items.into_iter().partition(|item| trusted.holds(&item.path, &item.text));
+    for item in &known {
+        output::print(&format!("{} is trusted as it is.\n", shown(&item.path)))?;
+    }
+    output::print(&asleep)?;
+    if new.is_empty() {
+        if known.is_empty() {
+            output::print(&format!("Nothing in {} needs trust.\n", shown(&folder)))?;
+        }
         return Ok(Exit::Completed);
     }
-    let Some((path, text)) = project_file(&folder)? else {
-        output::print(&format!("{} has no {PROJECT_FILE}: there is nothing to trust.\n", shown(&folder)))?;
-        return Ok(Exit::Completed);
-    };
-    let wants = wants(&parse(&text, &path)?);
-    if trusted.holds(&path, &text) {
-        output::print(&format!("{} is trusted as it is.\n", shown(&path)))?;
-        return Ok(Exit::Completed);
+    for item in &new {
+        show(item, trusted.before(&item.path))?;
     }
-    if wants.is_empty() {
-        output::print(&format!("{} sets nothing that needs trust.\n", shown(&path)))?;
-        return Ok(Exit::Completed);
-    }
-    show(&path, &text, &wants, trusted.before(&path))?;
     if !args.yes && !person_agrees()? {
         output::print("Nothing was changed.\n")?;
         return Ok(Exit::Failed);
     }
-    trusted.add(&path, &text)?;
-    output::print("Trusted. Any change to the file asks again; `posse trust --revoke` takes it back.\n")?;
+    for item in &new {
+        trusted.add(&item.path, &item.text)?;
+    }
+    output::print(
+        "Trusted. Any change to what was shown asks again; `posse trust --revoke` takes it back.\n",
+    )?;
     Ok(Exit::Completed)
 }
 
-fn show(path: &std::path::Path, text: &str, wants: &[String], before: Option<&str>) -> io::Result<()> {
+fn revoke(trusted: &mut Trusted, folder: &Path, items: &[Item]) -> anyhow::Result<Exit> {
+    // Also of a configuration that is gone, or does not ask for anything now.
+    let config = project_file(folder)?.map_or_else(|| folder.join(PROJECT_FILE), |(path, _)| path);
+    let mut was = trusted.revoke(&config)?;
+    for item in items {
+        was |= trusted.revoke(&item.path)?;
+    }
+    output::print(if was { "No longer trusted.\n" } else { "It was not trusted.\n" })?;
+    Ok(Exit::Completed)
+}
+
+/// Everything in a folder that wants to act: its configuration, and agent files whose roles may do something.
+fn items(paths: &Paths, folder: &Path) -> anyhow::Result<Vec<Item>> {
+    let mut items = Vec::new();
+    if let Some((path, text)) = project_file(folder)? {
+        let wants = wants(&parse(&text, &path)?);
+        items.push(Item { path, text, wants });
+    }
+    let loaded = load_roles(Team::With, &agents::places(paths, folder));
+    for (path, text) in loaded.project_files {
+        let of_file = |role: &&Role| matches!(&role.origin, RoleOrigin::Project(from) if *from == path);
+        let role = loaded.roles.iter().find(of_file);
+        let wants = role.map(role_wants).unwrap_or_default();
+        items.push(Item { path: PathBuf::from(path), text, wants });
+    }
+    items.retain(|item| !item.wants.is_empty());
+    Ok(items)
+}
+
+/// What agents of a role could do without asking.
+fn role_wants(role: &Role) -> Vec<String> {
+    let grant = &role.grant;
+    let mut may = Vec::new();
+    if grant.files == Files::Write {
+        may.push("change files");
+    }
+    if grant.shell != Shell::None {
+        may.push("run commands in the sandbox");
+    }
+    if grant.network != Network::None {
+        may.push("use the network");
+    }
+    if may.is_empty() {
+        return Vec::new();
+    }
+    vec![format!(
+        "agents of the role {:?} may {} without asking, as far as you may",
+        role.name,
+        may.join(", ")
+    )]
+}
+
+/// What other programs would start here and Posse does not.
+fn asleep(folder: &Path) -> String {
+    let found = [".mcp.json", ".claude/settings.json", ".claude/settings.local.json", ".envrc"]
+        .iter()
+        .filter(|name| folder.join(name).symlink_metadata().is_ok());
+    found.map(|name| format!("{name} can start programs elsewhere; Posse starts none of them.\n")).collect()
+}
+
+fn show(item: &Item, before: Option<&str>) -> io::Result<()> {
     let style = Style::for_stdout();
     let changed = if before.is_some() { " It has changed since you trusted it." } else { "" };
-    let mut shown_text = format!("{}{changed}\n\n", style.bold(&shown(path)));
-    for line in harmless(text).lines() {
+    let mut shown_text = format!("{}{changed}\n\n", style.bold(&shown(&item.path)));
+    for line in harmless(&item.text).lines() {
         shown_text.push_str(&format!("  {line}\n"));
     }
     shown_text.push_str("\nIf you trust it:\n");
-    for want in wants {
+    for want in &item.wants {
         shown_text.push_str(&format!("  - {}\n", style.yellow(&output::one_line(want, 300))));
     }
+    shown_text.push('\n');
     output::print(&shown_text)
 }
 
@@ -68,6 +148,15 @@ fn wants(file: &FileConfig) -> Vec<String> {
     }
     if file.rights != RightsFile::default() {
         wants.push("its [rights] take the place of yours".to_string());
+    }
+    if file.approval != ApprovalFile::default() {
+        wants.push("its [approval] takes the place of yours: less may be asked".to_string());
+    }
+    if file.sandbox != SandboxFile::default() {
+        wants.push("commands may read what its [sandbox] names of your home folder".to_string());
+    }
+    if file.sub_agents != SubAgentsFile::default() {
+        wants.push("its [sub_agents] take the place of yours".to_string());
     }
     if file.limits != LimitsFile::default() {
         wants.push("its [limits] take the place of yours, higher ones too".to_string());

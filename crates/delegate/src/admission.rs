@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use posse_policy::{delegates_to, meet};
+use posse_policy::{child_grant, delegates_to, meet};
 use posse_protocol::{AgentId, Budget, Grant, NameRules, QueueReason};
 
 use crate::budget;
@@ -27,6 +27,10 @@ pub struct Request {
     pub title: String,
     /// The most its role may do.
     pub role_grant: Grant,
+    /// Its role comes from a file that the person has not trusted: it asks before it does anything.
+    pub untrusted_file: bool,
+    /// Nobody looks at it: it gets no tool that needs a screen.
+    pub background: bool,
     /// The only tools it may use, by pattern; narrows further.
     pub allowed_tools: Option<Vec<String>>,
     /// What it wants to spend, defaults filled in.
@@ -197,9 +201,9 @@ impl Tree {
     }
 }
 
-/// What the parent, the role, the list of the task and the agent before it allow, all of them together.
+/// What the parent leaves its children, the role, the list of the task and the agent before it allow, all together.
 fn narrow(parent: &Grant, request: &Request, predecessor: Option<&Grant>) -> Grant {
-    let mut grant = meet(parent, &request.role_grant);
+    let mut grant = child_grant(parent, &request.role_grant, request.untrusted_file, request.background);
     if let Some(tools) = &request.allowed_tools {
         let listed = Grant { tools: NameRules::only(tools.iter().cloned()), ..Grant::full() };
         grant = meet(&grant, &listed);

@@ -2,21 +2,25 @@
 //!
 //! ```text
 //!             a slot is free
-//!   Pending ───────────────────▶ Running ◀────▶ NeedsPerson    hold a slot
+//!   Pending ───────────────────▶ Running                       holds a slot
 //!      │                         ▲  │  ▲
 //!      │ no slot is free         │  │  │ its slot comes,
 //!      ▼        its turn comes   │  │  │ before any queued one
 //!   Queued ──────────────────────┘  │  │
 //!                                   │ Returning                hold none
 //!          it waits for children    ▼  ▲
-//!                                 Parked  what it waited for is there
+//!          or for a person    Parked, NeedsPerson
+//!                              what it waited for is there
 //!
 //!   from each of them: settle(ending) ─▶ Settled(ending), once; nothing leads out of it
 //! ```
 //!
+//! An agent that waits for both its children and a person is Parked until the children are done, then NeedsPerson; it
+//! comes back when neither is left.
+//!
 //! Cancelling sets no state: it marks an agent and all below it as stopping, which lets nothing new begin there; each
-//! of them settles when it has really stopped. A parent that waits holds no slot, so a full house cannot wait for
-//! itself.
+//! of them settles when it has really stopped. Whoever waits holds no slot, so a full house cannot wait for
+//! itself, and others go on while a person is asked.
 //!
 //! The tree knows who exists, who may run, what each may do and spend, and whose report was handed to whom. It does
 //! not know runtimes, files, clocks, models, conversations or what a report says: `engine` drives it and tells it what

@@ -19,7 +19,7 @@ pub enum State {
     Parked,
     /// Could go on and waits for a slot.
     Returning,
-    /// Waits for a person, with its slot.
+    /// Waits for a person and has given its slot back.
     NeedsPerson,
     /// Over.
     Settled(Ending),
@@ -45,7 +45,7 @@ impl State {
 
     /// Whether it takes up one of the places of those at work.
     pub fn holds_slot(&self) -> bool {
-        matches!(self, Self::Running | Self::NeedsPerson)
+        *self == Self::Running
     }
 }
 

@@ -45,7 +45,7 @@ impl Tree {
     fn leave_slot(&mut self, id: AgentId) {
         let Some(node) = self.nodes.get(&id) else { return };
         match (&node.state, &node.endpoint) {
-            (State::Running | State::NeedsPerson, Some(endpoint)) => self.slots.give_back(endpoint),
+            (State::Running, Some(endpoint)) => self.slots.give_back(endpoint),
             (State::Queued | State::Returning, _) => self.slots.forget(|waiting| waiting == id),
             _ => {}
         }

@@ -12,16 +12,17 @@ use crate::node::Endpoint;
 pub struct Freed {
     /// Queued agents that may begin.
     pub start: Vec<AgentId>,
-    /// Parked agents that wanted to go on and now may.
+    /// Agents that had waited, wanted to go on and now may.
     pub go_on: Vec<AgentId>,
 }
 
-/// Whether a parked agent may go on.
+/// Whether an agent that waited may go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unparked {
     /// Now: it holds its slot.
     Granted,
-    /// Later: a `go_on` will name it. One that is being stopped is never named.
+    /// Later: it still waits for something else, or for a slot, and then a `go_on` will name it. One that is being
+    /// stopped is never named.
     Waiting,
 }
 
@@ -33,7 +34,7 @@ pub(crate) struct Slots {
     at_endpoint: BTreeMap<String, usize>,
     /// Who waits for a first slot, first come first.
     pub(crate) queue: VecDeque<AgentId>,
-    /// Who was parked and wants to go on, first come first; before the queue.
+    /// Who has waited and wants to go on, first come first; before the queue.
     pub(crate) returning: VecDeque<AgentId>,
 }
 

@@ -55,57 +55,71 @@ impl Tree {
 
     /// An agent waits for its children: it gives its slot back.
     pub fn park(&mut self, id: AgentId) -> Freed {
-        // One that was on its way back waits again: the slot it waited for goes to another.
-        if self.nodes.get(&id).is_some_and(|node| node.state == State::Returning) {
-            self.slots.returning.retain(|&returning| returning != id);
-            self.change(id, |node| node.state = State::Parked);
-            return self.fill();
-        }
-        let Some(node) = self.nodes.get(&id).filter(|node| node.state.holds_slot()) else {
-            return Freed::default();
-        };
-        if let Some(endpoint) = &node.endpoint {
-            self.slots.give_back(endpoint);
-        }
-        self.change(id, |node| node.state = State::Parked);
-        self.fill()
+        self.rest(id, State::Parked)
     }
 
-    /// What a parked agent waited for is there. Where no slot is free, its turn comes before that of queued ones.
+    /// What a parked agent waited for is there. It goes on unless a question is open; where no slot is free, its turn
+    /// comes before that of queued ones.
     pub fn unpark(&mut self, id: AgentId) -> Unparked {
-        let Some(node) = self.nodes.get(&id) else { return Unparked::Waiting };
-        match node.state {
-            State::Running | State::NeedsPerson => Unparked::Granted,
-            State::Parked if !node.stopping => {
-                if self.begin(id) {
-                    return Unparked::Granted;
-                }
-                self.slots.returning.push_back(id);
-                self.change(id, |node| node.state = State::Returning);
+        match self.nodes.get(&id) {
+            Some(node) if node.state == State::Running => Unparked::Granted,
+            Some(node) if node.state == State::Parked && node.asking > 0 => {
+                self.change(id, |node| node.state = State::NeedsPerson);
                 Unparked::Waiting
             }
+            Some(node) if node.state == State::Parked => self.come_back(id),
             _ => Unparked::Waiting,
         }
     }
 
-    /// An agent asks a person something and keeps its slot. Questions may overlap; each is answered once.
-    pub fn person_needed(&mut self, id: AgentId) {
-        self.change(id, |node| {
-            node.asking = node.asking.saturating_add(1);
-            if node.state == State::Running {
-                node.state = State::NeedsPerson;
-            }
-        });
+    /// An agent asks a person something: it gives its slot back. Questions may overlap with each other and with waiting
+    /// for children; each is answered once. One that has not begun has nothing to ask.
+    pub fn person_needed(&mut self, id: AgentId) -> Freed {
+        let Some(node) = self.nodes.get(&id) else { return Freed::default() };
+        if matches!(node.state, State::Pending | State::Queued) {
+            return Freed::default();
+        }
+        self.change(id, |node| node.asking = node.asking.saturating_add(1));
+        self.rest(id, State::NeedsPerson)
     }
 
-    /// A person has answered one question of an agent.
-    pub fn person_answered(&mut self, id: AgentId) {
-        self.change(id, |node| {
-            node.asking = node.asking.saturating_sub(1);
-            if node.asking == 0 && node.state == State::NeedsPerson {
-                node.state = State::Running;
-            }
-        });
+    /// A question of an agent is closed. After the last one it goes on unless it waits for children, as after `unpark`.
+    pub fn person_answered(&mut self, id: AgentId) -> Unparked {
+        self.change(id, |node| node.asking = node.asking.saturating_sub(1));
+        match self.nodes.get(&id) {
+            Some(node) if node.state == State::Running => Unparked::Granted,
+            Some(node) if node.state == State::NeedsPerson && node.asking == 0 => self.come_back(id),
+            _ => Unparked::Waiting,
+        }
+    }
+
+    /// Lets an agent wait without a slot. One that waits for its children and for a person counts as parked.
+    fn rest(&mut self, id: AgentId, waiting: State) -> Freed {
+        let Some(node) = self.nodes.get(&id) else { return Freed::default() };
+        match (&node.state, &node.endpoint) {
+            (State::Running, Some(endpoint)) => self.slots.give_back(endpoint),
+            (State::Running, None) => {}
+            // One that was on its way back waits again: the slot it waited for goes to another.
+            (State::Returning, _) => self.slots.returning.retain(|&returning| returning != id),
+            (State::NeedsPerson, _) if waiting == State::Parked => {}
+            _ => return Freed::default(),
+        }
+        self.change(id, |node| node.state = waiting);
+        self.fill()
+    }
+
+    /// An agent has nothing to wait for any more but a slot.
+    fn come_back(&mut self, id: AgentId) -> Unparked {
+        if self.nodes.get(&id).is_some_and(|node| node.stopping) {
+            self.change(id, |node| node.state = State::Parked);
+            return Unparked::Waiting;
+        }
+        if self.begin(id) {
+            return Unparked::Granted;
+        }
+        self.slots.returning.push_back(id);
+        self.change(id, |node| node.state = State::Returning);
+        Unparked::Waiting
     }
 
     /// Stops an agent and everything below it: nothing new begins there and what is queued never starts. Returns those
@@ -158,9 +172,7 @@ impl Tree {
             }
             self.slots.take(endpoint);
         }
-        self.change(id, |node| {
-            node.state = if node.asking > 0 { State::NeedsPerson } else { State::Running };
-        });
+        self.change(id, |node| node.state = State::Running);
         true
     }
 

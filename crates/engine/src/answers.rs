@@ -32,6 +32,7 @@ pub(crate) fn title(command: &Command) -> String {
         }
         Command::Cancel { agent } => format!("cancel {agent}"),
         Command::Close { agent } => format!("close {agent}"),
+        Command::Merge { agent } => format!("merge {agent}"),
         Command::Read { handle, .. } => format!("read {handle}"),
         Command::Tell { to, text } => format!("message {}: {text}", to.as_deref().unwrap_or("all")),
         Command::Board(_) => "board".to_string(),

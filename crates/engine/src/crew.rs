@@ -10,27 +10,31 @@ use posse_agent::Kin;
 use posse_delegate::{
     Admission, Board, Freed, Look, Node, Refusal, Request, State as AgentState, Tree, Unparked,
 };
+use posse_protocol::limits::RECEIPT_DENIALS_MAX;
 use posse_protocol::{
-    AgentId, Below, Ending, EventKind, FileChange, Receipt, Report, Sender, SessionId, Spent, Update,
+    AgentId, Below, Denial, Ending, EventKind, FileChange, Receipt, Report, Sender, SessionId, Spent, Update,
 };
 use posse_store::Store;
-use posse_tools::ToolSettings;
-use posse_workspace::Workspace;
+use posse_tools::{Jobs, ToolSettings};
 use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
 
+use crate::approvals::Approvals;
+use crate::checkouts::Checkouts;
+use crate::clock::{Clock, Stopped};
 use crate::delegation::Delegation;
 use crate::driver::Driver;
 use crate::finished::{Finished, Shelf};
+use crate::jobs::{self, Background};
 use crate::launch::Launch;
-use crate::measure::Measure;
 use crate::model_choice::Models;
 use crate::project::ProjectContext;
+use crate::receipt::Inherited;
+use crate::site::Site;
 
 /// Shared by the drivers of one session; ends with the last of them.
 pub(crate) struct Crew {
     common: Common,
-    pub(crate) measure: Measure,
     inner: Mutex<Inner>,
 }
 
@@ -40,9 +44,14 @@ pub(crate) struct Common {
     pub(crate) main: AgentId,
     pub(crate) store: Store,
     pub(crate) updates: broadcast::Sender<Update>,
-    pub(crate) workspace: Workspace,
-    /// The workspace's path, for prompts.
-    pub(crate) folder: String,
+    /// The session's folder.
+    pub(crate) site: Arc<Site>,
+    /// Where agents that work apart have theirs.
+    pub(crate) checkouts: Checkouts,
+    pub(crate) approvals: Approvals,
+    /// Commands that run beside the agents.
+    pub(crate) jobs: Jobs,
+    pub(crate) background: Background,
     pub(crate) tools: ToolSettings,
     pub(crate) models: Models,
     pub(crate) project: Option<ProjectContext>,
@@ -73,19 +82,24 @@ struct Seat {
     ending: bool,
     /// How many of its calls wait for sub-agents.
     waits: usize,
-    /// Files that its sub-agents changed.
+    /// What its sub-agents did, as far as they have ended.
     files_below: Vec<FileChange>,
+    denied_below: Vec<Denial>,
+    /// Where it works.
+    site: Arc<Site>,
     place: Place,
 }
 
 impl Seat {
-    fn new(place: Place) -> Self {
+    fn new(site: Arc<Site>, place: Place) -> Self {
         Self {
+            site,
             handles: Handles::default(),
             mail: Vec::new(),
             ending: false,
             waits: 0,
             files_below: Vec::new(),
+            denied_below: Vec::new(),
             place,
         }
     }
@@ -110,6 +124,8 @@ pub(crate) struct Handles {
     pub(crate) news: watch::Sender<()>,
     /// Mail that does not wait for the end of what it does.
     pub(crate) interrupt: watch::Sender<()>,
+    /// Its working time.
+    pub(crate) clock: Clock,
 }
 
 /// What has come in for an agent.
@@ -121,10 +137,11 @@ pub(crate) struct News {
 
 impl Crew {
     pub(crate) fn new(common: Common, tree: Tree) -> Arc<Self> {
-        let seats = HashMap::from([(common.main, Seat::new(Place::Driven))]);
-        let measure = Measure::new(common.workspace.clone());
+        let seats = HashMap::from([(common.main, Seat::new(Arc::clone(&common.site), Place::Driven))]);
         let inner = Inner { tree, seats, board: Board::default(), shelf: Shelf::default() };
-        Arc::new(Self { common, measure, inner: Mutex::new(inner) })
+        let crew = Arc::new(Self { common, inner: Mutex::new(inner) });
+        jobs::follow(&crew);
+        crew
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -144,6 +161,18 @@ impl Crew {
         self.lock().seats.get(&id).map(|seat| seat.handles.clone()).unwrap_or_default()
     }
 
+    /// Where an agent works, and those it starts unless they get a checkout.
+    pub(crate) fn site(&self, id: AgentId) -> Arc<Site> {
+        self.lock().seats.get(&id).map_or_else(|| Arc::clone(&self.site), |seat| Arc::clone(&seat.site))
+    }
+
+    /// An agent has a place of its own now.
+    pub(crate) fn moves(&self, id: AgentId, site: Arc<Site>) {
+        if let Some(seat) = self.lock().seats.get_mut(&id) {
+            seat.site = site;
+        }
+    }
+
     pub(crate) fn name(&self, id: AgentId) -> String {
         self.tree(|tree| tree.node(id).map(|node| node.name.clone())).unwrap_or_default()
     }
@@ -151,9 +180,11 @@ impl Crew {
     /// Admits a task: from here on its agent exists. What it runs with follows by `place`.
     pub(crate) fn admit(&self, request: Request) -> Result<Admission, Refusal> {
         let mut inner = self.lock();
-        let id = request.id;
+        let (id, parent) = (request.id, request.parent);
         let admission = inner.tree.admit(request)?;
-        inner.seats.insert(id, Seat::new(Place::Made { go: admission.queued.is_none() }));
+        let site =
+            inner.seats.get(&parent).map_or_else(|| Arc::clone(&self.site), |seat| Arc::clone(&seat.site));
+        inner.seats.insert(id, Seat::new(site, Place::Made { go: admission.queued.is_none() }));
         Ok(admission)
     }
 
@@ -302,9 +333,37 @@ impl Crew {
         self.tree(|tree| tree.family(id).below)
     }
 
-    /// Files that an agent's sub-agents changed.
-    pub(crate) fn files_below(&self, id: AgentId) -> Vec<FileChange> {
-        self.lock().seats.get(&id).map(|seat| seat.files_below.clone()).unwrap_or_default()
+    /// What an agent's sub-agents did and used.
+    pub(crate) fn inherited(&self, id: AgentId) -> Inherited {
+        let inner = self.lock();
+        let below = inner.tree.family(id).below;
+        let seat = inner.seats.get(&id);
+        let files = seat.map(|seat| seat.files_below.clone()).unwrap_or_default();
+        let denied = seat.map(|seat| seat.denied_below.clone()).unwrap_or_default();
+        Inherited { below, files, denied }
+    }
+
+    /// The agent itself, or the closest one above it that is still there.
+    pub(crate) fn nearest(&self, id: AgentId) -> AgentId {
+        let inner = self.lock();
+        let above = |id: AgentId| inner.tree.node(id).and_then(|node| node.parent);
+        let mut line = std::iter::successors(Some(id), |id| above(*id));
+        line.find(|id| inner.seats.contains_key(id)).unwrap_or(self.main)
+    }
+
+    /// While the guard lives the agent waits for a person: its clock and those of all above it stand still, and it
+    /// needs no slot.
+    pub(crate) fn asks(self: &Arc<Self>, id: AgentId) -> Asking {
+        let (freed, stopped) = {
+            let mut inner = self.lock();
+            let above = |id: AgentId| inner.tree.node(id).and_then(|node| node.parent);
+            let line = std::iter::successors(Some(id), |id| above(*id)).collect::<Vec<_>>();
+            let clocks = line.iter().filter_map(|id| inner.seats.get(id));
+            let stopped = clocks.map(|seat| seat.handles.clock.stop()).collect();
+            (inner.tree.person_needed(id), stopped)
+        };
+        self.freed(freed);
+        Asking { crew: Arc::clone(self), id, _stopped: stopped }
     }
 
     pub(crate) fn spent(&self, id: AgentId, spent: &Spent, tokens: u64) {
@@ -393,10 +452,13 @@ impl Crew {
             };
             inner.seats.remove(&id);
             inner.board.release_all(id);
-            let files = finished.report.receipt.files_in_all();
+            let receipt = &finished.report.receipt;
+            let (files, denied) = (receipt.files_in_all(), receipt.denied.clone());
             inner.shelf.put(finished);
             if let Some(seat) = settled.parent.and_then(|parent| inner.seats.get_mut(&parent)) {
                 files.iter().for_each(|file| file.add_to(&mut seat.files_below));
+                seat.denied_below.extend(denied);
+                seat.denied_below.truncate(RECEIPT_DENIALS_MAX);
             }
             // Those further up may wait for it as well.
             let parent = |id: AgentId| inner.tree.node(id).and_then(|node| node.parent);
@@ -417,6 +479,20 @@ impl Inner {
         // What is told together is told in the order in which it was begun, so that a recording can be played back.
         taken.sort_unstable();
         taken.into_iter().filter_map(|id| self.shelf.get(id)).collect()
+    }
+}
+
+/// See [`Crew::asks`].
+pub(crate) struct Asking {
+    crew: Arc<Crew>,
+    id: AgentId,
+    _stopped: Vec<Stopped>,
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        // If its slot is taken it gets the next one, as after waiting for sub-agents.
+        let _ = self.crew.lock().tree.person_answered(self.id);
     }
 }
 

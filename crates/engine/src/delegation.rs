@@ -1,8 +1,10 @@
 //! How a session delegates: the dialect, the roles, the limits, and what holds for all sub-agents.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use posse_delegate::Limits;
+use posse_protocol::Isolation;
 use posse_roles::Roles;
 use posse_surface::Surface;
 use serde::{Deserialize, Serialize};
@@ -26,6 +28,8 @@ pub struct Delegation {
     pub team: bool,
     /// Folders with skills, later ones first.
     pub skills: Vec<PathBuf>,
+    /// Agent files of the project, by path, that the person has trusted as they are. Roles of others only ask.
+    pub trusted_files: BTreeSet<String>,
 }
 
 /// What holds for all sub-agents unless role or task say otherwise.
@@ -51,6 +55,8 @@ pub struct SubAgents {
     pub inherit_context_file: bool,
     /// How much of their work is kept.
     pub record: Record,
+    /// Where they work.
+    pub isolation: Isolation,
 }
 
 impl Default for SubAgents {
@@ -66,6 +72,7 @@ impl Default for SubAgents {
             endpoint: None,
             inherit_context_file: true,
             record: Record::Full,
+            isolation: Isolation::Shared,
         }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! What a command means is decided by `surface`, whether it may be done by the tree; this carries it out.
 
+mod merging;
 mod waiting;
 
 use std::collections::BTreeSet;
@@ -42,7 +43,7 @@ pub(crate) struct Desk {
 pub(crate) enum Work {
     /// A tool that runs.
     Tool {
-        prepared: Prepared,
+        prepared: Box<Prepared>,
         /// The command it was written as, where everything is one.
         routed: Option<String>,
     },
@@ -61,6 +62,14 @@ pub(crate) struct Asked {
 impl Asked {
     pub(crate) fn title(&self) -> String {
         self.title.clone()
+    }
+
+    /// The agent whose work it brings into the workspace, if it does.
+    pub(crate) fn brings_in(&self) -> Option<&str> {
+        match &self.command {
+            Command::Merge { agent } => Some(agent),
+            _ => None,
+        }
     }
 
     /// Whether it starts, steers or stops an agent, rather than looking at one.
@@ -136,7 +145,7 @@ impl Desk {
             (self.surface.parse(call, self.team).map_err(ToolOutcome::error)?, None)
         };
         if let Command::Run(call) = &command {
-            let prepared = toolbox.prepare(call)?;
+            let prepared = Box::new(toolbox.prepare(call)?);
             return Ok(Work::Tool { prepared, routed });
         }
         let title = one_line(&answers::title(&command), posse_protocol::limits::TITLE_CHARS_MAX);
@@ -176,6 +185,7 @@ impl Desk {
                 self.eval(&agent, message, interrupt, wait_ms).await
             }
             Command::Cancel { agent } | Command::Close { agent } => self.stop(&agent).await,
+            Command::Merge { agent } => self.merge(&agent).await,
             Command::Read { handle, read } => self.read_handle(&handle, &read),
             Command::Tell { to, text } => team::tell(&self.crew, self.id, to.as_deref(), &text),
             Command::Board(command) => team::board(&self.crew, self.id, command),

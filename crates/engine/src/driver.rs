@@ -3,29 +3,36 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use posse_agent::{Agent, Input, Output, Purpose, Settings, Step};
+use posse_agent::{Agent, Done, Input, Output, Purpose, Settings, Step};
 use posse_model::{Signal, Transcript};
+use posse_protocol::limits::RECEIPT_DENIALS_MAX;
 use posse_protocol::{
-    AgentId, Effect, Ending, EventKind, ModelError, Reply, Report, Role, Sender, ToolCall, ToolSpec,
+    AgentId, Answer, Branch, Denial, Effect, Ending, EventKind, Isolation, ModelError, Reply, Report, Role,
+    Sender, ToolCall, ToolSpec,
 };
 use posse_store::StoreError;
 use posse_tools::Toolbox;
+use posse_workspace::WorkspaceError;
+use posse_workspace::worktree::Checkout;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::answers;
+use crate::clock::Clock;
 use crate::context::{self, Snapshot};
 use crate::crew::{Crew, Handles};
 use crate::desk::Desk;
 use crate::facts::WorkspaceFacts;
 use crate::finished::{Finished, Kept};
+use crate::gate::Gate;
 use crate::journal::{Journal, Unacknowledged};
 use crate::launch::Launch;
 use crate::limits::{LAST_WORD_MS_MAX, LAST_WORD_MS_MIN};
 use crate::model_choice::PricedModel;
 use crate::receipt::Effects;
+use crate::site::Site;
 use crate::stage::Stage;
-use crate::tool_calls::{self, Kit, Progressed};
+use crate::tool_calls::{self, Kit, Progressed, Unfinished};
 
 /// Owns everything one agent needs while it runs.
 pub(crate) struct Driver {
@@ -51,8 +58,18 @@ pub(crate) struct Driver {
     told: Option<(Sender, String)>,
     context_files: Vec<String>,
     deliverables: Vec<String>,
-    started: Instant,
-    deadline: Option<Instant>,
+    /// Where it works.
+    site: Arc<Site>,
+    checkout: Option<Checkout>,
+    isolation: Isolation,
+    /// The branch it goes on with, where it takes up the work of another.
+    branch: Option<Branch>,
+    gate: Gate,
+    denied: Vec<Denial>,
+    notes: Vec<String>,
+    clock: Clock,
+    /// Of its working time.
+    deadline: Option<Duration>,
     /// How long a last report may take once the time is over.
     last_word: Duration,
     effects: Effects,
@@ -67,71 +84,50 @@ enum Waited<T> {
 }
 
 impl Driver {
-    pub(crate) fn new(crew: Arc<Crew>, launch: Launch) -> Self {
-        let Launch {
-            id,
-            name,
-            title,
-            depth,
-            role,
-            model,
-            grant,
-            budget,
-            system,
-            toolbox,
-            tools,
-            transcript,
-            empty,
-            known,
-            told,
-            context_files,
-            deliverables,
-            mut journal,
-        } = launch;
-        let config = model.model.config();
+    pub(crate) fn new(crew: Arc<Crew>, mut launch: Launch) -> Self {
+        let begun = begun(&crew, &launch);
+        launch.journal.note(begun);
+        let Launch { id, budget, ref model, ref name, ref grant, .. } = launch;
         let settings = Settings {
             budget,
             prices: model.prices,
-            context_window: config.context_window,
-            fixed_bytes: empty.bytes(),
-            reports: depth > 0,
+            context_window: model.model.config().context_window,
+            fixed_bytes: launch.empty.bytes(),
+            reports: launch.depth > 0,
         };
-        journal.note(EventKind::AgentStarted {
-            role: role.name.clone(),
-            depth,
-            model: config.name.clone(),
-            model_id: config.model.clone(),
-            budget,
-            grant: grant.clone(),
-            system: system.clone(),
-        });
-        let started = Instant::now();
-        let deadline = budget.time_ms.map(|ms| started + Duration::from_millis(ms));
         let last_word_ms = (budget.time_ms.unwrap_or(0) / 10).clamp(LAST_WORD_MS_MIN, LAST_WORD_MS_MAX);
         let handles = crew.handles(id);
+        handles.clock.begin();
         Self {
-            agent: Agent::knowing(settings, &known),
-            desk: Desk::new(Arc::clone(&crew), id, model.clone(), grant),
+            gate: Gate { crew: Arc::clone(&crew), agent: id, name: name.clone(), approval: grant.approval },
+            denied: Vec::new(),
+            notes: Vec::new(),
+            site: crew.site(id),
+            checkout: None,
+            isolation: launch.isolation,
+            branch: launch.branch,
+            agent: Agent::knowing(settings, &launch.known),
+            desk: Desk::new(Arc::clone(&crew), id, model.clone(), launch.grant),
             interrupts: handles.interrupt.subscribe(),
             crew,
             id,
-            name,
-            title,
-            role,
-            model,
-            system,
-            tools,
-            transcript,
-            empty,
+            name: launch.name,
+            title: launch.title,
+            role: launch.role,
+            model: launch.model,
+            system: launch.system,
+            tools: launch.tools,
+            transcript: launch.transcript,
+            empty: launch.empty,
             epoch: 0,
-            toolbox,
-            journal,
+            toolbox: launch.toolbox,
+            journal: launch.journal,
+            clock: handles.clock.clone(),
             handles,
-            told: Some(told),
-            context_files,
-            deliverables,
-            started,
-            deadline,
+            told: Some(launch.told),
+            context_files: launch.context_files,
+            deliverables: launch.deliverables,
+            deadline: budget.time_ms.map(Duration::from_millis),
             last_word: Duration::from_millis(last_word_ms),
             effects: Effects::default(),
         }
@@ -167,10 +163,43 @@ impl Driver {
         {
             return broken(&error);
         }
+        if self.isolation == Isolation::Worktree {
+            let cancel = self.handles.cancel.clone();
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => return cancelled(String::new(), Vec::new()),
+                made = self.check_out() => if let Err(message) = made {
+                    return Input::Broken { message };
+                }
+            }
+        }
         match self.told.take() {
             Some((from, text)) => Input::Told { from, text: self.with_files(text).await },
             None => Input::Broken { message: "the agent was given no task".to_string() },
         }
+    }
+
+    /// Gives it a checkout of its own. Where there is no repository it works in its parent's files, and everybody is told.
+    async fn check_out(&mut self) -> Result<(), String> {
+        let made = self.crew.checkouts.make(&self.site.workspace, &self.name, self.branch.as_ref());
+        match made.await {
+            Ok((checkout, workspace, left)) => {
+                self.notes.extend(left);
+                self.toolbox = self.toolbox.moved_to(&workspace);
+                self.site = Arc::new(Site::own(workspace));
+                self.crew.moves(self.id, Arc::clone(&self.site));
+                self.checkout = Some(checkout);
+            }
+            Err(error @ WorkspaceError::NotARepository) => {
+                let note = format!("No checkout of its own: {error}. It works in the shared folder.");
+                if let Some((_, text)) = &mut self.told {
+                    text.push_str(&format!("\n\n({note} That is {}.)", self.site.folder));
+                }
+                self.notes.push(note);
+            }
+            Err(error) => return Err(format!("no checkout of its own could be made: {error}")),
+        }
+        Ok(())
     }
 
     /// The words with the contents of the files that go with them.
@@ -179,7 +208,7 @@ impl Driver {
         if paths.is_empty() {
             return text;
         }
-        let workspace = self.crew.workspace.clone();
+        let workspace = self.site.workspace.clone();
         let read = tokio::task::spawn_blocking(move || context::files(&workspace, &paths));
         format!("{text}\n\n{}", read.await.unwrap_or_default())
     }
@@ -214,7 +243,7 @@ impl Driver {
                 return Input::GoOn;
             }
             let change = async { drop(news.changed().await) };
-            match wait(change, &self.handles.cancel, self.deadline, None).await {
+            match wait(change, &self.handles.cancel, (&self.clock, self.deadline), None).await {
                 Waited::Done(()) | Waited::Interrupted => {}
                 Waited::Cancelled => return cancelled(String::new(), Vec::new()),
                 Waited::TimeUp => return self.time_up(String::new(), Vec::new()),
@@ -225,7 +254,7 @@ impl Driver {
     async fn call_model(&mut self, turn: u32, purpose: Purpose) -> Input {
         if purpose == Purpose::LastWord {
             self.crew.ends(self.id);
-            self.deadline = self.deadline.map(|at| at.max(Instant::now() + self.last_word));
+            self.deadline = self.deadline.map(|at| at.max(self.clock.elapsed() + self.last_word));
         }
         self.extend_transcript();
         let since = Instant::now();
@@ -244,8 +273,8 @@ impl Driver {
                 self.model.model.call(&self.transcript, &mut on_signal).await
             };
             let interrupts = Some(&mut self.interrupts);
-            wait(on_stage(call, &mut on_record, &stage), &self.handles.cancel, self.deadline, interrupts)
-                .await
+            let limit = (&self.clock, self.deadline);
+            wait(on_stage(call, &mut on_record, &stage), &self.handles.cancel, limit, interrupts).await
         };
         self.journal.give_back(on_record);
         let duration_ms = since.elapsed().as_millis() as u64;
@@ -273,19 +302,31 @@ impl Driver {
 
     async fn call_tools(&mut self, calls: &[ToolCall]) -> Input {
         self.toolbox.next_turn();
-        let mut progressed = Progressed::default();
+        let (mut progressed, unfinished) = (Progressed::default(), Unfinished::default());
         let kit = Kit {
+            unfinished: &unfinished,
             toolbox: &self.toolbox,
             desk: self.desk.as_ref(),
-            measure: &self.crew.measure,
+            gate: &self.gate,
+            site: &self.site,
+            turn: self.agent.spent().turns,
             snapshot: self.snapshot(calls),
         };
         let run = tool_calls::run(&kit, calls, &mut self.journal, &mut progressed);
         let interrupts = Some(&mut self.interrupts);
-        let waited = wait(run, &self.handles.cancel, self.deadline, interrupts).await;
+        let limit = (&self.clock, self.deadline);
+        let waited = wait(run, &self.handles.cancel, limit, interrupts).await;
         if progressed.stopped() {
-            progressed.effects.extend(self.crew.measure.after().await.into_iter().map(Effect::File));
+            progressed.effects.extend(tool_calls::files(&self.site).await);
         }
+        let changes = unfinished.changes(&self.site).await;
+        tool_calls::note_changes(&mut self.journal, self.agent.spent().turns, changes);
+        if let Some(call) = progressed.asking.take() {
+            self.journal.note(EventKind::PersonAnswered { call: call.clone(), answer: Answer::Withdrawn });
+            let text = "It was not run: nobody had answered whether it may.".to_string();
+            progressed.done.push(Done { id: call, ok: false, text, ran: false, read_only: true });
+        }
+        self.denied.append(&mut progressed.denied);
         self.effects.add(&progressed.effects);
         for effect in progressed.effects {
             if let Effect::Todo { text } = effect {
@@ -327,14 +368,30 @@ impl Driver {
         self.crew.stop_below(self.id).await;
         self.extend_transcript();
         let text = self.agent.last_words().to_string();
-        let (below, files_below) = (self.crew.below(self.id), self.crew.files_below(self.id));
-        let receipt = self.effects.receipt(&self.agent, below, files_below);
-        let report = Report { ending, text, receipt, warnings: Vec::new() };
-        let report = if self.id == self.crew.main {
-            report
+        let mut receipt = self.effects.receipt(&self.agent, self.crew.inherited(self.id));
+        self.denied.append(&mut receipt.denied);
+        self.denied.truncate(RECEIPT_DENIALS_MAX);
+        receipt.denied = self.denied;
+        let mut report = Report { ending, text, receipt, warnings: Vec::new() };
+        if self.id == self.crew.main {
+            self.crew.background.stop_all(&self.crew).await;
+            let trouble = self.site.history.as_ref().and_then(|history| history.trouble());
+            self.notes.extend(trouble.map(|why| format!("not all changes can be undone: {why}")));
+            self.crew.checkouts.clean_up(&self.crew.site.workspace).await;
         } else {
-            checked(report, self.deliverables, &self.crew).await
-        };
+            report = checked(report, self.deliverables, &self.site).await;
+        }
+        report.warnings.append(&mut self.notes);
+        if let Some(checkout) = self.checkout {
+            self.crew.background.stop_at(&self.crew, &self.site).await;
+            match self.crew.checkouts.finish(&checkout, &self.title).await {
+                Ok(branch) => report.receipt.branch = branch,
+                Err(error) => report.warnings.push(format!(
+                    "its work could not be committed and is still in {}: {error}",
+                    checkout.top.display()
+                )),
+            }
+        }
         self.journal.note(EventKind::AgentSettled { report: report.clone() });
         if let Err(error) = self.journal.durable().await {
             tracing::error!(%error, "the end of an agent could not be recorded");
@@ -347,6 +404,8 @@ impl Driver {
             empty: self.empty,
             transcript: self.transcript,
             messages: self.agent.conversation().messages().to_vec(),
+            isolation: self.isolation,
+            branch: report.receipt.branch.clone(),
         };
         let finished = Finished {
             id: self.id,
@@ -362,7 +421,7 @@ impl Driver {
 
     /// Time is over: the agent gets a moment for a last report, and after that none.
     fn time_up(&mut self, partial: String, done: Vec<posse_agent::Done>) -> Input {
-        self.deadline = Some(Instant::now() + self.last_word);
+        self.deadline = Some(self.clock.elapsed() + self.last_word);
         Input::TimeUp { partial, done }
     }
 
@@ -379,7 +438,23 @@ impl Driver {
     }
 
     fn elapsed_ms(&self) -> u64 {
-        self.started.elapsed().as_millis() as u64
+        self.clock.elapsed().as_millis() as u64
+    }
+}
+
+/// The event that says that an agent begins, and with what.
+fn begun(crew: &Crew, launch: &Launch) -> EventKind {
+    let config = launch.model.model.config();
+    let apart = launch.isolation == Isolation::Worktree;
+    EventKind::AgentStarted {
+        role: launch.role.name.clone(),
+        depth: launch.depth,
+        model: config.name.clone(),
+        model_id: config.model.clone(),
+        budget: launch.budget,
+        grant: launch.grant.clone(),
+        system: launch.system.clone(),
+        checkout: apart.then(|| crew.checkouts.folder(crew.site(launch.id).workspace.root(), &launch.name)),
     }
 }
 
@@ -387,8 +462,8 @@ impl Driver {
 const TODO: &str = "To-do list";
 
 /// Compares a report with what can be measured.
-async fn checked(report: Report, deliverables: Vec<String>, crew: &Crew) -> Report {
-    let facts = WorkspaceFacts(crew.workspace.clone());
+async fn checked(report: Report, deliverables: Vec<String>, site: &Site) -> Report {
+    let facts = WorkspaceFacts(site.workspace.clone());
     let unchecked = report.clone();
     let check = tokio::task::spawn_blocking(move || {
         let warnings = posse_report::check(&report, &deliverables, &facts);
@@ -404,12 +479,12 @@ fn cancelled(partial: String, done: Vec<posse_agent::Done>) -> Input {
 async fn wait<T>(
     work: impl Future<Output = T>,
     cancel: &CancellationToken,
-    deadline: Option<Instant>,
+    (clock, deadline): (&Clock, Option<Duration>),
     interrupts: Option<&mut watch::Receiver<()>>,
 ) -> Waited<T> {
     let time_up = async {
         match deadline {
-            Some(at) => tokio::time::sleep_until(at.into()).await,
+            Some(deadline) => clock.reaches(deadline).await,
             None => std::future::pending().await,
         }
     };

@@ -1,6 +1,6 @@
 //! The engine as faces see it: open it on a data directory, start sessions, look at the record.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use posse_protocol::{AgentId, Event, Seq, SessionId};
 use posse_store::{AgentRow, DATABASE_FILE, Health, SessionRow, Store, prepare_data_dir};
@@ -9,10 +9,16 @@ use crate::bus::{Bus, Updates};
 use crate::error::EngineError;
 use crate::session::{Session, SessionRequest};
 
+/// Where in the data directory what can be undone is kept.
+pub(crate) const CHECKPOINTS: &str = "checkpoints";
+/// Where in the data directory agents that work apart have their checkouts.
+pub(crate) const CHECKOUTS: &str = "worktrees";
+
 /// Everything that runs in this process. Clones share it; the record is closed when the last one and the last
 /// session are gone.
 #[derive(Clone)]
 pub struct Engine {
+    pub(crate) data_dir: PathBuf,
     pub(crate) store: Store,
     pub(crate) bus: Bus,
 }
@@ -24,7 +30,9 @@ impl Engine {
         let bus = Bus::default();
         let publisher = bus.clone();
         let store = Store::open(&database, move |event| publisher.publish(event))?;
-        Ok(Self { store, bus })
+        // Absolute: it is hidden from commands, wherever they run.
+        let data_dir = std::path::absolute(data_dir).unwrap_or_else(|_| data_dir.to_path_buf());
+        Ok(Self { data_dir, store, bus })
     }
 
     /// Starts a session: its main agent begins to work at once, in the background.

@@ -9,4 +9,7 @@ pub enum EngineError {
     /// The workspace could not be opened.
     #[error(transparent)]
     Workspace(#[from] posse_workspace::WorkspaceError),
+    /// There is nothing of the kind that was asked for.
+    #[error("{0}")]
+    Nothing(String),
 }

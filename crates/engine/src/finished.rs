@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use posse_model::Transcript;
-use posse_protocol::{AgentId, Message, Report, Role, ToolSpec};
+use posse_protocol::{AgentId, Branch, Isolation, Message, Report, Role, ToolSpec};
 
 use crate::limits::KEPT_BYTES_MAX;
 use crate::model_choice::PricedModel;
@@ -32,6 +32,9 @@ pub(crate) struct Kept {
     pub(crate) empty: Transcript,
     pub(crate) transcript: Transcript,
     pub(crate) messages: Vec<Arc<Message>>,
+    pub(crate) isolation: Isolation,
+    /// Where its work is, if it had a checkout of its own.
+    pub(crate) branch: Option<Branch>,
 }
 
 impl Finished {

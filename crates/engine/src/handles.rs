@@ -1,4 +1,5 @@
-//! What handles stand for: `NAME:report`, `NAME:json` and `NAME:transcript` of an agent that has ended; and skills.
+//! What handles stand for: `NAME:report`, `NAME:json`, `NAME:transcript` and `NAME:diff` of an agent that has ended,
+//! `cmd-1:output` of a command that runs beside the agents; and skills.
 
 use posse_protocol::{AgentId, HandleRead, Message};
 use posse_report::quote;
@@ -13,6 +14,9 @@ use crate::limits::SKILL_BYTES_MAX;
 pub(crate) fn value(crew: &Crew, by: AgentId, handle: &str, read: &HandleRead) -> Result<String, String> {
     let shape = "A handle is written like explore-1:report, explore-1:json or explore-1:transcript.";
     let (name, part) = handle.rsplit_once(':').unwrap_or((handle, "report"));
+    if let Some(job) = crew.jobs.find(name) {
+        return Ok(String::from_utf8_lossy(&job.output().bytes()).into_owned());
+    }
     let id = crew
         .tree(|tree| tree.find(by, name))
         .ok_or_else(|| format!("There is no agent {} below you. {shape}", one_line(name, 60)))?;
@@ -23,6 +27,10 @@ pub(crate) fn value(crew: &Crew, by: AgentId, handle: &str, read: &HandleRead) -
     match (part, read) {
         ("report", HandleRead::JsonPath(_)) | ("json", _) => Ok(json()),
         ("report", _) => Ok(finished.report.text.clone()),
+        ("diff", _) => match &finished.report.receipt.branch {
+            Some(branch) => Ok(branch.diff.clone()),
+            None => Err(format!("{name} had no checkout of its own, or changed nothing in it.")),
+        },
         ("transcript", _) => {
             let kept = finished.conversation.as_ref();
             let messages = kept.map(|kept| kept.messages.iter().map(|m| &**m).collect::<Vec<&Message>>());

@@ -88,7 +88,7 @@ impl Journal {
     }
 }
 
-/// Whether an event says that an agent is there, what it was asked, or how it ended.
+/// Whether an event says that an agent is there, what it was asked, what it asks, what it changed, or how it ended.
 fn is_of_its_life(kind: &EventKind) -> bool {
     matches!(
         kind,
@@ -96,6 +96,11 @@ fn is_of_its_life(kind: &EventKind) -> bool {
             | EventKind::AgentQueued { .. }
             | EventKind::AgentStarted { .. }
             | EventKind::Told { from: Sender::Parent, .. }
+            | EventKind::PersonNeeded { .. }
+            | EventKind::PersonAnswered { .. }
+            | EventKind::Checkpointed { .. }
+            | EventKind::Changed { .. }
+            | EventKind::Merged { .. }
             | EventKind::AgentSettled { .. }
     )
 }

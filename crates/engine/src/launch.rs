@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use posse_delegate::{Admission, Request};
 use posse_model::{Model, Transcript};
-use posse_policy::{delegates_to, meet};
+use posse_policy::delegates_to;
 use posse_protocol::{
-    AgentId, Budget, ContextMode, EventKind, Files, Grant, Message, NameRules, Role, Sender, Shell, Task,
-    ToolSpec,
+    AgentId, Branch, Budget, ContextMode, EventKind, Files, Grant, Isolation, Message, NameRules, Role,
+    RoleOrigin, Sender, Task, ToolSpec,
 };
 use posse_surface::{Offer, RoleOffer, Surface};
 use posse_tools::Toolbox;
@@ -46,6 +46,9 @@ pub(crate) struct Launch {
     /// Files whose contents go with that.
     pub(crate) context_files: Vec<String>,
     pub(crate) deliverables: Vec<String>,
+    pub(crate) isolation: Isolation,
+    /// The branch it goes on with.
+    pub(crate) branch: Option<Branch>,
     pub(crate) journal: Journal,
 }
 
@@ -76,6 +79,7 @@ struct Wanted {
     role: Role,
     model: PricedModel,
     continues: Option<AgentId>,
+    isolation: Isolation,
 }
 
 /// Starts a sub-agent. The error is for the model that asked: what is wrong, and what to do.
@@ -96,12 +100,16 @@ pub(crate) fn start(
         }
     };
     let (continues, kept) = continues.unzip();
-    let wanted = Wanted { id: Engine::new_agent_id(), parent, task, role, model, continues };
+    let isolation = match &kept {
+        Some(kept) => kept.isolation,
+        None => task.isolation.or(role.isolation).unwrap_or(delegation.sub_agents.isolation),
+    };
+    let wanted = Wanted { id: Engine::new_agent_id(), parent, task, role, model, continues, isolation };
     // Nothing is waited for between this and `place`: whoever asks may go away at any moment.
-    let admission = crew.admit(wanted.request(crew, delegation)).map_err(|refusal| refusal.to_string())?;
+    let admission = crew.admit(wanted.request(delegation)).map_err(|refusal| refusal.to_string())?;
     let journal = wanted.admitted(crew, delegation, &admission);
     let started = wanted.started(&admission);
-    let toolbox = toolbox(crew, &admission.grant);
+    let toolbox = toolbox(crew, &admission.grant, wanted.id);
     let mut begins = match kept {
         Some(kept) => Begins { words: wanted.task.prompt.clone(), kept },
         None => wanted.begins(crew, delegation, &admission, &toolbox, snapshot.as_deref()),
@@ -112,7 +120,7 @@ pub(crate) fn start(
         let names = std::mem::take(&mut context_files).join(", ");
         begins.words += &format!("\n\nNot included: {names} (whoever gave you this task may not read files)");
     }
-    let Kept { role, model, system, tools, empty, transcript, messages } = begins.kept;
+    let Kept { role, model, system, tools, empty, transcript, messages, isolation, branch } = begins.kept;
     crew.place(Launch {
         id: wanted.id,
         name: admission.name,
@@ -131,20 +139,25 @@ pub(crate) fn start(
         told: (Sender::Parent, begins.words),
         context_files,
         deliverables: wanted.task.deliverables,
+        isolation,
+        branch,
         journal,
     });
     Ok(started)
 }
 
 impl Wanted {
-    fn request(&self, crew: &Crew, delegation: &Delegation) -> Request {
+    fn request(&self, delegation: &Delegation) -> Request {
         Request {
             id: self.id,
             parent: self.parent,
             name: self.task.name.clone(),
             role: self.role.name.clone(),
             title: self.task.title.clone(),
-            role_grant: role_grant(crew, self.parent, &self.role),
+            role_grant: self.role.grant.clone(),
+            untrusted_file: matches!(&self.role.origin,
+                RoleOrigin::Project(path) if !delegation.trusted_files.contains(path)),
+            background: true,
             allowed_tools: self.task.allowed_tools.clone(),
             budget: budget(delegation, &self.task, &self.role),
             endpoint: self.model.endpoint(),
@@ -199,6 +212,11 @@ impl Wanted {
         let delegates = roles_for(delegation, &admission.grant, admission.depth);
         let names = delegates.iter().map(|role| role.name.clone()).collect::<Vec<_>>();
         let inherits = role.inherit_context_file.unwrap_or(delegation.sub_agents.inherit_context_file);
+        let site = crew.site(self.parent);
+        let folder = match self.isolation {
+            Isolation::Shared => site.folder.clone(),
+            Isolation::Worktree => crew.checkouts.folder(site.workspace.root(), &admission.name),
+        };
         let prompt = SubPrompt {
             name: &admission.name,
             role,
@@ -208,13 +226,14 @@ impl Wanted {
             budget: &admission.budget,
             delegates: &names,
             team: delegation.team,
-            workspace: &crew.folder,
+            workspace: &folder,
+            apart: self.isolation == Isolation::Worktree,
             before: delegation.sub_agents.system_prompt.as_deref(),
             project: crew.project.as_ref().filter(|_| inherits),
         };
         let told = match (snapshot, task.context) {
             (Some(snapshot), ContextMode::Fork) => {
-                return forked(snapshot, role, model, task, &prompt);
+                return forked(snapshot, self, &prompt);
             }
             (Some(snapshot), ContextMode::Summary) => context::digest(snapshot),
             (Some(snapshot), ContextMode::Selective) => context::turns(snapshot, &task.context_turns),
@@ -224,8 +243,8 @@ impl Wanted {
         let tools: Arc<[ToolSpec]> = offered(crew, toolbox, &delegates).into();
         let empty = limited(model, task, role, delegation).transcript(&system, &tools);
         let (transcript, messages) = (empty.clone(), Vec::new());
-        let (role, model) = (role.clone(), model.clone());
-        let kept = Kept { role, model, system, tools, empty, transcript, messages };
+        let (role, model, isolation) = (role.clone(), model.clone(), self.isolation);
+        let kept = Kept { role, model, system, tools, empty, transcript, messages, isolation, branch: None };
         Begins { words: context::first_words(task, &told), kept }
     }
 }
@@ -238,13 +257,8 @@ struct Begins {
 
 /// The parent's last request byte for byte, tools included; role and task come after it. With another model the same
 /// messages are encoded anew.
-fn forked(
-    snapshot: &Snapshot,
-    role: &Role,
-    model: &PricedModel,
-    task: &Task,
-    prompt: &SubPrompt<'_>,
-) -> Begins {
+fn forked(snapshot: &Snapshot, wanted: &Wanted, prompt: &SubPrompt<'_>) -> Begins {
+    let Wanted { role, model, task, isolation, .. } = wanted;
     let words = prompt.forked(&context::state(snapshot), &context::first_words(task, ""));
     let mut kept = Kept {
         role: role.clone(),
@@ -254,6 +268,8 @@ fn forked(
         empty: snapshot.empty.clone(),
         transcript: snapshot.transcript.clone(),
         messages: snapshot.messages.clone(),
+        isolation: *isolation,
+        branch: None,
     };
     if model.name() != snapshot.model.name() {
         kept.empty = model.model.transcript(&kept.system, &kept.tools);
@@ -319,27 +335,17 @@ fn budget(delegation: &Delegation, task: &Task, role: &Role) -> Budget {
     }
 }
 
-/// What the role may do. An agent that may not write gets no shell that could: only a level that the kernel enforces.
-fn role_grant(crew: &Crew, parent: AgentId, role: &Role) -> Grant {
-    let mut grant = role.grant.clone();
-    let parents = crew.tree(|tree| tree.node(parent).map(|node| node.grant.clone()));
-    if parents.is_some_and(|parents| meet(&parents, &grant).files != Files::Write) {
-        grant.shell = grant.shell.min(Shell::Verify);
-    }
-    grant
-}
-
 fn may_read(crew: &Crew, id: AgentId) -> bool {
     crew.tree(|tree| tree.node(id).is_some_and(|node| node.grant.files >= Files::Read))
 }
 
 /// The tools of an agent. Where everything is a command, rights by name are checked on the command.
-pub(crate) fn toolbox(crew: &Crew, grant: &Grant) -> Toolbox {
+pub(crate) fn toolbox(crew: &Crew, grant: &Grant, owner: AgentId) -> Toolbox {
     let mut grant = grant.clone();
     if crew.delegation.as_ref().is_some_and(|delegation| delegation.surface == Surface::Shell) {
         grant.tools = NameRules::default();
     }
-    Toolbox::new(crew.workspace.clone(), grant, crew.tools.clone())
+    Toolbox::new(&crew.site(owner).workspace, grant, crew.tools.clone(), owner, crew.jobs.clone())
 }
 
 /// The roles an agent may delegate to; none at the depth limit.
@@ -359,6 +365,7 @@ pub(crate) fn offered(crew: &Crew, toolbox: &Toolbox, roles: &[&Role]) -> Vec<To
         roles: &offers.collect::<Vec<_>>(),
         may_delegate: !roles.is_empty(),
         team: delegation.team,
+        merges: crew.site.is_repository(),
         models: &models,
         shell_tools: toolbox.specs(),
     };

@@ -6,7 +6,10 @@
 #![forbid(unsafe_code)]
 
 mod answers;
+mod approvals;
 mod bus;
+mod checkouts;
+mod clock;
 mod context;
 mod crew;
 mod delegation;
@@ -16,7 +19,10 @@ mod engine;
 mod error;
 mod facts;
 mod finished;
+mod gate;
 mod handles;
+mod history;
+mod jobs;
 mod journal;
 mod launch;
 pub mod limits;
@@ -27,16 +33,20 @@ mod prompt;
 mod receipt;
 mod role_files;
 mod session;
+mod site;
 mod stage;
 mod team;
 mod tool_calls;
+mod undo;
 
+pub use approvals::{Asking, Taken};
 pub use bus::Updates;
 pub use delegation::{Delegation, Record, SubAgents};
 pub use engine::Engine;
 pub use error::EngineError;
 pub use project::{ProjectContext, project_context, project_folders};
 pub use session::{Session, SessionRequest};
+pub use undo::{Extent, Merging, Undoing};
 
 /// What faces need to set up delegation, without knowing the crates behind.
 pub mod delegating {
@@ -68,7 +78,7 @@ pub mod record {
 
 /// What faces need to tell about the machine and the workspace.
 pub mod machine {
-    pub use posse_sandbox::{Support, support};
+    pub use posse_sandbox::{Support, available, support};
     pub use posse_workspace::{Expect, Workspace, WorkspaceError, git};
 }
 
@@ -80,4 +90,9 @@ pub mod roles {
     };
 }
 
-pub use posse_tools::ToolSettings;
+/// What faces need to set up approvals, without knowing the crate behind.
+pub mod approving {
+    pub use posse_policy::{RuleError, Rules, explain};
+}
+
+pub use posse_tools::{Sandbox, ToolSettings};

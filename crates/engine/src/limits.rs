@@ -56,3 +56,9 @@ pub const SKILL_BYTES_MAX: u64 = 64 * 1024;
 pub const STOP_WAIT_MS: u64 = 5_000;
 /// The largest file whose lines are counted to check a citation.
 pub const FACT_BYTES_MAX: u64 = 4 * 1024 * 1024;
+/// The most of a branch's diff that is kept in a report.
+pub const BRANCH_DIFF_BYTES_MAX: usize = 64 * 1024;
+/// How long what stopped background commands changed is looked for.
+pub const JOB_SETTLE_MS_MAX: u64 = 60_000;
+/// The most of a background command's output that is told when it ends.
+pub const JOB_TAIL_BYTES_MAX: usize = 2 * 1024;

@@ -58,6 +58,8 @@ pub(crate) struct SubPrompt<'a> {
     pub(crate) delegates: &'a [String],
     pub(crate) team: bool,
     pub(crate) workspace: &'a str,
+    /// Whether that is a checkout of its own.
+    pub(crate) apart: bool,
     /// Words of the configuration for all sub-agents.
     pub(crate) before: Option<&'a str>,
     pub(crate) project: Option<&'a ProjectContext>,
@@ -80,12 +82,22 @@ impl SubPrompt<'_> {
             .replace("{delegation}", &delegation)
     }
 
+    fn place(&self) -> String {
+        let apart = if self.apart {
+            ", a checkout of your own. What you change is committed for you (git add and commit do not work), and merged by others."
+        } else {
+            ""
+        };
+        format!("Workspace: {} ({}){apart}", self.workspace, std::env::consts::OS)
+    }
+
     /// Role, report and awareness, for the end of a forked conversation.
     pub(crate) fn forked(&self, state: &str, task: &str) -> String {
         let state = if state.is_empty() { String::new() } else { format!("\n\n{state}") };
         let (role, awareness) = (self.role.prompt.trim(), self.awareness());
+        let place = if self.apart { format!("\n\n{}", self.place()) } else { String::new() };
         format!(
-            "{FORKED}{state}\n\n{role}\n\n{}\n\n{awareness}\n\nYour task:\n{task}",
+            "{FORKED}{state}\n\n{role}\n\n{}\n\n{awareness}{place}\n\nYour task:\n{task}",
             posse_roles::REPORT_FORMAT.trim()
         )
     }
@@ -106,7 +118,7 @@ impl fmt::Display for SubPrompt<'_> {
         if self.team {
             write!(f, "\n\n{TEAM}")?;
         }
-        write!(f, "\n\nWorkspace: {} ({})", self.workspace, std::env::consts::OS)?;
+        write!(f, "\n\n{}", self.place())?;
         if let Some(project) = self.project {
             write!(f, "\n\nThe project's own notes, from {}:\n{}", project.name, project.text)?;
         }

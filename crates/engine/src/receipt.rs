@@ -1,7 +1,15 @@
 //! Adds up what tools did. Only effects that tools measured count, never an agent's words.
 
 use posse_agent::Agent;
-use posse_protocol::{Below, CommandRun, Effect, FileChange, Receipt, TestRun, limits};
+use posse_protocol::{Below, CommandRun, Denial, Effect, FileChange, Receipt, TestRun, limits};
+
+/// What an agent's sub-agents did and used.
+#[derive(Clone, Default)]
+pub(crate) struct Inherited {
+    pub(crate) below: Below,
+    pub(crate) files: Vec<FileChange>,
+    pub(crate) denied: Vec<Denial>,
+}
 
 /// The effects of one agent so far.
 #[derive(Default)]
@@ -35,7 +43,7 @@ impl Effects {
         self.files.iter().map(|file| file.path.clone()).collect()
     }
 
-    pub(crate) fn receipt(self, agent: &Agent, below: Below, files_below: Vec<FileChange>) -> Receipt {
+    pub(crate) fn receipt(self, agent: &Agent, inherited: Inherited) -> Receipt {
         let spent = agent.spent();
         Receipt {
             turns: spent.turns,
@@ -43,12 +51,14 @@ impl Effects {
             usage: spent.usage,
             cost_usd: spent.cost_usd,
             duration_ms: spent.time_ms,
-            below,
+            below: inherited.below,
             files: self.files,
-            files_below,
+            files_below: inherited.files,
             commands: self.commands,
             commands_total: self.commands_total,
             tests: self.tests,
+            denied: inherited.denied,
+            branch: None,
         }
     }
 }

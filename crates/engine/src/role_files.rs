@@ -51,6 +51,8 @@ pub struct LoadedRoles {
     pub problems: Vec<Problem>,
     /// Keys that other programs use and Posse does not, by file.
     pub not_used: Vec<Problem>,
+    /// The project's files that are roles: path and text, as they were read.
+    pub project_files: Vec<(String, String)>,
 }
 
 /// Something wrong with a file.
@@ -89,6 +91,7 @@ pub fn load_roles(team: Team, places: &[RolePlace]) -> LoadedRoles {
             files: 0,
             problems: Vec::new(),
             not_used: Vec::new(),
+            project_files: Vec::new(),
         },
         seen: BTreeSet::new(),
     };
@@ -184,6 +187,7 @@ impl Loading {
     }
 
     fn role(&mut self, path: &str, origin: RoleOrigin, text: &str) {
+        let of_project = matches!(origin, RoleOrigin::Project(_));
         let parsed = parse(text, path, origin);
         if parsed.role == Err(RoleError::NoFrontMatter) && is_page(path) {
             return;
@@ -196,6 +200,9 @@ impl Loading {
         }
         match parsed.role {
             Ok(role) => {
+                if of_project {
+                    self.loaded.project_files.push((path.to_string(), text.to_string()));
+                }
                 if let Some(Warning { line, text }) = self.loaded.roles.add(role) {
                     self.problem(path, line, text, false);
                 }

@@ -5,23 +5,28 @@ use std::sync::{Arc, Weak};
 
 use posse_delegate::Tree;
 use posse_protocol::{
-    AgentId, Budget, EventKind, Grant, Report, Role, RoleOrigin, Sender, Seq, SessionId, Update,
+    AgentId, Answer, Budget, CallId, EventKind, Grant, Isolation, Report, Role, RoleOrigin, Sender, Seq,
+    SessionId, Update,
 };
-use posse_tools::{ToolSettings, Toolbox};
+use posse_tools::{Jobs, ToolSettings, Toolbox};
 use posse_workspace::Workspace;
 use tokio::sync::oneshot;
 
+use crate::approvals::{Approvals, Asking, Taken};
 use crate::bus::Updates;
+use crate::checkouts::Checkouts;
 use crate::crew::{Common, Crew};
 use crate::delegation::Delegation;
 use crate::driver::Driver;
-use crate::engine::Engine;
+use crate::engine::{CHECKOUTS, CHECKPOINTS, Engine};
 use crate::error::EngineError;
+use crate::jobs::Background;
 use crate::journal::Journal;
 use crate::launch::{self, Launch};
 use crate::model_choice::Models;
 use crate::project::ProjectContext;
 use crate::prompt::MainPrompt;
+use crate::site::Site;
 
 /// What a session is started with.
 pub struct SessionRequest {
@@ -41,6 +46,8 @@ pub struct SessionRequest {
     pub project: Option<ProjectContext>,
     /// How it delegates; not at all where `None`.
     pub delegation: Option<Delegation>,
+    /// What is asked, and whether somebody answers.
+    pub asking: Asking,
 }
 
 /// A running session. Dropping it does not stop it; `cancel` does.
@@ -57,20 +64,30 @@ pub struct Session {
 
 impl Session {
     pub(crate) fn start(engine: &Engine, request: SessionRequest) -> Result<Self, EngineError> {
-        let workspace = Workspace::open(&request.workspace)?;
+        let mut tools = request.tools;
+        // What Posse keeps is no business of an agent, wherever it is.
+        tools.sandbox.hidden.push(engine.data_dir.clone());
+        let workspace = Workspace::open(&request.workspace)?.hiding(&tools.sandbox.hidden);
         let (id, agent) = (Engine::new_session_id(), Engine::new_agent_id());
         let sender = engine.bus.open(id);
         let updates = Updates::new(id, engine.store.clone(), Some(sender.subscribe()), Seq(0), false);
         let limits = request.delegation.as_ref().map(|delegation| delegation.limits).unwrap_or_default();
         let tree = Tree::new(limits, agent, request.grant.clone(), request.budget);
+        if !tools.sandbox.on {
+            tracing::warn!(session = %id, "the sandbox is off: commands run with all rights of the person");
+        }
+        let folder = request.workspace.display().to_string();
         let common = Common {
             session: id,
             main: agent,
             store: engine.store.clone(),
             updates: sender,
-            workspace,
-            folder: request.workspace.display().to_string(),
-            tools: request.tools,
+            site: Arc::new(Site::shared(folder, workspace, &engine.data_dir.join(CHECKPOINTS))),
+            checkouts: Checkouts::new(engine.data_dir.join(CHECKOUTS), id),
+            approvals: Approvals::new(request.asking),
+            jobs: Jobs::default(),
+            background: Background::default(),
+            tools,
             models: request.models,
             project: request.project,
             delegation: request.delegation,
@@ -91,6 +108,7 @@ impl Session {
                 Err(_) => {
                     if let Some(crew) = agents.upgrade() {
                         crew.stop_below(agent).await;
+                        crew.background.stop_all(&crew).await;
                     }
                 }
             }
@@ -132,6 +150,11 @@ impl Session {
         found.is_some_and(|id| crew.tell(id, Sender::Person, text.to_string(), interrupt))
     }
 
+    /// Answers a question of an agent.
+    pub fn answer(&self, agent: AgentId, call: &CallId, answer: Answer) -> Taken {
+        self.crew.upgrade().map_or(Taken::NotOpen, |crew| crew.approvals.answer(agent, call, answer))
+    }
+
     /// Waits for the end. `None` only if the driver itself broke, which is a defect.
     pub async fn report(self) -> Option<Report> {
         self.report.await.ok()
@@ -143,10 +166,10 @@ fn main(crew: &Arc<Crew>, grant: Grant, budget: Budget, prompt: String) -> Launc
     let delegation = crew.delegation.as_ref();
     let model = crew.models.main().clone();
     let system =
-        MainPrompt { workspace: &crew.folder, project: crew.project.as_ref(), delegation }.to_string();
+        MainPrompt { workspace: &crew.site.folder, project: crew.project.as_ref(), delegation }.to_string();
     // A coordinator has nothing of its own; what it may do is what it can give away.
     let own = if delegation.is_some_and(|d| d.coordinator) { Grant::none() } else { grant.clone() };
-    let toolbox: Toolbox = launch::toolbox(crew, &own);
+    let toolbox: Toolbox = launch::toolbox(crew, &own, crew.main);
     let roles = delegation.map(|d| launch::roles_for(d, &grant, 0)).unwrap_or_default();
     let mut offered = launch::offered(crew, &toolbox, &roles);
     if delegation.is_some_and(|d| d.coordinator) {
@@ -156,8 +179,9 @@ fn main(crew: &Arc<Crew>, grant: Grant, budget: Budget, prompt: String) -> Launc
     let empty = model.model.transcript(&system, &tools);
     let mut journal = Journal::new(crew.store.clone(), crew.session, crew.main, None);
     journal.note(EventKind::SessionStarted {
-        workspace: crew.folder.clone(),
+        workspace: crew.site.folder.clone(),
         version: env!("CARGO_PKG_VERSION").to_string(),
+        sandboxed: crew.tools.sandbox.on,
     });
     let role = Role {
         name: "main".to_string(),
@@ -171,6 +195,7 @@ fn main(crew: &Arc<Crew>, grant: Grant, budget: Budget, prompt: String) -> Launc
         tools_listed_by_task: false,
         single: false,
         inherit_context_file: None,
+        isolation: None,
         origin: RoleOrigin::BuiltIn,
     };
     Launch {
@@ -191,6 +216,8 @@ fn main(crew: &Arc<Crew>, grant: Grant, budget: Budget, prompt: String) -> Launc
         told: (Sender::Person, prompt),
         context_files: Vec::new(),
         deliverables: Vec::new(),
+        isolation: Isolation::Shared,
+        branch: None,
         journal,
     }
 }

@@ -1,20 +1,22 @@
 //! Runs the calls of one turn: those that only read or delegate at the same time, the others one by one, in order.
 
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use posse_agent::Done;
-use posse_protocol::{AgentId, CallId, CommandRun, Effect, EventKind, ToolCall, ToolOutcome};
+use posse_protocol::{AgentId, CallId, Change, CommandRun, Denial, Effect, EventKind, ToolCall, ToolOutcome};
 use posse_store::StoreError;
-use posse_tools::{Prepared, Toolbox};
+use posse_tools::{Prepared, Rewrites, Toolbox};
 
 use crate::context::Snapshot;
 use crate::desk::{Answer, Asked, Desk, Work};
+use crate::gate::{Gate, Passage};
+use crate::history::{History, Running, Writing};
 use crate::journal::Journal;
 use crate::limits::{PARALLEL_CALLS_MAX, SHOW_AFTER_MS};
-use crate::measure::Measure;
+use crate::site::Site;
 
 /// What the calls of one turn have come to so far. Outlives the future that fills it, so that what was done before
 /// a cancel is not forgotten.
@@ -22,8 +24,14 @@ use crate::measure::Measure;
 pub(crate) struct Progressed {
     pub(crate) done: Vec<Done>,
     pub(crate) effects: Vec<Effect>,
+    /// Calls that were not allowed.
+    pub(crate) denied: Vec<Denial>,
+    /// The question that waits for a person.
+    pub(crate) asking: Option<CallId>,
     /// Commands that were started and have not ended.
     running: Vec<(CallId, String)>,
+    /// Whether the workspace was saved before the first change.
+    saved: bool,
 }
 
 impl Progressed {
@@ -37,11 +45,43 @@ impl Progressed {
     }
 }
 
+/// What the calls of one turn have begun and not accounted for. When they are stopped, whoever stopped them does.
+#[derive(Default)]
+pub(crate) struct Unfinished {
+    commands: Mutex<Vec<Running>>,
+    writes: Mutex<Vec<(Rewrites, Option<Writing>)>>,
+}
+
+impl Unfinished {
+    /// What was changed and is not on record. To be asked once nothing runs any more.
+    pub(crate) async fn changes(&self, site: &Site) -> Vec<Change> {
+        let Some(history) = &site.history else { return Vec::new() };
+        let commands = std::mem::take(&mut *lock(&self.commands));
+        let writes = std::mem::take(&mut *lock(&self.writes));
+        let mut changes = Vec::new();
+        for (rewrites, _writing) in writes {
+            changes.extend(history.keep(rewrites.take()).await);
+        }
+        for running in commands {
+            changes.extend(history.after(running).await);
+        }
+        changes
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Where the calls of an agent go.
 pub(crate) struct Kit<'a> {
     pub(crate) toolbox: &'a Toolbox,
     pub(crate) desk: Option<&'a Desk>,
-    pub(crate) measure: &'a Measure,
+    pub(crate) gate: &'a Gate,
+    pub(crate) site: &'a Site,
+    /// What is under way; outlives the calls.
+    pub(crate) unfinished: &'a Unfinished,
+    pub(crate) turn: u32,
     /// The conversation, where a call may want to hand it on.
     pub(crate) snapshot: Option<Arc<Snapshot>>,
 }
@@ -50,7 +90,7 @@ impl Kit<'_> {
     fn read(&self, call: &ToolCall) -> Result<Work, ToolOutcome> {
         match self.desk {
             Some(desk) if desk.owns(call) => desk.read(call, self.toolbox, self.snapshot.clone()),
-            _ => Ok(Work::Tool { prepared: self.toolbox.prepare(call)?, routed: None }),
+            _ => Ok(Work::Tool { prepared: Box::new(self.toolbox.prepare(call)?), routed: None }),
         }
     }
 }
@@ -67,6 +107,14 @@ impl Ready {
         match &self.work {
             Work::Tool { prepared, .. } => prepared.read_only(),
             Work::Asked(_) => true,
+        }
+    }
+
+    /// Whether anything in the workspace can be different afterwards.
+    fn can_change(&self) -> bool {
+        match &self.work {
+            Work::Tool { prepared, .. } => prepared.can_change(),
+            Work::Asked(asked) => asked.brings_in().is_some(),
         }
     }
 
@@ -99,9 +147,25 @@ pub(crate) async fn run(
     for call in calls {
         match kit.read(call) {
             Err(outcome) => {
-                finish(journal, progressed, call.id.clone(), &call.name, Answered::refused(outcome));
+                finish(kit, journal, progressed, call.id.clone(), &call.name, Answered::refused(outcome));
             }
             Ok(work) => {
+                let mut passage = kit.gate.look(&call.id, &work);
+                if let Passage::Ask(_) = passage {
+                    // What comes before is done before: a person may take long, and it may change where paths lead.
+                    run_batch(kit, std::mem::take(&mut batch), journal, progressed).await?;
+                    passage = kit.gate.look(&call.id, &work);
+                }
+                if let Passage::Ask(asks) = passage {
+                    progressed.asking = Some(call.id.clone());
+                    passage = kit.gate.ask(&asks, &work, journal).await?;
+                    progressed.asking = None;
+                }
+                if let Passage::Denied(denial, outcome) = passage {
+                    progressed.denied.push(denial);
+                    finish(kit, journal, progressed, call.id.clone(), &call.name, Answered::refused(outcome));
+                    continue;
+                }
                 let ready = Ready { call: call.id.clone(), tool: call.name.clone(), work };
                 // Agents that are to start together do, however many; readers need threads, which are few.
                 let room = batch.len() < PARALLEL_CALLS_MAX || matches!(ready.work, Work::Asked(_));
@@ -122,6 +186,10 @@ async fn run_batch(
     journal: &mut Journal,
     progressed: &mut Progressed,
 ) -> Result<(), StoreError> {
+    if !progressed.saved && batch.iter().any(Ready::can_change) {
+        progressed.saved = true;
+        save(kit, journal).await;
+    }
     for ready in &batch {
         let (call, tool, title) = (ready.call.clone(), ready.tool.clone(), ready.title());
         progressed.running.extend(ready.command().map(|command| (call.clone(), command)));
@@ -144,7 +212,7 @@ async fn run_batch(
         tokio::select! {
             biased;
             (call, tool, answered) = first_done(&mut running) => {
-                finish(journal, progressed, call, &tool, answered);
+                finish(kit, journal, progressed, call, &tool, answered);
                 if shown {
                     journal.send();
                 }
@@ -156,6 +224,15 @@ async fn run_batch(
         }
     }
     Ok(())
+}
+
+/// Saves the workspace before the first change of a turn.
+async fn save(kit: &Kit<'_>, journal: &mut Journal) {
+    let Some(history) = &kit.site.history else { return };
+    let label = format!("{} turn {}", kit.gate.name, kit.turn);
+    if let Some(commit) = history.checkpoint(&label).await {
+        journal.note(EventKind::Checkpointed { turn: kit.turn, commit });
+    }
 }
 
 /// Waits for one of a few futures, and takes it out. They run on this task: what blocks in them has threads of its
@@ -176,22 +253,22 @@ async fn first_done<F: Future + Unpin>(running: &mut Vec<F>) -> F::Output {
 async fn run_one(kit: &Kit<'_>, ready: Ready) -> (CallId, String, Answered) {
     let Ready { call, tool, work } = ready;
     let since = Instant::now();
-    let (answer, read_only) = match work {
+    let (answer, read_only, changes) = match work {
         Work::Tool { prepared, routed } => {
             let read_only = prepared.read_only();
-            let mut outcome = run_tool(kit, prepared).await;
+            let (mut outcome, changes) = run_tool(kit, *prepared).await;
             if let Some(routed) = routed {
                 outcome.text = format!("[{routed}]\n{}", outcome.text);
             }
-            (Answer { outcome, delivered: Vec::new() }, read_only)
+            (Answer { outcome, delivered: Vec::new() }, read_only, changes)
         }
         Work::Asked(asked) => {
             let read_only = !asked.changes();
-            (ask(kit, *asked).await, read_only)
+            (ask(kit, *asked).await, read_only, Vec::new())
         }
     };
     let ran = Some(Ran { read_only, duration_ms: since.elapsed().as_millis() as u64 });
-    (call, tool, Answered { answer, ran })
+    (call, tool, Answered { answer, ran, changes })
 }
 
 async fn ask(kit: &Kit<'_>, asked: Asked) -> Answer {
@@ -201,18 +278,34 @@ async fn ask(kit: &Kit<'_>, asked: Asked) -> Answer {
     }
 }
 
-/// Runs a tool. What a command changed is found out by looking at the workspace before and after.
-async fn run_tool(kit: &Kit<'_>, prepared: Prepared) -> ToolOutcome {
-    if prepared.command().is_none() {
-        let outcome = prepared.run().await;
-        kit.measure.note(&outcome.effects);
-        return outcome;
+/// Runs a tool, and keeps what it changed. What a command changed is found out by looking before and after.
+async fn run_tool(kit: &Kit<'_>, prepared: Prepared) -> (ToolOutcome, Vec<Change>) {
+    let Site { measure, history, .. } = kit.site;
+    if !prepared.can_change() {
+        return (prepared.run().await, Vec::new());
     }
-    let running = kit.measure.before().await;
+    if prepared.command().is_none() {
+        let writing = history.as_ref().and_then(|history| Some(history.writes(prepared.place()?)));
+        lock(&kit.unfinished.writes).push((prepared.rewrites(), writing));
+        let outcome = prepared.run().await;
+        measure.note(&outcome.effects);
+        return (outcome, kit.unfinished.changes(kit.site).await);
+    }
+    if prepared.goes_on() {
+        // What it changes is looked for when it ends.
+        return (prepared.run().await, Vec::new());
+    }
+    let running = measure.before().await;
+    lock(&kit.unfinished.commands).extend(history.as_ref().map(History::begins));
     let mut outcome = prepared.run().await;
     drop(running);
-    outcome.effects.extend(kit.measure.after().await.into_iter().map(Effect::File));
-    outcome
+    outcome.effects.extend(files(kit.site).await);
+    (outcome, kit.unfinished.changes(kit.site).await)
+}
+
+/// Files that commands changed, for the receipt.
+pub(crate) async fn files(site: &Site) -> impl Iterator<Item = Effect> + use<> {
+    site.measure.after().await.into_iter().map(Effect::File)
 }
 
 /// What one call came to.
@@ -220,11 +313,12 @@ struct Answered {
     answer: Answer,
     /// None if it was refused.
     ran: Option<Ran>,
+    changes: Vec<Change>,
 }
 
 impl Answered {
     fn refused(outcome: ToolOutcome) -> Self {
-        Self { answer: Answer { outcome, delivered: Vec::new() }, ran: None }
+        Self { answer: Answer { outcome, delivered: Vec::new() }, ran: None, changes: Vec::new() }
     }
 }
 
@@ -234,8 +328,15 @@ struct Ran {
     duration_ms: u64,
 }
 
-fn finish(journal: &mut Journal, progressed: &mut Progressed, call: CallId, tool: &str, answered: Answered) {
-    let Answered { answer: Answer { outcome, delivered }, ran } = answered;
+fn finish(
+    kit: &Kit<'_>,
+    journal: &mut Journal,
+    progressed: &mut Progressed,
+    call: CallId,
+    tool: &str,
+    answered: Answered,
+) {
+    let Answered { answer: Answer { outcome, delivered }, ran, changes } = answered;
     let ToolOutcome { ok, text, effects } = outcome;
     progressed.running.retain(|(running, _)| *running != call);
     progressed.effects.extend_from_slice(&effects);
@@ -249,6 +350,7 @@ fn finish(journal: &mut Journal, progressed: &mut Progressed, call: CallId, tool
     let duration_ms = ran.map_or(0, |ran| ran.duration_ms);
     let tool = tool.to_string();
     note_delivered(journal, delivered);
+    note_changes(journal, kit.turn, changes);
     journal.note(EventKind::ToolFinished { call, tool, ok, text, effects, duration_ms });
 }
 
@@ -256,5 +358,12 @@ fn finish(journal: &mut Journal, progressed: &mut Progressed, call: CallId, tool
 pub(crate) fn note_delivered(journal: &mut Journal, agents: Vec<AgentId>) {
     if !agents.is_empty() {
         journal.note(EventKind::ReportsDelivered { agents });
+    }
+}
+
+/// Says what was changed.
+pub(crate) fn note_changes(journal: &mut Journal, turn: u32, changes: Vec<Change>) {
+    if !changes.is_empty() {
+        journal.note(EventKind::Changed { turn, changes });
     }
 }

@@ -1,6 +1,6 @@
 //! Whether a call may run, and why not.
 
-use posse_protocol::{Files, Grant, NameRules, Network, Shell, ToolSpec};
+use posse_protocol::{Approval, Files, Grant, NameRules, Network, Shell, ToolSpec};
 
 use crate::pattern::matches;
 
@@ -44,7 +44,22 @@ pub fn decide(grant: &Grant, tool: &ToolSpec) -> Decision {
     if tool.needs.network && grant.network == Network::None {
         return Decision::Deny(format!("this agent has no network, so {name} is not available to it"));
     }
+    let plans = grant.approval == Approval::Plan;
+    if plans && (tool.needs.files == Files::Write || tool.needs.shell > Shell::Inspect || tool.needs.network)
+    {
+        return Decision::Deny(format!(
+            "in plan mode nothing is written or reached outside, so {name} is not available"
+        ));
+    }
     Decision::Allow
+}
+
+/// The level at which an agent's commands run: in plan mode nothing is written.
+pub fn shell_level(grant: &Grant) -> Shell {
+    match grant.approval {
+        Approval::Plan => grant.shell.min(Shell::Inspect),
+        _ => grant.shell,
+    }
 }
 
 /// Whether the fetch tool may reach a host. Hosts are compared without regard to case or a final dot.

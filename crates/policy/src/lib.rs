@@ -1,12 +1,30 @@
 //! Pure decisions about rights: what two grants have in common, and whether a call may run.
 //!
 //! One grant makes both the list of tools a model sees (`offers`) and the gate at dispatch (`decide`), so the two
-//! cannot disagree. This crate must not know files, clocks, runtimes or what a tool does.
+//! cannot disagree. What a grant lets through still has to pass the approval mode and the rules of the person
+//! (`judge`). This crate must not know files, clocks, runtimes or what a tool does.
+//!
+//! Shell text is read to explain or to deny, never to grant: the sandbox is the boundary.
 #![forbid(unsafe_code)]
 
+mod address;
+mod approval;
+mod command;
 mod decide;
+mod explain;
+mod layers;
+pub mod limits;
 mod meet;
+mod paths;
 mod pattern;
+mod rules;
+mod tool_names;
 
-pub use decide::{Decision, decide, delegates_to, offers, passes, reaches};
+pub use approval::{Act, Wish, judge, pattern_for, session_pattern};
+pub use decide::{Decision, decide, delegates_to, offers, passes, reaches, shell_level};
+pub use explain::explain;
+pub use layers::{child_grant, for_child, from_project_file, in_background};
 pub use meet::meet;
+pub use paths::{clean_path, may_write, writable_roots};
+pub use rules::{RuleError, Rules};
+pub use tool_names::own_name;

@@ -1,15 +1,17 @@
 //! What two grants have in common: the grant of a child is its parent's met with its role's.
 
-use posse_protocol::{Grant, NameRules, Network};
+use posse_protocol::{Grant, NameRules, Network, PathRules};
 
 /// The largest grant that allows nothing either of the two forbids. Associative, commutative, idempotent.
 pub fn meet(a: &Grant, b: &Grant) -> Grant {
     Grant {
         files: a.files.min(b.files),
+        writes: meet_paths(&a.writes, &b.writes),
         shell: a.shell.min(b.shell),
         network: meet_network(&a.network, &b.network),
         tools: meet_names(&a.tools, &b.tools),
         delegates: meet_names(&a.delegates, &b.delegates),
+        approval: a.approval.min(b.approval),
     }
 }
 
@@ -28,5 +30,12 @@ fn meet_names(a: &NameRules, b: &NameRules) -> NameRules {
     NameRules {
         allow: a.allow.union(&b.allow).cloned().collect(),
         deny: a.deny.union(&b.deny).cloned().collect(),
+    }
+}
+
+fn meet_paths(a: &PathRules, b: &PathRules) -> PathRules {
+    PathRules {
+        roots: a.roots.union(&b.roots).cloned().collect(),
+        except: a.except.union(&b.except).cloned().collect(),
     }
 }

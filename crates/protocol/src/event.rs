@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AgentId, Budget, CallId, ContextMode, Effect, Grant, ModelError, Reply, Report, Seq, SessionId};
+use crate::{
+    AgentId, Answer, Budget, CallId, Change, Conflict, ContextMode, Effect, Grant, ModelError, Question,
+    Reply, Report, Seq, SessionId,
+};
 
 /// One thing that happened and is on record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,6 +37,9 @@ pub enum EventKind {
         workspace: String,
         /// The version of Posse.
         version: String,
+        /// Whether commands are confined by the kernel; false only where the person asked for it.
+        #[serde(default)]
+        sandboxed: bool,
     },
     /// A task was admitted: its agent exists and has not begun yet. The main agent has no such event.
     AgentAdmitted {
@@ -73,6 +79,9 @@ pub enum EventKind {
         grant: Grant,
         /// Its system prompt.
         system: String,
+        /// The folder it works in, where that is a checkout of its own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        checkout: Option<String>,
     },
     /// Words were put into the agent's conversation.
     Told {
@@ -145,15 +154,69 @@ pub enum EventKind {
         /// Bytes of the conversation after.
         bytes_after: u64,
     },
-    /// Work cannot go on until a person answers; the agent's clock stands still.
+    /// A call waits until a person answers; the agent's clock stands still.
     PersonNeeded {
         /// What is asked.
-        question: String,
+        question: Question,
     },
-    /// The person has answered.
+    /// A question is closed.
     PersonAnswered {
-        /// What.
-        answer: String,
+        /// Of which call.
+        call: CallId,
+        /// With what.
+        answer: Answer,
+    },
+    /// The workspace was saved before the agent's first change in a turn.
+    Checkpointed {
+        /// The turn.
+        turn: u32,
+        /// The commit in the shadow repository of the workspace.
+        commit: String,
+    },
+    /// The agent changed files in the workspace.
+    Changed {
+        /// In which turn.
+        turn: u32,
+        /// What was changed.
+        changes: Vec<Change>,
+    },
+    /// The work of a sub-agent with a checkout of its own was brought into the workspace, as far as it fits.
+    Merged {
+        /// Whose work.
+        from: AgentId,
+        /// Its branch; what did not fit is still there.
+        branch: String,
+        /// What came in.
+        changes: Vec<Change>,
+        /// What did not.
+        conflicts: Vec<Conflict>,
+    },
+    /// Changes were taken back, or brought back, by a person.
+    Undone {
+        /// What was taken back, in words.
+        what: String,
+        /// The events whose changes were taken back.
+        events: Vec<Seq>,
+        /// What that changed.
+        changes: Vec<Change>,
+        /// Paths that have changed since in a way that does not go together with it.
+        conflicts: Vec<Conflict>,
+    },
+    /// A command was started that runs beside the agents. It belongs to the session.
+    BackgroundStarted {
+        /// Its name, such as `cmd-1`.
+        name: String,
+        /// The command text.
+        command: String,
+    },
+    /// A command that ran beside the agents has ended.
+    BackgroundEnded {
+        /// Its name.
+        name: String,
+        /// Its exit code; none if it was stopped.
+        exit_code: Option<i32>,
+        /// The end of its output.
+        tail: String,
     },
     /// The agent is being told what these agents came to: with the next words it is told, or the next result. Each
     /// report is delivered once.

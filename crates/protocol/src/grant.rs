@@ -7,8 +7,11 @@ use serde::{Deserialize, Serialize};
 /// Everything an agent may do. What is not in it is not allowed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
-    /// Rights on the workspace's files through file tools.
+    /// Rights on the workspace's files.
     pub files: Files,
+    /// Where in the workspace it may write, if it may write at all.
+    #[serde(default)]
+    pub writes: PathRules,
     /// The shell level.
     pub shell: Shell,
     /// The network, for Posse's own fetch tool.
@@ -18,6 +21,9 @@ pub struct Grant {
     /// To which roles it may delegate, by name.
     #[serde(default = "NameRules::nothing")]
     pub delegates: NameRules,
+    /// What it may do without asking a person.
+    #[serde(default)]
+    pub approval: Approval,
 }
 
 impl Grant {
@@ -25,10 +31,12 @@ impl Grant {
     pub fn none() -> Self {
         Self {
             files: Files::None,
+            writes: PathRules::default(),
             shell: Shell::None,
             network: Network::None,
             tools: NameRules::default(),
             delegates: NameRules::nothing(),
+            approval: Approval::Plan,
         }
     }
 
@@ -36,10 +44,12 @@ impl Grant {
     pub fn full() -> Self {
         Self {
             files: Files::Write,
+            writes: PathRules::default(),
             shell: Shell::Full,
             network: Network::Full,
             tools: NameRules::default(),
             delegates: NameRules::default(),
+            approval: Approval::Full,
         }
     }
 }
@@ -55,6 +65,38 @@ pub enum Files {
     Read,
     /// Reading and writing.
     Write,
+}
+
+/// Where files may be written. Entries are paths relative to the workspace, `/` between parts, and stand for themselves
+/// and everything below; they hold no wildcards, so that the kernel can enforce them.
+///
+/// A path passes if every layer of `roots` has an entry it is in, and no entry of `except` is at or above it. Layers are
+/// what makes two rules combine exactly, as in [`NameRules`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PathRules {
+    /// Each layer must hold the path; no layer at all is the whole workspace.
+    #[serde(default)]
+    pub roots: BTreeSet<BTreeSet<String>>,
+    /// None may hold it.
+    #[serde(default)]
+    pub except: BTreeSet<String>,
+}
+
+/// What happens without asking a person, each including those before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Approval {
+    /// Nothing is written, nobody is asked.
+    Plan,
+    /// Writes, commands and the network ask.
+    Ask,
+    /// File edits are allowed; commands and the network ask.
+    Edit,
+    /// Everything inside the sandbox is allowed; leaving it asks.
+    Auto,
+    /// Nothing asks.
+    #[default]
+    Full,
 }
 
 /// Shell levels, each including those before it.

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod budget;
+mod change;
 mod ending;
 mod event;
 mod grant;
@@ -13,6 +14,7 @@ mod ids;
 pub mod limits;
 mod message;
 mod model_error;
+mod question;
 mod reply;
 mod report;
 mod role;
@@ -20,15 +22,17 @@ mod task;
 mod tool;
 
 pub use budget::{Budget, Prices, Spent};
+pub use change::{Branch, Change, Conflict, Saved};
 pub use ending::{Ending, Failure};
 pub use event::{Event, EventKind, Progress, ProgressKind, QueueReason, Sender, Update};
-pub use grant::{Files, Grant, NameRules, Network, Shell};
+pub use grant::{Approval, Files, Grant, NameRules, Network, PathRules, Shell};
 pub use handle::HandleRead;
 pub use ids::{AgentId, CallId, Seq, SessionId};
 pub use message::{Message, Reasoning, ReasoningOrigin, ToolCall, ToolResult};
 pub use model_error::{ModelError, ModelErrorKind};
+pub use question::{Answer, Question};
 pub use reply::{Reply, StopReason, Usage};
-pub use report::{Below, CommandRun, FileChange, Receipt, Report, TestRun};
+pub use report::{Below, CommandRun, Denial, FileChange, Receipt, Report, TestRun};
 pub use role::{Role, RoleOrigin};
-pub use task::{ContextMode, Task};
+pub use task::{ContextMode, Isolation, Task};
 pub use tool::{Effect, Needs, ToolOutcome, ToolSpec};

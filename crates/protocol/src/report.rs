@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Ending, Usage, limits};
+use crate::{Branch, Ending, Usage, limits};
 
 /// What one agent's work came to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -46,6 +46,25 @@ pub struct Receipt {
     /// Tests that its commands ran, where a runner's output says how many.
     #[serde(default)]
     pub tests: Option<TestRun>,
+    /// Calls that were not allowed, of the agent and of those below it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub denied: Vec<Denial>,
+    /// Where its work is, if it had a checkout of its own and changed something there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<Branch>,
+}
+
+/// A call that a rule, a person, or the absence of a person did not allow.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Denial {
+    /// The name of the agent that wanted it.
+    pub agent: String,
+    /// The tool.
+    pub tool: String,
+    /// The command, path or address.
+    pub what: String,
+    /// Why not.
+    pub reason: String,
 }
 
 impl FileChange {

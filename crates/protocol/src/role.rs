@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Budget, Grant};
+use crate::{Budget, Grant, Isolation};
 
 /// One role.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,6 +29,9 @@ pub struct Role {
     pub single: bool,
     /// Whether it is given the project's notes; the configuration decides where `None`.
     pub inherit_context_file: Option<bool>,
+    /// Where it works, unless the task says otherwise; the configuration decides where `None`.
+    #[serde(default)]
+    pub isolation: Option<Isolation>,
     /// Where it comes from.
     pub origin: RoleOrigin,
 }

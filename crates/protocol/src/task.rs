@@ -35,6 +35,9 @@ pub struct Task {
     pub max_output_tokens: Option<u32>,
     /// The only tools it may use, by pattern.
     pub allowed_tools: Option<Vec<String>>,
+    /// Where it works; the role decides where `None`.
+    #[serde(default)]
+    pub isolation: Option<Isolation>,
 }
 
 impl Task {
@@ -55,8 +58,20 @@ impl Task {
             budget: Budget::UNLIMITED,
             max_output_tokens: None,
             allowed_tools: None,
+            isolation: None,
         }
     }
+}
+
+/// Where an agent works.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Isolation {
+    /// In the same files as its parent.
+    #[default]
+    Shared,
+    /// In a checkout of its own, on a branch of its own.
+    Worktree,
 }
 
 /// What an agent knows of its parent's conversation when it begins.

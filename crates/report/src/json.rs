@@ -99,7 +99,7 @@ fn shortened(report: &Map<String, Value>, entries_max: usize, chars_max: usize) 
                 }
             }
             Value::Object(receipt) => {
-                ["commands", "files"].iter().for_each(|list| {
+                ["commands", "files", "branch", "denied"].iter().for_each(|list| {
                     receipt.shift_remove(*list);
                 });
             }

@@ -53,3 +53,9 @@ pub const JSON_PATH_PATTERN_BYTES_MAX: usize = 200;
 pub const JSON_PATH_WORK_MAX: u64 = 2_000_000;
 /// Memory a JSONPath may use for the places of what it looks at, estimated before it runs.
 pub const JSON_PATH_PLACES_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// Denied calls that are told one by one.
+pub const DENIALS_TOLD_MAX: usize = 5;
+/// Room that a diff needs at least to be worth showing.
+pub const DIFF_BYTES_MIN: usize = 300;
+/// Room for what stands around a diff.
+pub const DIFF_MARGIN_BYTES: usize = 120;

@@ -59,6 +59,36 @@ pub fn to_text(told: &Told<'_>) -> String {
     with_words(told, &head, 2)
 }
 
+/// Where the work is, and what was not allowed, one line each.
+fn notices(told: &Told<'_>) -> Vec<String> {
+    let receipt = &told.report.receipt;
+    let mut lines = Vec::new();
+    if let Some(branch) = &receipt.branch {
+        lines.push(format!(
+            "Its changes are in a checkout of its own, committed to the branch {}. They are not in the workspace before \
+             they are merged.",
+            one_line(&branch.name, limits::HANDLE_CHARS_MAX)
+        ));
+    }
+    for denial in receipt.denied.iter().take(limits::DENIALS_TOLD_MAX) {
+        let what = one_line(&denial.what, limits::TITLE_CHARS_MAX);
+        let reason = one_line(&denial.reason, limits::WARNING_CHARS_MAX);
+        lines.push(format!("denied to {}: {} {what} ({reason})", word(&denial.agent, "agent"), denial.tool));
+    }
+    if let Some(more @ 1..) = receipt.denied.len().checked_sub(limits::DENIALS_TOLD_MAX) {
+        lines.push(format!("denied: and {more} more"));
+    }
+    lines
+}
+
+/// What the branch changes, as far as there is room.
+fn branch_diff(told: &Told<'_>, room_bytes: usize) -> Option<String> {
+    let branch = told.report.receipt.branch.as_ref().filter(|branch| !branch.diff.is_empty())?;
+    let (diff, left_out) = quote_within("diff", told.name, branch.diff.trim_end(), room_bytes);
+    let more = format!("\n… {left_out} more {}", plural(left_out as u64, "character"));
+    Some(if left_out > 0 { format!("{diff}{more}") } else { diff })
+}
+
 /// The block of a finished agent for the parent's model: as on the terminal, with all of the agent's words wrapped in
 /// place of the result.
 pub fn spawn_text(told: &Told<'_>) -> String {
@@ -68,6 +98,9 @@ pub fn spawn_text(told: &Told<'_>) -> String {
 /// The block of a finished agent for a person: what it was, how long it took, which files it changed, what it says.
 pub fn summary_block(told: &Told<'_>) -> String {
     let mut out = block(told);
+    for notice in notices(told) {
+        let _ = writeln!(out, "  {notice}");
+    }
     for warning in told.report.warnings.iter().take(limits::BLOCK_WARNINGS_MAX) {
         let _ = writeln!(out, "  Warning: {}", one_line(warning, limits::WARNING_CHARS_MAX));
     }
@@ -85,6 +118,9 @@ fn with_words(told: &Told<'_>, head: &str, parts: usize) -> String {
     let mut out = String::new();
     for line in head.lines() {
         let _ = writeln!(out, "{}", clip(line, room_bytes / parts));
+    }
+    for notice in notices(told) {
+        let _ = writeln!(out, "{}", clip(&notice, room_bytes / 8));
     }
     let warnings = &told.report.warnings;
     for (at, warning) in warnings.iter().enumerate() {
@@ -106,6 +142,13 @@ fn with_words(told: &Told<'_>, head: &str, parts: usize) -> String {
     out.push_str(&words);
     if left_out > 0 {
         let _ = write!(out, "\n{}", told.more(left_out));
+    }
+    // Only the room that the words leave: the whole of it is on the branch.
+    let room_bytes = room_bytes.saturating_sub(out.len() + limits::DIFF_MARGIN_BYTES);
+    if room_bytes >= limits::DIFF_BYTES_MIN
+        && let Some(diff) = branch_diff(told, room_bytes)
+    {
+        let _ = write!(out, "\n{diff}");
     }
     out
 }

@@ -10,7 +10,7 @@ pub(crate) enum Key {
     Tools,
     DisallowedTools,
     Model,
-    PermissionMode,
+    Approval,
     Permission,
     Turns,
     Tokens,
@@ -18,6 +18,8 @@ pub(crate) enum Key {
     Minutes,
     Time,
     Files,
+    WriteRoots,
+    WriteExcept,
     Shell,
     Network,
     DelegatesTo,
@@ -25,6 +27,7 @@ pub(crate) enum Key {
     Single,
     ToolsListedByTask,
     InheritContextFile,
+    Isolation,
     /// Other programs read it; Posse does not.
     NotUsed,
 }
@@ -38,7 +41,7 @@ impl Key {
             "tools" | "allowedtools" => Self::Tools,
             "disallowedtools" => Self::DisallowedTools,
             "model" => Self::Model,
-            "permissionmode" | "approvalmode" => Self::PermissionMode,
+            "approval" | "approvalmode" | "permissionmode" => Self::Approval,
             "permission" => Self::Permission,
             "maxturns" | "maxiterations" | "steps" | "maxsteps" => Self::Turns,
             "maxtokens" => Self::Tokens,
@@ -46,6 +49,8 @@ impl Key {
             "timeoutmins" => Self::Minutes,
             "maxtime" => Self::Time,
             "files" | "writes" => Self::Files,
+            "writeroots" => Self::WriteRoots,
+            "writeexcept" => Self::WriteExcept,
             "shell" => Self::Shell,
             "network" => Self::Network,
             "delegatesto" => Self::DelegatesTo,
@@ -53,8 +58,9 @@ impl Key {
             "single" => Self::Single,
             "toolslistedbytask" => Self::ToolsListedByTask,
             "inheritcontextfile" => Self::InheritContextFile,
-            "color" | "colour" | "hooks" | "mcpservers" | "memory" | "skills" | "effort" | "isolation"
-            | "background" | "initialprompt" | "temperature" | "topp" | "mode" | "kind" => Self::NotUsed,
+            "isolation" => Self::Isolation,
+            "color" | "colour" | "hooks" | "mcpservers" | "memory" | "skills" | "effort" | "background"
+            | "initialprompt" | "temperature" | "topp" | "mode" | "kind" => Self::NotUsed,
             _ => return None,
         })
     }

@@ -1,13 +1,15 @@
 //! One agent file becomes one role. What is odd is told and read as best it can be; rights are never guessed upwards.
 
-use posse_protocol::{Budget, Files, Grant, Network, Role, RoleOrigin, Shell};
+use posse_protocol::{
+    Approval, Budget, Files, Grant, Isolation, Network, PathRules, Role, RoleOrigin, Shell,
+};
 
 use crate::error::RoleError;
 use crate::fields::{Field, take_apart};
 use crate::keys::Key;
 use crate::limits::{DESCRIPTION_CHARS_MAX, FILE_BYTES_MAX, LIST_ITEMS_MAX, MODEL_CHARS_MAX, WARNINGS_MAX};
 use crate::name::{shortened, valid_name};
-use crate::rights::{Rights, network};
+use crate::rights::{Rights, approval, isolation, network, paths};
 use crate::tools::Tools;
 use crate::values::Value;
 
@@ -70,6 +72,7 @@ impl Reading {
             tools_listed_by_task: self.flag(Key::ToolsListedByTask).unwrap_or(false),
             single: self.flag(Key::Single).unwrap_or(false),
             inherit_context_file: self.flag(Key::InheritContextFile),
+            isolation: self.isolation(),
             origin,
         };
         Ok(role)
@@ -212,8 +215,14 @@ impl Reading {
         let rules = tools.rules();
         let mut rights = Rights::of_tools(&rules);
         self.narrow(&mut rights);
+        let approval = self.approval();
+        if approval == Approval::Plan {
+            rights.limit_files(Files::Read);
+            rights.limit_shell(Shell::Inspect);
+        }
         let delegates = tools.delegates(self.field(Key::DelegatesTo).map(|field| &field.value));
-        Grant { files: rights.files, shell: rights.shell, network: rights.network, tools: rules, delegates }
+        let Rights { files, shell, network } = rights;
+        Grant { files, writes: self.writes(), shell, network, tools: rules, delegates, approval }
     }
 
     /// Explicit rights. A value that is not understood gives nothing.
@@ -231,11 +240,43 @@ impl Reading {
             let reach = self.read(Key::Network, network, "no network is given: write none, full, or hosts");
             rights.limit_network(reach.unwrap_or(Network::None));
         }
-        if let Some((_, mode)) = self.given(Key::PermissionMode)
-            && mode.text().eq_ignore_ascii_case("plan")
-        {
-            rights.limit_files(Files::Read);
-            rights.limit_shell(Shell::None);
+    }
+
+    /// What it may do without asking: everything, unless the file says less. What is not understood asks.
+    fn approval(&mut self) -> Approval {
+        if self.field(Key::Approval).is_none() {
+            return Approval::Full;
         }
+        let instead = "it asks before it does anything: write plan, ask, edit, auto or full";
+        self.read(Key::Approval, approval, instead).unwrap_or(Approval::Ask)
+    }
+
+    /// Where it works. What is not understood works where it disturbs nobody.
+    fn isolation(&mut self) -> Option<Isolation> {
+        self.field(Key::Isolation)?;
+        let instead = "it works in a checkout of its own: write shared or worktree";
+        Some(self.read(Key::Isolation, isolation, instead).unwrap_or(Isolation::Worktree))
+    }
+
+    /// Where it may write. A root that is not understood is no root; an exception that is not understood is everything.
+    fn writes(&mut self) -> PathRules {
+        const HINT: &str = "write paths within the project, such as src/api, without * and ..";
+        let mut rules = PathRules::default();
+        if let Some(field) = self.field(Key::WriteRoots) {
+            let (line, (roots, bad)) = (field.line, paths(&field.value));
+            for path in bad {
+                self.warn(line, format!("{path:?} is left out: {HINT}"));
+            }
+            rules.roots.insert(roots);
+        }
+        if let Some(field) = self.field(Key::WriteExcept) {
+            let (line, (except, bad)) = (field.line, paths(&field.value));
+            rules.except = except;
+            for path in bad {
+                self.warn(line, format!("{path:?} is not understood, so nothing may be written: {HINT}"));
+                rules.except.insert(String::new());
+            }
+        }
+        rules
     }
 }

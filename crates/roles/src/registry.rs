@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use posse_policy::meet;
-use posse_protocol::{Grant, NameRules, Role, RoleOrigin};
+use posse_policy::{meet, writable_roots};
+use posse_protocol::{Approval, Files, Grant, Isolation, NameRules, Network, Role, RoleOrigin, Shell};
 
 use crate::builtin::{Team, builtin};
 use crate::error::UnknownRole;
@@ -35,6 +35,7 @@ struct Entry {
 struct Ceiling {
     grant: Grant,
     tools_listed_by_task: bool,
+    isolation: Option<Isolation>,
 }
 
 /// A role's name and the other names that lead to it.
@@ -79,9 +80,7 @@ impl Roles {
         let mut said = before.and_then(|entry| same_owner(&entry.role.origin, &role.origin));
         if let Some(ceiling) = &ceiling {
             let met = meet(&ceiling.grant, &role.grant);
-            if (met.files, met.shell, &met.network)
-                != (role.grant.files, role.grant.shell, &role.grant.network)
-            {
+            if claims(&met) != claims(&role.grant) {
                 said = Some(format!(
                     "the project's {:?} keeps at most the rights of the role it replaces; choose another name for one that may do more",
                     shortened(&role.name)
@@ -89,6 +88,10 @@ impl Roles {
             }
             role.grant = met;
             role.tools_listed_by_task |= ceiling.tools_listed_by_task;
+            // One that kept to a checkout of its own does not come out of it.
+            if ceiling.isolation == Some(Isolation::Worktree) {
+                role.isolation = ceiling.isolation;
+            }
         }
         if stranger {
             let taken = self.drop_taken_aliases(&mut role, &folded);
@@ -191,9 +194,15 @@ impl Entry {
             RoleOrigin::BuiltIn | RoleOrigin::User(_) => Some(Ceiling {
                 grant: self.role.grant.clone(),
                 tools_listed_by_task: self.role.tools_listed_by_task,
+                isolation: self.role.isolation,
             }),
         }
     }
+}
+
+/// The rights that an author would miss. Lists of names are left out: those of the replaced role are always added.
+fn claims(grant: &Grant) -> (Files, Shell, &Network, Vec<String>, Approval) {
+    (grant.files, grant.shell, &grant.network, writable_roots(&grant.writes), grant.approval)
 }
 
 /// What to say when two files of one owner have the same name.

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use posse_policy::passes;
-use posse_protocol::{Files, NameRules, Network, Shell};
+use posse_policy::{clean_path, passes};
+use posse_protocol::{Approval, Files, Isolation, NameRules, Network, Shell};
 
+use crate::name::{folded, shortened};
 use crate::values::Value;
 
 /// What tools need. A role has no right that none of its tools could use.
@@ -64,4 +65,38 @@ pub(crate) fn network(value: &Value) -> Option<Network> {
     let hosts = value.entries();
     let all_good = !hosts.is_empty() && hosts.iter().all(is_host);
     all_good.then(|| Network::Hosts(BTreeSet::from_iter(hosts)))
+}
+
+/// What it does without asking, by our words and those of other programs. It is an upper bound.
+pub(crate) fn approval(value: &Value) -> Option<Approval> {
+    match folded(&value.text()).as_str() {
+        "plan" => Some(Approval::Plan),
+        "ask" | "default" => Some(Approval::Ask),
+        "edit" | "acceptedits" | "autoedit" => Some(Approval::Edit),
+        "auto" => Some(Approval::Auto),
+        "full" | "bypasspermissions" | "yolo" => Some(Approval::Full),
+        _ => None,
+    }
+}
+
+/// `shared` or `worktree`.
+pub(crate) fn isolation(value: &Value) -> Option<Isolation> {
+    match folded(&value.text()).as_str() {
+        "shared" => Some(Isolation::Shared),
+        "worktree" => Some(Isolation::Worktree),
+        _ => None,
+    }
+}
+
+/// Paths for rules about writing, and those that are none.
+pub(crate) fn paths(value: &Value) -> (BTreeSet<String>, Vec<String>) {
+    let mut good = BTreeSet::new();
+    let mut bad = Vec::new();
+    for written in value.entries() {
+        match clean_path(&written) {
+            Some(path) => drop(good.insert(path)),
+            None => bad.push(shortened(&written)),
+        }
+    }
+    (good, bad)
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use posse_policy::own_name;
 use posse_protocol::NameRules;
 
 use crate::limits::LIST_ITEM_CHARS_MAX;
@@ -157,7 +158,7 @@ fn entry(written: &str) -> Entry {
         let roles = condition.unwrap_or("*").split(',').map(|role| role.trim().to_string());
         return Entry::Delegation(roles.filter(|role| !role.is_empty() && !role.contains(':')).collect());
     }
-    match (own(base), condition) {
+    match (own_name(base), condition) {
         (Some(tool), None) => Entry::Tools(vec![tool.to_string()]),
         (Some(tool), Some(_)) => Entry::Conditional(tool.to_string()),
         (None, Some(_)) => Entry::Conditional(base.chars().take(LIST_ITEM_CHARS_MAX).collect()),
@@ -183,20 +184,4 @@ fn is_delegation(name: &str) -> bool {
     let name = folded(name);
     matches!(name.as_str(), "task" | "agent" | "spawntask" | "delegatetoagent")
         || matches!(name.as_str(), "agentopen" | "agenteval" | "agentclose")
-}
-
-/// Our name for a tool, whatever another program calls it.
-fn own(name: &str) -> Option<&'static str> {
-    Some(match folded(name).as_str() {
-        "read" | "readfile" | "readmanyfiles" | "view" => "read_file",
-        "write" | "writefile" => "write_file",
-        "edit" | "editfile" | "multiedit" | "replace" => "edit_file",
-        "bash" | "shell" | "runshell" | "runshellcommand" | "execshell" | "exec" => "shell",
-        "glob" | "findfiles" => "glob",
-        "grep" | "grepsearch" | "grepfiles" | "searchfilecontent" => "grep",
-        "ls" | "list" | "listfiles" | "listdirectory" => "list_files",
-        "webfetch" | "fetchurl" => "web_fetch",
-        "todo" | "todowrite" | "todoread" | "writetodos" => "todo",
-        _ => return None,
-    })
 }

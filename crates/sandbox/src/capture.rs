@@ -61,8 +61,10 @@ impl Capture {
         self.tail.extend(rest);
     }
 
-    pub(crate) fn finish(self) -> Captured {
-        Captured { head: self.head, tail: self.tail.into(), total_bytes: self.total_bytes }
+    /// What there is so far.
+    pub(crate) fn so_far(&self) -> Captured {
+        let tail = self.tail.iter().copied().collect();
+        Captured { head: self.head.clone(), tail, total_bytes: self.total_bytes }
     }
 }
 
@@ -86,7 +88,7 @@ mod tests {
                     tail: stream[tail_start..].to_vec(),
                     total_bytes: 40,
                 };
-                assert_eq!(capture.finish(), expected, "head {head_bytes} tail {tail_bytes} chunk {chunk}");
+                assert_eq!(capture.so_far(), expected, "head {head_bytes} tail {tail_bytes} chunk {chunk}");
                 checked += 1;
             }
         }

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use crate::{Captured, limits};
+use crate::{Captured, Profile, limits};
 
 /// What to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +33,9 @@ pub struct Command {
     pub output: OutputLimits,
     /// What it reads; with `None` its input is at its end from the start.
     pub stdin: Option<Vec<u8>>,
+    /// How the kernel confines it. With `None` it has all the rights of this process: for our own programs, and for what
+    /// a person has allowed outside.
+    pub confinement: Option<Profile>,
 }
 
 impl Command {
@@ -52,7 +55,8 @@ impl Command {
 
     fn new(what: What, cwd: &Path, deadline: Duration) -> Self {
         let cwd = cwd.to_owned();
-        Self { what, cwd, env: Vec::new(), deadline, output: OutputLimits::default(), stdin: None }
+        let output = OutputLimits::default();
+        Self { what, cwd, env: Vec::new(), deadline, output, stdin: None, confinement: None }
     }
 
     /// The program and its arguments as they are started.
@@ -114,6 +118,8 @@ pub struct Finished {
     pub stderr: Captured,
     /// From start to end.
     pub duration: Duration,
+    /// What somebody who reads the result should know about how it was run; usually nothing.
+    pub notes: Vec<String>,
 }
 
 /// Why a command could not be run at all.
@@ -133,6 +139,9 @@ pub enum SandboxError {
         /// Why.
         source: std::io::Error,
     },
+    /// It was to be confined and could not be. It was not run.
+    #[error("the command was not run, because it could not be confined: {0}")]
+    NotConfined(String),
     /// The system refused a pipe or a wait.
     #[error("the system refused to run a process: {0}")]
     System(#[from] std::io::Error),

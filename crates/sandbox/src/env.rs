@@ -12,6 +12,19 @@ const PASS: &[&str] = &[
     "LOGNAME",
     "LANG",
     "LANGUAGE",
+    "LC_ADDRESS",
+    "LC_ALL",
+    "LC_COLLATE",
+    "LC_CTYPE",
+    "LC_IDENTIFICATION",
+    "LC_MEASUREMENT",
+    "LC_MESSAGES",
+    "LC_MONETARY",
+    "LC_NAME",
+    "LC_NUMERIC",
+    "LC_PAPER",
+    "LC_TELEPHONE",
+    "LC_TIME",
     "TZ",
     "TMPDIR",
     "TEMP",
@@ -117,6 +130,7 @@ const SECRET_WORDS: &[&str] =
 /// What every child gets of this process's environment.
 pub fn child_env() -> Vec<(OsString, OsString)> {
     let kept = std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(passes));
+    let kept = kept.filter(|(_, value)| !holds_password(&value.to_string_lossy()));
     kept.chain(SET.iter().map(|(name, value)| ((*name).into(), (*value).into()))).collect()
 }
 
@@ -125,12 +139,24 @@ fn passes(name: &str) -> bool {
     if SECRET_WORDS.iter().any(|word| upper.contains(word)) {
         return false;
     }
-    let listed = if cfg!(windows) {
+    if cfg!(windows) {
         PASS.iter().any(|known| known.eq_ignore_ascii_case(name))
     } else {
         PASS.contains(&name)
-    };
-    listed || name.starts_with("LC_")
+    }
+}
+
+/// Whether there is an address in it that names a user with a password, or a token in a user's place.
+fn holds_password(value: &str) -> bool {
+    let mut parts = value.split("://");
+    let mut scheme = parts.next().unwrap_or_default();
+    parts.any(|rest| {
+        let host = rest.split(['/', '?', '#', ' ', ',', '|']).next().unwrap_or_default();
+        let before = scheme.to_ascii_lowercase();
+        let web = before.ends_with("http") || before.ends_with("https");
+        scheme = rest;
+        host.rsplit_once('@').is_some_and(|(user, _)| user.contains(':') || web)
+    })
 }
 
 #[cfg(test)]
@@ -146,6 +172,7 @@ mod tests {
             "GITHUB_TOKEN",
             "AWS_SECRET_ACCESS_KEY",
             "LC_SECRET",
+            "LC_EXTRA",
             "LC_api_key",
             "NPM_CONFIG__AUTH",
             "BASH_ENV",
@@ -164,5 +191,26 @@ mod tests {
         ];
         pass.iter().for_each(|name| assert!(passes(name), "{name} should pass"));
         stay.iter().for_each(|name| assert!(!passes(name), "{name} should stay"));
+    }
+
+    #[test]
+    fn addresses_with_passwords_do_not_pass() {
+        let stay = [
+            "https://me:secret@proxy.example",
+            "direct,https://me:secret@proxy.example/x,off",
+            "HTTPS://token@proxy.example",
+            "ssh://git@a.example postgres://me:secret@b.example/db",
+            "https://a.example,https://me:p@b.example",
+        ];
+        let pass = [
+            "",
+            "/usr/bin:/opt/me@work/bin",
+            "https://proxy.example/a@b:c",
+            "ssh://git@a.example/x",
+            "https://proxy.example,direct",
+            "-L/opt/a:b@c",
+        ];
+        stay.iter().for_each(|value| assert!(holds_password(value), "{value} should stay"));
+        pass.iter().for_each(|value| assert!(!holds_password(value), "{value} should pass"));
     }
 }

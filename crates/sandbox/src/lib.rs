@@ -1,4 +1,4 @@
-//! Child processes: own session and process group, clean environment, deadline, bounded output.
+//! Child processes: confined by the kernel, with a clean environment, a deadline and bounded output.
 //!
 //! The only crate that starts processes and the only one with `unsafe`. It must not know what a tool, an agent or a
 //! grant is: it runs what it is given and answers within the deadline, whatever the command does.
@@ -10,7 +10,11 @@ mod descendants;
 mod env;
 #[cfg(unix)]
 mod group;
+mod job;
 pub mod limits;
+#[cfg(target_os = "linux")]
+mod linux;
+mod profile;
 #[cfg(not(unix))]
 mod run_elsewhere;
 #[cfg(unix)]
@@ -22,8 +26,6 @@ mod support;
 pub use capture::Captured;
 pub use command::{Command, Exit, Finished, OutputLimits, SandboxError, What};
 pub use env::child_env;
-#[cfg(not(unix))]
-pub use run_elsewhere::run;
-#[cfg(unix)]
-pub use run_unix::run;
-pub use support::{Finding, Support, support};
+pub use job::{Job, run, start};
+pub use profile::{Level, Profile, ProtectedName, ResourceLimits, protected_names};
+pub use support::{Finding, Support, Unavailable, available, support};

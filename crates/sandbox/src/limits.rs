@@ -18,3 +18,38 @@ pub const OUTPUT_HEAD_BYTES: usize = 16 * 1024;
 pub const OUTPUT_TAIL_BYTES: usize = 16 * 1024;
 /// The most that can be asked for on either side.
 pub const OUTPUT_SIDE_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// Memory of a confined command.
+pub const COMMAND_MEMORY_BYTES: u64 = 8 << 30;
+/// Processes and threads of a confined command.
+pub const COMMAND_PROCESSES: u64 = 4096;
+/// One file written by a confined command.
+pub const COMMAND_FILE_BYTES: u64 = 8 << 30;
+/// Files open in one process of a confined command.
+pub const COMMAND_OPEN_FILES: u64 = 16 * 1024;
+/// What a confined command may put into each of its private folders.
+pub const COMMAND_TMP_BYTES: u64 = 4 << 30;
+/// How long the set-up of a confinement may take.
+pub const CONFINE_MS: u64 = 10_000;
+/// How long a confinement may take to end and clean up before it is left to itself.
+pub const UNCONFINE_MS: u64 = 700;
+/// How long to wait for a lock on the workspace that others hold while they clean up.
+pub const WORKSPACE_LOCK_MS: u64 = 2_000;
+/// The most that is read of the list of a workspace's placeholders.
+pub const PLACEHOLDER_LIST_BYTES_MAX: u64 = 4 * 1024 * 1024;
+/// How often covered names are looked at where the system does not tell of changes.
+pub const LOOK_AGAIN_MS: u64 = 50;
+/// The most a plan for a confinement may take, as it is sent.
+pub const PLAN_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// The most that is read of what a confinement reports.
+pub const REPORT_BYTES_MAX: usize = 64 * 1024;
+/// How many sockets of others are hidden one by one; with more there is no confinement.
+pub const SOCKETS_MAX: usize = 1024;
+/// How many entries of a workspace are looked at to find one that a throw-away view can be tried with.
+pub const COPY_TRIES_MAX: usize = 256;
+/// How many links a protected name may go through.
+pub const LINKS_MAX: usize = 8;
+/// How long an emptied cgroup may take to let itself be removed.
+pub const CGROUP_REMOVE_MS: u64 = 500;
+/// How old an empty cgroup of a process that is gone must be to count as left behind.
+pub const CGROUP_LEFT_MS: u64 = 60_000;

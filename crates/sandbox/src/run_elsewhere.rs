@@ -4,19 +4,39 @@
 
 use std::{
     process::Stdio,
+    sync::Mutex,
     time::{Duration, Instant},
 };
 
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWriteExt},
+    process::Child,
+    sync::watch,
     time::timeout,
 };
 
-use crate::{Command, Exit, Finished, SandboxError, What, capture::Capture, child_env, limits};
+use crate::{
+    Command, Exit, SandboxError, What,
+    capture::Capture,
+    child_env,
+    job::{Ending, Streams},
+    limits,
+    support::no_confinement,
+};
 
-/// Runs a command to its end, its deadline, or until the future is dropped.
-pub async fn run(command: Command) -> Result<Finished, SandboxError> {
-    let started = Instant::now();
+/// A command that has been started. Dropping it kills the child.
+pub(crate) struct Started {
+    child: Child,
+    command: Command,
+    at: Instant,
+}
+
+/// Starts a command; one that is to be confined is refused.
+pub(crate) async fn start(command: Command) -> Result<Started, SandboxError> {
+    let at = Instant::now();
+    if command.confinement.is_some() {
+        return Err(SandboxError::NotConfined(no_confinement::REASON.to_owned()));
+    }
     if !command.cwd.is_dir() {
         return Err(SandboxError::NoFolder(command.cwd));
     }
@@ -27,37 +47,45 @@ pub async fn run(command: Command) -> Result<Finished, SandboxError> {
     process.stdin(if command.stdin.is_some() { Stdio::piped() } else { Stdio::null() });
     process.stdout(Stdio::piped()).stderr(Stdio::piped());
     let program = program.to_string_lossy().into_owned();
-    let mut child = process.spawn().map_err(|source| SandboxError::Start { program, source })?;
-    let (stdin, stdout, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    // Both readers share one capture, so that a shell command's streams come out as one.
-    let output = std::sync::Mutex::new(Capture::new(command.output));
-    let stderr = std::sync::Mutex::new(Capture::new(command.output));
-    let errors_into = if matches!(command.what, What::Shell(_)) { &output } else { &stderr };
-    let bytes = command.stdin.unwrap_or_default();
-    let all = async {
+    let child = process.spawn().map_err(|source| SandboxError::Start { program, source })?;
+    Ok(Started { child, command, at })
+}
+
+impl Started {
+    /// Sees the command to its end.
+    pub(crate) async fn finish(mut self, into: &Streams, mut stop: watch::Receiver<bool>) -> Ending {
+        let (stdin, stdout, errors) =
+            (self.child.stdin.take(), self.child.stdout.take(), self.child.stderr.take());
+        // A shell command's streams come out as one.
+        let errors_into =
+            if matches!(self.command.what, What::Shell(_)) { &into.output } else { &into.stderr };
+        let bytes = self.command.stdin.take().unwrap_or_default();
         let feed = async {
             if let Some(mut stdin) = stdin {
                 let _ = stdin.write_all(&bytes).await;
             }
         };
-        let read = async { tokio::join!(feed, collect(stdout, &output), collect(errors, errors_into)) };
-        let (_, status) = tokio::join!(timeout(command.deadline, read), child.wait());
-        status
-    };
-    let exit = match timeout(command.deadline, all).await {
-        Ok(status) => Exit::Code(status?.code().unwrap_or(-1)),
-        Err(_) => Exit::DeadlineExceeded,
-    };
-    if exit == Exit::DeadlineExceeded {
-        let _ = timeout(Duration::from_millis(limits::REAP_MS), child.kill()).await;
+        let deadline = self.command.deadline;
+        let read = async { tokio::join!(feed, collect(stdout, &into.output), collect(errors, errors_into)) };
+        let all = async { tokio::join!(timeout(deadline, read), self.child.wait()).1 };
+        let asked = async {
+            if stop.wait_for(|stop| *stop).await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        };
+        let exit = tokio::select! {
+            ended = timeout(deadline, all) => match ended {
+                Ok(status) => Exit::Code(status.ok().and_then(|status| status.code()).unwrap_or(-1)),
+                Err(_) => Exit::DeadlineExceeded,
+            },
+            () = asked => Exit::Code(-1),
+        };
+        let _ = timeout(Duration::from_millis(limits::REAP_MS), self.child.kill()).await;
+        Ending { exit, duration: self.at.elapsed(), notes: Vec::new() }
     }
-    let captured = |capture: std::sync::Mutex<Capture>| {
-        capture.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).finish()
-    };
-    Ok(Finished { exit, output: captured(output), stderr: captured(stderr), duration: started.elapsed() })
 }
 
-async fn collect(reader: Option<impl AsyncRead + Unpin>, into: &std::sync::Mutex<Capture>) {
+async fn collect(reader: Option<impl AsyncRead + Unpin>, into: &Mutex<Capture>) {
     let Some(mut reader) = reader else { return };
     let mut chunk = vec![0; limits::READ_CHUNK_BYTES];
     while let Ok(count @ 1..) = reader.read(&mut chunk).await {

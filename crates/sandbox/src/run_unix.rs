@@ -1,12 +1,12 @@
 //! Runs one command on Unix.
 //!
 //! ```text
-//! start ─► running ─► leader ended ──► drain ──┐
-//!             │                                ├─► SIGKILL the group ─► reap ─► drain ─► Finished
-//!             └─► deadline ─► SIGTERM ─► grace ┘
+//! start ─► running ─► leader ended ─────────► drain ──┐
+//!             │                                       ├─► kill all of it ─► reap ─► drain ─► Ending
+//!             └─► deadline or stop ─► SIGTERM ─► grace ┘
 //! ```
-//! Dropping the future at any point kills the group. The leader is reaped only after its group was killed, so the
-//! group's number cannot have been given to anybody else by then.
+//! Dropping it at any point ends all of it. The leader is reaped only after its group was killed, so the group's number
+//! cannot have been given to anybody else by then. A confined command's leader is the process that confines it.
 
 #![allow(clippy::disallowed_types)] // this is the crate the ban points to
 
@@ -15,6 +15,7 @@ use std::{
     os::{fd::OwnedFd, unix::process::ExitStatusExt},
     pin::{Pin, pin},
     process::{ExitStatus, Stdio},
+    sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -23,46 +24,62 @@ use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::unix::pipe,
     process::ChildStdin,
+    sync::watch,
     time::{sleep, timeout},
 };
 
+#[cfg(target_os = "linux")]
+use crate::linux::confined::{self, Confined};
+#[cfg(not(target_os = "linux"))]
+use crate::support::no_confinement::{self as confined, Confined};
 use crate::{
-    Command, Exit, Finished, SandboxError, What, capture::Capture, child_env, group::Running, limits, spawner,
+    Command, Exit, SandboxError, What,
+    capture::Capture,
+    child_env,
+    group::Running,
+    job::{Ending, Streams},
+    limits, spawner,
 };
 
-/// Runs a command to its end, its deadline, or until the future is dropped; then nothing of its group is left.
-pub async fn run(command: Command) -> Result<Finished, SandboxError> {
-    let started = Instant::now();
-    let (output_reader, stderr_reader, mut running) = start(&command).await?;
-    let stdin = running.child.stdin.take();
-    let mut output = Capture::new(command.output);
-    let mut stderr = Capture::new(command.output);
-    let exit = {
-        let pump = async {
-            tokio::join!(
-                feed(stdin, command.stdin.as_deref().unwrap_or_default()),
-                collect(output_reader, &mut output),
-                collect(stderr_reader, &mut stderr)
-            );
-        };
-        running.finish(Pump { reading: pin!(pump), done: false }, command.deadline).await?
-    };
-    Ok(Finished { exit, output: output.finish(), stderr: stderr.finish(), duration: started.elapsed() })
+/// A command that has been started.
+pub(crate) struct Started {
+    running: Running,
+    confined: Option<Confined>,
+    output: pipe::Receiver,
+    stderr: Option<pipe::Receiver>,
+    stdin: Vec<u8>,
+    deadline: Duration,
+    at: Instant,
 }
 
-type Started = (Option<pipe::Receiver>, Option<pipe::Receiver>, Running);
-
-async fn start(command: &Command) -> Result<Started, SandboxError> {
+/// Starts a command, confined if it asks for that.
+pub(crate) async fn start(mut command: Command) -> Result<Started, SandboxError> {
+    let at = Instant::now();
     if !command.cwd.is_dir() {
-        return Err(SandboxError::NoFolder(command.cwd.clone()));
+        return Err(SandboxError::NoFolder(command.cwd));
     }
+    let profile = command.confinement.take();
     let (program, arguments) = command.words()?;
-    let (reader, writer) = io::pipe()?;
-    let mut process = tokio::process::Command::new(&program);
-    process.args(arguments).current_dir(&command.cwd).env_clear().envs(child_env()).kill_on_drop(true);
-    process.envs(command.env.iter().map(|(name, value)| (name, value)));
+    let env = command.env.iter().map(|(name, value)| (name.into(), value.into()));
+    let env = child_env().into_iter().chain(env).collect::<Vec<_>>();
+    let name = program.to_string_lossy().into_owned();
+    let (mut process, confined) = match profile {
+        Some(profile) => {
+            let (process, confined) = confined::prepare(&profile, &command.cwd, program, arguments, env)?;
+            (process, Some(confined))
+        }
+        None => {
+            let mut process = tokio::process::Command::new(&program);
+            process.args(arguments).current_dir(&command.cwd).env_clear().envs(env).kill_on_drop(true);
+            let parent = rustix::process::getpid();
+            // SAFETY: the closure runs between fork and exec and makes only system calls; it allocates nothing.
+            unsafe { process.pre_exec(move || cut_loose(parent)) };
+            (process, None)
+        }
+    };
     process.stdin(if command.stdin.is_some() { Stdio::piped() } else { Stdio::null() });
-    let stderr_reader = match command.what {
+    let (output, writer) = io::pipe()?;
+    let stderr = match command.what {
         What::Shell(_) => {
             process.stderr(writer.try_clone()?);
             None
@@ -74,13 +91,16 @@ async fn start(command: &Command) -> Result<Started, SandboxError> {
         }
     };
     process.stdout(writer);
-    let parent = rustix::process::getpid();
-    // SAFETY: the closure runs between fork and exec and makes only system calls; it allocates nothing.
-    unsafe { process.pre_exec(move || cut_loose(parent)) };
-    let name = program.to_string_lossy().into_owned();
-    let running =
-        spawner::spawn(process).await.map_err(|source| SandboxError::Start { program: name, source })?;
-    Ok((Some(asynchronous(reader)?), stderr_reader, running))
+    let leash = confined.as_ref().map(Confined::leash).transpose()?;
+    let started = spawner::spawn(process, leash).await;
+    let running = started.map_err(|source| SandboxError::Start { program: name.clone(), source })?;
+    let confined = match confined {
+        Some(confined) => Some(confined.begin(&name).await?),
+        None => None,
+    };
+    let stdin = command.stdin.unwrap_or_default();
+    let output = asynchronous(output)?;
+    Ok(Started { running, confined, output, stderr, stdin, deadline: command.deadline, at })
 }
 
 fn asynchronous(reader: PipeReader) -> io::Result<pipe::Receiver> {
@@ -91,12 +111,8 @@ fn asynchronous(reader: PipeReader) -> io::Result<pipe::Receiver> {
 fn cut_loose(parent: Pid) -> io::Result<()> {
     rustix::process::setsid()?;
     #[cfg(target_os = "linux")]
-    {
-        rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
-        // SAFETY: marks descriptors to be closed by exec. None is closed here, so no owner is surprised. Kernels
-        // before 5.11 refuse the flag, and then only what Rust opened itself is closed.
-        unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
-    }
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+    close_on_exec();
     // The parent may have died before the signal was set.
     if rustix::process::getppid() != Some(parent) {
         return Err(io::ErrorKind::Interrupted.into());
@@ -104,29 +120,76 @@ fn cut_loose(parent: Pid) -> io::Result<()> {
     Ok(())
 }
 
+/// Has everything but the three standard streams closed by exec.
+pub(crate) fn close_on_exec() {
+    // SAFETY: marks descriptors to be closed by exec. None is closed here, so no owner is surprised. Kernels
+    // before 5.11 refuse the flag, and then only what Rust opened itself is closed.
+    #[cfg(target_os = "linux")]
+    unsafe {
+        libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC)
+    };
+}
+
+impl Started {
+    /// Sees the command to its end.
+    pub(crate) async fn finish(mut self, into: &Streams, stop: watch::Receiver<bool>) -> Ending {
+        let stdin = self.running.child.stdin.take();
+        let bytes = std::mem::take(&mut self.stdin);
+        let pump = async {
+            tokio::join!(
+                feed(stdin, &bytes),
+                collect(Some(self.output), &into.output),
+                collect(self.stderr, &into.stderr)
+            );
+        };
+        let pump = Pump { reading: pin!(pump), done: false };
+        let ended = self.running.see_off(pump, self.deadline, stop).await;
+        let mut notes = Vec::new();
+        let mut exit = ended.unwrap_or_else(|error| {
+            notes.push(format!("how it ended is not known: {error}"));
+            Exit::Code(-1)
+        });
+        if let Some(confined) = self.confined {
+            let report = confined.report();
+            notes.extend(report.notes);
+            if exit != Exit::DeadlineExceeded {
+                exit = report.exit;
+            }
+        }
+        Ending { exit, duration: self.at.elapsed(), notes }
+    }
+}
+
 impl Running {
-    async fn finish<F: Future<Output = ()>>(
+    async fn see_off<F: Future<Output = ()>>(
         &mut self,
         mut pump: Pump<'_, F>,
         deadline: Duration,
+        mut stop: watch::Receiver<bool>,
     ) -> io::Result<Exit> {
-        let in_time = pump.until(deadline, self.ended()).await?;
-        if in_time {
+        let asked = async move {
+            if stop.wait_for(|stop| *stop).await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        };
+        let why = pump.until(deadline, asked, self.ended()).await?;
+        if why == Why::Ended {
             pump.drain().await;
         } else {
             self.terminate();
-            pump.until(Duration::from_millis(limits::TERM_GRACE_MS), self.ended()).await?;
+            let grace = Duration::from_millis(limits::TERM_GRACE_MS);
+            pump.until(grace, std::future::pending(), self.ended()).await?;
         }
         self.kill();
-        let exit = if in_time {
-            exit_of(self.child.wait().await?)
-        } else {
-            // A process that even this does not end at once is stuck in the kernel; the runtime reaps it later.
-            let _ = timeout(Duration::from_millis(limits::REAP_MS), self.child.wait()).await;
-            Exit::DeadlineExceeded
-        };
+        // A process that even this does not end at once is stuck in the kernel; the runtime reaps it later.
+        let patience = Duration::from_millis(self.patience_ms());
+        let reaped = timeout(patience, pump.beside(self.child.wait())).await;
         pump.drain().await;
-        Ok(exit)
+        match (why, reaped) {
+            (Why::Deadline, _) => Ok(Exit::DeadlineExceeded),
+            (_, Ok(status)) => Ok(exit_of(status?)),
+            (_, Err(_)) => Ok(Exit::Signal(9)),
+        }
     }
 }
 
@@ -138,6 +201,14 @@ fn exit_of(status: ExitStatus) -> Exit {
     }
 }
 
+/// Why a wait was over.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Why {
+    Ended,
+    Stopped,
+    Deadline,
+}
+
 /// The reading of a child's output, which goes on beside every wait.
 struct Pump<'a, F> {
     reading: Pin<&'a mut F>,
@@ -145,19 +216,32 @@ struct Pump<'a, F> {
 }
 
 impl<F: Future<Output = ()>> Pump<'_, F> {
-    /// Reads until `event` happens or `limit` has passed; says whether it happened.
+    /// Reads until `ended` happens, somebody asks to stop, or `limit` has passed; says which.
     async fn until(
         &mut self,
         limit: Duration,
-        event: impl Future<Output = io::Result<()>>,
-    ) -> io::Result<bool> {
-        let mut event = pin!(event);
-        let mut over = pin!(sleep(limit));
+        stop: impl Future<Output = ()>,
+        ended: impl Future<Output = io::Result<()>>,
+    ) -> io::Result<Why> {
+        let (mut stop, mut ended, mut over) = (pin!(stop), pin!(ended), pin!(sleep(limit)));
         loop {
             tokio::select! {
                 biased;
-                () = &mut over => return Ok(false),
-                ended = &mut event => return ended.map(|()| true),
+                () = &mut over => return Ok(Why::Deadline),
+                () = &mut stop => return Ok(Why::Stopped),
+                ended = &mut ended => return ended.map(|()| Why::Ended),
+                () = &mut self.reading, if !self.done => self.done = true,
+            }
+        }
+    }
+
+    /// Reads until `event` happens.
+    async fn beside<T>(&mut self, event: impl Future<Output = T>) -> T {
+        let mut event = pin!(event);
+        loop {
+            tokio::select! {
+                biased;
+                outcome = &mut event => return outcome,
                 () = &mut self.reading, if !self.done => self.done = true,
             }
         }
@@ -179,11 +263,11 @@ async fn feed(stdin: Option<ChildStdin>, bytes: &[u8]) {
     }
 }
 
-async fn collect(reader: Option<pipe::Receiver>, into: &mut Capture) {
+async fn collect(reader: Option<pipe::Receiver>, into: &Mutex<Capture>) {
     let Some(mut reader) = reader else { return };
     let mut chunk = vec![0; limits::READ_CHUNK_BYTES];
     // An error on a pipe is its end: nothing more will come.
     while let Ok(count @ 1..) = reader.read(&mut chunk).await {
-        into.push(&chunk[..count]);
+        into.lock().unwrap_or_else(PoisonError::into_inner).push(&chunk[..count]);
     }
 }

@@ -7,6 +7,7 @@
 
 use std::{
     io,
+    os::unix::net::UnixStream,
     sync::{OnceLock, mpsc},
     thread,
 };
@@ -17,15 +18,16 @@ use crate::group::Running;
 
 struct Job {
     command: Command,
+    leash: Option<UnixStream>,
     runtime: Handle,
     reply: oneshot::Sender<io::Result<Running>>,
 }
 
-/// Starts `command`. If the caller goes away meanwhile, the child is killed at once.
-pub(crate) async fn spawn(command: Command) -> io::Result<Running> {
+/// Starts `command`, held by its group or by the leash. If the caller goes away meanwhile, it is ended at once.
+pub(crate) async fn spawn(command: Command, leash: Option<UnixStream>) -> io::Result<Running> {
     let (reply, answer) = oneshot::channel();
     let gone = || io::Error::other("the thread that starts processes is gone");
-    let job = Job { command, runtime: Handle::current(), reply };
+    let job = Job { command, leash, runtime: Handle::current(), reply };
     thread_of_spawner()?.send(job).map_err(|_| gone())?;
     answer.await.map_err(|_| gone())?
 }
@@ -45,6 +47,7 @@ fn serve(inbox: &mpsc::Receiver<Job>) {
     while let Ok(mut job) = inbox.recv() {
         let _in_runtime = job.runtime.enter();
         // If nobody waits for it any more it is dropped, here or in the channel, and ends with all its group.
-        let _ = job.reply.send(job.command.spawn().and_then(Running::new));
+        let started = job.command.spawn().and_then(|child| Running::new(child, job.leash));
+        let _ = job.reply.send(started);
     }
 }

@@ -1,5 +1,7 @@
 //! What the kernel lets us use to confine a child, found out by doing it in a forked child, never by guessing.
 
+use std::sync::OnceLock;
+
 #[cfg(target_os = "linux")]
 #[path = "support_linux.rs"]
 mod tried;
@@ -10,7 +12,15 @@ mod tried {
 
     pub(super) fn support() -> Support {
         let absent = || Finding { usable: false, reason: "only Linux has this".into() };
-        Support { user_namespaces: absent(), landlock: absent(), seccomp: absent() }
+        Support {
+            user_namespaces: absent(),
+            processes: absent(),
+            network: absent(),
+            landlock: absent(),
+            seccomp: absent(),
+            overlay: absent(),
+            cgroup: absent(),
+        }
     }
 }
 
@@ -28,13 +38,88 @@ pub struct Finding {
 pub struct Support {
     /// A user namespace in which file systems can be mounted.
     pub user_namespaces: Finding,
+    /// A process namespace with a /proc of its own.
+    pub processes: Finding,
+    /// A network namespace.
+    pub network: Finding,
     /// Landlock rules that deny file access.
     pub landlock: Finding,
     /// System call filters.
     pub seccomp: Finding,
+    /// An overlay, for the throw-away view of `Level::Verify`. Not needed: there is another, lesser way.
+    pub overlay: Finding,
+    /// A cgroup, for limits that hold for all processes of a command together. Not needed: each has limits anyway.
+    pub cgroup: Finding,
 }
 
 /// Tries each way of confinement in a child process and says what came of it.
 pub fn support() -> Support {
     tried::support()
+}
+
+/// Why commands cannot be confined here.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Unavailable(pub String);
+
+/// Whether commands can be confined here. Tried once, by confining one and seeing that it cannot write.
+pub fn available() -> Result<(), Unavailable> {
+    static TRIED: OnceLock<Result<(), Unavailable>> = OnceLock::new();
+    TRIED.get_or_init(|| try_once().map_err(Unavailable)).clone()
+}
+
+#[cfg(target_os = "linux")]
+use crate::linux::confined::try_once;
+
+#[cfg(not(target_os = "linux"))]
+fn try_once() -> Result<(), String> {
+    Err(no_confinement::REASON.to_owned())
+}
+
+/// What stands in for confinement where there is none: a refusal.
+#[cfg(all(unix, not(target_os = "linux")))]
+pub(crate) mod no_confinement {
+    use std::{ffi::OsString, io, os::unix::net::UnixStream, path::Path};
+
+    use crate::{Exit, Profile, SandboxError};
+
+    pub(crate) const REASON: &str = "this system has no confinement yet; Linux has";
+
+    /// There is none.
+    pub(crate) enum Confined {}
+
+    pub(crate) struct Report {
+        pub(crate) exit: Exit,
+        pub(crate) notes: Vec<String>,
+    }
+
+    #[allow(clippy::disallowed_types)] // this is the crate the ban points to
+    pub(crate) fn prepare(
+        _: &Profile,
+        _: &Path,
+        _: OsString,
+        _: Vec<OsString>,
+        _: Vec<(OsString, OsString)>,
+    ) -> Result<(tokio::process::Command, Confined), SandboxError> {
+        Err(SandboxError::NotConfined(REASON.to_owned()))
+    }
+
+    impl Confined {
+        pub(crate) fn leash(&self) -> io::Result<UnixStream> {
+            match *self {}
+        }
+
+        pub(crate) async fn begin(self, _: &str) -> Result<Self, SandboxError> {
+            match self {}
+        }
+
+        pub(crate) fn report(self) -> Report {
+            match self {}
+        }
+    }
+}
+
+#[cfg(not(unix))]
+pub(crate) mod no_confinement {
+    pub(crate) const REASON: &str = "this system has no confinement yet; Linux has";
 }

@@ -12,35 +12,121 @@ type Failed = (usize, i32);
 
 /// Has every way of confinement tried.
 pub(super) fn support() -> Support {
-    Support { user_namespaces: user_namespaces(), landlock: landlock(), seccomp: seccomp() }
+    Support {
+        user_namespaces: user_namespaces(),
+        processes: processes(),
+        network: network(),
+        landlock: landlock(),
+        seccomp: seccomp(),
+        overlay: overlay(),
+        cgroup: cgroup(),
+    }
 }
 
-fn user_namespaces() -> Finding {
-    // SAFETY: neither call has preconditions.
-    let (uid, gid) = unsafe { (libc::getuid(), libc::getgid()) };
-    let uid_map = format!("0 {uid} 1");
-    let gid_map = format!("0 {gid} 1");
-    let steps = ["unshare", "writing setgroups", "writing uid_map", "writing gid_map", "mount"];
-    let attempt = || {
-        let flags = libc::CLONE_NEWUSER | libc::CLONE_NEWNS;
+/// What it takes to be somebody in a new user namespace, as text made ready before the fork.
+struct Entry {
+    uid_map: String,
+    gid_map: String,
+}
+
+/// The steps of entering; others are counted after them.
+const ENTERING: [&str; 5] =
+    ["unshare", "writing setgroups", "writing uid_map", "writing gid_map", "parting mounts"];
+
+impl Entry {
+    fn new() -> Self {
+        // SAFETY: neither call has preconditions.
+        let (uid, gid) = unsafe { (libc::geteuid(), libc::getegid()) };
+        Self { uid_map: format!("0 {uid} 1"), gid_map: format!("0 {gid} 1") }
+    }
+
+    /// Enters new namespaces: user, mount, and those asked for.
+    fn enter(&self, others: libc::c_int) -> Result<(), Failed> {
+        let flags = libc::CLONE_NEWUSER | libc::CLONE_NEWNS | others;
         // SAFETY: the forked child is single-threaded and ends right after; nothing else sees its namespaces.
         succeeded(0, unsafe { libc::unshare(flags) }.into())?;
         write_file(1, c"/proc/self/setgroups", b"deny")?;
-        write_file(2, c"/proc/self/uid_map", uid_map.as_bytes())?;
-        write_file(3, c"/proc/self/gid_map", gid_map.as_bytes())?;
-        // SAFETY: all pointers are valid C strings or null, as mount allows for this flag.
-        let mounted = unsafe {
-            libc::mount(
-                c"none".as_ptr(),
-                c"/".as_ptr(),
-                ptr::null(),
-                libc::MS_REC | libc::MS_PRIVATE,
-                ptr::null(),
-            )
-        };
-        succeeded(4, mounted.into())
+        write_file(2, c"/proc/self/uid_map", self.uid_map.as_bytes())?;
+        write_file(3, c"/proc/self/gid_map", self.gid_map.as_bytes())?;
+        mount(4, c"none", c"/", libc::MS_REC | libc::MS_PRIVATE, None)
+    }
+}
+
+fn mount(
+    step: usize,
+    kind: &std::ffi::CStr,
+    at: &std::ffi::CStr,
+    flags: libc::c_ulong,
+    options: Option<&std::ffi::CStr>,
+) -> Result<(), Failed> {
+    let options = options.map_or(ptr::null(), |options| options.as_ptr().cast());
+    // SAFETY: all pointers are valid C strings, or null where that is allowed.
+    let mounted = unsafe { libc::mount(kind.as_ptr(), at.as_ptr(), kind.as_ptr(), flags, options) };
+    succeeded(step, mounted.into())
+}
+
+fn steps(others: &[&'static str]) -> Vec<&'static str> {
+    [ENTERING.as_slice(), others].concat()
+}
+
+fn user_namespaces() -> Finding {
+    let entry = Entry::new();
+    let found = "a user namespace with its own mounts was made";
+    finding(in_child(|| entry.enter(0)), &steps(&[]), found.into())
+}
+
+fn processes() -> Finding {
+    let entry = Entry::new();
+    let attempt = || {
+        entry.enter(libc::CLONE_NEWPID)?;
+        // SAFETY: as in `in_child`: the child makes one system call and leaves by `_exit`.
+        let child = unsafe { libc::fork() };
+        succeeded(5, child.into())?;
+        if child == 0 {
+            let errno = mount(6, c"proc", c"/proc", 0, None).err().map_or(0, |(_, errno)| errno);
+            // SAFETY: does not return.
+            unsafe { libc::_exit(errno) }
+        }
+        let mut status = 0;
+        // SAFETY: `child` is our own unreaped child, and the status a valid place.
+        succeeded(5, unsafe { libc::waitpid(child, &raw mut status, 0) }.into())?;
+        if status == 0 { Ok(()) } else { Err((6, libc::WEXITSTATUS(status))) }
     };
-    finding(in_child(attempt), &steps, "a user namespace with its own mounts was made".into())
+    let found = "a process namespace with its own /proc was made";
+    finding(in_child(attempt), &steps(&["forking", "mounting /proc"]), found.into())
+}
+
+fn network() -> Finding {
+    let entry = Entry::new();
+    let attempt = || entry.enter(libc::CLONE_NEWNET);
+    finding(in_child(attempt), &steps(&[]), "a network namespace was made".into())
+}
+
+fn overlay() -> Finding {
+    let entry = Entry::new();
+    let attempt = || {
+        entry.enter(0)?;
+        mount(5, c"tmpfs", c"/tmp", 0, None)?;
+        for folder in [c"/tmp/lower", c"/tmp/upper", c"/tmp/work", c"/tmp/view"] {
+            // SAFETY: the path is a valid C string.
+            succeeded(6, unsafe { libc::mkdir(folder.as_ptr(), 0o700) }.into())?;
+        }
+        let options = c"lowerdir=/tmp/lower,upperdir=/tmp/upper,workdir=/tmp/work,userxattr";
+        mount(7, c"overlay", c"/tmp/view", 0, Some(options))
+    };
+    let others = ["mounting a tmpfs", "making folders", "mounting an overlay"];
+    finding(in_child(attempt), &steps(&others), "a throw-away view was made".into())
+}
+
+fn cgroup() -> Finding {
+    match crate::linux::cgroup::Cgroup::make(&crate::ResourceLimits::default()) {
+        Ok(_) => Finding { usable: true, reason: "one with limits was made and removed".into() },
+        Err(error) => {
+            let reason =
+                format!("making one with limits failed: {error}; limits hold for each process alone");
+            Finding { usable: false, reason }
+        }
+    }
 }
 
 fn landlock() -> Finding {

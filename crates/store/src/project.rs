@@ -34,6 +34,12 @@ pub(crate) fn type_word(kind: &EventKind) -> &'static str {
         EventKind::Compacted { .. } => "compacted",
         EventKind::PersonNeeded { .. } => "person_needed",
         EventKind::PersonAnswered { .. } => "person_answered",
+        EventKind::Checkpointed { .. } => "checkpointed",
+        EventKind::Changed { .. } => "changed",
+        EventKind::Merged { .. } => "merged",
+        EventKind::Undone { .. } => "undone",
+        EventKind::BackgroundStarted { .. } => "background_started",
+        EventKind::BackgroundEnded { .. } => "background_ended",
         EventKind::ReportsDelivered { .. } => "reports_delivered",
         EventKind::AgentSettled { .. } => "agent_settled",
     }
@@ -89,7 +95,7 @@ fn project(change: &Change<'_>) -> Result<(), StoreError> {
             };
             agents::admitted(change, &admission)
         }
-        EventKind::AgentStarted { role, depth, model, model_id, budget, system, grant: _ } => {
+        EventKind::AgentStarted { role, depth, model, model_id, budget, system, grant: _, checkout: _ } => {
             agents::started(change, &agents::Start { role, depth: *depth, model, model_id, budget, system })?;
             sessions::agent_started(change, model)
         }
@@ -139,6 +145,13 @@ fn project_work(change: &Change<'_>, kind: &EventKind) -> Result<(), StoreError>
         }
         EventKind::PersonNeeded { .. } => agents::person_needed(change),
         EventKind::PersonAnswered { .. } => agents::person_answered(change),
+        // Read from the events themselves: they are few, and nobody asks about them often.
+        EventKind::Checkpointed { .. }
+        | EventKind::Changed { .. }
+        | EventKind::Merged { .. }
+        | EventKind::Undone { .. }
+        | EventKind::BackgroundStarted { .. }
+        | EventKind::BackgroundEnded { .. } => Ok(()),
         EventKind::ReportsDelivered { agents } => agents::delivered(change, agents),
         EventKind::AgentSettled { report } => {
             messages::settled(change, report)?;

@@ -109,7 +109,7 @@ mod tests {
 
     fn start() -> Vec<NewEvent> {
         vec![
-            event(EventKind::SessionStarted { workspace: "/w".into(), version: "0".into() }),
+            event(EventKind::SessionStarted { workspace: "/w".into(), version: "0".into(), sandboxed: true }),
             event(EventKind::AgentStarted {
                 role: "main".into(),
                 depth: 0,
@@ -118,6 +118,7 @@ mod tests {
                 budget: posse_protocol::Budget::UNLIMITED,
                 grant: posse_protocol::Grant::none(),
                 system: "s".into(),
+                checkout: None,
             }),
         ]
     }

@@ -8,7 +8,7 @@ use crate::{
     command::{Command, Join, Shape, Until},
     fields::Fields,
     limits,
-    offer::{Offer, about, integer, text, texts, tool},
+    offer::{Offer, about, integer, isolation, text, texts, tool},
     start::{saturated, start},
     team::message,
     wrong::Wrong,
@@ -27,6 +27,7 @@ const ALIASES: &[(&str, Option<Action>)] = &[
     ("followup_task", Some(Action::Message)),
     ("cancel_agent", Some(Action::Cancel)),
     ("close_agent", Some(Action::Close)),
+    ("merge_agent", Some(Action::Merge)),
 ];
 
 const PROMPT: &[&str] = &["prompt", "task", "instructions", "message", "input"];
@@ -40,6 +41,7 @@ enum Action {
     Message,
     Cancel,
     Close,
+    Merge,
 }
 
 const ACTIONS: &[(&str, Action)] = &[
@@ -49,6 +51,7 @@ const ACTIONS: &[(&str, Action)] = &[
     ("message", Action::Message),
     ("cancel", Action::Cancel),
     ("close", Action::Close),
+    ("merge", Action::Merge),
 ];
 const MORE_ACTIONS: &[(&str, Action)] = &[
     ("spawn", Action::Start),
@@ -65,7 +68,10 @@ const MORE_ACTIONS: &[(&str, Action)] = &[
 
 /// The tool. Only the arguments that are often of use are told; the others parse all the same.
 pub(crate) fn spec(offer: &Offer<'_>) -> ToolSpec {
-    let actions: Vec<&str> = ACTIONS.iter().map(|(name, _)| *name).collect();
+    let offered = |(name, action): &(&'static str, Action)| {
+        (offer.merges || !matches!(action, Action::Merge)).then_some(*name)
+    };
+    let actions: Vec<&str> = ACTIONS.iter().filter_map(offered).collect();
     let mut fields = vec![
         ("action", json!({"type": "string", "enum": actions})),
         ("role", text()),
@@ -83,6 +89,9 @@ pub(crate) fn spec(offer: &Offer<'_>) -> ToolSpec {
     ];
     if !offer.models.is_empty() {
         fields.push(("model", offer.model_schema()));
+    }
+    if offer.merges {
+        fields.push(("isolation", isolation()));
     }
     tool(NAME, offer.with_roles(include_str!("../prompts/agent.md")), &[], fields)
 }
@@ -109,6 +118,7 @@ pub(crate) fn parse(tool: &str, fields: &Fields) -> Result<Command, Wrong> {
         }
         Action::Cancel => Ok(Command::Cancel { agent: one(fields)? }),
         Action::Close => Ok(Command::Close { agent: one(fields)? }),
+        Action::Merge => Ok(Command::Merge { agent: one(fields)? }),
     }
 }
 

@@ -63,6 +63,11 @@ pub enum Command {
         /// Which one.
         agent: String,
     },
+    /// Bring the work of an agent that had a checkout of its own into the caller's files.
+    Merge {
+        /// Which one.
+        agent: String,
+    },
     /// Read a piece of a stored value.
     Read {
         /// Its handle.

@@ -12,6 +12,7 @@ mod delegate;
 mod fields;
 mod handles;
 pub mod limits;
+mod merge;
 mod offer;
 mod sessions;
 mod shell;

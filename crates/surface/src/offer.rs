@@ -16,6 +16,8 @@ pub struct Offer<'a> {
     pub may_delegate: bool,
     /// Whether it is one of a team with mailboxes and a board.
     pub team: bool,
+    /// Whether agents can have checkouts of their own here, whose work it can merge.
+    pub merges: bool,
     /// The models it may ask for.
     pub models: &'a [String],
     /// The ordinary tools it has, for the shell surface: they are commands there.
@@ -25,7 +27,7 @@ pub struct Offer<'a> {
 impl Offer<'_> {
     /// An offer of nothing but the tools themselves, for telling what a tool takes.
     pub(crate) const BARE: Offer<'static> =
-        Offer { roles: &[], may_delegate: true, team: true, models: &[], shell_tools: &[] };
+        Offer { roles: &[], may_delegate: true, team: true, merges: false, models: &[], shell_tools: &[] };
 
     /// The roles, a line each; where there are too many, the last ones by name only.
     pub(crate) fn role_list(&self) -> String {
@@ -105,6 +107,11 @@ pub(crate) fn integer() -> Value {
 /// The schema of a list of strings.
 pub(crate) fn texts() -> Value {
     json!({"type": "array", "items": {"type": "string"}})
+}
+
+/// The schema of where an agent works.
+pub(crate) fn isolation() -> Value {
+    json!({"type": "string", "enum": ["shared", "worktree"], "description": "worktree: own checkout, merge it later"})
 }
 
 /// The schema of `true` and `false`.

@@ -7,7 +7,7 @@ use crate::{
     command::{Command, Join, Shape, Until},
     fields::Fields,
     limits,
-    offer::{Offer, about, boolean, integer, text, texts, tool},
+    offer::{Offer, about, boolean, integer, isolation, text, texts, tool},
     start::start,
     team::message,
     wrong::Wrong,
@@ -29,6 +29,9 @@ pub(crate) fn specs(offer: &Offer<'_>) -> Vec<ToolSpec> {
     ];
     if !offer.models.is_empty() {
         open.push(("model", offer.model_schema()));
+    }
+    if offer.merges {
+        open.push(("isolation", isolation()));
     }
     let eval = [
         ("name", text()),

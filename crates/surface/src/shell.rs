@@ -38,6 +38,7 @@ pub(crate) fn spec(offer: &Offer<'_>) -> ToolSpec {
     let offered = |entry: &&Entry| match entry.kind {
         Kind::Always => true,
         Kind::Delegation => offer.may_delegate,
+        Kind::Merge => offer.may_delegate && offer.merges,
         Kind::Program(name) | Kind::Tool(name) => has(name),
     };
     let begin = if has("shell") {
@@ -223,6 +224,7 @@ fn known(entry: &Entry, mut sorted: Sorted, here: Option<String>) -> Result<Comm
         "task:status" => agent::status(&fields),
         "task:cancel" => Ok(Command::Cancel { agent: agent::one(&fields)? }),
         "task:close" => Ok(Command::Close { agent: agent::one(&fields)? }),
+        "task:merge" => Ok(Command::Merge { agent: agent::one(&fields)? }),
         "handle:read" => handles::parse(fields),
         "skill:load" => {
             let key = fields.word(&["key"], limits::HANDLE_CHARS_MAX)?;

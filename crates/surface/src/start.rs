@@ -1,6 +1,6 @@
 //! From arguments to a task: the same fields on every surface, under all the names that models know them by.
 
-use posse_protocol::{Budget, ContextMode, Task};
+use posse_protocol::{Budget, ContextMode, Isolation, Task};
 
 use crate::{
     command::{Command, Join, Shape},
@@ -54,6 +54,7 @@ fn task(fields: &Fields, prompt: &[&'static str]) -> Result<Task, Wrong> {
     task.budget = budget(fields)?;
     task.max_output_tokens = fields.positive(OUTPUT_TOKENS)?.map(saturated);
     let tools = fields.list(&["allowed_tools", "tools"], limits::ALLOWED_TOOLS_MAX)?;
+    task.isolation = isolation(fields)?;
     task.allowed_tools = Some(tools).filter(|tools| !tools.is_empty());
     Ok(task)
 }
@@ -92,6 +93,12 @@ fn context(fields: &Fields, task: &Task) -> Result<ContextMode, Wrong> {
         (None, _) if !task.context_turns.is_empty() => ContextMode::Selective,
         (None, _) => ContextMode::Fresh,
     })
+}
+
+/// Where it works, if the call says so.
+fn isolation(fields: &Fields) -> Result<Option<Isolation>, Wrong> {
+    let accepted = [("shared", Isolation::Shared), ("worktree", Isolation::Worktree)];
+    fields.choice(&["isolation"], &accepted, &[("none", Isolation::Shared)])
 }
 
 fn budget(fields: &Fields) -> Result<Budget, Wrong> {

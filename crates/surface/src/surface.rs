@@ -10,7 +10,7 @@ use crate::{
     command::Command,
     delegate,
     fields::Fields,
-    handles, limits,
+    handles, limits, merge,
     offer::{Offer, takes},
     sessions, shell, spawn, task, team,
     words::short,
@@ -84,6 +84,9 @@ impl Surface {
         if self != Self::Shell {
             tools.push(handles::spec());
         }
+        if offer.merges && offer.may_delegate && !matches!(self, Self::Shell | Self::Agent) {
+            tools.push(merge::spec());
+        }
         if offer.team {
             tools.extend(team::specs());
         }
@@ -104,7 +107,7 @@ impl Surface {
             Self::Spawn => spawn::owns(&tool),
             Self::Delegate => delegate::owns(&tool),
         };
-        own || tool == handles::NAME
+        own || [handles::NAME, merge::NAME].contains(&tool.as_str())
     }
 
     /// What a call asks for; otherwise a text for the model that says what is wrong and what is accepted.
@@ -121,6 +124,7 @@ impl Surface {
         let parsed = Fields::read(&call.arguments).and_then(|fields| match self {
             _ if team && team::owns(&tool) => team::parse(&tool, &fields),
             _ if tool == handles::NAME => handles::parse(fields),
+            _ if tool == merge::NAME => merge::parse(&fields),
             Self::Agent => agent::parse(&tool, &fields),
             Self::Sessions => sessions::parse(&tool, &fields),
             Self::Task => task::parse(&fields),
@@ -137,7 +141,7 @@ impl Surface {
 
     /// An error, with what the tool takes.
     fn explained(self, tool: &str, wrong: &Wrong) -> String {
-        let tools = self.tools(&Offer::BARE);
+        let tools = self.tools(&Offer { merges: true, ..Offer::BARE });
         let spec = tools.iter().find(|spec| spec.name == tool).or(tools.first());
         format!("{wrong} {}", spec.map(takes).unwrap_or_default())
     }

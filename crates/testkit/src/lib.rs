@@ -7,13 +7,16 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod asker;
+pub mod attacks;
 mod fixture;
 mod http;
+mod processes;
 mod render;
 mod server;
 mod turn;
 
 pub use asker::asker;
 pub use fixture::Fixture;
+pub use processes::processes_with;
 pub use server::{Captured, FakeModel};
 pub use turn::{MODEL_ID, Turn};

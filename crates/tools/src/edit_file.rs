@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
-    limits,
+    Rewrite, limits,
     lookup::{explained, place},
     show::numbered,
     tool::{Context, Failed, Tool},
@@ -50,6 +50,10 @@ impl Tool for EditFile {
         self.path.clone()
     }
 
+    fn path(&self) -> Option<&str> {
+        Some(&self.path)
+    }
+
     async fn run(self, context: Context) -> Result<ToolOutcome, Failed> {
         context.blocking(move |context, stop| self.edit(context, stop)).await
     }
@@ -71,6 +75,12 @@ impl EditFile {
         let edited = edited.map_err(|error| self.advice(&path, &old, &error))?;
         let written = context.workspace.write_atomic(&path, &edited.bytes, Expect::Unchanged(stamp))?;
         context.seen.written(&path, written.stamp);
+        context.rewrites.push(Rewrite::of(
+            &context.workspace,
+            &path,
+            Some(old.clone()),
+            edited.bytes.clone(),
+        ));
         let (lines_added, lines_removed) = text::line_changes(&old, &edited.bytes);
         let places = if edited.count == 1 { String::new() } else { format!(" in {} places", edited.count) };
         let first = edited.first_line.saturating_sub(2).max(1);

@@ -6,14 +6,18 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod confine;
 mod edit_file;
 mod glob;
 mod grep;
 mod html;
+mod job_tool;
+mod jobs;
 pub mod limits;
 mod list_files;
 mod lookup;
 mod read_file;
+mod rewrite;
 mod schema;
 mod seen;
 mod shell;
@@ -26,5 +30,8 @@ mod web_address;
 mod web_fetch;
 mod write_file;
 
+pub use confine::Sandbox;
+pub use jobs::{Job, JobNews, Jobs};
+pub use rewrite::{Rewrite, Rewrites};
 pub use show::one_line;
 pub use toolbox::{Prepared, ToolSettings, Toolbox};

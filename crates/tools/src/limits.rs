@@ -73,3 +73,11 @@ pub const WEB_TIMEOUT_MS: u64 = 30_000;
 pub const WEB_URL_BYTES_MAX: usize = 4 * 1024;
 /// A command has at least this long, whatever the model asks for: some write seconds where milliseconds are meant.
 pub const SHELL_TIMEOUT_MIN_MS: u64 = 1_000;
+/// How many commands run in the background at the same time in one session.
+pub const JOBS_MAX: usize = 16;
+/// How many of them are remembered with their output, those that have ended included.
+pub const JOBS_KEPT_MAX: usize = 64;
+/// How long a command may run in the background.
+pub const JOB_TIME_MS_MAX: u64 = 24 * 60 * 60 * 1_000;
+/// Output kept from the start, and as much from the end, of a command in the background.
+pub const JOB_OUTPUT_SIDE_BYTES: usize = 256 * 1024;

@@ -67,6 +67,10 @@ impl Tool for ReadFile {
         }
     }
 
+    fn path(&self) -> Option<&str> {
+        Some(&self.path)
+    }
+
     async fn run(self, context: Context) -> Result<ToolOutcome, Failed> {
         context.blocking(move |context, stop| self.read(context, stop)).await
     }

@@ -3,19 +3,21 @@
 
 use std::time::Duration;
 
-use posse_protocol::{CommandRun, Effect, Files, Needs, Shell, ToolOutcome};
-use posse_sandbox::{Captured, Command, Exit, OutputLimits};
+use posse_policy::Act;
+use posse_protocol::{CommandRun, Effect, Files, Grant, Needs, Shell, ToolOutcome};
+use posse_sandbox::{Captured, Command, Exit, OutputLimits, Profile};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
+    confine::{committer, hint, level},
     limits,
     show::one_line,
     test_output::tests_in,
     tool::{Context, Failed, Tool},
 };
 
-/// Run a shell command in the workspace folder. No terminal, no input; background processes are ended with it.
+/// Run a shell command in the workspace folder, in a sandbox. No terminal, no input. Processes end with it.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ShellCommand {
@@ -25,12 +27,15 @@ pub(crate) struct ShellCommand {
     /// The same in seconds, for models that think in these terms.
     #[schemars(skip)]
     timeout_s: Option<u64>,
+    /// Do not wait for it: you are told when it ends. See jobs.
+    background: Option<bool>,
+    /// Only if it cannot work inside: a person is asked.
+    outside_sandbox: Option<bool>,
 }
 
 impl Tool for ShellCommand {
     const NAME: &'static str = "shell";
-    /// Nothing confines commands yet but the person's own rights, so only the full level has them.
-    const NEEDS: Needs = Needs { files: Files::None, shell: Shell::Full, network: false };
+    const NEEDS: Needs = Needs { files: Files::None, shell: Shell::Inspect, network: false };
     const ALIASES: &'static [(&'static str, &'static str)] = &[
         ("cmd", "command"),
         ("script", "command"),
@@ -38,26 +43,32 @@ impl Tool for ShellCommand {
         ("timeout", "timeout_ms"),
         ("timeout_seconds", "timeout_s"),
         ("timeout_s", "timeout_s"),
+        ("run_in_background", "background"),
     ];
 
     fn about(&self) -> String {
         self.command.clone()
     }
 
+    fn act(&self, grant: &Grant) -> Act {
+        if self.outside_sandbox == Some(true) { Act::Leave } else { Act::Command(level(grant)) }
+    }
+
+    fn goes_on(&self) -> bool {
+        self.background == Some(true)
+    }
+
     async fn run(self, context: Context) -> Result<ToolOutcome, Failed> {
         if self.command.trim().is_empty() {
             return Err(Failed("command is empty; give a command line".to_owned()));
         }
-        let settings = &context.settings;
-        let asked_ms = self.timeout_ms.or_else(|| self.timeout_s.map(|s| s.saturating_mul(1_000)));
-        // Models send 0 for "as usual".
-        let asked_ms = asked_ms.filter(|ms| *ms > 0).map(|ms| ms.max(limits::SHELL_TIMEOUT_MIN_MS));
-        let asked_ms = asked_ms.unwrap_or(settings.shell_timeout_ms);
-        let deadline_ms = asked_ms.min(settings.shell_timeout_max_ms);
-        let deadline = Duration::from_millis(deadline_ms);
-        let mut command = Command::shell(&self.command, context.workspace.root(), deadline);
-        command.output =
-            OutputLimits { head_bytes: settings.shell_head_bytes, tail_bytes: settings.shell_tail_bytes };
+        let profile = self.profile(&context)?;
+        if self.background == Some(true) {
+            return self.start(&context, profile).await;
+        }
+        let deadline_ms = self.deadline_ms(&context);
+        let mut command = self.to_run(&context, deadline_ms).await;
+        command.confinement.clone_from(&profile);
         let finished = posse_sandbox::run(command).await?;
         let (ending, exit_code) = match finished.exit {
             Exit::Code(code) => (format!("exit code {code}"), Some(code)),
@@ -68,13 +79,62 @@ impl Tool for ShellCommand {
         };
         let output = shown(&finished.output);
         let tests = tests_in(&output, finished.output.complete());
-        let text = format!("{ending}\n{output}");
+        let mut text = format!("{ending}\n{output}");
+        let hint = profile.filter(|_| exit_code != Some(0)).and_then(|profile| hint(&profile, &output));
+        for note in finished.notes.iter().map(String::as_str).chain(hint) {
+            text.push_str(&format!("\n({note})"));
+        }
         let run = CommandRun { command: self.command, exit_code, tests };
         Ok(ToolOutcome { ok: exit_code == Some(0), text, effects: vec![Effect::Command(run)] })
     }
 }
 
-fn shown(output: &Captured) -> String {
+impl ShellCommand {
+    /// What confines it. Only an agent with a whole shell may leave the sandbox, whatever a person says.
+    fn profile(&self, context: &Context) -> Result<Option<Profile>, Failed> {
+        if self.outside_sandbox != Some(true) {
+            return Ok(context.settings.sandbox.profile(&context.grant, context.workspace.root()));
+        }
+        if level(&context.grant) == Shell::Full {
+            return Ok(None);
+        }
+        Err(Failed("this agent may not leave the sandbox; leave outside_sandbox out".to_owned()))
+    }
+
+    fn deadline_ms(&self, context: &Context) -> u64 {
+        let asked_ms = self.timeout_ms.or_else(|| self.timeout_s.map(|s| s.saturating_mul(1_000)));
+        // Models send 0 for "as usual".
+        let asked_ms = asked_ms.filter(|ms| *ms > 0).map(|ms| ms.max(limits::SHELL_TIMEOUT_MIN_MS));
+        let settings = &context.settings;
+        asked_ms.unwrap_or(settings.shell_timeout_ms).min(settings.shell_timeout_max_ms)
+    }
+
+    async fn to_run(&self, context: &Context, deadline_ms: u64) -> Command {
+        let (settings, deadline) = (&context.settings, Duration::from_millis(deadline_ms));
+        let folder = context.workspace.root();
+        let mut command = Command::shell(&self.command, folder, deadline);
+        command.env.clone_from(context.committer.get_or_init(|| committer(folder)).await);
+        command.output =
+            OutputLimits { head_bytes: settings.shell_head_bytes, tail_bytes: settings.shell_tail_bytes };
+        command
+    }
+
+    async fn start(self, context: &Context, profile: Option<Profile>) -> Result<ToolOutcome, Failed> {
+        let mut command = self.to_run(context, limits::JOB_TIME_MS_MAX).await;
+        command.confinement = profile;
+        let side = limits::JOB_OUTPUT_SIDE_BYTES;
+        command.output = OutputLimits { head_bytes: side, tail_bytes: side };
+        let job = context.jobs.start(command, &self.command, context.owner).await?;
+        let text = format!(
+            "{} runs in the background. You are told when it ends; see its output with jobs.",
+            job.name
+        );
+        let run = CommandRun { command: self.command, exit_code: None, tests: None };
+        Ok(ToolOutcome { ok: true, text, effects: vec![Effect::Command(run)] })
+    }
+}
+
+pub(crate) fn shown(output: &Captured) -> String {
     if output.total_bytes == 0 {
         return "(no output)".to_owned();
     } else if output.complete() {

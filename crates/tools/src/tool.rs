@@ -5,17 +5,19 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use posse_protocol::{Needs, Network, ToolOutcome, ToolSpec};
+use posse_policy::Act;
+use posse_protocol::{AgentId, Files, Grant, Needs, ToolOutcome, ToolSpec};
 use posse_sandbox::SandboxError;
 use posse_workspace::{Stop, Workspace, WorkspaceError};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use tokio::sync::OnceCell;
 
-use crate::{ToolSettings, arguments, schema, seen::Seen};
+use crate::{Jobs, Rewrites, ToolSettings, arguments, schema, seen::Seen};
 
 /// One tool; the implementing type is its input.
-pub(crate) trait Tool: DeserializeOwned + JsonSchema + Send + 'static {
+pub(crate) trait Tool: DeserializeOwned + JsonSchema + Send + Sync + 'static {
     /// The name the model calls.
     const NAME: &'static str;
     /// What a grant must hold.
@@ -23,8 +25,27 @@ pub(crate) trait Tool: DeserializeOwned + JsonSchema + Send + 'static {
     /// Other names that models use for its fields.
     const ALIASES: &'static [(&'static str, &'static str)];
 
-    /// What this call is about, for a title.
+    /// What this call is about: the exact command, path or address.
     fn about(&self) -> String;
+
+    /// What it would do, as far as approval goes.
+    fn act(&self, _grant: &Grant) -> Act {
+        match Self::NEEDS {
+            Needs { files: Files::Write, .. } => Act::Edit,
+            Needs { network: true, .. } => Act::Network,
+            _ => Act::Read,
+        }
+    }
+
+    /// The path it works on, if it is one path.
+    fn path(&self) -> Option<&str> {
+        None
+    }
+
+    /// Whether what it starts goes on after it.
+    fn goes_on(&self) -> bool {
+        false
+    }
 
     /// Does it.
     fn run(self, context: Context) -> impl Future<Output = Result<ToolOutcome, Failed>> + Send;
@@ -52,7 +73,12 @@ pub(crate) struct Context {
     pub(crate) workspace: Workspace,
     pub(crate) settings: Arc<ToolSettings>,
     pub(crate) seen: Arc<Seen>,
-    pub(crate) network: Network,
+    pub(crate) grant: Arc<Grant>,
+    pub(crate) owner: AgentId,
+    pub(crate) jobs: Jobs,
+    pub(crate) rewrites: Rewrites,
+    /// Who commits; asked before the first command.
+    pub(crate) committer: Arc<OnceCell<Vec<(String, String)>>>,
 }
 
 impl Context {
@@ -82,14 +108,29 @@ pub(crate) fn crashed() -> Failed {
 pub(crate) type Running = Pin<Box<dyn Future<Output = Result<ToolOutcome, Failed>> + Send>>;
 
 /// A call that has been read.
-pub(crate) trait Call: Send {
+pub(crate) trait Call: Send + Sync {
     fn about(&self) -> String;
+    fn act(&self, grant: &Grant) -> Act;
+    fn path(&self) -> Option<&str>;
+    fn goes_on(&self) -> bool;
     fn start(self: Box<Self>, context: Context) -> Running;
 }
 
 impl<T: Tool> Call for T {
     fn about(&self) -> String {
         Tool::about(self)
+    }
+
+    fn act(&self, grant: &Grant) -> Act {
+        Tool::act(self, grant)
+    }
+
+    fn path(&self) -> Option<&str> {
+        Tool::path(self)
+    }
+
+    fn goes_on(&self) -> bool {
+        Tool::goes_on(self)
     }
 
     fn start(self: Box<Self>, context: Context) -> Running {
@@ -134,6 +175,7 @@ pub(crate) fn all() -> &'static [Entry] {
             Entry::of::<crate::glob::Glob>(),
             Entry::of::<crate::grep::Grep>(),
             Entry::of::<crate::shell::ShellCommand>(),
+            Entry::of::<crate::job_tool::JobsTool>(),
             Entry::of::<crate::todo::Todo>(),
             Entry::of::<crate::web_fetch::WebFetch>(),
         ]

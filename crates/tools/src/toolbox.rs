@@ -2,16 +2,19 @@
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
+    path::PathBuf,
     sync::Arc,
     task::Poll,
 };
 
-use posse_policy::{Decision, decide, offers};
-use posse_protocol::{Grant, Shell, ToolCall, ToolOutcome, ToolSpec};
+use posse_policy::{Act, Decision, Wish, decide, offers};
+use posse_protocol::{AgentId, Grant, Shell, ToolCall, ToolOutcome, ToolSpec};
 use posse_workspace::Workspace;
 
 use crate::{
+    Jobs, Rewrites,
     arguments::closest,
+    confine::Sandbox,
     limits,
     seen::Seen,
     show::{bounded, one_line},
@@ -29,6 +32,8 @@ pub struct ToolSettings {
     pub shell_head_bytes: usize,
     /// Output of a command that is kept from its end.
     pub shell_tail_bytes: usize,
+    /// How commands are confined.
+    pub sandbox: Sandbox,
 }
 
 impl Default for ToolSettings {
@@ -38,6 +43,7 @@ impl Default for ToolSettings {
             shell_timeout_max_ms: limits::SHELL_TIMEOUT_MS_MAX,
             shell_head_bytes: limits::SHELL_HEAD_BYTES,
             shell_tail_bytes: limits::SHELL_TAIL_BYTES,
+            sandbox: Sandbox::default(),
         }
     }
 }
@@ -45,23 +51,39 @@ impl Default for ToolSettings {
 /// The tools of one agent. Lives as long as the agent: it remembers which files the agent has read.
 #[derive(Debug)]
 pub struct Toolbox {
-    grant: Grant,
     specs: Vec<ToolSpec>,
     context: Context,
 }
 
 impl Toolbox {
-    /// The tools that `grant` offers, working in `workspace`.
-    pub fn new(workspace: Workspace, grant: Grant, settings: ToolSettings) -> Self {
+    /// The tools that `grant` offers to an agent working in `workspace`. Commands that run beside it go to `jobs`.
+    pub fn new(
+        workspace: &Workspace,
+        grant: Grant,
+        settings: ToolSettings,
+        owner: AgentId,
+        jobs: Jobs,
+    ) -> Self {
         let offered = tool::all().iter().filter(|entry| offers(&grant, &entry.spec));
         let specs = offered.map(|entry| entry.spec.clone()).collect();
         let context = Context {
-            workspace,
+            workspace: workspace.limited_to(grant.writes.clone()),
             settings: Arc::new(settings),
             seen: Arc::new(Seen::default()),
-            network: grant.network.clone(),
+            grant: Arc::new(grant),
+            owner,
+            jobs,
+            rewrites: Rewrites::default(),
+            committer: Arc::default(),
         };
-        Self { grant, specs, context }
+        Self { specs, context }
+    }
+
+    /// The same tools in another folder. What was read in the old one does not count there.
+    pub fn moved_to(&self, workspace: &Workspace) -> Self {
+        let (context, specs) = (&self.context, self.specs.clone());
+        let workspace = workspace.limited_to(context.grant.writes.clone());
+        Self { specs, context: Context { workspace, seen: Arc::new(Seen::default()), ..context.clone() } }
     }
 
     /// What the model is offered.
@@ -78,13 +100,8 @@ impl Toolbox {
     /// answer to the call.
     pub fn prepare(&self, call: &ToolCall) -> Result<Prepared, ToolOutcome> {
         let entry = self.find(&call.name).map_err(ToolOutcome::error)?;
-        match decide(&self.grant, &entry.spec) {
-            Decision::Allow => {}
-            Decision::Ask(question) => {
-                let text = format!("{question} Nobody can be asked here, so this was not run.");
-                return Err(ToolOutcome::error(bounded(text)));
-            }
-            Decision::Deny(reason) => return Err(ToolOutcome::error(bounded(reason))),
+        if let Decision::Deny(reason) = decide(&self.context.grant, &entry.spec) {
+            return Err(ToolOutcome::error(bounded(reason)));
         }
         let read = entry.read(&call.arguments);
         let read = read.map_err(|why| {
@@ -93,8 +110,15 @@ impl Toolbox {
             ToolOutcome::error(bounded(text))
         })?;
         let title = one_line(&format!("{} {}", entry.spec.name, read.about()), limits::TITLE_CHARS_MAX);
-        let (read_only, runs) = (entry.spec.needs.read_only(), entry.spec.needs.shell != Shell::None);
-        Ok(Prepared { title, read_only, runs, call: read, context: self.context.clone() })
+        let (tool, about) = (entry.spec.name.as_str(), read.about());
+        let act = read.act(&self.context.grant);
+        let path = read.path().map(|path| {
+            let relative = self.context.workspace.resolve(path).ok();
+            relative.map_or_else(|| path.to_owned(), |relative| relative.to_string())
+        });
+        let read_only = entry.spec.needs.read_only();
+        let context = Context { rewrites: Rewrites::default(), ..self.context.clone() };
+        Ok(Prepared { tool, title, about, path, act, read_only, call: read, context })
     }
 
     fn find(&self, name: &str) -> Result<&'static Entry, String> {
@@ -128,11 +152,15 @@ fn usual_name(name: &str) -> Option<&'static str> {
     })
 }
 
-/// A call that may run.
+/// A call that the grant allows. Whether a person has to be asked first is for the caller to find out.
 pub struct Prepared {
+    tool: &'static str,
     title: String,
+    about: String,
+    /// The path it works on, relative to the workspace.
+    path: Option<String>,
+    act: Act,
     read_only: bool,
-    runs: bool,
     call: Box<dyn Call>,
     context: Context,
 }
@@ -149,14 +177,48 @@ impl Prepared {
         self.title.clone()
     }
 
+    /// What it would do, for the decision whether it may. A path is relative to the workspace, however it was written.
+    pub fn wish(&self) -> Wish<'_> {
+        Wish { tool: self.tool, what: self.path.as_deref().unwrap_or(&self.about), act: self.act }
+    }
+
+    /// Where the path it works on really leads, links resolved; none if it works on none.
+    pub fn real_path(&self) -> Option<PathBuf> {
+        let path = self.context.workspace.resolve(self.path.as_deref()?).ok()?;
+        self.context.workspace.real_path(&path)
+    }
+
+    /// The same relative to the workspace; none if it leads elsewhere.
+    pub fn place(&self) -> Option<String> {
+        let real = self.real_path()?;
+        let inside = real.strip_prefix(self.context.workspace.root()).ok()?;
+        Some(inside.to_string_lossy().into_owned())
+    }
+
     /// Whether it leaves files and processes as they are, so that it may run beside others.
     pub fn read_only(&self) -> bool {
         self.read_only
     }
 
+    /// Whether anything in the workspace can be different afterwards.
+    pub fn can_change(&self) -> bool {
+        matches!(self.act, Act::Edit | Act::Command(Shell::Full) | Act::Leave)
+            || (!self.context.settings.sandbox.on && matches!(self.act, Act::Command(_)))
+    }
+
     /// The command it will run, if it runs one.
     pub fn command(&self) -> Option<String> {
-        self.runs.then(|| self.call.about())
+        matches!(self.act, Act::Command(_) | Act::Leave).then(|| self.about.clone())
+    }
+
+    /// Whether what it starts goes on after it, as one of the session's jobs.
+    pub fn goes_on(&self) -> bool {
+        self.call.goes_on()
+    }
+
+    /// The files it will have written, byte for byte.
+    pub fn rewrites(&self) -> Rewrites {
+        self.context.rewrites.clone()
     }
 
     /// Runs it. Dropping the future stops it, with every process it started.
@@ -189,6 +251,18 @@ mod tests {
             String::new()
         }
 
+        fn act(&self, _grant: &Grant) -> Act {
+            Act::Read
+        }
+
+        fn path(&self) -> Option<&str> {
+            None
+        }
+
+        fn goes_on(&self) -> bool {
+            false
+        }
+
         fn start(self: Box<Self>, context: Context) -> Running {
             if self.0 {
                 return Box::pin(async { panic!("on the runtime") });
@@ -201,13 +275,17 @@ mod tests {
     async fn a_panic_is_an_answer() {
         let folder = tempfile::tempdir().unwrap();
         let workspace = Workspace::open(folder.path()).unwrap();
-        let tools = Toolbox::new(workspace, Grant::none(), ToolSettings::default());
+        let owner = "0198c5a4-0000-7000-8000-000000000001".parse().unwrap();
+        let tools = Toolbox::new(&workspace, Grant::none(), ToolSettings::default(), owner, Jobs::default());
         for on_runtime in [true, false] {
             let call: Box<dyn Call> = Box::new(Panics(on_runtime));
             let prepared = Prepared {
+                tool: "panics",
                 title: String::new(),
+                about: String::new(),
+                path: None,
+                act: Act::Read,
                 read_only: true,
-                runs: false,
                 call,
                 context: tools.context.clone(),
             };

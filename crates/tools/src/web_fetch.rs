@@ -48,7 +48,7 @@ impl WebFetch {
             .map_err(|error| Failed(format!("this is no web address ({error}); write https://…")))?;
         let client = client(context)?;
         for _ in 0..=limits::WEB_REDIRECTS_MAX {
-            check(&context.network, &url).map_err(Failed)?;
+            check(&context.grant.network, &url).map_err(Failed)?;
             let response = client.get(url.clone()).send().await.map_err(|error| unreachable(&url, &error))?;
             match redirected(&url, &response) {
                 Some(next) => url = next.map_err(Failed)?,
@@ -68,7 +68,7 @@ fn client(context: &Context) -> Result<Client, Failed> {
         .redirect(redirect::Policy::none())
         .no_proxy()
         .connect_timeout(Duration::from_millis(limits::WEB_CONNECT_TIMEOUT_MS))
-        .dns_resolver(Arc::new(PublicNames(context.network.clone())))
+        .dns_resolver(Arc::new(PublicNames(context.grant.network.clone())))
         .build()
         .map_err(|error| Failed(format!("no web client could be made: {error}")))
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
-    limits,
+    Rewrite, limits,
     lookup::place,
     tool::{Context, Failed, Tool},
 };
@@ -37,6 +37,10 @@ impl Tool for WriteFile {
         self.path.clone()
     }
 
+    fn path(&self) -> Option<&str> {
+        Some(&self.path)
+    }
+
     async fn run(self, context: Context) -> Result<ToolOutcome, Failed> {
         context.blocking(move |context, _| self.write(context)).await
     }
@@ -60,6 +64,13 @@ impl WriteFile {
         };
         let written = context.workspace.write_atomic(&path, self.content.as_bytes(), expect)?;
         context.seen.written(&path, written.stamp);
+        let before = (!written.created).then(|| old.clone());
+        context.rewrites.push(Rewrite::of(
+            &context.workspace,
+            &path,
+            before,
+            self.content.clone().into_bytes(),
+        ));
         let (lines_added, lines_removed) = text::line_changes(&old, self.content.as_bytes());
         let verb = if written.created { "Created" } else { "Replaced" };
         let text = format!("{verb} {path} (+{lines_added} -{lines_removed} lines).");

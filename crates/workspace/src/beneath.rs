@@ -17,14 +17,16 @@ use rustix::{
 };
 
 use crate::{
-    Expect, Kind, Stamp, WorkspaceError, WorkspacePath, Written, limits,
-    workspace::{must_be_expected, must_be_file, must_not_be_protected, temporary_name},
+    Expect, Kind, Stamp, WorkspaceError, WorkspacePath, Written,
+    guard::{Guard, must_not_be_protected},
+    limits,
+    workspace::{must_be_expected, must_be_file, temporary_name},
 };
 
 /// The open folder.
 #[derive(Debug)]
 pub(crate) struct Beneath {
-    root: OwnedFd,
+    pub(crate) root: OwnedFd,
 }
 
 /// Where a file is, or is to be: an open folder and a name in it that is not a link.
@@ -60,8 +62,9 @@ impl Beneath {
         path: &WorkspacePath,
         bytes: &[u8],
         expect: Expect,
+        guard: &Guard,
     ) -> Result<Written, WorkspaceError> {
-        let slot = self.slot(path)?;
+        let slot = self.slot(path, guard)?;
         must_be_expected(path, expect, slot.old.as_ref().map(Stamp::of))?;
         let temporary = Temporary { folder: &slot.folder, name: temporary_name() };
         let io_failed = |source| WorkspaceError::from_io(path.as_str(), source);
@@ -89,7 +92,7 @@ impl Beneath {
     }
 
     /// Finds the place to write to, following links within the folder by hand so that the last name is no link.
-    fn slot(&self, path: &WorkspacePath) -> Result<Slot, WorkspaceError> {
+    fn slot(&self, path: &WorkspacePath, guard: &Guard) -> Result<Slot, WorkspaceError> {
         let mut place = path.as_path().to_owned();
         for followed in 0..=limits::LINKS_MAX {
             let name = place.file_name().map(OsStr::to_owned);
@@ -102,10 +105,10 @@ impl Beneath {
                 Err(WorkspaceError::Missing { path }) if followed > 0 => {
                     return Err(WorkspaceError::DanglingLink { path });
                 }
-                Err(WorkspaceError::Missing { .. }) => self.make_folders(path, parent)?,
+                Err(WorkspaceError::Missing { .. }) => self.make_folders(path, parent, &name, guard)?,
                 opened => opened?,
             };
-            must_not_be_protected(path, Path::new(&name))?;
+            guard.must_be_writable(path, &self.inside(path, &folder)?.join(&name))?;
             let old = entry(&folder, &name).map_err(|error| failed(path, error))?;
             match &old {
                 Some(old) if old.is_symlink() => {
@@ -130,27 +133,38 @@ impl Beneath {
     fn open_folder(&self, path: &WorkspacePath, folder: &Path) -> Result<OwnedFd, WorkspaceError> {
         let flags = OFlags::PATH | OFlags::DIRECTORY;
         let opened = self.open_at(folder, flags).map_err(|error| failed(path, error))?;
-        let io_failed = |source| WorkspaceError::from_io(path.as_str(), source);
-        let root = self.real_root().map_err(io_failed)?;
-        let real = real_path(&opened).map_err(io_failed)?;
-        match real.strip_prefix(&root) {
-            Ok(inside) => must_not_be_protected(path, inside)?,
-            Err(_) => return Err(WorkspaceError::LinkOutside { path: path.to_string() }),
-        }
+        must_not_be_protected(path, &self.inside(path, &opened)?)?;
         Ok(opened)
     }
 
+    /// Where an open folder is, relative to the workspace.
+    fn inside(&self, path: &WorkspacePath, open: &OwnedFd) -> Result<PathBuf, WorkspaceError> {
+        let io_failed = |source| WorkspaceError::from_io(path.as_str(), source);
+        let real = real_path(open).map_err(io_failed)?;
+        let inside = real.strip_prefix(self.real_root().map_err(io_failed)?).map(Path::to_owned);
+        inside.map_err(|_| WorkspaceError::LinkOutside { path: path.to_string() })
+    }
+
     /// Makes what is missing of `folder`, one name at a time, never through a link that was not checked.
-    fn make_folders(&self, path: &WorkspacePath, folder: &Path) -> Result<OwnedFd, WorkspaceError> {
+    fn make_folders(
+        &self,
+        path: &WorkspacePath,
+        folder: &Path,
+        name: &OsStr,
+        guard: &Guard,
+    ) -> Result<OwnedFd, WorkspaceError> {
         let mut made = PathBuf::from(".");
         let mut current = self.open_folder(path, &made)?;
-        for part in folder.components() {
+        let mut parts = folder.components();
+        while let Some(part) = parts.next() {
             made.push(part);
             current = match self.open_folder(path, &made) {
                 Err(WorkspaceError::Missing { .. }) => {
                     if entry(&current, part.as_os_str()).is_ok_and(|there| there.is_some()) {
                         return Err(WorkspaceError::DanglingLink { path: path.to_string() });
                     }
+                    let place = self.inside(path, &current)?.join(part).join(parts.as_path()).join(name);
+                    guard.must_be_writable(path, &place)?;
                     let mode = Mode::from_raw_mode(0o777);
                     match rustix::fs::mkdirat(&current, part.as_os_str(), mode) {
                         Ok(()) | Err(Errno::EXIST) => self.open_folder(path, &made)?,
@@ -169,13 +183,13 @@ impl Beneath {
 }
 
 /// A file that is being written beside the one it will replace; removed again if that does not come to pass.
-struct Temporary<'a> {
-    folder: &'a OwnedFd,
-    name: String,
+pub(crate) struct Temporary<'a> {
+    pub(crate) folder: &'a OwnedFd,
+    pub(crate) name: String,
 }
 
 impl Temporary<'_> {
-    fn create(&self, old: Option<&Metadata>, bytes: &[u8]) -> io::Result<File> {
+    pub(crate) fn create(&self, old: Option<&Metadata>, bytes: &[u8]) -> io::Result<File> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         // A new file gets what the person's umask says; a replacement is private until it has the old one's mode.
         let mode = if old.is_some() { 0o600 } else { 0o666 };
@@ -192,7 +206,7 @@ impl Temporary<'_> {
         Ok(file)
     }
 
-    fn rename_to(&self, name: &OsStr, expect: Expect) -> rustix::io::Result<()> {
+    pub(crate) fn rename_to(&self, name: &OsStr, expect: Expect) -> rustix::io::Result<()> {
         if expect == Expect::Absent {
             let kept = RenameFlags::NOREPLACE;
             match rustix::fs::renameat_with(self.folder, &self.name, self.folder, name, kept) {
@@ -220,7 +234,7 @@ impl Drop for Temporary<'_> {
 }
 
 /// What `name` in `folder` is, links not followed.
-fn entry(folder: &OwnedFd, name: &OsStr) -> rustix::io::Result<Option<Metadata>> {
+pub(crate) fn entry(folder: &OwnedFd, name: &OsStr) -> rustix::io::Result<Option<Metadata>> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     match rustix::fs::openat(folder, name, flags, Mode::empty()) {
         Ok(found) => {
@@ -236,6 +250,6 @@ fn real_path(open: &impl AsFd) -> io::Result<PathBuf> {
     std::fs::read_link(format!("/proc/self/fd/{}", open.as_fd().as_raw_fd()))
 }
 
-fn failed(path: &WorkspacePath, error: Errno) -> WorkspaceError {
+pub(crate) fn failed(path: &WorkspacePath, error: Errno) -> WorkspaceError {
     WorkspaceError::from_io(path.as_str(), error.into())
 }

@@ -34,10 +34,30 @@ pub enum WorkspaceError {
     TooLarge { path: String, bytes: u64, bytes_max: u64 },
     #[error("{path} changed on disk; read it again, then repeat the change on what it says now")]
     Changed { path: String },
+    #[error("{path} is where Posse keeps its own things; agents neither read nor write there")]
+    Hidden { path: String },
     #[error("{path} is already there; read it first, then change it")]
     Exists { path: String },
-    #[error("{path} is in a .git folder, which file tools never write to; use git commands for that")]
-    Protected { path: String },
+    #[error(
+        "{path} is protected: nothing of {name} is written here, since other programs act on it; leave it as it is, or \
+         ask the person to change it"
+    )]
+    Protected { path: String, name: String },
+    #[error("{path} may not be written by you; you may write within {allowed}")]
+    NotGranted { path: String, allowed: String },
+    #[error("{path} is reached through a link; here only the real path will do")]
+    ThroughLink { path: String },
+    #[error(
+        "the folder is not in a git repository, so there can be no checkout of its own; work in the folder itself"
+    )]
+    NotARepository,
+    #[error(
+        "the folder holds too many new files for a checkpoint; open a smaller folder, or let .gitignore name what is no \
+         part of the work"
+    )]
+    TooMuch,
+    #[error("{what} is in use by another process for too long; try again when it is done")]
+    Busy { what: String },
     #[error("the pattern {pattern} cannot be used: {why}")]
     BadPattern { pattern: String, why: String },
     #[error("{path}: {source}")]

@@ -1,27 +1,41 @@
 //! Link-safe file access, search and git in one folder.
 //!
 //! Paths come from models: nothing here opens, lists or writes anything outside the folder, whatever links say. This
-//! crate must not know tools, grants or models; git is run here and nowhere else.
+//! crate must not know tools, sessions or models; git is run here and nowhere else.
 #![forbid(unsafe_code)]
 
+mod apply;
 mod baseline;
 #[cfg(target_os = "linux")]
 mod beneath;
 mod checked;
+mod checkpoint;
+mod entry;
 mod error;
+#[cfg(target_os = "linux")]
+mod exact;
+mod excludes;
 pub mod git;
 mod grep;
+mod guard;
 mod kind;
 pub mod limits;
+mod locks;
+mod merge3;
 mod nearest;
 mod path;
+mod shadow;
+mod staging;
 mod stop;
 pub mod text;
 mod tree;
 mod walk;
 mod workspace;
+pub mod worktree;
 
 pub use baseline::{Baseline, Changed};
+pub use checkpoint::{Checkpoints, Snapshot, Undone};
+pub use entry::{Entry, Mode};
 pub use error::WorkspaceError;
 pub use grep::{GrepFound, GrepLine, GrepQuery};
 pub use kind::{Kind, Stamp};

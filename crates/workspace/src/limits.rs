@@ -42,3 +42,43 @@ pub const BASELINE_BYTES_MAX: usize = 32 * 1024 * 1024;
 pub const BASELINE_FRESH_MS: u64 = 2_000;
 /// How long changed lines are counted exactly in one go; after that, at most.
 pub const BASELINE_DIFF_TIME_MS_MAX: u64 = 2_000;
+/// How long one git call on a whole tree may take.
+pub const GIT_LARGE_TIME_MS_MAX: u64 = 300_000;
+/// How much output of one git call on a whole tree is read.
+pub const GIT_LARGE_OUTPUT_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// The largest file that is kept in a checkpoint, taken back or merged.
+pub const CHECKPOINT_FILE_BYTES_MAX: u64 = 24 * 1024 * 1024;
+/// How many bytes of contents are read from git at a time.
+pub const BLOBS_BYTES_MAX: u64 = 28 * 1024 * 1024;
+/// How many ignored files outside ignored folders are kept in a checkpoint.
+pub const IGNORED_FILES_MAX: usize = 200;
+/// The largest ignored file that is kept in a checkpoint.
+pub const IGNORED_FILE_BYTES_MAX: u64 = 64 * 1024;
+/// How many files of one nested repository are kept in a checkpoint.
+pub const NESTED_FILES_MAX: usize = 20_000;
+/// How many left-out paths are named.
+pub const LEFT_OUT_NAMES_MAX: usize = 50;
+/// How much of a file with ignore rules is read.
+pub const IGNORE_FILE_BYTES_MAX: u64 = 256 * 1024;
+/// How long another process may keep a shadow repository to itself.
+pub const LOCK_WAIT_MS_MAX: u64 = 60_000;
+/// How long to wait before trying such a lock again.
+pub const LOCK_POLL_MS: u64 = 10;
+/// How long the text of one conflict may be.
+pub const CONFLICT_BYTES_MAX: usize = 8 * 1024;
+/// How many conflicts are reported one by one.
+pub const CONFLICTS_MAX: usize = 200;
+/// How long a merge of one file may look for the shortest difference.
+pub const MERGE_TIME_MS_MAX: u64 = 1_000;
+/// How many links the real place of a path may lead through.
+pub const REAL_PATH_LINKS_MAX: usize = 32;
+/// How long the diff of work that a crash left may be.
+pub const SWEPT_DIFF_BYTES_MAX: usize = 16 * 1024;
+/// From how many new files on their contents are stored together.
+pub const PACKED_FILES_MIN: usize = 500;
+/// The oldest git that obeys all settings it is called with.
+pub const GIT_VERSION_MIN: (u32, u32) = (2, 38);
+/// How many new or changed files one checkpoint takes.
+pub const CHECKPOINT_NEW_FILES_MAX: usize = 200_000;
+/// How much content of new or changed files one checkpoint takes.
+pub const CHECKPOINT_NEW_BYTES_MAX: u64 = 2 * 1024 * 1024 * 1024;

@@ -53,6 +53,12 @@ impl WorkspacePath {
         Self(parts.join("/"))
     }
 
+    /// A path from a record or a tree, which must be clean already: nothing in it is made sense of.
+    pub(crate) fn exactly(text: &str) -> Option<Self> {
+        let clean = Self::parse(text, &[]).ok()?;
+        (!clean.is_root() && clean.as_str() == text).then_some(clean)
+    }
+
     /// Reads a path as a model writes it. `roots` are the absolute names of the workspace folder.
     pub(crate) fn parse(written: &str, roots: &[&Path]) -> Result<Self, WorkspaceError> {
         let bad = |why| WorkspaceError::BadPath { path: shortened(written), why };

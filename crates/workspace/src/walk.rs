@@ -81,6 +81,9 @@ impl Walk<'_> {
                 return Ok(Some(Cut::Entries));
             }
             let Ok(inside) = entry.path().strip_prefix(self.workspace.root()) else { continue };
+            if self.workspace.hides(inside) {
+                continue;
+            }
             let Some(kind) = entry.file_type() else { continue };
             let found = Found { path: WorkspacePath::from_walk(inside), kind: Kind::of_type(kind) };
             if visit(found).is_break() {

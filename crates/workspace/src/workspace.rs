@@ -4,16 +4,28 @@ use std::{
     fs::File,
     io::Read,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
+
+use posse_protocol::PathRules;
 
 #[cfg(target_os = "linux")]
 use crate::beneath::Beneath;
-use crate::{Kind, Stamp, WorkspaceError, WorkspacePath, checked::Checked};
+use crate::{
+    Entry, Kind, Mode, Stamp, WorkspaceError, WorkspacePath,
+    checked::Checked,
+    guard::{Guard, must_not_be_protected},
+    limits,
+    locks::Locks,
+};
 
 /// One folder. Cheap to clone; all clones are the same folder, even if it is renamed meanwhile.
 #[derive(Clone, Debug)]
-pub struct Workspace(Arc<Inner>);
+pub struct Workspace {
+    inner: Arc<Inner>,
+    /// Where this clone may write.
+    guard: Arc<Guard>,
+}
 
 #[derive(Debug)]
 struct Inner {
@@ -22,7 +34,12 @@ struct Inner {
     /// Without links.
     real: PathBuf,
     access: Access,
+    /// Held during every write: a check and the rename after it are one step for all writers of this process. The same
+    /// for every opening of the folder.
+    writing: Arc<Mutex<()>>,
 }
+
+static WRITING: Locks<Mutex<()>> = Locks::new();
 
 /// How files are reached.
 #[derive(Debug)]
@@ -32,6 +49,16 @@ enum Access {
     Beneath(Beneath),
     /// Links are resolved and checked first. A link swapped in that very moment could be missed.
     Checked(Checked),
+}
+
+impl Access {
+    fn open(real: &Path) -> std::io::Result<Self> {
+        #[cfg(target_os = "linux")]
+        if let Some(beneath) = Beneath::open(real)? {
+            return Ok(Self::Beneath(beneath));
+        }
+        Ok(Self::Checked(Checked::new(real.to_owned())))
+    }
 }
 
 /// A regular file, open for reading.
@@ -74,27 +101,66 @@ impl Workspace {
         if !real.is_dir() {
             return Err(WorkspaceError::NotAFolder { path: shown });
         }
-        #[cfg(target_os = "linux")]
-        if let Some(beneath) = Beneath::open(&real).map_err(failed)? {
-            return Ok(Self(Arc::new(Inner { given, real, access: Access::Beneath(beneath) })));
+        let access = Access::open(&real).map_err(failed)?;
+        let writing = WRITING.of(&real);
+        let inner = Arc::new(Inner { given, real, access, writing });
+        Ok(Self { inner, guard: Arc::default() })
+    }
+
+    /// The same folder, but writes outside these rules are refused, whatever links lead there. Narrows what is there:
+    /// rules given before hold as well.
+    pub fn limited_to(&self, rules: PathRules) -> Self {
+        let mut guard = Guard::clone(&self.guard);
+        guard.rules.push(rules);
+        Self { inner: Arc::clone(&self.inner), guard: Arc::new(guard) }
+    }
+
+    /// The same folder, but these places in it, given absolute and there or not, are neither read nor written nor found.
+    pub fn hiding(&self, places: &[PathBuf]) -> Self {
+        let mut guard = Guard::clone(&self.guard);
+        let inside = places.iter().filter_map(|place| {
+            let there = place.ancestors().find_map(|above| Some((above.canonicalize().ok()?, above)))?;
+            let rest = place.strip_prefix(there.1).ok()?;
+            // Joined with nothing it would be another path.
+            let real = if rest.as_os_str().is_empty() { there.0 } else { there.0.join(rest) };
+            let inside = real.strip_prefix(self.root()).ok()?.to_path_buf();
+            (!inside.as_os_str().is_empty()).then_some(inside)
+        });
+        guard.hidden.extend(inside);
+        Self { inner: Arc::clone(&self.inner), guard: Arc::new(guard) }
+    }
+
+    /// Whether a walk passes over an entry.
+    pub(crate) fn hides(&self, inside: &Path) -> bool {
+        self.guard.hides(inside)
+    }
+
+    /// Refuses what links lead to a place that is not for agents.
+    fn must_be_seen(&self, path: &WorkspacePath) -> Result<(), WorkspaceError> {
+        if self.guard.hidden.is_empty() {
+            return Ok(());
         }
-        let access = Access::Checked(Checked::new(real.clone()));
-        Ok(Self(Arc::new(Inner { given, real, access })))
+        let real = self.real_path(path);
+        match real.as_deref().and_then(|real| real.strip_prefix(self.root()).ok()) {
+            Some(place) => self.guard.must_be_seen(path, place),
+            None => self.guard.must_be_seen(path, path.as_path()),
+        }
     }
 
     /// The folder, without links.
     pub fn root(&self) -> &Path {
-        &self.0.real
+        &self.inner.real
     }
 
     /// Reads a path as a model writes it: relative, or absolute within the folder.
     pub fn resolve(&self, written: &str) -> Result<WorkspacePath, WorkspaceError> {
-        WorkspacePath::parse(written, &[&self.0.given, &self.0.real])
+        WorkspacePath::parse(written, &[&self.inner.given, &self.inner.real])
     }
 
     /// Opens a regular file. Anything else is refused without waiting for it.
     pub fn open_file(&self, path: &WorkspacePath) -> Result<OpenFile, WorkspaceError> {
-        let file = match &self.0.access {
+        self.must_be_seen(path)?;
+        let file = match &self.inner.access {
             #[cfg(target_os = "linux")]
             Access::Beneath(beneath) => beneath.read(path),
             Access::Checked(checked) => checked.read(path),
@@ -123,7 +189,8 @@ impl Workspace {
 
     /// What a path leads to, links followed; `None` if nothing is there.
     pub fn look(&self, path: &WorkspacePath) -> Result<Option<(Kind, Stamp)>, WorkspaceError> {
-        let metadata = match &self.0.access {
+        self.must_be_seen(path)?;
+        let metadata = match &self.inner.access {
             #[cfg(target_os = "linux")]
             Access::Beneath(beneath) => beneath.metadata(path),
             Access::Checked(checked) => checked.metadata(path),
@@ -147,10 +214,88 @@ impl Workspace {
             return Err(WorkspaceError::NotAFile { path: path.to_string(), kind: Kind::Folder });
         }
         must_not_be_protected(path, path.as_path())?;
-        match &self.0.access {
+        let _writing = self.writing();
+        match &self.inner.access {
             #[cfg(target_os = "linux")]
-            Access::Beneath(beneath) => beneath.write(path, bytes, expect),
-            Access::Checked(checked) => checked.write(path, bytes, expect),
+            Access::Beneath(beneath) => beneath.write(path, bytes, expect, &self.guard),
+            Access::Checked(checked) => checked.write(path, bytes, expect, &self.guard),
+        }
+    }
+
+    /// Where a path really leads, all links followed, to show it to a person; it may be outside, and nothing need be
+    /// there. `None` if links lead in circles.
+    pub fn real_path(&self, path: &WorkspacePath) -> Option<PathBuf> {
+        let mut place = self.root().join(path.as_path());
+        for _ in 0..limits::REAL_PATH_LINKS_MAX {
+            if let Ok(real) = place.canonicalize() {
+                return Some(real);
+            }
+            // Not all of it is there: the part that is may still be reached through links.
+            let parent = place.parent()?.to_owned();
+            let name = place.file_name()?.to_owned();
+            match std::fs::read_link(&place) {
+                Ok(target) => place = parent.join(target),
+                Err(_) => return existing_part(&parent).map(|real| real.join(name)),
+            }
+        }
+        None
+    }
+
+    /// Where in the workspace a path really leads.
+    pub fn place(&self, path: &WorkspacePath) -> Result<WorkspacePath, WorkspaceError> {
+        let real = self.real_path(path).ok_or_else(|| WorkspaceError::LinkLoop { path: path.to_string() })?;
+        let inside = real.strip_prefix(self.root()).map(WorkspacePath::from_walk);
+        inside.map_err(|_| WorkspaceError::LinkOutside { path: path.to_string() })
+    }
+
+    /// The file or link that is exactly at this path, no link followed on the way; `None` if nothing is there.
+    pub fn entry(
+        &self,
+        path: &WorkspacePath,
+        bytes_max: u64,
+    ) -> Result<Option<(Entry, Stamp)>, WorkspaceError> {
+        match &self.inner.access {
+            #[cfg(target_os = "linux")]
+            Access::Beneath(beneath) => beneath.entry(path, bytes_max),
+            Access::Checked(checked) => checked.entry(path, bytes_max),
+        }
+    }
+
+    /// What is exactly at this path: a file, a program or a link; `None` if nothing is.
+    pub fn mode(&self, path: &WorkspacePath) -> Result<Option<Mode>, WorkspaceError> {
+        match std::fs::symlink_metadata(self.root().join(path.as_path())) {
+            Ok(metadata) => Ok(Mode::of(&metadata)),
+            Err(error) => match WorkspaceError::from_io(path.as_str(), error) {
+                WorkspaceError::Missing { .. } => Ok(None),
+                error => Err(error),
+            },
+        }
+    }
+
+    /// Keeps every other writer of this process out until it is dropped.
+    pub(crate) fn writing(&self) -> MutexGuard<'_, ()> {
+        self.inner.writing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts a file or link exactly at this path, or removes what is there and the folders that are empty then. No link
+    /// is followed. The caller holds [`Self::writing`].
+    pub(crate) fn put(
+        &self,
+        path: &WorkspacePath,
+        entry: Option<&Entry>,
+        expect: Expect,
+    ) -> Result<(), WorkspaceError> {
+        if path.is_root() {
+            return Err(WorkspaceError::NotAFile { path: path.to_string(), kind: Kind::Folder });
+        }
+        self.guard.must_be_writable(path, path.as_path())?;
+        match (&self.inner.access, entry) {
+            #[cfg(target_os = "linux")]
+            (Access::Beneath(beneath), Some(entry)) => beneath.put(path, entry, expect),
+            #[cfg(target_os = "linux")]
+            (Access::Beneath(beneath), None) => beneath.remove(path, expect),
+            (Access::Checked(checked), Some(entry)) => checked.put(path, entry, expect),
+            (Access::Checked(checked), None) => checked.remove(path, expect),
         }
     }
 
@@ -173,14 +318,14 @@ pub(crate) fn must_be_file(path: &WorkspacePath, kind: Kind) -> Result<(), Works
     if kind == Kind::File { Ok(()) } else { Err(WorkspaceError::NotAFile { path: path.to_string(), kind }) }
 }
 
-/// Refuses paths in a `.git`: what is written there can run as code.
-pub(crate) fn must_not_be_protected(path: &WorkspacePath, real: &Path) -> Result<(), WorkspaceError> {
-    let protected = real.components().any(|part| {
-        let part = part.as_os_str().to_string_lossy();
-        // Some file systems take these for the same name.
-        part.trim_end_matches(['.', ' ']).eq_ignore_ascii_case(".git") || part.eq_ignore_ascii_case("git~1")
-    });
-    if protected { Err(WorkspaceError::Protected { path: path.to_string() }) } else { Ok(()) }
+/// The real place of what is there of a path, with what is not there after it.
+fn existing_part(path: &Path) -> Option<PathBuf> {
+    for part in path.ancestors() {
+        if let Ok(real) = part.canonicalize() {
+            return path.strip_prefix(part).ok().map(|rest| real.join(rest));
+        }
+    }
+    None
 }
 
 /// Checks an expectation against what is there.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use posse_engine::models::{Protocol, ToolCallMode};
-use posse_protocol::{Files, Prices, Shell};
+use posse_protocol::{Approval, Files, Prices, Shell};
 use serde::{Deserialize, Serialize};
 
 use super::sub_agents::SubAgentsFile;
@@ -20,6 +20,8 @@ pub(crate) struct FileConfig {
     pub(crate) model: Option<String>,
     pub(crate) limits: LimitsFile,
     pub(crate) rights: RightsFile,
+    pub(crate) approval: ApprovalFile,
+    pub(crate) sandbox: SandboxFile,
     pub(crate) sub_agents: SubAgentsFile,
     pub(crate) models: BTreeMap<String, ModelFile>,
 }
@@ -117,6 +119,12 @@ pub(crate) struct RightsFile {
     pub(crate) shell: Option<Shell>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) network: Option<NetworkFile>,
+    /// The only folders and files of the workspace that may be written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) write_roots: Option<BTreeSet<String>>,
+    /// What of them may not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) write_except: Option<BTreeSet<String>>,
 }
 
 impl RightsFile {
@@ -125,6 +133,8 @@ impl RightsFile {
             files: other.files.or(self.files),
             shell: other.shell.or(self.shell),
             network: other.network.clone().or_else(|| self.network.clone()),
+            write_roots: other.write_roots.clone().or_else(|| self.write_roots.clone()),
+            write_except: other.write_except.clone().or_else(|| self.write_except.clone()),
         }
     }
 
@@ -137,8 +147,63 @@ impl RightsFile {
             files: Some(other.files.map_or(files, |wanted| wanted.min(files))),
             shell: Some(other.shell.map_or(shell, |wanted| wanted.min(shell))),
             network: if no_network { other.network.clone() } else { self.network.clone() },
+            write_roots: self.write_roots.clone().or_else(|| other.write_roots.clone()),
+            write_except: Some(
+                self.write_except
+                    .iter()
+                    .chain(&other.write_except)
+                    .flatten()
+                    .cloned()
+                    .collect::<BTreeSet<_>>(),
+            )
+            .filter(|except| !except.is_empty()),
         }
     }
+}
+
+/// `[approval]`: what is done without asking.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct ApprovalFile {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) mode: Option<Approval>,
+    /// Rules such as `edit_file(docs/*)` that spare a question.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) allow: Vec<String>,
+    /// What asks, whatever the mode.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) ask: Vec<String>,
+    /// What is never done.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) deny: Vec<String>,
+}
+
+impl ApprovalFile {
+    /// Both files' rules; the other's mode.
+    pub(crate) fn replaced_by(&self, other: &Self) -> Self {
+        let allow = [self.allow.as_slice(), &other.allow].concat();
+        Self { mode: other.mode.or(self.mode), allow, ..self.lowered_by(other) }
+    }
+
+    /// The stricter mode, and the rules that only make it stricter.
+    pub(crate) fn lowered_by(&self, other: &Self) -> Self {
+        let mode = self.mode.unwrap_or(super::DEFAULT_APPROVAL);
+        Self {
+            mode: other.mode.map(|wanted| wanted.min(mode)).or(self.mode),
+            allow: self.allow.clone(),
+            ask: [self.ask.as_slice(), &other.ask].concat(),
+            deny: [self.deny.as_slice(), &other.deny].concat(),
+        }
+    }
+}
+
+/// `[sandbox]`: what commands see.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct SandboxFile {
+    /// Files and folders that commands may read although they are in the home folder; `~/` is the home folder.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) readable: Vec<PathBuf>,
 }
 
 /// `"none"`, `"full"`, or a list of hosts.
@@ -190,6 +255,19 @@ pub(crate) fn parse_time_ms(text: &str) -> Result<u64, String> {
         }
     };
     if ms == 0 { Err(wrong()) } else { Ok(ms) }
+}
+
+/// Reads the name of an approval mode.
+pub(crate) fn parse_approval(text: &str) -> Result<Approval, String> {
+    let known = [
+        ("plan", Approval::Plan),
+        ("ask", Approval::Ask),
+        ("edit", Approval::Edit),
+        ("auto", Approval::Auto),
+        ("full", Approval::Full),
+    ];
+    let found = known.iter().find(|(name, _)| *name == text).map(|(_, mode)| *mode);
+    found.ok_or_else(|| format!("{text:?} is no approval mode; there are plan, ask, edit, auto and full"))
 }
 
 /// Reads a file's text. Errors name the file, the line, and for a misspelt key the likely one. A cassette is looked for

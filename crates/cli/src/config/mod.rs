@@ -12,12 +12,14 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
+use posse_engine::approving::Rules;
 use posse_engine::machine::Workspace;
 use posse_engine::project_folders;
-use posse_protocol::{Budget, Files, Grant, NameRules, Network, Shell};
+use posse_protocol::{Approval, Budget, Files, Grant, Network, PathRules, Shell};
 
 pub(crate) use file::{
-    FileConfig, LimitsFile, ModelFile, NetworkFile, RightsFile, Time, parse, parse_time_ms,
+    ApprovalFile, FileConfig, LimitsFile, ModelFile, NetworkFile, RightsFile, SandboxFile, Time, parse,
+    parse_approval, parse_time_ms,
 };
 pub(crate) use sub_agents::{RoleSet, SubAgentsFile};
 pub(crate) use trusted::Trusted;
@@ -37,6 +39,8 @@ pub(crate) struct Config {
     pub(crate) models: BTreeMap<String, ModelFile>,
     pub(crate) limits: LimitsFile,
     pub(crate) rights: RightsFile,
+    pub(crate) approval: ApprovalFile,
+    pub(crate) sandbox: SandboxFile,
     pub(crate) sub_agents: SubAgentsFile,
     /// The files that were read, in order.
     pub(crate) sources: Vec<PathBuf>,
@@ -51,8 +55,9 @@ impl Config {
     }
 
     fn from_user(user: FileConfig, sources: Vec<PathBuf>) -> Self {
-        let FileConfig { model, models, limits, rights, sub_agents } = user;
-        Self { model, models, limits, rights, sub_agents, sources, warnings: Vec::new() }
+        let FileConfig { model, models, limits, rights, approval, sandbox, sub_agents } = user;
+        let warnings = Vec::new();
+        Self { model, models, limits, rights, approval, sandbox, sub_agents, sources, warnings }
     }
 
     /// Reads the user's file and the one of the project in `folder`.
@@ -75,7 +80,7 @@ impl Config {
             config.sources.push(path.clone());
             config.add_project(project, &path, trusted);
         }
-        config.warn_of_shell_levels();
+        config.rules()?;
         Ok(config)
     }
 
@@ -85,14 +90,24 @@ impl Config {
             self.models.extend(project.models);
             self.limits = self.limits.replaced_by(&project.limits);
             self.rights = self.rights.replaced_by(&project.rights);
+            self.approval = self.approval.replaced_by(&project.approval);
+            self.sandbox.readable.extend(project.sandbox.readable);
             self.sub_agents = self.sub_agents.replaced_by(&project.sub_agents);
             return;
         }
         let mut asks = project.models.keys().map(|name| format!("models.{name:?}")).collect::<Vec<_>>();
         let wanted = self.rights.replaced_by(&project.rights);
         self.rights = self.rights.lowered_by(&project.rights);
-        if self.grant() != grant(&wanted) {
+        if grant(&self.rights) != grant(&wanted) {
             asks.push("rights".to_string());
+        }
+        let wanted = self.approval.replaced_by(&project.approval);
+        self.approval = self.approval.lowered_by(&project.approval);
+        if self.approval != wanted {
+            asks.push("approval".to_string());
+        }
+        if project.sandbox != SandboxFile::default() {
+            asks.push("sandbox".to_string());
         }
         if project.sub_agents != SubAgentsFile::default() {
             asks.push("sub_agents".to_string());
@@ -124,15 +139,23 @@ impl Config {
 
     /// What the main agent may do.
     pub(crate) fn grant(&self) -> Grant {
-        grant(&self.rights)
+        Grant { approval: self.approval.mode.unwrap_or(DEFAULT_APPROVAL), ..grant(&self.rights) }
     }
 
-    /// Says what is set but cannot be given.
-    fn warn_of_shell_levels(&mut self) {
-        if matches!(self.rights.shell, Some(Shell::Inspect | Shell::Verify)) {
-            let text = "shell = \"inspect\" and \"verify\" need a sandbox that this version does not have: no shell is given";
-            self.warnings.push(text.to_string());
-        }
+    /// What is allowed, asked and denied whatever the mode.
+    pub(crate) fn rules(&self) -> anyhow::Result<Rules> {
+        let ApprovalFile { allow, ask, deny, .. } = &self.approval;
+        Rules::parse(allow, ask, deny).context("[approval] in the configuration")
+    }
+
+    /// What of the home folder commands may read.
+    pub(crate) fn readable(&self) -> Vec<PathBuf> {
+        let home = std::env::home_dir();
+        let whole = |path: &PathBuf| match (path.strip_prefix("~"), &home) {
+            (Ok(rest), Some(home)) => home.join(rest),
+            _ => path.clone(),
+        };
+        self.sandbox.readable.iter().map(whole).filter(|path| path.is_absolute()).collect()
     }
 }
 
@@ -145,10 +168,25 @@ fn grant(rights: &RightsFile) -> Grant {
             Some(NetworkFile::Word(file::NetworkWord::Full)) => Network::Full,
             Some(NetworkFile::Hosts(hosts)) => Network::Hosts(hosts.clone()),
         },
-        tools: NameRules::default(),
-        delegates: NameRules::default(),
+        writes: PathRules {
+            roots: rights
+                .write_roots
+                .iter()
+                .map(|roots| roots.iter().map(|at| folder(at)).collect())
+                .collect(),
+            except: rights.write_except.iter().flatten().map(|at| folder(at)).collect(),
+        },
+        ..Grant::full()
     }
 }
+
+/// A path as rules know it.
+fn folder(written: &str) -> String {
+    written.trim_start_matches("./").trim_end_matches('/').to_string()
+}
+
+/// What is done without asking when nothing is said: everything inside the sandbox.
+const DEFAULT_APPROVAL: Approval = Approval::Auto;
 
 /// Turns of the main agent when nothing is said.
 const DEFAULT_TURNS: NonZeroU32 = NonZeroU32::new(200).unwrap();

@@ -4,6 +4,7 @@ use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 
 use posse_engine::delegating::{Limits, OverCap, Surface};
 use posse_engine::{Record, SubAgents};
+use posse_protocol::Isolation;
 use serde::{Deserialize, Serialize};
 
 use super::file::Time;
@@ -52,6 +53,9 @@ pub(crate) struct SubAgentsFile {
     pub(crate) inherit_context_file: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) record: Option<Record>,
+    /// Where sub-agents work, unless role or task say otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) isolation: Option<Isolation>,
 }
 
 /// Which built-in roles there are.
@@ -88,6 +92,7 @@ impl SubAgentsFile {
             endpoint: self.endpoint.clone(),
             inherit_context_file: self.inherit_context_file.unwrap_or(usual.inherit_context_file),
             record: self.record.unwrap_or(usual.record),
+            isolation: self.isolation.unwrap_or(usual.isolation),
         }
     }
 
@@ -112,7 +117,8 @@ impl SubAgentsFile {
             model,
             endpoint,
             inherit_context_file,
-            record
+            record,
+            isolation
         )
     }
 }

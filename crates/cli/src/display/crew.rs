@@ -136,7 +136,8 @@ impl Member {
             }
             EventKind::Retrying { .. } => self.doing = "waiting to try again".to_string(),
             EventKind::PersonNeeded { question } => {
-                self.doing = format!("needs you: {}", one_line(question, TEXT_CHARS_MAX));
+                let what = format!("needs you: {} {}", question.tool, question.what);
+                self.doing = one_line(&what, TEXT_CHARS_MAX);
             }
             EventKind::PersonAnswered { .. } => self.doing = "going on".to_string(),
             _ => {}
@@ -231,8 +232,8 @@ mod tests {
         }
         assert!(!crew.progress(&progress(1, ProgressKind::Queued)), "the main agent is none of the crew");
         let events = [
-            (EventKind::PersonNeeded { question: "which?".into() }, "needs you: which?"),
-            (EventKind::PersonAnswered { answer: "both".into() }, "going on"),
+            (asks("rm x"), "needs you: shell rm x"),
+            (allowed(), "going on"),
             (EventKind::Retrying { attempt: 1, delay_ms: 5, reason: "529".into() }, "waiting to try again"),
             (turn(4), "waiting for the model"),
         ];

@@ -9,7 +9,8 @@ use std::io;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use posse_protocol::{
-    AgentId, CallId, Event, EventKind, Progress, ProgressKind, Report, Sender, SessionId, Update, Usage,
+    AgentId, Answer, CallId, Event, EventKind, Progress, ProgressKind, Report, Sender, SessionId, Update,
+    Usage,
 };
 
 use super::block::{Block, Line};
@@ -52,6 +53,10 @@ pub(crate) struct Live {
     /// The sub-agent under whose name the last line stands.
     heading: Option<AgentId>,
     block: Block,
+    /// What was asked, as long as it is not answered.
+    asked: HashMap<(AgentId, CallId), String>,
+    /// While a question is open nothing else is written: what happens waits here.
+    waiting: Option<Vec<Update>>,
 }
 
 impl Live {
@@ -71,13 +76,28 @@ impl Live {
             held: Vec::new(),
             heading: None,
             block: Block::default(),
+            asked: HashMap::new(),
+            waiting: None,
         }
     }
 
     pub(crate) fn update(&mut self, update: &Update) -> io::Result<()> {
+        if let Some(waiting) = &mut self.waiting {
+            // Progress may be lost; the event that follows holds all of it.
+            if matches!(update, Update::Event(_)) {
+                waiting.push(update.clone());
+            }
+            return Ok(());
+        }
         match update {
-            Update::Event(event) if event.parent.is_some() => self.sub_agent_event(event)?,
-            Update::Event(event) => self.event(event)?,
+            Update::Event(event) if event.parent.is_some() => {
+                self.asked(event);
+                self.sub_agent_event(event)?;
+            }
+            Update::Event(event) => {
+                self.asked(event);
+                self.event(event)?;
+            }
             Update::Progress(progress) => self.progress(progress)?,
         }
         self.draw()
@@ -86,6 +106,23 @@ impl Live {
     pub(crate) fn tick(&mut self) -> io::Result<()> {
         self.frame = (self.frame + 1) % FRAMES.len();
         self.draw()
+    }
+
+    /// Shows a question below everything else; with none, goes on with what happened meanwhile.
+    pub(crate) fn question(&mut self, text: Option<String>) -> io::Result<()> {
+        let waited = self.waiting.take();
+        match text {
+            Some(text) => {
+                self.end_line()?;
+                self.clear()?;
+                self.heading = None;
+                write!(self.terminal.aside(), "{text}")?;
+                self.terminal.aside().flush()?;
+                self.waiting = Some(waited.unwrap_or_default());
+            }
+            None => waited.into_iter().flatten().try_for_each(|update| self.update(&update))?,
+        }
+        Ok(())
     }
 
     pub(crate) fn note(&mut self, text: &str) -> io::Result<()> {
@@ -155,9 +192,15 @@ impl Live {
                     self.style.dim(&format!("posse: {}", one_line(text, self.width().saturating_sub(10))));
                 self.line(&text)
             }
-            EventKind::PersonNeeded { question } => {
+            EventKind::PersonNeeded { .. } => {
                 self.doing = "waiting for you".to_string();
-                self.note(&format!("main asks: {}", harmless(question)))
+                Ok(())
+            }
+            EventKind::PersonAnswered { call, answer } => self.answered(event.agent, "main", call, answer),
+            EventKind::BackgroundEnded { name, exit_code, .. } => {
+                let how = exit_code.map_or("stopped".to_string(), |code| format!("exit code {code}"));
+                let text = self.style.dim(&format!("  {} ended: {how}", one_line(name, 60)));
+                self.aside(text)
             }
             _ => Ok(()),
         }
@@ -188,9 +231,7 @@ impl Live {
                 let text = self.style.yellow(&text);
                 self.aside(text)
             }
-            EventKind::PersonNeeded { question } => {
-                self.note(&format!("[{name}] asks: {}", harmless(question)))
-            }
+            EventKind::PersonAnswered { call, answer } => self.answered(event.agent, &name, call, answer),
             EventKind::AgentSettled { report } if self.terminal.spins => {
                 let text = sub_agent_block(self.style, &name, &title, report);
                 self.aside(text.trim_end().to_string())
@@ -198,6 +239,23 @@ impl Live {
             EventKind::AgentSettled { report } => self.said(&name, &settled_line(self.style, report)),
             _ => Ok(()),
         }
+    }
+
+    fn asked(&mut self, event: &Event) {
+        if let EventKind::PersonNeeded { question } = &event.kind {
+            let what = one_line(&format!("{} {}", question.tool, question.what), LOGGED_CALL_COLUMNS_MAX);
+            self.asked.insert((event.agent, question.call.clone()), what);
+        }
+    }
+
+    /// What came of a question, where nobody could be asked.
+    fn answered(&mut self, agent: AgentId, name: &str, call: &CallId, answer: &Answer) -> io::Result<()> {
+        let what = self.asked.remove(&(agent, call.clone())).unwrap_or_default();
+        if *answer != Answer::Nobody {
+            return Ok(());
+        }
+        let text = self.style.yellow(&format!("[{name}] not allowed, for nobody is there to ask: {what}"));
+        self.aside(text)
     }
 
     /// A plain line that names its agent, for logs.
@@ -291,7 +349,7 @@ impl Live {
     }
 
     fn draw(&mut self) -> io::Result<()> {
-        if !self.terminal.spins || self.mid_line {
+        if !self.terminal.spins || self.mid_line || self.waiting.is_some() {
             return Ok(());
         }
         let (width, height) = self.terminal.size();

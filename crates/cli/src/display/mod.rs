@@ -15,6 +15,8 @@ use std::io;
 
 use posse_protocol::{Ending, Failure, Report, SessionId, Update};
 
+use crate::output::Style;
+
 pub(crate) use summary::{ending_line, tokens};
 
 /// One way of showing a session.
@@ -51,6 +53,15 @@ impl Display {
             Self::Live(live) => live.note(text),
             Self::Json | Self::Quiet => summary::to_stderr(&format!("{text}\n")),
         }
+    }
+
+    /// Shows a question and stays there until another comes or none.
+    pub(crate) fn question(&mut self, text: Option<String>) -> io::Result<()> {
+        if let Self::Live(live) = self { live.question(text) } else { Ok(()) }
+    }
+
+    pub(crate) fn style(&self) -> Style {
+        Style::for_stderr()
     }
 
     /// The end: the answer where it was not shown yet, and what it took.

@@ -1,8 +1,8 @@
 //! Events of a small session with sub-agents, for the tests of what is shown of one.
 
 use posse_protocol::{
-    AgentId, Budget, CallId, ContextMode, Ending, Event, EventKind, FileChange, Grant, Progress,
-    ProgressKind, QueueReason, Receipt, Reply, Report, Sender, Seq, TestRun, Usage,
+    AgentId, Answer, Budget, CallId, ContextMode, Ending, Event, EventKind, FileChange, Grant, Progress,
+    ProgressKind, Question, QueueReason, Receipt, Reply, Report, Sender, Seq, TestRun, Usage,
 };
 
 /// When everything begins.
@@ -44,7 +44,25 @@ pub(crate) fn started(depth: u32, turns: Option<u32>) -> EventKind {
         budget: Budget { turns, ..Budget::UNLIMITED },
         grant: Grant::none(),
         system: String::new(),
+        checkout: None,
     }
+}
+
+pub(crate) fn asks(command: &str) -> EventKind {
+    EventKind::PersonNeeded {
+        question: Question {
+            call: CallId("c".to_string()),
+            tool: "shell".to_string(),
+            what: command.to_string(),
+            real_path: None,
+            why: "in mode ask, running a command asks first".to_string(),
+            pattern: format!("shell({command})"),
+        },
+    }
+}
+
+pub(crate) fn allowed() -> EventKind {
+    EventKind::PersonAnswered { call: CallId("c".to_string()), answer: Answer::Once }
 }
 
 pub(crate) fn told(from: Sender, text: &str) -> EventKind {

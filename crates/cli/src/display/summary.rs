@@ -9,6 +9,8 @@ use crate::output::{self, Style, counted, duration, grouped, harmless, one_line}
 
 /// Files named one by one; the others are counted.
 const FILES_SHOWN_MAX: usize = 12;
+/// Denied calls named one by one; the others are counted.
+const DENIALS_SHOWN_MAX: usize = 5;
 /// Characters of a sub-agent's result that are shown.
 const RESULT_CHARS_MAX: usize = 400;
 
@@ -50,6 +52,15 @@ pub(crate) fn summary(style: Style, session: SessionId, report: &Report) -> Stri
     if commands > 0 {
         let commands = counted(commands.into(), "command");
         text.push_str(&style.dim(&format!("  ran      {commands}\n")));
+    }
+    for denial in report.receipt.denied.iter().take(DENIALS_SHOWN_MAX) {
+        let what = one_line(&format!("{} {}", denial.tool, denial.what), 100);
+        let line =
+            format!("  denied   {}: {what} ({})\n", one_line(&denial.agent, 60), harmless(&denial.reason));
+        text.push_str(&style.yellow(&line));
+    }
+    if let Some(more @ 1..) = report.receipt.denied.len().checked_sub(DENIALS_SHOWN_MAX) {
+        text.push_str(&style.yellow(&format!("  denied   and {more} more\n")));
     }
     // What could not be recorded cannot be shown.
     if !matches!(report.ending, Ending::Failed { failure: Failure::Internal { .. } }) {

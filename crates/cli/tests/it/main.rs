@@ -2,6 +2,10 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, clippy::disallowed_types)]
 
 mod agents;
+mod asking;
+#[cfg(target_os = "linux")]
+mod attacks;
+mod changes;
 mod config;
 mod demo;
 mod examples;

@@ -15,11 +15,12 @@ fn offered(request: &Value) -> BTreeSet<String> {
 
 #[test]
 fn each_mode_offers_what_it_says() {
-    let cases: [(&[&str], &[&str], &[&str]); 10] = [
+    let cases: [(&[&str], &[&str], &[&str]); 11] = [
         (&[], &["agent", "handle_read", "write_file", "shell"], &["send_message"]),
         (&["--no-agents"], &["write_file", "shell"], &["agent", "handle_read"]),
         (&["--coordinator"], &["agent", "handle_read"], &["read_file", "write_file", "shell", "todo"]),
-        (&["--plan"], &["agent", "read_file"], &["write_file", "edit_file", "shell"]),
+        (&["--plan"], &["agent", "read_file", "shell"], &["write_file", "edit_file"]),
+        (&["--approval", "plan"], &["agent", "read_file", "shell"], &["write_file", "edit_file"]),
         (&["--team"], &["agent", "send_message", "board"], &[]),
         (&["--surface", "sessions"], &["agent_open", "agent_eval", "agent_close"], &["agent"]),
         (&["--surface", "task"], &["agent", "read_file"], &["agent_open"]),
@@ -37,7 +38,7 @@ fn each_mode_offers_what_it_says() {
         assert!(!missing.iter().any(|name| tools.contains(*name)), "{flags:?}: {tools:?}");
         ran += 1;
     }
-    assert_eq!(ran, 10);
+    assert_eq!(ran, 11);
     let person = Person::new([]);
     let wrong = person.posse(&["run", "--surface", "sign-language", "go"]);
     assert_eq!(wrong.code, Some(2));

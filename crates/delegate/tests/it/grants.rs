@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use fastrand::Rng;
 use posse_delegate::{Limits, Refusal, Request, Tree};
-use posse_policy::{delegates_to, meet, passes, reaches};
-use posse_protocol::{Budget, Files, Grant, NameRules, Network, Shell};
+use posse_policy::{delegates_to, may_write, meet, passes, reaches};
+use posse_protocol::{Approval, Budget, Files, Grant, NameRules, Network, PathRules, Shell};
 
 use crate::scene::{MAIN, admitted, id, refused, request, settle, tree_of};
 
@@ -14,6 +14,9 @@ const TOOL_PATTERNS: &[&str] = &["*", "read", "edit", "git_*", "*e*", ""];
 const ROLES: &[&str] = &["coder", "tester", "plan"];
 const ROLE_PATTERNS: &[&str] = &["*", "*er", "coder", "p*"];
 const HOSTS: &[&str] = &["a.example", "b.example"];
+const PATHS: &[&str] = &["src", "src/gen", "docs"];
+const APPROVALS: [Approval; 5] =
+    [Approval::Plan, Approval::Ask, Approval::Edit, Approval::Auto, Approval::Full];
 
 fn some(rng: &mut Rng, of: &[&str]) -> BTreeSet<String> {
     of.iter().filter(|_| rng.u8(0..3) == 0).map(|&one| one.to_owned()).collect()
@@ -33,6 +36,11 @@ fn grant(rng: &mut Rng) -> Grant {
     let hosts = some(rng, HOSTS);
     Grant {
         files: [Files::None, Files::Read, Files::Write][rng.usize(0..3)],
+        writes: PathRules {
+            roots: (0..rng.u8(0..2)).map(|_| some(rng, PATHS)).collect(),
+            except: if rng.bool() { BTreeSet::new() } else { some(rng, PATHS) },
+        },
+        approval: APPROVALS[rng.usize(0..5)],
         shell: [Shell::None, Shell::Inspect, Shell::Verify, Shell::Full][rng.usize(0..4)],
         network: match rng.u8(0..3) {
             0 => Network::Full,
@@ -52,7 +60,10 @@ fn rights(grant: &Grant) -> u64 {
     let hosts = HOSTS.iter().chain(&["other"]).map(|host| reaches(&grant.network, host));
     let tools = TOOLS.iter().map(|tool| passes(&grant.tools, tool));
     let roles = ROLES.iter().map(|role| delegates_to(grant, role));
-    let all = files.into_iter().chain(shell).chain(hosts).chain(tools).chain(roles);
+    let writes = PATHS.iter().map(|path| may_write(&grant.writes, path));
+    let approval = APPROVALS.map(|mode| grant.approval >= mode);
+    let all =
+        files.into_iter().chain(shell).chain(hosts).chain(tools).chain(roles).chain(writes).chain(approval);
     all.fold(0, |bits, allowed| bits << 1 | u64::from(allowed))
 }
 
@@ -76,6 +87,8 @@ fn narrowed(
     let request = Request {
         role: role.to_owned(),
         role_grant: role_grant.clone(),
+        untrusted_file: rng.bool(),
+        background: rng.bool(),
         allowed_tools: allowed_tools.clone(),
         continues: continues.map(id),
         ..request(number, parent)
@@ -91,7 +104,10 @@ fn narrowed(
     let now = rights(&child);
     let most = rights(&above) & rights(&role_grant);
     assert!(!wider(now, most), "{child:?} of {above:?} and {role_grant:?}");
-    assert_eq!(meet(&above, &child), child);
+    // Dear, and less than what was just checked.
+    if rng.u8(0..8) == 0 {
+        assert_eq!(meet(&above, &child), child);
+    }
     if let Some(list) = allowed_tools {
         let listed = NameRules::only(list);
         assert!(TOOLS.iter().all(|tool| !passes(&child.tools, tool) || passes(&listed, tool)));
@@ -153,6 +169,36 @@ fn a_list_of_tools_narrows_and_an_empty_one_leaves_none() {
     let endless = Some(vec!["read".to_owned(); 257]);
     let refusal = refused(&mut tree_of(9), Request { allowed_tools: endless, ..request(1, MAIN) });
     assert_eq!(refusal, Refusal::TooManyTools);
+}
+
+#[test]
+fn no_child_steers_asks_or_uses_a_screen_and_a_strangers_file_asks_first() {
+    // The file's trust, the background; the tools that are left of three; what it does without asking.
+    let cases = [
+        (false, false, [false, false, true], Approval::Full),
+        (true, false, [false, false, true], Approval::Ask),
+        (false, true, [false, false, false], Approval::Full),
+        (true, true, [false, false, false], Approval::Ask),
+    ];
+    let mut count = 0;
+    for (untrusted_file, background, tools, approval) in cases {
+        let request = Request { untrusted_file, background, ..request(1, MAIN) };
+        let grant = admitted(&mut tree_of(9), request).grant;
+        let left = ["ask_person", "session_end", "browser_open"].map(|tool| passes(&grant.tools, tool));
+        assert_eq!((left, grant.approval), (tools, approval), "{untrusted_file} {background}");
+        count += 1;
+    }
+    assert_eq!(count, 4);
+}
+
+#[test]
+fn children_of_a_planner_plan() {
+    let plan = Grant { approval: Approval::Plan, ..Grant::full() };
+    let limits = Limits { depth_max: 3, ..Limits::default() };
+    let mut tree = Tree::new(limits, id(MAIN), plan, Budget::UNLIMITED);
+    for number in 1..=3 {
+        assert_eq!(admitted(&mut tree, request(number, number - 1)).grant.approval, Approval::Plan);
+    }
 }
 
 #[test]

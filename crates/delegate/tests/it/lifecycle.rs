@@ -17,12 +17,6 @@ fn an_agent_goes_through_its_life() {
     assert_eq!((third.queued, third.ahead), (Some(QueueReason::RunningCap), 1));
     assert_eq!(words(&tree, [1, 2, 3]), ["running", "queued", "queued"]);
 
-    tree.person_needed(id(1));
-    assert_eq!(words(&tree, [1, 2]), ["needs_person", "queued"]);
-    assert_eq!(tree.running(), 1, "it keeps its slot");
-    tree.person_answered(id(1));
-    assert_eq!(words(&tree, [1]), ["running"]);
-
     assert_eq!(tree.park(id(1)), Freed { start: ids([2]), go_on: vec![] });
     assert_eq!(words(&tree, [1, 2, 3]), ["waiting", "running", "queued"]);
     assert_eq!(tree.unpark(id(1)), Unparked::Waiting);
@@ -83,6 +77,63 @@ fn the_main_agent_counts_in_no_cap() {
 }
 
 #[test]
+fn others_go_on_while_a_person_is_asked() {
+    let mut tree = tree_of(1);
+    admit(&mut tree, MAIN, [1, 2, 3]);
+    assert_eq!(tree.person_needed(id(1)), Freed { start: ids([2]), go_on: vec![] });
+    assert_eq!(words(&tree, [1, 2, 3]), ["needs_person", "running", "queued"]);
+    assert_eq!(tree.person_answered(id(1)), Unparked::Waiting, "the slot is taken");
+    assert_eq!(tree.node(id(1)).unwrap().state, State::Returning);
+    assert_eq!(settle(&mut tree, 2).freed, Freed { start: vec![], go_on: ids([1]) }, "before the queued one");
+    assert_eq!(tree.person_needed(id(1)), Freed { start: ids([3]), go_on: vec![] });
+    settle(&mut tree, 3);
+    assert_eq!(tree.person_answered(id(1)), Unparked::Granted);
+    assert_eq!((words(&tree, [1]), tree.running()), (vec!["running"], 1));
+}
+
+#[test]
+fn an_agent_on_its_way_back_may_ask_again() {
+    let mut tree = tree_of(1);
+    admit(&mut tree, MAIN, [1, 2]);
+    tree.person_needed(id(1));
+    tree.person_answered(id(1));
+    assert_eq!(tree.person_needed(id(1)), Freed::default());
+    assert_eq!(tree.node(id(1)).unwrap().state, State::NeedsPerson);
+    assert_eq!(settle(&mut tree, 2).freed, Freed::default(), "it does not want the slot now");
+    assert_eq!(tree.person_answered(id(1)), Unparked::Granted);
+}
+
+#[test]
+fn a_question_that_a_stopped_agent_asked_brings_it_no_slot() {
+    let mut tree = tree_of(1);
+    admit(&mut tree, MAIN, [1]);
+    tree.person_needed(id(1));
+    assert_eq!(tree.cancel(id(1)), ids([1]));
+    assert_eq!(tree.person_answered(id(1)), Unparked::Waiting);
+    assert_eq!((words(&tree, [1]), tree.running()), (vec!["waiting"], 0));
+    assert_eq!(settle(&mut tree, 1).freed, Freed::default());
+}
+
+#[test]
+fn who_has_not_begun_has_nothing_to_ask() {
+    let mut tree = tree_of(1);
+    admit(&mut tree, MAIN, [1, 2]);
+    let before = tree.clone();
+    assert_eq!(tree.person_needed(id(2)), Freed::default());
+    assert_eq!(tree.person_answered(id(2)), Unparked::Waiting);
+    assert_eq!(tree, before);
+}
+
+#[test]
+fn the_main_agent_may_ask_too() {
+    let mut tree = tree_of(1);
+    admit(&mut tree, MAIN, [1]);
+    assert_eq!(tree.person_needed(id(MAIN)), Freed::default());
+    assert_eq!((words(&tree, [MAIN, 1]), tree.running()), (vec!["needs_person", "running"], 1));
+    assert_eq!(tree.person_answered(id(MAIN)), Unparked::Granted);
+}
+
+#[test]
 fn a_question_shows_while_it_also_waits_for_children() {
     let mut tree = tree_of(2);
     admit(&mut tree, MAIN, [1]);
@@ -90,12 +141,18 @@ fn a_question_shows_while_it_also_waits_for_children() {
     tree.person_needed(id(1));
     tree.park(id(1));
     assert_eq!((words(&tree, [1]), tree.running()), (vec!["needs_person"], 0));
-    tree.person_answered(id(1));
+    assert_eq!(tree.person_answered(id(1)), Unparked::Waiting);
+    assert_eq!(tree.unpark(id(1)), Unparked::Waiting, "one question is open");
+    assert_eq!((words(&tree, [1]), tree.running()), (vec!["needs_person"], 0));
+    assert_eq!(tree.person_answered(id(1)), Unparked::Granted);
+    assert_eq!((words(&tree, [1]), tree.running()), (vec!["running"], 1));
+    // The other way round: the answer comes before the children are done.
+    tree.park(id(1));
+    tree.person_needed(id(1));
+    assert_eq!(words(&tree, [1]), ["needs_person"]);
+    assert_eq!(tree.person_answered(id(1)), Unparked::Waiting);
+    assert_eq!(words(&tree, [1]), ["waiting"]);
     assert_eq!(tree.unpark(id(1)), Unparked::Granted);
-    assert_eq!((words(&tree, [1]), tree.running()), (vec!["needs_person"], 1), "one question is open");
-    tree.person_answered(id(1));
-    tree.person_answered(id(1));
-    assert_eq!(words(&tree, [1]), ["running"]);
 }
 
 #[test]
@@ -149,6 +206,8 @@ fn an_unknown_id_changes_nothing() {
     let nobody = id(99);
     assert_eq!(tree.park(nobody), Freed::default());
     assert_eq!(tree.unpark(nobody), Unparked::Waiting);
+    assert_eq!(tree.person_needed(nobody), Freed::default());
+    assert_eq!(tree.person_answered(nobody), Unparked::Waiting);
     assert_eq!(tree.cancel(nobody), vec![]);
     assert_eq!(tree.settle(nobody, &Ending::Completed, &Receipt::default()), None);
     assert_eq!(tree.take_reports(nobody, None), vec![]);

@@ -8,7 +8,9 @@ use posse_delegate::{
     Endpoint, Freed, Limits, Look, Node, OverCap, Refusal, Request, Settled, State, Tree, Unparked,
 };
 use posse_policy::meet;
-use posse_protocol::{AgentId, Budget, Ending, Files, Grant, NameRules, Network, Receipt, Shell, Spent};
+use posse_protocol::{
+    AgentId, Approval, Budget, Ending, Files, Grant, NameRules, Network, PathRules, Receipt, Shell, Spent,
+};
 
 use crate::scene::{MAIN, id, request};
 
@@ -43,6 +45,8 @@ fn grant(rng: &mut Rng) -> Grant {
         network: [Network::None, Network::Full][rng.usize(0..2)].clone(),
         tools: names(rng),
         delegates: names(rng),
+        writes: PathRules::default(),
+        approval: [Approval::Ask, Approval::Full][rng.usize(0..2)],
     }
 }
 
@@ -130,8 +134,8 @@ impl Game {
                 self.went_on(&freed);
             }
             21..=24 => self.unpark(),
-            25..=26 => self.tree.person_needed(agent),
-            27..=28 => self.tree.person_answered(agent),
+            25..=26 => self.ask(),
+            27..=28 => self.answer(),
             29 => self.cancel(agent),
             30..=34 => self.settle(),
             35..=37 => self.take_reports(agent),
@@ -153,6 +157,8 @@ impl Game {
         let asked = Request {
             parent,
             role_grant: grant(&mut self.rng),
+            untrusted_file: self.rng.bool(),
+            background: self.rng.bool(),
             allowed_tools: (self.rng.u8(0..4) == 0).then(|| vec!["edit".to_owned()]),
             budget: budget(&mut self.rng),
             endpoint: Endpoint { name: endpoint.to_owned(), agents_max },
@@ -209,6 +215,26 @@ impl Game {
         let holds = self.state(agent).is_some_and(|state| state.holds_slot());
         assert_eq!(granted, holds, "{before:?}");
         self.note("returning", usize::from(self.state(agent) == Some(State::Returning)));
+    }
+
+    fn ask(&mut self) {
+        let agent = self.one(|state| matches!(state, State::Running | State::Parked | State::Returning));
+        let begun =
+            self.state(agent).is_some_and(|state| !matches!(state, State::Queued | State::Settled(_)));
+        let freed = self.tree.person_needed(agent);
+        let node = self.tree.node(agent);
+        assert_eq!(begun, node.is_some_and(|node| node.asking > 0 && !node.state.holds_slot()));
+        self.note("asked", usize::from(begun));
+        self.went_on(&freed);
+    }
+
+    fn answer(&mut self) {
+        let agent = self.one(|state| *state == State::NeedsPerson);
+        let asking = self.tree.node(agent).map_or(0, |node| node.asking);
+        let granted = self.tree.person_answered(agent) == Unparked::Granted;
+        assert_eq!(granted, self.state(agent).is_some_and(|state| state.holds_slot()));
+        assert_eq!(self.tree.node(agent).map_or(0, |node| node.asking), asking.saturating_sub(1));
+        self.note("answered", usize::from(asking > 0));
     }
 
     fn cancel(&mut self, agent: AgentId) {
@@ -328,6 +354,9 @@ impl Game {
             } else if parent.is_some_and(|parent| parent.state.is_settled() || parent.stopping) {
                 assert!(node.stopping, "{} goes on below an end", node.name);
             }
+            let waits = matches!(node.state, State::Parked | State::NeedsPerson);
+            assert!(waits || node.asking == 0, "{} goes on without an answer", node.name);
+            assert!(node.state != State::NeedsPerson || node.asking > 0, "{} waits for nobody", node.name);
             assert_eq!(node.delivered, self.delivered.contains(&node.id));
             if node.stopping && !node.state.holds_slot() {
                 self.still.insert(node.id);
@@ -421,6 +450,6 @@ fn the_tree_is_right_after_every_move() {
     }
     println!("{sum:?}");
     assert_eq!(sum.remove("moves"), Some(2_000 * 60));
-    assert_eq!(sum.len(), 10, "{sum:?}");
+    assert_eq!(sum.len(), 12, "{sum:?}");
     assert!(sum.values().all(|&times| times > 500), "the moves are too timid: {sum:?}");
 }

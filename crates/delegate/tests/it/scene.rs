@@ -36,6 +36,8 @@ pub(crate) fn request(number: u64, parent: u64) -> Request {
         role: "general".to_owned(),
         title: format!("work {number}"),
         role_grant: Grant::full(),
+        untrusted_file: false,
+        background: false,
         allowed_tools: None,
         budget: Budget::UNLIMITED,
         endpoint: Endpoint { name: "cloud".to_owned(), agents_max: None },

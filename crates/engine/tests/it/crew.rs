@@ -1,12 +1,12 @@
 //! Sessions that delegate, against a fake model that knows who asks: each agent has a script of its own.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
 use posse_engine::delegating::{Limits, Surface};
 use posse_engine::models::{Governors, Model, ModelConfig, Models, Protocol};
 use posse_engine::roles::{Roles, Team};
-use posse_engine::{Delegation, Engine, Session, SessionRequest, SubAgents, ToolSettings};
+use posse_engine::{Asking, Delegation, Engine, Session, SessionRequest, SubAgents, ToolSettings};
 use posse_protocol::{AgentId, Budget, Event, EventKind, Grant, Network, Report};
 use posse_testkit::{Captured, FakeModel, Fixture, Turn, asker};
 use serde_json::{Value, json};
@@ -23,6 +23,8 @@ pub(crate) struct Stage {
     pub(crate) engine: Engine,
     pub(crate) delegation: Delegation,
     pub(crate) grant: Grant,
+    pub(crate) asking: Asking,
+    pub(crate) tools: ToolSettings,
     pub(crate) budget: Budget,
     pub(crate) max_concurrent: usize,
     /// Models beside the main one.
@@ -52,6 +54,7 @@ impl Stage {
             coordinator: false,
             team: false,
             skills: Vec::new(),
+            trusted_files: BTreeSet::new(),
         };
         Self {
             model,
@@ -60,6 +63,8 @@ impl Stage {
             engine,
             delegation,
             grant: Grant { network: Network::None, ..Grant::full() },
+            asking: Asking::default(),
+            tools: ToolSettings::default(),
             budget: Budget { turns: Some(100), ..Budget::UNLIMITED },
             max_concurrent: 16,
             others: Vec::new(),
@@ -95,9 +100,10 @@ impl Stage {
             models,
             grant: self.grant.clone(),
             budget: self.budget,
-            tools: ToolSettings::default(),
+            tools: self.tools.clone(),
             project: None,
             delegation: Some(self.delegation.clone()),
+            asking: self.asking.clone(),
         };
         self.engine.start(request).unwrap()
     }

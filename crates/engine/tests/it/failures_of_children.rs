@@ -87,7 +87,7 @@ fn agents() -> Vec<Case> {
         closing(
             "timeout",
             vec![sh("exec sleep 30")],
-            json!({"max_time_ms": 1500}),
+            json!({"max_time_ms": 4000}),
             ("timed_out", "out of time"),
         ),
         closing("out of turns", vec![read()], json!({"max_turns": 2}), ("out_of_turns", "out of turns")),

@@ -1,6 +1,9 @@
 //! The engine as a face uses it, against a fake model on a real socket, with real files, processes and SQLite.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, clippy::disallowed_types)]
 
+mod apart;
+mod approvals;
+mod background;
 mod cancel;
 mod check;
 mod contexts;
@@ -10,6 +13,7 @@ mod delegation;
 mod failures;
 mod failures_of_children;
 mod follow;
+mod layers_of_rights;
 mod order;
 mod prefix;
 mod promises;
@@ -21,4 +25,5 @@ mod role_files;
 mod simulation;
 mod steering;
 mod teams;
+mod undoing;
 mod waiting;

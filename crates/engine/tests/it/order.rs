@@ -83,14 +83,18 @@ async fn text_is_shown_after_the_results_it_follows_and_before_its_reply() {
 
 #[tokio::test]
 async fn a_tool_is_on_record_before_it_runs() {
-    // The command looks into the database for its own start.
+    // The command looks into the database for its own start; inside the sandbox it would not see it.
     let mut world = World::new([]).await;
     let look = format!(
         "python3 -c \"import sqlite3; print(sqlite3.connect('file:{}?mode=ro', uri=True).execute(\
          \\\"select count(*) from events where type='tool_started'\\\").fetchone())\"",
         world.data.path().join("posse.db").display()
     );
-    world.model = FakeModel::with([Turn::call("shell", json!({"command": look})), Turn::text("done")]).await;
+    world.model = FakeModel::with([
+        Turn::call("shell", json!({"command": look, "outside_sandbox": true})),
+        Turn::text("done"),
+    ])
+    .await;
     let ran = world.run("go").await;
     let results = ran.results();
     assert!(results[0].0 && results[0].1.contains("(1,)"), "{results:?}");

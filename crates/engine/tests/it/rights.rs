@@ -28,24 +28,26 @@ async fn child(role: &str, turns: Vec<Turn>) -> Stage {
 }
 
 #[tokio::test]
-async fn roles_that_may_not_write_have_neither_file_tools_for_it_nor_a_shell() {
+async fn roles_that_may_not_write_cannot_with_file_tools_nor_with_a_shell() {
     let reads = ["read_file", "list_files", "glob", "grep", "todo", "handle_read"];
+    let with_shell = ["read_file", "list_files", "glob", "grep", "shell", "jobs", "todo", "handle_read"];
     let cases = [
-        ("explore", "this agent may not use", "this agent may only inspect"),
-        ("plan", "this agent may not write files", "this agent may only inspect"),
-        ("review", "this agent may not write files", "this agent has no shell"),
-        ("verifier", "this agent may not write files", "this agent may only verify"),
+        ("explore", "this agent may not use", &with_shell[..], (false, "Read-only file system")),
+        ("plan", "this agent may not write files", &with_shell, (false, "Read-only file system")),
+        ("review", "this agent may not write files", &reads, (false, "this agent has no shell")),
+        // It may write what it likes, and nothing of it remains.
+        ("verifier", "this agent may not write files", &with_shell, (true, "exit code 0\nwritten")),
     ];
     let mut seen = 0;
-    for (role, no_write, no_shell) in cases {
-        let (stage, ran) = tries(child(role, vec![write("c.txt"), sh("touch c.txt")]).await, |_| ()).await;
-        assert_eq!(offered(&stage.requests_of("child")[0].json()), reads, "{role}");
+    for (role, no_write, tools, (ran_well, says)) in cases {
+        let command = "python3 -c \"open('c.txt', 'w').write('written')\" && cat c.txt";
+        let (stage, ran) = tries(child(role, vec![write("c.txt"), sh(command)]).await, |_| ()).await;
+        assert_eq!(offered(&stage.requests_of("child")[0].json()), tools, "{role}");
         let results = ran.results_of("child");
-        assert!(!results[0].0 && !results[1].0, "{role}: {results:?}");
-        assert!(results[0].1.starts_with(no_write), "{role}: {results:?}");
-        assert_eq!(results[1].1, format!("{no_shell}, so shell is not available to it"), "{role}");
+        assert!(!results[0].0 && results[0].1.starts_with(no_write), "{role}: {results:?}");
+        assert!(results[1].0 == ran_well && results[1].1.contains(says), "{role}: {results:?}");
         assert!(!stage.files.path().join("c.txt").exists(), "{role}");
-        assert_eq!(ran.report_of("child").receipt.commands_total, 0, "{role}");
+        assert_eq!(ran.report_of("child").receipt.files, [], "{role}");
         seen += 1;
     }
     assert_eq!(seen, 4);
@@ -196,8 +198,8 @@ async fn on_the_shell_surface_rights_are_those_of_the_routed_command() {
         ("edit a.txt --old alpha --new beta", false, "This agent may not use edit."),
         ("glob '*.txt'", true, "[glob]\n"),
         ("task:general --prompt 'Write c.txt.'", false, "This agent may not use task:general."),
-        ("touch c.txt", false, "this agent may only inspect, so shell is not available to it"),
-        ("cat a.txt | tee c.txt", false, "this agent may only inspect, so shell is not available to it"),
+        ("touch c.txt", false, "[bash]\nexit code 1\ntouch: cannot touch 'c.txt': Read-only file system"),
+        ("cat a.txt | tee c.txt", false, "[bash]\nexit code 1\ntee: c.txt: Read-only file system"),
         ("read --help", true, "[read]\nUsage: read PATH"),
     ];
     let lines = cases.map(|(line, ..)| line);

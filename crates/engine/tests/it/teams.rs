@@ -101,7 +101,8 @@ async fn the_board_gives_each_item_to_one_agent_in_the_order_of_dependencies() {
         Turn::text("Done."),
     ];
     // Both claim at the same time; then ann is done, finds nothing ready, and bob goes on to what comes after.
-    let claim = "touch claimed-$$; until [ $(ls | grep -c claimed) = 2 ]; do sleep 0.02; done";
+    let claim =
+        "mktemp -p . claimed-XXXXXX >/dev/null; until [ $(ls | grep -c claimed) = 2 ]; do sleep 0.02; done";
     let ann = vec![
         board("claim"),
         sh(claim),

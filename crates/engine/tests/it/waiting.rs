@@ -217,7 +217,7 @@ async fn reports_that_come_while_the_parent_is_busy_are_one_message_and_each_tol
     }
     let three = "until [ $(ls | grep -c part) = 3 ]; do sleep 0.02; done; sleep 0.6";
     let main = vec![all, sh(three), Turn::text("Done.")];
-    let child = vec![sh("touch part-$$"), Turn::text(REPORT)];
+    let child = vec![sh("mktemp -p . part-XXXXXX"), Turn::text(REPORT)];
     let stage = Stage::new([("main", main), ("*", child)]).await;
     let ran = stage.run("go").await;
     let told = ran.told("main", Sender::Reports);

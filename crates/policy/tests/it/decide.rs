@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use posse_policy::{Decision, decide, offers, reaches};
-use posse_protocol::{Files, Grant, NameRules, Needs, Network, Shell, ToolSpec};
+use posse_policy::{Decision, decide, offers, reaches, shell_level};
+use posse_protocol::{Approval, Files, Grant, NameRules, Needs, Network, Shell, ToolSpec};
 
 fn tool(name: &str, files: Files, shell: Shell, network: bool) -> ToolSpec {
     ToolSpec {
@@ -22,7 +22,9 @@ fn names(allow: &[&[&str]], deny: &[&str]) -> NameRules {
 #[test]
 fn a_call_needs_every_right() {
     let all = Grant::full();
-    let read_only = Grant { files: Files::Read, ..Grant::none() };
+    let read_only = Grant { files: Files::Read, approval: Approval::Full, ..Grant::none() };
+    let plan = Grant { approval: Approval::Plan, ..Grant::full() };
+    let inspect = Grant { shell: Shell::Inspect, ..Grant::full() };
     let named = Grant { tools: names(&[&["read_*", "grep"]], &["read_secret"]), ..all.clone() };
     let layered = Grant { tools: names(&[&["read_*"], &["*_file"]], &[]), ..all.clone() };
     let cases = [
@@ -40,7 +42,15 @@ fn a_call_needs_every_right() {
         (&layered, tool("read_file", Files::Read, Shell::None, false), None),
         (&layered, tool("read_dir", Files::Read, Shell::None, false), Some("may not use read_dir")),
         (&layered, tool("edit_file", Files::Write, Shell::None, false), Some("may not use edit_file")),
+        (&inspect, tool("shell", Files::None, Shell::Inspect, false), None),
+        (&inspect, tool("deploy", Files::None, Shell::Full, false), Some("may only inspect")),
+        (&plan, tool("read_file", Files::Read, Shell::None, false), None),
+        (&plan, tool("shell", Files::None, Shell::Inspect, false), None),
+        (&plan, tool("edit_file", Files::Write, Shell::None, false), Some("in plan mode")),
+        (&plan, tool("web_fetch", Files::None, Shell::None, true), Some("in plan mode")),
+        (&plan, tool("deploy", Files::None, Shell::Full, false), Some("in plan mode")),
     ];
+    assert_eq!(cases.len(), 21);
     for (grant, tool, want) in cases {
         let got = decide(grant, &tool);
         match (want, &got) {
@@ -68,5 +78,19 @@ fn hosts() {
     ];
     for (network, host, want) in cases {
         assert_eq!(reaches(network, host), want, "{host} under {network:?}");
+    }
+}
+
+#[test]
+fn commands_write_nothing_in_plan_mode() {
+    for (shell, planned) in [
+        (Shell::None, Shell::None),
+        (Shell::Inspect, Shell::Inspect),
+        (Shell::Verify, Shell::Inspect),
+        (Shell::Full, Shell::Inspect),
+    ] {
+        let grant = Grant { shell, ..Grant::full() };
+        assert_eq!(shell_level(&grant), shell);
+        assert_eq!(shell_level(&Grant { approval: Approval::Plan, ..grant }), planned);
     }
 }

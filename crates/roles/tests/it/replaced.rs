@@ -96,3 +96,37 @@ fn a_project_takes_no_alias_from_another_role() {
     roles.add(user("name: hand\ndescription: x\naliases: worker"));
     assert_eq!(roles.find("worker").unwrap().name, "hand", "the person's own word counts");
 }
+
+#[test]
+fn a_project_cannot_widen_where_or_how_freely_a_role_writes() {
+    let own = "name: mine\ndescription: x\nwrite_roots: src, docs\nwrite_except: src/gen\napproval: edit\nisolation: worktree";
+    let cases = [
+        ("", "docs,src | except [src/gen] | approval edit | isolation worktree", true),
+        (
+            "write_roots: .\nwrite_except: []\napproval: full\nisolation: shared",
+            " and docs,src | except [src/gen] | approval edit | isolation worktree",
+            true,
+        ),
+        (
+            "write_roots: src/a\nwrite_except: src/b\napproval: ask",
+            "docs,src and src/a | except [src/b,src/gen] | approval ask | isolation worktree",
+            false,
+        ),
+        (
+            "write_roots: web\napproval: plan",
+            "docs,src and web | except [src/gen] | approval plan | isolation worktree",
+            true,
+        ),
+    ];
+    assert_eq!(cases.len(), 4);
+    for (text, want, warned) in cases {
+        let mut roles = Roles::builtin(Team::Without);
+        roles.add(user(own));
+        let warning = roles.add(project(&format!("name: mine\ndescription: x\n{text}")));
+        let mut role = roles.find("mine").unwrap().clone();
+        role.origin = RoleOrigin::BuiltIn;
+        let shown = show(&Parsed { role: Ok(role), warnings: vec![], not_used: vec![] });
+        assert!(shown.contains(&format!(" | roots {want} | d ")), "{text}: {shown}");
+        assert_eq!(warning.is_some(), warned, "{text}: {warning:?}");
+    }
+}

@@ -1,6 +1,8 @@
 //! A parsed file in one line, so that a case can be compared as a whole.
 
-use posse_protocol::{Files, NameRules, Network, Role, RoleOrigin, Shell};
+use std::collections::BTreeSet;
+
+use posse_protocol::{Approval, Files, NameRules, Network, Role, RoleOrigin, Shell};
 use posse_roles::{Parsed, Warning};
 
 /// Everything that is not the default, in a fixed order.
@@ -39,6 +41,15 @@ fn of_role(role: &Role) -> Vec<String> {
     add("aliases", (!role.aliases.is_empty()).then(|| role.aliases.join(",")));
     add("single", role.single.then(String::new));
     add("by task", role.tools_listed_by_task.then(String::new));
+    let layer = |layer: &BTreeSet<String>| layer.iter().cloned().collect::<Vec<_>>().join(",");
+    let roots = grant.writes.roots.iter().map(layer).collect::<Vec<_>>();
+    add("roots", (!roots.is_empty()).then(|| roots.join(" and ")));
+    add("except", (!grant.writes.except.is_empty()).then(|| format!("[{}]", layer(&grant.writes.except))));
+    add(
+        "approval",
+        (grant.approval != Approval::Full).then(|| format!("{:?}", grant.approval).to_lowercase()),
+    );
+    add("isolation", role.isolation.map(|isolation| format!("{isolation:?}").to_lowercase()));
     add("notes", role.inherit_context_file.map(|b| b.to_string()));
     add("d", Some(clipped(&role.description)));
     add("p", Some(clipped(&role.prompt)));

@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use crate::shell;
+use posse_sandbox::Level;
+
+use crate::{confined_shell, shell};
 
 const DEADLINE_MS: u64 = 1_000;
 /// As many as a small machine can start without delays of its own.
@@ -60,10 +62,21 @@ const LINES: [&str; 40] = [
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn everything_comes_back_by_its_deadline() {
+    assert_eq!(all_in_time(false).await, (40, vec![]));
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn everything_confined_comes_back_by_its_deadline() {
+    assert_eq!(all_in_time(true).await, (40, vec![]));
+}
+
+/// How many ran, and those that came back late.
+async fn all_in_time(confined: bool) -> (usize, Vec<(&'static str, Duration)>) {
     let mut ran = 0;
     let mut late = Vec::new();
     for lines in LINES.chunks(AT_ONCE) {
-        let runs: Vec<_> = lines.iter().map(|line| tokio::spawn(timed(line))).collect();
+        let runs: Vec<_> = lines.iter().map(|line| tokio::spawn(timed(line, confined))).collect();
         for run in runs {
             let (line, took) = run.await.unwrap();
             if took > Duration::from_millis(DEADLINE_MS + GRACE_MS) {
@@ -72,11 +85,18 @@ async fn everything_comes_back_by_its_deadline() {
             ran += 1;
         }
     }
-    assert_eq!((ran, late), (40, vec![]));
+    (ran, late)
 }
 
-async fn timed(line: &'static str) -> (&'static str, Duration) {
+async fn timed(line: &'static str, confined: bool) -> (&'static str, Duration) {
     let began = Instant::now();
-    shell(line, DEADLINE_MS).await;
+    if confined {
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = confined_shell(Level::Full, folder.path(), line, |_| {});
+        command.deadline = Duration::from_millis(DEADLINE_MS);
+        posse_sandbox::run(command).await.unwrap();
+    } else {
+        shell(line, DEADLINE_MS).await;
+    }
     (line, began.elapsed())
 }

@@ -1,16 +1,81 @@
 //! Tests of the sandbox with real processes.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+#![allow(clippy::disallowed_types)] // these tests stand in for the programs that this crate is part of
 
+#[cfg(target_os = "linux")]
+mod confined;
+#[cfg(target_os = "linux")]
+mod endings;
 mod environment;
 mod hang;
+#[cfg(target_os = "linux")]
+mod hidden;
+mod job;
 mod memory;
+#[cfg(target_os = "linux")]
+mod missing;
+#[cfg(target_os = "linux")]
+mod ordinary;
+#[cfg(target_os = "linux")]
+mod outside;
+#[cfg(target_os = "linux")]
+mod privilege;
+#[cfg(target_os = "linux")]
+mod protected;
 mod running;
+#[cfg(target_os = "linux")]
 mod support;
 
 use std::{path::Path, time::Duration};
 
-use posse_sandbox::{Command, Exit, Finished};
+use posse_sandbox::{Command, Exit, Finished, Level, Profile};
+
+/// This very program, to run one of its tests with a variable set: for what needs a process of its own.
+#[cfg(target_os = "linux")]
+fn again(program: &Path, test: &str, name: &str, value: &str) -> std::process::Command {
+    let mut process = std::process::Command::new(program);
+    process.args(["--exact", test, "--nocapture"]).env(name, value);
+    process
+}
+
+/// What a process started by [`again`] had to say, line by line, without what the test framework says.
+#[cfg(target_os = "linux")]
+fn said_lines(mut process: std::process::Command) -> Vec<String> {
+    let output = process.output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines().filter_map(|line| line.split_once("SAID ")).map(|(_, said)| said.to_owned()).collect()
+}
+
+/// A confined shell line with changes to its profile.
+fn confined_shell(level: Level, workspace: &Path, line: &str, change: impl FnOnce(&mut Profile)) -> Command {
+    let mut profile = Profile::new(level, workspace);
+    change(&mut profile);
+    let mut command = Command::shell(line, workspace, Duration::from_secs(30));
+    command.confinement = Some(profile);
+    command
+}
+
+/// Runs it; how it ended, and all it wrote.
+#[cfg(target_os = "linux")]
+async fn confined_said(
+    level: Level,
+    workspace: &Path,
+    line: &str,
+    change: impl FnOnce(&mut Profile),
+) -> (Exit, String) {
+    let finished = posse_sandbox::run(confined_shell(level, workspace, line, change)).await.unwrap();
+    (finished.exit, String::from_utf8_lossy(&finished.output.bytes()).into_owned())
+}
+
+/// The names in a folder, sorted.
+#[cfg(target_os = "linux")]
+fn names_in(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
 
 /// Runs a shell command line in a fresh folder.
 async fn shell(line: &str, deadline_ms: u64) -> Finished {

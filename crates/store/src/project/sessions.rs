@@ -10,7 +10,7 @@ use crate::{StoreError, limits};
 /// The place of this event. The row itself holds the last one given, and the transaction holds the write lock, so
 /// that several processes may write to one session without a gap.
 pub(super) fn next_place(change: &Change<'_>) -> Result<i64, StoreError> {
-    if let EventKind::SessionStarted { workspace, version } = &change.event.kind {
+    if let EventKind::SessionStarted { workspace, version, sandboxed: _ } = &change.event.kind {
         return start(change, workspace, version);
     }
     let sql = "UPDATE sessions SET last_seq = last_seq + 1, last_at_ms = max(last_at_ms, ?2)

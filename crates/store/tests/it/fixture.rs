@@ -90,7 +90,11 @@ pub(crate) fn event(n: u128, kind: EventKind) -> NewEvent {
 
 /// The first two events of session `n`.
 pub(crate) fn start(n: u128) -> Vec<NewEvent> {
-    let begun = EventKind::SessionStarted { workspace: format!("/code/{n}"), version: "0.1.0".into() };
+    let begun = EventKind::SessionStarted {
+        workspace: format!("/code/{n}"),
+        version: "0.1.0".into(),
+        sandboxed: true,
+    };
     [begun, agent_started("main", 0)].map(|kind| NewEvent { at_ms: START_MS, ..event(n, kind) }).to_vec()
 }
 
@@ -103,6 +107,7 @@ pub(crate) fn agent_started(role: &str, depth: u32) -> EventKind {
         budget: Budget { turns: Some(40), tokens: None, time_ms: Some(60_000), cost_usd: Some(0.5) },
         grant: Grant::none(),
         system: "You are a test.".into(),
+        checkout: None,
     }
 }
 
@@ -169,6 +174,16 @@ pub(crate) fn admitted(name: &str, depth: u32, title: &str) -> EventKind {
     }
 }
 
+pub(crate) fn asks(what: &str) -> EventKind {
+    let (call, tool, what) = (CallId("c".into()), "shell".into(), what.into());
+    let (why, pattern) = ("it asks first".into(), "shell".into());
+    EventKind::PersonNeeded { question: Question { call, tool, what, real_path: None, why, pattern } }
+}
+
+pub(crate) fn answered() -> EventKind {
+    EventKind::PersonAnswered { call: CallId("c".into()), answer: Answer::Once }
+}
+
 pub(crate) fn said(from: Sender, text: &str) -> EventKind {
     EventKind::Told { from, text: text.into() }
 }
@@ -192,8 +207,8 @@ pub(crate) fn tree_session(n: u128) -> Vec<NewEvent> {
         below(n, n, first, replied(usage(70, 30))),
         below(n, first, second, admitted("explore-2", 2, "look deeper")),
         below(n, first, second, settled(Ending::Cancelled)),
-        below(n, n, first, EventKind::PersonNeeded { question: "really?".into() }),
-        below(n, n, first, EventKind::PersonAnswered { answer: "yes".into() }),
+        below(n, n, first, asks("really")),
+        below(n, n, first, answered()),
         below(n, n, first, settled(Ending::OutOfTurns)),
         event(n, EventKind::ReportsDelivered { agents: vec![agent(first)] }),
         event(n, said(Sender::Reports, "explore-1: all done")),

@@ -28,11 +28,7 @@ fn queued() -> EventKind {
 }
 
 fn needed() -> EventKind {
-    EventKind::PersonNeeded { question: "which one?".into() }
-}
-
-fn answered() -> EventKind {
-    EventKind::PersonAnswered { answer: "the first".into() }
+    asks("which one?")
 }
 
 #[test]

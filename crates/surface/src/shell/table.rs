@@ -21,6 +21,8 @@ pub(crate) struct Entry {
 pub(crate) enum Kind {
     /// Something about agents.
     Delegation,
+    /// Something about agents with checkouts of their own.
+    Merge,
     /// Something that is always there.
     Always,
     /// An ordinary tool of Posse, by its name. Shells have programs of the same name.
@@ -80,6 +82,7 @@ const START: &[Flag] = &[
     text(&["success_criteria"], "success_criteria"),
     each(&["deliverable", "deliverables"], "deliverables"),
     each(&["allowed_tool", "allowed_tools"], "allowed_tools"),
+    text(&["isolation"], "isolation"),
     switch(&["background"], "background"),
 ];
 
@@ -142,6 +145,13 @@ pub(crate) const COMMANDS: &[Entry] = &[
         synopsis: "NAME",
         about: "Be done with an agent.",
         kind: Kind::Delegation,
+        flags: &[],
+    },
+    Entry {
+        name: "task:merge",
+        synopsis: "NAME",
+        about: "Bring in the work of an agent that was started with --isolation worktree; conflicts are told.",
+        kind: Kind::Merge,
         flags: &[],
     },
     Entry {

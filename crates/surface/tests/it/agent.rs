@@ -1,6 +1,6 @@
 //! The surface `agent`: every action and argument, and the names that models know from elsewhere.
 
-use posse_protocol::{Budget, ContextMode};
+use posse_protocol::{Budget, ContextMode, Isolation};
 use posse_surface::{Command, Shape, Surface, Until, limits};
 use serde_json::json;
 
@@ -15,7 +15,7 @@ fn start_takes_everything() {
         "context": "selective", "context_files": ["a.rs", "b.rs"], "context_turns": [1, 3],
         "success_criteria": "It is found.", "deliverables": ["out.md"], "model": "small", "endpoint": "gpu",
         "max_turns": 5, "max_tokens": 900, "token_budget": 20_000, "max_time_s": 60, "max_cost_usd": 0.5,
-        "allowed_tools": ["read_*", "grep"],
+        "allowed_tools": ["read_*", "grep"], "isolation": "worktree",
     });
     let expected = task("Find it", |task| {
         task.role = Some("explore".into());
@@ -32,6 +32,7 @@ fn start_takes_everything() {
             Budget { turns: Some(5), tokens: Some(20_000), time_ms: Some(60_000), cost_usd: Some(0.5) };
         task.max_output_tokens = Some(900);
         task.allowed_tools = Some(strings(&["read_*", "grep"]));
+        task.isolation = Some(Isolation::Worktree);
     });
     check(SURFACE, "agent", &[(arguments, background(expected))]);
 }
@@ -57,7 +58,7 @@ fn start_is_the_default_and_never_blocks() {
         (json!({"prompt": "Go", "subagentType": "Explore"}), role("Explore")),
         (json!({"prompt": "Go", "agent": "explore"}), role("explore")),
         // Unknown and empty fields change nothing.
-        (json!({"prompt": "Go", "isolation": "worktree", "mode": "x", "role": "", "model": null}), plain()),
+        (json!({"prompt": "Go", "isolation": "", "mode": "x", "role": "", "model": null}), plain()),
         (json!({"prompt": "Go", "max_turns": 0, "context_files": [], "allowed_tools": []}), plain()),
     ];
     assert_eq!(cases.len(), 17);
@@ -238,11 +239,16 @@ fn errors_say_what_is_accepted() {
         (json!({"action": "start"}), "`prompt` is missing."),
         (
             json!({"action": "begin"}),
-            "`action` cannot be \"begin\". Accepted: start, wait, status, message, cancel, close.",
+            "`action` cannot be \"begin\". Accepted: start, wait, status, message, cancel, close, merge.",
         ),
         (json!({"action": 3}), "`action` must be a string, not a number."),
         (json!({"prompt": "Go", "context": "half"}), "Accepted: fresh, fork, summary, selective."),
         (json!({"action": "wait", "until": "some"}), "Accepted: any, all."),
+        (
+            json!({"prompt": "Go", "isolation": "vm"}),
+            "`isolation` cannot be \"vm\". Accepted: shared, worktree.",
+        ),
+        (json!({"action": "merge"}), "`agent` is missing."),
         (json!({"action": "cancel"}), "`agent` is missing."),
         (json!({"action": "cancel", "agents": ["a", "b"]}), "`agent` has more than 1 entries."),
         (json!({"action": "message", "agent": "a"}), "`message` is missing."),
@@ -280,7 +286,7 @@ fn errors_say_what_is_accepted() {
         (json!([1]), "The arguments are an array, not a JSON object."),
         (json!("Go"), "The arguments are a string, not a JSON object."),
     ];
-    assert_eq!(cases.len(), 25);
+    assert_eq!(cases.len(), 27);
     check_wrong(SURFACE, "agent", &cases);
 }
 

@@ -5,6 +5,7 @@ mod agent;
 mod delegate;
 mod handles;
 mod hostile;
+mod merges;
 mod routes;
 mod sessions;
 mod shell;
@@ -102,4 +103,4 @@ const ROLES: &[RoleOffer<'static>] = &[
 
 /// Everything on offer, without a team.
 const OFFER: Offer<'static> =
-    Offer { roles: ROLES, may_delegate: true, team: false, models: &[], shell_tools: &[] };
+    Offer { roles: ROLES, may_delegate: true, team: false, merges: false, models: &[], shell_tools: &[] };

@@ -325,6 +325,7 @@ fn help_on_each() {
         "task:message",
         "task:cancel",
         "task:close",
+        "task:merge",
         "skill:load",
         "handle:read",
         "read",
@@ -348,10 +349,10 @@ fn help_on_each() {
             }
         }
     }
-    assert_eq!(texts.len(), 17, "one for all roles, one for skills, one each for the others");
+    assert_eq!(texts.len(), 18, "one for all roles, one for skills, one each for the others");
     let Ok(Routed { command: Command::Help(all), name }) = routed("help") else { panic!("no help") };
     assert_eq!(name, "help");
-    assert_eq!(all.lines().count(), 18);
+    assert_eq!(all.lines().count(), 19);
     // Not help: the prompt is that.
     check(&[("task:explore --prompt --help", "task:explore", started("explore", "--help", |_| {}))]);
 }

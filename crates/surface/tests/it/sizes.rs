@@ -49,6 +49,8 @@ fn tools_are_small() {
         assert!(below <= most, "{surface}, where nothing can be delegated: {below} tokens");
         let team = tokens(&surface.tools(&Offer { team: true, ..offer })) - size;
         assert!(team <= 150, "{surface}: a team adds {team} tokens");
+        let merges = tokens(&surface.tools(&Offer { merges: true, ..offer })) - size;
+        assert!(merges <= 85, "{surface}: merging adds {merges} tokens");
     }
     assert!(over.is_empty(), "{over:?}");
 }

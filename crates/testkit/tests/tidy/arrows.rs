@@ -44,7 +44,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("cluster", &["engine", "protocol"]),
     ("cli", &["engine", "protocol", "mcp", "acp", "api", "tui", "cluster"]),
     ("testkit", &["protocol"]),
-    ("bench", &["engine", "protocol", "testkit"]),
+    ("bench", &["engine", "protocol", "sandbox", "workspace", "testkit"]),
 ];
 
 /// Crates without runtime, network, database, files or clock.

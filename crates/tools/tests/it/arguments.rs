@@ -63,7 +63,7 @@ fn wrong_types_name_the_field() {
 #[test]
 fn what_is_wrong_is_said() {
     let desk = Desk::new(&[]);
-    let shape = "Expected: {\"command\": string, \"timeout_ms\"?: integer}\nNothing was run. Correct the arguments and call again.";
+    let shape = "Expected: {\"command\": string, \"timeout_ms\"?: integer, \"background\"?: boolean, \"outside_sandbox\"?: boolean}\nNothing was run. Correct the arguments and call again.";
     let cases = [
         ("", "shell: The arguments are empty; send a JSON object, {} if there is nothing to say. "),
         ("{}", "shell: missing field `command`. "),

@@ -19,15 +19,21 @@ async fn the_grant_decides_what_is_offered_and_what_runs() {
         deny: deny.iter().map(|name| (*name).to_owned()).collect(),
     };
     let cases = [
-        (full(), "read_file write_file edit_file list_files glob grep shell todo web_fetch".to_owned()),
+        (full(), "read_file write_file edit_file list_files glob grep shell jobs todo web_fetch".to_owned()),
         (Grant::none(), "todo".to_owned()),
         (Grant { files: Files::Read, ..Grant::none() }, format!("{reads} todo")),
         (
             Grant { network: Network::None, ..full() },
-            "read_file write_file edit_file list_files glob grep shell todo".to_owned(),
+            "read_file write_file edit_file list_files glob grep shell jobs todo".to_owned(),
         ),
-        (Grant { files: Files::Read, shell: Shell::Verify, ..Grant::none() }, format!("{reads} todo")),
-        (Grant { files: Files::Read, shell: Shell::Inspect, ..Grant::none() }, format!("{reads} todo")),
+        (
+            Grant { files: Files::Read, shell: Shell::Verify, ..Grant::none() },
+            format!("{reads} shell jobs todo"),
+        ),
+        (
+            Grant { files: Files::Read, shell: Shell::Inspect, ..Grant::none() },
+            format!("{reads} shell jobs todo"),
+        ),
         (Grant { tools: rules(&["*_file"], &["write*"]), ..full() }, "read_file edit_file".to_owned()),
     ];
     let mut refused = 0;
@@ -51,7 +57,7 @@ async fn the_grant_decides_what_is_offered_and_what_runs() {
             assert!(!desk.at("new").exists());
         }
     }
-    assert_eq!(refused, 4 + 3 * 3 + 2);
+    assert_eq!(refused, 4 + 3 + 2 * 2 + 2);
 }
 
 #[test]
@@ -70,7 +76,7 @@ fn unknown_tools_are_answered_with_the_known() {
     ];
     for (name, hint) in cases {
         let text = desk.tools.prepare(&call_of(name, "{}")).unwrap_err().text;
-        assert!(text.contains(hint) && text.ends_with("shell, todo, web_fetch."), "{name}: {text}");
+        assert!(text.contains(hint) && text.ends_with("shell, jobs, todo, web_fetch."), "{name}: {text}");
     }
     let long = desk.tools.prepare(&call_of(&"x".repeat(1_000_000), "{}")).unwrap_err().text;
     assert!(long.len() < 1_000);

@@ -16,8 +16,8 @@ mod write;
 
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
-use posse_protocol::{CallId, Effect, FileChange, Grant, Network, ToolCall, ToolOutcome};
-use posse_tools::{ToolSettings, Toolbox};
+use posse_protocol::{AgentId, CallId, Effect, FileChange, Grant, Network, ToolCall, ToolOutcome};
+use posse_tools::{Jobs, ToolSettings, Toolbox};
 use posse_workspace::Workspace;
 use serde_json::{Value, json};
 
@@ -30,6 +30,11 @@ fn full() -> Grant {
 fn with_hosts(hosts: &[&str]) -> Grant {
     let hosts: BTreeSet<String> = hosts.iter().map(|host| (*host).to_owned()).collect();
     Grant { network: Network::Hosts(hosts), ..full() }
+}
+
+/// Whoever the tools are for.
+fn owner() -> AgentId {
+    "0198c5a4-0000-7000-8000-000000000001".parse().unwrap()
 }
 
 fn call_of(name: &str, arguments: impl Into<String>) -> ToolCall {
@@ -52,7 +57,8 @@ impl Desk {
         let root = outer.path().join("project");
         fs::create_dir(&root).unwrap();
         fs::write(outer.path().join("secret"), "secret").unwrap();
-        let tools = Toolbox::new(Workspace::open(&root).unwrap(), grant, settings);
+        let workspace = Workspace::open(&root).unwrap();
+        let tools = Toolbox::new(&workspace, grant, settings, owner(), Jobs::default());
         let desk = Self { outer, tools };
         files.iter().for_each(|(path, content)| desk.put(path, content));
         desk

@@ -68,19 +68,14 @@ async fn deadlines_hold_and_are_capped() {
 #[tokio::test]
 async fn dropping_a_call_ends_its_processes() {
     let desk = Desk::new(&[]);
-    let call = call_of("shell", json!({"command": "echo $$ > pid; sleep 60 & wait"}).to_string());
+    let call = call_of("shell", json!({"command": "sleep 61.5 & touch begun; wait"}).to_string());
     let running = tokio::spawn(desk.tools.prepare(&call).unwrap().run());
-    let pid = loop {
-        let pid = std::fs::read_to_string(desk.at("pid")).unwrap_or_default();
-        if pid.ends_with('\n') {
-            break pid.trim().to_owned();
-        }
+    while !desk.at("begun").exists() {
         tokio::time::sleep(Duration::from_millis(10)).await;
-    };
+    }
     running.abort();
-    let stat = format!("/proc/{pid}/stat");
     for _ in 0..200 {
-        if !std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z ")) {
+        if posse_testkit::processes_with("61.5").is_empty() {
             return;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;

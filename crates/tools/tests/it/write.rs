@@ -71,7 +71,13 @@ async fn what_one_agent_saw_another_did_not() {
     let desk = Desk::new(&[("a", "old\n")]);
     desk.read("a").await;
     let workspace = posse_workspace::Workspace::open(desk.at(".")).unwrap();
-    let other = posse_tools::Toolbox::new(workspace, crate::full(), Default::default());
+    let other = posse_tools::Toolbox::new(
+        &workspace,
+        crate::full(),
+        Default::default(),
+        crate::owner(),
+        Default::default(),
+    );
     let call = crate::call_of("write_file", json!({"path": "a", "content": "new"}).to_string());
     assert!(!other.prepare(&call).unwrap().run().await.ok);
 }

@@ -162,8 +162,11 @@ fn without_a_terminal_each_line_names_its_agent() {
     let mut live = Live::new(Terminal::of_test(Box::new(out.clone()), Box::new(err.clone()), false));
     show(&mut live, at_work());
     let retrying = EventKind::Retrying { attempt: 1, delay_ms: 500, reason: "529".to_string() };
-    let asking = EventKind::PersonNeeded { question: "which?".to_string() };
-    show(&mut live, vec![event(4, 2, retrying), event(2, 1, asking), event(2, 1, settled("Found it."))]);
+    let nobody =
+        EventKind::PersonAnswered { call: CallId("c".to_string()), answer: posse_protocol::Answer::Nobody };
+    let asking = [event(4, 2, retrying), event(2, 1, asks("rm x")), event(2, 1, nobody)];
+    show(&mut live, asking.to_vec());
+    show(&mut live, vec![event(2, 1, settled("Found it."))]);
     stream(&mut live, 1, "All is found.");
     live.tick().unwrap();
     let expected = "\
@@ -176,7 +179,7 @@ model: fake
 [explore-3] • read_file x
 [explore-1] • glob *.rs
 [explore-3] retry 1 in 0.5 s: 529
-[explore-1] asks: which?
+[explore-1] not allowed, for nobody is there to ask: shell rm x
 [explore-1] ✓ completed · 6 turns · 8 tool calls · tokens not reported · 34 s
 ";
     assert_eq!(err.text(), expected);

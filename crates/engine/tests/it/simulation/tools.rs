@@ -91,6 +91,8 @@ impl World {
             },
             endpoint: Endpoint { name: name.into(), agents_max },
             continues,
+            untrusted_file: self.rng.u8(0..4) == 0,
+            background: self.rng.bool(),
         };
         let Ok(admission) = self.tree.admit(request) else {
             self.note("turned down");
@@ -143,5 +145,6 @@ fn grant(rng: &mut Rng) -> Grant {
         network: [Network::None, Network::Full][rng.usize(0..2)].clone(),
         tools: names(rng),
         delegates: names(rng),
+        ..Grant::full()
     }
 }

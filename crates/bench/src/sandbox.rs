@@ -1,0 +1,46 @@
+//! What confinement costs: a confined `true` beside a plain one, both through the same code.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::ensure;
+use posse_sandbox::{Command, Exit, Level, Profile};
+
+use crate::{Line, median};
+
+const TRIES: usize = 41;
+const EXTRA_MS_MAX: f64 = 15.0;
+
+pub(crate) fn measure() -> anyhow::Result<Vec<Line>> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    runtime.block_on(async {
+        let folder = tempfile::tempdir()?;
+        let workspace = folder.path().canonicalize()?;
+        // Both in turn, so that what else the machine does hits both.
+        let levels = [None, Some(Level::Inspect), Some(Level::Verify), Some(Level::Full)];
+        let mut times = [const { Vec::new() }; 4];
+        for _ in 0..TRIES {
+            for (level, times) in levels.iter().zip(&mut times) {
+                times.push(run_ms(&workspace, *level).await?);
+            }
+        }
+        let [plain, inspect, verify, full] = times.map(median);
+        let line = |name: &str, ms: f64| Line {
+            what: format!("`true` in the sandbox, {name}"),
+            measured: format!("{ms:.1} ms"),
+            floor: format!("{plain:.1} ms (plain)"),
+            promise: format!("< {EXTRA_MS_MAX} ms more"),
+            holds: ms - plain < EXTRA_MS_MAX,
+        };
+        Ok(vec![line("inspect", inspect), line("verify", verify), line("full", full)])
+    })
+}
+
+async fn run_ms(workspace: &Path, level: Option<Level>) -> anyhow::Result<f64> {
+    let mut command = Command::argv(["true"], workspace, Duration::from_secs(20));
+    command.confinement = level.map(|level| Profile::new(level, workspace));
+    let since = Instant::now();
+    let finished = posse_sandbox::run(command).await?;
+    ensure!(finished.exit == Exit::Code(0), "{finished:?}");
+    Ok(since.elapsed().as_secs_f64() * 1000.0)
+}

@@ -1,0 +1,188 @@
+//! Questions in a real terminal, what happens where nobody is there, and the ways out of the sandbox.
+
+use std::io::{Read as _, Write as _};
+use std::process::{Command, Stdio};
+
+use posse_testkit::{Fixture, Turn};
+use serde_json::json;
+
+use crate::posse::{Person, eventually};
+
+fn outside(command: &str) -> Turn {
+    Turn::call("shell", json!({"command": command, "outside_sandbox": true}))
+}
+
+/// Runs it in a terminal and types a line whenever this many questions have been asked.
+fn answering(person: &Person, args: &str, lines: &[&str]) -> String {
+    let posse = env!("CARGO_BIN_EXE_posse");
+    let template = person.command(&[]);
+    let mut command = Command::new("script");
+    command
+        .args(["-qefc", &format!("stty cols 100 rows 40 -echo; exec {posse} {args}"), "/dev/null"])
+        .current_dir(person.project.path())
+        .env_clear()
+        .envs(template.get_envs().filter_map(|(name, value)| Some((name, value?))))
+        .envs([("TERM", "xterm"), ("NO_COLOR", "1")])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let (mut typing, mut screen) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let seen = std::sync::Arc::new(std::sync::Mutex::new(String::new()));
+    let also = std::sync::Arc::clone(&seen);
+    let reading = std::thread::spawn(move || {
+        let mut bytes = [0; 4096];
+        while let Ok(count @ 1..) = screen.read(&mut bytes) {
+            also.lock().unwrap().push_str(&String::from_utf8_lossy(&bytes[..count]));
+        }
+    });
+    for (number, line) in lines.iter().enumerate() {
+        eventually("a question", || seen.lock().unwrap().matches("\n> ").count() > number);
+        writeln!(typing, "{line}").unwrap();
+    }
+    child.wait().unwrap();
+    drop(typing);
+    reading.join().unwrap();
+    seen.lock().unwrap().clone()
+}
+
+#[test]
+fn a_person_is_asked_and_every_answer_counts() {
+    let turns = vec![
+        outside("echo one > ../one"),
+        outside("echo one > ../one"),
+        outside("echo two > ../two"),
+        outside("echo three > ../three"),
+        outside("echo four > ../four"),
+        Turn::text("Done."),
+    ];
+    let person = Person::with_project(turns, Fixture::new().file("sub/main.py", ""));
+    // What is no answer asks again; no is no, also the second time; a pattern is this command only; then all.
+    let lines = ["what?", "n not there", "p", "s"];
+    let said = answering(&person, "run -C sub go", &lines);
+    assert_eq!(said.matches("wants to run this outside the sandbox").count(), 3, "{said}");
+    assert!(said.contains("echo one > ../one") && said.contains("type y, s, p or n"), "{said}");
+    let there = ["one", "two", "three", "four"].map(|name| person.project.path().join(name).exists());
+    assert_eq!(there, [false, true, true, true], "{said}");
+    assert!(
+        said.contains("denied   main: shell echo one > ../one (the person said no: not there)"),
+        "{said}"
+    );
+}
+
+#[test]
+fn where_nobody_is_there_it_is_denied_and_said() {
+    let person = Person::new([outside("touch ../left"), Turn::text("I could not.")]);
+    let ran = person.posse(&["run", "go"]);
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
+    ran.says("[main] not allowed, for nobody is there to ask: shell touch ../left");
+    ran.says("denied   main: shell touch ../left");
+    let told = person.model.requests()[1].json().to_string();
+    assert!(told.contains("Not allowed: in mode auto, leaving the sandbox asks first"), "{told}");
+    assert!(!person.project.path().join("../left").exists());
+}
+
+#[test]
+fn modes_and_rules_hold_for_the_real_program() {
+    let write = || Turn::call("write_file", json!({"path": "new.txt", "content": "x"}));
+    let run = |command: &str| Turn::call("shell", json!({"command": command}));
+    let touch = || run("touch new.txt");
+    let deny = "[approval]\ndeny = [\"shell(touch *)\", \"write_file\"]\n";
+    let cases: [(&str, &str, Turn, bool); 12] = [
+        ("plan", "", write(), false),
+        ("plan", "", touch(), false),
+        ("ask", "", write(), false),
+        ("ask", "", touch(), false),
+        ("edit", "", write(), true),
+        ("edit", "", touch(), false),
+        ("auto", "", touch(), true),
+        ("auto", deny, run("true && touch new.txt"), false),
+        ("full", deny, write(), false),
+        ("full", "", outside("touch new.txt"), true),
+        ("edit", "[approval]\nallow = [\"shell(touch new.txt)\"]\n", touch(), true),
+        ("auto", "[rights]\nwrite_roots = [\"src\"]\n", touch(), false),
+    ];
+    let mut ran = 0;
+    for (mode, settings, turn, written) in cases {
+        let person = Person::new([turn.clone(), Turn::text("done")]);
+        person.configure_more(settings);
+        let out = person.posse(&["run", "--approval", mode, "go"]);
+        assert_eq!(out.code, Some(0), "{out:#?}");
+        let there = person.project.path().join("new.txt").exists();
+        assert_eq!(there, written, "{mode} {settings} {turn:?}: {out:#?}");
+        ran += 1;
+    }
+    assert_eq!(ran, 12);
+}
+
+#[test]
+fn no_link_and_no_spelling_leads_round_a_rule() {
+    let edit =
+        |path: &str| Turn::call("edit_file", json!({"path": path, "old_text": "old", "new_text": "NEW"}));
+    let cases = [
+        "secret.txt",
+        "./secret.txt",
+        "link.txt",
+        "{root}/secret.txt",
+        "{root}/link.txt",
+        "sub/../secret.txt",
+    ];
+    let mut ran = 0;
+    for path in cases {
+        let project = Fixture::new().file("secret.txt", "old\n").file("sub/x", "");
+        std::os::unix::fs::symlink("secret.txt", project.path().join("link.txt")).unwrap();
+        let path = path.replace("{root}", &project.path().display().to_string());
+        let read = Turn::call("read_file", json!({"path": path, "start_line": 1}));
+        let person = Person::with_project([edit(&path), read, Turn::text("done")], project);
+        person.configure_more("[approval]\ndeny = [\"edit_file(secret.txt)\", \"read_file(secret.txt)\"]\n");
+        let out = person.posse(&["run", "--approval", "full", "go"]);
+        assert_eq!(person.file("secret.txt"), "old\n", "{path}: {out:#?}");
+        let told = person.model.requests()[2].json().to_string();
+        assert!(!told.contains("1\\told"), "{path}: {told}");
+        ran += 1;
+    }
+    assert_eq!(ran, 6);
+}
+
+#[test]
+fn without_the_sandbox_commands_run_plainly_and_that_is_on_record() {
+    let person = Person::with_project(
+        [Turn::call("shell", json!({"command": "touch ../left"})), Turn::text("done")],
+        Fixture::new().file("sub/main.py", ""),
+    );
+    let ran = person.posse(&["run", "-C", "sub", "--no-sandbox", "--json", "go"]);
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
+    ran.says("--no-sandbox: commands run with all your rights");
+    assert!(person.project.path().join("left").exists());
+    assert_eq!(ran.events()[0]["sandboxed"], json!(false));
+}
+
+#[test]
+fn an_agent_file_of_the_project_only_asks_until_it_is_trusted() {
+    let file = "---\nname: writer\ndescription: Writes.\npermissionMode: bypassPermissions\ndisallowedTools: []\n---\nWrite.\n";
+    let start =
+        json!({"action": "start", "name": "ann", "role": "writer", "prompt": "Do it.", "background": false});
+    let script = || {
+        [
+            Turn::call("agent", start.clone()),
+            Turn::call("write_file", json!({"path": "new.txt", "content": "x"})),
+            Turn::text("SUMMARY: I wrote the file, or I was not allowed to.\nBLOCKERS: None."),
+            Turn::text("done"),
+        ]
+    };
+    let project = Fixture::new().file(".posse/agents/writer.md", file).file("main.py", "").git();
+    let person = Person::with_project(script(), project);
+    let ran = person.posse(&["run", "go"]);
+    ran.says("denied   ann: write_file new.txt (in mode ask, changing a file asks first");
+    assert!(!person.project.path().join("new.txt").exists());
+    person.posse(&["trust"]).says("agents of the role \"writer\" may change files");
+    person.posse(&["trust", "--yes"]).says("Trusted.");
+    script().into_iter().for_each(|turn| person.model.push(turn));
+    let ran = person.posse(&["run", "go"]);
+    assert!(person.project.path().join("new.txt").exists(), "{ran:#?}");
+    // Another content is another file.
+    std::fs::remove_file(person.project.path().join("new.txt")).unwrap();
+    std::fs::write(person.project.path().join(".posse/agents/writer.md"), format!("{file}More.\n")).unwrap();
+    script().into_iter().for_each(|turn| person.model.push(turn));
+    person.posse(&["run", "go"]);
+    assert!(!person.project.path().join("new.txt").exists());
+}

@@ -1,0 +1,100 @@
+//! `posse undo`, `redo`, `diff` and `merge`, and what they say.
+
+use posse_testkit::{FakeModel, Fixture, Turn, asker};
+use serde_json::json;
+
+use crate::posse::Person;
+
+const REPORT: &str = "SUMMARY: I did what I was asked to do.\nCHANGES: one file.\nEVIDENCE: None.\nRISKS: None.\nBLOCKERS: None.";
+
+fn writes(path: &str, content: &str) -> Turn {
+    Turn::call("write_file", json!({"path": path, "content": content}))
+}
+
+/// A session in which main writes one file and the sub-agent `ann` another, apart or not.
+fn with_ann(isolation: &str) -> Person {
+    let start = json!({"action": "start", "name": "ann", "role": "general", "prompt": "Do it.", "isolation": isolation});
+    let model = FakeModel::by_rule_blocking(move |request| {
+        let told = request.json()["messages"].as_array().map_or(0, Vec::len);
+        match (asker(&request.json()).as_str(), told) {
+            ("ann", 2) => {
+                Turn::call("shell", json!({"command": "echo ann > ann.txt; sed -i s/hi/ANN/ main.py"}))
+            }
+            ("ann", _) => Turn::text(REPORT),
+            (_, 2) => writes("own.txt", "own\n").and_call("agent", start.clone()),
+            (_, 4) => Turn::call("agent", json!({"action": "wait"})),
+            _ => Turn::text("All is done."),
+        }
+    });
+    let person = Person::with_model(model, Fixture::new().file("main.py", "print('hi')\n").git());
+    let ran = person.posse(&["run", "go"]);
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
+    person
+}
+
+fn there(person: &Person) -> [bool; 2] {
+    ["own.txt", "ann.txt"].map(|file| person.project.path().join(file).exists())
+}
+
+#[test]
+fn the_work_of_one_agent_is_taken_back_and_brought_again() {
+    let person = with_ann("shared");
+    assert_eq!((there(&person), person.file("main.py").as_str()), ([true, true], "print('ANN')\n"));
+    person.posse(&["diff", "--agent", "ann"]).says("+print('ANN')");
+    let undone = person.posse(&["undo", "--agent", "ann"]);
+    assert_eq!(undone.code, Some(0), "{undone:#?}");
+    assert_eq!(
+        undone.stdout,
+        "Taken back: the work of ann\n  removed  ann.txt\n  changed  main.py\nposse redo brings it back\n"
+    );
+    assert_eq!((there(&person), person.file("main.py").as_str()), ([true, false], "print('hi')\n"));
+    let redone = person.posse(&["redo"]);
+    assert_eq!(
+        redone.stdout,
+        "Done: brought back: the work of ann\n  created  ann.txt\n  changed  main.py\n"
+    );
+    assert_eq!(there(&person), [true, true]);
+    // What the person did since stays, and is told where it does not go together.
+    std::fs::write(person.project.path().join("main.py"), "print('MINE')\n").unwrap();
+    let undone = person.posse(&["undo", "--session"]);
+    assert_eq!(undone.code, Some(1), "{undone:#?}");
+    undone.says("conflict  main.py");
+    undone.says("MINE");
+    assert_eq!((there(&person), person.file("main.py").as_str()), ([false, false], "print('MINE')\n"));
+    let none = person.posse(&["undo", "--agent", "nobody"]);
+    assert_eq!(
+        (none.code, none.stdout.as_str()),
+        (Some(1), "there is no agent nobody in this session; there are: main, ann\n")
+    );
+    person.posse(&["sessions", "show", "last"]).says("undone: the whole session");
+}
+
+#[test]
+fn work_in_a_checkout_comes_in_by_merge() {
+    let person = with_ann("worktree");
+    assert_eq!((there(&person), person.file("main.py").as_str()), ([true, false], "print('hi')\n"));
+    person.posse(&["diff", "--agent", "ann"]).says("+print('ANN')");
+    let merged = person.posse(&["merge", "ann"]);
+    assert_eq!(merged.code, Some(0), "{merged:#?}");
+    merged.says("created  ann.txt");
+    assert_eq!((there(&person), person.file("main.py").as_str()), ([true, true], "print('ANN')\n"));
+    person.posse(&["merge", "ann"]).says("is here already");
+    person.posse(&["undo"]).says("the merged work of ann");
+    assert_eq!((there(&person), person.file("main.py").as_str()), ([true, false], "print('hi')\n"));
+    let main = person.posse(&["merge", "main"]);
+    assert_eq!(main.code, Some(1));
+    main.says("main had no checkout of its own");
+}
+
+#[test]
+fn another_folder_is_left_alone() {
+    let person = with_ann("shared");
+    let elsewhere = tempfile::tempdir().unwrap();
+    for command in ["undo", "redo", "diff"] {
+        let ran = person.command(&[command]).current_dir(elsewhere.path()).output().unwrap();
+        assert_eq!(ran.status.code(), Some(2));
+        let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+        assert!(said.contains("no session was held in this folder"), "{said}");
+    }
+    assert_eq!(there(&person), [true, true]);
+}

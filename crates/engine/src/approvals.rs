@@ -1,0 +1,177 @@
+//! What may be done without asking, and the questions that wait for a person. One for a session: what a person allows or
+//! refuses holds for all its agents.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use posse_policy::{Act, Decision, Rules, Wish, judge};
+use posse_protocol::{AgentId, Answer, Approval, CallId, Question};
+use tokio::sync::oneshot;
+
+/// How a session asks.
+#[derive(Clone, Debug, Default)]
+pub struct Asking {
+    /// What is allowed, asked and denied, whatever the mode says.
+    pub rules: Rules,
+    /// Whether a person follows the session and answers. Where nobody does, what would be asked is denied.
+    pub person: bool,
+}
+
+pub(crate) struct Approvals {
+    person: bool,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    rules: Rules,
+    waiting: HashMap<(AgentId, CallId), Waiting>,
+    /// What was refused, so that asking again does not help.
+    refused: HashSet<(AgentId, String, String)>,
+}
+
+struct Waiting {
+    asks: Asks,
+    answered: oneshot::Sender<Answer>,
+}
+
+/// A question, and what decides whether it still has to be asked.
+#[derive(Clone)]
+pub(crate) struct Asks {
+    pub(crate) question: Question,
+    /// The rule that allows all of its kind.
+    pub(crate) for_session: String,
+    pub(crate) approval: Approval,
+    /// What is wished for, as it was written and as it really is.
+    pub(crate) wishes: Vec<(String, Act)>,
+}
+
+impl Asks {
+    fn judged(&self, rules: &Rules) -> Decision {
+        let tool = &self.question.tool;
+        let wishes = self.wishes.iter().map(|(what, act)| Wish { tool, what, act: *act });
+        judge_all(self.approval, rules, wishes)
+    }
+}
+
+/// What came of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// The agent has it.
+    Accepted,
+    /// The question is not open any more.
+    NotOpen,
+    /// The pattern is none, or does not cover what was asked.
+    BadPattern,
+}
+
+/// A question that was put. Dropping it withdraws it.
+pub(crate) struct Open<'a> {
+    approvals: &'a Approvals,
+    key: (AgentId, CallId),
+    answer: oneshot::Receiver<Answer>,
+}
+
+impl Approvals {
+    pub(crate) fn new(asking: Asking) -> Self {
+        let inner = Inner { rules: asking.rules, ..Inner::default() };
+        Self { person: asking.person, inner: Mutex::new(inner) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether an agent may do what it wishes, written and real path alike.
+    pub(crate) fn judge(&self, by: AgentId, approval: Approval, wishes: &[Wish<'_>]) -> Decision {
+        let inner = self.lock();
+        let refused = |wish: &Wish<'_>| inner.refused.contains(&key_of(by, wish.tool, wish.what));
+        match judge_all(approval, &inner.rules, wishes.iter().copied()) {
+            Decision::Ask(_) if wishes.iter().any(refused) => {
+                Decision::Deny("this was refused before, and asking again does not change that".to_string())
+            }
+            decision => decision,
+        }
+    }
+
+    /// Whether paths have to be looked at: without rules all are alike.
+    pub(crate) fn has_rules(&self) -> bool {
+        self.lock().rules != Rules::default()
+    }
+
+    /// Whether there is anybody to ask.
+    pub(crate) fn has_person(&self) -> bool {
+        self.person
+    }
+
+    /// Puts a question.
+    pub(crate) fn open(&self, by: AgentId, asks: &Asks) -> Open<'_> {
+        let (answered, answer) = oneshot::channel();
+        let key = (by, asks.question.call.clone());
+        self.lock().waiting.insert(key.clone(), Waiting { asks: asks.clone(), answered });
+        Open { approvals: self, key, answer }
+    }
+
+    /// Answers a question, and with it all others that the answer covers.
+    pub(crate) fn answer(&self, by: AgentId, call: &CallId, answer: Answer) -> Taken {
+        let mut inner = self.lock();
+        let key = (by, call.clone());
+        let Some(Waiting { asks, .. }) = inner.waiting.get(&key) else { return Taken::NotOpen };
+        let mut rules = inner.rules.clone();
+        let learnt = match &answer {
+            Answer::Session => rules.add_allow(&asks.for_session),
+            Answer::Pattern { pattern } => rules.add_allow(pattern),
+            _ => Ok(()),
+        };
+        let learns = matches!(answer, Answer::Session | Answer::Pattern { .. });
+        if learnt.is_err() || (learns && asks.judged(&rules) != Decision::Allow) {
+            return Taken::BadPattern;
+        }
+        let refused = key_of(by, &asks.question.tool, &asks.question.what);
+        inner.rules = rules;
+        if !learns && answer != Answer::Once {
+            inner.refused.insert(refused);
+        }
+        let covered = |(other, waiting): (&(AgentId, CallId), &Waiting)| {
+            let covered = learns && waiting.asks.judged(&inner.rules) == Decision::Allow;
+            (covered || *other == key).then(|| other.clone())
+        };
+        let keys = inner.waiting.iter().filter_map(covered).collect::<Vec<_>>();
+        for key in keys {
+            if let Some(waiting) = inner.waiting.remove(&key) {
+                let _ = waiting.answered.send(answer.clone());
+            }
+        }
+        Taken::Accepted
+    }
+}
+
+/// The strictest of what is said about each.
+fn judge_all<'a>(approval: Approval, rules: &Rules, wishes: impl Iterator<Item = Wish<'a>>) -> Decision {
+    let mut strictest = Decision::Allow;
+    for wish in wishes {
+        match (judge(approval, rules, &wish), &strictest) {
+            (deny @ Decision::Deny(_), _) => return deny,
+            (ask @ Decision::Ask(_), Decision::Allow) => strictest = ask,
+            _ => {}
+        }
+    }
+    strictest
+}
+
+impl Open<'_> {
+    /// Waits for the answer, for ever if need be.
+    pub(crate) async fn answer(mut self) -> Answer {
+        (&mut self.answer).await.unwrap_or(Answer::Nobody)
+    }
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        self.approvals.lock().waiting.remove(&self.key);
+    }
+}
+
+fn key_of(by: AgentId, tool: &str, what: &str) -> (AgentId, String, String) {
+    (by, tool.to_string(), what.to_string())
+}

@@ -1,0 +1,118 @@
+//! The gate every call goes through once its grant allows it: done, asked, or denied.
+
+use posse_policy::{Act, Decision, Wish, pattern_for, session_pattern};
+use posse_protocol::{AgentId, Answer, Approval, CallId, Denial, EventKind, Question, ToolOutcome};
+use posse_store::StoreError;
+
+use crate::approvals::Asks;
+use crate::crew::Crew;
+use crate::desk::Work;
+use crate::journal::Journal;
+
+/// The gate of one agent.
+pub(crate) struct Gate {
+    pub(crate) crew: std::sync::Arc<Crew>,
+    pub(crate) agent: AgentId,
+    pub(crate) name: String,
+    pub(crate) approval: Approval,
+}
+
+/// What became of a call at the gate.
+pub(crate) enum Passage {
+    /// It may run.
+    Free,
+    /// It may not; the outcome is the answer to the call.
+    Denied(Denial, ToolOutcome),
+    /// A person has to be asked.
+    Ask(Box<Asks>),
+}
+
+impl Gate {
+    /// Looks at a call. Nothing is asked yet.
+    pub(crate) fn look(&self, call: &CallId, work: &Work) -> Passage {
+        let wish = match work {
+            Work::Tool { prepared, .. } => prepared.wish(),
+            Work::Asked(asked) => match asked.brings_in() {
+                Some(agent) => Wish { tool: "merge", what: agent, act: Act::Edit },
+                None => return Passage::Free,
+            },
+        };
+        // A link must not lead round a rule. Where there are none, every path is like the other.
+        let place = match work {
+            Work::Tool { prepared, .. } if self.crew.approvals.has_rules() => prepared.place(),
+            _ => None,
+        };
+        let mut wishes = vec![wish];
+        let real = place.as_deref().filter(|place| *place != wish.what);
+        wishes.extend(real.map(|what| Wish { what, ..wish }));
+        match self.crew.approvals.judge(self.agent, self.approval, &wishes) {
+            Decision::Allow => Passage::Free,
+            Decision::Deny(reason) => self.denied(&wish, reason),
+            Decision::Ask(why) => {
+                let question = Question {
+                    call: call.clone(),
+                    tool: wish.tool.to_string(),
+                    what: wish.what.to_string(),
+                    real_path: real_path(work),
+                    why,
+                    pattern: pattern_for(&wish),
+                };
+                let wishes = wishes.iter().map(|wish| (wish.what.to_string(), wish.act)).collect();
+                let (for_session, approval) = (session_pattern(&wish), self.approval);
+                Passage::Ask(Box::new(Asks { question, for_session, approval, wishes }))
+            }
+        }
+    }
+
+    fn denied(&self, wish: &Wish<'_>, reason: String) -> Passage {
+        let text = format!("Not allowed: {reason}. Nothing was done. Do not look for a way round it.");
+        let (agent, tool, what) = (self.name.clone(), wish.tool.to_string(), wish.what.to_string());
+        Passage::Denied(Denial { agent, tool, what, reason }, ToolOutcome::error(text))
+    }
+
+    /// Asks, and waits for the answer with the agent's clock stopped. Both are on record.
+    pub(crate) async fn ask(
+        &self,
+        asks: &Asks,
+        work: &Work,
+        journal: &mut Journal,
+    ) -> Result<Passage, StoreError> {
+        let question = &asks.question;
+        journal.note(EventKind::PersonNeeded { question: question.clone() });
+        let answer = if self.crew.approvals.has_person() {
+            // Open before it can be seen: whoever sees it may answer at once.
+            let open = self.crew.approvals.open(self.agent, asks);
+            let _standing = self.crew.asks(self.agent);
+            journal.durable().await?;
+            open.answer().await
+        } else {
+            Answer::Nobody
+        };
+        journal.note(EventKind::PersonAnswered { call: question.call.clone(), answer: answer.clone() });
+        journal.send();
+        let wish = Wish { tool: &question.tool, what: &question.what, act: Act::Read };
+        Ok(match answer {
+            Answer::Once | Answer::Session | Answer::Pattern { .. } => {
+                if real_path(work) == question.real_path {
+                    Passage::Free
+                } else {
+                    self.denied(&wish, "the path leads elsewhere than when the person was asked".to_string())
+                }
+            }
+            Answer::No { reason } if reason.trim().is_empty() => {
+                self.denied(&wish, "the person said no".to_string())
+            }
+            Answer::No { reason } => self.denied(&wish, format!("the person said no: {}", reason.trim())),
+            Answer::Nobody | Answer::Withdrawn => self
+                .denied(&wish, format!("{}, and nobody is there to ask", question.why.trim_end_matches('.'))),
+        })
+    }
+}
+
+/// Where the path of a call really leads, links resolved.
+fn real_path(work: &Work) -> Option<String> {
+    match work {
+        Work::Tool { prepared, .. } => Some(prepared.real_path()?.display().to_string()),
+        Work::Asked(_) => None,
+    }
+}

@@ -1,0 +1,330 @@
+//! Taking back what agents changed, from the record: all of a session, one agent's, one turn's. What others did stays.
+//!
+//! An undo is on record with what it changed itself, so that it can be taken back too.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use posse_protocol::{AgentId, Branch, Change, Conflict, Effect, Event, EventKind, Seq};
+use posse_store::{AgentRow, SessionRow};
+use posse_workspace::{Checkpoints, Workspace, worktree};
+
+use crate::engine::{CHECKPOINTS, Engine};
+use crate::error::EngineError;
+use crate::journal::Journal;
+use crate::limits::EVENTS_PER_PAGE;
+
+/// How much is taken back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// The newest turn that changed something.
+    Last,
+    /// What one agent and those below it did.
+    Agent(String),
+    /// What one agent did in one turn; the main agent where none is named.
+    Turn {
+        /// The agent's name.
+        agent: Option<String>,
+        /// The turn.
+        turn: u32,
+    },
+    /// Everything.
+    Session,
+}
+
+/// What came of taking something back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Undoing {
+    /// What was taken back, in words.
+    pub what: String,
+    /// What that changed.
+    pub changes: Vec<Change>,
+    /// What was left as it is.
+    pub conflicts: Vec<Conflict>,
+}
+
+/// What came of bringing an agent's work into the workspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Merging {
+    /// Its branch.
+    pub branch: String,
+    /// What came in.
+    pub changes: Vec<Change>,
+    /// What did not go together, and is still on the branch.
+    pub conflicts: Vec<Conflict>,
+}
+
+/// One step that changed something, as it is on record.
+struct Step {
+    agent: AgentId,
+    turn: u32,
+    changes: Vec<Change>,
+}
+
+/// What a session changed, and what of that is in effect.
+#[derive(Default)]
+struct Steps {
+    /// Every step, with the changes of it that are in effect.
+    by_seq: BTreeMap<Seq, Step>,
+    /// Undos that are in effect: what they took back, and what they changed.
+    undone: BTreeMap<Seq, Undo>,
+    /// Whether files were changed, kept or not.
+    changed: bool,
+}
+
+struct Undo {
+    what: String,
+    /// The steps as they were before.
+    taken: Vec<(Seq, Vec<Change>)>,
+    changes: Vec<Change>,
+}
+
+impl Steps {
+    fn add(&mut self, event: Event) {
+        let Event { seq, agent, kind, .. } = event;
+        match kind {
+            EventKind::Changed { turn, changes } => {
+                drop(self.by_seq.insert(seq, Step { agent, turn, changes }))
+            }
+            EventKind::Merged { from, changes, .. } => {
+                self.by_seq.insert(seq, Step { agent: from, turn: MERGED, changes });
+            }
+            EventKind::Undone { what, events, changes, conflicts } => {
+                self.undo(seq, what, &events, changes, &conflicts);
+            }
+            EventKind::ToolFinished { effects, .. } => {
+                self.changed |= effects.iter().any(|effect| matches!(effect, Effect::File(_)));
+            }
+            _ => {}
+        }
+    }
+
+    fn undo(&mut self, seq: Seq, what: String, events: &[Seq], changes: Vec<Change>, conflicts: &[Conflict]) {
+        let mut taken = Vec::new();
+        for event in events {
+            if let Some(undo) = self.undone.remove(event) {
+                // An undo was taken back: what it took back is in effect again.
+                for (seq, changes) in undo.taken {
+                    if let Some(step) = self.by_seq.get_mut(&seq) {
+                        step.changes = changes;
+                    }
+                }
+            } else if let Some(step) = self.by_seq.get_mut(event) {
+                // What did not go back is still there.
+                let stays = |change: &Change| conflicts.iter().any(|conflict| conflict.path == change.path);
+                let left = step.changes.iter().filter(|change| stays(change)).cloned().collect();
+                taken.push((*event, std::mem::replace(&mut step.changes, left)));
+            }
+        }
+        if !taken.is_empty() {
+            self.undone.insert(seq, Undo { what, taken, changes });
+        }
+    }
+
+    /// What is in effect of some agents' work, or of everybody's.
+    fn of(&self, agents: Option<&BTreeSet<AgentId>>, turn: Option<u32>) -> Vec<Seq> {
+        let wanted = |step: &Step| {
+            !step.changes.is_empty()
+                && agents.is_none_or(|agents| agents.contains(&step.agent))
+                && turn.is_none_or(|turn| turn == step.turn)
+        };
+        self.by_seq.iter().filter(|(_, step)| wanted(step)).map(|(seq, _)| *seq).collect()
+    }
+
+    fn changes(&self, seqs: &[Seq]) -> Vec<Change> {
+        let steps = seqs.iter().filter_map(|seq| self.by_seq.get(seq));
+        steps.flat_map(|step| step.changes.iter().cloned()).collect()
+    }
+}
+
+impl Engine {
+    /// Takes back what agents of a session changed. What others changed since stays.
+    pub async fn undo(&self, session: &SessionRow, extent: &Extent) -> Result<Undoing, EngineError> {
+        let steps = self.steps(session)?;
+        let agents = self.agents(session.id)?;
+        let (what, seqs) = match extent {
+            Extent::Session => ("the whole session".to_string(), steps.of(None, None)),
+            Extent::Agent(name) => {
+                let family = family(&agents, name)?;
+                (format!("the work of {name}"), steps.of(Some(&family), None))
+            }
+            Extent::Turn { agent, turn } => {
+                let name = agent.as_deref().unwrap_or("main");
+                let of_name = named(&agents, name)?;
+                (format!("turn {turn} of {name}"), steps.of(Some(&of_name), Some(*turn)))
+            }
+            Extent::Last => {
+                let newest = steps.of(None, None).last().and_then(|seq| steps.by_seq.get(seq));
+                let Some(step) = newest else { return Err(nothing(&steps)) };
+                let name = agents.iter().find(|row| row.id == step.agent).map_or("main", |row| &row.name);
+                let one = BTreeSet::from([step.agent]);
+                let what = match step.turn {
+                    MERGED => format!("the merged work of {name}"),
+                    turn => format!("turn {turn} of {name}"),
+                };
+                (what, steps.of(Some(&one), Some(step.turn)))
+            }
+        };
+        if seqs.is_empty() {
+            return Err(nothing(&steps));
+        }
+        let changes = steps.changes(&seqs);
+        self.take_back(session, &agents, what, seqs, &changes).await
+    }
+
+    /// Takes the newest undo of a session back.
+    pub async fn redo(&self, session: &SessionRow) -> Result<Undoing, EngineError> {
+        let mut steps = self.steps(session)?;
+        let Some((seq, Undo { what, changes, .. })) = steps.undone.pop_last() else {
+            return Err(EngineError::Nothing("nothing was undone in this session".to_string()));
+        };
+        let agents = self.agents(session.id)?;
+        self.take_back(session, &agents, format!("brought back: {what}"), vec![seq], &changes).await
+    }
+
+    /// What agents of a session changed, as a diff.
+    pub async fn diff(
+        &self,
+        session: &SessionRow,
+        agent: Option<&str>,
+        bytes_max: usize,
+    ) -> Result<String, EngineError> {
+        let steps = self.steps(session)?;
+        let agents = self.agents(session.id)?;
+        let family = agent.map(|name| family(&agents, name)).transpose()?;
+        let changes = steps.changes(&steps.of(family.as_ref(), None));
+        // Work in a checkout that was not merged is on its branch only.
+        if changes.is_empty()
+            && let Some(agent) = agent
+            && let Some((_, branch)) = self.branch(session, &named(&agents, agent)?)?
+        {
+            return Ok(branch.diff);
+        }
+        if changes.is_empty() {
+            return Err(nothing(&steps));
+        }
+        Ok(self.checkpoints(session).await?.1.diff(&changes, bytes_max).await?)
+    }
+
+    /// Brings the work of an agent with a checkout of its own into the workspace.
+    pub async fn merge(&self, session: &SessionRow, agent: &str) -> Result<Merging, EngineError> {
+        let agents = self.agents(session.id)?;
+        let of_name = named(&agents, agent)?;
+        let nothing =
+            || EngineError::Nothing(format!("{agent} had no checkout of its own, or changed nothing in it"));
+        let (from, branch) = self.branch(session, &of_name)?.ok_or_else(nothing)?;
+        let (workspace, checkpoints) = self.checkpoints(session).await?;
+        let merge = worktree::merge(&workspace, Some(&checkpoints), &branch).await?;
+        let mut journal = self.main_journal(session, &agents)?;
+        let (changes, conflicts) = (merge.changes, merge.conflicts);
+        journal.note(EventKind::Merged {
+            from,
+            branch: branch.name.clone(),
+            changes: changes.clone(),
+            conflicts: conflicts.clone(),
+        });
+        journal.durable().await?;
+        Ok(Merging { branch: branch.name, changes, conflicts })
+    }
+
+    async fn take_back(
+        &self,
+        session: &SessionRow,
+        agents: &[AgentRow],
+        what: String,
+        events: Vec<Seq>,
+        changes: &[Change],
+    ) -> Result<Undoing, EngineError> {
+        let undone = self.checkpoints(session).await?.1.undo(changes).await?;
+        let (changes, conflicts) = (undone.changes, undone.conflicts);
+        let mut journal = self.main_journal(session, agents)?;
+        journal.note(EventKind::Undone {
+            what: what.clone(),
+            events,
+            changes: changes.clone(),
+            conflicts: conflicts.clone(),
+        });
+        journal.durable().await?;
+        Ok(Undoing { what, changes, conflicts })
+    }
+
+    async fn checkpoints(&self, session: &SessionRow) -> Result<(Workspace, Checkpoints), EngineError> {
+        let workspace = Workspace::open(&session.workspace)?;
+        let checkpoints = Checkpoints::open(&self.data_dir.join(CHECKPOINTS), &workspace).await?;
+        Ok((workspace, checkpoints))
+    }
+
+    fn main_journal(&self, session: &SessionRow, agents: &[AgentRow]) -> Result<Journal, EngineError> {
+        let main = find(agents, "main")?.id;
+        Ok(Journal::new(self.store.clone(), session.id, main, None))
+    }
+
+    fn steps(&self, session: &SessionRow) -> Result<Steps, EngineError> {
+        let mut steps = Steps::default();
+        self.each_event(session, |event| steps.add(event))?;
+        Ok(steps)
+    }
+
+    /// The newest branch that one of these agents left its work on.
+    fn branch(
+        &self,
+        session: &SessionRow,
+        agents: &BTreeSet<AgentId>,
+    ) -> Result<Option<(AgentId, Branch)>, EngineError> {
+        let mut newest = None;
+        self.each_event(session, |event| {
+            if let (true, EventKind::AgentSettled { report }) = (agents.contains(&event.agent), event.kind)
+                && let Some(branch) = report.receipt.branch
+            {
+                newest = Some((event.agent, branch));
+            }
+        })?;
+        Ok(newest)
+    }
+
+    fn each_event(&self, session: &SessionRow, mut see: impl FnMut(Event)) -> Result<(), EngineError> {
+        let mut after = Seq(0);
+        loop {
+            let page = self.events_after(session.id, after, EVENTS_PER_PAGE)?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after = last.seq;
+            page.into_iter().for_each(&mut see);
+        }
+    }
+}
+
+/// The turn of work that was merged: turns count from 1.
+const MERGED: u32 = 0;
+
+fn nothing(steps: &Steps) -> EngineError {
+    EngineError::Nothing(if steps.by_seq.is_empty() && steps.changed {
+        "nothing of this session can be taken back here: what it changed was not kept, or is on branches that were not merged"
+            .to_string()
+    } else {
+        "nothing that was changed here is in effect".to_string()
+    })
+}
+
+fn find<'a>(agents: &'a [AgentRow], name: &str) -> Result<&'a AgentRow, EngineError> {
+    agents.iter().find(|row| row.name == name).ok_or_else(|| {
+        let names = agents.iter().map(|row| row.name.as_str()).take(20).collect::<Vec<_>>().join(", ");
+        EngineError::Nothing(format!("there is no agent {name} in this session; there are: {names}"))
+    })
+}
+
+/// All agents of a name: one that is asked again goes on as another with the same name.
+fn named(agents: &[AgentRow], name: &str) -> Result<BTreeSet<AgentId>, EngineError> {
+    find(agents, name)?;
+    Ok(agents.iter().filter(|row| row.name == name).map(|row| row.id).collect())
+}
+
+/// The agents of a name and all below them.
+fn family(agents: &[AgentRow], name: &str) -> Result<BTreeSet<AgentId>, EngineError> {
+    let mut family = named(agents, name)?;
+    // Rows come in the order of their starts, parents before children.
+    for row in agents {
+        if row.parent.is_some_and(|parent| family.contains(&parent)) {
+            family.insert(row.id);
+        }
+    }
+    Ok(family)
+}

@@ -1,0 +1,118 @@
+//! Whether a call that the grant lets through runs at once, needs a person, or may not run.
+
+use posse_protocol::{Approval, Shell};
+
+use crate::decide::Decision;
+use crate::paths::clean_path;
+use crate::pattern::literal;
+use crate::rules::{LEAVE, Rules};
+use crate::{address, own_name};
+
+/// What kind of thing a call does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// It reads files of the workspace, or touches nothing.
+    Read,
+    /// It changes a file of the workspace.
+    Edit,
+    /// It runs a command in the sandbox, at this level.
+    Command(Shell),
+    /// It reaches the network.
+    Network,
+    /// It does something outside the sandbox.
+    Leave,
+}
+
+/// One call that wants to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wish<'a> {
+    /// The tool, by our name.
+    pub tool: &'a str,
+    /// The exact command, the path relative to the workspace, or the address.
+    pub what: &'a str,
+    /// What it does.
+    pub act: Act,
+}
+
+/// Whether a call may run under an approval mode and the person's rules. `deny` rules win over everything; what the mode
+/// forbids stays forbidden; what a person has said yes to is not asked again; `ask` rules win over `allow` rules, and
+/// those only spare a question.
+///
+/// Rules speak of Posse's own tools outside the sandbox as `leave(…)`: allowing a tool does not allow it there.
+pub fn judge(approval: Approval, rules: &Rules, wish: &Wish<'_>) -> Decision {
+    if let Some(rule) = rules.denies(wish) {
+        return Decision::Deny(format!(
+            "the rule \"deny {rule}\" forbids this; do not try it another way, go on without it or say what is missing"
+        ));
+    }
+    let by_mode = by_mode(approval, wish.act);
+    if let Decision::Deny(_) = by_mode {
+        return by_mode;
+    }
+    if rules.is_answered(wish) {
+        return Decision::Allow;
+    }
+    if let Some(rule) = rules.asks(wish) {
+        return Decision::Ask(format!("the rule \"ask {rule}\" is about it"));
+    }
+    match by_mode {
+        Decision::Ask(_) if rules.allows(wish) => Decision::Allow,
+        decision => decision,
+    }
+}
+
+fn by_mode(approval: Approval, act: Act) -> Decision {
+    let ask = |mode: &str, what: &str| Decision::Ask(format!("in mode {mode}, {what} asks first"));
+    match (approval, act) {
+        (_, Act::Read) | (Approval::Full, _) => Decision::Allow,
+        (Approval::Plan, Act::Command(level)) if level <= Shell::Inspect => Decision::Allow,
+        (Approval::Plan, _) => Decision::Deny(
+            "plan mode: nothing is written and nothing outside is reached; put what you would do into your answer"
+                .to_owned(),
+        ),
+        (Approval::Edit | Approval::Auto, Act::Edit) => Decision::Allow,
+        (Approval::Auto, Act::Command(_) | Act::Network) => Decision::Allow,
+        (Approval::Auto, Act::Leave) => ask("auto", "leaving the sandbox"),
+        (Approval::Edit, act) => ask("edit", doing(act)),
+        (Approval::Ask, act) => ask("ask", doing(act)),
+    }
+}
+
+fn doing(act: Act) -> &'static str {
+    match act {
+        Act::Read => "reading",
+        Act::Edit => "changing a file",
+        Act::Command(_) => "running a command",
+        Act::Network => "using the network",
+        Act::Leave => "leaving the sandbox",
+    }
+}
+
+/// What "for this pattern" allows from now on: the folder of a file, the host of an address, the very same command.
+pub fn pattern_for(wish: &Wish<'_>) -> String {
+    let Wish { tool, what, act } = *wish;
+    let ours = own_name(tool);
+    let leaves = act == Act::Leave && ours.is_some();
+    if leaves || matches!(act, Act::Command(_)) || ours == Some("shell") {
+        let tool = if leaves { LEAVE } else { tool };
+        // A lone `*` would be every command.
+        return if what == "*" { format!("{tool}(\\*)") } else { format!("{tool}({what})") };
+    }
+    if what.is_empty() {
+        return tool.to_owned();
+    }
+    if let Some(host) = address::host(what).filter(|_| ours == Some("web_fetch")) {
+        return format!("{tool}({host})");
+    }
+    let path = clean_path(what).filter(|_| matches!(act, Act::Read | Act::Edit));
+    match path.as_deref().and_then(|path| path.rsplit_once('/')) {
+        Some((folder, _)) => format!("{tool}({folder}/*)"),
+        None => format!("{tool}({})", literal(what)),
+    }
+}
+
+/// What "for this session" allows from now on: every call of the tool, on its side of the sandbox.
+pub fn session_pattern(wish: &Wish<'_>) -> String {
+    let leaves = wish.act == Act::Leave && own_name(wish.tool).is_some();
+    if leaves { LEAVE } else { wish.tool }.to_owned()
+}

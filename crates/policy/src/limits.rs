@@ -1,0 +1,16 @@
+//! Every number of this crate.
+
+/// The longest command that is looked through. A longer one matches every `deny` and `ask` pattern for commands.
+pub const COMMAND_BYTES_MAX: usize = 64 * 1024;
+/// How many simple commands of one text are looked at; with more, every `deny` and `ask` pattern matches.
+pub const COMMANDS_MAX: usize = 2_000;
+/// How many words after `sudo`, `xargs` and the like may be the command that they run.
+pub const WRAPPED_WORDS_MAX: usize = 24;
+/// The longest rule.
+pub const RULE_BYTES_MAX: usize = 64 * 1024 + 200;
+/// The most rules of one kind.
+pub const RULES_MAX: usize = 2_000;
+/// How many notes explain a command.
+pub const NOTES_MAX: usize = 8;
+/// How much of a stranger's word is repeated in a message.
+pub const SHOWN_CHARS_MAX: usize = 60;

@@ -1,0 +1,45 @@
+//! What an agent changed in a workspace, exactly enough to show it and to take it back.
+
+use serde::{Deserialize, Serialize};
+
+/// One path before and after a change. The contents are in the shadow repository of the workspace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// Relative to the workspace, `/` between parts.
+    pub path: String,
+    /// What was there; none if nothing was.
+    pub before: Option<Saved>,
+    /// What is there since; none if it is gone.
+    pub after: Option<Saved>,
+}
+
+/// A file or link that is kept in the shadow repository.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Saved {
+    /// As git writes it: `100644`, `100755` for a program, `120000` for a link.
+    pub mode: String,
+    /// The name of its content.
+    pub blob: String,
+}
+
+/// Where the work of an agent with a checkout of its own is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Branch {
+    /// Its branch in the person's repository.
+    pub name: String,
+    /// The commit it started from: the session's files at that time.
+    pub base: String,
+    /// The commit that holds its work.
+    pub tip: String,
+    /// What differs between the two, cut to a bounded length.
+    pub diff: String,
+}
+
+/// A place where two sides changed the same lines, or one changed what the other removed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Conflict {
+    /// The path.
+    pub path: String,
+    /// Both sides of each place, as text with markers, cut to a bounded length; a reason where there is no text.
+    pub text: String,
+}

@@ -1,0 +1,47 @@
+//! What a person is asked before a call runs, and what they can answer.
+
+use serde::{Deserialize, Serialize};
+
+use crate::CallId;
+
+/// A call that may run only if a person says so.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Question {
+    /// Which call of the agent.
+    pub call: CallId,
+    /// The tool.
+    pub tool: String,
+    /// The exact command, path or address, whole and as the agent wrote it.
+    pub what: String,
+    /// Where a path really leads, links resolved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub real_path: Option<String>,
+    /// Why it is not done without asking.
+    pub why: String,
+    /// What "for this pattern" would allow from now on.
+    pub pattern: String,
+}
+
+/// What came of a question.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "answer", rename_all = "snake_case")]
+pub enum Answer {
+    /// This call may run.
+    Once,
+    /// From now on this agent's and everybody's calls of this tool may run, until the session ends.
+    Session,
+    /// From now on everything that the pattern matches may run, until the session ends.
+    Pattern {
+        /// Such as `edit_file(src/*)`.
+        pattern: String,
+    },
+    /// It may not run, and that is final for this call.
+    No {
+        /// What the agent is told.
+        reason: String,
+    },
+    /// Nobody is there to ask, so it did not run.
+    Nobody,
+    /// It was taken back before anybody answered: the agent was stopped, or told something else.
+    Withdrawn,
+}

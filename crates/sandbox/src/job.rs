@@ -1,0 +1,118 @@
+//! A command that runs: its output so far, its end, and how to stop it. Knows nothing of how it is run.
+//!
+//! ```text
+//! start ─► Job ──► wait ─► Finished      (as often as asked, by whoever has a copy)
+//!           ├────► output                (what it has written so far)
+//!           ├────► stop                  (asked to end, then ended)
+//!           └────► the last copy dropped (ended at once)
+//! ```
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use tokio::{sync::watch, task::AbortHandle};
+
+#[cfg(not(unix))]
+use crate::run_elsewhere as system;
+#[cfg(unix)]
+use crate::run_unix as system;
+use crate::{Captured, Command, Exit, Finished, OutputLimits, SandboxError, capture::Capture};
+
+/// A started command. Copies stand for the same command; dropping the last one ends it and all that it started.
+#[derive(Clone, Debug)]
+pub struct Job(Arc<Held>);
+
+#[derive(Debug)]
+struct Held {
+    streams: Arc<Streams>,
+    stop: watch::Sender<bool>,
+    finished: watch::Receiver<Option<Finished>>,
+    task: AbortHandle,
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // The task owns the process, which ends when it is dropped.
+        self.task.abort();
+    }
+}
+
+/// What a command has written so far.
+#[derive(Debug)]
+pub(crate) struct Streams {
+    pub(crate) output: Mutex<Capture>,
+    pub(crate) stderr: Mutex<Capture>,
+}
+
+impl Streams {
+    fn new(limits: OutputLimits) -> Self {
+        Self { output: Mutex::new(Capture::new(limits)), stderr: Mutex::new(Capture::new(limits)) }
+    }
+}
+
+fn so_far(capture: &Mutex<Capture>) -> Captured {
+    capture.lock().unwrap_or_else(PoisonError::into_inner).so_far()
+}
+
+/// How a command ended, as the system-specific part tells it.
+pub(crate) struct Ending {
+    pub(crate) exit: Exit,
+    pub(crate) duration: Duration,
+    pub(crate) notes: Vec<String>,
+}
+
+/// Runs a command to its end, its deadline, or until the future is dropped; then nothing of it is left.
+pub async fn run(command: Command) -> Result<Finished, SandboxError> {
+    Ok(start(command).await?.wait().await)
+}
+
+/// Starts a command and leaves it running. Its deadline holds as ever.
+pub async fn start(command: Command) -> Result<Job, SandboxError> {
+    let streams = Arc::new(Streams::new(command.output));
+    let (stop, stopping) = watch::channel(false);
+    let (result, finished) = watch::channel(None);
+    let started = system::start(command).await?;
+    let task = tokio::spawn({
+        let streams = Arc::clone(&streams);
+        async move {
+            let ending = started.finish(&streams, stopping).await;
+            let (output, stderr) = (so_far(&streams.output), so_far(&streams.stderr));
+            let Ending { exit, duration, notes } = ending;
+            let _ = result.send(Some(Finished { exit, output, stderr, duration, notes }));
+        }
+    });
+    Ok(Job(Arc::new(Held { streams, stop, finished, task: task.abort_handle() })))
+}
+
+impl Job {
+    /// What it has written so far; for a program without a shell, its standard output.
+    pub fn output(&self) -> Captured {
+        so_far(&self.0.streams.output)
+    }
+
+    /// Asks it to end and, if it does not soon, ends it and all that it started. Returns at once; [`Job::wait`] tells
+    /// when it is done.
+    pub fn stop(&self) {
+        self.0.stop.send_replace(true);
+    }
+
+    /// Its end, if it has ended.
+    pub fn finished(&self) -> Option<Finished> {
+        self.0.finished.borrow().clone()
+    }
+
+    /// Waits for its end. May be asked by several at once, and again afterwards.
+    pub async fn wait(&self) -> Finished {
+        let mut finished = self.0.finished.clone();
+        let ended = finished.wait_for(Option::is_some).await.ok().and_then(|ended| ended.clone());
+        ended.unwrap_or_else(|| Finished {
+            exit: Exit::Signal(9),
+            output: self.output(),
+            stderr: so_far(&self.0.streams.stderr),
+            duration: Duration::ZERO,
+            notes: vec!["it was ended because the program that ran it is ending".to_owned()],
+        })
+    }
+}

@@ -1,0 +1,220 @@
+//! The side of this process: starts the one that confines, sends it the plan, and hears how it went.
+
+#![allow(clippy::disallowed_types)] // this is the crate the ban points to
+
+use std::{
+    ffi::OsString,
+    io::{self, Read},
+    os::{
+        fd::{AsRawFd, OwnedFd},
+        unix::net::UnixStream,
+    },
+    path::Path,
+    process::Stdio,
+    time::Duration,
+};
+
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    process::Command,
+    time::timeout,
+};
+
+use super::{
+    plan::{Message, Plan},
+    replaced::Watches,
+    supervisor,
+};
+use crate::{Exit, Level, Profile, SandboxError, child_env, limits, run_unix::close_on_exec};
+
+/// A confinement, from its plan to its report.
+pub(crate) struct Confined {
+    line: UnixStream,
+    plan: Vec<u8>,
+    heard: Vec<u8>,
+    /// Held for the process that confines.
+    _watches: Watches,
+}
+
+/// What a confinement had to say once it was over.
+pub(crate) struct Report {
+    pub(crate) exit: Exit,
+    pub(crate) notes: Vec<String>,
+    /// Why it was not run, if it was not.
+    refused: Option<String>,
+}
+
+/// Makes everything ready for a confined command: the process to start, and what to tell it.
+pub(crate) fn prepare(
+    profile: &Profile,
+    cwd: &Path,
+    program: OsString,
+    arguments: Vec<OsString>,
+    env: Vec<(OsString, OsString)>,
+) -> Result<(Command, Confined), SandboxError> {
+    check(profile)?;
+    let plan = Plan::new(profile, cwd, program, arguments, env).to_bytes();
+    let plan = plan.map_err(|error| not_confined(format!("the plan could not be written: {error}")))?;
+    let (line, theirs) = UnixStream::pair()?;
+    line.set_nonblocking(true)?;
+    let theirs = OwnedFd::from(theirs);
+    let mut process = Command::new("/proc/self/exe");
+    process.arg0(supervisor::NAME).arg(theirs.as_raw_fd().to_string()).env_clear().current_dir("/");
+    let watches = Watches::new();
+    let lent = watches.get().map(|watches| watches.try_clone_to_owned()).transpose()?;
+    process.args(lent.iter().map(|lent| lent.as_raw_fd().to_string()));
+    // It must not be killed with us: it sees the line cut, ends everything, and cleans up.
+    process.kill_on_drop(false);
+    // SAFETY: the closure runs between fork and exec and makes only system calls; it allocates nothing.
+    unsafe {
+        process.pre_exec(move || {
+            rustix::process::setsid()?;
+            close_on_exec();
+            let both = [Some(&theirs), lent.as_ref()];
+            both.into_iter().flatten().try_for_each(keep_through_exec)
+        });
+    }
+    // A mention, so that the entry of the program's second life is linked wherever this is.
+    std::hint::black_box(supervisor::entry());
+    Ok((process, Confined { line, plan, heard: Vec::new(), _watches: watches }))
+}
+
+fn keep_through_exec(descriptor: &OwnedFd) -> io::Result<()> {
+    Ok(rustix::io::fcntl_setfd(descriptor, rustix::io::FdFlags::empty())?)
+}
+
+fn check(profile: &Profile) -> Result<(), SandboxError> {
+    let workspace = &profile.workspace;
+    let of_the_system = ["/proc", "/sys", "/dev"].iter().any(|folder| workspace.starts_with(folder));
+    if !workspace.is_absolute() || workspace.parent().is_none() || of_the_system {
+        let workspace = workspace.display();
+        return Err(not_confined(format!("{workspace} cannot be a workspace; choose a folder of your own")));
+    }
+    let inside = |path: &std::path::PathBuf| path.starts_with(workspace);
+    match profile.writable.iter().chain(&profile.read_only).find(|path| !inside(path)) {
+        Some(path) => Err(not_confined(format!("{} is not in the workspace", path.display()))),
+        None => Ok(()),
+    }
+}
+
+fn not_confined(reason: String) -> SandboxError {
+    SandboxError::NotConfined(reason)
+}
+
+/// Confines a command that tries to write, and sees that it could not; else says why not. Leaves nothing behind, not even
+/// if this process is killed meanwhile.
+pub(crate) fn try_once() -> Result<(), String> {
+    let places = [std::env::temp_dir(), "/tmp".into(), "/var/tmp".into()];
+    let mut places = places.iter().filter_map(|place| place.canonicalize().ok());
+    let folder = places.find(|place| check(&Profile::new(Level::Inspect, place)).is_ok());
+    let folder = folder.ok_or("there is no folder for temporary files to try it in")?;
+    let name = format!("posse-probe-{}", std::process::id());
+    let tried = try_in(&folder, &name);
+    let wrote = std::fs::remove_file(folder.join(&name)).is_ok();
+    match tried? {
+        Exit::Code(0) if !wrote => Ok(()),
+        _ => Err("it was tried, and a confined command could write".to_owned()),
+    }
+}
+
+fn try_in(folder: &Path, name: &str) -> Result<Exit, String> {
+    let profile = Profile::new(Level::Inspect, folder);
+    let words = ["-c", "! (: > \"$0\") 2>/dev/null", name].map(OsString::from).to_vec();
+    let prepared = prepare(&profile, folder, "/bin/sh".into(), words, child_env());
+    let (mut process, mut confined) = prepared.map_err(|error| error.to_string())?;
+    process.as_std_mut().stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let system = |error: io::Error| format!("it could not be tried: {error}");
+    let mut child = process.as_std_mut().spawn().map_err(system)?;
+    // The command holds the other end of the line too.
+    drop(process);
+    confined.line.set_nonblocking(false).map_err(system)?;
+    confined.line.set_read_timeout(Some(Duration::from_millis(limits::CONFINE_MS))).map_err(system)?;
+    // If it is not taken, the reason is to be heard.
+    let _ = io::Write::write_all(&mut confined.line, &confined.plan);
+    let report = confined.report();
+    // Its line is cut by now, so it ends.
+    child.wait().map_err(system)?;
+    report.refused.map_or(Ok(report.exit), Err)
+}
+
+impl Confined {
+    /// Another end of the line, to hold the confinement by.
+    pub(crate) fn leash(&self) -> io::Result<UnixStream> {
+        self.line.try_clone()
+    }
+
+    /// Sends the plan and waits until the command runs, or the reason why it does not.
+    pub(crate) async fn begin(mut self, program: &str) -> Result<Self, SandboxError> {
+        let patience = Duration::from_millis(limits::CONFINE_MS);
+        let verdict = timeout(patience, self.exchange()).await;
+        let verdict = verdict.map_err(|_| not_confined("the set-up took too long".to_owned()))??;
+        if verdict != Some(Message::Started) {
+            // It is cleaning up; whoever hears of the failure finds everything as it was.
+            let patience = Duration::from_millis(limits::UNCONFINE_MS);
+            let _ = timeout(patience, self.until_gone()).await;
+        }
+        match verdict {
+            Some(Message::Started) => Ok(self),
+            Some(Message::Failed(step, reason)) => Err(not_confined(format!("{step}: {reason}"))),
+            Some(Message::NoProgram(errno)) => {
+                let source = io::Error::from_raw_os_error(errno);
+                Err(SandboxError::Start { program: program.to_owned(), source })
+            }
+            _ => Err(not_confined("the process that confines it died".to_owned())),
+        }
+    }
+
+    async fn exchange(&mut self) -> io::Result<Option<Message>> {
+        let mut line = tokio::net::UnixStream::from_std(self.line.try_clone()?)?;
+        // If it is not taken, the reason is to be heard.
+        let _ = line.write_all(&std::mem::take(&mut self.plan)).await;
+        let mut chunk = [0; 4096];
+        loop {
+            if let Some(verdict) = self.messages().into_iter().find(|one| !matches!(one, Message::Note(_))) {
+                return Ok(Some(verdict));
+            }
+            match line.read(&mut chunk).await {
+                Ok(count @ 1..) if self.heard.len() < limits::REPORT_BYTES_MAX => {
+                    self.heard.extend_from_slice(&chunk[..count]);
+                }
+                _ => return Ok(None),
+            }
+        }
+    }
+
+    async fn until_gone(&self) -> io::Result<()> {
+        self.line.shutdown(std::net::Shutdown::Write)?;
+        let mut line = tokio::net::UnixStream::from_std(self.line.try_clone()?)?;
+        let mut chunk = [0; 4096];
+        while line.read(&mut chunk).await? > 0 {}
+        Ok(())
+    }
+
+    fn messages(&self) -> Vec<Message> {
+        let whole = self.heard.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        self.heard[..whole].split(|byte| *byte == b'\n').filter_map(Message::from_line).collect()
+    }
+
+    /// What it had to say. To be asked when the process that confines has ended, or is given up.
+    pub(crate) fn report(mut self) -> Report {
+        let mut chunk = [0; 4096];
+        while let Ok(count @ 1..) = self.line.read(&mut chunk) {
+            if self.heard.len() >= limits::REPORT_BYTES_MAX {
+                break;
+            }
+            self.heard.extend_from_slice(&chunk[..count]);
+        }
+        // Without a word it was killed, and the command with it.
+        let mut report = Report { exit: Exit::Signal(9), notes: Vec::new(), refused: None };
+        for message in self.messages() {
+            match message {
+                Message::Code(code) => report.exit = Exit::Code(code),
+                Message::Signal(signal) => report.exit = Exit::Signal(signal),
+                Message::Note(note) => report.notes.push(note),
+                Message::Failed(step, reason) => report.refused = Some(format!("{step}: {reason}")),
+                Message::Started | Message::NoProgram(_) => {}
+            }
+        }
+        report
+    }
+}

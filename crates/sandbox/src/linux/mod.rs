@@ -1,0 +1,67 @@
+//! Confinement by the Linux kernel, without any program but this one.
+//!
+//! ```text
+//! this process                 confined.rs     sends a plan over a socket, cuts the socket to end it all
+//!   └─ the same program again  supervisor.rs   placeholders, cgroup, watch over covered names; outside, cleans up
+//!        └─ process 1          inside.rs       namespaces, mounts, reaping; with it all processes end
+//!             └─ the command   last_steps.rs   no privileges, Landlock, seccomp, exec
+//! ```
+//! Each step that fails ends the whole with its name and reason before the command has run.
+
+pub(crate) mod cgroup;
+pub(crate) mod confined;
+mod inside;
+mod landlock_rules;
+mod last_steps;
+mod lock;
+mod mounts;
+mod placeholders;
+mod plan;
+mod privileges;
+mod replaced;
+mod seccomp;
+mod supervisor;
+mod toolchains;
+mod view;
+
+/// Lets go of the command's streams: whoever reads them waits for their last holder.
+fn release_streams() {
+    if let Ok(null) = std::fs::File::options().read(true).write(true).open("/dev/null") {
+        let _ = rustix::stdio::dup2_stdin(&null);
+        let _ = rustix::stdio::dup2_stdout(&null);
+        let _ = rustix::stdio::dup2_stderr(&null);
+    }
+}
+
+/// A step of the set-up that failed.
+#[derive(Debug, thiserror::Error)]
+#[error("{step}: {reason}")]
+pub(crate) struct Failed {
+    /// What was tried.
+    pub(crate) step: String,
+    /// Why it did not work.
+    pub(crate) reason: String,
+}
+
+impl Failed {
+    pub(crate) fn new(step: impl Into<String>, reason: impl ToString) -> Self {
+        Self { step: step.into(), reason: reason.to_string() }
+    }
+}
+
+/// Names the step that an error came from.
+pub(crate) trait Step<T> {
+    fn step(self, name: &str) -> Result<T, Failed>;
+
+    fn step_at(self, name: &str, path: &std::path::Path) -> Result<T, Failed>;
+}
+
+impl<T, E: ToString> Step<T> for Result<T, E> {
+    fn step(self, name: &str) -> Result<T, Failed> {
+        self.map_err(|error| Failed::new(name, error.to_string()))
+    }
+
+    fn step_at(self, name: &str, path: &std::path::Path) -> Result<T, Failed> {
+        self.map_err(|error| Failed::new(format!("{name} {}", path.display()), error.to_string()))
+    }
+}

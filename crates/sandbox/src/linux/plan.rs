@@ -1,0 +1,120 @@
+//! What the process that confines is told, and what it tells. Both go over one socket and nothing else does.
+
+use std::{
+    ffi::OsString,
+    io::{self, Read, Write},
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Level, Profile, ResourceLimits, limits};
+
+/// Everything about one confined command. Paths are [`OsString`]s because a path need not be text.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Plan {
+    pub(crate) program: OsString,
+    pub(crate) arguments: Vec<OsString>,
+    pub(crate) env: Vec<(OsString, OsString)>,
+    pub(crate) cwd: OsString,
+    pub(crate) level: Level,
+    pub(crate) workspace: OsString,
+    pub(crate) writable: Vec<OsString>,
+    pub(crate) read_only: Vec<OsString>,
+    /// Relative names, and whether each is a folder.
+    pub(crate) protected: Vec<(String, bool)>,
+    pub(crate) hidden: Vec<OsString>,
+    pub(crate) readable: Vec<OsString>,
+    pub(crate) network: bool,
+    pub(crate) limits: ResourceLimits,
+    pub(crate) without_overlay: bool,
+}
+
+impl Plan {
+    pub(crate) fn new(
+        profile: &Profile,
+        cwd: &Path,
+        program: OsString,
+        arguments: Vec<OsString>,
+        env: Vec<(OsString, OsString)>,
+    ) -> Self {
+        let raw = |paths: &[PathBuf]| paths.iter().map(|path| path.clone().into_os_string()).collect();
+        Self {
+            program,
+            arguments,
+            env,
+            cwd: cwd.into(),
+            level: profile.level,
+            workspace: profile.workspace.clone().into(),
+            writable: raw(&profile.writable),
+            read_only: raw(&profile.read_only),
+            protected: profile.protected.iter().map(|name| (name.path.to_owned(), name.folder)).collect(),
+            hidden: raw(&profile.hidden),
+            readable: raw(&profile.readable),
+            network: profile.network,
+            limits: profile.limits,
+            without_overlay: profile.without_overlay,
+        }
+    }
+
+    /// As it is sent: its length, then itself.
+    pub(crate) fn to_bytes(&self) -> io::Result<Vec<u8>> {
+        let json = serde_json::to_vec(self)?;
+        if json.len() > limits::PLAN_BYTES_MAX {
+            return Err(io::ErrorKind::ArgumentListTooLong.into());
+        }
+        Ok([&(json.len() as u64).to_le_bytes(), json.as_slice()].concat())
+    }
+
+    pub(crate) fn read(from: &mut impl Read) -> io::Result<Self> {
+        let mut length = [0; 8];
+        from.read_exact(&mut length)?;
+        let length = usize::try_from(u64::from_le_bytes(length)).unwrap_or(usize::MAX);
+        if length > limits::PLAN_BYTES_MAX {
+            return Err(io::ErrorKind::ArgumentListTooLong.into());
+        }
+        let mut json = vec![0; length];
+        from.read_exact(&mut json)?;
+        Ok(serde_json::from_slice(&json)?)
+    }
+
+    pub(crate) fn workspace(&self) -> &Path {
+        Path::new(&self.workspace)
+    }
+
+    /// The value of a variable of the command's environment.
+    pub(crate) fn env(&self, name: &str) -> Option<&OsString> {
+        self.env.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value)
+    }
+}
+
+/// What is told back, one to a line. The first that is not a note says whether the command runs.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Message {
+    /// It is confined and runs.
+    Started,
+    /// This step failed for that reason; nothing was run.
+    Failed(String, String),
+    /// It was confined, but its program could not be run: the system's error number.
+    NoProgram(i32),
+    /// Its first process ended with this code,
+    Code(i32),
+    /// or by this signal.
+    Signal(i32),
+    /// Something to know about how it was run.
+    Note(String),
+}
+
+impl Message {
+    /// Tells it. A listener that has gone is no error: then all of this is about to end.
+    pub(crate) fn tell(&self, mut to: impl Write) {
+        if let Ok(mut line) = serde_json::to_vec(self) {
+            line.push(b'\n');
+            let _ = to.write_all(&line);
+        }
+    }
+
+    pub(crate) fn from_line(line: &[u8]) -> Option<Self> {
+        serde_json::from_slice(line).ok()
+    }
+}

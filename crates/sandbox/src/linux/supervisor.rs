@@ -1,0 +1,196 @@
+//! The process that confines: this very program, started again under another name.
+//!
+//! It stays outside of all namespaces, so that it can make placeholders before the command and remove them after it,
+//! whatever became of the command or of the process that asked. It ends everything as soon as its line is cut.
+
+use std::{
+    ffi::CStr,
+    io::{Read, Write},
+    os::{
+        fd::{FromRawFd, OwnedFd, RawFd},
+        unix::net::UnixStream,
+    },
+    path::Path,
+};
+
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    io::Errno,
+    process::{Pid, PidfdFlags, Signal, WaitOptions, kill_process, pidfd_open, waitpid},
+};
+
+use super::{
+    Failed, Step,
+    cgroup::Cgroup,
+    inside,
+    placeholders::Placeholders,
+    plan::{Message, Plan},
+    replaced::Names,
+};
+use crate::group::TERMINATE;
+
+/// The name under which this program confines instead of doing what it usually does.
+pub(crate) const NAME: &str = "posse-confine";
+
+/// Exit code of a set-up that failed; the reason went over the line.
+const FAILED: i32 = 125;
+
+unsafe extern "C" {
+    /// The name a program was started by; set by the C library before anything of ours runs.
+    static program_invocation_name: *const libc::c_char;
+}
+
+/// Runs before `main` of every program that this crate is part of, so that none has to call anything.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static ENTRY: extern "C" fn() = confine_if_asked;
+
+/// The entry, for whoever wants to make sure that it is linked.
+pub(crate) fn entry() -> extern "C" fn() {
+    ENTRY
+}
+
+extern "C" fn confine_if_asked() {
+    // SAFETY: the C library has set it to a string that lives as long as the process.
+    let name = unsafe {
+        if program_invocation_name.is_null() {
+            return;
+        }
+        CStr::from_ptr(program_invocation_name)
+    };
+    if name.to_bytes() == NAME.as_bytes() {
+        let mut handed = descriptors_from_arguments().into_iter();
+        let line = handed.next().map(UnixStream::from);
+        let code = line.map_or(FAILED, |line| confine(&line, handed.next()));
+        // SAFETY: ends the process at once; `main` and what it would need were never begun.
+        unsafe { libc::_exit(code) }
+    }
+}
+
+/// The arguments are the numbers of the line and of what the system tells of changes through, if there is that. They are
+/// read from the kernel, because not every C library has arguments for us this early.
+fn descriptors_from_arguments() -> Vec<OwnedFd> {
+    let words = std::fs::read("/proc/self/cmdline").unwrap_or_default();
+    let numbers = words.split(|byte| *byte == 0).skip(1).filter_map(|word| std::str::from_utf8(word).ok());
+    let mut numbers: Vec<RawFd> = numbers.filter_map(|word| word.parse().ok()).collect();
+    numbers.dedup();
+    numbers.retain(|number| {
+        // SAFETY: asks only whether the number is an open descriptor.
+        *number > 2 && unsafe { libc::fcntl(*number, libc::F_SETFD, libc::FD_CLOEXEC) } == 0
+    });
+    // SAFETY: each is open, is there once, and was handed to this process for this purpose alone.
+    numbers.into_iter().take(2).map(|number| unsafe { OwnedFd::from_raw_fd(number) }).collect()
+}
+
+fn confine(mut line: &UnixStream, watches: Option<OwnedFd>) -> i32 {
+    let plan = Plan::read(&mut line).step("reading the plan");
+    let begun = plan.and_then(|plan| supervise(line, &plan, watches));
+    match begun {
+        Ok(()) => 0,
+        Err(Failed { step, reason }) => {
+            Message::Failed(step, reason).tell(line);
+            FAILED
+        }
+    }
+}
+
+fn supervise(line: &UnixStream, plan: &Plan, watches: Option<OwnedFd>) -> Result<(), Failed> {
+    let placeholders = Placeholders::make(plan)?;
+    let names = Names::watch(&placeholders.found, watches)?;
+    let cgroup = Cgroup::make(&plan.limits);
+    let started = start_inside(line, plan, &placeholders, cgroup.as_ref().ok());
+    if let Ok(first) = started {
+        watch(line, plan, &names, first);
+    }
+    // From here on nothing of the command is left.
+    if let Some(note) = cgroup.as_ref().ok().and_then(Cgroup::note) {
+        Message::Note(note).tell(line);
+    }
+    drop(names);
+    drop(placeholders);
+    started.map(|_| ())
+}
+
+fn start_inside(
+    line: &UnixStream,
+    plan: &Plan,
+    placeholders: &Placeholders,
+    cgroup: Option<&Cgroup>,
+) -> Result<Pid, Failed> {
+    let (wait, mut go) = std::io::pipe().step("making a pipe")?;
+    let who = inside::Identity::of_this_process();
+    let flags = libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::SIGCHLD;
+    // SAFETY: without a stack of its own the child is a fork, and this process has one thread.
+    let pid = unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) };
+    if pid == 0 {
+        drop(go);
+        // SAFETY: ends the process without anything of the parent's being run twice.
+        unsafe { libc::_exit(inside::run(line, plan, placeholders, who, cgroup, wait)) }
+    }
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or_else(std::io::Error::last_os_error);
+    let pid = pid.step("making user, mount and process namespaces")?;
+    // The command's streams are not ours to hold open.
+    super::release_streams();
+    let _ = go.write_all(b"g");
+    Ok(pid)
+}
+
+/// Waits for the end of process 1, passing on what is asked for over the line.
+fn watch(line: &UnixStream, plan: &Plan, names: &Names, first: Pid) {
+    // Process 1 goes when the line is cut or a cover is lost, and also where it cannot be watched.
+    let until = until_over(line, names, first);
+    if !matches!(until, Until::Ended) {
+        let _ = kill_process(first, Signal::KILL);
+    }
+    if let Until::Replaced(path) = until {
+        let name = path.strip_prefix(plan.workspace()).unwrap_or(path).display();
+        let note = format!(
+            "stopped: {name} was replaced from outside while the command ran, \
+             so it could not be protected any longer; run it again"
+        );
+        Message::Note(note).tell(line);
+    }
+    while matches!(waitpid(Some(first), WaitOptions::empty()), Err(Errno::INTR)) {}
+}
+
+/// What ends a watch.
+enum Until<'a> {
+    /// Process 1 has ended by itself.
+    Ended,
+    /// The line was cut, or something cannot be watched.
+    Cut,
+    /// This name is not what was covered any more.
+    Replaced(&'a Path),
+}
+
+fn until_over<'a>(mut line: &UnixStream, names: &'a Names, first: Pid) -> Until<'a> {
+    let Ok(watched) = pidfd_open(first, PidfdFlags::empty()) else { return Until::Cut };
+    let patience = names.look_again_after();
+    loop {
+        let mut all = vec![PollFd::new(&watched, PollFlags::IN), PollFd::new(line, PollFlags::IN)];
+        let watches = names.watches();
+        all.extend(watches.iter().map(|watches| PollFd::new(watches, PollFlags::IN)));
+        match poll(&mut all, patience.as_ref()) {
+            Err(Errno::INTR) => continue,
+            Err(_) => return Until::Cut,
+            Ok(_) => {}
+        }
+        if !all[0].revents().is_empty() {
+            return Until::Ended;
+        }
+        if let Some(path) = names.replaced() {
+            return Until::Replaced(path);
+        }
+        if all[1].revents().is_empty() {
+            continue;
+        }
+        let mut word = [0];
+        match line.read(&mut word) {
+            Ok(1) if word[0] == TERMINATE => {
+                let _ = kill_process(first, Signal::TERM);
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            _ => return Until::Cut,
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! What a confined command is to see, as a list of mounts to be made in order. Looks at the system as it is; changes
+//! nothing.
+
+use std::{
+    ffi::OsString,
+    fs,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
+
+use rustix::fs::{Access, access};
+
+use super::{Failed, Step, lock, placeholders::Placeholders, plan::Plan, toolchains};
+use crate::{Level, limits};
+
+/// One mount. Each shows, at its path, ...
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Cover {
+    /// an empty private folder.
+    Empty(PathBuf),
+    /// what is there, as it is.
+    Writable(PathBuf),
+    /// what is there, read-only.
+    ReadOnly(PathBuf),
+    /// a throw-away view of what is there; read-only where there is no such thing.
+    ThrowAway(PathBuf),
+    /// the same, but where there is no such thing it is read-only with private build folders, and a note says so.
+    Verify(PathBuf),
+    /// an empty file that cannot be written.
+    Nothing(PathBuf),
+}
+
+impl Cover {
+    fn path(&self) -> &Path {
+        match self {
+            Self::Empty(path)
+            | Self::Writable(path)
+            | Self::ReadOnly(path)
+            | Self::ThrowAway(path)
+            | Self::Verify(path)
+            | Self::Nothing(path) => path,
+        }
+    }
+}
+
+/// All of it.
+#[derive(Debug, Default)]
+pub(crate) struct View {
+    /// In the order in which they are made.
+    pub(crate) covers: Vec<Cover>,
+    /// Where the command may write, for the second layer.
+    pub(crate) writable: Vec<PathBuf>,
+    /// Private folders that nobody has to write into once all is mounted.
+    pub(crate) sealed: Vec<PathBuf>,
+    /// Files below /run that are kept.
+    pub(crate) kept_in_run: Vec<PathBuf>,
+    /// Added to the command's environment.
+    pub(crate) env: Vec<(&'static str, OsString)>,
+    /// What the reader of the result should know.
+    pub(crate) notes: Vec<String>,
+}
+
+/// Not homes, whoever says so.
+const SYSTEM: &[&str] = &[
+    "/", "/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/media", "/mnt", "/nix", "/opt", "/proc",
+    "/run", "/sbin", "/srv", "/sys", "/usr", "/var",
+];
+
+/// What is only for the system's own user, and of no use to a command.
+const KEYS_OF_THE_SYSTEM: &[&str] = &[
+    "/etc/shadow",
+    "/etc/shadow-",
+    "/etc/gshadow",
+    "/etc/gshadow-",
+    "/etc/krb5.keytab",
+    "/etc/ssl/private",
+    "/etc/wireguard",
+    "/etc/NetworkManager/system-connections",
+];
+
+impl View {
+    pub(crate) fn new(plan: &Plan, placeholders: &Placeholders) -> Result<Self, Failed> {
+        let mut view = Self::default();
+        let workspace = plan.workspace();
+        let homes = view.hide_homes(plan);
+        view.hide_shared_folders();
+        view.show_toolchains(plan, &homes);
+        let readable = plan.readable.iter().filter_map(|path| Path::new(path).canonicalize().ok());
+        view.covers.extend(readable.filter(|path| !path.starts_with(workspace)).map(Cover::ReadOnly));
+        view.hide(plan, |path| !path.starts_with(workspace));
+        view.hide_keys_of_the_system();
+        view.show_workspace(plan);
+        // What is above comes first, so that what is below is put into it. At one path, what shows something wins.
+        view.covers.sort_by_cached_key(|cover| (cover.path().components().count(), cover.clone()));
+        view.covers.dedup();
+        // Each of these shows a part of the workspace as it is, so what is hidden in there comes after them.
+        let below = |cover: &mut Cover| cover.path().starts_with(workspace) && cover.path() != workspace;
+        let hidden: Vec<Cover> = view.covers.extract_if(.., below).collect();
+        view.open_workspace(plan);
+        let mut guards: Vec<Cover> = placeholders.pinned.iter().cloned().map(Cover::Writable).collect();
+        // Only where the workspace is writable to begin with: a pin shows what is there as it is.
+        let excepted = |pin: &Path| placeholders.guarded.iter().any(|guarded| pin.starts_with(guarded));
+        guards.retain(|pin| plan.writable.iter().any(|open| pin.path().starts_with(open)));
+        guards.retain(|pin| !excepted(pin.path()));
+        guards.extend(placeholders.guarded.iter().cloned().map(Cover::ReadOnly));
+        guards.sort_by_cached_key(|guard| guard.path().components().count());
+        view.covers.extend(guards);
+        view.covers.extend(hidden);
+        view.hide(plan, |path| path.starts_with(workspace));
+        view.hide_sockets()?;
+        view.env.extend(["TMPDIR", "TMP", "TEMP"].map(|name| (name, OsString::from("/tmp"))));
+        // Covers are mounts, at which git would stop looking for its folder.
+        view.env.push(("GIT_DISCOVERY_ACROSS_FILESYSTEM", "1".into()));
+        view.writable.push("/dev".into());
+        // A home that is the workspace is no private folder any more.
+        view.sealed.retain(|path| path != workspace);
+        view.tell_of_another_owner(plan);
+        Ok(view)
+    }
+
+    /// Hides every home, and gives the command an empty one of its own.
+    fn hide_homes(&mut self, plan: &Plan) -> Vec<PathBuf> {
+        let own = plan.env("HOME").map(PathBuf::from).and_then(|home| home.canonicalize().ok());
+        let own = own.filter(|home| !SYSTEM.iter().any(|folder| home == Path::new(folder)));
+        let listed = [Some("/root".into()), Some("/home".into()), home_of_this_user()];
+        let listed = listed.into_iter().flatten().filter_map(|home: PathBuf| home.canonicalize().ok());
+        let mut homes: Vec<PathBuf> = listed.chain(own.clone()).filter(|home| home.is_dir()).collect();
+        homes.retain(|home| !SYSTEM.iter().any(|folder| home == Path::new(folder)));
+        homes.sort();
+        homes.dedup();
+        for home in &homes {
+            self.covers.push(Cover::Empty(home.clone()));
+            if own.as_ref() != Some(home) {
+                self.sealed.push(home.clone());
+            }
+        }
+        let own = own.unwrap_or_else(|| "/tmp".into());
+        self.writable.push(own.clone());
+        self.env.push(("HOME", own.into()));
+        homes
+    }
+
+    /// Folders that all users share, and where services put their sockets.
+    fn hide_shared_folders(&mut self) {
+        for (name, writable) in [("/tmp", true), ("/var/tmp", true), ("/run", false), ("/var/run", false)] {
+            let Some(path) = Path::new(name).canonicalize().ok().filter(|path| path.is_dir()) else {
+                continue;
+            };
+            let list = if writable { &mut self.writable } else { &mut self.sealed };
+            if !list.contains(&path) {
+                list.push(path.clone());
+            }
+            self.covers.push(Cover::Empty(path));
+        }
+        // How names are looked up, and on some systems where every program is.
+        let kept =
+            ["/etc/resolv.conf", "/run/current-system"].iter().filter_map(|path| fs::canonicalize(path).ok());
+        self.kept_in_run.extend(kept.filter(|path| path.starts_with("/run")));
+    }
+
+    fn show_toolchains(&mut self, plan: &Plan, homes: &[PathBuf]) {
+        // What is in the workspace is part of the work, and shown as that is.
+        let outside = |path: &PathBuf| !path.starts_with(&plan.workspace);
+        for folder in toolchains::found(plan, homes).into_iter().filter(outside) {
+            if plan.level == Level::Inspect {
+                self.covers.push(Cover::ReadOnly(folder));
+            } else {
+                self.writable.push(folder.clone());
+                self.covers.push(Cover::ThrowAway(folder));
+            }
+        }
+        toolchains::secrets(plan, homes).into_iter().filter(outside).for_each(|path| self.hide_one(path));
+    }
+
+    /// What only the system's own user can read is out of everybody else's sight anyway.
+    fn hide_keys_of_the_system(&mut self) {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let keys = fs::read_dir("/etc/ssh").into_iter().flatten().flatten().map(|entry| entry.path());
+        let keys = keys.filter(|path| path.as_os_str().as_encoded_bytes().ends_with(b"_key"));
+        let all = KEYS_OF_THE_SYSTEM.iter().map(PathBuf::from).chain(keys);
+        all.filter_map(|path| path.canonicalize().ok()).for_each(|path| self.hide_one(path));
+    }
+
+    fn hide(&mut self, plan: &Plan, which: impl Fn(&Path) -> bool) {
+        let hidden = plan.hidden.iter().filter_map(|path| Path::new(path).canonicalize().ok());
+        // The folder of locks is out of sight unless the workspace is around it.
+        let places = lock::folders().into_iter().filter_map(|path| path.canonicalize().ok());
+        let places = places.filter(|path| path.starts_with(&plan.workspace));
+        hidden.chain(places).filter(|path| which(path)).for_each(|path| self.hide_one(path));
+    }
+
+    fn hide_one(&mut self, path: PathBuf) {
+        if path.is_dir() {
+            self.sealed.push(path.clone());
+            self.covers.push(Cover::Empty(path));
+        } else {
+            self.covers.push(Cover::Nothing(path));
+        }
+    }
+
+    /// A socket can be talked to even where nothing can be written, so those of others are hidden one by one. To be asked
+    /// when all else is known, because they are wherever something is shown.
+    ///
+    /// The system knows a socket by the path it was bound to: one that was bound to a relative path, or was renamed since,
+    /// is not found.
+    fn hide_sockets(&mut self) -> Result<(), Failed> {
+        let step = "finding sockets of others";
+        let list = fs::read("/proc/net/unix").step(step)?;
+        let lines = list.split(|byte| *byte == b'\n').skip(1);
+        let paths = lines.filter_map(|line| line.iter().position(|byte| *byte == b'/').map(|at| &line[at..]));
+        let mut sockets: Vec<PathBuf> = paths.filter_map(|path| path_of(path).canonicalize().ok()).collect();
+        sockets.retain(|path| self.shows(path));
+        sockets.sort();
+        sockets.dedup();
+        if sockets.len() > limits::SOCKETS_MAX {
+            // Others could make any number of them, so those that they keep for themselves do not count.
+            sockets.retain(|path| access(path, Access::WRITE_OK).is_ok());
+        }
+        if sockets.len() > limits::SOCKETS_MAX {
+            return Err(Failed::new(step, format!("there are {}, more than can be hidden", sockets.len())));
+        }
+        self.covers.extend(sockets.into_iter().map(Cover::Nothing));
+        Ok(())
+    }
+
+    /// Whether what the system has at a path is seen there: the last cover above it says so.
+    fn shows(&self, path: &Path) -> bool {
+        let above = self.covers.iter().rev().find(|cover| path.starts_with(cover.path()));
+        let private = ["/dev", "/proc"].iter().any(|folder| path.starts_with(folder));
+        !private && !matches!(above, Some(Cover::Empty(_) | Cover::Nothing(_)))
+    }
+
+    fn show_workspace(&mut self, plan: &Plan) {
+        let workspace = plan.workspace().to_owned();
+        self.covers.push(match plan.level {
+            Level::Inspect => Cover::ReadOnly(workspace),
+            Level::Verify => Cover::Verify(workspace),
+            Level::Full if is_writable(plan) => {
+                self.writable.push(workspace.clone());
+                Cover::Writable(workspace)
+            }
+            Level::Full => Cover::ReadOnly(workspace),
+        });
+    }
+
+    /// What else is writable in the workspace, unless an exception covers it.
+    fn open_workspace(&mut self, plan: &Plan) {
+        if plan.level != Level::Full || is_writable(plan) {
+            return;
+        }
+        let excepted = |path: &Path| plan.read_only.iter().any(|exception| path.starts_with(exception));
+        let mut open: Vec<PathBuf> = plan.writable.iter().map(PathBuf::from).collect();
+        open.retain(|path| !excepted(path) && path.exists());
+        open.sort();
+        self.writable.extend(open.iter().cloned());
+        self.covers.extend(open.into_iter().map(Cover::Writable));
+    }
+
+    /// Without privileges even the system's own user is a stranger in the folder of another.
+    fn tell_of_another_owner(&mut self, plan: &Plan) {
+        let me = rustix::process::geteuid().as_raw();
+        let owner = plan.workspace().metadata().map_or(me, |found| found.uid());
+        if plan.level != Level::Inspect && owner != me {
+            let note = "the workspace belongs to another user: a confined command may write there only \
+                        what that user lets everybody write";
+            self.notes.push(note.to_owned());
+        }
+    }
+}
+
+/// Whether the workspace is writable as a whole.
+fn is_writable(plan: &Plan) -> bool {
+    plan.writable.iter().any(|path| Path::new(path) == plan.workspace())
+}
+
+fn path_of(bytes: &[u8]) -> &Path {
+    use std::os::unix::ffi::OsStrExt;
+    Path::new(std::ffi::OsStr::from_bytes(bytes))
+}
+
+/// As the user list has it, which is not always what the environment says.
+fn home_of_this_user() -> Option<PathBuf> {
+    let uid = rustix::process::geteuid().as_raw().to_string();
+    let list = fs::read_to_string("/etc/passwd").ok()?;
+    let fields = list.lines().map(|line| line.split(':').collect::<Vec<_>>());
+    let own = fields.into_iter().find(|fields| fields.get(2) == Some(&uid.as_str()))?;
+    own.get(5).map(PathBuf::from)
+}

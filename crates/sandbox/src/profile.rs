@@ -1,0 +1,147 @@
+//! How a command is confined, as plain data, and the names in a workspace that nobody may write. Touches no system.
+
+use std::path::{Path, PathBuf};
+
+use crate::limits;
+
+/// How much a confined command may change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(target_os = "linux", derive(serde::Serialize, serde::Deserialize))]
+pub enum Level {
+    /// Everything is read-only.
+    Inspect,
+    /// The workspace is a throw-away view: it may be written, and nothing remains.
+    Verify,
+    /// The workspace is writable, except for what is read-only or protected.
+    Full,
+}
+
+/// What a confined command sees and may do. What is not in it is not allowed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Profile {
+    /// How much it may change.
+    pub level: Level,
+    /// The folder it works on: absolute, links resolved.
+    pub workspace: PathBuf,
+    /// With [`Level::Full`]: what in the workspace is writable. Absolute.
+    pub writable: Vec<PathBuf>,
+    /// Exceptions inside `writable`, whether or not they exist yet. Absolute.
+    pub read_only: Vec<PathBuf>,
+    /// Names in the workspace that nobody writes, whether or not they exist yet.
+    pub protected: Vec<ProtectedName>,
+    /// Folders and files that are not to be seen. Every home is hidden anyway.
+    pub hidden: Vec<PathBuf>,
+    /// Paths in hidden places that are to be seen, read-only, besides the toolchains that are found without being named.
+    pub readable: Vec<PathBuf>,
+    /// Whether it may use the host's network; else it has a loopback of its own and nothing more.
+    pub network: bool,
+    /// What it may use up.
+    pub limits: ResourceLimits,
+    /// Whether [`Level::Verify`] does without an overlay even where there is one: read-only, with private build folders.
+    pub without_overlay: bool,
+}
+
+impl Profile {
+    /// The usual profile for a level: all of the workspace writable if it is [`Level::Full`], protected names, no network.
+    pub fn new(level: Level, workspace: &Path) -> Self {
+        let writable = if level == Level::Full { vec![workspace.to_owned()] } else { Vec::new() };
+        Self {
+            level,
+            workspace: workspace.to_owned(),
+            writable,
+            read_only: Vec::new(),
+            protected: protected_names().to_vec(),
+            hidden: Vec::new(),
+            readable: Vec::new(),
+            network: false,
+            limits: ResourceLimits::default(),
+            without_overlay: false,
+        }
+    }
+}
+
+/// What a confined command may use up. Where the kernel gives us a cgroup, memory and processes are those of all its
+/// processes together; else memory is for each process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(target_os = "linux", derive(serde::Serialize, serde::Deserialize))]
+pub struct ResourceLimits {
+    /// Memory.
+    pub memory_bytes: u64,
+    /// Processes and threads at a time.
+    pub processes: u64,
+    /// The size of one file it writes.
+    pub file_bytes: u64,
+    /// Files that one process has open.
+    pub open_files: u64,
+    /// What it may put into each private folder: /tmp, its home, a throw-away view.
+    pub tmp_bytes: u64,
+}
+
+impl Default for ResourceLimits {
+    fn default() -> Self {
+        Self {
+            memory_bytes: limits::COMMAND_MEMORY_BYTES,
+            processes: limits::COMMAND_PROCESSES,
+            file_bytes: limits::COMMAND_FILE_BYTES,
+            open_files: limits::COMMAND_OPEN_FILES,
+            tmp_bytes: limits::COMMAND_TMP_BYTES,
+        }
+    }
+}
+
+/// A name in a workspace that nobody writes, relative to its root, `/` between parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProtectedName {
+    /// The name.
+    pub path: &'static str,
+    /// Whether it is a folder where it exists; it stands for all that is below.
+    pub folder: bool,
+}
+
+const fn folder(path: &'static str) -> ProtectedName {
+    ProtectedName { path, folder: true }
+}
+
+const fn file(path: &'static str) -> ProtectedName {
+    ProtectedName { path, folder: false }
+}
+
+/// What programs of the person obey without being asked: git's own settings, settings of editors and agents, start-up
+/// files of shells. Left out on purpose: `.gitmodules` and build files, which are part of the work; what git takes from
+/// the former cannot name a program.
+const PROTECTED: &[ProtectedName] = &[
+    folder(".git/hooks"),
+    file(".git/config"),
+    file(".git/config.worktree"),
+    folder(".git/info"),
+    folder(".git/modules"),
+    folder(".git/worktrees"),
+    file(".git/commondir"),
+    file(".git/gitdir"),
+    folder(".posse"),
+    folder(".claude"),
+    folder(".codex"),
+    folder(".cursor"),
+    folder(".gemini"),
+    folder(".vscode"),
+    folder(".idea"),
+    file(".mcp.json"),
+    file(".envrc"),
+    folder(".ssh"),
+    file(".gitconfig"),
+    file(".bashrc"),
+    file(".bash_profile"),
+    file(".bash_login"),
+    file(".bash_logout"),
+    file(".profile"),
+    file(".zshrc"),
+    file(".zprofile"),
+    file(".zshenv"),
+    file(".zlogin"),
+];
+
+/// The names that nobody writes, for everybody who guards a workspace. Where `.git` itself is a file, as in a linked
+/// checkout, or is not there at all, all of it is protected.
+pub fn protected_names() -> &'static [ProtectedName] {
+    PROTECTED
+}

@@ -1,0 +1,202 @@
+//! What is hidden stays so, wherever it is and whatever is shown around it.
+
+use std::{
+    fs,
+    os::unix::{fs::symlink, net::UnixListener},
+    path::Path,
+};
+
+use posse_sandbox::{Exit, Level};
+
+use crate::{confined_said, confined_shell, names_in};
+
+const LEVELS: [Level; 3] = [Level::Inspect, Level::Verify, Level::Full];
+
+fn write(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+/// Tries to talk to sockets; says of each whether it could.
+fn talk(paths: &[String]) -> String {
+    let program =
+        "try: socket.socket(socket.AF_UNIX).connect(path); print('talks to', path)\n except OSError: pass";
+    format!("python3 - <<'END'\nimport socket\nfor path in {paths:?}:\n {program}\nEND\n")
+}
+
+#[tokio::test]
+async fn covers_in_the_workspace_come_after_what_is_shown_of_it() {
+    let mut checked = 0;
+    for level in LEVELS {
+        for roots in [None, Some(["src", "home", ".git"].as_slice()), Some(["."].as_slice())] {
+            let folder = tempfile::tempdir().unwrap();
+            let at = |name: &str| folder.path().join(name);
+            for name in ["home/secret", "src/hidden/secret", ".git/hidden", "src/sub/token", ".git/hooks/x"] {
+                write(&at(name), "secret");
+            }
+            let sockets: Vec<_> = ["top.sock", "src/a.sock", ".git/b.sock", "src/sub/c.sock"].map(at).into();
+            let _held: Vec<_> = sockets.iter().map(|path| UnixListener::bind(path).unwrap()).collect();
+            let sockets: Vec<String> = sockets.iter().map(|path| path.to_str().unwrap().to_owned()).collect();
+            let line = format!(
+                "cat home/secret src/hidden/secret .git/hidden src/sub/token 2>/dev/null; {}true",
+                talk(&sockets)
+            );
+            let mut command = confined_shell(level, folder.path(), &line, |profile| {
+                profile.hidden = ["src/hidden", ".git/hidden", "src/sub/token"].map(at).into();
+                if let (Level::Full, Some(roots)) = (level, roots) {
+                    // As others may write a path, with something at its end.
+                    profile.writable = roots.iter().map(|root| at(root).join("")).collect();
+                }
+            });
+            command.env.push(("HOME".to_owned(), at("home").to_str().unwrap().to_owned()));
+            let finished = posse_sandbox::run(command).await.unwrap();
+            let text = String::from_utf8(finished.output.bytes()).unwrap();
+            assert_eq!((finished.exit, text.as_str()), (Exit::Code(0), ""), "{level:?} {roots:?}");
+            checked += 1;
+        }
+    }
+    assert_eq!(checked, 9);
+}
+
+#[tokio::test]
+async fn hidden_places_that_are_not_there_cannot_be_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir_all(at("deep/er")).unwrap();
+    symlink(folder.path(), at("deep/link")).unwrap();
+    let line = "mkdir -p conf/x; echo evil > conf/posse.toml; echo evil > deep/er/posse.toml; mv deep/er deep/e2; \
+                mkdir deep/er; echo evil > deep/er/posse.toml; mkdir -p linked; echo evil > linked/x; true";
+    confined_said(Level::Full, folder.path(), line, |profile| {
+        profile.hidden =
+            vec![at("conf"), at("deep/er/posse.toml"), at("deep/link/linked"), "/no/such/place".into()];
+    })
+    .await;
+    assert_eq!(
+        (names_in(folder.path()), names_in(&at("deep"))),
+        (vec!["deep".to_owned()], vec!["er".into(), "link".into()])
+    );
+    assert_eq!(names_in(&at("deep/er")), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn sockets_are_hidden_wherever_something_is_shown() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    fs::create_dir_all(at(".local/lib")).unwrap();
+    fs::create_dir_all(at("docs")).unwrap();
+    let sockets = [at(".local/lib/a.sock"), at("docs/b.sock")];
+    let _held = sockets.each_ref().map(|path| UnixListener::bind(path).unwrap());
+    let sockets: Vec<String> = sockets.iter().map(|path| path.to_str().unwrap().to_owned()).collect();
+    for level in LEVELS {
+        let line = format!("ls -d {} >/dev/null && {}true", sockets.join(" "), talk(&sockets));
+        let mut command = confined_shell(level, folder.path(), &line, |profile| {
+            profile.readable = vec![at("docs")];
+            profile.without_overlay = true;
+        });
+        command.env.push(("HOME".to_owned(), home.path().to_str().unwrap().to_owned()));
+        let finished = posse_sandbox::run(command).await.unwrap();
+        assert_eq!(String::from_utf8(finished.output.bytes()).unwrap(), "", "{level:?}");
+    }
+}
+
+#[tokio::test]
+async fn sockets_that_vanish_meanwhile_are_no_reason_to_refuse() {
+    let place = tempfile::tempdir_in("/var").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let paths: Vec<_> = (0..24).map(|number| place.path().join(number.to_string())).collect();
+    let (stop, stopped) = std::sync::mpsc::channel::<()>();
+    let service = std::thread::spawn(move || {
+        while stopped.try_recv() == Err(std::sync::mpsc::TryRecvError::Empty) {
+            let _services: Vec<_> = paths.iter().map(|path| UnixListener::bind(path).unwrap()).collect();
+            paths.iter().for_each(|path| fs::remove_file(path).unwrap());
+        }
+    });
+    let mut ran = 0;
+    for _ in 0..40 {
+        let (exit, _) = confined_said(Level::Inspect, folder.path(), "true", |_| {}).await;
+        assert_eq!(exit, Exit::Code(0));
+        ran += 1;
+    }
+    drop(stop);
+    service.join().unwrap();
+    assert_eq!(ran, 40);
+}
+
+#[tokio::test]
+async fn secrets_in_toolchains_are_not_seen() {
+    let home = tempfile::tempdir().unwrap();
+    let elsewhere = tempfile::tempdir_in("/var").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let names = [
+        ".cargo/credentials",
+        ".cargo/credentials.toml",
+        ".local/share/uv/credentials/token",
+        ".stack/upload/credentials.json",
+        ".cabal/config",
+        ".npm/.npmrc",
+        ".pyenv/.pypirc",
+        ".local/share/pnpm/auth.ini",
+        ".julia/servers/x/auth.toml",
+    ];
+    let other =
+        ["cargo/credentials.toml", "gem/credentials", "maven/conf/settings.xml", "gradle/gradle.properties"];
+    names.iter().for_each(|name| write(&home.path().join(name), "secret"));
+    other.iter().for_each(|name| write(&elsewhere.path().join(name), "secret"));
+    write(&home.path().join(".cargo/bin/tool"), "seen");
+    write(&elsewhere.path().join("cargo/bin/tool"), "seen");
+    let all = names.iter().map(|name| home.path().join(name));
+    let all: Vec<_> = all.chain(other.iter().map(|name| elsewhere.path().join(name))).collect();
+    let all: Vec<&str> = all.iter().map(|path| path.to_str().unwrap()).collect();
+    for level in LEVELS {
+        let line = format!(
+            "cat ~/.cargo/bin/tool {}/cargo/bin/tool {} 2>/dev/null",
+            elsewhere.path().display(),
+            all.join(" ")
+        );
+        let mut command = confined_shell(level, folder.path(), &line, |_| {});
+        let named = |variable: &str, name: &str| {
+            (variable.to_owned(), elsewhere.path().join(name).to_str().unwrap().to_owned())
+        };
+        command.env = vec![
+            ("HOME".to_owned(), home.path().to_str().unwrap().to_owned()),
+            named("CARGO_HOME", "cargo"),
+            named("GEM_HOME", "gem"),
+            named("MAVEN_HOME", "maven"),
+            named("GRADLE_USER_HOME", "gradle"),
+        ];
+        let finished = posse_sandbox::run(command).await.unwrap();
+        assert_eq!(String::from_utf8(finished.output.bytes()).unwrap(), "seenseen", "{level:?}");
+    }
+}
+
+#[tokio::test]
+async fn keys_of_the_system_are_hidden_even_from_root() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = "cat /etc/shadow /etc/gshadow /etc/ssh/*_key 2>/dev/null; cat /etc/passwd | wc -l | grep -vx 0 >/dev/null && echo on; \
+                echo $GIT_DISCOVERY_ACROSS_FILESYSTEM";
+    for level in LEVELS {
+        let (_, text) = confined_said(level, folder.path(), line, |_| {}).await;
+        assert_eq!(text, "on\n1\n", "{level:?}");
+    }
+}
+
+/// Only root can give sockets away; for others they are its own, and those cannot be left out.
+#[tokio::test]
+async fn nobody_else_can_make_too_many_sockets() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let most = getrlimit(Resource::Nofile).maximum;
+    setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most }).unwrap();
+    let place = tempfile::tempdir_in("/var").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let paths =
+        (0..posse_sandbox::limits::SOCKETS_MAX + 10).map(|number| place.path().join(number.to_string()));
+    let paths: Vec<_> = paths.collect();
+    let _held: Vec<_> = paths.iter().map(|path| UnixListener::bind(path).unwrap()).collect();
+    let own = posse_sandbox::run(confined_shell(Level::Inspect, folder.path(), "true", |_| {})).await;
+    assert!(own.unwrap_err().to_string().contains("more than can be hidden"));
+    if rustix::process::geteuid().is_root() {
+        paths.iter().for_each(|path| std::os::unix::fs::chown(path, Some(65534), Some(65534)).unwrap());
+        assert_eq!(confined_said(Level::Inspect, folder.path(), "true", |_| {}).await.0, Exit::Code(0));
+    }
+}

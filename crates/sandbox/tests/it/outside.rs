@@ -1,0 +1,200 @@
+//! What others do in the workspace while a confined command runs.
+
+use std::{fs, path::Path, time::Duration};
+
+use posse_sandbox::{Exit, Job, Level};
+
+use crate::{again, confined_said, confined_shell, names_in, number_in, said_lines, shell_in};
+
+/// A repository, and a command in it that tries to change git's settings until it is stopped.
+async fn busy(folder: &Path, line: &str) -> Job {
+    let run = "echo $$ > running; ";
+    let command = confined_shell(Level::Full, folder, &format!("{run}{line}"), |_| {});
+    let job = posse_sandbox::start(command).await.unwrap();
+    number_in(&folder.join("running")).await;
+    job
+}
+
+async fn repository() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    shell_in(folder.path(), "git init -q . && git config user.name a && git config user.email a@b", 20_000)
+        .await;
+    folder
+}
+
+#[tokio::test]
+async fn a_command_ends_when_what_it_must_not_write_is_replaced() {
+    let cases = [
+        ("git config a.b c", ".git/config"),
+        ("cp .git/config x; mv x .git/config", ".git/config"),
+        ("rm .git/config; git config a.b c", ".git/config"),
+        ("ln .git/config x; rm .git/config; ln x .git/config", ".git/config"),
+        ("mv .git/hooks h", ".git/hooks"),
+        ("rm -r .git/hooks; mkdir .git/hooks", ".git/hooks"),
+        ("rmdir .git/worktrees", ".git/worktrees"),
+        ("mv .git g", ".git"),
+        ("rmdir .claude", ".claude"),
+        ("rm -f .envrc; echo x > .envrc", ".envrc"),
+    ];
+    let mut stopped = 0;
+    for (line, name) in cases {
+        // The same thing again can only be told by who is told at once.
+        if std::env::var_os("POSSE_TEST_UNWATCHED").is_some() && line.contains("ln x") {
+            stopped += 1;
+            continue;
+        }
+        let folder = repository().await;
+        let job = busy(folder.path(), "sleep 20; echo late").await;
+        shell_in(folder.path(), line, 20_000).await;
+        let finished = job.wait().await;
+        let note = format!(
+            "stopped: {name} was replaced from outside while the command ran, \
+             so it could not be protected any longer; run it again"
+        );
+        assert_eq!((finished.exit, finished.notes), (Exit::Signal(9), vec![note]), "{line}");
+        assert!(!names_in(folder.path()).contains(&".codex".to_owned()), "{line}: placeholders are gone");
+        stopped += 1;
+    }
+    assert_eq!(stopped, 10);
+}
+
+#[tokio::test]
+async fn ordinary_work_outside_ends_nothing() {
+    let folder = repository().await;
+    let job = busy(folder.path(), "sleep 1.5; echo done").await;
+    let outside = "echo a > file && git add file && git commit -qm one && git branch b && git tag t && git status -s >/dev/null \
+                   && git checkout -q b && mkdir d && mv file d && rm -r d && echo >> .git/info/exclude";
+    let outside = shell_in(folder.path(), outside, 20_000).await;
+    assert_eq!(outside.exit, Exit::Code(0), "{outside:?}");
+    // Others come and go, with placeholders of their own.
+    for _ in 0..3 {
+        let (exit, _) = confined_said(Level::Full, folder.path(), "echo x > y; rm y", |profile| {
+            profile.read_only = vec![folder.path().join("later")];
+        })
+        .await;
+        assert_eq!(exit, Exit::Code(0));
+    }
+    let finished = job.wait().await;
+    assert_eq!((finished.output.bytes(), finished.notes), (b"done\n".to_vec(), vec![]));
+    assert_eq!(names_in(folder.path()), [".git", "running"]);
+}
+
+#[tokio::test]
+async fn what_a_command_may_not_write_anyway_may_be_replaced() {
+    let folder = repository().await;
+    fs::create_dir(folder.path().join("src")).unwrap();
+    let line = "echo $$ > src/running; sleep 1; echo evil >> .git/config; echo done";
+    let command = confined_shell(Level::Full, folder.path(), line, |profile| {
+        profile.writable = vec![folder.path().join("src")];
+    });
+    let job = posse_sandbox::start(command).await.unwrap();
+    number_in(&folder.path().join("src/running")).await;
+    shell_in(folder.path(), "git config a.b c", 20_000).await;
+    let finished = job.wait().await;
+    assert!(finished.output.bytes().ends_with(b"done\n") && finished.notes.is_empty(), "{finished:?}");
+    assert!(!fs::read_to_string(folder.path().join(".git/config")).unwrap().contains("evil"));
+}
+
+#[tokio::test]
+async fn hidden_files_that_are_replaced_are_not_shown() {
+    let mut stopped = 0;
+    for level in [Level::Inspect, Level::Full] {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("token");
+        fs::write(&file, "secret").unwrap();
+        let command = confined_shell(level, folder.path(), "echo on; sleep 20; cat token", |profile| {
+            profile.hidden = vec![file.clone()];
+        });
+        let job = posse_sandbox::start(command).await.unwrap();
+        fs::write(folder.path().join("new"), "secret").unwrap();
+        fs::rename(folder.path().join("new"), &file).unwrap();
+        let finished = job.wait().await;
+        assert_eq!((finished.exit, finished.notes.len()), (Exit::Signal(9), 1), "{level:?}");
+        assert!(finished.notes[0].starts_with("stopped: token was replaced"), "{:?}", finished.notes);
+        stopped += 1;
+    }
+    assert_eq!(stopped, 2);
+}
+
+#[tokio::test]
+async fn the_last_one_removes_the_placeholders_of_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = confined_shell(Level::Full, folder.path(), "sleep 0.2", |profile| {
+        profile.read_only = vec![folder.path().join("only-of-the-first")];
+    });
+    let first = posse_sandbox::start(first).await.unwrap();
+    let second = busy(folder.path(), "sleep 1").await;
+    first.wait().await;
+    assert!(folder.path().join("only-of-the-first").is_dir());
+    assert_eq!(second.wait().await.notes, Vec::<String>::new());
+    assert_eq!(names_in(folder.path()), ["running"]);
+}
+
+#[tokio::test]
+async fn a_lock_on_the_workspace_keeps_nobody_out() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("locked")).unwrap();
+    let line = "exec 9<.; flock -x 9 && echo locked; sleep 3";
+    let holder = confined_shell(Level::Inspect, folder.path(), line, |_| {});
+    let holder = posse_sandbox::start(holder).await.unwrap();
+    for _ in 0..200 {
+        if !holder.output().bytes().is_empty() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!(holder.output().bytes(), b"locked\n");
+    assert_eq!(
+        confined_said(Level::Full, folder.path(), "echo in", |_| {}).await,
+        (Exit::Code(0), "in\n".into())
+    );
+    // Nor can a command see the lock, even where it sees all that is around it.
+    let line = "ls -A /tmp/.posse-* /var/tmp/.posse-*; true";
+    let (_, text) = confined_said(Level::Inspect, Path::new("/tmp"), line, |_| {}).await;
+    assert!(!text.lines().any(|line| line.contains('-') && !line.contains('/')), "{text}");
+}
+
+/// Only somebody without privileges is kept from anything by a mode, so this needs another user where it is root's.
+#[test]
+fn a_folder_that_a_command_has_closed_is_guarded_all_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let value = folder.path().to_str().unwrap();
+    let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(folder.path(), open).unwrap();
+    let mut process =
+        again(&std::env::current_exe().unwrap(), "outside::stands_in_for_a_user", "POSSE_TEST_USER", value);
+    if rustix::process::geteuid().is_root() {
+        std::os::unix::fs::chown(folder.path(), Some(65534), Some(65534)).unwrap();
+        std::os::unix::process::CommandExt::uid(&mut process, 65534);
+        std::os::unix::process::CommandExt::gid(&mut process, 65534);
+    }
+    let said = said_lines(process);
+    assert_eq!(said, ["Code(0) 555 in", "Code(0) 555 in", "[]"]);
+}
+
+#[tokio::test]
+async fn stands_in_for_a_user() {
+    let Some(folder) = std::env::var_os("POSSE_TEST_USER") else { return };
+    let folder = Path::new(&folder);
+    for _ in 0..2 {
+        let line = "chmod 555 .; ls -d .claude >/dev/null && ! mkdir .claude/x 2>/dev/null && echo in";
+        let command = confined_shell(Level::Full, folder, line, |_| {});
+        let said = match posse_sandbox::run(command).await {
+            Ok(finished) => {
+                format!("{:?} {}", finished.exit, mode(folder))
+                    + " "
+                    + &String::from_utf8_lossy(&finished.output.bytes())
+            }
+            Err(error) => error.to_string(),
+        };
+        println!("SAID {}", said.trim_end());
+    }
+    println!("SAID {:?}", names_in(folder));
+}
+
+fn mode(folder: &Path) -> String {
+    format!(
+        "{:o}",
+        std::os::unix::fs::PermissionsExt::mode(&fs::metadata(folder).unwrap().permissions()) & 0o7777
+    )
+}

@@ -1,0 +1,108 @@
+//! From a grant to what the kernel lets a command do.
+
+use std::path::{Path, PathBuf};
+
+use posse_policy::{shell_level, writable_roots};
+use posse_protocol::{Files, Grant, Network, Shell};
+use posse_sandbox::{Level, Profile};
+
+/// How commands are confined, the same for all agents of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sandbox {
+    /// Whether they are. Only a person may say no.
+    pub on: bool,
+    /// Folders and files that no command sees: where Posse keeps its own things.
+    pub hidden: Vec<PathBuf>,
+    /// What of the hidden home folder commands may read.
+    pub readable: Vec<PathBuf>,
+}
+
+impl Default for Sandbox {
+    fn default() -> Self {
+        Self { on: true, hidden: Vec::new(), readable: Vec::new() }
+    }
+}
+
+impl Sandbox {
+    /// What a command of an agent with this grant may do in this folder; none where nothing is confined.
+    pub(crate) fn profile(&self, grant: &Grant, workspace: &Path) -> Option<Profile> {
+        if !self.on {
+            return None;
+        }
+        let level = match level(grant) {
+            Shell::Full => Level::Full,
+            Shell::Verify => Level::Verify,
+            Shell::Inspect | Shell::None => Level::Inspect,
+        };
+        let mut profile = Profile::new(level, workspace);
+        if profile.level == Level::Full {
+            let roots = writable_roots(&grant.writes);
+            // An empty root is all of it; joined it would be another path.
+            let whole = |root: &String| match root.is_empty() {
+                true => workspace.to_path_buf(),
+                false => workspace.join(root),
+            };
+            profile.writable = roots.iter().map(whole).collect();
+            profile.read_only = grant.writes.except.iter().map(|path| workspace.join(path)).collect();
+        }
+        profile.hidden.extend(self.hidden.iter().cloned());
+        profile.readable.extend(self.readable.iter().cloned());
+        profile.readable.extend(repository(workspace));
+        profile.network = grant.network == Network::Full;
+        Some(profile)
+    }
+}
+
+/// The level that commands run at: a shell that can write is only for those who may write files.
+pub(crate) fn level(grant: &Grant) -> Shell {
+    let level = shell_level(grant);
+    if grant.files == Files::Write { level } else { level.min(Shell::Verify) }
+}
+
+/// Why a command that failed may have failed, where its output looks like the sandbox had a hand in it.
+pub(crate) fn hint(profile: &Profile, output: &str) -> Option<&'static str> {
+    let says = |words: &[&str]| words.iter().any(|word| output.contains(word));
+    let no_network = ["resolve host", "name resolution", "Network is unreachable", "ENOTFOUND", "EAI_AGAIN"];
+    let no_write = ["Read-only file system", "Permission denied", "Operation not permitted", "EROFS"];
+    if !profile.network && says(&no_network) {
+        return Some("The sandbox has no network.");
+    } else if !says(&no_write) {
+        return None;
+    }
+    Some(match profile.level {
+        Level::Inspect => "This agent may only look: the sandbox keeps every file as it is.",
+        Level::Verify => "Outside the workspace the sandbox keeps every file as it is.",
+        Level::Full => {
+            "The sandbox keeps everything outside the workspace, .git/config, .git/hooks and editors' and agents' \
+             settings as they are."
+        }
+    })
+}
+
+/// The repository's own folder, where it is not in the workspace: above it, or, for a checkout of another repository,
+/// wherever that is. Commands may read it, so that git can tell what has changed.
+fn repository(workspace: &Path) -> Option<PathBuf> {
+    let dot = workspace.ancestors().map(|folder| folder.join(".git")).find(|dot| dot.exists())?;
+    if dot.is_dir() {
+        return (dot.parent() != Some(workspace)).then_some(dot);
+    }
+    // Only what really is the repository of a checkout: a file with that name may say anything.
+    let said = std::fs::read_to_string(&dot).ok().filter(|said| said.len() < 4096)?;
+    let own = PathBuf::from(said.strip_prefix("gitdir: ")?.trim());
+    let common = own.parent()?.parent()?.to_path_buf();
+    let back = std::fs::read_to_string(own.join("gitdir")).ok()?;
+    let ours = Path::new(back.trim()) == dot && own.parent()?.ends_with("worktrees");
+    (ours && common.join("HEAD").is_file() && common.join("objects").is_dir()).then_some(common)
+}
+
+/// Who commits, told to commands: they do not see the person's own configuration.
+pub(crate) async fn committer(workspace: &Path) -> Vec<(String, String)> {
+    let Some((name, email)) = posse_workspace::git::identity(workspace).await else { return Vec::new() };
+    let variables = [
+        ("GIT_AUTHOR_NAME", &name),
+        ("GIT_AUTHOR_EMAIL", &email),
+        ("GIT_COMMITTER_NAME", &name),
+        ("GIT_COMMITTER_EMAIL", &email),
+    ];
+    variables.map(|(variable, value)| (variable.to_owned(), value.clone())).to_vec()
+}

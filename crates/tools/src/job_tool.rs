@@ -1,0 +1,92 @@
+//! jobs: looks at commands that run in the background, waits for them, stops them.
+
+use std::{fmt::Write as _, time::Duration};
+
+use posse_protocol::{Files, Needs, Shell, ToolOutcome};
+use posse_sandbox::Exit;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::{
+    Job,
+    confine::level,
+    limits,
+    shell::shown,
+    show::one_line,
+    tool::{Context, Failed, Tool},
+};
+
+/// Commands started with background: list them, or with a name show one's output, wait for its end, or stop it.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct JobsTool {
+    /// Such as cmd-1.
+    name: Option<String>,
+    wait_ms: Option<u64>,
+    stop: Option<bool>,
+}
+
+impl Tool for JobsTool {
+    const NAME: &'static str = "jobs";
+    const NEEDS: Needs = Needs { files: Files::None, shell: Shell::Inspect, network: false };
+    const ALIASES: &'static [(&'static str, &'static str)] =
+        &[("id", "name"), ("job", "name"), ("timeout_ms", "wait_ms")];
+
+    fn about(&self) -> String {
+        let verb = match (self.stop, self.wait_ms) {
+            (Some(true), _) => "stop ",
+            (_, Some(_)) => "wait for ",
+            _ => "",
+        };
+        format!("{verb}{}", self.name.as_deref().unwrap_or("list"))
+    }
+
+    async fn run(self, context: Context) -> Result<ToolOutcome, Failed> {
+        let Some(name) = &self.name else {
+            return Ok(ToolOutcome::ok(listed(&context.jobs.list())));
+        };
+        let job = context.jobs.find(name).ok_or_else(|| {
+            Failed(format!("There is no command {}. {}", one_line(name, 60), listed(&context.jobs.list())))
+        })?;
+        if self.stop == Some(true) {
+            if job.owner != context.owner && level(&context.grant) != Shell::Full {
+                return Err(Failed(format!("{name} is another agent's, and this one may only look at it")));
+            }
+            context.jobs.stop(&job, context.owner).await;
+        } else if let Some(wait_ms) = self.wait_ms {
+            let limit = Duration::from_millis(wait_ms.min(context.settings.shell_timeout_max_ms));
+            let _ = tokio::time::timeout(limit, context.jobs.wait(name, context.owner)).await;
+        }
+        let job = context.jobs.find(name).unwrap_or(job);
+        Ok(ToolOutcome::ok(format!("{}\n{}", line(&job), shown(&job.output()))))
+    }
+}
+
+fn listed(jobs: &[Job]) -> String {
+    if jobs.is_empty() {
+        return "No command was started in the background.".to_owned();
+    }
+    let mut text = String::new();
+    for job in jobs {
+        let _ = writeln!(text, "{}", line(job));
+    }
+    text.truncate(text.trim_end().len());
+    text
+}
+
+fn line(job: &Job) -> String {
+    let state = match job.ended() {
+        None => "running".to_owned(),
+        Some(exit) => ending(exit),
+    };
+    format!("{} ({state}): {}", job.name, one_line(&job.command, limits::TITLE_CHARS_MAX))
+}
+
+/// How a command in the background ended, in words.
+pub(crate) fn ending(exit: Exit) -> String {
+    match exit {
+        Exit::Code(code) => format!("exit code {code}"),
+        Exit::Signal(signal) => format!("ended by signal {signal}"),
+        Exit::DeadlineExceeded => "stopped".to_owned(),
+    }
+}

@@ -1,0 +1,225 @@
+//! Commands that run beside the agents. They belong to the session, whoever started them: they outlive their agent, and
+//! end with the session at the latest.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak},
+};
+
+use posse_protocol::AgentId;
+use posse_sandbox::{Captured, Command, Exit, Finished};
+use tokio::sync::watch;
+
+use crate::{limits, tool::Failed};
+
+/// One command that was started.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// Its name: `cmd-1`, `cmd-2`, …
+    pub name: String,
+    /// The command text.
+    pub command: String,
+    /// Who started it.
+    pub owner: AgentId,
+    /// Whether anything in the workspace can be different for it.
+    pub can_change: bool,
+    running: posse_sandbox::Job,
+    ended: Option<Exit>,
+    /// Who waits for its end or brings it about.
+    watchers: Vec<AgentId>,
+}
+
+impl Job {
+    /// What it has written so far.
+    pub fn output(&self) -> Captured {
+        self.running.output()
+    }
+
+    /// How it ended; none while it runs.
+    pub fn ended(&self) -> Option<Exit> {
+        self.ended
+    }
+}
+
+/// What happens to such commands.
+#[derive(Clone, Debug)]
+pub enum JobNews {
+    /// One was started.
+    Started(Job),
+    /// One has ended.
+    Ended {
+        /// Which.
+        job: Job,
+        /// Whether whoever started it waited for the end or brought it about, and so knows of it.
+        known: bool,
+    },
+}
+
+/// Is told what happens.
+type OnNews = Box<dyn Fn(JobNews) + Send + Sync>;
+
+/// All such commands of one session. Clones are the same; with the last of them every command is stopped.
+#[derive(Clone, Default)]
+pub struct Jobs(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    jobs: Mutex<BTreeMap<u32, Job>>,
+    on_news: OnceLock<OnNews>,
+    ends: watch::Sender<()>,
+}
+
+impl std::fmt::Debug for Jobs {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Jobs").finish_non_exhaustive()
+    }
+}
+
+impl Jobs {
+    /// Has somebody told what happens; the first to ask is the one.
+    pub fn tell(&self, on_news: impl Fn(JobNews) + Send + Sync + 'static) {
+        let _ = self.0.on_news.set(Box::new(on_news));
+    }
+
+    /// Starts a command, and gives back its name.
+    pub(crate) async fn start(&self, command: Command, text: &str, owner: AgentId) -> Result<Job, Failed> {
+        let can_change =
+            command.confinement.as_ref().is_none_or(|profile| profile.level == posse_sandbox::Level::Full);
+        let running_now = self.list().iter().filter(|job| job.ended.is_none()).count();
+        if running_now >= limits::JOBS_MAX {
+            return Err(Failed(format!(
+                "{running_now} commands run in the background, and no more may; stop one with jobs first"
+            )));
+        }
+        let running = posse_sandbox::start(command).await?;
+        let job = self.0.add(text, owner, can_change, &running);
+        self.0.news(JobNews::Started(job.clone()));
+        let (name, inner) = (job.name.clone(), Arc::downgrade(&self.0));
+        tokio::spawn(async move {
+            let finished = running.wait().await;
+            // The last holder must be gone before the session can be.
+            drop(running);
+            if let Some(inner) = Weak::upgrade(&inner) {
+                inner.ended(&name, finished);
+            }
+        });
+        Ok(job)
+    }
+
+    /// All that were started, oldest first.
+    pub fn list(&self) -> Vec<Job> {
+        self.0.lock().values().cloned().collect()
+    }
+
+    /// One by its name.
+    pub fn find(&self, name: &str) -> Option<Job> {
+        self.0.lock().values().find(|job| job.name == name).cloned()
+    }
+
+    /// Waits until it has ended.
+    pub(crate) async fn wait(&self, name: &str, by: AgentId) {
+        let _watch = self.0.watch(name, by);
+        self.over(|job| job.name == name).await;
+    }
+
+    /// Stops one, and waits until nothing of it is left.
+    pub(crate) async fn stop(&self, job: &Job, by: AgentId) {
+        let _watch = self.0.watch(&job.name, by);
+        job.running.stop();
+        self.over(|other| other.name == job.name).await;
+    }
+
+    /// Stops all, and waits until nothing of them is left.
+    pub async fn stop_all(&self) {
+        self.stop_where(|_| true).await;
+    }
+
+    /// Stops these, because the folder they run in goes.
+    pub async fn stop_these(&self, names: &[String]) {
+        self.stop_where(|job| names.contains(&job.name)).await;
+    }
+
+    async fn stop_where(&self, which: impl Fn(&Job) -> bool) {
+        self.list().iter().filter(|job| which(job)).for_each(|job| job.running.stop());
+        self.over(which).await;
+    }
+
+    /// Waits until all of these have ended.
+    async fn over(&self, which: impl Fn(&Job) -> bool) {
+        let mut ends = self.0.ends.subscribe();
+        while self.0.lock().values().any(|job| which(job) && job.ended.is_none()) {
+            // The sender is here, so this cannot fail.
+            let _ = ends.changed().await;
+        }
+    }
+}
+
+/// Somebody looks at a command, and needs not be told of its end meanwhile.
+struct Watch {
+    inner: Arc<Inner>,
+    name: String,
+    by: AgentId,
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.inner.watchers(&self.name, |watchers| {
+            if let Some(at) = watchers.iter().position(|by| *by == self.by) {
+                watchers.swap_remove(at);
+            }
+        });
+    }
+}
+
+impl Inner {
+    fn news(&self, news: JobNews) {
+        if let Some(on_news) = self.on_news.get() {
+            on_news(news);
+        }
+    }
+
+    fn watch(self: &Arc<Self>, name: &str, by: AgentId) -> Watch {
+        self.watchers(name, |watchers| watchers.push(by));
+        Watch { inner: Arc::clone(self), name: name.to_owned(), by }
+    }
+
+    fn watchers(&self, name: &str, change: impl FnOnce(&mut Vec<AgentId>)) {
+        if let Some(job) = self.lock().values_mut().find(|job| job.name == name) {
+            change(&mut job.watchers);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<u32, Job>> {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, command: &str, owner: AgentId, can_change: bool, running: &posse_sandbox::Job) -> Job {
+        let mut jobs = self.lock();
+        let number = jobs.last_key_value().map_or(1, |(number, _)| number + 1);
+        let (name, command) = (format!("cmd-{number}"), command.to_owned());
+        let (running, watchers) = (running.clone(), Vec::new());
+        let job = Job { name, command, owner, can_change, running, ended: None, watchers };
+        // Their output takes memory; the oldest that have ended are forgotten first.
+        while jobs.len() >= limits::JOBS_KEPT_MAX {
+            let Some(oldest) = jobs.iter().find(|(_, job)| job.ended.is_some()).map(|(number, _)| *number)
+            else {
+                break;
+            };
+            jobs.remove(&oldest);
+        }
+        jobs.insert(number, job.clone());
+        job
+    }
+
+    fn ended(&self, name: &str, finished: Finished) {
+        let job = {
+            let mut jobs = self.lock();
+            let Some(job) = jobs.values_mut().find(|job| job.name == name) else { return };
+            job.ended = Some(finished.exit);
+            job.clone()
+        };
+        let known = job.watchers.contains(&job.owner);
+        self.news(JobNews::Ended { job, known });
+        self.ends.send_replace(());
+    }
+}

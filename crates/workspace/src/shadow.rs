@@ -1,0 +1,386 @@
+//! A private git folder with a view on files somewhere else: its own index, settings and attributes, so that nothing of
+//! the person's repository has a say in what is stored, and every byte is kept as it is.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use posse_protocol::{Change, Saved};
+
+use crate::{
+    Entry, Mode, WorkspaceError,
+    apply::cut,
+    git::call::Git,
+    limits,
+    staging::{self, Staging},
+};
+
+/// Above all attributes of the tree: no filter, no conversion, no driver.
+const ATTRIBUTES: &str = "* -text -eol -ident -filter -working-tree-encoding !diff !merge\n";
+/// What keeps the contents of single changes reachable.
+const KEPT: &str = "refs/posse/kept";
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(crate) struct Shadow {
+    /// Its own folder.
+    pub(crate) git_dir: PathBuf,
+    /// The files that are looked at.
+    pub(crate) work_tree: PathBuf,
+    /// Remembers what was seen of them.
+    pub(crate) index: PathBuf,
+    /// Where contents go, if not into its own folder.
+    pub(crate) objects: Option<PathBuf>,
+}
+
+/// What [`Shadow::stage`] came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Staged {
+    pub(crate) tree: String,
+    /// Some of the files that are no part of it, although they are not ignored.
+    pub(crate) left_out: Vec<String>,
+}
+
+impl Shadow {
+    /// Makes the folder if it is not there yet, and brings its rules up to date.
+    pub(crate) async fn prepare(&self, format: &str, excludes: &str) -> Result<(), WorkspaceError> {
+        let attributes = self.git_dir.join("info/attributes");
+        if !attributes.exists() {
+            fs::create_dir_all(&self.git_dir).map_err(failed)?;
+            let format = format!("--object-format={format}");
+            let init = ["init", "--quiet", "--bare", "--initial-branch=posse", &format, "."];
+            Git::at(&self.git_dir).run_through(&init).await?;
+        }
+        let info = self.git_dir.join("info");
+        fs::create_dir_all(&info).map_err(failed)?;
+        replace(&info.join("exclude"), &format!("{excludes}.posse-*.tmp\n"))?;
+        // Last: it says that all is there.
+        replace(&attributes, ATTRIBUTES)
+    }
+
+    /// Git on these files.
+    pub(crate) fn git(&self) -> Result<Git, WorkspaceError> {
+        let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+        let settings =
+            [("core.bare", "false"), ("core.logAllRefUpdates", "false"), ("fastimport.unpackLimit", "1000")];
+        // Contents can be had when the files are gone.
+        let there = if self.work_tree.is_dir() { &self.work_tree } else { &self.git_dir };
+        let git = Git::at(there)
+            .large()
+            .settings(&settings.map(own))
+            .variable("GIT_DIR", &self.git_dir)?
+            .variable("GIT_WORK_TREE", there)?
+            .variable("GIT_INDEX_FILE", &self.index)?
+            // The index is ours alone: what was seen is to be remembered.
+            .variable("GIT_OPTIONAL_LOCKS", Path::new("1"))?;
+        match &self.objects {
+            Some(objects) => git.variable("GIT_OBJECT_DIRECTORY", objects),
+            None => Ok(git),
+        }
+    }
+
+    /// Brings the index up to what the files are now, and stores that as a tree.
+    pub(crate) async fn stage(&self, staging: &Staging) -> Result<Staged, WorkspaceError> {
+        if !self.work_tree.is_dir() {
+            return Err(WorkspaceError::NotAFolder { path: self.work_tree.display().to_string() });
+        }
+        let mut tries = 0;
+        loop {
+            // Whoever holds our lock is the only one here: what is left of one that was killed counts for nothing.
+            let _ = fs::remove_file(PathBuf::from(format!("{}.lock", self.index.display())));
+            let status = ["status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames"];
+            let more = [staging.ignored_option(), "--ignore-submodules=all"];
+            let listed = self.git()?.bytes(&[&status[..], &more[..]].concat()).await?;
+            let (work_tree, wanted) = (self.work_tree.clone(), staging.clone());
+            let chosen = blocking(move || staging::choose(&work_tree, &listed, &wanted)).await?;
+            if staging.file_bytes_max.is_some() && chosen.is_too_much() {
+                return Err(WorkspaceError::TooMuch);
+            }
+            if !chosen.gone.is_empty() {
+                self.git()?.stdin(chosen.gone).text(&["update-index", "-z", "--index-info"]).await?;
+            }
+            let mut stored = Ok(String::new());
+            if !chosen.paths.is_empty() {
+                let update = ["update-index", "-z", "--add", "--remove", "--replace", "--stdin"];
+                let git = self.git()?.settings(&self.together(&chosen.paths));
+                stored = git.stdin(chosen.paths).text(&update).await;
+            }
+            match stored {
+                // Files come and go while they are read.
+                Err(_) if tries < 2 => {
+                    tries += 1;
+                    tokio::time::sleep(Duration::from_millis(limits::LOCK_POLL_MS)).await;
+                }
+                Err(error) => return Err(error),
+                Ok(_) => {
+                    self.stage_submodules(staging).await?;
+                    let tree = self.git()?.text(&["write-tree"]).await?;
+                    return Ok(Staged { tree, left_out: chosen.left_out });
+                }
+            }
+        }
+    }
+
+    /// Settings for storing these files. Where all contents of many files are new, they go into one file together: a file
+    /// for each takes three times as long. Where most of them are known already, that would be the slower way.
+    fn together(&self, paths: &[u8]) -> Vec<(String, String)> {
+        let knows_others = self.objects.is_some() || self.git_dir.join("objects/info/alternates").exists();
+        let many = memchr::memchr_iter(0, paths).count() >= limits::PACKED_FILES_MIN;
+        let setting = ("core.bigFileThreshold".to_owned(), "1".to_owned());
+        if many && !knows_others { vec![setting] } else { Vec::new() }
+    }
+
+    async fn stage_submodules(&self, staging: &Staging) -> Result<(), WorkspaceError> {
+        let lines: String =
+            staging.submodules.iter().map(|(path, commit)| format!("160000 {commit}\t{path}\0")).collect();
+        if !lines.is_empty() {
+            let update = ["update-index", "-z", "--replace", "--index-info"];
+            self.git()?.stdin(lines.into_bytes()).text(&update).await?;
+        }
+        Ok(())
+    }
+
+    /// Makes a commit of a tree.
+    pub(crate) async fn commit(
+        &self,
+        tree: &str,
+        parents: &[&str],
+        message: &str,
+    ) -> Result<String, WorkspaceError> {
+        let mut arguments = vec!["commit-tree", tree, "-F", "-"];
+        parents.iter().for_each(|parent| arguments.extend(["-p", *parent]));
+        self.git()?.stdin(message.as_bytes().to_vec()).text(&arguments).await
+    }
+
+    /// What differs between two trees.
+    pub(crate) async fn differences(&self, from: &str, to: &str) -> Result<Differences, WorkspaceError> {
+        let arguments = ["diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames"];
+        let raw = self.git()?.bytes(&[&arguments[..], &[checked(from)?, checked(to)?]].concat()).await?;
+        Ok(parse_raw(&raw))
+    }
+
+    /// The difference of two trees as people read it.
+    pub(crate) async fn patch(
+        &self,
+        from: &str,
+        to: &str,
+        bytes_max: usize,
+    ) -> Result<String, WorkspaceError> {
+        let arguments =
+            ["diff-tree", "-r", "-p", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames"];
+        let finished = self.git()?.run(&[&arguments[..], &[checked(from)?, checked(to)?]].concat()).await?;
+        let left_out = finished.output.left_out_bytes() > 0;
+        let head = finished.output.head.clone();
+        let whole = finished.output.bytes();
+        crate::git::call::text_of(finished)?;
+        let bytes = if left_out { head } else { whole };
+        Ok(cut(String::from_utf8_lossy(&bytes).into_owned(), bytes_max))
+    }
+
+    /// A tree of these entries alone.
+    pub(crate) async fn tree_of(&self, entries: &[(&str, &Saved)]) -> Result<String, WorkspaceError> {
+        let index = self.git_dir.join(format!("{:016x}.index", fastrand::u64(..)));
+        let apart = Self { index: index.clone(), ..self.clone() };
+        let mut lines = Vec::new();
+        for (path, saved) in entries {
+            let mode =
+                Mode::parse(&saved.mode).ok_or_else(|| WorkspaceError::Git("an unknown mode".into()))?;
+            let line = format!("{} {}\t{path}\0", mode.as_str(), checked(&saved.blob)?);
+            lines.extend_from_slice(line.as_bytes());
+        }
+        let update = ["update-index", "-z", "--replace", "--index-info"];
+        let written = match apart.git()?.stdin(lines).text(&update).await {
+            Ok(_) => apart.git()?.text(&["write-tree", "--missing-ok"]).await,
+            Err(error) => Err(error),
+        };
+        let _ = fs::remove_file(index);
+        written
+    }
+
+    /// Reads contents. What is missing or too large is not among them.
+    pub(crate) async fn read(
+        &self,
+        blobs: &BTreeSet<&str>,
+    ) -> Result<HashMap<String, Vec<u8>>, WorkspaceError> {
+        read_blobs(|| self.git(), blobs).await
+    }
+
+    /// Stores contents so that they are never lost, and says their names.
+    pub(crate) async fn store(&self, contents: &[&[u8]]) -> Result<Vec<String>, WorkspaceError> {
+        let before = self.git_dir.join(KEPT).exists();
+        let _ = fs::remove_file(self.git_dir.join(format!("{KEPT}.lock")));
+        store_blobs(self.git()?, before, contents).await
+    }
+}
+
+/// Reads contents by name, a bounded number of bytes at a time.
+pub(crate) async fn read_blobs(
+    git: impl Fn() -> Result<Git, WorkspaceError>,
+    blobs: &BTreeSet<&str>,
+) -> Result<HashMap<String, Vec<u8>>, WorkspaceError> {
+    let mut found = HashMap::new();
+    if blobs.is_empty() {
+        return Ok(found);
+    }
+    let mut names = String::new();
+    for blob in blobs {
+        names.push_str(checked(blob)?);
+        names.push('\n');
+    }
+    let sizes = git()?.stdin(names.into_bytes()).bytes(&["cat-file", "--batch-check"]).await?;
+    let (mut batch, mut batch_bytes) = (String::new(), 0);
+    let sizes = String::from_utf8_lossy(&sizes).into_owned();
+    let mut lines = sizes.lines().peekable();
+    while let Some(line) = lines.next() {
+        let words: Vec<&str> = line.split(' ').collect();
+        if let [name, "blob", size] = words[..] {
+            let bytes = size.parse().unwrap_or(u64::MAX);
+            if bytes <= limits::CHECKPOINT_FILE_BYTES_MAX {
+                if batch_bytes + bytes > limits::BLOBS_BYTES_MAX {
+                    read_batch(git()?, std::mem::take(&mut batch), &mut found).await?;
+                    batch_bytes = 0;
+                }
+                batch_bytes += bytes + 100;
+                batch.push_str(name);
+                batch.push('\n');
+            }
+        }
+        if lines.peek().is_none() && !batch.is_empty() {
+            read_batch(git()?, std::mem::take(&mut batch), &mut found).await?;
+        }
+    }
+    Ok(found)
+}
+
+async fn read_batch(
+    git: Git,
+    names: String,
+    into: &mut HashMap<String, Vec<u8>>,
+) -> Result<(), WorkspaceError> {
+    let bytes = git.stdin(names.into_bytes()).bytes(&["cat-file", "--batch"]).await?;
+    let mut rest = bytes.as_slice();
+    while let Some(end) = memchr::memchr(b'\n', rest) {
+        let header = String::from_utf8_lossy(&rest[..end]).into_owned();
+        let words: Vec<&str> = header.split(' ').collect();
+        let [name, "blob", size] = words[..] else { break };
+        let size: usize = size.parse().unwrap_or(usize::MAX);
+        let Some(content) = rest.get(end + 1..).and_then(|after| after.get(..size)) else { break };
+        into.insert(name.to_owned(), content.to_vec());
+        rest = rest.get(end + 1 + size + 1..).unwrap_or_default();
+    }
+    Ok(())
+}
+
+/// Stores contents, keeps them reachable by a ref, and says their names: all in one call.
+pub(crate) async fn store_blobs(
+    git: Git,
+    kept_before: bool,
+    contents: &[&[u8]],
+) -> Result<Vec<String>, WorkspaceError> {
+    if contents.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut stream = Vec::new();
+    for (at, content) in contents.iter().enumerate() {
+        stream.extend_from_slice(format!("blob\nmark :{}\ndata {}\n", at + 1, content.len()).as_bytes());
+        stream.extend_from_slice(content);
+        stream.push(b'\n');
+    }
+    let now =
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |past| past.as_secs());
+    stream.extend_from_slice(
+        format!("commit {KEPT}\ncommitter Posse <posse@localhost> {now} +0000\ndata 4\nkept\n").as_bytes(),
+    );
+    if kept_before {
+        stream.extend_from_slice(format!("from {KEPT}^0\ndeleteall\n").as_bytes());
+    }
+    for mark in 1..=contents.len() {
+        stream.extend_from_slice(format!("M 100644 :{mark} {mark}\n").as_bytes());
+    }
+    stream.push(b'\n');
+    for mark in 1..=contents.len() {
+        stream.extend_from_slice(format!("get-mark :{mark}\n").as_bytes());
+    }
+    stream.extend_from_slice(b"done\n");
+    let names = git.stdin(stream).text(&["fast-import", "--quiet", "--done"]).await?;
+    let names: Vec<String> = names.lines().map(str::to_owned).collect();
+    if names.len() == contents.len() {
+        Ok(names)
+    } else {
+        Err(WorkspaceError::Git("not everything could be stored".to_owned()))
+    }
+}
+
+/// What differs between two trees.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Differences {
+    pub(crate) changes: Vec<Change>,
+    /// Paths that have no name as text, and nested repositories that changed.
+    pub(crate) others: Vec<String>,
+}
+
+pub(crate) fn parse_raw(raw: &[u8]) -> Differences {
+    let mut found = Differences::default();
+    let mut fields = raw.split(|byte| *byte == 0);
+    while let (Some(head), Some(path)) = (fields.next(), fields.next()) {
+        let head = String::from_utf8_lossy(head).into_owned();
+        let words: Vec<&str> = head.trim_start_matches(':').split(' ').collect();
+        let [old_mode, new_mode, old, new, _] = words[..] else { continue };
+        let side = |mode: &str, blob: &str| match mode {
+            "000000" => Some(None),
+            mode => Mode::parse(mode)
+                .map(|mode| Some(Saved { mode: mode.as_str().to_owned(), blob: blob.to_owned() })),
+        };
+        match (std::str::from_utf8(path), side(old_mode, old), side(new_mode, new)) {
+            (Ok(path), Some(before), Some(after)) => {
+                found.changes.push(Change { path: path.to_owned(), before, after });
+            }
+            _ => found.others.push(String::from_utf8_lossy(path).into_owned()),
+        }
+    }
+    found
+}
+
+/// A side of a change with its content, as it is to be written; `Err` with the reason if it cannot be had.
+pub(crate) fn entry_of(
+    saved: Option<&Saved>,
+    contents: &HashMap<String, Vec<u8>>,
+) -> Result<Option<Entry>, &'static str> {
+    let Some(saved) = saved else { return Ok(None) };
+    let mode = Mode::parse(&saved.mode).ok_or("it is neither a file nor a link")?;
+    let bytes = contents.get(&saved.blob).ok_or("its content is too large or not kept any more")?;
+    Ok(Some(Entry { mode, bytes: bytes.clone() }))
+}
+
+/// Names of contents and trees come from records: nothing else may reach a command line.
+pub(crate) fn checked(name: &str) -> Result<&str, WorkspaceError> {
+    let hex = matches!(name.len(), 40 | 64) && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if hex {
+        Ok(name)
+    } else {
+        Err(WorkspaceError::Git("a recorded name is no name of an object".to_owned()))
+    }
+}
+
+/// Writes a small file of ours as a whole, unless it says so already.
+pub(crate) fn replace(path: &Path, text: &str) -> Result<(), WorkspaceError> {
+    if fs::read(path).is_ok_and(|old| old == text.as_bytes()) {
+        return Ok(());
+    }
+    let temporary = path.with_extension(format!("{:08x}.tmp", fastrand::u32(..)));
+    fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, path)).map_err(failed)
+}
+
+pub(crate) fn failed(error: std::io::Error) -> WorkspaceError {
+    WorkspaceError::Git(error.to_string())
+}
+
+/// File work off the threads that must not wait.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, WorkspaceError> {
+    tokio::task::spawn_blocking(work).await.map_err(|error| WorkspaceError::Git(error.to_string()))
+}

@@ -1,0 +1,340 @@
+//! Checkouts for agents that work apart, each on a branch of its own.
+//!
+//! A checkout starts from the session's files as they are, uncommitted work included, byte for byte. The person's index,
+//! HEAD, stash and files are never touched: trees are built in a private git folder that shares the repository's objects,
+//! so that no setting, filter, attribute or hook of the repository has a say. Submodules stay what they are and are empty
+//! in a checkout, as in any other; nested repositories that git does not know are plain files; ignored files are neither
+//! taken along nor kept. Order of steps: work is on a branch before a checkout is removed, so a crash loses nothing.
+
+mod merge;
+mod record;
+mod repository;
+mod sweep;
+
+pub use merge::{Merge, merge};
+pub(crate) use repository::Repository;
+pub use sweep::{Swept, sweep};
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use posse_protocol::Branch;
+use tokio::sync::Mutex;
+
+use crate::{
+    WorkspaceError,
+    checkpoint::locked,
+    excludes,
+    git::call::{going_on, settled},
+    locks::Locks,
+    shadow::{Shadow, blocking, checked, failed, replace},
+    staging::Staging,
+};
+use record::{Record, State, index_of, must_be_ours, view_of};
+
+/// One at a time adds or removes a checkout of a repository: git reads what it knows of all others meanwhile, and fails
+/// where one of them is only half there.
+static KNOWN: Locks<Mutex<()>> = Locks::new();
+
+/// One at a time looks at a session's files.
+static VIEWS: Locks<Mutex<()>> = Locks::new();
+
+/// A checkout of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checkout {
+    /// What stands for the session's folder within it.
+    pub folder: PathBuf,
+    /// Its top folder.
+    pub top: PathBuf,
+    /// Its branch.
+    pub branch: String,
+    /// The commit the branch started from: the session's files at that time.
+    pub base: String,
+}
+
+/// Makes a checkout of the session's files as they are now, on a new branch `posse/<session>/<name>`, as a folder within
+/// `into`. Nobody else may use `into` for anything.
+pub async fn check_out(session_folder: &Path, into: &Path, branch: &str) -> Result<Checkout, WorkspaceError> {
+    let repository = Repository::of(session_folder).await?;
+    let place = Place::new(&repository, session_folder, into, branch).await?;
+    let reference = format!("refs/heads/{branch}");
+    if repository.commit_of(&reference).await?.is_some() {
+        return Err(WorkspaceError::Git(format!("the branch {branch} is already there; take another name")));
+    }
+    let base = place.base(&repository).await?;
+    place.make(&repository, &base, &["-b", branch], &base).await?;
+    Ok(place.checkout(base))
+}
+
+/// Makes a checkout of a branch that holds work already, to go on with it.
+pub async fn resume(session_folder: &Path, into: &Path, branch: &Branch) -> Result<Checkout, WorkspaceError> {
+    let repository = Repository::of(session_folder).await?;
+    let base = checked(&branch.base)?.to_owned();
+    let place = Place::new(&repository, session_folder, into, &branch.name).await?;
+    let tip = repository.commit_of(&format!("refs/heads/{}", branch.name)).await?;
+    let tip = tip.ok_or_else(|| WorkspaceError::Git(format!("the branch {} is gone", branch.name)))?;
+    place.make(&repository, &base, &[], &tip).await?;
+    Ok(place.checkout(base))
+}
+
+/// Ends a checkout. If nothing was changed in it, it is removed with its branch; otherwise its work is committed to its
+/// branch first.
+pub async fn finish(
+    checkout: &Checkout,
+    message: &str,
+    diff_bytes_max: usize,
+) -> Result<Option<Branch>, WorkspaceError> {
+    let record = Record::read(&checkout.top)?;
+    let repository = Repository::of(&record.repository).await?;
+    close(&repository, &checkout.top, record, message, diff_bytes_max).await
+}
+
+/// Where a checkout is to be.
+struct Place {
+    into: PathBuf,
+    top: PathBuf,
+    /// The session's folder within its repository.
+    inside: PathBuf,
+    branch: String,
+}
+
+impl Place {
+    async fn new(
+        repository: &Repository,
+        session_folder: &Path,
+        into: &Path,
+        branch: &str,
+    ) -> Result<Self, WorkspaceError> {
+        must_be_ours(branch)?;
+        fs::create_dir_all(into).map_err(failed)?;
+        let into = into.canonicalize().map_err(failed)?;
+        let session_folder = session_folder.canonicalize().map_err(failed)?;
+        let inside = session_folder.strip_prefix(&repository.top).unwrap_or(Path::new("")).to_owned();
+        let top = into.join(branch.trim_start_matches("posse/").replace('/', "--"));
+        if top.symlink_metadata().is_ok() {
+            return Err(WorkspaceError::Git(format!("there is a checkout of {branch} already")));
+        }
+        let view = Shadow { git_dir: view_of(&into), ..session_view(repository, &into) };
+        let mut excludes =
+            excludes::from_above(&repository.top, &repository.top, &repository.common.join("info/exclude"));
+        if let Ok(inside) = into.strip_prefix(&repository.top) {
+            excludes.push_str(&format!("/{}/\n", inside.display()));
+        }
+        let turn = VIEWS.of(&into);
+        let turn = turn.lock().await;
+        view.prepare(&repository.format, &excludes).await?;
+        drop(turn);
+        Ok(Self { into, top, inside, branch: branch.to_owned() })
+    }
+
+    fn checkout(self, base: String) -> Checkout {
+        Checkout { folder: self.top.join(self.inside), top: self.top, branch: self.branch, base }
+    }
+
+    /// A commit of the session's files as they are now.
+    async fn base(&self, repository: &Repository) -> Result<String, WorkspaceError> {
+        let turn = VIEWS.of(&self.into);
+        let _turn = turn.lock().await;
+        let _file = locked(&view_of(&self.into).join("posse.lock"), "the session's checkouts").await?;
+        let view = session_view(repository, &self.into);
+        let submodules = submodules(repository).await?;
+        // Git remembers them in the index; one that is gone must be forgotten.
+        let listed: String = submodules.keys().map(|path| format!("{path}\n")).collect();
+        let known = view.git_dir.join("submodules");
+        if fs::read_to_string(&known).unwrap_or_default() != listed {
+            let _ = fs::remove_file(&view.index);
+            replace(&known, &listed)?;
+        }
+        let tree = view.stage(&Staging { submodules, ..Staging::default() }).await?.tree;
+        let head = repository.commit_of("HEAD").await?;
+        if let Some(head) = &head
+            && repository.tree_of(head).await? == tree
+        {
+            return Ok(head.clone());
+        }
+        let parents: Vec<&str> = head.iter().map(String::as_str).collect();
+        view.commit(&tree, &parents, "The session's files when this branch began").await
+    }
+
+    /// Makes the checkout of `commit`, recorded first.
+    async fn make(
+        &self,
+        repository: &Repository,
+        base: &str,
+        new_branch: &[&str],
+        commit: &str,
+    ) -> Result<(), WorkspaceError> {
+        let record = Record {
+            state: State::Making,
+            branch: self.branch.clone(),
+            base: base.to_owned(),
+            repository: repository.top.clone(),
+        };
+        record.write(&self.top)?;
+        let made = self.fill(repository, new_branch, commit).await;
+        match made {
+            Ok(()) => Record { state: State::Ready, ..record }.write(&self.top),
+            Err(error) => {
+                let _ = remove(repository, &self.top, Some((&record.branch, base))).await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn fill(
+        &self,
+        repository: &Repository,
+        new_branch: &[&str],
+        commit: &str,
+    ) -> Result<(), WorkspaceError> {
+        let top =
+            self.top.to_str().ok_or_else(|| WorkspaceError::Git("a folder's name is not UTF-8".into()))?;
+        let start = if new_branch.is_empty() { self.branch.as_str() } else { commit };
+        // One that was called off may be on its way to its end.
+        settled().await;
+        let add = [&["worktree", "add", "--quiet", "--no-checkout"], new_branch, &[top, start]].concat();
+        let known = KNOWN.of(&repository.common);
+        let turn = known.lock().await;
+        repository.git().run_through(&add).await?;
+        drop(turn);
+        let view = checkout_view(repository, &self.top)?;
+        let _ = fs::remove_file(&view.index);
+        view.git()?.text(&["read-tree", "--reset", "-u", checked(commit)?]).await?;
+        // So that git within the checkout sees what is there.
+        if let Some(own) = own_folder(repository, &self.top) {
+            fs::copy(&view.index, own.join("index")).map_err(failed)?;
+        }
+        fs::create_dir_all(self.top.join(&self.inside)).map_err(failed)
+    }
+}
+
+/// Commits what a checkout holds, then removes it.
+async fn close(
+    repository: &Repository,
+    top: &Path,
+    record: Record,
+    message: &str,
+    diff_bytes_max: usize,
+) -> Result<Option<Branch>, WorkspaceError> {
+    let view = checkout_view(repository, top)?;
+    let reference = format!("refs/heads/{}", record.branch);
+    let known = repository.commit_of(&reference).await?;
+    let mut tip = known.clone().unwrap_or_else(|| record.base.clone());
+    if record.state == State::Ready && top.is_dir() {
+        tip = commit_work(repository, &view, top, &tip, message).await?;
+        if known.as_deref() != Some(tip.as_str()) && tip != record.base {
+            let old = known.unwrap_or_default();
+            let _ = fs::remove_file(repository.common.join(format!("{reference}.lock")));
+            repository.git().run_through(&["update-ref", &reference, &tip, &old]).await?;
+        }
+    }
+    // From here on what is missing in the checkout was removed by us.
+    Record { state: State::Done, ..record.clone() }.write(top)?;
+    if tip == record.base {
+        remove(repository, top, Some((&record.branch, &record.base))).await?;
+        return Ok(None);
+    }
+    let diff = view.patch(&record.base, &tip, diff_bytes_max).await?;
+    remove(repository, top, None).await?;
+    Ok(Some(Branch { name: record.branch, base: record.base, tip, diff }))
+}
+
+/// The commit that holds all work in a checkout, on top of `tip`; `tip` itself if nothing was changed since.
+async fn commit_work(
+    repository: &Repository,
+    view: &Shadow,
+    top: &Path,
+    tip: &str,
+    message: &str,
+) -> Result<String, WorkspaceError> {
+    if !view.index.exists() {
+        view.git()?.text(&["read-tree", checked(tip)?]).await?;
+    }
+    let tree = view.stage(&Staging::default()).await?.tree;
+    // An agent may have committed without a branch: that must stay reachable too.
+    let own = own_folder(repository, top).and_then(|own| fs::read_to_string(own.join("HEAD")).ok());
+    let apart = own.as_deref().map(str::trim).filter(|head| checked(head).is_ok() && *head != tip);
+    if apart.is_none() && repository.tree_of(tip).await? == tree {
+        return Ok(tip.to_owned());
+    }
+    let parents: Vec<&str> = std::iter::once(tip).chain(apart).collect();
+    view.commit(&tree, &parents, message).await
+}
+
+/// Removes a checkout and what git knows of it; with `unused`, its branch too if it is still where it began.
+async fn remove(
+    repository: &Repository,
+    top: &Path,
+    unused: Option<(&str, &str)>,
+) -> Result<(), WorkspaceError> {
+    let own = own_folder(repository, top);
+    let folder = top.to_owned();
+    let known = KNOWN.of(&repository.common);
+    let _turn = known.lock().await;
+    let going = going_on().await;
+    blocking(move || {
+        let _going = going;
+        for folder in [Some(folder), own].into_iter().flatten() {
+            match fs::remove_dir_all(&folder) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
+                _ => {}
+            }
+        }
+        Ok(())
+    })
+    .await??;
+    if let Some((branch, base)) = unused {
+        let reference = format!("refs/heads/{branch}");
+        if repository.commit_of(&reference).await?.as_deref() == Some(base) {
+            repository.git().run_through(&["update-ref", "-d", &reference, base]).await?;
+        }
+    }
+    Record::remove(top)
+}
+
+/// What the repository knows of a checkout.
+fn own_folder(repository: &Repository, top: &Path) -> Option<PathBuf> {
+    let dot = top.join(".git");
+    let known = fs::read_dir(repository.common.join("worktrees")).ok()?;
+    known.flatten().map(|entry| entry.path()).find(|folder| {
+        fs::read_to_string(folder.join("gitdir")).is_ok_and(|said| Path::new(said.trim()) == dot)
+    })
+}
+
+fn session_view(repository: &Repository, into: &Path) -> Shadow {
+    let git_dir = view_of(into);
+    Shadow {
+        index: git_dir.join("session.index"),
+        work_tree: repository.top.clone(),
+        objects: Some(repository.common.join("objects")),
+        git_dir,
+    }
+}
+
+fn checkout_view(repository: &Repository, top: &Path) -> Result<Shadow, WorkspaceError> {
+    let into = top.parent().ok_or_else(|| WorkspaceError::Git("a checkout has an unusable name".into()))?;
+    Ok(Shadow {
+        git_dir: view_of(into),
+        work_tree: top.to_owned(),
+        index: index_of(top)?,
+        objects: Some(repository.common.join("objects")),
+    })
+}
+
+/// The repository's submodules by path, and the commits they are at.
+async fn submodules(repository: &Repository) -> Result<BTreeMap<String, String>, WorkspaceError> {
+    let listed = repository.git().large().bytes(&["ls-files", "--stage", "-z"]).await?;
+    let mut found = BTreeMap::new();
+    for line in listed.split(|byte| *byte == 0) {
+        let Ok(line) = std::str::from_utf8(line) else { continue };
+        if let Some((head, path)) = line.split_once('\t')
+            && let ["160000", commit, "0"] = head.split(' ').collect::<Vec<_>>()[..]
+        {
+            found.insert(path.to_owned(), checked(commit)?.to_owned());
+        }
+    }
+    Ok(found)
+}
