@@ -193,6 +193,10 @@ impl Root {
             Cover::Empty(path) => self.empty(path, if path.ends_with("tmp") { 0o1777 } else { 0o755 }),
             Cover::Writable(path) => self.show(path, 0),
             Cover::ReadOnly(path) => self.show(path, libc::MOUNT_ATTR_RDONLY),
+            Cover::Apart(path) => match self.throw_away(path) {
+                Ok(()) => seal(path).step_at("mounting read-only", path),
+                Err(_) => self.show(path, libc::MOUNT_ATTR_RDONLY),
+            },
             Cover::Nothing(path) => self.nothing(path).step_at("hiding", path),
             Cover::ThrowAway(path) => match self.throw_away(path) {
                 Ok(()) => Ok(()),

@@ -22,6 +22,9 @@ pub(crate) enum Cover {
     Writable(PathBuf),
     /// what is there, read-only.
     ReadOnly(PathBuf),
+    /// a view of what is there, read-only, in which pipes and sockets lead to nobody outside; where there is no such
+    /// view, what is there, read-only.
+    Apart(PathBuf),
     /// a throw-away view of what is there; read-only where there is no such thing.
     ThrowAway(PathBuf),
     /// the same, but where there is no such thing it is read-only with private build folders, and a note says so.
@@ -36,6 +39,7 @@ impl Cover {
             Self::Empty(path)
             | Self::Writable(path)
             | Self::ReadOnly(path)
+            | Self::Apart(path)
             | Self::ThrowAway(path)
             | Self::Verify(path)
             | Self::Nothing(path) => path,
@@ -235,7 +239,7 @@ impl View {
     fn show_workspace(&mut self, plan: &Plan) {
         let workspace = plan.workspace().to_owned();
         self.covers.push(match plan.level {
-            Level::Inspect => Cover::ReadOnly(workspace),
+            Level::Inspect => Cover::Apart(workspace),
             Level::Verify => Cover::Verify(workspace),
             Level::Full if is_writable(plan) => {
                 self.writable.push(workspace.clone());
