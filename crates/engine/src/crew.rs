@@ -12,10 +12,11 @@ use posse_delegate::{
 };
 use posse_protocol::limits::RECEIPT_DENIALS_MAX;
 use posse_protocol::{
-    AgentId, Below, Denial, Ending, EventKind, FileChange, Receipt, Report, Sender, SessionId, Spent, Update,
+    AgentId, Below, Denial, Ending, EventKind, FileChange, Receipt, Report, Role, Sender, SessionId, Spent,
+    ToolSpec, Update,
 };
 use posse_store::Store;
-use posse_tools::{Jobs, ToolSettings};
+use posse_tools::{Jobs, ToolSettings, Toolbox};
 use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
 
@@ -26,7 +27,8 @@ use crate::delegation::Delegation;
 use crate::driver::Driver;
 use crate::finished::{Finished, Shelf};
 use crate::jobs::{self, Background};
-use crate::launch::Launch;
+use crate::launch::{self, Launch};
+use crate::limits::OFFERS_KEPT_MAX;
 use crate::model_choice::Models;
 use crate::project::ProjectContext;
 use crate::receipt::Inherited;
@@ -66,11 +68,15 @@ impl Deref for Crew {
     }
 }
 
+/// The names of the tools an agent has, and of the roles it may delegate to: all that its tool list depends on.
+type Rights = (Vec<String>, Vec<String>);
+
 struct Inner {
     tree: Tree,
     seats: HashMap<AgentId, Seat>,
     board: Board,
     shelf: Shelf,
+    offers: HashMap<Rights, Arc<[ToolSpec]>>,
 }
 
 /// What is held for an agent until it settles.
@@ -138,7 +144,8 @@ pub(crate) struct News {
 impl Crew {
     pub(crate) fn new(common: Common, tree: Tree) -> Arc<Self> {
         let seats = HashMap::from([(common.main, Seat::new(Arc::clone(&common.site), Place::Driven))]);
-        let inner = Inner { tree, seats, board: Board::default(), shelf: Shelf::default() };
+        let inner =
+            Inner { tree, seats, board: Board::default(), shelf: Shelf::default(), offers: HashMap::new() };
         let crew = Arc::new(Self { common, inner: Mutex::new(inner) });
         jobs::follow(&crew);
         crew
@@ -159,6 +166,21 @@ impl Crew {
 
     pub(crate) fn handles(&self, id: AgentId) -> Handles {
         self.lock().seats.get(&id).map(|seat| seat.handles.clone()).unwrap_or_default()
+    }
+
+    /// The tools that an agent is offered. Agents that may do the same share them: they are large, and there are many.
+    pub(crate) fn offers(&self, toolbox: &Toolbox, roles: &[&Role]) -> Arc<[ToolSpec]> {
+        let own = toolbox.specs().iter().map(|tool| tool.name.as_str());
+        let key = (own.map(str::to_string).collect(), roles.iter().map(|role| role.name.clone()).collect());
+        if let Some(known) = self.lock().offers.get(&key) {
+            return Arc::clone(known);
+        }
+        let offered: Arc<[ToolSpec]> = launch::offered(self, toolbox, roles).into();
+        let mut inner = self.lock();
+        if inner.offers.len() < OFFERS_KEPT_MAX {
+            inner.offers.insert(key, Arc::clone(&offered));
+        }
+        offered
     }
 
     /// Where an agent works, and those it starts unless they get a checkout.

@@ -240,7 +240,7 @@ impl Wanted {
             _ => String::new(),
         };
         let system = prompt.to_string();
-        let tools: Arc<[ToolSpec]> = offered(crew, toolbox, &delegates).into();
+        let tools = crew.offers(toolbox, &delegates);
         let empty = limited(model, task, role, delegation).transcript(&system, &tools);
         let (transcript, messages) = (empty.clone(), Vec::new());
         let (role, model, isolation) = (role.clone(), model.clone(), self.isolation);

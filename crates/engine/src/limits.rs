@@ -56,6 +56,8 @@ pub const SKILL_BYTES_MAX: u64 = 64 * 1024;
 pub const STOP_WAIT_MS: u64 = 5_000;
 /// The largest file whose lines are counted to check a citation.
 pub const FACT_BYTES_MAX: u64 = 4 * 1024 * 1024;
+/// How many different tool lists of one session are kept.
+pub const OFFERS_KEPT_MAX: usize = 256;
 /// The most of a branch's diff that is kept in a report.
 pub const BRANCH_DIFF_BYTES_MAX: usize = 64 * 1024;
 /// How long what stopped background commands changed is looked for.

@@ -12,7 +12,7 @@ pub struct ToolSpec {
     /// What the model reads.
     pub description: String,
     /// JSON Schema of the arguments: always an object schema.
-    pub schema: serde_json::Value,
+    pub schema: std::sync::Arc<serde_json::Value>,
     /// What a grant must hold for this tool to be offered and run.
     pub needs: Needs,
 }

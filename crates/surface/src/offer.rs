@@ -138,7 +138,8 @@ pub(crate) fn tool(
     if !required.is_empty() {
         schema["required"] = json!(required);
     }
-    ToolSpec { name: name.to_owned(), description: description.into(), schema, needs: Needs::default() }
+    let (name, description, schema) = (name.to_owned(), description.into(), schema.into());
+    ToolSpec { name, description, schema, needs: Needs::default() }
 }
 
 /// What a tool takes, in one line, for errors.

@@ -150,7 +150,8 @@ pub(crate) struct Entry {
 impl Entry {
     fn of<T: Tool>() -> Self {
         let (description, schema) = schema::schema_of::<T>();
-        let spec = ToolSpec { name: T::NAME.to_owned(), description, schema, needs: T::NEEDS };
+        let (name, schema) = (T::NAME.to_owned(), Arc::new(schema));
+        let spec = ToolSpec { name, description, schema, needs: T::NEEDS };
         let read = |written: &str, schema: &Value| -> Result<Box<dyn Call>, String> {
             Ok(Box::new(arguments::read::<T>(written, schema, T::ALIASES)?))
         };

@@ -39,7 +39,7 @@ impl Log {
         let tools = tools.iter().map(|tool| Tool {
             name: tool.name.clone(),
             description: substitutions.hide(&tool.description),
-            schema: tool.schema.clone(),
+            schema: (*tool.schema).clone(),
         });
         let head = Arc::new(Head::new(substitutions.hide(system), tools.collect()));
         Self { head, messages: Arc::default(), hashes: Arc::new(vec![0]), substitutions }

@@ -37,7 +37,12 @@ fn model(config: ModelConfig) -> Model {
 
 fn tool(name: &str) -> ToolSpec {
     let schema = json!({"type": "object", "properties": {"path": {"type": "string"}}});
-    ToolSpec { name: name.into(), description: format!("Does {name}."), schema, needs: Needs::default() }
+    ToolSpec {
+        name: name.into(),
+        description: format!("Does {name}."),
+        schema: schema.into(),
+        needs: Needs::default(),
+    }
 }
 
 fn tools() -> Vec<ToolSpec> {

@@ -9,7 +9,7 @@ fn tool(name: &str, files: Files, shell: Shell, network: bool) -> ToolSpec {
     ToolSpec {
         name: name.into(),
         description: String::new(),
-        schema: serde_json::json!({}),
+        schema: serde_json::json!({}).into(),
         needs: Needs { files, shell, network },
     }
 }

@@ -18,7 +18,7 @@ pub(crate) fn shell_tools() -> Vec<ToolSpec> {
     let spec = |name: &str| ToolSpec {
         name: name.into(),
         description: String::new(),
-        schema: json!({}),
+        schema: json!({}).into(),
         needs: Needs::default(),
     };
     names.map(spec).into()

@@ -65,7 +65,7 @@ fn the_schema_is_that_of_the_document() {
     let tools = SURFACE.tools(&Offer { roles: &roles, ..crate::OFFER });
     assert_eq!(tools[0].name, "agent");
     assert_eq!(
-        tools[0].schema,
+        *tools[0].schema,
         json!({
             "type": "object",
             "properties": {
