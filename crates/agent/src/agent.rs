@@ -1,26 +1,36 @@
 //! The machine itself: one function takes an input and says what comes next.
 
+mod recall;
 mod shorten;
+mod spending;
 
 use std::collections::BTreeMap;
 
+pub use recall::{Next, Recall, Recalled};
+
 use posse_protocol::{
-    CallId, Ending, EventKind, Failure, Message, ModelError, ModelErrorKind, Reply, Sender, Spent,
-    StopReason, ToolCall, ToolResult,
+    AgentId, CallId, Ending, EventKind, Failure, Message, ModelError, ModelErrorKind, Purpose, Reply, Sender,
+    Spent, StopReason, ToolCall, ToolResult,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::calls::{distinct_ids, sort};
+use crate::calls::{Sorted, distinct_ids, sort};
 use crate::conversation::Conversation;
 use crate::guard::Guard;
 use crate::limits;
 use crate::prompts;
-use crate::step::{Done, Input, Kin, Output, Purpose, Settings, Step};
+use crate::step::{Done, Input, Kin, Output, Settings, Step};
 
-/// What the model is told of a call that was stopped under way.
+/// What the model is told of calls that no tool has answered: why not.
+const UNANSWERED: &str = "not answered";
 const STOPPED: &str = "stopped before it was done; what it did so far is unknown";
-/// What the model is told of a call that was stopped for a message.
 const INTERRUPTED: &str = "stopped by a message that came in; what it did so far is unknown";
+const NOT_RUN: &str = "not run";
+const NO_MORE_TOOLS: &str = "not run: tools are no longer available";
+const MODEL_REFUSED: &str = "not run: the model refused";
+const REPEATING: &str = "not run: you are being stopped for repeating a call";
+const WITHOUT_ANSWER: [&str; 7] =
+    [UNANSWERED, STOPPED, INTERRUPTED, NOT_RUN, NO_MORE_TOOLS, MODEL_REFUSED, REPEATING];
 
 /// One agent. Owned by whoever drives it; it ends when it is settled and never changes after that.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,7 +44,7 @@ pub struct Agent {
     /// Named texts that survive compaction word for word, such as the to-do list.
     pinned: BTreeMap<String, String>,
     /// Words that came while it was busy; delivered at its next turn.
-    inbox: Vec<(Sender, String)>,
+    inbox: Vec<Heard>,
     spent: Spent,
     /// Tokens that count against the budget: reported ones, or an estimate where none were reported.
     tokens_counted: u64,
@@ -56,6 +66,21 @@ pub struct Agent {
     words: String,
     /// The beginnings of a reply that ran into the output limit and goes on in the next one.
     beginnings: String,
+}
+
+/// Words that wait to be told.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Heard {
+    from: Sender,
+    text: String,
+    /// The agents whose reports the words are.
+    reports: Vec<AgentId>,
+}
+
+impl Heard {
+    fn new(from: Sender, text: impl Into<String>) -> Self {
+        Self { from, text: text.into(), reports: Vec::new() }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -180,7 +205,32 @@ impl Agent {
 
     /// Takes in words that are to be told at the next turn, without starting one.
     pub fn hear(&mut self, from: Sender, text: String) {
-        self.inbox.push((from, text));
+        self.inbox.push(Heard::new(from, text));
+    }
+
+    /// Takes in reports of sub-agents, which are delivered when they are told.
+    pub fn hear_reports(&mut self, text: String, of: Vec<AgentId>) {
+        self.inbox.push(Heard { from: Sender::Reports, text, reports: of });
+    }
+
+    /// Lets an agent that has ended go on with its conversation: it waits to be told something.
+    pub fn reopen(&mut self) {
+        self.state = State::Idle;
+        self.closing = None;
+        self.compactions_in_a_row = 0;
+        (self.bad_turns, self.empty_replies, self.short_reports, self.cut_replies) = (0, 0, 0, 0);
+        self.beginnings.clear();
+    }
+
+    /// Gives it another budget, what it has spent included.
+    pub fn allow(&mut self, budget: posse_protocol::Budget) {
+        self.settings.budget = budget;
+    }
+
+    /// Whether taking this in may shorten the conversation: then what is pinned should be true.
+    pub fn may_shorten(&self, input: &Input) -> bool {
+        let summary = matches!(self.state, State::Replying { purpose: Purpose::Summary });
+        summary || matches!(input, Input::ModelFailed(error) if error.kind == ModelErrorKind::ContextTooLong)
     }
 
     /// Keeps a named text through every compaction.
@@ -196,7 +246,7 @@ impl Agent {
         let step = match (&self.state, input) {
             (State::Settled { ending }, _) => Step::Settle(ending.clone()),
             (_, Input::Told { from, text }) => self.told(from, text, &mut record),
-            (State::Ready | State::Idle, Input::GoOn) if !self.inbox.is_empty() => {
+            (State::Ready | State::Idle, Input::GoOn) if !self.inbox.is_empty() || self.owes_reply() => {
                 self.next_turn(&mut record)
             }
             (State::Replying { purpose }, Input::Replied(reply)) => {
@@ -206,17 +256,18 @@ impl Agent {
                 self.model_failed(*purpose, error, &mut record)
             }
             (State::Working { .. }, Input::ToolsDone(done)) => {
-                self.answer(done, "not answered", &mut record);
+                self.answer(done, UNANSWERED, &mut record);
                 self.next_turn(&mut record)
             }
             (_, Input::TimeUp { partial, done }) => self.time_up(partial, done, &mut record),
             (_, Input::Cancel { partial, done }) => {
-                self.speak(&partial);
+                self.cut_short(partial, &mut record);
                 self.answer(done, STOPPED, &mut record);
                 self.settle(Ending::Cancelled)
             }
             (_, Input::Interrupted { partial, done }) => self.interrupted(partial, done, &mut record),
             (_, Input::Broken { message }) => {
+                self.cut_short(String::new(), &mut record);
                 self.answer(Vec::new(), STOPPED, &mut record);
                 self.settle(Ending::Failed { failure: Failure::Internal { message } })
             }
@@ -226,29 +277,43 @@ impl Agent {
     }
 
     fn told(&mut self, from: Sender, text: String, record: &mut Vec<EventKind>) -> Step {
-        self.inbox.push((from, text));
+        self.hear(from, text);
         if self.rests() { self.next_turn(record) } else { Step::Wait }
     }
 
     /// What was under way is stopped for what is in the inbox.
     fn interrupted(&mut self, partial: String, done: Vec<Done>, record: &mut Vec<EventKind>) -> Step {
-        match &self.state {
-            State::Ready | State::Idle if self.inbox.is_empty() => return Step::Wait,
+        if self.rests() && self.inbox.is_empty() {
+            return Step::Wait;
+        }
+        self.cut_short(partial, record);
+        self.answer(done, INTERRUPTED, record);
+        self.next_turn(record)
+    }
+
+    /// A model call was stopped: what had arrived of it is kept.
+    fn cut_short(&mut self, text: String, record: &mut Vec<EventKind>) {
+        match self.state {
             // Nobody answered the request for notes.
             State::Replying { purpose: Purpose::Summary } => self.conversation.take_back(),
-            State::Replying { .. } if !partial.trim().is_empty() => {
-                self.speak(&partial);
-                let (reasoning, calls) = (Vec::new(), Vec::new());
-                self.conversation.push(Message::Assistant { text: partial, reasoning, calls });
+            State::Replying { .. } if !text.trim().is_empty() => {
+                record.push(EventKind::CutShort { turn: self.spent.turns, text: text.clone() });
+                self.had_said(text);
             }
-            _ => {
-                // That nothing ran is not the model's doing.
-                let bad_turns = self.bad_turns;
-                self.answer(done, INTERRUPTED, record);
-                self.bad_turns = bad_turns;
-            }
+            _ => {}
         }
-        self.next_turn(record)
+    }
+
+    fn had_said(&mut self, text: String) {
+        self.speak(&text);
+        let (reasoning, calls) = (Vec::new(), Vec::new());
+        self.conversation.push(Message::Assistant { text, reasoning, calls });
+    }
+
+    /// Whether the last word in the conversation is not the agent's own.
+    fn owes_reply(&self) -> bool {
+        let last = self.conversation.messages().last();
+        last.is_some_and(|message| !matches!(**message, Message::Assistant { .. }))
     }
 
     /// Starts a model call: for work if the budget allows, for a last report if not, for notes if it gets long.
@@ -267,7 +332,13 @@ impl Agent {
             let ending = Ending::Failed { failure: Failure::MalformedCalls };
             return self.close(ending, "your calls could not be run, several turns in a row", record);
         }
-        self.deliver(record);
+        // What was not told yet is told after the notes, word for word, if there is anything to be shortened.
+        if self.closing.is_none() && self.too_long() && (self.inbox.is_empty() || self.can_shorten()) {
+            // What Posse itself has to say is about the conversation as it is.
+            self.deliver(|heard| heard.from == Sender::Posse, record);
+            return self.ask_for_notes(record);
+        }
+        self.deliver(|_| true, record);
         if self.closing.is_none() && self.too_long() {
             return self.ask_for_notes(record);
         }
@@ -276,10 +347,16 @@ impl Agent {
     }
 
     /// Puts what was told in the meantime into the conversation.
-    fn deliver(&mut self, record: &mut Vec<EventKind>) {
-        for (from, text) in std::mem::take(&mut self.inbox) {
+    fn deliver(&mut self, now: impl Fn(&Heard) -> bool, record: &mut Vec<EventKind>) {
+        let (told, later) = std::mem::take(&mut self.inbox).into_iter().partition(now);
+        self.inbox = later;
+        let told: Vec<Heard> = told;
+        for Heard { from, text, reports } in told {
             if self.task.is_empty() {
                 self.task.clone_from(&text);
+            }
+            if !reports.is_empty() {
+                record.push(EventKind::ReportsDelivered { agents: reports });
             }
             self.say(from, text, record);
         }
@@ -289,7 +366,7 @@ impl Agent {
         self.spent.turns += 1;
         self.state = State::Replying { purpose };
         let turn = self.spent.turns;
-        record.push(EventKind::TurnStarted { turn });
+        record.push(EventKind::TurnStarted { turn, purpose });
         Step::CallModel { turn, purpose }
     }
 
@@ -300,10 +377,11 @@ impl Agent {
 
     /// Leaves one last turn to report, then ends in the given way.
     fn close(&mut self, ending: Ending, reason: &str, record: &mut Vec<EventKind>) -> Step {
+        record.push(EventKind::Closing { ending: ending.clone() });
         self.closing = Some(ending);
         // What Posse was about to ask for no longer matters; what people said does.
-        self.inbox.retain(|(from, _)| *from != Sender::Posse);
-        self.deliver(record);
+        self.inbox.retain(|heard| heard.from != Sender::Posse);
+        self.deliver(|_| true, record);
         self.say(Sender::Posse, prompts::last_word(reason), record);
         self.next_turn(record)
     }
@@ -313,88 +391,59 @@ impl Agent {
         Step::Settle(ending)
     }
 
-    fn over_budget(&self) -> Option<(Ending, &'static str)> {
-        let budget = &self.settings.budget;
-        let over = |limit: Option<u64>, spent: u64| limit.is_some_and(|limit| spent >= limit);
-        let tokens = self.tokens_counted.saturating_add(self.kin.tokens);
-        // The last report is part of the budget.
-        let no_room = budget.tokens.is_some_and(|limit| tokens.saturating_add(self.reply_tokens) > limit);
-        let cost_usd = self.spent.cost_usd.unwrap_or(0.0) + self.kin.cost_usd;
-        if over(budget.time_ms, self.spent.time_ms) {
-            Some((Ending::TimedOut, "your time is over"))
-        } else if over(budget.turns.map(u64::from), u64::from(self.spent.turns)) {
-            Some((Ending::OutOfTurns, "your turns are used up"))
-        } else if over(budget.tokens, tokens) || no_room {
-            Some((Ending::OutOfTokens, "your tokens are used up"))
-        } else if budget.cost_usd.is_some_and(|limit| cost_usd >= limit) {
-            Some((Ending::OutOfMoney, "the money for this task is used up"))
-        } else {
-            None
-        }
-    }
-
-    fn count(&mut self, reply: &Reply) {
-        let request_bytes = self.settings.fixed_bytes + self.conversation.bytes();
-        let reply_bytes = reply.text.len() + reply.calls.iter().map(|c| c.arguments.len()).sum::<usize>();
-        let estimate = (request_bytes + reply_bytes) as u64 / limits::BYTES_PER_TOKEN;
-        let tokens = reply.usage.total_tokens().unwrap_or(estimate);
-        self.tokens_counted = self.tokens_counted.saturating_add(tokens);
-        self.reply_tokens = tokens;
-        self.spent.usage.add(reply.usage);
-        let cost = self.settings.prices.and_then(|prices| prices.cost_usd(reply.usage));
-        if let Some(cost) = cost {
-            self.spent.cost_usd = Some(self.spent.cost_usd.unwrap_or(0.0) + cost);
-        }
-    }
-
     fn replied(&mut self, purpose: Purpose, mut reply: Reply, record: &mut Vec<EventKind>) -> Step {
         self.count(&reply);
         if purpose == Purpose::Summary {
             return self.take_notes(&reply, record);
         }
-        self.speak(&reply.text);
-        self.compactions_in_a_row = 0;
         let duplicates = distinct_ids(&mut reply.calls, self.spent.turns);
-        let tokens = reply.usage.total_tokens();
-        let (text, calls) = (reply.text.clone(), reply.calls.clone());
-        self.conversation.push(Message::Assistant {
-            text: reply.text,
-            reasoning: reply.reasoning,
-            calls: reply.calls,
-        });
-        self.measured = tokens.map(|tokens| (tokens, self.conversation.bytes()));
+        let (text, calls, cut) = (reply.text.clone(), reply.calls.clone(), was_cut(&reply));
+        let refused = reply.stop == StopReason::Refusal;
+        self.keep(reply);
         if let Some(ending) = self.closing.clone() {
-            self.refuse_all(&calls, "not run: tools are no longer available", record);
+            self.refuse_all(&calls, NO_MORE_TOOLS, record);
             return self.settle(ending);
         }
-        if reply.stop == StopReason::Refusal {
-            self.refuse_all(&calls, "not run: the model refused", record);
+        if refused {
+            self.refuse_all(&calls, MODEL_REFUSED, record);
             return self.settle(Ending::Refused);
         }
         if calls.is_empty() {
-            let cut = matches!(reply.stop, StopReason::MaxTokens | StopReason::Other(_));
             return self.said(&text, cut, record);
         }
-        self.empty_replies = 0;
-        self.cut_replies = 0;
-        self.beginnings.clear();
-        let sorted = sort(&calls, &duplicates, &self.guard);
-        for result in &sorted.refused {
+        let Sorted { run, refused, repeated } = sort(&calls, &duplicates, &self.guard);
+        for result in &refused {
             record.push(refusal(&calls, result));
         }
-        let order = calls.iter().map(|c| c.id.clone()).collect();
-        let run = sorted.run.clone();
-        self.state = State::Working { calls, order, results: sorted.refused };
-        if let Some(tool) = sorted.repeated {
-            self.answer(Vec::new(), "not run: you are being stopped for repeating a call", record);
+        self.work_on(calls, refused);
+        if let Some(tool) = repeated {
+            self.answer(Vec::new(), REPEATING, record);
             let ending = Ending::Failed { failure: Failure::RepeatedCall { tool } };
             return self.close(ending, "you kept making the same call with the same result", record);
         }
         if run.is_empty() {
-            self.answer(Vec::new(), "not run", record);
+            self.answer(Vec::new(), NOT_RUN, record);
             return self.next_turn(record);
         }
         Step::CallTools { calls: run }
+    }
+
+    /// Puts a reply into the conversation.
+    fn keep(&mut self, reply: Reply) {
+        self.speak(&reply.text);
+        self.compactions_in_a_row = 0;
+        let tokens = reply.usage.total_tokens();
+        let Reply { text, reasoning, calls, .. } = reply;
+        self.conversation.push(Message::Assistant { text, reasoning, calls });
+        self.measured = tokens.map(|tokens| (tokens, self.conversation.bytes()));
+    }
+
+    fn work_on(&mut self, calls: Vec<ToolCall>, refused: Vec<ToolResult>) {
+        self.empty_replies = 0;
+        self.cut_replies = 0;
+        self.beginnings.clear();
+        let order = calls.iter().map(|c| c.id.clone()).collect();
+        self.state = State::Working { calls, order, results: refused };
     }
 
     /// A reply without calls: the end, unless it is empty or was cut.
@@ -405,7 +454,7 @@ impl Agent {
                 return self.settle(Ending::Failed { failure: Failure::ReplyCutOff });
             }
             self.beginnings.push_str(text);
-            self.inbox.insert(0, (Sender::Posse, prompts::CUT_OFF.to_string()));
+            self.inbox.insert(0, Heard::new(Sender::Posse, prompts::CUT_OFF));
             return self.next_turn(record);
         }
         self.beginnings.clear();
@@ -420,7 +469,7 @@ impl Agent {
             if self.empty_replies >= limits::EMPTY_REPLIES_MAX {
                 return self.settle(Ending::Failed { failure: Failure::EmptyReply });
             }
-            self.inbox.insert(0, (Sender::Posse, prompts::EMPTY_REPLY.to_string()));
+            self.inbox.insert(0, Heard::new(Sender::Posse, prompts::EMPTY_REPLY));
             return self.next_turn(record);
         }
         self.spoke(text, record)
@@ -440,7 +489,7 @@ impl Agent {
             if self.short_reports >= limits::SHORT_REPORTS_MAX {
                 return self.settle(Ending::Failed { failure: Failure::NoReport });
             }
-            self.inbox.push((Sender::Posse, prompts::SHORT_REPORT.to_string()));
+            self.inbox.push(Heard::new(Sender::Posse, prompts::SHORT_REPORT));
             return self.next_turn(record);
         }
         self.settle(Ending::Completed)
@@ -461,7 +510,7 @@ impl Agent {
     }
 
     fn time_up(&mut self, partial: String, done: Vec<Done>, record: &mut Vec<EventKind>) -> Step {
-        self.speak(&partial);
+        self.cut_short(partial, record);
         self.answer(done, STOPPED, record);
         if self.closing.is_some() || self.state == State::Ready {
             let ending = self.closing.clone().unwrap_or(Ending::TimedOut);
@@ -476,7 +525,13 @@ impl Agent {
         let (calls, order, mut results) =
             (std::mem::take(calls), std::mem::take(order), std::mem::take(results));
         let any_ran = done.iter().any(|d| d.ran);
-        self.bad_turns = if any_ran { 0 } else { self.bad_turns + 1 };
+        // That nothing ran is not the model's doing if it was interrupted.
+        let interrupted = otherwise == INTERRUPTED && done.len() + results.len() < order.len();
+        if any_ran {
+            self.bad_turns = 0;
+        } else if !interrupted {
+            self.bad_turns += 1;
+        }
         for result in &results {
             let (ok, text) = (result.ok, result.text.clone());
             let refused = Done { id: result.id.clone(), ok, text, ran: false, read_only: true };
@@ -512,10 +567,14 @@ impl Agent {
         if calls.is_empty() {
             return;
         }
-        let order = calls.iter().map(|c| c.id.clone()).collect();
-        self.state = State::Working { calls: calls.to_vec(), order, results: Vec::new() };
+        self.work_on(calls.to_vec(), Vec::new());
         self.answer(Vec::new(), text, record);
     }
+}
+
+/// Whether a reply ran into a limit of its length.
+fn was_cut(reply: &Reply) -> bool {
+    matches!(reply.stop, StopReason::MaxTokens | StopReason::Other(_))
 }
 
 /// Whether a report is less than a sentence. Scripts without spaces are counted by characters.

@@ -26,6 +26,9 @@ pub mod limits;
 mod prompts;
 mod step;
 
-pub use agent::Agent;
+/// The name under which the to-do list is pinned.
+pub const TODO: &str = "To-do list";
+
+pub use agent::{Agent, Next, Recall, Recalled};
 pub use conversation::Conversation;
-pub use step::{Done, Input, Kin, Output, Purpose, Settings, Step};
+pub use step::{Done, Input, Kin, Output, Settings, Step};

@@ -22,6 +22,8 @@ pub const REMEMBERED_CALLS_MAX: usize = 4096;
 pub const COMPACT_AT_PERCENT: u64 = 80;
 /// What may remain after dropping the older part, in percent of the context window.
 pub const TRIM_TO_PERCENT: u64 = 40;
+/// Results that the model has not acted on stay beside notes up to this share of the context window, in percent.
+pub const UNREAD_KEPT_PERCENT: u64 = 20;
 /// Bytes taken for one token where the provider did not count.
 pub const BYTES_PER_TOKEN: u64 = 4;
 /// The longest summary kept, in bytes.

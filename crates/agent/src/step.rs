@@ -1,6 +1,8 @@
 //! What goes into the machine and what comes out of it.
 
-use posse_protocol::{Budget, CallId, Ending, EventKind, ModelError, Prices, Reply, Sender, ToolCall};
+use posse_protocol::{
+    Budget, CallId, Ending, EventKind, ModelError, Prices, Purpose, Reply, Sender, ToolCall,
+};
 use serde::{Deserialize, Serialize};
 
 /// What is fixed for an agent's life.
@@ -119,16 +121,4 @@ pub enum Step {
     Wait,
     /// It has ended.
     Settle(Ending),
-}
-
-/// Why a model call is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Purpose {
-    /// To get on with the task.
-    Work,
-    /// To get notes that replace the conversation.
-    Summary,
-    /// To get a last report.
-    LastWord,
 }

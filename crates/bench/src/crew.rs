@@ -21,11 +21,11 @@ use serde_json::json;
 
 use crate::{Line, median};
 
-const AGENTS: usize = 1_000;
+pub(crate) const AGENTS: usize = 1_000;
 /// The last of them is the report.
 const TURNS: usize = 5;
-const AT_ONCE: usize = 200;
-const STARTS_PER_REPLY: usize = 50;
+pub(crate) const AT_ONCE: usize = 200;
+pub(crate) const STARTS_PER_REPLY: usize = 50;
 const ROUNDS: usize = 5;
 const MEMORY_MB_MAX: f64 = 300.0;
 const RATIO_MIN: f64 = 0.60;
@@ -34,7 +34,7 @@ const FORKS: usize = 100;
 const LONG_REPLIES: usize = 16;
 const LONG_REPLY_BYTES: usize = 64 * 1024;
 const FORK_KB_MAX: f64 = 50.0;
-const REPORT: &str = "SUMMARY: I read four parts of the notes and found nothing odd in them.\nCHANGES: None.\n\
+pub(crate) const REPORT: &str = "SUMMARY: I read four parts of the notes and found nothing odd in them.\nCHANGES: None.\n\
     EVIDENCE: notes.txt:1-20\nRISKS: None.\nBLOCKERS: None.";
 
 /// The modes in which this program runs the sessions it measures.
@@ -132,14 +132,14 @@ struct Arrival {
 }
 
 /// A fake model that answers by rule and notes the requests of sub-agents.
-struct Server {
-    base_url: String,
+pub(crate) struct Server {
+    pub(crate) base_url: String,
     arrivals: Arc<Mutex<Vec<Arrival>>>,
     _model: FakeModel,
 }
 
 impl Server {
-    fn start(rule: fn(&str, usize) -> Turn, keep: bool) -> Self {
+    pub(crate) fn start(rule: fn(&str, usize) -> Turn, keep: bool) -> Self {
         let arrivals = Arc::new(Mutex::new(Vec::new()));
         let noted = Arc::clone(&arrivals);
         let answer = move |request: &Captured| {
@@ -201,7 +201,7 @@ fn fork_turn(agent: &str, turn: usize) -> Turn {
     }
 }
 
-fn start(count: usize, turn: usize, context: &str) -> Turn {
+pub(crate) fn start(count: usize, turn: usize, context: &str) -> Turn {
     let one = |n: usize| {
         let prompt = format!("Read the notes, for part {n} of turn {turn}.");
         json!({"action": "start", "role": "explore", "context": context, "prompt": prompt})
@@ -300,7 +300,7 @@ pub(crate) async fn forks(base_url: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn begin(place: &std::path::Path, base_url: &str, at_once: usize) -> anyhow::Result<Session> {
+pub(crate) fn begin(place: &std::path::Path, base_url: &str, at_once: usize) -> anyhow::Result<Session> {
     let work = place.join("work");
     std::fs::create_dir(&work)?;
     let notes = (1..=1000).map(|n| format!("line {n} of the notes\n")).collect::<String>();
@@ -314,7 +314,6 @@ fn begin(place: &std::path::Path, base_url: &str, at_once: usize) -> anyhow::Res
         sub_agents: SubAgents::default(),
         coordinator: false,
         team: false,
-        skills: Vec::new(),
         trusted_files: std::collections::BTreeSet::new(),
     };
     Ok(Engine::open(&place.join("data"))?.start(SessionRequest {
@@ -327,6 +326,7 @@ fn begin(place: &std::path::Path, base_url: &str, at_once: usize) -> anyhow::Res
         project: None,
         delegation: Some(delegation),
         asking: posse_engine::Asking::default(),
+        lasting: posse_engine::Lasting::default(),
     })?)
 }
 

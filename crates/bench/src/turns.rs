@@ -1,6 +1,7 @@
 //! Time per turn: Posse, with everything it does between a reply and the next request, against a client that only
 //! sends the same requests.
 
+use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context as _, ensure};
@@ -28,7 +29,7 @@ fn around(arrivals: &[Arrival], turn: usize) -> Vec<f64> {
 pub(crate) fn measure() -> anyhow::Result<Vec<Line>> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let recording = Server::start(TURNS, true)?;
-    runtime.block_on(posse(&recording.base_url))?;
+    runtime.block_on(posse(&recording.base_url, recorded))?;
     let bodies = recording.take().into_iter().map(|arrival| Bytes::from(arrival.body)).collect::<Vec<_>>();
     ensure!(bodies.len() == TURNS + 1, "{} requests came", bodies.len());
 
@@ -38,7 +39,7 @@ pub(crate) fn measure() -> anyhow::Result<Vec<Line>> {
     for _ in 0..ROUNDS {
         for side in [0, 1] {
             match side {
-                0 => runtime.block_on(posse(&server.base_url))?,
+                0 => runtime.block_on(posse(&server.base_url, recorded))?,
                 _ => runtime.block_on(raw(&server.base_url, &bodies))?,
             }
             let arrivals = server.take();
@@ -81,12 +82,20 @@ fn prefix_breaks(bodies: &[Bytes]) -> usize {
     breaks.count()
 }
 
-/// One session of `TURNS` turns, recorded in a database of its own.
-async fn posse(base_url: &str) -> anyhow::Result<()> {
+/// How a session comes to an engine, in a data directory of its own.
+pub(crate) type Open = fn(&Path) -> anyhow::Result<Engine>;
+
+/// An engine that records in a database, as always.
+pub(crate) fn recorded(data_dir: &Path) -> anyhow::Result<Engine> {
+    Ok(Engine::open(data_dir)?)
+}
+
+/// One session, of as many turns as the server wants.
+pub(crate) async fn posse(base_url: &str, open: Open) -> anyhow::Result<()> {
     let (data, workspace) = (tempfile::tempdir()?, tempfile::tempdir()?);
     let notes = (1..=1000).map(|n| format!("line {n} of the notes\n")).collect::<String>();
     std::fs::write(workspace.path().join("notes.txt"), notes)?;
-    let engine = Engine::open(data.path())?;
+    let engine = open(data.path())?;
     let config = ModelConfig::new("fake", "fake-model", Protocol::Chat, base_url);
     let mut session = engine.start(SessionRequest {
         workspace: workspace.path().to_path_buf(),
@@ -98,6 +107,7 @@ async fn posse(base_url: &str) -> anyhow::Result<()> {
         project: None,
         delegation: None,
         asking: posse_engine::Asking::default(),
+        lasting: posse_engine::Lasting::default(),
     })?;
     while session.next().await.is_some() {}
     let report = session.report().await.context("no report")?;
@@ -106,7 +116,7 @@ async fn posse(base_url: &str) -> anyhow::Result<()> {
 }
 
 /// The floor: the same bodies, one after the other, each reply read to its end and thrown away.
-async fn raw(base_url: &str, bodies: &[Bytes]) -> anyhow::Result<()> {
+pub(crate) async fn raw(base_url: &str, bodies: &[Bytes]) -> anyhow::Result<()> {
     // The client wants a provider even where nothing is encrypted; it may be there already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let client = reqwest::Client::builder().tcp_nodelay(true).no_proxy().build()?;

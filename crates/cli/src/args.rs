@@ -1,5 +1,7 @@
 //! What can be typed. One tree makes the parser, the help and the completions; what it means is decided elsewhere.
 
+mod record;
+
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 
@@ -8,6 +10,8 @@ use posse_engine::delegating::Surface;
 use posse_protocol::Approval;
 
 use crate::exit;
+
+pub(crate) use record::{ExportFormat, MemoryCommand, ResumeArgs, SessionsCommand, SkillsCommand, StatsArgs};
 
 /// A coding agent for local and cloud models that records every step it takes.
 #[derive(Debug, Parser)]
@@ -35,18 +39,20 @@ pub(crate) enum Command {
     /// Give the agent a task in this folder
     #[command(after_help = exit::HELP)]
     Run(RunArgs),
+    /// Go on with a session that was interrupted, or that has more to do
+    #[command(after_help = exit::HELP)]
+    Resume(ResumeArgs),
     /// Watch the agent mend a small repository; needs no model and no key
     Demo(DemoArgs),
     /// Look at models, keys, git, sandbox and record, and say what is missing
     Doctor,
-    /// Look at recorded sessions
+    /// Look at recorded sessions, search, export and clear them
     #[command(subcommand)]
     Sessions(SessionsCommand),
     /// The agents of a session as a tree: what each does or did, for how long and for how much
     Tasks {
-        /// The session's id, the beginning of its id, or `last`
-        #[arg(default_value = "last")]
-        session: String,
+        /// The session's id, the beginning of its id, or `last` [default: last, with others that are open]
+        session: Option<String>,
         /// One JSON object an agent
         #[arg(long)]
         json: bool,
@@ -76,9 +82,17 @@ pub(crate) enum Command {
         #[arg(default_value = "last")]
         session: String,
     },
+    /// What tasks came to: success, turns, tokens, cost and time by role, model, surface and week
+    Stats(StatsArgs),
     /// Look at the roles that agents can have, check their files, make a new one
     #[command(subcommand)]
     Agents(AgentsCommand),
+    /// Look at the skills that agents can load
+    #[command(subcommand)]
+    Skills(SkillsCommand),
+    /// Look at the notes that agents keep from one session to the next, and forget some
+    #[command(subcommand)]
+    Memory(MemoryCommand),
     /// Look at the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -96,13 +110,28 @@ pub(crate) struct RunArgs {
     /// What to do; what is piped in is added to it, or is all of it where none is given
     pub(crate) prompt: Vec<String>,
 
-    /// A model from the configuration, or PROVIDER/MODEL such as `ollama/qwen3-coder`
-    #[arg(short, long, value_name = "NAME", env = "POSSE_MODEL", hide_env_values = true)]
-    pub(crate) model: Option<String>,
-
     /// The folder to work in
     #[arg(short = 'C', long, value_name = "DIR", default_value = ".")]
     pub(crate) dir: PathBuf,
+
+    /// Record every exchange with the model to a cassette that can be replayed
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+
+    /// Do everything alone
+    #[arg(long, help_heading = "Sub-agents", conflicts_with_all = ["coordinator", "team", "surface"])]
+    pub(crate) no_agents: bool,
+
+    #[command(flatten)]
+    pub(crate) work: WorkArgs,
+}
+
+/// How work is done, whether it begins or goes on.
+#[derive(Debug, clap::Args)]
+pub(crate) struct WorkArgs {
+    /// A model from the configuration, or PROVIDER/MODEL such as `ollama/qwen3-coder`
+    #[arg(short, long, value_name = "NAME", env = "POSSE_MODEL", hide_env_values = true)]
+    pub(crate) model: Option<String>,
 
     /// Turns of work, after which one more is left to report
     #[arg(long, value_name = "N")]
@@ -124,10 +153,6 @@ pub(crate) struct RunArgs {
     #[arg(short, long)]
     pub(crate) quiet: bool,
 
-    /// Record every exchange with the model to a cassette that can be replayed
-    #[arg(long, value_name = "FILE")]
-    pub(crate) record: Option<PathBuf>,
-
     /// What is done without asking: plan (nothing is written), ask (writes, commands and network ask), edit (commands
     /// and network ask), auto (leaving the sandbox asks; the default) or full (nothing asks)
     #[arg(long, value_name = "MODE", value_parser = crate::config::parse_approval)]
@@ -137,6 +162,10 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) no_sandbox: bool,
 
+    /// Once the main agent only waits for sub-agents, leave them where they are, to be resumed, and exit with code 5
+    #[arg(long, help_heading = "Sub-agents")]
+    pub(crate) detach: bool,
+
     #[command(flatten)]
     pub(crate) modes: ModeArgs,
 }
@@ -145,10 +174,6 @@ pub(crate) struct RunArgs {
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Sub-agents")]
 pub(crate) struct ModeArgs {
-    /// Do everything alone
-    #[arg(long, conflicts_with_all = ["coordinator", "team", "surface"])]
-    pub(crate) no_agents: bool,
-
     /// Only delegate: the main agent has no tools of its own
     #[arg(long)]
     pub(crate) coordinator: bool,
@@ -187,28 +212,6 @@ pub(crate) struct DemoArgs {
     /// Do not slow the recording down to reading speed
     #[arg(long)]
     pub(crate) fast: bool,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum SessionsCommand {
-    /// The newest sessions, one line each
-    List {
-        /// How many
-        #[arg(short = 'n', long, default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..))]
-        limit: u16,
-        /// One JSON object a line
-        #[arg(long)]
-        json: bool,
-    },
-    /// One session, step by step
-    Show {
-        /// Its id, the beginning of its id, or `last`
-        #[arg(default_value = "last")]
-        session: String,
-        /// Its events, one JSON object a line
-        #[arg(long)]
-        json: bool,
-    },
 }
 
 #[derive(Debug, Subcommand)]

@@ -1,7 +1,5 @@
 //! `posse undo`, `redo`, `diff` and `merge`: what agents changed, and taking it back or in.
 
-use anyhow::Context as _;
-use posse_engine::record::SessionRow;
 use posse_engine::{Engine, EngineError, Extent, Merging, Undoing};
 use posse_protocol::{Change, Conflict};
 
@@ -9,11 +7,10 @@ use crate::args::UndoArgs;
 use crate::exit::Exit;
 use crate::output::{self, Style, counted, harmless, one_line};
 use crate::paths::Paths;
+use crate::which_session::session_of;
 
 /// The longest diff that is printed.
 const DIFF_BYTES_MAX: usize = 16 * 1024 * 1024;
-/// Sessions among which the newest of a folder is looked for.
-const SESSIONS_LOOKED_AT_MAX: usize = 1000;
 /// Paths named one by one; the others are counted.
 const PATHS_SHOWN_MAX: usize = 40;
 
@@ -68,19 +65,6 @@ pub(crate) async fn merge(paths: &Paths, session: &str, agent: &str) -> anyhow::
     }
     output::print(&text)?;
     Ok(if conflicts.is_empty() { Exit::Completed } else { Exit::Failed })
-}
-
-/// The session that is meant; `last` is the newest of this folder, so that nothing is changed anywhere else.
-fn session_of(engine: &Engine, wanted: &str) -> anyhow::Result<SessionRow> {
-    if wanted != "last" {
-        return Ok(engine.find_session(wanted)?);
-    }
-    let here = std::fs::canonicalize(".").context("cannot open this folder")?;
-    let mut sessions = engine.sessions(SESSIONS_LOOKED_AT_MAX)?.into_iter();
-    let found = sessions.find(|session| {
-        std::fs::canonicalize(&session.workspace).is_ok_and(|workspace| here.starts_with(workspace))
-    });
-    found.context("no session was held in this folder; name one: posse sessions list")
 }
 
 fn undone(verb: &str, outcome: Result<Undoing, EngineError>) -> anyhow::Result<Exit> {

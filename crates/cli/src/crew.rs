@@ -1,19 +1,18 @@
 //! From configuration and flags to how a session delegates.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use posse_engine::Delegation;
 use posse_engine::delegating::Surface;
 use posse_engine::models::{Governors, Model, Models, Recorder};
 use posse_engine::roles::{RolePlace, Team, load_roles};
-use posse_engine::{Delegation, project_folders};
 use posse_protocol::{Approval, Budget, Files, Grant, Shell};
 
 use crate::args::ModeArgs;
 use crate::config::{Config, RoleSet, Trusted};
 use crate::detect;
 use crate::output::one_line;
-use crate::paths::Paths;
 
 /// How the session delegates, what its main agent may do and spend, and what the person should know.
 pub(crate) struct Setup {
@@ -24,22 +23,22 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
+    /// `modes`: how the work is shared out; not at all where `None`.
     pub(crate) fn of(
         config: &Config,
-        modes: &ModeArgs,
+        modes: Option<&ModeArgs>,
         places: &[RolePlace],
         trusted: &Trusted,
-        skills: Vec<PathBuf>,
     ) -> Self {
         let (mut grant, mut budget) = (config.grant(), config.budget());
         if grant.approval == Approval::Plan {
             grant.files = grant.files.min(Files::Read);
             grant.shell = grant.shell.min(Shell::Inspect);
         }
-        let off = modes.no_agents || config.sub_agents.enabled == Some(false);
-        if off {
+        let modes = modes.filter(|_| config.sub_agents.enabled != Some(false));
+        let Some(modes) = modes else {
             return Self { delegation: None, grant, budget, warnings: Vec::new() };
-        }
+        };
         let surface = modes.surface.or(config.sub_agents.surface).unwrap_or_default();
         let usual = if surface == Surface::Delegate { RoleSet::Team } else { RoleSet::Standard };
         let set = config.sub_agents.roles.unwrap_or(usual);
@@ -67,7 +66,6 @@ impl Setup {
             sub_agents: config.sub_agents.sub_agents(),
             coordinator: modes.coordinator,
             team: modes.team,
-            skills,
             trusted_files: trusted_files(&loaded.project_files, trusted),
         };
         Self { delegation: Some(delegation), grant, budget, warnings }
@@ -78,15 +76,6 @@ impl Setup {
 fn trusted_files(files: &[(String, String)], trusted: &Trusted) -> BTreeSet<String> {
     let holds = |(path, text): &&(String, String)| trusted.holds(Path::new(path), text);
     files.iter().filter(holds).map(|(path, _)| path.clone()).collect()
-}
-
-/// Folders with skills: the project's, closest first, then the person's.
-pub(crate) fn skills(paths: &Paths, folder: &Path) -> Vec<PathBuf> {
-    let project =
-        project_folders(folder).flat_map(|at| [at.join(".posse/skills"), at.join(".claude/skills")]);
-    let own = paths.config.with_file_name("skills");
-    let claude = std::env::home_dir().map(|home| home.join(".claude/skills"));
-    project.chain([own]).chain(claude).filter(|at| at.is_dir()).collect()
 }
 
 /// Adds the other configured models, for sub-agents. One that cannot be set up is left out, with the reason.

@@ -15,9 +15,10 @@ use crate::crew::Setup;
 use crate::detect::Choice;
 use crate::display::Display;
 use crate::exit::Exit;
+use crate::follow::{Watching, follow};
 use crate::output::{self, Style};
 use crate::paths::{Paths, shown};
-use crate::run;
+use crate::work;
 
 const FILES: [(&str, &str); 3] = [
     ("README.md", include_str!("../demo/files/README.md")),
@@ -46,10 +47,11 @@ pub(crate) async fn run(paths: &Paths, args: DemoArgs) -> anyhow::Result<Exit> {
     model.replay_pace_ms = if args.fast { 0 } else { PACE_MS };
     let config = Config::defaults();
     let choice = Choice { model, prices: None };
-    let setup = Setup::of(&config, &ModeArgs::default(), &[], &Trusted::default(), Vec::new());
-    let request = run::request(&config, setup, choice, &folder, PROMPT.to_string(), None)?;
+    let setup = Setup::of(&config, Some(&ModeArgs::default()), &[], &Trusted::default());
+    let request = work::request(&config, setup, choice, &folder, PROMPT.to_string(), None)?;
     let session = engine.start(request)?;
-    let exit = run::follow(session, Display::live(), false, std::future::ready(None)).await?;
+    let watching = Watching::new(false, false);
+    let exit = follow(&engine, session, Display::live(), watching, std::future::ready(None)).await?;
     if exit == Exit::Completed {
         output::print(&next_steps(style, paths, &folder))?;
     }

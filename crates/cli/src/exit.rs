@@ -17,11 +17,13 @@ pub(crate) enum Exit {
     NoModel,
     /// A limit was reached: turns, tokens, time or money.
     OverBudget,
+    /// Sub-agents were left where they are, to be resumed.
+    Detached,
     /// Ctrl-C.
     Cancelled,
 }
 
-/// What `posse run --help` says about them.
+/// What the help of `posse run` and `posse resume` says about them.
 pub(crate) const HELP: &str = "\
 Exit codes:
   0    the agent completed its task
@@ -29,6 +31,7 @@ Exit codes:
   2    wrong usage, wrong configuration, or the record cannot be used
   3    no model was found
   4    a limit was reached: turns, tokens, time or money
+  5    --detach: agents were left to be resumed; the work is not done
   130  stopped by Ctrl-C";
 
 impl Exit {
@@ -39,6 +42,7 @@ impl Exit {
             Self::Usage => 2,
             Self::NoModel => 3,
             Self::OverBudget => 4,
+            Self::Detached => 5,
             Self::Cancelled => 130,
         }
     }

@@ -14,17 +14,26 @@ mod detect;
 mod display;
 mod doctor;
 mod exit;
+mod follow;
 mod interrupts;
 mod logs;
+mod memory;
 mod output;
 mod paths;
+mod prompt;
 mod providers;
 mod questions;
+mod resting;
+mod resume;
 mod run;
 mod sessions;
+mod skills;
+mod stats;
 mod steps;
 mod tasks;
 mod trust;
+mod which_session;
+mod work;
 
 use std::process::ExitCode;
 
@@ -51,6 +60,7 @@ fn dispatch(args: Args) -> anyhow::Result<Exit> {
     logs::start(&paths)?;
     match args.command {
         Command::Run(args) => on_runtime(run::run(&paths, args)),
+        Command::Resume(args) => on_runtime(resume::run(&paths, args)),
         Command::Demo(args) => on_runtime(demo::run(&paths, args)),
         Command::Doctor => on_runtime(doctor::run(&paths)),
         Command::Sessions(command) => on_runtime(sessions::run(&paths, command)),
@@ -59,6 +69,9 @@ fn dispatch(args: Args) -> anyhow::Result<Exit> {
         Command::Redo { session } => on_runtime(changes::redo(&paths, &session)),
         Command::Diff { session, agent } => on_runtime(changes::diff(&paths, &session, agent.as_deref())),
         Command::Merge { agent, session } => on_runtime(changes::merge(&paths, &session, &agent)),
+        Command::Stats(args) => stats::run(&paths, &args),
+        Command::Skills(command) => skills::run(&paths, command),
+        Command::Memory(command) => memory::run(&paths, command),
         Command::Agents(command) => agents::run(&paths, command),
         Command::Config(command) => config_command::run(&paths, command),
         Command::Trust(args) => trust::run(&paths, &args),

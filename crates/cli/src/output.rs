@@ -1,6 +1,7 @@
 //! Writing to the person: what came from strangers is made harmless first, and a closed pipe is no error.
 
 use std::io::{self, IsTerminal as _, Write as _};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Columns of lines that go to a file or a pipe.
 const WIDTH_WITHOUT_TERMINAL: usize = 200;
@@ -80,10 +81,16 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
 
 /// Columns of the terminal behind standard output; where there is none, enough for whole lines.
 pub(crate) fn stdout_width() -> usize {
-    match terminal_size::terminal_size_of(io::stdout()) {
-        Some((width, _)) => usize::from(width.0).max(20),
-        None => WIDTH_WITHOUT_TERMINAL,
-    }
+    width(terminal_size::terminal_size_of(io::stdout()))
+}
+
+/// The same for standard error.
+pub(crate) fn stderr_width() -> usize {
+    width(terminal_size::terminal_size_of(io::stderr()))
+}
+
+fn width(size: Option<(terminal_size::Width, terminal_size::Height)>) -> usize {
+    size.map_or(WIDTH_WITHOUT_TERMINAL, |(width, _)| usize::from(width.0).max(20))
 }
 
 /// Says on standard error why the program cannot go on: all causes, in one paragraph.
@@ -123,9 +130,14 @@ impl Style {
     }
 
     /// No colours.
-    #[cfg(test)]
     pub(crate) fn plain() -> Self {
         Self { colour: false }
+    }
+
+    /// Colours, whatever the terminal.
+    #[cfg(test)]
+    pub(crate) fn coloured() -> Self {
+        Self { colour: true }
     }
 
     pub(crate) fn dim(self, text: &str) -> String {
@@ -194,6 +206,21 @@ pub(crate) fn duration(ms: u64) -> String {
         60_000..3_600_000 => format!("{} min {} s", ms / 60_000, ms % 60_000 / 1000),
         _ => format!("{} h {} min", ms / 3_600_000, ms % 3_600_000 / 60_000),
     }
+}
+
+/// A moment as people write it, where they are.
+pub(crate) fn local_time(ms: u64) -> String {
+    let ms = i64::try_from(ms).unwrap_or(i64::MAX);
+    match jiff::Timestamp::from_millisecond(ms) {
+        Ok(time) => time.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string(),
+        Err(_) => "?".to_string(),
+    }
+}
+
+/// Now: milliseconds since 1970, UTC.
+pub(crate) fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

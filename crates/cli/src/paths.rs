@@ -53,6 +53,11 @@ pub(crate) fn create_private(path: &Path) -> std::io::Result<File> {
     private().create(true).write(true).truncate(true).open(path)
 }
 
+/// Makes a file that was not there, and that its owner alone can read.
+pub(crate) fn create_new_private(path: &Path) -> std::io::Result<File> {
+    private().create_new(true).write(true).open(path)
+}
+
 /// Opens a file that its owner alone can read, to write at its end.
 pub(crate) fn append_private(path: &Path) -> std::io::Result<File> {
     private().create(true).append(true).open(path)

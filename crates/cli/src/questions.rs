@@ -7,11 +7,22 @@ use posse_engine::approving::explain;
 use posse_protocol::{AgentId, Answer, Event, EventKind, Question};
 use tokio::sync::mpsc;
 
-use crate::output::{Style, harmless, one_line};
+use crate::output::{self, Style, harmless, one_line};
 
 /// Whether there is somebody who can be asked: a terminal to read from, and one to show the question on.
 pub(crate) fn person_is_there() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Asks whether a command of the person's is to be done, on the terminal it was typed in.
+pub(crate) fn person_agrees(question: &str, what: &str) -> anyhow::Result<bool> {
+    if !io::stdin().is_terminal() {
+        anyhow::bail!("nobody is there to ask; give --yes to {what}");
+    }
+    output::print(&format!("{question} [y/N] "))?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
 /// One open question and who asks it.
@@ -75,6 +86,13 @@ impl Questions {
             _ => return false,
         }
         first != self.open.front().map(|open| (open.agent, open.question.call.clone()))
+    }
+
+    /// Takes in what happened before this process: who the agents are. Questions of then are asked again.
+    pub(crate) fn recall(&mut self, event: &Event) {
+        if matches!(event.kind, EventKind::AgentAdmitted { .. }) {
+            self.event(event);
+        }
     }
 
     /// The question to show, if there is one; from now on a line is read for it.

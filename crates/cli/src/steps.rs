@@ -81,11 +81,14 @@ impl Steps {
         let style = self.style;
         let who = names.map(|(name, _)| format!("{name} ")).unwrap_or_default();
         match &event.kind {
-            EventKind::AgentAdmitted { role, title, .. } => {
-                style.dim(&format!("{who}({}) is to: {}\n", one_line(role, 60), one_line(title, 200)))
-            }
-            EventKind::AgentQueued { reason } => {
-                style.dim(&format!("{who}waits: {}\n", queue_reason(*reason)))
+            EventKind::CutShort { text, .. } if !text.trim().is_empty() => {
+                let label = format!("{}:", names.map_or("agent", |(name, _)| name));
+                format!(
+                    "{} {}\n{}",
+                    style.cyan(&label),
+                    harmless(text.trim()),
+                    style.yellow("  … cut short\n")
+                )
             }
             EventKind::Told { from, text } => words(style, names, *from, text),
             EventKind::Replied { reply, .. } if !reply.text.trim().is_empty() => {
@@ -137,9 +140,30 @@ impl Steps {
                 let how = exit_code.map_or("stopped".to_string(), |code| format!("exit code {code}"));
                 style.dim(&format!("  {who}{} ended: {how}\n", one_line(name, 60)))
             }
-            EventKind::AgentSettled { report } => format!("{who}{}\n", ending_line(style, &report.ending)),
-            _ => String::new(),
+            kind => course(style, kind, &who),
         }
+    }
+}
+
+/// How sessions and agents come and go; `who` is empty for the main agent.
+fn course(style: Style, kind: &EventKind, who: &str) -> String {
+    match kind {
+        EventKind::SessionInterrupted { agents, detached } => interrupted(style, agents.len(), *detached),
+        EventKind::SessionResumed { .. } => style.yellow("the session goes on\n"),
+        EventKind::AgentResumed { .. } if !who.is_empty() => style.dim(&format!("{who}goes on\n")),
+        EventKind::AgentAdmitted { role, title, .. } => {
+            style.dim(&format!("{who}({}) is to: {}\n", one_line(role, 60), one_line(title, 200)))
+        }
+        EventKind::AgentQueued { reason } => style.dim(&format!("{who}waits: {}\n", queue_reason(*reason))),
+        EventKind::CheckedOut { branch, .. } => {
+            style.dim(&format!("{who}works on a branch of its own: {}\n", one_line(branch, 100)))
+        }
+        EventKind::Closing { ending } => style.yellow(&format!(
+            "  {who}has come to a limit ({}) and reports\n",
+            one_line(&ending.to_string(), RESULT_CHARS_MAX)
+        )),
+        EventKind::AgentSettled { report } => format!("{who}{}\n", ending_line(style, &report.ending)),
+        _ => String::new(),
     }
 }
 
@@ -155,6 +179,12 @@ fn words(style: Style, names: Option<(&str, &str)>, from: Sender, text: &str) ->
         Sender::Reports => style.dim(&format!("reports: {}\n", one_line(text, RESULT_CHARS_MAX))),
         Sender::Peer => style.dim(&format!("letter: {}\n", one_line(text, RESULT_CHARS_MAX))),
     }
+}
+
+fn interrupted(style: Style, agents: usize, detached: bool) -> String {
+    let open = counted(agents as u64, "agent");
+    let what = if detached { "the session was left" } else { "the session was interrupted" };
+    style.yellow(&format!("{what} with {open} that had not ended\n"))
 }
 
 fn answered(style: Style, answer: &Answer) -> String {
@@ -232,6 +262,42 @@ agent: Fixed.
 ✓ completed
   • agent start
     … no result
+";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn an_interruption_is_told_in_plain_words() {
+        let resumed = EventKind::AgentResumed {
+            elapsed_ms: 5,
+            budget: posse_protocol::Budget::UNLIMITED,
+            grant: posse_protocol::Grant::none(),
+        };
+        let checked_out = EventKind::CheckedOut { branch: "posse/x".into(), base: "abc".into() };
+        let again = EventKind::SessionResumed { version: "1".into(), sandboxed: true };
+        let events = [
+            event(2, 1, admitted("explore-1", 1, "find it")),
+            event(2, 1, checked_out),
+            event(2, 1, EventKind::CutShort { turn: 1, text: "I was ".into() }),
+            event(1, 0, EventKind::SessionInterrupted { agents: vec![id(1), id(2)], detached: false }),
+            event(1, 0, again),
+            event(1, 0, resumed.clone()),
+            event(2, 1, resumed),
+            event(2, 1, EventKind::Mailed { from: Sender::Person, text: "hello".into() }),
+            event(2, 1, EventKind::Closing { ending: Ending::OutOfTurns }),
+            event(1, 0, EventKind::SessionInterrupted { agents: vec![id(2)], detached: true }),
+        ];
+        let mut steps = Steps::new(Style::plain());
+        let text = events.iter().map(|event| steps.lines(event)).collect::<String>();
+        let expected = "  explore-1 (explore) is to: find it
+  explore-1 works on a branch of its own: posse/x
+  explore-1: I was
+    … cut short
+the session was interrupted with 2 agents that had not ended
+the session goes on
+  explore-1 goes on
+    explore-1 has come to a limit (out of turns) and reports
+the session was left with 1 agent that had not ended
 ";
         assert_eq!(text, expected);
     }

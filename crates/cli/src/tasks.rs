@@ -1,19 +1,24 @@
-//! `posse tasks`: the agents of a session as a tree, with what each of them took.
+//! `posse tasks`: the agents of a session as a tree, with what each of them took. What was interrupted stands apart: it
+//! does not run, whatever it did when its process ended.
 
 use posse_engine::Engine;
 use posse_engine::record::{AgentRow, SessionRow, Totals, subtree_totals};
 
-use crate::display::tree;
+use crate::display::{short, tree};
 use crate::exit::Exit;
-use crate::output::{self, Style, one_line};
+use crate::output::{self, Style, local_time, one_line};
 use crate::paths::Paths;
 
 /// Characters of the session's title that are shown.
 const TITLE_CHARS_MAX: usize = 80;
+/// Sessions among which others at work and interrupted ones are looked for.
+const SESSIONS_LOOKED_AT_MAX: usize = 200;
+/// Other sessions that are shown.
+const OTHERS_SHOWN_MAX: usize = 5;
 
-pub(crate) async fn run(paths: &Paths, wanted: String, json: bool) -> anyhow::Result<Exit> {
+pub(crate) async fn run(paths: &Paths, wanted: Option<String>, json: bool) -> anyhow::Result<Exit> {
     let engine = Engine::open(&paths.data_dir)?;
-    let session = engine.find_session(&wanted)?;
+    let session = engine.find_session(wanted.as_deref().unwrap_or("last"))?;
     let agents = engine.agents(session.id)?;
     if json {
         let totals = subtree_totals(&agents);
@@ -21,14 +26,45 @@ pub(crate) async fn run(paths: &Paths, wanted: String, json: bool) -> anyhow::Re
             let whole = totals.get(&agent.id).copied().unwrap_or_default();
             output::print(&format!("{}\n", as_json(&session, agent, whole)))?;
         }
-    } else {
-        let style = Style::for_stdout();
-        let title = one_line(session.title.as_deref().unwrap_or(""), TITLE_CHARS_MAX);
-        let id = session.id.to_string();
-        output::print(&format!("{} {}  {title}\n", style.bold("session"), &id[..13]))?;
-        output::print(&tree::agents(style, &agents, output::stdout_width()))?;
+        return Ok(Exit::Completed);
     }
+    let style = Style::for_stdout();
+    let title = one_line(session.title.as_deref().unwrap_or(""), TITLE_CHARS_MAX);
+    let mut text = format!("{} {}  {title}\n", style.bold("session"), short(session.id));
+    if let Some(left) = tree::interrupted(&session, &agents) {
+        text.push_str(&format!("{}\n", style.yellow(&left)));
+    }
+    text.push_str(&tree::agents(style, &agents, output::stdout_width()));
+    if wanted.is_none() {
+        let others = engine.sessions(SESSIONS_LOOKED_AT_MAX)?;
+        let others = others.iter().filter(|other| other.id != session.id).collect::<Vec<_>>();
+        text.push_str(&apart(style, &others, "running", "also at work"));
+        text.push_str(&apart(
+            style,
+            &others,
+            "interrupted",
+            "interrupted, not running; go on with: posse resume SESSION",
+        ));
+    }
+    output::print(&text)?;
     Ok(Exit::Completed)
+}
+
+/// Other sessions of one kind, under a heading of their own.
+fn apart(style: Style, sessions: &[&SessionRow], status: &str, heading: &str) -> String {
+    let found = sessions.iter().filter(|session| session.status == status).collect::<Vec<_>>();
+    if found.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("\n{}\n", style.bold(heading));
+    for session in found.iter().take(OTHERS_SHOWN_MAX) {
+        let title = one_line(session.title.as_deref().unwrap_or(""), TITLE_CHARS_MAX);
+        text.push_str(&format!("  {}  {}  {title}\n", short(session.id), local_time(session.started_at_ms)));
+    }
+    if let Some(more @ 1..) = found.len().checked_sub(OTHERS_SHOWN_MAX) {
+        text.push_str(&style.dim(&format!("  and {more} more: posse sessions list\n")));
+    }
+    text
 }
 
 fn as_json(session: &SessionRow, agent: &AgentRow, whole: Totals) -> serde_json::Value {
@@ -50,6 +86,7 @@ fn as_json(session: &SessionRow, agent: &AgentRow, whole: Totals) -> serde_json:
         "delivered": agent.delivered,
         "queued_at_ms": agent.queued_at_ms,
         "started_at_ms": agent.started_at_ms,
+        "interrupted_at_ms": agent.interrupted_at_ms,
         "ended_at_ms": agent.ended_at_ms,
         "duration_ms": agent.duration_ms,
         "turns": agent.turns,

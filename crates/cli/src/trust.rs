@@ -1,21 +1,22 @@
 //! `posse trust`: shows what in a project wants to act, and allows that very content.
 
-use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use posse_engine::roles::{Team, load_roles};
 use posse_protocol::{Files, Network, Role, RoleOrigin, Shell};
 
 use crate::agents;
 use crate::args::TrustArgs;
 use crate::config::{
-    ApprovalFile, FileConfig, LimitsFile, PROJECT_FILE, RightsFile, SandboxFile, SubAgentsFile, Trusted,
-    parse, project_file,
+    ApprovalFile, FileConfig, LimitsFile, PROJECT_FILE, RecordFile, RightsFile, SandboxFile, SubAgentsFile,
+    Trusted, parse, project_file,
 };
 use crate::exit::Exit;
 use crate::output::{self, Style, harmless};
 use crate::paths::{Paths, shown};
+use crate::questions::person_agrees;
 
 /// A file that wants to act.
 struct Item {
@@ -49,7 +50,7 @@ pub(crate) fn run(paths: &Paths, args: &TrustArgs) -> anyhow::Result<Exit> {
     for item in &new {
         show(item, trusted.before(&item.path))?;
     }
-    if !args.yes && !person_agrees()? {
+    if !args.yes && !person_agrees("Trust this?", "trust it")? {
         output::print("Nothing was changed.\n")?;
         return Ok(Exit::Failed);
     }
@@ -155,6 +156,14 @@ fn wants(file: &FileConfig) -> Vec<String> {
     if file.sandbox != SandboxFile::default() {
         wants.push("commands may read what its [sandbox] names of your home folder".to_string());
     }
+    if file.record != RecordFile::default() {
+        wants.push("its [record] takes the place of yours".to_string());
+    }
+    if file.memory.enabled == Some(true) {
+        wants.push(
+            "agents keep notes here from one session to the next, whatever your [memory] says".to_string(),
+        );
+    }
     if file.sub_agents != SubAgentsFile::default() {
         wants.push("its [sub_agents] take the place of yours".to_string());
     }
@@ -163,16 +172,4 @@ fn wants(file: &FileConfig) -> Vec<String> {
     }
     wants.extend(file.model.iter().map(|model| format!("{model:?} is the model that is used here")));
     wants
-}
-
-fn person_agrees() -> anyhow::Result<bool> {
-    if !io::stdin().is_terminal() {
-        bail!("nobody is there to ask; give --yes to trust it");
-    }
-    let mut out = io::stdout();
-    write!(out, "Trust this? [y/N] ")?;
-    out.flush()?;
-    let mut answer = String::new();
-    io::stdin().lock().read_line(&mut answer)?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }

@@ -158,9 +158,7 @@ impl Tree {
         queued: Option<QueueReason>,
     ) {
         let Request { id, parent, role, title, endpoint, continues, .. } = request;
-        let generation = self.hand_over(continues, id, name);
-        self.names.set(name.to_owned(), id);
-        let node = Node {
+        self.attach(Node {
             parent: Some(parent),
             name: name.to_owned(),
             role,
@@ -169,21 +167,40 @@ impl Tree {
             state: State::Pending,
             endpoint: Some(endpoint),
             continues,
-            generation,
             ..Node::main(id, grant, budget)
-        };
-        self.nodes.insert(id, node);
-        if let Some(parent) = self.nodes.get_mut(&parent) {
-            parent.children.push(id);
-            parent.live.push(id);
-            budget::reserve(parent, budget);
-        }
+        });
         if queued.is_some() {
-            self.slots.queue.push_back(id);
-            self.change(id, |node| node.state = State::Queued);
+            self.enqueue(id);
         } else {
             self.begin(id);
         }
+    }
+
+    /// Makes an agent known to those it has to do with: the one it continues, its parent, and whoever pays for it.
+    pub(crate) fn attach(&mut self, mut node: Node) {
+        let (id, budget) = (node.id, node.budget);
+        let Some(parent) = node.parent else { return };
+        node.generation = self.hand_over(node.continues, id, &node.name);
+        self.names.set(node.name.clone(), id);
+        self.nodes.insert(id, node);
+        if let Some(parent) = self.nodes.get_mut(&parent) {
+            parent.children.push(id);
+        }
+        let payer = self.payer(parent);
+        if let Some(node) = self.nodes.get_mut(&payer) {
+            if payer == parent {
+                node.live.push(id)
+            } else {
+                node.strays.push(id)
+            }
+            budget::reserve(node, budget);
+        }
+    }
+
+    /// Lets an agent wait for its first slot.
+    pub(crate) fn enqueue(&mut self, id: AgentId) {
+        self.slots.queue.push_back(id);
+        self.change(id, |node| node.state = State::Queued);
     }
 
     /// Lets a new agent take the place of the one it continues, and its name if it has that; the old one is then called

@@ -12,7 +12,7 @@
 //!          or for a person    Parked, NeedsPerson
 //!                              what it waited for is there
 //!
-//!   from each of them: settle(ending) ─▶ Settled(ending), once; nothing leads out of it
+//!   from each of them: settle(ending) ─▶ Settled(ending), once; nothing leads out of it, but for main: reopen_main
 //! ```
 //!
 //! An agent that waits for both its children and a person is Parked until the children are done, then NeedsPerson; it
@@ -24,24 +24,27 @@
 //!
 //! The tree knows who exists, who may run, what each may do and spend, and whose report was handed to whom. It does
 //! not know runtimes, files, clocks, models, conversations or what a report says: `engine` drives it and tells it what
-//! happened. It can be serialised between any two calls. Beside it is the [`Board`], the list of work that a team of
-//! agents shares.
+//! happened. It can be serialised between any two calls, and restored from what is on record of its agents. Beside it is
+//! the [`Board`], the list of work that a team of agents shares.
 #![forbid(unsafe_code)]
 
 mod admission;
 mod board;
 mod budget;
+mod known;
 pub mod limits;
 mod names;
 mod node;
 mod reading;
 mod refusal;
+mod restore;
 mod settling;
 mod slots;
 mod tree;
 
 pub use admission::{Admission, Request};
 pub use board::{Board, BoardError, Item, ItemId, ItemState};
+pub use known::{Known, KnownEnd, KnownMain, Misfit, Restored, StopCause};
 pub use limits::{Limits, OverCap};
 pub use node::{Endpoint, Family, Node, State};
 pub use reading::Look;

@@ -28,6 +28,11 @@ impl Names {
         self.taken.insert(name, id);
     }
 
+    /// Keeps a name from being given to anybody, if nobody has it.
+    pub(crate) fn hold(&mut self, name: String, id: AgentId) {
+        self.taken.entry(name).or_insert(id);
+    }
+
     /// A name that a model gave, as it will be.
     pub(crate) fn given(name: &str) -> Result<String, Refusal> {
         let name = folded(name);

@@ -59,7 +59,7 @@ pub struct Endpoint {
 }
 
 /// One agent. Lives as long as its tree. Once settled, nothing changes but whether its report was delivered and, when
-/// another agent takes up its conversation, its name.
+/// another agent takes up its conversation, its name; main alone may be taken up again as itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Node {
     /// Its id.

@@ -64,7 +64,8 @@ impl Tree {
     /// Any agent of the session, in the same ways. A beginning that fits two ids finds none.
     pub fn find_peer(&self, name: &str) -> Option<AgentId> {
         if let Some(id) = self.names.find(name) {
-            return Some(id);
+            // A name may be held for an agent that could not be restored.
+            return self.nodes.contains_key(&id).then_some(id);
         }
         let prefix = name.trim().to_ascii_lowercase();
         let mut fitting = self.nodes.range(first_with_prefix(&prefix)?..).map(|(id, _)| *id);

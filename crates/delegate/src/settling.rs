@@ -51,42 +51,50 @@ impl Tree {
         }
     }
 
-    /// Charges the nearest ancestor that has not settled, which is the parent unless that ended too early.
+    /// Charges whoever pays for an agent, which is the parent unless that ended too early.
     fn charge_for(&mut self, id: AgentId, receipt: &Receipt) {
         let Some(child) = self.nodes.get_mut(&id) else { return };
-        let (mut payer, bill) = (child.parent, Bill::of(child));
+        // Main keeps what is left below it: nobody is above it to pay, and it may be taken up again.
+        let Some(parent) = child.parent else { return };
+        let bill = Bill::of(child);
         let left_behind: Vec<AgentId> = child.live.drain(..).chain(child.strays.drain(..)).collect();
-        while let Some(above) = payer {
-            let Some(node) = self.nodes.get_mut(&above) else { return };
-            if node.state.is_settled() {
-                payer = node.parent;
-                continue;
-            }
-            node.live.retain(|&live| live != id);
-            node.strays.retain(|&stray| stray != id);
-            node.strays.extend(left_behind);
-            charge(node, bill);
-            // What is below it is known here; what the caller wrote about that does not matter.
-            node.ledger.below.add(&Receipt {
-                turns: receipt.turns,
-                tool_calls: receipt.tool_calls,
-                commands_total: receipt.commands_total,
-                usage: receipt.usage,
-                cost_usd: receipt.cost_usd,
-                below: bill.ledger.below,
-                ..Receipt::default()
-            });
-            return;
-        }
+        let payer = self.payer(parent);
+        let Some(node) = self.nodes.get_mut(&payer) else { return };
+        node.live.retain(|&live| live != id);
+        node.strays.retain(|&stray| stray != id);
+        node.strays.extend(left_behind);
+        charge(node, bill);
+        // What is below it is known here; what the caller wrote about that does not matter.
+        node.ledger.below.add(&Receipt {
+            turns: receipt.turns,
+            tool_calls: receipt.tool_calls,
+            commands_total: receipt.commands_total,
+            usage: receipt.usage,
+            cost_usd: receipt.cost_usd,
+            below: bill.ledger.below,
+            ..Receipt::default()
+        });
     }
 
-    /// Puts a settled child's report before its parent; false if the parent has settled and will never read it.
+    /// Who pays for a child of this agent: it or the nearest above it that has not settled, and in the end main.
+    pub(crate) fn payer(&self, parent: AgentId) -> AgentId {
+        let mut payer = parent;
+        while let Some(node) = self.nodes.get(&payer).filter(|node| node.state.is_settled()) {
+            let Some(above) = node.parent else { break };
+            payer = above;
+        }
+        payer
+    }
+
+    /// Puts a settled child's report before its parent; false if the parent has settled. Such a parent will never read it,
+    /// unless it is main and is taken up again.
     fn hand_in(&mut self, parent: AgentId, child: AgentId) -> bool {
-        let parent = self.nodes.get_mut(&parent).filter(|parent| !parent.state.is_settled());
-        parent.is_some_and(|parent| {
+        let Some(parent) = self.nodes.get_mut(&parent) else { return false };
+        let settled = parent.state.is_settled();
+        if !settled || parent.parent.is_none() {
             parent.reports.push_back(child);
-            true
-        })
+        }
+        !settled
     }
 
     /// Settled children whose reports the parent was not given yet, first settled first; all or those in `of`. They count

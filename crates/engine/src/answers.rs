@@ -11,7 +11,7 @@ use posse_surface::{Command, Shape};
 use crate::crew::Crew;
 use crate::finished::Finished;
 use crate::launch::Started;
-use crate::limits::{BYTES_PER_TOKEN, STATUS_PAGE};
+use crate::limits::{BYTES_PER_TOKEN, ROSTER_MAX, STATUS_PAGE};
 
 /// Why one need not ask again.
 pub(crate) const NO_POLLING: &str =
@@ -37,7 +37,6 @@ pub(crate) fn title(command: &Command) -> String {
         Command::Tell { to, text } => format!("message {}: {text}", to.as_deref().unwrap_or("all")),
         Command::Board(_) => "board".to_string(),
         Command::Run(call) => call.name.clone(),
-        Command::Skill { key } => format!("skill {key}"),
         Command::Help(_) => "help".to_string(),
     }
 }
@@ -104,6 +103,27 @@ pub(crate) fn status(tree: &Tree, ids: &[AgentId], page: u32) -> String {
     }
     text.push_str(NO_POLLING);
     text
+}
+
+/// The sub-agents of an agent, for when it forgets its conversation: those at work, and those whose reports can be read.
+pub(crate) fn roster(tree: &Tree, id: AgentId) -> Option<String> {
+    let children = tree.node(id).map(|node| node.children.clone()).unwrap_or_default();
+    let (ended, open): (Vec<&Node>, Vec<&Node>) =
+        children.iter().rev().filter_map(|id| tree.node(*id)).partition(|node| node.state.is_settled());
+    let mut lines = open.into_iter().take(ROSTER_MAX).map(line).collect::<Vec<_>>();
+    let told = |node: &Node| {
+        let read = if node.delivered { "told" } else { "comes by itself" };
+        format!(
+            "{} ({}) {}: {}; its report {read}, and is {}:report",
+            node.name,
+            node.role,
+            node.word(),
+            node.title,
+            node.name
+        )
+    };
+    lines.extend(ended.into_iter().take(ROSTER_MAX).map(told));
+    (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
 fn line(node: &Node) -> String {

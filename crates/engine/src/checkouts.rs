@@ -1,9 +1,9 @@
 //! Checkouts of agents that work apart: one folder a session, outside the workspace, one checkout an agent.
 //!
 //! A checkout's work is committed to its branch before the folder goes. What a process that died left behind is found by
-//! the next session and treated the same way; the lock on a session's folder tells who is still alive.
+//! the next session and treated the same way. Whoever clears a session's folder holds the lock of that session, so that
+//! nobody is at work in it.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use posse_protocol::{Branch, SessionId};
@@ -11,24 +11,32 @@ use posse_workspace::worktree::{self, Checkout};
 use posse_workspace::{Workspace, WorkspaceError};
 use tokio::sync::OnceCell;
 
+use crate::alive::Alive;
+use crate::engine::CHECKOUTS;
 use crate::limits::BRANCH_DIFF_BYTES_MAX;
 use crate::project::project_folders;
 
 pub(crate) struct Checkouts {
-    /// Where all sessions have theirs.
-    all: PathBuf,
+    /// Where sessions have their locks.
+    data_dir: PathBuf,
     session: SessionId,
-    /// Held while this session has checkouts.
-    lock: OnceCell<File>,
+    /// Set once the session has a folder.
+    begun: OnceCell<()>,
 }
 
 impl Checkouts {
-    pub(crate) fn new(all: PathBuf, session: SessionId) -> Self {
-        Self { all, session, lock: OnceCell::new() }
+    /// Those of a session whose lock is held.
+    pub(crate) fn new(data_dir: PathBuf, session: SessionId) -> Self {
+        Self { data_dir, session, begun: OnceCell::new() }
+    }
+
+    /// Where all sessions have theirs.
+    fn all(&self) -> PathBuf {
+        self.data_dir.join(CHECKOUTS)
     }
 
     fn own(&self) -> PathBuf {
-        self.all.join(self.session.to_string())
+        self.all().join(self.session.to_string())
     }
 
     /// Where the checkout that an agent gets of this folder is, or will be.
@@ -49,10 +57,14 @@ impl Checkouts {
     ) -> Result<(Checkout, Workspace, Vec<String>), WorkspaceError> {
         let (root, into) = (workspace.root(), self.own());
         let mut left = Vec::new();
-        self.lock.get_or_try_init(|| self.begin(root, &mut left)).await?;
+        self.begun.get_or_try_init(|| self.begin(root, &mut left)).await?;
+        let branch = self.branch(name);
         let checkout = match goes_on {
-            Some(branch) => worktree::resume(root, &into, branch).await?,
-            None => worktree::check_out(root, &into, &format!("posse/{}/{name}", self.short())).await?,
+            Some(before) if before.name != branch || worktree::exists(root, &branch).await? => {
+                worktree::resume(root, &into, before).await?
+            }
+            // A branch of its own that is gone held no work.
+            _ => worktree::check_out(root, &into, &branch).await?,
         };
         let own = Workspace::open(&checkout.folder)?;
         Ok((checkout, own, left))
@@ -71,30 +83,52 @@ impl Checkouts {
 
     /// After the last agent: what is still there is committed, then the session's folder goes.
     pub(crate) async fn clean_up(&self, workspace: &Workspace) {
-        if self.lock.get().is_some() {
+        if self.begun.get().is_some() {
             sweep(workspace.root(), &self.own()).await;
         }
     }
 
-    /// Makes the session's folder, and clears what dead sessions left.
-    async fn begin(&self, root: &Path, left: &mut Vec<String>) -> Result<File, WorkspaceError> {
+    /// What an agent that has no checkout any more left on its branch.
+    pub(crate) async fn left_on(&self, workspace: &Workspace, branch: &Branch) -> Option<Branch> {
+        let Branch { name, base, .. } = branch;
+        worktree::left_on(workspace.root(), name, base, BRANCH_DIFF_BYTES_MAX).await.ok().flatten()
+    }
+
+    /// Commits what an interrupted session has left in its checkouts.
+    pub(crate) async fn clear(&self, workspace: &Workspace) {
         let own = self.own();
+        if own.exists() {
+            sweep(workspace.root(), &own).await;
+        }
+    }
+
+    /// Makes the session's folder, and clears what was left: by the session itself before it was interrupted, and by
+    /// others that are not at work.
+    async fn begin(&self, root: &Path, left: &mut Vec<String>) -> Result<(), WorkspaceError> {
+        let own = self.own();
+        if own.exists() {
+            sweep(root, &own).await;
+        }
         let failed = |error: std::io::Error| WorkspaceError::Io { path: "checkouts".into(), source: error };
         std::fs::create_dir_all(&own).map_err(failed)?;
-        let lock = File::create(lock_of(&own)).map_err(failed)?;
-        lock.try_lock().map_err(|error| failed(error.into()))?;
-        let others = std::fs::read_dir(&self.all).into_iter().flatten().flatten().map(|entry| entry.path());
+        let others = std::fs::read_dir(self.all()).into_iter().flatten().flatten().map(|entry| entry.path());
         for other in others.filter(|path| *path != own && path.is_dir()) {
-            // Held until it is cleared: nobody else does the same at the same time.
-            if let Ok(lock) = File::open(lock_of(&other))
-                && lock.try_lock().is_ok()
+            let session = other.file_name().and_then(|name| name.to_str()?.parse().ok());
+            // Held until it is cleared: nobody goes on with it meanwhile.
+            if let Some(session) = session
+                && let Ok(Some(_idle)) = Alive::take(&self.data_dir, session)
             {
                 for branch in sweep(root, &other).await {
                     left.push(format!("work that an interrupted session left is on the branch {branch}"));
                 }
             }
         }
-        Ok(lock)
+        Ok(())
+    }
+
+    /// The branch of an agent.
+    fn branch(&self, name: &str) -> String {
+        format!("posse/{}/{name}", self.short())
     }
 
     /// The beginning of the session's id that is enough for a person.
@@ -105,11 +139,6 @@ impl Checkouts {
     }
 }
 
-/// The lock beside a session's folder.
-fn lock_of(folder: &Path) -> PathBuf {
-    folder.with_extension("lock")
-}
-
 /// Commits what is left in the checkouts of a session, and clears them away. Gives back the branches.
 async fn sweep(root: &Path, folder: &Path) -> Vec<String> {
     match worktree::sweep(root, folder).await {
@@ -117,7 +146,6 @@ async fn sweep(root: &Path, folder: &Path) -> Vec<String> {
             if swept.failed.is_empty() {
                 // All work is on branches by now.
                 let _ = std::fs::remove_dir_all(folder);
-                let _ = std::fs::remove_file(lock_of(folder));
             } else {
                 tracing::warn!(left = ?swept.failed, "checkouts could not be cleared");
             }

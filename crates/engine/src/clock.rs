@@ -35,10 +35,11 @@ impl Clock {
         self.0.time.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts it anew.
-    pub(crate) fn begin(&self) {
+    /// Starts it anew, with the time that somebody has worked already.
+    pub(crate) fn begin(&self, worked: Duration) {
         let mut time = self.time();
-        time.began = Instant::now();
+        let now = Instant::now();
+        time.began = now.checked_sub(worked).unwrap_or(now);
         time.stood = Duration::ZERO;
     }
 

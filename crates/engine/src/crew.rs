@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use posse_agent::Kin;
 use posse_delegate::{
@@ -12,14 +13,16 @@ use posse_delegate::{
 };
 use posse_protocol::limits::RECEIPT_DENIALS_MAX;
 use posse_protocol::{
-    AgentId, Below, Denial, Ending, EventKind, FileChange, Receipt, Report, Role, Sender, SessionId, Spent,
-    ToolSpec, Update,
+    AgentId, Below, CallId, Denial, Ending, EventKind, FileChange, Receipt, Report, Role, Sender, SessionId,
+    Spent, ToolSpec, Update,
 };
 use posse_store::Store;
-use posse_tools::{Jobs, ToolSettings, Toolbox};
+use posse_tools::{Jobs, Knowledge, Library, ToolSettings, Toolbox};
 use tokio::sync::{broadcast, watch};
+use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::alive::Alive;
 use crate::approvals::Approvals;
 use crate::checkouts::Checkouts;
 use crate::clock::{Clock, Stopped};
@@ -27,12 +30,16 @@ use crate::delegation::Delegation;
 use crate::driver::Driver;
 use crate::finished::{Finished, Shelf};
 use crate::jobs::{self, Background};
-use crate::launch::{self, Launch};
-use crate::limits::OFFERS_KEPT_MAX;
+use crate::journal::Journal;
+use crate::launch::{self, Launch, Started};
+use crate::limits::{LET_GO_LOOK_MS, OFFERS_KEPT_MAX};
 use crate::model_choice::Models;
 use crate::project::ProjectContext;
 use crate::receipt::Inherited;
 use crate::site::Site;
+
+/// The role that looks after skills.
+const SKILL_ROLE: &str = "skill";
 
 /// Shared by the drivers of one session; ends with the last of them.
 pub(crate) struct Crew {
@@ -57,7 +64,15 @@ pub(crate) struct Common {
     pub(crate) tools: ToolSettings,
     pub(crate) models: Models,
     pub(crate) project: Option<ProjectContext>,
+    /// The project that notes are about.
+    pub(crate) project_path: String,
     pub(crate) delegation: Option<Delegation>,
+    /// What outlives the session: notes and skills.
+    pub(crate) library: Option<Arc<dyn Library>>,
+    /// Whether agents read and make notes.
+    pub(crate) memory: bool,
+    /// Says that the session is at work, as long as it is.
+    pub(crate) _alive: Alive,
 }
 
 impl Deref for Crew {
@@ -77,6 +92,10 @@ struct Inner {
     board: Board,
     shelf: Shelf,
     offers: HashMap<Rights, Arc<[ToolSpec]>>,
+    /// Agents that were started by calls which had no answer when their process ended.
+    started_by: HashMap<(AgentId, CallId), AgentId>,
+    /// How to let go of the drivers; none once that was done.
+    drivers: Option<Vec<AbortHandle>>,
 }
 
 /// What is held for an agent until it settles.
@@ -94,11 +113,21 @@ struct Seat {
     /// Where it works.
     site: Arc<Site>,
     place: Place,
+    /// Whether it has yet to find out where it works: it had begun in another process.
+    moving: bool,
+    /// The name of its model, where it had begun in another process.
+    model: String,
 }
 
 impl Seat {
     fn new(site: Arc<Site>, place: Place) -> Self {
+        let model = match &place {
+            Place::Ready(launch) => launch.model.name().to_string(),
+            _ => String::new(),
+        };
         Self {
+            moving: false,
+            model,
             site,
             handles: Handles::default(),
             mail: Vec::new(),
@@ -144,11 +173,29 @@ pub(crate) struct News {
 impl Crew {
     pub(crate) fn new(common: Common, tree: Tree) -> Arc<Self> {
         let seats = HashMap::from([(common.main, Seat::new(Arc::clone(&common.site), Place::Driven))]);
-        let inner =
-            Inner { tree, seats, board: Board::default(), shelf: Shelf::default(), offers: HashMap::new() };
+        let inner = Inner {
+            tree,
+            seats,
+            board: Board::default(),
+            shelf: Shelf::default(),
+            offers: HashMap::new(),
+            started_by: HashMap::new(),
+            drivers: Some(Vec::new()),
+        };
         let crew = Arc::new(Self { common, inner: Mutex::new(inner) });
         jobs::follow(&crew);
         crew
+    }
+
+    /// What an agent has of what outlives the session.
+    pub(crate) fn knowledge(&self, role: &Role, depth: u32) -> Knowledge {
+        let inherits = self.delegation.as_ref().is_none_or(|delegation| delegation.sub_agents.inherit_memory);
+        Knowledge {
+            library: self.library.clone(),
+            memory: self.memory && (depth == 0 || role.inherit_memory.unwrap_or(inherits)),
+            sub_agent: depth > 0,
+            writes_skills: role.name == SKILL_ROLE,
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -188,10 +235,30 @@ impl Crew {
         self.lock().seats.get(&id).map_or_else(|| Arc::clone(&self.site), |seat| Arc::clone(&seat.site))
     }
 
-    /// An agent has a place of its own now.
+    /// An agent has its place now.
     pub(crate) fn moves(&self, id: AgentId, site: Arc<Site>) {
-        if let Some(seat) = self.lock().seats.get_mut(&id) {
-            seat.site = site;
+        let mut inner = self.lock();
+        if let Some(seat) = inner.seats.get_mut(&id) {
+            (seat.site, seat.moving) = (site, false);
+        }
+        // Those below may wait for it.
+        inner.seats.values().for_each(|seat| seat.handles.news.send_replace(()));
+    }
+
+    /// Where the parent of an agent works, once it has got its checkout back.
+    pub(crate) async fn place_of_parent(&self, id: AgentId, handles: &Handles) -> Arc<Site> {
+        let mut news = handles.news.subscribe();
+        loop {
+            {
+                let inner = self.lock();
+                let parent = inner.tree.node(id).and_then(|node| node.parent);
+                match parent.and_then(|parent| inner.seats.get(&parent)) {
+                    Some(seat) if seat.moving => {}
+                    Some(seat) => return Arc::clone(&seat.site),
+                    None => return Arc::clone(&self.site),
+                }
+            }
+            let _ = news.changed().await;
         }
     }
 
@@ -253,14 +320,77 @@ impl Crew {
         }
     }
 
+    /// Takes in what another process had begun: the tree, those that have ended, those that go on.
+    pub(crate) fn take_over(self: &Arc<Self>, taken: TakenOver) {
+        let TakenOver { tree, freed, finished, launches, started_by } = taken;
+        {
+            let mut inner = self.lock();
+            inner.tree = tree;
+            inner.started_by = started_by;
+            for launch in launches {
+                let (id, site) = (launch.id, Arc::clone(&self.site));
+                let mail = launch.mail.clone();
+                let mut seat = Seat::new(site, Place::Ready(Box::new(launch)));
+                (seat.moving, seat.mail) = (true, mail);
+                inner.seats.insert(id, seat);
+            }
+            for done in finished {
+                inner.inherit(done.id, &done.report.receipt);
+                inner.shelf.put(done);
+            }
+        }
+        self.freed(freed);
+    }
+
+    /// The agent that a call had started before its process ended.
+    pub(crate) fn started_by(&self, id: AgentId, call: &CallId) -> Option<Started> {
+        let mut inner = self.lock();
+        // Ids may come again.
+        let child = inner.started_by.remove(&(id, call.clone()))?;
+        let node = inner.tree.node(child)?;
+        Some(Started {
+            id: node.id,
+            name: node.name.clone(),
+            role: node.role.clone(),
+            queued: node.state == AgentState::Queued,
+            ahead: 0,
+            budget: node.budget,
+            model: inner.seats.get(&child).map(|seat| seat.model.clone()).unwrap_or_default(),
+        })
+    }
+
+    /// Keeps the handle by which a driver can be let go of. One that comes too late is let go of at once.
+    pub(crate) fn driven_by(&self, driver: AbortHandle) {
+        match &mut self.lock().drivers {
+            Some(drivers) => {
+                drivers.retain(|driver| !driver.is_finished());
+                drivers.push(driver);
+            }
+            None => driver.abort(),
+        }
+    }
+
+    /// Lets go of all agents where they are: nobody drives them any more, and nothing is settled. Says who had not ended.
+    pub(crate) async fn let_go(&self) -> Vec<AgentId> {
+        let drivers = self.lock().drivers.take().unwrap_or_default();
+        drivers.iter().for_each(AbortHandle::abort);
+        // What they are about to write comes before that they were let go of.
+        while !drivers.iter().all(AbortHandle::is_finished) {
+            tokio::time::sleep(Duration::from_millis(LET_GO_LOOK_MS)).await;
+        }
+        let inner = self.lock();
+        inner.tree.nodes().filter(|node| !node.state.is_settled()).map(|node| node.id).collect()
+    }
+
     /// Drives an agent on a task of its own. One whose driver breaks is settled all the same.
     fn drive(self: &Arc<Self>, launch: Launch) {
         let (crew, id) = (Arc::clone(self), launch.id);
         let mut spare = launch.journal.beside();
         let driver = Driver::new(Arc::clone(self), launch);
         let running = tokio::spawn(async move { driver.run().await });
+        self.driven_by(running.abort_handle());
         tokio::spawn(async move {
-            if running.await.is_err() {
+            if running.await.is_err_and(|gone| gone.is_panic()) {
                 crew.stop_below(id).await;
                 let report = broken("a fault in Posse ended this agent", crew.below(id));
                 spare.note(EventKind::AgentSettled { report: report.clone() });
@@ -292,6 +422,19 @@ impl Crew {
         });
     }
 
+    /// Settles an agent that had begun in another process and cannot go on.
+    pub(crate) fn never_goes_on(self: &Arc<Self>, id: AgentId, parent: Option<AgentId>, report: Report) {
+        let crew = Arc::clone(self);
+        tokio::spawn(async move {
+            let mut journal = Journal::new(crew.store.clone(), crew.session, id, parent);
+            journal.note(EventKind::AgentSettled { report: report.clone() });
+            if let Err(error) = journal.durable().await {
+                tracing::error!(%error, "the end of an agent could not be recorded");
+            }
+            crew.settled(id, crew.without_words(id, report));
+        });
+    }
+
     /// An agent takes no more mail: there is no next turn to tell it at.
     pub(crate) fn ends(&self, id: AgentId) {
         if let Some(seat) = self.lock().seats.get_mut(&id) {
@@ -306,7 +449,13 @@ impl Crew {
         if seat.ending || seat.mail.len() >= crate::limits::MAIL_MAX {
             return false;
         }
-        seat.mail.push((from, text));
+        seat.mail.push((from, text.clone()));
+        let parent = inner.tree.node(id).and_then(|node| node.parent);
+        // On its way to the record before whoever sends it can say that it was sent.
+        let mut journal = Journal::new(self.store.clone(), self.session, id, parent);
+        journal.note(EventKind::Mailed { from, text });
+        journal.send();
+        let Some(seat) = inner.seats.get_mut(&id) else { return false };
         seat.handles.news.send_replace(());
         if interrupt {
             seat.handles.interrupt.send_replace(());
@@ -429,7 +578,7 @@ impl Crew {
 
     /// Stops an agent and all below it. What it said and did stays.
     pub(crate) fn cancel(self: &Arc<Self>, id: AgentId) -> usize {
-        let (mut never_began, mut stopped) = (Vec::new(), 0);
+        let (mut waiting, mut stopped) = (Vec::new(), 0);
         {
             let mut inner = self.lock();
             for id in inner.tree.cancel(id) {
@@ -439,12 +588,13 @@ impl Crew {
                 if matches!(seat.place, Place::Ready(_))
                     && let Place::Ready(launch) = std::mem::replace(&mut seat.place, Place::Driven)
                 {
-                    never_began.push(*launch);
+                    waiting.push(*launch);
                 }
             }
         }
-        for launch in never_began {
-            self.never_began(launch);
+        for launch in waiting {
+            // One that had begun in another process has something to report.
+            if launch.past.is_some() { self.drive(launch) } else { self.never_began(launch) }
         }
         stopped
     }
@@ -474,14 +624,8 @@ impl Crew {
             };
             inner.seats.remove(&id);
             inner.board.release_all(id);
-            let receipt = &finished.report.receipt;
-            let (files, denied) = (receipt.files_in_all(), receipt.denied.clone());
+            inner.inherit(id, &finished.report.receipt);
             inner.shelf.put(finished);
-            if let Some(seat) = settled.parent.and_then(|parent| inner.seats.get_mut(&parent)) {
-                files.iter().for_each(|file| file.add_to(&mut seat.files_below));
-                seat.denied_below.extend(denied);
-                seat.denied_below.truncate(RECEIPT_DENIALS_MAX);
-            }
             // Those further up may wait for it as well.
             let parent = |id: AgentId| inner.tree.node(id).and_then(|node| node.parent);
             for above in std::iter::successors(parent(id), |id| parent(*id)) {
@@ -495,7 +639,27 @@ impl Crew {
     }
 }
 
+/// What another process had begun.
+pub(crate) struct TakenOver {
+    pub(crate) tree: Tree,
+    pub(crate) freed: Freed,
+    /// In the order in which they ended.
+    pub(crate) finished: Vec<Finished>,
+    pub(crate) launches: Vec<Launch>,
+    pub(crate) started_by: HashMap<(AgentId, CallId), AgentId>,
+}
+
 impl Inner {
+    /// What an agent that has ended did counts for its parent.
+    fn inherit(&mut self, id: AgentId, receipt: &Receipt) {
+        let parent = self.tree.node(id).and_then(|node| node.parent);
+        if let Some(seat) = parent.and_then(|parent| self.seats.get_mut(&parent)) {
+            receipt.files_in_all().iter().for_each(|file| file.add_to(&mut seat.files_below));
+            seat.denied_below.extend(receipt.denied.iter().cloned());
+            seat.denied_below.truncate(RECEIPT_DENIALS_MAX);
+        }
+    }
+
     fn take_reports(&mut self, id: AgentId, of: Option<&[AgentId]>) -> Vec<Arc<Finished>> {
         let mut taken = self.tree.take_reports(id, of);
         // What is told together is told in the order in which it was begun, so that a recording can be played back.

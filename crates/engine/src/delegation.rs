@@ -1,7 +1,6 @@
 //! How a session delegates: the dialect, the roles, the limits, and what holds for all sub-agents.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
 use posse_delegate::Limits;
 use posse_protocol::Isolation;
@@ -26,8 +25,6 @@ pub struct Delegation {
     pub coordinator: bool,
     /// Whether agents can write to each other and share a board.
     pub team: bool,
-    /// Folders with skills, later ones first.
-    pub skills: Vec<PathBuf>,
     /// Agent files of the project, by path, that the person has trusted as they are. Roles of others only ask.
     pub trusted_files: BTreeSet<String>,
 }
@@ -53,6 +50,10 @@ pub struct SubAgents {
     pub endpoint: Option<String>,
     /// Whether they are given the project's notes.
     pub inherit_context_file: bool,
+    /// Whether they read and make notes that outlive the session.
+    pub inherit_memory: bool,
+    /// Whether whoever delegates is told how each role has fared in this project.
+    pub show_record: bool,
     /// How much of their work is kept.
     pub record: Record,
     /// Where they work.
@@ -71,6 +72,8 @@ impl Default for SubAgents {
             model: None,
             endpoint: None,
             inherit_context_file: true,
+            inherit_memory: true,
+            show_record: false,
             record: Record::Full,
             isolation: Isolation::Shared,
         }

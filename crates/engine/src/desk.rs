@@ -10,13 +10,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use posse_policy::passes;
-use posse_protocol::{AgentId, ContextMode, Ending, Grant, NameRules, Sender, Task, ToolCall, ToolOutcome};
+use posse_protocol::{
+    AgentId, CallId, ContextMode, Ending, Grant, NameRules, Sender, Task, ToolCall, ToolOutcome,
+};
 use posse_report::quote;
 use posse_surface::{Command, Join, Shape, Surface, Until};
 use posse_tools::{Prepared, Toolbox, one_line};
 
 use crate::answers;
-use crate::context::Snapshot;
+use crate::context::{self, Snapshot};
 use crate::crew::Crew;
 use crate::finished::Finished;
 use crate::handles;
@@ -53,6 +55,7 @@ pub(crate) enum Work {
 
 /// A command that was understood and not carried out yet.
 pub(crate) struct Asked {
+    call: CallId,
     command: Command,
     title: String,
     routed: Option<String>,
@@ -62,6 +65,11 @@ pub(crate) struct Asked {
 impl Asked {
     pub(crate) fn title(&self) -> String {
         self.title.clone()
+    }
+
+    /// Whether it starts an agent.
+    pub(crate) fn starts(&self) -> bool {
+        matches!(self.command, Command::Start { .. })
     }
 
     /// The agent whose work it brings into the workspace, if it does.
@@ -76,11 +84,7 @@ impl Asked {
     pub(crate) fn changes(&self) -> bool {
         !matches!(
             self.command,
-            Command::Wait { .. }
-                | Command::Status { .. }
-                | Command::Read { .. }
-                | Command::Help(_)
-                | Command::Skill { .. }
+            Command::Wait { .. } | Command::Status { .. } | Command::Read { .. } | Command::Help(_)
         )
     }
 }
@@ -149,7 +153,8 @@ impl Desk {
             return Ok(Work::Tool { prepared, routed });
         }
         let title = one_line(&answers::title(&command), posse_protocol::limits::TITLE_CHARS_MAX);
-        Ok(Work::Asked(Box::new(Asked { command, title, routed, snapshot })))
+        let call = call.id.clone();
+        Ok(Work::Asked(Box::new(Asked { call, command, title, routed, snapshot })))
     }
 
     /// Rights by name, checked on the command as it was written and on the tool behind it.
@@ -170,13 +175,20 @@ impl Desk {
 
     /// Carries a command out.
     pub(crate) async fn carry_out(&self, asked: Asked) -> Answer {
-        let Asked { command, routed, snapshot, .. } = asked;
+        let Asked { call, command, routed, snapshot, .. } = asked;
         if !matches!(command, Command::Status { .. }) {
             self.polls.store(0, Ordering::Relaxed);
         }
         let mut answer = match command {
             Command::Start { task, join, shape, reuse } => {
-                self.start(task, join, shape, reuse, snapshot).await
+                let started = match self.crew.started_by(self.id, &call) {
+                    Some(started) => Ok(started),
+                    None => self.start(call, task, reuse, snapshot).await,
+                };
+                match started {
+                    Ok(started) => self.join(started, join, shape).await,
+                    Err(answer) => answer,
+                }
             }
             Command::Wait { agents, until, timeout_ms } => self.wait(&agents, until, timeout_ms).await,
             Command::Status { agent, page } => self.status(agent.as_deref(), page).await,
@@ -189,7 +201,6 @@ impl Desk {
             Command::Read { handle, read } => self.read_handle(&handle, &read),
             Command::Tell { to, text } => team::tell(&self.crew, self.id, to.as_deref(), &text),
             Command::Board(command) => team::board(&self.crew, self.id, command),
-            Command::Skill { key } => handles::skill(&self.crew, key).await,
             Command::Help(text) => Answer::ok(text),
             Command::Run(call) => Answer::error(format!("{} is no command of the desk", call.name)),
         };
@@ -216,29 +227,29 @@ impl Desk {
 
     async fn start(
         &self,
+        call: CallId,
         task: Task,
-        join: Join,
-        shape: Shape,
         reuse: bool,
         snapshot: Option<Arc<Snapshot>>,
-    ) -> Answer {
+    ) -> Result<Started, Answer> {
         if task.context != ContextMode::Fresh && snapshot.is_none() {
-            return Answer::error("This conversation cannot be forked from here; use context \"fresh\".");
+            let text = "This conversation cannot be forked from here; use context \"fresh\".";
+            return Err(Answer::error(text));
         }
         if reuse && let Some(existing) = self.single(&task).await {
-            return match self.follow_up(existing, task.prompt, task.title) {
-                Ok(started) => self.join(started, join, shape).await,
-                Err(answer) => answer,
+            let words = match (&snapshot, task.context) {
+                (Some(snapshot), ContextMode::Summary) => {
+                    context::first_words(&task, &context::digest(snapshot))
+                }
+                _ => task.prompt,
             };
+            return self.follow_up(Some(call), existing, words, task.title);
         }
-        match launch::start(&self.crew, self.asker(snapshot), task, None) {
-            Err(refusal) => Answer::error(refusal),
-            Ok(started) => self.join(started, join, shape).await,
-        }
+        launch::start(&self.crew, self.asker(Some(call), snapshot), task, None).map_err(Answer::error)
     }
 
-    fn asker(&self, snapshot: Option<Arc<Snapshot>>) -> Asker {
-        Asker { id: self.id, model: self.model.clone(), snapshot }
+    fn asker(&self, call: Option<CallId>, snapshot: Option<Arc<Snapshot>>) -> Asker {
+        Asker { id: self.id, call, model: self.model.clone(), snapshot }
     }
 
     /// The agent of a role there is only one of; waits until it is free.
@@ -248,10 +259,13 @@ impl Desk {
         if !role.single {
             return None;
         }
+        // One for the session, whoever asks. It cannot wait for itself.
         let newest = || {
             self.crew.tree(|tree| {
-                let mine = tree.nodes().filter(|node| tree.is_below(node.id, self.id));
-                mine.filter(|node| node.role == role.name && node.continued_by.is_none())
+                let others =
+                    tree.nodes().filter(|node| !tree.is_below(self.id, node.id) && node.id != self.id);
+                others
+                    .filter(|node| node.role == role.name && node.continued_by.is_none())
                     .map(|node| node.id)
                     .last()
             })
@@ -312,14 +326,20 @@ impl Desk {
             return Answer::error(format!("{name} has not read its mail for long; wait for it, or stop it."));
         }
         let title = one_line(&text, 60);
-        match self.follow_up(id, text, title) {
+        match self.follow_up(None, id, text, title) {
             Ok(started) => Answer::ok(answers::followed_up(&started, &self.crew.name(id))),
             Err(answer) => answer,
         }
     }
 
     /// Goes on with the conversation of an agent that has ended, as a new agent of the same name.
-    fn follow_up(&self, id: AgentId, text: String, title: String) -> Result<Started, Answer> {
+    fn follow_up(
+        &self,
+        call: Option<CallId>,
+        id: AgentId,
+        text: String,
+        title: String,
+    ) -> Result<Started, Answer> {
         let gone = || {
             Answer::error(
                 "Its conversation is no longer at hand; start a new agent with what it needs to know.",
@@ -334,7 +354,7 @@ impl Desk {
         }
         let kept = finished.conversation.clone().ok_or_else(gone)?;
         let task = Task::new(title, text);
-        launch::start(&self.crew, self.asker(None), task, Some((id, kept))).map_err(Answer::error)
+        launch::start(&self.crew, self.asker(call, None), task, Some((id, kept))).map_err(Answer::error)
     }
 
     /// Says something, waits, and looks: one call of the dialect in which agents are sessions.

@@ -1,29 +1,29 @@
 //! Drives one agent from its task to its end. All waiting happens here.
 
+mod begin;
+mod settle;
+
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use posse_agent::{Agent, Done, Input, Output, Purpose, Settings, Step};
+use posse_agent::{Agent, Done, Input, Next, Output, Settings, Step};
 use posse_model::{Signal, Transcript};
-use posse_protocol::limits::RECEIPT_DENIALS_MAX;
 use posse_protocol::{
-    AgentId, Answer, Branch, Denial, Effect, Ending, EventKind, Isolation, ModelError, Reply, Report, Role,
-    Sender, ToolCall, ToolSpec,
+    AgentId, Answer, Branch, Budget, CallId, Effect, EventKind, Isolation, ModelError, Purpose, Reply,
+    Report, Role, Sender, ToolCall, ToolSpec,
 };
 use posse_store::StoreError;
 use posse_tools::Toolbox;
-use posse_workspace::WorkspaceError;
 use posse_workspace::worktree::Checkout;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::answers;
 use crate::clock::Clock;
-use crate::context::{self, Snapshot};
+use crate::context::Snapshot;
 use crate::crew::{Crew, Handles};
 use crate::desk::Desk;
-use crate::facts::WorkspaceFacts;
-use crate::finished::{Finished, Kept};
 use crate::gate::Gate;
 use crate::journal::{Journal, Unacknowledged};
 use crate::launch::Launch;
@@ -38,6 +38,10 @@ use crate::tool_calls::{self, Kit, Progressed, Unfinished};
 pub(crate) struct Driver {
     crew: Arc<Crew>,
     agent: Agent,
+    /// Whether it was admitted in another process.
+    resumed: bool,
+    /// What it goes on with, where it had begun there.
+    next: Option<Next>,
     id: AgentId,
     name: String,
     title: String,
@@ -65,7 +69,6 @@ pub(crate) struct Driver {
     /// The branch it goes on with, where it takes up the work of another.
     branch: Option<Branch>,
     gate: Gate,
-    denied: Vec<Denial>,
     notes: Vec<String>,
     clock: Clock,
     /// Of its working time.
@@ -85,28 +88,27 @@ enum Waited<T> {
 
 impl Driver {
     pub(crate) fn new(crew: Arc<Crew>, mut launch: Launch) -> Self {
-        let begun = begun(&crew, &launch);
-        launch.journal.note(begun);
+        launch.journal.note(begin::begun(&crew, &launch));
         let Launch { id, budget, ref model, ref name, ref grant, .. } = launch;
-        let settings = Settings {
-            budget,
-            prices: model.prices,
-            context_window: model.model.config().context_window,
-            fixed_bytes: launch.empty.bytes(),
-            reports: launch.depth > 0,
-        };
         let last_word_ms = (budget.time_ms.unwrap_or(0) / 10).clamp(LAST_WORD_MS_MIN, LAST_WORD_MS_MAX);
         let handles = crew.handles(id);
-        handles.clock.begin();
+        let settings = settings(model, &launch.empty, budget, launch.depth);
+        let (agent, next, worked, effects) = match launch.past {
+            Some(past) => (past.agent, Some(past.next), past.worked, past.effects),
+            None => (Agent::knowing(settings, &launch.known), None, Duration::ZERO, Effects::default()),
+        };
+        handles.clock.begin(worked);
         Self {
+            epoch: agent.conversation().epoch(),
+            agent,
+            resumed: launch.resumed,
+            next,
             gate: Gate { crew: Arc::clone(&crew), agent: id, name: name.clone(), approval: grant.approval },
-            denied: Vec::new(),
             notes: Vec::new(),
             site: crew.site(id),
             checkout: None,
             isolation: launch.isolation,
             branch: launch.branch,
-            agent: Agent::knowing(settings, &launch.known),
             desk: Desk::new(Arc::clone(&crew), id, model.clone(), launch.grant),
             interrupts: handles.interrupt.subscribe(),
             crew,
@@ -119,28 +121,32 @@ impl Driver {
             tools: launch.tools,
             transcript: launch.transcript,
             empty: launch.empty,
-            epoch: 0,
             toolbox: launch.toolbox,
             journal: launch.journal,
             clock: handles.clock.clone(),
             handles,
-            told: Some(launch.told),
+            told: launch.told,
             context_files: launch.context_files,
             deliverables: launch.deliverables,
             deadline: budget.time_ms.map(Duration::from_millis),
             last_word: Duration::from_millis(last_word_ms),
-            effects: Effects::default(),
+            effects,
         }
     }
 
     /// Runs the agent to its end, which is on record when this returns.
     pub(crate) async fn run(mut self) -> Report {
-        let mut input = self.first_input().await;
         // Its task comes before what was told meanwhile, and with the last word nothing more is taken in.
-        let mut begun = false;
+        let mut begun = self.next.is_some();
+        let mut input = self.first_input().await;
         loop {
             if std::mem::replace(&mut begun, true) && !self.agent.is_closing() {
                 self.take_news();
+            }
+            if self.agent.may_shorten(&input)
+                && let Some(sub_agents) = self.crew.tree(|tree| answers::roster(tree, self.id))
+            {
+                self.agent.pin(SUB_AGENTS, sub_agents);
             }
             let Output { record, step } = self.agent.handle(input, self.elapsed_ms());
             for kind in record {
@@ -149,68 +155,11 @@ impl Driver {
             self.crew.spent(self.id, &self.agent.spent(), self.agent.tokens_counted());
             input = match step {
                 Step::CallModel { turn, purpose } => self.call_model(turn, purpose).await,
-                Step::CallTools { calls } => self.call_tools(&calls).await,
+                Step::CallTools { calls } => self.call_tools(&calls, BTreeMap::new(), Vec::new()).await,
                 Step::Settle(ending) => return self.settle(ending).await,
                 Step::Wait => self.idle().await,
             };
         }
-    }
-
-    /// A sub-agent's admission is on record before anything of it runs.
-    async fn first_input(&mut self) -> Input {
-        if self.id != self.crew.main
-            && let Err(error) = self.journal.durable().await
-        {
-            return broken(&error);
-        }
-        if self.isolation == Isolation::Worktree {
-            let cancel = self.handles.cancel.clone();
-            tokio::select! {
-                biased;
-                () = cancel.cancelled() => return cancelled(String::new(), Vec::new()),
-                made = self.check_out() => if let Err(message) = made {
-                    return Input::Broken { message };
-                }
-            }
-        }
-        match self.told.take() {
-            Some((from, text)) => Input::Told { from, text: self.with_files(text).await },
-            None => Input::Broken { message: "the agent was given no task".to_string() },
-        }
-    }
-
-    /// Gives it a checkout of its own. Where there is no repository it works in its parent's files, and everybody is told.
-    async fn check_out(&mut self) -> Result<(), String> {
-        let made = self.crew.checkouts.make(&self.site.workspace, &self.name, self.branch.as_ref());
-        match made.await {
-            Ok((checkout, workspace, left)) => {
-                self.notes.extend(left);
-                self.toolbox = self.toolbox.moved_to(&workspace);
-                self.site = Arc::new(Site::own(workspace));
-                self.crew.moves(self.id, Arc::clone(&self.site));
-                self.checkout = Some(checkout);
-            }
-            Err(error @ WorkspaceError::NotARepository) => {
-                let note = format!("No checkout of its own: {error}. It works in the shared folder.");
-                if let Some((_, text)) = &mut self.told {
-                    text.push_str(&format!("\n\n({note} That is {}.)", self.site.folder));
-                }
-                self.notes.push(note);
-            }
-            Err(error) => return Err(format!("no checkout of its own could be made: {error}")),
-        }
-        Ok(())
-    }
-
-    /// The words with the contents of the files that go with them.
-    async fn with_files(&mut self, text: String) -> String {
-        let paths = std::mem::take(&mut self.context_files);
-        if paths.is_empty() {
-            return text;
-        }
-        let workspace = self.site.workspace.clone();
-        let read = tokio::task::spawn_blocking(move || context::files(&workspace, &paths));
-        format!("{text}\n\n{}", read.await.unwrap_or_default())
     }
 
     /// Takes in what came meanwhile: it is told at the agent's next turn. Says how its sub-agents are.
@@ -226,8 +175,7 @@ impl Driver {
             let told =
                 news.reports.iter().map(|done| answers::report(&self.crew, done, posse_surface::Shape::Text));
             let text = told.collect::<Vec<_>>().join("\n\n");
-            tool_calls::note_delivered(&mut self.journal, news.reports.iter().map(|done| done.id).collect());
-            self.agent.hear(Sender::Reports, text);
+            self.agent.hear_reports(text, news.reports.iter().map(|done| done.id).collect());
         }
         any
     }
@@ -300,9 +248,15 @@ impl Driver {
         }
     }
 
-    async fn call_tools(&mut self, calls: &[ToolCall]) -> Input {
+    /// Runs the calls of a reply. Some of its calls may have begun in another process, and some may be answered.
+    async fn call_tools(
+        &mut self,
+        calls: &[ToolCall],
+        begun: BTreeMap<CallId, bool>,
+        done: Vec<Done>,
+    ) -> Input {
         self.toolbox.next_turn();
-        let (mut progressed, unfinished) = (Progressed::default(), Unfinished::default());
+        let (mut progressed, unfinished) = (Progressed::with(done), Unfinished::default());
         let kit = Kit {
             unfinished: &unfinished,
             toolbox: &self.toolbox,
@@ -311,6 +265,7 @@ impl Driver {
             site: &self.site,
             turn: self.agent.spent().turns,
             snapshot: self.snapshot(calls),
+            begun,
         };
         let run = tool_calls::run(&kit, calls, &mut self.journal, &mut progressed);
         let interrupts = Some(&mut self.interrupts);
@@ -326,11 +281,11 @@ impl Driver {
             let text = "It was not run: nobody had answered whether it may.".to_string();
             progressed.done.push(Done { id: call, ok: false, text, ran: false, read_only: true });
         }
-        self.denied.append(&mut progressed.denied);
+        self.notes.extend(progressed.not_counted());
         self.effects.add(&progressed.effects);
         for effect in progressed.effects {
             if let Effect::Todo { text } = effect {
-                self.agent.pin(TODO, text);
+                self.agent.pin(posse_agent::TODO, text);
             }
         }
         match waited {
@@ -354,69 +309,11 @@ impl Driver {
                 transcript: self.transcript.clone(),
                 messages: self.agent.conversation().messages()[..self.transcript.len()].to_vec(),
                 task: self.agent.task().to_string(),
-                todo: self.agent.pinned(TODO).map(str::to_string),
+                todo: self.agent.pinned(posse_agent::TODO).map(str::to_string),
                 changed: self.effects.changed(),
                 words: self.agent.last_words().to_string(),
             })
         })
-    }
-
-    /// Ends the agent: first everything below it, then itself. Its report is checked before it is recorded.
-    async fn settle(mut self, ending: Ending) -> Report {
-        self.journal.send();
-        self.crew.ends(self.id);
-        self.crew.stop_below(self.id).await;
-        self.extend_transcript();
-        let text = self.agent.last_words().to_string();
-        let mut receipt = self.effects.receipt(&self.agent, self.crew.inherited(self.id));
-        self.denied.append(&mut receipt.denied);
-        self.denied.truncate(RECEIPT_DENIALS_MAX);
-        receipt.denied = self.denied;
-        let mut report = Report { ending, text, receipt, warnings: Vec::new() };
-        if self.id == self.crew.main {
-            self.crew.background.stop_all(&self.crew).await;
-            let trouble = self.site.history.as_ref().and_then(|history| history.trouble());
-            self.notes.extend(trouble.map(|why| format!("not all changes can be undone: {why}")));
-            self.crew.checkouts.clean_up(&self.crew.site.workspace).await;
-        } else {
-            report = checked(report, self.deliverables, &self.site).await;
-        }
-        report.warnings.append(&mut self.notes);
-        if let Some(checkout) = self.checkout {
-            self.crew.background.stop_at(&self.crew, &self.site).await;
-            match self.crew.checkouts.finish(&checkout, &self.title).await {
-                Ok(branch) => report.receipt.branch = branch,
-                Err(error) => report.warnings.push(format!(
-                    "its work could not be committed and is still in {}: {error}",
-                    checkout.top.display()
-                )),
-            }
-        }
-        self.journal.note(EventKind::AgentSettled { report: report.clone() });
-        if let Err(error) = self.journal.durable().await {
-            tracing::error!(%error, "the end of an agent could not be recorded");
-        }
-        let kept = Kept {
-            role: self.role.clone(),
-            model: self.model,
-            system: self.system,
-            tools: self.tools,
-            empty: self.empty,
-            transcript: self.transcript,
-            messages: self.agent.conversation().messages().to_vec(),
-            isolation: self.isolation,
-            branch: report.receipt.branch.clone(),
-        };
-        let finished = Finished {
-            id: self.id,
-            name: self.name,
-            role: self.role.name,
-            title: self.title,
-            report: report.clone(),
-            conversation: Some(kept),
-        };
-        self.crew.settled(self.id, finished);
-        report
     }
 
     /// Time is over: the agent gets a moment for a last report, and after that none.
@@ -442,35 +339,19 @@ impl Driver {
     }
 }
 
-/// The event that says that an agent begins, and with what.
-fn begun(crew: &Crew, launch: &Launch) -> EventKind {
-    let config = launch.model.model.config();
-    let apart = launch.isolation == Isolation::Worktree;
-    EventKind::AgentStarted {
-        role: launch.role.name.clone(),
-        depth: launch.depth,
-        model: config.name.clone(),
-        model_id: config.model.clone(),
-        budget: launch.budget,
-        grant: launch.grant.clone(),
-        system: launch.system.clone(),
-        checkout: apart.then(|| crew.checkouts.folder(crew.site(launch.id).workspace.root(), &launch.name)),
+/// What is fixed for an agent's life.
+pub(crate) fn settings(model: &PricedModel, empty: &Transcript, budget: Budget, depth: u32) -> Settings {
+    Settings {
+        budget,
+        prices: model.prices,
+        context_window: model.model.config().context_window,
+        fixed_bytes: empty.bytes(),
+        reports: depth > 0,
     }
 }
 
-/// The name under which the to-do list is pinned.
-const TODO: &str = "To-do list";
-
-/// Compares a report with what can be measured.
-async fn checked(report: Report, deliverables: Vec<String>, site: &Site) -> Report {
-    let facts = WorkspaceFacts(site.workspace.clone());
-    let unchecked = report.clone();
-    let check = tokio::task::spawn_blocking(move || {
-        let warnings = posse_report::check(&report, &deliverables, &facts);
-        Report { warnings, ..report }
-    });
-    check.await.unwrap_or(unchecked)
-}
+/// The name under which sub-agents are told of when the conversation is shortened.
+const SUB_AGENTS: &str = "Your sub-agents";
 
 fn cancelled(partial: String, done: Vec<posse_agent::Done>) -> Input {
     Input::Cancel { partial, done }
@@ -520,7 +401,7 @@ async fn on_stage<T>(
     let mut call = std::pin::pin!(call);
     tokio::select! {
         biased;
-        recorded = on_record.durable() => {
+        recorded = on_record.eventually() => {
             recorded?;
             stage.open();
             Ok(call.await)

@@ -3,10 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use posse_protocol::{AgentId, Event, Seq, SessionId};
-use posse_store::{AgentRow, DATABASE_FILE, Health, SessionRow, Store, prepare_data_dir};
+use posse_store::{
+    AgentRow, DATABASE_FILE, Durability, Health, SessionRow, Store, StoreError, prepare_data_dir,
+};
 
+use crate::alive;
 use crate::bus::{Bus, Updates};
 use crate::error::EngineError;
+use crate::resume;
 use crate::session::{Session, SessionRequest};
 
 /// Where in the data directory what can be undone is kept.
@@ -24,12 +28,34 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Opens the record in a data directory, which is made if it is missing.
+    /// Opens the record in a data directory, which is made if it is missing. Sessions whose process is gone are on
+    /// record as interrupted from here on.
     pub fn open(data_dir: &Path) -> Result<Self, EngineError> {
+        Self::open_with(data_dir, Durability::default())
+    }
+
+    /// The same, with a say in what an acknowledged record survives.
+    pub fn open_with(data_dir: &Path, durability: Durability) -> Result<Self, EngineError> {
         let database = prepare_data_dir(data_dir)?;
+        let engine = Self::with(data_dir, |publish| Store::open(&database, durability, publish))?;
+        if let Err(error) = alive::find_interrupted(&engine.data_dir, &engine.store) {
+            tracing::warn!(%error, "interrupted sessions could not be looked for");
+        }
+        Ok(engine)
+    }
+
+    /// An engine that keeps no record, to measure what recording costs.
+    pub fn unrecorded(data_dir: &Path) -> Result<Self, EngineError> {
+        Self::with(data_dir, |publish| Store::unrecorded(publish))
+    }
+
+    fn with(
+        data_dir: &Path,
+        open: impl FnOnce(Box<dyn Fn(Event) + Send>) -> Result<Store, StoreError>,
+    ) -> Result<Self, EngineError> {
         let bus = Bus::default();
         let publisher = bus.clone();
-        let store = Store::open(&database, move |event| publisher.publish(event))?;
+        let store = open(Box::new(move |event| publisher.publish(event)))?;
         // Absolute: it is hidden from commands, wherever they run.
         let data_dir = std::path::absolute(data_dir).unwrap_or_else(|_| data_dir.to_path_buf());
         Ok(Self { data_dir, store, bus })
@@ -38,6 +64,12 @@ impl Engine {
     /// Starts a session: its main agent begins to work at once, in the background.
     pub fn start(&self, request: SessionRequest) -> Result<Session, EngineError> {
         Session::start(self, request)
+    }
+
+    /// Goes on with a session: where it was interrupted, or with what the person has to say now. The request's prompt
+    /// is that, and may be empty; workspace, models, rights and tools are as they are today.
+    pub fn resume(&self, session: SessionId, request: SessionRequest) -> Result<Session, EngineError> {
+        resume::resume(self, session, request)
     }
 
     /// The newest sessions on record.

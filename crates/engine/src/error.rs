@@ -9,6 +9,12 @@ pub enum EngineError {
     /// The workspace could not be opened.
     #[error(transparent)]
     Workspace(#[from] posse_workspace::WorkspaceError),
+    /// It could not be found out whether a session is at work.
+    #[error("the data directory cannot be used: {0}")]
+    Alive(#[source] std::io::Error),
+    /// A cassette could not be written.
+    #[error(transparent)]
+    Cassette(#[from] posse_model::CassetteError),
     /// There is nothing of the kind that was asked for.
     #[error("{0}")]
     Nothing(String),

@@ -1,14 +1,10 @@
 //! What handles stand for: `NAME:report`, `NAME:json`, `NAME:transcript` and `NAME:diff` of an agent that has ended,
-//! `cmd-1:output` of a command that runs beside the agents; and skills.
+//! `cmd-1:output` of a command that runs beside the agents.
 
 use posse_protocol::{AgentId, HandleRead, Message};
-use posse_report::quote;
 use posse_tools::one_line;
-use posse_workspace::Workspace;
 
 use crate::crew::Crew;
-use crate::desk::Answer;
-use crate::limits::SKILL_BYTES_MAX;
 
 /// The whole value behind a handle. An agent reads those of agents below it.
 pub(crate) fn value(crew: &Crew, by: AgentId, handle: &str, read: &HandleRead) -> Result<String, String> {
@@ -39,35 +35,4 @@ pub(crate) fn value(crew: &Crew, by: AgentId, handle: &str, read: &HandleRead) -
         }
         _ => Err(shape.to_string()),
     }
-}
-
-/// Loads a skill's text by its name.
-pub(crate) async fn skill(crew: &Crew, key: String) -> Answer {
-    let folders = crew.delegation.as_ref().map(|d| d.skills.clone()).unwrap_or_default();
-    let loaded = tokio::task::spawn_blocking(move || {
-        let mut known = Vec::new();
-        for folder in &folders {
-            // Link-safe, and a key cannot lead out of the folder.
-            let Ok(files) = Workspace::open(folder) else { continue };
-            let found =
-                files.resolve(&format!("{key}/SKILL.md")).and_then(|path| files.read(&path, SKILL_BYTES_MAX));
-            if let Ok((bytes, _)) = found {
-                return Answer::ok(quote("skill", &key, &String::from_utf8_lossy(&bytes)));
-            }
-            let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-            known.extend(
-                entries
-                    .filter(|e| e.path().join("SKILL.md").is_file())
-                    .map(|e| e.file_name().to_string_lossy().into_owned())
-                    .take(100),
-            );
-        }
-        let known = if known.is_empty() {
-            "There are none here.".to_string()
-        } else {
-            format!("There are: {}.", known.join(", "))
-        };
-        Answer::error(format!("There is no skill {}. {known}", one_line(&key, 60)))
-    });
-    loaded.await.unwrap_or_else(|_| Answer::error("The skill could not be read."))
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use posse_protocol::{AgentId, EventKind, Sender, SessionId};
+use posse_protocol::{AgentId, Effect, EventKind, Sender, SessionId};
 use posse_store::{Ack, NewEvent, Store, StoreError};
 
 /// Writes the events of one agent. Owned by its driver.
@@ -29,6 +29,16 @@ impl Unacknowledged {
     pub(crate) async fn durable(&mut self) -> Result<(), StoreError> {
         while let Some(oldest) = self.0.front_mut() {
             let outcome = oldest.await;
+            self.0.pop_front();
+            outcome?;
+        }
+        Ok(())
+    }
+
+    /// The same, for whoever does something else meanwhile: the record need not hurry.
+    pub(crate) async fn eventually(&mut self) -> Result<(), StoreError> {
+        while let Some(oldest) = self.0.front_mut() {
+            let outcome = oldest.eventually().await;
             self.0.pop_front();
             outcome?;
         }
@@ -88,13 +98,20 @@ impl Journal {
     }
 }
 
-/// Whether an event says that an agent is there, what it was asked, what it asks, what it changed, or how it ended.
+/// Whether an event says that an agent is there, what it was asked, what it asks, what it changed or noted, or how it
+/// ended.
 fn is_of_its_life(kind: &EventKind) -> bool {
+    let notes = |effects: &[Effect]| effects.iter().any(|effect| matches!(effect, Effect::Noted(_)));
+    if let EventKind::ToolFinished { effects, .. } = kind {
+        return notes(effects);
+    }
     matches!(
         kind,
         EventKind::AgentAdmitted { .. }
             | EventKind::AgentQueued { .. }
             | EventKind::AgentStarted { .. }
+            | EventKind::CheckedOut { .. }
+            | EventKind::AgentResumed { .. }
             | EventKind::Told { from: Sender::Parent, .. }
             | EventKind::PersonNeeded { .. }
             | EventKind::PersonAnswered { .. }

@@ -1,14 +1,15 @@
 //! From a task to an agent that can run: role, model, rights and budget are settled, the tree admits it, and what it begins
 //! with is put together. Starting never waits for the record, the model or another agent.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use posse_delegate::{Admission, Request};
 use posse_model::{Model, Transcript};
 use posse_policy::delegates_to;
 use posse_protocol::{
-    AgentId, Branch, Budget, ContextMode, EventKind, Files, Grant, Isolation, Message, NameRules, Role,
-    RoleOrigin, Sender, Task, ToolSpec,
+    AgentId, Branch, Brief, Budget, CallId, ContextMode, EventKind, Files, Grant, Isolation, Message,
+    NameRules, Role, RoleOrigin, Sender, Task, ToolSpec,
 };
 use posse_surface::{Offer, RoleOffer, Surface};
 use posse_tools::Toolbox;
@@ -20,6 +21,7 @@ use crate::engine::Engine;
 use crate::finished::Kept;
 use crate::journal::Journal;
 use crate::model_choice::PricedModel;
+use crate::past::Past;
 use crate::prompt::SubPrompt;
 
 /// Everything a driver needs to run an agent.
@@ -42,7 +44,9 @@ pub(crate) struct Launch {
     /// Messages that are in the transcript already.
     pub(crate) known: Vec<Arc<Message>>,
     /// What it is told first.
-    pub(crate) told: (Sender, String),
+    pub(crate) told: Option<(Sender, String)>,
+    /// Words that came before it has begun.
+    pub(crate) mail: Vec<(Sender, String)>,
     /// Files whose contents go with that.
     pub(crate) context_files: Vec<String>,
     pub(crate) deliverables: Vec<String>,
@@ -50,11 +54,17 @@ pub(crate) struct Launch {
     /// The branch it goes on with.
     pub(crate) branch: Option<Branch>,
     pub(crate) journal: Journal,
+    /// Whether it was admitted in another process.
+    pub(crate) resumed: bool,
+    /// Where it was when that ended, if it had begun.
+    pub(crate) past: Option<Box<Past>>,
 }
 
 /// Who wants an agent started.
 pub(crate) struct Asker {
     pub(crate) id: AgentId,
+    /// With which of its calls.
+    pub(crate) call: Option<CallId>,
     pub(crate) model: PricedModel,
     /// Its conversation, where the task wants to know of it.
     pub(crate) snapshot: Option<Arc<Snapshot>>,
@@ -75,6 +85,7 @@ pub(crate) struct Started {
 struct Wanted {
     id: AgentId,
     parent: AgentId,
+    call: Option<CallId>,
     task: Task,
     role: Role,
     model: PricedModel,
@@ -90,7 +101,7 @@ pub(crate) fn start(
     continues: Option<(AgentId, Kept)>,
 ) -> Result<Started, String> {
     let delegation = crew.delegation.as_ref().ok_or("Delegation is off in this session.")?;
-    let Asker { id: parent, model: own, snapshot } = asker;
+    let Asker { id: parent, call, model: own, snapshot } = asker;
     let (role, model) = match &continues {
         Some((_, kept)) => (kept.role.clone(), kept.model.clone()),
         None => {
@@ -104,22 +115,23 @@ pub(crate) fn start(
         Some(kept) => kept.isolation,
         None => task.isolation.or(role.isolation).unwrap_or(delegation.sub_agents.isolation),
     };
-    let wanted = Wanted { id: Engine::new_agent_id(), parent, task, role, model, continues, isolation };
+    let id = Engine::new_agent_id();
+    let wanted = Wanted { id, parent, call, task, role, model, continues, isolation };
     // Nothing is waited for between this and `place`: whoever asks may go away at any moment.
     let admission = crew.admit(wanted.request(delegation)).map_err(|refusal| refusal.to_string())?;
-    let journal = wanted.admitted(crew, delegation, &admission);
     let started = wanted.started(&admission);
-    let toolbox = toolbox(crew, &admission.grant, wanted.id);
+    let toolbox = toolbox(crew, &admission.grant, wanted.id, &wanted.role, admission.depth);
     let mut begins = match kept {
         Some(kept) => Begins { words: wanted.task.prompt.clone(), kept },
         None => wanted.begins(crew, delegation, &admission, &toolbox, snapshot.as_deref()),
     };
-    let mut context_files = wanted.task.context_files;
+    let mut context_files = wanted.task.context_files.clone();
     // Nobody hands on what they may not read.
     if !context_files.is_empty() && !may_read(crew, parent) {
         let names = std::mem::take(&mut context_files).join(", ");
         begins.words += &format!("\n\nNot included: {names} (whoever gave you this task may not read files)");
     }
+    let journal = wanted.admitted(crew, delegation, &admission, &begins, &context_files);
     let Kept { role, model, system, tools, empty, transcript, messages, isolation, branch } = begins.kept;
     crew.place(Launch {
         id: wanted.id,
@@ -136,12 +148,15 @@ pub(crate) fn start(
         transcript,
         empty,
         known: messages,
-        told: (Sender::Parent, begins.words),
+        told: Some((Sender::Parent, begins.words)),
+        mail: Vec::new(),
         context_files,
         deliverables: wanted.task.deliverables,
         isolation,
         branch,
         journal,
+        resumed: false,
+        past: None,
     });
     Ok(started)
 }
@@ -166,11 +181,15 @@ impl Wanted {
     }
 
     /// Its way into the record, with its admission on the way there.
-    fn admitted(&self, crew: &Crew, delegation: &Delegation, admission: &Admission) -> Journal {
-        let mut journal = Journal::new(crew.store.clone(), crew.session, self.id, Some(self.parent));
-        if delegation.sub_agents.record == Record::Result {
-            journal = journal.ends_only();
-        }
+    fn admitted(
+        &self,
+        crew: &Crew,
+        delegation: &Delegation,
+        admission: &Admission,
+        begins: &Begins,
+        context_files: &[String],
+    ) -> Journal {
+        let mut journal = journal(crew, delegation, self.id, self.parent);
         journal.note(EventKind::AgentAdmitted {
             name: admission.name.clone(),
             role: self.role.name.clone(),
@@ -179,6 +198,18 @@ impl Wanted {
             requested_model: self.task.model.clone().or_else(|| self.role.model.clone()),
             context: self.task.context,
             continues: self.continues,
+            brief: Some(Box::new(Brief {
+                call: self.call.clone(),
+                grant: admission.grant.clone(),
+                budget: admission.budget,
+                model: self.model.name().to_string(),
+                max_output_tokens: max_output_tokens(&self.task, &self.role, delegation),
+                words: begins.words.clone(),
+                context_files: context_files.to_vec(),
+                deliverables: self.task.deliverables.clone(),
+                isolation: self.isolation,
+                branch: begins.kept.branch.clone(),
+            })),
         });
         if let Some(reason) = admission.queued {
             journal.note(EventKind::AgentQueued { reason });
@@ -209,43 +240,76 @@ impl Wanted {
         snapshot: Option<&Snapshot>,
     ) -> Begins {
         let Self { task, role, model, .. } = self;
-        let delegates = roles_for(delegation, &admission.grant, admission.depth);
-        let names = delegates.iter().map(|role| role.name.clone()).collect::<Vec<_>>();
-        let inherits = role.inherit_context_file.unwrap_or(delegation.sub_agents.inherit_context_file);
-        let site = crew.site(self.parent);
-        let folder = match self.isolation {
-            Isolation::Shared => site.folder.clone(),
-            Isolation::Worktree => crew.checkouts.folder(site.workspace.root(), &admission.name),
-        };
-        let prompt = SubPrompt {
+        let described = Described {
             name: &admission.name,
             role,
-            parent: &crew.name(self.parent),
+            parent: self.parent,
             depth: admission.depth,
-            depth_max: delegation.limits.depth_max,
             budget: &admission.budget,
+            grant: &admission.grant,
+            isolation: self.isolation,
+            folder: &crew.site(self.parent).folder,
+        };
+        let told = match (snapshot, task.context) {
+            (Some(snapshot), ContextMode::Fork) => {
+                return described.prompt(crew, delegation, |prompt| forked(snapshot, self, prompt));
+            }
+            (Some(snapshot), ContextMode::Summary) => context::digest(snapshot),
+            (Some(snapshot), ContextMode::Selective) => context::turns(snapshot, &task.context_turns),
+            _ => String::new(),
+        };
+        let system = described.prompt(crew, delegation, |prompt| prompt.to_string());
+        let tools = crew.offers(toolbox, &roles_for(delegation, &admission.grant, admission.depth));
+        let max = max_output_tokens(task, role, delegation);
+        let empty = limited(&model.model, max).transcript(&system, &tools);
+        let (transcript, messages) = (empty.clone(), Vec::new());
+        let (role, model, isolation) = (role.clone(), model.clone(), self.isolation);
+        let kept = Kept { role, model, system, tools, empty, transcript, messages, isolation, branch: None };
+        Begins { words: context::first_words(task, &told), kept }
+    }
+}
+
+/// An agent as it is told of itself.
+pub(crate) struct Described<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) role: &'a Role,
+    pub(crate) parent: AgentId,
+    pub(crate) depth: u32,
+    pub(crate) budget: &'a Budget,
+    pub(crate) grant: &'a Grant,
+    pub(crate) isolation: Isolation,
+    /// Where its parent works.
+    pub(crate) folder: &'a str,
+}
+
+impl Described<'_> {
+    pub(crate) fn prompt<T>(
+        &self,
+        crew: &Crew,
+        delegation: &Delegation,
+        write: impl FnOnce(&SubPrompt<'_>) -> T,
+    ) -> T {
+        let delegates = roles_for(delegation, self.grant, self.depth);
+        let names = delegates.iter().map(|role| role.name.clone()).collect::<Vec<_>>();
+        let inherits = self.role.inherit_context_file.unwrap_or(delegation.sub_agents.inherit_context_file);
+        let folder = match self.isolation {
+            Isolation::Shared => self.folder.to_string(),
+            Isolation::Worktree => crew.checkouts.folder(Path::new(self.folder), self.name),
+        };
+        write(&SubPrompt {
+            name: self.name,
+            role: self.role,
+            parent: &crew.name(self.parent),
+            depth: self.depth,
+            depth_max: delegation.limits.depth_max,
+            budget: self.budget,
             delegates: &names,
             team: delegation.team,
             workspace: &folder,
             apart: self.isolation == Isolation::Worktree,
             before: delegation.sub_agents.system_prompt.as_deref(),
             project: crew.project.as_ref().filter(|_| inherits),
-        };
-        let told = match (snapshot, task.context) {
-            (Some(snapshot), ContextMode::Fork) => {
-                return forked(snapshot, self, &prompt);
-            }
-            (Some(snapshot), ContextMode::Summary) => context::digest(snapshot),
-            (Some(snapshot), ContextMode::Selective) => context::turns(snapshot, &task.context_turns),
-            _ => String::new(),
-        };
-        let system = prompt.to_string();
-        let tools = crew.offers(toolbox, &delegates);
-        let empty = limited(model, task, role, delegation).transcript(&system, &tools);
-        let (transcript, messages) = (empty.clone(), Vec::new());
-        let (role, model, isolation) = (role.clone(), model.clone(), self.isolation);
-        let kept = Kept { role, model, system, tools, empty, transcript, messages, isolation, branch: None };
-        Begins { words: context::first_words(task, &told), kept }
+        })
     }
 }
 
@@ -316,12 +380,24 @@ fn model_of(
     Ok(own)
 }
 
-fn limited(model: &PricedModel, task: &Task, role: &Role, delegation: &Delegation) -> Model {
-    let wanted =
-        task.max_output_tokens.or(role.max_output_tokens).or(delegation.sub_agents.max_output_tokens);
-    match wanted {
-        None => model.model.clone(),
-        Some(max) => model.model.clone().replying_within(max),
+/// The task's wish, then the role's, then the configuration's.
+fn max_output_tokens(task: &Task, role: &Role, delegation: &Delegation) -> Option<u32> {
+    task.max_output_tokens.or(role.max_output_tokens).or(delegation.sub_agents.max_output_tokens)
+}
+
+pub(crate) fn limited(model: &Model, max_output_tokens: Option<u32>) -> Model {
+    match max_output_tokens {
+        None => model.clone(),
+        Some(max) => model.clone().replying_within(max),
+    }
+}
+
+/// A sub-agent's way into the record.
+pub(crate) fn journal(crew: &Crew, delegation: &Delegation, id: AgentId, parent: AgentId) -> Journal {
+    let journal = Journal::new(crew.store.clone(), crew.session, id, Some(parent));
+    match delegation.sub_agents.record {
+        Record::Full => journal,
+        Record::Result => journal.ends_only(),
     }
 }
 
@@ -340,12 +416,13 @@ fn may_read(crew: &Crew, id: AgentId) -> bool {
 }
 
 /// The tools of an agent. Where everything is a command, rights by name are checked on the command.
-pub(crate) fn toolbox(crew: &Crew, grant: &Grant, owner: AgentId) -> Toolbox {
+pub(crate) fn toolbox(crew: &Crew, grant: &Grant, owner: AgentId, role: &Role, depth: u32) -> Toolbox {
     let mut grant = grant.clone();
     if crew.delegation.as_ref().is_some_and(|delegation| delegation.surface == Surface::Shell) {
         grant.tools = NameRules::default();
     }
-    Toolbox::new(&crew.site(owner).workspace, grant, crew.tools.clone(), owner, crew.jobs.clone())
+    let (workspace, knowledge) = (&crew.site(owner).workspace, crew.knowledge(role, depth));
+    Toolbox::new(workspace, grant, crew.tools.clone(), owner, crew.jobs.clone(), knowledge)
 }
 
 /// The roles an agent may delegate to; none at the depth limit.

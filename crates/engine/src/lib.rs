@@ -5,6 +5,7 @@
 //! below. It must not know flags, the environment, the terminal, or any wire format.
 #![forbid(unsafe_code)]
 
+mod alive;
 mod answers;
 mod approvals;
 mod bus;
@@ -17,6 +18,7 @@ mod desk;
 mod driver;
 mod engine;
 mod error;
+mod export;
 mod facts;
 mod finished;
 mod gate;
@@ -25,15 +27,21 @@ mod history;
 mod jobs;
 mod journal;
 mod launch;
+mod library;
 pub mod limits;
+mod lives;
 mod measure;
 mod model_choice;
+mod past;
 mod project;
 mod prompt;
 mod receipt;
+mod records;
+mod resume;
 mod role_files;
 mod session;
 mod site;
+mod skill_files;
 mod stage;
 mod team;
 mod tool_calls;
@@ -45,7 +53,7 @@ pub use delegation::{Delegation, Record, SubAgents};
 pub use engine::Engine;
 pub use error::EngineError;
 pub use project::{ProjectContext, project_context, project_folders};
-pub use session::{Session, SessionRequest};
+pub use session::{Lasting, Session, SessionRequest};
 pub use undo::{Extent, Merging, Undoing};
 
 /// What faces need to set up delegation, without knowing the crates behind.
@@ -72,7 +80,8 @@ pub mod models {
 /// What faces need to tell about the record, without knowing the crate behind.
 pub mod record {
     pub use posse_store::{
-        AgentRow, DATABASE_FILE, Health, SessionRow, Totals, prepare_data_dir, subtree_totals,
+        AgentRow, DATABASE_FILE, Durability, Health, Hit, HitKind, RoleRecord, SessionRow, Stats, StatsQuery,
+        StatsRow, Totals, prepare_data_dir, subtree_totals,
     };
 }
 
@@ -88,6 +97,13 @@ pub mod roles {
     pub use posse_roles::{
         Accepted, DEFAULT_ROLE, NameFault, Roles, Team, UnknownRole, template, valid_name,
     };
+}
+
+/// What faces need to tell about skills, without knowing the crates behind.
+pub mod skills {
+    pub use crate::skill_files::{FoundSkill, SkillFolder, find_skills, project_skill_folders};
+    pub use posse_roles::Skill;
+    pub use posse_tools::{LoadedSkill, SkillFile};
 }
 
 /// What faces need to set up approvals, without knowing the crate behind.

@@ -50,6 +50,8 @@ pub const WAIT_MS_MAX: u64 = 3_600_000;
 pub const POLL_WAIT_MS: u64 = 20_000;
 /// Agents listed on one page of a status.
 pub const STATUS_PAGE: usize = 20;
+/// Sub-agents at work, and as many that have ended, which are told of when a conversation is shortened.
+pub const ROSTER_MAX: usize = 30;
 /// The largest skill that is loaded.
 pub const SKILL_BYTES_MAX: u64 = 64 * 1024;
 /// How long stopping an agent waits for its end.
@@ -64,3 +66,7 @@ pub const BRANCH_DIFF_BYTES_MAX: usize = 64 * 1024;
 pub const JOB_SETTLE_MS_MAX: u64 = 60_000;
 /// The most of a background command's output that is told when it ends.
 pub const JOB_TAIL_BYTES_MAX: usize = 2 * 1024;
+/// How often it is looked whether agents that were let go of are gone.
+pub(crate) const LET_GO_LOOK_MS: u64 = 2;
+/// How long whoever lets go of a session waits until it can be resumed.
+pub(crate) const LET_GO_MS_MAX: u64 = 2_000;

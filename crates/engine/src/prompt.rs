@@ -3,6 +3,7 @@
 use std::fmt;
 
 use posse_protocol::{Budget, Role};
+use posse_store::RoleRecord;
 
 use crate::delegation::Delegation;
 use crate::project::ProjectContext;
@@ -15,6 +16,8 @@ const SHELL: &str = include_str!("../prompts/shell_surface.md").trim_ascii_end()
 const SUB_AGENT: &str = include_str!("../prompts/sub_agent.md").trim_ascii_end();
 const FORKED: &str = include_str!("../prompts/forked.md").trim_ascii_end();
 
+/// Roles whose record is told.
+const ROLES_RECORDED_MAX: usize = 12;
 /// Roles that are named one by one in a sub-agent's prompt.
 const ROLES_NAMED_MAX: usize = 4;
 
@@ -23,6 +26,8 @@ pub(crate) struct MainPrompt<'a> {
     pub(crate) workspace: &'a str,
     pub(crate) project: Option<&'a ProjectContext>,
     pub(crate) delegation: Option<&'a Delegation>,
+    /// How roles have fared in this project.
+    pub(crate) records: &'a [RoleRecord],
 }
 
 impl fmt::Display for MainPrompt<'_> {
@@ -37,6 +42,16 @@ impl fmt::Display for MainPrompt<'_> {
         }
         if self.delegation.is_some_and(|delegation| delegation.team) {
             write!(f, "\n\n{TEAM}")?;
+        }
+        if !self.records.is_empty() {
+            write!(f, "\n\nHow roles have done in this project so far:")?;
+        }
+        for record in self.records.iter().take(ROLES_RECORDED_MAX) {
+            let RoleRecord { role, tasks, success_percent, turns_median } = record;
+            write!(f, "\n- {role}: {success_percent}% of {tasks} tasks completed")?;
+            if let Some(turns) = turns_median {
+                write!(f, ", {turns} turns in the median")?;
+            }
         }
         write!(f, "\n\nWorkspace: {} ({})", self.workspace, std::env::consts::OS)?;
         if let Some(project) = self.project {

@@ -12,13 +12,14 @@ pub(crate) struct Inherited {
 }
 
 /// The effects of one agent so far.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Effects {
     files: Vec<FileChange>,
     commands: Vec<CommandRun>,
     commands_total: u32,
     /// Of the last command that ran some: the state in which the work is handed over.
     tests: Option<TestRun>,
+    denied: Vec<Denial>,
 }
 
 impl Effects {
@@ -33,7 +34,8 @@ impl Effects {
                         self.commands.push(run.clone());
                     }
                 }
-                Effect::Todo { .. } => {}
+                Effect::Denied(denial) => self.denied.push(denial.clone()),
+                Effect::Todo { .. } | Effect::Noted(_) => {}
             }
         }
     }
@@ -43,8 +45,10 @@ impl Effects {
         self.files.iter().map(|file| file.path.clone()).collect()
     }
 
-    pub(crate) fn receipt(self, agent: &Agent, inherited: Inherited) -> Receipt {
+    pub(crate) fn receipt(mut self, agent: &Agent, inherited: Inherited) -> Receipt {
         let spent = agent.spent();
+        self.denied.extend(inherited.denied);
+        self.denied.truncate(limits::RECEIPT_DENIALS_MAX);
         Receipt {
             turns: spent.turns,
             tool_calls: agent.tool_calls(),
@@ -57,7 +61,7 @@ impl Effects {
             commands: self.commands,
             commands_total: self.commands_total,
             tests: self.tests,
-            denied: inherited.denied,
+            denied: self.denied,
             branch: None,
         }
     }

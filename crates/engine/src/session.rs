@@ -1,32 +1,38 @@
 //! One session: what it needs to start, and the handle that follows and steers it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use posse_delegate::Tree;
 use posse_protocol::{
     AgentId, Answer, Budget, CallId, EventKind, Grant, Isolation, Report, Role, RoleOrigin, Sender, Seq,
-    SessionId, Update,
+    SessionId, ToolSpec, Update,
 };
+use posse_store::RoleRecord;
 use posse_tools::{Jobs, ToolSettings, Toolbox};
 use posse_workspace::Workspace;
 use tokio::sync::oneshot;
 
+use crate::alive::Alive;
 use crate::approvals::{Approvals, Asking, Taken};
 use crate::bus::Updates;
 use crate::checkouts::Checkouts;
 use crate::crew::{Common, Crew};
 use crate::delegation::Delegation;
 use crate::driver::Driver;
-use crate::engine::{CHECKOUTS, CHECKPOINTS, Engine};
+use crate::engine::{CHECKPOINTS, Engine};
 use crate::error::EngineError;
 use crate::jobs::Background;
 use crate::journal::Journal;
 use crate::launch::{self, Launch};
+use crate::library::SessionLibrary;
+use crate::limits::{LET_GO_LOOK_MS, LET_GO_MS_MAX};
 use crate::model_choice::Models;
-use crate::project::ProjectContext;
+use crate::project::{ProjectContext, project_folders};
 use crate::prompt::MainPrompt;
 use crate::site::Site;
+use crate::skill_files::SkillFolder;
 
 /// What a session is started with.
 pub struct SessionRequest {
@@ -48,6 +54,19 @@ pub struct SessionRequest {
     pub delegation: Option<Delegation>,
     /// What is asked, and whether somebody answers.
     pub asking: Asking,
+    /// What outlives the session.
+    pub lasting: Lasting,
+}
+
+/// What agents have of what outlives a session. The default is nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Lasting {
+    /// Whether they read and make notes.
+    pub memory: bool,
+    /// Folders with skills; of two skills with one key the first counts.
+    pub skills: Vec<SkillFolder>,
+    /// Where skills of the person are written.
+    pub own_skills: Option<PathBuf>,
 }
 
 /// A running session. Dropping it does not stop it; `cancel` does.
@@ -64,46 +83,31 @@ pub struct Session {
 
 impl Session {
     pub(crate) fn start(engine: &Engine, request: SessionRequest) -> Result<Self, EngineError> {
-        let mut tools = request.tools;
-        // What Posse keeps is no business of an agent, wherever it is.
-        tools.sandbox.hidden.push(engine.data_dir.clone());
-        let workspace = Workspace::open(&request.workspace)?.hiding(&tools.sandbox.hidden);
         let (id, agent) = (Engine::new_session_id(), Engine::new_agent_id());
-        let sender = engine.bus.open(id);
-        let updates = Updates::new(id, engine.store.clone(), Some(sender.subscribe()), Seq(0), false);
-        let limits = request.delegation.as_ref().map(|delegation| delegation.limits).unwrap_or_default();
-        let tree = Tree::new(limits, agent, request.grant.clone(), request.budget);
-        if !tools.sandbox.on {
-            tracing::warn!(session = %id, "the sandbox is off: commands run with all rights of the person");
-        }
-        let folder = request.workspace.display().to_string();
-        let common = Common {
-            session: id,
-            main: agent,
-            store: engine.store.clone(),
-            updates: sender,
-            site: Arc::new(Site::shared(folder, workspace, &engine.data_dir.join(CHECKPOINTS))),
-            checkouts: Checkouts::new(engine.data_dir.join(CHECKOUTS), id),
-            approvals: Approvals::new(request.asking),
-            jobs: Jobs::default(),
-            background: Background::default(),
-            tools,
-            models: request.models,
-            project: request.project,
-            delegation: request.delegation,
-        };
-        let crew = Crew::new(common, tree);
-        let driver =
-            Driver::new(Arc::clone(&crew), main(&crew, request.grant, request.budget, request.prompt));
+        let opening = Opening { id, agent, after: Seq(0) };
+        let SessionRequest { grant, budget, prompt, .. } = &request;
+        let (grant, budget, prompt) = (grant.clone(), *budget, prompt.clone());
+        let (crew, updates) = opening.open(engine, request, &grant, Opening::lock(engine, id)?)?;
+        let launch = main(&crew, grant, budget, prompt);
+        Ok(Self::drive(engine, crew, launch, updates))
+    }
+
+    /// Sets the main agent to work.
+    pub(crate) fn drive(engine: &Engine, crew: Arc<Crew>, main: Launch, updates: Updates) -> Self {
+        let (id, agent) = (crew.session, crew.main);
+        let driver = Driver::new(Arc::clone(&crew), main);
+        let driving = tokio::spawn(driver.run());
+        crew.driven_by(driving.abort_handle());
         let (weak, (told, report)) = (Arc::downgrade(&crew), oneshot::channel());
         drop(crew);
         let (open, agents) = (engine.bus.closing(id), weak.clone());
         tokio::spawn(async move {
-            match tokio::spawn(driver.run()).await {
+            match driving.await {
                 Ok(report) => {
                     drop(open);
                     let _ = told.send(report);
                 }
+                Err(gone) if gone.is_cancelled() => {}
                 // A fault in Posse: nobody below may go on without it.
                 Err(_) => {
                     if let Some(crew) = agents.upgrade() {
@@ -113,7 +117,28 @@ impl Session {
                 }
             }
         });
-        Ok(Self { id, agent, updates, crew: weak, report })
+        Self { id, agent, updates, crew: weak, report }
+    }
+
+    /// Lets go of the session: what runs is stopped where it is, and can be resumed. Gives back how many agents had not
+    /// ended; none if it is over already.
+    pub async fn detach(&self) -> Result<usize, EngineError> {
+        let Some(crew) = self.crew.upgrade() else { return Ok(0) };
+        let agents = crew.let_go().await;
+        crew.background.stop_all(&crew).await;
+        let open = agents.len();
+        let mut journal = Journal::new(crew.store.clone(), crew.session, crew.main, None);
+        journal.note(EventKind::SessionInterrupted { agents, detached: true });
+        journal.durable().await?;
+        drop((journal, crew));
+        // Whoever resumes it now finds it free.
+        let free = async {
+            while self.crew.strong_count() > 0 {
+                tokio::time::sleep(Duration::from_millis(LET_GO_LOOK_MS)).await;
+            }
+        };
+        let _ = tokio::time::timeout(Duration::from_millis(LET_GO_MS_MAX), free).await;
+        Ok(open)
     }
 
     /// The next update; `None` once the session is over and all its events were given out.
@@ -161,43 +186,94 @@ impl Session {
     }
 }
 
+/// A session that is being opened: which one, and where what follows it begins.
+pub(crate) struct Opening {
+    pub(crate) id: SessionId,
+    pub(crate) agent: AgentId,
+    /// The last event that is on record already.
+    pub(crate) after: Seq,
+}
+
+impl Opening {
+    /// Makes sure that nobody else is at work on a session.
+    pub(crate) fn lock(engine: &Engine, id: SessionId) -> Result<Alive, EngineError> {
+        let alive = Alive::take(&engine.data_dir, id).map_err(EngineError::Alive)?;
+        alive.ok_or_else(|| EngineError::Nothing(format!("The session {id} is at work in another process.")))
+    }
+
+    /// Puts together what all its agents share.
+    pub(crate) fn open(
+        &self,
+        engine: &Engine,
+        request: SessionRequest,
+        grant: &Grant,
+        alive: Alive,
+    ) -> Result<(Arc<Crew>, Updates), EngineError> {
+        let mut tools = request.tools;
+        // What Posse keeps is no business of an agent, wherever it is.
+        tools.sandbox.hidden.push(engine.data_dir.clone());
+        let workspace = Workspace::open(&request.workspace)?.hiding(&tools.sandbox.hidden);
+        let sender = engine.bus.open(self.id);
+        let updates =
+            Updates::new(self.id, engine.store.clone(), Some(sender.subscribe()), self.after, false);
+        let limits = request.delegation.as_ref().map(|delegation| delegation.limits).unwrap_or_default();
+        let tree = Tree::new(limits, self.agent, grant.clone(), request.budget);
+        if !tools.sandbox.on {
+            tracing::warn!(session = %self.id, "the sandbox is off: commands run with all rights of the person");
+        }
+        let project = project_of(&request.workspace);
+        let Lasting { skills, own_skills, .. } = request.lasting.clone();
+        let own_place = request.workspace.clone();
+        let library =
+            SessionLibrary::new(engine.store.clone(), project.clone(), skills, own_place, own_skills);
+        let folder = request.workspace.display().to_string();
+        let common = Common {
+            session: self.id,
+            main: self.agent,
+            store: engine.store.clone(),
+            updates: sender,
+            site: Arc::new(Site::shared(folder, workspace, &engine.data_dir.join(CHECKPOINTS))),
+            checkouts: Checkouts::new(engine.data_dir.clone(), self.id),
+            approvals: Approvals::new(request.asking),
+            jobs: Jobs::default(),
+            background: Background::default(),
+            tools,
+            models: request.models,
+            project: request.project,
+            project_path: project,
+            delegation: request.delegation,
+            library: Some(Arc::new(library)),
+            memory: request.lasting.memory,
+            _alive: alive,
+        };
+        Ok((Crew::new(common, tree), updates))
+    }
+}
+
 /// The main agent of a session.
 fn main(crew: &Arc<Crew>, grant: Grant, budget: Budget, prompt: String) -> Launch {
     let delegation = crew.delegation.as_ref();
     let model = crew.models.main().clone();
-    let system =
-        MainPrompt { workspace: &crew.site.folder, project: crew.project.as_ref(), delegation }.to_string();
-    // A coordinator has nothing of its own; what it may do is what it can give away.
-    let own = if delegation.is_some_and(|d| d.coordinator) { Grant::none() } else { grant.clone() };
-    let toolbox: Toolbox = launch::toolbox(crew, &own, crew.main);
-    let roles = delegation.map(|d| launch::roles_for(d, &grant, 0)).unwrap_or_default();
-    let mut offered = launch::offered(crew, &toolbox, &roles);
-    if delegation.is_some_and(|d| d.coordinator) {
-        offered.retain(|tool| !toolbox.specs().contains(tool));
+    let system = MainPrompt {
+        workspace: &crew.site.folder,
+        project: crew.project.as_ref(),
+        delegation,
+        records: &records(crew),
     }
-    let tools: Arc<[_]> = offered.into();
+    .to_string();
+    let (toolbox, tools) = main_tools(crew, &grant);
     let empty = model.model.transcript(&system, &tools);
     let mut journal = Journal::new(crew.store.clone(), crew.session, crew.main, None);
     journal.note(EventKind::SessionStarted {
         workspace: crew.site.folder.clone(),
         version: env!("CARGO_PKG_VERSION").to_string(),
         sandboxed: crew.tools.sandbox.on,
+        project: crew.project_path.clone(),
+        surface: delegation.map(|delegation| delegation.surface.to_string()).unwrap_or_default(),
+        coordinator: delegation.is_some_and(|delegation| delegation.coordinator),
+        team: delegation.is_some_and(|delegation| delegation.team),
     });
-    let role = Role {
-        name: "main".to_string(),
-        description: String::new(),
-        aliases: Vec::new(),
-        prompt: String::new(),
-        grant: grant.clone(),
-        model: None,
-        budget,
-        max_output_tokens: None,
-        tools_listed_by_task: false,
-        single: false,
-        inherit_context_file: None,
-        isolation: None,
-        origin: RoleOrigin::BuiltIn,
-    };
+    let role = main_role(grant.clone(), budget);
     Launch {
         id: crew.main,
         name: "main".to_string(),
@@ -213,11 +289,66 @@ fn main(crew: &Arc<Crew>, grant: Grant, budget: Budget, prompt: String) -> Launc
         transcript: empty.clone(),
         empty,
         known: Vec::new(),
-        told: (Sender::Person, prompt),
+        told: Some((Sender::Person, prompt)),
+        mail: Vec::new(),
         context_files: Vec::new(),
         deliverables: Vec::new(),
         isolation: Isolation::Shared,
         branch: None,
         journal,
+        resumed: false,
+        past: None,
+    }
+}
+
+/// How each role has fared in this project, where whoever delegates is to know.
+fn records(crew: &Crew) -> Vec<RoleRecord> {
+    let shown = crew.delegation.as_ref().is_some_and(|delegation| delegation.sub_agents.show_record);
+    if !shown {
+        return Vec::new();
+    }
+    crew.store.role_records(&crew.project_path).unwrap_or_else(|error| {
+        tracing::warn!(%error, "how roles have fared cannot be read");
+        Vec::new()
+    })
+}
+
+/// The project that notes are about: the top of the repository, or the folder itself.
+fn project_of(folder: &Path) -> String {
+    project_folders(folder).last().unwrap_or(folder).display().to_string()
+}
+
+/// The tools that the main agent is offered.
+pub(crate) fn main_tools(crew: &Arc<Crew>, grant: &Grant) -> (Toolbox, Arc<[ToolSpec]>) {
+    let delegation = crew.delegation.as_ref();
+    // A coordinator has nothing of its own; what it may do is what it can give away.
+    let own = if delegation.is_some_and(|d| d.coordinator) { Grant::none() } else { grant.clone() };
+    let role = main_role(grant.clone(), Budget::UNLIMITED);
+    let toolbox: Toolbox = launch::toolbox(crew, &own, crew.main, &role, 0);
+    let roles = delegation.map(|d| launch::roles_for(d, grant, 0)).unwrap_or_default();
+    let mut offered = launch::offered(crew, &toolbox, &roles);
+    if delegation.is_some_and(|d| d.coordinator) {
+        offered.retain(|tool| !toolbox.specs().contains(tool));
+    }
+    (toolbox, offered.into())
+}
+
+/// The role that the main agent has.
+pub(crate) fn main_role(grant: Grant, budget: Budget) -> Role {
+    Role {
+        name: "main".to_string(),
+        description: String::new(),
+        aliases: Vec::new(),
+        prompt: String::new(),
+        grant,
+        model: None,
+        budget,
+        max_output_tokens: None,
+        tools_listed_by_task: false,
+        single: false,
+        inherit_context_file: None,
+        inherit_memory: None,
+        isolation: None,
+        origin: RoleOrigin::BuiltIn,
     }
 }

@@ -1,12 +1,13 @@
 //! Runs the calls of one turn: those that only read or delegate at the same time, the others one by one, in order.
 
+use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use posse_agent::Done;
-use posse_protocol::{AgentId, CallId, Change, CommandRun, Denial, Effect, EventKind, ToolCall, ToolOutcome};
+use posse_protocol::{AgentId, CallId, Change, CommandRun, Effect, EventKind, ToolCall, ToolOutcome};
 use posse_store::StoreError;
 use posse_tools::{Prepared, Rewrites, Toolbox};
 
@@ -18,14 +19,16 @@ use crate::journal::Journal;
 use crate::limits::{PARALLEL_CALLS_MAX, SHOW_AFTER_MS};
 use crate::site::Site;
 
+/// What the model is told of a call that was under way when Posse ended.
+const RESULT_UNKNOWN: &str = "Interrupted, result unknown: Posse ended while this ran. It may have done all, some or \
+     nothing of what you asked. Look before you do it again.";
+
 /// What the calls of one turn have come to so far. Outlives the future that fills it, so that what was done before
 /// a cancel is not forgotten.
 #[derive(Default)]
 pub(crate) struct Progressed {
     pub(crate) done: Vec<Done>,
     pub(crate) effects: Vec<Effect>,
-    /// Calls that were not allowed.
-    pub(crate) denied: Vec<Denial>,
     /// The question that waits for a person.
     pub(crate) asking: Option<CallId>,
     /// Commands that were started and have not ended.
@@ -35,6 +38,19 @@ pub(crate) struct Progressed {
 }
 
 impl Progressed {
+    /// With calls that were answered before.
+    pub(crate) fn with(done: Vec<Done>) -> Self {
+        Self { done, ..Self::default() }
+    }
+
+    /// Says that there were calls of which nobody knows what they did.
+    pub(crate) fn not_counted(&self) -> Option<String> {
+        let unknown = self.done.iter().filter(|done| done.text == RESULT_UNKNOWN).count();
+        (unknown > 0).then(|| {
+            format!("Posse ended while {unknown} of its calls ran; what they changed is not counted here")
+        })
+    }
+
     /// Counts what still ran when everything was stopped: a command that was killed did run. True if there was one.
     pub(crate) fn stopped(&mut self) -> bool {
         let any = !self.running.is_empty();
@@ -84,9 +100,17 @@ pub(crate) struct Kit<'a> {
     pub(crate) turn: u32,
     /// The conversation, where a call may want to hand it on.
     pub(crate) snapshot: Option<Arc<Snapshot>>,
+    /// Calls that had begun when the agent was interrupted, and whether they can be run again.
+    pub(crate) begun: BTreeMap<CallId, bool>,
 }
 
 impl Kit<'_> {
+    /// Whether a call had begun and must not be begun again. An agent that it had started is found again.
+    fn unknown(&self, call: &CallId, work: &Work) -> bool {
+        let again = matches!(work, Work::Asked(asked) if asked.starts());
+        self.begun.get(call) == Some(&false) && !again
+    }
+
     fn read(&self, call: &ToolCall) -> Result<Work, ToolOutcome> {
         match self.desk {
             Some(desk) if desk.owns(call) => desk.read(call, self.toolbox, self.snapshot.clone()),
@@ -118,6 +142,14 @@ impl Ready {
         }
     }
 
+    /// Whether doing it twice does nothing twice.
+    fn repeatable(&self) -> bool {
+        match &self.work {
+            Work::Tool { prepared, .. } => prepared.read_only(),
+            Work::Asked(asked) => !asked.changes(),
+        }
+    }
+
     fn command(&self) -> Option<String> {
         match &self.work {
             Work::Tool { prepared, .. } => prepared.command(),
@@ -146,8 +178,15 @@ pub(crate) async fn run(
     let mut batch: Vec<Ready> = Vec::new();
     for call in calls {
         match kit.read(call) {
+            // What cannot be run today may have run before.
+            Err(_) if kit.begun.get(&call.id) == Some(&false) => {
+                finish(kit, journal, progressed, call.id.clone(), &call.name, Answered::unknown());
+            }
             Err(outcome) => {
                 finish(kit, journal, progressed, call.id.clone(), &call.name, Answered::refused(outcome));
+            }
+            Ok(work) if kit.unknown(&call.id, &work) => {
+                finish(kit, journal, progressed, call.id.clone(), &call.name, Answered::unknown());
             }
             Ok(work) => {
                 let mut passage = kit.gate.look(&call.id, &work);
@@ -161,8 +200,8 @@ pub(crate) async fn run(
                     passage = kit.gate.ask(&asks, &work, journal).await?;
                     progressed.asking = None;
                 }
-                if let Passage::Denied(denial, outcome) = passage {
-                    progressed.denied.push(denial);
+                if let Passage::Denied(denial, mut outcome) = passage {
+                    outcome.effects.push(Effect::Denied(denial));
                     finish(kit, journal, progressed, call.id.clone(), &call.name, Answered::refused(outcome));
                     continue;
                 }
@@ -193,7 +232,8 @@ async fn run_batch(
     for ready in &batch {
         let (call, tool, title) = (ready.call.clone(), ready.tool.clone(), ready.title());
         progressed.running.extend(ready.command().map(|command| (call.clone(), command)));
-        journal.note(EventKind::ToolStarted { call, tool, title });
+        let repeatable = ready.repeatable();
+        journal.note(EventKind::ToolStarted { call, tool, title, repeatable });
     }
     // What can change something is on record before it does. Reading does not wait for that: if it is quick, its start
     // and its result go on record together. What is delegated goes on record by itself before it runs.
@@ -319,6 +359,12 @@ struct Answered {
 impl Answered {
     fn refused(outcome: ToolOutcome) -> Self {
         Self { answer: Answer { outcome, delivered: Vec::new() }, ran: None, changes: Vec::new() }
+    }
+
+    /// It ran in a process that is gone.
+    fn unknown() -> Self {
+        let ran = Some(Ran { read_only: false, duration_ms: 0 });
+        Self { answer: Answer::error(RESULT_UNKNOWN), ran, changes: Vec::new() }
     }
 }
 

@@ -8,10 +8,12 @@ use posse_protocol::{AgentId, Branch, Change, Conflict, Effect, Event, EventKind
 use posse_store::{AgentRow, SessionRow};
 use posse_workspace::{Checkpoints, Workspace, worktree};
 
+use crate::alive::Alive;
+use crate::checkouts::Checkouts;
 use crate::engine::{CHECKPOINTS, Engine};
 use crate::error::EngineError;
 use crate::journal::Journal;
-use crate::limits::EVENTS_PER_PAGE;
+use crate::limits::{BRANCH_DIFF_BYTES_MAX, EVENTS_PER_PAGE};
 
 /// How much is taken back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -195,7 +197,7 @@ impl Engine {
         // Work in a checkout that was not merged is on its branch only.
         if changes.is_empty()
             && let Some(agent) = agent
-            && let Some((_, branch)) = self.branch(session, &named(&agents, agent)?)?
+            && let Some((_, branch)) = self.branch(session, &named(&agents, agent)?).await?
         {
             return Ok(branch.diff);
         }
@@ -211,7 +213,7 @@ impl Engine {
         let of_name = named(&agents, agent)?;
         let nothing =
             || EngineError::Nothing(format!("{agent} had no checkout of its own, or changed nothing in it"));
-        let (from, branch) = self.branch(session, &of_name)?.ok_or_else(nothing)?;
+        let (from, branch) = self.branch(session, &of_name).await?.ok_or_else(nothing)?;
         let (workspace, checkpoints) = self.checkpoints(session).await?;
         let merge = worktree::merge(&workspace, Some(&checkpoints), &branch).await?;
         let mut journal = self.main_journal(session, &agents)?;
@@ -265,20 +267,42 @@ impl Engine {
     }
 
     /// The newest branch that one of these agents left its work on.
-    fn branch(
+    async fn branch(
         &self,
         session: &SessionRow,
         agents: &BTreeSet<AgentId>,
     ) -> Result<Option<(AgentId, Branch)>, EngineError> {
-        let mut newest = None;
-        self.each_event(session, |event| {
-            if let (true, EventKind::AgentSettled { report }) = (agents.contains(&event.agent), event.kind)
-                && let Some(branch) = report.receipt.branch
-            {
-                newest = Some((event.agent, branch));
+        let (mut newest, mut open) = (None, None);
+        self.each_event(session, |event| match event.kind {
+            _ if !agents.contains(&event.agent) => {}
+            EventKind::CheckedOut { branch, base } => open = Some((event.agent, branch, base)),
+            EventKind::AgentSettled { report } => {
+                open = None;
+                newest = report.receipt.branch.map(|branch| (event.agent, branch)).or(newest.take());
             }
+            _ => {}
         })?;
-        Ok(newest)
+        match open {
+            None => Ok(newest),
+            Some((agent, name, base)) => {
+                Ok(self.left_behind(session, &name, &base).await?.map(|branch| (agent, branch)))
+            }
+        }
+    }
+
+    /// The branch of an agent that was interrupted, with what was in its checkout committed to it.
+    async fn left_behind(
+        &self,
+        session: &SessionRow,
+        name: &str,
+        base: &str,
+    ) -> Result<Option<Branch>, EngineError> {
+        let idle = Alive::take(&self.data_dir, session.id).map_err(EngineError::Alive)?;
+        let _idle =
+            idle.ok_or_else(|| EngineError::Nothing("It is still at work; wait for it.".to_string()))?;
+        let workspace = Workspace::open(&session.workspace)?;
+        Checkouts::new(self.data_dir.clone(), session.id).clear(&workspace).await;
+        Ok(worktree::left_on(workspace.root(), name, base, BRANCH_DIFF_BYTES_MAX).await?)
     }
 
     fn each_event(&self, session: &SessionRow, mut see: impl FnMut(Event)) -> Result<(), EngineError> {

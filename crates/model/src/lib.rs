@@ -29,7 +29,7 @@ mod text_gate;
 mod transcript;
 mod wire;
 
-pub use cassette::{CassetteError, Recorder};
+pub use cassette::{CassetteError, Exported, Recorder, export as export_cassette};
 pub use config::{ModelConfig, Protocol, Retry, SetupError, Timeouts, ToolCallMode};
 pub use governors::Governors;
 pub use list::{ListedModel, list_models};

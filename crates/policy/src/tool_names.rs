@@ -14,6 +14,9 @@ pub fn own_name(name: &str) -> Option<&'static str> {
         "ls" | "list" | "listfiles" | "listdirectory" => "list_files",
         "webfetch" | "fetchurl" => "web_fetch",
         "todo" | "todowrite" | "todoread" | "writetodos" => "todo",
+        "remember" | "savememory" => "remember",
+        "recall" | "searchmemory" => "recall",
+        "skill" | "skillload" | "loadskill" | "activateskill" => "skill_load",
         _ => return None,
     })
 }

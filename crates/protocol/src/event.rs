@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AgentId, Answer, Budget, CallId, Change, Conflict, ContextMode, Effect, Grant, ModelError, Question,
-    Reply, Report, Seq, SessionId,
+    AgentId, Answer, Brief, Budget, CallId, Change, Conflict, ContextMode, Effect, Ending, Grant, ModelError,
+    Question, Reply, Report, Seq, SessionId,
 };
 
 /// One thing that happened and is on record.
@@ -40,6 +40,32 @@ pub enum EventKind {
         /// Whether commands are confined by the kernel; false only where the person asked for it.
         #[serde(default)]
         sandboxed: bool,
+        /// The project that notes of this session are about: the top of the repository, or the workspace.
+        #[serde(default)]
+        project: String,
+        /// The dialect its models delegate in; empty where nobody delegates.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        surface: String,
+        /// Whether the main agent has delegation tools only.
+        #[serde(default)]
+        coordinator: bool,
+        /// Whether agents can write to each other and share a board.
+        #[serde(default)]
+        team: bool,
+    },
+    /// The process that ran the session is gone, or has let go of it. Its agents that had not ended can be resumed.
+    SessionInterrupted {
+        /// The agents that had not ended.
+        agents: Vec<AgentId>,
+        /// Whether a person wanted it so.
+        detached: bool,
+    },
+    /// The session goes on: after it was interrupted, or because the person has more to say.
+    SessionResumed {
+        /// The version of Posse.
+        version: String,
+        /// Whether commands are confined by the kernel.
+        sandboxed: bool,
     },
     /// A task was admitted: its agent exists and has not begun yet. The main agent has no such event.
     AgentAdmitted {
@@ -57,6 +83,9 @@ pub enum EventKind {
         context: ContextMode,
         /// The settled agent whose conversation it takes up.
         continues: Option<AgentId>,
+        /// What it needs to begin, or to begin again.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        brief: Option<Box<Brief>>,
     },
     /// An agent has to wait before it can begin.
     AgentQueued {
@@ -83,6 +112,29 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         checkout: Option<String>,
     },
+    /// The agent was given a checkout of its own.
+    CheckedOut {
+        /// Its branch.
+        branch: String,
+        /// The commit it started from.
+        base: String,
+    },
+    /// The agent goes on where it was interrupted, or where it had ended.
+    AgentResumed {
+        /// How long it had worked before.
+        elapsed_ms: u64,
+        /// What it may spend, what it has spent included.
+        budget: Budget,
+        /// What it may do from here on.
+        grant: Grant,
+    },
+    /// Words are on their way to the agent: it is told at its next turn.
+    Mailed {
+        /// Whose words.
+        from: Sender,
+        /// The words.
+        text: String,
+    },
     /// Words were put into the agent's conversation.
     Told {
         /// Whose words.
@@ -94,6 +146,9 @@ pub enum EventKind {
     TurnStarted {
         /// 1, 2, 3, …
         turn: u32,
+        /// What for.
+        #[serde(default, skip_serializing_if = "Purpose::is_work")]
+        purpose: Purpose,
     },
     /// A model call is made again after an error.
     Retrying {
@@ -120,6 +175,18 @@ pub enum EventKind {
         /// How.
         error: ModelError,
     },
+    /// A model call was stopped before its end; this had arrived.
+    CutShort {
+        /// Of which turn.
+        turn: u32,
+        /// The text.
+        text: String,
+    },
+    /// The agent has come to a limit and gets one last turn to report.
+    Closing {
+        /// How it will end.
+        ending: Ending,
+    },
     /// A tool is about to run. On record before it does anything that leaves a trace.
     ToolStarted {
         /// Which call.
@@ -128,6 +195,9 @@ pub enum EventKind {
         tool: String,
         /// What it is about, in one short line.
         title: String,
+        /// Whether it can run again without doing anything twice.
+        #[serde(default)]
+        repeatable: bool,
     },
     /// A call was answered, by the tool or by a refusal.
     ToolFinished {
@@ -153,6 +223,12 @@ pub enum EventKind {
         bytes_before: u64,
         /// Bytes of the conversation after.
         bytes_after: u64,
+        /// The message that the conversation begins with from here on.
+        #[serde(default)]
+        opening: String,
+        /// How many of the newest messages follow it unchanged.
+        #[serde(default)]
+        kept: u32,
     },
     /// A call waits until a person answers; the agent's clock stands still.
     PersonNeeded {
@@ -245,6 +321,26 @@ pub enum Sender {
     Reports,
     /// Another agent of the team.
     Peer,
+}
+
+/// Why a model call is made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    /// To get on with the task.
+    #[default]
+    Work,
+    /// To get notes that replace the conversation.
+    Summary,
+    /// To get a last report.
+    LastWord,
+}
+
+impl Purpose {
+    /// Whether it is to get on with the task, as nearly always.
+    pub fn is_work(&self) -> bool {
+        *self == Self::Work
+    }
 }
 
 /// Why an agent waits before it begins.

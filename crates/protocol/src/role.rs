@@ -29,6 +29,9 @@ pub struct Role {
     pub single: bool,
     /// Whether it is given the project's notes; the configuration decides where `None`.
     pub inherit_context_file: Option<bool>,
+    /// Whether it reads and makes notes that outlive the session; the configuration decides where `None`.
+    #[serde(default)]
+    pub inherit_memory: Option<bool>,
     /// Where it works, unless the task says otherwise; the configuration decides where `None`.
     #[serde(default)]
     pub isolation: Option<Isolation>,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Budget;
+use crate::{Branch, Budget, CallId, Grant};
 
 /// One piece of work for a sub-agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -61,6 +61,35 @@ impl Task {
             isolation: None,
         }
     }
+}
+
+/// What an admitted agent needs to begin, settled: on record, so that it can begin in another process.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Brief {
+    /// The call of its parent that asked for it.
+    pub call: Option<CallId>,
+    /// What it may do.
+    pub grant: Grant,
+    /// What it may spend.
+    pub budget: Budget,
+    /// The configured name of its model.
+    pub model: String,
+    /// The most tokens of one reply.
+    pub max_output_tokens: Option<u32>,
+    /// What it is told first, without the files.
+    pub words: String,
+    /// Files whose contents go with that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub context_files: Vec<String>,
+    /// Files that must be there in the end.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deliverables: Vec<String>,
+    /// Where it works.
+    #[serde(default)]
+    pub isolation: Isolation,
+    /// The branch it goes on with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<Branch>,
 }
 
 /// Where an agent works.

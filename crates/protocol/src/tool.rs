@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CommandRun, FileChange, Files, Shell};
+use crate::{CommandRun, Denial, FileChange, Files, NewNote, Shell};
 
 /// A tool as it is offered to a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -72,4 +72,8 @@ pub enum Effect {
         /// The whole list.
         text: String,
     },
+    /// Nothing: the call was not allowed.
+    Denied(Denial),
+    /// A note was made that outlives the session.
+    Noted(NewNote),
 }

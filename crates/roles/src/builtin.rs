@@ -3,6 +3,7 @@
 use posse_protocol::{Role, RoleOrigin};
 
 use crate::parse::parse;
+use crate::values::quoted;
 
 /// What every report of a sub-agent looks like, for its prompt.
 pub const REPORT_FORMAT: &str = include_str!("../agents/report.md");
@@ -47,9 +48,5 @@ pub(crate) fn builtin(team: Team) -> impl Iterator<Item = Role> {
 
 /// A new agent file to fill in, which is good as it is.
 pub fn template(name: &str, description: &str) -> String {
-    let quoted = |text: &str| {
-        let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        serde_json::Value::String(line).to_string()
-    };
     TEMPLATE.replace("{name}", &quoted(name)).replace("{description}", &quoted(description))
 }

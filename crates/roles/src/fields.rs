@@ -21,9 +21,19 @@ pub(crate) struct Pieces {
     pub(crate) body: String,
 }
 
-/// Cuts a text at the lines `---`. Byte order marks and foreign line ends are put right first.
+/// A text with its byte order mark and foreign line ends put right.
+pub(crate) fn plain(text: &str) -> String {
+    text.trim_start_matches('\u{feff}').replace("\r\n", "\n").replace('\r', "\n")
+}
+
+/// Takes a file apart.
 pub(crate) fn take_apart(text: &str) -> Result<Pieces, RoleError> {
-    let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n").replace('\r', "\n");
+    let (front, body, line) = cut(&plain(text))?;
+    Ok(Pieces { fields: read(&front, line), body })
+}
+
+/// Cuts a plain text at the lines `---`: its front matter, what is below, and the number of the first line inside.
+pub(crate) fn cut(text: &str) -> Result<(String, String, usize), RoleError> {
     let lines: Vec<&str> = text.split('\n').collect();
     let blank = |line: &&str| line.trim().is_empty();
     let start = lines.iter().take_while(|line| blank(line)).count();
@@ -36,7 +46,7 @@ pub(crate) fn take_apart(text: &str) -> Result<Pieces, RoleError> {
     };
     let front = inside[..end].join("\n");
     let body = inside[end + 1..].join("\n").trim().to_string();
-    Ok(Pieces { fields: read(&front, start + 2), body })
+    Ok((front, body, start + 2))
 }
 
 /// Strict YAML where it is that; else line by line. The lines tell where a key stands in either case, and how a

@@ -27,6 +27,7 @@ pub(crate) enum Key {
     Single,
     ToolsListedByTask,
     InheritContextFile,
+    Memory,
     Isolation,
     /// Other programs read it; Posse does not.
     NotUsed,
@@ -58,8 +59,9 @@ impl Key {
             "single" => Self::Single,
             "toolslistedbytask" => Self::ToolsListedByTask,
             "inheritcontextfile" => Self::InheritContextFile,
+            "inheritmemory" | "memory" => Self::Memory,
             "isolation" => Self::Isolation,
-            "color" | "colour" | "hooks" | "mcpservers" | "memory" | "skills" | "effort" | "background"
+            "color" | "colour" | "hooks" | "mcpservers" | "skills" | "effort" | "background"
             | "initialprompt" | "temperature" | "topp" | "mode" | "kind" => Self::NotUsed,
             _ => return None,
         })

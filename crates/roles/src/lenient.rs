@@ -5,6 +5,7 @@
 
 use crate::fields::Field;
 use crate::keys::Key;
+use crate::name::folded;
 use crate::values::Value;
 
 /// Words before a colon that are speech in a description, not keys.
@@ -27,18 +28,37 @@ pub(crate) fn read(front: &str, first_line: usize) -> Vec<Field> {
     let mut raws: Vec<Raw<'_>> = Vec::new();
     for (index, line) in front.lines().enumerate() {
         let line = line.get(cut..).unwrap_or_default();
-        let indented = line.starts_with([' ', '\t']);
-        if !indented && line.starts_with('#') {
+        if line.starts_with('#') {
             continue;
         }
-        let above = raws.last().map(|raw| raw.key);
-        match key_of(line).filter(|(key, _)| !indented && begins_field(key, above)) {
+        match field_of(line, raws.last().map(|raw| raw.key)) {
             Some((key, head)) => raws.push(Raw { line: first_line + index, key, head, rest: Vec::new() }),
             None => raws.last_mut().into_iter().for_each(|raw| raw.rest.push(line)),
         }
     }
     let field = |raw: &Raw<'_>| Field { line: raw.line, key: raw.key.to_string(), value: value(raw) };
     raws.iter().map(field).collect()
+}
+
+/// The lines of a front matter as they are, without the fields of these folded keys and what belongs to no field.
+pub(crate) fn without<'a>(front: &'a str, keys: &[&str]) -> Vec<&'a str> {
+    let cut = common_indent(front);
+    let mut above = None;
+    let mut kept = Vec::new();
+    for line in front.lines() {
+        let line = line.get(cut..).unwrap_or_default();
+        above = field_of(line, above).map(|(key, _)| key).or(above);
+        if above.is_some_and(|key| !keys.contains(&folded(key).as_str())) {
+            kept.push(line);
+        }
+    }
+    kept
+}
+
+/// The key and the value of a line that begins a field below the one called `above`.
+fn field_of<'a>(line: &'a str, above: Option<&str>) -> Option<(&'a str, &'a str)> {
+    let indented = line.starts_with([' ', '\t']);
+    key_of(line).filter(|(key, _)| !indented && !line.starts_with('#') && begins_field(key, above))
 }
 
 /// How many bytes of blanks every line begins with.

@@ -1,8 +1,8 @@
-//! Agent files become roles: lenient front matter, the built-in roles, aliases.
+//! Agent files become roles: lenient front matter, the built-in roles, aliases. Skill files become skills.
 //!
 //! A role is a Markdown file whose front matter says what it may do and whose body is its prompt; the built-in ones
 //! are such files. Files of other programs load as they are, as far as they can be understood, and what cannot be
-//! enforced is not given. This crate must not know folders, tools or models: it turns text into roles.
+//! enforced is not given. This crate must not know folders, tools or models: it turns text into roles and skills.
 #![forbid(unsafe_code)]
 
 mod builtin;
@@ -15,6 +15,7 @@ mod name;
 mod parse;
 mod registry;
 mod rights;
+mod skill;
 mod strict;
 mod tools;
 mod values;
@@ -24,3 +25,4 @@ pub use error::{NameFault, RoleError, UnknownRole};
 pub use name::valid_name;
 pub use parse::{Parsed, Warning, parse};
 pub use registry::{Accepted, DEFAULT_ROLE, Roles};
+pub use skill::{Skill, parse_skill, skill_text};

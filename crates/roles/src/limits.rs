@@ -4,6 +4,8 @@
 pub const FILE_BYTES_MAX: usize = 256 * 1024;
 /// The longest description; the rest is cut off.
 pub const DESCRIPTION_CHARS_MAX: usize = 8_000;
+/// The longest description of a skill by the rules that programs share; a longer one is told of and read.
+pub const SKILL_DESCRIPTION_CHARS: usize = 1_024;
 /// The longest name of a role or alias.
 pub const NAME_CHARS_MAX: usize = 100;
 /// The longest name of a model.

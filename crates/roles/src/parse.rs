@@ -72,6 +72,7 @@ impl Reading {
             tools_listed_by_task: self.flag(Key::ToolsListedByTask).unwrap_or(false),
             single: self.flag(Key::Single).unwrap_or(false),
             inherit_context_file: self.flag(Key::InheritContextFile),
+            inherit_memory: self.read(Key::Memory, Value::memory, "write true or false"),
             isolation: self.isolation(),
             origin,
         };

@@ -36,6 +36,7 @@ struct Ceiling {
     grant: Grant,
     tools_listed_by_task: bool,
     isolation: Option<Isolation>,
+    inherit_memory: Option<bool>,
 }
 
 /// A role's name and the other names that lead to it.
@@ -91,6 +92,10 @@ impl Roles {
             // One that kept to a checkout of its own does not come out of it.
             if ceiling.isolation == Some(Isolation::Worktree) {
                 role.isolation = ceiling.isolation;
+            }
+            // One that was to know nothing of other sessions still does not.
+            if ceiling.inherit_memory == Some(false) {
+                role.inherit_memory = ceiling.inherit_memory;
             }
         }
         if stranger {
@@ -195,6 +200,7 @@ impl Entry {
                 grant: self.role.grant.clone(),
                 tools_listed_by_task: self.role.tools_listed_by_task,
                 isolation: self.role.isolation,
+                inherit_memory: self.role.inherit_memory,
             }),
         }
     }

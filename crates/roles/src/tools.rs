@@ -176,7 +176,8 @@ fn foreign(name: &str) -> Entry {
         // A server without a tool is all of its tools.
         return Entry::Tools(vec![format!("{name}__*"), name]);
     }
-    let known = name.starts_with("mcp_") || name.contains(['*', ':']) || name == "handle_read";
+    let ours = matches!(name.as_str(), "handle_read" | "skill_save");
+    let known = ours || name.starts_with("mcp_") || name.contains(['*', ':']);
     if known { Entry::Tools(vec![name]) } else { Entry::Unknown(name) }
 }
 

@@ -46,6 +46,15 @@ impl Value {
         }
     }
 
+    /// Whether it has a memory; other programs write where that is.
+    pub(crate) fn memory(&self) -> Option<bool> {
+        match self.text().to_ascii_lowercase().as_str() {
+            "user" | "project" | "local" => Some(true),
+            "none" => Some(false),
+            _ => self.flag(),
+        }
+    }
+
     /// A whole number above zero, `_` and `,` within allowed.
     pub(crate) fn count(&self) -> Option<u64> {
         let digits = self.text().replace(['_', ','], "");
@@ -101,6 +110,11 @@ impl Value {
             _ => None,
         }
     }
+}
+
+/// A text as a value on one line that every reader of front matter takes for that text.
+pub(crate) fn quoted(text: &str) -> String {
+    serde_json::Value::String(text.split_whitespace().collect::<Vec<_>>().join(" ")).to_string()
 }
 
 /// Splits where `at` holds and no parenthesis is open.

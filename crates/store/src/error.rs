@@ -130,6 +130,9 @@ pub enum StoreError {
     /// The writer has ended.
     #[error("the record's writer has ended; this event is not on record")]
     Closed,
+    /// A question to a store that keeps nothing.
+    #[error("nothing is on record: this store only passes events on")]
+    Unrecorded,
     /// No session is called so.
     #[error("no session is called {wanted:?}; `posse sessions list` shows them")]
     NoSession {

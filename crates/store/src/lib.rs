@@ -5,24 +5,36 @@
 //! not know the engine, the tree of agents, any face, or where the person keeps data.
 #![forbid(unsafe_code)]
 
+mod blobs;
 mod connection;
+mod delete;
+mod durability;
 mod error;
 mod files;
 mod health;
 pub mod limits;
+mod log;
+mod memory;
 mod project;
 mod queue;
 mod read;
 mod rows;
 mod schema;
+mod search;
+mod stats;
 mod store;
 mod totals;
+mod unrecorded;
+mod words;
 mod writer;
 
+pub use durability::Durability;
 pub use error::StoreError;
 pub use files::{DATABASE_FILE, prepare_data_dir};
 pub use health::Health;
 pub use queue::Ack;
 pub use rows::{AgentRow, SessionRow};
+pub use search::{Hit, HitKind};
+pub use stats::{RoleRecord, Stats, StatsQuery, StatsRow};
 pub use store::{NewEvent, Store};
 pub use totals::{Totals, subtree_totals};

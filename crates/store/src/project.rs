@@ -1,54 +1,76 @@
-//! From one event to the tables: the event itself, and everything derived from it, inside the writer's transaction.
+//! From the events of one transaction to the tables: the events themselves, and everything derived from them, inside
+//! the writer's transaction.
 //!
 //! No work here grows with the session: totals are kept by adding, and only the end of a prompt reads the calls made
-//! under it. It must not know when transactions begin or end.
+//! under it. Most events only add to figures; those are added up, and written once at the end or before something
+//! depends on them. It must not know when transactions begin or end.
 
 mod agents;
+mod changes;
 mod figures;
+mod memory;
 mod messages;
+mod recovery;
 mod sessions;
+mod tally;
 mod tool_calls;
+mod word;
 
+use std::collections::HashMap;
 use std::path::Path;
 
-use posse_protocol::{EventKind, Sender, Seq};
-use rusqlite::{Connection, Params};
+use posse_protocol::{AgentId, EventKind, Sender, Seq, SessionId};
+use rusqlite::types::FromSql;
+use rusqlite::{Connection, OptionalExtension, Params};
 
-use crate::queue::Prepared;
-use crate::{NewEvent, StoreError};
+use crate::queue::{Prepared, Waiting};
+use crate::{NewEvent, StoreError, blobs};
+use tally::{AgentTally, SessionTally};
+pub(crate) use word::type_word;
 
-/// The name of an event's type, as it is in the event's JSON.
-pub(crate) fn type_word(kind: &EventKind) -> &'static str {
-    match kind {
-        EventKind::SessionStarted { .. } => "session_started",
-        EventKind::AgentAdmitted { .. } => "agent_admitted",
-        EventKind::AgentQueued { .. } => "agent_queued",
-        EventKind::AgentStarted { .. } => "agent_started",
-        EventKind::Told { .. } => "told",
-        EventKind::TurnStarted { .. } => "turn_started",
-        EventKind::Retrying { .. } => "retrying",
-        EventKind::Replied { .. } => "replied",
-        EventKind::ModelFailed { .. } => "model_failed",
-        EventKind::ToolStarted { .. } => "tool_started",
-        EventKind::ToolFinished { .. } => "tool_finished",
-        EventKind::Compacted { .. } => "compacted",
-        EventKind::PersonNeeded { .. } => "person_needed",
-        EventKind::PersonAnswered { .. } => "person_answered",
-        EventKind::Checkpointed { .. } => "checkpointed",
-        EventKind::Changed { .. } => "changed",
-        EventKind::Merged { .. } => "merged",
-        EventKind::Undone { .. } => "undone",
-        EventKind::BackgroundStarted { .. } => "background_started",
-        EventKind::BackgroundEnded { .. } => "background_ended",
-        EventKind::ReportsDelivered { .. } => "reports_delivered",
-        EventKind::AgentSettled { .. } => "agent_settled",
+/// Puts everything on record, each event in the next place of its session, and says which places they are.
+pub(crate) fn record(
+    connection: &Connection,
+    path: &Path,
+    waiting: &[Waiting],
+) -> Result<Vec<Vec<Seq>>, StoreError> {
+    let mut ledger = Ledger::new(Sql { connection, path }, waiting);
+    let places = waiting
+        .iter()
+        .map(|one| one.batch.events.iter().map(|event| ledger.record(event)).collect())
+        .collect::<Result<_, _>>()?;
+    ledger.close()?;
+    Ok(places)
+}
+
+/// The writer's connection inside a transaction.
+#[derive(Clone, Copy)]
+struct Sql<'a> {
+    connection: &'a Connection,
+    path: &'a Path,
+}
+
+impl Sql<'_> {
+    /// Runs one statement and says how many rows it changed.
+    fn run(self, sql: &str, parameters: impl Params) -> Result<usize, StoreError> {
+        self.connection
+            .prepare_cached(sql)
+            .and_then(|mut statement| statement.execute(parameters))
+            .map_err(|e| StoreError::from_sql(self.path, e))
+    }
+
+    /// The first column of the first row, if there is one.
+    fn ask<T: FromSql>(self, sql: &str, parameters: impl Params) -> Result<Option<T>, StoreError> {
+        self.connection
+            .prepare_cached(sql)
+            .and_then(|mut statement| statement.query_row(parameters, |row| row.get(0)).optional())
+            .map_err(|e| StoreError::from_sql(self.path, e))
     }
 }
 
 /// One event on its way into the tables.
 struct Change<'a> {
-    connection: &'a Connection,
-    path: &'a Path,
+    sql: Sql<'a>,
     event: &'a NewEvent,
     /// Its place, already given.
     seq: i64,
@@ -57,33 +79,198 @@ struct Change<'a> {
     agent: String,
 }
 
-/// Puts one event on record, in the next place of its session, and derives what follows from it.
-pub(crate) fn record(connection: &Connection, path: &Path, prepared: &Prepared) -> Result<Seq, StoreError> {
-    let event = &prepared.event;
-    let (session, agent) = (event.session.to_string(), event.agent.to_string());
-    let mut change = Change { connection, path, event, seq: 0, session, agent };
-    change.seq = sessions::next_place(&change)?;
-    change.run(
-        "INSERT INTO events (session_id, seq, agent_id, parent_id, at_ms, type, body)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-        (
-            &change.session,
-            change.seq,
-            &change.agent,
-            event.parent.map(|id| id.to_string()),
-            figures::whole(event.at_ms),
-            type_word(&event.kind),
-            &prepared.body,
-        ),
-    )?;
-    project(&change)?;
-    Ok(Seq(u64::try_from(change.seq).unwrap_or_default()))
+impl Change<'_> {
+    /// Runs one statement and says how many rows it changed.
+    fn run(&self, sql: &str, parameters: impl Params) -> Result<usize, StoreError> {
+        self.sql.run(sql, parameters)
+    }
+
+    /// The first column of the first row, if there is one.
+    fn ask<T: FromSql>(&self, sql: &str, parameters: impl Params) -> Result<Option<T>, StoreError> {
+        self.sql.ask(sql, parameters)
+    }
+
+    /// Whether this is about the main agent, whose state is the session's.
+    fn is_main(&self) -> bool {
+        self.event.parent.is_none()
+    }
 }
 
-fn project(change: &Change<'_>) -> Result<(), StoreError> {
-    match &change.event.kind {
-        EventKind::SessionStarted { .. } => Ok(()),
-        EventKind::AgentAdmitted { name, role, depth, title, requested_model, context, continues } => {
+/// The places of one session's events in this transaction.
+#[derive(Default)]
+struct Places {
+    tally: SessionTally,
+    /// The next one to give; none before the first event.
+    next: Option<i64>,
+}
+
+/// One transaction: what has been added up and is not in the tables yet.
+struct Ledger<'a> {
+    sql: Sql<'a>,
+    places: HashMap<SessionId, Places>,
+    tallies: HashMap<(SessionId, AgentId), AgentTally>,
+    calls: Vec<tool_calls::Call<'a>>,
+}
+
+impl<'a> Ledger<'a> {
+    fn new(sql: Sql<'a>, waiting: &[Waiting]) -> Self {
+        let mut places: HashMap<SessionId, Places> = HashMap::new();
+        for Prepared { event, .. } in waiting.iter().flat_map(|one| &one.batch.events) {
+            places.entry(event.session).or_default().tally.note(event);
+        }
+        Self { sql, places, tallies: HashMap::new(), calls: Vec::new() }
+    }
+
+    /// Puts one event on record and derives what follows from it.
+    fn record(&mut self, prepared: &'a Prepared) -> Result<Seq, StoreError> {
+        let event = &prepared.event;
+        let (session, agent) = (event.session.to_string(), event.agent.to_string());
+        let mut change = Change { sql: self.sql, event, seq: 0, session, agent };
+        change.seq = self.next_place(&change)?;
+        change.run(
+            "INSERT INTO events (session_id, seq, agent_id, parent_id, at_ms, type, body, blob_bytes)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            (
+                &change.session,
+                change.seq,
+                &change.agent,
+                event.parent.map(|id| id.to_string()),
+                figures::whole(event.at_ms),
+                type_word(&event.kind),
+                &prepared.body.json,
+                figures::whole(prepared.body.blob_bytes as u64),
+            ),
+        )?;
+        for blob in &prepared.body.blobs {
+            self.keep(&change, blob)?;
+        }
+        self.project(&change)?;
+        Ok(Seq(u64::try_from(change.seq).unwrap_or_default()))
+    }
+
+    fn next_place(&mut self, change: &Change<'_>) -> Result<i64, StoreError> {
+        sessions::start(change)?;
+        let places = self.places.entry(change.event.session).or_default();
+        let place = match places.next {
+            Some(place) => place,
+            None => sessions::reserve(change, &places.tally)?,
+        };
+        places.next = Some(place + 1);
+        Ok(place)
+    }
+
+    /// A text that is there already is not written again.
+    fn keep(&self, change: &Change<'_>, blob: &blobs::Blob) -> Result<(), StoreError> {
+        change.run(
+            "INSERT INTO blobs (hash, bytes, content) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
+            (&blob.hash, figures::whole(blob.content.len() as u64), &blob.content),
+        )?;
+        change
+            .run(
+                "INSERT INTO event_blobs (session_id, seq, hash) VALUES (?1, ?2, ?3)",
+                (&change.session, change.seq, &blob.hash),
+            )
+            .map(drop)
+    }
+
+    fn project(&mut self, change: &Change<'a>) -> Result<(), StoreError> {
+        match &change.event.kind {
+            EventKind::SessionStarted { .. } => Ok(()),
+            EventKind::SessionInterrupted { agents, detached: _ } => {
+                self.write_calls()?;
+                recovery::interrupted(change, agents)
+            }
+            EventKind::SessionResumed { .. } => sessions::status(change, "running"),
+            kind @ (EventKind::AgentAdmitted { .. } | EventKind::AgentStarted { .. }) => {
+                // What came before its beginning is refused.
+                self.write_tally(change)?;
+                begin(change, kind)
+            }
+            kind => {
+                let agent = (change.event.session, change.event.agent);
+                self.tallies.entry(agent).or_default().note(change.event);
+                self.project_work(change, kind)
+            }
+        }
+    }
+
+    /// What happens to an agent that is on record.
+    fn project_work(&mut self, change: &Change<'a>, kind: &'a EventKind) -> Result<(), StoreError> {
+        match kind {
+            // All that these tell has been added up, or is read from the events themselves.
+            EventKind::TurnStarted { .. }
+            | EventKind::Retrying { .. }
+            | EventKind::Replied { .. }
+            | EventKind::CheckedOut { .. }
+            | EventKind::Mailed { .. }
+            | EventKind::Closing { .. }
+            | EventKind::Changed { .. }
+            | EventKind::BackgroundStarted { .. }
+            | EventKind::BackgroundEnded { .. } => Ok(()),
+            EventKind::ToolStarted { call, tool, title, repeatable } => {
+                let start = tool_calls::Start { seq: change.seq, title, repeatable: *repeatable };
+                tool_calls::started(&mut self.calls, change, call, tool, start);
+                Ok(())
+            }
+            EventKind::ToolFinished { call, tool, ok, text, duration_ms, effects } => {
+                memory::noted(change, effects)?;
+                let end = tool_calls::End::new(change.seq, *ok, *duration_ms, text.len());
+                tool_calls::finished(&mut self.calls, change, call, tool, end)
+            }
+            EventKind::AgentSettled { report } => {
+                self.write_tally(change)?;
+                self.write_calls()?;
+                messages::settled(change, report)?;
+                sessions::settled(change, report)?;
+                agents::settled(change, report)
+            }
+            kind => {
+                self.write_tally(change)?;
+                step(change, kind)
+            }
+        }
+    }
+
+    /// Writes what has been added up for the agent of this event.
+    fn write_tally(&mut self, change: &Change<'_>) -> Result<(), StoreError> {
+        let agent = (change.event.session, change.event.agent);
+        match self.tallies.remove(&agent) {
+            Some(tally) => known(agent.1, agents::add(self.sql, &change.session, &change.agent, &tally)?),
+            None => Ok(()),
+        }
+    }
+
+    fn write_calls(&mut self) -> Result<(), StoreError> {
+        tool_calls::write(self.sql, &mut self.calls)
+    }
+
+    /// Writes everything that has been added up.
+    fn close(mut self) -> Result<(), StoreError> {
+        self.write_calls()?;
+        for ((session, agent), tally) in &self.tallies {
+            known(*agent, agents::add(self.sql, &session.to_string(), &agent.to_string(), tally)?)?;
+        }
+        Ok(())
+    }
+}
+
+fn known(agent: AgentId, known: bool) -> Result<(), StoreError> {
+    if known { Ok(()) } else { Err(StoreError::UnknownAgent { agent }) }
+}
+
+/// An agent comes into being, or begins.
+fn begin(change: &Change<'_>, kind: &EventKind) -> Result<(), StoreError> {
+    match kind {
+        EventKind::AgentAdmitted {
+            name,
+            role,
+            depth,
+            title,
+            requested_model,
+            context,
+            continues,
+            brief: _,
+        } => {
             let admission = agents::Admission {
                 name,
                 role,
@@ -99,79 +286,35 @@ fn project(change: &Change<'_>) -> Result<(), StoreError> {
             agents::started(change, &agents::Start { role, depth: *depth, model, model_id, budget, system })?;
             sessions::agent_started(change, model)
         }
-        kind => {
-            if !agents::notes_itself(kind) {
-                agents::seen(change)?;
-            }
-            project_work(change, kind)
-        }
+        _ => Ok(()),
     }
 }
 
-/// What happens to an agent that is on record.
-fn project_work(change: &Change<'_>, kind: &EventKind) -> Result<(), StoreError> {
+/// What changes more than figures.
+fn step(change: &Change<'_>, kind: &EventKind) -> Result<(), StoreError> {
     match kind {
-        EventKind::SessionStarted { .. }
-        | EventKind::AgentAdmitted { .. }
-        | EventKind::AgentStarted { .. } => Ok(()),
         EventKind::AgentQueued { .. } => agents::queued(change),
+        EventKind::AgentResumed { budget, elapsed_ms: _, grant: _ } => recovery::resumed(change, budget),
         EventKind::Told { from: Sender::Person | Sender::Parent, text } => {
             messages::opened(change, text)?;
             sessions::told(change, text)
         }
-        // Reminders, reports and letters are part of the work on the prompt before, not prompts of their own.
-        EventKind::Told { from: Sender::Posse | Sender::Reports | Sender::Peer, .. } => Ok(()),
-        EventKind::TurnStarted { .. } => {
-            agents::turn_started(change)?;
-            messages::turn_started(change)?;
-            sessions::turn_started(change)
-        }
-        EventKind::Retrying { .. } => agents::retrying(change),
-        EventKind::Replied { reply, .. } => {
-            agents::replied(change, reply.usage)?;
-            messages::replied(change, reply.usage)?;
-            sessions::replied(change, reply.usage)
+        EventKind::Told { from: Sender::Posse | Sender::Reports | Sender::Peer, text } => {
+            if messages::woken(change, text)? { sessions::told(change, text) } else { Ok(()) }
         }
         EventKind::ModelFailed { error, .. } => agents::model_failed(change, &error.message),
-        EventKind::ToolStarted { call, tool, title } => tool_calls::started(change, call, tool, title),
-        EventKind::ToolFinished { call, tool, ok, text, duration_ms, effects: _ } => {
-            let end = tool_calls::End { tool, ok: *ok, output_bytes: text.len(), duration_ms: *duration_ms };
-            tool_calls::finished(change, call, &end)?;
-            agents::tool_finished(change)
-        }
+        EventKind::CutShort { text, .. } => messages::cut_short(change, text),
         EventKind::Compacted { .. } => {
             agents::compacted(change)?;
             messages::compacted(change)
         }
         EventKind::PersonNeeded { .. } => agents::person_needed(change),
         EventKind::PersonAnswered { .. } => agents::person_answered(change),
-        // Read from the events themselves: they are few, and nobody asks about them often.
-        EventKind::Checkpointed { .. }
-        | EventKind::Changed { .. }
-        | EventKind::Merged { .. }
-        | EventKind::Undone { .. }
-        | EventKind::BackgroundStarted { .. }
-        | EventKind::BackgroundEnded { .. } => Ok(()),
+        EventKind::Checkpointed { turn, commit } => changes::checkpointed(change, *turn, commit),
+        EventKind::Merged { from, conflicts, .. } => changes::merged(change, *from, conflicts.len()),
+        EventKind::Undone { events, .. } => changes::undone(change, events),
         EventKind::ReportsDelivered { agents } => agents::delivered(change, agents),
-        EventKind::AgentSettled { report } => {
-            messages::settled(change, report)?;
-            sessions::settled(change, report)?;
-            agents::settled(change, report)
-        }
-    }
-}
-
-impl Change<'_> {
-    /// Runs one statement and says how many rows it changed.
-    fn run(&self, sql: &str, parameters: impl Params) -> Result<usize, StoreError> {
-        self.connection
-            .prepare_cached(sql)
-            .and_then(|mut statement| statement.execute(parameters))
-            .map_err(|e| StoreError::from_sql(self.path, e))
-    }
-
-    /// Whether this is about the main agent, whose state is the session's.
-    fn is_main(&self) -> bool {
-        self.event.parent.is_none()
+        // Done before.
+        _ => Ok(()),
     }
 }

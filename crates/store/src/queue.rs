@@ -4,20 +4,25 @@
 use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
 
-use posse_protocol::Seq;
+use posse_protocol::{Event, Seq};
+use rusqlite::Connection;
 use tokio::sync::oneshot;
 
+use crate::blobs::Body;
 use crate::project::type_word;
 use crate::{NewEvent, StoreError, limits};
 
-/// Resolves once the events are on record and published, or are known not to be.
+/// Resolves once the events are on record and published, or are known not to be. Waiting for it makes the writer hurry:
+/// it gathers what comes within a moment into one transaction, unless somebody waits.
 #[must_use = "an event is on record only when its Ack says so"]
-#[derive(Debug)]
 pub struct Ack {
     outcome: oneshot::Receiver<Result<Seq, StoreError>>,
+    /// Where the events wait, until the writer was made to hurry.
+    queue: Option<Arc<Queue>>,
 }
 
 /// The writer's end of an [`Ack`]. Dropped without being kept, it resolves to [`StoreError::Closed`].
@@ -26,9 +31,14 @@ pub(crate) struct Promise {
 }
 
 impl Ack {
-    pub(crate) fn pair() -> (Promise, Self) {
+    pub(crate) fn pair(queue: Option<Arc<Queue>>) -> (Promise, Self) {
         let (sender, receiver) = oneshot::channel();
-        (Promise { outcome: sender }, Self { outcome: receiver })
+        (Promise { outcome: sender }, Self { outcome: receiver, queue })
+    }
+
+    /// Waits without making the writer hurry. What is not awaited to the end can be awaited again.
+    pub async fn eventually(&mut self) -> Result<Seq, StoreError> {
+        (&mut self.outcome).await.unwrap_or(Err(StoreError::Closed))
     }
 
     /// The outcome of a promise that must have been kept by now.
@@ -49,14 +59,20 @@ impl Future for Ack {
     type Output = Result<Seq, StoreError>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        Pin::new(&mut self.outcome).poll(context).map(|outcome| outcome.unwrap_or(Err(StoreError::Closed)))
+        let outcome = Pin::new(&mut self.outcome).poll(context);
+        if outcome.is_pending()
+            && let Some(queue) = self.queue.take()
+        {
+            queue.hurry();
+        }
+        outcome.map(|outcome| outcome.unwrap_or(Err(StoreError::Closed)))
     }
 }
 
 /// An event with its JSON.
 pub(crate) struct Prepared {
     pub(crate) event: NewEvent,
-    pub(crate) body: String,
+    pub(crate) body: Body,
 }
 
 /// Events that go on record together or not at all.
@@ -66,28 +82,43 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// Writes the events as JSON, so that their size is known before they wait.
+    /// Writes the events as JSON and takes large texts out of them, so that their size is known before they wait.
     pub(crate) fn prepare(events: Vec<NewEvent>) -> Result<Self, StoreError> {
         let mut batch = Self { events: Vec::with_capacity(events.len()), bytes: 0 };
         for event in events {
             let kind = type_word(&event.kind);
-            let body =
+            let json =
                 serde_json::to_string(&event.kind).map_err(|source| StoreError::NotJson { kind, source })?;
-            if body.len() > limits::EVENT_BYTES_MAX {
+            if json.len() > limits::EVENT_BYTES_MAX {
                 return Err(StoreError::TooLarge {
                     kind,
-                    bytes: body.len(),
+                    bytes: json.len(),
                     bytes_max: limits::EVENT_BYTES_MAX,
                 });
             }
-            batch.bytes += body.len();
+            let body = Body::new(&event.kind, json);
+            batch.bytes += body.bytes();
             batch.events.push(Prepared { event, body });
         }
         Ok(batch)
     }
 
+    /// Events that are not to be written.
+    pub(crate) fn unwritten(events: Vec<NewEvent>) -> Self {
+        let events = events.into_iter().map(|event| Prepared { event, body: Body::default() }).collect();
+        Self { events, bytes: 0 }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.events.is_empty()
+    }
+
+    /// Tells of the events, which have these places.
+    pub(crate) fn publish(self, seqs: &[Seq], on_commit: impl Fn(Event)) {
+        for (Prepared { event, .. }, seq) in self.events.into_iter().zip(seqs) {
+            let NewEvent { session, agent, parent, at_ms, kind } = event;
+            on_commit(Event { seq: *seq, session, agent, parent, at_ms, kind });
+        }
     }
 }
 
@@ -97,7 +128,26 @@ pub(crate) struct Waiting {
     pub(crate) promise: Promise,
 }
 
-/// The batches between those who append and the writer.
+/// Something else that the writer does, on its connection. It tells by itself what came of it.
+pub(crate) type Job = Box<dyn FnOnce(&mut Connection) + Send>;
+
+/// One thing that waits for the writer.
+enum Entry {
+    Events(Waiting),
+    Job(Job),
+}
+
+/// What the writer does next.
+pub(crate) enum Next {
+    /// These go into one transaction.
+    Commit(Vec<Waiting>),
+    /// Everything queued before it is done.
+    Work(Job),
+    /// The queue is closed and empty.
+    End,
+}
+
+/// What is between those who ask for something and the writer.
 #[derive(Default)]
 pub(crate) struct Queue {
     state: Mutex<State>,
@@ -106,10 +156,20 @@ pub(crate) struct Queue {
 
 #[derive(Default)]
 struct State {
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<Entry>,
     events: usize,
     bytes: usize,
     closed: bool,
+    /// Whether somebody waits for what is in here.
+    hurried: bool,
+}
+
+impl State {
+    /// Whether what is in here can wait for more to come.
+    fn can_wait(&self) -> bool {
+        let first = matches!(self.waiting.front(), Some(Entry::Events(_)));
+        first && !self.closed && !self.hurried && self.events < limits::COMMIT_EVENTS_MAX
+    }
 }
 
 impl Queue {
@@ -122,35 +182,78 @@ impl Queue {
         let events = state.events + batch.events.len();
         let bytes = state.bytes.saturating_add(batch.bytes);
         let full = events > limits::QUEUE_EVENTS_MAX || bytes > limits::QUEUE_BYTES_MAX;
-        if full && !state.waiting.is_empty() {
+        if full && state.events > 0 {
             return promise.keep(Err(StoreError::QueueFull { events: state.events }));
         }
         (state.events, state.bytes) = (events, bytes);
-        state.waiting.push_back(Waiting { batch, promise });
+        let first = state.waiting.is_empty();
+        state.waiting.push_back(Entry::Events(Waiting { batch, promise }));
+        let wakes = first || !state.can_wait();
+        drop(state);
+        if wakes {
+            self.changed.notify_one();
+        }
+    }
+
+    /// Somebody waits for what is in here.
+    fn hurry(&self) {
+        let mut state = self.lock();
+        if !state.waiting.is_empty() && !state.hurried {
+            state.hurried = true;
+            drop(state);
+            self.changed.notify_one();
+        }
+    }
+
+    /// Adds a job. One that cannot be done any more is dropped, and its owner notices. There is no limit: whoever
+    /// adds one waits for it.
+    pub(crate) fn push_job(&self, job: Job) {
+        let mut state = self.lock();
+        if !state.closed {
+            state.waiting.push_back(Entry::Job(job));
+            state.hurried = true;
+        }
         drop(state);
         self.changed.notify_one();
     }
 
-    /// Waits for batches and takes as many as one transaction should hold; none means that the queue is closed and
-    /// empty.
-    pub(crate) fn take(&self) -> Vec<Waiting> {
+    /// Waits for something to do. Batches that stand side by side are taken together, as many as one transaction
+    /// should hold.
+    pub(crate) fn take(&self) -> Next {
         let mut state = self.lock();
         while state.waiting.is_empty() && !state.closed {
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        let mut taken = Vec::new();
-        let mut events = 0;
-        while let Some(next) = state.waiting.front() {
-            events += next.batch.events.len();
-            if !taken.is_empty() && events > limits::COMMIT_EVENTS_MAX {
+        let deadline = Instant::now() + Duration::from_millis(limits::COMMIT_GATHERS_MS);
+        while state.can_wait() {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
                 break;
             }
-            let Some(next) = state.waiting.pop_front() else { break };
-            state.events -= next.batch.events.len();
-            state.bytes -= next.batch.bytes;
-            taken.push(next);
+            let waited = self.changed.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
-        taken
+        let mut taken = Vec::new();
+        let mut events = 0;
+        while let Some(entry) = state.waiting.pop_front() {
+            match entry {
+                Entry::Job(job) if taken.is_empty() => return Next::Work(job),
+                Entry::Events(next)
+                    if taken.is_empty() || events + next.batch.events.len() <= limits::COMMIT_EVENTS_MAX =>
+                {
+                    events += next.batch.events.len();
+                    state.events -= next.batch.events.len();
+                    state.bytes -= next.batch.bytes;
+                    taken.push(next);
+                }
+                later => {
+                    state.waiting.push_front(later);
+                    break;
+                }
+            }
+        }
+        state.hurried &= !state.waiting.is_empty();
+        if taken.is_empty() { Next::End } else { Next::Commit(taken) }
     }
 
     /// Nothing more comes in; what is in is still taken.

@@ -7,7 +7,7 @@ use posse_protocol::{Event, EventKind, Seq, SessionId};
 use rusqlite::{Connection, Row};
 
 use crate::rows::{maybe_parsed, parsed};
-use crate::{AgentRow, SessionRow, StoreError, connection, limits};
+use crate::{AgentRow, SessionRow, StoreError, blobs, connection, limits};
 
 /// Read connections that wait for the next question.
 pub(crate) struct Readers {
@@ -41,7 +41,7 @@ impl Readers {
 
 /// One connection while it is being asked.
 pub(crate) struct Reader<'a> {
-    connection: &'a Connection,
+    pub(crate) connection: &'a Connection,
     path: &'a Path,
 }
 
@@ -53,7 +53,7 @@ impl Reader<'_> {
         limit: usize,
     ) -> Result<Vec<Event>, StoreError> {
         let mut statement = self.sql(self.connection.prepare_cached(
-            "SELECT seq, agent_id, parent_id, at_ms, body FROM events
+            "SELECT seq, agent_id, parent_id, at_ms, body, blob_bytes FROM events
              WHERE session_id = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3",
         ))?;
         let after = i64::try_from(after.0).unwrap_or(i64::MAX);
@@ -62,11 +62,13 @@ impl Reader<'_> {
         let mut events = Vec::new();
         let mut bytes = 0;
         while let Some(row) = self.sql(rows.next())? {
-            bytes += self.sql(row.get_ref("body"))?.as_bytes().map_or(0, <[u8]>::len);
+            let body = self.sql(row.get_ref("body"))?.as_bytes().map_or(0, <[u8]>::len);
+            let blobs: i64 = self.sql(row.get("blob_bytes"))?;
+            bytes += body.saturating_add(usize::try_from(blobs).unwrap_or(0));
             if bytes > limits::PAGE_BYTES_MAX && !events.is_empty() {
                 break;
             }
-            match read_event(session, row) {
+            match read_event(self.connection, session, row) {
                 Ok(event) => events.push(event),
                 Err(_) if !events.is_empty() => break,
                 Err(detail) => {
@@ -83,6 +85,28 @@ impl Reader<'_> {
         self.rows(
             "SELECT * FROM sessions ORDER BY started_at_ms DESC, id DESC LIMIT ?1",
             (rows_max(limit, limits::ROWS_MAX),),
+            SessionRow::read,
+        )
+    }
+
+    /// Oldest first.
+    pub(crate) fn sessions_before(&self, at_ms: u64, limit: usize) -> Result<Vec<SessionRow>, StoreError> {
+        self.rows(
+            "SELECT * FROM sessions WHERE last_at_ms < ?1 AND status <> 'running'
+               AND NOT EXISTS (SELECT 1 FROM agents a WHERE a.session_id = sessions.id
+                               AND a.ended_at_ms IS NULL AND a.status <> 'interrupted')
+             ORDER BY last_at_ms, id LIMIT ?2",
+            (i64::try_from(at_ms).unwrap_or(i64::MAX), rows_max(limit, limits::ROWS_MAX)),
+            SessionRow::read,
+        )
+    }
+
+    pub(crate) fn unfinished(&self) -> Result<Vec<SessionRow>, StoreError> {
+        self.rows(
+            "SELECT * FROM sessions WHERE status = 'running'
+               OR id IN (SELECT session_id FROM agents WHERE ended_at_ms IS NULL AND status <> 'interrupted')
+             ORDER BY started_at_ms DESC, id DESC LIMIT ?1",
+            (rows_max(limits::ROWS_MAX, usize::MAX),),
             SessionRow::read,
         )
     }
@@ -119,7 +143,7 @@ impl Reader<'_> {
         )
     }
 
-    fn rows<T>(
+    pub(crate) fn rows<T>(
         &self,
         question: &str,
         parameters: impl rusqlite::Params,
@@ -130,20 +154,27 @@ impl Reader<'_> {
         self.sql(rows.collect())
     }
 
-    fn sql<T>(&self, outcome: rusqlite::Result<T>) -> Result<T, StoreError> {
+    pub(crate) fn sql<T>(&self, outcome: rusqlite::Result<T>) -> Result<T, StoreError> {
         outcome.map_err(|e| StoreError::from_sql(self.path, e))
     }
 }
 
-fn rows_max(limit: usize, max: usize) -> i64 {
+pub(crate) fn rows_max(limit: usize, max: usize) -> i64 {
     i64::try_from(limit.min(max)).unwrap_or(i64::MAX)
 }
 
-/// Reads one event; what is wrong with it is told in words, because the rest of the record may be fine.
-fn read_event(session: SessionId, row: &Row<'_>) -> Result<Event, String> {
-    let body: String = row.get("body").map_err(|e| e.to_string())?;
-    let kind: EventKind = serde_json::from_str(&body).map_err(|e| e.to_string())?;
-    read_envelope(session, row, kind).map_err(|e| e.to_string())
+/// Reads one event, with the texts it refers to; what is wrong with it is told in words, because the rest of the
+/// record may be fine.
+pub(crate) fn read_event(
+    connection: &Connection,
+    session: SessionId,
+    row: &Row<'_>,
+) -> Result<Event, String> {
+    let words = |e: rusqlite::Error| e.to_string();
+    let body = row.get_ref("body").map_err(words)?.as_str().map_err(|e| e.to_string())?;
+    let blob_bytes: i64 = row.get("blob_bytes").map_err(words)?;
+    let kind = blobs::read(connection, body, blob_bytes != 0)?;
+    read_envelope(session, row, kind).map_err(words)
 }
 
 fn read_envelope(session: SessionId, row: &Row<'_>, kind: EventKind) -> rusqlite::Result<Event> {

@@ -19,9 +19,13 @@ pub struct SessionRow {
     pub last_seq: Seq,
     /// The folder the work is done in.
     pub workspace: String,
+    /// The project that it is about: the top of the repository, or the workspace.
+    pub project: String,
+    /// The dialect its models delegate in; empty where nobody delegates.
+    pub surface: String,
     /// The first words of the person, in one line; none before they are said.
     pub title: Option<String>,
-    /// `running`, or how the main agent ended, in `Ending::word`'s words.
+    /// `running`, `interrupted`, or how the main agent ended, in `Ending::word`'s words.
     pub status: String,
     /// Model calls of all its agents.
     pub turns: u64,
@@ -48,7 +52,7 @@ pub struct AgentRow {
     pub depth: u32,
     /// What it is asked to do, in a few words; none for the main agent.
     pub title: Option<String>,
-    /// `pending`, `queued`, `running`, `needs_person`, or how it ended, in `Ending::word`'s words.
+    /// `pending`, `queued`, `running`, `needs_person`, `interrupted`, or how it ended, in `Ending::word`'s words.
     pub status: String,
     /// The model that was asked for; none where the choice was left to Posse.
     pub requested_model: Option<String>,
@@ -78,6 +82,8 @@ pub struct AgentRow {
     pub started_at_ms: Option<u64>,
     /// When something last happened to it.
     pub last_at_ms: u64,
+    /// When it was interrupted; none once it goes on.
+    pub interrupted_at_ms: Option<u64>,
     /// When it ended; none before it does.
     pub ended_at_ms: Option<u64>,
     /// How long it worked, without waiting for a person; none before it ends.
@@ -96,6 +102,8 @@ impl SessionRow {
             last_at_ms: count(row, "last_at_ms")?,
             last_seq: Seq(count(row, "last_seq")?),
             workspace: row.get("workspace")?,
+            project: row.get("project")?,
+            surface: row.get("surface")?,
             title: row.get("title")?,
             status: row.get("status")?,
             turns: count(row, "turns")?,
@@ -135,6 +143,7 @@ impl AgentRow {
             queued_at_ms: maybe_count(row, "queued_at_ms")?,
             started_at_ms: maybe_count(row, "started_at_ms")?,
             last_at_ms: count(row, "last_at_ms")?,
+            interrupted_at_ms: maybe_count(row, "interrupted_at_ms")?,
             ended_at_ms: maybe_count(row, "ended_at_ms")?,
             duration_ms: maybe_count(row, "duration_ms")?,
             delivered: maybe_count(row, "delivered_at_ms")?.is_some(),
@@ -153,7 +162,7 @@ fn usage(row: &Row<'_>) -> rusqlite::Result<Usage> {
     })
 }
 
-fn count(row: &Row<'_>, column: &str) -> rusqlite::Result<u64> {
+pub(crate) fn count(row: &Row<'_>, column: &str) -> rusqlite::Result<u64> {
     maybe_count(row, column).map(Option::unwrap_or_default)
 }
 

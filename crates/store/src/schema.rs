@@ -11,8 +11,12 @@ use crate::StoreError;
 const APPLICATION_ID: i64 = 0x504f_5353;
 
 /// Migration n (counted from 1) leads from format n-1 to format n.
-const MIGRATIONS: &[&str] =
-    &[include_str!("migrations/0001_record.sql"), include_str!("migrations/0002_tree.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("migrations/0001_record.sql"),
+    include_str!("migrations/0002_tree.sql"),
+    include_str!("migrations/0003_recovery.sql"),
+    include_str!("migrations/0004_memory_and_search.sql"),
+];
 
 /// The format this Posse writes.
 pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;

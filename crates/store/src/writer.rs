@@ -6,13 +6,15 @@ use std::path::PathBuf;
 use posse_protocol::{Event, Seq};
 use rusqlite::{Connection, TransactionBehavior};
 
-use crate::queue::{Batch, Prepared, Queue, Waiting};
-use crate::{NewEvent, StoreError, project};
+use crate::log::Log;
+use crate::queue::{Next, Queue, Waiting};
+use crate::{StoreError, project};
 
 /// Owns the only connection that writes; lives on its own thread until the queue is closed and empty.
 pub(crate) struct Writer<F> {
     connection: Connection,
     path: PathBuf,
+    log: Log,
     on_commit: F,
 }
 
@@ -26,19 +28,21 @@ impl Drop for Abandon<'_> {
 }
 
 impl<F: Fn(Event)> Writer<F> {
-    pub(crate) fn new(connection: Connection, path: PathBuf, on_commit: F) -> Self {
-        Self { connection, path, on_commit }
+    pub(crate) fn new(mut connection: Connection, path: PathBuf, on_commit: F) -> Result<Self, StoreError> {
+        let log = Log::watch(&mut connection, &path).map_err(|e| StoreError::from_sql(&path, e))?;
+        Ok(Self { connection, path, log, on_commit })
     }
 
     /// Works until the queue is closed and empty.
     pub(crate) fn run(&mut self, queue: &Queue) {
         let _abandon = Abandon(queue);
         loop {
-            let waiting = queue.take();
-            if waiting.is_empty() {
-                return;
+            match queue.take() {
+                Next::Commit(waiting) => self.write(waiting),
+                Next::Work(job) => job(&mut self.connection),
+                Next::End => return,
             }
-            self.write(waiting);
+            self.log.tend(&self.connection);
         }
     }
 
@@ -47,7 +51,7 @@ impl<F: Fn(Event)> Writer<F> {
         match self.commit(&waiting) {
             Ok(places) => {
                 for (Waiting { batch, promise }, seqs) in waiting.into_iter().zip(places) {
-                    self.publish(batch, &seqs);
+                    batch.publish(&seqs, &self.on_commit);
                     promise.keep(Ok(seqs.last().copied().unwrap_or_default()));
                 }
             }
@@ -69,20 +73,9 @@ impl<F: Fn(Event)> Writer<F> {
         let sql = |e| StoreError::from_sql(path, e);
         let transaction =
             self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
-        let record = |prepared: &Prepared| project::record(&transaction, path, prepared);
-        let places = waiting
-            .iter()
-            .map(|one| one.batch.events.iter().map(record).collect())
-            .collect::<Result<Vec<Vec<Seq>>, _>>()?;
+        let places = project::record(&transaction, path, waiting)?;
         transaction.commit().map_err(sql)?;
         Ok(places)
-    }
-
-    fn publish(&self, batch: Batch, seqs: &[Seq]) {
-        for (Prepared { event, .. }, seq) in batch.events.into_iter().zip(seqs) {
-            let NewEvent { session, agent, parent, at_ms, kind } = event;
-            (self.on_commit)(Event { seq: *seq, session, agent, parent, at_ms, kind });
-        }
     }
 }
 
@@ -95,7 +88,8 @@ mod tests {
 
     use super::*;
     use crate::connection::open_writer;
-    use crate::queue::Ack;
+    use crate::queue::{Ack, Batch};
+    use crate::{Durability, NewEvent};
 
     fn told(text_bytes: usize) -> NewEvent {
         let text = "x".repeat(text_bytes);
@@ -109,7 +103,15 @@ mod tests {
 
     fn start() -> Vec<NewEvent> {
         vec![
-            event(EventKind::SessionStarted { workspace: "/w".into(), version: "0".into(), sandboxed: true }),
+            event(EventKind::SessionStarted {
+                workspace: "/w".into(),
+                version: "0".into(),
+                sandboxed: true,
+                project: "/w".into(),
+                surface: String::new(),
+                coordinator: false,
+                team: false,
+            }),
             event(EventKind::AgentStarted {
                 role: "main".into(),
                 depth: 0,
@@ -131,13 +133,14 @@ mod tests {
         let published = Rc::new(Cell::new(0));
         let counter = Rc::clone(&published);
         let on_commit = move |_| counter.set(counter.get() + 1);
-        let mut writer = Writer::new(open_writer(&path).unwrap(), path, on_commit);
+        let mut writer =
+            Writer::new(open_writer(&path, Durability::Process).unwrap(), path, on_commit).unwrap();
         let mut write = |batches: Vec<Vec<NewEvent>>, pages_max: u32| {
             writer.connection.pragma_update(None, "max_page_count", pages_max).unwrap();
             let (waiting, acks): (Vec<Waiting>, Vec<Ack>) = batches
                 .into_iter()
                 .map(|events| {
-                    let (promise, ack) = Ack::pair();
+                    let (promise, ack) = Ack::pair(None);
                     (Waiting { batch: Batch::prepare(events).unwrap(), promise }, ack)
                 })
                 .unzip();

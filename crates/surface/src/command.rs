@@ -86,11 +86,6 @@ pub enum Command {
     Board(BoardCommand),
     /// Run an ordinary tool of Posse with these arguments.
     Run(ToolCall),
-    /// Give back the text of a skill.
-    Skill {
-        /// Which one.
-        key: String,
-    },
     /// Nothing to do: this is the answer.
     Help(String),
 }

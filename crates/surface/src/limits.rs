@@ -12,7 +12,7 @@ pub const MESSAGE_BYTES_MAX: usize = 64 * 1024;
 pub const NAME_CHARS_MAX: usize = 40;
 /// The longest name of a role, model or tool pattern.
 pub const WORD_CHARS_MAX: usize = 120;
-/// The longest name of a handle or key of a skill.
+/// The longest name of a handle.
 pub const HANDLE_CHARS_MAX: usize = 200;
 /// The longest path, JSONPath or endpoint.
 pub const PATH_BYTES_MAX: usize = 4_096;

@@ -51,6 +51,12 @@ pub(crate) fn spec(offer: &Offer<'_>) -> ToolSpec {
         description.push('\n');
         description.push_str(&entry.line());
     }
+    // What follows the first line of its description are the skills there are.
+    let skills = offer.shell_tools.iter().find(|tool| tool.name == "skill_load");
+    if let Some((_, list)) = skills.and_then(|tool| tool.description.split_once('\n')) {
+        description.push('\n');
+        description.push_str(list);
+    }
     if offer.may_delegate {
         description.push('\n');
         description.push_str(&offer.with_roles(include_str!("../prompts/shell_agents.md")));
@@ -84,7 +90,7 @@ fn route(call: &ToolCall, fields: &Fields) -> Result<Routed, Wrong> {
     let first = line.words.first().map(String::as_str).unwrap_or_default();
     if let Some(name) = own_name(first) {
         plain(&name, &line)?;
-        return own(&name, line);
+        return own(call, &name, line);
     }
     match find(first) {
         Some(entry) if matches!(entry.kind, Kind::Tool(_)) => {
@@ -129,7 +135,7 @@ fn plain(name: &str, line: &Line) -> Result<(), Wrong> {
 }
 
 /// A command that no program has.
-fn own(name: &str, line: Line) -> Result<Routed, Wrong> {
+fn own(call: &ToolCall, name: &str, line: Line) -> Result<Routed, Wrong> {
     let routed = |command| Ok(Routed { command, name: name.to_owned() });
     match name {
         "skill:search" => return Err(Wrong::Renamed { old: "skill:search", new: "task:skill:search" }),
@@ -139,6 +145,9 @@ fn own(name: &str, line: Line) -> Result<Routed, Wrong> {
     }
     let words = line.words.get(1..).unwrap_or_default();
     if let Some(entry) = find(name) {
+        if let Kind::Tool(_) = entry.kind {
+            return ordinary(call, entry, line)?.ok_or_else(|| misused(entry));
+        }
         let sorted = sort(words, entry.flags, &entry.usage())?;
         if sorted.help {
             return routed(Command::Help(entry.help()));
@@ -166,6 +175,10 @@ fn launch(name: &str, role: &str, sorted: Sorted, here: Option<String>) -> Resul
     };
     let entry = if skill.is_some() { &SKILL } else { &TASK };
     let mut fields = one_text(sorted, here, "prompt", entry)?;
+    if role == "skill:enhance" {
+        // It is to learn from what happened, so it is told.
+        fields.entry("context").or_insert("summary".into());
+    }
     fields.insert("role".to_owned(), if skill.is_some() { "skill" } else { role }.into());
     let mut command = start(&Fields::of(fields), PROMPT, Join::Blocking, Shape::Text)?;
     if let (Command::Start { task, reuse, .. }, Some(wish)) = (&mut command, skill) {
@@ -198,7 +211,7 @@ fn one_text(
     }
 }
 
-/// A command of the table that is about agents, skills or handles.
+/// A command of the table that is about agents or handles.
 fn known(entry: &Entry, mut sorted: Sorted, here: Option<String>) -> Result<Command, Wrong> {
     if entry.name == "task:wait" {
         sorted.fields.insert("agents".to_owned(), std::mem::take(&mut sorted.rest).into());
@@ -216,7 +229,6 @@ fn known(entry: &Entry, mut sorted: Sorted, here: Option<String>) -> Result<Comm
     }
     let field = match entry.name {
         "handle:read" => "handle",
-        "skill:load" => "key",
         _ => "agent",
     };
     let fields = Fields::of(one_text(sorted, here, field, entry)?);
@@ -226,10 +238,6 @@ fn known(entry: &Entry, mut sorted: Sorted, here: Option<String>) -> Result<Comm
         "task:close" => Ok(Command::Close { agent: agent::one(&fields)? }),
         "task:merge" => Ok(Command::Merge { agent: agent::one(&fields)? }),
         "handle:read" => handles::parse(fields),
-        "skill:load" => {
-            let key = fields.word(&["key"], limits::HANDLE_CHARS_MAX)?;
-            Ok(Command::Skill { key: key.ok_or_else(|| fields.missing(&["key"]))? })
-        }
         _ => Err(misused(entry)),
     }
 }

@@ -13,15 +13,20 @@ mod grep;
 mod html;
 mod job_tool;
 mod jobs;
+mod knowledge;
 pub mod limits;
 mod list_files;
 mod lookup;
 mod read_file;
+mod recall;
+mod remember;
 mod rewrite;
 mod schema;
 mod seen;
 mod shell;
 mod show;
+mod skill_load;
+mod skill_save;
 mod test_output;
 mod todo;
 mod tool;
@@ -32,6 +37,9 @@ mod write_file;
 
 pub use confine::Sandbox;
 pub use jobs::{Job, JobNews, Jobs};
+pub use knowledge::{
+    Knowledge, Library, LoadedSkill, NewSkill, SavedSkill, SkillFile, SkillLine, valid_skill_key,
+};
 pub use rewrite::{Rewrite, Rewrites};
 pub use show::one_line;
 pub use toolbox::{Prepared, ToolSettings, Toolbox};

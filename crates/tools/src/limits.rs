@@ -81,3 +81,41 @@ pub const JOBS_KEPT_MAX: usize = 64;
 pub const JOB_TIME_MS_MAX: u64 = 24 * 60 * 60 * 1_000;
 /// Output kept from the start, and as much from the end, of a command in the background.
 pub const JOB_OUTPUT_SIDE_BYTES: usize = 256 * 1024;
+
+/// The longest note.
+pub const NOTE_BYTES_MAX: usize = 2 * 1024;
+/// The longest kind of a note.
+pub const NOTE_KIND_BYTES_MAX: usize = 40;
+/// Characters shown of a note's kind, and of who made it.
+pub const NOTE_WORD_CHARS_MAX: usize = 60;
+/// Notes given back unless told otherwise.
+pub const RECALL_NOTES: u32 = 8;
+/// Notes given back at most.
+pub const RECALL_NOTES_MAX: u32 = 30;
+/// Bytes of a query that are looked at.
+pub const RECALL_QUERY_BYTES_MAX: usize = 1024;
+/// Bytes of notes given back in all.
+pub const RECALL_BYTES_MAX: usize = 24 * 1024;
+
+/// Skills that are listed.
+pub const SKILLS_LISTED_MAX: usize = 60;
+/// Bytes of that list.
+pub const SKILLS_LISTED_BYTES_MAX: usize = 6 * 1024;
+/// Characters shown of a skill's description.
+pub const SKILL_ABOUT_CHARS_MAX: usize = 200;
+/// Characters shown of a skill's key.
+pub const SKILL_WORD_CHARS_MAX: usize = 80;
+/// Skills that are told of when a key is none.
+pub const SKILLS_FITTING_MAX: usize = 10;
+/// Bytes shown of a skill's text, or of one of its files.
+pub const SKILL_BODY_BYTES_MAX: usize = 48 * 1024;
+/// Files of a skill that are listed.
+pub const SKILL_FILES_MAX: usize = 50;
+/// Characters shown of such a file's path.
+pub const SKILL_PATH_CHARS_MAX: usize = 200;
+/// The longest description of a skill that is written.
+pub const SKILL_DESCRIPTION_CHARS_MAX: usize = 1024;
+/// The longest text of a skill that is written.
+pub const SKILL_SAVED_BYTES_MAX: usize = 32 * 1024;
+/// Bytes shown of what a skill that was written had said before.
+pub const SKILL_DIFF_BYTES_MAX: usize = 4 * 1024;

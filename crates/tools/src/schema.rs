@@ -35,6 +35,9 @@ fn clean(schema: &mut Value) {
             object.insert("type".to_owned(), only);
         }
     }
+    if let Some(Value::Array(options)) = object.get_mut("enum") {
+        options.retain(|option| !option.is_null());
+    }
     if let Some(Value::Object(properties)) = object.get_mut("properties") {
         properties.values_mut().for_each(clean);
     }

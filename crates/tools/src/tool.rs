@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::sync::OnceCell;
 
-use crate::{Jobs, Rewrites, ToolSettings, arguments, schema, seen::Seen};
+use crate::{Jobs, Knowledge, Rewrites, ToolSettings, arguments, schema, seen::Seen};
 
 /// One tool; the implementing type is its input.
 pub(crate) trait Tool: DeserializeOwned + JsonSchema + Send + Sync + 'static {
@@ -24,6 +24,21 @@ pub(crate) trait Tool: DeserializeOwned + JsonSchema + Send + Sync + 'static {
     const NEEDS: Needs;
     /// Other names that models use for its fields.
     const ALIASES: &'static [(&'static str, &'static str)];
+
+    /// Whether it is there for an agent that knows this much, and what is told of that after the description.
+    fn offer(_knowledge: &Knowledge) -> Option<String> {
+        Some(String::new())
+    }
+
+    /// Whether a call leaves no trace, so that it may run beside others and is no step of work.
+    fn read_only() -> bool {
+        Self::NEEDS.read_only()
+    }
+
+    /// What is wrong with the arguments, beyond their shape.
+    fn check(&self) -> Result<(), String> {
+        Ok(())
+    }
 
     /// What this call is about: the exact command, path or address.
     fn about(&self) -> String;
@@ -77,6 +92,7 @@ pub(crate) struct Context {
     pub(crate) owner: AgentId,
     pub(crate) jobs: Jobs,
     pub(crate) rewrites: Rewrites,
+    pub(crate) knowledge: Arc<Knowledge>,
     /// Who commits; asked before the first command.
     pub(crate) committer: Arc<OnceCell<Vec<(String, String)>>>,
 }
@@ -142,8 +158,12 @@ impl<T: Tool> Call for T {
 type Reader = fn(&str, &Value) -> Result<Box<dyn Call>, String>;
 
 /// A tool in the list.
+#[derive(Debug)]
 pub(crate) struct Entry {
     pub(crate) spec: ToolSpec,
+    /// Whether a call leaves no trace.
+    pub(crate) read_only: bool,
+    offer: fn(&Knowledge) -> Option<String>,
     read: Reader,
 }
 
@@ -153,9 +173,18 @@ impl Entry {
         let (name, schema) = (T::NAME.to_owned(), Arc::new(schema));
         let spec = ToolSpec { name, description, schema, needs: T::NEEDS };
         let read = |written: &str, schema: &Value| -> Result<Box<dyn Call>, String> {
-            Ok(Box::new(arguments::read::<T>(written, schema, T::ALIASES)?))
+            let call = arguments::read::<T>(written, schema, T::ALIASES)?;
+            call.check()?;
+            Ok(Box::new(call))
         };
-        Self { spec, read }
+        Self { spec, read_only: T::read_only(), offer: T::offer, read }
+    }
+
+    /// The tool as an agent is offered it that knows this much; `None` if it is not there for it.
+    pub(crate) fn offered(&self, knowledge: &Knowledge) -> Option<ToolSpec> {
+        let more = (self.offer)(knowledge)?;
+        let spec = self.spec.clone();
+        Some(ToolSpec { description: spec.description + &more, ..spec })
     }
 
     /// Reads a call's arguments.
@@ -179,6 +208,10 @@ pub(crate) fn all() -> &'static [Entry] {
             Entry::of::<crate::job_tool::JobsTool>(),
             Entry::of::<crate::todo::Todo>(),
             Entry::of::<crate::web_fetch::WebFetch>(),
+            Entry::of::<crate::remember::Remember>(),
+            Entry::of::<crate::recall::Recall>(),
+            Entry::of::<crate::skill_load::SkillLoad>(),
+            Entry::of::<crate::skill_save::SkillSave>(),
         ]
     })
 }

@@ -12,7 +12,7 @@ use posse_protocol::{AgentId, Grant, Shell, ToolCall, ToolOutcome, ToolSpec};
 use posse_workspace::Workspace;
 
 use crate::{
-    Jobs, Rewrites,
+    Jobs, Knowledge, Rewrites,
     arguments::closest,
     confine::Sandbox,
     limits,
@@ -52,20 +52,28 @@ impl Default for ToolSettings {
 #[derive(Debug)]
 pub struct Toolbox {
     specs: Vec<ToolSpec>,
+    /// The tools that are there, allowed or not.
+    there: Vec<&'static Entry>,
     context: Context,
 }
 
 impl Toolbox {
-    /// The tools that `grant` offers to an agent working in `workspace`. Commands that run beside it go to `jobs`.
+    /// The tools that `grant` offers to an agent working in `workspace`, as far as what it knows has a use for them.
+    /// Commands that run beside it go to `jobs`.
     pub fn new(
         workspace: &Workspace,
         grant: Grant,
         settings: ToolSettings,
         owner: AgentId,
         jobs: Jobs,
+        knowledge: Knowledge,
     ) -> Self {
-        let offered = tool::all().iter().filter(|entry| offers(&grant, &entry.spec));
-        let specs = offered.map(|entry| entry.spec.clone()).collect();
+        let (mut specs, mut there) = (Vec::new(), Vec::new());
+        for entry in tool::all() {
+            let Some(spec) = entry.offered(&knowledge) else { continue };
+            there.push(entry);
+            specs.extend(offers(&grant, &spec).then_some(spec));
+        }
         let context = Context {
             workspace: workspace.limited_to(grant.writes.clone()),
             settings: Arc::new(settings),
@@ -74,16 +82,21 @@ impl Toolbox {
             owner,
             jobs,
             rewrites: Rewrites::default(),
+            knowledge: Arc::new(knowledge),
             committer: Arc::default(),
         };
-        Self { specs, context }
+        Self { specs, there, context }
     }
 
     /// The same tools in another folder. What was read in the old one does not count there.
     pub fn moved_to(&self, workspace: &Workspace) -> Self {
-        let (context, specs) = (&self.context, self.specs.clone());
+        let (context, specs, there) = (&self.context, self.specs.clone(), self.there.clone());
         let workspace = workspace.limited_to(context.grant.writes.clone());
-        Self { specs, context: Context { workspace, seen: Arc::new(Seen::default()), ..context.clone() } }
+        Self {
+            specs,
+            there,
+            context: Context { workspace, seen: Arc::new(Seen::default()), ..context.clone() },
+        }
     }
 
     /// What the model is offered.
@@ -116,13 +129,13 @@ impl Toolbox {
             let relative = self.context.workspace.resolve(path).ok();
             relative.map_or_else(|| path.to_owned(), |relative| relative.to_string())
         });
-        let read_only = entry.spec.needs.read_only();
+        let (read_only, runs) = (entry.read_only, entry.spec.needs.shell > Shell::None);
         let context = Context { rewrites: Rewrites::default(), ..self.context.clone() };
-        Ok(Prepared { tool, title, about, path, act, read_only, call: read, context })
+        Ok(Prepared { tool, title, about, path, act, read_only, runs, call: read, context })
     }
 
     fn find(&self, name: &str) -> Result<&'static Entry, String> {
-        if let Some(entry) = tool::all().iter().find(|entry| entry.spec.name == name) {
+        if let Some(entry) = self.there.iter().find(|entry| entry.spec.name == name) {
             return Ok(entry);
         }
         let known = || self.specs.iter().map(|spec| spec.name.as_str());
@@ -148,6 +161,10 @@ fn usual_name(name: &str) -> Option<&'static str> {
         "search" | "rg" | "ripgrep" | "search_code" | "codebase_search" => "grep",
         "fetch" | "curl" | "browse" | "open_url" | "webfetch" => "web_fetch",
         "todo_write" | "todowrite" | "update_plan" | "plan" => "todo",
+        "memory" | "save_memory" | "add_memory" | "memorize" => "remember",
+        "search_memory" | "memory_search" | "memories" => "recall",
+        "skill" | "load_skill" | "use_skill" | "activate_skill" => "skill_load",
+        "save_skill" | "create_skill" | "write_skill" => "skill_save",
         _ => return None,
     })
 }
@@ -161,6 +178,8 @@ pub struct Prepared {
     path: Option<String>,
     act: Act,
     read_only: bool,
+    /// Whether it runs commands.
+    runs: bool,
     call: Box<dyn Call>,
     context: Context,
 }
@@ -208,7 +227,7 @@ impl Prepared {
 
     /// The command it will run, if it runs one.
     pub fn command(&self) -> Option<String> {
-        matches!(self.act, Act::Command(_) | Act::Leave).then(|| self.about.clone())
+        (self.runs && matches!(self.act, Act::Command(_) | Act::Leave)).then(|| self.about.clone())
     }
 
     /// Whether what it starts goes on after it, as one of the session's jobs.
@@ -276,7 +295,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let workspace = Workspace::open(folder.path()).unwrap();
         let owner = "0198c5a4-0000-7000-8000-000000000001".parse().unwrap();
-        let tools = Toolbox::new(&workspace, Grant::none(), ToolSettings::default(), owner, Jobs::default());
+        let (settings, knowledge) = (ToolSettings::default(), Knowledge::default());
+        let tools = Toolbox::new(&workspace, Grant::none(), settings, owner, Jobs::default(), knowledge);
         for on_runtime in [true, false] {
             let call: Box<dyn Call> = Box::new(Panics(on_runtime));
             let prepared = Prepared {
@@ -286,6 +306,7 @@ mod tests {
                 path: None,
                 act: Act::Read,
                 read_only: true,
+                runs: false,
                 call,
                 context: tools.context.clone(),
             };

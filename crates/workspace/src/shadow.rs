@@ -169,15 +169,7 @@ impl Shadow {
         to: &str,
         bytes_max: usize,
     ) -> Result<String, WorkspaceError> {
-        let arguments =
-            ["diff-tree", "-r", "-p", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames"];
-        let finished = self.git()?.run(&[&arguments[..], &[checked(from)?, checked(to)?]].concat()).await?;
-        let left_out = finished.output.left_out_bytes() > 0;
-        let head = finished.output.head.clone();
-        let whole = finished.output.bytes();
-        crate::git::call::text_of(finished)?;
-        let bytes = if left_out { head } else { whole };
-        Ok(cut(String::from_utf8_lossy(&bytes).into_owned(), bytes_max))
+        patch(self.git()?, from, to, bytes_max).await
     }
 
     /// A tree of these entries alone.
@@ -353,6 +345,23 @@ pub(crate) fn entry_of(
     let mode = Mode::parse(&saved.mode).ok_or("it is neither a file nor a link")?;
     let bytes = contents.get(&saved.blob).ok_or("its content is too large or not kept any more")?;
     Ok(Some(Entry { mode, bytes: bytes.clone() }))
+}
+
+/// The difference of two trees that a git knows, as people read it.
+pub(crate) async fn patch(
+    git: Git,
+    from: &str,
+    to: &str,
+    bytes_max: usize,
+) -> Result<String, WorkspaceError> {
+    let arguments = ["diff-tree", "-r", "-p", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames"];
+    let finished = git.run(&[&arguments[..], &[checked(from)?, checked(to)?]].concat()).await?;
+    let left_out = finished.output.left_out_bytes() > 0;
+    let head = finished.output.head.clone();
+    let whole = finished.output.bytes();
+    crate::git::call::text_of(finished)?;
+    let bytes = if left_out { head } else { whole };
+    Ok(cut(String::from_utf8_lossy(&bytes).into_owned(), bytes_max))
 }
 
 /// Names of contents and trees come from records: nothing else may reach a command line.

@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
-use posse_protocol::{Ending, EventKind, Failure, Message, Reply, Sender};
+use posse_protocol::{Ending, EventKind, Failure, Message, Purpose, Reply, Sender};
 
 use super::Agent;
-use crate::step::{Purpose, Step};
+use crate::compact::Shorter;
+use crate::step::Step;
 use crate::{compact, limits, prompts};
 
 impl Agent {
     /// Tokens the next request would take: what the provider counted last plus what was added since.
     fn context_tokens(&self) -> u64 {
-        let bytes = self.conversation.bytes();
+        let waiting = self.inbox.iter().map(|heard| heard.text.len()).sum::<usize>();
+        let bytes = self.conversation.bytes() + waiting;
         match self.measured {
             Some((tokens, at)) if at <= bytes => tokens + (bytes - at) as u64 / limits::BYTES_PER_TOKEN,
             _ => (self.settings.fixed_bytes + bytes) as u64 / limits::BYTES_PER_TOKEN,
@@ -24,7 +26,7 @@ impl Agent {
     }
 
     /// Whether shortening can still help: there is something besides the task, and it was not just tried twice.
-    fn can_shorten(&self) -> bool {
+    pub(super) fn can_shorten(&self) -> bool {
         self.conversation.messages().len() > 1
             && self.compactions_in_a_row < limits::FRUITLESS_COMPACTIONS_MAX
     }
@@ -43,8 +45,11 @@ impl Agent {
         if notes.trim().is_empty() || !reply.calls.is_empty() {
             return self.no_notes(record);
         }
-        let messages = compact::with_notes(&self.task, &self.pinned, notes);
-        self.shortened(messages, notes.trim().to_string(), record)
+        self.conversation.take_back();
+        let unread_bytes_max = self.window_bytes(limits::UNREAD_KEPT_PERCENT).unwrap_or(0);
+        let messages = self.conversation.messages();
+        let shorter = compact::with_notes(&self.task, messages, &self.pinned, notes, unread_bytes_max);
+        self.shortened(shorter, notes.trim().to_string(), record)
     }
 
     pub(super) fn no_notes(&mut self, record: &mut Vec<EventKind>) -> Step {
@@ -57,28 +62,43 @@ impl Agent {
         if !self.can_shorten() {
             return self.settle(Ending::Failed { failure: Failure::ContextFull });
         }
-        let window_bytes = self.settings.context_window.map(|window| {
-            let bytes = window * limits::BYTES_PER_TOKEN * limits::TRIM_TO_PERCENT / 100;
-            usize::try_from(bytes).unwrap_or(usize::MAX).saturating_sub(self.settings.fixed_bytes)
-        });
+        let window_bytes = self
+            .window_bytes(limits::TRIM_TO_PERCENT)
+            .map(|bytes| bytes.saturating_sub(self.settings.fixed_bytes));
         let half = self.conversation.bytes() / 2;
         let bytes_max = window_bytes.map_or(half, |bytes| bytes.min(half));
-        let messages = compact::trimmed(&self.task, self.conversation.messages(), &self.pinned, bytes_max);
-        self.shortened(messages, prompts::AFTER_TRIM.to_string(), record)
+        let shorter = compact::trimmed(&self.task, self.conversation.messages(), &self.pinned, bytes_max);
+        self.shortened(shorter, prompts::AFTER_TRIM.to_string(), record)
     }
 
-    fn shortened(
-        &mut self,
-        messages: Vec<Arc<Message>>,
-        summary: String,
-        record: &mut Vec<EventKind>,
-    ) -> Step {
-        let before = self.conversation.bytes();
+    fn shortened(&mut self, shorter: Shorter, summary: String, record: &mut Vec<EventKind>) -> Step {
+        let before = self.conversation.bytes() as u64;
+        let Shorter { opening, kept } = shorter;
+        self.begin_anew(opening.clone(), kept);
+        record.push(EventKind::Compacted {
+            summary,
+            bytes_before: before,
+            bytes_after: self.conversation.bytes() as u64,
+            opening,
+            kept: u32::try_from(kept).unwrap_or(u32::MAX),
+        });
+        self.next_turn(record)
+    }
+
+    /// Replaces the conversation by an opening and its newest messages.
+    pub(super) fn begin_anew(&mut self, opening: String, kept: usize) {
+        let messages = self.conversation.messages();
+        let newest = &messages[messages.len().saturating_sub(kept)..];
+        let opening = Arc::new(Message::User { text: opening });
+        let messages = std::iter::once(opening).chain(newest.iter().cloned()).collect();
         self.conversation.replace(messages);
         self.measured = None;
-        let after = self.conversation.bytes();
         self.compactions_in_a_row += 1;
-        record.push(EventKind::Compacted { summary, bytes_before: before as u64, bytes_after: after as u64 });
-        self.next_turn(record)
+    }
+
+    /// So many percent of the context window, where that is known.
+    fn window_bytes(&self, percent: u64) -> Option<usize> {
+        let window = self.settings.context_window?;
+        Some(usize::try_from(window * limits::BYTES_PER_TOKEN * percent / 100).unwrap_or(usize::MAX))
     }
 }

@@ -1,7 +1,7 @@
 //! Turns, tokens, time and money run out with one last turn to report.
 
-use posse_agent::{Agent, Input, Purpose, Settings, Step};
-use posse_protocol::{Budget, Ending, ModelError, ModelErrorKind, Prices, Sender};
+use posse_agent::{Agent, Input, Settings, Step};
+use posse_protocol::{Budget, Ending, ModelError, ModelErrorKind, Prices, Purpose, Sender};
 
 use crate::drive::{calls, fine, run, says, settings, used};
 

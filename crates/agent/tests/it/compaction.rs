@@ -1,7 +1,9 @@
 //! A conversation that gets long is shortened; what matters survives; what cannot fit ends (promise T6).
 
-use posse_agent::{Agent, Settings};
-use posse_protocol::{Ending, EventKind, Failure, Message, ModelError, ModelErrorKind, Reply};
+use posse_agent::{Agent, Done, Input, Output, Settings, Step};
+use posse_protocol::{
+    Ending, EventKind, Failure, Message, ModelError, ModelErrorKind, Purpose, Reply, Sender,
+};
 
 use crate::drive::{calls, fine, run, says, settings, used};
 
@@ -154,4 +156,62 @@ fn what_cannot_fit_ends_after_two_tries() {
         assert!(compactions(&run.events) <= 2, "{name}");
         assert!(run.agent.spent().turns <= 3, "{name}: {} turns", run.agent.spent().turns);
     }
+}
+
+fn reads(agent: &mut Agent, n: u32, text: &str) -> Output {
+    let call = format!(r#"{{"n":{n}}}"#);
+    let Step::CallTools { calls } = agent.handle(Input::Replied(calls(&[("read", &call)])), 1).step else {
+        panic!("the call runs")
+    };
+    let (id, text) = (calls[0].id.clone(), text.to_string());
+    agent.handle(Input::ToolsDone(vec![Done { id, ok: true, text, ran: true, read_only: true }]), 2)
+}
+
+/// An agent that has read so much that the next result makes it write notes.
+fn nearly_full() -> Agent {
+    let mut agent = Agent::new(window(4000));
+    agent.handle(Input::Told { from: Sender::Person, text: "the task".into() }, 0);
+    let output = reads(&mut agent, 1, &"x".repeat(11_000));
+    assert!(matches!(output.step, Step::CallModel { purpose: Purpose::Work, .. }), "{:?}", output.step);
+    agent
+}
+
+fn texts(agent: &Agent) -> Vec<String> {
+    agent.conversation().messages().iter().map(|message| format!("{message:?}")).collect()
+}
+
+#[test]
+fn results_that_were_not_acted_on_stay_word_for_word() {
+    let mut agent = nearly_full();
+    let unread = format!("report of explore-1: it is in line 7{}", ".".repeat(1500));
+    let asked = reads(&mut agent, 2, &unread);
+    assert!(matches!(asked.step, Step::CallModel { purpose: Purpose::Summary, .. }), "{:?}", asked.step);
+    let output = agent.handle(Input::Replied(says("my notes")), 3);
+    let texts = texts(&agent);
+    assert_eq!(texts.len(), 3, "{texts:?}");
+    assert!(texts[0].contains("the task") && texts[0].contains("my notes"), "{}", texts[0]);
+    assert!(texts[2].contains(&unread), "{}", texts[2]);
+    let kept = output.record.iter().find_map(|event| match event {
+        EventKind::Compacted { opening, kept, .. } => Some((opening.contains("my notes"), *kept)),
+        _ => None,
+    });
+    assert_eq!(kept, Some((true, 2)), "the record says what is left");
+}
+
+#[test]
+fn completions_that_came_meanwhile_are_told_after_the_notes_word_for_word() {
+    let mut agent = nearly_full();
+    let id = "00000000-0000-7000-8000-000000000007".parse().unwrap();
+    let report = format!("explore-1: completed{}", ".".repeat(2000));
+    agent.hear_reports(report.clone(), vec![id]);
+    let asked = reads(&mut agent, 2, "short");
+    assert!(matches!(asked.step, Step::CallModel { purpose: Purpose::Summary, .. }), "{:?}", asked.step);
+    let told = |output: &Output| output.record.contains(&EventKind::ReportsDelivered { agents: vec![id] });
+    assert!(!told(&asked), "what is not told is not delivered");
+    let output = agent.handle(Input::Replied(says("my notes")), 3);
+    assert!(told(&output));
+    assert_eq!(
+        agent.conversation().messages().last().map(|last| (**last).clone()),
+        Some(Message::user(report))
+    );
 }

@@ -1,9 +1,9 @@
 //! Every kind of ending is reached, carries what text there is, and is final.
 
-use posse_agent::{Agent, Done, Input, Output, Purpose, Step};
+use posse_agent::{Agent, Done, Input, Output, Step};
 use posse_protocol::{
-    CallId, Ending, EventKind, Failure, Message, ModelError, ModelErrorKind, Reply, Sender, StopReason,
-    ToolResult,
+    CallId, Ending, EventKind, Failure, Message, ModelError, ModelErrorKind, Purpose, Reply, Sender,
+    StopReason, ToolResult,
 };
 
 use crate::drive::{calls, fine, run, says, script, settings, well_formed};
@@ -18,7 +18,7 @@ fn a_task_step_by_step() {
     let Output { record, step } = agent.handle(told(), 0);
     assert_eq!(step, Step::CallModel { turn: 1, purpose: Purpose::Work });
     let asked = EventKind::Told { from: Sender::Person, text: "do it".into() };
-    assert_eq!(record, [asked, EventKind::TurnStarted { turn: 1 }]);
+    assert_eq!(record, [asked, EventKind::TurnStarted { turn: 1, purpose: Purpose::Work }]);
 
     let reply = calls(&[("read", r#"{"path":"a"}"#), ("read", r#"{"path":"b"}"#)]);
     let Output { record, step } = agent.handle(Input::Replied(reply.clone()), 5);

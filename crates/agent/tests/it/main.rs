@@ -8,4 +8,5 @@ mod drive;
 mod endings;
 mod family;
 mod loops;
+mod recall;
 mod simulation;

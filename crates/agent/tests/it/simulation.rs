@@ -11,7 +11,7 @@ use crate::drive::{settings, well_formed};
 const SEEDS: u64 = 1000;
 const STEPS_MAX: u64 = 400;
 
-fn reply(rng: &mut fastrand::Rng) -> Reply {
+pub(crate) fn reply(rng: &mut fastrand::Rng) -> Reply {
     let calls = (0..rng.usize(0..4))
         .map(|_| ToolCall {
             id: CallId(["", "a", "b", "c", "d"][rng.usize(0..5)].into()),
@@ -44,7 +44,7 @@ fn done(rng: &mut fastrand::Rng, calls: &[ToolCall]) -> Vec<Done> {
         .collect()
 }
 
-fn answer(rng: &mut fastrand::Rng, step: &Step) -> Input {
+pub(crate) fn answer(rng: &mut fastrand::Rng, step: &Step) -> Input {
     match (rng.u8(0..40), step) {
         (0, _) => Input::Told { from: Sender::Person, text: "also".into() },
         (1, Step::CallTools { calls }) => Input::TimeUp { partial: "p".into(), done: done(rng, calls) },

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use posse_engine::models::{Protocol, ToolCallMode};
+use posse_engine::record::Durability;
 use posse_protocol::{Approval, Files, Prices, Shell};
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +23,8 @@ pub(crate) struct FileConfig {
     pub(crate) rights: RightsFile,
     pub(crate) approval: ApprovalFile,
     pub(crate) sandbox: SandboxFile,
+    pub(crate) record: RecordFile,
+    pub(crate) memory: MemoryFile,
     pub(crate) sub_agents: SubAgentsFile,
     pub(crate) models: BTreeMap<String, ModelFile>,
 }
@@ -206,6 +209,48 @@ pub(crate) struct SandboxFile {
     pub(crate) readable: Vec<PathBuf>,
 }
 
+/// `[record]`: how sessions are kept.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct RecordFile {
+    /// What an acknowledged step outlives.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) durability: Option<DurabilityWord>,
+}
+
+impl RecordFile {
+    pub(crate) fn durability(&self) -> Durability {
+        match self.durability {
+            Some(DurabilityWord::Power) => Durability::Power,
+            Some(DurabilityWord::Process) | None => Durability::Process,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum DurabilityWord {
+    /// The end of the process, however it ends.
+    Process,
+    /// A power cut as well.
+    Power,
+}
+
+/// `[memory]`: notes that agents keep from one session to the next.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct MemoryFile {
+    /// Whether agents read and make them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) enabled: Option<bool>,
+}
+
+impl MemoryFile {
+    pub(crate) fn enabled(&self) -> bool {
+        self.enabled.unwrap_or(true)
+    }
+}
+
 /// `"none"`, `"full"`, or a list of hosts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, expecting = "expected \"none\", \"full\" or a list of host names")]
@@ -257,6 +302,20 @@ pub(crate) fn parse_time_ms(text: &str) -> Result<u64, String> {
     if ms == 0 { Err(wrong()) } else { Ok(ms) }
 }
 
+/// Reads an age such as `30d`, `8w` or `12h`.
+pub(crate) fn parse_age_ms(text: &str) -> Result<u64, String> {
+    let text = text.trim();
+    let wrong = || format!("{text:?} is not a time; write it like 30d, 8w or 12h");
+    let day_ms = 24 * 60 * 60 * 1000;
+    let (number, unit_ms) = match (text.strip_suffix('d'), text.strip_suffix('w')) {
+        (Some(days), _) => (days, day_ms),
+        (_, Some(weeks)) => (weeks, 7 * day_ms),
+        _ => return parse_time_ms(text).map_err(|_| wrong()),
+    };
+    let number = number.trim().parse::<u64>().map_err(|_| wrong())?;
+    number.checked_mul(unit_ms).filter(|ms| *ms > 0).ok_or_else(wrong)
+}
+
 /// Reads the name of an approval mode.
 pub(crate) fn parse_approval(text: &str) -> Result<Approval, String> {
     let known = [
@@ -301,7 +360,7 @@ fn suggestion(message: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{parse, parse_time_ms};
+    use super::{parse, parse_age_ms, parse_time_ms};
 
     #[test]
     fn times() {
@@ -311,6 +370,19 @@ mod tests {
         }
         for text in ["", "soon", "-5s", "0", "99999999999999999999"] {
             assert!(parse_time_ms(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn ages() {
+        let day = 86_400_000;
+        let good = [("30d", 30 * day), ("8w", 56 * day), ("12h", day / 2), (" 1 d ", day)];
+        for (text, want) in good {
+            assert_eq!(parse_age_ms(text), Ok(want), "{text}");
+        }
+        for text in ["", "d", "0d", "-3d", "1.5d", "soon", "99999999999999999d"] {
+            let error = parse_age_ms(text).expect_err(text);
+            assert!(error.contains("30d"), "{error}");
         }
     }
 
@@ -340,6 +412,13 @@ mod tests {
             ("[limits]\nmax_turn = 3", "line 2: unknown field `max_turn`", "did you mean `max_turns`?"),
             ("[models.a]\nprotocol = \"chta\"", "unknown variant `chta`", "did you mean `chat`?"),
             ("[rights]\nnetwork = 3", "line 2", "a list of host names"),
+            ("[record]\ndurability = \"powr\"", "unknown variant `powr`", "did you mean `power`?"),
+            ("[memory]\nenable = true", "unknown field `enable`", "did you mean `enabled`?"),
+            (
+                "[sub_agents]\nshow_records = true",
+                "unknown field `show_records`",
+                "did you mean `show_record`?",
+            ),
             ("[limits]\nmax_time = \"soon\"", "line 2", "write it like 90s"),
             ("x = ", "line 1", ""),
         ];

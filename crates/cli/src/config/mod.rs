@@ -18,8 +18,8 @@ use posse_engine::project_folders;
 use posse_protocol::{Approval, Budget, Files, Grant, Network, PathRules, Shell};
 
 pub(crate) use file::{
-    ApprovalFile, FileConfig, LimitsFile, ModelFile, NetworkFile, RightsFile, SandboxFile, Time, parse,
-    parse_approval, parse_time_ms,
+    ApprovalFile, DurabilityWord, FileConfig, LimitsFile, MemoryFile, ModelFile, NetworkFile, RecordFile,
+    RightsFile, SandboxFile, Time, parse, parse_age_ms, parse_approval, parse_time_ms,
 };
 pub(crate) use sub_agents::{RoleSet, SubAgentsFile};
 pub(crate) use trusted::Trusted;
@@ -41,6 +41,8 @@ pub(crate) struct Config {
     pub(crate) rights: RightsFile,
     pub(crate) approval: ApprovalFile,
     pub(crate) sandbox: SandboxFile,
+    pub(crate) record: RecordFile,
+    pub(crate) memory: MemoryFile,
     pub(crate) sub_agents: SubAgentsFile,
     /// The files that were read, in order.
     pub(crate) sources: Vec<PathBuf>,
@@ -55,9 +57,22 @@ impl Config {
     }
 
     fn from_user(user: FileConfig, sources: Vec<PathBuf>) -> Self {
-        let FileConfig { model, models, limits, rights, approval, sandbox, sub_agents } = user;
+        let FileConfig { model, models, limits, rights, approval, sandbox, record, memory, sub_agents } =
+            user;
         let warnings = Vec::new();
-        Self { model, models, limits, rights, approval, sandbox, sub_agents, sources, warnings }
+        Self {
+            model,
+            models,
+            limits,
+            rights,
+            approval,
+            sandbox,
+            record,
+            memory,
+            sub_agents,
+            sources,
+            warnings,
+        }
     }
 
     /// Reads the user's file and the one of the project in `folder`.
@@ -92,6 +107,8 @@ impl Config {
             self.rights = self.rights.replaced_by(&project.rights);
             self.approval = self.approval.replaced_by(&project.approval);
             self.sandbox.readable.extend(project.sandbox.readable);
+            self.record.durability = project.record.durability.or(self.record.durability);
+            self.memory.enabled = project.memory.enabled.or(self.memory.enabled);
             self.sub_agents = self.sub_agents.replaced_by(&project.sub_agents);
             return;
         }
@@ -108,6 +125,15 @@ impl Config {
         }
         if project.sandbox != SandboxFile::default() {
             asks.push("sandbox".to_string());
+        }
+        // A project may do without notes; that there are some is the person's to say, and so is how they are kept.
+        let off = project.memory.enabled == Some(false);
+        self.memory.enabled = if off { Some(false) } else { self.memory.enabled };
+        if project.memory.enabled == Some(true) && !self.memory.enabled() {
+            asks.push("memory".to_string());
+        }
+        if project.record != RecordFile::default() {
+            asks.push("record".to_string());
         }
         if project.sub_agents != SubAgentsFile::default() {
             asks.push("sub_agents".to_string());

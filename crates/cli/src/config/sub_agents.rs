@@ -51,6 +51,12 @@ pub(crate) struct SubAgentsFile {
     pub(crate) endpoint: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) inherit_context_file: Option<bool>,
+    /// Whether they read and make notes that outlive the session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) inherit_memory: Option<bool>,
+    /// Whether the delegation prompt tells what worked here, in one line a role.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) show_record: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) record: Option<Record>,
     /// Where sub-agents work, unless role or task say otherwise.
@@ -91,6 +97,8 @@ impl SubAgentsFile {
             model: self.model.clone(),
             endpoint: self.endpoint.clone(),
             inherit_context_file: self.inherit_context_file.unwrap_or(usual.inherit_context_file),
+            inherit_memory: self.inherit_memory.unwrap_or(usual.inherit_memory),
+            show_record: self.show_record.unwrap_or(usual.show_record),
             record: self.record.unwrap_or(usual.record),
             isolation: self.isolation.unwrap_or(usual.isolation),
         }
@@ -117,6 +125,8 @@ impl SubAgentsFile {
             model,
             endpoint,
             inherit_context_file,
+            inherit_memory,
+            show_record,
             record,
             isolation
         )

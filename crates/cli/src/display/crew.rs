@@ -122,7 +122,13 @@ impl Member {
                 self.started_at_ms = Some(event.at_ms);
                 self.doing = "starting".to_string();
             }
-            EventKind::TurnStarted { turn } => {
+            EventKind::AgentResumed { elapsed_ms, budget, .. } => {
+                self.turns_max = budget.turns;
+                // What lies between does not count.
+                self.started_at_ms = Some(event.at_ms.saturating_sub(*elapsed_ms));
+                self.doing = "going on".to_string();
+            }
+            EventKind::TurnStarted { turn, .. } => {
                 self.turn = *turn;
                 self.doing = "waiting for the model".to_string();
             }

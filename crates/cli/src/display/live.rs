@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 use posse_protocol::{
     AgentId, Answer, CallId, Event, EventKind, Progress, ProgressKind, Report, Sender, SessionId, Update,
@@ -16,9 +16,9 @@ use posse_protocol::{
 use super::block::{Block, Line};
 use super::call::call_text;
 use super::crew::{Crew, doing};
-use super::summary::{settled_line, sub_agent_block, summary, tokens};
+use super::summary::{left, settled_line, sub_agent_block, summary, tokens};
 use super::terminal::Terminal;
-use crate::output::{Style, columns, duration, harmless, one_line};
+use crate::output::{Style, columns, duration, harmless, now_ms, one_line};
 
 const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 /// Columns of a call in a log.
@@ -139,6 +139,39 @@ impl Live {
         write!(self.terminal.aside(), "\n{}", summary(self.style, session, report))
     }
 
+    /// What is said in place of the end where agents were left to be resumed.
+    pub(crate) fn let_go(&mut self, session: SessionId, words: &str, agents: usize) -> io::Result<()> {
+        self.end_line()?;
+        self.clear()?;
+        if !self.terminal.streams && !words.trim().is_empty() {
+            self.terminal.text(&format!("{}\n", harmless(words.trim())))?;
+        }
+        let text = format!("{} {}", self.style.yellow("‖"), left(session, agents));
+        writeln!(self.terminal.aside(), "\n{text}")
+    }
+
+    /// Takes in what happened before this process: who the agents are, and what they have used.
+    pub(crate) fn recall(&mut self, event: &Event) {
+        if event.parent.is_some() {
+            self.crew.event(event);
+            return;
+        }
+        match &event.kind {
+            EventKind::TurnStarted { turn, .. } => self.turn = *turn,
+            EventKind::Replied { reply, .. } => self.usage.add(reply.usage),
+            EventKind::ToolStarted { call, title, .. } => {
+                self.running.insert(call.clone(), one_line(title, 200));
+            }
+            EventKind::ToolFinished { call, .. } => drop(self.running.remove(call)),
+            _ => {}
+        }
+    }
+
+    /// What was found on record.
+    pub(crate) fn found(&mut self, text: &str) -> io::Result<()> {
+        self.line(text.trim_end())
+    }
+
     fn progress(&mut self, progress: &Progress) -> io::Result<()> {
         // A sub-agent's words are not shown as they come: only one agent can write to one place.
         if self.crew.progress(progress) {
@@ -155,7 +188,7 @@ impl Live {
                 let text = self.style.dim(&format!("model: {}", one_line(model, 100)));
                 self.line(&text)
             }
-            EventKind::TurnStarted { turn } => {
+            EventKind::TurnStarted { turn, .. } => {
                 self.turn = *turn;
                 self.shown.clear();
                 self.doing = "waiting for the model".to_string();
@@ -163,7 +196,15 @@ impl Live {
             }
             EventKind::Replied { reply, .. } => {
                 self.usage.add(reply.usage);
-                self.replied(&reply.text, reply.calls.is_empty())
+                self.replied(&reply.text, reply.calls.is_empty())?;
+                if reply.calls.is_empty() && !self.crew.is_empty() {
+                    self.doing = "waiting for sub-agents".to_string();
+                }
+                Ok(())
+            }
+            EventKind::AgentResumed { .. } => {
+                self.doing = "going on".to_string();
+                Ok(())
             }
             EventKind::ToolStarted { call, title, .. } => {
                 self.running.insert(call.clone(), one_line(title, 200));
@@ -221,6 +262,9 @@ impl Live {
             }
             EventKind::AgentStarted { model, .. } if !self.terminal.spins => {
                 self.said(&name, &format!("started on {model}: {title}"))
+            }
+            EventKind::AgentResumed { .. } if !self.terminal.spins => {
+                self.said(&name, &format!("goes on: {title}"))
             }
             EventKind::ToolFinished { tool, ok, text, effects, duration_ms, .. } => {
                 let title = call.unwrap_or_else(|| one_line(tool, 60));
@@ -387,11 +431,6 @@ impl Live {
 
 fn retry_text(attempt: u32, delay_ms: u64, reason: &str) -> String {
     format!("retry {attempt} in {}: {}", duration(delay_ms), one_line(reason, 160))
-}
-
-fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

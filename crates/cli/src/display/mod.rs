@@ -13,11 +13,11 @@ pub(crate) mod tree;
 
 use std::io;
 
-use posse_protocol::{Ending, Failure, Report, SessionId, Update};
+use posse_protocol::{Ending, Event, Failure, Report, SessionId, Update};
 
 use crate::output::Style;
 
-pub(crate) use summary::{ending_line, tokens};
+pub(crate) use summary::{ending_line, short, tokens};
 
 /// One way of showing a session.
 pub(crate) enum Display {
@@ -42,6 +42,18 @@ impl Display {
         }
     }
 
+    /// Takes in what happened before this process, and shows nothing of it.
+    pub(crate) fn recall(&mut self, event: &Event) {
+        if let Self::Live(live) = self {
+            live.recall(event);
+        }
+    }
+
+    /// What was found on record, before a session goes on.
+    pub(crate) fn found(&mut self, text: &str) -> io::Result<()> {
+        if let Self::Live(live) = self { live.found(text) } else { Ok(()) }
+    }
+
     /// Moves the spinner.
     pub(crate) fn tick(&mut self) -> io::Result<()> {
         if let Self::Live(live) = self { live.tick() } else { Ok(()) }
@@ -58,6 +70,15 @@ impl Display {
     /// Shows a question and stays there until another comes or none.
     pub(crate) fn question(&mut self, text: Option<String>) -> io::Result<()> {
         if let Self::Live(live) = self { live.question(text) } else { Ok(()) }
+    }
+
+    /// The end of watching, not of the work: what was said last, and how to go on.
+    pub(crate) fn let_go(&mut self, session: SessionId, words: &str, agents: usize) -> io::Result<()> {
+        match self {
+            Self::Live(live) => live.let_go(session, words, agents),
+            Self::Json => Ok(()),
+            Self::Quiet => summary::quiet_let_go(session, words, agents),
+        }
     }
 
     pub(crate) fn style(&self) -> Style {

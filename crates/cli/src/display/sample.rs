@@ -2,7 +2,7 @@
 
 use posse_protocol::{
     AgentId, Answer, Budget, CallId, ContextMode, Ending, Event, EventKind, FileChange, Grant, Progress,
-    ProgressKind, Question, QueueReason, Receipt, Reply, Report, Sender, Seq, TestRun, Usage,
+    ProgressKind, Purpose, Question, QueueReason, Receipt, Reply, Report, Sender, Seq, TestRun, Usage,
 };
 
 /// When everything begins.
@@ -28,6 +28,7 @@ pub(crate) fn admitted(name: &str, depth: u32, title: &str) -> EventKind {
         requested_model: None,
         context: ContextMode::Fresh,
         continues: None,
+        brief: None,
     }
 }
 
@@ -70,7 +71,7 @@ pub(crate) fn told(from: Sender, text: &str) -> EventKind {
 }
 
 pub(crate) fn turn(turn: u32) -> EventKind {
-    EventKind::TurnStarted { turn }
+    EventKind::TurnStarted { turn, purpose: Purpose::Work }
 }
 
 pub(crate) fn replied(text: &str, tokens: u64) -> EventKind {
@@ -84,6 +85,7 @@ pub(crate) fn tool_started(call: &str, title: &str) -> EventKind {
         call: CallId(call.to_string()),
         tool: "grep".to_string(),
         title: title.to_string(),
+        repeatable: true,
     }
 }
 

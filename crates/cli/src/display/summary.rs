@@ -11,6 +11,8 @@ use crate::output::{self, Style, counted, duration, grouped, harmless, one_line}
 const FILES_SHOWN_MAX: usize = 12;
 /// Denied calls named one by one; the others are counted.
 const DENIALS_SHOWN_MAX: usize = 5;
+/// Characters of a session's id that are shown.
+const ID_CHARS: usize = 13;
 /// Characters of a sub-agent's result that are shown.
 const RESULT_CHARS_MAX: usize = 400;
 
@@ -27,6 +29,29 @@ pub(super) fn quiet(report: &Report) -> io::Result<()> {
         Ending::Completed => Ok(()),
         _ => to_stderr(&format!("posse: {}\n", harmless(&report.ending.to_string()))),
     }
+}
+
+/// The same where agents were left to be resumed.
+pub(super) fn quiet_let_go(session: SessionId, words: &str, agents: usize) -> io::Result<()> {
+    if !words.trim().is_empty() {
+        output::print(&format!("{}\n", harmless(words.trim())))?;
+    }
+    to_stderr(&format!("posse: {}\n", left(session, agents)))
+}
+
+/// Says that agents were left where they are, and how to go on.
+pub(super) fn left(session: SessionId, agents: usize) -> String {
+    // The main agent is one of them.
+    let agents = match agents.saturating_sub(1) as u64 {
+        1 => "1 sub-agent is left where it is".to_string(),
+        n => format!("{} are left where they are", counted(n, "sub-agent")),
+    };
+    format!("not done: {agents}; go on with: posse resume {}", short(session))
+}
+
+/// As much of a session's id as people need.
+pub(crate) fn short(session: SessionId) -> String {
+    session.to_string().chars().take(ID_CHARS).collect()
 }
 
 /// A mark and how it ended.
@@ -64,8 +89,7 @@ pub(crate) fn summary(style: Style, session: SessionId, report: &Report) -> Stri
     }
     // What could not be recorded cannot be shown.
     if !matches!(report.ending, Ending::Failed { failure: Failure::Internal { .. } }) {
-        let id = session.to_string();
-        text.push_str(&style.dim(&format!("  record   posse sessions show {}\n", &id[..id.len().min(13)])));
+        text.push_str(&style.dim(&format!("  record   posse sessions show {}\n", short(session))));
     }
     text
 }

@@ -4,9 +4,10 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
-use posse_engine::record::{AgentRow, Totals, subtree_totals};
+use posse_engine::record::{AgentRow, SessionRow, Totals, subtree_totals};
 use posse_protocol::Usage;
 
+use super::summary::short;
 use crate::output::{Style, columns, counted, duration, grouped, one_line};
 
 /// Levels that are indented; what is deeper stands under the deepest of them.
@@ -92,6 +93,16 @@ pub(crate) fn agents(style: Style, rows: &[AgentRow], width: usize) -> String {
     text
 }
 
+/// What to say of a session that was interrupted: how many agents had not ended, and how to go on.
+pub(crate) fn interrupted(session: &SessionRow, rows: &[AgentRow]) -> Option<String> {
+    let open = rows.iter().filter(|row| row.status == "interrupted").count();
+    (session.status == "interrupted" || open > 0).then(|| {
+        let open =
+            if open == 1 { "1 agent does not run".to_string() } else { format!("{open} agents do not run") };
+        format!("interrupted: {open} now; posse resume {}", short(session.id))
+    })
+}
+
 fn name(row: &AgentRow) -> String {
     let role = if row.name.starts_with(&row.role) { String::new() } else { format!(" ({})", row.role) };
     let title = row.title.as_deref().map(|title| format!(" \"{title}\"")).unwrap_or_default();
@@ -103,6 +114,7 @@ fn mark(style: Style, status: &str) -> String {
         "completed" => style.green("✓"),
         "cancelled" => style.yellow("■"),
         "running" => style.cyan("●"),
+        "interrupted" => style.yellow("‖"),
         "needs_person" => style.yellow("?"),
         "pending" | "queued" => style.dim("…"),
         _ => style.red("✗"),
@@ -119,7 +131,8 @@ fn figures(row: &AgentRow, whole: Option<Totals>) -> String {
         Some(worked_ms) => {
             parts.push(counted(row.turns, "turn"));
             parts.push(counted(row.tool_calls, "tool call"));
-            parts.push(duration(worked_ms));
+            // Nobody was there to see when its process ended.
+            parts.extend((row.status != "interrupted").then(|| duration(worked_ms)));
             parts.push(tokens(row.usage, whole.map(|whole| whole.usage)));
         }
         None if row.ended_at_ms.is_some() => parts.push("before it began".to_string()),
@@ -192,6 +205,7 @@ mod tests {
             ended_at_ms: Some(9_000),
             duration_ms: Some(12_300),
             delivered: false,
+            interrupted_at_ms: None,
             error: None,
         }
     }
@@ -221,6 +235,7 @@ mod tests {
                 ..row(5, Some(1), "coder-1", "running")
             },
             waiting(6, 5, "tester-1", "queued"),
+            AgentRow { ended_at_ms: None, duration_ms: None, ..row(9, Some(5), "tester-9", "interrupted") },
             AgentRow { ended_at_ms: Some(1), ..waiting(7, 1, "tester-2", "cancelled") },
             AgentRow {
                 error: Some("no\x1b[2J answer".into()),
@@ -233,12 +248,13 @@ mod tests {
     #[test]
     fn a_session_is_drawn_as_a_tree() {
         let expected = "\
-✓ main                               3 turns · 1 tool call · 12 s · 1,020 tokens (5,100 in all) · $0.0100 ($0.0500 in all)
+✓ main                               3 turns · 1 tool call · 12 s · 1,020 tokens (6,120 in all) · $0.0100 ($0.0600 in all)
 ├ ✓ explore-1 \"task of explore-1\"    3 turns · 1 tool call · 12 s · 1,020 tokens (2,040 in all) · $0.0100 ($0.0200 in all)
 │ └ ✗ explore-2 \"task of explore-2\"  out of turns · 3 turns · 1 tool call · 12 s · 1,020 tokens · $0.0100
 ├ ■ alice (coder) \"task of alice\"    cancelled · 3 turns · 1 tool call · 12 s · 1,020 tokens · $0.0100
-├ ● coder-1 \"task of coder-1\"        running · 3 turns · 1 tool call · 8.0 s · 1,020 tokens
-│ └ … tester-1 \"task of tester-1\"    queued
+├ ● coder-1 \"task of coder-1\"        running · 3 turns · 1 tool call · 8.0 s · 1,020 tokens (2,040 in all) · $0.0100 in all
+│ ├ … tester-1 \"task of tester-1\"    queued
+│ └ ‖ tester-9 \"task of tester-9\"    interrupted · 3 turns · 1 tool call · 1,020 tokens · $0.0100
 ├ ■ tester-2 \"task of tester-2\"      cancelled · before it began
 └ ✗ plan-1 \"task of plan-1\"          failed · 3 turns · 1 tool call · 12 s · ? tokens · $0.0100 · no answer
 ";
@@ -250,7 +266,7 @@ mod tests {
     fn narrow_terminals_get_whole_lines_that_fit() {
         for width in [40, 60, 80, 100, 120] {
             let text = agents(Style::plain(), &session(), width);
-            assert_eq!(text.lines().count(), 8);
+            assert_eq!(text.lines().count(), 9);
             for line in text.lines() {
                 assert!(columns(line) <= width, "{width}: {line}");
             }

@@ -103,6 +103,30 @@ fn a_project_may_lower_rights_and_counts_in_its_subfolders() {
 }
 
 #[test]
+fn how_the_record_is_kept_is_the_persons_to_say() {
+    let settings = "[record]\ndurability = \"power\"\n[memory]\nenabled = true\n";
+    let project = Fixture::new().file(".posse/config.toml", settings).git();
+    let person = Person::with_project([Turn::text("ok"), Turn::text("ok")], project);
+    person.configure_more("[memory]\nenabled = false\n");
+    let shown = person.posse(&["config", "show"]);
+    shown.says("wants to set memory, record; that is left out");
+    shown.says("[record]\ndurability = \"process\"\n\n[memory]\nenabled = false\n");
+    let ran = person.posse(&["trust", "--yes"]);
+    ran.says("its [record] takes the place of yours");
+    ran.says("agents keep notes here from one session to the next");
+    person.posse(&["config", "show"]).says("[record]\ndurability = \"power\"\n\n[memory]\nenabled = true\n");
+    assert_eq!(person.posse(&["run", "go"]).code, Some(0));
+
+    // Doing without notes needs no trust.
+    let project = Fixture::new().file(".posse/config.toml", "[memory]\nenabled = false\n").git();
+    let person = Person::with_project([], project);
+    let shown = person.posse(&["config", "show"]);
+    shown.says("[memory]\nenabled = false\n");
+    assert!(!shown.stdout.contains("left out"), "{shown:#?}");
+    person.posse(&["trust"]).says("Nothing in ");
+}
+
+#[test]
 fn names_from_a_project_cannot_drive_the_terminal() {
     let toml = "[models.\"\\u001b[2J\\nsafe\"]\nendpoint = \"http://127.0.0.1:1/v1\"\nmodel = \"m\"\n";
     let person =

@@ -55,7 +55,8 @@ fn files_are_the_owners_alone() {
     assert_eq!(mode(&person.data_dir()), 0o700);
     let mut files = 0;
     for entry in std::fs::read_dir(person.data_dir()).unwrap() {
-        assert_eq!(mode(&entry.unwrap().path()), 0o600);
+        let path = entry.unwrap().path();
+        assert_eq!(mode(&path), if path.is_dir() { 0o700 } else { 0o600 }, "{}", path.display());
         files += 1;
     }
     assert!(files >= 1);

@@ -1,13 +1,14 @@
-//! Rights only narrow: by parent, role, list of tools, and by the agent before.
+//! Rights only narrow: by parent, role, list of tools, by the agent before, and by a restart.
 
 use std::collections::BTreeSet;
 
 use fastrand::Rng;
 use posse_delegate::{Limits, Refusal, Request, Tree};
 use posse_policy::{delegates_to, may_write, meet, passes, reaches};
-use posse_protocol::{Approval, Budget, Files, Grant, NameRules, Network, PathRules, Shell};
+use posse_protocol::{Approval, Budget, Ending, Files, Grant, NameRules, Network, PathRules, Receipt, Shell};
 
-use crate::scene::{MAIN, admitted, id, refused, request, settle, tree_of};
+use crate::journal::Journal;
+use crate::scene::{MAIN, admitted, id, refused, request, tree_of};
 
 const TOOLS: &[&str] = &["read", "write", "edit", "git_log", "x"];
 const TOOL_PATTERNS: &[&str] = &["*", "read", "edit", "git_*", "*e*", ""];
@@ -75,7 +76,7 @@ fn wider(a: u64, b: u64) -> bool {
 /// A random task below a parent; `None` if the parent may not delegate to its role.
 fn narrowed(
     rng: &mut Rng,
-    tree: &mut Tree,
+    (tree, journal): (&mut Tree, &mut Journal),
     number: u64,
     parent: u64,
     continues: Option<u64>,
@@ -93,7 +94,7 @@ fn narrowed(
         continues: continues.map(id),
         ..request(number, parent)
     };
-    let child = match tree.admit(request) {
+    let child = match journal.admit(tree, request) {
         Ok(admission) => admission.grant,
         Err(refusal) => {
             assert!(matches!(refusal, Refusal::RoleNotAllowed { .. }) && !delegates_to(&above, role));
@@ -120,36 +121,64 @@ fn narrowed(
 }
 
 /// A parent, a child, its follow-up and a grandchild; returns how many were admitted.
-fn generations(seed: u64) -> usize {
+fn generations(rng: &mut Rng, tree: &mut Tree, journal: &mut Journal) -> usize {
+    if narrowed(rng, (tree, journal), 1, MAIN, None).is_none() {
+        return 0;
+    }
+    journal.settle(tree, id(1), &Ending::Completed, &Receipt::default()).unwrap();
+    if narrowed(rng, (tree, journal), 2, MAIN, Some(1)).is_none() {
+        return 1;
+    }
+    if narrowed(rng, (tree, journal), 3, 2, None).is_none() { 2 } else { 3 }
+}
+
+/// The same agents after a restart, under a main agent that may have other rights, with records that may have been
+/// tampered with; returns how many there are.
+fn resumed(rng: &mut Rng, limits: Limits, tree: &Tree, journal: &Journal) -> usize {
+    let (mut main, mut agents) = (journal.main(tree), journal.agents(tree));
+    if rng.bool() {
+        main.grant = grant(rng);
+    }
+    for known in &mut agents {
+        if rng.u8(0..3) == 0 {
+            known.grant = grant(rng);
+        }
+    }
+    let restored = Tree::restored(limits, main, agents.clone());
+    assert_eq!((restored.refused, restored.stopping), (vec![], vec![]));
+    for known in &agents {
+        let held = |id| rights(&restored.tree.node(id).unwrap().grant);
+        let most = held(known.parent) & rights(&known.grant) & known.continues.map_or(u64::MAX, held);
+        assert!(!wider(held(known.id), most), "{} gained rights by a restart", known.name);
+    }
+    agents.len()
+}
+
+/// How many agents were admitted below a random main agent, and how many there were after a restart.
+fn lives(seed: u64) -> (usize, usize) {
     let mut rng = Rng::with_seed(seed);
     let limits = Limits { depth_max: 3, ..Limits::default() };
     let mut tree = Tree::new(limits, id(MAIN), grant(&mut rng), Budget::UNLIMITED);
-    if narrowed(&mut rng, &mut tree, 1, MAIN, None).is_none() {
-        return 0;
-    }
-    settle(&mut tree, 1);
-    if narrowed(&mut rng, &mut tree, 2, MAIN, Some(1)).is_none() {
-        return 1;
-    }
-    if narrowed(&mut rng, &mut tree, 3, 2, None).is_none() { 2 } else { 3 }
+    let mut journal = Journal::default();
+    let admitted = generations(&mut rng, &mut tree, &mut journal);
+    (admitted, resumed(&mut rng, limits, &tree, &journal))
 }
 
 /// Promise X6.
 #[test]
 fn a_child_never_has_more_rights_than_its_parent() {
-    let (mut seed, mut checked) = (0, 0);
+    let (mut seed, mut checked, mut restarted) = (0, 0, 0);
     while checked < 100_000 {
-        checked += match std::panic::catch_unwind(|| generations(seed)) {
-            Ok(admitted) => admitted,
-            Err(cause) => {
-                println!("seed {seed}");
-                std::panic::resume_unwind(cause);
-            }
-        };
+        let (admitted, again) = std::panic::catch_unwind(|| lives(seed)).unwrap_or_else(|cause| {
+            println!("seed {seed}");
+            std::panic::resume_unwind(cause)
+        });
+        (checked, restarted) = (checked + admitted, restarted + again);
         seed += 1;
         assert!(seed < 200_000, "only {checked} were admitted");
     }
     assert!((100_000..100_003).contains(&checked), "{checked}");
+    assert_eq!(restarted, checked);
 }
 
 #[test]

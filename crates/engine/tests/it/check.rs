@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use posse_engine::models::{Governors, Model, ModelConfig, Models, Protocol};
-use posse_engine::{Asking, Engine, Session, SessionRequest, ToolSettings};
+use posse_engine::{Asking, Engine, Lasting, Session, SessionRequest, ToolSettings};
 use posse_protocol::{Budget, Event, EventKind, Grant, Network, Report, Update};
 use posse_testkit::{FakeModel, Fixture, Turn};
 
@@ -49,6 +49,7 @@ impl World {
                 project: None,
                 delegation: None,
                 asking: Asking::default(),
+                lasting: Lasting::default(),
             })
             .unwrap()
     }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use posse_engine::delegating::{Limits, Surface};
 use posse_engine::models::{Governors, Model, ModelConfig, Models, Protocol};
 use posse_engine::roles::{Roles, Team};
-use posse_engine::{Asking, Delegation, Engine, Session, SessionRequest, SubAgents, ToolSettings};
+use posse_engine::{Asking, Delegation, Engine, Lasting, Session, SessionRequest, SubAgents, ToolSettings};
 use posse_protocol::{AgentId, Budget, Event, EventKind, Grant, Network, Report};
 use posse_testkit::{Captured, FakeModel, Fixture, Turn, asker};
 use serde_json::{Value, json};
@@ -24,6 +24,7 @@ pub(crate) struct Stage {
     pub(crate) delegation: Delegation,
     pub(crate) grant: Grant,
     pub(crate) asking: Asking,
+    pub(crate) lasting: Lasting,
     pub(crate) tools: ToolSettings,
     pub(crate) budget: Budget,
     pub(crate) max_concurrent: usize,
@@ -53,7 +54,6 @@ impl Stage {
             sub_agents: SubAgents::default(),
             coordinator: false,
             team: false,
-            skills: Vec::new(),
             trusted_files: BTreeSet::new(),
         };
         Self {
@@ -64,6 +64,7 @@ impl Stage {
             delegation,
             grant: Grant { network: Network::None, ..Grant::full() },
             asking: Asking::default(),
+            lasting: Lasting::default(),
             tools: ToolSettings::default(),
             budget: Budget { turns: Some(100), ..Budget::UNLIMITED },
             max_concurrent: 16,
@@ -88,13 +89,17 @@ impl Stage {
     }
 
     pub(crate) fn start(&self, prompt: &str) -> Session {
+        self.engine.start(self.request(prompt)).unwrap()
+    }
+
+    pub(crate) fn request(&self, prompt: &str) -> SessionRequest {
         let governors = Governors::default();
         let model = |config: ModelConfig| Model::new(config, &governors).unwrap();
         let mut models = Models::new(model(self.config("fake")), None);
         for other in &self.others {
             models.add(model(other.clone()), None);
         }
-        let request = SessionRequest {
+        SessionRequest {
             workspace: self.files.path().to_path_buf(),
             prompt: prompt.to_string(),
             models,
@@ -104,8 +109,8 @@ impl Stage {
             project: None,
             delegation: Some(self.delegation.clone()),
             asking: self.asking.clone(),
-        };
-        self.engine.start(request).unwrap()
+            lasting: self.lasting.clone(),
+        }
     }
 
     pub(crate) async fn run(&self, prompt: &str) -> Ran {

@@ -93,6 +93,7 @@ async fn an_unreachable_model_is_said_to_be() {
         project: None,
         delegation: None,
         asking: posse_engine::Asking::default(),
+        lasting: posse_engine::Lasting::default(),
     };
     let ran = crate::check::finish(world.engine.start(request).unwrap()).await;
     let Ending::Failed { failure: Failure::Model { kind, message } } = &ran.report.ending else {

@@ -52,6 +52,14 @@ impl Log {
         Arc::make_mut(&mut self.messages).push(Arc::new(message));
     }
 
+    /// Takes back all but the first messages.
+    pub(super) fn truncate(&mut self, length: usize) {
+        if length < self.messages.len() {
+            Arc::make_mut(&mut self.hashes).truncate(length + 1);
+            Arc::make_mut(&mut self.messages).truncate(length);
+        }
+    }
+
     /// The hash of all messages.
     pub(super) fn hash(&self) -> u64 {
         self.hashes.last().copied().unwrap_or(0)

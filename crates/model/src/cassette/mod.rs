@@ -1,4 +1,5 @@
-//! Cassettes: model exchanges on file, to be written by `--record` and played by `protocol = "replay"`.
+//! Cassettes: model exchanges on file, to be written by `--record` or from a record, and played by
+//! `protocol = "replay"`.
 //!
 //! A cassette is JSON Lines. The first line says what it is and how requests are compared:
 //!
@@ -23,10 +24,12 @@
 //! placeholders on the way in and put back on the way out (`substitutions`).
 
 mod diff;
+mod export;
 mod log;
 mod play;
 mod record;
 mod substitute;
+mod tape;
 mod times;
 
 use std::path::PathBuf;
@@ -35,6 +38,7 @@ use posse_protocol::{Message, Reply};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use export::{Exported, export};
 pub(crate) use log::Log;
 pub(crate) use play::Player;
 pub use record::Recorder;

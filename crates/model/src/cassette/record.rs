@@ -1,15 +1,13 @@
 //! Writing a cassette while calls are made.
 
-use std::collections::HashMap;
 use std::fmt;
-use std::fs::{File, OpenOptions};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use posse_protocol::Reply;
 
-use super::{CassetteError, Exchange, Header, Log, Matching, Substitutions};
+use super::tape::{Existing, Tape};
+use super::{CassetteError, Log, Matching, Substitutions};
 
 /// Writes exchanges to a cassette, each as soon as it is complete: a crash keeps what was done.
 pub struct Recorder {
@@ -19,10 +17,7 @@ pub struct Recorder {
 }
 
 struct State {
-    file: File,
-    next_id: u64,
-    /// Exchanges by the hashes of their request's head and messages.
-    written: HashMap<(u64, u64), u64>,
+    tape: Tape,
     failure: Option<String>,
 }
 
@@ -35,16 +30,11 @@ impl fmt::Debug for Recorder {
 impl Recorder {
     /// A new cassette; a file that was there is replaced. Readable by its owner only.
     pub fn create(path: &Path, substitutions: Vec<(String, String)>) -> Result<Self, CassetteError> {
-        let failed = |source| CassetteError::File { path: path.to_owned(), source };
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = options.open(path).map_err(failed)?;
-        write_line(&mut file, &Header { posse_cassette: 1, matching: Matching::Request }).map_err(failed)?;
-        let state = State { file, next_id: 1, written: HashMap::new(), failure: None };
         let substitutions = Substitutions::new(&substitutions);
-        Ok(Self { path: path.to_owned(), substitutions, state: Mutex::new(state) })
+        let tape = Tape::create(path, Existing::Replace, Matching::Request, substitutions.clone())
+            .map_err(|source| CassetteError::File { path: path.to_owned(), source })?;
+        let state = Mutex::new(State { tape, failure: None });
+        Ok(Self { path: path.to_owned(), substitutions, state })
     }
 
     /// Where it is.
@@ -66,33 +56,9 @@ impl Recorder {
         if state.failure.is_some() {
             return;
         }
-        let head = log.head.hash;
-        // The longest request on file that this one goes on from; usually two messages back.
-        let before = (0..=log.messages.len())
-            .rev()
-            .find_map(|length| state.written.get(&(head, log.hashes[length])).map(|id| (*id, length)));
-        let (after, known) = before.map_or((None, 0), |(id, length)| (Some(id), length));
-        let exchange = Exchange {
-            id: state.next_id,
-            model: model.to_owned(),
-            after,
-            system: after.is_none().then(|| log.head.system.clone()),
-            tools: after.is_none().then(|| log.head.tools.clone()),
-            new: log.messages[known..].iter().map(|message| (**message).clone()).collect(),
-            reply: self.substitutions.hide_reply(reply),
-        };
-        state.next_id += 1;
-        state.written.insert((head, log.hash()), exchange.id);
-        if let Err(error) = write_line(&mut state.file, &exchange) {
+        if let Err(error) = state.tape.write(model, log, reply) {
             tracing::error!(path = %self.path.display(), %error, "the cassette cannot be written any more");
             state.failure = Some(format!("cassette {}: {error}", self.path.display()));
         }
     }
-}
-
-fn write_line(file: &mut File, value: &impl serde::Serialize) -> std::io::Result<()> {
-    let mut line = serde_json::to_vec(value)?;
-    line.push(b'\n');
-    file.write_all(&line)?;
-    file.flush()
 }

@@ -3,6 +3,7 @@
 
 mod cassette;
 mod errors;
+mod export;
 mod governor;
 mod list;
 mod odd_servers;

@@ -7,3 +7,4 @@ mod hostile;
 mod names;
 mod replaced;
 mod show;
+mod skills;

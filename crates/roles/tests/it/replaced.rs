@@ -60,6 +60,21 @@ fn names_and_duties_of_the_replaced_role_stay() {
 }
 
 #[test]
+fn a_role_without_memory_gets_none_from_a_project() {
+    let cases = [("off", "on", Some(false)), ("off", "~", Some(false)), ("on", "off", Some(false))];
+    let more = [("~", "on", Some(true)), ("local", "~", None), ("~", "user", Some(true))];
+    for (own, theirs, want) in cases.into_iter().chain(more) {
+        let mut roles = Roles::builtin(Team::Without);
+        roles.add(user(&format!("name: mine\ndescription: x\ninherit_memory: {own}")));
+        roles.add(project(&format!("name: mine\ndescription: x\nmemory: {theirs}")));
+        assert_eq!(roles.find("mine").unwrap().inherit_memory, want, "{own} {theirs}");
+    }
+    let odd = parse("---\nname: x\ndescription: x\nmemory: lots\n---\nGo.", "x.md", RoleOrigin::BuiltIn);
+    assert_eq!(odd.role.unwrap().inherit_memory, None);
+    assert_eq!(odd.warnings.len(), 1, "{:?}", odd.warnings);
+}
+
+#[test]
 fn the_person_may_widen_and_the_project_is_held_to_that() {
     let mut roles = Roles::builtin(Team::Without);
     assert_eq!(roles.add(user("name: review\ndescription: x\nshell: inspect")), None);

@@ -51,6 +51,7 @@ fn of_role(role: &Role) -> Vec<String> {
     );
     add("isolation", role.isolation.map(|isolation| format!("{isolation:?}").to_lowercase()));
     add("notes", role.inherit_context_file.map(|b| b.to_string()));
+    add("memory", role.inherit_memory.map(|b| b.to_string()));
     add("d", Some(clipped(&role.description)));
     add("p", Some(clipped(&role.prompt)));
     assert!(matches!(role.origin, RoleOrigin::BuiltIn | RoleOrigin::User(_)));

@@ -1,11 +1,12 @@
 //! The `agents` table: one row an agent, with its limits and what it has used.
 
-use posse_protocol::{AgentId, Budget, ContextMode, Ending, EventKind, Report, Usage};
-use sha2::{Digest, Sha256};
+use posse_protocol::{AgentId, Budget, ContextMode, Ending, Report};
 
-use super::Change;
-use super::figures::{Tokens, figure, whole};
+use super::figures::{figure, whole};
+use super::tally::AgentTally;
+use super::{Change, Sql, messages};
 use crate::StoreError;
+use crate::blobs::hash;
 
 /// What is known of an agent before it begins.
 pub(super) struct Admission<'a> {
@@ -57,8 +58,9 @@ pub(super) fn admitted(change: &Change<'_>, admission: &Admission<'_>) -> Result
 pub(super) fn queued(change: &Change<'_>) -> Result<(), StoreError> {
     change
         .run(
-            "UPDATE agents SET status = 'queued', queued_at_ms = ?3
-             WHERE session_id = ?1 AND id = ?2 AND status = 'pending'",
+            "UPDATE agents SET status = 'queued', queued_at_ms = ?3, interrupted_at_ms = NULL
+             WHERE session_id = ?1 AND id = ?2
+               AND (status = 'pending' OR (status = 'interrupted' AND started_at_ms IS NULL AND ended_at_ms IS NULL))",
             (&change.session, &change.agent, whole(change.event.at_ms)),
         )
         .map(drop)
@@ -79,7 +81,8 @@ pub(super) fn started(change: &Change<'_>, start: &Start<'_>) -> Result<(), Stor
                budget_turns = excluded.budget_turns, budget_tokens = excluded.budget_tokens,
                budget_time_ms = excluded.budget_time_ms, budget_cost_usd = excluded.budget_cost_usd,
                started_at_ms = coalesce(started_at_ms, excluded.started_at_ms),
-               last_at_ms = max(last_at_ms, excluded.last_at_ms), ended_at_ms = NULL, error = NULL",
+               last_at_ms = max(last_at_ms, excluded.last_at_ms), ended_at_ms = NULL, error = NULL,
+               interrupted_at_ms = NULL",
             (
                 &change.session,
                 &change.agent,
@@ -88,7 +91,8 @@ pub(super) fn started(change: &Change<'_>, start: &Start<'_>) -> Result<(), Stor
                 start.depth,
                 start.model,
                 start.model_id,
-                prompt_id(start.system),
+                // Equal prompts have equal ids, across sessions and machines.
+                hash(start.system),
                 start.budget.turns,
                 start.budget.tokens.map(whole),
                 start.budget.time_ms.map(whole),
@@ -127,63 +131,40 @@ pub(super) fn delivered(change: &Change<'_>, agents: &[AgentId]) -> Result<(), S
         .map(drop)
 }
 
-/// Notes that something happened to the agent; refuses what happens to an agent that was neither admitted nor started.
-pub(super) fn seen(change: &Change<'_>) -> Result<(), StoreError> {
-    let rows = change.run(
-        "UPDATE agents SET last_at_ms = max(last_at_ms, ?3) WHERE session_id = ?1 AND id = ?2",
-        (&change.session, &change.agent, whole(change.event.at_ms)),
+/// Adds what the agent's events came to, also to the prompt it works on; refuses what happens to an agent that was
+/// neither admitted nor started.
+pub(super) fn add(sql: Sql<'_>, session: &str, agent: &str, tally: &AgentTally) -> Result<bool, StoreError> {
+    if !tally.has_figures() {
+        let seen = "UPDATE agents SET last_at_ms = max(last_at_ms, ?3) WHERE session_id = ?1 AND id = ?2";
+        return sql.run(seen, (session, agent, tally.last_at_ms)).map(|rows| rows > 0);
+    }
+    let t = &tally.tokens;
+    let message: Option<Option<i64>> = sql.ask(
+        "UPDATE agents SET
+           last_at_ms = max(last_at_ms, ?3), turns = turns + ?4, retries = retries + ?5, tool_calls = tool_calls + ?6,
+           input_tokens       = iif(?7 IS NULL,  input_tokens,       coalesce(input_tokens, 0) + ?7),
+           cached_tokens      = iif(?8 IS NULL,  cached_tokens,      coalesce(cached_tokens, 0) + ?8),
+           cache_write_tokens = iif(?9 IS NULL,  cache_write_tokens, coalesce(cache_write_tokens, 0) + ?9),
+           output_tokens      = iif(?10 IS NULL, output_tokens,      coalesce(output_tokens, 0) + ?10),
+           reasoning_tokens   = iif(?11 IS NULL, reasoning_tokens,   coalesce(reasoning_tokens, 0) + ?11)
+         WHERE session_id = ?1 AND id = ?2 RETURNING message_id",
+        rusqlite::params![
+            session, agent, tally.last_at_ms, tally.turns, tally.retries, tally.tool_calls,
+            t.input, t.cached, t.cache_write, t.output, t.reasoning
+        ],
     )?;
-    known(change, rows)
-}
-
-fn known(change: &Change<'_>, rows: usize) -> Result<(), StoreError> {
-    if rows == 0 { Err(StoreError::UnknownAgent { agent: change.event.agent }) } else { Ok(()) }
-}
-
-/// Whether what follows from an event notes by itself that something happened to the agent: the most frequent ones do,
-/// which saves a statement for each of them.
-pub(super) fn notes_itself(kind: &EventKind) -> bool {
-    matches!(kind, EventKind::TurnStarted { .. } | EventKind::Replied { .. } | EventKind::ToolFinished { .. })
-}
-
-pub(super) fn turn_started(change: &Change<'_>) -> Result<(), StoreError> {
-    let sql = "UPDATE agents SET turns = turns + 1, last_at_ms = max(last_at_ms, ?3)
-               WHERE session_id = ?1 AND id = ?2";
-    known(change, change.run(sql, (&change.session, &change.agent, whole(change.event.at_ms)))?)
-}
-
-pub(super) fn retrying(change: &Change<'_>) -> Result<(), StoreError> {
-    update(change, "UPDATE agents SET retries = retries + 1 WHERE session_id = ?1 AND id = ?2")
+    match message {
+        Some(Some(message)) if tally.concerns_prompt() => messages::add(sql, message, tally).map(|()| true),
+        known => Ok(known.is_some()),
+    }
 }
 
 pub(super) fn compacted(change: &Change<'_>) -> Result<(), StoreError> {
     update(change, "UPDATE agents SET compactions = compactions + 1 WHERE session_id = ?1 AND id = ?2")
 }
 
-pub(super) fn tool_finished(change: &Change<'_>) -> Result<(), StoreError> {
-    let sql = "UPDATE agents SET tool_calls = tool_calls + 1, last_at_ms = max(last_at_ms, ?3)
-               WHERE session_id = ?1 AND id = ?2";
-    known(change, change.run(sql, (&change.session, &change.agent, whole(change.event.at_ms)))?)
-}
-
 fn update(change: &Change<'_>, sql: &str) -> Result<(), StoreError> {
     change.run(sql, (&change.session, &change.agent)).map(drop)
-}
-
-pub(super) fn replied(change: &Change<'_>, usage: Usage) -> Result<(), StoreError> {
-    change
-        .run(
-            "UPDATE agents SET
-               input_tokens       = iif(?1 IS NULL, input_tokens,       coalesce(input_tokens, 0) + ?1),
-               cached_tokens      = iif(?2 IS NULL, cached_tokens,      coalesce(cached_tokens, 0) + ?2),
-               cache_write_tokens = iif(?3 IS NULL, cache_write_tokens, coalesce(cache_write_tokens, 0) + ?3),
-               output_tokens      = iif(?4 IS NULL, output_tokens,      coalesce(output_tokens, 0) + ?4),
-               reasoning_tokens   = iif(?5 IS NULL, reasoning_tokens,   coalesce(reasoning_tokens, 0) + ?5),
-               last_at_ms         = max(last_at_ms, ?8)
-             WHERE session_id = ?6 AND id = ?7",
-            Tokens::of(usage).then(&[&change.session, &change.agent, &whole(change.event.at_ms)]).as_slice(),
-        )
-        .and_then(|rows| known(change, rows))
 }
 
 pub(super) fn model_failed(change: &Change<'_>, message: &str) -> Result<(), StoreError> {
@@ -236,9 +217,4 @@ fn context_word(context: ContextMode) -> &'static str {
         ContextMode::Summary => "summary",
         ContextMode::Selective => "selective",
     }
-}
-
-/// Equal prompts have equal ids, across sessions and machines: the SHA-256 of the text, in hex.
-fn prompt_id(system: &str) -> String {
-    Sha256::digest(system.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,7 +1,6 @@
 //! Numbers and short texts as the tables keep them: never out of range, never more than a line. Pure.
 
 use posse_protocol::Usage;
-use rusqlite::ToSql;
 
 /// Figures that are added up are cut here, so that no provider's number can make a sum overflow.
 const FIGURE_MAX: u64 = 1 << 40;
@@ -24,21 +23,42 @@ pub(super) fn moment(at_ms: u64) -> i64 {
 }
 
 /// Usage in the order of the columns; unknown stays unknown.
-pub(super) struct Tokens([Option<i64>; 5]);
+#[derive(Clone, Copy, Default)]
+pub(super) struct Tokens {
+    pub(super) input: Option<i64>,
+    pub(super) cached: Option<i64>,
+    pub(super) cache_write: Option<i64>,
+    pub(super) output: Option<i64>,
+    pub(super) reasoning: Option<i64>,
+}
 
 impl Tokens {
     pub(super) fn of(usage: Usage) -> Self {
-        let Usage { input_tokens, cached_tokens, cache_write_tokens, output_tokens, reasoning_tokens } =
-            usage;
-        Self(
-            [input_tokens, cached_tokens, cache_write_tokens, output_tokens, reasoning_tokens]
-                .map(|n| n.map(figure)),
-        )
+        Self {
+            input: usage.input_tokens.map(figure),
+            cached: usage.cached_tokens.map(figure),
+            cache_write: usage.cache_write_tokens.map(figure),
+            output: usage.output_tokens.map(figure),
+            reasoning: usage.reasoning_tokens.map(figure),
+        }
     }
 
-    /// The parameters ?1 to ?5, and after them the ids.
-    pub(super) fn then<'a>(&'a self, ids: &[&'a dyn ToSql]) -> Vec<&'a dyn ToSql> {
-        self.0.iter().map(|n| n as &dyn ToSql).chain(ids.iter().copied()).collect()
+    pub(super) fn add(&mut self, more: Self) {
+        let add = |to: &mut Option<i64>, more: Option<i64>| {
+            if let Some(more) = more {
+                *to = Some(to.unwrap_or(0).saturating_add(more));
+            }
+        };
+        add(&mut self.input, more.input);
+        add(&mut self.cached, more.cached);
+        add(&mut self.cache_write, more.cache_write);
+        add(&mut self.output, more.output);
+        add(&mut self.reasoning, more.reasoning);
+    }
+
+    /// Whether nothing was reported.
+    pub(super) fn is_unknown(&self) -> bool {
+        [self.input, self.cached, self.cache_write, self.output, self.reasoning].iter().all(Option::is_none)
     }
 }
 

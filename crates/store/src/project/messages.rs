@@ -3,12 +3,13 @@
 //! Work is counted under the newest prompt. A prompt given while an earlier one is still open does not close it: both
 //! are answered when the agent settles.
 
-use posse_protocol::{Ending, Report, TestRun, Usage};
+use posse_protocol::{Ending, Report, TestRun};
 use serde::Serialize;
 
-use super::Change;
 use super::agents::error_message;
-use super::figures::{figure, first_paragraph, moment, whole};
+use super::figures::{first_paragraph, moment, whole};
+use super::tally::AgentTally;
+use super::{Change, Sql};
 use crate::{StoreError, limits};
 
 pub(super) fn opened(change: &Change<'_>, text: &str) -> Result<(), StoreError> {
@@ -30,55 +31,79 @@ pub(super) fn opened(change: &Change<'_>, text: &str) -> Result<(), StoreError> 
             "UPDATE agents SET message_id = ?3, status = iif(ended_at_ms IS NULL, status, 'running'),
                ended_at_ms = NULL
              WHERE session_id = ?1 AND id = ?2",
-            (&change.session, &change.agent, change.connection.last_insert_rowid()),
+            (&change.session, &change.agent, change.sql.connection.last_insert_rowid()),
         )
         .map(drop)
 }
 
-pub(super) fn turn_started(change: &Change<'_>) -> Result<(), StoreError> {
-    current(change, "UPDATE messages SET iteration_count = iteration_count + 1")
+/// Words that are no prompt are part of the work on the prompt before. Where that is done, they are what the agent
+/// works on next.
+pub(super) fn woken(change: &Change<'_>, text: &str) -> Result<bool, StoreError> {
+    let done: Option<bool> = change.ask(
+        "SELECT m.completed_at IS NOT NULL FROM agents a JOIN messages m ON m.id = a.message_id
+         WHERE a.session_id = ?1 AND a.id = ?2",
+        (&change.session, &change.agent),
+    )?;
+    if done == Some(true) {
+        opened(change, text)?;
+    }
+    Ok(done == Some(true))
 }
 
 pub(super) fn compacted(change: &Change<'_>) -> Result<(), StoreError> {
-    current(change, "UPDATE messages SET context_mode = 'summary'")
+    change.run(&current("context_mode = 'summary'"), (&change.session, &change.agent)).map(drop)
+}
+
+/// What had arrived of a reply stands in for an answer until a better one comes.
+pub(super) fn cut_short(change: &Change<'_>, text: &str) -> Result<(), StoreError> {
+    if text.trim().is_empty() {
+        return Ok(());
+    }
+    let sql = current("response_content = ?3, response_summary = ?4") + " AND completed_at IS NULL";
+    let summary = first_paragraph(text, limits::SUMMARY_CHARS_MAX);
+    change.run(&sql, (&change.session, &change.agent, text, summary)).map(drop)
 }
 
 /// Changes the row that the agent's work is counted under; there may be none yet.
-fn current(change: &Change<'_>, update: &str) -> Result<(), StoreError> {
-    let sql =
-        format!("{update} WHERE id = (SELECT message_id FROM agents WHERE session_id = ?1 AND id = ?2)");
-    change.run(&sql, (&change.session, &change.agent)).map(drop)
+fn current(set: &str) -> String {
+    format!(
+        "UPDATE messages SET {set}
+         WHERE id = (SELECT message_id FROM agents WHERE session_id = ?1 AND id = ?2)"
+    )
 }
 
 /// The request of the latest reply is the size of the context; totals are sums over all replies.
-pub(super) fn replied(change: &Change<'_>, usage: Usage) -> Result<(), StoreError> {
-    change
-        .run(
-            "UPDATE messages SET
-               context_token_count = coalesce(?1, context_token_count),
-               prompt_tokens       = iif(?1 IS NULL, prompt_tokens,     coalesce(prompt_tokens, 0) + ?1),
-               completion_tokens   = iif(?2 IS NULL, completion_tokens, coalesce(completion_tokens, 0) + ?2),
-               total_tokens        = iif(?3 IS NULL, total_tokens,      coalesce(total_tokens, 0) + ?3)
-             WHERE id = (SELECT message_id FROM agents WHERE session_id = ?4 AND id = ?5)",
-            (
-                usage.input_tokens.map(figure),
-                usage.output_tokens.map(figure),
-                usage.total_tokens().map(figure),
-                &change.session,
-                &change.agent,
-            ),
-        )
-        .map(drop)
+pub(super) fn add(sql: Sql<'_>, message: i64, tally: &AgentTally) -> Result<(), StoreError> {
+    sql.run(
+        "UPDATE messages SET
+           iteration_count     = iteration_count + ?2,
+           context_token_count = coalesce(?3, context_token_count),
+           prompt_tokens       = iif(?4 IS NULL, prompt_tokens,     coalesce(prompt_tokens, 0) + ?4),
+           completion_tokens   = iif(?5 IS NULL, completion_tokens, coalesce(completion_tokens, 0) + ?5),
+           total_tokens        = iif(?6 IS NULL, total_tokens,      coalesce(total_tokens, 0) + ?6)
+         WHERE id = ?1",
+        (
+            message,
+            tally.turns,
+            tally.context_tokens,
+            tally.tokens.input,
+            tally.tokens.output,
+            tally.total_tokens,
+        ),
+    )
+    .map(drop)
 }
 
 /// Completes every open prompt of the agent.
 pub(super) fn settled(change: &Change<'_>, report: &Report) -> Result<(), StoreError> {
+    let text = Some(report.text.as_str()).filter(|text| !text.trim().is_empty());
     change
         .run(
             "UPDATE messages SET
                completed_at = strftime('%Y-%m-%dT%H:%M:%fZ', ?3 / 1000.0, 'unixepoch'),
                duration_ms = max(0, ?3 - CAST(round(unixepoch(started_at, 'subsec') * 1000) AS INTEGER)),
-               response_content = ?4, response_summary = ?5, files_modified_json = ?6,
+               response_content = coalesce(?4, response_content, ''),
+               response_summary = coalesce(?5, response_summary, ''), files_modified_json = ?6,
                bailout_reason = ?7, status = ?8, error_message = ?9,
                metadata_json = json_set(?10, '$.requested_model',
                  (SELECT requested_model FROM agents a WHERE a.session_id = ?1 AND a.id = ?2)),
@@ -95,8 +120,8 @@ pub(super) fn settled(change: &Change<'_>, report: &Report) -> Result<(), StoreE
                 &change.session,
                 &change.agent,
                 moment(change.event.at_ms),
-                &report.text,
-                first_paragraph(&report.text, limits::SUMMARY_CHARS_MAX),
+                text,
+                text.map(|text| first_paragraph(text, limits::SUMMARY_CHARS_MAX)),
                 json(&report.receipt.files),
                 bailout_reason(&report.ending),
                 report.ending.word(),

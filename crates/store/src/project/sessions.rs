@@ -1,37 +1,59 @@
 //! The `sessions` table: places are given here, and totals over all agents are kept.
 
-use posse_protocol::{EventKind, Report, Usage};
-use rusqlite::{ErrorCode, OptionalExtension};
+use posse_protocol::{EventKind, Report};
+use rusqlite::ErrorCode;
 
 use super::Change;
-use super::figures::{Tokens, one_line, whole};
+use super::figures::{one_line, whole};
+use super::tally::SessionTally;
 use crate::{StoreError, limits};
 
-/// The place of this event. The row itself holds the last one given, and the transaction holds the write lock, so
-/// that several processes may write to one session without a gap.
-pub(super) fn next_place(change: &Change<'_>) -> Result<i64, StoreError> {
-    if let EventKind::SessionStarted { workspace, version, sandboxed: _ } = &change.event.kind {
-        return start(change, workspace, version);
-    }
-    let sql = "UPDATE sessions SET last_seq = last_seq + 1, last_at_ms = max(last_at_ms, ?2)
-               WHERE id = ?1 RETURNING last_seq";
-    change
-        .connection
-        .prepare_cached(sql)
-        .and_then(|mut statement| {
-            let parameters = (&change.session, whole(change.event.at_ms));
-            statement.query_row(parameters, |row| row.get(0)).optional()
-        })
-        .map_err(|e| StoreError::from_sql(change.path, e))?
-        .ok_or(StoreError::UnknownSession { session: change.event.session })
+/// Gives places to all events of a session in this transaction, adds up what they tell, and says which place is the
+/// first. The row itself holds the last place given, and the transaction holds the write lock, so that several
+/// processes may write to one session without a gap.
+pub(super) fn reserve(change: &Change<'_>, tally: &SessionTally) -> Result<i64, StoreError> {
+    let (events, last_at_ms) = (tally.events, tally.last_at_ms);
+    let asked = if tally.has_figures() {
+        let sql = "UPDATE sessions SET last_seq = last_seq + ?2, last_at_ms = max(last_at_ms, ?3), turns = turns + ?4,
+              input_tokens       = iif(?5 IS NULL, input_tokens,       coalesce(input_tokens, 0) + ?5),
+              cached_tokens      = iif(?6 IS NULL, cached_tokens,      coalesce(cached_tokens, 0) + ?6),
+              cache_write_tokens = iif(?7 IS NULL, cache_write_tokens, coalesce(cache_write_tokens, 0) + ?7),
+              output_tokens      = iif(?8 IS NULL, output_tokens,      coalesce(output_tokens, 0) + ?8),
+              reasoning_tokens   = iif(?9 IS NULL, reasoning_tokens,   coalesce(reasoning_tokens, 0) + ?9)
+            WHERE id = ?1 RETURNING last_seq";
+        let tokens = &tally.tokens;
+        let parameters = rusqlite::params![
+            change.session,
+            events,
+            last_at_ms,
+            tally.turns,
+            tokens.input,
+            tokens.cached,
+            tokens.cache_write,
+            tokens.output,
+            tokens.reasoning
+        ];
+        change.ask(sql, parameters)
+    } else {
+        let sql = "UPDATE sessions SET last_seq = last_seq + ?2, last_at_ms = max(last_at_ms, ?3)
+                   WHERE id = ?1 RETURNING last_seq";
+        change.ask(sql, (&change.session, events, last_at_ms))
+    };
+    let last: i64 = asked?.ok_or(StoreError::UnknownSession { session: change.event.session })?;
+    Ok(last - events + 1)
 }
 
-fn start(change: &Change<'_>, workspace: &str, version: &str) -> Result<i64, StoreError> {
-    let at_ms = whole(change.event.at_ms);
+/// A new session, which has no events yet.
+pub(super) fn start(change: &Change<'_>) -> Result<(), StoreError> {
+    let EventKind::SessionStarted { workspace, version, project, surface, .. } = &change.event.kind else {
+        return Ok(());
+    };
+    // Older programs that only know the workspace mean it.
+    let project = if project.is_empty() { workspace } else { project };
     let outcome = change.run(
-        "INSERT INTO sessions (id, started_at_ms, last_at_ms, last_seq, workspace, version)
-         VALUES (?1, ?2, ?2, 1, ?3, ?4)",
-        (&change.session, at_ms, workspace, version),
+        "INSERT INTO sessions (id, started_at_ms, last_at_ms, last_seq, workspace, version, project, surface)
+         VALUES (?1, ?2, ?2, 0, ?3, ?4, ?5, ?6)",
+        (&change.session, whole(change.event.at_ms), workspace, version, project, surface),
     );
     match outcome {
         Err(StoreError::Sql { source, .. })
@@ -39,7 +61,7 @@ fn start(change: &Change<'_>, workspace: &str, version: &str) -> Result<i64, Sto
         {
             Err(StoreError::SessionExists { session: change.event.session })
         }
-        outcome => outcome.map(|_| 1),
+        outcome => outcome.map(drop),
     }
 }
 
@@ -64,23 +86,9 @@ pub(super) fn told(change: &Change<'_>, text: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
-pub(super) fn turn_started(change: &Change<'_>) -> Result<(), StoreError> {
-    change.run("UPDATE sessions SET turns = turns + 1 WHERE id = ?1", (&change.session,)).map(drop)
-}
-
-pub(super) fn replied(change: &Change<'_>, usage: Usage) -> Result<(), StoreError> {
-    change
-        .run(
-            "UPDATE sessions SET
-               input_tokens       = iif(?1 IS NULL, input_tokens,       coalesce(input_tokens, 0) + ?1),
-               cached_tokens      = iif(?2 IS NULL, cached_tokens,      coalesce(cached_tokens, 0) + ?2),
-               cache_write_tokens = iif(?3 IS NULL, cache_write_tokens, coalesce(cache_write_tokens, 0) + ?3),
-               output_tokens      = iif(?4 IS NULL, output_tokens,      coalesce(output_tokens, 0) + ?4),
-               reasoning_tokens   = iif(?5 IS NULL, reasoning_tokens,   coalesce(reasoning_tokens, 0) + ?5)
-             WHERE id = ?6",
-            Tokens::of(usage).then(&[&change.session]).as_slice(),
-        )
-        .map(drop)
+/// The session goes on, or does not.
+pub(super) fn status(change: &Change<'_>, status: &str) -> Result<(), StoreError> {
+    change.run("UPDATE sessions SET status = ?2 WHERE id = ?1", (&change.session, status)).map(drop)
 }
 
 /// Must run before the agent's own row changes: a receipt covers the agent's whole life, so only what is new in it
@@ -93,8 +101,7 @@ pub(super) fn settled(change: &Change<'_>, report: &Report) -> Result<(), StoreE
         (&change.session, &change.agent, report.receipt.cost_usd),
     )?;
     if change.is_main() {
-        let status = report.ending.word();
-        change.run("UPDATE sessions SET status = ?2 WHERE id = ?1", (&change.session, status))?;
+        status(change, report.ending.word())?;
     }
     Ok(())
 }

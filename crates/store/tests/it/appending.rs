@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use posse_protocol::{Event, Seq};
-use posse_store::{Store, StoreError, limits};
+use posse_store::{Durability, Store, StoreError, limits};
 
 use crate::fixture::*;
 
@@ -49,7 +49,7 @@ fn an_event_is_on_record_before_it_is_published_and_published_before_it_is_ackno
     let path = dir.path().join("posse.db");
     let other = path.clone();
     let (sender, found) = mpsc::channel();
-    let store = Store::open(&path, move |event: Event| {
+    let store = Store::open(&path, Durability::Process, move |event: Event| {
         let reader = rusqlite::Connection::open(&other).unwrap();
         let sql = format!("SELECT type, seq FROM events WHERE seq = {}", event.seq.0);
         sender.send(rows(&reader, &sql)).unwrap();
@@ -74,7 +74,7 @@ fn held_after_start() -> Held {
     let (reached, at_hold) = mpsc::channel();
     let (go_on, wait_here) = mpsc::channel();
     let published = Arc::clone(&seen);
-    let store = Store::open(&dir.path().join("posse.db"), move |event: Event| {
+    let store = Store::open(&dir.path().join("posse.db"), Durability::Process, move |event: Event| {
         let first = event.seq == Seq(1);
         published.lock().unwrap().push(event);
         if first {
@@ -180,7 +180,7 @@ fn two_stores_on_one_file_share_one_session_without_gaps() {
 #[test]
 fn a_callback_that_panics_closes_the_record_instead_of_hanging_it() {
     let dir = tempfile::tempdir().unwrap();
-    let store = Store::open(&dir.path().join("posse.db"), |event| {
+    let store = Store::open(&dir.path().join("posse.db"), Durability::Process, |event| {
         assert_ne!(event.seq, Seq(1), "this panic is part of the test");
     })
     .unwrap();

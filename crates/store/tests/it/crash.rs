@@ -20,7 +20,7 @@ fn remains(path: &Path, to: &Path, log_bytes: usize) -> PathBuf {
 
 /// Opens what is left, checks that it is whole in itself, and says how many events it holds.
 fn recovered(path: &Path, seed: u64) -> u64 {
-    let store = Store::open(path, |_| ()).unwrap();
+    let store = quiet(path).unwrap();
     assert_eq!(Store::health(path).unwrap().problem, None, "seed {seed}");
     let events = store.events_after(session(1), Seq(0), 1_000).unwrap();
     let count = events.len() as u64;

@@ -8,7 +8,7 @@ use posse_store::{Store, StoreError};
 use crate::fixture::*;
 
 fn open_error(path: &Path) -> String {
-    match Store::open(path, |_| ()) {
+    match quiet(path) {
         Ok(_) => "opened".to_owned(),
         Err(error) => error.to_string(),
     }
@@ -69,7 +69,7 @@ fn an_empty_file_becomes_a_record() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("posse.db");
     fs::write(&path, b"").unwrap();
-    let store = Store::open(&path, |_| ()).unwrap();
+    let store = quiet(&path).unwrap();
     assert_eq!(wait(store.append(start(1))).unwrap().0, 2);
 }
 
@@ -122,7 +122,7 @@ fn random_damage_never_panics() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("posse.db");
         fs::write(&path, bytes).unwrap();
-        let Ok(store) = Store::open(&path, |_| ()) else {
+        let Ok(store) = quiet(&path) else {
             refused += 1;
             continue;
         };

@@ -39,7 +39,7 @@ fn a_full_disk_is_told_loses_nothing_and_passes() {
     };
     let path = disk.root.join("posse.db");
     let filler = disk.root.join("filler");
-    let store = Store::open(&path, |_| ()).unwrap();
+    let store = quiet(&path).unwrap();
     wait(store.append(start(1))).unwrap();
     fs::write(&filler, vec![0; 300_000]).unwrap();
     let words = "x".repeat(20_000);
@@ -64,7 +64,7 @@ fn a_full_disk_is_told_loses_nothing_and_passes() {
     assert_eq!(wait(store.append(vec![event(1, told(&words))])).unwrap(), Seq(last + 1));
     drop(store);
     assert_eq!(Store::health(&path).unwrap().problem, None);
-    assert_eq!(all(&Store::open(&path, |_| ()).unwrap()), last + 1);
+    assert_eq!(all(&quiet(&path).unwrap()), last + 1);
 }
 
 #[test]
@@ -76,8 +76,8 @@ fn a_record_is_not_begun_on_a_full_disk() {
     let filler = disk.root.join("filler");
     let _ = fs::write(&filler, vec![0; 2_000_000]);
     let path = disk.root.join("posse.db");
-    let error = Store::open(&path, |_| ()).err().map(|e| e.to_string()).unwrap_or_default();
+    let error = quiet(&path).err().map(|e| e.to_string()).unwrap_or_default();
     assert!(error.ends_with("is full; make room and try again"), "{error}");
     fs::remove_file(&filler).unwrap();
-    assert_eq!(wait(Store::open(&path, |_| ()).unwrap().append(start(1))).unwrap(), Seq(2));
+    assert_eq!(wait(quiet(&path).unwrap().append(start(1))).unwrap(), Seq(2));
 }

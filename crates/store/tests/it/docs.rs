@@ -2,11 +2,32 @@
 
 use std::path::Path;
 
+use posse_protocol::{EventKind, NoteScope};
+use posse_store::NewEvent;
+
 use crate::fixture::*;
+use crate::memory::note;
 
 fn page() -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/database.md");
     std::fs::read_to_string(path).unwrap()
+}
+
+/// A session that stopped in the middle of a call, after a large prompt.
+fn stopped_session(n: u128) -> Vec<NewEvent> {
+    let stopped = EventKind::SessionInterrupted { agents: vec![agent(n)], detached: false };
+    let checkpoint = EventKind::Checkpointed { turn: 1, commit: "abc".into() };
+    let work = [
+        told(&"fix it ".repeat(2_000)),
+        turn(1),
+        replied(usage(10, 1)),
+        checkpoint,
+        tool_started("c1"),
+        stopped,
+    ];
+    let mut events = start(n);
+    events.extend(work.map(|kind| event(n, kind)));
+    events
 }
 
 #[test]
@@ -14,10 +35,13 @@ fn every_query_of_the_page_runs() {
     let record = record();
     record.put(whole_session(1));
     record.put(tree_session(11));
+    record.put(stopped_session(21));
+    record.put(vec![note(1, 1, NoteScope::Project, "the test needs a build first")]);
+    record.store.search("test", 1).unwrap();
     let page = page();
     let blocks: Vec<&str> =
         page.split("```sql\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
-    assert_eq!(blocks.len(), 12);
+    assert_eq!(blocks.len(), 19);
     for sql in blocks {
         assert!(!record.rows(sql).is_empty(), "nothing found by\n{sql}");
     }
@@ -42,8 +66,9 @@ fn the_query_of_the_tree_adds_up_subtrees() {
 fn the_page_names_every_column() {
     let record = record();
     let columns = record.rows(
-        "SELECT t.name, c.name FROM sqlite_schema t, pragma_table_info(t.name) c
-         WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%' ORDER BY t.name, c.cid",
+        "SELECT t.name, c.name FROM pragma_table_list t, pragma_table_info(t.name) c
+         WHERE t.schema = 'main' AND t.type IN ('table', 'virtual') AND t.name NOT LIKE 'sqlite_%'
+         ORDER BY t.name, c.cid",
     );
     assert!(columns.len() > 80, "{}", columns.len());
     let page = page();

@@ -4,7 +4,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use posse_store::{Store, prepare_data_dir};
+use posse_store::prepare_data_dir;
 
 use crate::fixture::*;
 
@@ -18,7 +18,7 @@ fn everything_is_private_while_it_is_open() {
     let data = dir.path().join("share/posse");
     let path = prepare_data_dir(&data).unwrap();
     assert_eq!(path, data.join("posse.db"));
-    let store = Store::open(&path, |_| ()).unwrap();
+    let store = quiet(&path).unwrap();
     wait(store.append(start(1))).unwrap();
     store.sessions(1).unwrap();
     let mut modes: Vec<(String, u32)> = fs::read_dir(&data)
@@ -37,7 +37,7 @@ fn a_file_that_others_could_read_is_closed_to_them() {
     record.put(start(1));
     drop(record.store);
     fs::set_permissions(&record.path, Permissions::from_mode(0o644)).unwrap();
-    let store = Store::open(&record.path, |_| ()).unwrap();
+    let store = quiet(&record.path).unwrap();
     wait(store.append(vec![event(1, turn(1))])).unwrap();
     assert_eq!(mode(&record.path), 0o600);
     assert_eq!(mode(&record.dir.path().join("posse.db-wal")), 0o600);

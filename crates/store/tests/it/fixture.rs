@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use posse_protocol::*;
-use posse_store::{Ack, NewEvent, Store, StoreError};
+use posse_store::{Ack, Durability, NewEvent, Store, StoreError};
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 use tempfile::TempDir;
@@ -32,7 +32,12 @@ pub(crate) fn record() -> Record {
 
 pub(crate) fn open(path: &std::path::Path, seen: &Arc<Mutex<Vec<Event>>>) -> Store {
     let seen = Arc::clone(seen);
-    Store::open(path, move |event| seen.lock().unwrap().push(event)).unwrap()
+    Store::open(path, Durability::Process, move |event| seen.lock().unwrap().push(event)).unwrap()
+}
+
+/// Opens a record whose events nobody follows.
+pub(crate) fn quiet(path: &std::path::Path) -> Result<Store, StoreError> {
+    Store::open(path, Durability::Process, |_| ())
 }
 
 impl Record {
@@ -75,6 +80,11 @@ pub(crate) fn wait(ack: Ack) -> Result<Seq, StoreError> {
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(ack)
 }
 
+/// Whether as much is to be run as promised, instead of a part that takes seconds.
+pub(crate) fn soak() -> bool {
+    std::env::var_os("POSSE_SOAK").is_some()
+}
+
 pub(crate) fn session(n: u128) -> SessionId {
     Uuid::from_u128(n).into()
 }
@@ -94,6 +104,10 @@ pub(crate) fn start(n: u128) -> Vec<NewEvent> {
         workspace: format!("/code/{n}"),
         version: "0.1.0".into(),
         sandboxed: true,
+        project: format!("/code/{n}"),
+        surface: "posse".into(),
+        coordinator: false,
+        team: false,
     };
     [begun, agent_started("main", 0)].map(|kind| NewEvent { at_ms: START_MS, ..event(n, kind) }).to_vec()
 }
@@ -116,7 +130,7 @@ pub(crate) fn told(text: &str) -> EventKind {
 }
 
 pub(crate) fn turn(turn: u32) -> EventKind {
-    EventKind::TurnStarted { turn }
+    EventKind::TurnStarted { turn, purpose: Purpose::Work }
 }
 
 pub(crate) fn replied(usage: Usage) -> EventKind {
@@ -132,7 +146,8 @@ pub(crate) fn usage(input: u64, output: u64) -> Usage {
 }
 
 pub(crate) fn tool_started(call: &str) -> EventKind {
-    EventKind::ToolStarted { call: CallId(call.into()), tool: "grep".into(), title: "grep TODO".into() }
+    let (tool, title) = ("grep".into(), "grep TODO".into());
+    EventKind::ToolStarted { call: CallId(call.into()), tool, title, repeatable: true }
 }
 
 pub(crate) fn tool_finished(call: &str, ok: bool) -> EventKind {
@@ -171,6 +186,17 @@ pub(crate) fn admitted(name: &str, depth: u32, title: &str) -> EventKind {
         requested_model: Some("small".into()),
         context: ContextMode::Fork,
         continues: None,
+        brief: None,
+    }
+}
+
+pub(crate) fn compacted() -> EventKind {
+    EventKind::Compacted {
+        summary: "short".into(),
+        bytes_before: 9_000,
+        bytes_after: 100,
+        opening: "go on from here".into(),
+        kept: 2,
     }
 }
 
@@ -228,7 +254,7 @@ pub(crate) fn whole_session(n: u128) -> Vec<NewEvent> {
         replied(usage(100, 20)),
         tool_started("c1"),
         tool_finished("c1", true),
-        EventKind::Compacted { summary: "short".into(), bytes_before: 9_000, bytes_after: 100 },
+        compacted(),
         turn(2),
         EventKind::ModelFailed { turn: 2, error },
         settled(Ending::Completed),

@@ -1,7 +1,7 @@
 //! Other programs that hold the file.
 
 use posse_protocol::Seq;
-use posse_store::{Store, StoreError, limits};
+use posse_store::{StoreError, limits};
 use rusqlite::Connection;
 
 use crate::fixture::*;
@@ -13,12 +13,12 @@ fn a_locked_record_cannot_be_opened_and_says_so() {
     drop(record.store);
     let holder = Connection::open(&record.path).unwrap();
     holder.execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE").unwrap();
-    let error = Store::open(&record.path, |_| ()).err().expect("it is locked");
+    let error = quiet(&record.path).err().expect("it is locked");
     assert!(matches!(error, StoreError::Locked { .. }), "{error:?}");
     let begin = format!("the record {} is locked by another program; close", record.path.display());
     assert!(error.to_string().starts_with(&begin), "{error}");
     drop(holder);
-    let store = Store::open(&record.path, |_| ()).unwrap();
+    let store = quiet(&record.path).unwrap();
     assert_eq!(wait(store.append(vec![event(1, turn(1))])).unwrap(), Seq(3));
 }
 

@@ -57,7 +57,6 @@ fn model_calls_project() {
     let retrying = EventKind::Retrying { attempt: 1, delay_ms: 5, reason: "529".into() };
     let error = ModelError::new(ModelErrorKind::Overloaded, "the model is overloaded");
     let failed = EventKind::ModelFailed { turn: 1, error };
-    let compacted = EventKind::Compacted { summary: "s".into(), bytes_before: 9, bytes_after: 1 };
     let unknown = [replied(Usage::default())];
     let part = replied(Usage { cached_tokens: Some(5), ..usage(10, 1) });
     let mixed = [part.clone(), replied(Usage::default()), part];
@@ -79,7 +78,11 @@ fn model_calls_project() {
             // No provider's figure can make a sum overflow.
             (&[huge.clone(), huge.clone(), huge], agent, &["3298534883328|-|3298534883328|-"]),
             (&[failed], "SELECT error FROM agents", &["the model is overloaded"]),
-            (&[compacted], "SELECT m.context_mode, a.compactions FROM messages m, agents a", &["summary|1"]),
+            (
+                &[compacted()],
+                "SELECT m.context_mode, a.compactions FROM messages m, agents a",
+                &["summary|1"],
+            ),
         ],
     );
 }
@@ -137,12 +140,29 @@ fn a_settled_agent_projects() {
 
 #[test]
 fn the_type_column_is_the_type_in_the_json() {
+    let (id, text) = (agent(1), String::from("t"));
+    let rest = [
+        EventKind::CheckedOut { branch: "b".into(), base: "c".into() },
+        EventKind::Mailed { from: Sender::Peer, text: text.clone() },
+        EventKind::CutShort { turn: 1, text: text.clone() },
+        EventKind::Closing { ending: Ending::TimedOut },
+        EventKind::Checkpointed { turn: 1, commit: "c".into() },
+        EventKind::Changed { turn: 1, changes: vec![] },
+        EventKind::Merged { from: id, branch: "b".into(), changes: vec![], conflicts: vec![] },
+        EventKind::Undone { what: text.clone(), events: vec![], changes: vec![], conflicts: vec![] },
+        EventKind::BackgroundStarted { name: "cmd-1".into(), command: "ls".into() },
+        EventKind::BackgroundEnded { name: "cmd-1".into(), exit_code: None, tail: text },
+        EventKind::SessionInterrupted { agents: vec![id], detached: false },
+        EventKind::SessionResumed { version: "0".into(), sandboxed: false },
+        EventKind::AgentResumed { elapsed_ms: 1, budget: Budget::UNLIMITED, grant: Grant::none() },
+    ];
     let record = record();
     record.put(whole_session(1));
     record.put(tree_session(11));
+    record.put(rest.map(|kind| event(1, kind)).to_vec());
     let rows =
         record.rows("SELECT count(DISTINCT type), sum(type = json_extract(body, '$.type')) FROM events");
-    assert_eq!(rows, ["16|29"]);
+    assert_eq!(rows, ["29|42"]);
 }
 
 #[test]

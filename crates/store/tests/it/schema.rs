@@ -1,5 +1,8 @@
 //! Formats, migrations and what the database itself forbids.
 
+use std::path::Path;
+
+use posse_protocol::{AgentId, Seq};
 use posse_store::{Health, Store, StoreError};
 use rusqlite::Connection;
 
@@ -9,63 +12,121 @@ use crate::fixture::*;
 fn a_newer_record_is_refused_and_left_alone() {
     let record = record();
     drop(record.store);
-    Connection::open(&record.path).unwrap().pragma_update(None, "user_version", 7).unwrap();
-    for error in [Store::open(&record.path, |_| ()).err().unwrap(), Store::health(&record.path).unwrap_err()]
-    {
-        assert!(matches!(error, StoreError::TooNew { found: 7, known: 2, .. }), "{error:?}");
-        assert!(
-            error.to_string().contains("written by a newer posse (its format is 7, this one knows up to 2)")
-        );
+    Connection::open(&record.path).unwrap().pragma_update(None, "user_version", 99).unwrap();
+    for error in [quiet(&record.path).err().unwrap(), Store::health(&record.path).unwrap_err()] {
+        assert!(matches!(error, StoreError::TooNew { found: 99, known: CURRENT, .. }), "{error:?}");
+        let words = format!("written by a newer posse (its format is 99, this one knows up to {CURRENT})");
+        assert!(error.to_string().contains(&words), "{error}");
     }
-    assert_eq!(rows(&Connection::open(&record.path).unwrap(), "PRAGMA user_version"), ["7"]);
+    assert_eq!(rows(&Connection::open(&record.path).unwrap(), "PRAGMA user_version"), ["99"]);
 }
 
-/// A record of the first format, as the first Posse left it.
-const FIRST_FORMAT: &str = include_str!("../../src/migrations/0001_record.sql");
+/// What leads from each format to the next, but for the last step: a record of every earlier format is made of them.
+const STEPS: [&str; 3] = [
+    include_str!("../../src/migrations/0001_record.sql"),
+    include_str!("../../src/migrations/0002_tree.sql"),
+    include_str!("../../src/migrations/0003_recovery.sql"),
+];
 
-#[test]
-fn a_record_of_the_first_format_is_migrated_with_all_that_is_in_it() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("posse.db");
-    let old = Connection::open(&path).unwrap();
-    old.execute_batch(FIRST_FORMAT).unwrap();
-    old.pragma_update(None, "user_version", 1).unwrap();
+/// The format that this Posse writes.
+const CURRENT: i64 = STEPS.len() as i64 + 1;
+
+fn merged(from: AgentId, conflicts: &str) -> String {
+    format!(r#"{{"type":"merged","from":"{from}","branch":"b","changes":[],"conflicts":[{conflicts}]}}"#)
+}
+
+/// A record as the Posse of that time left it: a session that was being worked on.
+fn old_record(path: &Path, format: usize) -> Connection {
+    let old = Connection::open(path).unwrap();
+    old.execute_batch(&STEPS[..format].concat()).unwrap();
+    old.pragma_update(None, "user_version", i64::try_from(format).unwrap()).unwrap();
     old.pragma_update(None, "application_id", 0x504f_5353).unwrap();
     let (id, child) = (session(1), agent(2));
     old.execute_batch(&format!(
         "INSERT INTO sessions (id, started_at_ms, last_at_ms, last_seq, workspace, version)
-           VALUES ('{id}', 5, 9, 1, '/w', '0.1.0');
-         INSERT INTO events (session_id, seq, agent_id, at_ms, type, body)
-           VALUES ('{id}', 1, '{id}', 5, 'session_started',
-                   '{{\"type\":\"session_started\",\"workspace\":\"/w\",\"version\":\"0.1.0\"}}');
-         INSERT INTO agents (session_id, id, parent_id, role, depth, status, model, model_id, system_prompt_id,
-           budget_turns, started_at_ms, last_at_ms, ended_at_ms, duration_ms, turns, retries, compactions, tool_calls,
-           input_tokens, output_tokens, cost_usd, error, message_id)
-         VALUES ('{id}', '{id}', NULL, 'main', 0, 'completed', 'local', 'coder', 'p', 40, 5, 9, 9, 4, 3, 1, 2, 7,
-                 100, 20, 0.5, 'oops', 11),
-                ('{id}', '{child}', '{id}', 'explore', 1, 'running', 'local', 'coder', 'p', NULL, 6, 7, NULL, NULL, 1, 0,
-                 0, 0, NULL, NULL, NULL, NULL, NULL);"
+           VALUES ('{id}', 5, 9, 0, '/w', '0.1.0')"
     ))
     .unwrap();
-    drop(old);
-    let store = Store::open(&path, |_| ()).unwrap();
-    let found = rows(
-        &Connection::open(&path).unwrap(),
-        "SELECT name, role, depth, status, model, model_id, system_prompt_id, budget_turns, started_at_ms, last_at_ms,
-                ended_at_ms, duration_ms, turns, retries, compactions, tool_calls, input_tokens, output_tokens,
-                cost_usd, error, message_id, title, requested_model, context_mode, continues_id, queued_at_ms,
-                delivered_at_ms FROM agents ORDER BY rowid",
-    );
-    let expected = [
-        "main|main|0|completed|local|coder|p|40|5|9|9|4|3|1|2|7|100|20|0.5|oops|11|-|-|-|-|-|-",
-        "explore|explore|1|running|local|coder|p|-|6|7|-|-|1|0|0|0|-|-|-|-|-|-|-|-|-|-|-",
+    let bodies = [
+        (id.to_string(), r#"{"type":"session_started","workspace":"/w","version":"0.1.0"}"#.to_owned()),
+        (child.to_string(), r#"{"type":"checkpointed","turn":3,"commit":"abc"}"#.to_owned()),
+        (child.to_string(), r#"{"type":"changed","turn":3,"changes":[]}"#.to_owned()),
+        (id.to_string(), merged(child, "")),
+        (id.to_string(), merged(child, r#"{"path":"a","text":"b"}"#)),
+        (
+            id.to_string(),
+            r#"{"type":"undone","what":"w","events":[3,5],"changes":[],"conflicts":[]}"#.to_owned(),
+        ),
+        (
+            id.to_string(),
+            r#"{"type":"undone","what":"w","events":[6],"changes":[],"conflicts":[]}"#.to_owned(),
+        ),
+        // Damage that JSON functions stumble over.
+        (id.to_string(), "{".to_owned()),
+        (id.to_string(), "x".to_owned()),
     ];
-    assert_eq!(found, expected);
-    // It goes on where it was.
-    assert_eq!(wait(store.append(vec![event(1, turn(4))])).unwrap().0, 2);
-    assert_eq!(store.agents(id).unwrap()[0].turns, 4);
-    let health = Store::health(&path).unwrap();
-    assert_eq!((health.schema_version, health.problem), (2, None));
+    let types = "session_started checkpointed changed merged merged undone undone checkpointed merged";
+    for (seq, ((who, body), kind)) in (1_i64..).zip(bodies.iter().zip(types.split(' '))) {
+        old.execute("UPDATE sessions SET last_seq = ?1", [seq]).unwrap();
+        let insert = "INSERT INTO events (session_id, seq, agent_id, at_ms, type, body) VALUES (?1, ?2, ?3, 5, ?4, ?5)";
+        old.execute(insert, (id.to_string(), seq, who, kind, body)).unwrap();
+    }
+    let (name, names) = if format == 1 { ("", ["", ""]) } else { ("name, ", ["'main', ", "'explore', "]) };
+    old.execute_batch(&format!(
+        "INSERT INTO agents (session_id, id, parent_id, {name}role, depth, status, model, model_id, system_prompt_id,
+           budget_turns, started_at_ms, last_at_ms, ended_at_ms, duration_ms, turns, retries, compactions, tool_calls,
+           input_tokens, output_tokens, cost_usd, error, message_id)
+         VALUES ('{id}', '{id}', NULL, {}'main', 0, 'completed', 'local', 'coder', 'p', 40, 5, 9, 9, 4, 3, 1, 2, 7,
+                 100, 20, 0.5, 'oops', 11),
+                ('{id}', '{child}', '{id}', {}'explore', 1, 'running', 'local', 'coder', 'p', NULL, 6, 7, NULL, NULL, 1, 0,
+                 0, 0, NULL, NULL, NULL, NULL, NULL);
+         INSERT INTO tool_calls (session_id, agent_id, call_id, started_seq, tool) VALUES ('{id}', '{child}', 'c', 3, 'shell');",
+        names[0], names[1]
+    ))
+    .unwrap();
+    old
+}
+
+#[test]
+fn a_record_of_every_earlier_format_is_migrated_with_all_that_is_in_it() {
+    let mut ran = 0;
+    for format in 1..=STEPS.len() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("posse.db");
+        drop(old_record(&path, format));
+        let store = quiet(&path).unwrap();
+        let look = Connection::open(&path).unwrap();
+        let found = rows(
+            &look,
+            "SELECT name, role, depth, status, model, model_id, system_prompt_id, budget_turns, started_at_ms, last_at_ms,
+                    ended_at_ms, duration_ms, turns, retries, compactions, tool_calls, input_tokens, output_tokens,
+                    cost_usd, error, message_id, title, requested_model, context_mode, continues_id, queued_at_ms,
+                    delivered_at_ms, interrupted_at_ms FROM agents ORDER BY rowid",
+        );
+        let expected = [
+            "main|main|0|completed|local|coder|p|40|5|9|9|4|3|1|2|7|100|20|0.5|oops|11|-|-|-|-|-|-|-",
+            "explore|explore|1|running|local|coder|p|-|6|7|-|-|1|0|0|0|-|-|-|-|-|-|-|-|-|-|-|-",
+        ];
+        assert_eq!(found, expected, "from {format}");
+        assert_eq!(rows(&look, "SELECT call_id, tool, repeatable FROM tool_calls"), ["c|shell|-"]);
+        if format < 3 {
+            // What the events tell about what is new in the third.
+            let counts = "SELECT undone, merges, merge_conflicts FROM agents ORDER BY rowid";
+            assert_eq!(rows(&look, counts), ["0|0|0", "1|2|1"], "from {format}");
+            let checkpoints = rows(&look, "SELECT seq, agent_id, turn, commit_id, at_ms FROM checkpoints");
+            assert_eq!(checkpoints, [format!("2|{}|3|abc|5", agent(2))], "from {format}");
+            assert_eq!(rows(&look, "SELECT project, surface FROM sessions"), ["/w|"]);
+        }
+        // It is read, and goes on where it was.
+        let page = store.events_after(session(1), Seq(0), 100).unwrap();
+        assert_eq!(page.len(), 7, "up to the first damaged event, from {format}");
+        assert_eq!(wait(store.append(vec![event(1, turn(4))])).unwrap().0, 10);
+        assert_eq!(store.agents(session(1)).unwrap()[0].turns, 4);
+        let health = Store::health(&path).unwrap();
+        assert_eq!((health.schema_version, health.problem), (CURRENT, None));
+        ran += 1;
+    }
+    assert_eq!(ran, CURRENT - 1);
 }
 
 #[test]
@@ -74,12 +135,24 @@ fn a_database_of_another_program_is_refused_and_left_alone() {
     let path = dir.path().join("posse.db");
     Connection::open(&path).unwrap().execute_batch("CREATE TABLE bookmarks (url TEXT)").unwrap();
     let before = std::fs::read(&path).unwrap();
-    let error = Store::open(&path, |_| ()).err().unwrap();
+    let error = quiet(&path).err().unwrap();
     assert_eq!(
         error.to_string(),
         format!("{} is a database of another program; use another --data-dir", path.display())
     );
     assert_eq!(std::fs::read(&path).unwrap(), before);
+}
+
+/// The columns that a record of agents' messages is expected to have, by whoever asks it.
+#[test]
+fn messages_have_every_column_that_people_ask_for() {
+    let wanted = "id session_id parent_message_id started_at completed_at duration_ms agent_role agent_depth model_id
+        system_prompt_id request_type request_content context_mode context_token_count response_content response_summary
+        tool_calls_json files_modified_json prompt_tokens completion_tokens total_tokens iteration_count max_iterations
+        max_duration_ms bailout_reason status error_message metadata_json";
+    let there = record().rows("SELECT name FROM pragma_table_info('messages')");
+    let missing: Vec<_> = wanted.split_whitespace().filter(|name| !there.iter().any(|c| c == name)).collect();
+    assert_eq!((wanted.split_whitespace().count(), missing), (28, vec![]));
 }
 
 #[test]
@@ -90,12 +163,12 @@ fn many_can_open_a_new_record_at_once() {
         for n in 1..=8 {
             let path = &path;
             scope.spawn(move || {
-                let store = Store::open(path, |_| ()).unwrap();
+                let store = quiet(path).unwrap();
                 wait(store.append(whole_session(n))).unwrap();
             });
         }
     });
-    assert_eq!(Store::open(&path, |_| ()).unwrap().sessions(100).unwrap().len(), 8);
+    assert_eq!(quiet(&path).unwrap().sessions(100).unwrap().len(), 8);
 }
 
 #[test]
@@ -143,7 +216,7 @@ fn health_tells_what_is_there_without_changing_it() {
         exists: false,
         bytes: 0,
         schema_version: 0,
-        schema_current: 2,
+        schema_current: CURRENT,
         journal_mode: String::new(),
         problem: None,
     };
@@ -155,7 +228,7 @@ fn health_tells_what_is_there_without_changing_it() {
     let bytes = std::fs::metadata(&record.path).unwrap().len();
     assert_eq!(
         health,
-        Health { exists: true, bytes, schema_version: 2, journal_mode: "wal".into(), ..nothing }
+        Health { exists: true, bytes, schema_version: CURRENT, journal_mode: "wal".into(), ..nothing }
     );
     assert!(Store::health(record.dir.path()).unwrap_err().to_string().contains("directory"));
 }

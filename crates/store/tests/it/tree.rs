@@ -92,7 +92,6 @@ fn only_words_of_a_person_or_a_parent_are_prompts() {
         "SELECT parent_message_id, request_type, request_content, context_mode, model_id, max_iterations
                    FROM messages WHERE agent_depth = 1 ORDER BY id";
     let first = "1|delegation|look|fork|coder-1.5b|40";
-    let compacted = EventKind::Compacted { summary: "s".into(), bytes_before: 9, bytes_after: 1 };
     let continuing = EventKind::AgentAdmitted {
         name: "explore-1".into(),
         role: "explore".into(),
@@ -101,6 +100,7 @@ fn only_words_of_a_person_or_a_parent_are_prompts() {
         requested_model: None,
         context: ContextMode::Fresh,
         continues: Some(agent(9)),
+        brief: None,
     };
     let early = [admitted("explore-1", 1, "find it"), said(Sender::Parent, "look")];
     check(
@@ -118,7 +118,7 @@ fn only_words_of_a_person_or_a_parent_are_prompts() {
                 &[first, "1|continuation|more|fork|coder-1.5b|40"],
             ),
             (&then(&[told("stop")]), prompts, &[first, "1|continuation|stop|fork|coder-1.5b|40"]),
-            (&then(&[compacted]), prompts, &["1|delegation|look|summary|coder-1.5b|40"]),
+            (&then(&[compacted()]), prompts, &["1|delegation|look|summary|coder-1.5b|40"]),
             (
                 &[continuing, agent_started("explore", 1), said(Sender::Parent, "and then?")],
                 prompts,
@@ -249,6 +249,7 @@ fn row(id: u128, parent: Option<u128>, tokens: Option<u64>, cost_usd: Option<f64
         queued_at_ms: None,
         started_at_ms: None,
         last_at_ms: 0,
+        interrupted_at_ms: None,
         ended_at_ms: None,
         duration_ms: None,
         delivered: false,

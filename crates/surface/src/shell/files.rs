@@ -23,10 +23,15 @@ pub(crate) fn arguments(
     here: Option<String>,
 ) -> Result<Option<Ordinary>, Wrong> {
     let (Kind::Program(tool) | Kind::Tool(tool)) = entry.kind else { return Ok(None) };
-    if here.is_some() && !matches!(entry.name, "write" | "edit" | "todo") {
+    if here.is_some() && !matches!(entry.name, "write" | "edit" | "todo" | "skill:save" | "remember") {
         return Ok(None);
     }
-    let Sorted { mut fields, rest, .. } = sorted;
+    let Sorted { mut fields, mut rest, .. } = sorted;
+    if matches!(entry.name, "remember" | "recall") {
+        // Words without quotes around them are one text.
+        let text = rest.drain(..).chain(here.clone()).collect::<Vec<_>>().join(" ");
+        rest.extend((!text.trim().is_empty()).then_some(text));
+    }
     if entry.name == "todo" {
         fields.insert("items".to_owned(), items(rest, here.as_deref(), entry)?);
         return Ok(Some(Ordinary { tool, arguments: fields }));
@@ -35,6 +40,10 @@ pub(crate) fn arguments(
         "grep" | "glob" => (&["pattern"], &["path"]),
         "list" => (&[], &["path"]),
         "fetch" => (&["url"], &[]),
+        "skill:load" => (&["key"], &["file"]),
+        "skill:save" => (&["key"], &[]),
+        "remember" => (&["text"], &[]),
+        "recall" => (&[], &["query"]),
         _ => (&["path"], &[]),
     };
     let mut rest = rest.into_iter();
@@ -54,11 +63,15 @@ pub(crate) fn arguments(
             fields.entry("content").or_insert(text.into());
         }
         ("edit", Some(text)) => replacement(&mut fields, &text),
+        ("skill:save", Some(text)) => {
+            fields.entry("body").or_insert(text.into());
+        }
         _ => {}
     }
     let texts: &[&str] = match entry.name {
         "write" => &["content"],
         "edit" => &["old_text", "new_text"],
+        "skill:save" => &["description", "body"],
         _ => &[],
     };
     let missing = needs.iter().chain(texts).find(|name| !fields.contains_key(**name));

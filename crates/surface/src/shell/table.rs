@@ -99,7 +99,7 @@ pub(crate) const TASK: Entry = Entry {
 pub(crate) const SKILL: Entry = Entry {
     name: "task:skill:search|enhance",
     synopsis: "--prompt TEXT [--description WORDS]",
-    about: "Ask the skill agent of this session to find a skill, or to improve one.",
+    about: "Ask the skill agent of this session to find a skill, or to write or improve one by what happened here.",
     kind: Kind::Delegation,
     flags: START,
 };
@@ -156,10 +156,22 @@ pub(crate) const COMMANDS: &[Entry] = &[
     },
     Entry {
         name: "skill:load",
-        synopsis: "KEY",
-        about: "Read the text of a skill.",
-        kind: Kind::Always,
-        flags: &[],
+        synopsis: "KEY [FILE]",
+        about: "Read the text of a skill, or of a file that belongs to it. A word that is no key finds the skills that have it.",
+        kind: Kind::Tool("skill_load"),
+        flags: &[text(&["key"], "key"), text(&["file"], "file")],
+    },
+    Entry {
+        name: "skill:save",
+        synopsis: "KEY --description WORDS [--scope project|user] --body TEXT (or <<'EOF')",
+        about: "Write a skill, or replace the text of one.",
+        kind: Kind::Tool("skill_save"),
+        flags: &[
+            text(&["key"], "key"),
+            text(&["description"], "description"),
+            text(&["scope"], "scope"),
+            text(&["body", "content", "text"], "body"),
+        ],
     },
     Entry {
         name: "handle:read",
@@ -248,6 +260,20 @@ pub(crate) const COMMANDS: &[Entry] = &[
         about: "Keep a to-do list: the whole list each time; [x] is done, [>] is being done.",
         kind: Kind::Tool("todo"),
         flags: &[],
+    },
+    Entry {
+        name: "remember",
+        synopsis: "TEXT [--kind WORD] [--scope project|user]",
+        about: "Note a fact that later sessions should know, in this project or in all of the person's.",
+        kind: Kind::Tool("remember"),
+        flags: &[text(&["text"], "text"), text(&["kind"], "kind"), text(&["scope"], "scope")],
+    },
+    Entry {
+        name: "recall",
+        synopsis: "[WORDS] [--limit N]",
+        about: "Search the notes of earlier sessions; without words the newest ones.",
+        kind: Kind::Tool("recall"),
+        flags: &[text(&["query"], "query"), number(&["limit"], "limit")],
     },
     Entry {
         name: "fetch",

@@ -1,6 +1,6 @@
 //! The surface `shell`: the commands of its document and what each comes to.
 
-use posse_protocol::{HandleRead, Task, ToolCall};
+use posse_protocol::{ContextMode, HandleRead, Task, ToolCall};
 use posse_surface::{Command, Join, Offer, Routed, Shape, Surface, Until, parse_routed};
 use serde_json::{Value, json};
 
@@ -26,6 +26,9 @@ fn run(tool: &str, arguments: &Value) -> Command {
 fn skill(wish: &str, prompt: &str, title: &str) -> Command {
     let mut task = Task::new(title, format!("{wish}{prompt}"));
     task.role = Some("skill".into());
+    if wish.starts_with("Improve") {
+        task.context = ContextMode::Summary;
+    }
     Command::Start { task, join: Join::Blocking, shape: Shape::Text, reuse: true }
 }
 
@@ -75,7 +78,53 @@ fn the_examples_of_the_document() {
             skill(search, "code review", "code review"),
         ),
         ("task:explore --prompt \"...\"", "task:explore", started("explore", "...", |_| {})),
-        ("skill:load code-review", "skill:load", Command::Skill { key: "code-review".into() }),
+        (
+            "task:skill:enhance --context fresh --prompt x",
+            "task:skill:enhance",
+            match skill(enhance, "x", "x") {
+                Command::Start { mut task, join, shape, reuse } => {
+                    task.context = ContextMode::Fresh;
+                    Command::Start { task, join, shape, reuse }
+                }
+                other => other,
+            },
+        ),
+        ("skill:load code-review", "skill:load", run("skill_load", &json!({"key": "code-review"}))),
+    ]);
+}
+
+#[test]
+fn notes_and_skills_are_commands_too() {
+    check(&[
+        (
+            "SKILL:LOAD code-review references/more.md",
+            "skill:load",
+            run("skill_load", &json!({"key": "code-review", "file": "references/more.md"})),
+        ),
+        (
+            "skill:save notes --description 'When: it is time' --scope user <<'EOF'\n1. Go.\nEOF",
+            "skill:save",
+            run(
+                "skill_save",
+                &json!({"description": "When: it is time", "scope": "user", "key": "notes", "body": "1. Go.\n"}),
+            ),
+        ),
+        (
+            "remember 'use tabs' --kind decision",
+            "remember",
+            run("remember", &json!({"kind": "decision", "text": "use tabs"})),
+        ),
+        (
+            "remember use tabs everywhere",
+            "remember",
+            run("remember", &json!({"text": "use tabs everywhere"})),
+        ),
+        (
+            "recall how tests run --limit 3",
+            "recall",
+            run("recall", &json!({"limit": 3, "query": "how tests run"})),
+        ),
+        ("recall", "recall", run("recall", &json!({}))),
     ]);
 }
 
@@ -327,6 +376,7 @@ fn help_on_each() {
         "task:close",
         "task:merge",
         "skill:load",
+        "skill:save",
         "handle:read",
         "read",
         "write",
@@ -335,6 +385,8 @@ fn help_on_each() {
         "grep",
         "list",
         "todo",
+        "remember",
+        "recall",
         "fetch",
     ];
     let mut texts = std::collections::BTreeSet::new();
@@ -349,10 +401,10 @@ fn help_on_each() {
             }
         }
     }
-    assert_eq!(texts.len(), 18, "one for all roles, one for skills, one each for the others");
+    assert_eq!(texts.len(), 21, "one for all roles, one for skills, one each for the others");
     let Ok(Routed { command: Command::Help(all), name }) = routed("help") else { panic!("no help") };
     assert_eq!(name, "help");
-    assert_eq!(all.lines().count(), 19);
+    assert_eq!(all.lines().count(), 22);
     // Not help: the prompt is that.
     check(&[("task:explore --prompt --help", "task:explore", started("explore", "--help", |_| {}))]);
 }
@@ -383,9 +435,13 @@ fn errors_say_what_is_accepted() {
         ("task:skill --prompt x", "There is no command task:skill. Available:"),
         ("task:skill:remove --prompt x", "There is no command task:skill:remove."),
         ("task:a:b --prompt x", "There is no command task:a:b."),
-        ("skill:save x", "There is no command skill:save. Available:"),
+        ("skill:drop x", "There is no command skill:drop. Available:"),
+        ("skill:save x", "The description is missing. Usage: skill:save KEY --description WORDS"),
+        ("skill:save x --description y", "The body is missing. Usage: skill:save KEY"),
+        ("remember", "The text is missing. Usage: remember TEXT"),
+        ("remember x --kin y", "There is no option --kin. Usage: remember TEXT"),
         ("skill:load", "The key is missing. Usage: skill:load KEY"),
-        ("skill:load a b", "\"b\" belongs to nothing"),
+        ("skill:load a b c", "skill:load was not understood. Usage: skill:load KEY [FILE]"),
         ("handle:read", "The handle is missing. Usage: handle:read HANDLE"),
         ("handle:read h --from 5 --to 2", "`to` (2) is before `from` (5)"),
         ("handle:write h", "There is no command handle:write."),
@@ -412,7 +468,7 @@ fn errors_say_what_is_accepted() {
         ),
         ("", "`command` is missing."),
     ];
-    assert_eq!(cases.len(), 39);
+    assert_eq!(cases.len(), 43);
     for (line, part) in cases {
         let said = routed(line).expect_err(line);
         assert!(said.contains(part), "{line}: {said:?} lacks {part:?}");
@@ -437,6 +493,8 @@ fn the_tool_tells_what_there_is() {
         "grep PATTERN",
         "list [PATH]",
         "todo ITEM",
+        "remember TEXT",
+        "recall [WORDS]",
         "fetch URL",
     ];
     for part in commands {
@@ -453,7 +511,9 @@ fn the_tool_tells_what_there_is() {
     ] {
         assert!(all.contains(part), "{all}");
     }
+    assert!(all.contains("\nSkills:\n- notes: Writes notes.\n"), "the skills there are: {all}");
     let little = text(&Offer { may_delegate: false, shell_tools: &tools[..1], ..OFFER });
     assert!(little.contains("Other programs cannot be run") && little.contains("\nread PATH"), "{little}");
+    assert!(!little.contains("skill") && !little.contains("remember"), "{little}");
     assert!(!little.contains("task:") && !little.contains("write") && !little.contains("Agents"), "{little}");
 }

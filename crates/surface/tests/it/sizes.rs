@@ -13,11 +13,24 @@ fn tokens(tools: &[ToolSpec]) -> usize {
 }
 
 pub(crate) fn shell_tools() -> Vec<ToolSpec> {
-    let names =
-        ["read_file", "write_file", "edit_file", "glob", "grep", "list_files", "todo", "web_fetch", "shell"];
+    let names = [
+        "read_file",
+        "write_file",
+        "edit_file",
+        "glob",
+        "grep",
+        "list_files",
+        "todo",
+        "web_fetch",
+        "shell",
+        "remember",
+        "recall",
+        "skill_load",
+    ];
+    let skills = "Read a skill.\nSkills:\n- notes: Writes notes.";
     let spec = |name: &str| ToolSpec {
         name: name.into(),
-        description: String::new(),
+        description: if name == "skill_load" { skills } else { "" }.into(),
         schema: json!({}).into(),
         needs: Needs::default(),
     };

@@ -6,10 +6,13 @@ mod arguments;
 mod edit;
 mod gate;
 mod hard;
+mod library;
+mod memory;
 mod read;
 mod schema;
 mod search;
 mod shell;
+mod skills;
 mod test_counts;
 mod web;
 mod write;
@@ -17,7 +20,7 @@ mod write;
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
 use posse_protocol::{AgentId, CallId, Effect, FileChange, Grant, Network, ToolCall, ToolOutcome};
-use posse_tools::{Jobs, ToolSettings, Toolbox};
+use posse_tools::{Jobs, Knowledge, ToolSettings, Toolbox};
 use posse_workspace::Workspace;
 use serde_json::{Value, json};
 
@@ -53,12 +56,16 @@ impl Desk {
     }
 
     fn with(files: &[(&str, &str)], grant: Grant, settings: ToolSettings) -> Self {
+        Self::knowing(files, grant, settings, Knowledge::default())
+    }
+
+    fn knowing(files: &[(&str, &str)], grant: Grant, settings: ToolSettings, knowledge: Knowledge) -> Self {
         let outer = tempfile::tempdir().unwrap();
         let root = outer.path().join("project");
         fs::create_dir(&root).unwrap();
         fs::write(outer.path().join("secret"), "secret").unwrap();
         let workspace = Workspace::open(&root).unwrap();
-        let tools = Toolbox::new(&workspace, grant, settings, owner(), Jobs::default());
+        let tools = Toolbox::new(&workspace, grant, settings, owner(), Jobs::default(), knowledge);
         let desk = Self { outer, tools };
         files.iter().for_each(|(path, content)| desk.put(path, content));
         desk

@@ -77,6 +77,7 @@ async fn what_one_agent_saw_another_did_not() {
         Default::default(),
         crate::owner(),
         Default::default(),
+        Default::default(),
     );
     let call = crate::call_of("write_file", json!({"path": "a", "content": "new"}).to_string());
     assert!(!other.prepare(&call).unwrap().run().await.ok);

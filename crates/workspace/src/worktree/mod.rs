@@ -30,7 +30,7 @@ use crate::{
     excludes,
     git::call::{going_on, settled},
     locks::Locks,
-    shadow::{Shadow, blocking, checked, failed, replace},
+    shadow::{Shadow, blocking, checked, failed, patch, replace},
     staging::Staging,
 };
 use record::{Record, State, index_of, must_be_ours, view_of};
@@ -78,6 +78,28 @@ pub async fn resume(session_folder: &Path, into: &Path, branch: &Branch) -> Resu
     let tip = tip.ok_or_else(|| WorkspaceError::Git(format!("the branch {} is gone", branch.name)))?;
     place.make(&repository, &base, &[], &tip).await?;
     Ok(place.checkout(base))
+}
+
+/// Whether there is such a branch.
+pub async fn exists(session_folder: &Path, branch: &str) -> Result<bool, WorkspaceError> {
+    must_be_ours(branch)?;
+    let repository = Repository::of(session_folder).await?;
+    Ok(repository.commit_of(&format!("refs/heads/{branch}")).await?.is_some())
+}
+
+/// The work on a branch that began at `base`; none if there is no such branch, or nothing on it.
+pub async fn left_on(
+    session_folder: &Path,
+    branch: &str,
+    base: &str,
+    diff_bytes_max: usize,
+) -> Result<Option<Branch>, WorkspaceError> {
+    must_be_ours(branch)?;
+    let (repository, base) = (Repository::of(session_folder).await?, checked(base)?);
+    let tip = repository.commit_of(&format!("refs/heads/{branch}")).await?;
+    let Some(tip) = tip.filter(|tip| tip != base) else { return Ok(None) };
+    let diff = patch(repository.git(), base, &tip, diff_bytes_max).await?;
+    Ok(Some(Branch { name: branch.to_owned(), base: base.to_owned(), tip, diff }))
 }
 
 /// Ends a checkout. If nothing was changed in it, it is removed with its branch; otherwise its work is committed to its

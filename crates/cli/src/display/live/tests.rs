@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use posse_protocol::Ending;
+use posse_protocol::{Budget, Ending, Grant};
 
 use super::*;
 use crate::display::sample::*;
@@ -184,4 +184,46 @@ model: fake
 ";
     assert_eq!(err.text(), expected);
     assert_eq!(out.text(), "");
+}
+
+#[test]
+fn who_was_at_work_before_is_known_and_what_they_did_is_not_shown_again() {
+    let paper = Paper::default();
+    let (out, err) = (Box::new(paper.clone()), Box::new(paper.clone()));
+    let mut live = Live::new(Terminal::of_test(out, err, true));
+    at_work().iter().for_each(|event| live.recall(event));
+    assert_eq!(paper.text(), "");
+    live.found("session 01a1  fix it\n").unwrap();
+    let resumed =
+        EventKind::AgentResumed { elapsed_ms: 9_000, budget: Budget::UNLIMITED, grant: Grant::none() };
+    show(
+        &mut live,
+        vec![event(1, 0, resumed.clone()), event(2, 1, resumed), event(2, 1, tool_finished("z", "4"))],
+    );
+    let expected = "\
+session 01a1  fix it
+  explore-1 ▸
+    • grep
+⠋ turn 1 · going on
+  ⠋ explore-1 \"find it\" turn 1 · going on
+  └ ⠋ explore-3 \"deeper\" turn 0 · read_file x
+  … explore-2 \"find more\" queued
+";
+    assert_eq!(timeless(&paper.screen()), expected);
+    show(&mut live, vec![event(1, 0, replied("They are at it.", 5))]);
+    assert!(timeless(&paper.screen()).contains("They are at it.\n⠋ turn 1 · waiting for sub-agents\n"));
+}
+
+#[test]
+fn what_is_let_go_of_says_how_to_go_on() {
+    for (agents, words) in
+        [(2, "1 sub-agent is left where it is"), (4, "3 sub-agents are left where they are")]
+    {
+        let (out, err) = (Paper::default(), Paper::default());
+        let mut live = Live::new(Terminal::of_test(Box::new(out.clone()), Box::new(err.clone()), false));
+        let session = event(1, 0, turn(1)).session;
+        live.let_go(session, "They are\x1b[2J at it. ", agents).unwrap();
+        assert_eq!(out.text(), "They are at it.\n");
+        assert_eq!(err.text(), format!("\n‖ not done: {words}; go on with: posse resume 00000000-0000\n"));
+    }
 }

@@ -1,9 +1,11 @@
 //! The agents of one seed and what drives them: what the engine's crew and drivers do, one small step at a time.
 
 use fastrand::Rng;
-use posse_agent::{Agent, Done, Input, Kin, Purpose, Settings, Step};
+use posse_agent::{Agent, Done, Input, Kin, Settings, Step};
 use posse_delegate::{Freed, Limits, OverCap, State, Tree, Unparked};
-use posse_protocol::{AgentId, Budget, CallId, Ending, EventKind, Grant, Prices, Receipt, Sender, ToolCall};
+use posse_protocol::{
+    AgentId, Budget, CallId, Ending, EventKind, Grant, Prices, Purpose, Receipt, Sender, ToolCall,
+};
 use uuid::Uuid;
 
 use super::Tally;

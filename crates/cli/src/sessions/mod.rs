@@ -1,27 +1,48 @@
 //! `posse sessions`: what is on record.
 
+mod clear;
+mod export;
+mod markdown;
+mod search;
+
 use posse_engine::Engine;
 use posse_engine::record::{AgentRow, SessionRow};
 use posse_protocol::{Seq, Update};
 
 use crate::args::SessionsCommand;
-use crate::display::{tokens, tree};
+use crate::display::{short, tokens, tree};
 use crate::exit::Exit;
-use crate::output::{self, Style, counted, harmless, one_line};
+use crate::output::{self, Style, counted, harmless, local_time, one_line};
 use crate::paths::{Paths, shown};
 use crate::steps::Steps;
+
+/// Columns of a session's title that are shown.
+const TITLE_COLUMNS_MAX: usize = 60;
 
 pub(crate) async fn run(paths: &Paths, command: SessionsCommand) -> anyhow::Result<Exit> {
     let engine = Engine::open(&paths.data_dir)?;
     match command {
         SessionsCommand::List { limit, json } => list(&engine, paths, limit.into(), json)?,
         SessionsCommand::Show { session, json } => show(&engine, &session, json).await?,
+        SessionsCommand::Search { query, limit, json } => {
+            return search::run(&engine, &query.join(" "), limit.into(), json);
+        }
+        SessionsCommand::Export { session, format, output } => {
+            export::run(&engine, &session, format, output.as_deref()).await?;
+        }
+        SessionsCommand::Delete { sessions, yes } => return clear::delete(&engine, &sessions, yes),
+        SessionsCommand::Prune { older_than, keep, dry_run } => {
+            return clear::prune(&engine, older_than, keep.into(), dry_run);
+        }
     }
     Ok(Exit::Completed)
 }
 
 fn list(engine: &Engine, paths: &Paths, limit: usize, json: bool) -> anyhow::Result<()> {
-    let sessions = engine.sessions(limit)?;
+    // One more than is shown, to know whether there are more.
+    let mut sessions = engine.sessions(limit + 1)?;
+    let more = sessions.len() > limit;
+    sessions.truncate(limit);
     if json {
         for session in &sessions {
             output::print(&format!("{}\n", as_json(session)))?;
@@ -37,26 +58,43 @@ fn list(engine: &Engine, paths: &Paths, limit: usize, json: bool) -> anyhow::Res
     let style = Style::for_stdout();
     let mut text = style.dim("session        started           status        turns  tokens     task\n");
     for session in &sessions {
-        let id = session.id.to_string();
-        let total = session.usage.total_tokens().map_or_else(|| "?".to_string(), output::grouped);
-        text.push_str(&format!(
-            "{:<13}  {}  {:<12}  {:>5}  {:>9}  {}\n",
-            &id[..13],
-            local_time(session.started_at_ms),
-            session.status,
-            session.turns,
-            total,
-            one_line(session.title.as_deref().unwrap_or(""), 60),
-        ));
+        text.push_str(&line(session));
+    }
+    let hints = [
+        more.then(|| format!("There are more; posse sessions list -n {} shows them.", limit * 2)),
+        sessions
+            .iter()
+            .find(|session| session.status == "interrupted")
+            .map(|session| format!("What was interrupted goes on with: posse resume {}", short(session.id))),
+    ];
+    for hint in hints.into_iter().flatten() {
+        text.push_str(&style.dim(&format!("{hint}\n")));
     }
     Ok(output::print(&text)?)
+}
+
+/// One session in one line.
+fn line(session: &SessionRow) -> String {
+    let total = session.usage.total_tokens().map_or_else(|| "?".to_string(), output::grouped);
+    format!(
+        "{:<13}  {}  {:<12}  {:>5}  {:>9}  {}\n",
+        short(session.id),
+        local_time(session.started_at_ms),
+        session.status,
+        session.turns,
+        total,
+        one_line(session.title.as_deref().unwrap_or(""), TITLE_COLUMNS_MAX),
+    )
 }
 
 fn as_json(session: &SessionRow) -> serde_json::Value {
     serde_json::json!({
         "session": session.id,
         "started_at_ms": session.started_at_ms,
+        "last_at_ms": session.last_at_ms,
         "workspace": session.workspace,
+        "project": session.project,
+        "surface": session.surface,
         "title": session.title,
         "status": session.status,
         "model": session.model,
@@ -103,17 +141,12 @@ fn head(session: &SessionRow, agents: &[AgentRow]) -> String {
             tokens(agent.usage),
         ));
     }
+    if let Some(left) = tree::interrupted(session, agents) {
+        text.push_str(&format!("  {}  {left}\n", style.yellow("go on    ")));
+    }
     if agents.len() > 1 {
         text.push_str(&format!("\n{}", tree::agents(style, agents, output::stdout_width())));
     }
     text.push('\n');
     text
-}
-
-fn local_time(ms: u64) -> String {
-    let ms = i64::try_from(ms).unwrap_or(i64::MAX);
-    match jiff::Timestamp::from_millisecond(ms) {
-        Ok(time) => time.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string(),
-        Err(_) => "?".to_string(),
-    }
 }

@@ -1,0 +1,316 @@
+//! An agent from its record: the events of one agent, in order, become the machine that wrote them, and what comes next.
+//!
+//! The conversation is taken from the events as they are, never made anew, so that it stays what the model has seen,
+//! whichever version of Posse wrote it. A reply whose consequences are not on record is an input that is still to be
+//! taken in; calls without a result are still to be answered.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use posse_protocol::{
+    CallId, Effect, Ending, EventKind, Message, ModelError, Purpose, Reply, Sender, StopReason, ToolCall,
+};
+
+use super::{Agent, MODEL_REFUSED, NO_MORE_TOOLS, State, UNANSWERED, WITHOUT_ANSWER, was_cut};
+use crate::calls::{distinct_ids, sort};
+use crate::prompts;
+use crate::step::{Done, Input, Settings};
+
+/// An agent being recalled, event by event.
+#[derive(Clone, Debug)]
+pub struct Recall {
+    agent: Agent,
+    /// What came back from the model and has had no consequence on record yet.
+    came: Option<Came>,
+    /// Calls that were begun, and whether they can be run again.
+    started: BTreeMap<CallId, bool>,
+    /// Calls under way that were answered.
+    done: Vec<Done>,
+    /// What those were told that were stopped, or that nobody answered.
+    otherwise: Option<&'static str>,
+    /// Whether its last reply was cut short and nothing has come of that.
+    cut_short: bool,
+    /// Words that were sent to it and not told yet.
+    mail: Vec<(Sender, String)>,
+}
+
+#[derive(Clone, Debug)]
+enum Came {
+    Reply(Reply),
+    Failure(ModelError),
+}
+
+/// An agent as its record leaves it.
+#[derive(Clone, Debug)]
+pub struct Recalled {
+    /// The machine. Words that were sent to it and not told wait in it.
+    pub agent: Agent,
+    /// What comes next.
+    pub next: Next,
+}
+
+/// What an agent that was recalled goes on with.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Next {
+    /// Its task: nothing was said yet.
+    Begin,
+    /// Something that came in and was not taken in.
+    TakeIn(Box<Input>),
+    /// A model call that was under way, or about to be made.
+    CallModel {
+        /// 1, 2, 3, …
+        turn: u32,
+        /// What for.
+        purpose: Purpose,
+    },
+    /// Calls that have no result.
+    CallTools {
+        /// In the order of the reply.
+        calls: Vec<ToolCall>,
+        /// Those of them that had begun, and whether they can be run again.
+        begun: BTreeMap<CallId, bool>,
+        /// The others of the reply, which are answered.
+        done: Vec<Done>,
+    },
+    /// Its end: it had ended, or was about to.
+    Settled(Ending),
+}
+
+impl Recall {
+    /// An agent of which nothing is known yet but what it began with.
+    pub fn new(settings: Settings, known: &[Arc<Message>]) -> Self {
+        let agent = Agent::knowing(settings, known);
+        let (started, done, mail) = (BTreeMap::new(), Vec::new(), Vec::new());
+        Self { agent, came: None, started, done, otherwise: None, cut_short: false, mail }
+    }
+
+    /// The machine as far as it is recalled.
+    pub fn agent(&self) -> &Agent {
+        &self.agent
+    }
+
+    /// The messages that were sent with its last request.
+    pub fn last_request(&self) -> &[Arc<Message>] {
+        let messages = self.agent.conversation.messages();
+        // What came after the last reply was asked for is its own doing.
+        let reply = messages.iter().rposition(|message| matches!(**message, Message::Assistant { .. }));
+        if self.came.is_some() { messages } else { &messages[..reply.unwrap_or(messages.len())] }
+    }
+
+    /// Takes in one event of the agent. Each comes once, in order.
+    pub fn event(&mut self, kind: &EventKind) {
+        match kind {
+            EventKind::Mailed { from, text } => self.mail.push((*from, text.clone())),
+            EventKind::Told { from, text } => self.told(*from, text),
+            EventKind::TurnStarted { turn, purpose } => {
+                self.settle_turn();
+                self.agent.spent.turns = *turn;
+                self.agent.state = State::Replying { purpose: *purpose };
+            }
+            EventKind::Replied { reply, .. } => self.came = Some(Came::Reply(reply.clone())),
+            EventKind::ModelFailed { error, .. } => self.came = Some(Came::Failure(error.clone())),
+            EventKind::CutShort { text, .. } => {
+                self.agent.had_said(text.clone());
+                self.agent.state = State::Idle;
+                self.cut_short = true;
+            }
+            EventKind::ToolStarted { call, repeatable, .. } => {
+                self.take_in();
+                self.started.insert(call.clone(), *repeatable);
+            }
+            EventKind::ToolFinished { call, ok, text, effects, .. } => {
+                self.take_in();
+                self.finished(call, *ok, text, effects);
+            }
+            EventKind::Closing { ending } => {
+                self.settle_turn();
+                self.agent.closing = Some(ending.clone());
+            }
+            EventKind::Compacted { summary, opening, kept, .. } => self.compacted(summary, opening, *kept),
+            EventKind::AgentSettled { report } => {
+                self.settle_turn();
+                self.agent.words.clone_from(&report.text);
+                self.agent.state = State::Settled { ending: report.ending.clone() };
+            }
+            EventKind::AgentResumed { budget, .. } => {
+                self.agent.settings.budget = *budget;
+                if matches!(self.agent.state, State::Settled { .. }) {
+                    self.agent.reopen();
+                }
+            }
+            // The agent has acted, but these say nothing more about it.
+            EventKind::Checkpointed { .. } | EventKind::PersonNeeded { .. } => self.take_in(),
+            _ => {}
+        }
+    }
+
+    /// What comes next.
+    pub fn finish(mut self) -> Recalled {
+        self.turned_down();
+        // It was being stopped, which is not on record: it goes on where it was.
+        if self.cut_short {
+            self.agent.hear(Sender::Posse, prompts::CUT_OFF.to_string());
+        }
+        for (from, text) in std::mem::take(&mut self.mail) {
+            self.agent.hear(from, text);
+        }
+        let next = self.next();
+        Recalled { agent: self.agent, next }
+    }
+
+    /// Calls that were turned down are not open: the agent was about to go on without them, or to end.
+    fn turned_down(&mut self) {
+        let Some(told) = self.otherwise else { return };
+        self.settle_turn();
+        let ending = match told {
+            NO_MORE_TOOLS => self.agent.closing.clone(),
+            MODEL_REFUSED => Some(Ending::Refused),
+            _ => None,
+        };
+        if let Some(ending) = ending {
+            self.agent.state = State::Settled { ending };
+        }
+    }
+
+    fn next(&mut self) -> Next {
+        match self.came.take() {
+            Some(Came::Reply(reply)) => return Next::TakeIn(Box::new(Input::Replied(reply))),
+            Some(Came::Failure(error)) => return Next::TakeIn(Box::new(Input::ModelFailed(error))),
+            None => {}
+        }
+        match &self.agent.state {
+            State::Settled { ending } => Next::Settled(ending.clone()),
+            State::Replying { purpose } => {
+                Next::CallModel { turn: self.agent.spent.turns, purpose: *purpose }
+            }
+            State::Working { calls, results, .. } => {
+                let answered = |call: &ToolCall| {
+                    results.iter().any(|result| result.id == call.id)
+                        || self.done.iter().any(|done| done.id == call.id)
+                };
+                let calls = calls.iter().filter(|call| !answered(call)).cloned().collect::<Vec<_>>();
+                let done = std::mem::take(&mut self.done);
+                if calls.is_empty() {
+                    return Next::TakeIn(Box::new(Input::ToolsDone(done)));
+                }
+                Next::CallTools { calls, begun: std::mem::take(&mut self.started), done }
+            }
+            State::Ready if self.agent.task.is_empty() => Next::Begin,
+            State::Ready | State::Idle => Next::TakeIn(Box::new(Input::GoOn)),
+        }
+    }
+
+    fn told(&mut self, from: Sender, text: &str) {
+        self.settle_turn();
+        if let Some(at) = self.mail.iter().position(|mail| mail.0 == from && mail.1 == text) {
+            self.mail.remove(at);
+        }
+        if self.agent.task.is_empty() {
+            self.agent.task = text.to_string();
+        }
+        if from == Sender::Posse {
+            self.agent.empty_replies += u32::from(text == prompts::EMPTY_REPLY);
+            self.agent.short_reports += u32::from(text == prompts::SHORT_REPORT);
+        }
+        self.agent.conversation.push(Message::User { text: text.to_string() });
+        self.agent.state = State::Idle;
+    }
+
+    /// What came back from the model has had consequences: it is part of the conversation.
+    fn take_in(&mut self) {
+        let State::Replying { purpose } = self.agent.state else { return };
+        match self.came.take() {
+            Some(Came::Reply(reply)) => self.take_in_reply(purpose, reply),
+            Some(Came::Failure(error)) if purpose != Purpose::Summary => self.agent.speak(&error.partial),
+            Some(Came::Failure(_)) | None => {}
+        }
+    }
+
+    fn take_in_reply(&mut self, purpose: Purpose, mut reply: Reply) {
+        let agent = &mut self.agent;
+        agent.count(&reply);
+        if purpose == Purpose::Summary {
+            return;
+        }
+        let duplicates = distinct_ids(&mut reply.calls, agent.spent.turns);
+        let (text, calls, cut) = (reply.text.clone(), reply.calls.clone(), was_cut(&reply));
+        let refused = reply.stop == StopReason::Refusal;
+        agent.keep(reply);
+        agent.state = State::Idle;
+        if calls.is_empty() {
+            if cut && !text.trim().is_empty() {
+                agent.cut_replies += 1;
+                agent.beginnings.push_str(&text);
+            } else {
+                agent.cut_replies = 0;
+                agent.beginnings.clear();
+            }
+            return;
+        }
+        let results = if agent.closing.is_some() || refused {
+            Vec::new()
+        } else {
+            sort(&calls, &duplicates, &agent.guard).refused
+        };
+        agent.work_on(calls, results);
+    }
+
+    fn finished(&mut self, call: &CallId, ok: bool, text: &str, effects: &[Effect]) {
+        for effect in effects {
+            if let Effect::Todo { text } = effect {
+                self.agent.pin(crate::TODO, text.clone());
+            }
+        }
+        let State::Working { results, .. } = &self.agent.state else { return };
+        if results.iter().any(|result| result.id == *call) {
+            return;
+        }
+        // The machine itself says this of calls without an answer; they are none.
+        if let Some(told) = WITHOUT_ANSWER.into_iter().find(|told| *told == text) {
+            self.otherwise = Some(told);
+            return;
+        }
+        let begun = self.started.get(call);
+        self.done.push(Done {
+            id: call.clone(),
+            ok,
+            text: text.to_string(),
+            ran: begun.is_some(),
+            read_only: begun.is_none_or(|repeatable| *repeatable),
+        });
+    }
+
+    /// The next thing was begun: what was under way is over.
+    fn settle_turn(&mut self) {
+        self.cut_short = false;
+        self.take_in();
+        match &self.agent.state {
+            State::Working { .. } => {
+                let done = std::mem::take(&mut self.done);
+                let otherwise = self.otherwise.take().unwrap_or(UNANSWERED);
+                self.agent.answer(done, otherwise, &mut Vec::new());
+                self.started.clear();
+            }
+            // The request for notes was not answered.
+            State::Replying { purpose: Purpose::Summary } => self.agent.conversation.take_back(),
+            _ => return,
+        }
+        self.agent.state = State::Idle;
+    }
+
+    fn compacted(&mut self, summary: &str, opening: &str, kept: u32) {
+        let notes = matches!(self.agent.state, State::Replying { purpose: Purpose::Summary });
+        self.take_in();
+        if notes {
+            self.agent.conversation.take_back();
+        }
+        let opening = if opening.is_empty() {
+            // Written before openings were on record.
+            format!("{}\n\n{}\n{summary}", self.agent.task, prompts::AFTER_SUMMARY)
+        } else {
+            opening.to_string()
+        };
+        self.agent.begin_anew(opening, usize::try_from(kept).unwrap_or(usize::MAX));
+        self.agent.state = State::Idle;
+    }
+}

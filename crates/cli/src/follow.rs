@@ -1,0 +1,174 @@
+//! Watches a session until its end, or until it is let go of: shows it, asks the person, passes on what they say.
+
+use std::io;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use posse_engine::{Engine, Session, Taken};
+use posse_protocol::{Event, Seq, SessionId, Update};
+
+use crate::display::Display;
+use crate::exit::Exit;
+use crate::interrupts;
+use crate::output;
+use crate::questions::{Questions, Reply};
+use crate::resting::Resting;
+
+/// Between two looks at what moves without events.
+const TICK_MS: u64 = 100;
+/// For how many ticks a main agent has to rest until it is let go of.
+const RESTING_TICKS: u32 = 5;
+
+/// What is done while a session is watched.
+pub(crate) struct Watching {
+    /// Questions of agents, where a person answers them.
+    questions: Option<Questions>,
+    /// Whether the main agent rests, where it is let go of then.
+    resting: Option<Resting>,
+    /// The last event that was shown.
+    last: Seq,
+}
+
+impl Watching {
+    pub(crate) fn new(person: bool, detach: bool) -> Self {
+        let (questions, resting) = (person.then(Questions::default), detach.then(Resting::default));
+        Self { questions, resting, last: Seq(0) }
+    }
+
+    /// Takes in what happened before this process.
+    pub(crate) fn recall(&mut self, event: &Event) {
+        if let Some(questions) = &mut self.questions {
+            questions.recall(event);
+        }
+        if let Some(resting) = &mut self.resting {
+            resting.recall(event);
+        }
+    }
+
+    fn rests(&mut self) -> bool {
+        self.resting.as_mut().is_some_and(|resting| resting.look(RESTING_TICKS))
+    }
+}
+
+/// Shows a session until its end. Ctrl-C once stops it, twice leaves at once.
+///
+/// `notice` is something to tell that takes a moment to find out.
+pub(crate) async fn follow(
+    engine: &Engine,
+    mut session: Session,
+    mut display: Display,
+    mut watching: Watching,
+    notice: impl Future<Output = Option<String>>,
+) -> anyhow::Result<Exit> {
+    let mut ticker = tokio::time::interval(Duration::from_millis(TICK_MS));
+    ticker.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut stopping = interrupts::watch(session.canceller())?;
+    let (mut notice, mut noticed) = (std::pin::pin!(notice), false);
+    loop {
+        let shown = tokio::select! {
+            biased;
+            Some(()) = stopping.recv() => {
+                watching.resting = None;
+                display.note("stopping … (Ctrl-C again to leave at once)")
+            }
+            _ = ticker.tick() => {
+                if watching.rests() {
+                    let agents = session.detach().await?;
+                    if agents > 0 {
+                        return let_go(engine, session.id, display, &watching, agents).await;
+                    }
+                    watching.resting = None;
+                }
+                display.tick()
+            }
+            update = session.next() => match update {
+                Some(update) => shown(&mut display, &mut watching, &update),
+                None => break,
+            },
+            reply = typed(&mut watching.questions) => {
+                answered(&session, &mut display, &mut watching.questions, reply)
+            }
+            text = &mut notice, if !noticed => {
+                noticed = true;
+                text.map_or(Ok(()), |text| display.note(&output::harmless(&text)))
+            }
+        };
+        if let Err(error) = shown {
+            // Nobody reads any more: stop rather than work unseen.
+            session.cancel();
+            session.report().await;
+            let gone = error.kind() == io::ErrorKind::BrokenPipe;
+            return if gone { Ok(Exit::Cancelled) } else { Err(error.into()) };
+        }
+    }
+    let id = session.id;
+    let report =
+        session.report().await.context("the session ended without a report; this is a defect in posse")?;
+    let exit = Exit::from(&report.ending);
+    unless_nobody_reads(display.finish(id, &report))?;
+    Ok(exit)
+}
+
+/// Shows the rest of a session whose agents were left where they are; from the record, for nobody works on it now.
+async fn let_go(
+    engine: &Engine,
+    session: SessionId,
+    mut display: Display,
+    watching: &Watching,
+    agents: usize,
+) -> anyhow::Result<Exit> {
+    let mut rest = engine.recorded(session, watching.last);
+    while let Some(update) = rest.next().await {
+        unless_nobody_reads(display.update(&update))?;
+    }
+    let words = watching.resting.as_ref().map_or("", Resting::words);
+    unless_nobody_reads(display.let_go(session, words, agents))?;
+    Ok(Exit::Detached)
+}
+
+/// A reader that has gone is no error once there is nothing left to do.
+fn unless_nobody_reads(shown: io::Result<()>) -> io::Result<()> {
+    match shown {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        shown => shown,
+    }
+}
+
+fn shown(display: &mut Display, watching: &mut Watching, update: &Update) -> io::Result<()> {
+    display.update(update)?;
+    let Update::Event(event) = update else { return Ok(()) };
+    watching.last = event.seq;
+    if let Some(resting) = &mut watching.resting {
+        resting.event(event);
+    }
+    let Some(questions) = watching.questions.as_mut() else { return Ok(()) };
+    if !questions.event(event) {
+        return Ok(());
+    }
+    display.question(questions.show(display.style()))
+}
+
+/// Waits for what the person types; for ever where nobody is asked.
+async fn typed(questions: &mut Option<Questions>) -> Reply {
+    match questions {
+        Some(questions) => questions.typed().await,
+        None => std::future::pending().await,
+    }
+}
+
+fn answered(
+    session: &Session,
+    display: &mut Display,
+    questions: &mut Option<Questions>,
+    reply: Reply,
+) -> io::Result<()> {
+    let again = match reply {
+        Reply::Answer(agent, question, answer) => match session.answer(agent, &question.call, answer) {
+            // The event that follows takes the question away.
+            Taken::Accepted | Taken::NotOpen => return Ok(()),
+            Taken::BadPattern => "that is no pattern for this; one is written like edit_file(src/*)",
+        },
+        Reply::Again(hint) => hint,
+    };
+    display.question(questions.as_mut().and_then(|questions| questions.again(again)))
+}

@@ -1,0 +1,68 @@
+//! What the person wants, from the command line and from standard input.
+
+use std::io::{self, IsTerminal as _, Read as _, Write as _};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+
+/// The longest prompt that is read from standard input.
+const PROMPT_BYTES_MAX: u64 = 4 * 1024 * 1024;
+/// How long standard input beside a prompt has to come to its end.
+const PIPED_WAIT_MS: u64 = 1000;
+
+/// The prompt from the command line, with what is piped in behind it; or from standard input alone.
+pub(crate) fn read(words: &[String]) -> anyhow::Result<String> {
+    let from_stdin = words.is_empty() || words == ["-"];
+    let prompt = if from_stdin {
+        if io::stdin().is_terminal() {
+            bail!("say what to do: posse run \"fix the failing test\"");
+        }
+        piped()?.recv()??
+    } else {
+        let prompt = words.join(" ");
+        match beside_the_prompt()? {
+            Some(text) => format!("{prompt}\n\n{text}"),
+            None => prompt,
+        }
+    };
+    if prompt.trim().is_empty() {
+        bail!("the prompt is empty; say what to do: posse run \"fix the failing test\"");
+    }
+    Ok(prompt)
+}
+
+/// What is piped in beside a prompt. A pipe that stays open and silent is left alone: whoever started posse may not
+/// have thought of it.
+fn beside_the_prompt() -> anyhow::Result<Option<String>> {
+    if io::stdin().is_terminal() {
+        return Ok(None);
+    }
+    match piped()?.recv_timeout(Duration::from_millis(PIPED_WAIT_MS)) {
+        Ok(text) => Ok(Some(text?).filter(|text| !text.trim().is_empty())),
+        Err(_) => {
+            let note = "posse: standard input did not end within a second and is left out; close it (< /dev/null) or pipe into `posse run -`\n";
+            io::stderr().write_all(note.as_bytes())?;
+            Ok(None)
+        }
+    }
+}
+
+/// Reads standard input on a thread of its own.
+fn piped() -> anyhow::Result<mpsc::Receiver<anyhow::Result<String>>> {
+    let (told, text) = mpsc::channel();
+    std::thread::Builder::new().spawn(move || {
+        let read = || {
+            let mut bytes = Vec::new();
+            io::stdin().lock().take(PROMPT_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+            if bytes.len() as u64 > PROMPT_BYTES_MAX {
+                bail!(
+                    "the prompt is longer than {PROMPT_BYTES_MAX} bytes; put it into a file and name the file"
+                );
+            }
+            String::from_utf8(bytes).context("the prompt is not UTF-8 text")
+        };
+        let _ = told.send(read());
+    })?;
+    Ok(text)
+}

@@ -1,0 +1,228 @@
+//! `posse resume`: goes on with a session from its record, in its folder.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use anyhow::{Context as _, bail};
+use posse_engine::Engine;
+use posse_engine::record::{AgentRow, SessionRow};
+use posse_protocol::{AgentId, Approval, CallId, Event, EventKind, Seq, Update};
+
+use crate::args::{ResumeArgs, WorkArgs};
+use crate::detect::{self, Choice};
+use crate::display::{short, tree};
+use crate::exit::Exit;
+use crate::follow::{Watching, follow};
+use crate::output::{self, Style, harmless, one_line};
+use crate::paths::{Paths, shown};
+use crate::prompt;
+use crate::which_session::{session_of, session_to_resume};
+use crate::work::Work;
+
+/// Calls without a result that are named one by one.
+const CALLS_SHOWN_MAX: usize = 12;
+/// Events that say how a session was begun.
+const FIRST_EVENTS: usize = 4;
+/// Agents that are named one by one.
+const NAMES_SHOWN_MAX: usize = 12;
+
+pub(crate) async fn run(paths: &Paths, mut args: ResumeArgs) -> anyhow::Result<Exit> {
+    let (wanted, prompt) = said(&mut args)?;
+    // Also finds out which sessions were interrupted.
+    let (row, agents, before) = {
+        let engine = Engine::open(&paths.data_dir)?;
+        let row = match &wanted {
+            Some(wanted) => session_of(&engine, wanted).with_context(|| no_such(wanted))?,
+            None => session_to_resume(&engine)?,
+        };
+        let agents = engine.agents(row.id)?;
+        let before = Before::read(&engine, &row)?;
+        (row, agents, before)
+    };
+    may_go_on(&row, &prompt)?;
+    let folder = folder(&row)?;
+    let alone = take_surface(&mut args.work, &row, agents.len())?;
+    args.work.modes.coordinator |= before.coordinator;
+    args.work.modes.team |= before.team;
+    let mut work = Work::new(paths, &folder, &args.work)?;
+    work.no_more_than(before.approval);
+    let (choice, note) = choose(&work, &row).await?;
+    let engine = Engine::open_with(&paths.data_dir, work.config.record.durability())?;
+    let mut watching = Watching::new(work.person(), args.work.detach);
+    let mut found = Found::default();
+    let mut updates = engine.recorded(row.id, Seq(0));
+    while let Some(Update::Event(event)) = updates.next().await {
+        work.display.recall(&event);
+        watching.recall(&event);
+        found.event(&event);
+    }
+    let request = work.request(alone, choice, prompt, None)?;
+    let notice = work.notice(&request);
+    let session = engine.resume(row.id, request)?;
+    work.display.found(&found.told(Style::for_stderr(), &row, &agents))?;
+    let limited =
+        args.work.max_turns.is_some() || args.work.max_tokens.is_some() || args.work.max_time.is_some();
+    let kept = "the limits do not count: what was interrupted goes on with those it had";
+    let kept = (limited && row.status == "interrupted").then(|| kept.to_string());
+    for note in note.into_iter().chain(kept) {
+        work.display.note(&harmless(&note))?;
+    }
+    follow(&engine, session, work.display, watching, notice).await
+}
+
+/// How the session was begun.
+#[derive(Default)]
+struct Before {
+    coordinator: bool,
+    team: bool,
+    approval: Approval,
+}
+
+impl Before {
+    /// Its first events say so.
+    fn read(engine: &Engine, row: &SessionRow) -> anyhow::Result<Self> {
+        let mut before = Self::default();
+        for event in engine.events_after(row.id, Seq(0), FIRST_EVENTS)? {
+            match event.kind {
+                EventKind::SessionStarted { coordinator, team, .. } => {
+                    (before.coordinator, before.team) = (coordinator, team);
+                }
+                EventKind::AgentStarted { grant, .. } if event.parent.is_none() => {
+                    before.approval = grant.approval;
+                }
+                _ => {}
+            }
+        }
+        Ok(before)
+    }
+}
+
+/// What was typed: which session, and what to do next. Words that cannot be an id are a prompt.
+fn said(args: &mut ResumeArgs) -> anyhow::Result<(Option<String>, String)> {
+    let mut session = args.session.take();
+    if session.as_ref().is_some_and(|text| text == "-" || text.contains(char::is_whitespace)) {
+        args.prompt.insert(0, session.take().unwrap_or_default());
+    }
+    let prompt = if args.prompt.is_empty() { String::new() } else { prompt::read(&args.prompt)? };
+    Ok((session, prompt))
+}
+
+fn no_such(wanted: &str) -> String {
+    format!("{wanted:?} names no session here; to say something to the newest one: posse resume last \"…\"")
+}
+
+fn may_go_on(row: &SessionRow, prompt: &str) -> anyhow::Result<()> {
+    let id = short(row.id);
+    match row.status.as_str() {
+        // Whatever was left behind by a process that is gone is on record as interrupted by now.
+        "running" => bail!("the session {id} is at work in another process; stop it there first"),
+        "completed" if prompt.is_empty() => {
+            bail!("the session {id} is completed; say what to do next: posse resume {id} \"…\"")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The session's folder, which must still be there.
+fn folder(row: &SessionRow) -> anyhow::Result<PathBuf> {
+    std::fs::canonicalize(&row.workspace).with_context(|| {
+        format!("the folder of the session, {}, is not there any more", shown(row.workspace.as_ref()))
+    })
+}
+
+/// The session's own surface, unless another was asked for. True if nobody delegates.
+fn take_surface(args: &mut WorkArgs, row: &SessionRow, agents: usize) -> anyhow::Result<bool> {
+    // Older records do not name the surface; where there are sub-agents, there was one.
+    if args.modes.surface.is_some() || (row.surface.is_empty() && agents > 1) {
+        return Ok(false);
+    }
+    if row.surface.is_empty() {
+        if args.modes.coordinator || args.modes.team {
+            bail!("nobody delegates in this session; name the tools to do it with: --surface agent");
+        }
+        return Ok(true);
+    }
+    let known = row.surface.parse();
+    args.modes.surface = Some(known.ok().with_context(|| {
+        format!(
+            "this session delegates with {:?}, which this posse does not know; give --surface",
+            row.surface
+        )
+    })?);
+    Ok(false)
+}
+
+/// The model that was asked for, else the session's own, else the usual one with a word about it.
+async fn choose(work: &Work<'_>, row: &SessionRow) -> anyhow::Result<(Choice, Option<String>)> {
+    let (config, named) = (&work.config, work.args.model.as_deref());
+    let Some(recorded) = row.model.as_deref().filter(|_| named.is_none()) else {
+        return Ok((detect::choose(config, named).await?, None));
+    };
+    match detect::choose(config, Some(recorded)).await {
+        Ok(choice) => Ok((choice, None)),
+        Err(_) => {
+            let choice = detect::choose(config, None).await?;
+            let note = format!(
+                "its model {recorded} cannot be used any more; it goes on with {}",
+                choice.model.name
+            );
+            Ok((choice, Some(note)))
+        }
+    }
+}
+
+/// What the record says about where a session was.
+#[derive(Default)]
+struct Found {
+    /// Calls that have no result.
+    calls: BTreeMap<(AgentId, CallId), String>,
+}
+
+impl Found {
+    fn event(&mut self, event: &Event) {
+        match &event.kind {
+            EventKind::ToolStarted { call, title, .. } => {
+                self.calls.insert((event.agent, call.clone()), one_line(title, 100));
+            }
+            EventKind::ToolFinished { call, .. } => {
+                self.calls.remove(&(event.agent, call.clone()));
+            }
+            EventKind::AgentSettled { .. } => self.calls.retain(|(agent, _), _| *agent != event.agent),
+            _ => {}
+        }
+    }
+
+    /// The tree, who goes on, who had ended, and which calls have no result.
+    fn told(&self, style: Style, row: &SessionRow, agents: &[AgentRow]) -> String {
+        let title = one_line(row.title.as_deref().unwrap_or(""), 80);
+        let mut text = format!("{} {}  {title}\n", style.bold("session"), short(row.id));
+        text.push_str(&tree::agents(style, agents, output::stderr_width()));
+        let (ended, open): (Vec<_>, Vec<_>) = agents
+            .iter()
+            .filter(|agent| agent.parent.is_some())
+            .partition(|agent| agent.ended_at_ms.is_some());
+        for (what, agents) in [("go on", open), ("ended", ended)] {
+            if !agents.is_empty() {
+                text.push_str(&style.dim(&format!("  {what:<9}  {}\n", names(&agents))));
+            }
+        }
+        for (number, ((agent, _), title)) in self.calls.iter().take(CALLS_SHOWN_MAX).enumerate() {
+            let name = agents.iter().find(|row| row.id == *agent).map_or("?", |row| row.name.as_str());
+            let what = if number == 0 { "no result" } else { "" };
+            text.push_str(&style.dim(&format!("  {what:<9}  {}: {title}\n", one_line(name, 60))));
+        }
+        if let Some(more @ 1..) = self.calls.len().checked_sub(CALLS_SHOWN_MAX) {
+            text.push_str(&style.dim(&format!("             and {more} more\n")));
+        }
+        text
+    }
+}
+
+fn names(agents: &[&AgentRow]) -> String {
+    let mut names =
+        agents.iter().take(NAMES_SHOWN_MAX).map(|row| one_line(&row.name, 60)).collect::<Vec<_>>();
+    if let Some(more @ 1..) = agents.len().checked_sub(NAMES_SHOWN_MAX) {
+        names.push(format!("and {more} more"));
+    }
+    names.join(", ")
+}

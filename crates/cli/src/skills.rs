@@ -1,0 +1,153 @@
+//! `posse skills`: how kinds of work are done, in folders with a SKILL.md that agents load when they need them.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::bail;
+use posse_engine::skills::{FoundSkill, LoadedSkill, SkillFolder, find_skills, project_skill_folders};
+
+use crate::args::SkillsCommand;
+use crate::exit::Exit;
+use crate::output::{self, Style, columns, counted, harmless, one_line};
+use crate::paths::{Paths, shown};
+
+/// How alike another key must be to be meant.
+const ALIKE: f64 = 0.75;
+
+pub(crate) fn run(paths: &Paths, command: SkillsCommand) -> anyhow::Result<Exit> {
+    let folder = std::env::current_dir()?;
+    let found = find_skills(&folders(paths, &folder));
+    match command {
+        SkillsCommand::List { json } => list(paths, &found, json)?,
+        SkillsCommand::Show { key, json } => show(&folder, &found, &key, json)?,
+    }
+    Ok(Exit::Completed)
+}
+
+/// Where skills are looked for: the project's folders, the closest first, then the person's own; earlier ones win.
+pub(crate) fn folders(paths: &Paths, folder: &Path) -> Vec<SkillFolder> {
+    let claude = std::env::home_dir().map(|home| home.join(".claude/skills"));
+    let own = [own_folder(paths)].into_iter().chain(claude);
+    let own = own.map(|path| SkillFolder { path, within: None });
+    project_skill_folders(folder).into_iter().chain(own).collect()
+}
+
+/// Where the person's own skills are written.
+pub(crate) fn own_folder(paths: &Paths) -> PathBuf {
+    paths.config.with_file_name("skills")
+}
+
+fn list(paths: &Paths, found: &[FoundSkill], json: bool) -> anyhow::Result<()> {
+    if json {
+        let lines = found.iter().map(|one| format!("{}\n", as_json(one)));
+        return Ok(output::print(&lines.collect::<String>())?);
+    }
+    if found.is_empty() {
+        return Ok(output::print(&format!(
+            "No skills here. One is a folder with a SKILL.md, in .posse/skills or .claude/skills of a project, or in {}.\n",
+            shown(&own_folder(paths))
+        ))?);
+    }
+    let key_width = found.iter().map(|one| columns(&one_line(&one.skill.key, 32))).max().unwrap_or(0).max(5);
+    let rest = output::stdout_width().saturating_sub(key_width + 11).max(20);
+    let row = |key: &str, from: &str, text: &str| {
+        let key = one_line(key, 32);
+        let pad = " ".repeat(key_width.saturating_sub(columns(&key)));
+        format!("{key}{pad}  {from:<7}  {}\n", one_line(text, rest))
+    };
+    let style = Style::for_stdout();
+    let mut text = style.dim(&row("skill", "from", "use"));
+    for one in found {
+        text.push_str(&row(&one.skill.key, from(one), &one.skill.description));
+    }
+    let odd = found.iter().filter(|one| !one.skill.warnings.is_empty()).collect::<Vec<_>>();
+    if let Some(first) = odd.first() {
+        let what = if odd.len() == 1 { "has a warning" } else { "have warnings" };
+        let skills = counted(odd.len() as u64, "skill");
+        let key = one_line(&first.skill.key, 32);
+        text.push_str(&style.yellow(&format!("{skills} {what}; see: posse skills show {key}\n")));
+    }
+    Ok(output::print(&text)?)
+}
+
+/// Whose it is.
+fn from(one: &FoundSkill) -> &'static str {
+    match one.folders.first().is_some_and(|folder| folder.within.is_some()) {
+        true => "project",
+        false => "you",
+    }
+}
+
+fn place(one: &FoundSkill) -> String {
+    one.folders.first().map(|folder| shown(&folder.path)).unwrap_or_default()
+}
+
+fn show(folder: &Path, found: &[FoundSkill], key: &str, json: bool) -> anyhow::Result<()> {
+    let Some(one) = found.iter().find(|one| one.skill.key == key) else { bail!(unknown(found, key)) };
+    let Some(loaded) = one.load(folder) else { bail!("{} cannot be read any more", place(one)) };
+    if json {
+        let mut value = as_json(one);
+        value["body"] = loaded.body.clone().into();
+        value["files"] = loaded.files.iter().map(|file| file.path.clone()).collect();
+        return Ok(output::print(&format!("{value}\n"))?);
+    }
+    let skill = &one.skill;
+    let name = if skill.name == skill.key { String::new() } else { skill.name.clone() };
+    let listed = if skill.listed { "" } else { "models are not told of it; it is loaded by name" };
+    let lines = [
+        ("name", name),
+        ("from", place(one)),
+        ("use", skill.description.clone()),
+        ("tools", skill.allowed_tools.join(", ")),
+        ("listed", listed.to_string()),
+        ("files", files(&loaded)),
+        ("before", hides(one)),
+    ];
+    let style = Style::for_stdout();
+    let mut text = format!("{}\n", style.bold(&one_line(&skill.key, 100)));
+    for (what, value) in lines.iter().filter(|(_, value)| !value.trim().is_empty()) {
+        let value = harmless(value.trim()).replace('\n', "\n           ");
+        text.push_str(&format!("  {what:<7}  {value}\n"));
+    }
+    for warning in &skill.warnings {
+        let line = format!("  line {}: {}\n", warning.line, one_line(&warning.text, 300));
+        text.push_str(&style.yellow(&line));
+    }
+    text.push_str(&format!("\n{}\n", harmless(loaded.body.trim())));
+    Ok(output::print(&text)?)
+}
+
+fn files(loaded: &LoadedSkill) -> String {
+    let mut files = loaded.files.iter().map(|file| file.path.clone()).collect::<Vec<_>>();
+    if loaded.files_left_out > 0 {
+        files.push(format!("and {} more", loaded.files_left_out));
+    }
+    files.join(", ")
+}
+
+/// The skills of the same key that it goes before.
+fn hides(one: &FoundSkill) -> String {
+    let others = one.folders.iter().skip(1).map(|folder| shown(&folder.path));
+    others.collect::<Vec<_>>().join(", ")
+}
+
+fn unknown(found: &[FoundSkill], key: &str) -> String {
+    let alike = |one: &&FoundSkill| strsim::jaro_winkler(key, &one.skill.key);
+    let closest = found.iter().max_by(|a, b| alike(a).total_cmp(&alike(b))).filter(|one| alike(one) > ALIKE);
+    let hint = closest.map(|one| format!(" — did you mean {}?", one_line(&one.skill.key, 60)));
+    format!("there is no skill {key:?}; posse skills list shows them{}", hint.unwrap_or_default())
+}
+
+fn as_json(one: &FoundSkill) -> serde_json::Value {
+    let warnings =
+        one.skill.warnings.iter().map(|warning| format!("line {}: {}", warning.line, warning.text));
+    serde_json::json!({
+        "key": one.skill.key,
+        "name": one.skill.name,
+        "description": one.skill.description,
+        "from": from(one),
+        "path": one.folders.first().map(|folder| &folder.path),
+        "listed": one.skill.listed,
+        "allowed_tools": one.skill.allowed_tools,
+        "warnings": warnings.collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,90 @@
+//! `posse stats`: what tasks came to, in tables that people want to read.
+
+mod table;
+
+use posse_engine::Engine;
+use posse_engine::record::{Stats, StatsQuery, StatsRow};
+
+use crate::args::StatsArgs;
+use crate::exit::Exit;
+use crate::memory::project_here;
+use crate::output::{self, Style, counted, harmless, local_time, now_ms};
+use crate::paths::Paths;
+
+pub(crate) fn run(paths: &Paths, args: &StatsArgs) -> anyhow::Result<Exit> {
+    let engine = Engine::open(&paths.data_dir)?;
+    let since_ms = args.since.map(|age_ms| now_ms().saturating_sub(age_ms));
+    let project = if args.all { None } else { Some(project_here()?) };
+    let query = StatsQuery { since_ms, project };
+    let stats = engine.stats(&query)?;
+    let text = if args.json {
+        format!("{}\n", as_json(&query, &stats)?)
+    } else if stats.total.tasks == 0 {
+        nothing(&query)
+    } else {
+        told(Style::for_stdout(), &query, &stats, output::stdout_width())
+    };
+    output::print(&text)?;
+    Ok(Exit::Completed)
+}
+
+fn as_json(query: &StatsQuery, stats: &Stats) -> serde_json::Result<serde_json::Value> {
+    let mut value = serde_json::to_value(stats)?;
+    value["project"] = serde_json::to_value(&query.project)?;
+    value["since_ms"] = serde_json::to_value(query.since_ms)?;
+    Ok(value)
+}
+
+fn nothing(query: &StatsQuery) -> String {
+    let hints = [
+        query.since_ms.map(|_| "Leave --since out to count older ones."),
+        query.project.as_ref().map(|_| "posse stats --all counts all projects."),
+        Some("Start one: posse run \"what does this project do?\""),
+    ];
+    let hints = hints.into_iter().flatten().map(|hint| format!("  {hint}\n")).collect::<String>();
+    format!("No task has ended {} yet.\n{hints}", place(query))
+}
+
+fn place(query: &StatsQuery) -> String {
+    let place = match &query.project {
+        Some(project) => format!("in {}", harmless(project)),
+        None => "in any project".to_string(),
+    };
+    match query.since_ms {
+        Some(ms) => format!("{place} since {}", local_time(ms)),
+        None => place,
+    }
+}
+
+fn told(style: Style, query: &StatsQuery, stats: &Stats, width: usize) -> String {
+    let total = &stats.total;
+    let mut text = format!(
+        "{} {}: {} completed\n",
+        style.bold(&counted(total.tasks, "task")),
+        place(query),
+        table::success(total)
+    );
+    let sections = [
+        ("role", &stats.roles),
+        ("model", &stats.models),
+        ("surface", &stats.surfaces),
+        ("week of", &stats.weeks),
+    ];
+    let sections = sections.into_iter().filter(|(_, rows)| !rows.is_empty()).collect::<Vec<_>>();
+    text.push_str(&table::tables(style, &sections, width));
+    text.push_str(&notes(style, total));
+    text
+}
+
+/// What the figures do not say by themselves.
+fn notes(style: Style, total: &StatsRow) -> String {
+    let mut text =
+        "\nturns and time: the task in the middle; cached tokens are part of the tokens\n".to_string();
+    if total.cost_unknown > 0 {
+        text.push_str(&format!(
+            "the cost of {} is not known: give `price` in [models.NAME]\n",
+            counted(total.cost_unknown, "task")
+        ));
+    }
+    text.split_inclusive('\n').map(|line| style.dim(line)).collect()
+}

@@ -1,0 +1,70 @@
+//! Notes that agents keep, as the person looks at them.
+
+use posse_testkit::Turn;
+use serde_json::json;
+
+use crate::posse::Person;
+
+fn remembers(text: &str) -> Vec<Turn> {
+    vec![Turn::call("remember", json!({"text": text})), Turn::text("I will.")]
+}
+
+#[test]
+fn notes_are_listed_shown_and_forgotten() {
+    let person = Person::new(
+        remembers("The tests need a database.\nStart it first.")
+            .into_iter()
+            .chain(remembers("Tabs, not spaces.")),
+    );
+    person.posse(&["memory", "list"]).says("No notes here yet");
+    for _ in 0..2 {
+        let ran = person.posse(&["run", "remember it"]);
+        assert_eq!(ran.code, Some(0), "{ran:#?}");
+    }
+    let list = person.posse(&["memory", "list"]);
+    let lines = list.stdout.lines().collect::<Vec<_>>();
+    assert_eq!(lines.len(), 3, "{list:#?}");
+    assert!(lines[1].ends_with("Tabs, not spaces.") && lines[1].contains("project  main"), "{list:#?}");
+    assert!(lines[2].ends_with("The tests need a database. Start it first."), "{list:#?}");
+    let notes = person.posse(&["memory", "list", "database", "--json"]).events();
+    assert_eq!(notes.len(), 1);
+    let id = notes[0]["id"].to_string();
+    let shown = person.posse(&["memory", "show", &id]);
+    for part in
+        ["The tests need a database.\nStart it first.", "by       main (main)", "session  ", "agents in "]
+    {
+        shown.says(part);
+    }
+    assert_eq!(person.posse(&["memory", "show", &id, "--json"]).events()[0], notes[0]);
+
+    // Another folder is another project.
+    let elsewhere =
+        |args: &[&str]| crate::posse::Ran::from(person.command(args).current_dir("/").output().unwrap());
+    elsewhere(&["memory", "list"]).says("--all looks at other projects too");
+    assert_eq!(elsewhere(&["memory", "list", "--all", "--json"]).events().len(), 2);
+    assert_eq!(elsewhere(&["memory", "list", "--all", "--json", "TABS"]).events().len(), 1);
+
+    person.posse(&["memory", "forget", &id]).says("1 note forgotten.");
+    let ran = person.posse(&["memory", "forget", &id, "999"]);
+    assert_eq!(ran.code, Some(1), "{ran:#?}");
+    ran.says(&format!("there is no note {id}, 999"));
+    assert_eq!(person.posse(&["memory", "show", &id]).code, Some(2));
+    assert_eq!(person.posse(&["memory", "list", "--json"]).events().len(), 1);
+    assert_eq!(person.posse(&["memory", "forget", "x"]).code, Some(2));
+}
+
+#[test]
+fn without_memory_there_are_no_notes_and_no_tools_for_them() {
+    let person = Person::new([Turn::text("ok"), Turn::text("ok")]);
+    let offered = || {
+        let request = person.model.requests().pop().unwrap().json();
+        let tools = request["tools"].as_array().unwrap().clone();
+        ["remember", "recall"].map(|name| tools.iter().any(|tool| tool["function"]["name"] == name))
+    };
+    person.posse(&["run", "go"]);
+    assert_eq!(offered(), [true, true]);
+    person.configure_more("[memory]\nenabled = false\n");
+    person.posse(&["run", "go"]);
+    assert_eq!(offered(), [false, false]);
+    person.posse(&["config", "show"]).says("[memory]\nenabled = false");
+}

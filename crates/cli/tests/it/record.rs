@@ -1,0 +1,163 @@
+//! Looking after the record: searching it, giving a session to others, clearing it.
+
+use posse_testkit::{FakeModel, Fixture, Turn, asker};
+use serde_json::json;
+
+use crate::crew::REPORT;
+use crate::posse::{Person, text};
+
+#[test]
+fn what_was_said_is_found() {
+    let person = Person::new([
+        Turn::call("read_file", json!({"path": "main.py"})),
+        Turn::text("It prints a greeting in Python."),
+        Turn::text("Nothing of the kind."),
+    ]);
+    let none = person.posse(&["sessions", "search", "greeting"]);
+    assert_eq!(none.code, Some(1));
+    none.says("Nothing on record says \"greeting\"");
+    let first = person.posse(&["run", "--json", "what does it print?"]).events();
+    person.posse(&["run", "is there a quixotic gadget?"]);
+    let id = first[0]["session"].as_str().unwrap();
+    let found = person.posse(&["sessions", "search", "greeting", "python"]);
+    assert_eq!(found.code, Some(0), "{found:#?}");
+    for part in [&id[..13], "what does it print?", "It prints a greeting in Python."] {
+        found.says(part);
+    }
+    assert!(!found.stdout.contains("quixotic") && !found.stdout.contains('\u{2}'), "{found:#?}");
+    let hits = person.posse(&["sessions", "search", "--json", "-n", "1", "quixotic"]).events();
+    assert_eq!((hits.len(), &hits[0]["what"]), (1, &json!("prompt")));
+    assert_eq!(hits[0]["snippet"], "is there a quixotic gadget?");
+    assert_eq!(person.posse(&["sessions", "search"]).code, Some(2));
+    // What looks like a query language is words.
+    assert_eq!(person.posse(&["sessions", "search", "\"AND (*"]).code, Some(1));
+}
+
+#[test]
+fn a_session_is_exported_as_events_and_as_text() {
+    let person = Person::new([
+        Turn::call("read_file", json!({"path": "main.py"})),
+        Turn::text("It prints `hi`.\n# Not a heading"),
+    ]);
+    let events = person.posse(&["run", "--json", "what does it print?"]).events();
+    assert_eq!(person.posse(&["sessions", "export", "--format", "jsonl"]).events(), events);
+    let told = person.posse(&["sessions", "export", "last"]).stdout;
+    for part in [
+        "# what does it print?\n",
+        "**you to main:**\n\n> what does it print?\n",
+        "`read_file main.py`",
+        "print('hi')",
+        "> # Not a heading\n",
+        "### main: completed\n",
+        "- took: 2 turns, 1 tool call",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    let file = text(&person.data_dir().with_file_name("told.md"));
+    person.posse(&["sessions", "export", "-o", &file]).says("is written");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), told);
+    let again = person.posse(&["sessions", "export", "-o", &file]);
+    assert_eq!(again.code, Some(2));
+    again.says("a file that is there is not replaced");
+    let ran = person.posse(&["sessions", "export", "--format", "cassette"]);
+    assert_eq!(ran.code, Some(2), "a cassette needs a file: {ran:#?}");
+    assert_eq!(person.posse(&["sessions", "export", "--format", "pdf"]).code, Some(2));
+}
+
+/// Main has ann and bob look, one after the other in one reply, and waits for both.
+fn looked_at() -> FakeModel {
+    FakeModel::by_rule_blocking(|request| {
+        let request = request.json();
+        let start = |name: &str| json!({"action": "start", "name": name, "role": "explore", "prompt": "Look.", "background": false});
+        match (asker(&request).as_str(), request["messages"].as_array().map_or(0, Vec::len)) {
+            ("ann" | "bob", 2) => Turn::call("read_file", json!({"path": "main.py"})),
+            ("ann" | "bob", _) => Turn::text(REPORT),
+            (_, 2) => Turn::call("agent", start("ann")).and_call("agent", start("bob")),
+            _ => Turn::text("Both have looked."),
+        }
+    })
+}
+
+#[test]
+fn an_exported_cassette_replays_a_session_with_sub_agents() {
+    let project = || Fixture::new().file("main.py", "print('hi')\n").git();
+    let person = Person::with_model(looked_at(), project());
+    let ran = person.posse(&["run", "share it out"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "Both have looked.\n"), "{ran:#?}");
+    assert_eq!(person.model.calls(), 6);
+    let tape = text(&person.data_dir().with_file_name("tape.jsonl"));
+    let said = person.posse(&["sessions", "export", "--format", "cassette", "-o", &tape]);
+    assert_eq!(said.code, Some(0), "{said:#?}");
+    said.says("tape.jsonl holds 6 model calls.");
+    said.says("posse run --config FILE --model fake --surface agent \"share it out\"");
+    let written = std::fs::read_to_string(&tape).unwrap();
+    assert!(!written.contains(&text(person.project.path())), "the folder's path is not in it");
+
+    // Elsewhere, with nothing but the tape and the lines that were printed.
+    let other = Person::with_project([], project());
+    let config = said.stdout.lines().filter(|line| line.starts_with("  [") || line.contains(" = "));
+    other.configure(&config.map(|line| format!("{}\n", line.trim())).collect::<String>());
+    let replayed = other.posse(&["run", "--model", "fake", "--surface", "agent", "share it out"]);
+    assert_eq!((replayed.code, &replayed.stdout), (Some(0), &ran.stdout), "{replayed:#?}");
+    let agents = other.posse(&["tasks", "--json"]).events();
+    let turns =
+        agents.iter().map(|agent| (agent["name"].as_str().unwrap(), agent["turns"].as_u64().unwrap()));
+    assert_eq!(turns.collect::<Vec<_>>(), [("main", 2), ("ann", 2), ("bob", 2)]);
+    assert_eq!(person.model.calls(), 6, "nobody was asked");
+}
+
+fn three_sessions() -> (Person, Vec<String>) {
+    let person = Person::new((0..3).map(|n| Turn::text(format!("answer {n}"))));
+    for n in 0..3 {
+        person.posse(&["run", &format!("task {n}")]);
+    }
+    let ids = listed(&person);
+    assert_eq!(ids.len(), 3);
+    (person, ids)
+}
+
+/// The ids on record, newest first.
+fn listed(person: &Person) -> Vec<String> {
+    let sessions = person.posse(&["sessions", "list", "--json"]).events();
+    sessions.iter().map(|session| session["session"].as_str().unwrap().to_string()).collect()
+}
+
+#[test]
+fn sessions_are_deleted_once_that_is_meant() {
+    let (person, ids) = three_sessions();
+    let ran = person.posse(&["sessions", "delete", &ids[0]]);
+    assert_eq!(ran.code, Some(2));
+    ran.says("nobody is there to ask; give --yes");
+    assert_eq!(person.posse(&["sessions", "delete", &ids[0], "ffff", "--yes"]).code, Some(2), "all or none");
+    assert_eq!(listed(&person), ids);
+    person
+        .posse(&["sessions", "delete", &ids[0], &ids[0], &ids[2], "--yes"])
+        .says("2 sessions (2 turns) deleted.");
+    assert_eq!(listed(&person), ids[1..2]);
+    assert_eq!(person.posse(&["sessions", "search", "answer"]).stdout.matches("answer").count(), 1);
+}
+
+#[test]
+fn old_sessions_are_pruned_and_the_newest_stay() {
+    let (person, ids) = three_sessions();
+    person.posse(&["sessions", "prune", "--older-than", "30d"]).says("Nothing is that old.");
+    std::thread::sleep(std::time::Duration::from_millis(5));
+    let dry = person.posse(&["sessions", "prune", "--older-than", "1ms", "--keep", "1", "--dry-run"]);
+    dry.says("2 sessions (2 turns) would be deleted.");
+    dry.says("task 1");
+    assert_eq!(listed(&person), ids);
+    person
+        .posse(&["sessions", "prune", "--older-than", "1ms", "--keep", "1"])
+        .says("2 sessions (2 turns) deleted.");
+    assert_eq!(listed(&person), ids[..1]);
+    assert_eq!(person.posse(&["sessions", "prune"]).code, Some(2), "how old has to be said");
+}
+
+#[test]
+fn long_lists_say_that_there_is_more() {
+    let (person, ids) = three_sessions();
+    let list = person.posse(&["sessions", "list", "-n", "2"]);
+    list.says("There are more; posse sessions list -n 4 shows them.");
+    assert!(list.stdout.contains(&ids[1][..13]) && !list.stdout.contains(&ids[2][..13]), "{list:#?}");
+    assert!(!person.posse(&["sessions", "list", "-n", "3"]).stdout.contains("There are more"));
+}

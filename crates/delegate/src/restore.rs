@@ -1,0 +1,204 @@
+//! The tree of a session that another process had begun, from what is on record of its agents.
+//!
+//! What happened is done over again, in the order of the record: agents are put below their parents, those that ended
+//! are settled as they were, so that ledgers, names and reports come out as they had been. Then those that had not
+//! ended are queued, first admitted first, and get slots like any others.
+//!
+//! The record is not believed where that would give an agent more rights than its parent has now: they are met with the
+//! parent's. What does not fit together is left out. How far agents had looked at others is not on record: whoever looks
+//! again sees all of it once.
+
+use std::cmp::Reverse;
+
+use posse_policy::meet;
+use posse_protocol::{AgentId, Budget, Seq, Spent};
+
+use crate::budget::{self, Bill};
+use crate::known::{Known, KnownEnd, KnownMain, Misfit, Restored, StopCause};
+use crate::limits::{self, Limits};
+use crate::names::Names;
+use crate::node::{Node, State};
+use crate::tree::{Tree, dearer};
+
+/// One thing to be done over again: an agent by its place in the list, or main.
+#[derive(Clone, Copy)]
+enum Move {
+    Admit(usize),
+    Settle(usize),
+    SettleMain,
+}
+
+impl Tree {
+    /// The tree of a session that another process had begun.
+    pub fn restored(limits: Limits, main: KnownMain, mut agents: Vec<Known>) -> Restored {
+        agents.sort_by_key(|known| known.admitted_at);
+        let mut tree = Self::new(limits, main.id, main.grant, sound(main.budget));
+        tree.spent(main.id, &main.spent, main.tokens);
+        let mut refused = Vec::new();
+        let mut placed = vec![false; agents.len()];
+        for next in moves(main.settled.as_ref(), &agents) {
+            match next {
+                Move::Admit(at) => match tree.put_back(&agents[at]) {
+                    Ok(()) => placed[at] = true,
+                    Err(misfit) => refused.push((agents[at].id, misfit)),
+                },
+                Move::Settle(at) if placed[at] => tree.settle_again(&agents[at]),
+                Move::Settle(_) => {}
+                Move::SettleMain => {
+                    if let Some(end) = &main.settled {
+                        tree.settle(main.id, &end.ending, &end.receipt);
+                    }
+                }
+            }
+        }
+        let open = agents.iter().zip(placed).filter(|(known, placed)| *placed && known.settled.is_none());
+        let open: Vec<&Known> = open.map(|(known, _)| known).collect();
+        let stopping = tree.stop_unfit(&open);
+        for known in open {
+            if tree.node(known.id).is_some_and(|node| !node.stopping) {
+                tree.enqueue(known.id);
+            }
+        }
+        let freed = tree.fill();
+        Restored { tree, freed, stopping, refused }
+    }
+
+    /// Takes the main agent up again after it has settled, for more that the person has to say; `budget` includes what it
+    /// has spent. Its ledger and its children stay as they are, and reports it was not given yet wait for it. False if it
+    /// has not settled.
+    pub fn reopen_main(&mut self, budget: Budget) -> bool {
+        let Some(main) = self.nodes.get_mut(&self.main).filter(|main| main.state.is_settled()) else {
+            return false;
+        };
+        main.state = State::Running;
+        main.stopping = false;
+        main.budget = sound(budget);
+        main.changes.own += 1;
+        true
+    }
+
+    /// Puts an agent where it was, or charges main with what it had spent if it has no place.
+    fn put_back(&mut self, known: &Known) -> Result<(), Misfit> {
+        let mut node = node_of(known);
+        if let Err(misfit) = self.fits(known) {
+            if let Ok(name) = Names::given(&known.name) {
+                self.names.hold(name, known.id);
+            }
+            node.budget = Budget::UNLIMITED;
+            if let Some(main) = self.nodes.get_mut(&self.main) {
+                budget::charge(main, Bill::of(&node));
+            }
+            return Err(misfit);
+        }
+        if let Some(parent) = self.nodes.get(&known.parent) {
+            node.grant = meet(&parent.grant, &node.grant);
+            node.stopping = parent.stopping || parent.state.is_settled();
+        }
+        if let Some(predecessor) = known.continues.and_then(|id| self.nodes.get(&id)) {
+            node.grant = meet(&node.grant, &predecessor.grant);
+        }
+        self.attach(node);
+        Ok(())
+    }
+
+    /// Whether an agent's record goes together with what is in the tree.
+    fn fits(&self, known: &Known) -> Result<(), Misfit> {
+        let parent = self.nodes.get(&known.parent).ok_or(Misfit::UnknownParent)?;
+        if self.nodes.contains_key(&known.id) {
+            return Err(Misfit::IdTwice);
+        }
+        if known.depth != parent.depth.saturating_add(1) {
+            return Err(Misfit::WrongDepth);
+        }
+        let followable = |node: &&Node| node.state.is_settled() && node.continued_by.is_none();
+        let predecessor = known.continues.map(|id| self.nodes.get(&id).filter(followable));
+        if matches!(predecessor, Some(None)) {
+            return Err(Misfit::BadPredecessor);
+        }
+        if Names::given(&known.name).as_ref() != Ok(&known.name) {
+            return Err(Misfit::BadName);
+        }
+        if self.names.find(&known.name).is_some_and(|owner| Some(owner) != known.continues) {
+            return Err(Misfit::NameTwice);
+        }
+        // Main is a node, and no sub-agent. What the session allows today counts for new agents only.
+        if self.nodes.len() > limits::AGENTS_MAX {
+            return Err(Misfit::TooManyAgents { max: limits::AGENTS_MAX });
+        }
+        Ok(())
+    }
+
+    fn settle_again(&mut self, known: &Known) {
+        let Some(end) = &known.settled else { return };
+        self.settle(known.id, &end.ending, &end.receipt);
+        if !known.delivered {
+            return;
+        }
+        if let Some(node) = self.nodes.get_mut(&known.id) {
+            node.delivered = true;
+        }
+        if let Some(parent) = self.nodes.get_mut(&known.parent)
+            && parent.reports.back() == Some(&known.id)
+        {
+            parent.reports.pop_back();
+        }
+    }
+
+    /// Marks those that must not go on as stopping, with everything below them.
+    fn stop_unfit(&mut self, open: &[&Known]) -> Vec<(AgentId, StopCause)> {
+        let mut stopping = Vec::new();
+        for known in open {
+            let Some(node) = self.nodes.get(&known.id) else { continue };
+            let (depth, max) = (node.depth, self.limits.depth_max);
+            let cause = if node.stopping {
+                StopCause::ParentGone
+            } else if known.stopping {
+                StopCause::Cancelled
+            } else if depth > max {
+                StopCause::TooDeep { depth, max }
+            } else if known.endpoint.is_none() {
+                StopCause::NoEndpoint
+            } else {
+                continue;
+            };
+            self.cancel(known.id);
+            stopping.push((depth, known.id, cause));
+        }
+        stopping.sort_by_key(|&(depth, id, _)| Reverse((depth, id)));
+        stopping.into_iter().map(|(_, id, cause)| (id, cause)).collect()
+    }
+}
+
+/// Everything that happened, in order. An agent that is said to have ended before it began ended right after.
+fn moves(main: Option<&KnownEnd>, agents: &[Known]) -> Vec<Move> {
+    let mut moves: Vec<(Seq, Move)> = main.map(|end| (end.at, Move::SettleMain)).into_iter().collect();
+    for (at, known) in agents.iter().enumerate() {
+        moves.push((known.admitted_at, Move::Admit(at)));
+        let end = known.settled.as_ref().map(|end| end.at.max(known.admitted_at));
+        moves.extend(end.map(|end| (end, Move::Settle(at))));
+    }
+    // Stable: of two at the same place the first is first.
+    moves.sort_by_key(|&(at, _)| at);
+    moves.into_iter().map(|(_, next)| next).collect()
+}
+
+fn node_of(known: &Known) -> Node {
+    Node {
+        parent: Some(known.parent),
+        name: known.name.clone(),
+        role: known.role.clone(),
+        title: known.title.chars().take(limits::TITLE_CHARS_MAX).collect(),
+        depth: known.depth,
+        state: State::Pending,
+        endpoint: known.endpoint.clone(),
+        continues: known.continues,
+        spent: Spent { cost_usd: dearer(None, known.spent.cost_usd), ..known.spent },
+        tokens: known.tokens,
+        ..Node::main(known.id, known.grant.clone(), sound(known.budget))
+    }
+}
+
+/// A budget whose money is an amount. Less than nothing, or no number, is nothing.
+fn sound(budget: Budget) -> Budget {
+    Budget { cost_usd: budget::finite(budget.cost_usd).map(|usd| usd.max(0.0)), ..budget }
+}

@@ -1,0 +1,139 @@
+//! How an agent begins, or goes on where it was interrupted.
+
+use std::sync::Arc;
+
+use posse_agent::{Input, Next};
+use posse_protocol::{EventKind, Isolation, Message};
+use posse_workspace::WorkspaceError;
+
+use super::{Driver, broken, cancelled};
+use crate::context;
+use crate::crew::Crew;
+use crate::launch::Launch;
+use crate::site::Site;
+
+impl Driver {
+    /// What an agent begins with, or goes on with.
+    pub(super) async fn first_input(&mut self) -> Input {
+        let set_out = self.set_out().await;
+        if self.resumed {
+            // Those below may wait for it, whatever came of it.
+            self.crew.moves(self.id, Arc::clone(&self.site));
+        }
+        match (set_out, self.next.take()) {
+            (Err(input), _) => input,
+            (Ok(()), None | Some(Next::Begin)) => self.task().await,
+            (Ok(()), Some(next)) => self.go_on(next).await,
+        }
+    }
+
+    /// Gets it to its place. A sub-agent's admission is on record before anything of it runs.
+    async fn set_out(&mut self) -> Result<(), Input> {
+        if self.id != self.crew.main || self.next.is_some() {
+            self.journal.durable().await.map_err(|error| broken(&error))?;
+        }
+        let cancel = self.handles.cancel.clone();
+        if self.resumed {
+            let (crew, handles) = (Arc::clone(&self.crew), self.handles.clone());
+            let site = tokio::select! {
+                biased;
+                () = cancel.cancelled() => return Err(cancelled(String::new(), Vec::new())),
+                site = crew.place_of_parent(self.id, &handles) => site,
+            };
+            self.toolbox = self.toolbox.moved_to(&site.workspace);
+            self.site = site;
+        }
+        if self.isolation == Isolation::Worktree {
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => return Err(cancelled(String::new(), Vec::new())),
+                made = self.check_out() => made.map_err(|message| Input::Broken { message })?,
+            }
+        }
+        Ok(())
+    }
+
+    async fn task(&mut self) -> Input {
+        match self.told.take() {
+            Some((from, text)) => Input::Told { from, text: self.with_files(text).await },
+            None => Input::Broken { message: "the agent was given no task".to_string() },
+        }
+    }
+
+    /// Goes on where the record ends: nothing that is on record is done again.
+    async fn go_on(&mut self, next: Next) -> Input {
+        // A reply whose calls are open is not part of the request that it answers.
+        let open = matches!(next, Next::CallTools { .. });
+        let conversation = self.agent.conversation();
+        let answers = |message: &Arc<Message>| matches!(**message, Message::Assistant { .. });
+        let reply = conversation.messages().last().filter(|last| open && answers(last)).is_some();
+        let sent = conversation.messages().len() - usize::from(reply);
+        for message in &conversation.messages()[self.transcript.len().min(sent)..sent] {
+            self.transcript.push(message);
+        }
+        match next {
+            Next::TakeIn(input) => *input,
+            Next::CallModel { turn, purpose } => self.call_model(turn, purpose).await,
+            Next::CallTools { calls, begun, done } => self.call_tools(&calls, begun, done).await,
+            Next::Begin => self.task().await,
+            // It says itself how it ends.
+            Next::Settled(_) => Input::GoOn,
+        }
+    }
+
+    /// Gives it a checkout of its own. Where there is no repository it works in its parent's files, and everybody is told.
+    async fn check_out(&mut self) -> Result<(), String> {
+        let made = self.crew.checkouts.make(&self.site.workspace, &self.name, self.branch.as_ref());
+        match made.await {
+            Ok((checkout, workspace, left)) => {
+                self.notes.extend(left);
+                self.toolbox = self.toolbox.moved_to(&workspace);
+                self.site = Arc::new(Site::own(workspace));
+                self.crew.moves(self.id, Arc::clone(&self.site));
+                let (branch, base) = (checkout.branch.clone(), checkout.base.clone());
+                self.journal.note(EventKind::CheckedOut { branch, base });
+                self.checkout = Some(checkout);
+            }
+            Err(error @ WorkspaceError::NotARepository) => {
+                let note = format!("No checkout of its own: {error}. It works in the shared folder.");
+                if let Some((_, text)) = &mut self.told {
+                    text.push_str(&format!("\n\n({note} That is {}.)", self.site.folder));
+                }
+                self.notes.push(note);
+            }
+            Err(error) => return Err(format!("no checkout of its own could be made: {error}")),
+        }
+        Ok(())
+    }
+
+    /// The words with the contents of the files that go with them.
+    async fn with_files(&mut self, text: String) -> String {
+        let paths = std::mem::take(&mut self.context_files);
+        if paths.is_empty() {
+            return text;
+        }
+        let workspace = self.site.workspace.clone();
+        let read = tokio::task::spawn_blocking(move || context::files(&workspace, &paths));
+        format!("{text}\n\n{}", read.await.unwrap_or_default())
+    }
+}
+
+/// The event that says that an agent begins, and with what.
+pub(super) fn begun(crew: &Crew, launch: &Launch) -> EventKind {
+    if let Some(past) = &launch.past {
+        let elapsed_ms = u64::try_from(past.worked.as_millis()).unwrap_or(u64::MAX);
+        return EventKind::AgentResumed { elapsed_ms, budget: launch.budget, grant: launch.grant.clone() };
+    }
+    let config = launch.model.model.config();
+    let apart = launch.isolation == Isolation::Worktree;
+    EventKind::AgentStarted {
+        role: launch.role.name.clone(),
+        depth: launch.depth,
+        model: config.name.clone(),
+        model_id: config.model.clone(),
+        budget: launch.budget,
+        grant: launch.grant.clone(),
+        system: launch.system.clone(),
+        checkout: apart.then(|| crew.checkouts.folder(crew.site(launch.id).workspace.root(), &launch.name)),
+    }
+}

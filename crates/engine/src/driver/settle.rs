@@ -1,0 +1,79 @@
+//! How an agent ends: what is below it first, then its report, checked and on record, then its place in the tree.
+
+use posse_protocol::{Ending, EventKind, Isolation, Report};
+
+use super::Driver;
+use crate::facts::WorkspaceFacts;
+use crate::finished::{Finished, Kept};
+use crate::site::Site;
+
+impl Driver {
+    /// Ends the agent: first everything below it, then itself. Its report is checked before it is recorded.
+    pub(super) async fn settle(mut self, ending: Ending) -> Report {
+        self.journal.send();
+        self.crew.ends(self.id);
+        self.crew.stop_below(self.id).await;
+        self.extend_transcript();
+        let text = self.agent.last_words().to_string();
+        let receipt = self.effects.receipt(&self.agent, self.crew.inherited(self.id));
+        let mut report = Report { ending, text, receipt, warnings: Vec::new() };
+        if self.id == self.crew.main {
+            self.crew.background.stop_all(&self.crew).await;
+            let trouble = self.site.history.as_ref().and_then(|history| history.trouble());
+            self.notes.extend(trouble.map(|why| format!("not all changes can be undone: {why}")));
+            self.crew.checkouts.clean_up(&self.crew.site.workspace).await;
+        } else {
+            report = checked(report, self.deliverables, &self.site).await;
+        }
+        report.warnings.append(&mut self.notes);
+        if let Some(checkout) = self.checkout {
+            self.crew.background.stop_at(&self.crew, &self.site).await;
+            match self.crew.checkouts.finish(&checkout, &self.title).await {
+                Ok(branch) => report.receipt.branch = branch,
+                Err(error) => report.warnings.push(format!(
+                    "its work could not be committed and is still in {}: {error}",
+                    checkout.top.display()
+                )),
+            }
+        } else if let Some(branch) = self.branch.as_ref().filter(|_| self.isolation == Isolation::Worktree) {
+            // It could not be checked out again; what it had done is still there.
+            report.receipt.branch = self.crew.checkouts.left_on(&self.crew.site.workspace, branch).await;
+        }
+        self.journal.note(EventKind::AgentSettled { report: report.clone() });
+        if let Err(error) = self.journal.durable().await {
+            tracing::error!(%error, "the end of an agent could not be recorded");
+        }
+        let kept = Kept {
+            role: self.role.clone(),
+            model: self.model,
+            system: self.system,
+            tools: self.tools,
+            empty: self.empty,
+            transcript: self.transcript,
+            messages: self.agent.conversation().messages().to_vec(),
+            isolation: self.isolation,
+            branch: report.receipt.branch.clone(),
+        };
+        let finished = Finished {
+            id: self.id,
+            name: self.name,
+            role: self.role.name,
+            title: self.title,
+            report: report.clone(),
+            conversation: Some(kept),
+        };
+        self.crew.settled(self.id, finished);
+        report
+    }
+}
+
+/// Compares a report with what can be measured.
+async fn checked(report: Report, deliverables: Vec<String>, site: &Site) -> Report {
+    let facts = WorkspaceFacts(site.workspace.clone());
+    let unchecked = report.clone();
+    let check = tokio::task::spawn_blocking(move || {
+        let warnings = posse_report::check(&report, &deliverables, &facts);
+        Report { warnings, ..report }
+    });
+    check.await.unwrap_or(unchecked)
+}

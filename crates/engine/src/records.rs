@@ -1,0 +1,54 @@
+//! Looking after the record: searching it, clearing it, notes that outlive sessions, and what all of it comes to.
+
+use posse_protocol::{Note, SessionId};
+use posse_store::{Hit, SessionRow, Stats, StatsQuery};
+
+use crate::alive::Alive;
+use crate::engine::Engine;
+use crate::error::EngineError;
+
+impl Engine {
+    /// What was said in past sessions that fits a query, best first.
+    pub fn search(&self, query: &str, limit: usize) -> Result<Vec<Hit>, EngineError> {
+        Ok(self.store.search(query, limit)?)
+    }
+
+    /// Sessions in which nothing has happened since a moment, and that are not at work.
+    pub fn sessions_before(&self, at_ms: u64, limit: usize) -> Result<Vec<SessionRow>, EngineError> {
+        Ok(self.store.sessions_before(at_ms, limit)?)
+    }
+
+    /// Takes a session off the record, for good. Notes that were made in it stay. One that is at work stays.
+    pub fn delete_session(&self, session: SessionId) -> Result<(), EngineError> {
+        let idle = Alive::take(&self.data_dir, session).map_err(EngineError::Alive)?;
+        let _idle = idle.ok_or_else(|| {
+            EngineError::Nothing(format!("The session {session} is at work; stop it first."))
+        })?;
+        Ok(self.store.delete_session(session)?)
+    }
+
+    /// Notes on record, newest first: those of a project and the person's own, or all.
+    pub fn notes(&self, project: Option<&str>, limit: usize) -> Result<Vec<Note>, EngineError> {
+        Ok(self.store.notes(project, limit)?)
+    }
+
+    /// Notes that fit a query, best first.
+    pub fn recall(&self, query: &str, project: &str, limit: usize) -> Result<Vec<Note>, EngineError> {
+        Ok(self.store.recall(query, project, limit)?)
+    }
+
+    /// One note.
+    pub fn note(&self, id: u64) -> Result<Option<Note>, EngineError> {
+        Ok(self.store.note(id)?)
+    }
+
+    /// Takes a note off the record. False if there is none.
+    pub fn forget(&self, id: u64) -> Result<bool, EngineError> {
+        Ok(self.store.forget(id)?)
+    }
+
+    /// What tasks came to, by role, model, surface and week.
+    pub fn stats(&self, query: &StatsQuery) -> Result<Stats, EngineError> {
+        Ok(self.store.stats(query)?)
+    }
+}

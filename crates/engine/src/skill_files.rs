@@ -1,0 +1,251 @@
+//! Skills on disk: finds folders with a SKILL.md, reads what is asked for within bounds, and writes one.
+//!
+//! A project's skills are a stranger's: nothing outside the project is read for them, whatever links say. A skill's files
+//! are those in its own folder. Must not know the home folder or the configuration: it is told where to look.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use posse_protocol::NoteScope;
+use posse_roles::{Skill, parse_skill, skill_text};
+use posse_tools::{LoadedSkill, NewSkill, SavedSkill, SkillFile, valid_skill_key};
+use posse_workspace::{Expect, Kind, Stop, Workspace, WorkspaceError, WorkspacePath, text};
+
+use crate::limits::SKILL_BYTES_MAX;
+use crate::project::project_folders;
+
+/// How many skills there can be.
+const SKILLS_MAX: usize = 500;
+/// How many entries of all folders are looked at.
+const ENTRIES_MAX: usize = 5_000;
+/// How many folders deep the files of a skill are looked for.
+const FILES_DEPTH_MAX: usize = 4;
+/// How many files of a skill are told of; more are counted, up to ten times as many.
+const FILES_MAX: usize = 50;
+/// The largest file of a skill that is read.
+const FILE_BYTES_MAX: u64 = 256 * 1024;
+/// What the file of a skill is called; some collections write it small.
+const NAMES: [&str; 2] = ["SKILL.md", "skill.md"];
+/// Where a project keeps skills; earlier ones win.
+const PROJECT_FOLDERS: [&str; 2] = [OWN_FOLDER, ".claude/skills"];
+/// Where skills of the project are written.
+const OWN_FOLDER: &str = ".posse/skills";
+
+/// A folder with skills. It need not be there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SkillFolder {
+    /// The folder.
+    pub path: PathBuf,
+    /// What links may not lead out of: the top of the project. None for the person's own, whose links are their own too.
+    pub within: Option<PathBuf>,
+}
+
+/// The folders of the project that `folder` is in, the closest first.
+pub fn project_skill_folders(folder: &Path) -> Vec<SkillFolder> {
+    let Some(top) = project_folders(folder).last() else { return Vec::new() };
+    let at =
+        |place: &Path, name: &str| SkillFolder { path: place.join(name), within: Some(top.to_path_buf()) };
+    project_folders(folder).flat_map(|place| PROJECT_FOLDERS.map(|name| at(place, name))).collect()
+}
+
+/// A skill that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundSkill {
+    /// What it says of itself, without its text.
+    pub skill: Skill,
+    /// Its folder, then those of skills with the same key that it goes before.
+    pub folders: Vec<SkillFolder>,
+}
+
+/// Finds all skills of these folders, `KEY/SKILL.md` or one level deeper. Of those with the same key the first counts.
+pub fn find_skills(folders: &[SkillFolder]) -> Vec<FoundSkill> {
+    let mut search = Search { found: Vec::new(), entries_left: ENTRIES_MAX };
+    for folder in folders {
+        for inside in search.folders_in(folder) {
+            if !search.add(&inside) {
+                for deeper in search.folders_in(&inside) {
+                    search.add(&deeper);
+                }
+            }
+        }
+    }
+    search.found
+}
+
+struct Search {
+    found: Vec<FoundSkill>,
+    entries_left: usize,
+}
+
+impl Search {
+    /// The folders in a folder, by name.
+    fn folders_in(&mut self, folder: &SkillFolder) -> Vec<SkillFolder> {
+        if folder.open().is_none() {
+            return Vec::new();
+        }
+        let Ok(entries) = std::fs::read_dir(&folder.path) else { return Vec::new() };
+        let mut paths = Vec::new();
+        for entry in entries.flatten().take(self.entries_left) {
+            self.entries_left -= 1;
+            if !entry.file_name().to_string_lossy().starts_with('.') && entry.path().is_dir() {
+                paths.push(entry.path());
+            }
+        }
+        paths.sort();
+        let inside = |path| SkillFolder { path, within: folder.within.clone() };
+        paths.into_iter().map(inside).collect()
+    }
+
+    /// Adds the skill of a folder; says whether it is one.
+    fn add(&mut self, folder: &SkillFolder) -> bool {
+        let Some((_, text)) = folder.open().and_then(|files| skill_file(&files)) else { return false };
+        let key = folder.path.file_name().unwrap_or_default().to_string_lossy();
+        if let Some(known) = self.found.iter_mut().find(|known| known.skill.key == key) {
+            known.folders.push(folder.clone());
+        } else if self.found.len() < SKILLS_MAX {
+            let skill = Skill { body: String::new(), ..parse_skill(&text, &key) };
+            self.found.push(FoundSkill { skill, folders: vec![folder.clone()] });
+        }
+        true
+    }
+}
+
+impl SkillFolder {
+    /// Opens it, unless links have led somewhere else.
+    fn open(&self) -> Option<Workspace> {
+        let files = Workspace::open(&self.path).ok()?;
+        let Some(top) = &self.within else { return Some(files) };
+        files.root().starts_with(top.canonicalize().ok()?).then_some(files)
+    }
+}
+
+/// A skill's own file: its path, and its text as far as it is read.
+fn skill_file(files: &Workspace) -> Option<(WorkspacePath, String)> {
+    NAMES.iter().find_map(|name| {
+        let path = files.resolve(name).ok()?;
+        let mut bytes = Vec::new();
+        files.open_file(&path).ok()?.file.take(SKILL_BYTES_MAX).read_to_end(&mut bytes).ok()?;
+        Some((path, String::from_utf8_lossy(&bytes).into_owned()))
+    })
+}
+
+impl FoundSkill {
+    /// The skill as it is now; `None` if it has gone.
+    pub fn load(&self, workspace: &Path) -> Option<LoadedSkill> {
+        let files = self.folders.first()?.open()?;
+        let (_, text) = skill_file(&files)?;
+        let key = self.skill.key.clone();
+        let body = parse_skill(&text, &key).body;
+        let Some((place, mut files)) = self.files() else {
+            return Some(LoadedSkill { key, body, folder: None, files: Vec::new(), files_left_out: 0 });
+        };
+        let inside = workspace.canonicalize().ok().and_then(|root| {
+            let inside = place.root().strip_prefix(root).ok()?;
+            Some(inside.display().to_string())
+        });
+        let files_left_out = files.len().saturating_sub(FILES_MAX);
+        files.truncate(FILES_MAX);
+        Some(LoadedSkill { key, body, folder: inside, files, files_left_out })
+    }
+
+    /// The files beside the skill's own, and where they are: one that was improved keeps those of the one before.
+    fn files(&self) -> Option<(Workspace, Vec<SkillFile>)> {
+        self.folders.iter().find_map(|folder| {
+            let place = folder.open()?;
+            let (root, stop) = (WorkspacePath::root(), Stop::default());
+            let found = place.list(&root, FILES_DEPTH_MAX, FILES_MAX * 10, u64::MAX, &stop).ok()?;
+            let is_own = |path: &WorkspacePath| NAMES.contains(&path.as_str());
+            let file = |path: &WorkspacePath| match place.look(path) {
+                Ok(Some((Kind::File, stamp))) => {
+                    Some(SkillFile { path: path.to_string(), bytes: stamp.bytes() })
+                }
+                _ => None,
+            };
+            let paths = found.entries.iter().map(|entry| &entry.path).filter(|path| !is_own(path));
+            let files = paths.filter_map(file).collect::<Vec<_>>();
+            (!files.is_empty()).then_some((place, files))
+        })
+    }
+
+    /// The text of one of its files.
+    pub fn file(&self, written: &str) -> Result<String, String> {
+        let gone = || format!("The skill {} has no files besides its own text.", self.skill.key);
+        let (place, _) = self.files().ok_or_else(gone)?;
+        let read = place.resolve(written).and_then(|path| place.read(&path, FILE_BYTES_MAX));
+        let (bytes, _) = read.map_err(|error| match error {
+            WorkspaceError::Outside { path } | WorkspaceError::LinkOutside { path } => {
+                format!(
+                    "{path} is not in the skill's folder; name one of its files, such as references/more.md"
+                )
+            }
+            error => error.to_string(),
+        })?;
+        match text::is_binary(&bytes) {
+            true => Err(format!("{written} is no text, so it cannot be shown.")),
+            false => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+        }
+    }
+}
+
+/// Where skills are written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SkillHomes {
+    /// The session's workspace, for those of the project.
+    pub(crate) workspace: PathBuf,
+    /// The person's own folder.
+    pub(crate) own: Option<PathBuf>,
+}
+
+impl SkillHomes {
+    /// Writes a skill. `known` is the one that its key stands for so far: what that says of itself stays.
+    pub(crate) fn save(&self, skill: &NewSkill, known: Option<&FoundSkill>) -> Result<SavedSkill, String> {
+        valid_skill_key(&skill.key)?;
+        let folder = self.folder(skill.scope)?;
+        let files = Workspace::open(&folder).map_err(|error| error.to_string())?;
+        let path =
+            files.resolve(&format!("{}/{}", skill.key, NAMES[0])).map_err(|error| error.to_string())?;
+        if files.root() != folder || files.real_path(&path) != Some(folder.join(path.as_str())) {
+            return Err(format!("{} is reached through a link, so nothing is written there.", path));
+        }
+        let (before, expect) = match files.read(&path, FILE_BYTES_MAX) {
+            Ok((bytes, stamp)) => {
+                (Some(String::from_utf8_lossy(&bytes).into_owned()), Expect::Unchanged(stamp))
+            }
+            Err(WorkspaceError::Missing { .. }) => (None, Expect::Absent),
+            Err(error) => return Err(error.to_string()),
+        };
+        let covered =
+            || known.and_then(|known| skill_file(&known.folders.first()?.open()?)).map(|(_, text)| text);
+        let said = before.clone().or_else(covered);
+        let after = skill_text(&skill.key, &skill.description, &skill.body, said.as_deref());
+        if before.as_ref() != Some(&after) {
+            files.write_atomic(&path, after.as_bytes(), expect).map_err(|error| error.to_string())?;
+        }
+        let path = match skill.scope {
+            NoteScope::Project => format!("{OWN_FOLDER}/{path}"),
+            NoteScope::User => folder.join(path.as_str()).display().to_string(),
+        };
+        Ok(SavedSkill { path, before, after })
+    }
+
+    /// The folder for skills, made if it is not there, links resolved. In the project no link may be on the way: it could
+    /// lead anywhere.
+    fn folder(&self, scope: NoteScope) -> Result<PathBuf, String> {
+        let failed = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
+        if scope == NoteScope::User {
+            let own = self.own.as_ref().ok_or("The person has no folder for skills; use scope project.")?;
+            std::fs::create_dir_all(own).map_err(|error| failed(own, error))?;
+            return own.canonicalize().map_err(|error| failed(own, error));
+        }
+        let mut folder = self.workspace.canonicalize().map_err(|error| failed(&self.workspace, error))?;
+        for part in OWN_FOLDER.split('/') {
+            folder.push(part);
+            match std::fs::symlink_metadata(&folder) {
+                Ok(metadata) if metadata.is_dir() => {}
+                Ok(_) => return Err(format!("{part} is a link or a file, so no skill is written there.")),
+                Err(_) => std::fs::create_dir(&folder).map_err(|error| failed(Path::new(part), error))?,
+            }
+        }
+        Ok(folder)
+    }
+}

@@ -1,0 +1,163 @@
+//! skill_load: how one kind of work is done, read when it is needed. The description lists the skills by name and purpose
+//! only; the text, and the files that belong to it, come with a call.
+
+use std::fmt::Write as _;
+
+use posse_protocol::{Files, Needs, Shell, ToolOutcome};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::{
+    Knowledge, Library, LoadedSkill, SkillLine, limits,
+    show::{one_line, start_of},
+    tool::{Context, Failed, Tool},
+};
+
+/// Read a skill: how one kind of work is done. Look whether one fits before you begin such work.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SkillLoad {
+    key: String,
+    /// A file of the skill.
+    file: Option<String>,
+}
+
+impl Tool for SkillLoad {
+    const NAME: &'static str = "skill_load";
+    const NEEDS: Needs = Needs { files: Files::None, shell: Shell::None, network: false };
+    const ALIASES: &'static [(&'static str, &'static str)] = &[
+        ("name", "key"),
+        ("skill", "key"),
+        ("skill_name", "key"),
+        ("command", "key"),
+        ("path", "file"),
+        ("resource", "file"),
+    ];
+
+    fn offer(knowledge: &Knowledge) -> Option<String> {
+        let skills = knowledge.library.as_ref()?.skills();
+        (knowledge.writes_skills || !skills.is_empty()).then(|| listed(&skills))
+    }
+
+    fn about(&self) -> String {
+        match self.file() {
+            Some(file) => format!("{}/{file}", self.key.trim()),
+            None => self.key.trim().to_owned(),
+        }
+    }
+
+    async fn run(self, context: Context) -> Result<ToolOutcome, Failed> {
+        context.blocking(move |context, _| self.load(context)).await
+    }
+}
+
+impl SkillLoad {
+    fn file(&self) -> Option<&str> {
+        self.file.as_deref().map(str::trim).filter(|file| !file.is_empty())
+    }
+
+    fn load(&self, context: &Context) -> Result<ToolOutcome, Failed> {
+        let library = context.knowledge.library.as_ref();
+        let library = library.ok_or_else(|| Failed("There are no skills here.".to_owned()))?;
+        let key = self.key.trim();
+        let skill = library.skill(key).map_err(Failed)?;
+        let skill = skill.ok_or_else(|| Failed(unknown(key, &library.skills())))?;
+        let text = match self.file() {
+            Some(file) => resource(library.as_ref(), &skill.key, file)?,
+            None => told(library.as_ref(), &skill),
+        };
+        Ok(ToolOutcome::ok(text))
+    }
+}
+
+/// The skills, a line each, as far as there is room.
+fn listed(skills: &[SkillLine]) -> String {
+    let mut list = String::from(if skills.is_empty() { "\nThere are no skills yet." } else { "\nSkills:" });
+    let mut shown = 0;
+    for skill in skills.iter().take(limits::SKILLS_LISTED_MAX) {
+        let line = line(skill);
+        if list.len() + line.len() > limits::SKILLS_LISTED_BYTES_MAX {
+            break;
+        }
+        list.push_str(&line);
+        shown += 1;
+    }
+    if shown < skills.len() {
+        let _ = write!(list, "\n{} more: give a word as key to be told which fit.", skills.len() - shown);
+    }
+    list
+}
+
+fn line(skill: &SkillLine) -> String {
+    let key = one_line(&skill.key, limits::SKILL_WORD_CHARS_MAX);
+    let about = skill.description.split_whitespace().collect::<Vec<_>>().join(" ");
+    match one_line(&about, limits::SKILL_ABOUT_CHARS_MAX) {
+        about if about.is_empty() => format!("\n- {key}"),
+        about => format!("\n- {key}: {about}"),
+    }
+}
+
+/// What a key that is none is answered with: the skills that have its words, or how many there are.
+fn unknown(key: &str, skills: &[SkillLine]) -> String {
+    let mut text = format!("There is no skill {}.", one_line(key, limits::SKILL_WORD_CHARS_MAX));
+    if skills.is_empty() {
+        return text + " There are none here.";
+    }
+    let (asked, _) = start_of(key, limits::RECALL_QUERY_BYTES_MAX);
+    let asked = asked.to_lowercase();
+    let words: Vec<&str> =
+        asked.split(|c: char| !c.is_alphanumeric()).filter(|word| word.chars().count() > 1).collect();
+    let mut fitting: Vec<(usize, &SkillLine)> = skills
+        .iter()
+        .map(|skill| {
+            let about = format!("{} {} {}", skill.key, skill.name, skill.description).to_lowercase();
+            (words.iter().filter(|word| about.contains(**word)).count(), skill)
+        })
+        .filter(|(count, _)| *count > 0)
+        .collect();
+    fitting.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
+    if fitting.is_empty() {
+        let _ = write!(text, " None of {} skills has these words. There are:", skills.len());
+        let keys = skills.iter().take(limits::SKILLS_LISTED_MAX).map(|skill| skill.key.as_str());
+        let _ = write!(text, " {}", keys.collect::<Vec<_>>().join(", "));
+        return text;
+    }
+    text.push_str(" These may fit:");
+    for (_, skill) in fitting.iter().take(limits::SKILLS_FITTING_MAX) {
+        text.push_str(&line(skill));
+    }
+    text
+}
+
+/// A skill's text, and which files belong to it.
+fn told(library: &dyn Library, skill: &LoadedSkill) -> String {
+    let (body, cut) = start_of(&skill.body, limits::SKILL_BODY_BYTES_MAX);
+    let mut text = library.quote("skill", &skill.key, body);
+    if cut {
+        let _ = write!(text, "\n({} more bytes left out)", skill.body.len() - body.len());
+    }
+    if !skill.files.is_empty() {
+        let folder = skill.folder.as_deref().map(|folder| one_line(folder, limits::SKILL_PATH_CHARS_MAX));
+        let place = folder.map(|folder| format!(" in {folder}")).unwrap_or_default();
+        let _ = write!(text, "\nIts files{place}, which skill_load reads with file:");
+        for file in skill.files.iter().take(limits::SKILL_FILES_MAX) {
+            let path = one_line(&file.path, limits::SKILL_PATH_CHARS_MAX);
+            let _ = write!(text, "\n- {path} ({} bytes)", file.bytes);
+        }
+        let more = skill.files.len().saturating_sub(limits::SKILL_FILES_MAX) + skill.files_left_out;
+        if more > 0 {
+            let _ = write!(text, "\nand {more} more");
+        }
+    }
+    text
+}
+
+fn resource(library: &dyn Library, key: &str, file: &str) -> Result<String, Failed> {
+    let content = library.skill_file(key, file).map_err(Failed)?;
+    let (start, cut) = start_of(&content, limits::SKILL_BODY_BYTES_MAX);
+    let mut text = library.quote("file", &format!("{key}/{file}"), start);
+    if cut {
+        let _ = write!(text, "\n({} more bytes left out)", content.len() - start.len());
+    }
+    Ok(text)
+}

@@ -1,0 +1,112 @@
+//! skill_save: writes a skill, new or better than before. The one tool that writes into `.posse`, so a person is asked
+//! wherever anybody is asked at all: what it writes shapes later sessions.
+
+use posse_policy::Act;
+use posse_protocol::{Effect, FileChange, Files, Grant, Needs, NoteScope, Shell, ToolOutcome};
+use posse_workspace::text;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::{
+    Knowledge, NewSkill, SavedSkill, limits,
+    remember::Scope,
+    show::{line_diff, start_of},
+    tool::{Context, Failed, Tool},
+    valid_skill_key,
+};
+
+/// Write a skill, or replace the text of one; load it first. Its other files stay as they are.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SkillSave {
+    /// Such as release-notes.
+    key: String,
+    /// What it does and when to use it.
+    description: String,
+    /// The steps, in Markdown.
+    body: String,
+    /// user: for all projects.
+    scope: Option<Scope>,
+}
+
+impl Tool for SkillSave {
+    const NAME: &'static str = "skill_save";
+    const NEEDS: Needs = Needs { files: Files::Write, shell: Shell::None, network: false };
+    const ALIASES: &'static [(&'static str, &'static str)] = &[
+        ("name", "key"),
+        ("skill", "key"),
+        ("content", "body"),
+        ("text", "body"),
+        ("instructions", "body"),
+        ("when_to_use", "description"),
+    ];
+
+    fn offer(knowledge: &Knowledge) -> Option<String> {
+        knowledge.library.as_ref().filter(|_| knowledge.writes_skills).map(|_| String::new())
+    }
+
+    fn check(&self) -> Result<(), String> {
+        valid_skill_key(&self.key)?;
+        let chars = self.description.trim().chars().count();
+        if !(1..=limits::SKILL_DESCRIPTION_CHARS_MAX).contains(&chars) {
+            return Err(format!(
+                "description has {chars} characters, and 1 to {} are allowed; say what it does and when to use it",
+                limits::SKILL_DESCRIPTION_CHARS_MAX
+            ));
+        }
+        let bytes = self.body.trim().len();
+        if !(1..=limits::SKILL_SAVED_BYTES_MAX).contains(&bytes) {
+            return Err(format!(
+                "body has {bytes} bytes, and 1 to {} are allowed; keep to what is needed every time",
+                limits::SKILL_SAVED_BYTES_MAX
+            ));
+        }
+        Ok(())
+    }
+
+    fn about(&self) -> String {
+        match Scope::of(self.scope) {
+            NoteScope::Project => format!(".posse/skills/{}/SKILL.md", self.key),
+            NoteScope::User => format!("{}/SKILL.md of the person's own skills, for all projects", self.key),
+        }
+    }
+
+    fn act(&self, _grant: &Grant) -> Act {
+        Act::Leave
+    }
+
+    async fn run(self, context: Context) -> Result<ToolOutcome, Failed> {
+        context.blocking(move |context, _| self.save(context)).await
+    }
+}
+
+impl SkillSave {
+    fn save(&self, context: &Context) -> Result<ToolOutcome, Failed> {
+        let library = context.knowledge.library.as_ref().filter(|_| context.knowledge.writes_skills);
+        let library = library.ok_or_else(|| Failed("this agent does not write skills".to_owned()))?;
+        let skill = NewSkill {
+            key: self.key.clone(),
+            description: self.description.trim().to_owned(),
+            body: self.body.trim().to_owned(),
+            scope: Scope::of(self.scope),
+        };
+        let SavedSkill { path, before, after } = library.save_skill(&skill).map_err(Failed)?;
+        let created = before.is_none();
+        let old = before.unwrap_or_default();
+        if old == after {
+            return Ok(ToolOutcome::ok(format!("{path} already says exactly this.")));
+        }
+        let (lines_added, lines_removed) = text::line_changes(old.as_bytes(), after.as_bytes());
+        let text = if created {
+            format!("New: {path} (+{lines_added} lines).")
+        } else {
+            let diff = line_diff(&old, &after);
+            let (diff, cut) = start_of(&diff, limits::SKILL_DIFF_BYTES_MAX);
+            let cut = if cut { "\n(the rest is left out)" } else { "" };
+            let diff = library.quote("diff", &path, diff);
+            format!("Changed {path} (+{lines_added} -{lines_removed} lines).\n{diff}{cut}")
+        };
+        let change = FileChange { path, created, lines_added, lines_removed };
+        Ok(ToolOutcome { ok: true, text, effects: vec![Effect::File(change)] })
+    }
+}
