@@ -11,7 +11,8 @@ use posse_protocol::{
     CallId, Effect, Ending, EventKind, Message, ModelError, Purpose, Reply, Sender, StopReason, ToolCall,
 };
 
-use super::{Agent, MODEL_REFUSED, NO_MORE_TOOLS, State, UNANSWERED, WITHOUT_ANSWER, was_cut};
+use super::replying::was_cut;
+use super::{Agent, MODEL_REFUSED, NO_MORE_TOOLS, State, UNANSWERED, WITHOUT_ANSWER};
 use crate::calls::{distinct_ids, sort};
 use crate::prompts;
 use crate::step::{Done, Input, Settings};

@@ -1,0 +1,197 @@
+//! What becomes of a reply: words that end it or lead on, calls that are run, refused or answered.
+
+use posse_protocol::{
+    Ending, EventKind, Failure, Message, Purpose, Reply, Sender, StopReason, ToolCall, ToolResult,
+};
+
+use super::{Agent, Heard, INTERRUPTED, MODEL_REFUSED, NO_MORE_TOOLS, NOT_RUN, REPEATING, State};
+use crate::calls::{Sorted, distinct_ids, sort};
+use crate::step::{Done, Step};
+use crate::{limits, prompts};
+
+impl Agent {
+    pub(super) fn replied(
+        &mut self,
+        purpose: Purpose,
+        mut reply: Reply,
+        record: &mut Vec<EventKind>,
+    ) -> Step {
+        self.count(&reply);
+        if purpose == Purpose::Summary {
+            return self.take_notes(&reply, record);
+        }
+        let duplicates = distinct_ids(&mut reply.calls, self.spent.turns);
+        let (text, calls, cut) = (reply.text.clone(), reply.calls.clone(), was_cut(&reply));
+        let refused = reply.stop == StopReason::Refusal;
+        self.keep(reply);
+        if let Some(ending) = self.closing.clone() {
+            self.refuse_all(&calls, NO_MORE_TOOLS, record);
+            return self.settle(ending);
+        }
+        if refused {
+            self.refuse_all(&calls, MODEL_REFUSED, record);
+            return self.settle(Ending::Refused);
+        }
+        if calls.is_empty() {
+            return self.said(&text, cut, record);
+        }
+        let Sorted { run, refused, repeated } = sort(&calls, &duplicates, &self.guard);
+        for result in &refused {
+            record.push(refusal(&calls, result));
+        }
+        self.work_on(calls, refused);
+        if let Some(tool) = repeated {
+            self.answer(Vec::new(), REPEATING, record);
+            let ending = Ending::Failed { failure: Failure::RepeatedCall { tool } };
+            return self.close(ending, "you kept making the same call with the same result", record);
+        }
+        if run.is_empty() {
+            self.answer(Vec::new(), NOT_RUN, record);
+            return self.next_turn(record);
+        }
+        Step::CallTools { calls: run }
+    }
+
+    /// Puts a reply into the conversation.
+    pub(super) fn keep(&mut self, reply: Reply) {
+        self.speak(&reply.text);
+        self.compactions_in_a_row = 0;
+        let tokens = reply.usage.total_tokens();
+        let Reply { text, reasoning, calls, .. } = reply;
+        self.conversation.push(Message::Assistant { text, reasoning, calls });
+        self.measured = tokens.map(|tokens| (tokens, self.conversation.bytes()));
+    }
+
+    pub(super) fn work_on(&mut self, calls: Vec<ToolCall>, refused: Vec<ToolResult>) {
+        self.empty_replies = 0;
+        self.cut_replies = 0;
+        self.beginnings.clear();
+        let order = calls.iter().map(|c| c.id.clone()).collect();
+        self.state = State::Working { calls, order, results: refused };
+    }
+
+    /// A reply without calls: the end, unless it is empty or was cut.
+    pub(super) fn said(&mut self, text: &str, cut: bool, record: &mut Vec<EventKind>) -> Step {
+        if cut && !text.trim().is_empty() {
+            self.cut_replies += 1;
+            if self.cut_replies >= limits::CUT_REPLIES_MAX {
+                return self.settle(Ending::Failed { failure: Failure::ReplyCutOff });
+            }
+            self.beginnings.push_str(text);
+            self.inbox.insert(0, Heard::new(Sender::Posse, prompts::CUT_OFF));
+            return self.next_turn(record);
+        }
+        self.beginnings.clear();
+        self.cut_replies = 0;
+        if text.trim().is_empty() {
+            // Nothing to say while others work is resting.
+            if self.kin.live > 0 && self.inbox.is_empty() {
+                self.state = State::Idle;
+                return Step::Wait;
+            }
+            self.empty_replies += 1;
+            if self.empty_replies >= limits::EMPTY_REPLIES_MAX {
+                return self.settle(Ending::Failed { failure: Failure::EmptyReply });
+            }
+            self.inbox.insert(0, Heard::new(Sender::Posse, prompts::EMPTY_REPLY));
+            return self.next_turn(record);
+        }
+        self.spoke(text, record)
+    }
+
+    /// Words that were meant to be the last.
+    pub(super) fn spoke(&mut self, text: &str, record: &mut Vec<EventKind>) -> Step {
+        if !self.inbox.is_empty() {
+            return self.next_turn(record);
+        }
+        if self.kin.live > 0 {
+            self.state = State::Idle;
+            return Step::Wait;
+        }
+        if self.settings.reports && too_short(text) {
+            self.short_reports += 1;
+            if self.short_reports >= limits::SHORT_REPORTS_MAX {
+                return self.settle(Ending::Failed { failure: Failure::NoReport });
+            }
+            self.inbox.push(Heard::new(Sender::Posse, prompts::SHORT_REPORT));
+            return self.next_turn(record);
+        }
+        self.settle(Ending::Completed)
+    }
+
+    /// Puts the results of all calls under way into the conversation; what has none gets `otherwise`.
+    pub(super) fn answer(&mut self, done: Vec<Done>, otherwise: &str, record: &mut Vec<EventKind>) {
+        let State::Working { calls, order, results } = &mut self.state else { return };
+        let (calls, order, mut results) =
+            (std::mem::take(calls), std::mem::take(order), std::mem::take(results));
+        let any_ran = done.iter().any(|d| d.ran);
+        // That nothing ran is not the model's doing if it was interrupted.
+        let interrupted = otherwise == INTERRUPTED && done.len() + results.len() < order.len();
+        if any_ran {
+            self.bad_turns = 0;
+        } else if !interrupted {
+            self.bad_turns += 1;
+        }
+        for result in &results {
+            let (ok, text) = (result.ok, result.text.clone());
+            let refused = Done { id: result.id.clone(), ok, text, ran: false, read_only: true };
+            let Some(call) = calls.iter().find(|c| c.id == result.id) else { continue };
+            // A copy of an earlier call of the same reply must not pass for a new result of that call.
+            let first = calls.iter().find(|c| c.name == call.name && c.arguments == call.arguments);
+            if first.is_some_and(|first| first.id == call.id) {
+                self.guard.note(call, &refused);
+            }
+        }
+        for done in done {
+            let Some(call) = calls.iter().find(|c| c.id == done.id) else { continue };
+            let last = self.guard.note(call, &done);
+            let text = if last { format!("{}\n{}", done.text, prompts::REPEATED) } else { done.text };
+            results.push(ToolResult { id: done.id, ok: done.ok, text });
+        }
+        let results = order
+            .into_iter()
+            .map(|id| {
+                let found = results.iter().position(|r| r.id == id).map(|at| results.swap_remove(at));
+                found.unwrap_or_else(|| {
+                    let result = ToolResult { id, ok: false, text: otherwise.to_string() };
+                    record.push(refusal(&calls, &result));
+                    result
+                })
+            })
+            .collect::<Vec<_>>();
+        self.tool_calls = self.tool_calls.saturating_add(u32::try_from(results.len()).unwrap_or(u32::MAX));
+        self.conversation.push(Message::Tools { results });
+    }
+
+    pub(super) fn refuse_all(&mut self, calls: &[ToolCall], text: &str, record: &mut Vec<EventKind>) {
+        if calls.is_empty() {
+            return;
+        }
+        self.work_on(calls.to_vec(), Vec::new());
+        self.answer(Vec::new(), text, record);
+    }
+}
+
+/// Whether a reply ran into a limit of its length.
+pub(super) fn was_cut(reply: &Reply) -> bool {
+    matches!(reply.stop, StopReason::MaxTokens | StopReason::Other(_))
+}
+
+/// Whether a report is less than a sentence. Scripts without spaces are counted by characters.
+fn too_short(text: &str) -> bool {
+    let words = text.split_whitespace().count();
+    let signs = text.chars().filter(|c| !c.is_ascii() && c.is_alphanumeric()).count();
+    words.max(signs / 2) < limits::REPORT_WORDS_MIN
+}
+
+fn refusal(calls: &[ToolCall], result: &ToolResult) -> EventKind {
+    let tool = calls.iter().find(|c| c.id == result.id).map(|c| c.name.clone()).unwrap_or_default();
+    EventKind::ToolFinished {
+        call: result.id.clone(),
+        tool,
+        ok: result.ok,
+        text: result.text.clone(),
+        effects: Vec::new(),
+        duration_ms: 0,
+    }
+}
