@@ -11,7 +11,9 @@ use posse_protocol::Approval;
 
 use crate::exit;
 
-pub(crate) use record::{ExportFormat, MemoryCommand, ResumeArgs, SessionsCommand, SkillsCommand, StatsArgs};
+pub(crate) use record::{
+    ExportFormat, MemoryCommand, PruneArgs, ResumeArgs, SessionsCommand, SkillsCommand, StatsArgs,
+};
 
 /// A coding agent for local and cloud models that records every step it takes.
 #[derive(Debug, Parser)]

@@ -1,5 +1,7 @@
 //! `posse memory`: the notes that agents keep from one session to the next.
 
+use std::collections::BTreeSet;
+
 use anyhow::{Context as _, bail};
 use posse_engine::{Engine, project_folders};
 use posse_protocol::Note;
@@ -12,6 +14,10 @@ use crate::paths::Paths;
 
 /// Notes that are looked through where words are wanted from all projects.
 const NOTES_LOOKED_AT_MAX: usize = 10_000;
+/// Terminals that are narrower are not told who made a note, so that there is room for the note.
+const NARROW: usize = 80;
+/// Columns of the name of who made it.
+const BY_COLUMNS: usize = 18;
 
 pub(crate) fn run(paths: &Paths, command: MemoryCommand) -> anyhow::Result<Exit> {
     let engine = Engine::open(&paths.data_dir)?;
@@ -54,14 +60,19 @@ fn list(engine: &Engine, query: &str, all: bool, limit: usize, json: bool) -> an
         return Ok(output::print(&format!("{what}{hint}\n"))?);
     }
     let style = Style::for_stdout();
-    let mut text = style.dim("   id  when              for      by                  note\n");
+    let width = output::stdout_width();
+    let head = match width {
+        0..NARROW => "   id  when              for      note",
+        _ => "   id  when              for      by                  note",
+    };
+    let mut text = style.dim(&format!("{}\n", output::fitted(head, "", width)));
     for note in &notes {
-        let by = one_line(&note.agent, 18);
-        let pad = " ".repeat(18_usize.saturating_sub(columns(&by)));
-        let head =
-            format!("{:>5}  {}  {:<7}  {by}{pad}  ", note.id, local_time(note.at_ms), note.scope.word(),);
-        let room = output::stdout_width().saturating_sub(columns(&head)).max(20);
-        text.push_str(&format!("{head}{}\n", one_line(&note.text, room)));
+        let mut head = format!("{:>5}  {}  {:<7}  ", note.id, local_time(note.at_ms), note.scope.word());
+        if width >= NARROW {
+            let by = one_line(&note.agent, BY_COLUMNS);
+            head.push_str(&format!("{by}{}", " ".repeat(BY_COLUMNS + 2 - columns(&by).min(BY_COLUMNS))));
+        }
+        text.push_str(&format!("{}\n", output::fitted(&head, &note.text, width)));
     }
     if more {
         text.push_str(&style.dim(&format!("There are more: -n {}\n", limit * 2)));
@@ -104,20 +115,37 @@ fn show(engine: &Engine, id: u64, json: bool) -> anyhow::Result<()> {
 }
 
 fn forget(engine: &Engine, ids: &[u64]) -> anyhow::Result<Exit> {
-    let (mut gone, mut missing) = (0, Vec::new());
+    let (mut gone, mut missing, mut told_in) = (0, Vec::new(), BTreeSet::new());
     for id in ids {
+        let made_in = engine.note(*id)?.map(|note| note.session.to_string());
         if engine.forget(*id)? {
             gone += 1;
+            // A session is told of as long as it is on record itself.
+            told_in.extend(made_in.and_then(|id| engine.find_session(&id).ok()).map(|row| short(row.id)));
         } else {
             missing.push(id.to_string());
         }
     }
     if gone > 0 {
-        output::print(&format!("{} forgotten.\n", counted(gone, "note")))?;
+        output::print(&format!("{} forgotten.\n{}", counted(gone, "note"), still_told(&told_in)))?;
     }
     if missing.is_empty() {
         return Ok(Exit::Completed);
     }
     Err(Exit::Failed
         .because(format!("there is no note {}; posse memory list shows them", missing.join(", "))))
+}
+
+/// What was forgotten was said in a session, and the record of that is another matter.
+fn still_told(sessions: &BTreeSet<String>) -> String {
+    if sessions.is_empty() {
+        return String::new();
+    }
+    let ids = sessions.iter().map(String::as_str).collect::<Vec<_>>().join(" ");
+    let which = if sessions.len() == 1 {
+        "The session in which it was made has"
+    } else {
+        "The sessions in which they were made have"
+    };
+    format!("{which} the text still, until deleted: posse sessions delete {ids}\n")
 }

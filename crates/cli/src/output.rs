@@ -51,6 +51,14 @@ pub(crate) fn one_line(text: &str, columns_max: usize) -> String {
     format!("{}…", kept.trim_end())
 }
 
+/// The columns of a line and what comes last, cut to a width.
+pub(crate) fn fitted(head: &str, last: &str, width: usize) -> String {
+    match width.checked_sub(columns(head)) {
+        Some(room @ 1..) => format!("{head}{}", one_line(last, room)).trim_end().to_string(),
+        _ => head.chars().take(width).collect::<String>().trim_end().to_string(),
+    }
+}
+
 /// How many columns of a terminal a line takes.
 pub(crate) fn columns(line: &str) -> usize {
     line.chars().map(char_columns).sum()
@@ -225,7 +233,7 @@ pub(crate) fn now_ms() -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{duration, grouped, harmless, one_line};
+    use super::{duration, fitted, grouped, harmless, one_line};
 
     #[test]
     fn strangers_cannot_drive_the_terminal() {
@@ -262,6 +270,18 @@ mod tests {
         assert_eq!(cases.len(), 7);
         for (text, columns_max, want) in cases {
             assert_eq!(one_line(text, columns_max), want, "{text} in {columns_max}");
+        }
+    }
+
+    #[test]
+    fn the_last_column_is_cut_and_nothing_wraps() {
+        let cases = [
+            ("id  ", "the task", 12, "id  the task"),
+            ("id  ", "the task", 9, "id  the…"),
+            ("a long head  ", "x", 6, "a long"),
+        ];
+        for (head, last, width, want) in cases {
+            assert_eq!(fitted(head, last, width), want, "{head}{last} in {width}");
         }
     }
 

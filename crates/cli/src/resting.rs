@@ -71,7 +71,7 @@ mod tests {
     fn calls() -> EventKind {
         let call = ToolCall { id: CallId("c".into()), name: "agent".into(), arguments: "{}".into() };
         let reply = Reply { calls: vec![call], ..Reply::default() };
-        EventKind::Replied { turn: 1, reply, duration_ms: 5 }
+        EventKind::Replied { turn: 1, reply, duration_ms: 5, cost_usd: None }
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::follow::{Watching, follow};
 use crate::output::{self, Style, harmless, one_line};
 use crate::paths::{Paths, shown};
 use crate::prompt;
-use crate::which_session::{session_of, session_to_resume};
+use crate::which_session::{can_name, session_of, session_to_resume};
 use crate::work::Work;
 
 /// Calls without a result that are named one by one.
@@ -32,7 +32,7 @@ pub(crate) async fn run(paths: &Paths, mut args: ResumeArgs) -> anyhow::Result<E
     let (row, agents, before) = {
         let engine = Engine::open(&paths.data_dir)?;
         let row = match &wanted {
-            Some(wanted) => session_of(&engine, wanted).with_context(|| no_such(wanted))?,
+            Some(wanted) => named(&engine, wanted)?,
             None => session_to_resume(&engine)?,
         };
         let agents = engine.agents(row.id)?;
@@ -107,8 +107,13 @@ fn said(args: &mut ResumeArgs) -> anyhow::Result<(Option<String>, String)> {
     Ok((session, prompt))
 }
 
-fn no_such(wanted: &str) -> String {
-    format!("{wanted:?} names no session here; to say something to the newest one: posse resume last \"…\"")
+fn named(engine: &Engine, wanted: &str) -> anyhow::Result<SessionRow> {
+    let found = session_of(engine, wanted);
+    if found.is_err() && !can_name(wanted) && !engine.sessions(1)?.is_empty() {
+        let wanted = one_line(wanted, 60);
+        bail!("{wanted:?} names no session; to say something to the newest one: posse resume last \"…\"");
+    }
+    found
 }
 
 fn may_go_on(row: &SessionRow, prompt: &str) -> anyhow::Result<()> {

@@ -23,12 +23,13 @@ pub(crate) fn run(paths: &Paths, command: SkillsCommand) -> anyhow::Result<Exit>
     Ok(Exit::Completed)
 }
 
-/// Where skills are looked for: the project's folders, the closest first, then the person's own; earlier ones win.
+/// Where skills are looked for; earlier ones win. The person's own come first, so that no project replaces one of them;
+/// then the project's folders, the closest first.
 pub(crate) fn folders(paths: &Paths, folder: &Path) -> Vec<SkillFolder> {
     let claude = std::env::home_dir().map(|home| home.join(".claude/skills"));
     let own = [own_folder(paths)].into_iter().chain(claude);
     let own = own.map(|path| SkillFolder { path, within: None });
-    project_skill_folders(folder).into_iter().chain(own).collect()
+    own.chain(project_skill_folders(folder)).collect()
 }
 
 /// Where the person's own skills are written.
@@ -58,6 +59,10 @@ fn list(paths: &Paths, found: &[FoundSkill], json: bool) -> anyhow::Result<()> {
     let mut text = style.dim(&row("skill", "from", "use"));
     for one in found {
         text.push_str(&row(&one.skill.key, from(one), &one.skill.description));
+    }
+    for one in found.iter().filter(|one| one.folders.len() > 1) {
+        let line = format!("{} goes before the one in {}\n", one_line(&one.skill.key, 32), hides(one));
+        text.push_str(&style.yellow(&line));
     }
     let odd = found.iter().filter(|one| !one.skill.warnings.is_empty()).collect::<Vec<_>>();
     if let Some(first) = odd.first() {
@@ -127,7 +132,7 @@ fn files(loaded: &LoadedSkill) -> String {
 /// The skills of the same key that it goes before.
 fn hides(one: &FoundSkill) -> String {
     let others = one.folders.iter().skip(1).map(|folder| shown(&folder.path));
-    others.collect::<Vec<_>>().join(", ")
+    harmless(&others.collect::<Vec<_>>().join(", "))
 }
 
 fn unknown(found: &[FoundSkill], key: &str) -> String {
@@ -146,6 +151,7 @@ fn as_json(one: &FoundSkill) -> serde_json::Value {
         "description": one.skill.description,
         "from": from(one),
         "path": one.folders.first().map(|folder| &folder.path),
+        "hides": one.folders.iter().skip(1).map(|folder| &folder.path).collect::<Vec<_>>(),
         "listed": one.skill.listed,
         "allowed_tools": one.skill.allowed_tools,
         "warnings": warnings.collect::<Vec<_>>(),

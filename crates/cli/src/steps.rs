@@ -269,6 +269,8 @@ agent: Fixed.
     #[test]
     fn an_interruption_is_told_in_plain_words() {
         let resumed = EventKind::AgentResumed {
+            model: "fake".into(),
+            model_id: "fake-model".into(),
             elapsed_ms: 5,
             budget: posse_protocol::Budget::UNLIMITED,
             grant: posse_protocol::Grant::none(),

@@ -8,6 +8,7 @@ use crate::display::{short, tree};
 use crate::exit::Exit;
 use crate::output::{self, Style, local_time, one_line};
 use crate::paths::Paths;
+use crate::which_session::session_to_read;
 
 /// Characters of the session's title that are shown.
 const TITLE_CHARS_MAX: usize = 80;
@@ -18,7 +19,7 @@ const OTHERS_SHOWN_MAX: usize = 5;
 
 pub(crate) async fn run(paths: &Paths, wanted: Option<String>, json: bool) -> anyhow::Result<Exit> {
     let engine = Engine::open(&paths.data_dir)?;
-    let session = engine.find_session(wanted.as_deref().unwrap_or("last"))?;
+    let session = session_to_read(&engine, wanted.as_deref().unwrap_or("last"))?;
     let agents = engine.agents(session.id)?;
     if json {
         let totals = subtree_totals(&agents);
@@ -94,12 +95,14 @@ fn as_json(session: &SessionRow, agent: &AgentRow, whole: Totals) -> serde_json:
         "tool_calls": agent.tool_calls,
         "usage": agent.usage,
         "cost_usd": agent.cost_usd,
+        "cost_unknown": agent.cost_unknown,
         "subtree": {
             "agents": whole.agents,
             "turns": whole.turns,
             "tool_calls": whole.tool_calls,
             "usage": whole.usage,
             "cost_usd": whole.cost_usd,
+            "cost_unknown": whole.cost_unknown,
         },
     })
 }

@@ -94,12 +94,10 @@ impl Checkouts {
         worktree::left_on(workspace.root(), name, base, BRANCH_DIFF_BYTES_MAX).await.ok().flatten()
     }
 
-    /// Commits what an interrupted session has left in its checkouts.
-    pub(crate) async fn clear(&self, workspace: &Workspace) {
+    /// Commits what an interrupted session has left in its checkouts. Gives back the branches.
+    pub(crate) async fn clear(&self, workspace: &Workspace) -> Vec<String> {
         let own = self.own();
-        if own.exists() {
-            sweep(workspace.root(), &own).await;
-        }
+        if own.exists() { sweep(workspace.root(), &own).await } else { Vec::new() }
     }
 
     /// Makes the session's folder, and clears what was left: by the session itself before it was interrupted, and by

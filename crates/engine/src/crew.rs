@@ -2,15 +2,17 @@
 //!
 //! Everything that several agents touch is behind one lock here, which is never held across a wait. Drivers own the rest.
 
+mod taking_over;
+mod waiting;
+
+pub(crate) use taking_over::TakenOver;
+
 use std::collections::HashMap;
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use posse_agent::Kin;
-use posse_delegate::{
-    Admission, Board, Freed, Look, Node, Refusal, Request, State as AgentState, Tree, Unparked,
-};
+use posse_delegate::{Admission, Board, Freed, Look, Node, Refusal, Request, State as AgentState, Tree};
 use posse_protocol::limits::RECEIPT_DENIALS_MAX;
 use posse_protocol::{
     AgentId, Below, CallId, Denial, Ending, EventKind, FileChange, Receipt, Report, Role, Sender, SessionId,
@@ -25,14 +27,14 @@ use tokio_util::sync::CancellationToken;
 use crate::alive::Alive;
 use crate::approvals::Approvals;
 use crate::checkouts::Checkouts;
-use crate::clock::{Clock, Stopped};
+use crate::clock::Clock;
 use crate::delegation::Delegation;
 use crate::driver::Driver;
 use crate::finished::{Finished, Shelf};
 use crate::jobs::{self, Background};
 use crate::journal::Journal;
-use crate::launch::{self, Launch, Started};
-use crate::limits::{LET_GO_LOOK_MS, OFFERS_KEPT_MAX};
+use crate::launch::{self, Launch};
+use crate::limits::OFFERS_KEPT_MAX;
 use crate::model_choice::Models;
 use crate::project::ProjectContext;
 use crate::receipt::Inherited;
@@ -245,23 +247,6 @@ impl Crew {
         inner.seats.values().for_each(|seat| seat.handles.news.send_replace(()));
     }
 
-    /// Where the parent of an agent works, once it has got its checkout back.
-    pub(crate) async fn place_of_parent(&self, id: AgentId, handles: &Handles) -> Arc<Site> {
-        let mut news = handles.news.subscribe();
-        loop {
-            {
-                let inner = self.lock();
-                let parent = inner.tree.node(id).and_then(|node| node.parent);
-                match parent.and_then(|parent| inner.seats.get(&parent)) {
-                    Some(seat) if seat.moving => {}
-                    Some(seat) => return Arc::clone(&seat.site),
-                    None => return Arc::clone(&self.site),
-                }
-            }
-            let _ = news.changed().await;
-        }
-    }
-
     pub(crate) fn name(&self, id: AgentId) -> String {
         self.tree(|tree| tree.node(id).map(|node| node.name.clone())).unwrap_or_default()
     }
@@ -320,68 +305,6 @@ impl Crew {
         }
     }
 
-    /// Takes in what another process had begun: the tree, those that have ended, those that go on.
-    pub(crate) fn take_over(self: &Arc<Self>, taken: TakenOver) {
-        let TakenOver { tree, freed, finished, launches, started_by } = taken;
-        {
-            let mut inner = self.lock();
-            inner.tree = tree;
-            inner.started_by = started_by;
-            for launch in launches {
-                let (id, site) = (launch.id, Arc::clone(&self.site));
-                let mail = launch.mail.clone();
-                let mut seat = Seat::new(site, Place::Ready(Box::new(launch)));
-                (seat.moving, seat.mail) = (true, mail);
-                inner.seats.insert(id, seat);
-            }
-            for done in finished {
-                inner.inherit(done.id, &done.report.receipt);
-                inner.shelf.put(done);
-            }
-        }
-        self.freed(freed);
-    }
-
-    /// The agent that a call had started before its process ended.
-    pub(crate) fn started_by(&self, id: AgentId, call: &CallId) -> Option<Started> {
-        let mut inner = self.lock();
-        // Ids may come again.
-        let child = inner.started_by.remove(&(id, call.clone()))?;
-        let node = inner.tree.node(child)?;
-        Some(Started {
-            id: node.id,
-            name: node.name.clone(),
-            role: node.role.clone(),
-            queued: node.state == AgentState::Queued,
-            ahead: 0,
-            budget: node.budget,
-            model: inner.seats.get(&child).map(|seat| seat.model.clone()).unwrap_or_default(),
-        })
-    }
-
-    /// Keeps the handle by which a driver can be let go of. One that comes too late is let go of at once.
-    pub(crate) fn driven_by(&self, driver: AbortHandle) {
-        match &mut self.lock().drivers {
-            Some(drivers) => {
-                drivers.retain(|driver| !driver.is_finished());
-                drivers.push(driver);
-            }
-            None => driver.abort(),
-        }
-    }
-
-    /// Lets go of all agents where they are: nobody drives them any more, and nothing is settled. Says who had not ended.
-    pub(crate) async fn let_go(&self) -> Vec<AgentId> {
-        let drivers = self.lock().drivers.take().unwrap_or_default();
-        drivers.iter().for_each(AbortHandle::abort);
-        // What they are about to write comes before that they were let go of.
-        while !drivers.iter().all(AbortHandle::is_finished) {
-            tokio::time::sleep(Duration::from_millis(LET_GO_LOOK_MS)).await;
-        }
-        let inner = self.lock();
-        inner.tree.nodes().filter(|node| !node.state.is_settled()).map(|node| node.id).collect()
-    }
-
     /// Drives an agent on a task of its own. One whose driver breaks is settled all the same.
     fn drive(self: &Arc<Self>, launch: Launch) {
         let (crew, id) = (Arc::clone(self), launch.id);
@@ -414,19 +337,6 @@ impl Crew {
             let Launch { id, mut journal, .. } = launch;
             let (ending, receipt) = (Ending::Cancelled, Receipt::default());
             let report = Report { ending, text: String::new(), receipt, warnings: Vec::new() };
-            journal.note(EventKind::AgentSettled { report: report.clone() });
-            if let Err(error) = journal.durable().await {
-                tracing::error!(%error, "the end of an agent could not be recorded");
-            }
-            crew.settled(id, crew.without_words(id, report));
-        });
-    }
-
-    /// Settles an agent that had begun in another process and cannot go on.
-    pub(crate) fn never_goes_on(self: &Arc<Self>, id: AgentId, parent: Option<AgentId>, report: Report) {
-        let crew = Arc::clone(self);
-        tokio::spawn(async move {
-            let mut journal = Journal::new(crew.store.clone(), crew.session, id, parent);
             journal.note(EventKind::AgentSettled { report: report.clone() });
             if let Err(error) = journal.durable().await {
                 tracing::error!(%error, "the end of an agent could not be recorded");
@@ -522,58 +432,12 @@ impl Crew {
         line.find(|id| inner.seats.contains_key(id)).unwrap_or(self.main)
     }
 
-    /// While the guard lives the agent waits for a person: its clock and those of all above it stand still, and it
-    /// needs no slot.
-    pub(crate) fn asks(self: &Arc<Self>, id: AgentId) -> Asking {
-        let (freed, stopped) = {
-            let mut inner = self.lock();
-            let above = |id: AgentId| inner.tree.node(id).and_then(|node| node.parent);
-            let line = std::iter::successors(Some(id), |id| above(*id)).collect::<Vec<_>>();
-            let clocks = line.iter().filter_map(|id| inner.seats.get(id));
-            let stopped = clocks.map(|seat| seat.handles.clock.stop()).collect();
-            (inner.tree.person_needed(id), stopped)
-        };
-        self.freed(freed);
-        Asking { crew: Arc::clone(self), id, _stopped: stopped }
-    }
-
     pub(crate) fn spent(&self, id: AgentId, spent: &Spent, tokens: u64) {
         self.tree(|tree| tree.spent(id, spent, tokens));
     }
 
     pub(crate) fn look(&self, by: AgentId, of: Option<AgentId>) -> Look {
         self.tree(|tree| tree.look(by, of))
-    }
-
-    /// While the guard lives, the agent waits for its sub-agents and needs no slot.
-    pub(crate) fn park(self: &Arc<Self>, id: AgentId) -> Parked {
-        let mut freed = None;
-        {
-            let mut inner = self.lock();
-            if let Some(seat) = inner.seats.get_mut(&id) {
-                seat.waits += 1;
-                if seat.waits == 1 {
-                    freed = Some(inner.tree.park(id));
-                }
-            }
-        }
-        if let Some(freed) = freed {
-            self.freed(freed);
-        }
-        Parked { crew: Arc::clone(self), id }
-    }
-
-    /// Waits until an agent that was parked has a slot again.
-    pub(crate) async fn slot(&self, id: AgentId, handles: &Handles) {
-        let mut news = handles.news.subscribe();
-        loop {
-            let returning =
-                self.tree(|tree| tree.node(id).is_some_and(|node| node.state == AgentState::Returning));
-            if !returning {
-                return;
-            }
-            let _ = news.changed().await;
-        }
     }
 
     /// Stops an agent and all below it. What it said and did stays.
@@ -639,16 +503,6 @@ impl Crew {
     }
 }
 
-/// What another process had begun.
-pub(crate) struct TakenOver {
-    pub(crate) tree: Tree,
-    pub(crate) freed: Freed,
-    /// In the order in which they ended.
-    pub(crate) finished: Vec<Finished>,
-    pub(crate) launches: Vec<Launch>,
-    pub(crate) started_by: HashMap<(AgentId, CallId), AgentId>,
-}
-
 impl Inner {
     /// What an agent that has ended did counts for its parent.
     fn inherit(&mut self, id: AgentId, receipt: &Receipt) {
@@ -665,38 +519,6 @@ impl Inner {
         // What is told together is told in the order in which it was begun, so that a recording can be played back.
         taken.sort_unstable();
         taken.into_iter().filter_map(|id| self.shelf.get(id)).collect()
-    }
-}
-
-/// See [`Crew::asks`].
-pub(crate) struct Asking {
-    crew: Arc<Crew>,
-    id: AgentId,
-    _stopped: Vec<Stopped>,
-}
-
-impl Drop for Asking {
-    fn drop(&mut self) {
-        // If its slot is taken it gets the next one, as after waiting for sub-agents.
-        let _ = self.crew.lock().tree.person_answered(self.id);
-    }
-}
-
-/// See [`Crew::park`].
-pub(crate) struct Parked {
-    crew: Arc<Crew>,
-    id: AgentId,
-}
-
-impl Drop for Parked {
-    fn drop(&mut self) {
-        let mut inner = self.crew.lock();
-        let Some(seat) = inner.seats.get_mut(&self.id) else { return };
-        seat.waits = seat.waits.saturating_sub(1);
-        // If its slot is taken it gets the next one: the driver asks before it calls a model.
-        if seat.waits == 0 && inner.tree.unpark(self.id) == Unparked::Waiting {
-            tracing::debug!(agent = %self.id, "waits for a slot to go on");
-        }
     }
 }
 

@@ -238,7 +238,9 @@ impl Driver {
     fn replied(&mut self, turn: u32, result: Result<Reply, ModelError>, duration_ms: u64) -> Input {
         match result {
             Ok(reply) => {
-                self.journal.note(EventKind::Replied { turn, reply: reply.clone(), duration_ms });
+                let (cost_usd, reply_on_record) = (self.agent.cost_of(&reply), reply.clone());
+                let replied = EventKind::Replied { turn, reply: reply_on_record, duration_ms, cost_usd };
+                self.journal.note(replied);
                 Input::Replied(reply)
             }
             Err(error) => {

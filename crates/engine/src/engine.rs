@@ -46,7 +46,7 @@ impl Engine {
 
     /// An engine that keeps no record, to measure what recording costs.
     pub fn unrecorded(data_dir: &Path) -> Result<Self, EngineError> {
-        Self::with(data_dir, |publish| Store::unrecorded(publish))
+        Self::with(data_dir, Store::unrecorded)
     }
 
     fn with(

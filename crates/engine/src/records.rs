@@ -1,9 +1,13 @@
 //! Looking after the record: searching it, clearing it, notes that outlive sessions, and what all of it comes to.
 
-use posse_protocol::{Note, SessionId};
+use std::path::Path;
+
+use posse_protocol::Note;
 use posse_store::{Hit, SessionRow, Stats, StatsQuery};
+use posse_workspace::Workspace;
 
 use crate::alive::Alive;
+use crate::checkouts::Checkouts;
 use crate::engine::Engine;
 use crate::error::EngineError;
 
@@ -18,13 +22,26 @@ impl Engine {
         Ok(self.store.sessions_before(at_ms, limit)?)
     }
 
-    /// Takes a session off the record, for good. Notes that were made in it stay. One that is at work stays.
-    pub fn delete_session(&self, session: SessionId) -> Result<(), EngineError> {
-        let idle = Alive::take(&self.data_dir, session).map_err(EngineError::Alive)?;
-        let _idle = idle.ok_or_else(|| {
-            EngineError::Nothing(format!("The session {session} is at work; stop it first."))
-        })?;
-        Ok(self.store.delete_session(session)?)
+    /// Takes a session off the record, for good. One that is at work is left alone. Notes that were made in it stay, and
+    /// so does work on branches: what its agents had left in checkouts is committed first, and the branches are given
+    /// back.
+    pub async fn delete_session(&self, session: &SessionRow) -> Result<Vec<String>, EngineError> {
+        let id = session.id;
+        let idle = Alive::take(&self.data_dir, id).map_err(EngineError::Alive)?;
+        let at_work = || EngineError::Nothing(format!("The session {id} is at work; stop it first."));
+        let _idle = idle.ok_or_else(at_work)?;
+        let branches = match Workspace::open(Path::new(&session.workspace)) {
+            Ok(workspace) => Checkouts::new(self.data_dir.clone(), id).clear(&workspace).await,
+            // A folder that is gone has no repository to keep work in.
+            Err(_) => Vec::new(),
+        };
+        self.store.delete_session(id)?;
+        Ok(branches)
+    }
+
+    /// Gives back the room that deleted sessions had. For after the last of them.
+    pub fn tidy(&self) -> Result<(), EngineError> {
+        Ok(self.store.tidy()?)
     }
 
     /// Notes on record, newest first: those of a project and the person's own, or all.

@@ -9,7 +9,7 @@ use posse_protocol::{
     AgentId, Answer, Budget, CallId, EventKind, Grant, Isolation, Report, Role, RoleOrigin, Sender, Seq,
     SessionId, ToolSpec, Update,
 };
-use posse_store::RoleRecord;
+use posse_store::{RoleRecord, Store, StoreError};
 use posse_tools::{Jobs, ToolSettings, Toolbox};
 use posse_workspace::Workspace;
 use tokio::sync::oneshot;
@@ -31,6 +31,7 @@ use crate::limits::{LET_GO_LOOK_MS, LET_GO_MS_MAX};
 use crate::model_choice::Models;
 use crate::project::{ProjectContext, project_folders};
 use crate::prompt::MainPrompt;
+use crate::resume;
 use crate::site::Site;
 use crate::skill_files::SkillFolder;
 
@@ -100,14 +101,21 @@ impl Session {
         crew.driven_by(driving.abort_handle());
         let (weak, (told, report)) = (Arc::downgrade(&crew), oneshot::channel());
         drop(crew);
-        let (open, agents) = (engine.bus.closing(id), weak.clone());
+        let (open, agents, store) = (engine.bus.closing(id), weak.clone(), engine.store.clone());
         tokio::spawn(async move {
             match driving.await {
                 Ok(report) => {
                     drop(open);
                     let _ = told.send(report);
                 }
-                Err(gone) if gone.is_cancelled() => {}
+                // Let go of; it may have ended right then.
+                Err(gone) if gone.is_cancelled() => {
+                    if let Ok(Some(report)) =
+                        tokio::task::spawn_blocking(move || end_of(&store, id, agent)).await
+                    {
+                        let _ = told.send(report);
+                    }
+                }
                 // A fault in Posse: nobody below may go on without it.
                 Err(_) => {
                     if let Some(crew) = agents.upgrade() {
@@ -126,6 +134,13 @@ impl Session {
         let Some(crew) = self.crew.upgrade() else { return Ok(0) };
         let agents = crew.let_go().await;
         crew.background.stop_all(&crew).await;
+        // Who has ended on record has ended, even if nobody else got to know.
+        let (store, id) = (crew.store.clone(), crew.session);
+        let open = tokio::task::spawn_blocking(move || still_open(&store, id)).await;
+        let agents = open.ok().and_then(Result::ok).unwrap_or(agents);
+        if !agents.contains(&crew.main) {
+            return Ok(0);
+        }
         let open = agents.len();
         let mut journal = Journal::new(crew.store.clone(), crew.session, crew.main, None);
         journal.note(EventKind::SessionInterrupted { agents, detached: true });
@@ -184,6 +199,26 @@ impl Session {
     pub async fn report(self) -> Option<Report> {
         self.report.await.ok()
     }
+}
+
+/// The agents of a session that have not ended, once everything that was written is on record.
+fn still_open(store: &Store, session: SessionId) -> Result<Vec<AgentId>, StoreError> {
+    store.flush()?;
+    let agents = store.agents(session)?.into_iter();
+    Ok(agents.filter(|agent| agent.ended_at_ms.is_none()).map(|agent| agent.id).collect())
+}
+
+/// What the main agent came to, if that is on record.
+fn end_of(store: &Store, session: SessionId, main: AgentId) -> Option<Report> {
+    if still_open(store, session).ok()?.contains(&main) {
+        return None;
+    }
+    let events = resume::read(store, session).ok()?.into_iter().rev();
+    let mut own = events.filter(|event| event.agent == main);
+    own.find_map(|event| match event.kind {
+        EventKind::AgentSettled { report } => Some(report),
+        _ => None,
+    })
 }
 
 /// A session that is being opened: which one, and where what follows it begins.

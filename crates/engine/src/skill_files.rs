@@ -14,6 +14,8 @@ use posse_workspace::{Expect, Kind, Stop, Workspace, WorkspaceError, WorkspacePa
 use crate::limits::SKILL_BYTES_MAX;
 use crate::project::project_folders;
 
+/// The longest name of a folder that is taken for a skill.
+const KEY_CHARS_MAX: usize = 100;
 /// How many skills there can be.
 const SKILLS_MAX: usize = 500;
 /// How many entries of all folders are looked at.
@@ -87,7 +89,7 @@ impl Search {
         let mut paths = Vec::new();
         for entry in entries.flatten().take(self.entries_left) {
             self.entries_left -= 1;
-            if !entry.file_name().to_string_lossy().starts_with('.') && entry.path().is_dir() {
+            if can_be_key(&entry.file_name().to_string_lossy()) && entry.path().is_dir() {
                 paths.push(entry.path());
             }
         }
@@ -108,6 +110,12 @@ impl Search {
         }
         true
     }
+}
+
+/// Whether a folder's name can stand in a list that a model reads. Public collections are not strict about names.
+fn can_be_key(name: &str) -> bool {
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+    !name.starts_with('.') && name.chars().count() <= KEY_CHARS_MAX && name.chars().all(plain)
 }
 
 impl SkillFolder {

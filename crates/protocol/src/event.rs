@@ -121,6 +121,12 @@ pub enum EventKind {
     },
     /// The agent goes on where it was interrupted, or where it had ended.
     AgentResumed {
+        /// The configured name of the model it goes on with.
+        #[serde(default)]
+        model: String,
+        /// The provider's name of the model.
+        #[serde(default)]
+        model_id: String,
         /// How long it had worked before.
         elapsed_ms: u64,
         /// What it may spend, what it has spent included.
@@ -167,6 +173,9 @@ pub enum EventKind {
         reply: Reply,
         /// From the first byte sent to the last received, retries included.
         duration_ms: u64,
+        /// What it cost in US dollars, where the model's prices and the usage are known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost_usd: Option<f64>,
     },
     /// A model call failed for good.
     ModelFailed {

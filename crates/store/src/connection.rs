@@ -34,6 +34,8 @@ fn try_open_writer(path: &Path, durability: Durability) -> Result<Connection, St
     connection.pragma_update(None, "journal_mode", "WAL").map_err(sql)?;
     connection.pragma_update(None, "synchronous", durability.synchronous()).map_err(sql)?;
     connection.pragma_update(None, "foreign_keys", true).map_err(sql)?;
+    // What is deleted is overwritten, not only given free.
+    connection.pragma_update(None, "secure_delete", true).map_err(sql)?;
     // Plans do not depend on bound values; otherwise some statements are prepared anew for every event.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(sql)?;
     connection.pragma_update(None, "trusted_schema", false).map_err(sql)?;

@@ -23,6 +23,7 @@ mod schema;
 mod search;
 mod stats;
 mod store;
+mod tidy;
 mod totals;
 mod unrecorded;
 mod words;

@@ -44,6 +44,12 @@ pub const WAL_KEPT_BYTES_MAX: u64 = 16 * 1024 * 1024;
 pub const LOG_PAGES_STEP: i32 = 2_000;
 /// From this length on the writer moves them itself, so that the log can begin anew: 64 MiB.
 pub const LOG_PAGES_MAX: i32 = 16_384;
+/// How long tidying waits for others: what is appended meanwhile waits with it.
+pub const TIDY_WAIT_MS_MAX: u64 = 250;
+/// The database is not made smaller unless it has more free pages than these.
+pub const FREE_PAGES_KEPT_MAX: i64 = 256;
+/// Nor unless more than one in so many of its pages is free.
+pub const FREE_PAGES_KEPT_ONE_IN: i64 = 4;
 /// Prepared statements kept by a connection.
 pub const STATEMENTS_KEPT_MAX: usize = 64;
 /// The longest query of a search; what is beyond is not looked at.

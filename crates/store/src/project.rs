@@ -12,6 +12,7 @@ mod memory;
 mod messages;
 mod recovery;
 mod sessions;
+mod settling;
 mod tally;
 mod tool_calls;
 mod word;
@@ -21,7 +22,7 @@ use std::path::Path;
 
 use posse_protocol::{AgentId, EventKind, Sender, Seq, SessionId};
 use rusqlite::types::FromSql;
-use rusqlite::{Connection, OptionalExtension, Params};
+use rusqlite::{Connection, OptionalExtension, Params, Row};
 
 use crate::queue::{Prepared, Waiting};
 use crate::{NewEvent, StoreError, blobs};
@@ -61,9 +62,19 @@ impl Sql<'_> {
 
     /// The first column of the first row, if there is one.
     fn ask<T: FromSql>(self, sql: &str, parameters: impl Params) -> Result<Option<T>, StoreError> {
+        self.ask_row(sql, parameters, |row| row.get(0))
+    }
+
+    /// The first row, if there is one.
+    fn ask_row<T>(
+        self,
+        sql: &str,
+        parameters: impl Params,
+        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>, StoreError> {
         self.connection
             .prepare_cached(sql)
-            .and_then(|mut statement| statement.query_row(parameters, |row| row.get(0)).optional())
+            .and_then(|mut statement| statement.query_row(parameters, read).optional())
             .map_err(|e| StoreError::from_sql(self.path, e))
     }
 }
@@ -220,9 +231,7 @@ impl<'a> Ledger<'a> {
             EventKind::AgentSettled { report } => {
                 self.write_tally(change)?;
                 self.write_calls()?;
-                messages::settled(change, report)?;
-                sessions::settled(change, report)?;
-                agents::settled(change, report)
+                settling::settled(change, report)
             }
             kind => {
                 self.write_tally(change)?;
@@ -284,7 +293,7 @@ fn begin(change: &Change<'_>, kind: &EventKind) -> Result<(), StoreError> {
         }
         EventKind::AgentStarted { role, depth, model, model_id, budget, system, grant: _, checkout: _ } => {
             agents::started(change, &agents::Start { role, depth: *depth, model, model_id, budget, system })?;
-            sessions::agent_started(change, model)
+            sessions::runs(change, model)
         }
         _ => Ok(()),
     }
@@ -294,7 +303,9 @@ fn begin(change: &Change<'_>, kind: &EventKind) -> Result<(), StoreError> {
 fn step(change: &Change<'_>, kind: &EventKind) -> Result<(), StoreError> {
     match kind {
         EventKind::AgentQueued { .. } => agents::queued(change),
-        EventKind::AgentResumed { budget, elapsed_ms: _, grant: _ } => recovery::resumed(change, budget),
+        EventKind::AgentResumed { model, model_id, budget, elapsed_ms: _, grant: _ } => {
+            recovery::resumed(change, &recovery::Resumption { model, model_id, budget })
+        }
         EventKind::Told { from: Sender::Person | Sender::Parent, text } => {
             messages::opened(change, text)?;
             sessions::told(change, text)

@@ -33,6 +33,8 @@ pub struct SessionRow {
     pub usage: Usage,
     /// What it cost, as far as known.
     pub cost_usd: Option<f64>,
+    /// Whether models were called at a cost that is not known: then it cost more than that.
+    pub cost_unknown: bool,
     /// The configured name of the main agent's model; none before the agent starts.
     pub model: Option<String>,
 }
@@ -76,6 +78,8 @@ pub struct AgentRow {
     pub usage: Usage,
     /// What it cost, as far as known.
     pub cost_usd: Option<f64>,
+    /// Whether it called a model at a cost that is not known: then it cost more than that.
+    pub cost_unknown: bool,
     /// When it had to wait before it could begin: milliseconds since 1970, UTC; none if it had not.
     pub queued_at_ms: Option<u64>,
     /// When it began; none before it does.
@@ -109,6 +113,7 @@ impl SessionRow {
             turns: count(row, "turns")?,
             usage: usage(row)?,
             cost_usd: row.get("cost_usd")?,
+            cost_unknown: cost_unknown(row)?,
             model: row.get("model")?,
         })
     }
@@ -140,6 +145,7 @@ impl AgentRow {
             tool_calls: count(row, "tool_calls")?,
             usage: usage(row)?,
             cost_usd: row.get("cost_usd")?,
+            cost_unknown: cost_unknown(row)?,
             queued_at_ms: maybe_count(row, "queued_at_ms")?,
             started_at_ms: maybe_count(row, "started_at_ms")?,
             last_at_ms: count(row, "last_at_ms")?,
@@ -160,6 +166,12 @@ fn usage(row: &Row<'_>) -> rusqlite::Result<Usage> {
         output_tokens: maybe_count(row, "output_tokens")?,
         reasoning_tokens: maybe_count(row, "reasoning_tokens")?,
     })
+}
+
+/// A call that never came back has no reply, and nobody knows what it cost; one that was never made cost nothing.
+fn cost_unknown(row: &Row<'_>) -> rusqlite::Result<bool> {
+    let cost_usd: Option<f64> = row.get("cost_usd")?;
+    Ok(count(row, "cost_unknown")? > 0 || (cost_usd.is_none() && count(row, "turns")? > 0))
 }
 
 pub(crate) fn count(row: &Row<'_>, column: &str) -> rusqlite::Result<u64> {

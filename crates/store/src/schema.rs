@@ -16,6 +16,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0002_tree.sql"),
     include_str!("migrations/0003_recovery.sql"),
     include_str!("migrations/0004_memory_and_search.sql"),
+    include_str!("migrations/0005_costs.sql"),
 ];
 
 /// The format this Posse writes.

@@ -54,9 +54,9 @@ pub struct StatsRow {
     pub turns_total: u64,
     /// Tokens, as far as reported; cached ones are part of the input.
     pub usage: Usage,
-    /// What those cost whose cost is known; none if it is known of none.
+    /// What is known of their cost; none if nothing is.
     pub cost_usd: Option<f64>,
-    /// How many called a model at a cost that is not known.
+    /// How many called a model, at least once, at a cost that is not known.
     pub cost_unknown: u64,
     /// How long the one in the middle worked, of those that ended.
     pub duration_ms_median: Option<u64>,
@@ -104,6 +104,7 @@ struct Task {
     duration_ms: Option<i64>,
     tokens: [Option<i64>; 5],
     cost_usd: Option<f64>,
+    cost_unknown: bool,
     undone: i64,
     merges: i64,
     merge_conflicts: i64,
@@ -113,7 +114,8 @@ struct Task {
 const COLUMNS: &str = "iif(a.parent_id IS NULL, 'main', a.role), a.model_id, nullif(s.surface, ''),
     date(coalesce(a.ended_at_ms, a.last_at_ms) / 1000, 'unixepoch', 'weekday 0', '-6 days'),
     a.status, a.turns, a.duration_ms, a.input_tokens, a.cached_tokens, a.cache_write_tokens, a.output_tokens,
-    a.reasoning_tokens, a.cost_usd, a.undone, a.merges, a.merge_conflicts";
+    a.reasoning_tokens, a.cost_usd,
+    a.cost_unknown > 0 OR (a.cost_usd IS NULL AND a.turns > 0), a.undone, a.merges, a.merge_conflicts";
 
 /// What makes an agent a task that counts.
 const OVER: &str = "(a.ended_at_ms IS NOT NULL OR a.status = 'interrupted')";
@@ -199,9 +201,10 @@ impl Task {
             duration_ms: row.get(6)?,
             tokens: [row.get(7)?, row.get(8)?, row.get(9)?, row.get(10)?, row.get(11)?],
             cost_usd: row.get(12)?,
-            undone: row.get(13)?,
-            merges: row.get(14)?,
-            merge_conflicts: row.get(15)?,
+            cost_unknown: row.get(13)?,
+            undone: row.get(14)?,
+            merges: row.get(15)?,
+            merge_conflicts: row.get(16)?,
         })
     }
 }

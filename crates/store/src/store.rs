@@ -198,6 +198,8 @@ impl Store {
 
 impl Drop for Shared {
     fn drop(&mut self) {
+        // The last connection to go moves the log into the database; one that cannot write could not.
+        self.record = None;
         self.queue.close();
         let Some(writer) = self.writer.take() else { return };
         // A callback may briefly have held the last clone; the writer cannot wait for itself.

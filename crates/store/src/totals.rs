@@ -19,6 +19,8 @@ pub struct Totals {
     pub usage: Usage,
     /// What it cost, as far as known.
     pub cost_usd: Option<f64>,
+    /// How many of the agents called a model at a cost that is not known.
+    pub cost_unknown: u64,
 }
 
 impl Totals {
@@ -29,6 +31,7 @@ impl Totals {
             tool_calls: row.tool_calls,
             usage: row.usage,
             cost_usd: row.cost_usd,
+            cost_unknown: u64::from(row.cost_unknown),
         }
     }
 
@@ -37,6 +40,7 @@ impl Totals {
         self.turns = self.turns.saturating_add(below.turns);
         self.tool_calls = self.tool_calls.saturating_add(below.tool_calls);
         self.usage.add(below.usage);
+        self.cost_unknown = self.cost_unknown.saturating_add(below.cost_unknown);
         if let Some(cost) = below.cost_usd {
             self.cost_usd = Some(self.cost_usd.unwrap_or(0.0) + cost);
         }

@@ -1,6 +1,6 @@
 //! remember: one note for later sessions. It is kept by being on record, so nothing but this call makes one.
 
-use posse_protocol::{Effect, Files, Needs, NewNote, NoteScope, Shell, ToolOutcome};
+use posse_protocol::{Approval, Effect, Files, Needs, NewNote, NoteScope, Shell, ToolOutcome};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -88,7 +88,13 @@ impl Remember {
 
     fn note(&self, context: &Context) -> Result<ToolOutcome, Failed> {
         let library = context.knowledge.memory().ok_or_else(|| Failed("memory is off here".to_owned()))?;
+        if context.grant.approval == Approval::Plan {
+            return Err(Failed("in plan mode nothing is kept; say it in your answer".to_owned()));
+        }
         let scope = Scope::of(self.scope);
+        if scope == NoteScope::User && context.knowledge.sub_agent {
+            return Err(Failed("a sub-agent's notes are of the project; leave scope out".to_owned()));
+        }
         let asked = self.kind().unwrap_or(NewNote::NOTE).to_lowercase();
         let kind = match context.knowledge.sub_agent {
             // Whatever it asks for: who reads the note must be able to tell.

@@ -37,7 +37,7 @@ pub struct Recall {
 
 #[derive(Clone, Debug)]
 enum Came {
-    Reply(Reply),
+    Reply(Reply, Option<f64>),
     Failure(ModelError),
 }
 
@@ -108,7 +108,9 @@ impl Recall {
                 self.agent.spent.turns = *turn;
                 self.agent.state = State::Replying { purpose: *purpose };
             }
-            EventKind::Replied { reply, .. } => self.came = Some(Came::Reply(reply.clone())),
+            EventKind::Replied { reply, cost_usd, .. } => {
+                self.came = Some(Came::Reply(reply.clone(), *cost_usd));
+            }
             EventKind::ModelFailed { error, .. } => self.came = Some(Came::Failure(error.clone())),
             EventKind::CutShort { text, .. } => {
                 self.agent.had_said(text.clone());
@@ -175,7 +177,7 @@ impl Recall {
 
     fn next(&mut self) -> Next {
         match self.came.take() {
-            Some(Came::Reply(reply)) => return Next::TakeIn(Box::new(Input::Replied(reply))),
+            Some(Came::Reply(reply, _)) => return Next::TakeIn(Box::new(Input::Replied(reply))),
             Some(Came::Failure(error)) => return Next::TakeIn(Box::new(Input::ModelFailed(error))),
             None => {}
         }
@@ -221,15 +223,17 @@ impl Recall {
     fn take_in(&mut self) {
         let State::Replying { purpose } = self.agent.state else { return };
         match self.came.take() {
-            Some(Came::Reply(reply)) => self.take_in_reply(purpose, reply),
+            Some(Came::Reply(reply, cost_usd)) => self.take_in_reply(purpose, reply, cost_usd),
             Some(Came::Failure(error)) if purpose != Purpose::Summary => self.agent.speak(&error.partial),
             Some(Came::Failure(_)) | None => {}
         }
     }
 
-    fn take_in_reply(&mut self, purpose: Purpose, mut reply: Reply) {
+    fn take_in_reply(&mut self, purpose: Purpose, mut reply: Reply, cost_usd: Option<f64>) {
         let agent = &mut self.agent;
-        agent.count(&reply);
+        // Records of before do not say what a reply cost.
+        let cost_usd = cost_usd.or_else(|| agent.cost_of(&reply));
+        agent.count(&reply, cost_usd);
         if purpose == Purpose::Summary {
             return;
         }

@@ -16,7 +16,8 @@ impl Agent {
         mut reply: Reply,
         record: &mut Vec<EventKind>,
     ) -> Step {
-        self.count(&reply);
+        let cost_usd = self.cost_of(&reply);
+        self.count(&reply, cost_usd);
         if purpose == Purpose::Summary {
             return self.take_notes(&reply, record);
         }

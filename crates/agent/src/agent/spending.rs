@@ -26,7 +26,7 @@ impl Agent {
         }
     }
 
-    pub(super) fn count(&mut self, reply: &Reply) {
+    pub(super) fn count(&mut self, reply: &Reply, cost_usd: Option<f64>) {
         let request_bytes = self.settings.fixed_bytes + self.conversation.bytes();
         let reply_bytes = reply.text.len() + reply.calls.iter().map(|c| c.arguments.len()).sum::<usize>();
         let estimate = (request_bytes + reply_bytes) as u64 / limits::BYTES_PER_TOKEN;
@@ -34,9 +34,13 @@ impl Agent {
         self.tokens_counted = self.tokens_counted.saturating_add(tokens);
         self.reply_tokens = tokens;
         self.spent.usage.add(reply.usage);
-        let cost = self.settings.prices.and_then(|prices| prices.cost_usd(reply.usage));
-        if let Some(cost) = cost {
+        if let Some(cost) = cost_usd {
             self.spent.cost_usd = Some(self.spent.cost_usd.unwrap_or(0.0) + cost);
         }
+    }
+
+    /// What a reply costs, where prices and usage are known.
+    pub fn cost_of(&self, reply: &Reply) -> Option<f64> {
+        self.settings.prices.and_then(|prices| prices.cost_usd(reply.usage))
     }
 }

@@ -14,7 +14,9 @@ const STEPS_MAX: u64 = 400;
 fn recorded(turn: u32, input: &Input) -> Vec<EventKind> {
     match input {
         Input::Told { from, text } => vec![EventKind::Mailed { from: *from, text: text.clone() }],
-        Input::Replied(reply) => vec![EventKind::Replied { turn, reply: reply.clone(), duration_ms: 1 }],
+        Input::Replied(reply) => {
+            vec![EventKind::Replied { turn, reply: reply.clone(), duration_ms: 1, cost_usd: None }]
+        }
         Input::ModelFailed(error) => vec![EventKind::ModelFailed { turn, error: error.clone() }],
         Input::ToolsDone(done)
         | Input::TimeUp { done, .. }
@@ -169,7 +171,12 @@ fn calls_without_a_result_are_named_with_what_is_known_of_them() {
 fn the_to_do_list_and_mail_that_was_not_told_come_back() {
     let (settings, _, mut events) = started();
     let call = posse_protocol::CallId("c0".into());
-    events.push(EventKind::Replied { turn: 1, reply: calls(&[("todo", "{}")]), duration_ms: 1 });
+    events.push(EventKind::Replied {
+        turn: 1,
+        reply: calls(&[("todo", "{}")]),
+        duration_ms: 1,
+        cost_usd: None,
+    });
     let effects = vec![Effect::Todo { text: "[ ] first".into() }];
     let (tool, text) = ("todo".to_string(), "kept".to_string());
     events.push(EventKind::ToolFinished { call, tool, ok: true, text, effects, duration_ms: 1 });
@@ -190,7 +197,8 @@ fn an_agent_that_had_ended_goes_on_with_what_it_knows() {
     agent.handle(reply, 1);
     events.push(EventKind::AgentSettled { report: settled(&agent, Ending::Completed) });
     let (budget, grant) = (Budget::UNLIMITED, posse_protocol::Grant::none());
-    events.push(EventKind::AgentResumed { elapsed_ms: 1, budget, grant });
+    let (model, model_id) = (String::new(), String::new());
+    events.push(EventKind::AgentResumed { model, model_id, elapsed_ms: 1, budget, grant });
     let mut agent = recall(&settings, &events).agent;
     let step = agent.handle(Input::Told { from: Sender::Person, text: "and now?".into() }, 2).step;
     assert!(matches!(step, Step::CallModel { turn: 2, .. }), "{step:?}");

@@ -32,7 +32,7 @@ pub(crate) enum SessionsCommand {
     },
     /// One session, step by step
     Show {
-        /// Its id, the beginning of its id, or `last`
+        /// Its id, the beginning of its id, or `last`: the newest of this folder, else of all
         #[arg(default_value = "last")]
         session: String,
         /// Its events, one JSON object a line
@@ -53,7 +53,7 @@ pub(crate) enum SessionsCommand {
     },
     /// One session as a file for others: its events, a text to read, or a cassette to replay
     Export {
-        /// Its id, the beginning of its id, or `last`
+        /// Its id, the beginning of its id, or `last`: the newest of this folder, else of all
         #[arg(default_value = "last")]
         session: String,
         /// What it becomes
@@ -63,27 +63,36 @@ pub(crate) enum SessionsCommand {
         #[arg(short, long, value_name = "FILE", required_if_eq("format", "cassette"))]
         output: Option<PathBuf>,
     },
-    /// Take sessions off the record, for good; notes that agents made in them stay
+    /// Take sessions off the record, for good; notes, checkpoints and branches that were made in them stay
     Delete {
-        /// Their ids, or the beginnings of them
+        /// Their ids, at least 4 characters of them, or `last`: the newest of this folder
         #[arg(required = true)]
         sessions: Vec<String>,
         /// Do not ask
         #[arg(long)]
         yes: bool,
     },
-    /// Take all sessions off the record in which nothing has happened for a while
-    Prune {
-        /// For how long, such as `30d`, `8w` or `12h`
-        #[arg(long, value_name = "TIME", value_parser = crate::config::parse_age_ms)]
-        older_than: u64,
-        /// The newest sessions that stay in any case
-        #[arg(long, value_name = "N", default_value_t = 0)]
-        keep: u16,
-        /// Only say what would go
-        #[arg(long)]
-        dry_run: bool,
-    },
+    /// Take all sessions off the record in which nothing has happened for a while, but not those that can go on
+    Prune(PruneArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct PruneArgs {
+    /// For how long, such as `30d`, `8w` or `12h`
+    #[arg(long, value_name = "TIME", value_parser = crate::config::parse_age_ms)]
+    pub(crate) older_than: u64,
+    /// The newest sessions that stay in any case
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) keep: u16,
+    /// Also those that were interrupted and could go on
+    #[arg(long)]
+    pub(crate) interrupted: bool,
+    /// Only say what would go
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Do not ask
+    #[arg(long)]
+    pub(crate) yes: bool,
 }
 
 /// What a session is exported as.
@@ -116,17 +125,23 @@ pub(crate) enum MemoryCommand {
     /// One note, with who made it and when
     Show {
         /// Its number
+        #[arg(value_parser = parse_note_number)]
         id: u64,
         /// As a JSON object
         #[arg(long)]
         json: bool,
     },
-    /// Take notes out of memory, for good
+    /// Take notes out of memory, for good; the sessions in which they were made still have their text, until those are
+    /// deleted
     Forget {
         /// Their numbers
-        #[arg(required = true)]
+        #[arg(required = true, value_parser = parse_note_number)]
         ids: Vec<u64>,
     },
+}
+
+fn parse_note_number(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "it is no number of a note; posse memory list shows them".to_string())
 }
 
 #[derive(Debug, Subcommand)]

@@ -14,6 +14,7 @@ use posse_protocol::{
 };
 
 use super::block::{Block, Line};
+use super::branches::Branches;
 use super::call::call_text;
 use super::crew::{Crew, doing};
 use super::summary::{left, settled_line, sub_agent_block, summary, tokens};
@@ -44,6 +45,8 @@ pub(crate) struct Live {
     running: HashMap<CallId, String>,
     /// The sub-agents that have not settled.
     crew: Crew,
+    /// What sub-agents did in checkouts of their own.
+    branches: Branches,
     /// This turn's text as far as it was shown.
     shown: String,
     /// Whether the cursor stands in the middle of a line of text.
@@ -71,6 +74,7 @@ impl Live {
             doing: "starting".to_string(),
             running: HashMap::new(),
             crew: Crew::default(),
+            branches: Branches::default(),
             shown: String::new(),
             mid_line: false,
             held: Vec::new(),
@@ -88,6 +92,9 @@ impl Live {
                 waiting.push(update.clone());
             }
             return Ok(());
+        }
+        if let Update::Event(event) = update {
+            self.branches.event(event);
         }
         match update {
             Update::Event(event) if event.parent.is_some() => {
@@ -136,7 +143,7 @@ impl Live {
         if !self.terminal.streams && !report.text.trim().is_empty() {
             self.terminal.text(&format!("{}\n", harmless(report.text.trim_end())))?;
         }
-        write!(self.terminal.aside(), "\n{}", summary(self.style, session, report))
+        write!(self.terminal.aside(), "\n{}", summary(self.style, session, report, &self.branches))
     }
 
     /// What is said in place of the end where agents were left to be resumed.
@@ -152,6 +159,7 @@ impl Live {
 
     /// Takes in what happened before this process: who the agents are, and what they have used.
     pub(crate) fn recall(&mut self, event: &Event) {
+        self.branches.event(event);
         if event.parent.is_some() {
             self.crew.event(event);
             return;

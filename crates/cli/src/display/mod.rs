@@ -1,6 +1,7 @@
 //! How a running session is shown: live in a terminal, as plain lines, as JSON, or not at all.
 
 mod block;
+mod branches;
 mod call;
 mod crew;
 mod json;

@@ -77,7 +77,7 @@ pub(crate) fn turn(turn: u32) -> EventKind {
 pub(crate) fn replied(text: &str, tokens: u64) -> EventKind {
     let usage = Usage { input_tokens: Some(tokens), ..Usage::default() };
     let reply = Reply { text: text.to_string(), usage, ..Reply::default() };
-    EventKind::Replied { turn: 1, reply, duration_ms: 5 }
+    EventKind::Replied { turn: 1, reply, duration_ms: 5, cost_usd: None }
 }
 
 pub(crate) fn tool_started(call: &str, title: &str) -> EventKind {

@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 use posse_engine::reports::{Told, summary_block};
 use posse_protocol::{Ending, Failure, FileChange, Receipt, Report, SessionId, Usage};
 
+use super::branches::Branches;
 use crate::output::{self, Style, counted, duration, grouped, harmless, one_line};
 
 /// Files named one by one; the others are counted.
@@ -65,14 +66,15 @@ pub(crate) fn ending_line(style: Style, ending: &Ending) -> String {
 }
 
 /// All that is said after the answer.
-pub(crate) fn summary(style: Style, session: SessionId, report: &Report) -> String {
+pub(super) fn summary(style: Style, session: SessionId, report: &Report, branches: &Branches) -> String {
     let ending = ending_line(style, &report.ending);
     // Some failures take several lines to tell.
     let separator = if ending.contains('\n') { "\n  " } else { " · " };
     let mut text = format!("{ending}{}\n", style.dim(&format!("{separator}{}", spent(&report.receipt))));
-    if let Some(files) = files(&report.receipt.files_in_all()) {
+    if let Some(files) = files(&branches.in_folder(&report.receipt)) {
         text.push_str(&format!("  changed  {files}\n"));
     }
+    text.push_str(&branches.told(style));
     let commands = report.receipt.commands_total.saturating_add(report.receipt.below.commands);
     if commands > 0 {
         let commands = counted(commands.into(), "command");

@@ -99,7 +99,12 @@ pub(crate) fn interrupted(session: &SessionRow, rows: &[AgentRow]) -> Option<Str
     (session.status == "interrupted" || open > 0).then(|| {
         let open =
             if open == 1 { "1 agent does not run".to_string() } else { format!("{open} agents do not run") };
-        format!("interrupted: {open} now; posse resume {}", short(session.id))
+        // One that is at work goes on by itself.
+        let go_on = match session.status.as_str() {
+            "running" => String::new(),
+            _ => format!("; posse resume {}", short(session.id)),
+        };
+        format!("interrupted: {open} now{go_on}")
     })
 }
 
@@ -138,17 +143,22 @@ fn figures(row: &AgentRow, whole: Option<Totals>) -> String {
         None if row.ended_at_ms.is_some() => parts.push("before it began".to_string()),
         None => {}
     }
-    let in_all = whole.and_then(|whole| whole.cost_usd).filter(|cost| Some(*cost) != row.cost_usd);
-    let in_all = in_all.map(|cost| format!("${cost:.4} in all"));
-    match (row.cost_usd, in_all) {
-        (Some(cost), Some(in_all)) => parts.push(format!("${cost:.4} ({in_all})")),
-        (Some(cost), None) => parts.push(format!("${cost:.4}")),
-        (None, in_all) => parts.extend(in_all),
+    let own = row.cost_usd.map(|usd| cost(usd, row.cost_unknown));
+    let in_all = whole.and_then(|whole| Some(cost(whole.cost_usd?, whole.cost_unknown > 0)));
+    let in_all = in_all.filter(|in_all| Some(in_all) != own.as_ref()).map(|cost| format!("{cost} in all"));
+    match (own, in_all) {
+        (Some(own), Some(in_all)) => parts.push(format!("{own} ({in_all})")),
+        (own, in_all) => parts.extend(own.or(in_all)),
     }
     if let Some(error) = row.error.as_deref().filter(|_| row.status != "completed") {
         parts.push(one_line(error, ERROR_CHARS_MAX));
     }
     parts.join(" · ")
+}
+
+/// What something cost; at least, where not all of it is known.
+pub(crate) fn cost(usd: f64, more: bool) -> String {
+    format!("{}${usd:.4}", if more { "≥ " } else { "" })
 }
 
 /// How long it worked; as far as the record goes for one that has not ended. None if it never began.
@@ -199,6 +209,7 @@ mod tests {
             tool_calls: 1,
             usage: Usage { input_tokens: Some(1_000), output_tokens: Some(20), ..Usage::default() },
             cost_usd: Some(0.01),
+            cost_unknown: false,
             queued_at_ms: None,
             started_at_ms: Some(1_000),
             last_at_ms: 9_000,

@@ -1,4 +1,4 @@
-//! `posse sessions delete` and `prune`: taking sessions off the record.
+//! `posse sessions delete` and `prune`: taking sessions off the record, once that is meant.
 
 use std::collections::HashSet;
 
@@ -7,18 +7,27 @@ use posse_engine::Engine;
 use posse_engine::record::SessionRow;
 
 use super::line;
+use crate::args::PruneArgs;
 use crate::display::short;
 use crate::exit::Exit;
-use crate::output::{self, Style, counted, harmless, now_ms};
+use crate::output::{self, Style, counted, harmless, now_ms, one_line};
 use crate::questions::person_agrees;
+use crate::which_session::session_of;
 
 /// Sessions that are shown one by one.
 const SESSIONS_SHOWN_MAX: usize = 20;
+/// Branches that are named one by one.
+const BRANCHES_SHOWN_MAX: usize = 20;
+/// How much of an id has to be typed, so that a slip does not name a session.
+const ID_CHARS_MIN: usize = 4;
 
-pub(super) fn delete(engine: &Engine, wanted: &[String], yes: bool) -> anyhow::Result<Exit> {
+pub(super) async fn delete(engine: &Engine, wanted: &[String], yes: bool) -> anyhow::Result<Exit> {
     let mut sessions: Vec<SessionRow> = Vec::new();
     for wanted in wanted {
-        let session = engine.find_session(wanted)?;
+        if wanted.chars().count() < ID_CHARS_MIN {
+            bail!("{wanted:?} is too short to delete by; give at least {ID_CHARS_MIN} characters of the id");
+        }
+        let session = session_of(engine, wanted)?;
         if sessions.iter().all(|known| known.id != session.id) {
             sessions.push(session);
         }
@@ -26,61 +35,92 @@ pub(super) fn delete(engine: &Engine, wanted: &[String], yes: bool) -> anyhow::R
     if let Some(busy) = sessions.iter().find(|session| session.status == "running") {
         bail!("the session {} is at work; stop it first", short(busy.id));
     }
-    if !yes {
-        output::print(&shown(&sessions))?;
-        let what = counted(sessions.len() as u64, "session");
-        if !person_agrees(&format!("Take {what} off the record, for good?"), "delete without asking")? {
-            output::print("Nothing was deleted.\n")?;
-            return Ok(Exit::Failed);
-        }
+    if !yes && !agreed(&sessions)? {
+        return Ok(Exit::Failed);
     }
-    let (gone, kept) = take(engine, &sessions);
-    if !gone.is_empty() {
-        output::print(&format!("{} deleted.\n", told(&gone)))?;
-    }
-    complain(&kept)
+    take(engine, &sessions).await
 }
 
-pub(super) fn prune(engine: &Engine, older_than_ms: u64, keep: usize, dry_run: bool) -> anyhow::Result<Exit> {
-    let before_ms = now_ms().saturating_sub(older_than_ms);
-    let newest = if keep > 0 { engine.sessions(keep)? } else { Vec::new() };
+pub(super) async fn prune(engine: &Engine, args: &PruneArgs) -> anyhow::Result<Exit> {
+    let newest = if args.keep > 0 { engine.sessions(args.keep.into())? } else { Vec::new() };
     let kept_newest = newest.iter().map(|session| session.id).collect::<HashSet<_>>();
-    let mut gone: Vec<SessionRow> = Vec::new();
-    let mut left: Vec<(SessionRow, String)> = Vec::new();
-    loop {
-        let page = engine.sessions_before(before_ms, usize::MAX)?;
-        let passed = |session: &SessionRow| {
-            kept_newest.contains(&session.id) || left.iter().any(|(kept, _)| kept.id == session.id)
-        };
-        let old = page.iter().filter(|session| !passed(session)).cloned().collect::<Vec<_>>();
-        if old.is_empty() || dry_run {
-            gone.extend(old);
-            break;
-        }
-        let (taken, kept) = take(engine, &old);
-        gone.extend(taken);
-        left.extend(kept);
+    let before_ms = now_ms().saturating_sub(args.older_than);
+    let mut old = engine.sessions_before(before_ms, usize::MAX)?;
+    old.retain(|session| !kept_newest.contains(&session.id));
+    let (open, mut sessions): (Vec<_>, Vec<_>) =
+        old.into_iter().partition(|session| session.status == "interrupted" && !args.interrupted);
+    sessions.retain(|session| session.status != "running");
+    let left = match open.len() as u64 {
+        0 => String::new(),
+        n => format!(
+            "{} left: interrupted, and can go on; --interrupted takes them too.\n",
+            counted(n, "session")
+        ),
+    };
+    if sessions.is_empty() {
+        let none = if left.is_empty() { "Nothing is that old.\n" } else { "Nothing to delete.\n" };
+        output::print(&format!("{none}{left}"))?;
+        return Ok(Exit::Completed);
     }
-    let mut text = shown(&gone);
-    text.push_str(&match (gone.is_empty(), dry_run) {
-        (true, _) => "Nothing is that old.\n".to_string(),
-        (false, true) => format!("{} would be deleted.\n", told(&gone)),
-        (false, false) => format!("{} deleted.\n", told(&gone)),
-    });
-    output::print(&text)?;
-    complain(&left)
+    if args.dry_run {
+        output::print(&format!("{}{} would be deleted.\n{left}", shown(&sessions), told(&sessions)))?;
+        return Ok(Exit::Completed);
+    }
+    if !args.yes && !agreed(&sessions)? {
+        return Ok(Exit::Failed);
+    }
+    let exit = take(engine, &sessions).await?;
+    output::print(&left)?;
+    Ok(exit)
 }
 
-/// Takes sessions off the record; gives back those that are gone, and those that are not, with the reason.
-fn take(engine: &Engine, sessions: &[SessionRow]) -> (Vec<SessionRow>, Vec<(SessionRow, String)>) {
-    let (mut gone, mut kept) = (Vec::new(), Vec::new());
+/// Shows what would go and asks the person.
+fn agreed(sessions: &[SessionRow]) -> anyhow::Result<bool> {
+    output::print(&shown(sessions))?;
+    let what = counted(sessions.len() as u64, "session");
+    let agreed = person_agrees(&format!("Take {what} off the record, for good?"), "delete without asking")?;
+    if !agreed {
+        output::print("Nothing was deleted.\n")?;
+    }
+    Ok(agreed)
+}
+
+/// Takes sessions off the record; says which are gone, what of them stays, and which are not gone, with the reason.
+async fn take(engine: &Engine, sessions: &[SessionRow]) -> anyhow::Result<Exit> {
+    let (mut gone, mut kept, mut branches) = (Vec::new(), Vec::new(), Vec::new());
     for session in sessions {
-        match engine.delete_session(session.id) {
-            Ok(()) => gone.push(session.clone()),
-            Err(error) => kept.push((session.clone(), error.to_string())),
+        match engine.delete_session(session).await {
+            Ok(left) => {
+                gone.push(session.clone());
+                branches.extend(left);
+            }
+            Err(error) => kept.push((session, error.to_string())),
         }
     }
-    (gone, kept)
+    if !gone.is_empty() {
+        let text = format!("{} deleted.\n{}", told(&gone), what_stays(&branches));
+        output::print(&text)?;
+        engine.tidy()?;
+    }
+    let style = Style::for_stdout();
+    for (session, reason) in &kept {
+        let text = format!("{} stays: {}\n", short(session.id), harmless(reason));
+        output::print(&style.yellow(&text))?;
+    }
+    Ok(if kept.is_empty() { Exit::Completed } else { Exit::Failed })
+}
+
+/// What is not on the record is not deleted with it.
+fn what_stays(branches: &[String]) -> String {
+    let stays = "Notes, checkpoints and branches stay; posse doctor shows the data directory.\n";
+    let mut text = Style::for_stdout().dim(stays);
+    for branch in branches.iter().take(BRANCHES_SHOWN_MAX) {
+        text.push_str(&format!("  work that was not merged is on {}\n", one_line(branch, 100)));
+    }
+    if let Some(more @ 1..) = branches.len().checked_sub(BRANCHES_SHOWN_MAX) {
+        text.push_str(&format!("  and {more} more\n"));
+    }
+    text
 }
 
 /// How many sessions, and how much was in them.
@@ -92,18 +132,11 @@ fn told(sessions: &[SessionRow]) -> String {
 }
 
 fn shown(sessions: &[SessionRow]) -> String {
-    let mut text = sessions.iter().take(SESSIONS_SHOWN_MAX).map(line).collect::<String>();
+    let width = output::stdout_width();
+    let lines = sessions.iter().take(SESSIONS_SHOWN_MAX).map(|session| line(session, width));
+    let mut text = lines.collect::<String>();
     if let Some(more @ 1..) = sessions.len().checked_sub(SESSIONS_SHOWN_MAX) {
         text.push_str(&format!("and {more} more\n"));
     }
     text
-}
-
-fn complain(kept: &[(SessionRow, String)]) -> anyhow::Result<Exit> {
-    let style = Style::for_stdout();
-    for (session, reason) in kept {
-        let text = format!("{} stays: {}\n", short(session.id), harmless(reason));
-        output::print(&style.yellow(&text))?;
-    }
-    Ok(if kept.is_empty() { Exit::Completed } else { Exit::Failed })
 }

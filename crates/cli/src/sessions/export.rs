@@ -1,18 +1,19 @@
 //! `posse sessions export`: one session as a file for others.
 
-use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::Path;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use posse_engine::Engine;
 use posse_engine::record::SessionRow;
 use posse_protocol::{Seq, Update};
 
 use super::markdown::Transcript;
+use super::replay::Replay;
 use crate::args::ExportFormat;
-use crate::output::{self, counted, harmless, one_line};
+use crate::output::{self, counted};
 use crate::paths::{create_new_private, shown};
+use crate::which_session::session_to_read;
 use crate::work::substitutions;
 
 pub(super) async fn run(
@@ -21,24 +22,68 @@ pub(super) async fn run(
     format: ExportFormat,
     path: Option<&Path>,
 ) -> anyhow::Result<()> {
-    let session = engine.find_session(wanted)?;
-    if format == ExportFormat::Cassette {
-        return cassette(engine, &session, path.context("a cassette needs a file: -o FILE")?);
-    }
-    match path {
-        None => write(engine, &session, format, &mut io::stdout().lock()).await,
-        Some(path) => {
-            let file = create_new_private(path).with_context(|| cannot_write(path))?;
-            let mut file = io::BufWriter::new(file);
-            write(engine, &session, format, &mut file).await?;
-            file.flush().with_context(|| cannot_write(path))?;
-            Ok(output::print(&format!("{} is written.\n", shown(path)))?)
+    let session = session_to_read(engine, wanted)?;
+    let Some(path) = path else {
+        if format == ExportFormat::Cassette {
+            bail!("a cassette needs a file: -o FILE");
         }
-    }
+        return write(engine, &session, format, &mut io::stdout().lock()).await;
+    };
+    let part = Part::beside(path)?;
+    let text = if format == ExportFormat::Cassette {
+        let calls = engine.export_cassette(session.id, &part.path, substitutions(session.workspace.as_ref()));
+        let calls = calls.map_err(|error| anyhow!(part.named(&error.to_string(), path)))?;
+        let how = Replay::read(engine, &session).await?.how(&session, &std::path::absolute(path)?)?;
+        format!("{} holds {}. {how}", shown(path), counted(calls as u64, "model call"))
+    } else {
+        let file = create_new_private(&part.path).with_context(|| cannot_write(path))?;
+        let mut file = io::BufWriter::new(file);
+        write(engine, &session, format, &mut file).await.with_context(|| cannot_write(path))?;
+        format!("{} is written.\n", shown(path))
+    };
+    part.put(path)?;
+    Ok(output::print(&text)?)
 }
 
 fn cannot_write(path: &Path) -> String {
-    format!("cannot write {}; a file that is there is not replaced", shown(path))
+    format!("cannot write {}", shown(path))
+}
+
+fn is_there(path: &Path) -> String {
+    format!("{} is there already and is not replaced; give another name", shown(path))
+}
+
+/// A file that is being written, in a folder of its own beside the one it becomes. Whatever goes wrong, nothing is left.
+struct Part {
+    _folder: tempfile::TempDir,
+    path: std::path::PathBuf,
+}
+
+impl Part {
+    fn beside(path: &Path) -> anyhow::Result<Self> {
+        if path.symlink_metadata().is_ok() {
+            bail!(is_there(path));
+        }
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let folder = tempfile::Builder::new().prefix(".posse-").tempdir_in(parent.unwrap_or(Path::new(".")));
+        // Its own message names a folder that nobody has heard of.
+        let folder = folder.map_err(|error| anyhow!("{}: {}", cannot_write(path), error.kind()))?;
+        Ok(Self { path: folder.path().join("part"), _folder: folder })
+    }
+
+    /// A message about it, with the name that people know.
+    fn named(&self, message: &str, path: &Path) -> String {
+        message.replace(&self.path.display().to_string(), &shown(path))
+    }
+
+    /// Gives it its name, unless that was taken meanwhile.
+    fn put(self, path: &Path) -> anyhow::Result<()> {
+        let part = tempfile::TempPath::try_from_path(&self.path).with_context(|| cannot_write(path))?;
+        part.persist_noclobber(path).map_err(|failed| match failed.error.kind() {
+            io::ErrorKind::AlreadyExists => anyhow!(is_there(path)),
+            kind => anyhow!("{}: {kind}", cannot_write(path)),
+        })
+    }
 }
 
 async fn write(
@@ -61,38 +106,4 @@ async fn write(
     }
     out.write_all(transcript.unanswered().as_bytes())?;
     Ok(out.flush()?)
-}
-
-fn cassette(engine: &Engine, session: &SessionRow, path: &Path) -> anyhow::Result<()> {
-    if path.exists() {
-        bail!(cannot_write(path));
-    }
-    let calls = engine.export_cassette(session.id, path, substitutions(session.workspace.as_ref()))?;
-    let models = engine.agents(session.id)?.into_iter().filter_map(|agent| agent.model).collect();
-    let text = how_to_replay(session, &models, &std::path::absolute(path)?)?;
-    let calls = counted(calls as u64, "model call");
-    Ok(output::print(&format!("{} holds {calls}. {text}", shown(path)))?)
-}
-
-/// Models are told of each other by name, so those of the cassette are called as they were.
-fn how_to_replay(session: &SessionRow, models: &BTreeSet<String>, path: &Path) -> anyhow::Result<String> {
-    let replay = toml::toml! { protocol = "replay" };
-    let mut config = toml::Table::new();
-    for name in models {
-        let mut model = replay.clone();
-        model.insert("cassette".into(), path.display().to_string().into());
-        config.insert(name.clone(), model.into());
-    }
-    let config = toml::to_string(&toml::Table::from_iter([("models".to_string(), config.into())]))?;
-    let config = harmless(&config).lines().map(|line| format!("  {line}\n")).collect::<String>();
-    let model = one_line(session.model.as_deref().unwrap_or("NAME"), 100);
-    let delegates = match session.surface.as_str() {
-        "" => "--no-agents".to_string(),
-        surface => format!("--surface {}", harmless(surface)),
-    };
-    let prompt = one_line(session.title.as_deref().unwrap_or("…"), 120);
-    Ok(format!(
-        "To play it, put this into a configuration of its own,\n\n{config}\nand give it the same task in a folder with \
-         the same files:\n\n  posse run --config FILE --model {model} {delegates} {prompt:?}\n"
-    ))
 }

@@ -3,6 +3,7 @@
 mod clear;
 mod export;
 mod markdown;
+mod replay;
 mod search;
 
 use posse_engine::Engine;
@@ -15,9 +16,12 @@ use crate::exit::Exit;
 use crate::output::{self, Style, counted, harmless, local_time, one_line};
 use crate::paths::{Paths, shown};
 use crate::steps::Steps;
+use crate::which_session::session_to_read;
 
 /// Columns of a session's title that are shown.
 const TITLE_COLUMNS_MAX: usize = 60;
+/// Terminals that are narrower get fewer figures, so that there is room for the title.
+const NARROW: usize = 80;
 
 pub(crate) async fn run(paths: &Paths, command: SessionsCommand) -> anyhow::Result<Exit> {
     let engine = Engine::open(&paths.data_dir)?;
@@ -30,10 +34,8 @@ pub(crate) async fn run(paths: &Paths, command: SessionsCommand) -> anyhow::Resu
         SessionsCommand::Export { session, format, output } => {
             export::run(&engine, &session, format, output.as_deref()).await?;
         }
-        SessionsCommand::Delete { sessions, yes } => return clear::delete(&engine, &sessions, yes),
-        SessionsCommand::Prune { older_than, keep, dry_run } => {
-            return clear::prune(&engine, older_than, keep.into(), dry_run);
-        }
+        SessionsCommand::Delete { sessions, yes } => return clear::delete(&engine, &sessions, yes).await,
+        SessionsCommand::Prune(args) => return clear::prune(&engine, &args).await,
     }
     Ok(Exit::Completed)
 }
@@ -56,9 +58,14 @@ fn list(engine: &Engine, paths: &Paths, limit: usize, json: bool) -> anyhow::Res
         ))?);
     }
     let style = Style::for_stdout();
-    let mut text = style.dim("session        started           status        turns  tokens     task\n");
+    let width = output::stdout_width();
+    let head = match width {
+        0..NARROW => "session        started           status        task",
+        _ => "session        started           status        turns     tokens  task",
+    };
+    let mut text = style.dim(&format!("{}\n", output::fitted(head, "", width)));
     for session in &sessions {
-        text.push_str(&line(session));
+        text.push_str(&line(session, width));
     }
     let hints = [
         more.then(|| format!("There are more; posse sessions list -n {} shows them.", limit * 2)),
@@ -73,18 +80,16 @@ fn list(engine: &Engine, paths: &Paths, limit: usize, json: bool) -> anyhow::Res
     Ok(output::print(&text)?)
 }
 
-/// One session in one line.
-fn line(session: &SessionRow) -> String {
-    let total = session.usage.total_tokens().map_or_else(|| "?".to_string(), output::grouped);
-    format!(
-        "{:<13}  {}  {:<12}  {:>5}  {:>9}  {}\n",
-        short(session.id),
-        local_time(session.started_at_ms),
-        session.status,
-        session.turns,
-        total,
-        one_line(session.title.as_deref().unwrap_or(""), TITLE_COLUMNS_MAX),
-    )
+/// One session in one line, none wider than `width`.
+fn line(session: &SessionRow, width: usize) -> String {
+    let started = local_time(session.started_at_ms);
+    let mut head = format!("{:<13}  {started}  {:<12}  ", short(session.id), session.status);
+    if width >= NARROW {
+        let total = session.usage.total_tokens().map_or_else(|| "?".to_string(), output::grouped);
+        head.push_str(&format!("{:>5}  {total:>9}  ", session.turns));
+    }
+    let title = one_line(session.title.as_deref().unwrap_or(""), TITLE_COLUMNS_MAX);
+    format!("{}\n", output::fitted(&head, &title, width))
 }
 
 fn as_json(session: &SessionRow) -> serde_json::Value {
@@ -101,11 +106,12 @@ fn as_json(session: &SessionRow) -> serde_json::Value {
         "turns": session.turns,
         "usage": session.usage,
         "cost_usd": session.cost_usd,
+        "cost_unknown": session.cost_unknown,
     })
 }
 
 async fn show(engine: &Engine, wanted: &str, json: bool) -> anyhow::Result<()> {
-    let session = engine.find_session(wanted)?;
+    let session = session_to_read(engine, wanted)?;
     if !json {
         output::print(&head(&session, &engine.agents(session.id)?))?;
     }
@@ -130,7 +136,8 @@ fn head(session: &SessionRow, agents: &[AgentRow]) -> String {
         session.status,
     );
     for agent in agents.iter().filter(|agent| agent.parent.is_none()) {
-        let cost = agent.cost_usd.map(|cost| format!(", ${cost:.4}")).unwrap_or_default();
+        let cost = agent.cost_usd.map(|usd| format!(", {}", tree::cost(usd, agent.cost_unknown)));
+        let cost = cost.unwrap_or_default();
         text.push_str(&format!(
             "  agent      {} on {}: {}, {}, {}, {}{cost}\n",
             harmless(&agent.role),

@@ -1,5 +1,6 @@
 //! `posse sessions search`: where something was said.
 
+use anyhow::bail;
 use posse_engine::Engine;
 use posse_engine::record::Hit;
 
@@ -9,9 +10,14 @@ use crate::output::{self, Style, columns, harmless, local_time, one_line};
 
 /// Columns of a session's title that are shown.
 const TITLE_COLUMNS_MAX: usize = 60;
+/// Columns of a query that are said again.
+const QUERY_COLUMNS_MAX: usize = 60;
 
 /// Finds nothing: exit code 1, as programs that search do.
 pub(super) fn run(engine: &Engine, query: &str, limit: usize, json: bool) -> anyhow::Result<Exit> {
+    if !query.contains(char::is_alphanumeric) {
+        bail!("give words to look for: posse sessions search WORDS");
+    }
     let hits = engine.search(query, limit)?;
     let mut text = String::new();
     if json {
@@ -19,7 +25,7 @@ pub(super) fn run(engine: &Engine, query: &str, limit: usize, json: bool) -> any
             text.push_str(&format!("{}\n", as_json(hit)));
         }
     } else if hits.is_empty() {
-        text = format!("Nothing on record says {:?}.\n", one_line(query, 200));
+        text = format!("Nothing on record says {:?}.\n", one_line(query, QUERY_COLUMNS_MAX));
     } else {
         text = told(Style::for_stdout(), &hits, output::stdout_width());
         if hits.len() == limit {

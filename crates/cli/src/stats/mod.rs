@@ -6,6 +6,7 @@ use posse_engine::Engine;
 use posse_engine::record::{Stats, StatsQuery, StatsRow};
 
 use crate::args::StatsArgs;
+use crate::config::Config;
 use crate::exit::Exit;
 use crate::memory::project_here;
 use crate::output::{self, Style, counted, harmless, local_time, now_ms};
@@ -22,7 +23,7 @@ pub(crate) fn run(paths: &Paths, args: &StatsArgs) -> anyhow::Result<Exit> {
     } else if stats.total.tasks == 0 {
         nothing(&query)
     } else {
-        told(Style::for_stdout(), &query, &stats, output::stdout_width())
+        told(Style::for_stdout(), &query, &stats, output::stdout_width(), unpriced(paths, &stats))
     };
     output::print(&text)?;
     Ok(Exit::Completed)
@@ -56,13 +57,14 @@ fn place(query: &StatsQuery) -> String {
     }
 }
 
-fn told(style: Style, query: &StatsQuery, stats: &Stats, width: usize) -> String {
+fn told(style: Style, query: &StatsQuery, stats: &Stats, width: usize, unpriced: bool) -> String {
     let total = &stats.total;
     let mut text = format!(
-        "{} {}: {} completed\n",
+        "{} {}: {} completed{}\n",
         style.bold(&counted(total.tasks, "task")),
         place(query),
-        table::success(total)
+        table::success(total),
+        interrupted(total),
     );
     let sections = [
         ("role", &stats.roles),
@@ -72,18 +74,41 @@ fn told(style: Style, query: &StatsQuery, stats: &Stats, width: usize) -> String
     ];
     let sections = sections.into_iter().filter(|(_, rows)| !rows.is_empty()).collect::<Vec<_>>();
     text.push_str(&table::tables(style, &sections, width));
-    text.push_str(&notes(style, total));
+    text.push_str(&notes(style, total, unpriced));
     text
 }
 
+/// Those that can still go on are no failures.
+fn interrupted(total: &StatsRow) -> String {
+    match total.endings.get("interrupted") {
+        None | Some(0) => String::new(),
+        Some(tasks) => format!(", {tasks} interrupted"),
+    }
+}
+
+/// Whether a model whose cost is not known has no price in the configuration of today.
+fn unpriced(paths: &Paths, stats: &Stats) -> bool {
+    let config = std::env::current_dir().ok().and_then(|folder| Config::load(paths, &folder).ok());
+    let priced = |id: &str| {
+        let models = config.iter().flat_map(|config| &config.models);
+        models.into_iter().any(|(_, model)| model.model.as_deref() == Some(id) && model.price.is_some())
+    };
+    stats.models.iter().any(|row| row.cost_unknown > 0 && !priced(&row.key))
+}
+
 /// What the figures do not say by themselves.
-fn notes(style: Style, total: &StatsRow) -> String {
+fn notes(style: Style, total: &StatsRow, unpriced: bool) -> String {
     let mut text =
         "\nturns and time: the task in the middle; cached tokens are part of the tokens\n".to_string();
     if total.cost_unknown > 0 {
         text.push_str(&format!(
-            "the cost of {} is not known: give `price` in [models.NAME]\n",
-            counted(total.cost_unknown, "task")
+            "the cost of {} is not known: {}\n",
+            counted(total.cost_unknown, "task"),
+            if unpriced {
+                "give `price` in [models.NAME]"
+            } else {
+                "there was no price then, or the model did not say what it used"
+            }
         ));
     }
     text.split_inclusive('\n').map(|line| style.dim(line)).collect()

@@ -12,6 +12,8 @@ mod demo;
 mod examples;
 mod faults;
 #[cfg(target_os = "linux")]
+mod flat;
+#[cfg(target_os = "linux")]
 mod killed;
 mod memory;
 mod modes;

@@ -44,7 +44,11 @@ fn notes_are_listed_shown_and_forgotten() {
     assert_eq!(elsewhere(&["memory", "list", "--all", "--json"]).events().len(), 2);
     assert_eq!(elsewhere(&["memory", "list", "--all", "--json", "TABS"]).events().len(), 1);
 
-    person.posse(&["memory", "forget", &id]).says("1 note forgotten.");
+    let forgotten = person.posse(&["memory", "forget", &id]);
+    forgotten.says("1 note forgotten.");
+    let session = &notes[0]["session"].as_str().unwrap()[..13];
+    forgotten.says(&format!("has the text still, until deleted: posse sessions delete {session}"));
+    person.posse(&["memory", "show", "abc"]).says("is no number of a note");
     let ran = person.posse(&["memory", "forget", &id, "999"]);
     assert_eq!(ran.code, Some(1), "{ran:#?}");
     ran.says(&format!("there is no note {id}, 999"));

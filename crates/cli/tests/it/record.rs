@@ -4,7 +4,7 @@ use posse_testkit::{FakeModel, Fixture, Turn, asker};
 use serde_json::json;
 
 use crate::crew::REPORT;
-use crate::posse::{Person, text};
+use crate::posse::{Person, Ran, eventually, signal, text};
 
 #[test]
 fn what_was_said_is_found() {
@@ -29,6 +29,11 @@ fn what_was_said_is_found() {
     assert_eq!((hits.len(), &hits[0]["what"]), (1, &json!("prompt")));
     assert_eq!(hits[0]["snippet"], "is there a quixotic gadget?");
     assert_eq!(person.posse(&["sessions", "search"]).code, Some(2));
+    let empty = person.posse(&["sessions", "search", ""]);
+    assert_eq!(empty.code, Some(2));
+    empty.says("give words to look for");
+    let long = person.posse(&["sessions", "search", &"nowhere ".repeat(100)]).stdout;
+    assert!(long.chars().count() < 100, "{long}");
     // What looks like a query language is words.
     assert_eq!(person.posse(&["sessions", "search", "\"AND (*"]).code, Some(1));
 }
@@ -58,10 +63,50 @@ fn a_session_is_exported_as_events_and_as_text() {
     assert_eq!(std::fs::read_to_string(&file).unwrap(), told);
     let again = person.posse(&["sessions", "export", "-o", &file]);
     assert_eq!(again.code, Some(2));
-    again.says("a file that is there is not replaced");
+    again.says("told.md is there already and is not replaced");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), told);
+    let nowhere = person.posse(&["sessions", "export", "-o", "nowhere/told.md"]);
+    assert_eq!(nowhere.code, Some(2));
+    nowhere.says("cannot write nowhere/told.md");
+    assert!(!nowhere.stderr.contains("replaced"), "{nowhere:#?}");
     let ran = person.posse(&["sessions", "export", "--format", "cassette"]);
     assert_eq!(ran.code, Some(2), "a cassette needs a file: {ran:#?}");
     assert_eq!(person.posse(&["sessions", "export", "--format", "pdf"]).code, Some(2));
+}
+
+/// The largest file is shorter than what has to be written.
+#[cfg(unix)]
+#[test]
+fn a_failed_export_leaves_nothing_behind() {
+    let person = Person::new([Turn::text("ok")]);
+    person.posse_with_stdin(&["run", "-"], "many words ".repeat(200_000).as_bytes());
+    let folder = tempfile::tempdir().unwrap();
+    for format in ["jsonl", "markdown", "cassette"] {
+        let file = text(&folder.path().join("told"));
+        let posse = person.command(&["sessions", "export", "--format", format, "-o", &file]);
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", "trap '' XFSZ; ulimit -f 1000; exec \"$@\"", "sh"]);
+        command.arg(posse.get_program()).args(posse.get_args()).current_dir(person.project.path());
+        command.env_clear().envs(posse.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let ran = Ran::from(command.output().unwrap());
+        assert_eq!(ran.code, Some(2), "{format}: {ran:#?}");
+        ran.says(&file);
+        assert!(!ran.stderr.contains("replaced") && !ran.stderr.contains(".posse-"), "{ran:#?}");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "{format}");
+    }
+}
+
+#[test]
+fn a_cassette_says_what_is_not_in_it_and_how_a_long_prompt_is_given() {
+    let person = Person::with_model(looked_at(), Fixture::new().file("main.py", "print('hi')\n").git());
+    person.configure_more("[sub_agents]\nrecord = \"result\"\n");
+    let ran = person.posse(&["run", "share it\nout"]);
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
+    let tape = text(&person.data_dir().with_file_name("tape.jsonl"));
+    let said = person.posse(&["sessions", "export", "--format", "cassette", "-o", &tape]);
+    said.says("tape.jsonl holds 2 model calls.");
+    said.says("The calls of ann, bob are not in it");
+    said.says("--surface agent < PROMPT\n");
 }
 
 /// Main has ann and bob look, one after the other in one reply, and waits for both.
@@ -90,6 +135,7 @@ fn an_exported_cassette_replays_a_session_with_sub_agents() {
     assert_eq!(said.code, Some(0), "{said:#?}");
     said.says("tape.jsonl holds 6 model calls.");
     said.says("posse run --config FILE --model fake --surface agent \"share it out\"");
+    said.says("max_concurrent = 1\n");
     let written = std::fs::read_to_string(&tape).unwrap();
     assert!(!written.contains(&text(person.project.path())), "the folder's path is not in it");
 
@@ -138,6 +184,48 @@ fn sessions_are_deleted_once_that_is_meant() {
 }
 
 #[test]
+fn what_is_deleted_is_of_this_folder_and_named_well() {
+    let (person, ids) = three_sessions();
+    let short = person.posse(&["sessions", "delete", &ids[0][..3], "--yes"]);
+    assert_eq!(short.code, Some(2));
+    short.says("at least 4 characters");
+    let elsewhere =
+        |args: &[&str]| Ran::from(person.command(args).current_dir(person.data_dir()).output().unwrap());
+    let none = elsewhere(&["sessions", "delete", "last", "--yes"]);
+    assert_eq!(none.code, Some(2));
+    none.says("no session was held in this folder");
+    assert_eq!(listed(&person), ids);
+    elsewhere(&["sessions", "show", "last"]).says("task 2");
+    person.model.push(Turn::text("elsewhere"));
+    let other = tempfile::tempdir().unwrap();
+    person.command(&["run", "in another folder"]).current_dir(other.path()).output().unwrap();
+    person.posse(&["sessions", "show", "last"]).says("task 2");
+    let gone = person.posse(&["sessions", "delete", "last", "--yes"]);
+    gone.says("1 session (1 turn) deleted.");
+    gone.says("checkpoints and branches stay");
+    let left = listed(&person);
+    assert_eq!((left.len(), &left[1..]), (3, &ids[1..]), "the newest of all is another's");
+}
+
+#[test]
+fn what_can_go_on_is_not_pruned_unless_that_is_said() {
+    let person = Person::new([Turn::text("one two three").stall_after(1)]);
+    let mut child = person.spawn(&["run", "go"]);
+    eventually("the request came", || person.model.calls() == 1);
+    signal(&child, "KILL");
+    child.wait().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(5));
+    let prune = |more: &[&str]| person.posse(&[&["sessions", "prune", "--older-than", "1ms"], more].concat());
+    let ran = prune(&["--yes"]);
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
+    ran.says("1 session left: interrupted");
+    assert_eq!(listed(&person).len(), 1);
+    std::thread::sleep(std::time::Duration::from_millis(5));
+    prune(&["--yes", "--interrupted"]).says("1 session (1 turn, 1 of them interrupted) deleted.");
+    assert_eq!(listed(&person).len(), 0);
+}
+
+#[test]
 fn old_sessions_are_pruned_and_the_newest_stay() {
     let (person, ids) = three_sessions();
     person.posse(&["sessions", "prune", "--older-than", "30d"]).says("Nothing is that old.");
@@ -146,8 +234,12 @@ fn old_sessions_are_pruned_and_the_newest_stay() {
     dry.says("2 sessions (2 turns) would be deleted.");
     dry.says("task 1");
     assert_eq!(listed(&person), ids);
+    let ran = person.posse(&["sessions", "prune", "--older-than", "1ms", "--keep", "1"]);
+    assert_eq!(ran.code, Some(2));
+    ran.says("nobody is there to ask; give --yes");
+    assert_eq!(listed(&person), ids);
     person
-        .posse(&["sessions", "prune", "--older-than", "1ms", "--keep", "1"])
+        .posse(&["sessions", "prune", "--older-than", "1ms", "--keep", "1", "--yes"])
         .says("2 sessions (2 turns) deleted.");
     assert_eq!(listed(&person), ids[..1]);
     assert_eq!(person.posse(&["sessions", "prune"]).code, Some(2), "how old has to be said");

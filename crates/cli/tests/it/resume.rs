@@ -153,11 +153,14 @@ fn what_cannot_go_on_is_refused_with_the_reason() {
         assert_eq!(ran.code, Some(2), "{args:?}: {ran:#?}");
         ran.says(says);
     };
-    refused(&person, &["resume"], "no session was held in this folder");
-    refused(&person, &["resume", "ffff"], "no session");
-    refused(&person, &["resume", "continue"], "posse resume last");
+    refused(&person, &["resume"], "no sessions yet");
+    refused(&person, &["resume", "continue"], "no sessions yet");
     let mut child = person.spawn(&["run", "go"]);
     eventually("the request came", || person.model.calls() == 1);
+    refused(&person, &["resume", "ffff"], "no session is called \"ffff\"");
+    refused(&person, &["resume", "continue"], "posse resume last");
+    let said = person.posse(&["resume", "zzz"]).stderr;
+    assert!(!said.contains("no session is called") && said.lines().count() == 1, "one sentence: {said}");
     refused(&person, &["resume"], "is at work in another process");
     refused(&person, &["sessions", "delete", "last", "--yes"], "is at work");
     signal(&child, "KILL");
@@ -193,12 +196,12 @@ fn another_model_is_used_where_it_is_named_or_the_old_one_is_gone() {
     let ran = person.posse(&["resume", "--model", "new", "go", "on"]);
     assert_eq!(ran.code, Some(2), "go is no session: {ran:#?}");
     assert_eq!(person.posse(&["resume", "--model", "new", "last", "go on"]).stdout, "two\n");
-    models(&["new"]);
+    models(&["newest"]);
     let ran = person.posse(&["resume", "last", "and on"]);
     assert_eq!(ran.stdout, "three\n", "{ran:#?}");
-    ran.says("its model old cannot be used any more; it goes on with new");
+    ran.says("its model new cannot be used any more; it goes on with newest");
     let used = person.model.requests().iter().map(|r| r.json()["model"].clone()).collect::<Vec<_>>();
-    assert_eq!(used, ["old-model", "new-model", "new-model"]);
+    assert_eq!(used, ["old-model", "new-model", "newest-model"]);
 }
 
 #[test]

@@ -13,7 +13,13 @@ fn sessions_are_listed_and_shown() {
         Turn::text("Second."),
     ]);
     person.posse(&["sessions", "list"]).says("No sessions");
-    assert_eq!(person.posse(&["sessions", "show"]).code, Some(2));
+    for args in
+        [&["sessions", "show"][..], &["sessions", "export"], &["tasks"], &["resume", "last"], &["resume"]]
+    {
+        let ran = person.posse(args);
+        assert_eq!(ran.code, Some(2), "{args:?}");
+        ran.says("no sessions yet; start one: posse run");
+    }
 
     let first = person.posse(&["run", "--json", "what does\nit print?"]).events();
     person.posse(&["run", "second task"]);

@@ -5,6 +5,25 @@ use posse_testkit::{Fixture, Turn};
 use crate::posse::Person;
 
 #[test]
+fn a_project_does_not_replace_a_skill_of_the_person() {
+    let skill = |whose: &str| format!("---\nname: release\ndescription: The way of {whose}.\n---\nTag it.\n");
+    let project = Fixture::new().file(".posse/skills/release/SKILL.md", skill("the project")).git();
+    let person = Person::with_project([Turn::text("ok")], project);
+    let own = person.config().with_file_name("skills").join("release");
+    std::fs::create_dir_all(&own).unwrap();
+    std::fs::write(own.join("SKILL.md"), skill("the person")).unwrap();
+    let list = person.posse(&["skills", "list"]);
+    list.says("release  you      The way of the person.");
+    list.says("release goes before the one in ");
+    list.says(".posse/skills/release");
+    let told = &person.posse(&["skills", "list", "--json"]).events()[0];
+    assert_eq!((&told["from"], told["hides"].as_array().unwrap().len()), (&"you".into(), 1));
+    person.posse(&["run", "go"]);
+    let asked = person.model.requests()[0].json().to_string();
+    assert!(asked.contains("The way of the person.") && !asked.contains("The way of the project."));
+}
+
+#[test]
 fn skills_are_listed_and_shown() {
     let person = Person::new([]);
     person.posse(&["skills", "list"]).says("No skills here.");

@@ -9,11 +9,15 @@ use crate::posse::Person;
 
 /// Everything the terminal received.
 fn in_terminal(person: &Person, args: &str, env: &[(&str, &str)]) -> Vec<u8> {
+    in_terminal_of(80, person, args, env)
+}
+
+fn in_terminal_of(columns: u16, person: &Person, args: &str, env: &[(&str, &str)]) -> Vec<u8> {
     let posse = env!("CARGO_BIN_EXE_posse");
     let template = person.command(&[]);
     let mut command = Command::new("script");
     command
-        .args(["-qefc", &format!("stty cols 80 rows 40; exec {posse} {args}"), "/dev/null"])
+        .args(["-qefc", &format!("stty cols {columns} rows 40; exec {posse} {args}"), "/dev/null"])
         .current_dir(person.project.path())
         .env_clear()
         .envs(template.get_envs().filter_map(|(name, value)| Some((name, value?))))
@@ -81,4 +85,20 @@ fn without_a_terminal_there_are_plain_lines() {
         lines,
         ["model: fake", "Let me look.", "  • read_file main.py", "  • shell sleep 0.4; echo hi"]
     );
+}
+
+#[test]
+fn lists_do_not_wrap_in_a_narrow_terminal() {
+    let long = "a long story that does not fit into one line ".repeat(4);
+    let person = Person::new([Turn::call("remember", json!({"text": long})), Turn::text("ok")]);
+    person.posse(&["run", &long]);
+    let lists = ["sessions list", "memory list", "sessions prune --older-than 1ms --dry-run"];
+    for args in lists {
+        let bytes = in_terminal_of(60, &person, args, &[("NO_COLOR", "1")]);
+        let told = String::from_utf8(bytes).unwrap();
+        assert!(told.contains("a long") && told.contains('…'), "{args}: {told}");
+        for line in told.lines() {
+            assert!(line.chars().count() <= 60, "{args}: {line}");
+        }
+    }
 }

@@ -122,7 +122,14 @@ impl Driver {
 pub(super) fn begun(crew: &Crew, launch: &Launch) -> EventKind {
     if let Some(past) = &launch.past {
         let elapsed_ms = u64::try_from(past.worked.as_millis()).unwrap_or(u64::MAX);
-        return EventKind::AgentResumed { elapsed_ms, budget: launch.budget, grant: launch.grant.clone() };
+        let config = launch.model.model.config();
+        return EventKind::AgentResumed {
+            model: config.name.clone(),
+            model_id: config.model.clone(),
+            elapsed_ms,
+            budget: launch.budget,
+            grant: launch.grant.clone(),
+        };
     }
     let config = launch.model.model.config();
     let apart = launch.isolation == Isolation::Worktree;

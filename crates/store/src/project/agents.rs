@@ -54,13 +54,13 @@ pub(super) fn admitted(change: &Change<'_>, admission: &Admission<'_>) -> Result
         .map(drop)
 }
 
-/// It has to wait; nothing that has begun or ended waits to begin.
+/// It has to wait: before it begins, or before it goes on where it was interrupted. Nothing that has ended waits.
 pub(super) fn queued(change: &Change<'_>) -> Result<(), StoreError> {
     change
         .run(
-            "UPDATE agents SET status = 'queued', queued_at_ms = ?3, interrupted_at_ms = NULL
-             WHERE session_id = ?1 AND id = ?2
-               AND (status = 'pending' OR (status = 'interrupted' AND started_at_ms IS NULL AND ended_at_ms IS NULL))",
+            "UPDATE agents SET status = 'queued', queued_at_ms = iif(started_at_ms IS NULL, ?3, queued_at_ms),
+               interrupted_at_ms = NULL
+             WHERE session_id = ?1 AND id = ?2 AND ended_at_ms IS NULL AND status IN ('pending', 'interrupted')",
             (&change.session, &change.agent, whole(change.event.at_ms)),
         )
         .map(drop)
@@ -146,11 +146,13 @@ pub(super) fn add(sql: Sql<'_>, session: &str, agent: &str, tally: &AgentTally) 
            cached_tokens      = iif(?8 IS NULL,  cached_tokens,      coalesce(cached_tokens, 0) + ?8),
            cache_write_tokens = iif(?9 IS NULL,  cache_write_tokens, coalesce(cache_write_tokens, 0) + ?9),
            output_tokens      = iif(?10 IS NULL, output_tokens,      coalesce(output_tokens, 0) + ?10),
-           reasoning_tokens   = iif(?11 IS NULL, reasoning_tokens,   coalesce(reasoning_tokens, 0) + ?11)
+           reasoning_tokens   = iif(?11 IS NULL, reasoning_tokens,   coalesce(reasoning_tokens, 0) + ?11),
+           cost_usd           = iif(?12 IS NULL, cost_usd,           coalesce(cost_usd, 0) + ?12),
+           cost_unknown       = max(0, cost_unknown + ?13)
          WHERE session_id = ?1 AND id = ?2 RETURNING message_id",
         rusqlite::params![
             session, agent, tally.last_at_ms, tally.turns, tally.retries, tally.tool_calls,
-            t.input, t.cached, t.cache_write, t.output, t.reasoning
+            t.input, t.cached, t.cache_write, t.output, t.reasoning, tally.cost.usd, tally.cost.unknown
         ],
     )?;
     match message {

@@ -22,6 +22,30 @@ pub(super) fn moment(at_ms: u64) -> i64 {
     whole(at_ms.min(MOMENT_MS_MAX))
 }
 
+/// What model calls cost; unknown stays unknown.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Cost {
+    /// Those of known cost together; none if it is known of none.
+    pub(super) usd: Option<f64>,
+    /// How many there are of unknown cost.
+    pub(super) unknown: i64,
+}
+
+impl Cost {
+    /// Adds one call.
+    pub(super) fn note(&mut self, usd: Option<f64>) {
+        match usd.filter(|usd| usd.is_finite() && *usd >= 0.0) {
+            Some(usd) => self.usd = Some(self.usd.unwrap_or(0.0) + usd),
+            None => self.unknown += 1,
+        }
+    }
+
+    /// Whether it changes nothing.
+    pub(super) fn is_nothing(&self) -> bool {
+        self.usd.is_none() && self.unknown == 0
+    }
+}
+
 /// Usage in the order of the columns; unknown stays unknown.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Tokens {
@@ -54,6 +78,22 @@ impl Tokens {
         add(&mut self.cache_write, more.cache_write);
         add(&mut self.output, more.output);
         add(&mut self.reasoning, more.reasoning);
+    }
+
+    /// What is missing to these in what is known already; none where nothing is.
+    pub(super) fn beyond(&self, known: &Self) -> Self {
+        let beyond = |all: Option<i64>, known: Option<i64>| match (all, known) {
+            (Some(all), Some(known)) => Some(all.saturating_sub(known)).filter(|more| *more > 0),
+            (all, None) => all,
+            (None, _) => None,
+        };
+        Self {
+            input: beyond(self.input, known.input),
+            cached: beyond(self.cached, known.cached),
+            cache_write: beyond(self.cache_write, known.cache_write),
+            output: beyond(self.output, known.output),
+            reasoning: beyond(self.reasoning, known.reasoning),
+        }
     }
 
     /// Whether nothing was reported.

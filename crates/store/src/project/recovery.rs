@@ -30,12 +30,22 @@ pub(super) fn interrupted(change: &Change<'_>, agents: &[AgentId]) -> Result<(),
     sessions::status(change, "interrupted")
 }
 
+/// With what an agent goes on.
+pub(super) struct Resumption<'a> {
+    /// Empty in older events: then it is the same as before.
+    pub(super) model: &'a str,
+    pub(super) model_id: &'a str,
+    pub(super) budget: &'a Budget,
+}
+
 /// The agent goes on; what it has used so far still counts. One that had not begun has still to begin.
-pub(super) fn resumed(change: &Change<'_>, budget: &Budget) -> Result<(), StoreError> {
+pub(super) fn resumed(change: &Change<'_>, resumption: &Resumption<'_>) -> Result<(), StoreError> {
+    let budget = resumption.budget;
     change.run(
         "UPDATE agents SET status = iif(started_at_ms IS NULL, 'pending', 'running'), interrupted_at_ms = NULL,
            delivered_at_ms = iif(ended_at_ms IS NULL, delivered_at_ms, NULL), ended_at_ms = NULL, duration_ms = NULL,
-           error = NULL, budget_turns = ?3, budget_tokens = ?4, budget_time_ms = ?5, budget_cost_usd = ?6
+           error = NULL, budget_turns = ?3, budget_tokens = ?4, budget_time_ms = ?5, budget_cost_usd = ?6,
+           model = coalesce(nullif(?7, ''), model), model_id = coalesce(nullif(?8, ''), model_id)
          WHERE session_id = ?1 AND id = ?2",
         (
             &change.session,
@@ -44,6 +54,8 @@ pub(super) fn resumed(change: &Change<'_>, budget: &Budget) -> Result<(), StoreE
             budget.tokens.map(whole),
             budget.time_ms.map(whole),
             budget.cost_usd,
+            resumption.model,
+            resumption.model_id,
         ),
     )?;
     change.run(
@@ -51,5 +63,5 @@ pub(super) fn resumed(change: &Change<'_>, budget: &Budget) -> Result<(), StoreE
          WHERE session_id = ?1 AND agent_id = ?2 AND completed_at IS NULL",
         (&change.session, &change.agent),
     )?;
-    if change.is_main() { sessions::status(change, "running") } else { Ok(()) }
+    sessions::runs(change, resumption.model)
 }

@@ -12,6 +12,11 @@ use crate::{StoreError, limits};
 /// first. The row itself holds the last place given, and the transaction holds the write lock, so that several
 /// processes may write to one session without a gap.
 pub(super) fn reserve(change: &Change<'_>, tally: &SessionTally) -> Result<i64, StoreError> {
+    add(change, tally).map(|last| last - tally.events + 1)
+}
+
+/// Adds what events tell, and says which place was the last one given.
+pub(super) fn add(change: &Change<'_>, tally: &SessionTally) -> Result<i64, StoreError> {
     let (events, last_at_ms) = (tally.events, tally.last_at_ms);
     let asked = if tally.has_figures() {
         let sql = "UPDATE sessions SET last_seq = last_seq + ?2, last_at_ms = max(last_at_ms, ?3), turns = turns + ?4,
@@ -19,7 +24,9 @@ pub(super) fn reserve(change: &Change<'_>, tally: &SessionTally) -> Result<i64, 
               cached_tokens      = iif(?6 IS NULL, cached_tokens,      coalesce(cached_tokens, 0) + ?6),
               cache_write_tokens = iif(?7 IS NULL, cache_write_tokens, coalesce(cache_write_tokens, 0) + ?7),
               output_tokens      = iif(?8 IS NULL, output_tokens,      coalesce(output_tokens, 0) + ?8),
-              reasoning_tokens   = iif(?9 IS NULL, reasoning_tokens,   coalesce(reasoning_tokens, 0) + ?9)
+              reasoning_tokens   = iif(?9 IS NULL, reasoning_tokens,   coalesce(reasoning_tokens, 0) + ?9),
+              cost_usd           = iif(?10 IS NULL, cost_usd,          coalesce(cost_usd, 0) + ?10),
+              cost_unknown       = max(0, cost_unknown + ?11)
             WHERE id = ?1 RETURNING last_seq";
         let tokens = &tally.tokens;
         let parameters = rusqlite::params![
@@ -31,7 +38,9 @@ pub(super) fn reserve(change: &Change<'_>, tally: &SessionTally) -> Result<i64, 
             tokens.cached,
             tokens.cache_write,
             tokens.output,
-            tokens.reasoning
+            tokens.reasoning,
+            tally.cost.usd,
+            tally.cost.unknown
         ];
         change.ask(sql, parameters)
     } else {
@@ -39,8 +48,7 @@ pub(super) fn reserve(change: &Change<'_>, tally: &SessionTally) -> Result<i64, 
                    WHERE id = ?1 RETURNING last_seq";
         change.ask(sql, (&change.session, events, last_at_ms))
     };
-    let last: i64 = asked?.ok_or(StoreError::UnknownSession { session: change.event.session })?;
-    Ok(last - events + 1)
+    asked?.ok_or(StoreError::UnknownSession { session: change.event.session })
 }
 
 /// A new session, which has no events yet.
@@ -65,10 +73,11 @@ pub(super) fn start(change: &Change<'_>) -> Result<(), StoreError> {
     }
 }
 
-pub(super) fn agent_started(change: &Change<'_>, model: &str) -> Result<(), StoreError> {
+/// The main agent begins or goes on; an older event may not say with which model.
+pub(super) fn runs(change: &Change<'_>, model: &str) -> Result<(), StoreError> {
     if change.is_main() {
         change.run(
-            "UPDATE sessions SET model = ?2, status = 'running' WHERE id = ?1",
+            "UPDATE sessions SET model = coalesce(nullif(?2, ''), model), status = 'running' WHERE id = ?1",
             (&change.session, model),
         )?;
     }

@@ -2,7 +2,7 @@
 
 use posse_protocol::EventKind;
 
-use super::figures::{Tokens, figure, whole};
+use super::figures::{Cost, Tokens, figure, whole};
 use crate::NewEvent;
 
 /// What is added to a session's row.
@@ -12,6 +12,7 @@ pub(super) struct SessionTally {
     pub(super) last_at_ms: i64,
     pub(super) turns: i64,
     pub(super) tokens: Tokens,
+    pub(super) cost: Cost,
 }
 
 impl SessionTally {
@@ -20,14 +21,17 @@ impl SessionTally {
         self.last_at_ms = self.last_at_ms.max(whole(event.at_ms));
         match &event.kind {
             EventKind::TurnStarted { .. } => self.turns += 1,
-            EventKind::Replied { reply, .. } => self.tokens.add(Tokens::of(reply.usage)),
+            EventKind::Replied { reply, cost_usd, .. } => {
+                self.tokens.add(Tokens::of(reply.usage));
+                self.cost.note(*cost_usd);
+            }
             _ => {}
         }
     }
 
     /// Whether there is more to add than that something happened.
     pub(super) fn has_figures(&self) -> bool {
-        self.turns > 0 || !self.tokens.is_unknown()
+        self.turns > 0 || !self.tokens.is_unknown() || !self.cost.is_nothing()
     }
 }
 
@@ -39,6 +43,7 @@ pub(super) struct AgentTally {
     pub(super) retries: i64,
     pub(super) tool_calls: i64,
     pub(super) tokens: Tokens,
+    pub(super) cost: Cost,
     /// The size of the latest request.
     pub(super) context_tokens: Option<i64>,
     pub(super) total_tokens: Option<i64>,
@@ -51,7 +56,8 @@ impl AgentTally {
             EventKind::TurnStarted { .. } => self.turns += 1,
             EventKind::Retrying { .. } => self.retries += 1,
             EventKind::ToolFinished { .. } => self.tool_calls += 1,
-            EventKind::Replied { reply, .. } => {
+            EventKind::Replied { reply, cost_usd, .. } => {
+                self.cost.note(*cost_usd);
                 self.tokens.add(Tokens::of(reply.usage));
                 self.context_tokens = reply.usage.input_tokens.map(figure).or(self.context_tokens);
                 if let Some(total) = reply.usage.total_tokens() {
@@ -64,7 +70,7 @@ impl AgentTally {
 
     /// Whether there is more to add than that something happened.
     pub(super) fn has_figures(&self) -> bool {
-        self.concerns_prompt() || self.retries > 0 || self.tool_calls > 0
+        self.concerns_prompt() || self.retries > 0 || self.tool_calls > 0 || !self.cost.is_nothing()
     }
 
     /// Whether any of it is counted under the prompt as well.

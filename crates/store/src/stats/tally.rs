@@ -45,10 +45,9 @@ impl Tally {
         } else {
             row.endings.insert(task.status.clone(), 1);
         }
-        match task.cost_usd {
-            Some(cost) => row.cost_usd = Some(row.cost_usd.unwrap_or_default() + cost),
-            // What never called a model cost nothing.
-            None => row.cost_unknown += u64::from(turns > 0),
+        row.cost_unknown += u64::from(task.cost_unknown);
+        if let Some(cost) = task.cost_usd {
+            row.cost_usd = Some(row.cost_usd.unwrap_or_default() + cost);
         }
         if turns > 0 {
             self.turns.add(turns);

@@ -23,7 +23,7 @@ fn finished(text: String) -> EventKind {
 
 fn called(arguments: &str) -> EventKind {
     let calls = vec![ToolCall { id: CallId("c".into()), name: "t".into(), arguments: arguments.into() }];
-    EventKind::Replied { turn: 1, reply: Reply { calls, ..Reply::default() }, duration_ms: 1 }
+    EventKind::Replied { turn: 1, reply: Reply { calls, ..Reply::default() }, duration_ms: 1, cost_usd: None }
 }
 
 /// The events of session 1 after its start.

@@ -54,3 +54,20 @@ fn a_folder_that_is_there_keeps_its_mode() {
     let error = prepare_data_dir(&file).unwrap_err().to_string();
     assert!(error.starts_with(&format!("cannot use as a directory {}: ", file.display())), "{error}");
 }
+
+/// Whoever copies the one file has everything.
+#[test]
+fn after_the_end_the_database_alone_holds_the_record() {
+    let Record { store, path, dir, .. } = record();
+    wait(store.append(whole_session(1))).unwrap();
+    // Readers that wait for the next question must not keep the log from being emptied.
+    assert_eq!(store.sessions(10).unwrap().len(), 1);
+    store.search("test", 1).unwrap();
+    drop(store);
+    let left = std::fs::metadata(path.with_extension("db-wal")).map_or(0, |file| file.len());
+    assert_eq!(left, 0, "bytes of the log");
+    let copy = dir.path().join("copy.db");
+    std::fs::copy(&path, &copy).unwrap();
+    let events = rows(&rusqlite::Connection::open(&copy).unwrap(), "SELECT count(*) FROM events");
+    assert_eq!(events, ["12"]);
+}

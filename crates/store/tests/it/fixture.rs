@@ -134,10 +134,15 @@ pub(crate) fn turn(turn: u32) -> EventKind {
 }
 
 pub(crate) fn replied(usage: Usage) -> EventKind {
+    replied_at(usage, None)
+}
+
+pub(crate) fn replied_at(usage: Usage, cost_usd: Option<f64>) -> EventKind {
     EventKind::Replied {
         turn: 1,
         reply: Reply { text: "hm".into(), usage, ..Reply::default() },
         duration_ms: 12,
+        cost_usd,
     }
 }
 
@@ -163,16 +168,11 @@ pub(crate) fn tool_finished(call: &str, ok: bool) -> EventKind {
 
 pub(crate) fn settled(ending: Ending) -> EventKind {
     let files = vec![FileChange { path: "a.rs".into(), created: true, lines_added: 3, lines_removed: 0 }];
-    let receipt = Receipt {
-        turns: 1,
-        tool_calls: 1,
-        usage: usage(100, 20),
-        cost_usd: Some(0.25),
-        duration_ms: 900,
-        files,
-        commands: vec![],
-        ..Receipt::default()
-    };
+    // What else it used is what its events tell.
+    settled_with(ending, Receipt { cost_usd: Some(0.25), duration_ms: 900, files, ..Receipt::default() })
+}
+
+pub(crate) fn settled_with(ending: Ending, receipt: Receipt) -> EventKind {
     let text = "All done.\n\nDetails.".into();
     EventKind::AgentSettled { report: Report { ending, text, receipt, warnings: vec![] } }
 }

@@ -8,6 +8,7 @@
 mod appending;
 mod big;
 mod blobs;
+mod costs;
 mod crash;
 mod damage;
 mod deletion;

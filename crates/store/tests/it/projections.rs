@@ -118,7 +118,7 @@ fn a_settled_agent_projects() {
         [tool_started("c1"), tool_finished("c1", true), tool_started("c2"), settled(Ending::Cancelled)];
     let listed = r#"[{"id":"c1","tool":"grep","title":"grep TODO","ok":true,"duration_ms":7},{"id":"c2","tool":"grep","title":"grep TODO","ok":null,"duration_ms":null}]"#;
     let files = r#"[{"path":"a.rs","created":true,"lines_added":3,"lines_removed":0}]"#;
-    let metadata = r#"{"worked_ms":900,"cost_usd":0.25,"cached_tokens":null,"reasoning_tokens":null,"tool_calls":1,"commands":0,"tests":null,"warnings":[],"subtree":{"agents":1,"turns":1,"tool_calls":1,"tokens":120,"cost_usd":0.25},"requested_model":null}"#;
+    let metadata = r#"{"worked_ms":900,"cost_usd":0.25,"cached_tokens":null,"reasoning_tokens":null,"tool_calls":0,"commands":0,"tests":null,"warnings":[],"subtree":{"agents":1,"turns":0,"tool_calls":0,"tokens":null,"cost_usd":0.25},"requested_model":null}"#;
     let done = [settled(Ending::Completed)];
     check(
         6,
@@ -154,7 +154,13 @@ fn the_type_column_is_the_type_in_the_json() {
         EventKind::BackgroundEnded { name: "cmd-1".into(), exit_code: None, tail: text },
         EventKind::SessionInterrupted { agents: vec![id], detached: false },
         EventKind::SessionResumed { version: "0".into(), sandboxed: false },
-        EventKind::AgentResumed { elapsed_ms: 1, budget: Budget::UNLIMITED, grant: Grant::none() },
+        EventKind::AgentResumed {
+            model: "m".into(),
+            model_id: "m-1".into(),
+            elapsed_ms: 1,
+            budget: Budget::UNLIMITED,
+            grant: Grant::none(),
+        },
     ];
     let record = record();
     record.put(whole_session(1));

@@ -22,6 +22,7 @@ fn a_session_and_its_agents_are_summed_up() {
         turns: 2,
         usage: usage(100, 20),
         cost_usd: Some(0.25),
+        cost_unknown: false,
         model: Some("local".into()),
     };
     assert_eq!(record.store.sessions(10).unwrap(), [expected]);
@@ -44,6 +45,7 @@ fn a_session_and_its_agents_are_summed_up() {
         tool_calls: 1,
         usage: usage(100, 20),
         cost_usd: Some(0.25),
+        cost_unknown: false,
         queued_at_ms: None,
         started_at_ms: Some(START_MS),
         last_at_ms: START_MS + 1_000,

@@ -31,7 +31,13 @@ fn session_resumed() -> NewEvent {
 
 fn agent_resumed() -> EventKind {
     let budget = Budget { turns: Some(50), tokens: Some(9), time_ms: None, cost_usd: None };
-    EventKind::AgentResumed { elapsed_ms: 5, budget, grant: Grant::none() }
+    EventKind::AgentResumed {
+        model: String::new(),
+        model_id: String::new(),
+        elapsed_ms: 5,
+        budget,
+        grant: Grant::none(),
+    }
 }
 
 fn cut_short(text: &str) -> EventKind {
@@ -131,6 +137,54 @@ fn an_agent_that_had_not_begun_has_still_to_begin() {
         record.put(vec![below(1, 1, 3, admitted("explore-2", 1, "wait")), queued(), interrupted(&[1, 2, 3])]);
         record.put(events);
         let sql = "SELECT status, interrupted_at_ms IS NOT NULL FROM agents WHERE name = 'explore-2'";
+        assert_eq!(record.rows(sql), [expected]);
+    }
+}
+
+#[test]
+fn an_agent_that_had_begun_may_have_to_wait_before_it_goes_on() {
+    let child = |kind| below(1, 1, 2, kind);
+    let queued = || child(EventKind::AgentQueued { reason: QueueReason::RunningCap });
+    let over = child(settled(Ending::Interrupted { reason: "given up".into() }));
+    let cases: [(Vec<NewEvent>, &str); 5] = [
+        (vec![interrupted(&[1, 2]), queued()], "queued|-|-"),
+        (vec![interrupted(&[1, 2]), queued(), child(agent_resumed())], "running|-|-"),
+        (vec![interrupted(&[1, 2]), queued(), interrupted(&[2])], "interrupted|-|1"),
+        // What works does not wait, nor what has ended.
+        (vec![queued()], "running|-|-"),
+        (vec![over, queued()], "interrupted|-|-"),
+    ];
+    assert_eq!(cases.len(), 5);
+    for (events, expected) in cases {
+        let record = working();
+        let said = format!("{events:#?}");
+        record.put(events);
+        let sql = "SELECT status, queued_at_ms, nullif(interrupted_at_ms IS NOT NULL, 0) FROM agents WHERE depth = 1";
+        assert_eq!(record.rows(sql), [expected], "after {said}");
+    }
+}
+
+#[test]
+fn an_agent_may_go_on_with_another_model() {
+    let resumed = |name: &str, id: &str| match agent_resumed() {
+        EventKind::AgentResumed { elapsed_ms, budget, grant, .. } => {
+            EventKind::AgentResumed { model: name.into(), model_id: id.into(), elapsed_ms, budget, grant }
+        }
+        other => other,
+    };
+    let cases = [
+        (event(1, resumed("big", "coder-70b")), "big|big|coder-70b|local|coder-1.5b"),
+        (below(1, 1, 2, resumed("big", "coder-70b")), "local|local|coder-1.5b|big|coder-70b"),
+        // Older events do not say which.
+        (event(1, agent_resumed()), "local|local|coder-1.5b|local|coder-1.5b"),
+    ];
+    assert_eq!(cases.len(), 3);
+    for (resumption, expected) in cases {
+        let record = working();
+        record.put(vec![interrupted(&[1, 2]), resumption]);
+        let sql =
+            "SELECT s.model, m.model, m.model_id, c.model, c.model_id FROM sessions s, agents m, agents c
+                   WHERE m.depth = 0 AND c.depth = 1";
         assert_eq!(record.rows(sql), [expected]);
     }
 }

@@ -22,10 +22,11 @@ fn a_newer_record_is_refused_and_left_alone() {
 }
 
 /// What leads from each format to the next, but for the last step: a record of every earlier format is made of them.
-const STEPS: [&str; 3] = [
+const STEPS: [&str; 4] = [
     include_str!("../../src/migrations/0001_record.sql"),
     include_str!("../../src/migrations/0002_tree.sql"),
     include_str!("../../src/migrations/0003_recovery.sql"),
+    include_str!("../../src/migrations/0004_memory_and_search.sql"),
 ];
 
 /// The format that this Posse writes.
@@ -109,6 +110,9 @@ fn a_record_of_every_earlier_format_is_migrated_with_all_that_is_in_it() {
         ];
         assert_eq!(found, expected, "from {format}");
         assert_eq!(rows(&look, "SELECT call_id, tool, repeatable FROM tool_calls"), ["c|shell|-"]);
+        let unknown =
+            "SELECT cost_unknown FROM agents UNION ALL SELECT cost_unknown || ' in all' FROM sessions";
+        assert_eq!(rows(&look, unknown), ["0", "1", "1 in all"], "from {format}");
         if format < 3 {
             // What the events tell about what is new in the third.
             let counts = "SELECT undone, merges, merge_conflicts FROM agents ORDER BY rowid";

@@ -9,7 +9,7 @@ use crate::hostile::*;
 
 fn reply(text: &str) -> EventKind {
     let reply = Reply { text: text.into(), ..Reply::default() };
-    EventKind::Replied { turn: 1, reply, duration_ms: 1 }
+    EventKind::Replied { turn: 1, reply, duration_ms: 1, cost_usd: None }
 }
 
 fn tool(title: &str) -> EventKind {

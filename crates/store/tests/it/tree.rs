@@ -136,6 +136,7 @@ fn a_prompts_metadata_tells_of_the_whole_subtree() {
         other => panic!("{other:?}"),
     };
     report.warnings = vec!["a.rs:99 does not exist".into()];
+    report.receipt = Receipt { turns: 1, tool_calls: 1, usage: usage(100, 20), ..report.receipt };
     report.receipt.tests = Some(TestRun { run: 4, passed: 3 });
     report.receipt.below = Below {
         agents: 2,
@@ -246,6 +247,7 @@ fn row(id: u128, parent: Option<u128>, tokens: Option<u64>, cost_usd: Option<f64
         tool_calls: 2,
         usage: Usage { input_tokens: tokens, ..Usage::default() },
         cost_usd,
+        cost_unknown: cost_usd.is_none(),
         queued_at_ms: None,
         started_at_ms: None,
         last_at_ms: 0,
@@ -257,9 +259,10 @@ fn row(id: u128, parent: Option<u128>, tokens: Option<u64>, cost_usd: Option<f64
     }
 }
 
-fn sum(agents: u64, tokens: Option<u64>, cost_usd: Option<f64>) -> Totals {
+/// The last figure is how many there are of unknown cost.
+fn sum(agents: u64, tokens: Option<u64>, cost_usd: Option<f64>, cost_unknown: u64) -> Totals {
     let usage = Usage { input_tokens: tokens, ..Usage::default() };
-    Totals { agents, turns: agents, tool_calls: agents * 2, usage, cost_usd }
+    Totals { agents, turns: agents, tool_calls: agents * 2, usage, cost_usd, cost_unknown }
 }
 
 #[test]
@@ -274,12 +277,12 @@ fn subtrees_are_added_up_in_any_order() {
         row(6, Some(77), Some(1_000), None),
     ];
     let expected = HashMap::from([
-        (agent(1), sum(5, Some(111), Some(1.75))),
-        (agent(2), sum(3, Some(110), Some(0.75))),
-        (agent(3), sum(1, None, None)),
-        (agent(4), sum(2, Some(100), Some(0.75))),
-        (agent(5), sum(1, None, Some(0.25))),
-        (agent(6), sum(1, Some(1_000), None)),
+        (agent(1), sum(5, Some(111), Some(1.75), 2)),
+        (agent(2), sum(3, Some(110), Some(0.75), 1)),
+        (agent(3), sum(1, None, None, 1)),
+        (agent(4), sum(2, Some(100), Some(0.75), 0)),
+        (agent(5), sum(1, None, Some(0.25), 0)),
+        (agent(6), sum(1, Some(1_000), None, 1)),
     ]);
     for _ in 0..rows.len() {
         rows.rotate_left(1);
@@ -294,11 +297,11 @@ fn circles_and_long_chains_come_to_an_end() {
     let circle =
         [row(1, Some(2), Some(1), None), row(2, Some(1), Some(1), None), row(3, Some(1), Some(5), None)];
     let totals = subtree_totals(&circle);
-    assert_eq!(totals[&agent(1)], sum(2, Some(6), None));
-    assert_eq!(totals[&agent(2)], sum(1, Some(1), None));
+    assert_eq!(totals[&agent(1)], sum(2, Some(6), None, 2));
+    assert_eq!(totals[&agent(2)], sum(1, Some(1), None, 1));
     assert_eq!(subtree_totals(&[row(1, Some(1), None, None)])[&agent(1)].agents, 1);
     let doubled = [row(1, None, None, None), row(2, Some(1), None, None), row(2, Some(1), None, None)];
     assert_eq!(subtree_totals(&doubled).len(), 2);
     let chain: Vec<_> = (1..=10_000).map(|n| row(n, Some(n - 1), Some(1), None)).collect();
-    assert_eq!(subtree_totals(&chain)[&agent(1)], sum(10_000, Some(10_000), None));
+    assert_eq!(subtree_totals(&chain)[&agent(1)], sum(10_000, Some(10_000), None, 10_000));
 }

@@ -77,7 +77,7 @@ async fn a_note_is_an_effect() {
 #[tokio::test]
 async fn a_sub_agents_note_says_that_it_is_one() {
     let shelf = Arc::new(Shelf::default());
-    let child = desk(&shelf, Who::SubAgent, Grant::none());
+    let child = desk(&shelf, Who::SubAgent, Grant { approval: Approval::Auto, ..Grant::none() });
     for kind in [json!(null), json!("decision"), json!("note"), json!("sub_agent_result")] {
         let outcome = child.call("remember", json!({"text": "x", "kind": kind})).await;
         assert_eq!(outcome.effects, noted(NoteScope::Project, "sub_agent_result", "x"), "{kind}");
@@ -131,6 +131,21 @@ fn no_mode_asks_and_remembering_is_a_step() {
     let desk = desk(&shelf, Who::Main, full());
     let prepared = desk.tools.prepare(&call_of("remember", json!({"text": "x"}).to_string())).unwrap();
     assert!(matches!(judge(Approval::Full, &denied, &prepared.wish()), Decision::Deny(_)));
+}
+
+#[tokio::test]
+async fn nothing_is_kept_in_plan_mode_and_sub_agents_keep_to_their_project() {
+    let shelf = Arc::new(Shelf::default());
+    let refused = [
+        (Who::Main, Approval::Plan, json!({"text": "x"}), "plan mode"),
+        (Who::SubAgent, Approval::Plan, json!({"text": "x"}), "plan mode"),
+        (Who::SubAgent, Approval::Full, json!({"text": "x", "scope": "user"}), "of the project"),
+    ];
+    for (who, approval, arguments, why) in refused {
+        let outcome = desk(&shelf, who, asking(approval)).call("remember", arguments).await;
+        assert!(!outcome.ok && outcome.text.contains(why), "{outcome:?}");
+        assert_eq!(outcome.effects, []);
+    }
 }
 
 #[tokio::test]

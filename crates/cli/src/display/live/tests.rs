@@ -194,8 +194,13 @@ fn who_was_at_work_before_is_known_and_what_they_did_is_not_shown_again() {
     at_work().iter().for_each(|event| live.recall(event));
     assert_eq!(paper.text(), "");
     live.found("session 01a1  fix it\n").unwrap();
-    let resumed =
-        EventKind::AgentResumed { elapsed_ms: 9_000, budget: Budget::UNLIMITED, grant: Grant::none() };
+    let resumed = EventKind::AgentResumed {
+        model: "fake".into(),
+        model_id: "fake-model".into(),
+        elapsed_ms: 9_000,
+        budget: Budget::UNLIMITED,
+        grant: Grant::none(),
+    };
     show(
         &mut live,
         vec![event(1, 0, resumed.clone()), event(2, 1, resumed), event(2, 1, tool_finished("z", "4"))],

@@ -55,7 +55,11 @@ async fn let_go_after(mut session: Session, wanted: usize) -> bool {
             None => return false,
         }
     }
-    session.detach().await.unwrap() > 0
+    let open = session.detach().await.unwrap() > 0;
+    if !open {
+        assert_eq!(session.report().await.map(|report| report.ending.word()), Some("completed"));
+    }
+    open
 }
 
 fn events(engine: &Engine, session: SessionId) -> Vec<Event> {

@@ -16,7 +16,7 @@ const CRASHES_MIN: usize = 200;
 
 /// How many crashes each scenario has at least; each asserts its own.
 const FAMILY: usize = 50;
-const BLOCKING: usize = 80;
+const BLOCKING: usize = 65;
 const FORKS: usize = 60;
 const BRIEFED: usize = 28;
 const FOLLOW_UPS: usize = 50;

@@ -32,9 +32,9 @@ impl Author {
         self.scripts.insert(name.to_string(), Vec::new());
         let mut turns = Vec::new();
         for _ in 0..self.rng.usize(1..4) {
-            let mut turn = Turn::empty();
+            let (mut turn, delegates) = (Turn::empty(), self.rng.bool());
             for _ in 0..self.rng.usize(1..4) {
-                turn = self.call(turn, depth);
+                turn = if delegates { self.start(turn, depth) } else { self.work(turn) };
             }
             turns.push(turn);
         }
@@ -42,25 +42,35 @@ impl Author {
         self.scripts.insert(name.to_string(), turns);
     }
 
-    fn call(&mut self, turn: Turn, depth: u32) -> Turn {
+    fn read(&mut self, turn: Turn) -> Turn {
+        let path = ["a.txt", "b.txt", "missing.txt"][self.rng.usize(0..3)];
+        turn.and_call("read_file", json!({"path": path}))
+    }
+
+    fn work(&mut self, turn: Turn) -> Turn {
         self.files += 1;
         let file = format!("new-{}.txt", self.files);
-        match self.rng.u32(0..8) {
-            0 => turn.and_call("read_file", json!({"path": "missing.txt"})),
-            1 | 2 => turn.and_call("write_file", json!({"path": file, "content": "written\n"})),
-            3 => {
+        match self.rng.u32(0..4) {
+            0 => turn.and_call("write_file", json!({"path": file, "content": "written\n"})),
+            1 => {
                 let item = json!({"text": format!("step {}", self.files), "status": "doing"});
                 turn.and_call("todo", json!({"items": [item]}))
             }
-            4.. if depth < DEPTH_MAX && self.scripts.len() < AGENTS_MAX => {
-                let name = format!("agent-{}", self.scripts.len());
-                let mut start = blocks(&name, "Do your part of it");
-                start["context"] = json!(["fresh", "fresh", "summary", "fork"][self.rng.usize(0..4)]);
-                self.script(&name, depth + 1);
-                turn.and_call("agent", start)
-            }
-            _ => turn.and_call("read_file", json!({"path": (["a.txt", "b.txt"][self.rng.usize(0..2)])})),
+            _ => self.read(turn),
         }
+    }
+
+    /// Starts an agent. Nothing else in the same reply changes what it is told of its parent: whether that is known by
+    /// then depends on which of the calls were answered before a crash.
+    fn start(&mut self, turn: Turn, depth: u32) -> Turn {
+        if depth >= DEPTH_MAX || self.scripts.len() >= AGENTS_MAX || self.rng.u32(0..4) == 0 {
+            return self.read(turn);
+        }
+        let name = format!("agent-{}", self.scripts.len());
+        let mut start = blocks(&name, "Do your part of it");
+        start["context"] = json!(["fresh", "fresh", "summary", "fork"][self.rng.usize(0..4)]);
+        self.script(&name, depth + 1);
+        turn.and_call("agent", start)
     }
 }
 

@@ -1,0 +1,89 @@
+//! Agents that wait, for a person or for sub-agents, and hold no slot meanwhile.
+
+use std::sync::Arc;
+
+use posse_delegate::{State as AgentState, Unparked};
+use posse_protocol::AgentId;
+
+use super::{Crew, Handles};
+use crate::clock::Stopped;
+
+impl Crew {
+    /// While the guard lives the agent waits for a person: its clock and those of all above it stand still, and it
+    /// needs no slot.
+    pub(crate) fn asks(self: &Arc<Self>, id: AgentId) -> Asking {
+        let (freed, stopped) = {
+            let mut inner = self.lock();
+            let above = |id: AgentId| inner.tree.node(id).and_then(|node| node.parent);
+            let line = std::iter::successors(Some(id), |id| above(*id)).collect::<Vec<_>>();
+            let clocks = line.iter().filter_map(|id| inner.seats.get(id));
+            let stopped = clocks.map(|seat| seat.handles.clock.stop()).collect();
+            (inner.tree.person_needed(id), stopped)
+        };
+        self.freed(freed);
+        Asking { crew: Arc::clone(self), id, _stopped: stopped }
+    }
+
+    /// While the guard lives, the agent waits for its sub-agents and needs no slot.
+    pub(crate) fn park(self: &Arc<Self>, id: AgentId) -> Parked {
+        let mut freed = None;
+        {
+            let mut inner = self.lock();
+            if let Some(seat) = inner.seats.get_mut(&id) {
+                seat.waits += 1;
+                if seat.waits == 1 {
+                    freed = Some(inner.tree.park(id));
+                }
+            }
+        }
+        if let Some(freed) = freed {
+            self.freed(freed);
+        }
+        Parked { crew: Arc::clone(self), id }
+    }
+
+    /// Waits until an agent that was parked has a slot again.
+    pub(crate) async fn slot(&self, id: AgentId, handles: &Handles) {
+        let mut news = handles.news.subscribe();
+        loop {
+            let returning =
+                self.tree(|tree| tree.node(id).is_some_and(|node| node.state == AgentState::Returning));
+            if !returning {
+                return;
+            }
+            let _ = news.changed().await;
+        }
+    }
+}
+
+/// See [`Crew::asks`].
+pub(crate) struct Asking {
+    crew: Arc<Crew>,
+    id: AgentId,
+    _stopped: Vec<Stopped>,
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        // If its slot is taken it gets the next one, as after waiting for sub-agents.
+        let _ = self.crew.lock().tree.person_answered(self.id);
+    }
+}
+
+/// See [`Crew::park`].
+pub(crate) struct Parked {
+    crew: Arc<Crew>,
+    id: AgentId,
+}
+
+impl Drop for Parked {
+    fn drop(&mut self) {
+        let mut inner = self.crew.lock();
+        let Some(seat) = inner.seats.get_mut(&self.id) else { return };
+        seat.waits = seat.waits.saturating_sub(1);
+        // If its slot is taken it gets the next one: the driver asks before it calls a model.
+        if seat.waits == 0 && inner.tree.unpark(self.id) == Unparked::Waiting {
+            tracing::debug!(agent = %self.id, "waits for a slot to go on");
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! The end of an agent: its prompts, its session and itself are told what its report says. The receipt covers the
+//! agent's whole life and may know more than its events tell: not every agent has each of its steps on record, and
+//! older replies have no cost. It must not know how reports are made.
+
+use posse_protocol::{Receipt, Report};
+use rusqlite::Row;
+
+use super::figures::{Cost, Tokens, figure};
+use super::tally::{AgentTally, SessionTally};
+use super::{Change, agents, messages, sessions};
+use crate::StoreError;
+
+/// Sums of the same costs in another order differ by less.
+const ROUNDING_USD: f64 = 1e-9;
+
+/// What the agent's events came to.
+struct Told {
+    turns: i64,
+    tool_calls: i64,
+    tokens: Tokens,
+    cost: Cost,
+}
+
+/// Must run after all that was added up for the agent is written.
+pub(super) fn settled(change: &Change<'_>, report: &Report) -> Result<(), StoreError> {
+    raise(change, &report.receipt)?;
+    messages::settled(change, report)?;
+    sessions::settled(change, report)?;
+    agents::settled(change, report)
+}
+
+/// Adds what the receipt knows beyond the events. What it cost is left to those who settle.
+fn raise(change: &Change<'_>, receipt: &Receipt) -> Result<(), StoreError> {
+    let told = change.sql.ask_row(
+        "SELECT turns, tool_calls, input_tokens, cached_tokens, cache_write_tokens, output_tokens, reasoning_tokens,
+           cost_usd, cost_unknown
+         FROM agents WHERE session_id = ?1 AND id = ?2",
+        (&change.session, &change.agent),
+        Told::read,
+    )?;
+    let Some(rest) = told.map(|told| told.rest(receipt)).filter(AgentTally::has_figures) else {
+        return Ok(());
+    };
+    agents::add(change.sql, &change.session, &change.agent, &rest)?;
+    let (turns, tokens, cost) = (rest.turns, rest.tokens, rest.cost);
+    sessions::add(change, &SessionTally { turns, tokens, cost, ..SessionTally::default() }).map(drop)
+}
+
+impl Told {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            turns: row.get(0)?,
+            tool_calls: row.get(1)?,
+            tokens: Tokens {
+                input: row.get(2)?,
+                cached: row.get(3)?,
+                cache_write: row.get(4)?,
+                output: row.get(5)?,
+                reasoning: row.get(6)?,
+            },
+            cost: Cost { usd: row.get(7)?, unknown: row.get(8)? },
+        })
+    }
+
+    /// What is missing to the receipt's figures.
+    fn rest(&self, receipt: &Receipt) -> AgentTally {
+        let beyond = |all: u32, told: i64| (i64::from(all) - told).max(0);
+        let tokens = Tokens::of(receipt.usage).beyond(&self.tokens);
+        let in_all = [tokens.input, tokens.output].into_iter().flatten().reduce(i64::saturating_add);
+        AgentTally {
+            turns: beyond(receipt.turns, self.turns),
+            tool_calls: beyond(receipt.tool_calls, self.tool_calls),
+            tokens,
+            total_tokens: in_all,
+            cost: Cost { usd: None, unknown: self.unknown(receipt) - self.cost.unknown },
+            ..AgentTally::default()
+        }
+    }
+
+    /// Of how many model calls the cost stays unknown.
+    fn unknown(&self, receipt: &Receipt) -> i64 {
+        match (receipt.cost_usd, self.cost.usd) {
+            // It has priced what the replies do not.
+            (Some(all), told) if told.is_none_or(|told| all > told + ROUNDING_USD) => 0,
+            (None, None) => self.cost.unknown.max(self.turns).max(figure(u64::from(receipt.turns))),
+            _ => self.cost.unknown,
+        }
+    }
+}
