@@ -109,11 +109,13 @@ fn go_on(crew: &Arc<Crew>, mut lives: Lives<'_>, fresh: Budget, prompt: &str) ->
         budget: main.budget,
         spent: spent(&main).0,
         tokens: spent(&main).1,
-        settled: None,
+        settled: main.end.clone(),
     };
     let limits = crew.delegation.as_ref().map(|delegation| delegation.limits).unwrap_or_default();
-    let Restored { tree, freed, stopping, refused } =
+    let Restored { mut tree, freed, stopping, refused } =
         Tree::restored(limits, known_main, others.iter().filter_map(known).collect());
+    // It goes on, whether it had ended or not.
+    tree.reopen_main(main.budget);
     for (id, misfit) in refused {
         tracing::warn!(agent = %id, %misfit, "an agent on record has no place in the tree");
         others.retain(|life| life.id != id);

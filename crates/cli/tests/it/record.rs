@@ -214,6 +214,8 @@ fn what_can_go_on_is_not_pruned_unless_that_is_said() {
     eventually("the request came", || person.model.calls() == 1);
     signal(&child, "KILL");
     child.wait().unwrap();
+    // That it was interrupted is something that happens to it, when the next process looks.
+    assert_eq!(listed(&person).len(), 1);
     std::thread::sleep(std::time::Duration::from_millis(5));
     let prune = |more: &[&str]| person.posse(&[&["sessions", "prune", "--older-than", "1ms"], more].concat());
     let ran = prune(&["--yes"]);

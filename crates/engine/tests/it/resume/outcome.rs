@@ -110,8 +110,23 @@ impl AgentOutcome {
     }
 }
 
-/// A text without the seconds in it.
+/// A text without what depends on who is quicker: seconds, and the order in which files were changed.
 pub(super) fn timeless(text: &str) -> String {
+    const FILES: &str = "; files: ";
+    let (mut sorted, mut rest) = (String::new(), text);
+    while let Some(at) = rest.find(FILES) {
+        let (before, list) = rest.split_at(at + FILES.len());
+        // In JSON the end of a line is written as two characters.
+        let end = list.find("\\n").into_iter().chain(list.find('\n')).min().unwrap_or(list.len());
+        let mut files = list[..end].split("), ").map(|file| file.trim_end_matches(')')).collect::<Vec<_>>();
+        files.sort_unstable();
+        sorted = format!("{sorted}{before}{}", files.join("), "));
+        rest = &list[end..];
+    }
+    without_seconds(&format!("{sorted}{rest}"))
+}
+
+fn without_seconds(text: &str) -> String {
     let number = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_digit() || c == '.');
     let mut words = text.split(' ').map(str::to_string).collect::<Vec<_>>();
     for at in 0..words.len() {
