@@ -182,7 +182,9 @@ async fn follow_ups_and_messages_arrive_once() {
             "main" => main.get(turn).or(main.last()).cloned().unwrap(),
             "ann" if turn % 2 == 0 => read(if turn == 0 { "a.txt" } else { "b.txt" }),
             "bob" if !told.contains("Hurry up.") && turn < 5 => {
-                let wait = format!("until [ -e new-go.txt ]; do sleep 0.02; done; : {turn}");
+                // Whoever was to make the file may have been stopped while it did.
+                let look = "[ -e new-go.txt ] || [ $n -ge 250 ]";
+                let wait = format!("n=0; until {look}; do sleep 0.02; n=$((n+1)); done; : {turn}");
                 Turn::call("shell", json!({"command": wait}))
             }
             _ => Turn::text(REPORT),
