@@ -211,7 +211,7 @@ fn what_is_deleted_is_of_this_folder_and_named_well() {
 fn what_can_go_on_is_not_pruned_unless_that_is_said() {
     let person = Person::new([Turn::text("one two three").stall_after(1)]);
     let mut child = person.spawn(&["run", "go"]);
-    eventually("the request came", || person.model.calls() == 1);
+    eventually("it is on record", || listed(&person).len() == 1);
     signal(&child, "KILL");
     child.wait().unwrap();
     // That it was interrupted is something that happens to it, when the next process looks.
