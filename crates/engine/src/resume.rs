@@ -95,9 +95,7 @@ pub(crate) fn read(store: &Store, session: SessionId) -> Result<Vec<Event>, Stor
 /// Puts the session's agents back to where they were. The main agent is the caller's to drive.
 fn go_on(crew: &Arc<Crew>, mut lives: Lives<'_>, fresh: Budget, prompt: &str) -> Result<Launch, EngineError> {
     let (order, commands) = (std::mem::take(&mut lives.order), std::mem::take(&mut lives.commands));
-    let Some(mut main) = lives.take(crew.main) else {
-        return Err(EngineError::Nothing("The main agent of this session had not begun.".to_string()));
-    };
+    let mut main = lives.take(crew.main).filter(|main| main.begun.is_some()).ok_or_else(not_begun)?;
     announce(crew, &mut main, commands, prompt);
     let mut others = order.into_iter().filter_map(|id| lives.take(id)).collect::<Vec<_>>();
     if main.end.is_some() {
@@ -146,7 +144,14 @@ fn go_on(crew: &Arc<Crew>, mut lives: Lives<'_>, fresh: Budget, prompt: &str) ->
     for (id, parent, report) in stopped {
         crew.never_goes_on(id, parent, report);
     }
-    Ok(main_launch(crew, main))
+    match main.begun.take() {
+        Some(begun) => Ok(main_launch(crew, main, begun)),
+        None => Err(not_begun()),
+    }
+}
+
+fn not_begun() -> EngineError {
+    EngineError::Nothing("The main agent of this session had not begun.".to_string())
 }
 
 /// Puts on record that the session goes on, with what the main agent has to know: what the person has to say now, and
@@ -353,25 +358,19 @@ fn launch(
 }
 
 /// The main agent.
-fn main_launch(crew: &Arc<Crew>, mut main: Life) -> Launch {
+fn main_launch(crew: &Arc<Crew>, mut main: Life, begun: Begun) -> Launch {
     let mut journal = Journal::new(crew.store.clone(), crew.session, crew.main, None);
     withdraw(&mut journal, main.asking.take());
-    let (toolbox, offered) = main_tools(crew, &main.grant);
+    let (toolbox, _) = main_tools(crew, &main.grant);
     let worked = Duration::from_millis(main.worked_ms());
     let effects = std::mem::take(&mut main.effects);
-    let (system, tools, empty, past) = match main.begun.take() {
-        Some(Begun { system, tools, empty, recall, .. }) => {
-            let Recalled { mut agent, mut next } = recall.finish();
-            if main.end.is_some() {
-                agent.reopen();
-                agent.allow(main.budget);
-                next = Next::TakeIn(Box::new(Input::GoOn));
-            }
-            (system, tools, empty, Some(Box::new(Past { agent, next, worked, effects })))
-        }
-        // Its start is its first event, so there is one.
-        None => (String::new(), Arc::clone(&offered), main.model.model.transcript("", &offered), None),
-    };
+    let Begun { system, tools, empty, recall, .. } = begun;
+    let Recalled { mut agent, mut next } = recall.finish();
+    if main.end.is_some() {
+        agent.reopen();
+        agent.allow(main.budget);
+        next = Next::TakeIn(Box::new(Input::GoOn));
+    }
     Launch {
         id: main.id,
         name: main.name,
@@ -397,7 +396,7 @@ fn main_launch(crew: &Arc<Crew>, mut main: Life) -> Launch {
         journal,
         // It works in the session's folder, as ever.
         resumed: false,
-        past,
+        past: Some(Box::new(Past { agent, next, worked, effects })),
     }
 }
 
