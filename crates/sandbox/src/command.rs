@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use crate::{Captured, Profile, limits};
+use crate::{Captured, Profile, Touched, limits};
 
 /// What to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,6 +120,8 @@ pub struct Finished {
     pub duration: Duration,
     /// What somebody who reads the result should know about how it was run; usually nothing.
     pub notes: Vec<String>,
+    /// What it named in order to change it.
+    pub touched: Touched,
 }
 
 /// Why a command could not be run at all.

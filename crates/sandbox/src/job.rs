@@ -18,7 +18,7 @@ use tokio::{sync::watch, task::AbortHandle};
 use crate::run_elsewhere as system;
 #[cfg(unix)]
 use crate::run_unix as system;
-use crate::{Captured, Command, Exit, Finished, OutputLimits, SandboxError, capture::Capture};
+use crate::{Captured, Command, Exit, Finished, OutputLimits, SandboxError, Touched, capture::Capture};
 
 /// A started command. Copies stand for the same command; dropping the last one ends it and all that it started.
 #[derive(Clone, Debug)]
@@ -61,6 +61,7 @@ pub(crate) struct Ending {
     pub(crate) exit: Exit,
     pub(crate) duration: Duration,
     pub(crate) notes: Vec<String>,
+    pub(crate) touched: Touched,
 }
 
 /// Runs a command to its end, its deadline, or until the future is dropped; then nothing of it is left.
@@ -79,8 +80,8 @@ pub async fn start(command: Command) -> Result<Job, SandboxError> {
         async move {
             let ending = started.finish(&streams, stopping).await;
             let (output, stderr) = (so_far(&streams.output), so_far(&streams.stderr));
-            let Ending { exit, duration, notes } = ending;
-            let _ = result.send(Some(Finished { exit, output, stderr, duration, notes }));
+            let Ending { exit, duration, notes, touched } = ending;
+            let _ = result.send(Some(Finished { exit, output, stderr, duration, notes, touched }));
         }
     });
     Ok(Job(Arc::new(Held { streams, stop, finished, task: task.abort_handle() })))
@@ -113,6 +114,7 @@ impl Job {
             stderr: so_far(&self.0.streams.stderr),
             duration: Duration::ZERO,
             notes: vec!["it was ended because the program that ran it is ending".to_owned()],
+            touched: Touched::default(),
         })
     }
 }

@@ -15,6 +15,7 @@ pub mod limits;
 #[cfg(target_os = "linux")]
 mod linux;
 mod profile;
+mod protected;
 #[cfg(not(unix))]
 mod run_elsewhere;
 #[cfg(unix)]
@@ -22,10 +23,13 @@ mod run_unix;
 #[cfg(unix)]
 mod spawner;
 mod support;
+mod touched;
 
 pub use capture::Captured;
 pub use command::{Command, Exit, Finished, OutputLimits, SandboxError, What};
 pub use env::child_env;
 pub use job::{Job, run, start};
-pub use profile::{Level, Profile, ProtectedName, ResourceLimits, protected_names};
+pub use profile::{Level, Profile, ResourceLimits};
+pub use protected::{ProtectedName, protected_by, protected_names};
 pub use support::{Finding, Support, Unavailable, available, support};
+pub use touched::Touched;

@@ -16,7 +16,7 @@ use tokio::{
 };
 
 use crate::{
-    Command, Exit, SandboxError, What,
+    Command, Exit, SandboxError, Touched, What,
     capture::Capture,
     child_env,
     job::{Ending, Streams},
@@ -81,7 +81,7 @@ impl Started {
             () = asked => Exit::Code(-1),
         };
         let _ = timeout(Duration::from_millis(limits::REAP_MS), self.child.kill()).await;
-        Ending { exit, duration: self.at.elapsed(), notes: Vec::new() }
+        Ending { exit, duration: self.at.elapsed(), notes: Vec::new(), touched: Touched::default() }
     }
 }
 

@@ -33,7 +33,7 @@ use crate::linux::confined::{self, Confined};
 #[cfg(not(target_os = "linux"))]
 use crate::support::no_confinement::{self as confined, Confined};
 use crate::{
-    Command, Exit, SandboxError, What,
+    Command, Exit, SandboxError, Touched, What,
     capture::Capture,
     child_env,
     group::Running,
@@ -156,7 +156,7 @@ impl Started {
                 exit = report.exit;
             }
         }
-        Ending { exit, duration: self.at.elapsed(), notes }
+        Ending { exit, duration: self.at.elapsed(), notes, touched: Touched::default() }
     }
 }
 
