@@ -9,7 +9,7 @@ use posse_sandbox::{Command, Exit, Level, Profile};
 use crate::{Line, median};
 
 const TRIES: usize = 41;
-const EXTRA_MS_MAX: f64 = 15.0;
+const EXTRA_MS_MAX: f64 = 8.0;
 
 pub(crate) fn measure() -> anyhow::Result<Vec<Line>> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;

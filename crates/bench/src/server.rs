@@ -12,7 +12,7 @@ pub(crate) struct Arrival {
     pub(crate) body: Vec<u8>,
 }
 
-/// A fake model that wants a small file read, again and again, and then is done.
+/// A fake model that wants something done, again and again, and then is done.
 pub(crate) struct Server {
     pub(crate) base_url: String,
     pub(crate) model: Arc<FakeModel>,
@@ -20,8 +20,23 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// A server that answers `turns` requests with a call and every one after that with text.
+    /// A server that answers `turns` requests with a call that reads and every one after that with text.
     pub(crate) fn start(turns: usize, keep_bodies: bool) -> anyhow::Result<Self> {
+        Self::by(turns, keep_bodies, |n| {
+            // Different every time, so that it is no repetition; the text is of a usual length.
+            let text = "Reading the next part of the file to see how it goes on from here. ".repeat(3);
+            let from = n % 900 + 1;
+            let lines = json!({"path": "notes.txt", "start_line": from, "end_line": from + 20});
+            Turn::text(text).and_call("read_file", lines)
+        })
+    }
+
+    /// The same with calls of any kind; they are counted from 1.
+    pub(crate) fn by(
+        turns: usize,
+        keep_bodies: bool,
+        call: impl Fn(usize) -> Turn + Send + Sync + 'static,
+    ) -> anyhow::Result<Self> {
         let arrivals = Arc::new(Mutex::new(Vec::<Arrival>::new()));
         let noted = Arc::clone(&arrivals);
         let answer = move |request: &Captured| {
@@ -33,11 +48,7 @@ impl Server {
             if n % (turns + 1) == 0 {
                 return Turn::text("Done.");
             }
-            // Different every time, so that it is no repetition; the text is of a usual length.
-            let text = "Reading the next part of the file to see how it goes on from here. ".repeat(3);
-            let from = n % 900 + 1;
-            let lines = json!({"path": "notes.txt", "start_line": from, "end_line": from + 20});
-            Turn::text(text).and_call("read_file", lines)
+            call(n)
         };
         let (told, started) = mpsc::channel();
         std::thread::spawn(move || {

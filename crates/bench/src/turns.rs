@@ -95,10 +95,14 @@ pub(crate) async fn posse(base_url: &str, open: Open) -> anyhow::Result<()> {
     let (data, workspace) = (tempfile::tempdir()?, tempfile::tempdir()?);
     let notes = (1..=1000).map(|n| format!("line {n} of the notes\n")).collect::<String>();
     std::fs::write(workspace.path().join("notes.txt"), notes)?;
-    let engine = open(data.path())?;
+    session_in(base_url, open(data.path())?, workspace.path()).await
+}
+
+/// One session in a folder.
+pub(crate) async fn session_in(base_url: &str, engine: Engine, workspace: &Path) -> anyhow::Result<()> {
     let config = ModelConfig::new("fake", "fake-model", Protocol::Chat, base_url);
     let mut session = engine.start(SessionRequest {
-        workspace: workspace.path().to_path_buf(),
+        workspace: workspace.to_path_buf(),
         prompt: "Read the notes.".into(),
         models: Models::new(Model::new(config, &Governors::default())?, None),
         grant: Grant { network: Network::None, ..Grant::full() },

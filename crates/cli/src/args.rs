@@ -207,6 +207,9 @@ pub(crate) struct UndoArgs {
     /// Everything the session did
     #[arg(long = "session", conflicts_with_all = ["agent", "turn"])]
     pub(crate) all: bool,
+    /// Only this file or folder, also where it is not certain who changed it; may be given more than once
+    #[arg(long = "path", value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]

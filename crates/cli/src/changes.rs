@@ -1,5 +1,7 @@
 //! `posse undo`, `redo`, `diff` and `merge`: what agents changed, and taking it back or in.
 
+use std::path::{Path, PathBuf};
+
 use posse_engine::{Engine, EngineError, Extent, Merging, Undoing};
 use posse_protocol::{Change, Conflict};
 
@@ -17,13 +19,33 @@ const PATHS_SHOWN_MAX: usize = 40;
 pub(crate) async fn undo(paths: &Paths, args: UndoArgs) -> anyhow::Result<Exit> {
     let engine = Engine::open(&paths.data_dir)?;
     let session = session_of(&engine, &args.session)?;
+    let paths = args.paths.iter().map(|path| inside(path, Path::new(&session.workspace)));
+    let paths = paths.collect::<anyhow::Result<Vec<_>>>()?;
     let extent = match args {
         UndoArgs { all: true, .. } => Extent::Session,
         UndoArgs { turn: Some(turn), agent, .. } => Extent::Turn { agent, turn },
         UndoArgs { agent: Some(name), .. } => Extent::Agent(name),
+        // Whoever names a path wants it as it was before the session.
+        _ if !paths.is_empty() => Extent::Session,
         _ => Extent::Last,
     };
-    undone("Taken back", engine.undo(&session, &extent).await)
+    undone("Taken back", engine.undo(&session, &extent, &paths).await)
+}
+
+/// A path as the record has it: relative to the session's folder. What it names need not be there any more.
+fn inside(path: &Path, workspace: &Path) -> anyhow::Result<String> {
+    let outside = || anyhow::anyhow!("{} is not in {}", path.display(), workspace.display());
+    let absolute = std::path::absolute(path)?;
+    let mut plain = PathBuf::new();
+    for part in absolute.components() {
+        match part {
+            std::path::Component::ParentDir => drop(plain.pop()),
+            part => plain.push(part),
+        }
+    }
+    let real = workspace.canonicalize().unwrap_or_else(|_| workspace.to_path_buf());
+    let relative = plain.strip_prefix(workspace).or_else(|_| plain.strip_prefix(&real));
+    Ok(relative.map_err(|_| outside())?.to_str().ok_or_else(outside)?.to_owned())
 }
 
 pub(crate) async fn redo(paths: &Paths, session: &str) -> anyhow::Result<Exit> {
@@ -68,7 +90,7 @@ pub(crate) async fn merge(paths: &Paths, session: &str, agent: &str) -> anyhow::
 }
 
 fn undone(verb: &str, outcome: Result<Undoing, EngineError>) -> anyhow::Result<Exit> {
-    let Undoing { what, changes, conflicts } = match outcome {
+    let Undoing { what, changes, conflicts, not_certain } = match outcome {
         Ok(undoing) => undoing,
         Err(EngineError::Nothing(why)) => return nothing(&why),
         Err(error) => return Err(error.into()),
@@ -81,6 +103,7 @@ fn undone(verb: &str, outcome: Result<Undoing, EngineError>) -> anyhow::Result<E
     if !conflicts.is_empty() {
         text.push_str("These were left as they are: they have changed since in the same places.\n");
     }
+    text.push_str(&uncertain(&not_certain));
     if !changes.is_empty() && verb == "Taken back" {
         text.push_str(&Style::for_stdout().dim("posse redo brings it back\n"));
     }
@@ -106,6 +129,22 @@ fn listed(changes: &[Change]) -> String {
     }
     if let Some(more @ 1..) = changes.len().checked_sub(PATHS_SHOWN_MAX) {
         text.push_str(&format!("  and {} more\n", counted(more as u64, "path")));
+    }
+    text
+}
+
+/// What was left alone because somebody else may have done it.
+fn uncertain(paths: &[String]) -> String {
+    let mut text = String::new();
+    for path in paths.iter().take(PATHS_SHOWN_MAX) {
+        text.push_str(&format!("  left     {}\n", one_line(path, 200)));
+    }
+    if let Some(more @ 1..) = paths.len().checked_sub(PATHS_SHOWN_MAX) {
+        text.push_str(&format!("  left     and {} more\n", counted(more as u64, "path")));
+    }
+    if !paths.is_empty() {
+        text.push_str("These changed while a command ran, and it is not certain that the command did it.\n");
+        text.push_str(&Style::for_stdout().dim("posse undo --path PATH takes one back\n"));
     }
     text
 }

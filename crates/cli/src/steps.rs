@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use posse_protocol::{AgentId, Answer, CallId, Event, EventKind, QueueReason, Sender};
 
-use crate::display::ending_line;
+use crate::display::{ending_line, not_covered};
 use crate::output::{Style, counted, duration, harmless, one_line};
 
 /// Characters of a tool's result, a report or a reason that are shown.
@@ -125,6 +125,11 @@ impl Steps {
                 one_line(branch, 100),
                 counted(changes.len() as u64, "file"),
                 conflicts.len()
+            )),
+            EventKind::NotCovered { what } => style.dim(&format!("  {}\n", not_covered(what))),
+            EventKind::ChangedMeanwhile { changes, .. } => style.yellow(&format!(
+                "  {who}{} changed while a command ran, not certain by whom\n",
+                counted(changes.len() as u64, "file")
             )),
             EventKind::Undone { what, changes, .. } => style.yellow(&format!(
                 "undone: {} ({} changed)\n",

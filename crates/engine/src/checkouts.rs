@@ -12,7 +12,7 @@ use posse_workspace::{Workspace, WorkspaceError};
 use tokio::sync::OnceCell;
 
 use crate::alive::Alive;
-use crate::engine::CHECKOUTS;
+use crate::engine::{CHECKOUTS, CHECKPOINTS};
 use crate::limits::BRANCH_DIFF_BYTES_MAX;
 use crate::project::project_folders;
 
@@ -37,6 +37,11 @@ impl Checkouts {
 
     fn own(&self) -> PathBuf {
         self.all().join(self.session.to_string())
+    }
+
+    /// Where what the files of its checkouts were is kept while agents work in them.
+    pub(crate) fn kept(&self) -> PathBuf {
+        kept(&self.data_dir, self.session)
     }
 
     /// Where the checkout that an agent gets of this folder is, or will be.
@@ -85,6 +90,7 @@ impl Checkouts {
     pub(crate) async fn clean_up(&self, workspace: &Workspace) {
         if self.begun.get().is_some() {
             sweep(workspace.root(), &self.own()).await;
+            let _ = std::fs::remove_dir_all(self.kept());
         }
     }
 
@@ -116,6 +122,7 @@ impl Checkouts {
             if let Some(session) = session
                 && let Ok(Some(_idle)) = Alive::take(&self.data_dir, session)
             {
+                let _ = std::fs::remove_dir_all(kept(&self.data_dir, session));
                 for branch in sweep(root, &other).await {
                     left.push(format!("work that an interrupted session left is on the branch {branch}"));
                 }
@@ -135,6 +142,10 @@ impl Checkouts {
         let id = self.session.to_string().replace('-', "");
         format!("{}{}", &id[6..12], &id[id.len() - 4..])
     }
+}
+
+fn kept(data_dir: &Path, session: SessionId) -> PathBuf {
+    data_dir.join(CHECKPOINTS).join(format!("checkouts-{session}"))
 }
 
 /// Commits what is left in the checkouts of a session, and clears them away. Gives back the branches.

@@ -111,6 +111,7 @@ struct Seat {
     waits: usize,
     /// What its sub-agents did, as far as they have ended.
     files_below: Vec<FileChange>,
+    not_certain_below: Vec<FileChange>,
     denied_below: Vec<Denial>,
     /// Where it works.
     site: Arc<Site>,
@@ -136,6 +137,7 @@ impl Seat {
             ending: false,
             waits: 0,
             files_below: Vec::new(),
+            not_certain_below: Vec::new(),
             denied_below: Vec::new(),
             place,
         }
@@ -421,7 +423,8 @@ impl Crew {
         let seat = inner.seats.get(&id);
         let files = seat.map(|seat| seat.files_below.clone()).unwrap_or_default();
         let denied = seat.map(|seat| seat.denied_below.clone()).unwrap_or_default();
-        Inherited { below, files, denied }
+        let not_certain = seat.map(|seat| seat.not_certain_below.clone()).unwrap_or_default();
+        Inherited { below, files, not_certain, denied }
     }
 
     /// The agent itself, or the closest one above it that is still there.
@@ -509,6 +512,7 @@ impl Inner {
         let parent = self.tree.node(id).and_then(|node| node.parent);
         if let Some(seat) = parent.and_then(|parent| self.seats.get_mut(&parent)) {
             receipt.files_in_all().iter().for_each(|file| file.add_to(&mut seat.files_below));
+            receipt.files_not_certain.iter().for_each(|file| file.add_to(&mut seat.not_certain_below));
             seat.denied_below.extend(receipt.denied.iter().cloned());
             seat.denied_below.truncate(RECEIPT_DENIALS_MAX);
         }

@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 
 use posse_agent::{Agent, Done, Input, Next, Output, Settings, Step};
 use posse_model::{Signal, Transcript};
+use posse_policy::shell_level;
 use posse_protocol::{
-    AgentId, Answer, Branch, Budget, CallId, Effect, EventKind, Isolation, ModelError, Purpose, Reply,
-    Report, Role, Sender, ToolCall, ToolSpec,
+    AgentId, Answer, Branch, Budget, CallId, Effect, EventKind, Files, Isolation, ModelError, Purpose, Reply,
+    Report, Role, Sender, Shell, ToolCall, ToolSpec,
 };
 use posse_store::StoreError;
 use posse_tools::Toolbox;
@@ -73,6 +74,8 @@ pub(crate) struct Driver {
     clock: Clock,
     /// Of its working time.
     deadline: Option<Duration>,
+    /// Whether the workspace is to be looked at beside the first model call: commands may change it later.
+    looks: bool,
     /// How long a last report may take once the time is over.
     last_word: Duration,
     effects: Effects,
@@ -98,7 +101,9 @@ impl Driver {
             None => (Agent::knowing(settings, &launch.known), None, Duration::ZERO, Effects::default()),
         };
         handles.clock.begin(worked);
+        let writes = shell_level(grant) == Shell::Full && grant.files == Files::Write;
         Self {
+            looks: id == crew.main && writes,
             epoch: agent.conversation().epoch(),
             agent,
             resumed: launch.resumed,
@@ -153,6 +158,11 @@ impl Driver {
                 self.journal.note(kind);
             }
             self.crew.spent(self.id, &self.agent.spent(), self.agent.tokens_counted());
+            if self.id == self.crew.main
+                && let Some(what) = self.site.history.tell_not_covered()
+            {
+                self.journal.note(EventKind::NotCovered { what });
+            }
             input = match step {
                 Step::CallModel { turn, purpose } => self.call_model(turn, purpose).await,
                 Step::CallTools { calls } => self.call_tools(&calls, BTreeMap::new(), Vec::new()).await,
@@ -205,6 +215,9 @@ impl Driver {
             self.deadline = self.deadline.map(|at| at.max(self.clock.elapsed() + self.last_word));
         }
         self.extend_transcript();
+        if std::mem::take(&mut self.looks) {
+            self.site.history.look_ahead();
+        }
         let since = Instant::now();
         let mut on_record = self.journal.send_and_take();
         let stage = Stage::new(self.id, self.crew.updates.clone());
@@ -273,11 +286,10 @@ impl Driver {
         let interrupts = Some(&mut self.interrupts);
         let limit = (&self.clock, self.deadline);
         let waited = wait(run, &self.handles.cancel, limit, interrupts).await;
-        if progressed.stopped() {
-            progressed.effects.extend(tool_calls::files(&self.site).await);
-        }
-        let changes = unfinished.changes(&self.site).await;
-        tool_calls::note_changes(&mut self.journal, self.agent.spent().turns, changes);
+        progressed.stopped();
+        let mut found = unfinished.changes(&self.site).await;
+        progressed.effects.append(&mut found.effects);
+        tool_calls::note_found(&mut self.journal, self.agent.spent().turns, found);
         if let Some(call) = progressed.asking.take() {
             self.journal.note(EventKind::PersonAnswered { call: call.clone(), answer: Answer::Withdrawn });
             let text = "It was not run: nobody had answered whether it may.".to_string();

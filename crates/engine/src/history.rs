@@ -1,19 +1,33 @@
-//! What agents changed in one folder, kept so that it can be shown and taken back.
+//! What agents changed in one folder, kept so that it can be shown and taken back, and measured for receipts.
 //!
-//! File tools say exactly what they wrote. For commands the folder is saved before and after: what two commands that run
-//! at the same time changed cannot be told apart, and is said to be the work of the one that ends first. Without git
-//! nothing is kept, which is said once.
+//! File tools say exactly what they wrote. What commands changed is found by looking before and after; whose it is, by
+//! what each command named in order to change it. What changed while commands ran and none of them named is not certain
+//! to be anybody's: it is told apart, and not taken back unless a person asks for it by name.
+//!
+//! ```text
+//! begins ─► look: what differs is the person's, or, while other commands run, pending
+//! after  ─► look: pending and new ─► named by this command: its own
+//!                                 ─► others still run: pending
+//!                                 ─► else: meanwhile, not certain whose
+//! ```
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex as SyncMutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex as SyncMutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-use posse_protocol::{Branch, Change, Saved};
+use posse_protocol::{Branch, Change, Effect, FileChange, Saved};
+use posse_sandbox::Touched;
 use posse_tools::Rewrite;
 use posse_workspace::worktree::{self, Merge};
-use posse_workspace::{Checkpoints, Snapshot, Workspace, WorkspaceError};
+use posse_workspace::{Checkpoints, Workspace, WorkspaceError};
 use tokio::sync::{Mutex, OnceCell};
+
+use crate::limits::SLOW_LOOK_MS;
+
+/// Is told how many files were looked at, now and then.
+pub(crate) type OnLook = Arc<dyn Fn(usize) + Send + Sync>;
 
 /// Shared by all agents that work in a folder. Clones are the same.
 #[derive(Clone)]
@@ -21,26 +35,55 @@ pub(crate) struct History(Arc<Inner>);
 
 struct Inner {
     workspace: Workspace,
-    /// Where shadow repositories are.
+    /// Where contents are kept.
     folder: PathBuf,
+    /// Whether changes go on record. Not where the work is on a branch of its own, which is all the history it needs.
+    recorded: bool,
+    on_look: Option<OnLook>,
     checkpoints: OnceCell<Option<Checkpoints>>,
-    /// Commands under way that can change something, or whose changes were not looked for yet.
-    running: AtomicUsize,
+    /// How many commands are under way that can change something, or whose changes were not looked for yet.
+    running: SyncMutex<usize>,
     /// Paths that file tools are writing right now, and how many at a time.
     writing: SyncMutex<HashMap<String, usize>>,
+    /// What file tools and merges put there, which is somebody's already; none where something was removed. Apart from
+    /// the ledger, because whoever writes a file must not wait for a look.
+    known: SyncMutex<HashMap<String, Option<Saved>>>,
     ledger: Mutex<Ledger>,
+    /// Whether there was a look, and whether what it does not cover was told.
+    looked: AtomicBool,
+    told: AtomicBool,
+    /// Why every file was looked at again and it took long; the first time.
+    slow: OnceCell<String>,
     /// Why something could not be kept; the first reason.
     trouble: OnceCell<String>,
 }
 
 #[derive(Default)]
 struct Ledger {
-    /// Up to here every change is known to be somebody's.
-    last: Option<Snapshot>,
-    /// What is known exactly to be there since, and is somebody's already; none where something was removed.
-    known: HashMap<String, Option<Saved>>,
-    /// Changes that were found while a command ran and are nobody's yet.
-    unclaimed: Vec<Change>,
+    /// The state at the last look, and the one that is on record.
+    name: String,
+    recorded: String,
+    /// Changes that were found while commands ran, and that no command that has ended had named.
+    pending: Vec<Change>,
+}
+
+/// What changed while a command ran.
+#[derive(Default)]
+pub(crate) struct Found {
+    /// By the command.
+    pub(crate) own: Vec<Change>,
+    /// By nobody knows whom.
+    pub(crate) meanwhile: Vec<Change>,
+    /// The same for the receipt.
+    pub(crate) effects: Vec<Effect>,
+}
+
+impl Found {
+    pub(crate) fn extend(&mut self, other: Self) {
+        self.own.extend(other.own);
+        self.meanwhile.extend(other.meanwhile);
+        self.effects.extend(other.effects);
+    }
 }
 
 /// A command under way. Its changes are looked for when it is given to [`History::after`].
@@ -48,7 +91,8 @@ pub(crate) struct Running(Arc<Inner>);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.0.running.fetch_sub(1, Ordering::Relaxed);
+        let mut running = lock(&self.0.running);
+        *running = running.saturating_sub(1);
     }
 }
 
@@ -57,7 +101,7 @@ pub(crate) struct Writing(Arc<Inner>, String);
 
 impl Drop for Writing {
     fn drop(&mut self) {
-        let mut writing = self.0.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut writing = lock(&self.0.writing);
         if let Some(count) = writing.get_mut(&self.1) {
             *count -= 1;
             if *count == 0 {
@@ -68,14 +112,30 @@ impl Drop for Writing {
 }
 
 impl History {
-    pub(crate) fn new(folder: PathBuf, workspace: Workspace) -> Self {
+    /// Of the session's folder. Contents are kept in a folder where those of many may be.
+    pub(crate) fn recorded(folder: PathBuf, workspace: Workspace, on_look: OnLook) -> Self {
+        Self::new(folder, workspace, true, Some(on_look))
+    }
+
+    /// Of a checkout, for receipts alone.
+    pub(crate) fn measured(folder: PathBuf, workspace: Workspace) -> Self {
+        Self::new(folder, workspace, false, None)
+    }
+
+    fn new(folder: PathBuf, workspace: Workspace, recorded: bool, on_look: Option<OnLook>) -> Self {
         Self(Arc::new(Inner {
             workspace,
             folder,
+            recorded,
+            on_look,
             checkpoints: OnceCell::new(),
-            running: AtomicUsize::new(0),
+            running: SyncMutex::default(),
             writing: SyncMutex::default(),
+            known: SyncMutex::default(),
             ledger: Mutex::default(),
+            looked: AtomicBool::default(),
+            told: AtomicBool::default(),
+            slow: OnceCell::new(),
             trouble: OnceCell::new(),
         }))
     }
@@ -93,67 +153,168 @@ impl History {
         let _ = self.0.trouble.set(error.to_string());
     }
 
-    /// Why not everything can be taken back, if so.
-    pub(crate) fn trouble(&self) -> Option<&str> {
-        self.0.trouble.get().map(String::as_str)
+    /// What cannot be taken back here, each in a few words; known after the first look.
+    pub(crate) fn not_covered(&self) -> Vec<String> {
+        let kept = self.0.checkpoints.get().and_then(Option::as_ref);
+        let mut all = kept.map(Checkpoints::not_covered).unwrap_or_default();
+        all.extend(self.0.trouble.get().map(|why| format!("nothing that commands change: {why}")));
+        all
     }
 
-    async fn save(&self, label: &str) -> Option<Snapshot> {
-        let saved = self.checkpoints().await?.save(label).await;
-        saved.inspect_err(|error| self.could_not(error)).ok()
-    }
-
-    /// Saves the folder as it is. Gives back the commit.
-    pub(crate) async fn checkpoint(&self, label: &str) -> Option<String> {
-        let mut ledger = self.0.ledger.lock().await;
-        let now = self.save(label).await?;
-        let commit = now.commit.clone();
-        if self.0.running.load(Ordering::Relaxed) > 0 {
-            let found = self.since_last(&mut ledger, now).await;
-            ledger.unclaimed.extend(found);
-        } else {
-            ledger.last = Some(now);
-            ledger.known.clear();
+    /// The same, once; none if there is nothing to tell, or nobody has looked yet.
+    pub(crate) fn tell_not_covered(&self) -> Option<Vec<String>> {
+        if !self.0.looked.load(Ordering::Relaxed) || self.0.told.load(Ordering::Relaxed) {
+            return None;
         }
-        Some(commit)
+        self.0.told.store(true, Ordering::Relaxed);
+        Some(self.not_covered()).filter(|what| !what.is_empty())
     }
 
-    /// A command begins, after a checkpoint.
-    pub(crate) fn begins(&self) -> Running {
-        self.0.running.fetch_add(1, Ordering::Relaxed);
+    /// Why commands had to wait for a look at every file, if they had to.
+    pub(crate) fn slow(&self) -> Option<&String> {
+        self.0.slow.get()
+    }
+
+    /// Begins the first look, so that the first command does not have to wait for it. Nobody waits for this one.
+    pub(crate) fn look_ahead(&self) {
+        let history = self.clone();
+        tokio::spawn(async move {
+            let mut ledger = history.0.ledger.lock().await;
+            history.others(&mut ledger).await;
+        });
+    }
+
+    /// What differs from the last look, without what is somebody's already.
+    async fn look(&self, ledger: &mut Ledger) -> Vec<Change> {
+        let Some(checkpoints) = self.checkpoints().await else { return Vec::new() };
+        let since = Instant::now();
+        let look = match checkpoints.look(self.0.on_look.clone()).await {
+            Ok(look) => look,
+            Err(error) => {
+                self.could_not(&error);
+                self.0.looked.store(true, Ordering::Relaxed);
+                return Vec::new();
+            }
+        };
+        let first = !self.0.looked.swap(true, Ordering::Relaxed);
+        if let Some(why) = look.everything.filter(|_| !first && since.elapsed() > Duration::from_millis(SLOW_LOOK_MS)) {
+            let seconds = since.elapsed().as_secs_f64();
+            let _ = self.0.slow.set(format!("every file had to be looked at, which took {seconds:.1} s: {why}"));
+        }
+        ledger.name = look.name;
+        let writing = lock(&self.0.writing);
+        let mut known = lock(&self.0.known);
+        let theirs = |change: Change| {
+            if writing.contains_key(&change.path) {
+                return None;
+            }
+            match known.remove(&change.path) {
+                Some(there) if there == change.after => None,
+                // Changed again after it was kept: only that much is new.
+                Some(there) => Some(Change { before: there, ..change }),
+                None => Some(change),
+            }
+        };
+        look.changes.into_iter().filter_map(theirs).collect()
+    }
+
+    /// Looks at the folder before a command. Gives back the name of its state, if that is not on record yet.
+    pub(crate) async fn checkpoint(&self) -> Option<String> {
+        let mut ledger = self.0.ledger.lock().await;
+        self.others(&mut ledger).await;
+        if !self.0.recorded || ledger.name == ledger.recorded {
+            return None;
+        }
+        ledger.recorded = ledger.name.clone();
+        Some(ledger.name.clone())
+    }
+
+    /// What has changed by now is not of the command that is about to begin.
+    async fn others(&self, ledger: &mut Ledger) {
+        let found = self.look(ledger).await;
+        if *self.running() > 0 {
+            ledger.pending.extend(found);
+        }
+    }
+
+    fn running(&self) -> MutexGuard<'_, usize> {
+        lock(&self.0.running)
+    }
+
+    /// A command begins.
+    pub(crate) async fn begins(&self) -> Running {
+        let mut ledger = self.0.ledger.lock().await;
+        self.others(&mut ledger).await;
+        self.joins()
+    }
+
+    /// A command goes on that has begun already.
+    pub(crate) fn joins(&self) -> Running {
+        *self.running() += 1;
         Running(Arc::clone(&self.0))
     }
 
-    /// A command has ended: what it changed, as far as nobody else did.
-    pub(crate) async fn after(&self, running: Running) -> Vec<Change> {
+    /// A command has ended: what it changed, and what else changed meanwhile.
+    pub(crate) async fn after(&self, running: Running, touched: &Touched) -> Found {
         let mut ledger = self.0.ledger.lock().await;
-        let now = self.save("after a command").await;
-        let mut changes = std::mem::take(&mut ledger.unclaimed);
-        if let Some(now) = now {
-            changes.extend(self.since_last(&mut ledger, now).await);
-        }
-        // Only now: whoever saves next takes what is there for nobody's.
+        let mut changes = std::mem::take(&mut ledger.pending);
+        changes.extend(self.look(&mut ledger).await);
+        let root = self.0.workspace.root();
+        let (own, rest): (Vec<_>, Vec<_>) =
+            changes.into_iter().partition(|change| touched.names(&root.join(&change.path)));
+        // Only now: whoever looks next takes what is there for somebody else's.
         drop(running);
-        changes
+        let mut found = Found { own, ..Found::default() };
+        if *self.running() > 0 {
+            ledger.pending = rest;
+        } else {
+            found.meanwhile = rest;
+        }
+        drop(ledger);
+        self.measured_in(&mut found).await;
+        if !self.0.recorded {
+            found.own.clear();
+            found.meanwhile.clear();
+        }
+        found
+    }
+
+    /// Adds what a receipt says of changes. The repository's own files are no part of the work.
+    async fn measured_in(&self, found: &mut Found) {
+        let Some(checkpoints) = self.checkpoints().await else { return };
+        let sides =
+            [(&found.own, Effect::File as fn(FileChange) -> Effect), (&found.meanwhile, Effect::NotCertain)];
+        for (changes, effect) in sides {
+            let of_the_work = |change: &&Change| !change.path.starts_with(".git/");
+            let changes: Vec<Change> = changes.iter().filter(of_the_work).cloned().collect();
+            let lines = checkpoints.lines(&changes).await;
+            for (change, lines) in changes.into_iter().zip(lines) {
+                let (lines_added, lines_removed) = lines.unwrap_or_default();
+                let (path, created) = (change.path, change.before.is_none());
+                found.effects.push(effect(FileChange { path, created, lines_added, lines_removed }));
+            }
+        }
     }
 
     /// A file tool is about to write this path.
     pub(crate) fn writes(&self, path: String) -> Writing {
-        let mut writing = self.0.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut writing = lock(&self.0.writing);
         *writing.entry(path.clone()).or_default() += 1;
         Writing(Arc::clone(&self.0), path)
     }
 
     /// Keeps what a file tool wrote.
     pub(crate) async fn keep(&self, rewrites: Vec<Rewrite>) -> Vec<Change> {
+        if !self.0.recorded {
+            return Vec::new();
+        }
         let Some(checkpoints) = self.checkpoints().await else { return Vec::new() };
-        let mut ledger = self.0.ledger.lock().await;
         let mut changes = Vec::new();
         for Rewrite { path, mode, before, after } in rewrites {
             let before = before.as_deref().map(|bytes| (bytes, mode));
             match checkpoints.keep(&path, before, Some((&after, mode))).await {
                 Ok(change) => {
-                    ledger.known.insert(path, change.after.clone());
+                    lock(&self.0.known).insert(path, change.after.clone());
                     changes.push(change);
                 }
                 Err(error) => self.could_not(&error),
@@ -164,37 +325,14 @@ impl History {
 
     /// Merges a branch; what that brings in is nobody else's work.
     pub(crate) async fn merge(&self, branch: &Branch) -> Result<Merge, WorkspaceError> {
-        let checkpoints = self.checkpoints().await;
-        let mut ledger = self.0.ledger.lock().await;
+        let checkpoints = if self.0.recorded { self.checkpoints().await } else { None };
         let merged = worktree::merge(&self.0.workspace, checkpoints, branch).await?;
         let now_there = merged.changes.iter().map(|change| (change.path.clone(), change.after.clone()));
-        ledger.known.extend(now_there);
+        lock(&self.0.known).extend(now_there);
         Ok(merged)
     }
+}
 
-    /// What changed since the last look, without what is somebody's already.
-    async fn since_last(&self, ledger: &mut Ledger, now: Snapshot) -> Vec<Change> {
-        let known = std::mem::take(&mut ledger.known);
-        let last = ledger.last.replace(now.clone());
-        let (Some(last), Some(checkpoints)) = (last, self.checkpoints().await) else { return Vec::new() };
-        let changes = match checkpoints.changes(&last, &now).await {
-            Ok(changes) => changes,
-            Err(error) => {
-                self.could_not(&error);
-                return Vec::new();
-            }
-        };
-        let writing = self.0.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        let theirs = |mut change: Change| match known.get(&change.path) {
-            _ if writing.contains_key(&change.path) => None,
-            Some(there) if *there == change.after => None,
-            // Changed again after it was kept: only that much is new.
-            Some(there) => {
-                change.before.clone_from(there);
-                Some(change)
-            }
-            None => Some(change),
-        };
-        changes.into_iter().filter_map(theirs).collect()
-    }
+fn lock<T>(mutex: &SyncMutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -78,7 +78,7 @@ pub(crate) fn follow(crew: &Arc<Crew>) {
 
 fn started(crew: &Crew, job: Job) {
     let site = crew.site(job.owner);
-    let running = site.history.as_ref().filter(|_| job.can_change).map(|history| history.begins());
+    let running = job.can_change.then(|| site.history.joins());
     crew.background.places().insert(job.name.clone(), Place { site, running });
     let (name, command) = (job.name, job.command);
     note(crew, EventKind::BackgroundStarted { name, command });
@@ -101,12 +101,12 @@ fn ended(crew: &Arc<Crew>, job: &Job, known: bool) {
     tokio::spawn(async move {
         let running = crew.background.places().get_mut(&job.name).and_then(|place| place.running.take());
         let site = crew.background.places().get(&job.name).map(|place| Arc::clone(&place.site));
-        if let (Some(running), Some(history)) = (running, site.and_then(|site| site.history.clone())) {
-            let changes = history.after(running).await;
+        if let (Some(running), Some(site)) = (running, site) {
+            let found = site.history.after(running, &job.touched()).await;
             let of = |node: &posse_delegate::Node| (node.parent, node.spent.turns);
             let (parent, turn) = crew.tree(|tree| tree.node(job.owner).map(of)).unwrap_or_default();
             let mut journal = Journal::new(crew.store.clone(), crew.session, job.owner, parent);
-            tool_calls::note_changes(&mut journal, turn, changes);
+            tool_calls::note_found(&mut journal, turn, found);
             if let Err(error) = journal.durable().await {
                 tracing::error!(%error, "what a background command changed could not be recorded");
             }

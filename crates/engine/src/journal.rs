@@ -117,6 +117,7 @@ fn is_of_its_life(kind: &EventKind) -> bool {
             | EventKind::PersonAnswered { .. }
             | EventKind::Checkpointed { .. }
             | EventKind::Changed { .. }
+            | EventKind::ChangedMeanwhile { .. }
             | EventKind::Merged { .. }
             | EventKind::AgentSettled { .. }
     )

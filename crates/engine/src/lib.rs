@@ -30,7 +30,6 @@ mod launch;
 mod library;
 pub mod limits;
 mod lives;
-mod measure;
 mod model_choice;
 mod past;
 mod project;

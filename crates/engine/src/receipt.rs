@@ -8,6 +8,7 @@ use posse_protocol::{Below, CommandRun, Denial, Effect, FileChange, Receipt, Tes
 pub(crate) struct Inherited {
     pub(crate) below: Below,
     pub(crate) files: Vec<FileChange>,
+    pub(crate) not_certain: Vec<FileChange>,
     pub(crate) denied: Vec<Denial>,
 }
 
@@ -15,6 +16,7 @@ pub(crate) struct Inherited {
 #[derive(Clone, Default)]
 pub(crate) struct Effects {
     files: Vec<FileChange>,
+    not_certain: Vec<FileChange>,
     commands: Vec<CommandRun>,
     commands_total: u32,
     /// Of the last command that ran some: the state in which the work is handed over.
@@ -27,6 +29,7 @@ impl Effects {
         for effect in effects {
             match effect {
                 Effect::File(change) => change.add_to(&mut self.files),
+                Effect::NotCertain(change) => change.add_to(&mut self.not_certain),
                 Effect::Command(run) => {
                     self.commands_total = self.commands_total.saturating_add(1);
                     self.tests = run.tests.or(self.tests);
@@ -47,6 +50,7 @@ impl Effects {
 
     pub(crate) fn receipt(mut self, agent: &Agent, inherited: Inherited) -> Receipt {
         let spent = agent.spent();
+        inherited.not_certain.iter().for_each(|file| file.add_to(&mut self.not_certain));
         self.denied.extend(inherited.denied);
         self.denied.truncate(limits::RECEIPT_DENIALS_MAX);
         Receipt {
@@ -58,6 +62,8 @@ impl Effects {
             below: inherited.below,
             files: self.files,
             files_below: inherited.files,
+            files_not_certain: self.not_certain,
+            not_covered: Vec::new(),
             commands: self.commands,
             commands_total: self.commands_total,
             tests: self.tests,

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use posse_delegate::Tree;
 use posse_protocol::{
-    AgentId, Answer, Budget, CallId, EventKind, Grant, Isolation, Report, Role, RoleOrigin, Sender, Seq,
-    SessionId, ToolSpec, Update,
+    AgentId, Answer, Budget, CallId, EventKind, Grant, Isolation, Progress, ProgressKind, Report, Role,
+    RoleOrigin, Sender, Seq, SessionId, ToolSpec, Update,
 };
 use posse_store::{RoleRecord, Store, StoreError};
 use posse_tools::{Jobs, ToolSettings, Toolbox};
 use posse_workspace::Workspace;
-use tokio::sync::oneshot;
+use tokio::sync::{broadcast, oneshot};
 
 use crate::alive::Alive;
 use crate::approvals::{Approvals, Asking, Taken};
@@ -23,6 +23,7 @@ use crate::delegation::Delegation;
 use crate::driver::Driver;
 use crate::engine::{CHECKPOINTS, Engine};
 use crate::error::EngineError;
+use crate::history::OnLook;
 use crate::jobs::Background;
 use crate::journal::Journal;
 use crate::launch::{self, Launch};
@@ -262,12 +263,13 @@ impl Opening {
         let library =
             SessionLibrary::new(engine.store.clone(), project.clone(), skills, own_place, own_skills);
         let folder = request.workspace.display().to_string();
+        let on_look = keeping(self.agent, sender.clone());
         let common = Common {
             session: self.id,
             main: self.agent,
             store: engine.store.clone(),
             updates: sender,
-            site: Arc::new(Site::shared(folder, workspace, &engine.data_dir.join(CHECKPOINTS))),
+            site: Arc::new(Site::shared(folder, workspace, &engine.data_dir.join(CHECKPOINTS), on_look)),
             checkouts: Checkouts::new(engine.data_dir.clone(), self.id),
             approvals: Approvals::new(request.asking),
             jobs: Jobs::default(),
@@ -283,6 +285,15 @@ impl Opening {
         };
         Ok((Crew::new(common, tree), updates))
     }
+}
+
+/// Tells whoever looks how many files were looked at before the first command.
+fn keeping(agent: AgentId, updates: broadcast::Sender<Update>) -> OnLook {
+    Arc::new(move |files| {
+        let kind = ProgressKind::Keeping(files as u64);
+        // No receiver is fine: nobody is looking.
+        let _ = updates.send(Update::Progress(Progress { agent, kind }));
+    })
 }
 
 /// The main agent of a session.

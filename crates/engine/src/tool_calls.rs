@@ -7,14 +7,14 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use posse_agent::Done;
-use posse_protocol::{AgentId, CallId, Change, CommandRun, Effect, EventKind, ToolCall, ToolOutcome};
+use posse_protocol::{AgentId, CallId, CommandRun, Effect, EventKind, ToolCall, ToolOutcome};
 use posse_store::StoreError;
-use posse_tools::{Prepared, Rewrites, Toolbox};
+use posse_tools::{Prepared, Rewrites, RunningCommand, Toolbox};
 
 use crate::context::Snapshot;
 use crate::desk::{Answer, Asked, Desk, Work};
 use crate::gate::{Gate, Passage};
-use crate::history::{History, Running, Writing};
+use crate::history::{Found, Running, Writing};
 use crate::journal::Journal;
 use crate::limits::{PARALLEL_CALLS_MAX, SHOW_AFTER_MS};
 use crate::site::Site;
@@ -33,8 +33,8 @@ pub(crate) struct Progressed {
     pub(crate) asking: Option<CallId>,
     /// Commands that were started and have not ended.
     running: Vec<(CallId, String)>,
-    /// Whether the workspace was saved before the first change.
-    saved: bool,
+    /// Whether the workspace was looked at before the first command.
+    looked: bool,
 }
 
 impl Progressed {
@@ -51,37 +51,35 @@ impl Progressed {
         })
     }
 
-    /// Counts what still ran when everything was stopped: a command that was killed did run. True if there was one.
-    pub(crate) fn stopped(&mut self) -> bool {
-        let any = !self.running.is_empty();
+    /// Counts what still ran when everything was stopped: a command that was killed did run.
+    pub(crate) fn stopped(&mut self) {
         for (_, command) in std::mem::take(&mut self.running) {
             self.effects.push(Effect::Command(CommandRun { command, exit_code: None, tests: None }));
         }
-        any
     }
 }
 
 /// What the calls of one turn have begun and not accounted for. When they are stopped, whoever stopped them does.
 #[derive(Default)]
 pub(crate) struct Unfinished {
-    commands: Mutex<Vec<Running>>,
+    commands: Mutex<Vec<(Running, RunningCommand)>>,
     writes: Mutex<Vec<(Rewrites, Option<Writing>)>>,
 }
 
 impl Unfinished {
-    /// What was changed and is not on record. To be asked once nothing runs any more.
-    pub(crate) async fn changes(&self, site: &Site) -> Vec<Change> {
-        let Some(history) = &site.history else { return Vec::new() };
+    /// Ends what still runs, and says what was changed and is not on record.
+    pub(crate) async fn changes(&self, site: &Site) -> Found {
         let commands = std::mem::take(&mut *lock(&self.commands));
         let writes = std::mem::take(&mut *lock(&self.writes));
-        let mut changes = Vec::new();
+        let mut found = Found::default();
         for (rewrites, _writing) in writes {
-            changes.extend(history.keep(rewrites.take()).await);
+            found.own.extend(site.history.keep(rewrites.take()).await);
         }
-        for running in commands {
-            changes.extend(history.after(running).await);
+        for (running, command) in commands {
+            let touched = command.ended().await;
+            found.extend(site.history.after(running, &touched).await);
         }
-        changes
+        found
     }
 }
 
@@ -134,11 +132,12 @@ impl Ready {
         }
     }
 
-    /// Whether anything in the workspace can be different afterwards.
-    fn can_change(&self) -> bool {
+    /// Whether it is a command that can change anything in the workspace. What file tools and merges change is known
+    /// exactly.
+    fn can_change_anything(&self) -> bool {
         match &self.work {
-            Work::Tool { prepared, .. } => prepared.can_change(),
-            Work::Asked(asked) => asked.brings_in().is_some(),
+            Work::Tool { prepared, .. } => prepared.can_change() && prepared.command().is_some(),
+            Work::Asked(_) => false,
         }
     }
 
@@ -225,9 +224,11 @@ async fn run_batch(
     journal: &mut Journal,
     progressed: &mut Progressed,
 ) -> Result<(), StoreError> {
-    if !progressed.saved && batch.iter().any(Ready::can_change) {
-        progressed.saved = true;
-        save(kit, journal).await;
+    if !progressed.looked && batch.iter().any(Ready::can_change_anything) {
+        progressed.looked = true;
+        if let Some(commit) = kit.site.history.checkpoint().await {
+            journal.note(EventKind::Checkpointed { turn: kit.turn, commit });
+        }
     }
     for ready in &batch {
         let (call, tool, title) = (ready.call.clone(), ready.tool.clone(), ready.title());
@@ -266,15 +267,6 @@ async fn run_batch(
     Ok(())
 }
 
-/// Saves the workspace before the first change of a turn.
-async fn save(kit: &Kit<'_>, journal: &mut Journal) {
-    let Some(history) = &kit.site.history else { return };
-    let label = format!("{} turn {}", kit.gate.name, kit.turn);
-    if let Some(commit) = history.checkpoint(&label).await {
-        journal.note(EventKind::Checkpointed { turn: kit.turn, commit });
-    }
-}
-
 /// Waits for one of a few futures, and takes it out. They run on this task: what blocks in them has threads of its
 /// own, so that tasks of their own would only cost the way there and back.
 async fn first_done<F: Future + Unpin>(running: &mut Vec<F>) -> F::Output {
@@ -293,22 +285,22 @@ async fn first_done<F: Future + Unpin>(running: &mut Vec<F>) -> F::Output {
 async fn run_one(kit: &Kit<'_>, ready: Ready) -> (CallId, String, Answered) {
     let Ready { call, tool, work } = ready;
     let since = Instant::now();
-    let (answer, read_only, changes) = match work {
+    let (answer, read_only, found) = match work {
         Work::Tool { prepared, routed } => {
             let read_only = prepared.read_only();
-            let (mut outcome, changes) = run_tool(kit, *prepared).await;
+            let (mut outcome, found) = run_tool(kit, *prepared).await;
             if let Some(routed) = routed {
                 outcome.text = format!("[{routed}]\n{}", outcome.text);
             }
-            (Answer { outcome, delivered: Vec::new() }, read_only, changes)
+            (Answer { outcome, delivered: Vec::new() }, read_only, found)
         }
         Work::Asked(asked) => {
             let read_only = !asked.changes();
-            (ask(kit, *asked).await, read_only, Vec::new())
+            (ask(kit, *asked).await, read_only, Found::default())
         }
     };
     let ran = Some(Ran { read_only, duration_ms: since.elapsed().as_millis() as u64 });
-    (call, tool, Answered { answer, ran, changes })
+    (call, tool, Answered { answer, ran, found })
 }
 
 async fn ask(kit: &Kit<'_>, asked: Asked) -> Answer {
@@ -319,33 +311,27 @@ async fn ask(kit: &Kit<'_>, asked: Asked) -> Answer {
 }
 
 /// Runs a tool, and keeps what it changed. What a command changed is found out by looking before and after.
-async fn run_tool(kit: &Kit<'_>, prepared: Prepared) -> (ToolOutcome, Vec<Change>) {
-    let Site { measure, history, .. } = kit.site;
+async fn run_tool(kit: &Kit<'_>, prepared: Prepared) -> (ToolOutcome, Found) {
+    let history = &kit.site.history;
     if !prepared.can_change() {
-        return (prepared.run().await, Vec::new());
+        return (prepared.run().await, Found::default());
     }
     if prepared.command().is_none() {
-        let writing = history.as_ref().and_then(|history| Some(history.writes(prepared.place()?)));
+        let writing = prepared.place().map(|place| history.writes(place));
         lock(&kit.unfinished.writes).push((prepared.rewrites(), writing));
         let outcome = prepared.run().await;
-        measure.note(&outcome.effects);
         return (outcome, kit.unfinished.changes(kit.site).await);
     }
+    let running = history.begins().await;
     if prepared.goes_on() {
-        // What it changes is looked for when it ends.
-        return (prepared.run().await, Vec::new());
+        // What it changes is looked for when it ends; from its start on it counts by itself.
+        return (prepared.run().await, Found::default());
     }
-    let running = measure.before().await;
-    lock(&kit.unfinished.commands).extend(history.as_ref().map(History::begins));
+    lock(&kit.unfinished.commands).push((running, prepared.running()));
     let mut outcome = prepared.run().await;
-    drop(running);
-    outcome.effects.extend(files(kit.site).await);
-    (outcome, kit.unfinished.changes(kit.site).await)
-}
-
-/// Files that commands changed, for the receipt.
-pub(crate) async fn files(site: &Site) -> impl Iterator<Item = Effect> + use<> {
-    site.measure.after().await.into_iter().map(Effect::File)
+    let mut found = kit.unfinished.changes(kit.site).await;
+    outcome.effects.append(&mut found.effects);
+    (outcome, found)
 }
 
 /// What one call came to.
@@ -353,18 +339,18 @@ struct Answered {
     answer: Answer,
     /// None if it was refused.
     ran: Option<Ran>,
-    changes: Vec<Change>,
+    found: Found,
 }
 
 impl Answered {
     fn refused(outcome: ToolOutcome) -> Self {
-        Self { answer: Answer { outcome, delivered: Vec::new() }, ran: None, changes: Vec::new() }
+        Self { answer: Answer { outcome, delivered: Vec::new() }, ran: None, found: Found::default() }
     }
 
     /// It ran in a process that is gone.
     fn unknown() -> Self {
         let ran = Some(Ran { read_only: false, duration_ms: 0 });
-        Self { answer: Answer::error(RESULT_UNKNOWN), ran, changes: Vec::new() }
+        Self { answer: Answer::error(RESULT_UNKNOWN), ran, found: Found::default() }
     }
 }
 
@@ -382,7 +368,7 @@ fn finish(
     tool: &str,
     answered: Answered,
 ) {
-    let Answered { answer: Answer { outcome, delivered }, ran, changes } = answered;
+    let Answered { answer: Answer { outcome, delivered }, ran, found } = answered;
     let ToolOutcome { ok, text, effects } = outcome;
     progressed.running.retain(|(running, _)| *running != call);
     progressed.effects.extend_from_slice(&effects);
@@ -396,7 +382,7 @@ fn finish(
     let duration_ms = ran.map_or(0, |ran| ran.duration_ms);
     let tool = tool.to_string();
     note_delivered(journal, delivered);
-    note_changes(journal, kit.turn, changes);
+    note_found(journal, kit.turn, found);
     journal.note(EventKind::ToolFinished { call, tool, ok, text, effects, duration_ms });
 }
 
@@ -407,9 +393,13 @@ pub(crate) fn note_delivered(journal: &mut Journal, agents: Vec<AgentId>) {
     }
 }
 
-/// Says what was changed.
-pub(crate) fn note_changes(journal: &mut Journal, turn: u32, changes: Vec<Change>) {
-    if !changes.is_empty() {
-        journal.note(EventKind::Changed { turn, changes });
+/// Says what was changed, and what else changed meanwhile.
+pub(crate) fn note_found(journal: &mut Journal, turn: u32, found: Found) {
+    let Found { own, meanwhile, .. } = found;
+    if !own.is_empty() {
+        journal.note(EventKind::Changed { turn, changes: own });
+    }
+    if !meanwhile.is_empty() {
+        journal.note(EventKind::ChangedMeanwhile { turn, changes: meanwhile });
     }
 }

@@ -1,4 +1,5 @@
-//! Taking back what agents changed, from the record: all of a session, one agent's, one turn's. What others did stays.
+//! Taking back what agents changed, from the record: all of a session, one agent's, one turn's, some paths. What others
+//! did stays, and so does what changed while commands ran without a sign that those did it, unless it is named.
 //!
 //! An undo is on record with what it changed itself, so that it can be taken back too.
 
@@ -42,6 +43,8 @@ pub struct Undoing {
     pub changes: Vec<Change>,
     /// What was left as it is.
     pub conflicts: Vec<Conflict>,
+    /// Paths that changed meanwhile, not certain by whom: left as they are.
+    pub not_certain: Vec<String>,
 }
 
 /// What came of bringing an agent's work into the workspace.
@@ -60,6 +63,25 @@ struct Step {
     agent: AgentId,
     turn: u32,
     changes: Vec<Change>,
+    /// Whether it is certain that the agent made them.
+    certain: bool,
+}
+
+/// Paths that a person named, relative to the workspace; a folder stands for all below it. None: all that is certain.
+#[derive(Clone, Copy)]
+struct Named<'a>(&'a [String]);
+
+impl Named<'_> {
+    fn wants(self, step: &Step, change: &Change) -> bool {
+        if self.0.is_empty() { step.certain } else { self.holds(&change.path) }
+    }
+
+    fn holds(self, path: &str) -> bool {
+        let within = |named: &String| {
+            path.strip_prefix(named.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        self.0.iter().any(|named| named.is_empty() || within(named))
+    }
 }
 
 /// What a session changed, and what of that is in effect.
@@ -71,6 +93,14 @@ struct Steps {
     undone: BTreeMap<Seq, Undo>,
     /// Whether files were changed, kept or not.
     changed: bool,
+}
+
+/// What is to be taken back.
+struct Taken {
+    what: String,
+    events: Vec<Seq>,
+    paths: Vec<String>,
+    changes: Vec<Change>,
 }
 
 struct Undo {
@@ -85,13 +115,20 @@ impl Steps {
         let Event { seq, agent, kind, .. } = event;
         match kind {
             EventKind::Changed { turn, changes } => {
-                drop(self.by_seq.insert(seq, Step { agent, turn, changes }))
+                drop(self.by_seq.insert(seq, Step { agent, turn, changes, certain: true }))
+            }
+            EventKind::ChangedMeanwhile { turn, changes } => {
+                drop(self.by_seq.insert(seq, Step { agent, turn, changes, certain: false }))
             }
             EventKind::Merged { from, changes, .. } => {
-                self.by_seq.insert(seq, Step { agent: from, turn: MERGED, changes });
+                self.by_seq.insert(seq, Step { agent: from, turn: MERGED, changes, certain: true });
             }
-            EventKind::Undone { what, events, changes, conflicts } => {
-                self.undo(seq, what, &events, changes, &conflicts);
+            EventKind::Undone { what, events, paths, changes, conflicts } => {
+                let stays = |change: &Change| {
+                    let conflict = conflicts.iter().any(|conflict| conflict.path == change.path);
+                    conflict || !(paths.is_empty() || Named(&paths).holds(&change.path))
+                };
+                self.undo(seq, what, &events, changes, stays);
             }
             EventKind::ToolFinished { effects, .. } => {
                 self.changed |= effects.iter().any(|effect| matches!(effect, Effect::File(_)));
@@ -100,7 +137,14 @@ impl Steps {
         }
     }
 
-    fn undo(&mut self, seq: Seq, what: String, events: &[Seq], changes: Vec<Change>, conflicts: &[Conflict]) {
+    fn undo(
+        &mut self,
+        seq: Seq,
+        what: String,
+        events: &[Seq],
+        changes: Vec<Change>,
+        stays: impl Fn(&Change) -> bool,
+    ) {
         let mut taken = Vec::new();
         for event in events {
             if let Some(undo) = self.undone.remove(event) {
@@ -112,7 +156,6 @@ impl Steps {
                 }
             } else if let Some(step) = self.by_seq.get_mut(event) {
                 // What did not go back is still there.
-                let stays = |change: &Change| conflicts.iter().any(|conflict| conflict.path == change.path);
                 let left = step.changes.iter().filter(|change| stays(change)).cloned().collect();
                 taken.push((*event, std::mem::replace(&mut step.changes, left)));
             }
@@ -122,55 +165,73 @@ impl Steps {
         }
     }
 
-    /// What is in effect of some agents' work, or of everybody's.
-    fn of(&self, agents: Option<&BTreeSet<AgentId>>, turn: Option<u32>) -> Vec<Seq> {
+    /// What is in effect of some agents' work, or of everybody's, and is wanted.
+    fn of(&self, agents: Option<&BTreeSet<AgentId>>, turn: Option<u32>, named: Named<'_>) -> Vec<Seq> {
         let wanted = |step: &Step| {
-            !step.changes.is_empty()
-                && agents.is_none_or(|agents| agents.contains(&step.agent))
-                && turn.is_none_or(|turn| turn == step.turn)
+            step.changes.iter().any(|change| named.wants(step, change)) && of_these(step, agents, turn)
         };
         self.by_seq.iter().filter(|(_, step)| wanted(step)).map(|(seq, _)| *seq).collect()
     }
 
-    fn changes(&self, seqs: &[Seq]) -> Vec<Change> {
+    fn changes(&self, seqs: &[Seq], named: Named<'_>) -> Vec<Change> {
         let steps = seqs.iter().filter_map(|seq| self.by_seq.get(seq));
-        steps.flat_map(|step| step.changes.iter().cloned()).collect()
+        let wanted =
+            steps.flat_map(|step| step.changes.iter().filter(move |change| named.wants(step, change)));
+        wanted.cloned().collect()
+    }
+
+    /// Paths that changed while these agents' commands ran, not certain by whom.
+    fn not_certain(&self, agents: Option<&BTreeSet<AgentId>>, turn: Option<u32>) -> Vec<String> {
+        let steps = self.by_seq.values().filter(|step| !step.certain && of_these(step, agents, turn));
+        let paths: BTreeSet<&String> =
+            steps.flat_map(|step| step.changes.iter().map(|change| &change.path)).collect();
+        paths.into_iter().cloned().collect()
     }
 }
 
+fn of_these(step: &Step, agents: Option<&BTreeSet<AgentId>>, turn: Option<u32>) -> bool {
+    agents.is_none_or(|agents| agents.contains(&step.agent)) && turn.is_none_or(|turn| turn == step.turn)
+}
+
 impl Engine {
-    /// Takes back what agents of a session changed. What others changed since stays.
-    pub async fn undo(&self, session: &SessionRow, extent: &Extent) -> Result<Undoing, EngineError> {
+    /// Takes back what agents of a session changed. What others changed since stays. With paths, relative to the
+    /// workspace, only those are taken back, also where it is not certain who changed them.
+    pub async fn undo(
+        &self,
+        session: &SessionRow,
+        extent: &Extent,
+        paths: &[String],
+    ) -> Result<Undoing, EngineError> {
         let steps = self.steps(session)?;
         let agents = self.agents(session.id)?;
-        let (what, seqs) = match extent {
-            Extent::Session => ("the whole session".to_string(), steps.of(None, None)),
-            Extent::Agent(name) => {
-                let family = family(&agents, name)?;
-                (format!("the work of {name}"), steps.of(Some(&family), None))
-            }
+        let wanted = Named(paths);
+        let (what, these, turn) = match extent {
+            Extent::Session => ("the whole session".to_string(), None, None),
+            Extent::Agent(name) => (format!("the work of {name}"), Some(family(&agents, name)?), None),
             Extent::Turn { agent, turn } => {
                 let name = agent.as_deref().unwrap_or("main");
-                let of_name = named(&agents, name)?;
-                (format!("turn {turn} of {name}"), steps.of(Some(&of_name), Some(*turn)))
+                (format!("turn {turn} of {name}"), Some(named(&agents, name)?), Some(*turn))
             }
             Extent::Last => {
-                let newest = steps.of(None, None).last().and_then(|seq| steps.by_seq.get(seq));
+                let newest = steps.of(None, None, wanted).last().and_then(|seq| steps.by_seq.get(seq));
                 let Some(step) = newest else { return Err(nothing(&steps)) };
                 let name = agents.iter().find(|row| row.id == step.agent).map_or("main", |row| &row.name);
-                let one = BTreeSet::from([step.agent]);
                 let what = match step.turn {
                     MERGED => format!("the merged work of {name}"),
                     turn => format!("turn {turn} of {name}"),
                 };
-                (what, steps.of(Some(&one), Some(step.turn)))
+                (what, Some(BTreeSet::from([step.agent])), Some(step.turn))
             }
         };
+        let seqs = steps.of(these.as_ref(), turn, wanted);
         if seqs.is_empty() {
             return Err(nothing(&steps));
         }
-        let changes = steps.changes(&seqs);
-        self.take_back(session, &agents, what, seqs, &changes).await
+        let changes = steps.changes(&seqs, wanted);
+        let not_certain = if paths.is_empty() { steps.not_certain(these.as_ref(), turn) } else { Vec::new() };
+        let taken = Taken { what, events: seqs, paths: paths.to_vec(), changes };
+        let undoing = self.take_back(session, &agents, taken).await?;
+        Ok(Undoing { not_certain, ..undoing })
     }
 
     /// Takes the newest undo of a session back.
@@ -180,7 +241,8 @@ impl Engine {
             return Err(EngineError::Nothing("nothing was undone in this session".to_string()));
         };
         let agents = self.agents(session.id)?;
-        self.take_back(session, &agents, format!("brought back: {what}"), vec![seq], &changes).await
+        let what = format!("brought back: {what}");
+        self.take_back(session, &agents, Taken { what, events: vec![seq], paths: Vec::new(), changes }).await
     }
 
     /// What agents of a session changed, as a diff.
@@ -193,7 +255,8 @@ impl Engine {
         let steps = self.steps(session)?;
         let agents = self.agents(session.id)?;
         let family = agent.map(|name| family(&agents, name)).transpose()?;
-        let changes = steps.changes(&steps.of(family.as_ref(), None));
+        let all = Named(&[]);
+        let changes = steps.changes(&steps.of(family.as_ref(), None, all), all);
         // Work in a checkout that was not merged is on its branch only.
         if changes.is_empty()
             && let Some(agent) = agent
@@ -232,21 +295,21 @@ impl Engine {
         &self,
         session: &SessionRow,
         agents: &[AgentRow],
-        what: String,
-        events: Vec<Seq>,
-        changes: &[Change],
+        taken: Taken,
     ) -> Result<Undoing, EngineError> {
-        let undone = self.checkpoints(session).await?.1.undo(changes).await?;
+        let Taken { what, events, paths, changes } = taken;
+        let undone = self.checkpoints(session).await?.1.undo(&changes).await?;
         let (changes, conflicts) = (undone.changes, undone.conflicts);
         let mut journal = self.main_journal(session, agents)?;
         journal.note(EventKind::Undone {
             what: what.clone(),
             events,
+            paths,
             changes: changes.clone(),
             conflicts: conflicts.clone(),
         });
         journal.durable().await?;
-        Ok(Undoing { what, changes, conflicts })
+        Ok(Undoing { what, changes, conflicts, not_certain: Vec::new() })
     }
 
     async fn checkpoints(&self, session: &SessionRow) -> Result<(Workspace, Checkpoints), EngineError> {

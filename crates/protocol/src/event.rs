@@ -251,15 +251,28 @@ pub enum EventKind {
         /// With what.
         answer: Answer,
     },
-    /// The workspace was saved before the agent's first change in a turn.
+    /// The workspace was looked at before a command of the agent, and all that is covered is kept.
     Checkpointed {
         /// The turn.
         turn: u32,
-        /// The commit in the shadow repository of the workspace.
+        /// A name of the state: the same as long as nothing changes.
         commit: String,
+    },
+    /// What cannot be taken back in this workspace.
+    NotCovered {
+        /// Each in a few words.
+        what: Vec<String>,
     },
     /// The agent changed files in the workspace.
     Changed {
+        /// In which turn.
+        turn: u32,
+        /// What was changed.
+        changes: Vec<Change>,
+    },
+    /// Files changed while a command of the agent ran, and nothing shows that it was the command: a person's editor,
+    /// another session, another command.
+    ChangedMeanwhile {
         /// In which turn.
         turn: u32,
         /// What was changed.
@@ -282,6 +295,9 @@ pub enum EventKind {
         what: String,
         /// The events whose changes were taken back.
         events: Vec<Seq>,
+        /// The only paths that were to be taken back; all where none is named.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        paths: Vec<String>,
         /// What that changed.
         changes: Vec<Change>,
         /// Paths that have changed since in a way that does not go together with it.
@@ -391,4 +407,6 @@ pub enum ProgressKind {
     Calling(String),
     /// The request waits for its turn at the endpoint.
     Queued,
+    /// So many files of the workspace were looked at and kept, before the first command.
+    Keeping(u64),
 }

@@ -39,6 +39,12 @@ pub struct Receipt {
     /// Files created and changed by its sub-agents.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files_below: Vec<FileChange>,
+    /// Files that changed while its commands ran, without a sign that those did it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files_not_certain: Vec<FileChange>,
+    /// What could not be taken back where it worked, each in a few words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_covered: Vec<String>,
     /// Commands run, in order; the first of them where there were many.
     pub commands: Vec<CommandRun>,
     /// How many commands ran in all.

@@ -65,6 +65,8 @@ impl ToolOutcome {
 pub enum Effect {
     /// A file was created or changed.
     File(FileChange),
+    /// A file changed meanwhile, and it is not certain by whom.
+    NotCertain(FileChange),
     /// A command ran.
     Command(CommandRun),
     /// The to-do list is now this text; it survives compaction.

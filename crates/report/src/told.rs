@@ -78,6 +78,10 @@ fn notices(told: &Told<'_>) -> Vec<String> {
     if let Some(more @ 1..) = receipt.denied.len().checked_sub(limits::DENIALS_TOLD_MAX) {
         lines.push(format!("denied: and {more} more"));
     }
+    if !receipt.files_not_certain.is_empty() {
+        let changed = files(&receipt.files_not_certain);
+        lines.push(format!("changed while its commands ran, not certain by whom: {changed}"));
+    }
     lines
 }
 

@@ -216,6 +216,8 @@ impl<'a> Ledger<'a> {
             | EventKind::Mailed { .. }
             | EventKind::Closing { .. }
             | EventKind::Changed { .. }
+            | EventKind::ChangedMeanwhile { .. }
+            | EventKind::NotCovered { .. }
             | EventKind::BackgroundStarted { .. }
             | EventKind::BackgroundEnded { .. } => Ok(()),
             EventKind::ToolStarted { call, tool, title, repeatable } => {

@@ -7,7 +7,7 @@ use std::{
 };
 
 use posse_protocol::AgentId;
-use posse_sandbox::{Captured, Command, Exit, Finished};
+use posse_sandbox::{Captured, Command, Exit, Finished, Touched};
 use tokio::sync::watch;
 
 use crate::{limits, tool::Failed};
@@ -33,6 +33,11 @@ impl Job {
     /// What it has written so far.
     pub fn output(&self) -> Captured {
         self.running.output()
+    }
+
+    /// What it named in order to change it; known once it has ended.
+    pub fn touched(&self) -> Touched {
+        self.running.finished().map(|finished| finished.touched).unwrap_or_default()
     }
 
     /// How it ended; none while it runs.

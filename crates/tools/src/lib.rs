@@ -21,6 +21,7 @@ mod read_file;
 mod recall;
 mod remember;
 mod rewrite;
+mod running;
 mod schema;
 mod seen;
 mod shell;
@@ -41,5 +42,6 @@ pub use knowledge::{
     Knowledge, Library, LoadedSkill, NewSkill, SavedSkill, SkillFile, SkillLine, valid_skill_key,
 };
 pub use rewrite::{Rewrite, Rewrites};
+pub use running::RunningCommand;
 pub use show::one_line;
 pub use toolbox::{Prepared, ToolSettings, Toolbox};

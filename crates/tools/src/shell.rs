@@ -69,7 +69,9 @@ impl Tool for ShellCommand {
         let deadline_ms = self.deadline_ms(&context);
         let mut command = self.to_run(&context, deadline_ms).await;
         command.confinement.clone_from(&profile);
-        let finished = posse_sandbox::run(command).await?;
+        let job = posse_sandbox::start(command).await?;
+        context.running.is(&job);
+        let finished = job.wait().await;
         let (ending, exit_code) = match finished.exit {
             Exit::Code(code) => (format!("exit code {code}"), Some(code)),
             Exit::Signal(signal) => (format!("ended by signal {signal}"), None),

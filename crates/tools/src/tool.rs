@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::sync::OnceCell;
 
-use crate::{Jobs, Knowledge, Rewrites, ToolSettings, arguments, schema, seen::Seen};
+use crate::{Jobs, Knowledge, Rewrites, RunningCommand, ToolSettings, arguments, schema, seen::Seen};
 
 /// One tool; the implementing type is its input.
 pub(crate) trait Tool: DeserializeOwned + JsonSchema + Send + Sync + 'static {
@@ -92,6 +92,7 @@ pub(crate) struct Context {
     pub(crate) owner: AgentId,
     pub(crate) jobs: Jobs,
     pub(crate) rewrites: Rewrites,
+    pub(crate) running: RunningCommand,
     pub(crate) knowledge: Arc<Knowledge>,
     /// Who commits; asked before the first command.
     pub(crate) committer: Arc<OnceCell<Vec<(String, String)>>>,

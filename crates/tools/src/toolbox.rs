@@ -12,7 +12,7 @@ use posse_protocol::{AgentId, Grant, Shell, ToolCall, ToolOutcome, ToolSpec};
 use posse_workspace::Workspace;
 
 use crate::{
-    Jobs, Knowledge, Rewrites,
+    Jobs, Knowledge, Rewrites, RunningCommand,
     arguments::closest,
     confine::Sandbox,
     limits,
@@ -82,6 +82,7 @@ impl Toolbox {
             owner,
             jobs,
             rewrites: Rewrites::default(),
+            running: RunningCommand::default(),
             knowledge: Arc::new(knowledge),
             committer: Arc::default(),
         };
@@ -130,7 +131,8 @@ impl Toolbox {
             relative.map_or_else(|| path.to_owned(), |relative| relative.to_string())
         });
         let (read_only, runs) = (entry.read_only, entry.spec.needs.shell > Shell::None);
-        let context = Context { rewrites: Rewrites::default(), ..self.context.clone() };
+        let (rewrites, running) = (Rewrites::default(), RunningCommand::default());
+        let context = Context { rewrites, running, ..self.context.clone() };
         Ok(Prepared { tool, title, about, path, act, read_only, runs, call: read, context })
     }
 
@@ -240,7 +242,12 @@ impl Prepared {
         self.context.rewrites.clone()
     }
 
-    /// Runs it. Dropping the future stops it, with every process it started.
+    /// The command it will run. Whoever holds this has to see to its end.
+    pub fn running(&self) -> RunningCommand {
+        self.context.running.clone()
+    }
+
+    /// Runs it. Dropping the future stops it, with every process it started, unless somebody holds its command.
     pub async fn run(self) -> ToolOutcome {
         let Self { call, context, .. } = self;
         let mut running = call.start(context);

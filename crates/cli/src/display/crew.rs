@@ -177,6 +177,9 @@ pub(crate) fn doing(progress: &ProgressKind) -> String {
         ProgressKind::Reasoning(_) => "thinking".to_string(),
         ProgressKind::Calling(tool) => format!("writing a {} call", one_line(tool, 40)),
         ProgressKind::Queued => "waiting for its turn at the model".to_string(),
+        ProgressKind::Keeping(files) => {
+            format!("looking at the workspace before the first command: {}", counted(*files, "file"))
+        }
     }
 }
 

@@ -17,7 +17,7 @@ use super::block::{Block, Line};
 use super::branches::Branches;
 use super::call::call_text;
 use super::crew::{Crew, doing};
-use super::summary::{left, settled_line, sub_agent_block, summary, tokens};
+use super::summary::{left, not_covered, settled_line, sub_agent_block, summary, tokens};
 use super::terminal::Terminal;
 use crate::output::{Style, columns, duration, harmless, now_ms, one_line};
 
@@ -249,6 +249,10 @@ impl Live {
             EventKind::BackgroundEnded { name, exit_code, .. } => {
                 let how = exit_code.map_or("stopped".to_string(), |code| format!("exit code {code}"));
                 let text = self.style.dim(&format!("  {} ended: {how}", one_line(name, 60)));
+                self.aside(text)
+            }
+            EventKind::NotCovered { what } => {
+                let text = self.style.dim(&not_covered(what));
                 self.aside(text)
             }
             _ => Ok(()),

@@ -75,10 +75,16 @@ pub(super) fn summary(style: Style, session: SessionId, report: &Report, branche
         text.push_str(&format!("  changed  {files}\n"));
     }
     text.push_str(&branches.told(style));
+    if let Some(files) = files(&report.receipt.files_not_certain) {
+        text.push_str(&style.yellow(&format!("  not certain whose  {files}\n")));
+    }
     let commands = report.receipt.commands_total.saturating_add(report.receipt.below.commands);
     if commands > 0 {
         let commands = counted(commands.into(), "command");
         text.push_str(&style.dim(&format!("  ran      {commands}\n")));
+        if !report.receipt.not_covered.is_empty() {
+            text.push_str(&style.dim(&format!("  note     {}\n", not_covered(&report.receipt.not_covered))));
+        }
     }
     for denial in report.receipt.denied.iter().take(DENIALS_SHOWN_MAX) {
         let what = one_line(&format!("{} {}", denial.tool, denial.what), 100);
@@ -94,6 +100,12 @@ pub(super) fn summary(style: Style, session: SessionId, report: &Report, branche
         text.push_str(&style.dim(&format!("  record   posse sessions show {}\n", short(session))));
     }
     text
+}
+
+/// What undoing does not cover, in one line.
+pub(crate) fn not_covered(what: &[String]) -> String {
+    let what: Vec<String> = what.iter().map(|one| one_line(one, 120)).collect();
+    format!("undo does not cover {}", what.join("; "))
 }
 
 /// What a sub-agent came to, in a few lines: how it ended, what it took, what it changed, what it says.

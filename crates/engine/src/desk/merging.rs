@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use posse_protocol::{AgentId, Branch, Conflict, EventKind};
 use posse_report::quote;
-use posse_workspace::worktree::{self, Merge};
+use posse_workspace::worktree::Merge;
 
 use super::{Answer, Desk};
 use crate::crew::Crew;
@@ -39,11 +39,7 @@ impl Desk {
 /// Merges a branch into the files of an agent, and records what that changed.
 async fn bring_in(crew: Arc<Crew>, by: AgentId, from: AgentId, branch: Branch) -> Result<Merge, String> {
     let site = crew.site(by);
-    let merged = match &site.history {
-        Some(history) => history.merge(&branch).await,
-        None => worktree::merge(&site.workspace, None, &branch).await,
-    };
-    let merged = merged.map_err(|error| error.to_string())?;
+    let merged = site.history.merge(&branch).await.map_err(|error| error.to_string())?;
     let parent = crew.tree(|tree| tree.node(by).and_then(|node| node.parent));
     let mut journal = Journal::new(crew.store.clone(), crew.session, by, parent);
     let (changes, conflicts) = (merged.changes.clone(), merged.conflicts.clone());

@@ -88,7 +88,7 @@ impl Driver {
             Ok((checkout, workspace, left)) => {
                 self.notes.extend(left);
                 self.toolbox = self.toolbox.moved_to(&workspace);
-                self.site = Arc::new(Site::own(workspace));
+                self.site = Arc::new(Site::own(workspace, &self.crew.checkouts.kept()));
                 self.crew.moves(self.id, Arc::clone(&self.site));
                 let (branch, base) = (checkout.branch.clone(), checkout.base.clone());
                 self.journal.note(EventKind::CheckedOut { branch, base });

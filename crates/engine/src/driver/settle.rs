@@ -19,8 +19,8 @@ impl Driver {
         let mut report = Report { ending, text, receipt, warnings: Vec::new() };
         if self.id == self.crew.main {
             self.crew.background.stop_all(&self.crew).await;
-            let trouble = self.site.history.as_ref().and_then(|history| history.trouble());
-            self.notes.extend(trouble.map(|why| format!("not all changes can be undone: {why}")));
+            report.receipt.not_covered = self.site.history.not_covered();
+            self.notes.extend(self.site.history.slow().cloned());
             self.crew.checkouts.clean_up(&self.crew.site.workspace).await;
         } else {
             report = checked(report, self.deliverables, &self.site).await;

@@ -273,7 +273,7 @@ async fn files_it_changes_are_its_starters_work_and_can_be_undone() {
     paths.sort();
     assert_eq!(paths, ["a.txt", "b.txt.go", "made.txt"], "all that changed while it ran");
     let session = stage.engine.find_session("last").unwrap();
-    let undone = stage.engine.undo(&session, &Extent::Agent("child".to_string())).await.unwrap();
+    let undone = stage.engine.undo(&session, &Extent::Agent("child".to_string()), &[]).await.unwrap();
     assert_eq!((undone.changes.len(), undone.conflicts.len()), (3, 0));
     assert_eq!(
         (stage.files.read("a.txt").as_str(), stage.files.path().join("made.txt").exists()),
@@ -297,7 +297,7 @@ async fn what_it_changed_is_on_record_also_when_the_session_stops_it() {
     let changes = changes_of(&ran, "main");
     assert!(changes.iter().any(|change| change.path == "made.txt"), "not before the end: {changes:?}");
     let session = stage.engine.find_session("last").unwrap();
-    stage.engine.undo(&session, &Extent::Session).await.unwrap();
+    stage.engine.undo(&session, &Extent::Session, &[]).await.unwrap();
     assert!(!stage.files.path().join("made.txt").exists());
 }
 

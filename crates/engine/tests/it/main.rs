@@ -29,3 +29,4 @@ mod steering;
 mod teams;
 mod undoing;
 mod waiting;
+mod whose;

@@ -313,7 +313,10 @@ fn work_that_was_merged_or_taken_back_is_counted_for_whoever_did_it() {
     };
     let undone = |events: &[u64]| {
         let events = events.iter().copied().map(Seq).collect();
-        event(1, EventKind::Undone { what: "w".into(), events, changes: vec![], conflicts: vec![] })
+        event(
+            1,
+            EventKind::Undone { what: "w".into(), events, paths: vec![], changes: vec![], conflicts: vec![] },
+        )
     };
     let sql = "SELECT name, undone, merges, merge_conflicts FROM agents ORDER BY rowid";
     // Places 9 to 12: changes of both, and two merges of which the second is too large to be kept whole.

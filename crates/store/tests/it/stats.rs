@@ -215,8 +215,13 @@ fn undone_work_and_merges_are_counted() {
     record.put(Done::default().events(1, 11));
     let changed = EventKind::Changed { turn: 1, changes: vec![] };
     let place = record.put(vec![below(1, 1, 10, changed.clone()), below(1, 1, 10, changed)]);
-    let undone =
-        |events| EventKind::Undone { what: "a.rs".into(), events, changes: vec![], conflicts: vec![] };
+    let undone = |events| EventKind::Undone {
+        what: "a.rs".into(),
+        events,
+        paths: vec![],
+        changes: vec![],
+        conflicts: vec![],
+    };
     let conflict = Conflict { path: "a.rs".into(), text: "both changed it".into() };
     let merged = |conflicts| EventKind::Merged {
         from: agent(11),

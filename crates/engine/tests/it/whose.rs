@@ -1,0 +1,188 @@
+//! Whose a change is: what a command named and changed is its own; what else changed meanwhile is not certain to be
+//! anybody's, and stays when the command's work is taken back.
+
+use std::path::Path;
+use std::time::Duration;
+
+use posse_engine::Extent;
+use posse_protocol::{Event, EventKind, Report};
+use posse_testkit::Turn;
+use serde_json::json;
+
+use crate::crew::{REPORT, Stage};
+use crate::follow::{Followed, named, sh, wait};
+use crate::undoing::{agent, contents, crew, last, paths, undo};
+
+/// Waits for a file that a command or a person makes.
+async fn appears(path: &Path) {
+    while !path.exists() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// Paths of all changes of a kind that are on record.
+fn on_record<'a>(events: impl Iterator<Item = &'a Event>, certain: bool) -> Vec<String> {
+    let mut found = Vec::new();
+    for event in events {
+        match &event.kind {
+            EventKind::Changed { changes, .. } if certain => found.extend(changes),
+            EventKind::ChangedMeanwhile { changes, .. } if !certain => found.extend(changes),
+            _ => {}
+        }
+    }
+    let mut found: Vec<String> = found.into_iter().map(|change| change.path.clone()).collect();
+    found.sort();
+    found
+}
+
+fn report_of(events: &[Event], parent: bool) -> Report {
+    let of = |event: &Event| event.parent.is_some() == parent;
+    let settled = events.iter().rev().filter(|event| of(event)).find_map(|event| match &event.kind {
+        EventKind::AgentSettled { report } => Some(report.clone()),
+        _ => None,
+    });
+    settled.expect("it settled")
+}
+
+#[tokio::test]
+async fn what_a_person_writes_while_a_command_runs_is_not_taken_back() {
+    let command =
+        "echo one >> a.txt; echo new > made.txt; touch begun; until [ -e go ]; do sleep 0.02; done; rm b.txt";
+    let stage = crew([("one", vec![sh(command)])], vec![]).await;
+    let mut followed = Followed::new(stage.start("go"));
+    followed
+        .until(1, |event| matches!(&event.kind, EventKind::ToolStarted { tool, .. } if tool == "shell"))
+        .await;
+    let root = stage.files.path().to_owned();
+    appears(&root.join("begun")).await;
+    std::fs::write(root.join("person.txt"), "mine\n").unwrap();
+    std::fs::create_dir(root.join("notes")).unwrap();
+    std::fs::write(root.join("notes/today"), "mine\n").unwrap();
+    std::fs::write(root.join("go"), "").unwrap();
+    let ran = followed.finish().await;
+    let events = ran.events().cloned().collect::<Vec<_>>();
+    assert_eq!(on_record(events.iter(), true), ["a.txt", "b.txt", "begun", "made.txt"]);
+    assert_eq!(on_record(events.iter(), false), ["go", "notes/today", "person.txt"]);
+    for parent in [true, false] {
+        let receipt = report_of(&events, parent).receipt;
+        let mut named = receipt.files_not_certain.iter().map(|file| file.path.as_str()).collect::<Vec<_>>();
+        named.sort_unstable();
+        assert_eq!(
+            named,
+            ["go", "notes/today", "person.txt"],
+            "in the receipt, and in that of the one above"
+        );
+    }
+    let undone = undo(&stage, agent("one")).await.unwrap();
+    assert_eq!(undone.not_certain, ["go", "notes/today", "person.txt"], "they are listed");
+    let left = contents(&root);
+    let left = left.keys().map(String::as_str).collect::<Vec<_>>();
+    assert_eq!(left, ["a.txt", "b.txt", "go", "notes/today", "person.txt"]);
+    assert_eq!(stage.files.read("a.txt"), "alpha\n");
+    // Named, they go, one by one or with their folder.
+    let named = ["notes".to_string(), "person.txt".to_string()];
+    let undone = stage.engine.undo(&last(&stage), &Extent::Session, &named).await;
+    assert_eq!(paths(undone), ["notes/today", "person.txt"]);
+    assert!(root.join("go").exists() && !root.join("person.txt").exists() && !root.join("notes").exists());
+    assert_eq!(paths(stage.engine.redo(&last(&stage)).await), ["notes/today", "person.txt"]);
+    assert_eq!(stage.files.read("person.txt"), "mine\n");
+}
+
+#[tokio::test]
+async fn commands_that_run_at_the_same_time_are_told_apart() {
+    let meet = |own: &str, other: &str| {
+        format!(
+            "echo {own} > {own}.txt; touch {own}.here; until [ -e {other}.here ]; do sleep 0.02; done; echo end >> {own}.txt"
+        )
+    };
+    let both = ["left", "right"]
+        .iter()
+        .fold(Turn::text("Go."), |turn, name| turn.and_call("agent", named(name, "general", "Do it.")));
+    let of = |own, other| vec![sh(&meet(own, other)), Turn::text(REPORT)];
+    let stage = Stage::new([
+        ("main", vec![both, wait(), Turn::text("Done.")]),
+        ("left", of("left", "right")),
+        ("right", of("right", "left")),
+    ])
+    .await;
+    let ran = stage.run("go").await;
+    for name in ["left", "right"] {
+        let own = [format!("{name}.here"), format!("{name}.txt")];
+        assert_eq!(on_record(ran.of(name).into_iter(), true), own, "{name}");
+    }
+    assert_eq!(on_record(ran.events(), false), [""; 0]);
+    assert_eq!(paths(undo(&stage, agent("left")).await), ["left.here", "left.txt"]);
+    assert_eq!(stage.files.read("right.txt"), "right\nend\n");
+}
+
+#[tokio::test]
+async fn what_a_background_command_did_is_told_from_what_others_did() {
+    let beside = "touch begun; until [ -e go ]; do sleep 0.02; done; echo late > late.txt";
+    let main = vec![
+        Turn::call("shell", json!({"command": beside, "background": true})),
+        sh("until [ -e begun ]; do sleep 0.02; done; echo now > now.txt; touch go"),
+        Turn::call("jobs", json!({"action": "wait", "name": "cmd-1"})),
+    ];
+    let stage = crew([], main).await;
+    let ran = stage.run("go").await;
+    assert_eq!(on_record(ran.events(), true), ["begun", "go", "late.txt", "now.txt"]);
+    assert_eq!(on_record(ran.events(), false), [""; 0]);
+    paths(undo(&stage, Extent::Session).await);
+    assert_eq!(contents(stage.files.path()).into_keys().collect::<Vec<_>>(), ["a.txt", "b.txt"]);
+}
+
+#[tokio::test]
+async fn a_commit_a_reset_and_a_lost_history_are_taken_back() {
+    let identity = "git -c user.name=a -c user.email=a@localhost";
+    let commands = [
+        format!("echo more >> a.txt; git add -A; {identity} commit -qm second"),
+        "git reset -q --hard HEAD~1".to_string(),
+        "git checkout -q -b other; git branch -q -D main".to_string(),
+        "rm -rf .git/objects/*; rm -f .git/refs/heads/*".to_string(),
+        "git reflog expire --expire=now --all; git gc -q --prune=now".to_string(),
+        "rm -rf a.txt b.txt sub; git rm -q --cached -r . ".to_string(),
+        "for f in a.txt b.txt; do mv $f moved-$f; done; git add -A".to_string(),
+    ];
+    let mut seen = 0;
+    for command in commands {
+        let mut stage = crew([], vec![sh(&command)]).await;
+        stage.files = stage.files.file("sub/c.txt", "c\n");
+        let root = stage.files.path().to_owned();
+        let git = |words: &[&str]| {
+            let all = ["-c", "user.name=p", "-c", "user.email=p@localhost"].iter().chain(words);
+            let done = std::process::Command::new("git").args(all).current_dir(&root).output().unwrap();
+            assert!(done.status.success(), "{words:?}: {done:?}");
+            String::from_utf8(done.stdout).unwrap()
+        };
+        git(&["init", "-q", "-b", "main"]);
+        git(&["add", "-A"]);
+        git(&["commit", "-qm", "zeroth"]);
+        std::fs::write(root.join("b.txt"), "changed\n").unwrap();
+        git(&["commit", "-qam", "first"]);
+        let state = || {
+            let refs = git(&["for-each-ref"]);
+            (
+                git(&["rev-parse", "HEAD"]),
+                git(&["symbolic-ref", "HEAD"]),
+                refs,
+                git(&["status", "--porcelain"]),
+                git(&["log", "-p"]),
+                git(&["fsck", "--full", "--no-dangling"]),
+            )
+        };
+        let (before, files) = (state(), |root: &Path| {
+            let mut files = contents(root);
+            files.retain(|path, _| !path.starts_with(".git/"));
+            files
+        });
+        let all = files(&root);
+        let ran = stage.run("go").await;
+        let (_, text) = &ran.results_of("main")[0];
+        assert!(text.contains("exit code 0"), "{command}: {text}");
+        paths(undo(&stage, Extent::Session).await);
+        assert_eq!(files(&root), all, "{command}");
+        assert_eq!(state(), before, "{command}");
+        seen += 1;
+    }
+    assert_eq!(seen, 7);
+}
