@@ -5,7 +5,6 @@
 #![forbid(unsafe_code)]
 
 mod apply;
-mod baseline;
 #[cfg(target_os = "linux")]
 mod beneath;
 mod checked;
@@ -33,8 +32,8 @@ mod walk;
 mod workspace;
 pub mod worktree;
 
-pub use baseline::{Baseline, Changed};
-pub use checkpoint::{Checkpoints, Snapshot, Undone};
+
+pub use checkpoint::{Checkpoints, Look, Told, Undone};
 pub use entry::{Entry, Mode};
 pub use error::WorkspaceError;
 pub use grep::{GrepFound, GrepLine, GrepQuery};
