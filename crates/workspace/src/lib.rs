@@ -32,7 +32,6 @@ mod walk;
 mod workspace;
 pub mod worktree;
 
-
 pub use checkpoint::{Checkpoints, Look, Told, Undone};
 pub use entry::{Entry, Mode};
 pub use error::WorkspaceError;
