@@ -4,9 +4,11 @@
 use posse_protocol::{Change, Conflict, Saved};
 
 use crate::{
-    Entry, Expect, Kind, Mode, Stamp, Workspace, WorkspaceError, WorkspacePath, limits,
+    Entry, Expect, Kind, Mode, Stamp, Workspace, WorkspaceError, WorkspacePath,
+    checkpoint::Store,
+    limits,
     merge3::{Touching, merge},
-    shadow::{Shadow, blocking, store_blobs},
+    shadow::{blocking, store_blobs},
     text::is_binary,
     worktree::Repository,
 };
@@ -47,7 +49,7 @@ impl Plan {
 /// Where contents are kept before files are written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Keep<'a> {
-    Shadow(&'a Shadow),
+    Store(&'a Store),
     /// The person's own repository, where there are no checkpoints.
     Repository(&'a Repository),
 }
@@ -55,7 +57,7 @@ pub(crate) enum Keep<'a> {
 impl Keep<'_> {
     async fn store(self, contents: &[&[u8]]) -> Result<Vec<String>, WorkspaceError> {
         match self {
-            Self::Shadow(shadow) => shadow.store(contents).await,
+            Self::Store(store) => store.keep(contents),
             Self::Repository(repository) => {
                 let before = repository.common.join("refs/posse/kept").exists();
                 store_blobs(repository.git(), before, contents).await

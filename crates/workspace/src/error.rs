@@ -64,6 +64,8 @@ pub enum WorkspaceError {
     Io { path: String, source: io::Error },
     #[error("git: {0}")]
     Git(String),
+    #[error("checkpoints: {0}")]
+    Kept(String),
     #[error("stopped")]
     Stopped,
 }
@@ -87,12 +89,12 @@ impl WorkspaceError {
 }
 
 #[cfg(unix)]
-fn too_many_links() -> i32 {
+pub(crate) fn too_many_links() -> i32 {
     rustix::io::Errno::LOOP.raw_os_error()
 }
 
 #[cfg(not(unix))]
-fn too_many_links() -> i32 {
+pub(crate) fn too_many_links() -> i32 {
     // ERROR_CANT_RESOLVE_FILENAME
     1921
 }

@@ -1,10 +1,6 @@
 //! What an entry is, and a stamp that changes when a file does.
 
-use std::{
-    fmt,
-    fs::Metadata,
-    time::{Duration, SystemTime},
-};
+use std::{fmt, fs::Metadata, time::SystemTime};
 
 /// What a path leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,19 +84,5 @@ impl Stamp {
     /// The file's length.
     pub fn bytes(&self) -> u64 {
         self.bytes
-    }
-
-    /// Whether the data is the same, whatever became of mode, owner and links.
-    pub(crate) fn same_data(&self, other: &Self) -> bool {
-        (self.place, self.bytes, self.modified) == (other.place, other.bytes, other.modified)
-    }
-
-    /// Whether anything about the file is as new as this.
-    pub(crate) fn is_since(&self, time: SystemTime) -> bool {
-        let (seconds, nanoseconds) = self.changed;
-        let changed =
-            Duration::new(u64::try_from(seconds).unwrap_or(0), u32::try_from(nanoseconds).unwrap_or(0));
-        self.modified.is_none_or(|modified| modified >= time)
-            || SystemTime::UNIX_EPOCH.checked_add(changed).is_none_or(|changed| changed >= time)
     }
 }

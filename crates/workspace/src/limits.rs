@@ -82,3 +82,41 @@ pub const GIT_VERSION_MIN: (u32, u32) = (2, 38);
 pub const CHECKPOINT_NEW_FILES_MAX: usize = 200_000;
 /// How much content of new or changed files one checkpoint takes.
 pub const CHECKPOINT_NEW_BYTES_MAX: u64 = 2 * 1024 * 1024 * 1024;
+/// How much is kept of one workspace in all.
+pub const STORE_BYTES_MAX: u64 = 8 * 1024 * 1024 * 1024;
+/// How large one file of the store becomes.
+pub const SEGMENT_BYTES_MAX: u64 = 256 * 1024 * 1024;
+/// How much room a disk has to have left.
+pub const DISK_FREE_BYTES_MIN: u64 = 512 * 1024 * 1024;
+/// After how much that was kept the room on the disk is looked at.
+pub const DISK_CHECK_BYTES: u64 = 64 * 1024 * 1024;
+/// From which length on a content is a file of its own.
+pub const LARGE_BYTES_MIN: u64 = 1024 * 1024;
+/// How much is copied at a time.
+pub const COPY_BYTES: usize = 256 * 1024;
+/// The largest file of the repository's history that is kept.
+pub const PACK_BYTES_MAX: u64 = 1024 * 1024 * 1024;
+/// How much history of the repository is kept.
+pub const HISTORY_BYTES_MAX: u64 = 1024 * 1024 * 1024;
+/// How much small contents are gathered before they are stored.
+pub const GATHERED_BYTES: usize = 1024 * 1024;
+/// How many threads look at a workspace.
+pub const LOOK_THREADS_MAX: usize = 8;
+/// After how many files a look tells how far it is.
+pub const TOLD_FILES: usize = 1_000;
+/// How many entries of ignored folders are searched for links that lead outside.
+pub const LINK_ENTRIES_MAX: usize = 200_000;
+/// How many folders of a workspace are watched; with more, everything is looked at every time.
+pub const WATCHES_MAX: usize = 100_000;
+/// How much of what is reported is read at a time.
+pub const REPORTS_BYTES: usize = 64 * 1024;
+/// How many files with more than one name are looked at every time; with more, everything is.
+pub const SEVERAL_NAMES_MAX: usize = 5_000;
+/// A file changed this shortly before it was read may change again without a new stamp.
+pub const FRESH_MS: u64 = 2_000;
+/// How long after the first look what is known is saved.
+pub const SAVE_AFTER_MS: u64 = 1_000;
+/// How long changed lines are counted exactly in one go; after that, at most.
+pub const LINES_TIME_MS_MAX: u64 = 2_000;
+/// How much content is brought back at a time.
+pub const UNDO_BYTES_MAX: u64 = 64 * 1024 * 1024;

@@ -155,13 +155,6 @@ impl Shadow {
         self.git()?.stdin(message.as_bytes().to_vec()).text(&arguments).await
     }
 
-    /// What differs between two trees.
-    pub(crate) async fn differences(&self, from: &str, to: &str) -> Result<Differences, WorkspaceError> {
-        let arguments = ["diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames"];
-        let raw = self.git()?.bytes(&[&arguments[..], &[checked(from)?, checked(to)?]].concat()).await?;
-        Ok(parse_raw(&raw))
-    }
-
     /// The difference of two trees as people read it.
     pub(crate) async fn patch(
         &self,
@@ -170,41 +163,6 @@ impl Shadow {
         bytes_max: usize,
     ) -> Result<String, WorkspaceError> {
         patch(self.git()?, from, to, bytes_max).await
-    }
-
-    /// A tree of these entries alone.
-    pub(crate) async fn tree_of(&self, entries: &[(&str, &Saved)]) -> Result<String, WorkspaceError> {
-        let index = self.git_dir.join(format!("{:016x}.index", fastrand::u64(..)));
-        let apart = Self { index: index.clone(), ..self.clone() };
-        let mut lines = Vec::new();
-        for (path, saved) in entries {
-            let mode =
-                Mode::parse(&saved.mode).ok_or_else(|| WorkspaceError::Git("an unknown mode".into()))?;
-            let line = format!("{} {}\t{path}\0", mode.as_str(), checked(&saved.blob)?);
-            lines.extend_from_slice(line.as_bytes());
-        }
-        let update = ["update-index", "-z", "--replace", "--index-info"];
-        let written = match apart.git()?.stdin(lines).text(&update).await {
-            Ok(_) => apart.git()?.text(&["write-tree", "--missing-ok"]).await,
-            Err(error) => Err(error),
-        };
-        let _ = fs::remove_file(index);
-        written
-    }
-
-    /// Reads contents. What is missing or too large is not among them.
-    pub(crate) async fn read(
-        &self,
-        blobs: &BTreeSet<&str>,
-    ) -> Result<HashMap<String, Vec<u8>>, WorkspaceError> {
-        read_blobs(|| self.git(), blobs).await
-    }
-
-    /// Stores contents so that they are never lost, and says their names.
-    pub(crate) async fn store(&self, contents: &[&[u8]]) -> Result<Vec<String>, WorkspaceError> {
-        let before = self.git_dir.join(KEPT).exists();
-        let _ = fs::remove_file(self.git_dir.join(format!("{KEPT}.lock")));
-        store_blobs(self.git()?, before, contents).await
     }
 }
 

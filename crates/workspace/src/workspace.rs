@@ -289,6 +289,16 @@ impl Workspace {
             return Err(WorkspaceError::NotAFile { path: path.to_string(), kind: Kind::Folder });
         }
         self.guard.must_be_writable(path, path.as_path())?;
+        self.put_unguarded(path, entry, expect)
+    }
+
+    /// The same for a path that the caller has made sure of.
+    pub(crate) fn put_unguarded(
+        &self,
+        path: &WorkspacePath,
+        entry: Option<&Entry>,
+        expect: Expect,
+    ) -> Result<(), WorkspaceError> {
         match (&self.inner.access, entry) {
             #[cfg(target_os = "linux")]
             (Access::Beneath(beneath), Some(entry)) => beneath.put(path, entry, expect),

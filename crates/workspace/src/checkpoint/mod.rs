@@ -1,19 +1,46 @@
 //! Checkpoints: what the files of a workspace were, kept outside it, so that what changed is known and can be taken back.
 //!
 //! Contents are kept in a store of our own that no command can write. A look finds out what changed since the look before:
-//! from what the kernel reported where it can watch, else by looking at everything. Must not know agents: whose changes
-//! are undone is for the caller to say.
+//! from what the kernel reported where it can watch, else by looking at everything. Kept is every file that git would not
+//! ignore, small ignored files such as `.env`, and the state and the history of the workspace's repository. Must not know
+//! agents: whose changes are undone is for the caller to say.
+
+mod coverage;
+mod diff;
+mod folder;
+mod manifest;
+mod read;
+mod repository;
+mod rules;
+mod scan;
+mod state;
+mod store;
+mod undo;
+mod watch;
 
 use std::{
+    collections::HashMap,
+    fmt,
     fs::{self, File},
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::{Duration, Instant},
 };
 
 use posse_protocol::{Change, Conflict};
+use sha2::{Digest, Sha256};
+use tokio::sync::OwnedMutexGuard;
 
-use crate::{Mode, Workspace, WorkspaceError, apply::Steps, limits, shadow::failed};
+pub(crate) use store::Store;
+
+use crate::{
+    Mode, Workspace, WorkspaceError,
+    apply::{Keep, Policy, Steps, carry_out},
+    limits,
+    shadow::{blocking, failed},
+};
+use folder::Top;
+use state::{Place, Side, State, saved};
 
 /// Is told now and then how many files were looked at.
 pub type Told = Arc<dyn Fn(usize) + Send + Sync>;
@@ -22,13 +49,31 @@ pub type Told = Arc<dyn Fn(usize) + Send + Sync>;
 #[derive(Clone, Debug)]
 pub struct Checkpoints(Arc<Inner>);
 
-#[derive(Debug)]
-struct Inner {}
+struct Inner {
+    /// Shared by all who have the workspace open in this process.
+    store: Arc<Store>,
+    workspace: Workspace,
+    top: Top,
+    /// Where we keep things ourselves, if that is in the workspace.
+    own: Option<PathBuf>,
+    /// Held during every operation; goes on being held when nobody waits for it any more.
+    turn: Arc<tokio::sync::Mutex<()>>,
+    state: Mutex<State>,
+    /// Tells the states of one opening from those of others.
+    id: u64,
+}
+
+impl fmt::Debug for Inner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Checkpoints").field("store", &self.store.folder()).finish_non_exhaustive()
+    }
+}
 
 /// What a look found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Look {
-    /// What changed since the last look, by anybody, in the order of paths.
+    /// What changed since the last look, by anybody. What is below `.git/` is the repository's state; `.git/objects`
+    /// stands for all of its history that is gone.
     pub changes: Vec<Change>,
     /// A name of the state; another one if anything changed.
     pub name: String,
@@ -45,65 +90,211 @@ pub struct Undone {
     pub conflicts: Vec<Conflict>,
 }
 
-const NOT_YET: WorkspaceError = WorkspaceError::Stopped;
+type Turn = OwnedMutexGuard<()>;
 
 impl Checkpoints {
     /// Opens the store of a workspace, in a folder where those of many may be. Looks at no file of the workspace.
-    pub async fn open(_folder: &Path, _workspace: &Workspace) -> Result<Self, WorkspaceError> {
-        Ok(Self(Arc::new(Inner {})))
+    pub async fn open(folder: &Path, workspace: &Workspace) -> Result<Self, WorkspaceError> {
+        let (folder, workspace) = (folder.to_owned(), workspace.clone());
+        let opened = blocking(move || {
+            fs::create_dir_all(&folder)?;
+            let folder = folder.canonicalize()?;
+            let name = name_of(workspace.root());
+            // What an earlier version kept is of no use any more.
+            let _ = fs::remove_dir_all(folder.join(format!("{name}.git")));
+            let store = shared(&folder.join(name))?;
+            let own = folder.strip_prefix(workspace.root()).ok().map(Path::to_owned);
+            let top = Top::open(workspace.root())?;
+            let (turn, state, id) = (Arc::default(), Mutex::default(), fastrand::u64(..));
+            Ok(Self(Arc::new(Inner { store, workspace, top, own, turn, state, id })))
+        });
+        opened.await?.map_err(kept)
     }
 
     /// Brings what is kept up to what the files are now, and says what changed since the last look. The first one compares
     /// with nothing.
-    pub async fn look(&self, _told: Option<Told>) -> Result<Look, WorkspaceError> {
-        Err(NOT_YET)
+    pub async fn look(&self, told: Option<Told>) -> Result<Look, WorkspaceError> {
+        let turn = self.turn().await;
+        let (_turn, everything) = self.look_in(turn, told).await?;
+        let mut state = self.0.state();
+        let changes = std::mem::take(&mut state.found);
+        let name = format!("{:016x}-{}", self.0.id, state.version);
+        Ok(Look { changes, name, everything })
+    }
+
+    /// Looks at everything from the next look on, as where the system reports no changes.
+    pub fn look_at_everything(&self) {
+        self.0.state().unwatch("it was asked for");
+    }
+
+    async fn turn(&self) -> Turn {
+        Arc::clone(&self.0.turn).lock_owned().await
+    }
+
+    /// Looks. What is found waits in the state until it is told: who stops waiting for this loses nothing.
+    async fn look_in(
+        &self,
+        turn: Turn,
+        told: Option<Told>,
+    ) -> Result<(Turn, Option<&'static str>), WorkspaceError> {
+        let inner = Arc::clone(&self.0);
+        let reported = inner.with_place(|place, state| state.reported(place));
+        if reported.as_ref().is_ok_and(|reported| reported.names.is_empty()) {
+            inner.state().nothing_reported();
+            return Ok((turn, None));
+        }
+        let first = !inner.state().has_looked();
+        let looked = blocking(move || {
+            // Without this everything would seem to be gone.
+            inner.top.folder(b"").and_then(|top| top.names()).map_err(kept)?;
+            Ok((turn, inner.with_place(|place, state| state.look(place, reported, told))))
+        });
+        let looked = looked.await?;
+        if first && looked.is_ok() {
+            self.save_later();
+        }
+        looked
+    }
+
+    /// Saves what is known for the next session, when nothing else is to be done.
+    fn save_later(&self) {
+        let inner = Arc::downgrade(&self.0);
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_millis(limits::SAVE_AFTER_MS)).await;
+            if let Some(inner) = inner.upgrade() {
+                let _ = blocking(move || inner.save()).await;
+            }
+        });
     }
 
     /// Keeps a change that a file tool made and knows exactly. The next look does not report it again.
     pub async fn keep(
         &self,
-        _path: &str,
-        _before: Option<(&[u8], Mode)>,
-        _after: Option<(&[u8], Mode)>,
+        path: &str,
+        before: Option<(&[u8], Mode)>,
+        after: Option<(&[u8], Mode)>,
     ) -> Result<Change, WorkspaceError> {
-        Err(NOT_YET)
+        let _turn = self.turn().await;
+        let side = |side: Option<(&[u8], Mode)>| -> Result<Side, WorkspaceError> {
+            side.map(|(bytes, mode)| Ok((mode, self.0.store.put_one(bytes)?))).transpose()
+        };
+        let (before, after) = (side(before)?, side(after)?);
+        // It may have been written through a link.
+        let place = self.0.workspace.resolve(path).and_then(|path| self.0.workspace.place(&path));
+        if let Ok(place) = place {
+            self.0.state().expect(place.as_str().as_bytes(), before, after);
+        }
+        Ok(Change { path: path.to_owned(), before: saved(before), after: saved(after) })
     }
 
     /// Takes changes back, given oldest first. What others changed since stays.
-    pub async fn undo(&self, _changes: &[Change]) -> Result<Undone, WorkspaceError> {
-        Err(NOT_YET)
+    pub async fn undo(&self, changes: &[Change]) -> Result<Undone, WorkspaceError> {
+        let turn = self.turn().await;
+        // A state that cannot be looked at as a whole is no reason: what is overwritten is kept one by one.
+        let _turn = match self.look_in(turn, None).await {
+            Ok((turn, _)) => turn,
+            Err(_) => self.turn().await,
+        };
+        let undone = undo::undo(&self.0, changes).await?;
+        self.0.expect(&undone.changes);
+        Ok(undone)
     }
 
     /// What changes come to, as a unified diff of at most `bytes_max`: from what was there before the first of each path
     /// to what was there after the last.
-    pub async fn diff(&self, _changes: &[Change], _bytes_max: usize) -> Result<String, WorkspaceError> {
-        Err(NOT_YET)
+    pub async fn diff(&self, changes: &[Change], bytes_max: usize) -> Result<String, WorkspaceError> {
+        let (inner, changes) = (Arc::clone(&self.0), changes.to_vec());
+        blocking(move || diff::diff(&inner.store, &changes, bytes_max)).await
     }
 
     /// Lines added and removed by each change; none where they cannot be counted.
     pub async fn lines(&self, changes: &[Change]) -> Vec<Option<(u32, u32)>> {
-        changes.iter().map(|_| None).collect()
+        let (inner, all) = (Arc::clone(&self.0), changes.to_vec());
+        let counted = blocking(move || diff::lines(&inner.store, &all)).await;
+        counted.unwrap_or_else(|_| vec![None; changes.len()])
     }
 
     /// What cannot be taken back here, a short line each, for a person. Known after the first look.
     pub fn not_covered(&self) -> Vec<String> {
-        Vec::new()
+        self.0.state().coverage.lines(self.0.store.is_full())
     }
 
     /// Folders with files that have a name outside the workspace too, and how many. Known after the first look.
     pub fn linked_outside(&self) -> Vec<(PathBuf, usize)> {
-        Vec::new()
+        self.0.state().outside.clone()
     }
 
     /// Applies steps to the files, everything that is overwritten kept. For merging.
     pub(crate) async fn carry_out(
         &self,
-        _workspace: &Workspace,
-        _open: Vec<Steps>,
+        workspace: &Workspace,
+        open: Vec<Steps>,
         _label: &str,
     ) -> Result<(Vec<Change>, Vec<Conflict>), WorkspaceError> {
-        Err(NOT_YET)
+        let _turn = self.turn().await;
+        let done = carry_out(workspace, open, Policy::Hunks, Keep::Store(&self.0.store)).await?;
+        self.0.expect(&done.0);
+        Ok(done)
     }
+}
+
+impl Inner {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn with_place<T>(&self, work: impl FnOnce(&Place<'_>, &mut State) -> T) -> T {
+        let hidden = |inside: &[u8]| {
+            let inside = folder::path_of(inside);
+            self.own.as_ref().is_some_and(|own| inside.starts_with(own)) || self.workspace.hides(inside)
+        };
+        work(&Place { top: &self.top, store: &self.store, hidden: &hidden }, &mut self.state())
+    }
+
+    /// What we did ourselves: a look does not report it.
+    fn expect(&self, changes: &[Change]) {
+        let side = |saved: &Option<posse_protocol::Saved>| -> Side {
+            let saved = saved.as_ref()?;
+            Some((Mode::parse(&saved.mode)?, store::parsed(&saved.blob)?))
+        };
+        let mut state = self.state();
+        for change in changes {
+            state.expect(change.path.as_bytes(), side(&change.before), side(&change.after));
+        }
+    }
+
+    fn save(&self) {
+        let mut state = self.state();
+        let unsaved = std::mem::take(&mut state.unsaved);
+        if let Some(manifest) = state.manifest().filter(|_| unsaved) {
+            // Without it the next session reads more than it would have to.
+            let _ = manifest.save(&self.store.folder().join("manifest"));
+        }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.save();
+    }
+}
+
+/// The store in a folder: the same one for everybody in this process.
+fn shared(folder: &Path) -> std::io::Result<Arc<Store>> {
+    static STORES: Mutex<Option<HashMap<PathBuf, Weak<Store>>>> = Mutex::new(None);
+    let mut stores = STORES.lock().unwrap_or_else(PoisonError::into_inner);
+    let stores = stores.get_or_insert_default();
+    if let Some(store) = stores.get(folder).and_then(Weak::upgrade) {
+        return Ok(store);
+    }
+    stores.retain(|_, store| store.strong_count() > 0);
+    let store = Arc::new(Store::open(folder)?);
+    stores.insert(folder.to_owned(), Arc::downgrade(&store));
+    Ok(store)
+}
+
+fn kept(error: std::io::Error) -> WorkspaceError {
+    WorkspaceError::Kept(error.to_string())
 }
 
 /// A file that only one process at a time can have; given back when it is dropped or the process dies.
@@ -121,4 +312,14 @@ pub(crate) async fn locked(path: &Path, what: &str) -> Result<File, WorkspaceErr
         }
         tokio::time::sleep(Duration::from_millis(limits::LOCK_POLL_MS)).await;
     }
+}
+
+/// A name for a workspace's store: people should recognise it, and it must be the only one.
+fn name_of(root: &Path) -> String {
+    let digest = Sha256::digest(root.as_os_str().as_encoded_bytes());
+    let unique: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    let name = root.file_name().unwrap_or_default().to_string_lossy();
+    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '-' };
+    let name: String = name.chars().map(plain).take(40).collect();
+    format!("{name}-{unique}")
 }

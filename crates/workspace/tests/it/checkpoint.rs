@@ -2,19 +2,23 @@
 
 use std::{fs, os::unix::fs::symlink};
 
-use posse_workspace::{Checkpoints, Mode, Snapshot, Workspace};
+use posse_protocol::Change;
+use posse_workspace::{Checkpoints, Mode, Workspace};
 
 use crate::{Fixture, REPOSITORY, shell};
 
-/// The paths a checkpoint holds, as its own repository lists them.
-async fn held(fixture: &Fixture, snapshot: &Snapshot) -> Vec<String> {
-    let listed = list(fixture, &format!("ls-tree -r --name-only {}", snapshot.tree)).await;
-    listed.lines().map(str::to_owned).collect()
+/// The paths that are kept: all that a look misses when everything is gone. The repository's are not among them.
+async fn held(checkpoints: &Checkpoints, fixture: &Fixture) -> Vec<String> {
+    checkpoints.look(None).await.unwrap();
+    fixture.run("find . -mindepth 1 -maxdepth 1 ! -name .git -exec rm -rf {} +").await;
+    let changes = checkpoints.look(None).await.unwrap().changes;
+    let undone = checkpoints.undo(&changes).await.unwrap();
+    assert_eq!(undone.conflicts, []);
+    paths(&changes)
 }
 
-async fn list(fixture: &Fixture, what: &str) -> String {
-    let line = format!("for d in *.git; do git --git-dir=$d {what}; done");
-    shell(&fixture.outside().join("data"), &line).await
+fn paths(changes: &[Change]) -> Vec<String> {
+    changes.iter().map(|change| change.path.clone()).collect()
 }
 
 #[tokio::test]
@@ -34,19 +38,29 @@ async fn what_is_ignored_is_left_out_but_for_small_files() {
     fixture.put("big", vec![b'x'; 100_000]);
     fixture.run("git init -q nested && cd nested && git init -q inner && echo i > inner/file").await;
     let checkpoints = fixture.checkpoints().await;
-    let first = checkpoints.save("first").await.unwrap();
-    let expected =
-        [".env", ".gitignore", "a", "deep/run.log", "nested/.gitignore", "nested/file", "nested/inner/file"];
-    assert_eq!(held(&fixture, &first).await, expected);
-    assert_eq!(first.left_out, Vec::<String>::new());
-    // Later changes within a nested repository are seen as well.
+    checkpoints.look(None).await.unwrap();
+    let expected = [
+        "an ignored folder: target",
+        "an ignored file: big",
+        "2 histories of nested repositories, such as nested/.git",
+    ];
+    assert_eq!(checkpoints.not_covered(), expected);
+    // Changes within a nested repository are seen as well.
     fixture.put("nested/new", "new");
     fixture.put("nested/file", "changed");
-    let second = checkpoints.save("second").await.unwrap();
-    let paths: Vec<String> =
-        checkpoints.changes(&first, &second).await.unwrap().into_iter().map(|change| change.path).collect();
-    assert_eq!(paths, ["nested/file", "nested/new", "nested/skip"]);
-    assert_eq!(checkpoints.save("third").await.unwrap(), second);
+    assert_eq!(paths(&checkpoints.look(None).await.unwrap().changes), ["nested/file", "nested/new"]);
+    let expected = [
+        ".env",
+        ".gitignore",
+        "a",
+        "deep/run.log",
+        "nested/.gitignore",
+        "nested/file",
+        "nested/inner/file",
+        "nested/new",
+        "nested/skip",
+    ];
+    assert_eq!(held(&checkpoints, &fixture).await, expected);
 }
 
 #[tokio::test]
@@ -60,8 +74,8 @@ async fn it_works_wherever_the_folder_is() {
             "a checkout",
             "git init -q main && cd main && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x \
              && rm -rf ../project && git worktree add -q ../project && cd ../project && mkdir sub tgt \
-             && echo a > a && echo b > sub/b && echo x > tgt/x",
-            "a sub/b tgt/x",
+             && echo a > a && echo b > sub/b && echo x > tgt/x && echo tgt >> ../main/.git/info/exclude",
+            "a sub/b",
         ),
         ("rules of its own", "git init -q . && printf 'b\\ntgt\\n' > .git/info/exclude", "a sub/b"),
         ("a broken repository", "mkdir project/.git && echo junk > project/.git/HEAD", "a sub/b tgt/x"),
@@ -73,8 +87,7 @@ async fn it_works_wherever_the_folder_is() {
         shell(fixture.outside(), before).await;
         let workspace = Workspace::open(fixture.at(".")).unwrap();
         let checkpoints = Checkpoints::open(&fixture.outside().join("data"), &workspace).await.unwrap();
-        let saved = checkpoints.save("first").await.unwrap();
-        assert_eq!(held(&fixture, &saved).await.join(" "), expected, "{name}");
+        assert_eq!(held(&checkpoints, &fixture).await.join(" "), expected, "{name}");
         checked += 1;
     }
     assert_eq!(checked, 7);
@@ -96,13 +109,12 @@ async fn every_byte_is_kept_whatever_attributes_say() {
         .run("git init -q . && git config core.autocrlf true && git config filter.x.clean 'tr a-z A-Z'")
         .await;
     let checkpoints = fixture.checkpoints().await;
-    let before = checkpoints.save("before").await.unwrap();
+    checkpoints.look(None).await.unwrap();
     for (name, bytes) in contents {
         fixture.put(name, bytes);
         fixture.put(&format!("sub/{name}"), bytes);
     }
-    let after = checkpoints.save("after").await.unwrap();
-    let changes = checkpoints.changes(&before, &after).await.unwrap();
+    let changes = checkpoints.look(None).await.unwrap().changes;
     let undone = checkpoints.undo(&changes).await.unwrap();
     assert!(!fixture.at("crlf").exists() && undone.conflicts.is_empty());
     checkpoints.undo(&undone.changes).await.unwrap();
@@ -114,41 +126,45 @@ async fn every_byte_is_kept_whatever_attributes_say() {
 }
 
 #[tokio::test]
-async fn contents_the_repository_has_are_not_copied_and_its_own_files_stay() {
+async fn the_repository_stays_as_it_is_and_is_not_needed() {
     let fixture = Fixture::new(&[("a", "some text that is long enough\n"), ("b", "b\n")]);
     fixture.run(REPOSITORY).await;
     let before = fixture.run("find .git -type f | sort | xargs sha1sum").await;
     let checkpoints = fixture.checkpoints().await;
-    checkpoints.save("first").await.unwrap();
+    checkpoints.look(None).await.unwrap();
     fixture.put("a", "changed\n");
-    let saved = checkpoints.save("second").await.unwrap();
-    let counted = list(&fixture, "count-objects").await;
-    // Two commits, one new content and its tree; the first tree is the repository's too.
-    assert!(counted.starts_with("4 objects"), "{counted}");
+    let changes = checkpoints.look(None).await.unwrap().changes;
     assert_eq!(fixture.run("find .git -type f | sort | xargs sha1sum").await, before);
-    assert_eq!(held(&fixture, &saved).await, ["a", "b"]);
+    fixture.run("rm -rf .git").await;
+    checkpoints.undo(&changes).await.unwrap();
+    assert_eq!(fixture.text("a"), "some text that is long enough\n");
 }
 
 #[tokio::test]
 async fn odd_files_are_left_out_or_kept_and_never_in_the_way() {
     let fixture = Fixture::new(&[("a", "a"), ("gone", "x")]);
     fixture
-        .run("mkfifo pipe; mkdir empty; ln -s nowhere dangling; ln -s / root; printf x > $'odd\\nname'")
+        .run("mkfifo pipe; mkdir empty; ln -s nowhere dangling; ln -s / root; printf x > $'odd\\nname'; printf x > $'odd\\377'")
         .await;
     fs::File::create(fixture.at("large")).unwrap().set_len(25 * 1024 * 1024).unwrap();
     let checkpoints = fixture.checkpoints().await;
-    let first = checkpoints.save("first").await.unwrap();
-    assert_eq!(held(&fixture, &first).await, ["a", "dangling", "gone", "\"odd\\nname\"", "root"]);
-    assert_eq!(first.left_out, ["large"]);
+    checkpoints.look(None).await.unwrap();
+    assert_eq!(
+        checkpoints.not_covered(),
+        ["a file above 24 MiB: large", "a name that is not UTF-8: odd\u{fffd}"]
+    );
     // A file becomes a pipe, a folder becomes a file, a file a folder, a file a link.
-    fixture.run("rm gone a dangling && mkfifo gone && mkdir a && echo b > a/b && echo f > dangling").await;
-    let second = checkpoints.save("second").await.unwrap();
-    assert_eq!(held(&fixture, &second).await, ["a/b", "dangling", "\"odd\\nname\"", "root"]);
-    let changes = checkpoints.changes(&first, &second).await.unwrap();
+    fixture
+        .run("rm gone a dangling $'odd\\377' && mkfifo gone && mkdir a && echo b > a/b && echo f > dangling")
+        .await;
+    let changes = checkpoints.look(None).await.unwrap().changes;
+    assert_eq!(paths(&changes), ["a", "a/b", "dangling", "gone"]);
     fixture.run("rm gone").await;
     let undone = checkpoints.undo(&changes).await.unwrap();
     assert_eq!(undone.conflicts, []);
-    assert_eq!(checkpoints.save("third").await.unwrap().tree, first.tree);
+    assert_eq!((fixture.text("a"), fixture.text("gone")), ("a".into(), "x".into()));
+    assert_eq!(fs::read_link(fixture.at("dangling")).unwrap().to_str(), Some("nowhere"));
+    assert_eq!(checkpoints.look(None).await.unwrap().changes, []);
 }
 
 #[tokio::test]
@@ -156,28 +172,30 @@ async fn many_at_once_and_one_that_was_cut_off_do_no_harm() {
     let fixture = Fixture::new(&[("a", "0")]);
     let first = fixture.checkpoints().await;
     let second = fixture.checkpoints().await;
-    let mut saves = Vec::new();
+    first.look(None).await.unwrap();
+    second.look(None).await.unwrap();
+    let mut looks = Vec::new();
     for round in 0..8 {
         fixture.put("a", format!("{round}"));
         let checkpoints = if round % 2 == 0 { first.clone() } else { second.clone() };
-        saves.push(tokio::spawn(async move { checkpoints.save("one").await.unwrap() }));
+        looks.push(tokio::spawn(async move { checkpoints.look(None).await.unwrap() }));
     }
-    for save in saves {
-        save.await.unwrap();
+    for look in looks {
+        look.await.unwrap();
     }
-    // Dropped at different moments, and a lock that a killed git left.
-    for wait_ms in [0, 1, 3, 6, 10, 15] {
-        fixture.put("a", format!("cut {wait_ms}"));
-        let cut = tokio::time::timeout(std::time::Duration::from_millis(wait_ms), first.save("cut")).await;
-        drop(cut);
+    first.look(None).await.unwrap();
+    // Dropped at different moments: what such a look found is told by the next.
+    let mut found = Vec::new();
+    for wait_us in [0, 50, 100, 200, 400, 1000] {
+        fixture.put("a", format!("cut {wait_us}"));
+        let cut = tokio::time::timeout(std::time::Duration::from_micros(wait_us), first.look(None)).await;
+        found.extend(cut.into_iter().flat_map(|look| look.unwrap().changes));
     }
-    let data = fs::read_dir(fixture.outside().join("data")).unwrap().next().unwrap().unwrap().path();
-    fs::write(data.join("posse.index.lock"), "").unwrap();
     fixture.put("a", "last");
-    let last = second.save("last").await.unwrap();
-    assert_eq!(list(&fixture, &format!("show {}:a", last.commit)).await, "last");
-    let unreachable = list(&fixture, "fsck --no-dangling --connectivity-only 2>&1").await;
-    assert_eq!(unreachable, "");
+    found.extend(first.look(None).await.unwrap().changes);
+    assert!(found.windows(2).all(|pair| pair[0].after == pair[1].before), "{found:?}");
+    assert_eq!(first.undo(&found).await.unwrap().conflicts, []);
+    assert_eq!(fixture.text("a"), "7");
 }
 
 #[tokio::test]
@@ -190,22 +208,50 @@ async fn exact_changes_are_kept_for_good_and_shown() {
         checkpoints.keep("new/b", None, Some((b"b\n", Mode::File))).await,
         checkpoints.keep("bin", Some((b"x\0", Mode::File)), Some((b"y\0", Mode::File))).await,
         checkpoints.keep("link", Some((b"a", Mode::Link)), None).await,
+        checkpoints.keep("x\n+++ b/forged", None, Some((b"", Mode::File))).await,
     ]
     .map(Result::unwrap);
-    list(&fixture, "prune --expire=now && git --git-dir=$d reflog expire --all --expire=now").await;
+    drop(checkpoints);
+    let checkpoints = fixture.checkpoints().await;
     let diff = checkpoints.diff(&kept, 10_000).await.unwrap();
     for expected in [
-        "old mode 100644\nnew mode 100755",
-        "-two\n+2\n+3\n",
-        "Binary files a/bin and b/bin differ",
-        "deleted file mode 120000",
-        "new file mode 100644",
-        "+++ b/new/b",
+        "diff --git a/a b/a\nold mode 100644\nnew mode 100755\nindex ",
+        "--- a/a\n+++ b/a\n@@ -1,2 +1,3 @@\n one\n-two\n+2\n+3\n",
+        "Binary files a/bin and b/bin differ\n",
+        "deleted file mode 120000\n",
+        "--- a/link\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n\\ No newline at end of file\n",
+        "new file mode 100644\n",
+        "--- /dev/null\n+++ b/new/b\n@@ -0,0 +1 @@\n+b\n",
+        "diff --git \"a/x\\n+++ b/forged\" \"b/x\\n+++ b/forged\"\n",
     ] {
         assert!(diff.contains(expected), "{expected:?} is not in\n{diff}");
     }
     let cut = checkpoints.diff(&kept, 100).await.unwrap();
     assert!(cut.len() < 150 && cut.contains("more bytes"), "{cut}");
     assert_eq!(checkpoints.diff(&[], 100).await.unwrap(), "");
+    assert_eq!(
+        checkpoints.lines(&kept).await,
+        [Some((1, 1)), Some((1, 0)), Some((1, 0)), None, Some((0, 1)), Some((0, 0))]
+    );
     assert!(symlink("x", fixture.at("y")).is_ok());
+}
+
+#[tokio::test]
+async fn what_is_kept_is_private_and_not_a_part_of_itself() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let fixture = Fixture::new(&[("a", "a")]);
+    let inside = fixture.at("state/checkpoints");
+    let checkpoints = Checkpoints::open(&inside, &fixture.workspace).await.unwrap();
+    checkpoints.look(None).await.unwrap();
+    fixture.put("a", "b");
+    assert_eq!(paths(&checkpoints.look(None).await.unwrap().changes), ["a"]);
+    checkpoints.look_at_everything();
+    assert_eq!(checkpoints.look(None).await.unwrap().changes, []);
+    let store = fs::read_dir(&inside).unwrap().next().unwrap().unwrap();
+    assert_eq!(store.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+    for entry in fs::read_dir(store.path()).unwrap() {
+        let entry = entry.unwrap();
+        let mode = entry.metadata().unwrap().permissions().mode();
+        assert!(mode & 0o077 == 0 || entry.file_name() == "used", "{entry:?} {mode:o}");
+    }
 }

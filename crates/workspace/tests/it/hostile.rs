@@ -209,10 +209,9 @@ async fn everything(fixture: &Fixture, ran: &Path, name: &str) -> bool {
     let _ = (git::branch(&root).await, git::top_level(&root).await, git::status_short(&root, 10).await);
     quiet("looking");
     let checkpoints = fixture.checkpoints().await;
-    let before = checkpoints.save("before").await.unwrap();
+    checkpoints.look(None).await.unwrap();
     fixture.put("b", "TWO\n");
-    let after = checkpoints.save("after").await.unwrap();
-    let changes = checkpoints.changes(&before, &after).await.unwrap();
+    let changes = checkpoints.look(None).await.unwrap().changes;
     quiet("a checkpoint");
     checkpoints.diff(&changes, 1000).await.unwrap();
     checkpoints.undo(&changes).await.unwrap();

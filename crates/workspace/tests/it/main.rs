@@ -2,13 +2,13 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
-mod baseline;
 mod checkpoint;
 mod escape;
 mod files;
 mod git;
 mod guard;
 mod hostile;
+mod look;
 mod parallel;
 mod search;
 mod text;

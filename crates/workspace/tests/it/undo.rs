@@ -14,10 +14,9 @@ use crate::{Fixture, contents};
 /// Changes the files by `work`, and says what that changed.
 async fn change(fixture: &Fixture, work: impl FnOnce(&Fixture)) -> Vec<Change> {
     let checkpoints = fixture.checkpoints().await;
-    let before = checkpoints.save("before").await.unwrap();
+    checkpoints.look(None).await.unwrap();
     work(fixture);
-    let after = checkpoints.save("after").await.unwrap();
-    checkpoints.changes(&before, &after).await.unwrap()
+    checkpoints.look(None).await.unwrap().changes
 }
 
 async fn undo(fixture: &Fixture, changes: &[Change]) -> Undone {
@@ -213,21 +212,15 @@ async fn random_work_is_undone_and_redone() {
     let mut random = fastrand::Rng::with_seed(seed);
     let fixture = Fixture::new(&[]);
     let checkpoints = fixture.checkpoints().await;
-    let mut states = Vec::new();
+    checkpoints.look(None).await.unwrap();
+    let mut changes = Vec::new();
     for _ in 0..12 {
-        let saved = checkpoints.save("step").await.unwrap();
-        states.push((saved, contents(&fixture.at("."))));
         for _ in 0..random.usize(1..6) {
             step(&fixture, &mut random);
         }
+        changes.extend(checkpoints.look(None).await.unwrap().changes);
     }
-    let last = checkpoints.save("last").await.unwrap();
     let end = without_folders(contents(&fixture.at(".")));
-    let mut changes = Vec::new();
-    for pair in states.windows(2) {
-        changes.extend(checkpoints.changes(&pair[0].0, &pair[1].0).await.unwrap());
-    }
-    changes.extend(checkpoints.changes(&states[states.len() - 1].0, &last).await.unwrap());
     let undone = checkpoints.undo(&changes).await.unwrap();
     assert_eq!(undone.conflicts, [], "seed {seed}");
     assert_eq!(without_folders(contents(&fixture.at("."))).len(), 0, "seed {seed}");

@@ -193,7 +193,7 @@ async fn repositories_that_lead_elsewhere_are_refused() {
         assert!(merge(&fixture.workspace, None, &branch).await.is_err(), "{name}");
         assert!(sweep(&fixture.at("."), fixture.outside()).await.is_err(), "{name}");
         let checkpoints = fixture.checkpoints().await;
-        checkpoints.save("first").await.unwrap();
+        checkpoints.look(None).await.unwrap();
         assert_eq!(state().await, victim, "{name}");
         checked += 1;
     }

@@ -1,0 +1,130 @@
+//! What a look could not keep, in words for a person, and which files lead out of the workspace by another name.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    path::PathBuf,
+};
+
+use super::folder::{Seen, path_of};
+
+/// What is left out, as far as it was met.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Coverage {
+    pub(crate) large: Named,
+    pub(crate) unreadable: Named,
+    pub(crate) ignored_folders: Named,
+    pub(crate) ignored_files: Named,
+    pub(crate) nested: Named,
+    pub(crate) odd_names: Named,
+    pub(crate) history: Named,
+    /// Whether ignored folders hold too much to look for links in all of it.
+    pub(crate) links_cut: bool,
+}
+
+/// How many, and one of them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Named {
+    count: usize,
+    example: String,
+}
+
+impl Named {
+    pub(crate) fn add(&mut self, path: &[u8]) {
+        let name = String::from_utf8_lossy(path);
+        // The first in order, so that the same is said every time.
+        if self.count == 0 || *name < *self.example {
+            self.example = name.into_owned();
+        }
+        self.count += 1;
+    }
+
+    fn join(&mut self, other: Self) {
+        if other.count > 0 && (self.count == 0 || other.example < self.example) {
+            self.example = other.example;
+        }
+        self.count += other.count;
+    }
+
+    fn said(&self, one: &str, many: &str) -> Option<String> {
+        // Names come from the workspace: what could end the line is shown as what it is.
+        let example = self.example.escape_debug();
+        match self.count {
+            0 => None,
+            1 => Some(format!("{one}: {example}")),
+            count => Some(format!("{count} {many}, such as {example}")),
+        }
+    }
+}
+
+impl Coverage {
+    pub(crate) fn join(&mut self, other: Self) {
+        self.large.join(other.large);
+        self.unreadable.join(other.unreadable);
+        self.ignored_folders.join(other.ignored_folders);
+        self.ignored_files.join(other.ignored_files);
+        self.nested.join(other.nested);
+        self.odd_names.join(other.odd_names);
+        self.history.join(other.history);
+        self.links_cut |= other.links_cut;
+    }
+
+    pub(crate) fn lines(&self, full: bool) -> Vec<String> {
+        let mebibytes = crate::limits::CHECKPOINT_FILE_BYTES_MAX / (1024 * 1024);
+        let mut lines: Vec<String> = [
+            self.ignored_folders.said("an ignored folder", "ignored folders"),
+            self.ignored_files.said("an ignored file", "ignored files"),
+            self.large
+                .said(&format!("a file above {mebibytes} MiB"), &format!("files above {mebibytes} MiB")),
+            self.unreadable.said("a file that cannot be read", "files that cannot be read"),
+            self.nested.said("the history of a nested repository", "histories of nested repositories"),
+            self.odd_names.said("a name that is not UTF-8", "names that are not UTF-8"),
+            self.history.said(
+                "history of the repository that is too large",
+                "files of the repository's history, which is too large",
+            ),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        if full {
+            lines.push("new contents: there is no room left for them".to_owned());
+        }
+        if self.links_cut {
+            lines.push("not all ignored folders were searched for links that lead outside".to_owned());
+        }
+        lines
+    }
+}
+
+/// A name of a file that has more than one.
+#[derive(Clone, Debug)]
+pub(crate) struct Linked {
+    identity: (u64, u64),
+    links: u32,
+    folder: Box<[u8]>,
+}
+
+impl Linked {
+    /// None if the file has no other name.
+    pub(crate) fn of(seen: &Seen, folder: &[u8]) -> Option<Self> {
+        let several = seen.links > 1;
+        several.then(|| Self {
+            identity: (seen.device, seen.inode),
+            links: seen.links,
+            folder: folder.into(),
+        })
+    }
+}
+
+/// The folders with files of which not all names were found, and how many such names.
+pub(crate) fn outside(linked: &[Linked]) -> Vec<(PathBuf, usize)> {
+    let mut names: HashMap<(u64, u64), u32> = HashMap::new();
+    for one in linked {
+        *names.entry(one.identity).or_default() += 1;
+    }
+    let mut folders: BTreeMap<&[u8], usize> = BTreeMap::new();
+    for one in linked.iter().filter(|one| names.get(&one.identity).is_some_and(|found| *found < one.links)) {
+        *folders.entry(&one.folder).or_default() += 1;
+    }
+    folders.into_iter().map(|(folder, count)| (PathBuf::from(path_of(folder)), count)).collect()
+}

@@ -1,0 +1,163 @@
+//! Kept changes as people read them: a unified diff as git writes it, and how many lines were added and removed.
+
+use std::{
+    collections::BTreeMap,
+    fmt::Write as _,
+    time::{Duration, Instant},
+};
+
+use posse_protocol::{Change, Saved};
+use similar::{Algorithm, DiffOp, DiffTag, capture_diff_slices_deadline, group_diff_ops};
+
+use super::{
+    repository,
+    store::{Store, parsed},
+};
+use crate::{apply::cut, limits, text};
+
+/// How many lines around a change are shown.
+const AROUND: usize = 3;
+
+/// From what was there before the first change of each path to what was there after the last.
+pub(super) fn diff(store: &Store, changes: &[Change], bytes_max: usize) -> String {
+    let mut paths: BTreeMap<&str, (&Option<Saved>, &Option<Saved>)> = BTreeMap::new();
+    for change in changes {
+        paths.entry(&change.path).or_insert((&change.before, &change.after)).1 = &change.after;
+    }
+    let mut shown = String::new();
+    for (path, (before, after)) in paths {
+        if before != after && !repository::is_inside(path) {
+            one(store, path, before.as_ref(), after.as_ref(), &mut shown);
+        }
+        if shown.len() > bytes_max {
+            break;
+        }
+    }
+    cut(shown, bytes_max)
+}
+
+fn one(store: &Store, path: &str, before: Option<&Saved>, after: Option<&Saved>, shown: &mut String) {
+    let (old_path, new_path) = (quoted("a/", path), quoted("b/", path));
+    // Writing to a text cannot fail.
+    let _ = writeln!(shown, "diff --git {old_path} {new_path}");
+    let mode = |saved: Option<&Saved>| saved.map(|saved| saved.mode.as_str().to_owned()).unwrap_or_default();
+    let _ = match (before, after) {
+        (None, _) => writeln!(shown, "new file mode {}", mode(after)),
+        (_, None) => writeln!(shown, "deleted file mode {}", mode(before)),
+        (Some(old), Some(new)) if old.mode != new.mode => {
+            writeln!(shown, "old mode {}\nnew mode {}", old.mode, new.mode)
+        }
+        _ => Ok(()),
+    };
+    if before.map(|saved| &saved.blob) == after.map(|saved| &saved.blob) {
+        return;
+    }
+    let short =
+        |saved: Option<&Saved>| saved.and_then(|saved| saved.blob.get(..7)).unwrap_or("0000000").to_owned();
+    let _ = writeln!(shown, "index {}..{}", short(before), short(after));
+    let name =
+        |saved: Option<&Saved>, name: String| if saved.is_some() { name } else { "/dev/null".to_owned() };
+    let (old_name, new_name) = (name(before, old_path), name(after, new_path));
+    match (content(store, before), content(store, after)) {
+        (Some(old), Some(new)) if !text::is_binary(&old) && !text::is_binary(&new) => {
+            if !(old.is_empty() && new.is_empty()) {
+                let _ = writeln!(shown, "--- {old_name}\n+++ {new_name}");
+                hunks(&old, &new, shown);
+            }
+        }
+        _ => {
+            let _ = writeln!(shown, "Binary files {old_name} and {new_name} differ");
+        }
+    }
+}
+
+fn hunks(old: &[u8], new: &[u8], shown: &mut String) {
+    let lines = |bytes| -> Vec<&[u8]> { <[u8]>::split_inclusive(bytes, |byte| *byte == b'\n').collect() };
+    let (old, new) = (lines(old), lines(new));
+    let deadline = Instant::now() + Duration::from_millis(limits::DIFF_TIME_MS_MAX);
+    let steps = capture_diff_slices_deadline(Algorithm::Myers, &old, &new, Some(deadline));
+    for group in group_diff_ops(steps, AROUND) {
+        let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
+        let range = |from: usize, to: usize| match to - from {
+            // An empty range is named by the line before it.
+            0 => format!("{from},0"),
+            1 => format!("{}", from + 1),
+            count => format!("{},{count}", from + 1),
+        };
+        let old_range = range(first.old_range().start, last.old_range().end);
+        let new_range = range(first.new_range().start, last.new_range().end);
+        let _ = writeln!(shown, "@@ -{old_range} +{new_range} @@");
+        for step in &group {
+            hunk(step, &old, &new, shown);
+        }
+    }
+}
+
+fn hunk(step: &DiffOp, old: &[&[u8]], new: &[&[u8]], shown: &mut String) {
+    let mut add = |sign: char, lines: &[&[u8]]| {
+        for line in lines {
+            shown.push(sign);
+            shown.push_str(&String::from_utf8_lossy(line));
+            if !line.ends_with(b"\n") {
+                shown.push_str("\n\\ No newline at end of file\n");
+            }
+        }
+    };
+    if step.tag() == DiffTag::Equal {
+        return add(' ', &old[step.old_range()]);
+    }
+    add('-', &old[step.old_range()]);
+    add('+', &new[step.new_range()]);
+}
+
+/// Lines added and removed by each; none where they cannot be counted.
+pub(super) fn lines(store: &Store, changes: &[Change]) -> Vec<Option<(u32, u32)>> {
+    let deadline = Instant::now() + Duration::from_millis(limits::LINES_TIME_MS_MAX);
+    let count = |change: &Change| {
+        if repository::is_inside(&change.path) {
+            return None;
+        }
+        let (old, new) = (content(store, change.before.as_ref())?, content(store, change.after.as_ref())?);
+        if text::is_binary(&old) || text::is_binary(&new) {
+            return None;
+        }
+        // Exactly as long as there is time; at most after that.
+        Some(if Instant::now() < deadline {
+            text::line_changes(&old, &new)
+        } else {
+            text::line_changes_at_most(&old, &new)
+        })
+    };
+    changes.iter().map(count).collect()
+}
+
+/// What is there; nothing where there is nothing. None if it is not kept.
+fn content(store: &Store, saved: Option<&Saved>) -> Option<Vec<u8>> {
+    let Some(saved) = saved else { return Some(Vec::new()) };
+    store.get(&parsed(&saved.blob)?)
+}
+
+/// A name as git writes it: in quotes where something in it could be taken for the end of it.
+fn quoted(side: &str, path: &str) -> String {
+    let odd = |c: char| c.is_control() || matches!(c, '"' | '\\');
+    if !path.contains(odd) {
+        return format!("{side}{path}");
+    }
+    let mut text = format!("\"{side}");
+    for c in path.chars() {
+        match c {
+            '\n' => text.push_str("\\n"),
+            '\t' => text.push_str("\\t"),
+            '"' | '\\' => text.extend(['\\', c]),
+            c if c.is_control() => {
+                let mut bytes = [0; 4];
+                for byte in c.encode_utf8(&mut bytes).bytes() {
+                    let _ = write!(text, "\\{byte:03o}");
+                }
+            }
+            c => text.push(c),
+        }
+    }
+    text.push('"');
+    text
+}
