@@ -58,7 +58,7 @@ impl Keep<'_> {
             Self::Shadow(shadow) => shadow.store(contents).await,
             Self::Repository(repository) => {
                 let before = repository.common.join("refs/posse/kept").exists();
-                store_blobs(repository.git(), before, contents).await
+                store_blobs(repository.writing(), before, contents).await
             }
         }
     }
