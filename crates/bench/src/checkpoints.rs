@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::ensure;
-use posse_sandbox::{Command, Exit};
-use posse_workspace::{Checkpoints, Workspace};
+use posse_sandbox::{Command, Exit, Program};
+use posse_workspace::{Checkpoints, Workspace, git};
 
 use crate::{Line, median};
 
@@ -74,9 +74,10 @@ fn path_of(work: &Path, file: usize) -> std::path::PathBuf {
 }
 
 async fn git_ms(work: &Path, words: &[&str]) -> anyhow::Result<f64> {
-    let identity = ["git", "-c", "user.name=bench", "-c", "user.email=bench@localhost"];
+    let identity = ["-c", "user.name=bench", "-c", "user.email=bench@localhost"];
     let words = identity.into_iter().chain(words.iter().copied());
-    let command = Command::argv(words, work, Duration::from_secs(120));
+    let git = Program::at(&git::program()?, &[])?;
+    let command = Command::program(&git, words, work, Duration::from_secs(120));
     let since = Instant::now();
     let finished = posse_sandbox::run(command).await?;
     ensure!(finished.exit == Exit::Code(0), "{finished:?}");

@@ -2,12 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
+use posse_engine::machine::available;
+use posse_engine::record::SessionRow;
 use posse_engine::{Engine, EngineError, Extent, Merging, Undoing};
-use posse_protocol::{Change, Conflict};
+use posse_protocol::{Change, Conflict, EventKind, Seq};
 
 use crate::args::UndoArgs;
+use crate::config::Config;
 use crate::exit::Exit;
 use crate::output::{self, Style, counted, harmless, one_line};
+use crate::own_git;
 use crate::paths::Paths;
 use crate::which_session::session_of;
 
@@ -16,9 +20,22 @@ const DIFF_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Paths named one by one; the others are counted.
 const PATHS_SHOWN_MAX: usize = 40;
 
-pub(crate) async fn undo(paths: &Paths, args: UndoArgs) -> anyhow::Result<Exit> {
+/// The session that is meant, with everything ready to work in its folder.
+fn open(paths: &Paths, session: &str) -> anyhow::Result<(Engine, SessionRow)> {
     let engine = Engine::open(&paths.data_dir)?;
-    let session = session_of(&engine, &args.session)?;
+    let session = session_of(&engine, session)?;
+    let folder = Path::new(&session.workspace);
+    // Where nothing can be confined and the person said to go on without, that still holds for their session.
+    let began = engine.events_after(session.id, Seq(0), 1)?;
+    let open =
+        began.iter().any(|event| matches!(event.kind, EventKind::SessionStarted { sandboxed: false, .. }));
+    let confined = !open || available().is_ok();
+    own_git::settle(paths, Config::load(paths, folder).ok().as_ref(), folder, confined);
+    Ok((engine, session))
+}
+
+pub(crate) async fn undo(paths: &Paths, args: UndoArgs) -> anyhow::Result<Exit> {
+    let (engine, session) = open(paths, &args.session)?;
     let paths = args.paths.iter().map(|path| inside(path, Path::new(&session.workspace)));
     let paths = paths.collect::<anyhow::Result<Vec<_>>>()?;
     let extent = match args {
@@ -49,14 +66,12 @@ fn inside(path: &Path, workspace: &Path) -> anyhow::Result<String> {
 }
 
 pub(crate) async fn redo(paths: &Paths, session: &str) -> anyhow::Result<Exit> {
-    let engine = Engine::open(&paths.data_dir)?;
-    let session = session_of(&engine, session)?;
+    let (engine, session) = open(paths, session)?;
     undone("Done", engine.redo(&session).await)
 }
 
 pub(crate) async fn diff(paths: &Paths, session: &str, agent: Option<&str>) -> anyhow::Result<Exit> {
-    let engine = Engine::open(&paths.data_dir)?;
-    let session = session_of(&engine, session)?;
+    let (engine, session) = open(paths, session)?;
     match engine.diff(&session, agent, DIFF_BYTES_MAX).await {
         Ok(diff) => output::print(&format!("{}\n", harmless(diff.trim_end())))?,
         Err(EngineError::Nothing(why)) => return nothing(&why),
@@ -66,8 +81,7 @@ pub(crate) async fn diff(paths: &Paths, session: &str, agent: Option<&str>) -> a
 }
 
 pub(crate) async fn merge(paths: &Paths, session: &str, agent: &str) -> anyhow::Result<Exit> {
-    let engine = Engine::open(&paths.data_dir)?;
-    let session = session_of(&engine, session)?;
+    let (engine, session) = open(paths, session)?;
     let Merging { branch, changes, conflicts } = match engine.merge(&session, agent).await {
         Ok(merging) => merging,
         Err(EngineError::Nothing(why)) => return nothing(&why),

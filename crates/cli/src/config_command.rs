@@ -34,10 +34,11 @@ fn show(paths: &Paths) -> anyhow::Result<()> {
     rights.network.get_or_insert(crate::config::NetworkFile::NONE);
     let mut approval = config.approval.clone();
     approval.mode = Some(grant.approval);
-    let Config { model, models, sandbox, mut record, mut memory, sub_agents, .. } = config;
+    let Config { model, models, sandbox, git, mut record, mut memory, sub_agents, .. } = config;
     record.durability.get_or_insert(crate::config::DurabilityWord::Process);
     memory.enabled.get_or_insert(true);
-    let file = FileConfig { model, limits, rights, approval, sandbox, record, memory, sub_agents, models };
+    let file =
+        FileConfig { model, limits, rights, approval, sandbox, git, record, memory, sub_agents, models };
     text.push_str(&toml::to_string(&file)?);
     Ok(output::print(&text)?)
 }

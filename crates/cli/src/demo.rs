@@ -17,6 +17,7 @@ use crate::display::Display;
 use crate::exit::Exit;
 use crate::follow::{Watching, follow};
 use crate::output::{self, Style};
+use crate::own_git;
 use crate::paths::{Paths, shown};
 use crate::work;
 
@@ -33,7 +34,9 @@ const PACE_MS: u64 = 180;
 pub(crate) async fn run(paths: &Paths, args: DemoArgs) -> anyhow::Result<Exit> {
     let style = Style::for_stdout();
     let engine = Engine::open(&paths.data_dir)?;
-    let folder = make_repository().await.context("cannot make the demo's repository")?;
+    let folder = make_folder()?;
+    own_git::settle(paths, Config::load(paths, &folder).ok().as_ref(), &folder, true);
+    make_repository(&folder).await.context("cannot make the demo's repository")?;
     output::print(&format!(
         "{}\nA small repository was made in {}\nand stays there for you to look at. Agents, tools, files and tests are real;\n\
          what the model says is a recording, so no key and no server is needed.\n\n{} {PROMPT}\n\n",
@@ -58,17 +61,21 @@ pub(crate) async fn run(paths: &Paths, args: DemoArgs) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
-/// A temporary folder with the demo's files, committed. It is left for the person to look at.
-async fn make_repository() -> anyhow::Result<PathBuf> {
+/// A temporary folder. It is left for the person to look at.
+fn make_folder() -> anyhow::Result<PathBuf> {
     let folder = tempfile::Builder::new().prefix("posse-demo-").tempdir()?.keep();
     let folder = std::fs::canonicalize(folder)?.join("greet");
     std::fs::create_dir(&folder)?;
+    Ok(folder)
+}
+
+/// The demo's files, committed.
+async fn make_repository(folder: &Path) -> anyhow::Result<()> {
     for (name, text) in FILES {
         std::fs::write(folder.join(name), text)?;
     }
-    git::init(&folder).await?;
-    git::commit_all(&folder, "greet people by the hour").await?;
-    Ok(folder)
+    git::init(folder).await?;
+    Ok(git::commit_all(folder, "greet people by the hour").await?)
 }
 
 fn next_steps(style: Style, paths: &Paths, folder: &Path) -> String {

@@ -11,6 +11,7 @@ use crate::config::Config;
 use crate::detect;
 use crate::exit::Exit;
 use crate::output::{self, Style, grouped, harmless, one_line};
+use crate::own_git;
 use crate::paths::{Paths, shown};
 use crate::providers::{PROVIDERS, Provider};
 
@@ -46,6 +47,9 @@ impl Findings {
 pub(crate) async fn run(paths: &Paths) -> anyhow::Result<Exit> {
     let style = Style::for_stdout();
     let mut findings = Findings { style, text: String::new(), problems: 0 };
+    let folder = std::env::current_dir()?;
+    // What is wrong with the configuration is told below.
+    own_git::settle(paths, Config::load(paths, &folder).ok().as_ref(), &folder, true);
     git_program(&mut findings).await;
     sandbox(&mut findings);
     record(&mut findings, paths);
@@ -64,10 +68,14 @@ pub(crate) async fn run(paths: &Paths) -> anyhow::Result<Exit> {
     Ok(if findings.problems == 0 { Exit::Completed } else { Exit::Failed })
 }
 
+/// What to do about it, and what it means until then.
+const NO_GIT: &str = "without it agents have no checkouts of their own";
+
 async fn git_program(findings: &mut Findings) {
-    match git::version().await {
-        Ok(version) => findings.good("git", &version),
-        Err(error) => findings.bad("git", &error.to_string(), "install git"),
+    match (git::program(), git::version().await) {
+        (Ok(path), Ok(version)) => findings.good("git", &format!("{version}, {}", shown(&path))),
+        (Err(error), _) => findings.bad("git", &error.to_string(), NO_GIT),
+        (_, Err(error)) => findings.bad("git", &error.to_string(), NO_GIT),
     }
 }
 

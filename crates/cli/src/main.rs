@@ -19,6 +19,7 @@ mod interrupts;
 mod logs;
 mod memory;
 mod output;
+mod own_git;
 mod paths;
 mod prompt;
 mod providers;

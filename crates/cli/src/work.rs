@@ -16,6 +16,7 @@ use crate::crew::{self, Setup};
 use crate::detect::Choice;
 use crate::display::Display;
 use crate::output;
+use crate::own_git;
 use crate::paths::Paths;
 use crate::questions;
 use crate::skills;
@@ -44,6 +45,8 @@ impl<'a> Work<'a> {
         limits.max_time = args.max_time.map(Time).or(limits.max_time);
         let plan = args.modes.plan.then_some(Approval::Plan);
         config.approval.mode = args.approval.or(plan).or(config.approval.mode);
+        let warning = own_git::settle(paths, Some(&config), folder, !args.no_sandbox);
+        config.warnings.extend(warning);
         let display = if args.json {
             Display::Json
         } else if args.quiet {

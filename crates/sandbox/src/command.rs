@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use crate::{Captured, Profile, Touched, limits};
+use crate::{Captured, Profile, Program, Touched, child_env, limits};
 
 /// What to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,8 +14,9 @@ pub enum What {
     /// A command line for the shell: bash where there is one, else `/bin/sh`. Its two output streams are captured
     /// as one, in the order they were written.
     Shell(String),
-    /// A program and its arguments, without a shell. Its two output streams are captured apart.
-    Argv(Vec<OsString>),
+    /// A program of our own and its arguments, without a shell. Its environment is [`Command::env`] and nothing else; its
+    /// two output streams are captured apart.
+    Program(Program, Vec<OsString>),
 }
 
 /// One command, ready to run.
@@ -25,7 +26,7 @@ pub struct Command {
     pub what: What,
     /// The folder it runs in.
     pub cwd: PathBuf,
-    /// Added to [`crate::child_env`], the only other source of its environment.
+    /// For a shell command added to [`crate::child_env`], the only other source of its environment.
     pub env: Vec<(String, String)>,
     /// When it is stopped.
     pub deadline: Duration,
@@ -33,8 +34,8 @@ pub struct Command {
     pub output: OutputLimits,
     /// What it reads; with `None` its input is at its end from the start.
     pub stdin: Option<Vec<u8>>,
-    /// How the kernel confines it. With `None` it has all the rights of this process: for our own programs, and for what
-    /// a person has allowed outside.
+    /// How the kernel confines it. With `None` it has all the rights of this process: only for what a person has
+    /// allowed outside.
     pub confinement: Option<Profile>,
 }
 
@@ -44,13 +45,15 @@ impl Command {
         Self::new(What::Shell(line.into()), cwd, deadline)
     }
 
-    /// A program with arguments and default limits.
-    pub fn argv<S: Into<OsString>>(
-        argv: impl IntoIterator<Item = S>,
+    /// A program of our own with arguments and default limits.
+    pub fn program<S: Into<OsString>>(
+        program: &Program,
+        arguments: impl IntoIterator<Item = S>,
         cwd: &Path,
         deadline: Duration,
     ) -> Self {
-        Self::new(What::Argv(argv.into_iter().map(Into::into).collect()), cwd, deadline)
+        let arguments = arguments.into_iter().map(Into::into).collect();
+        Self::new(What::Program(program.clone(), arguments), cwd, deadline)
     }
 
     fn new(what: What, cwd: &Path, deadline: Duration) -> Self {
@@ -60,14 +63,21 @@ impl Command {
     }
 
     /// The program and its arguments as they are started.
-    pub(crate) fn words(&self) -> Result<(OsString, Vec<OsString>), SandboxError> {
+    pub(crate) fn words(&self) -> (OsString, Vec<OsString>) {
         match &self.what {
-            What::Shell(line) => Ok((shell_program().into(), vec!["-c".into(), line.into()])),
-            What::Argv(argv) => {
-                let (program, rest) = argv.split_first().ok_or(SandboxError::NoProgram)?;
-                Ok((program.clone(), rest.to_vec()))
-            }
+            What::Shell(line) => (shell_program().into(), vec!["-c".into(), line.into()]),
+            What::Program(program, arguments) => (program.path().into(), arguments.clone()),
         }
+    }
+
+    /// Everything in its environment. What is the person's is for what agents run; a program of ours gets none of it.
+    pub(crate) fn environment(&self) -> Vec<(OsString, OsString)> {
+        let inherited = match self.what {
+            What::Shell(_) => child_env(),
+            What::Program(..) => Vec::new(),
+        };
+        let own = self.env.iter().map(|(name, value)| (name.into(), value.into()));
+        inherited.into_iter().chain(own).collect()
     }
 }
 
@@ -127,9 +137,6 @@ pub struct Finished {
 /// Why a command could not be run at all.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
-    /// No program was named.
-    #[error("the command is empty; give a program to run")]
-    NoProgram,
     /// The folder to run in is not there.
     #[error("the folder to run in, {0}, is not there")]
     NoFolder(PathBuf),

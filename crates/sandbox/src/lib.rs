@@ -15,6 +15,7 @@ pub mod limits;
 #[cfg(target_os = "linux")]
 mod linux;
 mod profile;
+mod program;
 mod protected;
 #[cfg(not(unix))]
 mod run_elsewhere;
@@ -30,6 +31,7 @@ pub use command::{Command, Exit, Finished, OutputLimits, SandboxError, What};
 pub use env::child_env;
 pub use job::{Job, run, start};
 pub use profile::{Level, Profile, ResourceLimits};
+pub use program::{Program, SYSTEM_FOLDERS, Unfit};
 pub use protected::{ProtectedName, protected_by, protected_names};
 pub use support::{Finding, Support, Unavailable, available, support};
 pub use touched::Touched;

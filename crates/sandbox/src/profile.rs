@@ -37,6 +37,9 @@ pub struct Profile {
     pub network: bool,
     /// What it may use up.
     pub limits: ResourceLimits,
+    /// Whether it sees nothing but the system's programs and libraries, what is `readable` and what is `writable`, and opens
+    /// no socket: for programs of our own. Then there is no workspace, and nothing is protected but what is `read_only`.
+    pub bare: bool,
     /// Whether [`Level::Verify`] does without an overlay even where there is one: read-only, with private build folders.
     pub without_overlay: bool,
 }
@@ -55,8 +58,16 @@ impl Profile {
             readable: Vec::new(),
             network: false,
             limits: ResourceLimits::default(),
+            bare: false,
             without_overlay: false,
         }
+    }
+
+    /// For a program of our own that needs these folders and files and nothing else. All are absolute and no links: a link
+    /// where one of them should be is an error, wherever it leads.
+    pub fn bare(readable: Vec<PathBuf>, writable: Vec<PathBuf>) -> Self {
+        let usual = Self::new(Level::Inspect, Path::new("/"));
+        Self { readable, writable, protected: Vec::new(), bare: true, ..usual }
     }
 }
 

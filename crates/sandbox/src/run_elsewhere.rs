@@ -18,7 +18,6 @@ use tokio::{
 use crate::{
     Command, Exit, SandboxError, Touched, What,
     capture::Capture,
-    child_env,
     job::{Ending, Streams},
     limits,
     support::no_confinement,
@@ -40,10 +39,14 @@ pub(crate) async fn start(command: Command) -> Result<Started, SandboxError> {
     if !command.cwd.is_dir() {
         return Err(SandboxError::NoFolder(command.cwd));
     }
-    let (program, arguments) = command.words()?;
+    let (program, arguments) = command.words();
     let mut process = tokio::process::Command::new(&program);
-    process.args(arguments).current_dir(&command.cwd).env_clear().envs(child_env()).kill_on_drop(true);
-    process.envs(command.env.iter().map(|(name, value)| (name, value)));
+    process
+        .args(arguments)
+        .current_dir(&command.cwd)
+        .env_clear()
+        .envs(command.environment())
+        .kill_on_drop(true);
     process.stdin(if command.stdin.is_some() { Stdio::piped() } else { Stdio::null() });
     process.stdout(Stdio::piped()).stderr(Stdio::piped());
     let program = program.to_string_lossy().into_owned();

@@ -35,7 +35,6 @@ use crate::support::no_confinement::{self as confined, Confined};
 use crate::{
     Command, Exit, SandboxError, Touched, What,
     capture::Capture,
-    child_env,
     group::Running,
     job::{Ending, Streams},
     limits, spawner,
@@ -59,9 +58,8 @@ pub(crate) async fn start(mut command: Command) -> Result<Started, SandboxError>
         return Err(SandboxError::NoFolder(command.cwd));
     }
     let profile = command.confinement.take();
-    let (program, arguments) = command.words()?;
-    let env = command.env.iter().map(|(name, value)| (name.into(), value.into()));
-    let env = child_env().into_iter().chain(env).collect::<Vec<_>>();
+    let (program, arguments) = command.words();
+    let env = command.environment();
     let name = program.to_string_lossy().into_owned();
     let (mut process, confined) = match profile {
         Some(profile) => {
@@ -84,7 +82,7 @@ pub(crate) async fn start(mut command: Command) -> Result<Started, SandboxError>
             process.stderr(writer.try_clone()?);
             None
         }
-        What::Argv(_) => {
+        What::Program(..) => {
             let (reader, writer) = io::pipe()?;
             process.stderr(writer);
             Some(asynchronous(reader)?)

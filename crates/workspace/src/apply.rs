@@ -60,7 +60,7 @@ impl Keep<'_> {
             Self::Store(store) => store.keep(contents),
             Self::Repository(repository) => {
                 let before = repository.common.join("refs/posse/kept").exists();
-                store_blobs(repository.git(), before, contents).await
+                store_blobs(repository.writing(), before, contents).await
             }
         }
     }

@@ -4,7 +4,7 @@
 
 use std::io;
 
-use crate::Kind;
+use crate::{Kind, git::GitError};
 
 /// Why something in the workspace could not be done.
 #[derive(Debug, thiserror::Error)]
@@ -62,8 +62,8 @@ pub enum WorkspaceError {
     BadPattern { pattern: String, why: String },
     #[error("{path}: {source}")]
     Io { path: String, source: io::Error },
-    #[error("git: {0}")]
-    Git(String),
+    #[error("{0}")]
+    Git(#[from] GitError),
     #[error("checkpoints: {0}")]
     Kept(String),
     #[error("stopped")]

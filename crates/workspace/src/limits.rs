@@ -26,6 +26,10 @@ pub const NEAREST_LINE_CHARS_MAX: usize = 200;
 pub const DIFF_TIME_MS_MAX: u64 = 500;
 /// How long one git call may take.
 pub const GIT_TIME_MS_MAX: u64 = 15_000;
+/// The longest file by which a checkout and its repository name each other.
+pub const GIT_POINTER_BYTES_MAX: u64 = 8 * 1024;
+/// The longest configuration of the person's that is read for who commits.
+pub const GIT_PERSON_FILES_MAX: usize = 16;
 /// How much output of one git call is read.
 pub const GIT_OUTPUT_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// How many names are suggested for a missing file.

@@ -13,7 +13,7 @@ use posse_protocol::{Change, Saved};
 use crate::{
     Entry, Mode, WorkspaceError,
     apply::cut,
-    git::call::Git,
+    git::{GitError, call::Git},
     limits,
     staging::{self, Staging},
 };
@@ -52,7 +52,7 @@ impl Shadow {
             fs::create_dir_all(&self.git_dir).map_err(failed)?;
             let format = format!("--object-format={format}");
             let init = ["init", "--quiet", "--bare", "--initial-branch=posse", &format, "."];
-            Git::at(&self.git_dir).run_through(&init).await?;
+            Git::at(&self.git_dir).writes(&self.git_dir).run_through(&init).await?;
         }
         let info = self.git_dir.join("info");
         fs::create_dir_all(&info).map_err(failed)?;
@@ -61,23 +61,40 @@ impl Shadow {
         replace(&attributes, ATTRIBUTES)
     }
 
-    /// Git on these files.
+    /// Git that stores what these files are: it writes its own folder and contents, and sees the files.
     pub(crate) fn git(&self) -> Result<Git, WorkspaceError> {
+        let git = self.reader()?.sees(&self.work_tree).writes(&self.git_dir);
+        Ok(self.objects.iter().fold(git, |git, objects| git.writes(objects)))
+    }
+
+    /// Git that makes the files what is stored.
+    pub(crate) fn filler(&self) -> Result<Git, WorkspaceError> {
+        Ok(self.git()?.writes(&self.work_tree))
+    }
+
+    /// Git that looks at what is stored.
+    fn reader(&self) -> Result<Git, WorkspaceError> {
         let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
         let settings =
             [("core.bare", "false"), ("core.logAllRefUpdates", "false"), ("fastimport.unpackLimit", "1000")];
         // Contents can be had when the files are gone.
         let there = if self.work_tree.is_dir() { &self.work_tree } else { &self.git_dir };
-        let git = Git::at(there)
+        let mut git = Git::at(there)
             .large()
+            .sees(&self.git_dir)
             .settings(&settings.map(own))
             .variable("GIT_DIR", &self.git_dir)?
             .variable("GIT_WORK_TREE", there)?
             .variable("GIT_INDEX_FILE", &self.index)?
             // The index is ours alone: what was seen is to be remembered.
             .variable("GIT_OPTIONAL_LOCKS", Path::new("1"))?;
+        // Ours alone: no command writes there.
+        let others = fs::read_to_string(self.git_dir.join("objects/info/alternates")).unwrap_or_default();
+        for other in others.lines().map(Path::new).filter(|other| other.is_absolute()) {
+            git = git.sees(other);
+        }
         match &self.objects {
-            Some(objects) => git.variable("GIT_OBJECT_DIRECTORY", objects),
+            Some(objects) => git.sees(objects).variable("GIT_OBJECT_DIRECTORY", objects),
             None => Ok(git),
         }
     }
@@ -162,7 +179,7 @@ impl Shadow {
         to: &str,
         bytes_max: usize,
     ) -> Result<String, WorkspaceError> {
-        patch(self.git()?, from, to, bytes_max).await
+        patch(self.reader()?, from, to, bytes_max).await
     }
 }
 
@@ -260,7 +277,7 @@ pub(crate) async fn store_blobs(
     if names.len() == contents.len() {
         Ok(names)
     } else {
-        Err(WorkspaceError::Git("not everything could be stored".to_owned()))
+        Err(GitError::Unexpected { call: "fast-import".to_owned() }.into())
     }
 }
 
@@ -317,7 +334,7 @@ pub(crate) async fn patch(
     let left_out = finished.output.left_out_bytes() > 0;
     let head = finished.output.head.clone();
     let whole = finished.output.bytes();
-    crate::git::call::text_of(finished)?;
+    crate::git::call::text_of(arguments[0], finished)?;
     let bytes = if left_out { head } else { whole };
     Ok(cut(String::from_utf8_lossy(&bytes).into_owned(), bytes_max))
 }
@@ -325,11 +342,7 @@ pub(crate) async fn patch(
 /// Names of contents and trees come from records: nothing else may reach a command line.
 pub(crate) fn checked(name: &str) -> Result<&str, WorkspaceError> {
     let hex = matches!(name.len(), 40 | 64) && name.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if hex {
-        Ok(name)
-    } else {
-        Err(WorkspaceError::Git("a recorded name is no name of an object".to_owned()))
-    }
+    if hex { Ok(name) } else { Err(GitError::NoObjectName.into()) }
 }
 
 /// Writes a small file of ours as a whole, unless it says so already.
@@ -342,12 +355,12 @@ pub(crate) fn replace(path: &Path, text: &str) -> Result<(), WorkspaceError> {
 }
 
 pub(crate) fn failed(error: std::io::Error) -> WorkspaceError {
-    WorkspaceError::Git(error.to_string())
+    WorkspaceError::Io { path: "Posse's own folder".to_owned(), source: error }
 }
 
 /// File work off the threads that must not wait.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, WorkspaceError> {
-    tokio::task::spawn_blocking(work).await.map_err(|error| WorkspaceError::Git(error.to_string()))
+    tokio::task::spawn_blocking(work).await.map_err(|_| WorkspaceError::Stopped)
 }

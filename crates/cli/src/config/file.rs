@@ -23,6 +23,7 @@ pub(crate) struct FileConfig {
     pub(crate) rights: RightsFile,
     pub(crate) approval: ApprovalFile,
     pub(crate) sandbox: SandboxFile,
+    pub(crate) git: GitFile,
     pub(crate) record: RecordFile,
     pub(crate) memory: MemoryFile,
     pub(crate) sub_agents: SubAgentsFile,
@@ -207,6 +208,15 @@ pub(crate) struct SandboxFile {
     /// Files and folders that commands may read although they are in the home folder; `~/` is the home folder.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) readable: Vec<PathBuf>,
+}
+
+/// `[git]`: the program that Posse itself calls. Only the person's own file has a say in it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct GitFile {
+    /// An absolute path; without one, git is looked for outside the workspace and the home folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) path: Option<PathBuf>,
 }
 
 /// `[record]`: how sessions are kept.

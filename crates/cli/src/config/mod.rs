@@ -18,8 +18,8 @@ use posse_engine::project_folders;
 use posse_protocol::{Approval, Budget, Files, Grant, Network, PathRules, Shell};
 
 pub(crate) use file::{
-    ApprovalFile, DurabilityWord, FileConfig, LimitsFile, MemoryFile, ModelFile, NetworkFile, RecordFile,
-    RightsFile, SandboxFile, Time, parse, parse_age_ms, parse_approval, parse_time_ms,
+    ApprovalFile, DurabilityWord, FileConfig, GitFile, LimitsFile, MemoryFile, ModelFile, NetworkFile,
+    RecordFile, RightsFile, SandboxFile, Time, parse, parse_age_ms, parse_approval, parse_time_ms,
 };
 pub(crate) use sub_agents::{RoleSet, SubAgentsFile};
 pub(crate) use trusted::Trusted;
@@ -41,6 +41,7 @@ pub(crate) struct Config {
     pub(crate) rights: RightsFile,
     pub(crate) approval: ApprovalFile,
     pub(crate) sandbox: SandboxFile,
+    pub(crate) git: GitFile,
     pub(crate) record: RecordFile,
     pub(crate) memory: MemoryFile,
     pub(crate) sub_agents: SubAgentsFile,
@@ -57,7 +58,7 @@ impl Config {
     }
 
     fn from_user(user: FileConfig, sources: Vec<PathBuf>) -> Self {
-        let FileConfig { model, models, limits, rights, approval, sandbox, record, memory, sub_agents } =
+        let FileConfig { model, models, limits, rights, approval, sandbox, git, record, memory, sub_agents } =
             user;
         let warnings = Vec::new();
         Self {
@@ -67,6 +68,7 @@ impl Config {
             rights,
             approval,
             sandbox,
+            git,
             record,
             memory,
             sub_agents,
@@ -81,7 +83,11 @@ impl Config {
         let user = match std::fs::read_to_string(&paths.config) {
             Ok(text) => {
                 sources.push(paths.config.clone());
-                parse(&text, &paths.config)?
+                let user = parse(&text, &paths.config)?;
+                if user.git.path.as_ref().is_some_and(|path| !path.is_absolute()) {
+                    bail!("{}: path in [git] must be an absolute path", shown(&paths.config));
+                }
+                user
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound && !paths.config_named => {
                 FileConfig::default()
@@ -100,6 +106,11 @@ impl Config {
     }
 
     fn add_project(&mut self, project: FileConfig, path: &Path, trusted: bool) {
+        // A program that Posse runs by itself is nothing a repository has a say in, trusted or not.
+        if project.git != GitFile::default() {
+            let path = shown(path);
+            self.warnings.push(format!("{path} wants to set git; only your own configuration can: left out"));
+        }
         if trusted {
             self.model = project.model.or(self.model.take());
             self.models.extend(project.models);

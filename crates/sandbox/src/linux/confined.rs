@@ -60,7 +60,7 @@ pub(crate) fn prepare(
     let theirs = OwnedFd::from(theirs);
     let mut process = Command::new("/proc/self/exe");
     process.arg0(supervisor::NAME).arg(theirs.as_raw_fd().to_string()).env_clear().current_dir("/");
-    let watches = Watches::new();
+    let watches = if profile.bare { Watches::none() } else { Watches::new() };
     let lent = watches.get().map(|watches| watches.try_clone_to_owned()).transpose()?;
     process.args(lent.iter().map(|lent| lent.as_raw_fd().to_string()));
     // It must not be killed with us: it sees the line cut, ends everything, and cleans up.
@@ -84,6 +84,13 @@ fn keep_through_exec(descriptor: &OwnedFd) -> io::Result<()> {
 }
 
 fn check(profile: &Profile) -> Result<(), SandboxError> {
+    if profile.bare {
+        let mut all = profile.readable.iter().chain(&profile.writable).chain(&profile.read_only);
+        return match all.find(|path| !path.is_absolute()) {
+            Some(path) => Err(not_confined(format!("{} is not absolute", path.display()))),
+            None => Ok(()),
+        };
+    }
     let workspace = &profile.workspace;
     let of_the_system = ["/proc", "/sys", "/dev"].iter().any(|folder| workspace.starts_with(folder));
     if !workspace.is_absolute() || workspace.parent().is_none() || of_the_system {

@@ -69,7 +69,7 @@ fn begin(
     who.map()?;
     let mut view = View::new(plan, placeholders)?;
     unshare_rest(plan.network)?;
-    if !plan.network {
+    if !plan.network && !plan.bare {
         loopback_up().step("starting the loopback network")?;
     }
     mounts::build(&mut view, plan)?;

@@ -7,7 +7,8 @@ use std::os::unix::{net::UnixStream, process::CommandExt};
 use super::{
     Failed, Step, landlock_rules,
     plan::{Message, Plan},
-    privileges, seccomp,
+    privileges,
+    seccomp::{self, Sockets},
     view::View,
 };
 
@@ -36,5 +37,5 @@ fn confine(plan: &Plan, view: &View, in_cgroup: bool) -> Result<(), Failed> {
     privileges::drop_all()?;
     landlock_rules::restrict(&view.writable)?;
     // Last, because it refuses what the steps before it need.
-    seccomp::install()
+    seccomp::install(if plan.bare { Sockets::None } else { Sockets::Usual })
 }

@@ -8,6 +8,7 @@
 //! ```
 //! Each step that fails ends the whole with its name and reason before the command has run.
 
+mod bare;
 pub(crate) mod cgroup;
 pub(crate) mod confined;
 mod inside;

@@ -42,7 +42,8 @@ struct Root {
 }
 
 /// Where private data lives that the command does not see: below its own /dev, which is mounted last.
-const SCRATCH: &str = "/dev";
+const SCRATCH: &str = DEVICES;
+const DEVICES: &str = "/dev";
 const EMPTY_FILE: &str = "/dev/empty";
 
 /// What builds and tests write to, for a view that cannot be thrown away.
@@ -81,19 +82,32 @@ pub(crate) fn build(view: &mut View, plan: &Plan) -> Result<(), Failed> {
         .step("parting its mounts from the system's")?;
     let old =
         open("/", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).step("opening /")?;
-    change_root().step("mounting a read-only root")?;
     let mut root = Root { old, tmp_bytes: plan.limits.tmp_bytes, overlays: !plan.without_overlay, views: 0 };
-    root.empty(Path::new(SCRATCH), 0o755)?;
-    fs::write(EMPTY_FILE, "").step("making an empty file")?;
-    fs::set_permissions(EMPTY_FILE, fs::Permissions::from_mode(0o444)).step("making an empty file")?;
+    if plan.bare {
+        root.begin_empty().step("mounting an empty root")?;
+        view.links.iter().try_for_each(|(at, says)| symlink(says, at)).step("making links")?;
+    } else {
+        change_root().step("mounting a read-only root")?;
+        root.empty(Path::new(SCRATCH), 0o755)?;
+        fs::write(EMPTY_FILE, "").step("making an empty file")?;
+        fs::set_permissions(EMPTY_FILE, fs::Permissions::from_mode(0o444)).step("making an empty file")?;
+    }
     for cover in view.covers.clone() {
         root.cover(&cover, view)?;
+    }
+    if plan.bare {
+        root.make_target(Path::new(&plan.cwd), true).step_at("making", plan.cwd.as_ref())?;
     }
     for path in &view.kept_in_run {
         root.keep(path)?;
     }
-    root.processes().step("mounting a /proc of its own")?;
-    root.devices()?;
+    if plan.bare {
+        root.plain_devices()?;
+    } else {
+        root.processes().step("mounting a /proc of its own")?;
+        root.devices()?;
+    }
+    seal(Path::new(DEVICES)).step_at("sealing", Path::new(DEVICES))?;
     for path in &view.sealed {
         seal(path).step_at("sealing", path)?;
     }
@@ -188,6 +202,15 @@ fn try_copying(view: &OwnedFd) -> io::Result<()> {
 }
 
 impl Root {
+    /// Nothing at all, as this process's root.
+    fn begin_empty(&self) -> io::Result<()> {
+        let all = self.tmpfs(0o755)?;
+        // Attached at a place that is not looked at from here on.
+        move_mount(&all, "", CWD, "/proc", MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?;
+        fchdir(&all)?;
+        pivot_root(".", ".")
+    }
+
     fn cover(&mut self, cover: &Cover, view: &mut View) -> Result<(), Failed> {
         match cover {
             Cover::Empty(path) => self.empty(path, if path.ends_with("tmp") { 0o1777 } else { 0o755 }),
@@ -338,10 +361,10 @@ impl Root {
         attach(&made, Path::new("/proc"))
     }
 
-    /// The few devices a program may expect, and no terminal of anybody.
-    fn devices(&self) -> Result<(), Failed> {
+    /// The few devices that every program may expect.
+    fn plain_devices(&self) -> Result<(), Failed> {
         let step = "mounting a /dev of its own";
-        let folder = Path::new("/dev");
+        let folder = Path::new(DEVICES);
         self.empty(folder, 0o755)?;
         for name in ["null", "zero", "full", "random", "urandom"] {
             let path = folder.join(name);
@@ -349,14 +372,20 @@ impl Root {
             let device = self.old(&path).step_at("finding", &path)?;
             attach(&device, &path).step_at("mounting", &path)?;
         }
+        Ok(())
+    }
+
+    /// The same, and no terminal of anybody.
+    fn devices(&self) -> Result<(), Failed> {
+        self.plain_devices()?;
+        let (step, folder) = ("mounting a /dev of its own", Path::new(DEVICES));
         let links = [("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")];
         for (name, which) in links {
             symlink(format!("/proc/self/fd{which}"), folder.join(name)).step(step)?;
         }
         symlink("pts/ptmx", "/dev/ptmx").step(step)?;
         self.terminals().step("mounting terminals of its own")?;
-        self.empty(Path::new("/dev/shm"), 0o1777)?;
-        seal(folder).step(step)
+        self.empty(Path::new("/dev/shm"), 0o1777)
     }
 
     fn terminals(&self) -> std::io::Result<()> {

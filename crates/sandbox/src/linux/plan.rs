@@ -27,6 +27,7 @@ pub(crate) struct Plan {
     pub(crate) readable: Vec<OsString>,
     pub(crate) network: bool,
     pub(crate) limits: ResourceLimits,
+    pub(crate) bare: bool,
     pub(crate) without_overlay: bool,
 }
 
@@ -53,6 +54,7 @@ impl Plan {
             readable: raw(&profile.readable),
             network: profile.network,
             limits: profile.limits,
+            bare: profile.bare,
             without_overlay: profile.without_overlay,
         }
     }

@@ -59,6 +59,11 @@ impl Watches {
         Self(inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK).ok())
     }
 
+    /// For where nothing is covered.
+    pub(crate) fn none() -> Self {
+        Self(None)
+    }
+
     /// The descriptor.
     pub(crate) fn get(&self) -> Option<BorrowedFd<'_>> {
         self.0.as_ref().map(OwnedFd::as_fd)

@@ -164,7 +164,16 @@ fn rule(number: c_long, body: &[sock_filter]) -> Vec<sock_filter> {
     rule
 }
 
-fn program() -> Vec<sock_filter> {
+/// Which sockets may be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sockets {
+    /// Those that programs usually make.
+    Usual,
+    /// None at all: what is in the folders that are shown cannot be talked to either.
+    None,
+}
+
+fn program(which: Sockets) -> Vec<sock_filter> {
     let mut all = vec![
         load(ARCHITECTURE_AT),
         unless(libc::BPF_JEQ, ARCHITECTURE, 1),
@@ -209,7 +218,10 @@ fn program() -> Vec<sock_filter> {
     });
     body.push(answer(ALLOW));
     all.extend(rule(libc::SYS_ioctl, &body));
-    all.extend(rule(libc::SYS_socket, &sockets()));
+    match which {
+        Sockets::Usual => all.extend(rule(libc::SYS_socket, &sockets())),
+        Sockets::None => all.extend(rule(libc::SYS_socket, &[answer(error(libc::EACCES))])),
+    }
     all.push(answer(ALLOW));
     all
 }
@@ -231,14 +243,14 @@ fn sockets() -> Vec<sock_filter> {
 }
 
 /// Installs the filter for this process and all it starts.
-pub(crate) fn install() -> Result<(), Failed> {
+pub(crate) fn install(which: Sockets) -> Result<(), Failed> {
     if ARCHITECTURE == 0 {
         return Err(Failed::new(
             "writing a system call filter",
             "there is none for this kind of machine yet",
         ));
     }
-    let mut filter = program();
+    let mut filter = program(which);
     let length = u16::try_from(filter.len()).step("writing a system call filter")?;
     let filter = libc::sock_fprog { len: length, filter: filter.as_mut_ptr() };
     // SAFETY: the program points to a live array of the stated length.

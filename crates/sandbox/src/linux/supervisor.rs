@@ -97,13 +97,14 @@ fn confine(mut line: &UnixStream, watches: Option<OwnedFd>) -> i32 {
 fn supervise(line: &UnixStream, plan: &Plan, watches: Option<OwnedFd>) -> Result<(), Failed> {
     let placeholders = Placeholders::make(plan)?;
     let names = Names::watch(&placeholders.found, watches)?;
-    let cgroup = Cgroup::make(&plan.limits);
-    let started = start_inside(line, plan, &placeholders, cgroup.as_ref().ok());
+    // A program of ours has its limits, and is not worth the time a group takes.
+    let cgroup = if plan.bare { None } else { Cgroup::make(&plan.limits).ok() };
+    let started = start_inside(line, plan, &placeholders, cgroup.as_ref());
     if let Ok(first) = started {
         watch(line, plan, &names, first);
     }
     // From here on nothing of the command is left.
-    if let Some(note) = cgroup.as_ref().ok().and_then(Cgroup::note) {
+    if let Some(note) = cgroup.as_ref().and_then(Cgroup::note) {
         Message::Note(note).tell(line);
     }
     drop(names);

@@ -10,7 +10,7 @@ use std::{
 
 use rustix::fs::{Access, access};
 
-use super::{Failed, Step, lock, placeholders::Placeholders, plan::Plan, toolchains};
+use super::{Failed, Step, bare, lock, placeholders::Placeholders, plan::Plan, toolchains};
 use crate::{Level, limits};
 
 /// One mount. Each shows, at its path, ...
@@ -34,7 +34,7 @@ pub(crate) enum Cover {
 }
 
 impl Cover {
-    fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         match self {
             Self::Empty(path)
             | Self::Writable(path)
@@ -56,6 +56,8 @@ pub(crate) struct View {
     pub(crate) writable: Vec<PathBuf>,
     /// Private folders that nobody has to write into once all is mounted.
     pub(crate) sealed: Vec<PathBuf>,
+    /// Links to be made where everything is missing: where each is, and what it says.
+    pub(crate) links: Vec<(PathBuf, PathBuf)>,
     /// Files below /run that are kept.
     pub(crate) kept_in_run: Vec<PathBuf>,
     /// Added to the command's environment.
@@ -84,6 +86,9 @@ const KEYS_OF_THE_SYSTEM: &[&str] = &[
 
 impl View {
     pub(crate) fn new(plan: &Plan, placeholders: &Placeholders) -> Result<Self, Failed> {
+        if plan.bare {
+            return bare::view(plan);
+        }
         let mut view = Self::default();
         let workspace = plan.workspace();
         let homes = view.hide_homes(plan);
@@ -285,7 +290,7 @@ fn path_of(bytes: &[u8]) -> &Path {
 }
 
 /// As the user list has it, which is not always what the environment says.
-fn home_of_this_user() -> Option<PathBuf> {
+pub(crate) fn home_of_this_user() -> Option<PathBuf> {
     let uid = rustix::process::geteuid().as_raw().to_string();
     let list = fs::read_to_string("/etc/passwd").ok()?;
     let fields = list.lines().map(|line| line.split(':').collect::<Vec<_>>());

@@ -254,7 +254,11 @@ async fn places_that_are_no_workspaces_are_refused() {
     assert_eq!(refused, 5);
     let folder = tempfile::tempdir().unwrap();
     let mut command = confined_shell(Level::Full, folder.path(), "true", |_| {});
-    command.what = posse_sandbox::What::Argv(vec!["/no/such".into()]);
+    let gone = folder.path().join("gone");
+    std::fs::copy("/bin/true", &gone).unwrap();
+    let program = posse_sandbox::Program::at(&gone, &[]).unwrap();
+    std::fs::remove_file(gone).unwrap();
+    command.what = posse_sandbox::What::Program(program, Vec::new());
     assert!(matches!(posse_sandbox::run(command).await, Err(SandboxError::Start { .. })));
 }
 
@@ -363,7 +367,7 @@ async fn the_time_to_start_is_printed() {
     for level in [None, Some(Level::Inspect), Some(Level::Verify), Some(Level::Full)] {
         let mut times = Vec::new();
         for _ in 0..21 {
-            let mut command = Command::argv(["/bin/true"], folder.path(), std::time::Duration::from_secs(20));
+            let mut command = Command::shell("exec true", folder.path(), std::time::Duration::from_secs(20));
             command.confinement = level.map(|level| posse_sandbox::Profile::new(level, folder.path()));
             times.push(posse_sandbox::run(command).await.unwrap().duration);
         }

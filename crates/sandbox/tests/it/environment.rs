@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use posse_sandbox::Command;
+use posse_sandbox::{Command, Program};
 
 #[tokio::test]
 async fn secrets_and_strangers_stay_out() {
@@ -22,11 +22,12 @@ async fn secrets_and_strangers_stay_out() {
         "SSH_AUTH_SOCK",
         "MY_SETTING",
     ];
-    let me = std::env::current_exe().unwrap();
-    let again = [me.to_str().unwrap(), "--exact", "environment::prints_a_childs_environment", "--nocapture"];
-    let mut command = Command::argv(again, folder.path(), Duration::from_secs(30));
+    let me = Program::at(&std::env::current_exe().unwrap(), &[]).unwrap();
+    let again = ["--exact", "environment::prints_a_childs_environment", "--nocapture"];
+    let mut command = Command::program(&me, again, folder.path(), Duration::from_secs(30));
     command.env = planted.iter().map(|name| ((*name).to_owned(), "planted-value".to_owned())).collect();
     command.env.push(("POSSE_TEST_PRINT".to_owned(), "1".to_owned()));
+    command.env.push(("PATH".to_owned(), "/usr/bin:/bin".to_owned()));
     command.output.head_bytes = 1_000_000;
     let finished = posse_sandbox::run(command).await.unwrap();
     let output = String::from_utf8(finished.output.bytes()).unwrap();

@@ -1,8 +1,8 @@
 //! Exit codes, streams, input, cancellation, and what is left behind: nothing.
 
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
-use posse_sandbox::{Command, Exit, SandboxError};
+use posse_sandbox::{Command, Exit, Program, SandboxError};
 
 use crate::{gone, number_in, said, shell, shell_in};
 
@@ -37,7 +37,8 @@ async fn endings_and_output_are_told() {
 async fn a_program_has_its_streams_apart_and_its_input() {
     let folder = tempfile::tempdir().unwrap();
     let script = "cat; echo oops >&2";
-    let mut command = Command::argv(["sh", "-c", script], folder.path(), Duration::from_secs(20));
+    let mut command = program("/bin/sh", &["-c", script], folder.path());
+    command.env = vec![("PATH".to_owned(), "/usr/bin:/bin".to_owned())];
     command.stdin = Some(vec![b'x'; 300_000]);
     command.output.head_bytes = 1_000_000;
     let finished = posse_sandbox::run(command).await.unwrap();
@@ -49,15 +50,21 @@ async fn a_program_has_its_streams_apart_and_its_input() {
 #[tokio::test]
 async fn what_cannot_start_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
-    let run = |argv: &[&str], cwd: &std::path::Path| {
-        posse_sandbox::run(Command::argv(argv.iter().copied(), cwd, Duration::from_secs(5)))
-    };
-    assert!(matches!(run(&[], folder.path()).await, Err(SandboxError::NoProgram)));
-    assert!(matches!(run(&["/no/such"], folder.path()).await, Err(SandboxError::Start { .. })));
-    assert!(matches!(run(&["true"], &folder.path().join("no")).await, Err(SandboxError::NoFolder(_))));
-    assert!(matches!(run(&["echo", "a\0b"], folder.path()).await, Err(SandboxError::Start { .. })));
+    let run = |arguments: &[&str], cwd: &Path| posse_sandbox::run(program("/bin/echo", arguments, cwd));
+    let gone = folder.path().join("gone");
+    std::fs::copy("/bin/echo", &gone).unwrap();
+    let command = program(gone.to_str().unwrap(), &[], folder.path());
+    std::fs::remove_file(gone).unwrap();
+    assert!(matches!(posse_sandbox::run(command).await, Err(SandboxError::Start { .. })));
+    assert!(matches!(run(&[], &folder.path().join("no")).await, Err(SandboxError::NoFolder(_))));
+    assert!(matches!(run(&["a\0b"], folder.path()).await, Err(SandboxError::Start { .. })));
     let long = "x".repeat(3_000_000);
-    assert!(matches!(run(&["echo", &long], folder.path()).await, Err(SandboxError::Start { .. })));
+    assert!(matches!(run(&[&long], folder.path()).await, Err(SandboxError::Start { .. })));
+}
+
+fn program(path: &str, arguments: &[&str], cwd: &Path) -> Command {
+    let program = Program::at(Path::new(path), &[]).unwrap();
+    Command::program(&program, arguments.iter().copied(), cwd, Duration::from_secs(20))
 }
 
 #[tokio::test]

@@ -1,4 +1,5 @@
-//! One hardened call of git.
+//! One hardened call of git: the program that was settled on, in the sandbox, with an environment of our own and the few
+//! folders that this call needs.
 //!
 //! A repository's own configuration can name programs: monitors, hooks, pagers, diff drivers, filters. The settings
 //! here go above it, through the environment so that no name in it can be read as something else. Filters and drivers
@@ -9,9 +10,10 @@ use std::{
     time::Duration,
 };
 
-use posse_sandbox::{Command, Exit, Finished, OutputLimits};
+use posse_sandbox::{Command, Exit, Finished, OutputLimits, Profile, SandboxError};
 use tokio::sync::{OnceCell, RwLock, RwLockReadGuard};
 
+use super::{Failure, GitError, place::Place, program};
 use crate::{WorkspaceError, limits};
 
 /// Settings that stand above a repository's own.
@@ -59,19 +61,23 @@ static NEW_ENOUGH: OnceCell<()> = OnceCell::const_new();
 
 /// An older git ignores some of the settings above: it is not called at all.
 async fn must_be_new_enough() -> Result<(), WorkspaceError> {
-    let said = text_of(Git::at(Path::new("/")).start(&["version"]).await?)?;
-    if is_new_enough(&said) {
-        return Ok(());
+    let call = ["version"];
+    let said = text_of(call[0], Git::at(Path::new("/")).start(&call).await?)?;
+    let (major, minor, _) = version_of(&said);
+    if (major, minor) >= limits::GIT_VERSION_MIN {
+        Ok(())
+    } else {
+        Err(GitError::TooOld { major, minor }.into())
     }
-    let (major, minor) = limits::GIT_VERSION_MIN;
-    let said: String = said.chars().take(80).collect();
-    Err(WorkspaceError::Git(format!("{said} is too old; install git {major}.{minor} or newer")))
 }
 
-fn is_new_enough(said: &str) -> bool {
+/// The numbers in what git says of its version, the third with its dot if there is one.
+pub(crate) fn version_of(said: &str) -> (u32, u32, String) {
     let version = said.trim_start_matches("git version ");
-    let mut numbers = version.split(['.', ' ', '-']).map(|part| part.parse::<u32>().unwrap_or(0));
-    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= limits::GIT_VERSION_MIN
+    let mut numbers = version.split(['.', ' ', '-']).map(|part| part.parse::<u32>());
+    let mut next = || numbers.next().and_then(Result::ok);
+    let (major, minor) = (next().unwrap_or(0), next().unwrap_or(0));
+    (major, minor, next().map_or(String::new(), |patch| format!(".{patch}")))
 }
 
 /// Held by everything that goes on although nobody waits for it any more.
@@ -96,10 +102,14 @@ pub(crate) struct Git {
     stdin: Option<Vec<u8>>,
     time_ms: u64,
     output: OutputLimits,
+    /// What it sees, what of that it may write, and what of that it may not.
+    readable: Vec<PathBuf>,
+    writable: Vec<PathBuf>,
+    kept: Vec<PathBuf>,
 }
 
 impl Git {
-    /// Finds its repository by itself, from a folder.
+    /// Finds its repository by itself, from a folder. It sees nothing of it yet.
     pub(crate) fn at(folder: &Path) -> Self {
         Self {
             folder: folder.to_owned(),
@@ -108,7 +118,34 @@ impl Git {
             stdin: None,
             time_ms: limits::GIT_TIME_MS_MAX,
             output: OutputLimits { head_bytes: limits::GIT_OUTPUT_BYTES_MAX, tail_bytes: 0 },
+            readable: Vec::new(),
+            writable: Vec::new(),
+            kept: Vec::new(),
         }
+    }
+
+    /// Run from another folder.
+    pub(crate) fn from(mut self, folder: &Path) -> Self {
+        folder.clone_into(&mut self.folder);
+        self
+    }
+
+    /// Sees a folder or file and all in it. Absolute, and no link: one in its place makes the call fail.
+    pub(crate) fn sees(mut self, path: &Path) -> Self {
+        self.readable.push(path.to_owned());
+        self
+    }
+
+    /// The same, and may write it.
+    pub(crate) fn writes(mut self, path: &Path) -> Self {
+        self.writable.push(path.to_owned());
+        self
+    }
+
+    /// An exception of what it may write, if it is there.
+    pub(crate) fn keeps(mut self, path: &Path) -> Self {
+        self.kept.push(path.to_owned());
+        self
     }
 
     /// With settings above all others.
@@ -119,8 +156,7 @@ impl Git {
 
     /// With a variable of git's own, such as `GIT_DIR`.
     pub(crate) fn variable(mut self, name: &str, value: &Path) -> Result<Self, WorkspaceError> {
-        let value =
-            value.to_str().ok_or_else(|| WorkspaceError::Git("a folder's name is not UTF-8".into()))?;
+        let value = value.to_str().ok_or(GitError::UnusableName)?;
         self.variables.push((name.to_owned(), value.to_owned()));
         Ok(self)
     }
@@ -145,14 +181,25 @@ impl Git {
     }
 
     async fn start(self, arguments: &[&str]) -> Result<Finished, WorkspaceError> {
-        let words = ["git", "--no-pager", "--no-replace-objects", "--literal-pathspecs"];
+        let used = program::used();
+        let program = used.program.as_ref().map_err(Clone::clone)?;
+        let words = ["--no-pager", "--no-replace-objects", "--literal-pathspecs"];
         let deadline = Duration::from_millis(self.time_ms);
-        let mut command = Command::argv(words.iter().chain(arguments), &self.folder, deadline);
+        let mut command = Command::program(program, words.iter().chain(arguments), &self.folder, deadline);
         command.output = self.output;
         command.env = environment(&self.settings);
         command.env.extend(self.variables);
         command.stdin = self.stdin;
-        posse_sandbox::run(command).await.map_err(|error| WorkspaceError::Git(error.to_string()))
+        if used.confined {
+            let mut profile = Profile::bare(self.readable, self.writable);
+            profile.read_only = self.kept;
+            command.confinement = Some(profile);
+        }
+        let not_run = |error| match error {
+            SandboxError::NotConfined(_) => GitError::NotConfined,
+            _ => GitError::NotStarted,
+        };
+        posse_sandbox::run(command).await.map_err(|error| not_run(error).into())
     }
 
     /// Runs to its end even if nobody waits for it any more: git leaves locks behind when it is killed, and those
@@ -165,33 +212,30 @@ impl Git {
             let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
             self.text(&words).await
         });
-        running.await.map_err(|error| WorkspaceError::Git(error.to_string()))?
+        running.await.map_err(|_| WorkspaceError::Stopped)?
     }
 
     pub(crate) async fn text(self, arguments: &[&str]) -> Result<String, WorkspaceError> {
-        text_of(self.run(arguments).await?)
+        text_of(arguments[0], self.run(arguments).await?)
     }
 
     /// Standard output, all of it.
     pub(crate) async fn bytes(self, arguments: &[&str]) -> Result<Vec<u8>, WorkspaceError> {
         let finished = self.run(arguments).await?;
         if !finished.output.complete() {
-            return Err(WorkspaceError::Git("it had too much to say; the folder holds too much".to_owned()));
+            return Err(GitError::TooMuch { call: arguments[0].to_owned() }.into());
         }
         let bytes = finished.output.bytes();
-        text_of(finished).map(|_| bytes)
+        text_of(arguments[0], finished).map(|_| bytes)
     }
 }
 
 /// Settings that switch off every filter and diff driver the repository names.
-pub(crate) async fn without_filters(folder: &Path) -> Result<Vec<(String, String)>, WorkspaceError> {
-    let finished = Git::at(folder).run(&["config", "--list", "--name-only", "-z"]).await?;
-    if !finished.output.complete() {
-        return Err(WorkspaceError::Git("the repository's configuration is too large".to_owned()));
-    }
-    let names = String::from_utf8(finished.output.bytes());
-    let names =
-        names.map_err(|_| WorkspaceError::Git("the repository's configuration is not UTF-8".to_owned()))?;
+pub(crate) async fn without_filters(place: &Place) -> Result<Vec<(String, String)>, WorkspaceError> {
+    let call = ["config", "--list", "--name-only", "-z"];
+    // Files that it includes are seen as they are by what is called next.
+    let names = place.git().sees(&place.top).bytes(&call).await?;
+    let names = String::from_utf8(names).map_err(|_| GitError::Unexpected { call: call[0].to_owned() })?;
     let mut off = Vec::new();
     for name in names.split('\0') {
         let Some((section, key)) = name.rsplit_once('.') else { continue };
@@ -221,6 +265,10 @@ fn environment(more: &[(String, String)]) -> Vec<(String, String)> {
         ("GIT_COMMITTER_NAME", "Posse"),
         ("GIT_COMMITTER_EMAIL", "posse@localhost"),
         ("LC_ALL", "C"),
+        // For git's own helpers, which it finds beside itself.
+        ("PATH", "/usr/local/bin:/usr/bin:/bin"),
+        // Settings may name files in a home: in this one there is none.
+        ("HOME", "/dev/null"),
     ];
     let mut variables: Vec<_> = fixed.iter().map(own).collect();
     variables.push(("GIT_CONFIG_COUNT".to_owned(), settings.len().to_string()));
@@ -231,17 +279,16 @@ fn environment(more: &[(String, String)]) -> Vec<(String, String)> {
     variables
 }
 
-/// Standard output as text, or standard error as the reason why there is none.
-pub(crate) fn text_of(finished: Finished) -> Result<String, WorkspaceError> {
-    match finished.exit {
-        Exit::Code(0) => Ok(String::from_utf8_lossy(&finished.output.bytes()).trim_end().to_owned()),
-        Exit::DeadlineExceeded => Err(WorkspaceError::Git("it took too long".to_owned())),
-        Exit::Code(_) | Exit::Signal(_) => {
-            let reason = String::from_utf8_lossy(&finished.stderr.bytes()).trim().to_owned();
-            let first: String = reason.lines().next().unwrap_or("it failed").chars().take(300).collect();
-            Err(WorkspaceError::Git(first))
-        }
-    }
+/// Standard output as text, or why there is none. Standard error ends here.
+pub(crate) fn text_of(call: &str, finished: Finished) -> Result<String, WorkspaceError> {
+    let call = call.to_owned();
+    let error = match finished.exit {
+        Exit::Code(0) => return Ok(String::from_utf8_lossy(&finished.output.bytes()).trim_end().to_owned()),
+        Exit::DeadlineExceeded => GitError::TookTooLong { call },
+        Exit::Signal(signal) => GitError::Ended { call, signal },
+        Exit::Code(code) => GitError::Failed { call, code, why: Failure::of(&finished.stderr.bytes()) },
+    };
+    Err(error.into())
 }
 
 #[cfg(test)]
@@ -264,7 +311,13 @@ mod tests {
             "something else",
             "git version 2",
         ];
-        new.iter().for_each(|said| assert!(is_new_enough(said), "{said}"));
-        old.iter().for_each(|said| assert!(!is_new_enough(said), "{said}"));
+        let is_new = |said: &&str| {
+            let (major, minor, _) = version_of(said);
+            (major, minor) >= limits::GIT_VERSION_MIN
+        };
+        assert_eq!(new.iter().filter(|said| is_new(said)).count(), new.len());
+        assert_eq!(old.iter().filter(|said| is_new(said)).count(), 0);
+        assert_eq!(version_of("git version 2.39.5 (Apple Git-154)"), (2, 39, ".5".to_owned()));
+        assert_eq!(version_of("git version 2.50.GIT"), (2, 50, String::new()));
     }
 }

@@ -28,7 +28,11 @@ use crate::{
     WorkspaceError,
     checkpoint::locked,
     excludes,
-    git::call::{going_on, settled},
+    git::{
+        GitError,
+        call::{going_on, settled},
+        plain,
+    },
     locks::Locks,
     shadow::{Shadow, blocking, checked, failed, patch, replace},
     staging::Staging,
@@ -60,11 +64,13 @@ pub struct Checkout {
 pub async fn check_out(session_folder: &Path, into: &Path, branch: &str) -> Result<Checkout, WorkspaceError> {
     let repository = Repository::of(session_folder).await?;
     let place = Place::new(&repository, session_folder, into, branch).await?;
-    let reference = format!("refs/heads/{branch}");
-    if repository.commit_of(&reference).await?.is_some() {
-        return Err(WorkspaceError::Git(format!("the branch {branch} is already there; take another name")));
+    let names = [&*format!("refs/heads/{branch}"), "HEAD^{commit}", "HEAD^{tree}"];
+    let mut found = repository.names(&names).await?.into_iter();
+    if found.next().flatten().is_some() {
+        return Err(GitError::BranchExists(branch.to_owned()).into());
     }
-    let base = place.base(&repository).await?;
+    let head = found.next().flatten().zip(found.next().flatten());
+    let base = place.base(&repository, head).await?;
     place.make(&repository, &base, &["-b", branch], &base).await?;
     Ok(place.checkout(base))
 }
@@ -75,7 +81,7 @@ pub async fn resume(session_folder: &Path, into: &Path, branch: &Branch) -> Resu
     let base = checked(&branch.base)?.to_owned();
     let place = Place::new(&repository, session_folder, into, &branch.name).await?;
     let tip = repository.commit_of(&format!("refs/heads/{}", branch.name)).await?;
-    let tip = tip.ok_or_else(|| WorkspaceError::Git(format!("the branch {} is gone", branch.name)))?;
+    let tip = tip.ok_or_else(|| GitError::BranchGone(branch.name.clone()))?;
     place.make(&repository, &base, &[], &tip).await?;
     Ok(place.checkout(base))
 }
@@ -137,7 +143,7 @@ impl Place {
         let inside = session_folder.strip_prefix(&repository.top).unwrap_or(Path::new("")).to_owned();
         let top = into.join(branch.trim_start_matches("posse/").replace('/', "--"));
         if top.symlink_metadata().is_ok() {
-            return Err(WorkspaceError::Git(format!("there is a checkout of {branch} already")));
+            return Err(GitError::CheckedOut(branch.to_owned()).into());
         }
         let view = Shadow { git_dir: view_of(&into), ..session_view(repository, &into) };
         let mut excludes =
@@ -147,7 +153,7 @@ impl Place {
         }
         let turn = VIEWS.of(&into);
         let turn = turn.lock().await;
-        view.prepare(&repository.format, &excludes).await?;
+        view.prepare(repository.format, &excludes).await?;
         drop(turn);
         Ok(Self { into, top, inside, branch: branch.to_owned() })
     }
@@ -156,8 +162,12 @@ impl Place {
         Checkout { folder: self.top.join(self.inside), top: self.top, branch: self.branch, base }
     }
 
-    /// A commit of the session's files as they are now.
-    async fn base(&self, repository: &Repository) -> Result<String, WorkspaceError> {
+    /// A commit of the session's files as they are now: `head`, given with its tree, if they are what it holds.
+    async fn base(
+        &self,
+        repository: &Repository,
+        head: Option<(String, String)>,
+    ) -> Result<String, WorkspaceError> {
         let turn = VIEWS.of(&self.into);
         let _turn = turn.lock().await;
         let _file = locked(&view_of(&self.into).join("posse.lock"), "the session's checkouts").await?;
@@ -171,13 +181,10 @@ impl Place {
             replace(&known, &listed)?;
         }
         let tree = view.stage(&Staging { submodules, ..Staging::default() }).await?.tree;
-        let head = repository.commit_of("HEAD").await?;
-        if let Some(head) = &head
-            && repository.tree_of(head).await? == tree
-        {
+        if let Some((head, _)) = head.as_ref().filter(|(_, known)| *known == tree) {
             return Ok(head.clone());
         }
-        let parents: Vec<&str> = head.iter().map(String::as_str).collect();
+        let parents: Vec<&str> = head.iter().map(|(head, _)| head.as_str()).collect();
         view.commit(&tree, &parents, "The session's files when this branch began").await
     }
 
@@ -212,19 +219,20 @@ impl Place {
         new_branch: &[&str],
         commit: &str,
     ) -> Result<(), WorkspaceError> {
-        let top =
-            self.top.to_str().ok_or_else(|| WorkspaceError::Git("a folder's name is not UTF-8".into()))?;
+        let top = self.top.to_str().ok_or(GitError::UnusableName)?;
+        // Made here, so that git need not write beside it.
+        fs::create_dir(&self.top).map_err(failed)?;
         let start = if new_branch.is_empty() { self.branch.as_str() } else { commit };
         // One that was called off may be on its way to its end.
         settled().await;
         let add = [&["worktree", "add", "--quiet", "--no-checkout"], new_branch, &[top, start]].concat();
         let known = KNOWN.of(&repository.common);
         let turn = known.lock().await;
-        repository.git().run_through(&add).await?;
+        repository.writing().writes(&self.top).run_through(&add).await?;
         drop(turn);
         let view = checkout_view(repository, &self.top)?;
         let _ = fs::remove_file(&view.index);
-        view.git()?.text(&["read-tree", "--reset", "-u", checked(commit)?]).await?;
+        view.filler()?.text(&["read-tree", "--reset", "-u", checked(commit)?]).await?;
         // So that git within the checkout sees what is there.
         if let Some(own) = own_folder(repository, &self.top) {
             fs::copy(&view.index, own.join("index")).map_err(failed)?;
@@ -243,14 +251,21 @@ async fn close(
 ) -> Result<Option<Branch>, WorkspaceError> {
     let view = checkout_view(repository, top)?;
     let reference = format!("refs/heads/{}", record.branch);
-    let known = repository.commit_of(&reference).await?;
+    let names = [
+        format!("{reference}^{{commit}}"),
+        format!("{reference}^{{tree}}"),
+        format!("{}^{{tree}}", record.base),
+    ];
+    let mut found = repository.names(&names.each_ref().map(String::as_str)).await?.into_iter();
+    let (known, tree, base_tree) = (found.next().flatten(), found.next().flatten(), found.next().flatten());
     let mut tip = known.clone().unwrap_or_else(|| record.base.clone());
-    if record.state == State::Ready && top.is_dir() {
-        tip = commit_work(repository, &view, top, &tip, message).await?;
+    if record.state == State::Ready && plain::is_folder(top) {
+        let tree = if known.is_some() { tree } else { base_tree };
+        tip = commit_work(repository, &view, top, (&tip, tree), message).await?;
         if known.as_deref() != Some(tip.as_str()) && tip != record.base {
             let old = known.unwrap_or_default();
-            let _ = fs::remove_file(repository.common.join(format!("{reference}.lock")));
-            repository.git().run_through(&["update-ref", &reference, &tip, &old]).await?;
+            plain::remove_lock(&repository.common, &reference);
+            repository.writing().run_through(&["update-ref", &reference, &tip, &old]).await?;
         }
     }
     // From here on what is missing in the checkout was removed by us.
@@ -264,12 +279,13 @@ async fn close(
     Ok(Some(Branch { name: record.branch, base: record.base, tip, diff }))
 }
 
-/// The commit that holds all work in a checkout, on top of `tip`; `tip` itself if nothing was changed since.
+/// The commit that holds all work in a checkout, on top of `tip`, given with its tree; `tip` itself if nothing was changed
+/// since.
 async fn commit_work(
     repository: &Repository,
     view: &Shadow,
     top: &Path,
-    tip: &str,
+    (tip, known): (&str, Option<String>),
     message: &str,
 ) -> Result<String, WorkspaceError> {
     if !view.index.exists() {
@@ -277,9 +293,9 @@ async fn commit_work(
     }
     let tree = view.stage(&Staging::default()).await?.tree;
     // An agent may have committed without a branch: that must stay reachable too.
-    let own = own_folder(repository, top).and_then(|own| fs::read_to_string(own.join("HEAD")).ok());
-    let apart = own.as_deref().map(str::trim).filter(|head| checked(head).is_ok() && *head != tip);
-    if apart.is_none() && repository.tree_of(tip).await? == tree {
+    let own = own_folder(repository, top).and_then(|own| plain::text(&own.join("HEAD")));
+    let apart = own.as_deref().filter(|head| checked(head).is_ok() && *head != tip);
+    if apart.is_none() && known.as_ref() == Some(&tree) {
         return Ok(tip.to_owned());
     }
     let parents: Vec<&str> = std::iter::once(tip).chain(apart).collect();
@@ -310,8 +326,10 @@ async fn remove(
     .await??;
     if let Some((branch, base)) = unused {
         let reference = format!("refs/heads/{branch}");
-        if repository.commit_of(&reference).await?.as_deref() == Some(base) {
-            repository.git().run_through(&["update-ref", "-d", &reference, base]).await?;
+        // It goes only if it is where it began; if it is not, that is no failure.
+        let removed = repository.writing().run_through(&["update-ref", "-d", &reference, base]).await;
+        if removed.is_err() && repository.commit_of(&reference).await?.as_deref() == Some(base) {
+            removed?;
         }
     }
     Record::remove(top)
@@ -320,10 +338,10 @@ async fn remove(
 /// What the repository knows of a checkout.
 fn own_folder(repository: &Repository, top: &Path) -> Option<PathBuf> {
     let dot = top.join(".git");
-    let known = fs::read_dir(repository.common.join("worktrees")).ok()?;
-    known.flatten().map(|entry| entry.path()).find(|folder| {
-        fs::read_to_string(folder.join("gitdir")).is_ok_and(|said| Path::new(said.trim()) == dot)
-    })
+    let known = plain::folders(&repository.common.join("worktrees"));
+    known
+        .into_iter()
+        .find(|folder| plain::text(&folder.join("gitdir")).is_some_and(|said| Path::new(&said) == dot))
 }
 
 fn session_view(repository: &Repository, into: &Path) -> Shadow {
@@ -337,7 +355,7 @@ fn session_view(repository: &Repository, into: &Path) -> Shadow {
 }
 
 fn checkout_view(repository: &Repository, top: &Path) -> Result<Shadow, WorkspaceError> {
-    let into = top.parent().ok_or_else(|| WorkspaceError::Git("a checkout has an unusable name".into()))?;
+    let into = top.parent().ok_or(GitError::UnusableName)?;
     Ok(Shadow {
         git_dir: view_of(into),
         work_tree: top.to_owned(),

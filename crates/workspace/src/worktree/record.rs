@@ -13,6 +13,7 @@ use std::{
 
 use crate::{
     WorkspaceError,
+    git::GitError,
     shadow::{checked, failed, replace},
 };
 
@@ -48,8 +49,7 @@ impl Record {
             State::Done => "done",
         };
         let repository = self.repository.to_str().filter(|name| !name.contains('\n'));
-        let repository = repository
-            .ok_or_else(|| WorkspaceError::Git("the repository's folder has an unusable name".into()))?;
+        let repository = repository.ok_or(GitError::UnusableName)?;
         let text = format!("{state}\n{}\n{}\n{repository}\n", self.branch, self.base);
         let path = path_of(checkout)?;
         fs::create_dir_all(path.parent().unwrap_or(&path)).map_err(failed)?;
@@ -60,7 +60,7 @@ impl Record {
         let text = fs::read_to_string(path_of(checkout)?).map_err(failed)?;
         let lines: Vec<&str> = text.lines().collect();
         let [state, branch, base, repository] = lines[..] else {
-            return Err(WorkspaceError::Git("the record of a checkout is damaged".to_owned()));
+            return Err(GitError::DamagedRecord.into());
         };
         let state = match state {
             "making" => State::Making,
@@ -99,7 +99,7 @@ pub(crate) fn index_of(checkout: &Path) -> Result<PathBuf, WorkspaceError> {
 fn beside(checkout: &Path, what: &str) -> Result<PathBuf, WorkspaceError> {
     match (checkout.parent(), checkout.file_name().and_then(|name| name.to_str())) {
         (Some(into), Some(name)) => Ok(view_of(into).join("checkouts").join(format!("{name}.{what}"))),
-        _ => Err(WorkspaceError::Git("a checkout has an unusable name".to_owned())),
+        _ => Err(GitError::UnusableName.into()),
     }
 }
 
@@ -117,12 +117,5 @@ pub(crate) fn must_be_ours(branch: &str) -> Result<&str, WorkspaceError> {
     let parts: Vec<&str> = branch.split('/').collect();
     let ours =
         parts.len() >= 2 && parts[0] == "posse" && parts.iter().all(|one| part(one)) && branch.len() <= 200;
-    if ours {
-        Ok(branch)
-    } else {
-        Err(WorkspaceError::Git(
-            "a branch for a checkout is named posse/<session>/<name>, of letters, digits, - _ and ."
-                .to_owned(),
-        ))
-    }
+    if ours { Ok(branch) } else { Err(GitError::NotOurs.into()) }
 }

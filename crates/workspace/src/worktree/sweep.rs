@@ -12,7 +12,12 @@ use super::{
     record::{Record, State, VIEW, view_of},
     remove,
 };
-use crate::{WorkspaceError, git::call::settled, limits, shadow::failed};
+use crate::{
+    WorkspaceError,
+    git::{GitError, call::settled, plain},
+    limits,
+    shadow::failed,
+};
 
 /// What sweeping came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -54,7 +59,7 @@ async fn end(repository: &Repository, top: &Path, record: Record) -> Result<Opti
     if record.repository != repository.top
         && Repository::of(&record.repository).await?.common != repository.common
     {
-        return Err(WorkspaceError::Git("it is of another repository".to_owned()));
+        return Err(GitError::OtherRepository.into());
     }
     if record.state == State::Making {
         return remove(repository, top, Some((&record.branch, &record.base))).await.map(|()| None);
@@ -78,10 +83,9 @@ fn recorded(into: &Path) -> Result<Vec<PathBuf>, WorkspaceError> {
 
 /// What git still knows of checkouts of ours whose folders are gone.
 fn forget_missing(repository: &Repository, into: &Path) {
-    let Ok(known) = fs::read_dir(repository.common.join("worktrees")) else { return };
-    for folder in known.flatten().map(|entry| entry.path()) {
-        let said = fs::read_to_string(folder.join("gitdir")).unwrap_or_default();
-        let dot = Path::new(said.trim());
+    for folder in plain::folders(&repository.common.join("worktrees")) {
+        let said = plain::text(&folder.join("gitdir")).unwrap_or_default();
+        let dot = Path::new(&said);
         let ours = dot.parent().and_then(Path::parent) == Some(into) && !dot.starts_with(into.join(VIEW));
         if ours && !dot.exists() {
             let _ = fs::remove_dir_all(folder);

@@ -12,7 +12,7 @@ async fn a_repository_is_made_and_described() {
     let root = fixture.at(".");
     assert!(git::version().await.unwrap().starts_with("2."));
     assert!(!git::is_repo(&root).await);
-    assert!(matches!(git::branch(&root).await, Err(WorkspaceError::Git(_))));
+    assert!(matches!(git::branch(&root).await, Err(WorkspaceError::NotARepository)));
     git::init(&root).await.unwrap();
     assert_eq!(git::branch(&root).await.unwrap().as_deref(), Some("main"));
     assert_eq!(git::status_short(&root, 10).await.unwrap(), "?? .gitignore\n?? a");

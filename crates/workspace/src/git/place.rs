@@ -1,0 +1,85 @@
+//! Where a folder's repository is, found without git: what git may see and write has to be known before it runs.
+//!
+//! A `.git` can be a link, or a file that names any folder. Only two kinds of files are believed, and only if what they
+//! name says the same the other way round: that of another checkout of a repository, and that of a submodule.
+
+use std::path::{Path, PathBuf};
+
+use super::{GitError, call::Git, plain};
+use crate::WorkspaceError;
+
+/// A repository that a folder is in. All paths are real ones.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// The top folder of the files.
+    pub(crate) top: PathBuf,
+    /// Git's folder for these files.
+    pub(crate) own: PathBuf,
+    /// Where objects and branches are; that of the main checkout, if this is another one.
+    pub(crate) common: PathBuf,
+}
+
+impl Place {
+    pub(crate) async fn of(folder: &Path) -> Result<Self, WorkspaceError> {
+        let folder = folder.canonicalize().map_err(|_| WorkspaceError::NotARepository)?;
+        for top in folder.ancestors() {
+            let dot = top.join(".git");
+            let Ok(found) = dot.symlink_metadata() else { continue };
+            if found.is_dir() && !is_repository(&dot) {
+                // An empty folder of that name, say: git goes on above it too.
+                continue;
+            }
+            let place = if found.is_dir() { main(top, dot) } else { named_by_file(top, &dot).await };
+            return place.ok_or(WorkspaceError::Git(GitError::Elsewhere));
+        }
+        Err(WorkspaceError::NotARepository)
+    }
+
+    /// Git on the repository itself: it sees no files but the repository's own.
+    pub(crate) fn git(&self) -> Git {
+        // For another checkout, the file that names git's folder.
+        Git::at(&self.top).sees(&self.common).sees(&self.top.join(".git"))
+    }
+
+    /// Git that writes in the repository, but nothing there that has a say in what git does.
+    pub(crate) fn writing(&self) -> Git {
+        let kept = ["config", "config.worktree", "hooks", "info", "modules"];
+        let git = self.git().writes(&self.common);
+        kept.iter().fold(git, |git, name| git.keeps(&self.common.join(name)))
+    }
+}
+
+/// A folder that git would take for its own.
+fn is_repository(dot: &Path) -> bool {
+    dot.join("HEAD").symlink_metadata().is_ok() && plain::is_folder(&dot.join("objects"))
+}
+
+/// The usual case. Such a folder has no other that it shares things with.
+fn main(top: &Path, dot: PathBuf) -> Option<Place> {
+    let alone = dot.join("commondir").symlink_metadata().is_err();
+    alone.then(|| Place { top: top.to_owned(), own: dot.clone(), common: dot })
+}
+
+async fn named_by_file(top: &Path, dot: &Path) -> Option<Place> {
+    let said = plain::text(dot)?;
+    let own = top.join(said.strip_prefix("gitdir:")?.trim()).canonicalize().ok()?;
+    let place = |common: &Path| Place { top: top.to_owned(), own: own.clone(), common: common.to_owned() };
+    let folder = own.parent()?;
+    if own.join("commondir").symlink_metadata().is_ok() {
+        // Another checkout: its folder is among those of the repository, and says where its files are.
+        let common = folder.parent().filter(|_| folder.ends_with("worktrees"))?;
+        let shared = own.join(plain::text(&own.join("commondir"))?).canonicalize().ok()?;
+        let back = own.join(plain::text(&own.join("gitdir"))?);
+        let ours = shared == common && is_repository(common) && back.canonicalize().ok()? == dot;
+        return ours.then(|| place(common));
+    }
+    // A submodule: its folder is in that of a repository above, and its configuration says where its files are.
+    let above = top.ancestors().skip(1).find(|above| own.starts_with(above.join(".git/modules")))?;
+    if !plain::is_folder(&above.join(".git")) || !is_repository(&own) {
+        return None;
+    }
+    let config = own.join("config");
+    let words = ["config", "--no-includes", "--file", config.to_str()?, "--get", "core.worktree"];
+    let named = Git::at(&own).sees(&config).text(&words).await.ok()?;
+    (own.join(named).canonicalize().ok()? == top).then(|| place(&own))
+}
