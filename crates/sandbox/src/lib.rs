@@ -16,6 +16,7 @@ pub mod limits;
 mod linux;
 mod profile;
 mod protected;
+mod protected_table;
 #[cfg(not(unix))]
 mod run_elsewhere;
 #[cfg(unix)]
@@ -30,6 +31,6 @@ pub use command::{Command, Exit, Finished, OutputLimits, SandboxError, What};
 pub use env::child_env;
 pub use job::{Job, run, start};
 pub use profile::{Level, Profile, ResourceLimits};
-pub use protected::{ProtectedName, protected_by, protected_names};
+pub use protected::{ProtectedName, completes_repository, is_git, protected_by, protected_names};
 pub use support::{Finding, Support, Unavailable, available, support};
 pub use touched::Touched;
