@@ -197,9 +197,12 @@ impl History {
             }
         };
         let first = !self.0.looked.swap(true, Ordering::Relaxed);
-        if let Some(why) = look.everything.filter(|_| !first && since.elapsed() > Duration::from_millis(SLOW_LOOK_MS)) {
+        if let Some(why) =
+            look.everything.filter(|_| !first && since.elapsed() > Duration::from_millis(SLOW_LOOK_MS))
+        {
             let seconds = since.elapsed().as_secs_f64();
-            let _ = self.0.slow.set(format!("every file had to be looked at, which took {seconds:.1} s: {why}"));
+            let _ =
+                self.0.slow.set(format!("every file had to be looked at, which took {seconds:.1} s: {why}"));
         }
         ledger.name = look.name;
         let writing = lock(&self.0.writing);

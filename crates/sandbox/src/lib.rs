@@ -17,6 +17,7 @@ mod linux;
 mod profile;
 mod program;
 mod protected;
+mod protected_table;
 #[cfg(not(unix))]
 mod run_elsewhere;
 #[cfg(unix)]
@@ -32,6 +33,6 @@ pub use env::child_env;
 pub use job::{Job, run, start};
 pub use profile::{Level, Profile, ResourceLimits};
 pub use program::{Program, SYSTEM_FOLDERS, Unfit};
-pub use protected::{ProtectedName, protected_by, protected_names};
+pub use protected::{ProtectedName, completes_repository, is_git, protected_by, protected_names};
 pub use support::{Finding, Support, Unavailable, available, support};
 pub use touched::Touched;

@@ -42,9 +42,31 @@ pub const LOOK_AGAIN_MS: u64 = 50;
 /// The most a plan for a confinement may take, as it is sent.
 pub const PLAN_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// The most that is read of what a confinement reports.
-pub const REPORT_BYTES_MAX: usize = 64 * 1024;
-/// How many sockets of others are hidden one by one; with more there is no confinement.
-pub const SOCKETS_MAX: usize = 1024;
+pub const REPORT_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// How many names that a command has touched are kept.
+pub const TOUCHED_MAX: usize = 50_000;
+/// The most that those take.
+pub const TOUCHED_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// How much of them is told at once while the command runs.
+pub const TOUCHED_CHUNK_BYTES: usize = 32 * 1024;
+/// How long a command has to name nothing new until what it has touched is told.
+pub const TOUCHED_REST_MS: u64 = 50;
+/// How many refused names are told of.
+pub const GUARD_NOTES_MAX: usize = 20;
+/// How many entries of a folder that gets another name are looked at.
+pub const MOVED_LOOKS_MAX: usize = 20_000;
+/// How many folders deep that goes: as deep as protected names are long.
+pub const MOVED_DEPTH_MAX: usize = 4;
+/// How many links a path may go through, as in the kernel.
+pub const PATH_LINKS_MAX: usize = 40;
+/// Memory is mapped in multiples of this, on every machine.
+pub const PAGE_BYTES: usize = 4096;
+/// How many connections of a command are waited for at a time.
+pub const CONNECTS_MAX: usize = 256;
+/// The stack of a thread that waits for one.
+pub const CONNECT_STACK_BYTES: usize = 64 * 1024;
+/// How many sockets that a command has bound in its workspace can be connected to at a time.
+pub const BOUND_SOCKETS_MAX: usize = 256;
 /// How many entries of a workspace are looked at to find one that a throw-away view can be tried with.
 pub const COPY_TRIES_MAX: usize = 256;
 /// How many links a protected name may go through.

@@ -29,6 +29,9 @@ pub struct Profile {
     pub read_only: Vec<PathBuf>,
     /// Names in the workspace that nobody writes, whether or not they exist yet.
     pub protected: Vec<ProtectedName>,
+    /// Whether what other programs run or obey by themselves, wherever it is, is kept from being written: see
+    /// [`crate::protected_by`]. Without it only `protected` and `read_only` are.
+    pub guard_names: bool,
     /// Folders and files that are not to be seen. Every home is hidden anyway.
     pub hidden: Vec<PathBuf>,
     /// Paths in hidden places that are to be seen, read-only, besides the toolchains that are found without being named.
@@ -54,6 +57,7 @@ impl Profile {
             writable,
             read_only: Vec::new(),
             protected: protected_names().to_vec(),
+            guard_names: true,
             hidden: Vec::new(),
             readable: Vec::new(),
             network: false,

@@ -1,9 +1,17 @@
 //! The names in a workspace that other programs run or obey by themselves, so that nobody writes them without being
 //! asked. One table for everybody who guards a workspace: commands, file tools, merging and undoing. Touches no system.
 
-use std::path::Path;
+use std::{
+    borrow::Cow,
+    collections::HashMap,
+    path::{Component, Path},
+    sync::OnceLock,
+};
 
-/// A name in a workspace that nobody writes, relative to its root, `/` between parts.
+use crate::protected_table::{Group, PROGRAMS, REPOSITORIES};
+
+/// A name at the root of a workspace that nobody writes, `/` between parts. It is covered by a mount even where it is
+/// missing, so that no moment is left in which it could be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProtectedName {
     /// The name.
@@ -20,10 +28,9 @@ const fn file(path: &'static str) -> ProtectedName {
     ProtectedName { path, folder: false }
 }
 
-/// What programs of the person obey without being asked: git's own settings, settings of editors and agents, start-up
-/// files of shells. Left out on purpose: `.gitmodules` and build files, which are part of the work; what git takes from
-/// the former cannot name a program.
-const PROTECTED: &[ProtectedName] = &[
+/// What runs code soonest: git's own settings, settings of editors and agents, start-up files of shells. Each missing one
+/// costs a placeholder, so these are few; [`protected_by`] knows them all.
+const PLACEHOLDERS: &[ProtectedName] = &[
     folder(".git/hooks"),
     file(".git/config"),
     file(".git/config.worktree"),
@@ -54,13 +61,224 @@ const PROTECTED: &[ProtectedName] = &[
     file(".zlogin"),
 ];
 
-/// The names that nobody writes, for everybody who guards a workspace. Where `.git` itself is a file, as in a linked
-/// checkout, or is not there at all, all of it is protected.
+/// Where package managers unpack what others have published, with their settings for editors and hooks. Nobody opens those
+/// folders to work in them, and no program looks for its settings there.
+const UNPACKED: &[&str] = &["node_modules", "site-packages", "dist-packages"];
+
+/// The names at the root of a workspace that are guarded by mounts, there or not. Where `.git` itself is a file, as in a
+/// linked checkout, or is not there at all, all of it is guarded.
 pub fn protected_names() -> &'static [ProtectedName] {
-    PROTECTED
+    PLACEHOLDERS
 }
 
-/// The protected name that a path, relative to the workspace, is or lies below, if any.
+/// The program that runs or obeys a path, relative to the workspace, or what is above it, by itself; none if it is ordinary
+/// work. Of git's own folder this is what can run code; the rest is written by every commit.
 pub fn protected_by(relative: &Path) -> Option<&'static str> {
-    PROTECTED.iter().map(|name| name.path).find(|name| relative.starts_with(name))
+    let table = table();
+    let mut parts: Vec<Cow<'_, str>> = Vec::new();
+    for part in relative.components() {
+        match part {
+            Component::Normal(part) => parts.push(folded(part.to_string_lossy())),
+            Component::ParentDir => drop(parts.pop()),
+            _ => {}
+        }
+    }
+    parts.retain(|part| !part.is_empty());
+    let mut unpacked = false;
+    for (at, part) in parts.iter().enumerate() {
+        // Itself, it is a repository made, moved or replaced.
+        if is_git(part) && at + 1 == parts.len() {
+            return Some("git");
+        }
+        if let Some(program) = table.finds(&parts[at..], unpacked) {
+            return Some(program);
+        }
+        unpacked |= UNPACKED.contains(&part.as_ref());
+    }
+    None
+}
+
+/// Whether a name is git's own folder, in any spelling.
+pub fn is_git(name: &str) -> bool {
+    matches!(folded(Cow::Borrowed(name)).as_ref(), ".git" | "git~1")
+}
+
+/// Some file systems take names for the same that differ in case, in dots and spaces at their end, or in characters that
+/// nobody sees.
+fn folded(name: Cow<'_, str>) -> Cow<'_, str> {
+    let plain = |byte: u8| byte.is_ascii() && !byte.is_ascii_uppercase();
+    if name.bytes().all(plain) && !name.ends_with(['.', ' ']) {
+        return name;
+    }
+    let seen = name.chars().filter(|c| !is_ignored(*c));
+    let lower: String = seen.flat_map(char::to_lowercase).collect();
+    Cow::Owned(lower.trim_end_matches(['.', ' ']).to_owned())
+}
+
+fn is_ignored(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+/// The table, ready to be asked.
+#[derive(Default)]
+struct Table {
+    /// By the first part of a path: what follows it, the program, and whether it counts in unpacked packages.
+    by_first: HashMap<&'static str, Vec<(Vec<&'static str>, &'static str, bool)>>,
+    /// What a name begins and ends with.
+    by_ends: Vec<(&'static str, &'static str, &'static str)>,
+}
+
+impl Table {
+    fn add(&mut self, groups: &'static [Group], everywhere: bool) {
+        for (program, names) in groups {
+            for name in *names {
+                if let Some((start, end)) = name.split_once('*') {
+                    self.by_ends.push((start, end, program));
+                    continue;
+                }
+                let mut parts = name.split('/');
+                let first = parts.next().unwrap_or_default();
+                self.by_first.entry(first).or_default().push((parts.collect(), program, everywhere));
+            }
+        }
+    }
+
+    /// Whether a name of the table begins with the first of these parts.
+    fn finds(&self, parts: &[Cow<'_, str>], unpacked: bool) -> Option<&'static str> {
+        let (first, rest) = parts.split_first()?;
+        let first = if is_git(first) { ".git" } else { first.as_ref() };
+        let fits = |name: &&(Vec<&'static str>, &'static str, bool)| {
+            let (follows, _, everywhere) = name;
+            (*everywhere || !unpacked)
+                && follows.len() <= rest.len()
+                && follows.iter().zip(rest).all(|(name, part)| *name == part.as_ref())
+        };
+        let known = self.by_first.get(first).and_then(|names| names.iter().find(fits));
+        let ends = |(start, end, _): &&(&'static str, &'static str, &'static str)| {
+            first.len() >= start.len() + end.len() && first.starts_with(start) && first.ends_with(end)
+        };
+        let by_ends = || self.by_ends.iter().find(ends).filter(|_| !unpacked);
+        known.map(|(_, program, _)| *program).or_else(|| by_ends().map(|(_, _, program)| *program))
+    }
+}
+
+fn table() -> &'static Table {
+    static TABLE: OnceLock<Table> = OnceLock::new();
+    TABLE.get_or_init(|| {
+        let mut table = Table::default();
+        table.add(REPOSITORIES, true);
+        table.add(PROGRAMS, false);
+        table
+    })
+}
+
+/// Whether writing a path turns a folder above it into a repository without a work tree, or changes the settings of one:
+/// git obeys it in every folder below. `exists` is asked for paths relative to the same place.
+pub fn completes_repository(relative: &Path, exists: impl Fn(&Path) -> bool) -> bool {
+    let parts: Vec<_> = relative.components().collect();
+    (0..parts.len()).any(|at| {
+        let Component::Normal(name) = parts[at] else { return false };
+        let folder: std::path::PathBuf = parts[..at].iter().collect();
+        let has = |name: &str| exists(&folder.join(name));
+        match folded(name.to_string_lossy()).as_ref() {
+            "head" => has("refs") && has("objects") || has("commondir"),
+            "refs" => has("HEAD") && has("objects"),
+            "objects" => has("HEAD") && has("refs"),
+            "commondir" => has("HEAD"),
+            "config" | "config.worktree" | "hooks" | "info" => {
+                has("HEAD") && (has("refs") && has("objects") || has("commondir"))
+            }
+            _ => false,
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_in_the_form_it_is_compared_in() {
+        let groups = REPOSITORIES.iter().chain(PROGRAMS);
+        let names: Vec<&str> = groups.flat_map(|(_, names)| names.iter().copied()).collect();
+        for name in &names {
+            assert!(name.split('/').all(|part| folded(part.into()) == part), "{name}");
+            assert!(!name.is_empty() && name.matches('*').count() <= 1, "{name}");
+        }
+        let mut once = names.clone();
+        once.sort_unstable();
+        once.dedup();
+        assert_eq!(once.len(), names.len(), "a name comes twice");
+        assert!(names.len() >= 300, "{}", names.len());
+        for name in protected_names() {
+            assert!(protected_by(Path::new(name.path)).is_some(), "{}", name.path);
+        }
+    }
+
+    #[test]
+    fn names_count_at_any_depth_and_in_any_spelling() {
+        let cases = [
+            (".vscode/tasks.json", Some("VS Code")),
+            ("packages/app/.vscode/tasks.json", Some("VS Code")),
+            ("a/b/c/.VSCode./tasks.json", Some("VS Code")),
+            ("a/.vs\u{200c}code/x", Some("VS Code")),
+            ("app.code-workspace", Some("VS Code")),
+            ("a/.mcp.json", Some("programs that start MCP servers")),
+            (".git", Some("git")),
+            ("sub/.git", Some("git")),
+            ("sub/GIT~1", Some("git")),
+            ("sub/.git/config", Some("git")),
+            ("sub/git~1/hooks/pre-commit", Some("git")),
+            (".git/rebase-merge/git-rebase-todo", Some("git")),
+            ("node_modules/x/.git/config", Some("git")),
+            ("node_modules/x/.vscode/settings.json", None),
+            ("node_modules/.vscode", None),
+            (".vscode/node_modules/x", Some("VS Code")),
+            (".cargo/config.toml", Some("Cargo")),
+            (".cargo/registry/x", None),
+            ("a/tools/bazel", Some("a build tool")),
+            ("tools/bazel.md", None),
+            (".aider.conf.yml", Some("Aider")),
+            ("x/../.envrc", Some("direnv")),
+            (".git/index", None),
+            (".git/refs/heads/main", None),
+            (".git/objects/aa/bb", None),
+            (".gitignore", None),
+            ("Makefile", None),
+            ("package.json", None),
+            (".github/workflows/ci.yml", None),
+            ("AGENTS.md", None),
+            ("src/config", None),
+            ("config.toml", None),
+            (".env", None),
+            ("", None),
+        ];
+        for (path, program) in cases {
+            assert_eq!(protected_by(Path::new(path)), program, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_folder_becomes_a_repository_by_its_last_part() {
+        let there = |names: &'static [&'static str]| {
+            move |path: &Path| names.iter().any(|name| path == Path::new(name))
+        };
+        let cases: &[(&str, &'static [&'static str], bool)] = &[
+            ("d/HEAD", &["d/refs", "d/objects"], true),
+            ("d/HEAD", &["d/refs"], false),
+            ("d/head", &["d/refs", "d/objects"], true),
+            ("d/refs/heads/x", &["d/HEAD", "d/objects"], true),
+            ("d/objects/aa", &["d/HEAD", "d/refs"], true),
+            ("d/commondir", &["d/HEAD"], true),
+            ("d/HEAD", &["d/commondir"], true),
+            ("d/config", &["d/HEAD", "d/refs", "d/objects"], true),
+            ("d/hooks/x", &["d/HEAD", "d/refs", "d/objects"], true),
+            ("d/config", &["d/HEAD", "d/refs"], false),
+            ("HEAD", &["refs", "objects"], true),
+            ("d/e/f", &["d/HEAD", "d/refs", "d/objects"], false),
+        ];
+        for (path, exist, expected) in cases {
+            assert_eq!(completes_repository(Path::new(path), there(exist)), *expected, "{path} {exist:?}");
+        }
+    }
 }

@@ -133,16 +133,19 @@ impl Started {
     pub(crate) async fn finish(mut self, into: &Streams, stop: watch::Receiver<bool>) -> Ending {
         let stdin = self.running.child.stdin.take();
         let bytes = std::mem::take(&mut self.stdin);
-        let pump = async {
-            tokio::join!(
-                feed(stdin, &bytes),
-                collect(Some(self.output), &into.output),
-                collect(self.stderr, &into.stderr)
-            );
+        let ended = {
+            let pump = async {
+                tokio::join!(
+                    feed(stdin, &bytes),
+                    collect(Some(self.output), &into.output),
+                    collect(self.stderr, &into.stderr),
+                    hear(self.confined.as_mut()),
+                );
+            };
+            let pump = Pump { reading: pin!(pump), done: false };
+            self.running.see_off(pump, self.deadline, stop).await
         };
-        let pump = Pump { reading: pin!(pump), done: false };
-        let ended = self.running.see_off(pump, self.deadline, stop).await;
-        let mut notes = Vec::new();
+        let (mut notes, mut touched) = (Vec::new(), Touched::default());
         let mut exit = ended.unwrap_or_else(|error| {
             notes.push(format!("how it ended is not known: {error}"));
             Exit::Code(-1)
@@ -150,11 +153,12 @@ impl Started {
         if let Some(confined) = self.confined {
             let report = confined.report();
             notes.extend(report.notes);
+            touched = report.touched;
             if exit != Exit::DeadlineExceeded {
                 exit = report.exit;
             }
         }
-        Ending { exit, duration: self.at.elapsed(), notes, touched: Touched::default() }
+        Ending { exit, duration: self.at.elapsed(), notes, touched }
     }
 }
 
@@ -207,7 +211,7 @@ enum Why {
     Deadline,
 }
 
-/// The reading of a child's output, which goes on beside every wait.
+/// The reading of what a child and its confinement tell, which goes on beside every wait.
 struct Pump<'a, F> {
     reading: Pin<&'a mut F>,
     done: bool,
@@ -258,6 +262,12 @@ async fn feed(stdin: Option<ChildStdin>, bytes: &[u8]) {
     if let Some(mut stdin) = stdin {
         // A child that does not read its input is no error of ours.
         let _ = stdin.write_all(bytes).await;
+    }
+}
+
+async fn hear(confined: Option<&mut Confined>) {
+    if let Some(confined) = confined {
+        confined.hear().await;
     }
 }
 

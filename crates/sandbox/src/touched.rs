@@ -9,15 +9,17 @@ use std::{
 /// does not say that anything came of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Touched {
-    /// Absolute, links in the folders above resolved. Of a rename both names; a folder stands for all that is below it.
+    /// Absolute, links in the folders above resolved. Of a rename and of a new hard link both names.
     pub paths: BTreeSet<PathBuf>,
+    /// Folders that got another name, by both: with them, all that was and is below.
+    pub moved: BTreeSet<PathBuf>,
     /// Whether these are all. Not so where the command was not watched, or named more than is kept.
     pub complete: bool,
 }
 
 impl Touched {
-    /// Whether a path, or a folder above it, is among them.
+    /// Whether a path is among them, or moved with a folder.
     pub fn names(&self, path: &Path) -> bool {
-        path.ancestors().any(|above| self.paths.contains(above))
+        self.paths.contains(path) || path.ancestors().any(|above| self.moved.contains(above))
     }
 }

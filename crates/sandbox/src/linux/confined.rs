@@ -9,7 +9,7 @@ use std::{
         fd::{AsRawFd, OwnedFd},
         unix::net::UnixStream,
     },
-    path::Path,
+    path::{Path, PathBuf},
     process::Stdio,
     time::Duration,
 };
@@ -25,13 +25,17 @@ use super::{
     replaced::Watches,
     supervisor,
 };
-use crate::{Exit, Level, Profile, SandboxError, child_env, limits, run_unix::close_on_exec};
+use crate::{Exit, Level, Profile, SandboxError, Touched, child_env, limits, run_unix::close_on_exec};
 
 /// A confinement, from its plan to its report.
 pub(crate) struct Confined {
     line: UnixStream,
     plan: Vec<u8>,
+    workspace: PathBuf,
+    /// What was heard of a message that has not ended yet.
     heard: Vec<u8>,
+    heard_bytes: usize,
+    report: Report,
     /// Held for the process that confines.
     _watches: Watches,
 }
@@ -40,8 +44,16 @@ pub(crate) struct Confined {
 pub(crate) struct Report {
     pub(crate) exit: Exit,
     pub(crate) notes: Vec<String>,
+    pub(crate) touched: Touched,
     /// Why it was not run, if it was not.
     refused: Option<String>,
+}
+
+impl Report {
+    /// Without a word it was killed, and the command with it.
+    fn new() -> Self {
+        Self { exit: Exit::Signal(9), notes: Vec::new(), touched: Touched::default(), refused: None }
+    }
 }
 
 /// Makes everything ready for a confined command: the process to start, and what to tell it.
@@ -76,7 +88,9 @@ pub(crate) fn prepare(
     }
     // A mention, so that the entry of the program's second life is linked wherever this is.
     std::hint::black_box(supervisor::entry());
-    Ok((process, Confined { line, plan, heard: Vec::new(), _watches: watches }))
+    let workspace = profile.workspace.clone();
+    let (heard, heard_bytes, report) = (Vec::new(), 0, Report::new());
+    Ok((process, Confined { line, plan, workspace, heard, heard_bytes, report, _watches: watches }))
 }
 
 fn keep_through_exec(descriptor: &OwnedFd) -> io::Result<()> {
@@ -177,15 +191,25 @@ impl Confined {
         let _ = line.write_all(&std::mem::take(&mut self.plan)).await;
         let mut chunk = [0; 4096];
         loop {
-            if let Some(verdict) = self.messages().into_iter().find(|one| !matches!(one, Message::Note(_))) {
-                return Ok(Some(verdict));
-            }
             match line.read(&mut chunk).await {
-                Ok(count @ 1..) if self.heard.len() < limits::REPORT_BYTES_MAX => {
-                    self.heard.extend_from_slice(&chunk[..count]);
+                Ok(count @ 1..) => {
+                    let verdict = self.take(&chunk[..count]);
+                    if verdict.is_some() {
+                        return Ok(verdict);
+                    }
                 }
                 _ => return Ok(None),
             }
+        }
+    }
+
+    /// Hears all that is told while the command runs. Whoever tells it would have to wait otherwise.
+    pub(crate) async fn hear(&mut self) {
+        let line = self.line.try_clone().and_then(tokio::net::UnixStream::from_std);
+        let Ok(mut line) = line else { return };
+        let mut chunk = vec![0; limits::READ_CHUNK_BYTES];
+        while let Ok(count @ 1..) = line.read(&mut chunk).await {
+            self.take(&chunk[..count]);
         }
     }
 
@@ -197,31 +221,47 @@ impl Confined {
         Ok(())
     }
 
-    fn messages(&self) -> Vec<Message> {
+    /// Takes in what was heard. The first message that says whether the command runs is returned.
+    fn take(&mut self, bytes: &[u8]) -> Option<Message> {
+        self.heard_bytes += bytes.len();
+        if self.heard_bytes > limits::REPORT_BYTES_MAX {
+            return None;
+        }
+        self.heard.extend_from_slice(bytes);
         let whole = self.heard.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-        self.heard[..whole].split(|byte| *byte == b'\n').filter_map(Message::from_line).collect()
+        let lines: Vec<u8> = self.heard.drain(..whole).collect();
+        let messages = lines.split(|byte| *byte == b'\n').filter_map(Message::from_line);
+        messages.fold(None, |verdict, message| verdict.or(self.note(message)))
+    }
+
+    fn note(&mut self, message: Message) -> Option<Message> {
+        let Self { report, workspace, .. } = self;
+        match message {
+            Message::Code(code) => report.exit = Exit::Code(code),
+            Message::Signal(signal) => report.exit = Exit::Signal(signal),
+            Message::Note(note) => report.notes.push(note),
+            Message::Touched(paths) => {
+                report.touched.paths.extend(paths.into_iter().map(|path| path.below(workspace)));
+            }
+            Message::TouchedBelow(paths) => {
+                report.touched.moved.extend(paths.into_iter().map(|path| path.below(workspace)));
+            }
+            Message::Watched(complete) => report.touched.complete = complete,
+            Message::Failed(ref step, ref reason) => {
+                report.refused = Some(format!("{step}: {reason}"));
+                return Some(message);
+            }
+            Message::Started | Message::NoProgram(_) => return Some(message),
+        }
+        None
     }
 
     /// What it had to say. To be asked when the process that confines has ended, or is given up.
     pub(crate) fn report(mut self) -> Report {
         let mut chunk = [0; 4096];
         while let Ok(count @ 1..) = self.line.read(&mut chunk) {
-            if self.heard.len() >= limits::REPORT_BYTES_MAX {
-                break;
-            }
-            self.heard.extend_from_slice(&chunk[..count]);
+            self.take(&chunk[..count]);
         }
-        // Without a word it was killed, and the command with it.
-        let mut report = Report { exit: Exit::Signal(9), notes: Vec::new(), refused: None };
-        for message in self.messages() {
-            match message {
-                Message::Code(code) => report.exit = Exit::Code(code),
-                Message::Signal(signal) => report.exit = Exit::Signal(signal),
-                Message::Note(note) => report.notes.push(note),
-                Message::Failed(step, reason) => report.refused = Some(format!("{step}: {reason}")),
-                Message::Started | Message::NoProgram(_) => {}
-            }
-        }
-        report
+        self.report
     }
 }

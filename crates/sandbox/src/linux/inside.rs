@@ -1,24 +1,31 @@
-//! Process 1 of a confinement: makes the namespaces and the view, starts the command, reaps, and ends with it.
+//! Process 1 of a confinement: makes the namespaces and the view, starts the command, reaps, answers its calls, and ends
+//! with it.
 //!
 //! When process 1 ends, the kernel ends every process of its namespace, however far it has forked away.
 
 use std::{
     io::{PipeReader, Read},
     mem::MaybeUninit,
-    os::unix::net::UnixStream,
+    os::{
+        fd::{FromRawFd, OwnedFd},
+        unix::net::UnixStream,
+    },
     ptr,
     time::{Duration, Instant},
 };
 
 use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
     process::{Pid, Signal, WaitOptions, WaitStatus, set_parent_process_death_signal, wait},
-    thread::{UnshareFlags, unshare_unsafe},
+    thread::{CapabilitySet, UnshareFlags, unshare_unsafe},
 };
 
 use super::{
     Failed, Step,
     cgroup::Cgroup,
-    last_steps, mounts,
+    last_steps,
+    listener::{self, Watch},
+    mounts,
     placeholders::Placeholders,
     plan::{Message, Plan},
     privileges,
@@ -41,8 +48,8 @@ pub(crate) fn run(
         begin(line, plan, placeholders, who, in_cgroup)
     });
     match begun {
-        Ok(command) => {
-            tend(line, command);
+        Ok(begun) => {
+            tend(line, begun);
             0
         }
         Err(Failed { step, reason }) => {
@@ -59,40 +66,50 @@ fn bind_to(mut supervisor: PipeReader) -> Result<(), Failed> {
     supervisor.read_exact(&mut [0]).step(step)
 }
 
+/// A command that runs, and what process 1 needs for it.
+struct Begun {
+    command: Pid,
+    signals: OwnedFd,
+    watch: Watch,
+}
+
 fn begin(
     line: &UnixStream,
     plan: &Plan,
     placeholders: &Placeholders,
     who: Identity,
     in_cgroup: bool,
-) -> Result<Pid, Failed> {
+) -> Result<Begun, Failed> {
     who.map()?;
     let mut view = View::new(plan, placeholders)?;
     unshare_rest(plan.network)?;
     if !plan.network && !plan.bare {
         loopback_up().step("starting the loopback network")?;
     }
-    mounts::build(&mut view, plan)?;
+    let own_mounts = mounts::build(&mut view, plan)?;
     view.notes.drain(..).for_each(|note| Message::Note(note).tell(line));
     // Nobody in there may look into this process; a program that is run afterwards can be looked into again.
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
         .step("hiding its memory")?;
-    block_signals().step("blocking signals")?;
-    let (mut ran, held) = std::io::pipe().step("making a pipe")?;
+    let signals = block_signals().step("blocking signals")?;
+    let (mut ran, held) = UnixStream::pair().step("making a pair of sockets")?;
     // SAFETY: this process has one thread; the child goes on to exec or `_exit`.
     let pid = unsafe { libc::fork() };
     if pid == 0 {
         unblock_signals();
-        last_steps::run(line, plan, &view, in_cgroup);
+        last_steps::run(line, &held, plan, &view, in_cgroup);
     }
     let command = Pid::from_raw(pid.max(0)).ok_or_else(std::io::Error::last_os_error).step("forking")?;
     drop(held);
-    privileges::drop_all()?;
-    // Its end of the pipe is closed by exec, or by its death, of which it will have told the reason.
+    // To look into those who make calls, even where they hide; they are in the same namespace and below this process.
+    privileges::keep_only(CapabilitySet::SYS_PTRACE)?;
+    let listener = listener::take_over(&ran);
+    // Its end is closed by exec, or by its death, of which it will have told the reason.
     let _ = ran.read(&mut [0]);
     Message::Started.tell(line);
     super::release_streams();
-    Ok(command)
+    let watch = Watch::new(plan, &view.writable, own_mounts, listener, command);
+    Ok(Begun { command, signals, watch })
 }
 
 /// Who this is outside, where it has a name.
@@ -154,11 +171,17 @@ fn signals() -> libc::sigset_t {
     }
 }
 
-fn block_signals() -> std::io::Result<()> {
-    // SAFETY: the set is valid, and the old one is not asked for.
-    match unsafe { libc::sigprocmask(libc::SIG_BLOCK, &signals(), ptr::null_mut()) } {
-        0 => Ok(()),
-        _ => Err(std::io::Error::last_os_error()),
+/// Blocks them; they are to be read from a descriptor.
+fn block_signals() -> std::io::Result<OwnedFd> {
+    // SAFETY: the set is valid, the old one is not asked for, and a new descriptor is owned by nobody else.
+    unsafe {
+        if libc::sigprocmask(libc::SIG_BLOCK, &signals(), ptr::null_mut()) != 0 {
+            return Err(std::io::Error::last_os_error());
+        }
+        match libc::signalfd(-1, &signals(), libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) {
+            -1 => Err(std::io::Error::last_os_error()),
+            made => Ok(OwnedFd::from_raw_fd(made)),
+        }
     }
 }
 
@@ -168,31 +191,61 @@ fn unblock_signals() {
     unsafe { libc::sigprocmask(libc::SIG_UNBLOCK, &signals(), ptr::null_mut()) };
 }
 
-/// Reaps until the command has ended and the rest has had a moment to write what it had to write.
-fn tend(line: &UnixStream, command: Pid) {
+/// Reaps until the command has ended and the rest has had a moment to write what it had to write. Answers calls meanwhile.
+fn tend(line: &UnixStream, Begun { command, signals, mut watch }: Begun) {
     let mut rest_until = None;
+    let mut look = true;
     loop {
-        match reap(line, command) {
-            Reaped::Nobody => return,
-            Reaped::Command => {
-                let moment = Duration::from_millis(limits::DRAIN_MS);
-                rest_until.get_or_insert_with(|| Instant::now() + moment);
-                continue;
+        if look {
+            match reap(line, command) {
+                Reaped::Nobody => break,
+                Reaped::Command => {
+                    let moment = Duration::from_millis(limits::DRAIN_MS);
+                    rest_until.get_or_insert_with(|| Instant::now() + moment);
+                    continue;
+                }
+                Reaped::Waiting => {}
             }
-            Reaped::Waiting => {}
         }
-        let patience = match rest_until {
-            Some(end) => end.saturating_duration_since(Instant::now()),
-            None => Duration::from_secs(3600),
-        };
-        if patience.is_zero() {
-            return;
+        let patience = rest_until.map(|end: Instant| end.saturating_duration_since(Instant::now()));
+        if patience.is_some_and(|patience| patience.is_zero()) {
+            break;
         }
-        if next_signal(patience) == libc::SIGTERM {
+        let came = next(&signals, &mut watch, line, patience);
+        look = came.is_some();
+        if came == Some(libc::SIGTERM) {
             // SAFETY: to every process that this one can see, but not to itself.
             unsafe { libc::kill(-1, libc::SIGTERM) };
         }
     }
+    watch.end(line);
+}
+
+/// Waits for a signal, a call or the end of patience. Calls are answered here; a signal is returned.
+fn next(
+    signals: &OwnedFd,
+    watch: &mut Watch,
+    line: &UnixStream,
+    patience: Option<Duration>,
+) -> Option<libc::c_int> {
+    // What was touched is told when the command comes to rest, so that it is known even if it is killed.
+    let rest = watch.has_news().then_some(Duration::from_millis(limits::TOUCHED_REST_MS));
+    let patience = [patience, rest].into_iter().flatten().min();
+    let limit = patience.and_then(|patience| Timespec::try_from(patience).ok());
+    let calls = watch.waits();
+    let mut all = vec![PollFd::new(signals, PollFlags::IN)];
+    all.extend(calls.iter().map(|calls| PollFd::new(calls, PollFlags::IN)));
+    let ready = poll(&mut all, limit.as_ref());
+    let [of_signals, of_calls] = [0, 1].map(|at| all.get(at).map_or(PollFlags::empty(), PollFd::revents));
+    drop(all);
+    if ready == Ok(0) {
+        watch.tell(line);
+    } else if of_calls.contains(PollFlags::IN) {
+        watch.serve(line);
+    } else if !of_calls.is_empty() {
+        watch.nobody_left();
+    }
+    if of_signals.is_empty() { None } else { signal_from(signals) }
 }
 
 enum Reaped {
@@ -226,9 +279,9 @@ fn tell_end(line: &UnixStream, status: WaitStatus) {
     }
 }
 
-fn next_signal(patience: Duration) -> libc::c_int {
-    let limit =
-        libc::timespec { tv_sec: patience.as_secs().cast_signed(), tv_nsec: patience.subsec_nanos().into() };
-    // SAFETY: set and limit are valid; details of the signal are not asked for.
-    unsafe { libc::sigtimedwait(&signals(), ptr::null_mut(), &raw const limit) }
+fn signal_from(signals: &OwnedFd) -> Option<libc::c_int> {
+    let mut told = [0; size_of::<libc::signalfd_siginfo>()];
+    let read = rustix::io::read(signals, &mut told[..]).ok()?;
+    let number = told.first_chunk().filter(|_| read == told.len())?;
+    libc::c_int::try_from(u32::from_ne_bytes(*number)).ok()
 }

@@ -5,16 +5,16 @@
 use std::os::unix::{net::UnixStream, process::CommandExt};
 
 use super::{
-    Failed, Step, landlock_rules,
+    Failed, Step, landlock_rules, listener,
     plan::{Message, Plan},
     privileges,
     seccomp::{self, Sockets},
     view::View,
 };
 
-/// Becomes the command, or tells why not.
-pub(crate) fn run(line: &UnixStream, plan: &Plan, view: &View, in_cgroup: bool) -> ! {
-    match confine(plan, view, in_cgroup) {
+/// Becomes the command, or tells why not. Process 1 is handed what listens to its calls.
+pub(crate) fn run(line: &UnixStream, first: &UnixStream, plan: &Plan, view: &View, in_cgroup: bool) -> ! {
+    match confine(first, plan, view, in_cgroup) {
         Ok(()) => {
             let error = std::process::Command::new(&plan.program)
                 .args(&plan.arguments)
@@ -30,12 +30,19 @@ pub(crate) fn run(line: &UnixStream, plan: &Plan, view: &View, in_cgroup: bool) 
     unsafe { libc::_exit(127) }
 }
 
-fn confine(plan: &Plan, view: &View, in_cgroup: bool) -> Result<(), Failed> {
+fn confine(first: &UnixStream, plan: &Plan, view: &View, in_cgroup: bool) -> Result<(), Failed> {
     rustix::process::setsid().step("making a session")?;
     std::env::set_current_dir(&plan.cwd).step_at("entering", plan.cwd.as_ref())?;
     privileges::limit(&plan.limits, in_cgroup)?;
     privileges::drop_all()?;
     landlock_rules::restrict(&view.writable)?;
-    // Last, because it refuses what the steps before it need.
-    seccomp::install(if plan.bare { Sockets::None } else { Sockets::Usual })
+    // Last, because they refuse what the steps before them need.
+    seccomp::install(if plan.bare { Sockets::None } else { Sockets::Usual })?;
+    if plan.bare {
+        return Ok(());
+    }
+    match listener::install(plan.level)? {
+        Some(made) => listener::hand_over(first, &made).step("handing over what listens to system calls"),
+        None => Ok(()),
+    }
 }

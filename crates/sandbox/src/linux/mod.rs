@@ -3,7 +3,7 @@
 //! ```text
 //! this process                 confined.rs     sends a plan over a socket, cuts the socket to end it all
 //!   └─ the same program again  supervisor.rs   placeholders, cgroup, watch over covered names; outside, cleans up
-//!        └─ process 1          inside.rs       namespaces, mounts, reaping; with it all processes end
+//!        └─ process 1          inside.rs       namespaces, mounts, reaping, listener/; with it all processes end
 //!             └─ the command   last_steps.rs   no privileges, Landlock, seccomp, exec
 //! ```
 //! Each step that fails ends the whole with its name and reason before the command has run.
@@ -14,6 +14,7 @@ pub(crate) mod confined;
 mod inside;
 mod landlock_rules;
 mod last_steps;
+mod listener;
 mod lock;
 mod mounts;
 mod placeholders;

@@ -4,6 +4,7 @@
 //! unmounted as a whole. No link is followed on either side: whoever changes files meanwhile changes no mount.
 
 use std::{
+    cell::RefCell,
     fs,
     os::{
         fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
@@ -28,6 +29,7 @@ use rustix::{
 
 use super::{
     Failed, Step,
+    listener::mount_of,
     plan::Plan,
     view::{Cover, View},
 };
@@ -39,6 +41,8 @@ struct Root {
     tmp_bytes: u64,
     overlays: bool,
     views: usize,
+    /// The mounts that hold nothing but what the command puts there, by number.
+    own: RefCell<Vec<u64>>,
 }
 
 /// Where private data lives that the command does not see: below its own /dev, which is mounted last.
@@ -76,13 +80,15 @@ const BUILD_ENV: &[(&str, &str)] = &[
     ("GOCACHE", "/tmp/go-cache"),
 ];
 
-/// Makes all mounts of a view and leaves the old root behind.
-pub(crate) fn build(view: &mut View, plan: &Plan) -> Result<(), Failed> {
+/// Makes all mounts of a view and leaves the old root behind. Returns the numbers of those in which no socket leads to
+/// anybody else.
+pub(crate) fn build(view: &mut View, plan: &Plan) -> Result<Vec<u64>, Failed> {
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .step("parting its mounts from the system's")?;
     let old =
         open("/", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).step("opening /")?;
-    let mut root = Root { old, tmp_bytes: plan.limits.tmp_bytes, overlays: !plan.without_overlay, views: 0 };
+    let (tmp_bytes, overlays) = (plan.limits.tmp_bytes, !plan.without_overlay);
+    let mut root = Root { old, tmp_bytes, overlays, views: 0, own: RefCell::default() };
     if plan.bare {
         root.begin_empty().step("mounting an empty root")?;
         view.links.iter().try_for_each(|(at, says)| symlink(says, at)).step("making links")?;
@@ -112,7 +118,8 @@ pub(crate) fn build(view: &mut View, plan: &Plan) -> Result<(), Failed> {
         seal(path).step_at("sealing", path)?;
     }
     fchdir(&root.old).and_then(|()| unmount(".", UnmountFlags::DETACH)).step("leaving the old root")?;
-    std::env::set_current_dir("/").step("entering the new root")
+    std::env::set_current_dir("/").step("entering the new root")?;
+    Ok(root.own.take())
 }
 
 /// Everything as it is, but read-only, as this process's root.
@@ -250,7 +257,9 @@ impl Root {
         fsconfig_set_string(&made, "mode", format!("{mode:o}"))?;
         fsconfig_create(&made)?;
         let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
-        fsmount(&made, FsMountFlags::FSMOUNT_CLOEXEC, attributes)
+        let made = fsmount(&made, FsMountFlags::FSMOUNT_CLOEXEC, attributes)?;
+        self.own.borrow_mut().extend(mount_of(&made));
+        Ok(made)
     }
 
     /// What the old root has at a path, with all that is mounted below, ready to be attached.
@@ -322,6 +331,8 @@ impl Root {
         let made = fsmount(&made, FsMountFlags::FSMOUNT_CLOEXEC, attributes)?;
         try_copying(&made)?;
         self.make_target(path, true)?;
+        // A socket that is shown by an overlay is not the one below it.
+        self.own.borrow_mut().extend(mount_of(&made));
         Ok(attach(&made, path)?)
     }
 

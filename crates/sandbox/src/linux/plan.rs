@@ -3,6 +3,7 @@
 use std::{
     ffi::OsString,
     io::{self, Read, Write},
+    os::unix::ffi::OsStringExt,
     path::{Path, PathBuf},
 };
 
@@ -23,6 +24,7 @@ pub(crate) struct Plan {
     pub(crate) read_only: Vec<OsString>,
     /// Relative names, and whether each is a folder.
     pub(crate) protected: Vec<(String, bool)>,
+    pub(crate) guard_names: bool,
     pub(crate) hidden: Vec<OsString>,
     pub(crate) readable: Vec<OsString>,
     pub(crate) network: bool,
@@ -50,6 +52,7 @@ impl Plan {
             writable: raw(&profile.writable),
             read_only: raw(&profile.read_only),
             protected: profile.protected.iter().map(|name| (name.path.to_owned(), name.folder)).collect(),
+            guard_names: profile.guard_names,
             hidden: raw(&profile.hidden),
             readable: raw(&profile.readable),
             network: profile.network,
@@ -105,12 +108,44 @@ pub(crate) enum Message {
     Signal(i32),
     /// Something to know about how it was run.
     Note(String),
+    /// What it named in order to change it, relative to the workspace.
+    Touched(Vec<Told>),
+    /// Folders that got another name, by both names.
+    TouchedBelow(Vec<Told>),
+    /// Nothing more comes of that, and whether that was all of it.
+    Watched(bool),
+}
+
+/// A path as it is told: as text if it is that.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Told {
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+impl Told {
+    pub(crate) fn new(path: Vec<u8>) -> Self {
+        String::from_utf8(path).map_or_else(|error| Self::Bytes(error.into_bytes()), Self::Text)
+    }
+
+    /// The path, below a folder.
+    pub(crate) fn below(self, folder: &Path) -> PathBuf {
+        let path = match self {
+            Self::Text(text) => OsString::from(text),
+            Self::Bytes(bytes) => OsString::from_vec(bytes),
+        };
+        // The folder itself has nothing that could be added to it.
+        if path.is_empty() { folder.to_owned() } else { folder.join(path) }
+    }
 }
 
 impl Message {
-    /// Tells it. A listener that has gone is no error: then all of this is about to end.
+    /// Tells it. A listener that has gone is no error: then all of this is about to end. On a line of its own, even after
+    /// somebody who was killed in the middle of one.
     pub(crate) fn tell(&self, mut to: impl Write) {
-        if let Ok(mut line) = serde_json::to_vec(self) {
+        let mut line = vec![b'\n'];
+        if serde_json::to_writer(&mut line, self).is_ok() {
             line.push(b'\n');
             let _ = to.write_all(&line);
         }

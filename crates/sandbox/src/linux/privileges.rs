@@ -13,6 +13,11 @@ use crate::ResourceLimits;
 
 /// No capability, none to be had from any program, and no new privileges.
 pub(crate) fn drop_all() -> Result<(), Failed> {
+    keep_only(CapabilitySet::empty())
+}
+
+/// The same but for these, which this process keeps and no program that it runs gets.
+pub(crate) fn keep_only(kept: CapabilitySet) -> Result<(), Failed> {
     set_no_new_privs(true).step("giving up new privileges")?;
     clear_ambient_capability_set().step("clearing ambient capabilities")?;
     // Up to the first number that the kernel does not know.
@@ -32,7 +37,7 @@ pub(crate) fn drop_all() -> Result<(), Failed> {
         | CapabilitiesSecureBits::NO_CAP_AMBIENT_RAISE_LOCKED;
     set_capabilities_secure_bits(bits).step("locking capabilities")?;
     let none = CapabilitySet::empty();
-    set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })
+    set_capabilities(None, CapabilitySets { effective: kept, permitted: kept, inheritable: none })
         .step("dropping capabilities")
 }
 

@@ -4,9 +4,6 @@
 //! but whoever is outside can: when an editor or `git config` puts a new file in the place of a covered one, the kernel
 //! takes the cover away, and the command could write the new one. So everything is ended then. Between the one and the
 //! other lie microseconds, on a busy machine milliseconds, in which a command that waits for that could write.
-//!
-//! Not watched: sockets of others, for which a service that starts anew makes a new one. Like any that is made after the
-//! command has begun, it can be reached if it is in a place that the command sees.
 
 use std::{
     fs, io,

@@ -129,12 +129,12 @@ const ARCHITECTURE: u32 = 0;
 /// Where the kernel puts the number, the architecture and the low half of an argument.
 const NUMBER_AT: u32 = 0;
 const ARCHITECTURE_AT: u32 = 4;
-const fn argument_at(index: u32) -> u32 {
+pub(super) const fn argument_at(index: u32) -> u32 {
     16 + 8 * index
 }
 
 const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
-const fn error(number: i32) -> u32 {
+pub(super) const fn error(number: i32) -> u32 {
     libc::SECCOMP_RET_ERRNO | number.cast_unsigned()
 }
 
@@ -142,23 +142,28 @@ fn statement(code: u32, operand: u32) -> sock_filter {
     sock_filter { code: code as u16, jt: 0, jf: 0, k: operand }
 }
 
-fn load(offset: u32) -> sock_filter {
+pub(super) fn load(offset: u32) -> sock_filter {
     statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, offset)
 }
 
-fn answer(verdict: u32) -> sock_filter {
+/// The call's number, with which every filter begins.
+pub(super) fn load_number() -> sock_filter {
+    load(NUMBER_AT)
+}
+
+pub(super) fn answer(verdict: u32) -> sock_filter {
     statement(libc::BPF_RET | libc::BPF_K, verdict)
 }
 
 /// Goes on with the next if the test holds, else leaves out `skip`.
-fn unless(test: u32, operand: u32, skip: usize) -> sock_filter {
+pub(super) fn unless(test: u32, operand: u32, skip: usize) -> sock_filter {
     // Rules are a few statements long; one that is not would fail its own test.
     let jf = u8::try_from(skip).unwrap_or(u8::MAX);
     sock_filter { code: (libc::BPF_JMP | test | libc::BPF_K) as u16, jt: 0, jf, k: operand }
 }
 
 /// For one call: what its other statements say, else it is allowed.
-fn rule(number: c_long, body: &[sock_filter]) -> Vec<sock_filter> {
+pub(super) fn rule(number: c_long, body: &[sock_filter]) -> Vec<sock_filter> {
     let mut rule = vec![unless(libc::BPF_JEQ, number as u32, body.len())];
     rule.extend_from_slice(body);
     rule
@@ -219,7 +224,10 @@ fn program(which: Sockets) -> Vec<sock_filter> {
     body.push(answer(ALLOW));
     all.extend(rule(libc::SYS_ioctl, &body));
     match which {
-        Sockets::Usual => all.extend(rule(libc::SYS_socket, &sockets())),
+        Sockets::Usual => {
+            all.extend(rule(libc::SYS_socket, &sockets()));
+            all.extend(rule(libc::SYS_socketpair, &only_connected()));
+        }
         Sockets::None => all.extend(rule(libc::SYS_socket, &[answer(error(libc::EACCES))])),
     }
     all.push(answer(ALLOW));
@@ -229,9 +237,12 @@ fn program(which: Sockets) -> Vec<sock_filter> {
 /// Local, internet, and of netlink only what asks for routes and addresses.
 fn sockets() -> Vec<sock_filter> {
     let mut body = vec![load(argument_at(0))];
-    for family in [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6] {
+    for family in [libc::AF_INET, libc::AF_INET6] {
         body.extend([unless(libc::BPF_JEQ, family.cast_unsigned(), 1), answer(ALLOW)]);
     }
+    let local = only_connected();
+    body.push(unless(libc::BPF_JEQ, libc::AF_UNIX.cast_unsigned(), local.len()));
+    body.extend(local);
     body.extend([
         unless(libc::BPF_JEQ, libc::AF_NETLINK.cast_unsigned(), 3),
         load(argument_at(2)),
@@ -242,7 +253,20 @@ fn sockets() -> Vec<sock_filter> {
     body
 }
 
-/// Installs the filter for this process and all it starts.
+/// Local sockets have to be connected to be of use. Datagrams can be sent to any name by calls whose names are in memory,
+/// where no filter sees them.
+fn only_connected() -> Vec<sock_filter> {
+    /// The rest of the argument are flags.
+    const KIND: u32 = 0xf;
+    let mut body = vec![load(argument_at(1)), statement(libc::BPF_ALU | libc::BPF_AND | libc::BPF_K, KIND)];
+    for kind in [libc::SOCK_STREAM, libc::SOCK_SEQPACKET] {
+        body.extend([unless(libc::BPF_JEQ, kind.cast_unsigned(), 1), answer(ALLOW)]);
+    }
+    body.push(answer(error(libc::EACCES)));
+    body
+}
+
+/// Installs the refusals for this process and all it starts.
 pub(crate) fn install(which: Sockets) -> Result<(), Failed> {
     if ARCHITECTURE == 0 {
         return Err(Failed::new(
@@ -250,14 +274,18 @@ pub(crate) fn install(which: Sockets) -> Result<(), Failed> {
             "there is none for this kind of machine yet",
         ));
     }
-    let mut filter = program(which);
+    apply(&program(which), 0).map(|_| ())
+}
+
+/// Installs a filter. What it gives is a listener if the flags ask for one.
+pub(super) fn apply(filter: &[sock_filter], flags: libc::c_ulong) -> Result<libc::c_int, Failed> {
     let length = u16::try_from(filter.len()).step("writing a system call filter")?;
-    let filter = libc::sock_fprog { len: length, filter: filter.as_mut_ptr() };
-    // SAFETY: the program points to a live array of the stated length.
+    let filter = libc::sock_fprog { len: length, filter: filter.as_ptr().cast_mut() };
+    // SAFETY: the program points to a live array of the stated length, which the kernel only reads.
     let installed =
-        unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0, &raw const filter) };
+        unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const filter) };
     match installed {
         -1 => Err(std::io::Error::last_os_error()).step("installing a system call filter (seccomp)"),
-        _ => Ok(()),
+        listener => Ok(listener as libc::c_int),
     }
 }

@@ -8,10 +8,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use rustix::fs::{Access, access};
-
-use super::{Failed, Step, bare, lock, placeholders::Placeholders, plan::Plan, toolchains};
-use crate::{Level, limits};
+use super::{Failed, bare, lock, placeholders::Placeholders, plan::Plan, toolchains};
+use crate::Level;
 
 /// One mount. Each shows, at its path, ...
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -116,7 +114,6 @@ impl View {
         view.covers.extend(guards);
         view.covers.extend(hidden);
         view.hide(plan, |path| path.starts_with(workspace));
-        view.hide_sockets()?;
         view.env.extend(["TMPDIR", "TMP", "TEMP"].map(|name| (name, OsString::from("/tmp"))));
         // Covers are mounts, at which git would stop looking for its folder.
         view.env.push(("GIT_DISCOVERY_ACROSS_FILESYSTEM", "1".into()));
@@ -209,38 +206,6 @@ impl View {
         }
     }
 
-    /// A socket can be talked to even where nothing can be written, so those of others are hidden one by one. To be asked
-    /// when all else is known, because they are wherever something is shown.
-    ///
-    /// The system knows a socket by the path it was bound to: one that was bound to a relative path, or was renamed since,
-    /// is not found.
-    fn hide_sockets(&mut self) -> Result<(), Failed> {
-        let step = "finding sockets of others";
-        let list = fs::read("/proc/net/unix").step(step)?;
-        let lines = list.split(|byte| *byte == b'\n').skip(1);
-        let paths = lines.filter_map(|line| line.iter().position(|byte| *byte == b'/').map(|at| &line[at..]));
-        let mut sockets: Vec<PathBuf> = paths.filter_map(|path| path_of(path).canonicalize().ok()).collect();
-        sockets.retain(|path| self.shows(path));
-        sockets.sort();
-        sockets.dedup();
-        if sockets.len() > limits::SOCKETS_MAX {
-            // Others could make any number of them, so those that they keep for themselves do not count.
-            sockets.retain(|path| access(path, Access::WRITE_OK).is_ok());
-        }
-        if sockets.len() > limits::SOCKETS_MAX {
-            return Err(Failed::new(step, format!("there are {}, more than can be hidden", sockets.len())));
-        }
-        self.covers.extend(sockets.into_iter().map(Cover::Nothing));
-        Ok(())
-    }
-
-    /// Whether what the system has at a path is seen there: the last cover above it says so.
-    fn shows(&self, path: &Path) -> bool {
-        let above = self.covers.iter().rev().find(|cover| path.starts_with(cover.path()));
-        let private = ["/dev", "/proc"].iter().any(|folder| path.starts_with(folder));
-        !private && !matches!(above, Some(Cover::Empty(_) | Cover::Nothing(_)))
-    }
-
     fn show_workspace(&mut self, plan: &Plan) {
         let workspace = plan.workspace().to_owned();
         self.covers.push(match plan.level {
@@ -282,11 +247,6 @@ impl View {
 /// Whether the workspace is writable as a whole.
 fn is_writable(plan: &Plan) -> bool {
     plan.writable.iter().any(|path| Path::new(path) == plan.workspace())
-}
-
-fn path_of(bytes: &[u8]) -> &Path {
-    use std::os::unix::ffi::OsStrExt;
-    Path::new(std::ffi::OsStr::from_bytes(bytes))
 }
 
 /// As the user list has it, which is not always what the environment says.

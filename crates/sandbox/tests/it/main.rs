@@ -10,6 +10,8 @@ mod confined;
 #[cfg(target_os = "linux")]
 mod endings;
 mod environment;
+#[cfg(target_os = "linux")]
+mod guard;
 mod hang;
 #[cfg(target_os = "linux")]
 mod hidden;
@@ -27,7 +29,11 @@ mod privilege;
 mod protected;
 mod running;
 #[cfg(target_os = "linux")]
+mod sockets;
+#[cfg(target_os = "linux")]
 mod support;
+#[cfg(target_os = "linux")]
+mod touched;
 
 use std::{path::Path, time::Duration};
 
@@ -68,6 +74,21 @@ async fn confined_said(
 ) -> (Exit, String) {
     let finished = posse_sandbox::run(confined_shell(level, workspace, line, change)).await.unwrap();
     (finished.exit, String::from_utf8_lossy(&finished.output.bytes()).into_owned())
+}
+
+/// A Python program, confined, to make system calls as they are: `call(number, ...)` gives the result or the error.
+#[cfg(target_os = "linux")]
+fn python(level: Level, workspace: &Path, program: &str) -> Command {
+    let with = "import ctypes, os, socket, struct, sys, threading, time\n\
+                libc = ctypes.CDLL(None, use_errno=True)\n\
+                def call(*words):\n \
+                done = libc.syscall(*[ctypes.c_long(w) if isinstance(w, int) else w for w in words])\n \
+                return done if done >= 0 else -ctypes.get_errno()\n";
+    let quoted = format!("{with}{program}").replace('\'', r"'\''");
+    let line = format!("exec python3 -c '{quoted}'");
+    let mut command = Command::shell(line, workspace, Duration::from_secs(60));
+    command.confinement = Some(Profile::new(level, workspace));
+    command
 }
 
 /// The names in a folder, sorted.

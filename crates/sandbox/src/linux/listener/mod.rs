@@ -1,0 +1,252 @@
+//! Process 1 listens to the calls of the command by which something is named in order to change it, and to those that
+//! connect sockets. The kernel stops the caller, asks here, and goes on as it is told.
+//!
+//! ```text
+//! the command ── call ──▶ kernel ── notice ──▶ process 1: whose path is it? protected? whose socket?
+//!                           ◀──── answer ────┘   └─ told outside: `Touched`
+//! ```
+//! What each look is worth:
+//! - Paths are told as a hint on whose a change is. They are read from memory that another thread can change.
+//! - Protected names are refused by the same look, and so only to whoever does not race: see `guard.rs`.
+//! - Sockets of others are out of reach for everybody: see `sockets.rs`.
+//!
+//! Where there is no listener to be had, the command cannot make Unix sockets that lead anywhere, and what it touched is
+//! not known.
+
+mod caller;
+mod calls;
+mod filter;
+mod guard;
+mod notices;
+mod sockets;
+mod touches;
+
+use std::{
+    os::{
+        fd::{AsFd, BorrowedFd, OwnedFd, RawFd},
+        unix::{ffi::OsStrExt, net::UnixStream},
+    },
+    path::{Path, PathBuf},
+};
+
+use self::{
+    caller::{Caller, Unknown},
+    calls::{CALLS, Call, Does, End, Name},
+    guard::{Deed, Guard},
+    notices::{Answer, Listener, Notice},
+    sockets::Sockets,
+    touches::Touches,
+};
+pub(crate) use self::{
+    filter::install,
+    notices::{hand_over, take_over},
+    sockets::mount_of,
+};
+use super::plan::{Message, Plan};
+use crate::Level;
+
+/// What process 1 has to know for it.
+pub(crate) struct Watch {
+    listener: Option<Listener>,
+    /// Whether there was one, and it can look at the command.
+    sees: bool,
+    level: Level,
+    guard: Option<Guard>,
+    touches: Touches,
+    sockets: Sockets,
+}
+
+impl Watch {
+    /// For a command that has begun. `own_mounts` are those made for it.
+    pub(crate) fn new(
+        plan: &Plan,
+        writable: &[PathBuf],
+        own_mounts: Vec<u64>,
+        listener: Option<OwnedFd>,
+        command: rustix::process::Pid,
+    ) -> Self {
+        // A system can forbid to look into any process. Then calls pass, and the sockets do not.
+        let can_look = || Caller::new(command.as_raw_pid().cast_unsigned()).can_be_looked_into();
+        let sees = listener.is_some() && can_look();
+        let guard = plan.guard_names && plan.level == Level::Full;
+        Self {
+            sees,
+            listener: listener.map(Listener::new),
+            level: plan.level,
+            guard: guard.then(|| Guard::new(plan.workspace())),
+            touches: Touches::new(plan.workspace()),
+            sockets: Sockets::new(own_mounts, writable.to_vec(), !plan.network),
+        }
+    }
+
+    /// Readable when a call waits.
+    pub(crate) fn waits(&self) -> Option<BorrowedFd<'_>> {
+        self.listener.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Nobody is left who could make a call.
+    pub(crate) fn nobody_left(&mut self) {
+        self.listener = None;
+    }
+
+    /// Whether there is something that the outside was not told yet.
+    pub(crate) fn has_news(&self) -> bool {
+        self.touches.has_news()
+    }
+
+    /// Tells the outside what was touched.
+    pub(crate) fn tell(&mut self, line: &UnixStream) {
+        self.touches.tell(line);
+    }
+
+    /// Tells the rest. Only at level full does anything of what was touched remain.
+    pub(crate) fn end(mut self, line: &UnixStream) {
+        if self.level == Level::Full && !self.sees {
+            self.touches.missed();
+        }
+        self.touches.end(line);
+    }
+
+    /// Answers the next call.
+    pub(crate) fn serve(&mut self, line: &UnixStream) {
+        let Some(listener) = self.listener.clone() else { return };
+        // A caller that was killed meanwhile takes its call with it.
+        let Ok(notice) = listener.next() else { return };
+        let answer = self.judge(&listener, &notice, line);
+        listener.answer(notice.id, answer);
+        if self.touches.has_much() {
+            self.touches.tell(line);
+        }
+    }
+
+    fn judge(&mut self, listener: &Listener, notice: &Notice, line: &UnixStream) -> Answer {
+        if !self.sees {
+            let sockets = [libc::SYS_connect, libc::SYS_bind].contains(&notice.number);
+            return if sockets { Answer::Error(libc::EACCES) } else { Answer::Continue };
+        }
+        match notice.number {
+            libc::SYS_connect => self.sockets.connect(listener, notice),
+            libc::SYS_bind => self.bind(listener, notice, line),
+            number => match CALLS.iter().find(|call| call.number == number) {
+                Some(call) => self.change(listener, notice, call, line),
+                None => Answer::Error(libc::ENOSYS),
+            },
+        }
+    }
+
+    fn bind(&mut self, listener: &Listener, notice: &Notice, line: &UnixStream) -> Answer {
+        let Self { sockets, guard, touches, .. } = self;
+        let (answer, made) = sockets.bind(listener, notice, |path| {
+            let names = [Some(path.to_owned()), None];
+            !refused(guard, &Deed { does: Does::Makes, flags: 0, names: &names, target: None }, line)
+        });
+        if let Some(made) = made {
+            touches.add(&made, false);
+        }
+        answer
+    }
+
+    /// A call that names something in order to change it.
+    fn change(&mut self, listener: &Listener, notice: &Notice, call: &Call, line: &UnixStream) -> Answer {
+        let caller = Caller::new(notice.thread);
+        let flags = match call.does {
+            Does::Opens(at) => notice.arguments[at] as libc::c_int,
+            _ => 0,
+        };
+        // Nothing is named that way: a place without a right to anything, or a file that has no name yet.
+        if flags & libc::O_PATH != 0 || flags & libc::O_TMPFILE == libc::O_TMPFILE {
+            return Answer::Continue;
+        }
+        let mut names = [None, None];
+        for (name, found) in call.names.iter().zip(&mut names) {
+            match find(&caller, notice, call, name, flags) {
+                Ok(path) => *found = Some(path).filter(|path| !is_gone(path)),
+                Err(Unknown::Fails(number)) => return Answer::Error(number),
+                Err(Unknown::Nameless) => {}
+                Err(Unknown::TooLong) => self.touches.missed(),
+            }
+        }
+        let inside = |path: &Option<PathBuf>| {
+            path.as_deref().is_some_and(|path| self.touches.relative(path).is_some())
+        };
+        if !names.iter().any(inside) {
+            return Answer::Continue;
+        }
+        let target = match call.does {
+            Does::Points(at) => target(&caller, notice.arguments[at], &names),
+            _ => None,
+        };
+        if !listener.waits(notice.id) {
+            return Answer::Later;
+        }
+        let deed = Deed { does: call.does, flags, names: &names, target: target.as_deref() };
+        if refused(&mut self.guard, &deed, line) {
+            return Answer::Error(libc::EPERM);
+        }
+        // All that is in a folder moves with it.
+        let [first, _] = &names;
+        let moves = call.does == Does::Renames && first.as_ref().is_some_and(|first| is_folder(first));
+        names.iter().flatten().for_each(|path| self.touches.add(path, moves));
+        Answer::Continue
+    }
+}
+
+/// So the kernel shows what is open and has no name any more, or none yet.
+fn is_gone(path: &Path) -> bool {
+    path.as_os_str().as_bytes().ends_with(b" (deleted)") && path.symlink_metadata().is_err()
+}
+
+fn is_folder(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.is_dir())
+}
+
+/// Whether the guard has something against it; then that is told.
+fn refused(guard: &mut Option<Guard>, deed: &Deed<'_>, line: &UnixStream) -> bool {
+    let Some(guard) = guard else { return false };
+    let Some(path) = guard.refuses(deed) else { return false };
+    if let Some(note) = guard.note(&path) {
+        Message::Note(note).tell(line);
+    }
+    true
+}
+
+/// The real path of what a call names.
+fn find(
+    caller: &Caller,
+    notice: &Notice,
+    call: &Call,
+    name: &Name,
+    flags: libc::c_int,
+) -> Result<PathBuf, Unknown> {
+    let number = |at: usize| notice.arguments[at] as RawFd;
+    let (folder, path, end) = match name {
+        Name::Descriptor(at) => return caller.open_path(number(*at)),
+        Name::Path { folder, path, end } => (folder.map_or(libc::AT_FDCWD, number), *path, *end),
+    };
+    let path = match notice.arguments[path] {
+        0 => PathBuf::new(),
+        address => caller.path(address).map_err(Unknown::Fails)?,
+    };
+    // Then the descriptor itself is meant.
+    if path.as_os_str().is_empty() {
+        return if folder == libc::AT_FDCWD { Err(Unknown::Nameless) } else { caller.open_path(folder) };
+    }
+    let follow = match end {
+        End::Followed => true,
+        End::Itself => false,
+        End::FollowedUnless(at, bit) => notice.arguments[at] as libc::c_int & bit == 0,
+        End::FollowedIf(at, bit) => notice.arguments[at] as libc::c_int & bit != 0,
+    };
+    let only_new = libc::O_CREAT | libc::O_EXCL;
+    let slash = call.does == Does::Changes && path.as_os_str().as_bytes().ends_with(b"/");
+    let follow = (follow || slash) && flags & only_new != only_new;
+    let start = if path.is_absolute() { PathBuf::from("/") } else { caller.open_path(folder)? };
+    caller.real(&start, &path, follow)
+}
+
+/// What a new link leads to, if that is there.
+fn target(caller: &Caller, address: u64, names: &[Option<PathBuf>; 2]) -> Option<PathBuf> {
+    let text = caller.path(address).ok()?;
+    let folder = names[0].as_ref()?.parent()?;
+    caller.real(folder, &text, true).ok()
+}
