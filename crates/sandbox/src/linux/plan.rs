@@ -23,6 +23,7 @@ pub(crate) struct Plan {
     pub(crate) read_only: Vec<OsString>,
     /// Relative names, and whether each is a folder.
     pub(crate) protected: Vec<(String, bool)>,
+    pub(crate) covered: Vec<OsString>,
     pub(crate) hidden: Vec<OsString>,
     pub(crate) readable: Vec<OsString>,
     pub(crate) network: bool,
@@ -49,6 +50,7 @@ impl Plan {
             writable: raw(&profile.writable),
             read_only: raw(&profile.read_only),
             protected: profile.protected.iter().map(|name| (name.path.to_owned(), name.folder)).collect(),
+            covered: raw(&profile.covered),
             hidden: raw(&profile.hidden),
             readable: raw(&profile.readable),
             network: profile.network,
