@@ -66,6 +66,9 @@ pub(crate) enum Command {
         /// The session's id or its beginning; `last` is the newest of this folder
         #[arg(default_value = "last")]
         session: String,
+        /// Also what other programs act on by themselves, such as .git/hooks and .vscode, without asking
+        #[arg(long)]
+        protected: bool,
     },
     /// What the agents of a session changed, as a diff
     Diff {
@@ -83,6 +86,9 @@ pub(crate) enum Command {
         /// The session's id or its beginning; `last` is the newest of this folder
         #[arg(default_value = "last")]
         session: String,
+        /// Also what other programs act on by themselves, such as .git/hooks and .vscode, without asking
+        #[arg(long)]
+        protected: bool,
     },
     /// What tasks came to: success, turns, tokens, cost and time by role, model, surface and week
     Stats(StatsArgs),
@@ -207,6 +213,9 @@ pub(crate) struct UndoArgs {
     /// Everything the session did
     #[arg(long = "session", conflicts_with_all = ["agent", "turn"])]
     pub(crate) all: bool,
+    /// Also what other programs act on by themselves, such as .git/hooks and .vscode, without asking
+    #[arg(long)]
+    pub(crate) protected: bool,
 }
 
 #[derive(Debug, clap::Args)]

@@ -1,5 +1,7 @@
 //! `posse undo`, `redo`, `diff` and `merge`: what agents changed, and taking it back or in.
 
+use std::io::{self, IsTerminal as _, Write as _};
+
 use posse_engine::{Engine, EngineError, Extent, Merging, Undoing};
 use posse_protocol::{Change, Conflict};
 
@@ -14,8 +16,34 @@ const DIFF_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Paths named one by one; the others are counted.
 const PATHS_SHOWN_MAX: usize = 40;
 
-pub(crate) async fn undo(paths: &Paths, args: UndoArgs) -> anyhow::Result<Exit> {
+/// The engine, with somebody to ask before it writes what other programs act on by themselves.
+fn engine(paths: &Paths, protected: bool) -> anyhow::Result<Engine> {
     let engine = Engine::open(&paths.data_dir)?;
+    Ok(engine.asking(move |list| protected || may_write(list)))
+}
+
+/// Asks the person at the terminal; where there is none, the answer is no, and the flag is told.
+fn may_write(list: &[String]) -> bool {
+    let mut text = "Other programs act on these by themselves:\n".to_owned();
+    for path in list.iter().take(PATHS_SHOWN_MAX) {
+        text.push_str(&format!("  {}\n", one_line(path, 200)));
+    }
+    if let Some(more @ 1..) = list.len().checked_sub(PATHS_SHOWN_MAX) {
+        text.push_str(&format!("  and {} more\n", counted(more as u64, "path")));
+    }
+    if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+        text.push_str("They are left as they are; --protected includes them.\n");
+        let _ = io::stderr().write_all(text.as_bytes());
+        return false;
+    }
+    text.push_str("Write them, too? Type yes: ");
+    let _ = io::stderr().write_all(text.as_bytes());
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer).is_ok() && answer.trim() == "yes"
+}
+
+pub(crate) async fn undo(paths: &Paths, args: UndoArgs) -> anyhow::Result<Exit> {
+    let engine = engine(paths, args.protected)?;
     let session = session_of(&engine, &args.session)?;
     let extent = match args {
         UndoArgs { all: true, .. } => Extent::Session,
@@ -26,8 +54,8 @@ pub(crate) async fn undo(paths: &Paths, args: UndoArgs) -> anyhow::Result<Exit> 
     undone("Taken back", engine.undo(&session, &extent).await)
 }
 
-pub(crate) async fn redo(paths: &Paths, session: &str) -> anyhow::Result<Exit> {
-    let engine = Engine::open(&paths.data_dir)?;
+pub(crate) async fn redo(paths: &Paths, session: &str, protected: bool) -> anyhow::Result<Exit> {
+    let engine = engine(paths, protected)?;
     let session = session_of(&engine, session)?;
     undone("Done", engine.redo(&session).await)
 }
@@ -43,8 +71,13 @@ pub(crate) async fn diff(paths: &Paths, session: &str, agent: Option<&str>) -> a
     Ok(Exit::Completed)
 }
 
-pub(crate) async fn merge(paths: &Paths, session: &str, agent: &str) -> anyhow::Result<Exit> {
-    let engine = Engine::open(&paths.data_dir)?;
+pub(crate) async fn merge(
+    paths: &Paths,
+    session: &str,
+    agent: &str,
+    protected: bool,
+) -> anyhow::Result<Exit> {
+    let engine = engine(paths, protected)?;
     let session = session_of(&engine, session)?;
     let Merging { branch, changes, conflicts } = match engine.merge(&session, agent).await {
         Ok(merging) => merging,

@@ -33,6 +33,7 @@ mod lives;
 mod measure;
 mod model_choice;
 mod past;
+mod permits;
 mod project;
 mod prompt;
 mod receipt;
