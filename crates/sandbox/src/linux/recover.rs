@@ -82,8 +82,8 @@ pub(crate) fn recover(
     let mut all = BTreeSet::new();
     for _ in 0..limits::RECOVERIES_MAX {
         if happened.is_nothing() {
-            let first = || all.first().cloned().unwrap_or_default();
-            return names.renew(placeholders.folder(), &all).map_err(|_| first());
+            names.read_again(placeholders.folder(), &all);
+            return Ok(());
         }
         let open: BTreeSet<PathBuf> = happened.replaced.union(&happened.doubtful).cloned().collect();
         for path in &open {
@@ -102,6 +102,8 @@ pub(crate) fn recover(
         if let Some(path) = happened.doubtful.iter().find(|path| !harmless(path)) {
             return Err(path.clone());
         }
+        let first = || open.first().cloned().unwrap_or_default();
+        names.renew(placeholders.folder(), &open).map_err(|_| first())?;
         all.extend(open.iter().cloned());
         // After the look at who writes: whoever has closed a file since is told of here.
         happened = names.happened(placeholders.folder(), &open);

@@ -179,9 +179,15 @@ impl Names {
             let slot = folder.slot(&name.path)?;
             name._held = slot.hold()?;
             name.identity = of(&rustix::fs::fstat(&name._held)?);
-            name.said = settings_at(folder, &name.path);
         }
         Ok(())
+    }
+
+    /// Takes what these say now for what they say.
+    pub(crate) fn read_again(&mut self, folder: &Folder, paths: &BTreeSet<PathBuf>) {
+        for name in self.names.iter_mut().filter(|name| paths.contains(&name.path)) {
+            name.said = settings_at(folder, &name.path);
+        }
     }
 
     /// Whether a file of git's settings says what it said when it was covered last, but for what cannot run anything.
