@@ -66,6 +66,9 @@ pub(crate) enum Command {
         /// The session's id or its beginning; `last` is the newest of this folder
         #[arg(default_value = "last")]
         session: String,
+        /// Also what other programs act on by themselves, such as .git/hooks and .vscode, without asking
+        #[arg(long)]
+        protected: bool,
     },
     /// What the agents of a session changed, as a diff
     Diff {
@@ -83,6 +86,9 @@ pub(crate) enum Command {
         /// The session's id or its beginning; `last` is the newest of this folder
         #[arg(default_value = "last")]
         session: String,
+        /// Also what other programs act on by themselves, such as .git/hooks and .vscode, without asking
+        #[arg(long)]
+        protected: bool,
     },
     /// What tasks came to: success, turns, tokens, cost and time by role, model, surface and week
     Stats(StatsArgs),
@@ -210,6 +216,9 @@ pub(crate) struct UndoArgs {
     /// Only this file or folder, also where it is not certain who changed it; may be given more than once
     #[arg(long = "path", value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
+    /// Also what other programs act on by themselves, such as .git/hooks and .vscode, without asking
+    #[arg(long)]
+    pub(crate) protected: bool,
 }
 
 #[derive(Debug, clap::Args)]

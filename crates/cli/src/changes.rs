@@ -1,5 +1,6 @@
 //! `posse undo`, `redo`, `diff` and `merge`: what agents changed, and taking it back or in.
 
+use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use posse_engine::machine::available;
@@ -20,9 +21,10 @@ const DIFF_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Paths named one by one; the others are counted.
 const PATHS_SHOWN_MAX: usize = 40;
 
-/// The session that is meant, with everything ready to work in its folder.
-fn open(paths: &Paths, session: &str) -> anyhow::Result<(Engine, SessionRow)> {
-    let engine = Engine::open(&paths.data_dir)?;
+/// The session that is meant, with everything ready to work in its folder, and with somebody to ask before what other
+/// programs act on by themselves is written.
+fn open(paths: &Paths, session: &str, protected: bool) -> anyhow::Result<(Engine, SessionRow)> {
+    let engine = Engine::open(&paths.data_dir)?.asking(move |list| protected || may_write(list));
     let session = session_of(&engine, session)?;
     let folder = Path::new(&session.workspace);
     // Where nothing can be confined and the person said to go on without, that still holds for their session.
@@ -34,8 +36,28 @@ fn open(paths: &Paths, session: &str) -> anyhow::Result<(Engine, SessionRow)> {
     Ok((engine, session))
 }
 
+/// Asks the person at the terminal; where there is none, the answer is no, and the flag is told.
+fn may_write(list: &[String]) -> bool {
+    let mut text = "Other programs act on these by themselves:\n".to_owned();
+    for path in list.iter().take(PATHS_SHOWN_MAX) {
+        text.push_str(&format!("  {}\n", one_line(path, 200)));
+    }
+    if let Some(more @ 1..) = list.len().checked_sub(PATHS_SHOWN_MAX) {
+        text.push_str(&format!("  and {} more\n", counted(more as u64, "path")));
+    }
+    if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+        text.push_str("They are left as they are; --protected includes them.\n");
+        let _ = io::stderr().write_all(text.as_bytes());
+        return false;
+    }
+    text.push_str("Write them, too? Type yes: ");
+    let _ = io::stderr().write_all(text.as_bytes());
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer).is_ok() && answer.trim() == "yes"
+}
+
 pub(crate) async fn undo(paths: &Paths, args: UndoArgs) -> anyhow::Result<Exit> {
-    let (engine, session) = open(paths, &args.session)?;
+    let (engine, session) = open(paths, &args.session, args.protected)?;
     let paths = args.paths.iter().map(|path| inside(path, Path::new(&session.workspace)));
     let paths = paths.collect::<anyhow::Result<Vec<_>>>()?;
     let extent = match args {
@@ -65,13 +87,13 @@ fn inside(path: &Path, workspace: &Path) -> anyhow::Result<String> {
     Ok(relative.map_err(|_| outside())?.to_str().ok_or_else(outside)?.to_owned())
 }
 
-pub(crate) async fn redo(paths: &Paths, session: &str) -> anyhow::Result<Exit> {
-    let (engine, session) = open(paths, session)?;
+pub(crate) async fn redo(paths: &Paths, session: &str, protected: bool) -> anyhow::Result<Exit> {
+    let (engine, session) = open(paths, session, protected)?;
     undone("Done", engine.redo(&session).await)
 }
 
 pub(crate) async fn diff(paths: &Paths, session: &str, agent: Option<&str>) -> anyhow::Result<Exit> {
-    let (engine, session) = open(paths, session)?;
+    let (engine, session) = open(paths, session, false)?;
     match engine.diff(&session, agent, DIFF_BYTES_MAX).await {
         Ok(diff) => output::print(&format!("{}\n", harmless(diff.trim_end())))?,
         Err(EngineError::Nothing(why)) => return nothing(&why),
@@ -80,8 +102,13 @@ pub(crate) async fn diff(paths: &Paths, session: &str, agent: Option<&str>) -> a
     Ok(Exit::Completed)
 }
 
-pub(crate) async fn merge(paths: &Paths, session: &str, agent: &str) -> anyhow::Result<Exit> {
-    let (engine, session) = open(paths, session)?;
+pub(crate) async fn merge(
+    paths: &Paths,
+    session: &str,
+    agent: &str,
+    protected: bool,
+) -> anyhow::Result<Exit> {
+    let (engine, session) = open(paths, session, protected)?;
     let Merging { branch, changes, conflicts } = match engine.merge(&session, agent).await {
         Ok(merging) => merging,
         Err(EngineError::Nothing(why)) => return nothing(&why),

@@ -67,9 +67,11 @@ fn dispatch(args: Args) -> anyhow::Result<Exit> {
         Command::Sessions(command) => on_runtime(sessions::run(&paths, command)),
         Command::Tasks { session, json } => on_runtime(tasks::run(&paths, session, json)),
         Command::Undo(args) => on_runtime(changes::undo(&paths, args)),
-        Command::Redo { session } => on_runtime(changes::redo(&paths, &session)),
+        Command::Redo { session, protected } => on_runtime(changes::redo(&paths, &session, protected)),
         Command::Diff { session, agent } => on_runtime(changes::diff(&paths, &session, agent.as_deref())),
-        Command::Merge { agent, session } => on_runtime(changes::merge(&paths, &session, &agent)),
+        Command::Merge { agent, session, protected } => {
+            on_runtime(changes::merge(&paths, &session, &agent, protected))
+        }
         Command::Stats(args) => stats::run(&paths, &args),
         Command::Skills(command) => skills::run(&paths, command),
         Command::Memory(command) => memory::run(&paths, command),

@@ -44,6 +44,8 @@ pub(crate) struct Asks {
     pub(crate) approval: Approval,
     /// What is wished for, as it was written and as it really is.
     pub(crate) wishes: Vec<(String, Act)>,
+    /// Whether the call runs without a yes, too, and leaves out what was asked for.
+    pub(crate) without: bool,
 }
 
 impl Asks {

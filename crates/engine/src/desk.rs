@@ -6,8 +6,8 @@ mod merging;
 mod waiting;
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use posse_policy::passes;
 use posse_protocol::{
@@ -16,6 +16,7 @@ use posse_protocol::{
 use posse_report::quote;
 use posse_surface::{Command, Join, Shape, Surface, Until};
 use posse_tools::{Prepared, Toolbox, one_line};
+use posse_workspace::Permit;
 
 use crate::answers;
 use crate::context::{self, Snapshot};
@@ -60,9 +61,16 @@ pub(crate) struct Asked {
     title: String,
     routed: Option<String>,
     snapshot: Option<Arc<Snapshot>>,
+    /// What it may bring in although other programs act on it by themselves.
+    permit: OnceLock<Permit>,
 }
 
 impl Asked {
+    /// Lets it bring in what other programs act on by themselves.
+    pub(crate) fn permit(&self, permit: Permit) {
+        let _ = self.permit.set(permit);
+    }
+
     pub(crate) fn title(&self) -> String {
         self.title.clone()
     }
@@ -154,7 +162,7 @@ impl Desk {
         }
         let title = one_line(&answers::title(&command), posse_protocol::limits::TITLE_CHARS_MAX);
         let call = call.id.clone();
-        Ok(Work::Asked(Box::new(Asked { call, command, title, routed, snapshot })))
+        Ok(Work::Asked(Box::new(Asked { call, command, title, routed, snapshot, permit: OnceLock::new() })))
     }
 
     /// Rights by name, checked on the command as it was written and on the tool behind it.
@@ -175,7 +183,7 @@ impl Desk {
 
     /// Carries a command out.
     pub(crate) async fn carry_out(&self, asked: Asked) -> Answer {
-        let Asked { call, command, routed, snapshot, .. } = asked;
+        let Asked { call, command, routed, snapshot, permit, .. } = asked;
         if !matches!(command, Command::Status { .. }) {
             self.polls.store(0, Ordering::Relaxed);
         }
@@ -197,7 +205,7 @@ impl Desk {
                 self.eval(&agent, message, interrupt, wait_ms).await
             }
             Command::Cancel { agent } | Command::Close { agent } => self.stop(&agent).await,
-            Command::Merge { agent } => self.merge(&agent).await,
+            Command::Merge { agent } => self.merge(&agent, permit.into_inner().unwrap_or_default()).await,
             Command::Read { handle, read } => self.read_handle(&handle, &read),
             Command::Tell { to, text } => team::tell(&self.crew, self.id, to.as_deref(), &text),
             Command::Board(command) => team::board(&self.crew, self.id, command),

@@ -10,6 +10,7 @@ use posse_store::{
 use crate::alive;
 use crate::bus::{Bus, Updates};
 use crate::error::EngineError;
+use crate::permits::Ask;
 use crate::resume;
 use crate::session::{Session, SessionRequest};
 
@@ -25,6 +26,8 @@ pub struct Engine {
     pub(crate) data_dir: PathBuf,
     pub(crate) store: Store,
     pub(crate) bus: Bus,
+    /// Who is asked before undoing or merging writes what other programs act on by themselves.
+    pub(crate) ask: Option<Ask>,
 }
 
 impl Engine {
@@ -58,7 +61,7 @@ impl Engine {
         let store = open(Box::new(move |event| publisher.publish(event)))?;
         // Absolute: it is hidden from commands, wherever they run.
         let data_dir = std::path::absolute(data_dir).unwrap_or_else(|_| data_dir.to_path_buf());
-        Ok(Self { data_dir, store, bus })
+        Ok(Self { data_dir, store, bus, ask: None })
     }
 
     /// Starts a session: its main agent begins to work at once, in the background.

@@ -3,10 +3,11 @@
 use posse_policy::{Act, Decision, Wish, pattern_for, session_pattern};
 use posse_protocol::{AgentId, Answer, Approval, CallId, Denial, EventKind, Question, ToolOutcome};
 use posse_store::StoreError;
+use posse_workspace::Permit;
 
 use crate::approvals::Asks;
 use crate::crew::Crew;
-use crate::desk::Work;
+use crate::desk::{Asked, Work};
 use crate::journal::Journal;
 
 /// The gate of one agent.
@@ -28,25 +29,33 @@ pub(crate) enum Passage {
 }
 
 impl Gate {
-    /// Looks at a call. Nothing is asked yet.
+    /// Looks at a call. Nothing is asked yet. What may run at once is permitted what it needs.
     pub(crate) fn look(&self, call: &CallId, work: &Work) -> Passage {
-        let wish = match work {
-            Work::Tool { prepared, .. } => prepared.wish(),
+        let (wish, obeyed) = match work {
+            Work::Tool { prepared, .. } => (prepared.wish(), prepared.obeyed_by()),
             Work::Asked(asked) => match asked.brings_in() {
-                Some(agent) => Wish { tool: "merge", what: agent, act: Act::Edit },
+                Some(agent) => return self.look_at_merge(call, asked, agent),
                 None => return Passage::Free,
             },
         };
+        let wish = Wish { act: obeyed.map_or(wish.act, Act::Obeyed), ..wish };
         // A link must not lead round a rule. Where there are none, every path is like the other.
         let place = match work {
-            Work::Tool { prepared, .. } if self.crew.approvals.has_rules() => prepared.place(),
+            Work::Tool { prepared, .. } if obeyed.is_some() || self.crew.approvals.has_rules() => {
+                prepared.place()
+            }
             _ => None,
         };
         let mut wishes = vec![wish];
         let real = place.as_deref().filter(|place| *place != wish.what);
         wishes.extend(real.map(|what| Wish { what, ..wish }));
         match self.crew.approvals.judge(self.agent, self.approval, &wishes) {
-            Decision::Allow => Passage::Free,
+            Decision::Allow => {
+                if obeyed.is_some() {
+                    self.permit(work);
+                }
+                Passage::Free
+            }
             Decision::Deny(reason) => self.denied(&wish, reason),
             Decision::Ask(why) => {
                 let question = Question {
@@ -59,7 +68,75 @@ impl Gate {
                 };
                 let wishes = wishes.iter().map(|wish| (wish.what.to_string(), wish.act)).collect();
                 let (for_session, approval) = (session_pattern(&wish), self.approval);
-                Passage::Ask(Box::new(Asks { question, for_session, approval, wishes }))
+                Passage::Ask(Box::new(Asks { question, for_session, approval, wishes, without: false }))
+            }
+        }
+    }
+
+    /// A merge may bring in what other programs act on by themselves. It is asked for with the list of that; without a yes
+    /// the rest comes in.
+    fn look_at_merge(&self, call: &CallId, asked: &Asked, agent: &str) -> Passage {
+        let wish = Wish { tool: "merge", what: agent, act: Act::Edit };
+        let obeyed = self.obeyed_on_branch(agent);
+        let listed = obeyed.iter().map(|(path, _)| path.as_str()).collect::<Vec<_>>().join(", ");
+        let what = format!("{agent}: {listed}");
+        let more =
+            obeyed.first().map(|(_, program)| Wish { tool: "merge", what: &what, act: Act::Obeyed(program) });
+        let judge = |wish: &Wish<'_>| self.crew.approvals.judge(self.agent, self.approval, &[*wish]);
+        let plain = judge(&wish);
+        let without = plain == Decision::Allow;
+        let both = more.map(|more| (more, judge(&more)));
+        let (wish, why) = match (plain, both) {
+            (Decision::Deny(reason), _) => return self.denied(&wish, reason),
+            (Decision::Allow, None | Some((_, Decision::Allow))) => {
+                asked.permit(if self.approval == Approval::Full {
+                    Permit::Everything
+                } else {
+                    these(&obeyed)
+                });
+                return Passage::Free;
+            }
+            // What may not be brought in is left out.
+            (Decision::Allow, Some((_, Decision::Deny(_)))) => return Passage::Free,
+            (_, Some((more, Decision::Ask(why)))) => (more, why),
+            (Decision::Ask(why), _) => (wish, why),
+        };
+        let question = Question {
+            call: call.clone(),
+            tool: wish.tool.to_string(),
+            what: wish.what.to_string(),
+            real_path: None,
+            why,
+            pattern: pattern_for(&wish),
+        };
+        let (for_session, approval) = (session_pattern(&wish), self.approval);
+        let wishes = vec![(wish.what.to_string(), wish.act)];
+        Passage::Ask(Box::new(Asks { question, for_session, approval, wishes, without }))
+    }
+
+    /// What an agent has changed in its checkout that other programs act on by themselves, as its receipt has it. What is
+    /// not in there is left out of a merge.
+    fn obeyed_on_branch(&self, agent: &str) -> Vec<(String, &'static str)> {
+        let id = self.crew.tree(|tree| tree.find(self.agent, agent));
+        let Some(finished) = id.and_then(|id| self.crew.finished(id)) else { return Vec::new() };
+        let receipt = &finished.report.receipt;
+        let site = self.crew.site(self.agent);
+        let files = receipt.files.iter().chain(&receipt.files_below);
+        let obeyed = files.filter_map(|file| {
+            let path = site.workspace.resolve(&file.path).ok()?;
+            Some((path.to_string(), site.workspace.protected(&path)?))
+        });
+        obeyed.collect()
+    }
+
+    /// Lets a call write what other programs act on by themselves.
+    fn permit(&self, work: &Work) {
+        match work {
+            Work::Tool { prepared, .. } => prepared.permit(),
+            Work::Asked(asked) => {
+                asked.permit(these(
+                    &asked.brings_in().map(|agent| self.obeyed_on_branch(agent)).unwrap_or_default(),
+                ));
             }
         }
     }
@@ -94,11 +171,15 @@ impl Gate {
         Ok(match answer {
             Answer::Once | Answer::Session | Answer::Pattern { .. } => {
                 if real_path(work) == question.real_path {
+                    if asks.wishes.iter().any(|(_, act)| matches!(act, Act::Obeyed(_))) {
+                        self.permit(work);
+                    }
                     Passage::Free
                 } else {
                     self.denied(&wish, "the path leads elsewhere than when the person was asked".to_string())
                 }
             }
+            _ if asks.without => Passage::Free,
             Answer::No { reason } if reason.trim().is_empty() => {
                 self.denied(&wish, "the person said no".to_string())
             }
@@ -107,6 +188,10 @@ impl Gate {
                 .denied(&wish, format!("{}, and nobody is there to ask", question.why.trim_end_matches('.'))),
         })
     }
+}
+
+fn these(obeyed: &[(String, &'static str)]) -> Permit {
+    Permit::These(obeyed.iter().map(|(path, _)| path.clone()).collect())
 }
 
 /// Where the path of a call really leads, links resolved.

@@ -327,9 +327,9 @@ impl History {
     }
 
     /// Merges a branch; what that brings in is nobody else's work.
-    pub(crate) async fn merge(&self, branch: &Branch) -> Result<Merge, WorkspaceError> {
+    pub(crate) async fn merge(&self, into: &Workspace, branch: &Branch) -> Result<Merge, WorkspaceError> {
         let checkpoints = if self.0.recorded { self.checkpoints().await } else { None };
-        let merged = worktree::merge(&self.0.workspace, checkpoints, branch).await?;
+        let merged = worktree::merge(into, checkpoints, branch).await?;
         let now_there = merged.changes.iter().map(|change| (change.path.clone(), change.after.clone()));
         lock(&self.0.known).extend(now_there);
         Ok(merged)

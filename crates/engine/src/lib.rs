@@ -32,6 +32,7 @@ pub mod limits;
 mod lives;
 mod model_choice;
 mod past;
+mod permits;
 mod project;
 mod prompt;
 mod receipt;

@@ -278,6 +278,8 @@ impl Engine {
             || EngineError::Nothing(format!("{agent} had no checkout of its own, or changed nothing in it"));
         let (from, branch) = self.branch(session, &of_name).await?.ok_or_else(nothing)?;
         let (workspace, checkpoints) = self.checkpoints(session).await?;
+        let protected = worktree::protected_in(&workspace, &branch).await?;
+        let workspace = self.permitted(workspace, protected);
         let merge = worktree::merge(&workspace, Some(&checkpoints), &branch).await?;
         let mut journal = self.main_journal(session, &agents)?;
         let (changes, conflicts) = (merge.changes, merge.conflicts);
@@ -298,7 +300,10 @@ impl Engine {
         taken: Taken,
     ) -> Result<Undoing, EngineError> {
         let Taken { what, events, paths, changes } = taken;
-        let undone = self.checkpoints(session).await?.1.undo(&changes).await?;
+        let written = changes.iter().map(|change| change.path.clone());
+        let workspace = self.permitted(Workspace::open(&session.workspace)?, written);
+        let checkpoints = Checkpoints::open(&self.data_dir.join(CHECKPOINTS), &workspace).await?;
+        let undone = checkpoints.undo(&changes).await?;
         let (changes, conflicts) = (undone.changes, undone.conflicts);
         let mut journal = self.main_journal(session, agents)?;
         journal.note(EventKind::Undone {

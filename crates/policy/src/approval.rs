@@ -5,7 +5,7 @@ use posse_protocol::{Approval, Shell};
 use crate::decide::Decision;
 use crate::paths::clean_path;
 use crate::pattern::literal;
-use crate::rules::{LEAVE, Rules};
+use crate::rules::{LEAVE, OBEYED, Rules};
 use crate::{address, own_name};
 
 /// What kind of thing a call does.
@@ -15,6 +15,8 @@ pub enum Act {
     Read,
     /// It changes a file of the workspace.
     Edit,
+    /// It changes a file that this program runs or obeys by itself.
+    Obeyed(&'static str),
     /// It runs a command in the sandbox, at this level.
     Command(Shell),
     /// It reaches the network.
@@ -38,7 +40,8 @@ pub struct Wish<'a> {
 /// forbids stays forbidden; what a person has said yes to is not asked again; `ask` rules win over `allow` rules, and
 /// those only spare a question.
 ///
-/// Rules speak of Posse's own tools outside the sandbox as `leave(…)`: allowing a tool does not allow it there.
+/// Rules speak of Posse's own tools outside the sandbox as `leave(…)`: allowing a tool does not allow it there. They speak
+/// of files that other programs run or obey by themselves as `obeyed(…)`, word for word: nothing else spares that question.
 pub fn judge(approval: Approval, rules: &Rules, wish: &Wish<'_>) -> Decision {
     if let Some(rule) = rules.denies(wish) {
         return Decision::Deny(format!(
@@ -70,6 +73,9 @@ fn by_mode(approval: Approval, act: Act) -> Decision {
             "plan mode: nothing is written and nothing outside is reached; put what you would do into your answer"
                 .to_owned(),
         ),
+        (_, Act::Obeyed(program)) => Decision::Ask(format!(
+            "{program} acts on this by itself, so writing it asks in every mode but full"
+        )),
         (Approval::Edit | Approval::Auto, Act::Edit) => Decision::Allow,
         (Approval::Auto, Act::Command(_) | Act::Network) => Decision::Allow,
         (Approval::Auto, Act::Leave) => ask("auto", "leaving the sandbox"),
@@ -81,7 +87,7 @@ fn by_mode(approval: Approval, act: Act) -> Decision {
 fn doing(act: Act) -> &'static str {
     match act {
         Act::Read => "reading",
-        Act::Edit => "changing a file",
+        Act::Edit | Act::Obeyed(_) => "changing a file",
         Act::Command(_) => "running a command",
         Act::Network => "using the network",
         Act::Leave => "leaving the sandbox",
@@ -93,6 +99,9 @@ pub fn pattern_for(wish: &Wish<'_>) -> String {
     let Wish { tool, what, act } = *wish;
     let ours = own_name(tool);
     let leaves = act == Act::Leave && ours.is_some();
+    if let Act::Obeyed(_) = act {
+        return format!("{OBEYED}({})", literal(what));
+    }
     if leaves || matches!(act, Act::Command(_)) || ours == Some("shell") {
         let tool = if leaves { LEAVE } else { tool };
         // A lone `*` would be every command.
@@ -111,8 +120,12 @@ pub fn pattern_for(wish: &Wish<'_>) -> String {
     }
 }
 
-/// What "for this session" allows from now on: every call of the tool, on its side of the sandbox.
+/// What "for this session" allows from now on: every call of the tool, on its side of the sandbox. Of what other programs
+/// act on by themselves only the very same file.
 pub fn session_pattern(wish: &Wish<'_>) -> String {
+    if let Act::Obeyed(_) = wish.act {
+        return pattern_for(wish);
+    }
     let leaves = wish.act == Act::Leave && own_name(wish.tool).is_some();
     if leaves { LEAVE } else { wish.tool }.to_owned()
 }

@@ -16,6 +16,8 @@ use crate::{address, command, own_name};
 /// The name by which rules speak of one of Posse's own tools that leaves the sandbox. Rules about the tool itself are
 /// about what it does inside.
 pub(crate) const LEAVE: &str = "leave";
+/// The name by which rules speak of files that other programs run or obey by themselves.
+pub(crate) const OBEYED: &str = "obeyed";
 const SHELL: &str = "shell";
 
 /// The rules of a session.
@@ -153,6 +155,9 @@ impl Rule {
         if wish.act == Act::Leave && is_ours {
             return self.tool == LEAVE && self.pattern.as_deref().is_none_or(|pattern| pattern == wish.what);
         }
+        if let Act::Obeyed(_) = wish.act {
+            return self.tool == OBEYED && self.pattern.as_deref() == Some(&literal(wish.what));
+        }
         if !matches(&self.tool, wish.tool) {
             return false;
         }
@@ -176,7 +181,12 @@ impl Rule {
             "write_file" => "edit_file",
             tool => tool,
         };
-        let names = [wish.tool, twin, if wish.act == Act::Leave { LEAVE } else { wish.tool }];
+        let kind = match wish.act {
+            Act::Leave => LEAVE,
+            Act::Obeyed(_) => OBEYED,
+            _ => wish.tool,
+        };
+        let names = [wish.tool, twin, kind];
         if !names.iter().any(|name| matches(&self.tool, name)) {
             return false;
         }
@@ -208,7 +218,7 @@ impl Topic {
         match (wish.act, own_name(wish.tool)) {
             (Act::Command(_), _) | (_, Some(SHELL)) => Self::Command,
             (_, Some("web_fetch")) => Self::Address,
-            (Act::Read | Act::Edit, _) | (Act::Leave, Some(_)) => Self::Path,
+            (Act::Read | Act::Edit | Act::Obeyed(_), _) | (Act::Leave, Some(_)) => Self::Path,
             (Act::Network | Act::Leave, _) => Self::Other,
         }
     }

@@ -8,6 +8,7 @@ mod command;
 #[cfg(target_os = "linux")]
 mod descendants;
 mod env;
+mod git_settings;
 #[cfg(unix)]
 mod group;
 mod job;
@@ -30,6 +31,7 @@ mod touched;
 pub use capture::Captured;
 pub use command::{Command, Exit, Finished, OutputLimits, SandboxError, What};
 pub use env::child_env;
+pub use git_settings::settings;
 pub use job::{Job, run, start};
 pub use profile::{Level, Profile, ResourceLimits};
 pub use program::{Program, SYSTEM_FOLDERS, Unfit};

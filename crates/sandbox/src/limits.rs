@@ -37,6 +37,8 @@ pub const UNCONFINE_MS: u64 = 700;
 pub const WORKSPACE_LOCK_MS: u64 = 2_000;
 /// The most that is read of the list of a workspace's placeholders.
 pub const PLACEHOLDER_LIST_BYTES_MAX: u64 = 4 * 1024 * 1024;
+/// The longest file of git's settings whose content is compared.
+pub const SETTINGS_BYTES_MAX: u64 = 1024 * 1024;
 /// How often covered names are looked at where the system does not tell of changes.
 pub const LOOK_AGAIN_MS: u64 = 50;
 /// The most a plan for a confinement may take, as it is sent.
@@ -69,6 +71,10 @@ pub const CONNECT_STACK_BYTES: usize = 64 * 1024;
 pub const BOUND_SOCKETS_MAX: usize = 256;
 /// How many entries of a workspace are looked at to find one that a throw-away view can be tried with.
 pub const COPY_TRIES_MAX: usize = 256;
+/// How often an open is tried again when the tree changes under it.
+pub const OPEN_TRIES_MAX: usize = 16;
+/// How often in a row covers are made anew before the command is ended.
+pub const RECOVERIES_MAX: usize = 16;
 /// How many links a protected name may go through.
 pub const LINKS_MAX: usize = 8;
 /// How long an emptied cgroup may take to let itself be removed.

@@ -32,6 +32,9 @@ pub struct Profile {
     /// Whether what other programs run or obey by themselves, wherever it is, is kept from being written: see
     /// [`crate::protected_by`]. Without it only `protected` and `read_only` are.
     pub guard_names: bool,
+    /// What is in the workspace and nobody writes, as far as it is there. Unlike `read_only` it costs nothing where it is
+    /// missing, and what is above it may be renamed. Absolute.
+    pub covered: Vec<PathBuf>,
     /// Folders and files that are not to be seen. Every home is hidden anyway.
     pub hidden: Vec<PathBuf>,
     /// Paths in hidden places that are to be seen, read-only, besides the toolchains that are found without being named.
@@ -58,6 +61,7 @@ impl Profile {
             read_only: Vec::new(),
             protected: protected_names().to_vec(),
             guard_names: true,
+            covered: Vec::new(),
             hidden: Vec::new(),
             readable: Vec::new(),
             network: false,

@@ -122,10 +122,19 @@ fn is_ignored(c: char) -> bool {
 /// The table, ready to be asked.
 #[derive(Default)]
 struct Table {
-    /// By the first part of a path: what follows it, the program, and whether it counts in unpacked packages.
-    by_first: HashMap<&'static str, Vec<(Vec<&'static str>, &'static str, bool)>>,
-    /// What a name begins and ends with.
+    /// By the first part of a path.
+    by_first: HashMap<&'static str, Vec<Name>>,
+    /// What a name begins and ends with, and the program.
     by_ends: Vec<(&'static str, &'static str, &'static str)>,
+}
+
+/// A name of the table.
+struct Name {
+    /// What follows the first part.
+    rest: Vec<&'static str>,
+    program: &'static str,
+    /// Whether it counts in unpacked packages, too.
+    everywhere: bool,
 }
 
 impl Table {
@@ -138,27 +147,27 @@ impl Table {
                 }
                 let mut parts = name.split('/');
                 let first = parts.next().unwrap_or_default();
-                self.by_first.entry(first).or_default().push((parts.collect(), program, everywhere));
+                let name = Name { rest: parts.collect(), program, everywhere };
+                self.by_first.entry(first).or_default().push(name);
             }
         }
     }
 
-    /// Whether a name of the table begins with the first of these parts.
+    /// The program of a name that these parts begin with.
     fn finds(&self, parts: &[Cow<'_, str>], unpacked: bool) -> Option<&'static str> {
         let (first, rest) = parts.split_first()?;
         let first = if is_git(first) { ".git" } else { first.as_ref() };
-        let fits = |name: &&(Vec<&'static str>, &'static str, bool)| {
-            let (follows, _, everywhere) = name;
-            (*everywhere || !unpacked)
-                && follows.len() <= rest.len()
-                && follows.iter().zip(rest).all(|(name, part)| *name == part.as_ref())
+        let fits = |name: &&Name| {
+            let same = name.rest.iter().zip(rest).all(|(name, part)| *name == part.as_ref());
+            (name.everywhere || !unpacked) && name.rest.len() <= rest.len() && same
         };
-        let known = self.by_first.get(first).and_then(|names| names.iter().find(fits));
-        let ends = |(start, end, _): &&(&'static str, &'static str, &'static str)| {
+        if let Some(name) = self.by_first.get(first).and_then(|names| names.iter().find(fits)) {
+            return Some(name.program);
+        }
+        let mut by_ends = self.by_ends.iter().filter(|(start, end, _)| {
             first.len() >= start.len() + end.len() && first.starts_with(start) && first.ends_with(end)
-        };
-        let by_ends = || self.by_ends.iter().find(ends).filter(|_| !unpacked);
-        known.map(|(_, program, _)| *program).or_else(|| by_ends().map(|(_, _, program)| *program))
+        });
+        by_ends.next().filter(|_| !unpacked).map(|(_, _, program)| *program)
     }
 }
 

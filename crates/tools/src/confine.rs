@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use posse_policy::{shell_level, writable_roots};
-use posse_protocol::{Files, Grant, Network, Shell};
+use posse_protocol::{Approval, Files, Grant, Network, Shell};
 use posse_sandbox::{Level, Profile};
+use posse_workspace::Workspace;
 
 /// How commands are confined, the same for all agents of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,10 +26,11 @@ impl Default for Sandbox {
 
 impl Sandbox {
     /// What a command of an agent with this grant may do in this folder; none where nothing is confined.
-    pub(crate) fn profile(&self, grant: &Grant, workspace: &Path) -> Option<Profile> {
+    pub(crate) fn profile(&self, grant: &Grant, place: &Workspace) -> Option<Profile> {
         if !self.on {
             return None;
         }
+        let workspace = place.root();
         let level = match level(grant) {
             Shell::Full => Level::Full,
             Shell::Verify => Level::Verify,
@@ -44,6 +46,13 @@ impl Sandbox {
             };
             profile.writable = roots.iter().map(whole).collect();
             profile.read_only = grant.writes.except.iter().map(|path| workspace.join(path)).collect();
+        }
+        if grant.approval == Approval::Full {
+            // What other programs act on by themselves asks in every mode but this one.
+            profile.protected.clear();
+            profile.guard_names = false;
+        } else if profile.level == Level::Full {
+            profile.covered = place.protected_places().iter().map(|path| workspace.join(path)).collect();
         }
         profile.hidden.extend(self.hidden.iter().cloned());
         profile.readable.extend(self.readable.iter().cloned());
@@ -73,8 +82,9 @@ pub(crate) fn hint(profile: &Profile, output: &str) -> Option<&'static str> {
         Level::Inspect => "This agent may only look: the sandbox keeps every file as it is.",
         Level::Verify => "Outside the workspace the sandbox keeps every file as it is.",
         Level::Full => {
-            "The sandbox keeps everything outside the workspace, .git/config, .git/hooks and editors' and agents' \
-             settings as they are."
+            "The sandbox keeps everything outside the workspace as it is, and in it what other programs act on by \
+             themselves: .git/config, .git/hooks, settings of editors, agents, shells and build tools. To change one of \
+             those, write it with a file tool, which asks the person; or run the command with outside_sandbox."
         }
     })
 }

@@ -95,7 +95,7 @@ impl ShellCommand {
     /// What confines it. Only an agent with a whole shell may leave the sandbox, whatever a person says.
     fn profile(&self, context: &Context) -> Result<Option<Profile>, Failed> {
         if self.outside_sandbox != Some(true) {
-            return Ok(context.settings.sandbox.profile(&context.grant, context.workspace.root()));
+            return Ok(context.settings.sandbox.profile(&context.grant, &context.workspace));
         }
         if level(&context.grant) == Shell::Full {
             return Ok(None);

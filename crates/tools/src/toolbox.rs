@@ -3,13 +3,13 @@
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     path::PathBuf,
-    sync::Arc,
+    sync::{Arc, OnceLock},
     task::Poll,
 };
 
 use posse_policy::{Act, Decision, Wish, decide, offers};
 use posse_protocol::{AgentId, Grant, Shell, ToolCall, ToolOutcome, ToolSpec};
-use posse_workspace::Workspace;
+use posse_workspace::{Permit, Workspace};
 
 use crate::{
     Jobs, Knowledge, Rewrites, RunningCommand,
@@ -133,7 +133,8 @@ impl Toolbox {
         let (read_only, runs) = (entry.read_only, entry.spec.needs.shell > Shell::None);
         let (rewrites, running) = (Rewrites::default(), RunningCommand::default());
         let context = Context { rewrites, running, ..self.context.clone() };
-        Ok(Prepared { tool, title, about, path, act, read_only, runs, call: read, context })
+        let permit = OnceLock::new();
+        Ok(Prepared { tool, title, about, path, act, read_only, runs, permit, call: read, context })
     }
 
     fn find(&self, name: &str) -> Result<&'static Entry, String> {
@@ -182,6 +183,8 @@ pub struct Prepared {
     read_only: bool,
     /// Whether it runs commands.
     runs: bool,
+    /// What it may write although other programs act on it by themselves.
+    permit: OnceLock<Permit>,
     call: Box<dyn Call>,
     context: Context,
 }
@@ -214,6 +217,20 @@ impl Prepared {
         let real = self.real_path()?;
         let inside = real.strip_prefix(self.context.workspace.root()).ok()?;
         Some(inside.to_string_lossy().into_owned())
+    }
+
+    /// The program that would act by itself on what this writes; none if it is ordinary work. Unless it is permitted, it
+    /// will be refused.
+    pub fn obeyed_by(&self) -> Option<&'static str> {
+        let path = self.path.as_deref().filter(|_| self.act == Act::Edit)?;
+        self.context.workspace.protected(&self.context.workspace.resolve(path).ok()?)
+    }
+
+    /// Lets this one call write its file although other programs act on it by themselves: a person has said yes to it, or
+    /// the mode is one in which nobody is asked. If the path leads elsewhere by then, that is refused.
+    pub fn permit(&self) {
+        let places = self.path.clone().into_iter().chain(self.place()).collect();
+        let _ = self.permit.set(Permit::These(places));
     }
 
     /// Whether it leaves files and processes as they are, so that it may run beside others.
@@ -249,7 +266,10 @@ impl Prepared {
 
     /// Runs it. Dropping the future stops it, with every process it started, unless somebody holds its command.
     pub async fn run(self) -> ToolOutcome {
-        let Self { call, context, .. } = self;
+        let Self { call, mut context, permit, .. } = self;
+        if let Some(permit) = permit.into_inner() {
+            context.workspace = context.workspace.permitting(permit);
+        }
         let mut running = call.start(context);
         let caught = std::future::poll_fn(move |cx| {
             // A tool that panicked is not polled again, so nothing half-done is seen.
@@ -314,6 +334,7 @@ mod tests {
                 act: Act::Read,
                 read_only: true,
                 runs: false,
+                permit: OnceLock::new(),
                 call,
                 context: tools.context.clone(),
             };

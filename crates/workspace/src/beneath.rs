@@ -18,7 +18,7 @@ use rustix::{
 
 use crate::{
     Expect, Kind, Stamp, WorkspaceError, WorkspacePath, Written,
-    guard::{Guard, must_not_be_protected},
+    guard::Guard,
     limits,
     workspace::{must_be_expected, must_be_file, temporary_name},
 };
@@ -101,7 +101,7 @@ impl Beneath {
                 Some(parent) if !parent.as_os_str().is_empty() => parent,
                 _ => Path::new("."),
             };
-            let folder = match self.open_folder(path, parent) {
+            let folder = match self.open_folder(path, parent, guard) {
                 Err(WorkspaceError::Missing { path }) if followed > 0 => {
                     return Err(WorkspaceError::DanglingLink { path });
                 }
@@ -130,10 +130,15 @@ impl Beneath {
     }
 
     /// Opens a folder that may be written in.
-    fn open_folder(&self, path: &WorkspacePath, folder: &Path) -> Result<OwnedFd, WorkspaceError> {
+    fn open_folder(
+        &self,
+        path: &WorkspacePath,
+        folder: &Path,
+        guard: &Guard,
+    ) -> Result<OwnedFd, WorkspaceError> {
         let flags = OFlags::PATH | OFlags::DIRECTORY;
         let opened = self.open_at(folder, flags).map_err(|error| failed(path, error))?;
-        must_not_be_protected(path, &self.inside(path, &opened)?)?;
+        guard.must_be_open(path, &self.inside(path, &opened)?)?;
         Ok(opened)
     }
 
@@ -154,11 +159,11 @@ impl Beneath {
         guard: &Guard,
     ) -> Result<OwnedFd, WorkspaceError> {
         let mut made = PathBuf::from(".");
-        let mut current = self.open_folder(path, &made)?;
+        let mut current = self.open_folder(path, &made, guard)?;
         let mut parts = folder.components();
         while let Some(part) = parts.next() {
             made.push(part);
-            current = match self.open_folder(path, &made) {
+            current = match self.open_folder(path, &made, guard) {
                 Err(WorkspaceError::Missing { .. }) => {
                     if entry(&current, part.as_os_str()).is_ok_and(|there| there.is_some()) {
                         return Err(WorkspaceError::DanglingLink { path: path.to_string() });
@@ -167,7 +172,7 @@ impl Beneath {
                     guard.must_be_writable(path, &place)?;
                     let mode = Mode::from_raw_mode(0o777);
                     match rustix::fs::mkdirat(&current, part.as_os_str(), mode) {
-                        Ok(()) | Err(Errno::EXIST) => self.open_folder(path, &made)?,
+                        Ok(()) | Err(Errno::EXIST) => self.open_folder(path, &made, guard)?,
                         Err(error) => return Err(failed(path, error)),
                     }
                 }

@@ -8,7 +8,7 @@ use std::{
 
 use crate::{
     Entry, Expect, Kind, Mode, Stamp, WorkspaceError, WorkspacePath, Written,
-    guard::{Guard, must_not_be_protected},
+    guard::Guard,
     limits,
     workspace::{must_be_expected, must_be_file, temporary_name},
 };
@@ -157,8 +157,8 @@ impl Checked {
         let failed = |source| WorkspaceError::from_io(path.as_str(), source);
         let mut folder = self.root.clone();
         for part in path.parent().parts() {
-            must_not_be_protected(path, Path::new(part))?;
             folder.push(part);
+            guard.must_be_open(path, folder.strip_prefix(&self.root).unwrap_or(&folder))?;
             match fs::symlink_metadata(&folder) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     // What is missing has no links in it, so the path itself says where it would be.
@@ -169,7 +169,7 @@ impl Checked {
                 Ok(_) => {}
             }
             folder = self.inside(path, folder.canonicalize().map_err(failed)?)?;
-            must_not_be_protected(path, folder.strip_prefix(&self.root).unwrap_or(&folder))?;
+            guard.must_be_open(path, folder.strip_prefix(&self.root).unwrap_or(&folder))?;
         }
         let mut target = folder.join(path.name());
         for _ in 0..limits::LINKS_MAX {

@@ -39,10 +39,10 @@ pub enum WorkspaceError {
     #[error("{path} is already there; read it first, then change it")]
     Exists { path: String },
     #[error(
-        "{path} is protected: nothing of {name} is written here, since other programs act on it; leave it as it is, or \
-         ask the person to change it"
+        "{path} is protected: {program} acts on it by itself, so it is not written unless a person says so; leave it as \
+         it is, or say in your answer what it should hold"
     )]
-    Protected { path: String, name: String },
+    Protected { path: String, program: String },
     #[error("{path} may not be written by you; you may write within {allowed}")]
     NotGranted { path: String, allowed: String },
     #[error("{path} is reached through a link; here only the real path will do")]

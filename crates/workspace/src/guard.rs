@@ -1,9 +1,11 @@
-//! Where file tools never write, whatever path leads there: the names that commands may not write either, all of `.git`
-//! anywhere, and what a grant leaves out. Looks at real places as text, never at the disk.
+//! Where file tools do not write unless a person says so, whatever path leads there: what other programs run or obey by
+//! themselves, all of `.git` anywhere, what git's configuration names; and where they never do: what a grant leaves out.
+//! Looks at real places as text, never at the disk.
 
 use std::path::{Path, PathBuf};
 
 use posse_protocol::PathRules;
+use posse_sandbox::{is_git, protected_by};
 
 use crate::{WorkspaceError, WorkspacePath};
 
@@ -14,6 +16,22 @@ pub(crate) struct Guard {
     pub(crate) rules: Vec<PathRules>,
     /// Places, relative to the workspace, that are not for agents at all: neither to read nor to write.
     pub(crate) hidden: Vec<PathBuf>,
+    /// Places, relative to the workspace, that are protected by more than their names.
+    pub(crate) named: Vec<PathBuf>,
+    /// What may be written although it is protected.
+    pub(crate) permit: Permit,
+}
+
+/// What a person lets be written although other programs act on it by themselves.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Permit {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// These very files, by their paths as they were asked for and as they really are.
+    These(Vec<String>),
+    /// Everything: approval mode `full`.
+    Everything,
 }
 
 impl Guard {
@@ -29,8 +47,8 @@ impl Guard {
 
     /// Refuses a real place, relative to the workspace, that must not be written. `path` is what it was asked for as.
     pub(crate) fn must_be_writable(&self, path: &WorkspacePath, place: &Path) -> Result<(), WorkspaceError> {
-        must_not_be_protected(path, place)?;
         self.must_be_seen(path, place)?;
+        self.must_not_be_protected(path, place)?;
         let place = place.to_string_lossy();
         match self.rules.iter().find(|rules| !passes(rules, &place)) {
             Some(rules) => {
@@ -39,30 +57,45 @@ impl Guard {
             None => Ok(()),
         }
     }
-}
 
-/// Refuses protected places: what is written there can run as code.
-pub(crate) fn must_not_be_protected(path: &WorkspacePath, place: &Path) -> Result<(), WorkspaceError> {
-    let parts: Vec<String> =
-        place.components().map(|part| folded(&part.as_os_str().to_string_lossy())).collect();
-    let parts: Vec<&str> = parts.iter().map(String::as_str).filter(|part| *part != ".").collect();
-    // A repository can be anywhere; the other names count where their programs look for them.
-    if parts.iter().any(|part| matches!(*part, ".git" | "git~1")) {
-        return Err(WorkspaceError::Protected { path: path.to_string(), name: ".git".to_owned() });
-    }
-    for name in posse_sandbox::protected_names() {
-        let protected: Vec<String> = name.path.split('/').map(folded).collect();
-        if parts.len() >= protected.len() && parts.iter().zip(&protected).all(|(part, name)| part == name) {
-            return Err(WorkspaceError::Protected { path: path.to_string(), name: name.path.to_owned() });
+    /// Refuses what other programs act on by themselves, unless a person has said yes to this very place.
+    pub(crate) fn must_not_be_protected(
+        &self,
+        path: &WorkspacePath,
+        place: &Path,
+    ) -> Result<(), WorkspaceError> {
+        match self.protected(place) {
+            Some(program) if !self.permits(|permitted| permitted == place) => {
+                Err(WorkspaceError::Protected { path: path.to_string(), program: program.to_owned() })
+            }
+            _ => Ok(()),
         }
     }
-    Ok(())
-}
 
-/// Some file systems take names for the same that differ in case, or in dots and spaces at their end.
-fn folded(name: &str) -> String {
-    let trimmed = name.trim_end_matches(['.', ' ']);
-    if trimmed.is_empty() { ".".to_owned() } else { trimmed.to_lowercase() }
+    /// Refuses a folder that is protected, unless a person has said yes to something below it.
+    pub(crate) fn must_be_open(&self, path: &WorkspacePath, folder: &Path) -> Result<(), WorkspaceError> {
+        match self.protected(folder) {
+            Some(program) if !self.permits(|permitted| permitted.starts_with(folder)) => {
+                Err(WorkspaceError::Protected { path: path.to_string(), program: program.to_owned() })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The program that acts on a place by itself.
+    pub(crate) fn protected(&self, place: &Path) -> Option<&'static str> {
+        let of_git = place.components().any(|part| is_git(&part.as_os_str().to_string_lossy()));
+        let named = || self.named.iter().any(|named| place.starts_with(named));
+        if of_git || named() { Some("git") } else { protected_by(place) }
+    }
+
+    pub(crate) fn permits(&self, fits: impl Fn(&Path) -> bool) -> bool {
+        match &self.permit {
+            Permit::Nothing => false,
+            Permit::These(places) => places.iter().any(|place| fits(Path::new(place))),
+            Permit::Everything => true,
+        }
+    }
 }
 
 fn passes(rules: &PathRules, place: &str) -> bool {

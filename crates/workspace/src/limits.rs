@@ -10,6 +10,14 @@ pub const OPEN_TRIES_MAX: usize = 16;
 pub const WALK_ENTRIES_MAX: u64 = 200_000;
 /// How long one walk or search may take.
 pub const WALK_TIME_MS_MAX: u64 = 20_000;
+/// How many entries are looked at to find what other programs act on by themselves.
+pub const PLACES_ENTRIES_MAX: usize = 30_000;
+/// How many such places are covered.
+pub const PROTECTED_PLACES_MAX: usize = 64;
+/// How many files of a repository's settings are read.
+pub const SETTINGS_FILES_MAX: usize = 32;
+/// How much of each.
+pub const SETTINGS_BYTES_MAX: u64 = 1024 * 1024;
 /// The most memory one searched line may take.
 pub const GREP_LINE_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// How much of a found line is kept.

@@ -4,7 +4,7 @@ use std::{
     fs::File,
     io::Read,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
 use posse_protocol::PathRules;
@@ -14,9 +14,10 @@ use crate::beneath::Beneath;
 use crate::{
     Entry, Kind, Mode, Stamp, WorkspaceError, WorkspacePath,
     checked::Checked,
-    guard::{Guard, must_not_be_protected},
+    guard::{Guard, Permit},
     limits,
     locks::Locks,
+    places,
 };
 
 /// One folder. Cheap to clone; all clones are the same folder, even if it is renamed meanwhile.
@@ -34,6 +35,8 @@ struct Inner {
     /// Without links.
     real: PathBuf,
     access: Access,
+    /// What was there, when it was first asked for, that other programs act on by themselves.
+    existing: OnceLock<Vec<PathBuf>>,
     /// Held during every write: a check and the rename after it are one step for all writers of this process. The same
     /// for every opening of the folder.
     writing: Arc<Mutex<()>>,
@@ -103,8 +106,10 @@ impl Workspace {
         }
         let access = Access::open(&real).map_err(failed)?;
         let writing = WRITING.of(&real);
-        let inner = Arc::new(Inner { given, real, access, writing });
-        Ok(Self { inner, guard: Arc::default() })
+        // Before anybody has written anything: settings can be in the work tree themselves.
+        let guard = Guard { named: places::named(&real), ..Guard::default() };
+        let inner = Arc::new(Inner { given, real, access, existing: OnceLock::new(), writing });
+        Ok(Self { inner, guard: Arc::new(guard) })
     }
 
     /// The same folder, but writes outside these rules are refused, whatever links lead there. Narrows what is there:
@@ -128,6 +133,45 @@ impl Workspace {
         });
         guard.hidden.extend(inside);
         Self { inner: Arc::clone(&self.inner), guard: Arc::new(guard) }
+    }
+
+    /// The same folder, in which this much may be written although it is protected.
+    pub fn permitting(&self, permit: Permit) -> Self {
+        let guard = Guard { permit, ..Guard::clone(&self.guard) };
+        Self { inner: Arc::clone(&self.inner), guard: Arc::new(guard) }
+    }
+
+    /// What is there that other programs act on by themselves, and what git's configuration names, relative to the folder.
+    /// Looks at the disk the first time it is asked.
+    pub fn protected_places(&self) -> Vec<PathBuf> {
+        let existing = self.inner.existing.get_or_init(|| places::existing(self.root()));
+        self.guard.named.iter().chain(existing).cloned().collect()
+    }
+
+    /// The program that would act by itself on what is written at a path: as it was asked for, where it really leads, or
+    /// by making its folder a repository. A person has to be asked first.
+    pub fn protected(&self, path: &WorkspacePath) -> Option<&'static str> {
+        let real = self.real_path(path);
+        let place = real.as_deref().and_then(|real| real.strip_prefix(self.root()).ok());
+        let place = place.unwrap_or(path.as_path());
+        let by_name = self.guard.protected(path.as_path()).or_else(|| self.guard.protected(place));
+        by_name.or_else(|| self.completes_repository(place).then_some("git"))
+    }
+
+    fn completes_repository(&self, place: &Path) -> bool {
+        posse_sandbox::completes_repository(place, |part| self.root().join(part).symlink_metadata().is_ok())
+    }
+
+    /// Refuses what would make its folder a repository, unless a person has said yes to it.
+    fn must_not_complete_repository(&self, path: &WorkspacePath) -> Result<(), WorkspaceError> {
+        let place = self.place(path).unwrap_or_else(|_| path.clone());
+        if self.completes_repository(place.as_path())
+            && !self.guard.permits(|permitted| permitted == place.as_path())
+        {
+            let (path, program) = (path.to_string(), "git".to_owned());
+            return Err(WorkspaceError::Protected { path, program });
+        }
+        Ok(())
     }
 
     /// Whether a walk passes over an entry.
@@ -213,8 +257,10 @@ impl Workspace {
         if path.is_root() {
             return Err(WorkspaceError::NotAFile { path: path.to_string(), kind: Kind::Folder });
         }
-        must_not_be_protected(path, path.as_path())?;
+        self.must_be_seen(path)?;
+        self.guard.must_not_be_protected(path, path.as_path())?;
         let _writing = self.writing();
+        self.must_not_complete_repository(path)?;
         match &self.inner.access {
             #[cfg(target_os = "linux")]
             Access::Beneath(beneath) => beneath.write(path, bytes, expect, &self.guard),
@@ -289,6 +335,9 @@ impl Workspace {
             return Err(WorkspaceError::NotAFile { path: path.to_string(), kind: Kind::Folder });
         }
         self.guard.must_be_writable(path, path.as_path())?;
+        if entry.is_some() {
+            self.must_not_complete_repository(path)?;
+        }
         self.put_unguarded(path, entry, expect)
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use posse_protocol::{AgentId, Branch, Conflict, EventKind};
 use posse_report::quote;
+use posse_workspace::Permit;
 use posse_workspace::worktree::Merge;
 
 use super::{Answer, Desk};
@@ -12,7 +13,7 @@ use crate::crew::Crew;
 use crate::journal::Journal;
 
 impl Desk {
-    pub(super) async fn merge(&self, name: &str) -> Answer {
+    pub(super) async fn merge(&self, name: &str, permit: Permit) -> Answer {
         let id = match self.find(name) {
             Ok(id) => id,
             Err(answer) => return answer,
@@ -26,7 +27,8 @@ impl Desk {
             ));
         };
         // On a task of its own: what was merged must be on record, whoever goes away meanwhile.
-        let merged = tokio::spawn(bring_in(Arc::clone(&self.crew), self.id, id, branch.clone())).await;
+        let merged =
+            tokio::spawn(bring_in(Arc::clone(&self.crew), self.id, id, branch.clone(), permit)).await;
         let merged = match merged.unwrap_or_else(|_| Err("a fault in Posse".to_string())) {
             Ok(merged) => merged,
             Err(error) => return Answer::error(format!("Nothing was merged: {error}")),
@@ -37,9 +39,16 @@ impl Desk {
 }
 
 /// Merges a branch into the files of an agent, and records what that changed.
-async fn bring_in(crew: Arc<Crew>, by: AgentId, from: AgentId, branch: Branch) -> Result<Merge, String> {
+async fn bring_in(
+    crew: Arc<Crew>,
+    by: AgentId,
+    from: AgentId,
+    branch: Branch,
+    permit: Permit,
+) -> Result<Merge, String> {
     let site = crew.site(by);
-    let merged = site.history.merge(&branch).await.map_err(|error| error.to_string())?;
+    let into = site.workspace.permitting(permit);
+    let merged = site.history.merge(&into, &branch).await.map_err(|error| error.to_string())?;
     let parent = crew.tree(|tree| tree.node(by).and_then(|node| node.parent));
     let mut journal = Journal::new(crew.store.clone(), crew.session, by, parent);
     let (changes, conflicts) = (merged.changes.clone(), merged.conflicts.clone());

@@ -67,6 +67,33 @@ fn deny_wins_and_ask_comes_before_allow() {
     }
 }
 
+/// What other programs act on by themselves asks in every mode but full, whatever was allowed, unless it was named word
+/// for word.
+#[test]
+fn what_is_obeyed_asks_in_every_mode_but_full() {
+    let wish = Wish { tool: "edit_file", what: ".vscode/tasks.json", act: Act::Obeyed("VS Code") };
+    let cases: [(&[&str], &[&str], &str); 8] = [
+        (&[], &[], "x???."),
+        (&["*"], &[], "x???."),
+        (&["edit_file", "write_file(.vscode/*)"], &[], "x???."),
+        (&["edit_file(.vscode/tasks.json)"], &[], "x???."),
+        (&["obeyed", "obeyed(*)", "obeyed(.vscode/*)"], &[], "x???."),
+        (&["obeyed(.vscode/tasks.json)"], &[], "x...."),
+        (&["obeyed(.vscode/tasks.json)"], &["edit_file(.vscode/*)"], "xxxxx"),
+        (&["*"], &["obeyed"], "xxxxx"),
+    ];
+    for (allow, deny, want) in cases {
+        let rules = Rules::parse(&texts(allow), &[], &texts(deny)).unwrap();
+        let row: String = APPROVALS.map(|approval| letter(&judge(approval, &rules, &wish))).iter().collect();
+        assert_eq!(row, want, "allow {allow:?}, deny {deny:?}");
+    }
+    assert_eq!(cases.len(), 8);
+    assert_eq!(pattern_for(&wish), "obeyed(.vscode/tasks.json)");
+    assert_eq!(session_pattern(&wish), "obeyed(.vscode/tasks.json)");
+    let Decision::Ask(why) = judge(Approval::Auto, &Rules::default(), &wish) else { panic!("asks") };
+    assert_eq!(why, "VS Code acts on this by itself, so writing it asks in every mode but full");
+}
+
 #[test]
 fn an_answer_spares_the_question_and_nothing_else() {
     let judged = |approval, ask: &[&str], deny: &[&str]| {

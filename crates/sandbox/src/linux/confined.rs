@@ -112,7 +112,8 @@ fn check(profile: &Profile) -> Result<(), SandboxError> {
         return Err(not_confined(format!("{workspace} cannot be a workspace; choose a folder of your own")));
     }
     let inside = |path: &std::path::PathBuf| path.starts_with(workspace);
-    match profile.writable.iter().chain(&profile.read_only).find(|path| !inside(path)) {
+    match profile.writable.iter().chain(&profile.read_only).chain(&profile.covered).find(|path| !inside(path))
+    {
         Some(path) => Err(not_confined(format!("{} is not in the workspace", path.display()))),
         None => Ok(()),
     }
@@ -129,7 +130,8 @@ pub(crate) fn try_once() -> Result<(), String> {
     let mut places = places.iter().filter_map(|place| place.canonicalize().ok());
     let folder = places.find(|place| check(&Profile::new(Level::Inspect, place)).is_ok());
     let folder = folder.ok_or("there is no folder for temporary files to try it in")?;
-    let name = format!("posse-probe-{}", std::process::id());
+    // A name that nobody can have foreseen: everybody can write there.
+    let name = format!("posse-probe-{:016x}{:016x}", super::folder::random(), super::folder::random());
     let tried = try_in(&folder, &name);
     let wrote = std::fs::remove_file(folder.join(&name)).is_ok();
     match tried? {

@@ -4,11 +4,11 @@
 //! could be taken by any command that can read it, and so keep all others out.
 
 use std::{
-    fs::{self, DirBuilder, File},
+    fs::File,
     io::{self, Read, Seek, Write},
-    os::unix::{
-        ffi::{OsStrExt, OsStringExt},
-        fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
+    os::{
+        fd::OwnedFd,
+        unix::ffi::{OsStrExt, OsStringExt},
     },
     path::{Path, PathBuf},
     thread,
@@ -16,33 +16,37 @@ use std::{
 };
 
 use rustix::{
-    fs::{FlockOperation, flock},
+    fs::{
+        AtFlags, FileType, FlockOperation, Mode, OFlags, flock, fstat, mkdir, open, openat, statat, unlinkat,
+    },
     io::Errno,
 };
 
-use super::{Failed, Step};
+use super::{Failed, Step, folder::Folder};
 use crate::limits;
 
 /// A share of a workspace's lock. It ends with this value.
 pub(crate) struct Lock {
     file: File,
-    path: PathBuf,
+    folder: OwnedFd,
+    name: String,
 }
 
 impl Lock {
     /// Takes a share; waits for somebody who cleans up, but not for long.
-    pub(crate) fn shared(workspace: &Path) -> Result<Self, Failed> {
-        let found = workspace.metadata().step_at("looking at", workspace)?;
-        let path = private_folder()?.join(format!("{:x}-{:x}", found.dev(), found.ino()));
+    pub(crate) fn shared(workspace: &Folder) -> Result<Self, Failed> {
+        let found = fstat(workspace.as_fd()).step("looking at the workspace")?;
+        let folder = private_folder()?;
+        let name = format!("{:x}-{:x}", found.st_dev, found.st_ino);
         let end = Instant::now() + Duration::from_millis(limits::WORKSPACE_LOCK_MS);
         loop {
-            let file = open(&path).step_at("opening", &path)?;
+            let file = open_in(&folder, &name).step("opening the workspace's lock")?;
             match flock(&file, FlockOperation::NonBlockingLockShared) {
                 // Whoever was the last removes the file: then this is not the one that others lock.
-                Ok(()) if is_at(&file, &path) => return Ok(Self { file, path }),
+                Ok(()) if is_at(&file, &folder, &name) => return Ok(Self { file, folder, name }),
                 Ok(()) | Err(Errno::INTR) => {}
                 Err(Errno::WOULDBLOCK) if Instant::now() < end => thread::sleep(Duration::from_millis(2)),
-                Err(error) => return Err(Failed::new(format!("locking {}", workspace.display()), error)),
+                Err(error) => return Err(Failed::new("locking the workspace", error)),
             }
         }
     }
@@ -72,37 +76,47 @@ impl Lock {
 
     /// Removes the file. Only for who is alone.
     pub(crate) fn remove(self) {
-        let _ = fs::remove_file(&self.path);
+        let _ = unlinkat(&self.folder, &self.name, AtFlags::empty());
     }
 }
 
-fn open(path: &Path) -> io::Result<File> {
-    File::options().read(true).append(true).create(true).mode(0o600).custom_flags(libc::O_NOFOLLOW).open(path)
+fn open_in(folder: &OwnedFd, name: &str) -> io::Result<File> {
+    let flags = OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    Ok(openat(folder, name, flags, Mode::from_raw_mode(0o600))?.into())
 }
 
-fn is_at(file: &File, path: &Path) -> bool {
-    let id = |found: fs::Metadata| (found.dev(), found.ino());
-    file.metadata().map(id).ok() == path.symlink_metadata().map(id).ok()
+fn is_at(file: &File, folder: &OwnedFd, name: &str) -> bool {
+    let id = |found: rustix::fs::Stat| (found.st_dev, found.st_ino);
+    let there = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).map(id);
+    there.is_ok() && fstat(file).map(id).ok() == there.ok()
 }
 
-/// Where it can be. All of them are out of a command's sight, unless they are in its workspace.
-pub(crate) fn folders() -> [PathBuf; 2] {
+/// Where it can be, in the order of trial: the first is this user's alone where the system has it. All of them are out of
+/// a command's sight, unless they are in its workspace.
+pub(crate) fn folders() -> [PathBuf; 3] {
     let uid = rustix::process::geteuid().as_raw();
-    ["/tmp", "/var/tmp"].map(|place| Path::new(place).join(format!(".posse-{uid}")))
+    let own = PathBuf::from(format!("/run/user/{uid}/posse"));
+    let [shared, kept] = ["/tmp", "/var/tmp"].map(|place| Path::new(place).join(format!(".posse-{uid}")));
+    [own, shared, kept]
 }
 
 /// The first that is ours and nobody else's: others can make things of that name there too.
-fn private_folder() -> Result<PathBuf, Failed> {
+fn private_folder() -> Result<OwnedFd, Failed> {
     let me = rustix::process::geteuid().as_raw();
     for folder in folders() {
         // What is wrong, if anything is, the look at it says.
-        let _ = DirBuilder::new().mode(0o700).create(&folder);
-        let found = folder.symlink_metadata();
-        if found.is_ok_and(|found| found.is_dir() && found.uid() == me && found.mode() & 0o077 == 0) {
-            return Ok(folder);
+        let _ = mkdir(&folder, Mode::from_raw_mode(0o700));
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let Ok(held) = open(&folder, flags, Mode::empty()) else { continue };
+        let ours = fstat(&held).is_ok_and(|found| {
+            let is_folder = FileType::from_raw_mode(found.st_mode).is_dir();
+            is_folder && found.st_uid == me && found.st_mode & 0o077 == 0
+        });
+        if ours {
+            return Ok(held);
         }
     }
-    let [first, second] = folders();
+    let [_, first, second] = folders();
     let reason = format!(
         "neither {} nor {} is a folder that only this user can enter; remove one of them",
         first.display(),

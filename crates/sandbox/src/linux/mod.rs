@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! this process                 confined.rs     sends a plan over a socket, cuts the socket to end it all
-//!   └─ the same program again  supervisor.rs   placeholders, cgroup, watch over covered names; outside, cleans up
+//!   └─ the same program again  supervisor.rs   placeholders, cgroup, covers again what is replaced; outside, cleans up
 //!        └─ process 1          inside.rs       namespaces, mounts, reaping, listener/; with it all processes end
 //!             └─ the command   last_steps.rs   no privileges, Landlock, seccomp, exec
 //! ```
@@ -11,6 +11,7 @@
 mod bare;
 pub(crate) mod cgroup;
 pub(crate) mod confined;
+mod folder;
 mod inside;
 mod landlock_rules;
 mod last_steps;
@@ -20,6 +21,7 @@ mod mounts;
 mod placeholders;
 mod plan;
 mod privileges;
+mod recover;
 mod replaced;
 mod seccomp;
 mod supervisor;

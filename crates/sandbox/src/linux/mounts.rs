@@ -15,8 +15,8 @@ use std::{
 
 use rustix::{
     fs::{
-        AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, chmodat, fstat, open, openat, openat2,
-        statat,
+        AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, StatxAttributes, StatxFlags, chmodat, fstat,
+        open, openat, openat2, statat, statx,
     },
     io,
     mount::{
@@ -184,6 +184,20 @@ fn attach(mount: &OwnedFd, at: &Path) -> io::Result<()> {
     let at = here(at)?;
     let both = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
     move_mount(mount, "", at, "", both)
+}
+
+/// Makes read-only, in a confinement that is built, what is at a path now, unless it is covered.
+pub(crate) fn cover_again(path: &Path) -> io::Result<()> {
+    let at = here(path)?;
+    let found = statx(&at, "", AtFlags::EMPTY_PATH, StatxFlags::empty())?;
+    if found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT) {
+        return Ok(());
+    }
+    let flags = clone_flags() | OpenTreeFlags::AT_EMPTY_PATH | OpenTreeFlags::AT_RECURSIVE;
+    let source = open_tree(&at, "", flags)?;
+    set_attributes(source.as_fd(), libc::MOUNT_ATTR_RDONLY, true)?;
+    let both = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    move_mount(source, "", at, "", both)
 }
 
 fn seal(path: &Path) -> io::Result<()> {

@@ -10,38 +10,27 @@
 //! While a command runs its supervisor holds a share of the workspace's lock. Whoever is alone with it afterwards was the
 //! last one, and removes the placeholders of all.
 //!
-//! Repositories deeper in the workspace are not guarded: a command can make them, and must be able to remove them again,
-//! which a mount in them would prevent. Whoever runs git in such a folder trusts what was done there.
+//! Other commands may run meanwhile: see `folder` for how what they can write is touched.
 
 use std::{
     collections::VecDeque,
     ffi::OsString,
-    fs::{self, Permissions},
-    io,
-    os::{
-        fd::AsRawFd,
-        unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt},
-    },
+    fs, io,
+    os::{fd::OwnedFd, unix::fs::MetadataExt},
     path::{Component, Path, PathBuf},
     thread,
 };
 
-use rustix::{
-    fs::{CWD, FileType, Mode, OFlags, mknodat, open},
-    io::Errno,
-};
+use rustix::{fs::FileType, io::Errno};
 
 use super::{
     Failed, Step,
+    folder::{Folder, Slot},
     lock::Lock,
     plan::Plan,
     replaced::{self, Identity},
 };
 use crate::{Level, limits};
-
-const FOLDER_MODE: u32 = 0o1755;
-const FILE_MODE: u32 = 0o1644;
-const SOCKET_MODE: u32 = 0o1444;
 
 /// What is guarded in a workspace, and the placeholders for it. Dropping it removes those nobody needs any more.
 pub(crate) struct Placeholders {
@@ -51,9 +40,10 @@ pub(crate) struct Placeholders {
     pub(crate) pinned: Vec<PathBuf>,
     /// All that must stay what it was when it was found, or its cover is gone.
     pub(crate) found: Vec<(PathBuf, Identity)>,
+    folder: Folder,
     made: Vec<PathBuf>,
     /// The first socket that was made.
-    socket: Option<PathBuf>,
+    socket: Option<OwnedFd>,
     lock: Option<Lock>,
 }
 
@@ -63,11 +53,11 @@ impl Drop for Placeholders {
         self.made.extend(lock.noted());
         self.made.sort();
         self.made.dedup();
-        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let held: Vec<_> =
-            self.made.iter().filter_map(|path| open(path, flags, Mode::empty()).ok()).collect();
+        let slots: Vec<(&PathBuf, Slot<'_>)> =
+            self.made.iter().filter_map(|path| Some((path, self.folder.slot(path).ok()?))).collect();
+        let held: Vec<OwnedFd> = slots.iter().filter_map(|(_, slot)| slot.hold().ok()).collect();
         // The innermost first.
-        self.made.iter().rev().for_each(|path| remove(path));
+        slots.iter().rev().for_each(|(path, slot)| slot.remove_placeholder(content(path)));
         lock.remove();
         // Some disks make us wait when a folder's room is given back, which happens when its last holder lets go. All at
         // once, they wait only once.
@@ -82,12 +72,13 @@ impl Drop for Placeholders {
 impl Placeholders {
     pub(crate) fn make(plan: &Plan) -> Result<Self, Failed> {
         let (guarded, pinned, found, made) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let mut all = Self { guarded, pinned, found, made, socket: None, lock: None };
+        let folder = Folder::open(plan.workspace()).step_at("opening", plan.workspace())?;
+        let mut all = Self { guarded, pinned, found, folder, made, socket: None, lock: None };
         all.find_hidden(plan);
         if plan.level != Level::Full {
             return Ok(all);
         }
-        let mut lock = Lock::shared(plan.workspace())?;
+        let mut lock = Lock::shared(&all.folder)?;
         let guarded = all.guard_all(plan);
         let noted = lock.note(&all.made).step("noting placeholders down");
         all.lock = Some(lock);
@@ -101,6 +92,11 @@ impl Placeholders {
         Ok(all)
     }
 
+    /// The workspace.
+    pub(crate) fn folder(&self) -> &Folder {
+        &self.folder
+    }
+
     fn guard_all(&mut self, plan: &Plan) -> Result<(), Failed> {
         let protected = plan.protected.iter().map(|(name, _)| plan.workspace().join(name));
         // What is hidden must not be made by the command either.
@@ -108,6 +104,7 @@ impl Placeholders {
         for path in protected.chain(others) {
             self.guard(plan, &path).step_at("guarding", &path)?;
         }
+        plan.covered.iter().map(PathBuf::from).for_each(|path| self.cover(plan, path));
         Ok(())
     }
 
@@ -115,13 +112,23 @@ impl Placeholders {
     fn find_hidden(&mut self, plan: &Plan) {
         let hidden = plan.hidden.iter().filter_map(|path| Path::new(path).canonicalize().ok());
         let inside = hidden.filter(|path| path.starts_with(plan.workspace()) && path != plan.workspace());
-        self.found = inside.filter_map(|path| replaced::identity(&path).ok().map(|is| (path, is))).collect();
+        let found = inside.filter_map(|path| Some((self.folder.slot(&path).ok()?.look().ok()?, path)));
+        self.found = found.map(|(is, path)| (path, replaced::of(&is))).collect();
+    }
+
+    /// Guards what is there, as it is there: if it is a link, or there is one on the way, it is left to its name.
+    fn cover(&mut self, plan: &Plan, path: PathBuf) {
+        let found = self.folder.slot(&path).and_then(|slot| slot.look());
+        let Ok(found) = found else { return };
+        if FileType::from_raw_mode(found.st_mode) != FileType::Symlink && writable(plan, &path) {
+            self.found.push((path.clone(), replaced::of(&found)));
+            self.guarded.push(path);
+        }
     }
 
     /// Goes down to a path by hand, guarding every link on the way, and what it comes to in the end.
     fn guard(&mut self, plan: &Plan, path: &Path) -> io::Result<()> {
         let workspace = plan.workspace();
-        let inside = |path: &Path| path.starts_with(workspace) && path != workspace;
         let mut at = workspace.to_owned();
         let mut rest: VecDeque<OsString> = words(path.strip_prefix(workspace).unwrap_or(path));
         let mut links = 0;
@@ -135,36 +142,36 @@ impl Placeholders {
                 continue;
             }
             at.push(word);
-            let found = match at.symlink_metadata() {
+            let inside = self.folder.holds(&at);
+            let found = match self.look(&at) {
                 Ok(found) => found,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     let kind = if rest.is_empty() { kind_of(plan, &at) } else { Kind::Folder };
-                    return if inside(&at) && writable(plan, &at) { self.place(at, kind) } else { Ok(()) };
+                    return if inside && writable(plan, &at) { self.place(at, kind) } else { Ok(()) };
                 }
-                Err(_) if !inside(&at) => return Ok(()),
+                Err(_) if !inside => return Ok(()),
                 Err(error) => return Err(error),
             };
             // Where the command may not write anyway, it may be replaced.
-            if inside(&at) && writable(plan, &at) {
-                self.found.push((at.clone(), replaced::of(&found)));
+            if inside && writable(plan, &at) {
+                self.found.push((at.clone(), found.identity));
             }
-            if found.is_symlink() {
+            if let Some(target) = found.link {
                 links += 1;
                 if links > limits::LINKS_MAX {
                     return Err(Errno::LOOP.into());
                 }
-                if inside(&at) {
+                if inside {
                     self.guarded.push(at.clone());
                 }
-                let target = words(&fs::read_link(&at)?);
                 at.pop();
-                rest = target.into_iter().chain(rest).collect();
-            } else if inside(&at) {
-                let ours = is_placeholder(&at);
+                rest = words(&target).into_iter().chain(rest).collect();
+            } else if inside {
+                let ours = self.folder.slot(&at)?.is_placeholder(content(&at));
                 if ours {
                     self.made.push(at.clone());
                 }
-                if ours || rest.is_empty() || !found.is_dir() {
+                if ours || rest.is_empty() || !found.is_folder {
                     self.guarded.push(at);
                     return Ok(());
                 }
@@ -174,42 +181,88 @@ impl Placeholders {
         Ok(())
     }
 
+    /// Looks at what is at a path, itself.
+    fn look(&self, at: &Path) -> io::Result<Found> {
+        if self.folder.holds(at) {
+            let slot = self.folder.slot(at)?;
+            let found = slot.look()?;
+            let kind = FileType::from_raw_mode(found.st_mode);
+            let link = if kind == FileType::Symlink { Some(slot.link()?) } else { None };
+            return Ok(Found { identity: replaced::of(&found), is_folder: kind.is_dir(), link });
+        }
+        // Around the workspace nothing is made and nothing opened.
+        let found = at.symlink_metadata()?;
+        let link = if found.is_symlink() { Some(fs::read_link(at)?) } else { None };
+        Ok(Found { identity: (found.dev(), found.ino()), is_folder: found.is_dir(), link })
+    }
+
     fn place(&mut self, path: PathBuf, kind: Kind) -> io::Result<()> {
-        let made = although_forbidden(&path, || match kind {
-            Kind::Folder => make_folder(&path),
-            Kind::FileOfGit => make_file(&path),
-            Kind::File => self.place_socket(&path),
+        let slot = self.folder.slot(&path)?;
+        let socket = &mut self.socket;
+        let made = slot.although_forbidden(|slot| match kind {
+            Kind::Folder => slot.make_folder(),
+            Kind::FileOfGit => slot.make_file(content(&path)),
+            Kind::File => place_socket(socket, slot),
         });
         match made {
             Ok(()) => self.made.push(path.clone()),
             // Another supervisor's command needs it too, or somebody made the real thing just now.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                self.made.extend(is_placeholder(&path).then(|| path.clone()));
+                self.made.extend(slot.is_placeholder(content(&path)).then(|| path.clone()));
             }
-            Err(error) if cannot_appear(&path, &error) => return Ok(()),
+            Err(error) if cannot_appear(&slot, &error) => return Ok(()),
             Err(error) => return Err(error),
         }
-        self.found.push((path.clone(), replaced::identity(&path)?));
+        let identity = replaced::of(&slot.look()?);
+        self.found.push((path.clone(), identity));
         self.guarded.push(path);
         Ok(())
     }
 
-    fn place_socket(&mut self, path: &Path) -> io::Result<()> {
-        let linked = self.socket.as_ref().map(|first| fs::hard_link(first, path));
-        let made = match linked {
-            Some(Err(error)) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
-            Some(Ok(())) => return Ok(()),
-            // The first one, or one that cannot be linked, because another supervisor has just removed it.
-            Some(Err(_)) | None => make_socket(path),
-        };
-        match made {
-            Ok(()) => self.socket = Some(path.to_owned()),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
-            // Not every file system has sockets.
-            Err(_) => return make_folder(path),
+    /// Makes a placeholder again that somebody outside has removed while the command runs. What is there must be one then.
+    pub(crate) fn place_again(&mut self, plan: &Plan, path: &Path) -> io::Result<()> {
+        let kind = kind_of(plan, path);
+        let (guarded, found) = (self.guarded.len(), self.found.len());
+        self.place(path.to_owned(), kind)?;
+        self.guarded.truncate(guarded);
+        self.found.truncate(found);
+        if !self.folder.slot(path)?.is_placeholder(content(path)) {
+            return Err(Errno::EXIST.into());
         }
-        Ok(())
+        match &mut self.lock {
+            Some(lock) => lock.note(&self.made),
+            None => Ok(()),
+        }
     }
+
+    /// Whether what is at a path is a placeholder.
+    pub(crate) fn is_placeholder(&self, path: &Path) -> bool {
+        self.folder.slot(path).is_ok_and(|slot| slot.is_placeholder(content(path)))
+    }
+}
+
+/// What is at a path.
+struct Found {
+    identity: Identity,
+    is_folder: bool,
+    /// Where it leads, if it is a link.
+    link: Option<PathBuf>,
+}
+
+fn place_socket(first: &mut Option<OwnedFd>, slot: &Slot<'_>) -> io::Result<()> {
+    match first.as_ref().map(|first| slot.link_to(first)) {
+        Some(Err(error)) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
+        Some(Ok(())) => return Ok(()),
+        // The first one, or one that cannot be linked, because another supervisor has just removed it.
+        Some(Err(_)) | None => {}
+    }
+    match slot.make_socket() {
+        Ok(made) => *first = Some(made),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
+        // Not every file system has sockets.
+        Err(_) => return slot.make_folder(),
+    }
+    Ok(())
 }
 
 fn words(path: &Path) -> VecDeque<OsString> {
@@ -227,6 +280,7 @@ fn writable(plan: &Plan, path: &Path) -> bool {
 }
 
 /// What a missing name is to be.
+#[derive(Clone, Copy)]
 enum Kind {
     Folder,
     File,
@@ -250,87 +304,13 @@ fn content(path: &Path) -> &'static [u8] {
     if path.file_name().is_some_and(|name| name == "commondir") { b".\n" } else { b"" }
 }
 
-/// Runs without a mask for modes, so that a placeholder has its own, by which others know it, from its first moment.
-fn unmasked<T>(make: impl FnOnce() -> T) -> T {
-    let usual = rustix::process::umask(Mode::empty());
-    let made = make();
-    rustix::process::umask(usual);
-    made
-}
-
-fn make_folder(path: &Path) -> io::Result<()> {
-    unmasked(|| fs::DirBuilder::new().mode(FOLDER_MODE).create(path))
-}
-
-fn make_socket(path: &Path) -> io::Result<()> {
-    let mode = Mode::from_raw_mode(SOCKET_MODE);
-    Ok(unmasked(|| mknodat(CWD, path, FileType::Socket, mode, 0))?)
-}
-
-/// Whole from its first moment, because git may be looking.
-fn make_file(path: &Path) -> io::Result<()> {
-    let mut aside = path.as_os_str().to_owned();
-    aside.push(format!(".posse-{}", std::process::id()));
-    fs::write(&aside, content(path))?;
-    let placed = fs::set_permissions(&aside, Permissions::from_mode(FILE_MODE))
-        .and_then(|()| fs::hard_link(&aside, path));
-    fs::remove_file(&aside)?;
-    placed
-}
-
 /// Whether a name cannot be made by the command either: the file system is read-only, or the folder is somebody else's.
-fn cannot_appear(path: &Path, error: &io::Error) -> bool {
+fn cannot_appear(slot: &Slot<'_>, error: &io::Error) -> bool {
     let me = rustix::process::geteuid().as_raw();
-    let of_others =
-        path.parent().and_then(|parent| parent.metadata().ok()).is_some_and(|parent| parent.uid() != me);
+    let of_others = rustix::fs::fstat(slot.folder()).is_ok_and(|folder| folder.st_uid != me);
     match error.kind() {
         io::ErrorKind::ReadOnlyFilesystem => true,
         io::ErrorKind::PermissionDenied => of_others,
         _ => false,
     }
-}
-
-fn is_placeholder(path: &Path) -> bool {
-    let Ok(found) = path.symlink_metadata() else { return false };
-    let mode = found.mode() & 0o7777;
-    if found.file_type().is_socket() {
-        mode == SOCKET_MODE
-    } else if found.is_dir() {
-        mode == FOLDER_MODE && fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
-    } else {
-        let expected = content(path);
-        found.is_file()
-            && mode == FILE_MODE
-            && found.len() == expected.len() as u64
-            && fs::read(path).is_ok_and(|bytes| bytes == expected)
-    }
-}
-
-fn remove(path: &Path) {
-    if is_placeholder(path) {
-        // A folder only if it is still empty; the kernel sees to that.
-        let remove = || if path.is_dir() { fs::remove_dir(path) } else { fs::remove_file(path) };
-        let _ = although_forbidden(path, remove);
-    }
-}
-
-/// Changes what is in a folder. Where the mode of a folder of our own forbids that, it gives way for the moment: a command
-/// may have set it, and it could set it back.
-fn although_forbidden<T>(path: &Path, mut change: impl FnMut() -> io::Result<T>) -> io::Result<T> {
-    let first = change();
-    let (Err(error), Some(parent)) = (&first, path.parent()) else { return first };
-    if error.kind() != io::ErrorKind::PermissionDenied {
-        return first;
-    }
-    let held =
-        open(parent, OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
-    let same = PathBuf::from(format!("/proc/self/fd/{}", held.as_raw_fd()));
-    let usual = same.metadata()?;
-    if usual.uid() != rustix::process::geteuid().as_raw() {
-        return first;
-    }
-    fs::set_permissions(&same, Permissions::from_mode(usual.mode() & 0o7777 | 0o700))?;
-    let changed = change();
-    fs::set_permissions(&same, Permissions::from_mode(usual.mode() & 0o7777))?;
-    changed
 }

@@ -25,6 +25,7 @@ pub(crate) struct Plan {
     /// Relative names, and whether each is a folder.
     pub(crate) protected: Vec<(String, bool)>,
     pub(crate) guard_names: bool,
+    pub(crate) covered: Vec<OsString>,
     pub(crate) hidden: Vec<OsString>,
     pub(crate) readable: Vec<OsString>,
     pub(crate) network: bool,
@@ -53,6 +54,7 @@ impl Plan {
             read_only: raw(&profile.read_only),
             protected: profile.protected.iter().map(|name| (name.path.to_owned(), name.folder)).collect(),
             guard_names: profile.guard_names,
+            covered: raw(&profile.covered),
             hidden: raw(&profile.hidden),
             readable: raw(&profile.readable),
             network: profile.network,

@@ -4,13 +4,14 @@
 //! whatever became of the command or of the process that asked. It ends everything as soon as its line is cut.
 
 use std::{
+    collections::BTreeSet,
     ffi::CStr,
     io::{Read, Write},
     os::{
         fd::{FromRawFd, OwnedFd, RawFd},
         unix::net::UnixStream,
     },
-    path::Path,
+    path::PathBuf,
 };
 
 use rustix::{
@@ -25,6 +26,7 @@ use super::{
     inside,
     placeholders::Placeholders,
     plan::{Message, Plan},
+    recover::{Inside, recover},
     replaced::Names,
 };
 use crate::group::TERMINATE;
@@ -95,21 +97,45 @@ fn confine(mut line: &UnixStream, watches: Option<OwnedFd>) -> i32 {
 }
 
 fn supervise(line: &UnixStream, plan: &Plan, watches: Option<OwnedFd>) -> Result<(), Failed> {
-    let placeholders = Placeholders::make(plan)?;
-    let names = Names::watch(&placeholders.found, watches)?;
+    let mut placeholders = Placeholders::make(plan)?;
+    let names = Names::watch(placeholders.folder(), &placeholders.found, watches)?;
     // A program of ours has its limits, and is not worth the time a group takes.
     let cgroup = if plan.bare { None } else { Cgroup::make(&plan.limits).ok() };
     let started = start_inside(line, plan, &placeholders, cgroup.as_ref());
-    if let Ok(first) = started {
-        watch(line, plan, &names, first);
-    }
+    let mut covers = Covers { plan, names, placeholders: &mut placeholders, inside: None };
+    let started = started.map(|(first, inside)| {
+        covers.inside = inside;
+        watch(line, &mut covers, first);
+    });
+    let names = covers.names;
     // From here on nothing of the command is left.
     if let Some(note) = cgroup.as_ref().and_then(Cgroup::note) {
         Message::Note(note).tell(line);
     }
     drop(names);
     drop(placeholders);
-    started.map(|_| ())
+    started
+}
+
+/// What is covered for a command, and what it takes to cover it again.
+struct Covers<'a> {
+    plan: &'a Plan,
+    names: Names,
+    placeholders: &'a mut Placeholders,
+    /// None where there is no way in: then a cover that is lost ends the command.
+    inside: Option<Inside>,
+}
+
+impl Covers<'_> {
+    /// Looks at what has happened, and covers again what has lost its cover. The error is a name for which that failed.
+    fn keep(&mut self) -> Result<(), PathBuf> {
+        let happened = self.names.happened(self.placeholders.folder(), &BTreeSet::new());
+        match &self.inside {
+            _ if happened.is_nothing() => Ok(()),
+            Some(inside) => recover(self.plan, inside, &mut self.names, self.placeholders, happened),
+            None => Err(happened.replaced.into_iter().chain(happened.doubtful).next().unwrap_or_default()),
+        }
+    }
 }
 
 fn start_inside(
@@ -117,7 +143,7 @@ fn start_inside(
     plan: &Plan,
     placeholders: &Placeholders,
     cgroup: Option<&Cgroup>,
-) -> Result<Pid, Failed> {
+) -> Result<(Pid, Option<Inside>), Failed> {
     let (wait, mut go) = std::io::pipe().step("making a pipe")?;
     let who = inside::Identity::of_this_process();
     let flags = libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::SIGCHLD;
@@ -132,19 +158,21 @@ fn start_inside(
     let pid = pid.step("making user, mount and process namespaces")?;
     // The command's streams are not ours to hold open.
     super::release_streams();
+    // Before it hides itself.
+    let inside = Inside::of(pid).ok();
     let _ = go.write_all(b"g");
-    Ok(pid)
+    Ok((pid, inside))
 }
 
 /// Waits for the end of process 1, passing on what is asked for over the line.
-fn watch(line: &UnixStream, plan: &Plan, names: &Names, first: Pid) {
-    // Process 1 goes when the line is cut or a cover is lost, and also where it cannot be watched.
-    let until = until_over(line, names, first);
+fn watch(line: &UnixStream, covers: &mut Covers<'_>, first: Pid) {
+    // Process 1 goes when the line is cut or a cover is lost for good, and also where it cannot be watched.
+    let until = until_over(line, covers, first);
     if !matches!(until, Until::Ended) {
         let _ = kill_process(first, Signal::KILL);
     }
     if let Until::Replaced(path) = until {
-        let name = path.strip_prefix(plan.workspace()).unwrap_or(path).display();
+        let name = path.strip_prefix(covers.plan.workspace()).unwrap_or(&path).display();
         let note = format!(
             "stopped: {name} was replaced from outside while the command ran, \
              so it could not be protected any longer; run it again"
@@ -155,34 +183,35 @@ fn watch(line: &UnixStream, plan: &Plan, names: &Names, first: Pid) {
 }
 
 /// What ends a watch.
-enum Until<'a> {
+enum Until {
     /// Process 1 has ended by itself.
     Ended,
     /// The line was cut, or something cannot be watched.
     Cut,
-    /// This name is not what was covered any more.
-    Replaced(&'a Path),
+    /// This name is not what was covered any more, and could not be covered again.
+    Replaced(PathBuf),
 }
 
-fn until_over<'a>(mut line: &UnixStream, names: &'a Names, first: Pid) -> Until<'a> {
+fn until_over(mut line: &UnixStream, covers: &mut Covers<'_>, first: Pid) -> Until {
     let Ok(watched) = pidfd_open(first, PidfdFlags::empty()) else { return Until::Cut };
-    let patience = names.look_again_after();
+    let patience = covers.names.look_again_after();
     loop {
         let mut all = vec![PollFd::new(&watched, PollFlags::IN), PollFd::new(line, PollFlags::IN)];
-        let watches = names.watches();
+        let watches = covers.names.watches();
         all.extend(watches.iter().map(|watches| PollFd::new(watches, PollFlags::IN)));
         match poll(&mut all, patience.as_ref()) {
             Err(Errno::INTR) => continue,
             Err(_) => return Until::Cut,
             Ok(_) => {}
         }
-        if !all[0].revents().is_empty() {
+        let (ended, asked) = (!all[0].revents().is_empty(), !all[1].revents().is_empty());
+        if ended {
             return Until::Ended;
         }
-        if let Some(path) = names.replaced() {
+        if let Err(path) = covers.keep() {
             return Until::Replaced(path);
         }
-        if all[1].revents().is_empty() {
+        if !asked {
             continue;
         }
         let mut word = [0];

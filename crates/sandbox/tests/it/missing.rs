@@ -79,13 +79,14 @@ async fn stands_in_for_a_program() {
 
 #[test]
 fn without_word_of_changes_they_are_looked_for() {
-    let test = "outside::a_command_ends_when_what_it_must_not_write_is_replaced";
+    let test = "outside::what_is_replaced_from_outside_is_covered_again";
     let mut refused = 0;
     for call in [libc::SYS_inotify_init1, libc::SYS_inotify_add_watch] {
         let mut process = again(&std::env::current_exe().unwrap(), test, "POSSE_TEST_UNWATCHED", "1");
         take_away(&mut process, &[call]);
         let output = process.output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"));
         refused += 1;
     }
     assert_eq!(refused, 2);

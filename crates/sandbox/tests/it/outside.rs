@@ -22,27 +22,73 @@ async fn repository() -> tempfile::TempDir {
     folder
 }
 
+/// Tries everything to write a name, once its cover is there.
+fn attempts(name: &str) -> String {
+    format!(
+        "until [ -e {name} ] && ! [ -w {name} ]; do sleep 0.01; done; echo evil > {name}; echo evil >> {name}; \
+         echo evil > {name}/file; mkdir {name}/x; rm -rf {name}; mv {name} away; echo evil > x; mv -f x {name}; \
+         ln -f x {name}; rm -f x; echo done"
+    )
+}
+
 #[tokio::test]
-async fn a_command_ends_when_what_it_must_not_write_is_replaced() {
+async fn what_is_replaced_from_outside_is_covered_again() {
     let cases = [
         ("git config a.b c", ".git/config"),
+        ("git remote add origin /nowhere; git config a.b c", ".git/config"),
         ("cp .git/config x; mv x .git/config", ".git/config"),
-        ("rm .git/config; git config a.b c", ".git/config"),
-        ("ln .git/config x; rm .git/config; ln x .git/config", ".git/config"),
-        ("mv .git/hooks h", ".git/hooks"),
-        ("rm -r .git/hooks; mkdir .git/hooks", ".git/hooks"),
+        ("rm .git/config", ".git/config"),
+        ("mv .git/hooks .git/h", ".git/hooks"),
+        ("rm -r .git/hooks", ".git/hooks"),
         ("rmdir .git/worktrees", ".git/worktrees"),
-        ("mv .git g", ".git"),
+        ("rm -f .git/commondir", ".git/commondir"),
         ("rmdir .claude", ".claude"),
-        ("rm -f .envrc; echo x > .envrc", ".envrc"),
+        ("git clean -qfdx", ".vscode"),
+        ("rm -f .envrc", ".envrc"),
+        ("echo mine > y; mv y .envrc", ".envrc"),
+    ];
+    // Where the system does not tell of changes, nobody can tell whose they are.
+    let unwatched = std::env::var_os("POSSE_TEST_UNWATCHED").is_some();
+    let mut lived = 0;
+    for (line, name) in cases {
+        let folder = repository().await;
+        fs::write(folder.path().join("begun"), "").unwrap();
+        let command = format!("echo $$ > running; until [ -e go ]; do sleep 0.01; done; {}", attempts(name));
+        let command = confined_shell(Level::Full, folder.path(), &command, |_| {});
+        let job = posse_sandbox::start(command).await.unwrap();
+        number_in(&folder.path().join("running")).await;
+        let outside = shell_in(folder.path(), &format!("{line} && touch go"), 20_000).await;
+        assert_eq!(outside.exit, Exit::Code(0), "{line}: {outside:?}");
+        let finished = job.wait().await;
+        if unwatched && !finished.notes.is_empty() {
+            assert_eq!((finished.exit, finished.notes.len()), (Exit::Signal(9), 1), "{line}");
+        } else {
+            let said = String::from_utf8(finished.output.bytes()).unwrap();
+            assert!(said.ends_with("done\n"), "{line}: {:?} {:?} {said}", finished.exit, finished.notes);
+            assert_eq!(finished.notes, Vec::<String>::new(), "{line}");
+        }
+        let path = folder.path().join(name);
+        let evil = fs::read_to_string(&path).unwrap_or_default().contains("evil") || path.join("x").exists();
+        assert!(!evil && !path.join("file").exists(), "{line}");
+        if line.contains("mine") {
+            assert_eq!(fs::read_to_string(&path).unwrap(), "mine\n");
+        }
+        assert!(!names_in(folder.path()).contains(&".codex".to_owned()), "{line}: placeholders are gone");
+        lived += 1;
+    }
+    assert_eq!(lived, 12);
+}
+
+#[tokio::test]
+async fn a_command_ends_when_nobody_can_tell_whose_a_change_is() {
+    let cases = [
+        ("mv .git g", ".git"),
+        ("ln -sf /nowhere .git/config", ".git/config"),
+        ("rm -r .git/hooks; mkdir h; echo x > h/x; mv -T h .git/hooks", ".git/hooks"),
+        ("cp .git/config x; exec 9>>x; mv x .git/config; sleep 1", ".git/config"),
     ];
     let mut stopped = 0;
     for (line, name) in cases {
-        // The same thing again can only be told by who is told at once.
-        if std::env::var_os("POSSE_TEST_UNWATCHED").is_some() && line.contains("ln x") {
-            stopped += 1;
-            continue;
-        }
         let folder = repository().await;
         let job = busy(folder.path(), "sleep 20; echo late").await;
         shell_in(folder.path(), line, 20_000).await;
@@ -55,7 +101,30 @@ async fn a_command_ends_when_what_it_must_not_write_is_replaced() {
         assert!(!names_in(folder.path()).contains(&".codex".to_owned()), "{line}: placeholders are gone");
         stopped += 1;
     }
-    assert_eq!(stopped, 10);
+    assert_eq!(stopped, 4);
+}
+
+/// The person's ordinary git goes on all the time, and so does a command that waits for its chance. What it writes in
+/// the moment before a new file is covered ends it: nothing of that goes unnoticed.
+#[tokio::test]
+async fn the_persons_git_and_a_command_that_lies_in_wait() {
+    let folder = repository().await;
+    let attempt = "echo evil 2>/dev/null >> .git/config; echo evil 2>/dev/null > .git/hooks/x";
+    let line = format!("until [ -e go ]; do {attempt}; done; echo done");
+    let job = busy(folder.path(), &line).await;
+    let outside = "for i in $(seq 50); do git config a.b $i || exit 1; git remote add r$i /nowhere || exit 2; \
+                   git clean -qn || exit 3; git config --unset a.b || exit 4; done; git gc -q; touch go";
+    let outside = shell_in(folder.path(), outside, 60_000).await;
+    let finished = job.wait().await;
+    let config = fs::read_to_string(folder.path().join(".git/config")).unwrap();
+    assert!(!folder.path().join(".git/hooks/x").exists());
+    if finished.notes.is_empty() {
+        assert!(!config.contains("evil"), "{config}");
+        assert_eq!(outside.exit, Exit::Code(0), "{outside:?}");
+        assert!(finished.output.bytes().ends_with(b"done\n"), "{finished:?}");
+    } else {
+        assert!(finished.notes[0].starts_with("stopped: .git/config was replaced"), "{finished:?}");
+    }
 }
 
 #[tokio::test]

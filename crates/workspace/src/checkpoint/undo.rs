@@ -297,7 +297,7 @@ impl Workspace {
         let refused = !repository::is_state(path.as_str())
             || entry.is_some_and(|entry| repository::refusal(path.as_str(), entry).is_some());
         if refused {
-            return Err(WorkspaceError::Protected { path: path.to_string(), name: ".git".to_owned() });
+            return Err(WorkspaceError::Protected { path: path.to_string(), program: "git".to_owned() });
         }
         self.put_unguarded(path, entry, expect)
     }

@@ -73,6 +73,19 @@ pub async fn merge(
     Ok(merged)
 }
 
+/// The paths on a branch, relative to the session's folder, that other programs would act on by themselves. A merge leaves
+/// them out unless the workspace it goes into permits them.
+pub async fn protected_in(session: &Workspace, branch: &Branch) -> Result<Vec<String>, WorkspaceError> {
+    let repository = Repository::of(session.root()).await?;
+    let differences = differences(&repository, branch).await?;
+    let inside = session.root().strip_prefix(&repository.top).unwrap_or(Path::new("")).to_owned();
+    let paths = differences.changes.iter().filter_map(|change| {
+        let path = WorkspacePath::exactly(Path::new(&change.path).strip_prefix(&inside).ok()?.to_str()?)?;
+        session.protected(&path).map(|_| path.to_string())
+    });
+    Ok(paths.collect())
+}
+
 async fn differences(
     repository: &Repository,
     branch: &Branch,

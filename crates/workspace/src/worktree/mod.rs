@@ -11,7 +11,7 @@ mod record;
 mod repository;
 mod sweep;
 
-pub use merge::{Merge, merge};
+pub use merge::{Merge, merge, protected_in};
 pub(crate) use repository::Repository;
 pub use sweep::{Swept, sweep};
 

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, fs, os::unix::fs::symlink, sync::Arc};
 
 use posse_protocol::PathRules;
-use posse_workspace::{Expect, Stop, Workspace, WorkspaceError, WorkspacePath};
+use posse_workspace::{Expect, Permit, Stop, Workspace, WorkspaceError, WorkspacePath};
 
 use crate::Fixture;
 
@@ -43,16 +43,21 @@ fn protected_names_are_refused_in_every_spelling() {
         "x/to-posse/y",
         ".ssh/config",
         ".envrc",
+        "a/.bashrc",
+        "a/b/c/.vscode/x",
+        "a/b/.zed/tasks.json",
+        "opencode.json",
+        ".cargo/config.toml",
     ];
     let allowed = [
         ".bashrc2",
-        "a/.bashrc",
         ".gitignore",
         ".github/workflows/x",
-        "a/.vscode/x",
+        "a/vscode/x",
         "git",
         "posse/x",
         ".env",
+        "package.json",
     ];
     let fixture = Fixture::new(&[("src/a", "a"), ("x/y", "y")]);
     for (target, link) in
@@ -78,9 +83,123 @@ fn protected_names_are_refused_in_every_spelling() {
         fixture.workspace.write_atomic(&fixture.path(path), b"x", Expect::Anything).unwrap();
         attempts += 1;
     }
-    assert_eq!(attempts, 2 * 28 + 8);
+    assert_eq!(attempts, 2 * 33 + 8);
     assert_eq!(fixture.text(".bashrc"), "rc");
     assert_eq!(std::fs::read_dir(fixture.at(".posse")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_permit_is_for_one_file_and_no_other() {
+    let fixture = Fixture::new(&[("src/a", "a")]);
+    symlink(".vscode", fixture.at("door")).unwrap();
+    let these = |paths: &[&str]| Permit::These(paths.iter().map(|path| (*path).to_owned()).collect());
+    let write = |permit: Permit, path: &str| {
+        let permitted = fixture.workspace.permitting(permit);
+        permitted.write_atomic(&fixture.path(path), b"x", Expect::Anything).is_ok()
+    };
+    let one = || these(&[".vscode/tasks.json"]);
+    let cases = [
+        (one(), ".vscode/tasks.json", true),
+        (one(), ".vscode/other.json", false),
+        (one(), "a/.vscode/tasks.json", false),
+        (one(), ".mcp.json", false),
+        (one(), "door/tasks.json", true),
+        (one(), "door/other.json", false),
+        (these(&["deep/down/.zed/x"]), "deep/down/.zed/x", true),
+        (these(&[".git/hooks/x"]), ".git/hooks/x", true),
+        (Permit::Nothing, ".vscode/tasks.json", false),
+        (Permit::Everything, ".mcp.json", true),
+    ];
+    for (permit, path, expected) in &cases {
+        assert_eq!(write(permit.clone(), path), *expected, "{path} {permit:?}");
+    }
+    assert_eq!(cases.len(), 10);
+    // Neither a grant nor what is hidden is widened by it.
+    let limited = fixture.workspace.limited_to(rules(&[&["src"]], &[])).permitting(Permit::Everything);
+    let refused = limited.write_atomic(&fixture.path(".mcp.json"), b"y", Expect::Anything);
+    assert!(matches!(refused, Err(WorkspaceError::NotGranted { .. })), "{refused:?}");
+    let hiding = fixture.workspace.hiding(&[fixture.at(".vscode")]).permitting(Permit::Everything);
+    let refused = hiding.write_atomic(&fixture.path(".vscode/tasks.json"), b"y", Expect::Anything);
+    assert!(matches!(refused, Err(WorkspaceError::Hidden { .. })), "{refused:?}");
+}
+
+#[test]
+fn no_folder_becomes_a_repository() {
+    let orders = [
+        ["HEAD", "config", "refs/heads/x", "objects/x"],
+        ["objects/x", "refs/heads/x", "config", "HEAD"],
+        ["config", "HEAD", "objects/x", "refs/heads/x"],
+        ["hooks/pre-commit", "objects/x", "HEAD", "refs/x"],
+    ];
+    for folder in ["", "deep/down/"] {
+        for order in orders {
+            let fixture = Fixture::new(&[("a", "a")]);
+            let written = order.map(|name| {
+                let path = fixture.path(&format!("{folder}{name}"));
+                assert_eq!(
+                    fixture.workspace.protected(&path).is_some(),
+                    name == order[3],
+                    "{name} {order:?}"
+                );
+                fixture.workspace.write_atomic(&path, b"x", Expect::Anything).is_ok()
+            });
+            assert_eq!(written, [true, true, true, false], "{order:?}");
+        }
+    }
+    // One that is there keeps its settings.
+    let bare = [("b/HEAD", "x"), ("b/refs/x", "x"), ("b/objects/x", "x"), ("b/config", "x"), ("x/HEAD", "x")];
+    let fixture = Fixture::new(&bare);
+    for (path, expected) in [
+        ("b/config", false),
+        ("b/hooks/x", false),
+        ("b/description", true),
+        ("x/commondir", false),
+        ("x/config", true),
+    ] {
+        let written = fixture.workspace.write_atomic(&fixture.path(path), b"y", Expect::Anything);
+        assert_eq!(written.is_ok(), expected, "{path}: {written:?}");
+    }
+}
+
+#[test]
+fn what_the_settings_of_git_name_is_protected() {
+    let config = "[core]\n\thooksPath = scripts/hooks\n[include]\n\tpath = ../extra.inc\n[includeIf \"gitdir:/x/\"]\n\tpath = \
+                  ../tools/git/more\n[filter \"x\"]\n\tclean = ./bin/clean.sh %f\n[alias]\n\ta = \"!sh bin/alias.sh\"\n[core]\n\tworktree = ..\n";
+    let fixture = Fixture::new(&[
+        (".git/config", config),
+        (".git/HEAD", "ref: refs/heads/main\n"),
+        ("extra.inc", "[include]\n path = further.inc\n"),
+        ("bin/clean.sh", ""),
+        ("bin/alias.sh", ""),
+        ("bin/other.sh", ""),
+        ("sub/.git/config", "[core]\n"),
+        ("linked/.git", "gitdir: ../elsewhere\n"),
+        ("packages/app/.vscode/settings.json", "{}"),
+        (".npmrc", ""),
+    ]);
+    let workspace = Workspace::open(fixture.at(".")).unwrap();
+    let refused = [
+        "scripts/hooks/pre-commit",
+        "extra.inc",
+        "further.inc",
+        "tools/git/more",
+        "bin/clean.sh",
+        "bin/alias.sh",
+    ];
+    for path in refused {
+        let written = workspace.write_atomic(&fixture.path(path), b"x", Expect::Anything);
+        assert!(matches!(written, Err(WorkspaceError::Protected { .. })), "{path}: {written:?}");
+    }
+    for path in ["bin/other.sh", "scripts/x", "tools/git/less"] {
+        workspace.write_atomic(&fixture.path(path), b"x", Expect::Anything).unwrap();
+    }
+    let places = workspace.protected_places();
+    let expected = refused.iter().map(|path| path.trim_end_matches("/pre-commit"));
+    let there = ["sub/.git/config", "linked/.git", "packages/app/.vscode", ".npmrc"];
+    for place in expected.chain(there) {
+        assert!(places.contains(&place.into()), "{place}: {places:?}");
+    }
+    assert_eq!(places.len(), 10, "{places:?}");
 }
 
 #[test]
