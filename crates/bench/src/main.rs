@@ -9,7 +9,7 @@
     reason = "it prints tables and starts the program it measures"
 )]
 
-mod checkpoints;
+mod keep;
 mod crew;
 mod open;
 mod record;
@@ -36,7 +36,7 @@ const PARTS: [(&str, Measure); 7] = [
     ("turns", turns::measure),
     ("startup", startup::measure),
     ("sandbox", sandbox::measure),
-    ("checkpoints", checkpoints::measure),
+    ("keep", keep::measure),
     ("crew", crew::measure),
     ("record", record::measure),
     ("open", open::measure),
@@ -55,7 +55,7 @@ fn main() -> anyhow::Result<()> {
             lines.extend(measure()?);
         }
     }
-    ensure!(!lines.is_empty(), "the parts are turns, startup, sandbox, checkpoints, crew, record and open");
+    ensure!(!lines.is_empty(), "the parts are turns, startup, sandbox, keep, crew, record and open");
     println!("| what | measured | floor | promise | holds |\n|---|---|---|---|---|");
     for line in &lines {
         let holds = if line.holds { "yes" } else { "NO" };
