@@ -9,9 +9,9 @@
     reason = "it prints tables and starts the program it measures"
 )]
 
-mod checkpoints;
 mod commands;
 mod crew;
+mod keep;
 mod open;
 mod record;
 mod sandbox;
@@ -37,7 +37,7 @@ const PARTS: [(&str, Measure); 8] = [
     ("turns", turns::measure),
     ("startup", startup::measure),
     ("sandbox", sandbox::measure),
-    ("checkpoints", checkpoints::measure),
+    ("keep", keep::measure),
     ("commands", commands::measure),
     ("crew", crew::measure),
     ("record", record::measure),
@@ -59,7 +59,7 @@ fn main() -> anyhow::Result<()> {
     }
     ensure!(
         !lines.is_empty(),
-        "the parts are turns, startup, sandbox, checkpoints, commands, crew, record and open"
+        "the parts are turns, startup, sandbox, keep, commands, crew, record and open"
     );
     println!("| what | measured | floor | promise | holds |\n|---|---|---|---|---|");
     for line in &lines {

@@ -158,6 +158,8 @@ fn plan(workspace: &Workspace, steps: &Steps, policy: Policy) -> Plan {
 /// changed in between are given back.
 fn write(workspace: &Workspace, plans: &[Plan]) -> Vec<(usize, WorkspaceError)> {
     let mut failed = Vec::new();
+    // To wait for the disk once is quicker than for each of many.
+    let synced = plans.len() <= limits::SYNCED_FILES_MAX;
     for removals in [true, false] {
         for (at, plan) in plans.iter().enumerate() {
             if !plan.changes_something() || plan.result.is_none() != removals {
@@ -166,10 +168,13 @@ fn write(workspace: &Workspace, plans: &[Plan]) -> Vec<(usize, WorkspaceError)> 
             let expect = plan.stamp.map_or(Expect::Absent, Expect::Unchanged);
             // Held for one file at a time: nobody else should wait for all of them.
             let _writing = workspace.writing();
-            if let Err(error) = workspace.put(&plan.path, plan.result.as_ref(), expect) {
+            if let Err(error) = workspace.put(&plan.path, plan.result.as_ref(), expect, synced) {
                 failed.push((at, error));
             }
         }
+    }
+    if !synced {
+        workspace.sync();
     }
     failed
 }

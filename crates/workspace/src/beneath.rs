@@ -66,7 +66,7 @@ impl Beneath {
     ) -> Result<Written, WorkspaceError> {
         let slot = self.slot(path, guard)?;
         must_be_expected(path, expect, slot.old.as_ref().map(Stamp::of))?;
-        let temporary = Temporary { folder: &slot.folder, name: temporary_name() };
+        let temporary = Temporary { folder: &slot.folder, name: temporary_name(), synced: true };
         let io_failed = |source| WorkspaceError::from_io(path.as_str(), source);
         let file = temporary.create(slot.old.as_ref(), bytes).map_err(io_failed)?;
         let now = entry(&slot.folder, &slot.name).map_err(|error| failed(path, error))?;
@@ -182,6 +182,14 @@ impl Beneath {
         Ok(current)
     }
 
+    /// Brings everything to the disk at once.
+    pub(crate) fn sync(&self) {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        if let Ok(root) = rustix::fs::openat(&self.root, ".", flags, Mode::empty()) {
+            let _ = rustix::fs::syncfs(root);
+        }
+    }
+
     fn real_root(&self) -> io::Result<PathBuf> {
         real_path(&self.root)
     }
@@ -191,6 +199,8 @@ impl Beneath {
 pub(crate) struct Temporary<'a> {
     pub(crate) folder: &'a OwnedFd,
     pub(crate) name: String,
+    /// Whether it is on the disk before it takes its place.
+    pub(crate) synced: bool,
 }
 
 impl Temporary<'_> {
@@ -207,7 +217,9 @@ impl Temporary<'_> {
             let _ = rustix::fs::fchown(&file, Some(uid), Some(gid));
             rustix::fs::fchmod(&file, Mode::from_raw_mode(old.mode() & 0o7777))?;
         }
-        file.sync_all()?;
+        if self.synced {
+            file.sync_all()?;
+        }
         Ok(file)
     }
 
@@ -224,6 +236,9 @@ impl Temporary<'_> {
     }
 
     fn sync_folder(&self) {
+        if !self.synced {
+            return;
+        }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         if let Ok(folder) = rustix::fs::openat(self.folder, ".", flags, Mode::empty()) {
             let _ = rustix::fs::fsync(folder);

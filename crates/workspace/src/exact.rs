@@ -53,6 +53,7 @@ impl Beneath {
         path: &WorkspacePath,
         new: &Entry,
         expect: Expect,
+        synced: bool,
     ) -> Result<(), WorkspaceError> {
         let folder = self.make_exact_folder(&path.parent()).map_err(|error| stopped(path, error))?;
         let name = OsStr::new(path.name());
@@ -60,7 +61,7 @@ impl Beneath {
         if let Some(old) = &old {
             mode_of(path, old)?;
         }
-        let temporary = Temporary { folder: &folder, name: temporary_name() };
+        let temporary = Temporary { folder: &folder, name: temporary_name(), synced };
         let io_failed = |source| WorkspaceError::from_io(path.as_str(), source);
         if new.mode == Mode::Link {
             let target = OsString::from_vec(new.bytes.clone());

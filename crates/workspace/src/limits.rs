@@ -132,3 +132,5 @@ pub const SAVE_AFTER_MS: u64 = 1_000;
 pub const LINES_TIME_MS_MAX: u64 = 2_000;
 /// How much content is brought back at a time.
 pub const UNDO_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// Up to how many files are brought to the disk one by one when something is taken back or merged.
+pub const SYNCED_FILES_MAX: usize = 16;

@@ -330,6 +330,7 @@ impl Workspace {
         path: &WorkspacePath,
         entry: Option<&Entry>,
         expect: Expect,
+        synced: bool,
     ) -> Result<(), WorkspaceError> {
         if path.is_root() {
             return Err(WorkspaceError::NotAFile { path: path.to_string(), kind: Kind::Folder });
@@ -338,7 +339,7 @@ impl Workspace {
         if entry.is_some() {
             self.must_not_complete_repository(path)?;
         }
-        self.put_unguarded(path, entry, expect)
+        self.put_unguarded(path, entry, expect, synced)
     }
 
     /// The same for a path that the caller has made sure of.
@@ -347,14 +348,25 @@ impl Workspace {
         path: &WorkspacePath,
         entry: Option<&Entry>,
         expect: Expect,
+        synced: bool,
     ) -> Result<(), WorkspaceError> {
         match (&self.inner.access, entry) {
             #[cfg(target_os = "linux")]
-            (Access::Beneath(beneath), Some(entry)) => beneath.put(path, entry, expect),
+            (Access::Beneath(beneath), Some(entry)) => beneath.put(path, entry, expect, synced),
             #[cfg(target_os = "linux")]
             (Access::Beneath(beneath), None) => beneath.remove(path, expect),
             (Access::Checked(checked), Some(entry)) => checked.put(path, entry, expect),
             (Access::Checked(checked), None) => checked.remove(path, expect),
+        }
+    }
+
+    /// Brings what was put without being synced to the disk.
+    pub(crate) fn sync(&self) {
+        match &self.inner.access {
+            #[cfg(target_os = "linux")]
+            Access::Beneath(beneath) => beneath.sync(),
+            // There every write is synced.
+            Access::Checked(_) => {}
         }
     }
 

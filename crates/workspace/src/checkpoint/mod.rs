@@ -140,7 +140,6 @@ impl Checkpoints {
         let inner = Arc::clone(&self.0);
         let reported = inner.with_place(|place, state| state.reported(place));
         if reported.as_ref().is_ok_and(|reported| reported.names.is_empty()) {
-            inner.state().nothing_reported();
             return Ok((turn, None));
         }
         let first = !inner.state().has_looked();

@@ -1,7 +1,7 @@
 //! What is known of a workspace, and how it is brought up to what the files are now.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap, HashSet},
     path::PathBuf,
     sync::{Arc, atomic::AtomicU64},
     time::{Duration, SystemTime, UNIX_EPOCH},
@@ -19,7 +19,7 @@ use super::{
     rules::{self, Rules},
     scan::{Job, Scan, Scanned, is_half_written, keeps_file, keeps_folder},
     store::{Name, Store, name_of, written},
-    watch::{Reported, Watches},
+    watch::{Names, Reported, Watches},
 };
 use crate::{Mode, limits};
 
@@ -50,8 +50,8 @@ pub(crate) struct State {
     several: BTreeSet<Box<[u8]>>,
     /// How many ignored files are kept.
     ignored: usize,
-    /// When the last look began, in nanoseconds.
-    looked: i64,
+    /// Ignored files that are not.
+    passed_over: BTreeSet<Box<[u8]>>,
     pub(crate) coverage: Coverage,
     pub(crate) outside: Vec<(PathBuf, usize)>,
     /// Another one after every change.
@@ -78,6 +78,14 @@ impl State {
     pub(crate) fn expect(&mut self, path: &[u8], before: Side, after: Side) {
         if self.has_looked() && before != after {
             self.known.entry(path.into()).or_default().push((before, after));
+        }
+    }
+
+    /// Takes a path for one that was never there: what we put there is not somebody else's work.
+    pub(crate) fn forget(&mut self, path: &[u8]) {
+        let (folder, name) = split(path);
+        if let Some(held) = self.manifest.as_mut().and_then(|manifest| manifest.folders.get_mut(folder)) {
+            held.set(name, None);
         }
     }
 
@@ -114,11 +122,6 @@ impl State {
         Ok(reported)
     }
 
-    /// A look is over before it began.
-    pub(crate) fn nothing_reported(&mut self) {
-        self.looked = nanoseconds_now();
-    }
-
     /// Looks at what was reported, or at everything. Says why, if it was everything.
     pub(crate) fn look(
         &mut self,
@@ -130,7 +133,7 @@ impl State {
         let mut why = None;
         match reported {
             Ok(reported) => {
-                if let Err(reason) = self.some(place, reported, now) {
+                if let Err(reason) = self.some(place, reported, now, true) {
                     self.everything(place, told, now);
                     why = Some(reason);
                 }
@@ -140,7 +143,6 @@ impl State {
                 why = reason;
             }
         }
-        self.looked = now;
         why
     }
 
@@ -172,6 +174,7 @@ impl State {
         let above = Rules::from_above(&place.top.path);
         let mut scanned = scan.run(vec![Job { path: Box::default(), zone: Some(Zone::Work), above }]);
         let mut new = Manifest { folders: std::mem::take(&mut scanned.folders).into_iter().collect() };
+        let passed_over = std::mem::take(&mut self.passed_over);
         self.take_ignored(place, &mut new, &old, &mut scanned, first, now);
         if let Some(why) = self.watches.as_ref().and_then(Watches::failed) {
             self.unwatch(why);
@@ -190,7 +193,7 @@ impl State {
             for path in paths {
                 found.compare(path, old.folders.get(path), new.folders.get(path), &mut self.known);
             }
-            found.without_uncovered(&new, recent(self.looked));
+            found.without_uncovered(&old, &passed_over);
             self.manifest = Some(new);
             self.settle(place, &mut found);
             self.take(place, found);
@@ -227,7 +230,10 @@ impl State {
                         held.set(name, Some(known));
                     }
                 }
-                None => scanned.coverage.ignored_files.add(path),
+                None => {
+                    self.passed_over.insert(path.clone());
+                    scanned.coverage.ignored_files.add(path);
+                }
             }
         }
         reader.store();
@@ -250,11 +256,17 @@ impl State {
     }
 
     /// Looks at what was reported. `Err` if that is not enough, with the reason.
-    fn some(&mut self, place: &Place<'_>, reported: Reported, now: i64) -> Result<(), &'static str> {
+    fn some(
+        &mut self,
+        place: &Place<'_>,
+        reported: Reported,
+        now: i64,
+        first: bool,
+    ) -> Result<(), &'static str> {
         if reported.names.is_empty() {
             return Ok(());
         }
-        let rules = |names: &BTreeMap<Box<[u8]>, bool>| names.contains_key(rules::FILE);
+        let rules = |names: &Names| names.contains_key(rules::FILE);
         if reported.names.iter().any(|(folder, names)| rules(names) && !folder.starts_with(repository::DOT)) {
             return Err("rules about what is ignored were changed");
         }
@@ -294,7 +306,7 @@ impl State {
                 found.one(held.zone, &path, old.as_ref(), new.as_ref(), &mut self.known);
                 if new.is_some_and(|new| new.seen.links > 1) {
                     self.several.insert(path);
-                } else if new.is_none() {
+                } else {
                     self.several.remove(&path);
                 }
                 held.set(name, new);
@@ -305,7 +317,12 @@ impl State {
         for path in again {
             self.subtree(place, &mut manifest, &path, &mut found, now);
         }
+        let by_other_names = self.by_other_names(&manifest);
         self.manifest = Some(manifest);
+        if first && !by_other_names.names.is_empty() {
+            self.take(place, found);
+            return self.some(place, by_other_names, now, false);
+        }
         self.settle(place, &mut found);
         self.take(place, found);
         match self.watches.as_ref().and_then(Watches::failed) {
@@ -315,6 +332,25 @@ impl State {
             }
             None => Ok(()),
         }
+    }
+
+    /// Names of files that have more than one since now: what was done by one of them is not reported for the others.
+    fn by_other_names(&self, manifest: &Manifest) -> Reported {
+        let mut reported = Reported::default();
+        let known = self.several.iter().filter_map(|path| manifest.get(path));
+        let inodes: HashSet<u64> =
+            known.filter(|known| known.seen.links > 1).map(|known| known.seen.inode).collect();
+        if inodes.is_empty() {
+            return reported;
+        }
+        for (folder, held) in manifest.folders.iter().filter(|(_, held)| held.zone != Zone::Objects) {
+            for (name, known) in &held.files {
+                if known.seen.links == 1 && inodes.contains(&known.seen.inode) {
+                    reported.add(folder, name, false);
+                }
+            }
+        }
+        reported
     }
 
     /// One file that was reported; none if it is not kept.
@@ -332,12 +368,15 @@ impl State {
             return reader.entry((folder, opened), name, held.zone, old.as_ref(), false).ok();
         }
         let worth = self.ignored < limits::IGNORED_FILES_MAX || name.starts_with(b".env");
-        if held.zone != Zone::Work || name == repository::DOT || !worth {
+        if held.zone != Zone::Work || name == repository::DOT {
             return None;
         }
-        let known = self.ignored_file(place, (folder, name), None, reader)?;
-        self.ignored += 1;
-        Some(known)
+        let known = self.ignored_file(place, (folder, name), None, reader).filter(|_| worth);
+        match known {
+            Some(_) => self.ignored += 1,
+            None => drop(self.passed_over.insert(path)),
+        }
+        known
     }
 
     /// A folder that came, went or was replaced, with all below it.
@@ -492,16 +531,34 @@ impl Found {
         }
     }
 
-    /// When rules change, old files may come to light that nobody has made.
-    fn without_uncovered(&mut self, new: &Manifest, before: i64) {
+    /// When rules change, old files may come to light that nobody has made: to take them for new would be to remove them
+    /// when that is undone. New is what was not ignored before, or was not there to be passed over.
+    fn without_uncovered(&mut self, old: &Manifest, passed_over: &BTreeSet<Box<[u8]>>) {
         let rules = |change: &Change| change.path.rsplit('/').next() == Some(".gitignore");
         if self.changes.iter().any(rules) {
             self.changes.retain(|change| {
-                let known = new.get(change.path.as_bytes()).filter(|_| change.before.is_none());
-                known.is_none_or(|known| known.seen.changed >= before || known.seen.modified >= before)
+                let path = change.path.as_bytes();
+                change.before.is_some() || !(passed_over.contains(path) || was_in_ignored(old, path))
             });
         }
     }
+}
+
+/// Whether a path is in a folder that was ignored.
+fn was_in_ignored(old: &Manifest, path: &[u8]) -> bool {
+    let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(end, _)| end);
+    let mut above = old.folders.get(b"".as_slice());
+    for end in ends {
+        let folder = &path[..end];
+        match (old.folders.get(folder), above) {
+            (Some(held), _) if held.zone == Zone::Ignored => return true,
+            (Some(held), _) => above = Some(held),
+            // The first that was not known: it is new, or it was ignored.
+            (None, Some(held)) => return held.rules.ignores(folder, true),
+            (None, None) => return false,
+        }
+    }
+    false
 }
 
 /// A side as records have it.

@@ -133,7 +133,7 @@ fn replace_unkept(
     let stamp = std::fs::symlink_metadata(inner.workspace.root().join(path.as_path())).ok()?;
     let put = {
         let _writing = inner.workspace.writing();
-        inner.workspace.put(path, entry.as_ref(), Expect::Unchanged(Stamp::of(&stamp)))
+        inner.workspace.put(path, entry.as_ref(), Expect::Unchanged(Stamp::of(&stamp)), true)
     };
     let change = Change { path: path.to_string(), before: saved(Some(from)), after: to.cloned() };
     Some(put.map(|()| change))
@@ -254,7 +254,11 @@ fn restore_object(inner: &Inner, path: &str, name: &Name) -> bool {
         let mut there = Vec::new();
         std::io::Read::read_to_end(&mut open, &mut there).ok().map(|_| there)
     });
-    there.is_some_and(|there| there == bytes) || folder.put(file, &bytes).is_ok()
+    if there.is_some_and(|there| there == bytes) {
+        return true;
+    }
+    inner.state().forget(path.as_bytes());
+    folder.put(file, &bytes).is_ok()
 }
 
 /// A side of a change; none if it is not one of ours.
@@ -282,6 +286,10 @@ fn backwards(changes: &[Change]) -> BTreeMap<&str, Vec<Sides<'_>>> {
             _ => steps.push((after, before)),
         }
     }
+    // What was done and undone again is nothing to take back.
+    paths.retain(|path, steps| {
+        *path == repository::OBJECTS_PATH || !matches!(steps[..], [(from, to)] if from == to)
+    });
     paths
 }
 
@@ -299,6 +307,6 @@ impl Workspace {
         if refused {
             return Err(WorkspaceError::Protected { path: path.to_string(), program: "git".to_owned() });
         }
-        self.put_unguarded(path, entry, expect)
+        self.put_unguarded(path, entry, expect, true)
     }
 }

@@ -3,11 +3,14 @@
 
 use std::collections::BTreeMap;
 
+/// Names in one folder, for each whether a folder came, went or changed there.
+pub(crate) type Names = BTreeMap<Box<[u8]>, bool>;
+
 /// Names in folders about which something was reported.
 #[derive(Debug, Default)]
 pub(crate) struct Reported {
-    /// For each name whether a folder came, went or changed there.
-    pub(crate) names: BTreeMap<Box<[u8]>, BTreeMap<Box<[u8]>, bool>>,
+    /// By folder.
+    pub(crate) names: BTreeMap<Box<[u8]>, Names>,
     /// Why reports are missing, if so.
     pub(crate) missing: Option<&'static str>,
 }
@@ -15,7 +18,7 @@ pub(crate) struct Reported {
 impl Reported {
     pub(crate) fn add(&mut self, folder: &[u8], name: &[u8], about_folder: bool) {
         if !self.names.contains_key(folder) {
-            self.names.insert(folder.into(), BTreeMap::new());
+            self.names.insert(folder.into(), Names::new());
         }
         if let Some(names) = self.names.get_mut(folder) {
             *names.entry(name.into()).or_default() |= about_folder;

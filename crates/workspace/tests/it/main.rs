@@ -8,11 +8,13 @@ mod files;
 mod git;
 mod guard;
 mod hostile;
+mod kept;
 mod look;
 mod parallel;
 mod search;
 mod text;
 mod undo;
+mod undo_any;
 mod worktree;
 
 use std::{
@@ -75,7 +77,7 @@ impl Fixture {
 
 /// Runs a line of shell that must succeed, and says what it wrote.
 async fn shell(folder: &Path, line: &str) -> String {
-    let line = format!("export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1; {line}");
+    let line = format!("export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 GIT_TEST_FSYNC=0; {line}");
     let command = posse_sandbox::Command::shell(&line, folder, std::time::Duration::from_secs(60));
     let finished = posse_sandbox::run(command).await.unwrap();
     let text = String::from_utf8_lossy(&finished.output.bytes()).into_owned();
