@@ -87,6 +87,31 @@ pub fn repositories() -> Vec<Repository> {
     rows.map(|[name, control, set_up]| Repository { name, control: given(control), set_up }).collect()
 }
 
+/// Something planted for a program that Posse starts on its own account.
+#[derive(Clone, Copy, Debug)]
+pub struct Plant {
+    /// Its name.
+    pub name: &'static str,
+    /// More of Posse's environment, name and value.
+    pub environment: Option<&'static str>,
+    /// A command by which it does its damage where nobody takes care.
+    pub control: Option<&'static str>,
+    /// What plants it.
+    pub set_up: &'static str,
+}
+
+/// Plants for programs of Posse's own.
+pub fn helpers() -> Vec<Plant> {
+    let rows = rows::<4>(include_str!("../attacks/helpers.txt"));
+    rows.map(|[name, environment, control, set_up]| Plant {
+        name,
+        environment: given(environment),
+        control: given(control),
+        set_up,
+    })
+    .collect()
+}
+
 /// A secret in somebody's environment.
 #[derive(Clone, Debug)]
 pub struct Secret {
@@ -203,6 +228,7 @@ mod tests {
             ("apart", apart().len(), 29),
             ("orphans", orphans().len(), 22),
             ("repositories", repositories().len(), 55),
+            ("helpers", helpers().len(), 81),
             ("secrets", secrets(1).len(), 49),
         ];
         for (name, count, committed) in counts {

@@ -7,6 +7,7 @@
 
 mod files;
 mod hang;
+mod helpers;
 mod mirror;
 mod network;
 mod orphans;

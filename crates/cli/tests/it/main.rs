@@ -17,6 +17,7 @@ mod flat;
 mod killed;
 mod memory;
 mod modes;
+mod own_git;
 mod posse;
 mod record;
 mod resume;

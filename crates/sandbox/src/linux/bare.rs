@@ -90,7 +90,7 @@ fn around(program: &Path) -> Option<PathBuf> {
 
 /// Whether a folder is a home, or homes are in it.
 fn holds_homes(folder: &Path) -> bool {
-    let homes = [Some(PathBuf::from("/root")), Some("/home/somebody".into()), home_of_this_user()];
+    let homes = [Some(PathBuf::from("/root")), Some("/home".into()), home_of_this_user()];
     let of_somebody = folder.parent() == Some(Path::new("/home"));
     of_somebody || homes.into_iter().flatten().any(|home| home.starts_with(folder))
 }

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{GitError, call::Git, plain};
+use super::{GitError, call::Git, plain, program};
 use crate::WorkspaceError;
 
 /// A repository that a folder is in. All paths are real ones.
@@ -22,13 +22,17 @@ pub(crate) struct Place {
 impl Place {
     pub(crate) async fn of(folder: &Path) -> Result<Self, WorkspaceError> {
         let folder = folder.canonicalize().map_err(|_| WorkspaceError::NotARepository)?;
-        for top in folder.ancestors() {
+        let home = program::used().person.home.as_ref().and_then(|home| home.canonicalize().ok());
+        // A repository of the whole home, seen from a folder in it, would bring along all that is in that home.
+        let around_home = |top: &&Path| home.as_ref().is_some_and(|home| home.starts_with(top));
+        for top in folder.ancestors().take_while(|top| *top == folder || !around_home(top)) {
             let dot = top.join(".git");
             let Ok(found) = dot.symlink_metadata() else { continue };
-            if found.is_dir() && !is_repository(&dot) {
-                // An empty folder of that name, say: git goes on above it too.
+            if found.is_dir() && is_empty(&dot) {
+                // One that only keeps the name: git goes on above it, too.
                 continue;
             }
+            // One that was damaged does not make the next one above it the repository of these files.
             let place = if found.is_dir() { main(top, dot) } else { named_by_file(top, &dot).await };
             return place.ok_or(WorkspaceError::Git(GitError::Elsewhere));
         }
@@ -49,7 +53,11 @@ impl Place {
     }
 }
 
-/// A folder that git would take for its own.
+fn is_empty(folder: &Path) -> bool {
+    std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
+}
+
+/// A folder that git would take for its own, with its contents in it.
 fn is_repository(dot: &Path) -> bool {
     dot.join("HEAD").symlink_metadata().is_ok() && plain::is_folder(&dot.join("objects"))
 }
@@ -57,7 +65,7 @@ fn is_repository(dot: &Path) -> bool {
 /// The usual case. Such a folder has no other that it shares things with.
 fn main(top: &Path, dot: PathBuf) -> Option<Place> {
     let alone = dot.join("commondir").symlink_metadata().is_err();
-    alone.then(|| Place { top: top.to_owned(), own: dot.clone(), common: dot })
+    (alone && is_repository(&dot)).then(|| Place { top: top.to_owned(), own: dot.clone(), common: dot })
 }
 
 async fn named_by_file(top: &Path, dot: &Path) -> Option<Place> {

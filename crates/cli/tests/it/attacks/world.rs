@@ -40,7 +40,7 @@ const PROTECTED: &[&str] = &[
 ];
 
 /// Programs of the system only: toolchains in somebody's home are not part of this world.
-const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+pub(crate) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// What a level must leave alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
