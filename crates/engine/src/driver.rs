@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use posse_agent::{Agent, Done, Input, Next, Output, Settings, Step};
 use posse_model::{Signal, Transcript};
+use posse_policy::Undo;
 use posse_protocol::{
     AgentId, Answer, Branch, Budget, CallId, Effect, EventKind, Isolation, ModelError, Purpose, Reply,
     Report, Role, Sender, ToolCall, ToolSpec,
@@ -103,7 +104,13 @@ impl Driver {
             agent,
             resumed: launch.resumed,
             next,
-            gate: Gate { crew: Arc::clone(&crew), agent: id, name: name.clone(), approval: grant.approval },
+            gate: Gate {
+                crew: Arc::clone(&crew),
+                agent: id,
+                name: name.clone(),
+                approval: grant.approval,
+                undo: Undo::Holds,
+            },
             notes: Vec::new(),
             site: crew.site(id),
             checkout: None,

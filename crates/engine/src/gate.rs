@@ -1,6 +1,6 @@
 //! The gate every call goes through once its grant allows it: done, asked, or denied.
 
-use posse_policy::{Act, Decision, Wish, pattern_for, session_pattern};
+use posse_policy::{Act, Decision, Undo, Wish, pattern_for, session_pattern};
 use posse_protocol::{AgentId, Answer, Approval, CallId, Denial, EventKind, Question, ToolOutcome};
 use posse_store::StoreError;
 
@@ -15,6 +15,8 @@ pub(crate) struct Gate {
     pub(crate) agent: AgentId,
     pub(crate) name: String,
     pub(crate) approval: Approval,
+    /// Whether what its commands destroy could be brought back.
+    pub(crate) undo: Undo,
 }
 
 /// What became of a call at the gate.
@@ -45,7 +47,11 @@ impl Gate {
         let mut wishes = vec![wish];
         let real = place.as_deref().filter(|place| *place != wish.what);
         wishes.extend(real.map(|what| Wish { what, ..wish }));
-        match self.crew.approvals.judge(self.agent, self.approval, &wishes) {
+        let undo = match work {
+            Work::Tool { prepared, .. } if prepared.can_change() => self.undo,
+            _ => Undo::Holds,
+        };
+        match self.crew.approvals.judge(self.agent, self.approval, undo, &wishes) {
             Decision::Allow => Passage::Free,
             Decision::Deny(reason) => self.denied(&wish, reason),
             Decision::Ask(why) => {
@@ -59,7 +65,7 @@ impl Gate {
                 };
                 let wishes = wishes.iter().map(|wish| (wish.what.to_string(), wish.act)).collect();
                 let (for_session, approval) = (session_pattern(&wish), self.approval);
-                Passage::Ask(Box::new(Asks { question, for_session, approval, wishes }))
+                Passage::Ask(Box::new(Asks { question, for_session, approval, undo, wishes }))
             }
         }
     }

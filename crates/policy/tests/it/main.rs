@@ -10,9 +10,11 @@
 mod approval;
 mod commands;
 mod decide;
+mod destroys;
 mod explain;
 mod layers;
 mod narrow;
 mod paths;
 mod random;
 mod rules;
+mod subcommands;
