@@ -19,6 +19,7 @@ use crate::output;
 use crate::paths::Paths;
 use crate::questions;
 use crate::skills;
+use crate::trust;
 
 /// When it is found out whether commands can be confined here.
 const SANDBOX_TRIED_AFTER_MS: u64 = 500;
@@ -98,6 +99,7 @@ impl<'a> Work<'a> {
             memory: self.config.memory.enabled(),
             skills: skills::folders(self.paths, self.folder),
             own_skills: Some(skills::own_folder(self.paths)),
+            trusted: trust::is_trusted(self.paths, self.folder, &trusted),
         };
         request.asking = Asking { rules: self.config.rules()?, person: self.person() };
         Ok(request)

@@ -68,6 +68,8 @@ pub struct Lasting {
     pub skills: Vec<SkillFolder>,
     /// Where skills of the person are written.
     pub own_skills: Option<PathBuf>,
+    /// Whether the person trusts the repository. Where they do not, notes for all projects ask.
+    pub trusted: bool,
 }
 
 /// A running session. Dropping it does not stop it; `cancel` does.
@@ -279,6 +281,7 @@ impl Opening {
             delegation: request.delegation,
             library: Some(Arc::new(library)),
             memory: request.lasting.memory,
+            trusted: request.lasting.trusted,
             _alive: alive,
         };
         Ok((Crew::new(common, tree), updates))
