@@ -15,6 +15,7 @@ use crate::config::{Config, Time, Trusted};
 use crate::crew::{self, Setup};
 use crate::detect::Choice;
 use crate::display::Display;
+use crate::homes;
 use crate::output;
 use crate::paths::Paths;
 use crate::questions;
@@ -38,6 +39,7 @@ pub(crate) struct Work<'a> {
 impl<'a> Work<'a> {
     /// Reads the configuration for a folder and puts the flags over it.
     pub(crate) fn new(paths: &'a Paths, folder: &'a Path, args: &'a WorkArgs) -> anyhow::Result<Self> {
+        homes::check(folder, args.workspace_is_home)?;
         let mut config = Config::load(paths, folder)?;
         let limits = &mut config.limits;
         limits.max_turns = args.max_turns.or(limits.max_turns);
@@ -111,6 +113,7 @@ impl<'a> Work<'a> {
         settings.sandbox.on = !self.args.no_sandbox;
         settings.sandbox.readable = self.config.readable();
         settings.sandbox.hidden.extend(self.paths.own_places());
+        settings.sandbox.hidden.extend(homes::hidden_in(self.folder));
         settings
     }
 

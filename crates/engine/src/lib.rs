@@ -23,6 +23,7 @@ mod facts;
 mod finished;
 mod gate;
 mod handles;
+mod hidden;
 mod history;
 mod jobs;
 mod journal;
@@ -87,7 +88,7 @@ pub mod record {
 
 /// What faces need to tell about the machine and the workspace.
 pub mod machine {
-    pub use posse_sandbox::{Support, available, support};
+    pub use posse_sandbox::{Support, available, secret_places, support};
     pub use posse_workspace::{Expect, Workspace, WorkspaceError, git};
 }
 

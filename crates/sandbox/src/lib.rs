@@ -20,6 +20,7 @@ mod protected;
 mod run_elsewhere;
 #[cfg(unix)]
 mod run_unix;
+mod secrets;
 #[cfg(unix)]
 mod spawner;
 mod support;
@@ -31,5 +32,6 @@ pub use env::child_env;
 pub use job::{Job, run, start};
 pub use profile::{Level, Profile, ResourceLimits};
 pub use protected::{ProtectedName, protected_by, protected_names};
+pub use secrets::secret_places;
 pub use support::{Finding, Support, Unavailable, available, support};
 pub use touched::Touched;

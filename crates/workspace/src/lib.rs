@@ -38,6 +38,7 @@ pub use checkpoint::{Checkpoints, Snapshot, Undone};
 pub use entry::{Entry, Mode};
 pub use error::WorkspaceError;
 pub use grep::{GrepFound, GrepLine, GrepQuery};
+pub use guard::Hides;
 pub use kind::{Kind, Stamp};
 pub use nearest::{Nearest, nearest_lines, similar_names};
 pub use path::WorkspacePath;

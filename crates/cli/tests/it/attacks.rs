@@ -7,6 +7,7 @@
 
 mod files;
 mod hang;
+mod hidden;
 mod mirror;
 mod network;
 mod orphans;

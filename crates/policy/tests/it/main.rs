@@ -12,6 +12,7 @@ mod commands;
 mod decide;
 mod destroys;
 mod explain;
+mod hidden;
 mod layers;
 mod narrow;
 mod paths;
