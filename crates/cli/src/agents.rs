@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use posse_engine::roles::{
-    LoadedRoles, Problem, RolePlace, Roles, Team, load_roles, project_role_places, template, valid_name,
+    LoadedRoles, Problem, RolePlace, Roles, Team, Told, load_roles, project_role_places, template, valid_name,
 };
 use posse_protocol::{Files, Grant, NameRules, Network, Role, RoleOrigin, Shell};
 
@@ -76,6 +76,11 @@ fn list(loaded: &LoadedRoles, json: bool) -> anyhow::Result<()> {
         let turns = role.budget.turns.map_or_else(|| "-".to_string(), |turns| turns.to_string());
         let model = role.model.as_deref().unwrap_or("-");
         text.push_str(&row([&role.name, from, &rights(&role.grant), model, &turns, &role.description]));
+    }
+    let told = loaded.problems.iter().filter(|problem| problem.told > Told::WhoChecks && !problem.fatal);
+    let told = told.map(|problem| line(problem, "")).collect::<String>();
+    if !told.is_empty() {
+        text.push_str(&format!("\n{told}"));
     }
     let broken = loaded.problems.iter().filter(|problem| problem.fatal).count();
     if broken > 0 {

@@ -170,6 +170,11 @@ pub(crate) struct WorkArgs {
     #[arg(long)]
     pub(crate) no_sandbox: bool,
 
+    /// Work in a home folder, in `/`, or in a folder that holds homes, which is refused otherwise; keys, sign-ins and histories
+    /// stay hidden there
+    #[arg(long)]
+    pub(crate) workspace_is_home: bool,
+
     /// Once the main agent only waits for sub-agents, leave them where they are, to be resumed, and exit with code 5
     #[arg(long, help_heading = "Sub-agents")]
     pub(crate) detach: bool,

@@ -1,5 +1,7 @@
 //! `posse config`: what is in force here, and where it comes from.
 
+use posse_engine::models::shown_address;
+
 use crate::args::ConfigCommand;
 use crate::config::{Config, FileConfig, PROJECT_FILE, project_file};
 use crate::exit::Exit;
@@ -34,7 +36,15 @@ fn show(paths: &Paths) -> anyhow::Result<()> {
     rights.network.get_or_insert(crate::config::NetworkFile::NONE);
     let mut approval = config.approval.clone();
     approval.mode = Some(grant.approval);
-    let Config { model, models, sandbox, git, mut record, mut memory, sub_agents, .. } = config;
+    let Config { model, mut models, sandbox, git, mut record, mut memory, mut sub_agents, .. } = config;
+    // What is printed here ends up in reports of defects: passwords and keys in addresses do not.
+    let addresses = models.values_mut().filter_map(|model| model.endpoint.as_mut());
+    for address in addresses.chain(sub_agents.endpoint.as_mut()) {
+        let shown = shown_address(address);
+        if shown != address.trim_end_matches('/') {
+            *address = shown;
+        }
+    }
     record.durability.get_or_insert(crate::config::DurabilityWord::Process);
     memory.enabled.get_or_insert(true);
     let file =

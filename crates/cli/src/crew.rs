@@ -6,13 +6,17 @@ use std::path::Path;
 use posse_engine::Delegation;
 use posse_engine::delegating::Surface;
 use posse_engine::models::{Governors, Model, Models, Recorder};
-use posse_engine::roles::{RolePlace, Team, load_roles};
+use posse_engine::roles::{Problem, RolePlace, Team, Told, load_roles};
 use posse_protocol::{Approval, Budget, Files, Grant, Shell};
 
 use crate::args::ModeArgs;
 use crate::config::{Config, RoleSet, Trusted};
 use crate::detect;
 use crate::output::one_line;
+use crate::paths::shown;
+
+/// How much is said about agent files when a session begins.
+const WARNINGS_SHOWN_MAX: usize = 6;
 
 /// How the session delegates, what its main agent may do and spend, and what the person should know.
 pub(crate) struct Setup {
@@ -44,14 +48,8 @@ impl Setup {
         let set = config.sub_agents.roles.unwrap_or(usual);
         let team = if set == RoleSet::Team { Team::With } else { Team::Without };
         let loaded = load_roles(team, places);
-        let broken = loaded.problems.iter().filter(|problem| problem.fatal);
-        let mut warnings = broken
-            .map(|problem| format!("{} is left out: {}", problem.path, one_line(&problem.text, 200)))
-            .collect::<Vec<_>>();
-        if warnings.len() > 3 {
-            warnings.truncate(3);
-            warnings.push("more agent files are left out; see: posse agents check".to_string());
-        }
+        let trusted_files = trusted_files(&loaded.project_files, trusted);
+        let warnings = warnings(&loaded.problems, &trusted_files);
         if set == RoleSet::Team
             && let Ok(main) = loaded.roles.find("main")
         {
@@ -66,10 +64,29 @@ impl Setup {
             sub_agents: config.sub_agents.sub_agents(),
             coordinator: modes.coordinator,
             team: modes.team,
-            trusted_files: trusted_files(&loaded.project_files, trusted),
+            trusted_files,
         };
         Self { delegation: Some(delegation), grant, budget, warnings }
     }
+}
+
+/// What whoever starts a session is told of agent files: which are left out, which may only read, which replace a prompt.
+fn warnings(problems: &[Problem], trusted: &BTreeSet<String>) -> Vec<String> {
+    let is_told = |problem: &&Problem| match problem.told {
+        Told::Everybody => true,
+        Told::UntilTrusted => !trusted.contains(&problem.path),
+        Told::WhoChecks => false,
+    };
+    let said = |problem: &Problem| {
+        let (path, text) = (shown(Path::new(&problem.path)), one_line(&problem.text, 200));
+        if problem.fatal { format!("{path} is left out: {text}") } else { format!("{path}: {text}") }
+    };
+    let mut warnings: Vec<String> = problems.iter().filter(is_told).map(said).collect();
+    if warnings.len() > WARNINGS_SHOWN_MAX {
+        warnings.truncate(WARNINGS_SHOWN_MAX);
+        warnings.push("there is more to know about agent files; see: posse agents check".to_string());
+    }
+    warnings
 }
 
 /// The project's agent files whose very content was trusted.

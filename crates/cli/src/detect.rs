@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{anyhow, bail};
-use posse_engine::models::{ListedModel, ModelConfig, Protocol, SecretString, list_models};
+use posse_engine::models::{ListedModel, ModelConfig, Protocol, SecretString, list_models, shown_address};
 use posse_protocol::{ModelError, Prices};
 
 use crate::config::{Config, ModelFile};
@@ -124,8 +124,12 @@ pub(crate) async fn probe(provider: &Provider) -> Result<ListedModel, ModelError
     let endpoint = provider.endpoint();
     let timeout = Duration::from_millis(PROBE_MS);
     let models = list_models(&endpoint, None, provider.protocol, timeout).await?;
-    let none =
-        || ModelError::new(posse_protocol::ModelErrorKind::BadReply, format!("{endpoint} lists no models"));
+    let none = || {
+        ModelError::new(
+            posse_protocol::ModelErrorKind::BadReply,
+            format!("{} lists no models", shown_address(&endpoint)),
+        )
+    };
     // Servers list what they use for search beside what can talk.
     models.into_iter().find(|model| !model.name.contains("embed")).ok_or_else(none)
 }
@@ -144,7 +148,10 @@ async fn first_local() -> Option<(&'static Provider, ListedModel)> {
 fn nothing_found() -> anyhow::Error {
     let keys = PROVIDERS.iter().filter_map(|p| p.key_env).collect::<Vec<_>>().join(", ");
     let local = PROVIDERS.iter().filter(|p| p.key_env.is_none());
-    let local = local.map(|p| format!("{} ({})", p.title, p.endpoint())).collect::<Vec<_>>().join(", ");
+    let local = local
+        .map(|p| format!("{} ({})", p.title, shown_address(&p.endpoint())))
+        .collect::<Vec<_>>()
+        .join(", ");
     Exit::NoModel.because(format!(
         "no model was found. Posse looked for keys ({keys}: none is set), for local servers ({local}: none answers), \
          and for [models] in its configuration (there are none). Set one of these keys, start one of these servers, or describe a model \

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use posse_engine::Engine;
 use posse_engine::machine::{available, git, support};
-use posse_engine::models::{ModelConfig, Protocol, list_models};
+use posse_engine::models::{ModelConfig, Protocol, list_models, shown_address};
 use posse_protocol::{ModelError, ModelErrorKind};
 
 use crate::config::Config;
@@ -171,7 +171,7 @@ async fn servers(findings: &mut Findings) {
     let local = PROVIDERS.iter().filter(|p| p.key_env.is_none());
     let probes = local.map(|provider: &'static Provider| (provider, tokio::spawn(detect::probe(provider))));
     for (provider, probe) in probes.collect::<Vec<_>>() {
-        let place = format!("{} at {}", provider.title, provider.endpoint());
+        let place = format!("{} at {}", provider.title, shown_address(&provider.endpoint()));
         match probe.await {
             Ok(Ok(model)) => findings.good("server", &format!("{place}: {}", one_line(&model.name, 100))),
             Ok(Err(_)) | Err(_) => findings.absent("server", &format!("{place}: no answer")),

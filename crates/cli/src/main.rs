@@ -15,6 +15,7 @@ mod display;
 mod doctor;
 mod exit;
 mod follow;
+mod homes;
 mod interrupts;
 mod logs;
 mod memory;

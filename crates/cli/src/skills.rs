@@ -28,7 +28,7 @@ pub(crate) fn run(paths: &Paths, command: SkillsCommand) -> anyhow::Result<Exit>
 pub(crate) fn folders(paths: &Paths, folder: &Path) -> Vec<SkillFolder> {
     let claude = std::env::home_dir().map(|home| home.join(".claude/skills"));
     let own = [own_folder(paths)].into_iter().chain(claude);
-    let own = own.map(|path| SkillFolder { path, within: None });
+    let own = own.map(|path| SkillFolder { path, within: None, hides: None });
     own.chain(project_skill_folders(folder)).collect()
 }
 

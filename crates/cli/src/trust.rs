@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use posse_engine::models::shown_address;
 use posse_engine::roles::{Team, load_roles};
 use posse_protocol::{Files, Network, Role, RoleOrigin, Shell};
 
@@ -92,6 +93,13 @@ fn items(paths: &Paths, folder: &Path) -> anyhow::Result<Vec<Item>> {
     Ok(items)
 }
 
+/// Whether a person has looked at what a repository wants and trusts all of it as it is. One that wants nothing was never
+/// looked at.
+pub(crate) fn is_trusted(paths: &Paths, folder: &Path, trusted: &Trusted) -> bool {
+    let items = items(paths, folder).unwrap_or_default();
+    !items.is_empty() && items.iter().all(|item| trusted.holds(&item.path, &item.text))
+}
+
 /// What agents of a role could do without asking.
 fn role_wants(role: &Role) -> Vec<String> {
     let grant = &role.grant;
@@ -142,7 +150,7 @@ fn show(item: &Item, before: Option<&str>) -> io::Result<()> {
 fn wants(file: &FileConfig) -> Vec<String> {
     let mut wants = Vec::new();
     for (name, model) in &file.models {
-        let endpoint = model.endpoint.as_deref().unwrap_or("a recording");
+        let endpoint = model.endpoint.as_deref().map_or_else(|| "a recording".to_string(), shown_address);
         let key =
             model.api_key_env.as_ref().map(|key| format!(", with the key in ${key}")).unwrap_or_default();
         wants.push(format!("the model {name:?} sends your prompts and your code to {endpoint}{key}"));

@@ -15,11 +15,13 @@ use crate::config::{Config, Time, Trusted};
 use crate::crew::{self, Setup};
 use crate::detect::Choice;
 use crate::display::Display;
+use crate::homes;
 use crate::output;
 use crate::own_git;
 use crate::paths::Paths;
 use crate::questions;
 use crate::skills;
+use crate::trust;
 
 /// When it is found out whether commands can be confined here.
 const SANDBOX_TRIED_AFTER_MS: u64 = 500;
@@ -38,6 +40,7 @@ pub(crate) struct Work<'a> {
 impl<'a> Work<'a> {
     /// Reads the configuration for a folder and puts the flags over it.
     pub(crate) fn new(paths: &'a Paths, folder: &'a Path, args: &'a WorkArgs) -> anyhow::Result<Self> {
+        homes::check(folder, args.workspace_is_home)?;
         let mut config = Config::load(paths, folder)?;
         let limits = &mut config.limits;
         limits.max_turns = args.max_turns.or(limits.max_turns);
@@ -101,6 +104,7 @@ impl<'a> Work<'a> {
             memory: self.config.memory.enabled(),
             skills: skills::folders(self.paths, self.folder),
             own_skills: Some(skills::own_folder(self.paths)),
+            trusted: trust::is_trusted(self.paths, self.folder, &trusted),
         };
         request.asking = Asking { rules: self.config.rules()?, person: self.person() };
         Ok(request)
@@ -112,6 +116,7 @@ impl<'a> Work<'a> {
         settings.sandbox.on = !self.args.no_sandbox;
         settings.sandbox.readable = self.config.readable();
         settings.sandbox.hidden.extend(self.paths.own_places());
+        settings.sandbox.hidden.extend(homes::hidden_in(self.folder));
         settings
     }
 

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use posse_policy::{Act, Decision, Rules, Wish, judge};
+use posse_policy::{Act, Decision, Rules, Undo, Wish, judge_with};
 use posse_protocol::{AgentId, Answer, Approval, CallId, Question};
 use tokio::sync::oneshot;
 
@@ -42,6 +42,7 @@ pub(crate) struct Asks {
     /// The rule that allows all of its kind.
     pub(crate) for_session: String,
     pub(crate) approval: Approval,
+    pub(crate) undo: Undo,
     /// What is wished for, as it was written and as it really is.
     pub(crate) wishes: Vec<(String, Act)>,
     /// Whether the call runs without a yes, too, and leaves out what was asked for.
@@ -52,7 +53,7 @@ impl Asks {
     fn judged(&self, rules: &Rules) -> Decision {
         let tool = &self.question.tool;
         let wishes = self.wishes.iter().map(|(what, act)| Wish { tool, what, act: *act });
-        judge_all(self.approval, rules, wishes)
+        judge_all(self.approval, self.undo, rules, wishes)
     }
 }
 
@@ -85,10 +86,10 @@ impl Approvals {
     }
 
     /// Whether an agent may do what it wishes, written and real path alike.
-    pub(crate) fn judge(&self, by: AgentId, approval: Approval, wishes: &[Wish<'_>]) -> Decision {
+    pub(crate) fn judge(&self, by: AgentId, approval: Approval, undo: Undo, wishes: &[Wish<'_>]) -> Decision {
         let inner = self.lock();
         let refused = |wish: &Wish<'_>| inner.refused.contains(&key_of(by, wish.tool, wish.what));
-        match judge_all(approval, &inner.rules, wishes.iter().copied()) {
+        match judge_all(approval, undo, &inner.rules, wishes.iter().copied()) {
             Decision::Ask(_) if wishes.iter().any(refused) => {
                 Decision::Deny("this was refused before, and asking again does not change that".to_string())
             }
@@ -149,10 +150,15 @@ impl Approvals {
 }
 
 /// The strictest of what is said about each.
-fn judge_all<'a>(approval: Approval, rules: &Rules, wishes: impl Iterator<Item = Wish<'a>>) -> Decision {
+fn judge_all<'a>(
+    approval: Approval,
+    undo: Undo,
+    rules: &Rules,
+    wishes: impl Iterator<Item = Wish<'a>>,
+) -> Decision {
     let mut strictest = Decision::Allow;
     for wish in wishes {
-        match (judge(approval, rules, &wish), &strictest) {
+        match (judge_with(approval, rules, &wish, undo), &strictest) {
             (deny @ Decision::Deny(_), _) => return deny,
             (ask @ Decision::Ask(_), Decision::Allow) => strictest = ask,
             _ => {}

@@ -6,6 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
+use posse_policy::HiddenPaths;
 use posse_protocol::{Branch, SessionId};
 use posse_workspace::worktree::{self, Checkout};
 use posse_workspace::{Workspace, WorkspaceError};
@@ -13,6 +14,7 @@ use tokio::sync::OnceCell;
 
 use crate::alive::Alive;
 use crate::engine::{CHECKOUTS, CHECKPOINTS};
+use crate::hidden::hides;
 use crate::limits::BRANCH_DIFF_BYTES_MAX;
 use crate::project::project_folders;
 
@@ -20,6 +22,8 @@ pub(crate) struct Checkouts {
     /// Where sessions have their locks.
     data_dir: PathBuf,
     session: SessionId,
+    /// What no agent sees in any of them.
+    hidden: HiddenPaths,
     /// Set once the session has a folder.
     begun: OnceCell<()>,
 }
@@ -27,7 +31,12 @@ pub(crate) struct Checkouts {
 impl Checkouts {
     /// Those of a session whose lock is held.
     pub(crate) fn new(data_dir: PathBuf, session: SessionId) -> Self {
-        Self { data_dir, session, begun: OnceCell::new() }
+        Self { data_dir, session, hidden: HiddenPaths::default(), begun: OnceCell::new() }
+    }
+
+    /// The same, with these paths hidden from agents in each of them.
+    pub(crate) fn hiding(self, hidden: HiddenPaths) -> Self {
+        Self { hidden, ..self }
     }
 
     /// Where all sessions have theirs.
@@ -72,6 +81,7 @@ impl Checkouts {
             _ => worktree::check_out(root, &into, &branch).await?,
         };
         let own = Workspace::open(&checkout.folder)?;
+        let own = own.hiding_where(hides(self.hidden.clone(), own.root()));
         Ok((checkout, own, left))
     }
 

@@ -73,6 +73,8 @@ pub(crate) struct Common {
     pub(crate) library: Option<Arc<dyn Library>>,
     /// Whether agents read and make notes.
     pub(crate) memory: bool,
+    /// Whether the person trusts the repository.
+    pub(crate) trusted: bool,
     /// Says that the session is at work, as long as it is.
     pub(crate) _alive: Alive,
 }
@@ -198,6 +200,7 @@ impl Crew {
             library: self.library.clone(),
             memory: self.memory && (depth == 0 || role.inherit_memory.unwrap_or(inherits)),
             sub_agent: depth > 0,
+            trusted: self.trusted,
             writes_skills: role.name == SKILL_ROLE,
         }
     }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use posse_agent::{Agent, Done, Input, Next, Output, Settings, Step};
 use posse_model::{Signal, Transcript};
-use posse_policy::shell_level;
+use posse_policy::{Undo, shell_level};
 use posse_protocol::{
     AgentId, Answer, Branch, Budget, CallId, Effect, EventKind, Files, Isolation, ModelError, Purpose, Reply,
     Report, Role, Sender, Shell, ToolCall, ToolSpec,
@@ -108,7 +108,13 @@ impl Driver {
             agent,
             resumed: launch.resumed,
             next,
-            gate: Gate { crew: Arc::clone(&crew), agent: id, name: name.clone(), approval: grant.approval },
+            gate: Gate {
+                crew: Arc::clone(&crew),
+                agent: id,
+                name: name.clone(),
+                approval: grant.approval,
+                undo: Undo::Holds,
+            },
             notes: Vec::new(),
             site: crew.site(id),
             checkout: None,

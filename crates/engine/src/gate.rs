@@ -1,6 +1,6 @@
 //! The gate every call goes through once its grant allows it: done, asked, or denied.
 
-use posse_policy::{Act, Decision, Wish, pattern_for, session_pattern};
+use posse_policy::{Act, Decision, Undo, Wish, pattern_for, session_pattern};
 use posse_protocol::{AgentId, Answer, Approval, CallId, Denial, EventKind, Question, ToolOutcome};
 use posse_store::StoreError;
 use posse_workspace::Permit;
@@ -16,6 +16,8 @@ pub(crate) struct Gate {
     pub(crate) agent: AgentId,
     pub(crate) name: String,
     pub(crate) approval: Approval,
+    /// Whether what its commands destroy could be brought back.
+    pub(crate) undo: Undo,
 }
 
 /// What became of a call at the gate.
@@ -49,7 +51,11 @@ impl Gate {
         let mut wishes = vec![wish];
         let real = place.as_deref().filter(|place| *place != wish.what);
         wishes.extend(real.map(|what| Wish { what, ..wish }));
-        match self.crew.approvals.judge(self.agent, self.approval, &wishes) {
+        let undo = match work {
+            Work::Tool { prepared, .. } if prepared.can_change() => self.undo,
+            _ => Undo::Holds,
+        };
+        match self.crew.approvals.judge(self.agent, self.approval, undo, &wishes) {
             Decision::Allow => {
                 if obeyed.is_some() {
                     self.permit(work);
@@ -68,7 +74,7 @@ impl Gate {
                 };
                 let wishes = wishes.iter().map(|wish| (wish.what.to_string(), wish.act)).collect();
                 let (for_session, approval) = (session_pattern(&wish), self.approval);
-                Passage::Ask(Box::new(Asks { question, for_session, approval, wishes, without: false }))
+                Passage::Ask(Box::new(Asks { question, for_session, approval, undo, wishes, without: false }))
             }
         }
     }
@@ -82,7 +88,8 @@ impl Gate {
         let what = format!("{agent}: {listed}");
         let more =
             obeyed.first().map(|(_, program)| Wish { tool: "merge", what: &what, act: Act::Obeyed(program) });
-        let judge = |wish: &Wish<'_>| self.crew.approvals.judge(self.agent, self.approval, &[*wish]);
+        let judge =
+            |wish: &Wish<'_>| self.crew.approvals.judge(self.agent, self.approval, Undo::Holds, &[*wish]);
         let plain = judge(&wish);
         let without = plain == Decision::Allow;
         let both = more.map(|more| (more, judge(&more)));
@@ -111,7 +118,7 @@ impl Gate {
         };
         let (for_session, approval) = (session_pattern(&wish), self.approval);
         let wishes = vec![(wish.what.to_string(), wish.act)];
-        Passage::Ask(Box::new(Asks { question, for_session, approval, wishes, without }))
+        Passage::Ask(Box::new(Asks { question, for_session, approval, undo: Undo::Holds, wishes, without }))
     }
 
     /// What an agent has changed in its checkout that other programs act on by themselves, as its receipt has it. What is

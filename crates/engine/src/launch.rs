@@ -170,8 +170,7 @@ impl Wanted {
             role: self.role.name.clone(),
             title: self.task.title.clone(),
             role_grant: self.role.grant.clone(),
-            untrusted_file: matches!(&self.role.origin,
-                RoleOrigin::Project(path) if !delegation.trusted_files.contains(path)),
+            untrusted_file: is_strange(delegation, &self.role),
             background: true,
             allowed_tools: self.task.allowed_tools.clone(),
             budget: budget(delegation, &self.task, &self.role),
@@ -380,9 +379,19 @@ fn model_of(
     Ok(own)
 }
 
-/// The task's wish, then the role's, then the configuration's.
+/// Whether a role comes from a file of the project that nobody has trusted as it is.
+fn is_strange(delegation: &Delegation, role: &Role) -> bool {
+    matches!(&role.origin, RoleOrigin::Project(path) if !delegation.trusted_files.contains(path))
+}
+
+/// The task's wish, then the role's, then the configuration's. A stranger's file only lowers what there would be without it.
 fn max_output_tokens(task: &Task, role: &Role, delegation: &Delegation) -> Option<u32> {
-    task.max_output_tokens.or(role.max_output_tokens).or(delegation.sub_agents.max_output_tokens)
+    let usual = delegation.sub_agents.max_output_tokens;
+    let of_role = role.max_output_tokens.map(|max| match usual {
+        Some(usual) if is_strange(delegation, role) => max.min(usual),
+        _ => max,
+    });
+    task.max_output_tokens.or(of_role).or(usual)
 }
 
 pub(crate) fn limited(model: &Model, max_output_tokens: Option<u32>) -> Model {
@@ -401,12 +410,19 @@ pub(crate) fn journal(crew: &Crew, delegation: &Delegation, id: AgentId, parent:
     }
 }
 
+/// The task's wish, then the role's, then the configuration's. A stranger's file only lowers what there would be without it.
 fn budget(delegation: &Delegation, task: &Task, role: &Role) -> Budget {
-    let defaults = &delegation.sub_agents;
+    let (defaults, strange) = (&delegation.sub_agents, is_strange(delegation, role));
+    let held =
+        |asked: Option<u64>, usual: u64| asked.map(|asked| if strange { asked.min(usual) } else { asked });
+    let turns = held(role.budget.turns.map(u64::from), defaults.max_turns.into());
+    let turns = turns.and_then(|turns| u32::try_from(turns).ok());
+    let tokens = held(role.budget.tokens, defaults.tokens);
+    let time_ms = held(role.budget.time_ms, defaults.time_ms);
     Budget {
-        turns: task.budget.turns.or(role.budget.turns).or(Some(defaults.max_turns)),
-        tokens: task.budget.tokens.or(role.budget.tokens).or(Some(defaults.tokens)),
-        time_ms: task.budget.time_ms.or(role.budget.time_ms).or(Some(defaults.time_ms)),
+        turns: task.budget.turns.or(turns).or(Some(defaults.max_turns)),
+        tokens: task.budget.tokens.or(tokens).or(Some(defaults.tokens)),
+        time_ms: task.budget.time_ms.or(time_ms).or(Some(defaults.time_ms)),
         cost_usd: task.budget.cost_usd.or(role.budget.cost_usd),
     }
 }

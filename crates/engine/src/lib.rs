@@ -23,6 +23,7 @@ mod facts;
 mod finished;
 mod gate;
 mod handles;
+mod hidden;
 mod history;
 mod jobs;
 mod journal;
@@ -72,7 +73,7 @@ pub mod models {
     pub use crate::model_choice::Models;
     pub use posse_model::{
         CassetteError, Governors, ListedModel, Model, ModelConfig, Protocol, Recorder, Retry, SetupError,
-        Timeouts, ToolCallMode, list_models,
+        Timeouts, ToolCallMode, list_models, shown_address,
     };
     pub use secrecy::SecretString;
 }
@@ -87,7 +88,7 @@ pub mod record {
 
 /// What faces need to tell about the machine and the workspace.
 pub mod machine {
-    pub use posse_sandbox::{Support, available, support};
+    pub use posse_sandbox::{Support, available, secret_places, support};
     pub use posse_workspace::{Expect, Workspace, WorkspaceError, git};
 }
 
@@ -95,7 +96,7 @@ pub mod machine {
 pub mod roles {
     pub use crate::role_files::{LoadedRoles, Problem, RolePlace, load_roles, project_role_places};
     pub use posse_roles::{
-        Accepted, DEFAULT_ROLE, NameFault, Roles, Team, UnknownRole, template, valid_name,
+        Accepted, DEFAULT_ROLE, NameFault, Roles, Team, Told, UnknownRole, template, valid_name,
     };
 }
 

@@ -152,7 +152,7 @@ mod tests {
             }
             let store = Store::open(&at("db"), Durability::default(), |_| {}).unwrap();
             let mut folders = project_skill_folders(&at("project/sub"));
-            folders.push(SkillFolder { path: at("person/skills"), within: None });
+            folders.push(SkillFolder { path: at("person/skills"), within: None, hides: None });
             let (workspace, own) = (at("project/sub"), Some(at("person/skills")));
             let library = SessionLibrary::new(store, "project".into(), folders, workspace, own);
             Self { outer, library }

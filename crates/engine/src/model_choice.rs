@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use posse_delegate::Endpoint;
-use posse_model::Model;
+use posse_model::{Model, shown_address};
 use posse_protocol::Prices;
 
 /// One model and what it costs.
@@ -22,7 +22,7 @@ impl PricedModel {
     /// Where it is, and how many agents that place takes at the same time.
     pub(crate) fn endpoint(&self) -> Endpoint {
         let config = self.model.config();
-        let name = if config.base_url.is_empty() { config.name.clone() } else { config.base_url.clone() };
+        let name = if config.base_url.is_empty() { config.name.clone() } else { config.endpoint() };
         // One request at a time means one agent at a time: two that take turns would each lose the server's cache.
         Endpoint { name, agents_max: (config.max_concurrent == 1).then_some(1) }
     }
@@ -75,9 +75,12 @@ impl Models {
     /// What a task asks for, by the model's configured name, its provider's name, or its endpoint's address.
     pub(crate) fn find(&self, model: Option<&str>, endpoint: Option<&str>) -> Result<&PricedModel, String> {
         let at = |one: &PricedModel, wanted: &str| {
-            let base_url = &one.model.config().base_url;
-            base_url.trim_end_matches('/') == wanted.trim_end_matches('/') || one.name() == wanted
+            // Credentials make no other endpoint, and are no business of whoever asks.
+            let address = one.model.config().endpoint();
+            (!address.is_empty() && address == wanted.trim_end_matches('/')) || one.name() == wanted
         };
+        let shown = endpoint.map(shown_address);
+        let endpoint = shown.as_deref();
         let mut there = self.by_name.values().filter(|one| endpoint.is_none_or(|wanted| at(one, wanted)));
         let found = match model {
             None if endpoint.is_none_or(|wanted| at(&self.main, wanted)) => Some(&self.main),

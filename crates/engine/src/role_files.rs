@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use posse_protocol::RoleOrigin;
 use posse_roles::limits::FILE_BYTES_MAX;
-use posse_roles::{RoleError, Roles, Team, Warning, parse};
+use posse_roles::{RoleError, Roles, Team, Told, Warning, parse};
 use posse_workspace::{Kind, Stop, Workspace, WorkspaceError, WorkspacePath};
 
 use crate::project::project_folders;
@@ -66,6 +66,8 @@ pub struct Problem {
     pub text: String,
     /// Whether the file is no role because of it.
     pub fatal: bool,
+    /// Who is told.
+    pub told: Told,
 }
 
 /// The places of the project that `folder` is in, from its top down to the folder.
@@ -192,19 +194,19 @@ impl Loading {
         if parsed.role == Err(RoleError::NoFrontMatter) && is_page(path) {
             return;
         }
-        for Warning { line, text } in parsed.warnings {
-            self.problem(path, line, text, false);
+        for warning in parsed.warnings {
+            self.warn(path, warning);
         }
-        for Warning { line, text } in parsed.not_used {
-            self.loaded.not_used.push(Problem { path: path.to_string(), line, text, fatal: false });
+        for warning in parsed.not_used {
+            self.loaded.not_used.push(Problem::of(path, warning));
         }
         match parsed.role {
             Ok(role) => {
                 if of_project {
                     self.loaded.project_files.push((path.to_string(), text.to_string()));
                 }
-                if let Some(Warning { line, text }) = self.loaded.roles.add(role) {
-                    self.problem(path, line, text, false);
+                for warning in self.loaded.roles.add(role) {
+                    self.warn(path, warning);
                 }
             }
             Err(error) => self.problem(path, error.line(), error.to_string(), true),
@@ -212,10 +214,10 @@ impl Loading {
     }
 
     fn link(&mut self) {
-        for (name, Warning { line, text }) in self.loaded.roles.link() {
+        for (name, warning) in self.loaded.roles.link() {
             let origin = self.loaded.roles.find(&name).map(|role| role.origin.clone());
             if let Ok(RoleOrigin::User(path) | RoleOrigin::Project(path)) = origin {
-                self.problem(&path, line, text, false);
+                self.warn(&path, warning);
             }
         }
     }
@@ -228,7 +230,18 @@ impl Loading {
     }
 
     fn problem(&mut self, path: &str, line: usize, text: String, fatal: bool) {
-        self.loaded.problems.push(Problem { path: path.to_string(), line, text, fatal });
+        let told = if fatal { Told::Everybody } else { Told::WhoChecks };
+        self.loaded.problems.push(Problem { path: path.to_string(), line, text, fatal, told });
+    }
+
+    fn warn(&mut self, path: &str, warning: Warning) {
+        self.loaded.problems.push(Problem::of(path, warning));
+    }
+}
+
+impl Problem {
+    fn of(path: &str, Warning { line, text, told }: Warning) -> Self {
+        Self { path: path.to_string(), line, text, fatal: false, told }
     }
 }
 

@@ -23,6 +23,7 @@ use crate::delegation::Delegation;
 use crate::driver::Driver;
 use crate::engine::{CHECKPOINTS, Engine};
 use crate::error::EngineError;
+use crate::hidden::hides;
 use crate::history::OnLook;
 use crate::jobs::Background;
 use crate::journal::Journal;
@@ -69,6 +70,8 @@ pub struct Lasting {
     pub skills: Vec<SkillFolder>,
     /// Where skills of the person are written.
     pub own_skills: Option<PathBuf>,
+    /// Whether the person trusts the repository. Where they do not, notes for all projects ask.
+    pub trusted: bool,
 }
 
 /// A running session. Dropping it does not stop it; `cancel` does.
@@ -248,7 +251,11 @@ impl Opening {
         let mut tools = request.tools;
         // What Posse keeps is no business of an agent, wherever it is.
         tools.sandbox.hidden.push(engine.data_dir.clone());
+        tools.sandbox.denied = request.asking.rules.hidden();
         let workspace = Workspace::open(&request.workspace)?.hiding(&tools.sandbox.hidden);
+        let hides = hides(tools.sandbox.denied.clone(), workspace.root());
+        let workspace = workspace.hiding_where(hides.clone());
+        tools.sandbox.denied_in.push(workspace.root().to_path_buf());
         let sender = engine.bus.open(self.id);
         let updates =
             Updates::new(self.id, engine.store.clone(), Some(sender.subscribe()), self.after, false);
@@ -258,7 +265,8 @@ impl Opening {
             tracing::warn!(session = %self.id, "the sandbox is off: commands run with all rights of the person");
         }
         let project = project_of(&request.workspace);
-        let Lasting { skills, own_skills, .. } = request.lasting.clone();
+        let Lasting { mut skills, own_skills, .. } = request.lasting.clone();
+        skills.iter_mut().for_each(|folder| folder.hides = Some(hides.clone()));
         let own_place = request.workspace.clone();
         let library =
             SessionLibrary::new(engine.store.clone(), project.clone(), skills, own_place, own_skills);
@@ -270,17 +278,18 @@ impl Opening {
             store: engine.store.clone(),
             updates: sender,
             site: Arc::new(Site::shared(folder, workspace, &engine.data_dir.join(CHECKPOINTS), on_look)),
-            checkouts: Checkouts::new(engine.data_dir.clone(), self.id),
+            checkouts: Checkouts::new(engine.data_dir.clone(), self.id).hiding(tools.sandbox.denied.clone()),
             approvals: Approvals::new(request.asking),
             jobs: Jobs::default(),
             background: Background::default(),
             tools,
             models: request.models,
-            project: request.project,
+            project: request.project.filter(|notes| !hides.holds(Path::new(&notes.name))),
             project_path: project,
             delegation: request.delegation,
             library: Some(Arc::new(library)),
             memory: request.lasting.memory,
+            trusted: request.lasting.trusted,
             _alive: alive,
         };
         Ok((Crew::new(common, tree), updates))

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use posse_protocol::NoteScope;
 use posse_roles::{Skill, parse_skill, skill_text};
 use posse_tools::{LoadedSkill, NewSkill, SavedSkill, SkillFile, valid_skill_key};
-use posse_workspace::{Expect, Kind, Stop, Workspace, WorkspaceError, WorkspacePath, text};
+use posse_workspace::{Expect, Hides, Kind, Stop, Workspace, WorkspaceError, WorkspacePath, text};
 
 use crate::limits::SKILL_BYTES_MAX;
 use crate::project::project_folders;
@@ -40,13 +40,18 @@ pub struct SkillFolder {
     pub path: PathBuf,
     /// What links may not lead out of: the top of the project. None for the person's own, whose links are their own too.
     pub within: Option<PathBuf>,
+    /// What in it no agent sees.
+    pub hides: Option<Hides>,
 }
 
 /// The folders of the project that `folder` is in, the closest first.
 pub fn project_skill_folders(folder: &Path) -> Vec<SkillFolder> {
     let Some(top) = project_folders(folder).last() else { return Vec::new() };
-    let at =
-        |place: &Path, name: &str| SkillFolder { path: place.join(name), within: Some(top.to_path_buf()) };
+    let at = |place: &Path, name: &str| SkillFolder {
+        path: place.join(name),
+        within: Some(top.to_path_buf()),
+        hides: None,
+    };
     project_folders(folder).flat_map(|place| PROJECT_FOLDERS.map(|name| at(place, name))).collect()
 }
 
@@ -94,7 +99,7 @@ impl Search {
             }
         }
         paths.sort();
-        let inside = |path| SkillFolder { path, within: folder.within.clone() };
+        let inside = |path| SkillFolder { path, ..folder.clone() };
         paths.into_iter().map(inside).collect()
     }
 
@@ -122,6 +127,10 @@ impl SkillFolder {
     /// Opens it, unless links have led somewhere else.
     fn open(&self) -> Option<Workspace> {
         let files = Workspace::open(&self.path).ok()?;
+        let files = match &self.hides {
+            Some(hides) => files.hiding_where(hides.clone()),
+            None => files,
+        };
         let Some(top) = &self.within else { return Some(files) };
         files.root().starts_with(top.canonicalize().ok()?).then_some(files)
     }

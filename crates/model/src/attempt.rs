@@ -49,7 +49,7 @@ pub(crate) async fn attempt(
         live,
         config,
         decoder: live.wire.decoder(),
-        gate: TextGate::new(config.tool_calls, !transcript.offered().is_empty()),
+        gate: TextGate::new(live.reads(config.tool_calls, transcript), !transcript.offered().is_empty()),
         on,
         output: false,
         frames: 0,
@@ -301,7 +301,10 @@ impl Reader<'_> {
 
     fn reply(self, transcript: &Transcript) -> Reply {
         let mut reply = self.decoder.reply();
-        if transcript.settle(&mut reply) {
+        if !reply.calls.is_empty() || transcript.has_native_calls() {
+            self.live.endpoint.made_a_call();
+        }
+        if transcript.settle(&mut reply, self.live.reads(self.config.tool_calls, transcript)) {
             for call in &reply.calls {
                 (self.on)(Signal::Calling(call.name.clone()));
             }

@@ -27,7 +27,8 @@ pub enum Protocol {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolCallMode {
-    /// By the protocol; a reply that is nothing but calls written as text is read as calls too.
+    /// By the protocol; a reply that is nothing but calls written as text is read as calls too, where no model has made one by
+    /// the protocol yet and the endpoint is no known provider.
     #[default]
     Auto,
     /// By the protocol only.
@@ -149,6 +150,11 @@ impl ModelConfig {
             replay_pace_ms: 0,
             base_url,
         }
+    }
+
+    /// Where it is, without credentials: what may be told and recorded.
+    pub fn endpoint(&self) -> String {
+        endpoint::shown(&self.base_url)
     }
 
     /// A model that is a recording.

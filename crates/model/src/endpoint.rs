@@ -1,6 +1,7 @@
 //! What an address tells: its parts, whether it is this machine, and how to show it without credentials.
 
 use reqwest::Url;
+use secrecy::SecretString;
 
 /// Parses an http(s) base address.
 pub(crate) fn parse(base_url: &str) -> Option<Url> {
@@ -27,12 +28,38 @@ pub(crate) fn host(url: &Url) -> String {
     url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
-/// The address without user, password and query.
-pub(crate) fn shown(base_url: &str) -> String {
-    match Url::parse(base_url) {
-        Ok(url) => format!("{}://{}{}", url.scheme(), host(&url), url.path().trim_end_matches('/')),
-        Err(_) => "(not an address)".to_owned(),
+/// An address without user, password, query and fragment: what may be told and recorded of it.
+pub fn shown(address: &str) -> String {
+    match Url::parse(address.trim()) {
+        Ok(url) if url.has_host() => {
+            format!("{}://{}{}", url.scheme(), host(&url), url.path().trim_end_matches('/'))
+        }
+        // What is no address may still hold a password.
+        _ => {
+            let before = address.split(['?', '#']).next().unwrap_or_default();
+            before.rsplit('@').next().unwrap_or_default().to_owned()
+        }
     }
+}
+
+/// What of an address may be a secret, as it is written and as it is meant.
+pub(crate) fn secrets(url: &Url) -> Vec<SecretString> {
+    let written = [Some(url.username()), url.password(), url.query(), url.fragment()].into_iter().flatten();
+    let mut found: Vec<String> = written.map(str::to_owned).collect();
+    for pair in url.query().unwrap_or_default().split('&') {
+        found.extend(pair.split_once('=').map(|(_, value)| value.to_owned()));
+    }
+    found.extend(url.query_pairs().map(|(_, value)| value.into_owned()));
+    // Read as a query, a text loses its escapes.
+    let meant = [url.username(), url.password().unwrap_or_default()].map(|text| text.replace('+', "%2B"));
+    for text in meant.iter().filter(|text| text.contains('%')) {
+        let mut plain = url.clone();
+        plain.set_query(Some(&format!("x={}", text.replace('&', "%26"))));
+        found.extend(plain.query_pairs().map(|(_, value)| value.into_owned()));
+    }
+    // The longest first, so that no part of one stays when another is taken out.
+    found.sort_by_key(|text| std::cmp::Reverse(text.len()));
+    found.into_iter().map(SecretString::from).collect()
 }
 
 /// The address of one operation below the base.

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -61,6 +62,8 @@ pub(crate) struct Endpoint {
 struct Inner {
     state: Mutex<State>,
     started: Instant,
+    /// Whether a model here has made a call by the protocol.
+    makes_calls: AtomicBool,
     /// A hold has begun: those who waited for others to leave must now also watch the clock.
     held: Notify,
 }
@@ -75,8 +78,23 @@ impl Endpoint {
     fn new(max_concurrent: usize) -> Self {
         let state = State { governor: Governor::new(max_concurrent), waiters: HashMap::new() };
         Self {
-            inner: Arc::new(Inner { state: Mutex::new(state), started: Instant::now(), held: Notify::new() }),
+            inner: Arc::new(Inner {
+                state: Mutex::new(state),
+                started: Instant::now(),
+                makes_calls: AtomicBool::new(false),
+                held: Notify::new(),
+            }),
         }
+    }
+
+    /// Whether a model here has made a call by the protocol, ever since there were models.
+    pub(crate) fn makes_calls(&self) -> bool {
+        self.inner.makes_calls.load(Ordering::SeqCst)
+    }
+
+    /// A model here has made a call by the protocol.
+    pub(crate) fn made_a_call(&self) {
+        self.inner.makes_calls.store(true, Ordering::SeqCst);
     }
 
     /// Waits for a place; `queued` is called once if there is none at once. Dropping the future gives up the place.

@@ -11,6 +11,7 @@ mod attempt;
 mod body;
 mod call;
 mod cassette;
+mod clouds;
 mod config;
 mod endpoint;
 mod fault;
@@ -31,6 +32,7 @@ mod wire;
 
 pub use cassette::{CassetteError, Exported, Recorder, export as export_cassette};
 pub use config::{ModelConfig, Protocol, Retry, SetupError, Timeouts, ToolCallMode};
+pub use endpoint::shown as shown_address;
 pub use governors::Governors;
 pub use list::{ListedModel, list_models};
 pub use model::{Model, Signal};

@@ -67,7 +67,7 @@ async fn fetch(
         }
     }
     if !status.is_success() {
-        let secrets = Secrets::new(api_key.cloned());
+        let secrets = Secrets::new(api_key.cloned().into_iter().chain(endpoint::secrets(base)));
         let fault = ProviderError::from_body(status.as_u16(), &body).fault(&host, &secrets);
         return Err(fault.into_error(String::new()));
     }

@@ -7,7 +7,7 @@ use secrecy::{ExposeSecret, SecretString};
 use crate::fault::{Fault, Secrets};
 use crate::governors::{Endpoint, Governors};
 use crate::wire::Wire;
-use crate::{ModelConfig, Protocol, SetupError, endpoint, limits};
+use crate::{ModelConfig, Protocol, SetupError, ToolCallMode, Transcript, clouds, endpoint, limits};
 use posse_protocol::ModelErrorKind;
 
 /// The version of Anthropic's protocol that is spoken here.
@@ -22,6 +22,8 @@ pub(crate) struct Live {
     pub(crate) headers: HeaderMap,
     pub(crate) secrets: Secrets,
     pub(crate) endpoint: Endpoint,
+    /// Whether it is a known provider, whose models make calls by the protocol.
+    is_cloud: bool,
     connect_ms: u64,
     governors: Governors,
 }
@@ -41,17 +43,28 @@ impl Live {
             headers.insert(header, sensitive(value).ok_or_else(wrong)?);
             secrets.push(value.clone().into());
         }
-        secrets.extend(base.password().map(|password| password.to_owned().into()));
+        secrets.extend(endpoint::secrets(&base));
         Ok(Self {
             wire,
             host: endpoint::host(&base),
             headers,
             secrets: Secrets::new(secrets),
+            is_cloud: clouds::is_known(&base),
             endpoint: governors.endpoint(&endpoint::key(&base), config.max_concurrent),
             connect_ms: config.timeouts.connect_ms,
             governors: governors.clone(),
             url: endpoint::join(&base, wire.operation()),
         })
+    }
+
+    /// How replies are read: calls written as text count only where nobody has ever made one by the protocol, unless the
+    /// person says that calls are text.
+    pub(crate) fn reads(&self, configured: ToolCallMode, transcript: &Transcript) -> ToolCallMode {
+        let is_native = self.is_cloud || self.endpoint.makes_calls() || transcript.has_native_calls();
+        match configured {
+            ToolCallMode::Auto if is_native => ToolCallMode::Native,
+            mode => mode,
+        }
     }
 
     pub(crate) fn client(&self) -> Result<Client, Fault> {

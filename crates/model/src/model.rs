@@ -104,6 +104,7 @@ impl Model {
         match self.max_output_tokens {
             None => Transcript::new(&self.inner.config, system, tools, log),
             Some(max) => {
+                let max = self.inner.config.max_output_tokens.map_or(max, |most| most.min(max));
                 let config = ModelConfig { max_output_tokens: Some(max), ..self.inner.config.clone() };
                 Transcript::new(&config, system, tools, log)
             }

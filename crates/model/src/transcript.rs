@@ -48,6 +48,8 @@ struct Calls {
     seen: Arc<HashSet<u64>>,
     /// The greatest N of ids `call_N`, and at least the number of calls.
     number: u64,
+    /// Whether one has an id that is not of our making, so that it was made by the protocol.
+    native: bool,
     /// Ids and tools of the last reply's calls.
     last: Vec<(CallId, String)>,
 }
@@ -114,6 +116,11 @@ impl Transcript {
         &self.head.offered
     }
 
+    /// Whether a call in it was made by the protocol for certain.
+    pub(crate) fn has_native_calls(&self) -> bool {
+        self.calls.native
+    }
+
     pub(crate) fn log(&self) -> Option<&Log> {
         self.log.as_ref()
     }
@@ -134,14 +141,14 @@ impl Transcript {
     }
 
     /// Makes a decoded reply fit this conversation: calls written as text become calls, ids that are missing or were
-    /// used before are made new, and arguments left out are none. Two calls of one reply with one id stay as they are:
+    /// used before are made new, and arguments left out are none. `mode` says whether text counts. Two calls of one reply with one id stay as they are:
     /// the agent refuses the second. True if the calls were text.
-    pub(crate) fn settle(&self, reply: &mut Reply) -> bool {
+    pub(crate) fn settle(&self, reply: &mut Reply, mode: ToolCallMode) -> bool {
         let mut from_text = false;
-        reply.text.truncate(text_calls::before_forged(&reply.text, self.head.mode).len());
+        reply.text.truncate(text_calls::before_forged(&reply.text, mode).len());
         if reply.calls.is_empty()
             && !self.head.offered.is_empty()
-            && let Some(parsed) = text_calls::parse(&reply.text, self.head.mode, &self.head.offered)
+            && let Some(parsed) = text_calls::parse(&reply.text, mode, &self.head.offered)
         {
             from_text = true;
             reply.text = parsed.words;
@@ -169,7 +176,8 @@ impl Calls {
         let Message::Assistant { calls, .. } = message else { return };
         self.last = calls.iter().map(|call| (call.id.clone(), call.name.clone())).collect();
         for call in calls {
-            let named = call.id.0.strip_prefix("call_").and_then(|number| number.parse().ok());
+            let named: Option<u64> = call.id.0.strip_prefix("call_").and_then(|number| number.parse().ok());
+            self.native |= named.is_none() && !call.id.0.is_empty();
             self.number = self.number.saturating_add(1).max(named.unwrap_or(0));
             Arc::make_mut(&mut self.seen).insert(hash(&call.id.0));
         }

@@ -3,6 +3,7 @@
 use posse_protocol::{Approval, Shell};
 
 use crate::decide::Decision;
+use crate::destroys::destroys;
 use crate::paths::clean_path;
 use crate::pattern::literal;
 use crate::rules::{LEAVE, OBEYED, Rules};
@@ -36,13 +37,31 @@ pub struct Wish<'a> {
     pub act: Act,
 }
 
+/// Whether what a call destroys could be brought back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Undo {
+    /// It could, or the call can change nothing.
+    #[default]
+    Holds,
+    /// Not all of it.
+    Fails,
+}
+
+/// [`judge_with`] where undo holds.
+pub fn judge(approval: Approval, rules: &Rules, wish: &Wish<'_>) -> Decision {
+    judge_with(approval, rules, wish, Undo::Holds)
+}
+
 /// Whether a call may run under an approval mode and the person's rules. `deny` rules win over everything; what the mode
 /// forbids stays forbidden; what a person has said yes to is not asked again; `ask` rules win over `allow` rules, and
 /// those only spare a question.
 ///
 /// Rules speak of Posse's own tools outside the sandbox as `leave(…)`: allowing a tool does not allow it there. They speak
 /// of files that other programs run or obey by themselves as `obeyed(…)`, word for word: nothing else spares that question.
-pub fn judge(approval: Approval, rules: &Rules, wish: &Wish<'_>) -> Decision {
+///
+/// Where undo does not hold, commands that seem to destroy something ask in mode auto, too. Only a rule that names the
+/// very command spares that question.
+pub fn judge_with(approval: Approval, rules: &Rules, wish: &Wish<'_>, undo: Undo) -> Decision {
     if let Some(rule) = rules.denies(wish) {
         return Decision::Deny(format!(
             "the rule \"deny {rule}\" forbids this; do not try it another way, go on without it or say what is missing"
@@ -58,10 +77,19 @@ pub fn judge(approval: Approval, rules: &Rules, wish: &Wish<'_>) -> Decision {
     if let Some(rule) = rules.asks(wish) {
         return Decision::Ask(format!("the rule \"ask {rule}\" is about it"));
     }
+    if let Some(why) = destroys_for_good(approval, wish, undo).filter(|_| !rules.names(wish)) {
+        return Decision::Ask(format!("undo does not hold here, and in mode auto what {why} asks first"));
+    }
     match by_mode {
         Decision::Ask(_) if rules.allows(wish) => Decision::Allow,
         decision => decision,
     }
+}
+
+/// Why a command would destroy something that nobody could bring back, where that asks.
+fn destroys_for_good(approval: Approval, wish: &Wish<'_>, undo: Undo) -> Option<&'static str> {
+    let asks = undo == Undo::Fails && approval == Approval::Auto && matches!(wish.act, Act::Command(_));
+    asks.then(|| destroys(wish.what)).flatten()
 }
 
 fn by_mode(approval: Approval, act: Act) -> Decision {

@@ -14,3 +14,13 @@ pub const RULES_MAX: usize = 2_000;
 pub const NOTES_MAX: usize = 8;
 /// How much of a stranger's word is repeated in a message.
 pub const SHOWN_CHARS_MAX: usize = 60;
+/// How deep commands within commands are looked at.
+pub const NESTING_MAX: usize = 12;
+/// How many commands, also such as others may run, are held against a pattern.
+pub const CANDIDATES_MAX: usize = 8_000;
+/// How much of a command with unknown parts is held against how much of a pattern.
+pub const GUESSED_BYTES_MAX: usize = 200;
+/// How much of one command among others is held against a pattern.
+pub const HELD_BYTES_MAX: usize = 2_000;
+/// How far a word is looked ahead in for the bracket that closes a pattern.
+pub(crate) const LOOK_AHEAD_CHARS: usize = 256;

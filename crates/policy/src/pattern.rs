@@ -1,5 +1,7 @@
 //! Patterns: plain text with `*` for any run of characters, and `\*` for the character itself.
 
+use crate::shell_text::{ANY, SOME};
+
 /// Whether `name` matches `pattern`. Linear in practice and without recursion, whatever the pattern.
 pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
@@ -22,6 +24,40 @@ pub(crate) fn matches(pattern: &str, name: &str) -> bool {
         }
     }
     pattern[p..].iter().all(|&b| b == b'*')
+}
+
+/// Whether a name with unknown parts could match a pattern. Takes time by the product of both lengths.
+pub(crate) fn may_match(pattern: &str, name: &str) -> bool {
+    let mut parts = Vec::new();
+    let (bytes, mut at) = (pattern.as_bytes(), 0);
+    while at < bytes.len() {
+        let (literal, width) = literal_at(bytes, at);
+        parts.push(literal.filter(|_| bytes[at] != b'*'));
+        at += width;
+    }
+    let name = name.as_bytes();
+    // By how much of the name is left, from nothing to all of it: which rests of the pattern match.
+    let mut next = vec![true; parts.len() + 1];
+    for index in (0..parts.len()).rev() {
+        next[index] = next[index + 1] && parts[index].is_none();
+    }
+    for &byte in name.iter().rev() {
+        let mut row = vec![false; parts.len() + 1];
+        let (some, any) = (byte == SOME as u8, byte == ANY as u8);
+        for index in (0..=parts.len()).rev() {
+            let part = parts.get(index);
+            let here = match part {
+                Some(None) => row[index + 1] || next[index],
+                Some(Some(literal)) => *literal == byte && next[index + 1],
+                None => false,
+            };
+            let guessed = (some || any)
+                && (next[index] || (part.is_some_and(|part| any || *part != Some(b' ')) && row[index + 1]));
+            row[index] = here || guessed;
+        }
+        next = row;
+    }
+    next[0]
 }
 
 /// The byte that has to be there, and how long it is in the pattern.
@@ -52,7 +88,7 @@ pub(crate) fn has_wildcard(pattern: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{has_wildcard, literal, matches};
+    use super::{has_wildcard, literal, matches, may_match};
 
     #[test]
     fn patterns() {
@@ -80,6 +116,30 @@ mod tests {
         assert_eq!(cases.len(), 19);
         for (pattern, name, want) in cases {
             assert_eq!(matches(pattern, name), want, "{pattern:?} on {name:?}");
+        }
+    }
+
+    #[test]
+    fn names_with_unknown_parts() {
+        let cases = [
+            ("git push*", "git push", true),
+            ("git push*", "\u{1} push", true),
+            ("git push*", "git \u{1}", true),
+            ("git push*", "gi\u{1} pu\u{1}h x", true),
+            ("git push*", "\u{1}", false),
+            ("git push*", "\u{2}", true),
+            ("git push*", "git \u{2}", true),
+            ("git push*", "\u{1} pull", false),
+            ("git push", "git push\u{1}", true),
+            ("git push", "git push \u{1}", false),
+            ("git push", "git push \u{1}x", false),
+            ("a*\\*", "ab\u{1}", true),
+            ("*", "\u{1}", true),
+            ("", "\u{1}", true),
+            ("", "x\u{1}", false),
+        ];
+        for (pattern, name, want) in cases {
+            assert_eq!(may_match(pattern, name), want, "{pattern:?} on {name:?}");
         }
     }
 

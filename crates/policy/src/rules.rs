@@ -8,6 +8,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::approval::{Act, Wish};
+use crate::hidden::HiddenPaths;
 use crate::limits::{RULE_BYTES_MAX, RULES_MAX, SHOWN_CHARS_MAX};
 use crate::paths::{clean_path, resolved};
 use crate::pattern::{has_wildcard, literal, matches};
@@ -110,9 +111,20 @@ impl Rules {
         Ok(())
     }
 
+    /// What `deny` rules keep from being read by path, for whoever has to keep it from being read in other ways.
+    pub fn hidden(&self) -> HiddenPaths {
+        let reads = self.deny.iter().filter(|rule| rule.tool_reads());
+        HiddenPaths::new(reads.filter_map(|rule| rule.pattern.as_deref()))
+    }
+
     /// Whether a rule allows what is wished.
     pub(crate) fn allows(&self, wish: &Wish<'_>) -> bool {
         self.allow.iter().any(|rule| rule.allows(wish))
+    }
+
+    /// Whether a rule allows the very words of what is wished.
+    pub(crate) fn names(&self, wish: &Wish<'_>) -> bool {
+        self.allow.iter().any(|rule| rule.pattern.is_some() && rule.allows(wish))
     }
 
     /// Whether a person has said yes to it before.
@@ -174,6 +186,11 @@ impl Rule {
         }
     }
 
+    /// Whether it is about reading files: then a name counts at any depth.
+    fn tool_reads(&self) -> bool {
+        matches(&self.tool, "read_file")
+    }
+
     fn catches(&self, wish: &Wish<'_>) -> bool {
         // Whoever may not edit a file may not overwrite it either.
         let twin = match wish.tool {
@@ -198,7 +215,9 @@ impl Rule {
                 let pattern = dotless(pattern).trim_end_matches('/');
                 let below = format!("{pattern}/*");
                 let fits = |path: &str| matches(pattern, path) || matches(&below, path);
-                fits(wish.what) || resolved(wish.what).is_some_and(|path| fits(&path))
+                let by_name =
+                    self.tool_reads() && HiddenPaths::new([pattern].into_iter()).hides("", wish.what);
+                by_name || fits(wish.what) || resolved(wish.what).is_some_and(|path| fits(&path))
             }
             Topic::Other => matches(pattern, wish.what),
         }

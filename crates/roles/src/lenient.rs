@@ -5,6 +5,7 @@
 
 use crate::fields::Field;
 use crate::keys::Key;
+use crate::lookalike::looks_like_a_right;
 use crate::name::folded;
 use crate::values::Value;
 
@@ -71,7 +72,8 @@ fn key_of(line: &str) -> Option<(&str, &str)> {
     let (key, value) = line.split_once(':')?;
     let key = key.trim().trim_matches(['"', '\'']);
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-    let spaced = value.is_empty() || value.starts_with([' ', '\t']) || Key::of(key).is_some();
+    let known = Key::of(key).is_some() || looks_like_a_right(key);
+    let spaced = value.is_empty() || value.starts_with([' ', '\t']) || known;
     let is_key = !key.is_empty() && key.len() <= KEY_CHARS_MAX && key.chars().all(plain);
     (is_key && spaced && !key.starts_with('-')).then_some((key, value.trim()))
 }
@@ -81,7 +83,10 @@ fn begins_field(key: &str, above: Option<&str>) -> bool {
     let in_description = above.and_then(Key::of) == Some(Key::Description);
     let speech = SPEECH.iter().any(|word| word.eq_ignore_ascii_case(key));
     let sentence = key.starts_with(|c: char| c.is_ascii_uppercase());
-    Key::of(key).is_some() || !in_description || !(speech || sentence)
+    // No sentence begins with several words in one.
+    let compound = key.contains(['_', '-', '.']) || key.chars().skip(1).any(char::is_uppercase);
+    let right = compound && looks_like_a_right(key);
+    Key::of(key).is_some() || right || !in_description || !(speech || sentence)
 }
 
 fn value(raw: &Raw<'_>) -> Value {

@@ -1,14 +1,16 @@
 //! One agent file becomes one role. What is odd is told and read as best it can be; rights are never guessed upwards.
 
+use posse_policy::meet;
 use posse_protocol::{
-    Approval, Budget, Files, Grant, Isolation, Network, PathRules, Role, RoleOrigin, Shell,
+    Approval, Budget, Files, Grant, Isolation, NameRules, Network, PathRules, Role, RoleOrigin, Shell,
 };
 
 use crate::error::RoleError;
 use crate::fields::{Field, take_apart};
 use crate::keys::Key;
 use crate::limits::{DESCRIPTION_CHARS_MAX, FILE_BYTES_MAX, LIST_ITEMS_MAX, MODEL_CHARS_MAX, WARNINGS_MAX};
-use crate::name::{shortened, valid_name};
+use crate::lookalike::looks_like_a_right;
+use crate::name::{folded, shortened, valid_name};
 use crate::rights::{Rights, approval, isolation, network, paths};
 use crate::tools::Tools;
 use crate::values::Value;
@@ -31,6 +33,26 @@ pub struct Warning {
     pub line: usize,
     /// What and why.
     pub text: String,
+    /// Who is told.
+    pub told: Told,
+}
+
+/// Who is told of something about a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Told {
+    /// Whoever checks agent files.
+    WhoChecks,
+    /// Also whoever starts a session, until the file is trusted as it is.
+    UntilTrusted,
+    /// Also whoever starts a session.
+    Everybody,
+}
+
+impl Warning {
+    /// One for whoever checks agent files.
+    pub(crate) fn new(line: usize, text: impl Into<String>) -> Self {
+        Self { line, text: text.into(), told: Told::WhoChecks }
+    }
 }
 
 /// Reads the text of an agent file. `path` only serves to name a role that does not name itself.
@@ -41,11 +63,25 @@ pub fn parse(text: &str, path: &str, origin: RoleOrigin) -> Parsed {
     Parsed { role, warnings: reading.warnings, not_used: reading.not_used }
 }
 
+/// What is left to a role whose file cannot be understood: to look at files.
+fn read_access() -> Grant {
+    let tools = ["read_file", "list_files", "glob", "grep", "todo", "skill_load", "handle_read"];
+    Grant { files: Files::Read, tools: NameRules::only(tools.map(str::to_owned)), ..Grant::none() }
+}
+
+/// A key `mode` that does not say who starts the agent.
+fn is_mode(field: &Field) -> bool {
+    let starts = ["primary", "subagent", "all", "default", ""];
+    folded(&field.key) == "mode" && !starts.contains(&folded(&field.value.text()).as_str())
+}
+
 #[derive(Default)]
 struct Reading {
     fields: Vec<Field>,
     warnings: Vec<Warning>,
     not_used: Vec<Warning>,
+    /// Whether a key that is not understood meant to hold something back.
+    closed: bool,
 }
 
 impl Reading {
@@ -83,11 +119,14 @@ impl Reading {
     fn sort_out(&mut self, fields: Vec<Field>) -> Result<(), RoleError> {
         for field in fields {
             match field.kind() {
+                None if looks_like_a_right(&field.key) => self.close(&field),
                 None => self.warn(field.line, format!("the key {:?} is not known", shortened(&field.key))),
+                // Elsewhere it says who starts the agent. Whoever writes something else means what it may do.
+                Some(Key::NotUsed) if is_mode(&field) => self.close(&field),
                 Some(Key::NotUsed) if self.not_used.len() >= WARNINGS_MAX => {}
                 Some(Key::NotUsed) => {
                     let text = format!("the key {:?} is not used", shortened(&field.key));
-                    self.not_used.push(Warning { line: field.line, text });
+                    self.not_used.push(Warning::new(field.line, text));
                 }
                 Some(kind) => {
                     if kind != Key::Description && field.value.entries().len() > LIST_ITEMS_MAX {
@@ -107,8 +146,19 @@ impl Reading {
 
     fn warn(&mut self, line: usize, text: impl Into<String>) {
         if self.warnings.len() < WARNINGS_MAX {
-            self.warnings.push(Warning { line, text: text.into() });
+            self.warnings.push(Warning::new(line, text));
         }
+    }
+
+    /// Leaves the role with read access: what its author wanted to hold back cannot be told.
+    fn close(&mut self, field: &Field) {
+        self.closed = true;
+        let text = format!(
+            "the key {:?} is not known and looks like a right or a limit, so this role may only read; correct it or remove it",
+            shortened(&field.key)
+        );
+        // Never left out, however many other warnings there are.
+        self.warnings.push(Warning { told: Told::Everybody, ..Warning::new(field.line, text) });
     }
 
     fn field(&self, key: Key) -> Option<&Field> {
@@ -223,7 +273,8 @@ impl Reading {
         }
         let delegates = tools.delegates(self.field(Key::DelegatesTo).map(|field| &field.value));
         let Rights { files, shell, network } = rights;
-        Grant { files, writes: self.writes(), shell, network, tools: rules, delegates, approval }
+        let grant = Grant { files, writes: self.writes(), shell, network, tools: rules, delegates, approval };
+        if self.closed { meet(&grant, &read_access()) } else { grant }
     }
 
     /// Explicit rights. A value that is not understood gives nothing.

@@ -3,13 +3,15 @@
 use std::fmt;
 
 use posse_policy::{meet, writable_roots};
-use posse_protocol::{Approval, Files, Grant, Isolation, NameRules, Network, Role, RoleOrigin, Shell};
+use posse_protocol::{
+    Approval, Budget, Files, Grant, Isolation, NameRules, Network, Role, RoleOrigin, Shell,
+};
 
 use crate::builtin::{Team, builtin};
 use crate::error::UnknownRole;
 use crate::limits::ROLES_MAX;
 use crate::name::{folded, shortened};
-use crate::parse::Warning;
+use crate::parse::{Told, Warning};
 
 /// The role of a task that names none.
 pub const DEFAULT_ROLE: &str = "general";
@@ -37,6 +39,12 @@ struct Ceiling {
     tools_listed_by_task: bool,
     isolation: Option<Isolation>,
     inherit_memory: Option<bool>,
+    budget: Budget,
+    max_output_tokens: Option<u32>,
+    single: bool,
+    prompt: String,
+    /// Whose role it was, for messages.
+    of_person: bool,
 }
 
 /// A role's name and the other names that lead to it.
@@ -65,49 +73,45 @@ impl Roles {
         roles
     }
 
-    /// Adds a role; one of the same name gives way to it. Returns what its author should know.
+    /// Adds a role; one of the same name gives way to it. Returns what its author, and who uses it, should know.
     ///
-    /// A role of the project is a stranger's: under a name that was known before, it can do at most what that name
-    /// stood for, and it takes no alias from another role.
-    pub fn add(&mut self, mut role: Role) -> Option<Warning> {
+    /// A role of the project is a stranger's: under a name that was known before, it can do and spend at most what that
+    /// name stood for, and it takes no alias from another role.
+    pub fn add(&mut self, mut role: Role) -> Vec<Warning> {
         let folded = folded(&role.name);
         let at = self.entries.iter().position(|entry| entry.folded == folded);
         if at.is_none() && self.entries.len() >= ROLES_MAX {
-            return warning(format!("there are {ROLES_MAX} roles already, so it is left out"));
+            return vec![Warning::new(1, format!("there are {ROLES_MAX} roles already, so it is left out"))];
         }
         let before = at.map(|at| &self.entries[at]);
         let stranger = matches!(role.origin, RoleOrigin::Project(_));
         let ceiling = before.filter(|_| stranger).and_then(Entry::ceiling);
-        let mut said = before.and_then(|entry| same_owner(&entry.role.origin, &role.origin));
+        let mut said = Vec::new();
         if let Some(ceiling) = &ceiling {
-            let met = meet(&ceiling.grant, &role.grant);
-            if claims(&met) != claims(&role.grant) {
-                said = Some(format!(
-                    "the project's {:?} keeps at most the rights of the role it replaces; choose another name for one that may do more",
-                    shortened(&role.name)
-                ));
-            }
-            role.grant = met;
-            role.tools_listed_by_task |= ceiling.tools_listed_by_task;
-            // One that kept to a checkout of its own does not come out of it.
-            if ceiling.isolation == Some(Isolation::Worktree) {
-                role.isolation = ceiling.isolation;
-            }
-            // One that was to know nothing of other sessions still does not.
-            if ceiling.inherit_memory == Some(false) {
-                role.inherit_memory = ceiling.inherit_memory;
-            }
+            said.extend(ceiling.hold(&mut role));
         }
+        said.extend(before.and_then(|entry| same_owner(&entry.role.origin, &role.origin)));
         if stranger {
-            let taken = self.drop_taken_aliases(&mut role, &folded);
-            said = said.or(taken);
+            said.extend(self.takes_alias(&role, at.is_some()));
+            said.extend(self.drop_taken_aliases(&mut role, &folded).map(|text| Warning::new(1, text)));
         }
         let entry = Entry { folded, role, ceiling };
         match at {
             Some(at) => self.entries[at] = entry,
             None => self.entries.push(entry),
         }
-        said.and_then(warning)
+        said
+    }
+
+    /// What to say where a new name led to another role so far.
+    fn takes_alias(&self, role: &Role, known: bool) -> Option<Warning> {
+        let other = self.entry(&role.name).filter(|_| !known)?;
+        let text = format!(
+            "the name {:?} led to the role {} so far; here it leads to the project's prompt",
+            shortened(&role.name),
+            shortened(&other.role.name)
+        );
+        Some(Warning { told: Told::UntilTrusted, ..Warning::new(1, text) })
     }
 
     fn drop_taken_aliases(&self, role: &mut Role, own: &str) -> Option<String> {
@@ -136,7 +140,7 @@ impl Roles {
             };
             for name in linked.allow.iter().flatten().filter(|n| !n.contains('*') && self.find(n).is_err()) {
                 let text = format!("it may delegate to {:?}, and there is no such role", shortened(name));
-                missing.push((self.entries[at].role.name.clone(), Warning { line: 1, text }));
+                missing.push((self.entries[at].role.name.clone(), Warning::new(1, text)));
             }
             self.entries[at].role.grant.delegates = linked;
         }
@@ -201,9 +205,80 @@ impl Entry {
                 tools_listed_by_task: self.role.tools_listed_by_task,
                 isolation: self.role.isolation,
                 inherit_memory: self.role.inherit_memory,
+                budget: self.role.budget,
+                max_output_tokens: self.role.max_output_tokens,
+                single: self.role.single,
+                prompt: self.role.prompt.clone(),
+                of_person: matches!(self.role.origin, RoleOrigin::User(_)),
             }),
         }
     }
+}
+
+impl Ceiling {
+    /// Holds a project's role to it. Says what does not go through, and that the prompt is another.
+    fn hold(&self, role: &mut Role) -> Vec<Warning> {
+        let mut said = Vec::new();
+        let (name, whose) = (shortened(&role.name), if self.of_person { "your" } else { "the built-in" });
+        if role.prompt != self.prompt {
+            let text = format!("the project's file replaces the prompt of {whose} role {name:?}");
+            said.push(Warning { told: Told::UntilTrusted, ..Warning::new(1, text) });
+        }
+        let met = meet(&self.grant, &role.grant);
+        if claims(&met) != claims(&role.grant) {
+            said.push(Warning::new(1, format!(
+                "the project's {name:?} keeps at most the rights of the role it replaces; choose another name for one that may do more"
+            )));
+        }
+        role.grant = met;
+        let (budget, output) =
+            (lower(&self.budget, &role.budget), least(self.max_output_tokens, role.max_output_tokens));
+        if raises(&role.budget, &budget)
+            || role.max_output_tokens != output && role.max_output_tokens.is_some()
+        {
+            said.push(Warning::new(1, format!(
+                "the project's {name:?} may spend at most what the role it replaces may; lower limits count, higher ones do not"
+            )));
+        }
+        (role.budget, role.max_output_tokens) = (budget, output);
+        role.tools_listed_by_task |= self.tools_listed_by_task;
+        role.single |= self.single;
+        // One that kept to a checkout of its own does not come out of it.
+        if self.isolation == Some(Isolation::Worktree) {
+            role.isolation = self.isolation;
+        }
+        // One that was to know nothing of other sessions still does not.
+        if self.inherit_memory == Some(false) {
+            role.inherit_memory = self.inherit_memory;
+        }
+        said
+    }
+}
+
+/// The lower of two budgets, limit by limit; none is no limit.
+fn lower(a: &Budget, b: &Budget) -> Budget {
+    Budget {
+        turns: least(a.turns, b.turns),
+        tokens: least(a.tokens, b.tokens),
+        time_ms: least(a.time_ms, b.time_ms),
+        cost_usd: least(a.cost_usd, b.cost_usd),
+    }
+}
+
+fn least<T: PartialOrd>(a: Option<T>, b: Option<T>) -> Option<T> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(if b < a { b } else { a }),
+        (a, b) => a.or(b),
+    }
+}
+
+/// Whether a budget asks for more than there is.
+fn raises(asked: &Budget, given: &Budget) -> bool {
+    let more = |asked: Option<u64>, given: Option<u64>| asked.is_some() && asked != given;
+    more(asked.turns.map(u64::from), given.turns.map(u64::from))
+        || more(asked.tokens, given.tokens)
+        || more(asked.time_ms, given.time_ms)
+        || (asked.cost_usd.is_some() && asked.cost_usd != given.cost_usd)
 }
 
 /// The rights that an author would miss. Lists of names are left out: those of the replaced role are always added.
@@ -212,16 +287,12 @@ fn claims(grant: &Grant) -> (Files, Shell, &Network, Vec<String>, Approval) {
 }
 
 /// What to say when two files of one owner have the same name.
-fn same_owner(before: &RoleOrigin, after: &RoleOrigin) -> Option<String> {
+fn same_owner(before: &RoleOrigin, after: &RoleOrigin) -> Option<Warning> {
     match (before, after) {
         (RoleOrigin::User(path), RoleOrigin::User(_))
         | (RoleOrigin::Project(path), RoleOrigin::Project(_)) => {
-            Some(format!("it takes the place of {path}, which has the same name"))
+            Some(Warning::new(1, format!("it takes the place of {path}, which has the same name")))
         }
         _ => None,
     }
-}
-
-fn warning(text: String) -> Option<Warning> {
-    Some(Warning { line: 1, text })
 }

@@ -36,7 +36,7 @@ pub fn parse_skill(text: &str, key: &str) -> Skill {
     let mut warnings = Vec::new();
     let pieces = take_apart(text).unwrap_or_else(|error| {
         let why = format!("{error}; until then all of it is the skill's text");
-        warnings.push(Warning { line: error.line(), text: why });
+        warnings.push(Warning::new(error.line(), why));
         Pieces { fields: Vec::new(), body: plain(text).trim().to_string() }
     });
     let mut reading = Reading { pieces, warnings };
@@ -63,7 +63,7 @@ impl Reading {
     }
 
     fn warn(&mut self, line: usize, text: impl Into<String>) {
-        self.warnings.push(Warning { line, text: text.into() });
+        self.warnings.push(Warning::new(line, text));
     }
 
     fn name(&mut self, key: &str) -> String {

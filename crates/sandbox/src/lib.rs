@@ -23,6 +23,7 @@ mod protected_table;
 mod run_elsewhere;
 #[cfg(unix)]
 mod run_unix;
+mod secrets;
 #[cfg(unix)]
 mod spawner;
 mod support;
@@ -36,5 +37,6 @@ pub use job::{Job, run, start};
 pub use profile::{Level, Profile, ResourceLimits};
 pub use program::{Program, SYSTEM_FOLDERS, Unfit};
 pub use protected::{ProtectedName, completes_repository, is_git, protected_by, protected_names};
+pub use secrets::secret_places;
 pub use support::{Finding, Support, Unavailable, available, support};
 pub use touched::Touched;

@@ -39,6 +39,11 @@ pub fn tools() -> Vec<Attempt> {
     attempts(include_str!("../attacks/tools.txt"))
 }
 
+/// Attempts to read what is hidden in the workspace.
+pub fn hidden() -> Vec<Attempt> {
+    attempts(include_str!("../attacks/hidden.txt"))
+}
+
 /// Attempts to reach anything without a network.
 pub fn network() -> Vec<Attempt> {
     attempts(include_str!("../attacks/network.txt"))
@@ -221,6 +226,7 @@ mod tests {
             ("protected", protected().len(), 86),
             ("system", system().len(), 63),
             ("tools", tools().len(), 88),
+            ("hidden", hidden().len(), 73),
             ("network", network().len(), 65),
             ("privilege", privilege().len(), 72),
             ("hang", hang().len(), 48),

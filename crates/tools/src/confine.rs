@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use posse_policy::{shell_level, writable_roots};
+use posse_policy::{HiddenPaths, shell_level, writable_roots};
 use posse_protocol::{Approval, Files, Grant, Network, Shell};
 use posse_sandbox::{Level, Profile};
 use posse_workspace::Workspace;
@@ -14,13 +14,18 @@ pub struct Sandbox {
     pub on: bool,
     /// Folders and files that no command sees: where Posse keeps its own things.
     pub hidden: Vec<PathBuf>,
+    /// Paths in the workspace that no agent sees, by whatever tool.
+    pub denied: HiddenPaths,
+    /// Where else than in its own folder a command must not see them: the session's folder, for an agent that works apart.
+    pub denied_in: Vec<PathBuf>,
     /// What of the hidden home folder commands may read.
     pub readable: Vec<PathBuf>,
 }
 
 impl Default for Sandbox {
     fn default() -> Self {
-        Self { on: true, hidden: Vec::new(), readable: Vec::new() }
+        let denied = HiddenPaths::default();
+        Self { on: true, hidden: Vec::new(), denied, denied_in: Vec::new(), readable: Vec::new() }
     }
 }
 

@@ -99,6 +99,8 @@ pub struct Knowledge {
     pub memory: bool,
     /// Whether it is a sub-agent: its notes say so.
     pub sub_agent: bool,
+    /// Whether the person trusts the repository. Where they do not, what it could make an agent note for all projects asks.
+    pub trusted: bool,
     /// Whether it looks after skills, and so may write them.
     pub writes_skills: bool,
 }

@@ -7,6 +7,7 @@
 
 mod arguments;
 mod confine;
+mod denied_files;
 mod edit_file;
 mod glob;
 mod grep;

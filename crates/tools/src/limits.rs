@@ -119,3 +119,5 @@ pub const SKILL_DESCRIPTION_CHARS_MAX: usize = 1024;
 pub const SKILL_SAVED_BYTES_MAX: usize = 32 * 1024;
 /// Bytes shown of what a skill that was written had said before.
 pub const SKILL_DIFF_BYTES_MAX: usize = 4 * 1024;
+/// How many files and folders of a workspace are looked at to find those that rules hide from a command.
+pub(crate) const DENIED_ENTRIES_MAX: usize = 400_000;

@@ -76,6 +76,10 @@ impl Tool for Remember {
         self.text.clone()
     }
 
+    fn for_all_projects(&self) -> bool {
+        Scope::of(self.scope) == NoteScope::User
+    }
+
     async fn run(self, context: Context) -> Result<ToolOutcome, Failed> {
         context.blocking(move |context, _| self.note(context)).await
     }

@@ -1,7 +1,7 @@
 //! shell: one command line, within a deadline. What the model sees of it holds no times and no places outside the
 //! workspace, so that the same command gives the same text.
 
-use std::time::Duration;
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use posse_policy::Act;
 use posse_protocol::{CommandRun, Effect, Files, Grant, Needs, Shell, ToolOutcome};
@@ -11,10 +11,10 @@ use serde::Deserialize;
 
 use crate::{
     confine::{committer, hint, level},
-    limits,
+    denied_files, limits,
     show::one_line,
     test_output::tests_in,
-    tool::{Context, Failed, Tool},
+    tool::{Context, Failed, Tool, crashed},
 };
 
 /// Run a shell command in the workspace folder, in a sandbox. No terminal, no input. Processes end with it.
@@ -62,7 +62,10 @@ impl Tool for ShellCommand {
         if self.command.trim().is_empty() {
             return Err(Failed("command is empty; give a command line".to_owned()));
         }
-        let profile = self.profile(&context)?;
+        let mut profile = self.profile(&context)?;
+        if let Some(profile) = &mut profile {
+            profile.hidden.extend(denied(&context).await?);
+        }
         if self.background == Some(true) {
             return self.start(&context, profile).await;
         }
@@ -134,6 +137,23 @@ impl ShellCommand {
         let run = CommandRun { command: self.command, exit_code: None, tests: None };
         Ok(ToolOutcome { ok: true, text, effects: vec![Effect::Command(run)] })
     }
+}
+
+/// The files that rules hide from commands, as they are now.
+async fn denied(context: &Context) -> Result<Vec<PathBuf>, Failed> {
+    let (top, settings) = (context.workspace.root().to_path_buf(), Arc::clone(&context.settings));
+    if settings.sandbox.denied.is_empty() {
+        return Ok(Vec::new());
+    }
+    let found = tokio::task::spawn_blocking(move || {
+        let sandbox = &settings.sandbox;
+        let mut found = denied_files::find(&top, &sandbox.denied)?;
+        for other in sandbox.denied_in.iter().filter(|other| **other != top) {
+            found.extend(denied_files::find(other, &sandbox.denied)?);
+        }
+        Ok(found)
+    });
+    found.await.unwrap_or_else(|_| Err(crashed()))
 }
 
 pub(crate) fn shown(output: &Captured) -> String {

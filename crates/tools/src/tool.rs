@@ -52,6 +52,11 @@ pub(crate) trait Tool: DeserializeOwned + JsonSchema + Send + Sync + 'static {
         }
     }
 
+    /// Whether it leaves something for other projects of the person.
+    fn for_all_projects(&self) -> bool {
+        false
+    }
+
     /// The path it works on, if it is one path.
     fn path(&self) -> Option<&str> {
         None
@@ -128,6 +133,7 @@ pub(crate) type Running = Pin<Box<dyn Future<Output = Result<ToolOutcome, Failed
 pub(crate) trait Call: Send + Sync {
     fn about(&self) -> String;
     fn act(&self, grant: &Grant) -> Act;
+    fn for_all_projects(&self) -> bool;
     fn path(&self) -> Option<&str>;
     fn goes_on(&self) -> bool;
     fn start(self: Box<Self>, context: Context) -> Running;
@@ -140,6 +146,10 @@ impl<T: Tool> Call for T {
 
     fn act(&self, grant: &Grant) -> Act {
         Tool::act(self, grant)
+    }
+
+    fn for_all_projects(&self) -> bool {
+        Tool::for_all_projects(self)
     }
 
     fn path(&self) -> Option<&str> {

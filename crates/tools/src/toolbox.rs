@@ -125,7 +125,11 @@ impl Toolbox {
         })?;
         let title = one_line(&format!("{} {}", entry.spec.name, read.about()), limits::TITLE_CHARS_MAX);
         let (tool, about) = (entry.spec.name.as_str(), read.about());
-        let act = read.act(&self.context.grant);
+        // A stranger's repository must not speak to agents in other projects without a person's word.
+        let act = match read.for_all_projects() && !self.context.knowledge.trusted {
+            true => Act::Leave,
+            false => read.act(&self.context.grant),
+        };
         let path = read.path().map(|path| {
             let relative = self.context.workspace.resolve(path).ok();
             relative.map_or_else(|| path.to_owned(), |relative| relative.to_string())
@@ -299,6 +303,10 @@ mod tests {
 
         fn act(&self, _grant: &Grant) -> Act {
             Act::Read
+        }
+
+        fn for_all_projects(&self) -> bool {
+            false
         }
 
         fn path(&self) -> Option<&str> {

@@ -2,7 +2,11 @@
 //! themselves, all of `.git` anywhere, what git's configuration names; and where they never do: what a grant leaves out.
 //! Looks at real places as text, never at the disk.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use posse_protocol::PathRules;
 use posse_sandbox::{is_git, protected_by};
@@ -16,6 +20,8 @@ pub(crate) struct Guard {
     pub(crate) rules: Vec<PathRules>,
     /// Places, relative to the workspace, that are not for agents at all: neither to read nor to write.
     pub(crate) hidden: Vec<PathBuf>,
+    /// Says the same of places, relative to the workspace, whatever is there and whenever it appears.
+    pub(crate) hidden_by: Option<Hides>,
     /// Places, relative to the workspace, that are protected by more than their names.
     pub(crate) named: Vec<PathBuf>,
     /// What may be written although it is protected.
@@ -34,10 +40,46 @@ pub enum Permit {
     Everything,
 }
 
+/// Which places are not for agents.
+#[derive(Clone)]
+pub struct Hides(Arc<dyn Fn(&Path) -> bool + Send + Sync>);
+
+impl Hides {
+    /// Those that this function says yes to.
+    pub fn new(hides: impl Fn(&Path) -> bool + Send + Sync + 'static) -> Self {
+        Self(Arc::new(hides))
+    }
+
+    /// Whether a place is one of them.
+    pub fn holds(&self, place: &Path) -> bool {
+        (self.0)(place)
+    }
+}
+
+impl fmt::Debug for Hides {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Hides")
+    }
+}
+
+impl PartialEq for Hides {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Hides {}
+
 impl Guard {
     /// Whether a real place, relative to the workspace, is not for agents.
     pub(crate) fn hides(&self, place: &Path) -> bool {
-        self.hidden.iter().any(|hidden| place.starts_with(hidden))
+        let by_path = || self.hidden_by.as_ref().is_some_and(|hides| hides.holds(place));
+        self.hidden.iter().any(|hidden| place.starts_with(hidden)) || by_path()
+    }
+
+    /// Whether anything is not for agents.
+    pub(crate) fn hides_anything(&self) -> bool {
+        !self.hidden.is_empty() || self.hidden_by.is_some()
     }
 
     /// Refuses a real place, relative to the workspace, that is not for agents.

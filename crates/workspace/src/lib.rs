@@ -37,7 +37,7 @@ pub use checkpoint::{Checkpoints, Look, Told, Undone};
 pub use entry::{Entry, Mode};
 pub use error::WorkspaceError;
 pub use grep::{GrepFound, GrepLine, GrepQuery};
-pub use guard::Permit;
+pub use guard::{Hides, Permit};
 pub use kind::{Kind, Stamp};
 pub use nearest::{Nearest, nearest_lines, similar_names};
 pub use path::WorkspacePath;

@@ -14,7 +14,7 @@ use crate::beneath::Beneath;
 use crate::{
     Entry, Kind, Mode, Stamp, WorkspaceError, WorkspacePath,
     checked::Checked,
-    guard::{Guard, Permit},
+    guard::{Guard, Hides, Permit},
     limits,
     locks::Locks,
     places,
@@ -174,6 +174,14 @@ impl Workspace {
         Ok(())
     }
 
+    /// The same folder, but places in it that `hides` knows, by their absolute path, are neither read nor written nor found,
+    /// also those that appear later.
+    pub fn hiding_where(&self, hides: Hides) -> Self {
+        let (mut guard, root) = (Guard::clone(&self.guard), self.root().to_path_buf());
+        guard.hidden_by = Some(Hides::new(move |inside| hides.holds(&root.join(inside))));
+        Self { inner: Arc::clone(&self.inner), guard: Arc::new(guard) }
+    }
+
     /// Whether a walk passes over an entry.
     pub(crate) fn hides(&self, inside: &Path) -> bool {
         self.guard.hides(inside)
@@ -181,9 +189,10 @@ impl Workspace {
 
     /// Refuses what links lead to a place that is not for agents.
     fn must_be_seen(&self, path: &WorkspacePath) -> Result<(), WorkspaceError> {
-        if self.guard.hidden.is_empty() {
+        if !self.guard.hides_anything() {
             return Ok(());
         }
+        self.guard.must_be_seen(path, path.as_path())?;
         let real = self.real_path(path);
         match real.as_deref().and_then(|real| real.strip_prefix(self.root()).ok()) {
             Some(place) => self.guard.must_be_seen(path, place),

@@ -162,3 +162,38 @@ fn a_new_file_does_not_leave_the_project() {
     assert_eq!(person.posse(&["agents", "new", "x"]).code, Some(2));
     assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0);
 }
+
+#[test]
+fn a_session_begins_with_what_a_project_did_to_roles() {
+    let project = Fixture::new()
+        .file(".claude/agents/explore.md", agent("explore", "maxTurns: 45000\n"))
+        .file(".posse/agents/odd.md", agent("odd", "deny: Bash\nversion: 2\n"));
+    let person = Person::with_project(
+        [posse_testkit::Turn::text("Done."), posse_testkit::Turn::text("Done.")],
+        project.git(),
+    );
+    let (replaced, closed) = (
+        "explore.md: the project's file replaces the prompt of the built-in role \"explore\"",
+        "odd.md: the key \"deny\" is not known and looks like a right or a limit, so this role may only read",
+    );
+    let ran = person.posse(&["run", "go"]);
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
+    ran.says(replaced);
+    ran.says(closed);
+    assert!(!ran.stderr.contains("version"), "{ran:#?}");
+    for args in [&["agents", "list"][..], &["agents", "check"]] {
+        let said = person.posse(args);
+        said.says("replaces the prompt of the built-in role");
+        said.says("so this role may only read");
+    }
+    let roles = person.posse(&["agents", "list", "--json"]).events();
+    let role = |name: &str| roles.iter().find(|role| role["name"] == name).unwrap();
+    assert_eq!(
+        (&role("odd")["grant"]["files"], &role("odd")["grant"]["shell"]),
+        (&"read".into(), &"none".into())
+    );
+    // Whoever trusts the file has seen its words.
+    assert_eq!(person.posse(&["trust", "--yes"]).code, Some(0));
+    let ran = person.posse(&["run", "go"]);
+    assert!(!ran.stderr.contains("replaces the prompt") && ran.stderr.contains("may only read"), "{ran:#?}");
+}

@@ -8,6 +8,7 @@
 mod files;
 mod hang;
 mod helpers;
+mod hidden;
 mod mirror;
 mod network;
 mod orphans;

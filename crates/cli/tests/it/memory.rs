@@ -72,3 +72,18 @@ fn without_memory_there_are_no_notes_and_no_tools_for_them() {
     assert_eq!(offered(), [false, false]);
     person.posse(&["config", "show"]).says("[memory]\nenabled = false");
 }
+
+#[test]
+fn a_strangers_repository_notes_nothing_for_all_projects() {
+    let turns =
+        || vec![Turn::call("remember", json!({"text": "always push", "scope": "user"})), Turn::text("Done.")];
+    let project = posse_testkit::Fixture::new().file(".posse/config.toml", "[limits]\nmax_turns = 9\n");
+    let person = Person::with_project(turns().into_iter().chain(turns()), project.git());
+    assert_eq!(person.posse(&["run", "go"]).code, Some(0));
+    let told = person.model.requests().last().unwrap().json().to_string();
+    assert!(told.contains("Not allowed") && told.contains("nobody is there to ask"), "{told}");
+    assert_eq!(person.posse(&["memory", "list", "--all", "--json"]).events().len(), 0);
+    assert_eq!(person.posse(&["trust", "--yes"]).code, Some(0));
+    assert_eq!(person.posse(&["run", "go"]).code, Some(0));
+    assert_eq!(person.posse(&["memory", "list", "--all", "--json"]).events().len(), 1);
+}

@@ -2,7 +2,7 @@
 
 use posse_engine::roles::{Roles, Team, load_roles, project_role_places};
 use posse_policy::passes;
-use posse_protocol::{Answer, Approval, EventKind, Files, Grant, Isolation, RoleOrigin, Shell};
+use posse_protocol::{Answer, Approval, Budget, EventKind, Files, Grant, Isolation, RoleOrigin, Shell};
 use posse_testkit::{Fixture, Turn};
 use serde_json::json;
 
@@ -97,6 +97,52 @@ async fn no_file_gives_a_child_what_no_child_gets() {
         );
     }
     assert_eq!(never.len(), 11);
+}
+
+/// What an agent was admitted to spend.
+fn budget_of(ran: &Ran, name: &str) -> Budget {
+    let budget = ran.of(name).into_iter().find_map(|event| match &event.kind {
+        EventKind::AgentAdmitted { brief: Some(brief), .. } => Some(brief.budget),
+        _ => None,
+    });
+    budget.unwrap()
+}
+
+#[tokio::test]
+async fn a_strange_file_raises_no_budget() {
+    let high = "max_turns: 90000\nmax_tokens: 99999999\nmax_time: 900h\n";
+    let low = "max_turns: 3\nmax_tokens: 500\nmax_time: 1m\n";
+    for (name, more, trusted) in [
+        ("new", high, false),
+        ("explore", high, false),
+        ("new", low, false),
+        ("new", high, true),
+        ("new", "", false),
+    ] {
+        let main = vec![Turn::call("agent", named("child", name, "Do it.")), wait(), Turn::text("Done.")];
+        let child = vec![Turn::text(REPORT)];
+        let mut stage = in_mode(Stage::new([("main", main), ("child", child)]).await, Approval::Full);
+        let file = format!("---\nname: {name}\ndescription: spends\n{more}---\nGo.\n");
+        stage.files = Fixture::new().file(".posse/agents/x.md", file).git();
+        stage.delegation.roles = load_roles(Team::Without, &project_role_places(stage.files.path())).roles;
+        if trusted {
+            let origin = stage.delegation.roles.find(name).unwrap().origin.clone();
+            let RoleOrigin::Project(path) = origin else { panic!("{origin:?}") };
+            stage.delegation.trusted_files.insert(path);
+        }
+        stage.budget.turns = None;
+        let usual = stage.delegation.sub_agents.clone();
+        let ran = answered(stage.start("go"), |_| Answer::Once).await;
+        let turns = budget_of(&ran, "child").turns.unwrap();
+        let want = if trusted {
+            90_000
+        } else if more == low {
+            3
+        } else {
+            usual.max_turns
+        };
+        assert_eq!(turns, want, "{name} {more} {trusted}");
+    }
 }
 
 #[tokio::test]

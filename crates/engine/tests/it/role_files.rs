@@ -71,7 +71,7 @@ fn later_places_win_and_the_project_is_held_back() {
     assert_eq!((role("explore").grant.files, role("explore").grant.shell), (Files::Read, Shell::Inspect));
     let path = folder.join(".posse/agents/explore.md").display().to_string();
     assert_eq!(role("explore").origin, RoleOrigin::Project(path));
-    assert_eq!(problems(&loaded), ["shared.md:1", "team.md:1", "explore.md:1"]);
+    assert_eq!(problems(&loaded), ["shared.md:1", "team.md:1", "explore.md:1", "explore.md:1"]);
 }
 
 #[test]

@@ -333,3 +333,56 @@ async fn the_text_prompt_is_small() {
         (model.transcript("s", &tools()).bytes(), native.transcript("s", &tools()).bytes());
     assert!(text < tools_sent + 900, "{text} against {tools_sent}");
 }
+
+const GREP: &str = "{\"name\": \"grep\", \"arguments\": {}}";
+
+/// How many calls a reply that is nothing but a call written as text comes to.
+async fn text_counts(model: &posse_model::Model, server: &FakeModel) -> usize {
+    server.push(Turn::text(GREP));
+    let (reply, signals) = ask(model, &question(model)).await;
+    let reply = reply.unwrap();
+    if reply.calls.is_empty() {
+        assert_eq!((reply.text.as_str(), shown_text(&signals).as_str()), (GREP, GREP), "told whole");
+    }
+    reply.calls.len()
+}
+
+#[tokio::test]
+async fn text_counts_until_a_call_is_made_by_the_protocol() {
+    for protocol in crate::PROTOCOLS {
+        let (server, other) = (FakeModel::start().await, FakeModel::start().await);
+        let governors = posse_model::Governors::new();
+        let made = |config| posse_model::Model::new(config, &governors).unwrap();
+        let one = made(config(protocol, &server));
+        let beside = made(ModelConfig { name: "beside".into(), ..config(protocol, &server) });
+        let text = made(ModelConfig { tool_calls: Text, ..config(protocol, &server) });
+        let elsewhere = made(config(protocol, &other));
+        assert_eq!(text_counts(&one, &server).await, 1);
+        assert_eq!(text_counts(&beside, &server).await, 1);
+        server.push(Turn::call("read_file", json!({})));
+        assert_eq!(ask(&one, &question(&one)).await.0.unwrap().calls.len(), 1);
+        assert_eq!(text_counts(&one, &server).await, 0);
+        assert_eq!(
+            text_counts(&beside, &server).await,
+            0,
+            "another model and conversation of the same endpoint"
+        );
+        assert_eq!(text_counts(&text, &server).await, 1, "the person says that calls are text");
+        assert_eq!(text_counts(&elsewhere, &other).await, 1, "another endpoint");
+    }
+}
+
+#[tokio::test]
+async fn a_conversation_that_is_taken_up_again_knows_of_earlier_calls() {
+    let server = FakeModel::start().await;
+    for (id, want) in [("call_7", 1), ("toolu_01A", 0), ("call_abc", 0)] {
+        let model = model(config(Protocol::Chat, &server));
+        let mut transcript = question(&model);
+        let calls = vec![call(id, "read_file", A)];
+        transcript.push(&Message::Assistant { text: String::new(), reasoning: Vec::new(), calls });
+        transcript.push(&Message::Tools { results: vec![result(id, true, "x")] });
+        server.push(Turn::text(GREP));
+        assert_eq!(ask(&model, &transcript).await.0.unwrap().calls.len(), want, "{id}");
+        assert_eq!(text_counts(&model, &server).await, want, "{id}: and so does its endpoint");
+    }
+}

@@ -10,9 +10,12 @@
 mod approval;
 mod commands;
 mod decide;
+mod destroys;
 mod explain;
+mod hidden;
 mod layers;
 mod narrow;
 mod paths;
 mod random;
 mod rules;
+mod subcommands;

@@ -84,13 +84,23 @@ pub(crate) enum Who {
 }
 
 pub(crate) fn desk(library: &Arc<Shelf>, who: Who, grant: Grant) -> Desk {
-    let knowledge = Knowledge {
+    Desk::knowing(&[], grant, ToolSettings::default(), knowledge(library, who))
+}
+
+/// The main agent in a repository that the person trusts or does not.
+pub(crate) fn trusting(library: &Arc<Shelf>, trusted: bool, grant: Grant) -> Desk {
+    let knowledge = Knowledge { trusted, ..knowledge(library, Who::Main) };
+    Desk::knowing(&[], grant, ToolSettings::default(), knowledge)
+}
+
+fn knowledge(library: &Arc<Shelf>, who: Who) -> Knowledge {
+    Knowledge {
         library: Some(Arc::clone(library) as Arc<dyn Library>),
         memory: who != Who::Forgetful,
         sub_agent: matches!(who, Who::SubAgent | Who::Keeper),
+        trusted: false,
         writes_skills: who == Who::Keeper,
-    };
-    Desk::knowing(&[], grant, ToolSettings::default(), knowledge)
+    }
 }
 
 /// Everything may be done, but not without asking.

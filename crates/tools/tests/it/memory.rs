@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::{
     Desk, call_of, full,
-    library::{Shelf, Who, asking, desk},
+    library::{Shelf, Who, asking, desk, trusting},
 };
 
 fn names(desk: &Desk) -> Vec<String> {
@@ -112,6 +112,22 @@ async fn what_is_no_note_is_refused() {
     let crowded = desk(&Arc::new(Shelf { full: true, ..Shelf::default() }), Who::Main, full());
     let outcome = crowded.call("remember", json!({"text": "x", "scope": "user"})).await;
     assert_eq!(outcome, ToolOutcome::error("the user is full; forget some"));
+}
+
+#[test]
+fn a_note_for_all_projects_asks_where_the_repository_is_not_trusted() {
+    let shelf = Arc::new(Shelf::default());
+    for (trusted, want) in [(false, Act::Leave), (true, Act::Read)] {
+        let desk = trusting(&shelf, trusted, asking(Approval::Auto));
+        for (arguments, want) in
+            [(json!({"text": "x", "scope": "user"}), want), (json!({"text": "x"}), Act::Read)]
+        {
+            let prepared = desk.tools.prepare(&call_of("remember", arguments.to_string())).unwrap();
+            assert_eq!(prepared.wish().act, want, "{trusted} {arguments}");
+            let asks = matches!(judge(Approval::Auto, &Rules::default(), &prepared.wish()), Decision::Ask(_));
+            assert_eq!(asks, want == Act::Leave);
+        }
+    }
 }
 
 #[test]

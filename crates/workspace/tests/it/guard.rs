@@ -347,3 +347,30 @@ fn what_posse_keeps_is_neither_read_nor_written_nor_found() {
     let names: Vec<_> = listed.entries.iter().map(|entry| entry.path.to_string()).collect();
     assert!(!names.iter().any(|name| name.contains("config.toml")), "{names:?}");
 }
+
+#[test]
+fn what_is_hidden_by_name_stays_hidden_when_it_appears() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let hides = posse_workspace::Hides::new(|place| place.file_name().is_some_and(|name| name == ".env"));
+    let workspace = Workspace::open(&root).unwrap().hiding_where(hides);
+    fs::create_dir_all(root.join("a")).unwrap();
+    for path in [".env", "a/.env", "seen"] {
+        fs::write(root.join(path), "key").unwrap();
+    }
+    symlink("a/.env", root.join("link")).unwrap();
+    symlink("seen", root.join("a/other")).unwrap();
+    for path in [".env", "a/.env", "link", "b/.env"] {
+        let path = workspace.resolve(path).unwrap();
+        assert!(matches!(workspace.look(&path), Err(WorkspaceError::Hidden { .. })), "{path}");
+        assert!(matches!(workspace.read(&path, 100), Err(WorkspaceError::Hidden { .. })), "{path}");
+        let written = workspace.write_atomic(&path, b"x", Expect::Anything);
+        assert!(matches!(written, Err(WorkspaceError::Hidden { .. })), "{path}: {written:?}");
+    }
+    let listed = workspace.list(&WorkspacePath::root(), 5, 100, 100, &Stop::default()).unwrap();
+    let names: Vec<_> = listed.entries.iter().map(|entry| entry.path.to_string()).collect();
+    assert!(
+        names.contains(&"seen".to_owned()) && !names.iter().any(|name| name.contains(".env")),
+        "{names:?}"
+    );
+}

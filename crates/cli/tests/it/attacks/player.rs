@@ -71,14 +71,16 @@ pub(crate) struct Play {
     pub(crate) words: Vec<(&'static str, String)>,
     /// The deadline of each command.
     pub(crate) timeout_ms: u64,
-    /// More of Posse's environment.
+    /// More of Posse's environment; may name places of the world.
     pub(crate) env: Vec<(String, String)>,
+    /// More of the configuration.
+    pub(crate) more: &'static str,
 }
 
 impl Play {
     pub(crate) fn new(level: Level, actor: Actor) -> Self {
         let (flags, words, env) = (Vec::new(), Vec::new(), Vec::new());
-        Self { level, actor, by: By::Shell, flags, words, timeout_ms: 30_000, env }
+        Self { level, actor, by: By::Shell, flags, words, timeout_ms: 30_000, env, more: "" }
     }
 
     fn config(&self, endpoint: &str) -> String {
@@ -88,7 +90,8 @@ impl Play {
             "[models.fake]\nendpoint = \"{endpoint}\"\nmodel = \"fake-model\"\ncontext_window = 100000000\n\
              [rights]\nshell = \"{shell}\"\n\
              [sub_agents]\nsurface = \"task\"\nmax_depth = 3\nmax_iterations = 5000\ntoken_budget = 1000000000\n\
-             max_time = \"1h\"\n"
+             max_time = \"1h\"\n{}",
+            self.more
         )
     }
 }
@@ -146,7 +149,8 @@ pub(crate) fn play(
     let (process, script) = (OnceLock::new(), Mutex::new(script));
     stage.get_or_init(|| Stage { play, world: Arc::downgrade(&world), process, script });
     let stage = stage.wait();
-    let child = world.command(&args).envs(stage.play.env.clone()).spawn().unwrap();
+    let env = stage.play.env.iter().map(|(name, value)| (name, world.fill(value, "/tmp")));
+    let child = world.command(&args).envs(env).spawn().unwrap();
     stage.process.get_or_init(|| child.id());
     let ran = Ran::from(child.wait_with_output().unwrap());
     let made = stage.script.lock().unwrap().made;

@@ -190,30 +190,55 @@ fn a_key_that_the_server_repeats_is_not_told() {
     settle("keys that a server repeats", made, 40, &faults);
 }
 
-/// A password can stand in the address of a model.
+/// Credentials can stand in the address of a model: as a password, as a user, in the query.
 #[test]
-fn a_password_in_an_address_is_not_told() {
+fn credentials_in_an_address_are_not_told() {
     let text = "pW7kQ2vX9mR4tY6uZ1aB".to_string();
     let secret =
-        Secret { name: "password", variable: "NOTHING", cores: vec![text.clone()], text: text.clone() };
-    let cases = [
+        Secret { name: "credential", variable: "NOTHING", cores: vec![text.clone()], text: text.clone() };
+    let starts = json!({"action": "start", "role": "explore", "prompt": "look", "model": "no-such-model"});
+    let echo = json!({"error": {"message": format!("no access for {text}")}});
+    let answers = [
         vec![Turn::text("All is done here.")],
-        vec![Turn::status(401)],
+        // Who asks for a model that is not there is told which there are, and where.
+        vec![Turn::call("agent", starts), Turn::text("All is done here.")],
+        vec![Turn::status_body(401, echo)],
         vec![Turn::status(500), Turn::status(500), Turn::status(500)],
         vec![Turn::reset(), Turn::reset(), Turn::reset()],
     ];
-    let faults = in_parallel(cases.to_vec(), 2, |turns| {
+    let shapes: [fn(&str, &str) -> String; 4] = [
+        |url, text| url.replace("http://", &format!("http://person:{text}@")),
+        |url, text| url.replace("http://", &format!("http://{text}@")),
+        |url, text| format!("{url}?key={text}"),
+        |url, text| format!("{url}/?version=1&token={text}&x"),
+    ];
+    let cases = answers.iter().flat_map(|turns| shapes.map(|shape| (turns.clone(), shape)));
+    let faults = in_parallel(cases.collect(), 2, |(turns, shape)| {
         let model = FakeModel::start_blocking();
         turns.into_iter().for_each(|turn| model.push(turn));
-        let address = model.base_url().replace("http://", &format!("http://person:{text}@"));
-        let world = World::new(&format!("[models.fake]\nendpoint = \"{address}\"\nmodel = \"fake-model\"\n"));
-        let output = world.command(&["run", "--json", "go"]).env("POSSE_LOG", "trace").output().unwrap();
+        let address = shape(&model.base_url(), &text);
+        let other = "[models.other]\nendpoint = \"http://127.0.0.1:9/v1\"\nmodel = \"x\"\n";
+        let config = format!(
+            "model = \"fake\"\n[models.fake]\nendpoint = \"{address}\"\nmodel = \"fake-model\"\n{other}"
+        );
+        let world = World::new(&config);
+        let tape = world.at("tape.jsonl").display().to_string();
+        let args = ["run", "--json", "--record", &tape, "go"];
+        let output = world.command(&args).env("POSSE_LOG", "trace").output().unwrap();
         let mut seen = vec![("standard output".to_string(), output.stdout)];
         seen.push(("standard error".to_string(), output.stderr));
         assert!(model.calls() > 0, "the address was used: {seen:?}");
+        seen.extend(
+            model.requests().into_iter().map(|request| ("a request's body".to_string(), request.body)),
+        );
+        seen.push(("a cassette".to_string(), std::fs::read(&tape).unwrap_or_default()));
+        for args in [&["config", "show"][..], &["sessions", "export", "last"]] {
+            let output = world.command(args).output().unwrap();
+            seen.push((format!("posse {}", args.join(" ")), [output.stdout, output.stderr].concat()));
+        }
         seen.extend(aftermath(&world, std::slice::from_ref(&secret)));
         leaks(std::slice::from_ref(&secret), &seen)
     });
     let made = faults.len();
-    settle("a password in an address", made, 4, &faults.into_iter().flatten().collect::<Vec<_>>());
+    settle("credentials in an address", made, 20, &faults.into_iter().flatten().collect::<Vec<_>>());
 }
