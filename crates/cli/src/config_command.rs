@@ -4,7 +4,7 @@ use crate::args::ConfigCommand;
 use crate::config::{Config, FileConfig, PROJECT_FILE, project_file};
 use crate::exit::Exit;
 use crate::output;
-use crate::paths::{Paths, shown};
+use crate::paths::{Paths, shown, whole};
 
 pub(crate) fn run(paths: &Paths, command: ConfigCommand) -> anyhow::Result<Exit> {
     match command {
@@ -38,7 +38,7 @@ fn show(paths: &Paths) -> anyhow::Result<()> {
     record.durability.get_or_insert(crate::config::DurabilityWord::Process);
     memory.enabled.get_or_insert(true);
     let file = FileConfig { model, limits, rights, approval, sandbox, record, memory, sub_agents, models };
-    text.push_str(&toml::to_string(&file)?);
+    text.push_str(&output::visible(&toml::to_string(&file)?));
     Ok(output::print(&text)?)
 }
 
@@ -48,11 +48,11 @@ fn path(paths: &Paths) -> anyhow::Result<()> {
     let project = project_file(&folder)?.map_or_else(|| folder.join(PROJECT_FILE), |(path, _)| path);
     let text = format!(
         "user     {}{}\nproject  {}{}\ndata     {}{}\n",
-        paths.config.display(),
+        whole(&paths.config),
         state(&paths.config),
-        project.display(),
+        whole(&project),
         state(&project),
-        paths.data_dir.display(),
+        whole(&paths.data_dir),
         state(&paths.data_dir),
     );
     Ok(output::print(&text)?)

@@ -5,7 +5,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use posse_policy::{Act, Decision, Rules, Wish, judge};
-use posse_protocol::{AgentId, Answer, Approval, CallId, Question};
+use posse_protocol::limits::WRITTEN_NAMES_MAX;
+use posse_protocol::{AgentId, Answer, Approval, CallId, Change, Effect, Question};
 use tokio::sync::oneshot;
 
 /// How a session asks.
@@ -28,6 +29,8 @@ struct Inner {
     waiting: HashMap<(AgentId, CallId), Waiting>,
     /// What was refused, so that asking again does not help.
     refused: HashSet<(AgentId, String, String)>,
+    /// The files that the session wrote, the last one last.
+    written: Vec<String>,
 }
 
 struct Waiting {
@@ -97,6 +100,34 @@ impl Approvals {
     /// Whether paths have to be looked at: without rules all are alike.
     pub(crate) fn has_rules(&self) -> bool {
         self.lock().rules != Rules::default()
+    }
+
+    /// Takes in what the session wrote. What a person let out of the sandbox before that is asked about again: it may run
+    /// what was written.
+    pub(crate) fn wrote(&self, effects: &[Effect], changes: &[Change]) {
+        let by_effect = effects.iter().filter_map(|effect| match effect {
+            Effect::File(file) => Some(&file.path),
+            _ => None,
+        });
+        let paths = by_effect.chain(changes.iter().map(|change| &change.path)).collect::<Vec<_>>();
+        if paths.is_empty() {
+            return;
+        }
+        let mut inner = self.lock();
+        inner.rules.end_leaving();
+        let paths = paths.into_iter().collect::<HashSet<_>>();
+        inner.written.retain(|path| !paths.contains(path));
+        let mut paths = paths.into_iter().cloned().collect::<Vec<_>>();
+        paths.sort_unstable_by(|a, b| b.cmp(a));
+        inner.written.append(&mut paths);
+    }
+
+    /// The files that the session wrote last, and how many more it wrote.
+    pub(crate) fn written(&self) -> (Vec<String>, usize) {
+        let inner = self.lock();
+        let named = inner.written.iter().rev().take(WRITTEN_NAMES_MAX).cloned().collect::<Vec<_>>();
+        let more = inner.written.len() - named.len();
+        (named, more)
     }
 
     /// Whether there is anybody to ask.

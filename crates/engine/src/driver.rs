@@ -277,6 +277,7 @@ impl Driver {
             progressed.effects.extend(tool_calls::files(&self.site).await);
         }
         let changes = unfinished.changes(&self.site).await;
+        self.crew.approvals.wrote(&progressed.effects, &changes);
         tool_calls::note_changes(&mut self.journal, self.agent.spent().turns, changes);
         if let Some(call) = progressed.asking.take() {
             self.journal.note(EventKind::PersonAnswered { call: call.clone(), answer: Answer::Withdrawn });

@@ -103,6 +103,7 @@ fn ended(crew: &Arc<Crew>, job: &Job, known: bool) {
         let site = crew.background.places().get(&job.name).map(|place| Arc::clone(&place.site));
         if let (Some(running), Some(history)) = (running, site.and_then(|site| site.history.clone())) {
             let changes = history.after(running).await;
+            crew.approvals.wrote(&[], &changes);
             let of = |node: &posse_delegate::Node| (node.parent, node.spent.turns);
             let (parent, turn) = crew.tree(|tree| tree.node(job.owner).map(of)).unwrap_or_default();
             let mut journal = Journal::new(crew.store.clone(), crew.session, job.owner, parent);

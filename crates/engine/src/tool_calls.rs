@@ -396,6 +396,7 @@ fn finish(
     let duration_ms = ran.map_or(0, |ran| ran.duration_ms);
     let tool = tool.to_string();
     note_delivered(journal, delivered);
+    kit.gate.crew.approvals.wrote(&effects, &changes);
     note_changes(journal, kit.turn, changes);
     journal.note(EventKind::ToolFinished { call, tool, ok, text, effects, duration_ms });
 }

@@ -17,6 +17,7 @@ mod knowledge;
 pub mod limits;
 mod list_files;
 mod lookup;
+mod preview;
 mod read_file;
 mod recall;
 mod remember;
@@ -40,6 +41,7 @@ pub use jobs::{Job, JobNews, Jobs};
 pub use knowledge::{
     Knowledge, Library, LoadedSkill, NewSkill, SavedSkill, SkillFile, SkillLine, valid_skill_key,
 };
+pub use preview::Preview;
 pub use rewrite::{Rewrite, Rewrites};
 pub use show::one_line;
 pub use toolbox::{Prepared, ToolSettings, Toolbox};

@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::sync::OnceCell;
 
-use crate::{Jobs, Knowledge, Rewrites, ToolSettings, arguments, schema, seen::Seen};
+use crate::{Jobs, Knowledge, Preview, Rewrites, ToolSettings, arguments, schema, seen::Seen};
 
 /// One tool; the implementing type is its input.
 pub(crate) trait Tool: DeserializeOwned + JsonSchema + Send + Sync + 'static {
@@ -54,6 +54,11 @@ pub(crate) trait Tool: DeserializeOwned + JsonSchema + Send + Sync + 'static {
 
     /// The path it works on, if it is one path.
     fn path(&self) -> Option<&str> {
+        None
+    }
+
+    /// What it would change, for whoever has to allow it. Changes nothing.
+    fn preview(&self, _context: &Context) -> Option<Preview> {
         None
     }
 
@@ -128,6 +133,7 @@ pub(crate) trait Call: Send + Sync {
     fn about(&self) -> String;
     fn act(&self, grant: &Grant) -> Act;
     fn path(&self) -> Option<&str>;
+    fn preview(&self, context: &Context) -> Option<Preview>;
     fn goes_on(&self) -> bool;
     fn start(self: Box<Self>, context: Context) -> Running;
 }
@@ -143,6 +149,10 @@ impl<T: Tool> Call for T {
 
     fn path(&self) -> Option<&str> {
         Tool::path(self)
+    }
+
+    fn preview(&self, context: &Context) -> Option<Preview> {
+        Tool::preview(self, context)
     }
 
     fn goes_on(&self) -> bool {

@@ -12,7 +12,7 @@ use posse_protocol::{AgentId, Grant, Shell, ToolCall, ToolOutcome, ToolSpec};
 use posse_workspace::Workspace;
 
 use crate::{
-    Jobs, Knowledge, Rewrites,
+    Jobs, Knowledge, Preview, Rewrites,
     arguments::closest,
     confine::Sandbox,
     limits,
@@ -214,6 +214,11 @@ impl Prepared {
         Some(inside.to_string_lossy().into_owned())
     }
 
+    /// What it would change, as things are now.
+    pub fn preview(&self) -> Option<Preview> {
+        self.call.preview(&self.context)
+    }
+
     /// Whether it leaves files and processes as they are, so that it may run beside others.
     pub fn read_only(&self) -> bool {
         self.read_only
@@ -275,6 +280,10 @@ mod tests {
         }
 
         fn path(&self) -> Option<&str> {
+            None
+        }
+
+        fn preview(&self, _context: &Context) -> Option<Preview> {
             None
         }
 

@@ -44,6 +44,7 @@ async fn bring_in(crew: Arc<Crew>, by: AgentId, from: AgentId, branch: Branch) -
         None => worktree::merge(&site.workspace, None, &branch).await,
     };
     let merged = merged.map_err(|error| error.to_string())?;
+    crew.approvals.wrote(&[], &merged.changes);
     let parent = crew.tree(|tree| tree.node(by).and_then(|node| node.parent));
     let mut journal = Journal::new(crew.store.clone(), crew.session, by, parent);
     let (changes, conflicts) = (merged.changes.clone(), merged.conflicts.clone());
