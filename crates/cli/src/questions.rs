@@ -237,6 +237,7 @@ mod tests {
             leaves: true,
             written: Vec::new(),
             written_more: 0,
+            writing: Vec::new(),
             why: "in mode auto, leaving the sandbox asks first".to_string(),
             pattern: "leave(cargo fetch)".to_string(),
         }

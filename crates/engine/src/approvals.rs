@@ -1,7 +1,8 @@
 //! What may be done without asking, and the questions that wait for a person. One for a session: what a person allows or
 //! refuses holds for all its agents.
 
-use std::collections::{HashMap, HashSet};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use posse_policy::{Act, Decision, Rules, Wish, judge};
@@ -31,6 +32,9 @@ struct Inner {
     refused: HashSet<(AgentId, String, String)>,
     /// The files that the session wrote, the last one last.
     written: Vec<String>,
+    /// What runs now and can write files, by its number.
+    writing: BTreeMap<u64, String>,
+    next: u64,
 }
 
 struct Waiting {
@@ -89,7 +93,12 @@ impl Approvals {
     pub(crate) fn judge(&self, by: AgentId, approval: Approval, wishes: &[Wish<'_>]) -> Decision {
         let inner = self.lock();
         let refused = |wish: &Wish<'_>| inner.refused.contains(&key_of(by, wish.tool, wish.what));
-        match judge_all(approval, &inner.rules, wishes.iter().copied()) {
+        let mut rules = Cow::Borrowed(&inner.rules);
+        if !inner.writing.is_empty() && wishes.iter().any(|wish| wish.act == Act::Leave) {
+            // Nobody knows yet what they have written.
+            rules.to_mut().end_leaving();
+        }
+        match judge_all(approval, &rules, wishes.iter().copied()) {
             Decision::Ask(_) if wishes.iter().any(refused) => {
                 Decision::Deny("this was refused before, and asking again does not change that".to_string())
             }
@@ -120,6 +129,31 @@ impl Approvals {
         let mut paths = paths.into_iter().cloned().collect::<Vec<_>>();
         paths.sort_unstable_by(|a, b| b.cmp(a));
         inner.written.append(&mut paths);
+    }
+
+    /// Takes in that something runs from now on that can write files. Until it has ended, no answer lets anything leave the
+    /// sandbox.
+    pub(crate) fn begins(&self, what: &str) -> u64 {
+        let mut inner = self.lock();
+        inner.next += 1;
+        let number = inner.next;
+        inner.writing.insert(number, what.to_string());
+        number
+    }
+
+    /// It has ended, and what it wrote was told before.
+    pub(crate) fn ended(&self, number: u64) {
+        self.lock().writing.remove(&number);
+    }
+
+    /// The same for what ends where it began, or is cut off: nobody knows then what it wrote.
+    pub(crate) fn writes(&self, what: Option<&str>) -> Writes<'_> {
+        Writes { approvals: self, number: what.map(|what| self.begins(what)) }
+    }
+
+    /// What runs now and can write files.
+    pub(crate) fn writing(&self) -> Vec<String> {
+        self.lock().writing.values().take(WRITTEN_NAMES_MAX).cloned().collect()
     }
 
     /// The files that the session wrote last, and how many more it wrote.
@@ -174,6 +208,29 @@ impl Approvals {
             }
         }
         Taken::Accepted
+    }
+}
+
+/// Something that can write files, while it runs.
+pub(crate) struct Writes<'a> {
+    approvals: &'a Approvals,
+    number: Option<u64>,
+}
+
+impl Writes<'_> {
+    /// It has ended and has written this.
+    pub(crate) fn wrote(mut self, effects: &[Effect], changes: &[Change]) {
+        self.approvals.wrote(effects, changes);
+        self.number.take().into_iter().for_each(|number| self.approvals.ended(number));
+    }
+}
+
+impl Drop for Writes<'_> {
+    fn drop(&mut self) {
+        if let Some(number) = self.number.take() {
+            self.approvals.lock().rules.end_leaving();
+            self.approvals.ended(number);
+        }
     }
 }
 

@@ -65,6 +65,7 @@ impl Gate {
                     leaves,
                     written,
                     written_more,
+                    writing: if leaves { self.crew.approvals.writing() } else { Vec::new() },
                     why,
                     pattern: pattern_for(&wish),
                 };

@@ -296,7 +296,10 @@ async fn run_one(kit: &Kit<'_>, ready: Ready) -> (CallId, String, Answered) {
     let (answer, read_only, changes) = match work {
         Work::Tool { prepared, routed } => {
             let read_only = prepared.read_only();
+            let writes =
+                kit.gate.crew.approvals.writes(prepared.can_change().then(|| prepared.title()).as_deref());
             let (mut outcome, changes) = run_tool(kit, *prepared).await;
+            writes.wrote(&outcome.effects, &changes);
             if let Some(routed) = routed {
                 outcome.text = format!("[{routed}]\n{}", outcome.text);
             }
@@ -396,7 +399,6 @@ fn finish(
     let duration_ms = ran.map_or(0, |ran| ran.duration_ms);
     let tool = tool.to_string();
     note_delivered(journal, delivered);
-    kit.gate.crew.approvals.wrote(&effects, &changes);
     note_changes(journal, kit.turn, changes);
     journal.note(EventKind::ToolFinished { call, tool, ok, text, effects, duration_ms });
 }

@@ -28,6 +28,9 @@ pub struct Question {
     /// How many more it wrote.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub written_more: usize,
+    /// For the same: what runs beside it and can write files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub writing: Vec<String>,
     /// Why it is not done without asking.
     pub why: String,
     /// What "for this pattern" would allow from now on.

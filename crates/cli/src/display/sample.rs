@@ -60,6 +60,7 @@ pub(crate) fn asks(command: &str) -> EventKind {
             leaves: false,
             written: Vec::new(),
             written_more: 0,
+            writing: Vec::new(),
             why: "in mode ask, running a command asks first".to_string(),
             pattern: format!("shell({command})"),
         },

@@ -133,6 +133,10 @@ fn below(question: &Question, width: usize) -> Vec<String> {
         };
         remarks.push(format!("written in this session: {named}{more}"));
     }
+    if !question.writing.is_empty() {
+        let named = question.writing.iter().map(|what| one_line(what, 60)).collect::<Vec<_>>().join(", ");
+        remarks.push(format!("still running, and may write: {named}"));
+    }
     remarks.extend(question.real_path.as_ref().map(|path| format!("that is {}", visible::line(path))));
     if is_command(question) {
         remarks.extend(explain(&question.what).iter().map(|note| visible::line(note)));

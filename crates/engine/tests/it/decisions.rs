@@ -177,3 +177,32 @@ async fn the_last_of_many_files_are_named_and_the_others_counted() {
     assert_eq!(question.written, ["last.txt", "f1", "f2", "f3", "f4"]);
     assert_eq!(question.written_more, 4);
 }
+
+#[tokio::test]
+async fn no_answer_lets_anything_out_while_something_runs_that_can_write() {
+    let run = || outside("true ./a.txt");
+    let loops = "until [ -e stop ]; do sleep 0.05; done";
+    let background = Turn::call("shell", json!({"command": loops, "background": true}));
+    let by_child = Turn::call("agent", named("child", "general", "Wait."));
+    let cases = [vec![background], vec![by_child, sh("until [ -e begun ]; do sleep 0.05; done")]];
+    let mut ran_cases = 0;
+    for start in cases {
+        let main = [vec![run()], start, vec![run(), Turn::text("Done.")]].concat();
+        let child = vec![sh(&format!("touch begun; {loops}")), Turn::text(REPORT)];
+        let stage = in_mode(Stage::new([("main", main), ("child", child)]).await, Approval::Auto);
+        let folder = stage.files.path().to_path_buf();
+        let mut asked = 0;
+        let ran = answered(stage.start("go"), |question: &Question| {
+            asked += 1;
+            if asked == 2 {
+                assert!(question.writing.iter().any(|what| what.contains("-e stop")), "{question:?}");
+                std::fs::write(folder.join("stop"), "").unwrap();
+            }
+            Answer::Session
+        });
+        let ran = ran.await;
+        assert_eq!(asked, 2, "{:?}", ran.results());
+        ran_cases += 1;
+    }
+    assert_eq!(ran_cases, 2);
+}

@@ -211,6 +211,7 @@ pub(crate) fn asks(what: &str) -> EventKind {
         leaves: false,
         written: Vec::new(),
         written_more: 0,
+        writing: Vec::new(),
         why: "it asks first".into(),
         pattern: "shell".into(),
     };

@@ -14,6 +14,7 @@ fn command(what: &str, leaves: bool) -> Question {
         leaves,
         written: Vec::new(),
         written_more: 0,
+        writing: Vec::new(),
         why: "in mode ask, running a command asks first".to_string(),
         pattern: format!("{}({what})", if leaves { "leave" } else { "shell" }),
     }
@@ -128,7 +129,10 @@ fn tiny_terminals_show_the_choices_too() {
 
 #[test]
 fn every_row_can_be_seen_page_by_page() {
-    for question in questions().iter().filter(|question| question.what.len() < 30_000) {
+    let short = |question: &&Question| {
+        question.what.len() + question.preview.as_ref().map_or(0, String::len) < 30_000
+    };
+    for question in questions().iter().filter(short) {
         let wanted = body(question, 79);
         let (_, mut next) = shown(question, (80, 24), View::Ends);
         let (mut seen, mut pages) = (Vec::new(), 0);
@@ -158,18 +162,20 @@ fn a_question_reads_from_top_to_bottom() {
     let mut leaves = command("cargo fetch\x1b[2J && rm\u{a0}-rf x\n\u{202e}", true);
     leaves.written = vec!["src/main.rs".to_string(), "a\nb".to_string()];
     leaves.written_more = 3;
-    let expected = "    cargo fetch\\u{1b}[2J && rm\\u{a0}-rf x
-    \\u{202e}
-  written in this session: src/main.rs, a\\nb and 3 more
-  deletes: rm
-  coder-1 is to: mend it
-? coder-1 wants to run this outside the sandbox, with all your rights:
-  outside           yes, once
-  outside session   yes, and every command outside until a file is written
-  outside pattern   yes, and this very command until a file is written
-  n                 no; you may say why after it
-";
-    assert_eq!(asked(&leaves, "mend it"), expected);
+    let expected = [
+        "    cargo fetch\\u{1b}[2J && rm\\u{a0}-rf x",
+        "    \\u{202e}",
+        "  written in this session: src/main.rs, a\\nb and 3 more",
+        "  deletes: rm",
+        "  coder-1 is to: mend it",
+        "? coder-1 wants to run this outside the sandbox, with all your rights:",
+        "  outside           yes, once",
+        "  outside session   yes, and every command outside until a file is written",
+        "  outside pattern   yes, and this very command until a file is written",
+        "  n                 no; you may say why after it",
+    ];
+    let text = asked(&leaves, "mend it");
+    assert_eq!(text.lines().collect::<Vec<_>>(), expected);
     let expected = "    src/a\\nPosse: allowed.txt
     @@ -1,1 +1,1 @@
     -old
