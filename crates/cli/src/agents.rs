@@ -11,7 +11,7 @@ use posse_protocol::{Files, Grant, NameRules, Network, Role, RoleOrigin, Shell};
 
 use crate::args::AgentsCommand;
 use crate::exit::Exit;
-use crate::output::{self, Style, columns, counted, duration, grouped, harmless, one_line};
+use crate::output::{self, Style, columns, counted, duration, grouped, one_line, trimmed, visible};
 use crate::paths::{Paths, shown};
 
 /// What a new file says where nothing else is given.
@@ -52,7 +52,7 @@ fn list(loaded: &LoadedRoles, json: bool) -> anyhow::Result<()> {
         for role in loaded.roles.iter() {
             let mut value = serde_json::to_value(role)?;
             value.as_object_mut().map(|fields| fields.remove("prompt"));
-            text.push_str(&format!("{value}\n"));
+            text.push_str(&output::json_line(&value)?);
         }
         return Ok(output::print(&text)?);
     }
@@ -95,7 +95,7 @@ fn show(places: &[RolePlace], name: &str, json: bool) -> anyhow::Result<()> {
     let with_team = load_roles(Team::With, places).roles;
     let role = roles.find(name).or_else(|_| with_team.find(name))?;
     if json {
-        return Ok(output::print(&format!("{}\n", serde_json::to_value(role)?))?);
+        return Ok(output::print_json(role)?);
     }
     let from = match &role.origin {
         RoleOrigin::BuiltIn => "part of Posse".to_string(),
@@ -120,10 +120,10 @@ fn show(places: &[RolePlace], name: &str, json: bool) -> anyhow::Result<()> {
     }
     let mut text = format!("{}\n", Style::for_stdout().bold(&one_line(&role.name, 100)));
     for (what, value) in lines.iter().filter(|(_, value)| !value.is_empty()) {
-        let value = harmless(value.trim()).replace('\n', "\n             ");
+        let value = visible(trimmed(value)).replace('\n', "\n             ");
         text.push_str(&format!("  {what:<9}  {value}\n"));
     }
-    text.push_str(&format!("\n{}\n", harmless(role.prompt.trim())));
+    text.push_str(&format!("\n{}\n", visible(trimmed(&role.prompt))));
     Ok(output::print(&text)?)
 }
 
@@ -149,7 +149,9 @@ fn rights(grant: &Grant) -> String {
     let network = match &grant.network {
         Network::None => String::new(),
         Network::Full => ", network".to_string(),
-        Network::Hosts(hosts) => format!(", {}", Vec::from_iter(hosts.iter().map(String::as_str)).join(", ")),
+        Network::Hosts(hosts) => {
+            format!(", {}", Vec::from_iter(hosts.iter().map(|host| one_line(host, 300))).join(", "))
+        }
     };
     format!("{files}{shell}{network}")
 }
@@ -158,7 +160,7 @@ fn rights(grant: &Grant) -> String {
 fn names(rules: &NameRules, all: &str) -> String {
     let layers = rules.allow.iter().map(|layer| match layer.is_empty() {
         true => "none".to_string(),
-        false => Vec::from_iter(layer.iter().map(String::as_str)).join(", "),
+        false => Vec::from_iter(layer.iter().map(|name| one_line(name, 100))).join(", "),
     });
     let allowed = match rules.allow.is_empty() {
         true => all.to_string(),
@@ -167,7 +169,10 @@ fn names(rules: &NameRules, all: &str) -> String {
     match rules.deny.is_empty() {
         true => allowed,
         false => {
-            format!("{allowed}, but not {}", Vec::from_iter(rules.deny.iter().map(String::as_str)).join(", "))
+            format!(
+                "{allowed}, but not {}",
+                Vec::from_iter(rules.deny.iter().map(|name| one_line(name, 100))).join(", ")
+            )
         }
     }
 }
@@ -186,7 +191,7 @@ fn limits(role: &Role) -> String {
 
 fn check(places: &[RolePlace], paths: &[PathBuf], verbose: bool) -> anyhow::Result<Exit> {
     let named = paths.iter().map(|path| {
-        std::fs::metadata(path).with_context(|| format!("cannot look at {}", path.display()))?;
+        std::fs::metadata(path).with_context(|| format!("cannot look at {}", shown(path)))?;
         Ok(RolePlace::User(path.clone()))
     });
     let named = named.collect::<anyhow::Result<Vec<_>>>()?;

@@ -11,7 +11,7 @@ use posse_protocol::{Change, Conflict, EventKind, Seq};
 use crate::args::UndoArgs;
 use crate::config::Config;
 use crate::exit::Exit;
-use crate::output::{self, Style, counted, harmless, one_line};
+use crate::output::{self, Style, counted, one_line, visible};
 use crate::own_git;
 use crate::paths::Paths;
 use crate::which_session::session_of;
@@ -95,7 +95,7 @@ pub(crate) async fn redo(paths: &Paths, session: &str, protected: bool) -> anyho
 pub(crate) async fn diff(paths: &Paths, session: &str, agent: Option<&str>) -> anyhow::Result<Exit> {
     let (engine, session) = open(paths, session, false)?;
     match engine.diff(&session, agent, DIFF_BYTES_MAX).await {
-        Ok(diff) => output::print(&format!("{}\n", harmless(diff.trim_end())))?,
+        Ok(diff) => output::print(&format!("{}\n", visible(diff.trim_end_matches('\n'))))?,
         Err(EngineError::Nothing(why)) => return nothing(&why),
         Err(error) => return Err(error.into()),
     }
@@ -115,15 +115,15 @@ pub(crate) async fn merge(
         Err(error) => return Err(error.into()),
     };
     let mut text = if changes.is_empty() && conflicts.is_empty() {
-        format!("All of {} is here already.\n", harmless(&branch))
+        format!("All of {} is here already.\n", one_line(&branch, 200))
     } else {
-        format!("Merged {}.\n{}", harmless(&branch), listed(&changes))
+        format!("Merged {}.\n{}", one_line(&branch, 200), listed(&changes))
     };
     if !conflicts.is_empty() {
         text.push_str(&told(&conflicts));
         text.push_str(&format!(
             "These places were left as they are; the other side is on {}.\n",
-            harmless(&branch)
+            one_line(&branch, 200)
         ));
     }
     output::print(&text)?;
@@ -136,7 +136,7 @@ fn undone(verb: &str, outcome: Result<Undoing, EngineError>) -> anyhow::Result<E
         Err(EngineError::Nothing(why)) => return nothing(&why),
         Err(error) => return Err(error.into()),
     };
-    let mut text = format!("{verb}: {}\n{}", harmless(&what), listed(&changes));
+    let mut text = format!("{verb}: {}\n{}", one_line(&what, 1000), listed(&changes));
     if changes.is_empty() && conflicts.is_empty() {
         text.push_str("  nothing had to be changed for that\n");
     }
@@ -153,7 +153,7 @@ fn undone(verb: &str, outcome: Result<Undoing, EngineError>) -> anyhow::Result<E
 }
 
 fn nothing(why: &str) -> anyhow::Result<Exit> {
-    output::print(&format!("{}\n", harmless(why)))?;
+    output::print(&format!("{}\n", visible(why)))?;
     Ok(Exit::Failed)
 }
 
@@ -196,7 +196,7 @@ fn told(conflicts: &[Conflict]) -> String {
     let mut text = String::new();
     for conflict in conflicts {
         text.push_str(&format!("  {}  {}\n", style.red("conflict"), one_line(&conflict.path, 200)));
-        for line in harmless(conflict.text.trim_end()).lines() {
+        for line in visible(conflict.text.trim_end_matches('\n')).lines() {
             text.push_str(&style.dim(&format!("    {line}\n")));
         }
     }

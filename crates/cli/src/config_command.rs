@@ -6,7 +6,7 @@ use crate::args::ConfigCommand;
 use crate::config::{Config, FileConfig, PROJECT_FILE, project_file};
 use crate::exit::Exit;
 use crate::output;
-use crate::paths::{Paths, shown};
+use crate::paths::{Paths, shown, whole};
 
 pub(crate) fn run(paths: &Paths, command: ConfigCommand) -> anyhow::Result<Exit> {
     match command {
@@ -49,7 +49,7 @@ fn show(paths: &Paths) -> anyhow::Result<()> {
     memory.enabled.get_or_insert(true);
     let file =
         FileConfig { model, limits, rights, approval, sandbox, git, record, memory, sub_agents, models };
-    text.push_str(&toml::to_string(&file)?);
+    text.push_str(&output::visible(&toml::to_string(&file)?));
     Ok(output::print(&text)?)
 }
 
@@ -59,11 +59,11 @@ fn path(paths: &Paths) -> anyhow::Result<()> {
     let project = project_file(&folder)?.map_or_else(|| folder.join(PROJECT_FILE), |(path, _)| path);
     let text = format!(
         "user     {}{}\nproject  {}{}\ndata     {}{}\n",
-        paths.config.display(),
+        whole(&paths.config),
         state(&paths.config),
-        project.display(),
+        whole(&project),
         state(&project),
-        paths.data_dir.display(),
+        whole(&paths.data_dir),
         state(&paths.data_dir),
     );
     Ok(output::print(&text)?)

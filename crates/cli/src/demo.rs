@@ -18,7 +18,7 @@ use crate::exit::Exit;
 use crate::follow::{Watching, follow};
 use crate::output::{self, Style};
 use crate::own_git;
-use crate::paths::{Paths, shown};
+use crate::paths::{Paths, shown, whole};
 use crate::work;
 
 const FILES: [(&str, &str); 3] = [
@@ -41,7 +41,7 @@ pub(crate) async fn run(paths: &Paths, args: DemoArgs) -> anyhow::Result<Exit> {
         "{}\nA small repository was made in {}\nand stays there for you to look at. Agents, tools, files and tests are real;\n\
          what the model says is a recording, so no key and no server is needed.\n\n{} {PROMPT}\n\n",
         style.bold("posse demo"),
-        folder.display(),
+        whole(&folder),
         style.bold("you:"),
     ))?;
     let cassette = folder.with_file_name("cassette.jsonl");
@@ -84,8 +84,8 @@ fn next_steps(style: Style, paths: &Paths, folder: &Path) -> String {
          see every step          posse sessions show last\n  look for a model        posse doctor\n  let it work for you     posse run \"what does this project do?\"\n\n\
          The record of this session is in {}.\n",
         style.bold("What to try next"),
-        folder.display(),
-        folder.display(),
+        whole(folder),
+        whole(folder),
         shown(&paths.data_dir.join(DATABASE_FILE)),
     )
 }

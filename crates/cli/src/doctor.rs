@@ -10,7 +10,7 @@ use posse_protocol::{ModelError, ModelErrorKind};
 use crate::config::Config;
 use crate::detect;
 use crate::exit::Exit;
-use crate::output::{self, Style, grouped, harmless, one_line};
+use crate::output::{self, Style, grouped, one_line, visible};
 use crate::own_git;
 use crate::paths::{Paths, shown};
 use crate::providers::{PROVIDERS, Provider};
@@ -25,22 +25,27 @@ struct Findings {
     problems: u32,
 }
 
+/// Its lines below one another, none of which passes for a finding.
+fn lined(text: &str) -> String {
+    visible(text).replace('\n', "\n             ")
+}
+
 impl Findings {
     fn good(&mut self, what: &str, text: &str) {
         let mark = self.style.green("✓");
-        self.text.push_str(&format!("{mark} {what:<10} {}\n", harmless(text)));
+        self.text.push_str(&format!("{mark} {what:<10} {}\n", lined(text)));
     }
 
     /// Missing, but not needed.
     fn absent(&mut self, what: &str, text: &str) {
-        let line = self.style.dim(&format!("· {what:<10} {}", harmless(text)));
+        let line = self.style.dim(&format!("· {what:<10} {}", lined(text)));
         self.text.push_str(&format!("{line}\n"));
     }
 
     fn bad(&mut self, what: &str, text: &str, advice: &str) {
         self.problems += 1;
         let mark = self.style.red("✗");
-        self.text.push_str(&format!("{mark} {what:<10} {}\n{:13}→ {advice}\n", harmless(text), ""));
+        self.text.push_str(&format!("{mark} {what:<10} {}\n{:13}→ {advice}\n", lined(text), ""));
     }
 }
 

@@ -90,7 +90,7 @@ pub(crate) async fn follow(
             }
             text = &mut notice, if !noticed => {
                 noticed = true;
-                text.map_or(Ok(()), |text| display.note(&output::harmless(&text)))
+                text.map_or(Ok(()), |text| display.note(&output::one_line(&text, output::NOTE_COLUMNS_MAX)))
             }
         };
         if let Err(error) = shown {
@@ -145,7 +145,10 @@ fn shown(display: &mut Display, watching: &mut Watching, update: &Update) -> io:
     if !questions.event(event) {
         return Ok(());
     }
-    display.question(questions.show(display.style()))
+    let text = questions.show(display.style(), display.size());
+    display.question(text)?;
+    questions.read();
+    Ok(())
 }
 
 /// Waits for what the person types; for ever where nobody is asked.
@@ -162,13 +165,21 @@ fn answered(
     questions: &mut Option<Questions>,
     reply: Reply,
 ) -> io::Result<()> {
-    let again = match reply {
+    let Some(questions) = questions else { return Ok(()) };
+    let (style, size) = (display.style(), display.size());
+    let text = match reply {
         Reply::Answer(agent, question, answer) => match session.answer(agent, &question.call, answer) {
             // The event that follows takes the question away.
             Taken::Accepted | Taken::NotOpen => return Ok(()),
-            Taken::BadPattern => "that is no pattern for this; one is written like edit_file(src/*)",
+            Taken::BadPattern => {
+                let hint = "that is no pattern for this; one is written like edit_file(src/*)";
+                questions.again(style, size, hint)
+            }
         },
-        Reply::Again(hint) => hint,
+        Reply::Again(hint) => questions.again(style, size, hint),
+        Reply::More => questions.more(style, size),
     };
-    display.question(questions.as_mut().and_then(|questions| questions.again(again)))
+    display.question(text)?;
+    questions.read();
+    Ok(())
 }

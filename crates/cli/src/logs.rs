@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use posse_engine::record::prepare_data_dir;
 use tracing_subscriber::EnvFilter;
 
-use crate::paths::{Paths, append_private};
+use crate::paths::{Paths, append_private, shown};
 
 /// Starts logging to `posse.log` in the data directory if POSSE_LOG is set, say to `posse_model=debug`.
 pub(crate) fn start(paths: &Paths) -> anyhow::Result<()> {
@@ -16,7 +16,7 @@ pub(crate) fn start(paths: &Paths) -> anyhow::Result<()> {
     let filter = EnvFilter::try_new(&filter).with_context(|| format!("POSSE_LOG={filter} cannot be read"))?;
     let path = paths.data_dir.join("posse.log");
     prepare_data_dir(&paths.data_dir)?;
-    let file = append_private(&path).with_context(|| format!("cannot write {}", path.display()))?;
+    let file = append_private(&path).with_context(|| format!("cannot write {}", shown(&path)))?;
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(Mutex::new(file)).with_ansi(false).init();
     Ok(())
 }

@@ -45,7 +45,15 @@ use crate::args::{Args, Command};
 use crate::exit::{Exit, ExitError};
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        // Help is ours; a complaint repeats what was typed.
+        Err(error) if error.use_stderr() => {
+            let _ = output::print_aside(&output::visible(&error.to_string()));
+            return ExitCode::from(Exit::Usage.code());
+        }
+        Err(error) => error.exit(),
+    };
     let exit = match dispatch(args) {
         Ok(exit) => exit,
         Err(error) if output::is_broken_pipe(&error) => Exit::Completed,

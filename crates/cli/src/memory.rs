@@ -9,7 +9,7 @@ use posse_protocol::Note;
 use crate::args::MemoryCommand;
 use crate::display::short;
 use crate::exit::Exit;
-use crate::output::{self, Style, columns, counted, harmless, local_time, one_line};
+use crate::output::{self, Style, columns, counted, local_time, one_line, trimmed, visible};
 use crate::paths::Paths;
 
 /// Notes that are looked through where words are wanted from all projects.
@@ -50,7 +50,7 @@ fn list(engine: &Engine, query: &str, all: bool, limit: usize, json: bool) -> an
     notes.truncate(limit);
     if json {
         for note in &notes {
-            output::print(&format!("{}\n", serde_json::to_string(note)?))?;
+            output::print_json(note)?;
         }
         return Ok(());
     }
@@ -95,10 +95,10 @@ fn show(engine: &Engine, id: u64, json: bool) -> anyhow::Result<()> {
         bail!("there is no note {id}; posse memory list shows them");
     };
     if json {
-        return Ok(output::print(&format!("{}\n", serde_json::to_string(&note)?))?);
+        return Ok(output::print_json(&note)?);
     }
     let scope = match note.scope {
-        posse_protocol::NoteScope::Project => format!("agents in {}", harmless(&note.project)),
+        posse_protocol::NoteScope::Project => format!("agents in {}", one_line(&note.project, 1000)),
         posse_protocol::NoteScope::User => "all your agents".to_string(),
     };
     Ok(output::print(&format!(
@@ -110,7 +110,7 @@ fn show(engine: &Engine, id: u64, json: bool) -> anyhow::Result<()> {
         one_line(&note.role, 100),
         local_time(note.at_ms),
         short(note.session),
-        harmless(note.text.trim()),
+        visible(trimmed(&note.text)),
     ))?)
 }
 

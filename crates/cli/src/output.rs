@@ -1,43 +1,29 @@
-//! Writing to the person: what came from strangers is made harmless first, and a closed pipe is no error.
+//! Writing to the person: what came from strangers is made visible first, and a closed pipe is no error. All that is
+//! written to standard output and standard error goes through here or through the display's terminal.
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use posse_protocol::visible;
+use serde::Serialize;
+
 /// Columns of lines that go to a file or a pipe.
 const WIDTH_WITHOUT_TERMINAL: usize = 200;
+/// Columns of a warning.
+pub(crate) const NOTE_COLUMNS_MAX: usize = 2000;
 
-/// Text as it may go to a terminal: no escape sequences, no other control characters, no characters that
-/// reorder or hide what follows. Joiners stay: scripts and emoji need them.
-pub(crate) fn harmless(text: &str) -> String {
-    let mut kept = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        match (c, chars.peek()) {
-            ('\u{1b}', Some('[')) => {
-                chars.next();
-                // Parameters, up to the letter that ends the sequence.
-                while chars.next_if(|c| matches!(c, ' '..='?')).is_some() {}
-                chars.next_if(|c| matches!(c, '@'..='~'));
-            }
-            ('\u{1b}', Some(']')) => {
-                while chars.next_if(|c| !matches!(c, '\u{7}' | '\u{1b}' | '\n')).is_some() {}
-            }
-            ('\n' | '\t', _) => kept.push(c),
-            _ if c.is_control() || reorders(c) => {}
-            _ => kept.push(c),
-        }
-    }
-    kept
-}
+/// A text as people are shown it: nothing is left out, and what a terminal acts on or nobody sees is written as an escape.
+pub(crate) use posse_protocol::visible::text as visible;
 
-fn reorders(c: char) -> bool {
-    matches!(c, '\u{200B}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{2069}')
-        || matches!(c, '\u{FEFF}' | '\u{E0000}'..='\u{E007F}')
-}
+/// The colours of [`Style`].
+const COLOURS: [&str; 7] = ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m"];
 
-/// One line of it, cut to a number of columns.
+/// One line of it, cut to a number of columns. Line ends are written as escapes, too: a name stays in its line.
 pub(crate) fn one_line(text: &str, columns_max: usize) -> String {
-    let line = harmless(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    // Every character counts for a column at least: more of them are not needed.
+    let end = text.char_indices().nth(columns_max.saturating_add(1));
+    let line = visible::line(&text[..end.map_or(text.len(), |(end, _)| end)]);
     if columns(&line) <= columns_max {
         return line;
     }
@@ -48,7 +34,33 @@ pub(crate) fn one_line(text: &str, columns_max: usize) -> String {
         left.is_some()
     };
     let kept = line.chars().take_while(fits).collect::<String>();
-    format!("{}…", kept.trim_end())
+    format!("{}…", kept.trim_end_matches(' '))
+}
+
+/// A text without the blank space around it. Only what is blank without doubt goes.
+pub(crate) fn trimmed(text: &str) -> &str {
+    text.trim_matches([' ', '\n', '\t'])
+}
+
+/// What may go out: colours of ours where there are colours, and nothing else that a terminal acts on. What comes here was
+/// made visible before; this is for what was forgotten.
+pub(crate) fn guarded(text: &str, colour: bool) -> Cow<'_, str> {
+    let safe = |c: char| matches!(c, '\n' | '\t' | '\u{fe0f}') || !visible::hides(c);
+    if text.chars().all(safe) {
+        return Cow::Borrowed(text);
+    }
+    let (mut out, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some(c) = rest.chars().next() {
+        let ours = COLOURS.iter().find(|ours| colour && rest.starts_with(**ours));
+        let length = ours.map_or(c.len_utf8(), |ours| ours.len());
+        match ours {
+            Some(ours) => out.push_str(ours),
+            None if safe(c) => out.push(c),
+            None => out.extend(c.escape_unicode()),
+        }
+        rest = &rest[length..];
+    }
+    Cow::Owned(out)
 }
 
 /// The columns of a line and what comes last, cut to a width.
@@ -82,9 +94,47 @@ fn char_columns(c: char) -> usize {
 
 /// Prints to standard output.
 pub(crate) fn print(text: &str) -> io::Result<()> {
+    let text = guarded(text, Style::for_stdout().colour);
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()
+}
+
+/// Writes to standard error.
+pub(crate) fn print_aside(text: &str) -> io::Result<()> {
+    io::stderr().write_all(guarded(text, Style::for_stderr().colour).as_bytes())
+}
+
+/// A value as a line of JSON in which nothing is left that a terminal acts on. It is the same value.
+pub(crate) fn json_line(value: &impl Serialize) -> serde_json::Result<String> {
+    Ok(format!("{}\n", visible::json(&serde_json::to_string(value)?)))
+}
+
+/// Prints a value as a line of JSON.
+pub(crate) fn print_json(value: &impl Serialize) -> io::Result<()> {
+    print(&json_line(value)?)
+}
+
+/// Whether a person types what is read.
+pub(crate) fn stdin_is_terminal() -> bool {
+    io::stdin().is_terminal()
+}
+
+/// Whether a person sees what is written beside the answer.
+pub(crate) fn stderr_is_terminal() -> bool {
+    io::stderr().is_terminal()
+}
+
+/// Throws away what was typed and not read yet.
+pub(crate) fn forget_typed() {
+    #[cfg(unix)]
+    let _ = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);
+}
+
+/// Columns and rows of the terminal behind standard error.
+pub(crate) fn stderr_size() -> Option<(usize, usize)> {
+    let (width, height) = terminal_size::terminal_size_of(io::stderr())?;
+    Some((usize::from(width.0), usize::from(height.0)))
 }
 
 /// Columns of the terminal behind standard output; where there is none, enough for whole lines.
@@ -110,8 +160,9 @@ pub(crate) fn complain(error: &anyhow::Error) {
             text = if text.is_empty() { cause } else { format!("{text}: {cause}") };
         }
     }
-    let style = Style::for_stderr();
-    let _ = writeln!(io::stderr(), "{} {}", style.red("posse:"), harmless(&text));
+    // A line of it must not pass for another message.
+    let text = visible(&text).replace('\n', "\n  ");
+    let _ = print_aside(&format!("{} {text}\n", Style::for_stderr().red("posse:")));
 }
 
 /// Whether an error only says that nobody reads any more.
@@ -135,6 +186,10 @@ impl Style {
 
     pub(crate) fn for_stdout() -> Self {
         Self { colour: io::stdout().is_terminal() && colour_wanted() }
+    }
+
+    pub(crate) fn has_colours(self) -> bool {
+        self.colour
     }
 
     /// No colours.
@@ -233,26 +288,27 @@ pub(crate) fn now_ms() -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{duration, fitted, grouped, harmless, one_line};
+    use super::{duration, fitted, grouped, guarded, json_line, one_line, visible};
 
     #[test]
     fn strangers_cannot_drive_the_terminal() {
         let cases = [
             ("plain\n\ttext", "plain\n\ttext"),
-            ("\x1b[2Jgone", "gone"),
-            ("\x1b[1;31mred\x1b[0m", "red"),
-            ("\x1b]0;title\x07x", "x"),
-            ("\x1bcx", "cx"),
-            ("a\u{200D}b", "a\u{200D}b"),
-            ("a\rb", "ab"),
-            ("\u{202E}txt.exe", "txt.exe"),
-            ("zero\u{200B}width", "zerowidth"),
-            ("\u{9b}31mred", "31mred"),
+            ("\x1b[2Jgone", "\\u{1b}[2Jgone"),
+            ("\x1b[31mred\x1b[0m", "\\u{1b}[31mred\\u{1b}[0m"),
+            ("\x1b]0;title\x07x", "\\u{1b}]0;title\\u{7}x"),
+            ("a\rb", "a\\rb"),
+            ("\u{202E}txt.exe", "\\u{202e}txt.exe"),
+            ("\u{9b}31mred", "\\u{9b}31mred"),
         ];
         for (text, want) in cases {
-            assert_eq!(harmless(text), want, "{text:?}");
+            assert_eq!(visible(text), want, "{text:?}");
+            assert_eq!(guarded(want, true), want, "what is visible stays as it is");
+            assert_eq!(guarded(text, false).replace("\\u{d}", "\\r"), want, "{text:?} was forgotten");
         }
-        assert_eq!(one_line("  a\n b\x07 c ", 10), "a b c");
+        assert_eq!(guarded("\x1b[31mred\x1b[0m\x1b[8mx", true), "\x1b[31mred\x1b[0m\\u{1b}[8mx");
+        assert_eq!(json_line(&"a\u{9b}\u{e0041}\n").unwrap(), "\"a\\u009b\\udb40\\udc41\\n\"\n");
+        assert_eq!(one_line("a\n b\x07 c ", 30), "a\\n b\\u{7} c ");
         assert_eq!(one_line("abcdefgh", 5), "abcd…");
     }
 

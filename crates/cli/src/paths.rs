@@ -5,6 +5,7 @@ use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use posse_protocol::visible;
 
 /// The folders and files of this person.
 #[derive(Clone, Debug)]
@@ -70,12 +71,17 @@ fn private() -> OpenOptions {
     options
 }
 
-/// A path as people write it: the home folder as `~`.
+/// A path as people write it, in one line: the home folder as `~`.
 pub(crate) fn shown(path: &Path) -> String {
     match env::home_dir().and_then(|home| path.strip_prefix(home).ok().map(Path::to_path_buf)) {
-        Some(rest) => format!("~/{}", rest.display()),
-        None => path.display().to_string(),
+        Some(rest) => format!("~/{}", whole(&rest)),
+        None => whole(path),
     }
+}
+
+/// A whole path in one line, whatever its bytes.
+pub(crate) fn whole(path: &Path) -> String {
+    visible::name(path.as_os_str().as_encoded_bytes())
 }
 
 fn absolute_from(variable: &str) -> Option<PathBuf> {

@@ -1,10 +1,12 @@
 //! What the person wants, from the command line and from standard input.
 
-use std::io::{self, IsTerminal as _, Read as _, Write as _};
+use std::io::{self, Read as _};
 use std::sync::mpsc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+
+use crate::output;
 
 /// The longest prompt that is read from standard input.
 const PROMPT_BYTES_MAX: u64 = 4 * 1024 * 1024;
@@ -15,7 +17,7 @@ const PIPED_WAIT_MS: u64 = 1000;
 pub(crate) fn read(words: &[String]) -> anyhow::Result<String> {
     let from_stdin = words.is_empty() || words == ["-"];
     let prompt = if from_stdin {
-        if io::stdin().is_terminal() {
+        if output::stdin_is_terminal() {
             bail!("say what to do: posse run \"fix the failing test\"");
         }
         piped()?.recv()??
@@ -35,14 +37,14 @@ pub(crate) fn read(words: &[String]) -> anyhow::Result<String> {
 /// What is piped in beside a prompt. A pipe that stays open and silent is left alone: whoever started posse may not
 /// have thought of it.
 fn beside_the_prompt() -> anyhow::Result<Option<String>> {
-    if io::stdin().is_terminal() {
+    if output::stdin_is_terminal() {
         return Ok(None);
     }
     match piped()?.recv_timeout(Duration::from_millis(PIPED_WAIT_MS)) {
         Ok(text) => Ok(Some(text?).filter(|text| !text.trim().is_empty())),
         Err(_) => {
             let note = "posse: standard input did not end within a second and is left out; close it (< /dev/null) or pipe into `posse run -`\n";
-            io::stderr().write_all(note.as_bytes())?;
+            output::print_aside(note)?;
             Ok(None)
         }
     }

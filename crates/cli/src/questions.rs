@@ -1,25 +1,32 @@
 //! Questions of agents to the person at the terminal: one at a time, in the order in which they came.
+//!
+//! Only a terminal is asked. What was typed before a question was on it is thrown away, so that it answers nothing; where
+//! there is no terminal, what would be asked is denied, whatever is piped in.
+
+mod page;
 
 use std::collections::{HashMap, VecDeque};
-use std::io::{self, BufRead as _, IsTerminal as _};
+use std::io::{self, BufRead as _};
 
-use posse_engine::approving::explain;
 use posse_protocol::{AgentId, Answer, Event, EventKind, Question};
 use tokio::sync::mpsc;
 
-use crate::output::{self, Style, harmless, one_line};
+use self::page::{Asked, View, drawn};
+use crate::output::{self, Style, one_line};
 
 /// Whether there is somebody who can be asked: a terminal to read from, and one to show the question on.
 pub(crate) fn person_is_there() -> bool {
-    io::stdin().is_terminal() && io::stderr().is_terminal()
+    output::stdin_is_terminal() && output::stderr_is_terminal()
 }
 
 /// Asks whether a command of the person's is to be done, on the terminal it was typed in.
 pub(crate) fn person_agrees(question: &str, what: &str) -> anyhow::Result<bool> {
-    if !io::stdin().is_terminal() {
+    if !output::stdin_is_terminal() {
         anyhow::bail!("nobody is there to ask; give --yes to {what}");
     }
-    output::print(&format!("{question} [y/N] "))?;
+    output::print(question)?;
+    output::forget_typed();
+    output::print(" [y/N] ")?;
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer)?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
@@ -46,6 +53,9 @@ pub(crate) struct Questions {
     reader: Option<Reader>,
     /// Which reading the shown question waits for.
     asked: Option<u64>,
+    /// What is in sight of it, and what one more key shows.
+    view: Option<View>,
+    next: Option<View>,
 }
 
 /// Reads lines on a thread of its own, each only when it is asked for.
@@ -62,6 +72,8 @@ pub(crate) enum Reply {
     Answer(AgentId, Box<Question>, Answer),
     /// Tell the person this, and ask again.
     Again(&'static str),
+    /// Show more of the question.
+    More,
 }
 
 impl Questions {
@@ -95,26 +107,39 @@ impl Questions {
         }
     }
 
-    /// The question to show, if there is one; from now on a line is read for it.
-    pub(crate) fn show(&mut self, style: Style) -> Option<String> {
-        let mut text = shown(style, self.open.front()?);
+    /// The question to show, if there is one, drawn for a terminal of this size.
+    pub(crate) fn show(&mut self, style: Style, size: (usize, usize)) -> Option<String> {
+        self.view = None;
         // The person may be in the middle of a line for a question that has gone meanwhile.
-        if self.asked.is_some() {
-            text.insert_str(0, "\n  (that question is gone)\n");
+        let gone = self.asked.take().is_some_and(|_| self.reader.is_some());
+        self.draw(style, size, if gone { "the question before this one is gone" } else { "" })
+    }
+
+    /// The same question with a hint.
+    pub(crate) fn again(&mut self, style: Style, size: (usize, usize), hint: &str) -> Option<String> {
+        self.draw(style, size, hint)
+    }
+
+    /// More of the same question.
+    pub(crate) fn more(&mut self, style: Style, size: (usize, usize)) -> Option<String> {
+        self.view = self.next;
+        self.draw(style, size, "")
+    }
+
+    fn draw(&mut self, style: Style, size: (usize, usize), hint: &str) -> Option<String> {
+        let Open { name, title, question, .. } = self.open.front()?;
+        let drawn =
+            drawn(style, Asked { name, title, question }, size, self.view.unwrap_or(View::Ends), hint);
+        self.next = drawn.next;
+        Some(drawn.text)
+    }
+
+    /// Has a line read for the question in front, unless one is. One that is still being read for another was meant for
+    /// that.
+    pub(crate) fn read(&mut self) {
+        if self.open.is_empty() || self.asked.is_some() {
+            return;
         }
-        self.read();
-        Some(text)
-    }
-
-    /// Reads another line for the same question.
-    pub(crate) fn again(&mut self, hint: &str) -> Option<String> {
-        self.open.front()?;
-        self.read();
-        Some(format!("  {hint}\n> "))
-    }
-
-    /// Has a line read for the question in front. One that is still being read was meant for another.
-    fn read(&mut self) {
         let reader = self.reader.get_or_insert_with(Reader::start);
         reader.next += 1;
         let _ = reader.wanted.send(reader.next);
@@ -135,6 +160,9 @@ impl Questions {
                 let no = Answer::No { reason: "the person's input has ended".to_string() };
                 return Reply::Answer(open.agent, Box::new(open.question.clone()), no);
             };
+            if self.next.is_some() && matches!(line.trim(), "" | "m" | "more") {
+                return Reply::More;
+            }
             return match answer(&line, &open.question) {
                 Ok(answer) => Reply::Answer(open.agent, Box::new(open.question.clone()), answer),
                 Err(hint) => Reply::Again(hint),
@@ -161,50 +189,35 @@ impl Reader {
     }
 }
 
-/// What a line means.
+/// What a line means. Leaving the sandbox takes a whole word.
 fn answer(line: &str, question: &Question) -> Result<Answer, &'static str> {
     let line = line.trim();
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-    let rest = rest.trim().to_string();
-    match word.to_lowercase().as_str() {
-        "y" | "yes" | "o" | "once" => Ok(Answer::Once),
-        "s" | "session" => Ok(Answer::Session),
-        "p" | "pattern" if rest.is_empty() => Ok(Answer::Pattern { pattern: question.pattern.clone() }),
-        "p" | "pattern" => Ok(Answer::Pattern { pattern: rest }),
-        "n" | "no" => Ok(Answer::No { reason: rest }),
+    let (word, rest) = (word.to_lowercase(), rest.trim());
+    if matches!(word.as_str(), "n" | "no") {
+        return Ok(Answer::No { reason: rest.to_string() });
+    }
+    let (word, rest) = match (question.leaves, word.as_str()) {
+        (true, "outside") => {
+            let (word, rest) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+            (if word.is_empty() { "once".to_string() } else { word.to_lowercase() }, rest.trim())
+        }
+        (true, _) => return Err("type the whole word outside to let it out of the sandbox, or n"),
+        (false, _) => (word, rest),
+    };
+    let own = |letter: &str| !question.leaves && word == letter;
+    match word.as_str() {
+        "once" => Ok(Answer::Once),
+        "session" => Ok(Answer::Session),
+        "pattern" if rest.is_empty() => Ok(Answer::Pattern { pattern: question.pattern.clone() }),
+        "pattern" => Ok(Answer::Pattern { pattern: rest.to_string() }),
+        _ if own("y") || own("yes") || own("o") => Ok(Answer::Once),
+        _ if own("s") => Ok(Answer::Session),
+        _ if own("p") && rest.is_empty() => Ok(Answer::Pattern { pattern: question.pattern.clone() }),
+        _ if own("p") => Ok(Answer::Pattern { pattern: rest.to_string() }),
+        _ if question.leaves => Err("type outside, outside session, outside pattern or n"),
         _ => Err("type y, s, p or n"),
     }
-}
-
-fn shown(style: Style, open: &Open) -> String {
-    let Open { name, title, question, .. } = open;
-    let title = if title.is_empty() { String::new() } else { format!(" ({title})") };
-    let tool = one_line(&question.tool, 60);
-    let outside = question.pattern.starts_with("leave(");
-    let (head, mark) = (style.bold(name), style.yellow("?"));
-    let mut text = if outside {
-        format!("{mark} {head}{title} wants to run this outside the sandbox, with all your rights:\n")
-    } else {
-        format!("{mark} {head}{title} wants to use {tool} ({}):\n", harmless(&question.why))
-    };
-    for line in harmless(&question.what).lines() {
-        text.push_str(&format!("    {line}\n"));
-    }
-    if let Some(path) = &question.real_path {
-        text.push_str(&style.dim(&format!("    that is {}\n", harmless(path))));
-    }
-    let command = question.tool == "shell";
-    for note in explain(&question.what).iter().filter(|_| command) {
-        text.push_str(&style.dim(&format!("    {}\n", harmless(note))));
-    }
-    let always =
-        if outside { "every command outside the sandbox".to_string() } else { format!("every {tool}") };
-    let pattern = if command { "this very command".to_string() } else { one_line(&question.pattern, 80) };
-    text.push_str(&format!(
-        "  y  yes, once\n  s  yes, and {always} until the session ends\n  p  yes, and {pattern} until the session ends\n  \
-         n  no; you may say why after it\n> "
-    ));
-    text
 }
 
 #[cfg(test)]
@@ -220,6 +233,11 @@ mod tests {
             tool: "shell".to_string(),
             what: "cargo fetch\x1b[2J".to_string(),
             real_path: None,
+            preview: None,
+            leaves: true,
+            written: Vec::new(),
+            written_more: 0,
+            writing: Vec::new(),
             why: "in mode auto, leaving the sandbox asks first".to_string(),
             pattern: "leave(cargo fetch)".to_string(),
         }
@@ -233,19 +251,42 @@ mod tests {
     fn answers_are_read_leniently_and_nothing_is_guessed() {
         let pattern = |pattern: &str| Answer::Pattern { pattern: pattern.to_string() };
         let no = |reason: &str| Answer::No { reason: reason.to_string() };
+        let inside = Question { leaves: false, pattern: "shell(cargo fetch)".to_string(), ..question("c") };
         let good = [
             ("y", Answer::Once),
             (" Yes \n", Answer::Once),
             ("s", Answer::Session),
-            ("p", pattern("leave(cargo fetch)")),
+            ("p", pattern("shell(cargo fetch)")),
             ("p edit_file(src/*)", pattern("edit_file(src/*)")),
             ("n", no("")),
             ("no use the vendored one", no("use the vendored one")),
         ];
         for (line, want) in good {
+            assert_eq!(answer(line, &inside), Ok(want), "{line:?}");
+        }
+        for line in ["", "\n", "yep", "maybe", "1", "outside"] {
+            assert!(answer(line, &inside).is_err(), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn leaving_the_sandbox_takes_a_word() {
+        let pattern = |pattern: &str| Answer::Pattern { pattern: pattern.to_string() };
+        let good = [
+            ("outside\n", Answer::Once),
+            (" Outside once ", Answer::Once),
+            ("outside session", Answer::Session),
+            ("outside pattern", pattern("leave(cargo fetch)")),
+            ("outside pattern leave(x y)", pattern("leave(x y)")),
+            ("n", Answer::No { reason: String::new() }),
+            ("n outside", Answer::No { reason: "outside".to_string() }),
+        ];
+        for (line, want) in good {
             assert_eq!(answer(line, &question("c")), Ok(want), "{line:?}");
         }
-        for line in ["", "\n", "yep", "maybe", "1"] {
+        let bad =
+            ["", "y", "yes", "s", "session", "p", "o", "once", "pattern", "out", "outside y", "outside s"];
+        for line in bad {
             assert!(answer(line, &question("c")).is_err(), "{line:?}");
         }
     }
@@ -256,10 +297,12 @@ mod tests {
         assert!(!questions.event(&event(2, 1, admitted("coder-1", 1, "mend it"))));
         assert!(questions.event(&event(2, 1, asks("a"))), "the first is shown");
         assert!(!questions.event(&event(1, 0, asks("b"))), "the second waits");
-        let text = shown(Style::plain(), &questions.open[0]);
-        assert!(text.starts_with("? coder-1 (mend it) wants to run this outside the sandbox"), "{text}");
-        assert!(text.contains("    cargo fetch\\u{1b}[2J\n") || text.contains("    cargo fetch\n"), "{text}");
-        assert!(!text.contains('\x1b'), "{text:?}");
+        let text = questions.show(Style::plain(), (80, 24)).unwrap();
+        assert!(
+            text.contains("? coder-1 wants to run this outside the sandbox, with all your rights:\n"),
+            "{text}"
+        );
+        assert!(text.starts_with("    cargo fetch\\u{1b}[2J\n"), "{text}");
         let settled = EventKind::AgentSettled { report: report(posse_protocol::Ending::Cancelled, "") };
         assert!(questions.event(&event(2, 1, settled)), "it was stopped, so the second is shown");
         assert_eq!(questions.open[0].agent, id(1));

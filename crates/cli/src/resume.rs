@@ -13,7 +13,7 @@ use crate::detect::{self, Choice};
 use crate::display::{short, tree};
 use crate::exit::Exit;
 use crate::follow::{Watching, follow};
-use crate::output::{self, Style, harmless, one_line};
+use crate::output::{self, Style, one_line};
 use crate::paths::{Paths, shown};
 use crate::prompt;
 use crate::which_session::{can_name, session_of, session_to_resume};
@@ -65,7 +65,7 @@ pub(crate) async fn run(paths: &Paths, mut args: ResumeArgs) -> anyhow::Result<E
     let kept = "the limits do not count: what was interrupted goes on with those it had";
     let kept = (limited && row.status == "interrupted").then(|| kept.to_string());
     for note in note.into_iter().chain(kept) {
-        work.display.note(&harmless(&note))?;
+        work.display.note(&one_line(&note, output::NOTE_COLUMNS_MAX))?;
     }
     follow(&engine, session, work.display, watching, notice).await
 }

@@ -10,18 +10,18 @@ use crate::args::RunArgs;
 use crate::detect;
 use crate::exit::Exit;
 use crate::follow::{Watching, follow};
-use crate::paths::Paths;
+use crate::paths::{Paths, shown};
 use crate::prompt;
 use crate::work::{Work, substitutions};
 
 pub(crate) async fn run(paths: &Paths, args: RunArgs) -> anyhow::Result<Exit> {
     let folder = std::fs::canonicalize(&args.dir)
-        .with_context(|| format!("cannot open the folder {}", args.dir.display()))?;
+        .with_context(|| format!("cannot open the folder {}", shown(&args.dir)))?;
     let mut work = Work::new(paths, &folder, &args.work)?;
     let prompt = prompt::read(&args.prompt)?;
     let choice = detect::choose(&work.config, args.work.model.as_deref()).await?;
     if let Some(path) = args.record.as_deref().filter(|path| path.exists()) {
-        bail!("{} is already there; record to a new file, or remove it first", path.display());
+        bail!("{} is already there; record to a new file, or remove it first", shown(path));
     }
     let engine = Engine::open_with(&paths.data_dir, work.config.record.durability())?;
     let recorder = match &args.record {

@@ -7,7 +7,7 @@ use posse_engine::skills::{FoundSkill, LoadedSkill, SkillFolder, find_skills, pr
 
 use crate::args::SkillsCommand;
 use crate::exit::Exit;
-use crate::output::{self, Style, columns, counted, harmless, one_line};
+use crate::output::{self, Style, columns, counted, one_line, trimmed, visible};
 use crate::paths::{Paths, shown};
 
 /// How alike another key must be to be meant.
@@ -39,8 +39,7 @@ pub(crate) fn own_folder(paths: &Paths) -> PathBuf {
 
 fn list(paths: &Paths, found: &[FoundSkill], json: bool) -> anyhow::Result<()> {
     if json {
-        let lines = found.iter().map(|one| format!("{}\n", as_json(one)));
-        return Ok(output::print(&lines.collect::<String>())?);
+        return Ok(found.iter().try_for_each(|one| output::print_json(&as_json(one)))?);
     }
     if found.is_empty() {
         return Ok(output::print(&format!(
@@ -93,7 +92,7 @@ fn show(folder: &Path, found: &[FoundSkill], key: &str, json: bool) -> anyhow::R
         let mut value = as_json(one);
         value["body"] = loaded.body.clone().into();
         value["files"] = loaded.files.iter().map(|file| file.path.clone()).collect();
-        return Ok(output::print(&format!("{value}\n"))?);
+        return Ok(output::print_json(&value)?);
     }
     let skill = &one.skill;
     let name = if skill.name == skill.key { String::new() } else { skill.name.clone() };
@@ -102,7 +101,7 @@ fn show(folder: &Path, found: &[FoundSkill], key: &str, json: bool) -> anyhow::R
         ("name", name),
         ("from", place(one)),
         ("use", skill.description.clone()),
-        ("tools", skill.allowed_tools.join(", ")),
+        ("tools", skill.allowed_tools.iter().map(|tool| one_line(tool, 100)).collect::<Vec<_>>().join(", ")),
         ("listed", listed.to_string()),
         ("files", files(&loaded)),
         ("before", hides(one)),
@@ -110,19 +109,19 @@ fn show(folder: &Path, found: &[FoundSkill], key: &str, json: bool) -> anyhow::R
     let style = Style::for_stdout();
     let mut text = format!("{}\n", style.bold(&one_line(&skill.key, 100)));
     for (what, value) in lines.iter().filter(|(_, value)| !value.trim().is_empty()) {
-        let value = harmless(value.trim()).replace('\n', "\n           ");
+        let value = visible(trimmed(value)).replace('\n', "\n           ");
         text.push_str(&format!("  {what:<7}  {value}\n"));
     }
     for warning in &skill.warnings {
         let line = format!("  line {}: {}\n", warning.line, one_line(&warning.text, 300));
         text.push_str(&style.yellow(&line));
     }
-    text.push_str(&format!("\n{}\n", harmless(loaded.body.trim())));
+    text.push_str(&format!("\n{}\n", visible(trimmed(&loaded.body))));
     Ok(output::print(&text)?)
 }
 
 fn files(loaded: &LoadedSkill) -> String {
-    let mut files = loaded.files.iter().map(|file| file.path.clone()).collect::<Vec<_>>();
+    let mut files = loaded.files.iter().map(|file| one_line(&file.path, 1000)).collect::<Vec<_>>();
     if loaded.files_left_out > 0 {
         files.push(format!("and {} more", loaded.files_left_out));
     }
@@ -132,7 +131,7 @@ fn files(loaded: &LoadedSkill) -> String {
 /// The skills of the same key that it goes before.
 fn hides(one: &FoundSkill) -> String {
     let others = one.folders.iter().skip(1).map(|folder| shown(&folder.path));
-    harmless(&others.collect::<Vec<_>>().join(", "))
+    others.collect::<Vec<_>>().join(", ")
 }
 
 fn unknown(found: &[FoundSkill], key: &str) -> String {

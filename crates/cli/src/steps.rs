@@ -5,10 +5,12 @@ use std::collections::{BTreeMap, HashMap};
 use posse_protocol::{AgentId, Answer, CallId, Event, EventKind, QueueReason, Sender};
 
 use crate::display::{ending_line, not_covered};
-use crate::output::{Style, counted, duration, harmless, one_line};
+use crate::output::{Style, counted, duration, one_line, trimmed, visible};
 
 /// Characters of a tool's result, a report or a reason that are shown.
 const RESULT_CHARS_MAX: usize = 160;
+/// Characters of a message that are shown.
+const MESSAGE_CHARS_MAX: usize = 2000;
 /// Levels that are indented.
 const LEVELS_INDENTED_MAX: u32 = 12;
 
@@ -83,17 +85,12 @@ impl Steps {
         match &event.kind {
             EventKind::CutShort { text, .. } if !text.trim().is_empty() => {
                 let label = format!("{}:", names.map_or("agent", |(name, _)| name));
-                format!(
-                    "{} {}\n{}",
-                    style.cyan(&label),
-                    harmless(text.trim()),
-                    style.yellow("  … cut short\n")
-                )
+                format!("{} {}\n{}", style.cyan(&label), said(text), style.yellow("  … cut short\n"))
             }
             EventKind::Told { from, text } => words(style, names, *from, text),
             EventKind::Replied { reply, .. } if !reply.text.trim().is_empty() => {
                 let label = format!("{}:", names.map_or("agent", |(name, _)| name));
-                format!("{} {}\n", style.cyan(&label), harmless(reply.text.trim()))
+                format!("{} {}\n", style.cyan(&label), said(&reply.text))
             }
             EventKind::ToolStarted { call, title, .. } => {
                 self.open.insert((event.agent, call.clone()), one_line(title, 200));
@@ -102,14 +99,14 @@ impl Steps {
             EventKind::ToolFinished { call, tool, ok, text, duration_ms, .. } => {
                 let title = self.open.remove(&(event.agent, call.clone()));
                 let title = title.unwrap_or_else(|| one_line(tool, 60));
-                let (mark, text) = (if *ok { "→" } else { "✗" }, one_line(text, RESULT_CHARS_MAX));
+                let (mark, text) = (if *ok { "→" } else { "✗" }, one_line(trimmed(text), RESULT_CHARS_MAX));
                 style.dim(&format!("  {who}• {title}\n    {mark} {text}  ({})\n", duration(*duration_ms)))
             }
             EventKind::Retrying { attempt, reason, .. } => {
                 style.yellow(&format!("  {who}retry {attempt}: {}\n", one_line(reason, RESULT_CHARS_MAX)))
             }
             EventKind::ModelFailed { error, .. } => {
-                style.red(&format!("  {who}model: {}\n", harmless(&error.message)))
+                style.red(&format!("  {who}model: {}\n", one_line(&error.message, MESSAGE_CHARS_MAX)))
             }
             EventKind::Compacted { summary, .. } => {
                 style.dim(&format!("  {who}shortened: {}\n", one_line(summary, RESULT_CHARS_MAX)))
@@ -174,16 +171,21 @@ fn course(style: Style, kind: &EventKind, who: &str) -> String {
 
 fn words(style: Style, names: Option<(&str, &str)>, from: Sender, text: &str) -> String {
     match from {
-        Sender::Person => format!("{} {}\n", style.bold("you:"), harmless(text)),
-        Sender::Posse => format!("{} {}\n", style.dim("posse:"), harmless(text)),
+        Sender::Person => format!("{} {}\n", style.bold("you:"), said(text)),
+        Sender::Posse => format!("{} {}\n", style.dim("posse:"), said(text)),
         Sender::Parent => {
             let (name, parent) = names.unwrap_or(("agent", "parent"));
-            format!("{} {}\n", style.bold(&format!("{parent} to {name}:")), harmless(text))
+            format!("{} {}\n", style.bold(&format!("{parent} to {name}:")), said(text))
         }
         // The whole of it was shown where it was said.
-        Sender::Reports => style.dim(&format!("reports: {}\n", one_line(text, RESULT_CHARS_MAX))),
-        Sender::Peer => style.dim(&format!("letter: {}\n", one_line(text, RESULT_CHARS_MAX))),
+        Sender::Reports => style.dim(&format!("reports: {}\n", one_line(trimmed(text), RESULT_CHARS_MAX))),
+        Sender::Peer => style.dim(&format!("letter: {}\n", one_line(trimmed(text), RESULT_CHARS_MAX))),
     }
+}
+
+/// Words with their further lines indented, so that none of these passes for another event.
+fn said(text: &str) -> String {
+    visible(trimmed(text)).replace('\n', "\n  ")
 }
 
 fn interrupted(style: Style, agents: usize, detached: bool) -> String {
@@ -197,7 +199,7 @@ fn answered(style: Style, answer: &Answer) -> String {
         Answer::Once => "yes, once".to_string(),
         Answer::Session => "yes, in this session".to_string(),
         Answer::Pattern { pattern } => format!("yes, whenever it is {}", one_line(pattern, 200)),
-        Answer::No { reason } => format!("no {}", harmless(reason)).trim_end().to_string(),
+        Answer::No { reason } => format!("no {}", one_line(reason, MESSAGE_CHARS_MAX)).trim_end().to_string(),
         Answer::Nobody => return style.yellow("nobody was there to ask, so it was not done\n"),
         Answer::Withdrawn => return style.dim("nobody had answered when it was taken back\n"),
     };
@@ -251,10 +253,10 @@ you: fix it
   explore-1 (explore) is to: find it
   explore-1 waits: as many agents run as may
   main to explore-1: look
-  here
+    here
     explore-2 (explore) is to: deeper
-    explore-2: two
-    lines
+    explore-2: two\\u{1b}[2J
+      lines
     letter: hello
     explore-2 ✓ completed
     explore-1 • grep Foo
@@ -262,7 +264,7 @@ you: fix it
   explore-1 asks to use shell: rm x
   you: yes, once
   explore-1 ✓ completed
-reports: explore-1 is done
+reports: explore-1\\nis done
 agent: Fixed.
 ✓ completed
   • agent start

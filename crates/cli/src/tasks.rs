@@ -25,7 +25,7 @@ pub(crate) async fn run(paths: &Paths, wanted: Option<String>, json: bool) -> an
         let totals = subtree_totals(&agents);
         for agent in &agents {
             let whole = totals.get(&agent.id).copied().unwrap_or_default();
-            output::print(&format!("{}\n", as_json(&session, agent, whole)))?;
+            output::print_json(&as_json(&session, agent, whole))?;
         }
         return Ok(Exit::Completed);
     }

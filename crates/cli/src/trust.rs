@@ -15,9 +15,12 @@ use crate::config::{
     Trusted, parse, project_file,
 };
 use crate::exit::Exit;
-use crate::output::{self, Style, harmless};
+use crate::output::{self, Style, visible};
 use crate::paths::{Paths, shown};
 use crate::questions::person_agrees;
+
+/// Columns of what a file wants.
+const WANT_COLUMNS_MAX: usize = 1000;
 
 /// A file that wants to act.
 struct Item {
@@ -29,7 +32,7 @@ struct Item {
 
 pub(crate) fn run(paths: &Paths, args: &TrustArgs) -> anyhow::Result<Exit> {
     let folder = std::fs::canonicalize(&args.dir)
-        .with_context(|| format!("cannot open the folder {}", args.dir.display()))?;
+        .with_context(|| format!("cannot open the folder {}", shown(&args.dir)))?;
     let mut trusted = Trusted::load(&paths.data_dir)?;
     let items = items(paths, &folder)?;
     if args.revoke {
@@ -51,6 +54,8 @@ pub(crate) fn run(paths: &Paths, args: &TrustArgs) -> anyhow::Result<Exit> {
     for item in &new {
         show(item, trusted.before(&item.path))?;
     }
+    // Last, so that it stands beside the question however long the files are.
+    output::print(&told(&new))?;
     if !args.yes && !person_agrees("Trust this?", "trust it")? {
         output::print("Nothing was changed.\n")?;
         return Ok(Exit::Failed);
@@ -134,16 +139,26 @@ fn asleep(folder: &Path) -> String {
 fn show(item: &Item, before: Option<&str>) -> io::Result<()> {
     let style = Style::for_stdout();
     let changed = if before.is_some() { " It has changed since you trusted it." } else { "" };
-    let mut shown_text = format!("{}{changed}\n\n", style.bold(&shown(&item.path)));
-    for line in harmless(&item.text).lines() {
-        shown_text.push_str(&format!("  {line}\n"));
+    let mut text = format!("{}{changed}\n\n", style.bold(&shown(&item.path)));
+    for line in visible(&item.text).lines() {
+        text.push_str(&format!("  {line}\n"));
     }
-    shown_text.push_str("\nIf you trust it:\n");
-    for want in &item.wants {
-        shown_text.push_str(&format!("  - {}\n", style.yellow(&output::one_line(want, 300))));
+    text.push('\n');
+    output::print(&text)
+}
+
+/// What all of them would be allowed.
+fn told(items: &[Item]) -> String {
+    let style = Style::for_stdout();
+    let mut text = String::new();
+    for item in items {
+        text.push_str(&format!("If you trust {}:\n", shown(&item.path)));
+        for want in &item.wants {
+            text.push_str(&format!("  - {}\n", style.yellow(&output::one_line(want, WANT_COLUMNS_MAX))));
+        }
     }
-    shown_text.push('\n');
-    output::print(&shown_text)
+    text.push('\n');
+    text
 }
 
 /// What a file would be allowed, one line each, the gravest first.

@@ -96,7 +96,7 @@ impl<'a> Work<'a> {
             setup.warnings.push(text.to_string());
         }
         for warning in config.warnings.iter().chain(&setup.warnings) {
-            self.display.note(&output::harmless(warning))?;
+            self.display.note(&output::one_line(warning, output::NOTE_COLUMNS_MAX))?;
         }
         let mut request = request(config, setup, choice, folder, prompt, recorder)?;
         request.tools = self.tool_settings();

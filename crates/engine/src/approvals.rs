@@ -1,11 +1,13 @@
 //! What may be done without asking, and the questions that wait for a person. One for a session: what a person allows or
 //! refuses holds for all its agents.
 
-use std::collections::{HashMap, HashSet};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use posse_policy::{Act, Decision, Rules, Undo, Wish, judge_with};
-use posse_protocol::{AgentId, Answer, Approval, CallId, Question};
+use posse_protocol::limits::WRITTEN_NAMES_MAX;
+use posse_protocol::{AgentId, Answer, Approval, CallId, Change, Effect, Question};
 use tokio::sync::oneshot;
 
 /// How a session asks.
@@ -28,6 +30,11 @@ struct Inner {
     waiting: HashMap<(AgentId, CallId), Waiting>,
     /// What was refused, so that asking again does not help.
     refused: HashSet<(AgentId, String, String)>,
+    /// The files that the session wrote, the last one last.
+    written: Vec<String>,
+    /// What runs now and can write files, by its number.
+    writing: BTreeMap<u64, String>,
+    next: u64,
 }
 
 struct Waiting {
@@ -89,7 +96,12 @@ impl Approvals {
     pub(crate) fn judge(&self, by: AgentId, approval: Approval, undo: Undo, wishes: &[Wish<'_>]) -> Decision {
         let inner = self.lock();
         let refused = |wish: &Wish<'_>| inner.refused.contains(&key_of(by, wish.tool, wish.what));
-        match judge_all(approval, undo, &inner.rules, wishes.iter().copied()) {
+        let mut rules = Cow::Borrowed(&inner.rules);
+        if !inner.writing.is_empty() && wishes.iter().any(|wish| wish.act == Act::Leave) {
+            // Nobody knows yet what they have written.
+            rules.to_mut().end_leaving();
+        }
+        match judge_all(approval, undo, &rules, wishes.iter().copied()) {
             Decision::Ask(_) if wishes.iter().any(refused) => {
                 Decision::Deny("this was refused before, and asking again does not change that".to_string())
             }
@@ -100,6 +112,59 @@ impl Approvals {
     /// Whether paths have to be looked at: without rules all are alike.
     pub(crate) fn has_rules(&self) -> bool {
         self.lock().rules != Rules::default()
+    }
+
+    /// Takes in what the session wrote. What a person let out of the sandbox before that is asked about again: it may run
+    /// what was written.
+    pub(crate) fn wrote(&self, effects: &[Effect], changes: &[Change]) {
+        let by_effect = effects.iter().filter_map(|effect| match effect {
+            Effect::File(file) => Some(&file.path),
+            _ => None,
+        });
+        let paths = by_effect.chain(changes.iter().map(|change| &change.path)).collect::<Vec<_>>();
+        if paths.is_empty() {
+            return;
+        }
+        let mut inner = self.lock();
+        inner.rules.end_leaving();
+        let paths = paths.into_iter().collect::<HashSet<_>>();
+        inner.written.retain(|path| !paths.contains(path));
+        let mut paths = paths.into_iter().cloned().collect::<Vec<_>>();
+        paths.sort_unstable_by(|a, b| b.cmp(a));
+        inner.written.append(&mut paths);
+    }
+
+    /// Takes in that something runs from now on that can write files. Until it has ended, no answer lets anything leave the
+    /// sandbox.
+    pub(crate) fn begins(&self, what: &str) -> u64 {
+        let mut inner = self.lock();
+        inner.next += 1;
+        let number = inner.next;
+        inner.writing.insert(number, what.to_string());
+        number
+    }
+
+    /// It has ended, and what it wrote was told before.
+    pub(crate) fn ended(&self, number: u64) {
+        self.lock().writing.remove(&number);
+    }
+
+    /// The same for what ends where it began, or is cut off: nobody knows then what it wrote.
+    pub(crate) fn writes(&self, what: Option<&str>) -> Writes<'_> {
+        Writes { approvals: self, number: what.map(|what| self.begins(what)) }
+    }
+
+    /// What runs now and can write files.
+    pub(crate) fn writing(&self) -> Vec<String> {
+        self.lock().writing.values().take(WRITTEN_NAMES_MAX).cloned().collect()
+    }
+
+    /// The files that the session wrote last, and how many more it wrote.
+    pub(crate) fn written(&self) -> (Vec<String>, usize) {
+        let inner = self.lock();
+        let named = inner.written.iter().rev().take(WRITTEN_NAMES_MAX).cloned().collect::<Vec<_>>();
+        let more = inner.written.len() - named.len();
+        (named, more)
     }
 
     /// Whether there is anybody to ask.
@@ -146,6 +211,29 @@ impl Approvals {
             }
         }
         Taken::Accepted
+    }
+}
+
+/// Something that can write files, while it runs.
+pub(crate) struct Writes<'a> {
+    approvals: &'a Approvals,
+    number: Option<u64>,
+}
+
+impl Writes<'_> {
+    /// It has ended and has written this.
+    pub(crate) fn wrote(mut self, effects: &[Effect], changes: &[Change]) {
+        self.approvals.wrote(effects, changes);
+        self.number.take().into_iter().for_each(|number| self.approvals.ended(number));
+    }
+}
+
+impl Drop for Writes<'_> {
+    fn drop(&mut self) {
+        if let Some(number) = self.number.take() {
+            self.approvals.lock().rules.end_leaving();
+            self.approvals.ended(number);
+        }
     }
 }
 

@@ -295,6 +295,7 @@ impl Driver {
         progressed.stopped();
         let mut found = unfinished.changes(&self.site).await;
         progressed.effects.append(&mut found.effects);
+        self.crew.approvals.wrote(&progressed.effects, &found.own);
         tool_calls::note_found(&mut self.journal, self.agent.spent().turns, found);
         if let Some(call) = progressed.asking.take() {
             self.journal.note(EventKind::PersonAnswered { call: call.clone(), answer: Answer::Withdrawn });

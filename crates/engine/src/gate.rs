@@ -1,8 +1,9 @@
 //! The gate every call goes through once its grant allows it: done, asked, or denied.
 
 use posse_policy::{Act, Decision, Undo, Wish, pattern_for, session_pattern};
-use posse_protocol::{AgentId, Answer, Approval, CallId, Denial, EventKind, Question, ToolOutcome};
+use posse_protocol::{AgentId, Answer, Approval, CallId, Denial, EventKind, Question, ToolOutcome, visible};
 use posse_store::StoreError;
+use posse_tools::Preview;
 use posse_workspace::Permit;
 
 use crate::approvals::Asks;
@@ -64,11 +65,22 @@ impl Gate {
             }
             Decision::Deny(reason) => self.denied(&wish, reason),
             Decision::Ask(why) => {
+                if let Some(denied) = self.not_to_be_shown(&wish, work) {
+                    return denied;
+                }
+                let leaves = wish.act == Act::Leave;
+                let (written, written_more) =
+                    if leaves { self.crew.approvals.written() } else { Default::default() };
                 let question = Question {
                     call: call.clone(),
                     tool: wish.tool.to_string(),
                     what: wish.what.to_string(),
                     real_path: real_path(work),
+                    preview: None,
+                    leaves,
+                    written,
+                    written_more,
+                    writing: if leaves { self.crew.approvals.writing() } else { Vec::new() },
                     why,
                     pattern: pattern_for(&wish),
                 };
@@ -113,6 +125,11 @@ impl Gate {
             tool: wish.tool.to_string(),
             what: wish.what.to_string(),
             real_path: None,
+            preview: None,
+            leaves: false,
+            written: Vec::new(),
+            written_more: 0,
+            writing: Vec::new(),
             why,
             pattern: pattern_for(&wish),
         };
@@ -148,8 +165,24 @@ impl Gate {
         }
     }
 
+    /// Denies a command that no person could judge by what they see: nobody is asked about control characters.
+    fn not_to_be_shown(&self, wish: &Wish<'_>, work: &Work) -> Option<Passage> {
+        let command = matches!(work, Work::Tool { prepared, .. } if prepared.command().is_some());
+        let control = visible::control(wish.what).filter(|_| command)?;
+        let reason = format!("the command holds the control character U+{:04X}", u32::from(control));
+        let text = format!(
+            "Not allowed: {reason}, and a person is asked only about what can be shown. Nothing was done. Write it as an \
+             escape that the program reads, such as printf '\\033' or $'\\x1b', and call again."
+        );
+        Some(self.refused(wish, reason, text))
+    }
+
     fn denied(&self, wish: &Wish<'_>, reason: String) -> Passage {
         let text = format!("Not allowed: {reason}. Nothing was done. Do not look for a way round it.");
+        self.refused(wish, reason, text)
+    }
+
+    fn refused(&self, wish: &Wish<'_>, reason: String, text: String) -> Passage {
         let (agent, tool, what) = (self.name.clone(), wish.tool.to_string(), wish.what.to_string());
         Passage::Denied(Denial { agent, tool, what, reason }, ToolOutcome::error(text))
     }
@@ -161,7 +194,9 @@ impl Gate {
         work: &Work,
         journal: &mut Journal,
     ) -> Result<Passage, StoreError> {
-        let question = &asks.question;
+        let preview = self.crew.approvals.has_person().then(|| self.preview(work)).flatten();
+        let text = preview.as_ref().map(|preview| preview.text.clone()).or_else(|| self.brought_in(work));
+        let question = Question { preview: text, ..asks.question.clone() };
         journal.note(EventKind::PersonNeeded { question: question.clone() });
         let answer = if self.crew.approvals.has_person() {
             // Open before it can be seen: whoever sees it may answer at once.
@@ -177,13 +212,20 @@ impl Gate {
         let wish = Wish { tool: &question.tool, what: &question.what, act: Act::Read };
         Ok(match answer {
             Answer::Once | Answer::Session | Answer::Pattern { .. } => {
-                if real_path(work) == question.real_path {
+                let still = match (&preview, self.preview(work)) {
+                    (Some(shown), Some(now)) => now.still(shown),
+                    (shown, now) => shown.is_none() == now.is_none(),
+                };
+                if real_path(work) != question.real_path {
+                    self.denied(&wish, "the path leads elsewhere than when the person was asked".to_string())
+                } else if !still {
+                    let reason = "the file has changed since the person was asked; read it again";
+                    self.denied(&wish, reason.to_string())
+                } else {
                     if asks.wishes.iter().any(|(_, act)| matches!(act, Act::Obeyed(_))) {
                         self.permit(work);
                     }
                     Passage::Free
-                } else {
-                    self.denied(&wish, "the path leads elsewhere than when the person was asked".to_string())
                 }
             }
             _ if asks.without => Passage::Free,
@@ -194,6 +236,22 @@ impl Gate {
             Answer::Nobody | Answer::Withdrawn => self
                 .denied(&wish, format!("{}, and nobody is there to ask", question.why.trim_end_matches('.'))),
         })
+    }
+
+    /// What a call would change, as things are now.
+    fn preview(&self, work: &Work) -> Option<Preview> {
+        match work {
+            Work::Tool { prepared, .. } => prepared.preview(),
+            Work::Asked(_) => None,
+        }
+    }
+
+    /// The work of another agent that a call would bring in, as a diff.
+    fn brought_in(&self, work: &Work) -> Option<String> {
+        let Work::Asked(asked) = work else { return None };
+        let name = asked.brings_in()?;
+        let id = self.crew.tree(|tree| tree.find(self.agent, name))?;
+        Some(self.crew.finished(id)?.report.receipt.branch.as_ref()?.diff.clone())
     }
 }
 

@@ -28,6 +28,8 @@ struct Place {
     site: Arc<Site>,
     /// Where it can change something that has a history.
     running: Option<Running>,
+    /// Its number among what can write files.
+    writes: Option<u64>,
 }
 
 impl Background {
@@ -79,7 +81,8 @@ pub(crate) fn follow(crew: &Arc<Crew>) {
 fn started(crew: &Crew, job: Job) {
     let site = crew.site(job.owner);
     let running = job.can_change.then(|| site.history.joins());
-    crew.background.places().insert(job.name.clone(), Place { site, running });
+    let writes = job.can_change.then(|| crew.approvals.begins(&one_line(&job.command, 100)));
+    crew.background.places().insert(job.name.clone(), Place { site, running, writes });
     let (name, command) = (job.name, job.command);
     note(crew, EventKind::BackgroundStarted { name, command });
 }
@@ -103,6 +106,7 @@ fn ended(crew: &Arc<Crew>, job: &Job, known: bool) {
         let site = crew.background.places().get(&job.name).map(|place| Arc::clone(&place.site));
         if let (Some(running), Some(site)) = (running, site) {
             let found = site.history.after(running, &job.touched()).await;
+            crew.approvals.wrote(&found.effects, &found.own);
             let of = |node: &posse_delegate::Node| (node.parent, node.spent.turns);
             let (parent, turn) = crew.tree(|tree| tree.node(job.owner).map(of)).unwrap_or_default();
             let mut journal = Journal::new(crew.store.clone(), crew.session, job.owner, parent);
@@ -111,7 +115,8 @@ fn ended(crew: &Arc<Crew>, job: &Job, known: bool) {
                 tracing::error!(%error, "what a background command changed could not be recorded");
             }
         }
-        crew.background.places().remove(&job.name);
+        let place = crew.background.places().remove(&job.name);
+        place.and_then(|place| place.writes).into_iter().for_each(|number| crew.approvals.ended(number));
         crew.background.gone.send_replace(());
     });
 }

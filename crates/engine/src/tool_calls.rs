@@ -288,7 +288,10 @@ async fn run_one(kit: &Kit<'_>, ready: Ready) -> (CallId, String, Answered) {
     let (answer, read_only, found) = match work {
         Work::Tool { prepared, routed } => {
             let read_only = prepared.read_only();
+            let writes =
+                kit.gate.crew.approvals.writes(prepared.can_change().then(|| prepared.title()).as_deref());
             let (mut outcome, found) = run_tool(kit, *prepared).await;
+            writes.wrote(&outcome.effects, &found.own);
             if let Some(routed) = routed {
                 outcome.text = format!("[{routed}]\n{}", outcome.text);
             }

@@ -1,5 +1,7 @@
 //! What a shell text seems to do, in short notes for a person who is asked. It explains and decides nothing.
 
+use posse_protocol::visible;
+
 use crate::command::{Words, commands};
 use crate::limits::{NOTES_MAX, SHOWN_CHARS_MAX};
 
@@ -102,5 +104,5 @@ fn pipes_to_interpreter(command: &str) -> bool {
 }
 
 fn shown(word: &str) -> String {
-    word.chars().filter(|c| !c.is_control()).take(SHOWN_CHARS_MAX).collect()
+    visible::line(word).chars().take(SHOWN_CHARS_MAX).collect()
 }

@@ -117,6 +117,11 @@ impl Rules {
         HiddenPaths::new(reads.filter_map(|rule| rule.pattern.as_deref()))
     }
 
+    /// Forgets every answer that lets something leave the sandbox. What a person has written down as a rule stays.
+    pub fn end_leaving(&mut self) {
+        self.answered.retain(|rule| rule.tool != LEAVE);
+    }
+
     /// Whether a rule allows what is wished.
     pub(crate) fn allows(&self, wish: &Wish<'_>) -> bool {
         self.allow.iter().any(|rule| rule.allows(wish))

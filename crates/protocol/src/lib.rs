@@ -21,6 +21,7 @@ mod report;
 mod role;
 mod task;
 mod tool;
+pub mod visible;
 
 pub use budget::{Budget, Prices, Spent};
 pub use change::{Branch, Change, Conflict, Saved};

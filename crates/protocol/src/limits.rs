@@ -2,6 +2,10 @@
 
 /// The longest title of a tool call, in characters.
 pub const TITLE_CHARS_MAX: usize = 100;
+/// The longest diff that a question carries, in bytes.
+pub const PREVIEW_BYTES_MAX: usize = 512 * 1024;
+/// How many written files a question names.
+pub const WRITTEN_NAMES_MAX: usize = 5;
 /// How many commands a receipt lists.
 pub const RECEIPT_COMMANDS_MAX: usize = 50;
 /// How many files a receipt lists.

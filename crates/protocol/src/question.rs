@@ -16,10 +16,30 @@ pub struct Question {
     /// Where a path really leads, links resolved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub real_path: Option<String>,
+    /// What it would change, as a diff; its start and its end where it is very long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preview: Option<String>,
+    /// Whether it leaves the sandbox, and so has all the rights of the person.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub leaves: bool,
+    /// For a call that leaves the sandbox: the files that the session wrote last, since it may run what is in them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub written: Vec<String>,
+    /// How many more it wrote.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub written_more: usize,
+    /// For the same: what runs beside it and can write files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub writing: Vec<String>,
     /// Why it is not done without asking.
     pub why: String,
     /// What "for this pattern" would allow from now on.
     pub pattern: String,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// What came of a question.

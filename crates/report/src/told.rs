@@ -233,7 +233,8 @@ fn facts(receipt: &Receipt) -> String {
 /// The first files with their lines, and how many more there are.
 fn files(changes: &[FileChange]) -> String {
     let shown = changes.iter().take(limits::FILES_NAMED_MAX).map(|file| {
-        let path = one_line(&file.path, limits::PATH_SHOWN_CHARS_MAX);
+        // A name with line ends must not become several words.
+        let path = one_line(&posse_protocol::visible::line(&file.path), limits::PATH_SHOWN_CHARS_MAX);
         let lines = match (file.lines_added, file.lines_removed) {
             (added, 0) => format!("+{added} {}", plural(added.into(), "line")),
             (0, removed) => format!("-{removed} {}", plural(removed.into(), "line")),

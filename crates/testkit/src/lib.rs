@@ -9,6 +9,7 @@
 mod asker;
 pub mod attacks;
 mod fixture;
+mod hidden;
 mod http;
 mod processes;
 mod render;
@@ -17,6 +18,7 @@ mod turn;
 
 pub use asker::asker;
 pub use fixture::Fixture;
+pub use hidden::hidden_characters;
 pub use processes::processes_with;
 pub use server::{Captured, FakeModel};
 pub use turn::{MODEL_ID, Turn};

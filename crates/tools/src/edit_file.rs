@@ -3,14 +3,15 @@
 use posse_protocol::{Effect, FileChange, Files, Needs, Shell, ToolOutcome};
 use posse_workspace::{
     Expect, Stop, WorkspaceError, WorkspacePath, nearest_lines,
-    text::{self, ReplaceError},
+    text::{self, ReplaceError, Replaced},
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
-    Rewrite, limits,
+    Preview, Rewrite, limits,
     lookup::{explained, place},
+    preview::content,
     show::numbered,
     tool::{Context, Failed, Tool},
 };
@@ -54,6 +55,18 @@ impl Tool for EditFile {
         Some(&self.path)
     }
 
+    fn preview(&self, context: &Context) -> Option<Preview> {
+        let read =
+            place(&context.workspace, &self.path).and_then(|path| Ok((content(context, &path)?, path)));
+        Some(match read {
+            Ok((before, path)) => match self.edited(&path, before.as_deref().unwrap_or_default()) {
+                Ok(edited) => Preview::of(before, &edited.bytes),
+                Err(failed) => Preview::of_failure(before, &failed),
+            },
+            Err(failed) => Preview::of_failure(None, &failed),
+        })
+    }
+
     async fn run(self, context: Context) -> Result<ToolOutcome, Failed> {
         context.blocking(move |context, stop| self.edit(context, stop)).await
     }
@@ -66,13 +79,8 @@ impl EditFile {
         let (old, stamp) = read.map_err(|error| explained(&context.workspace, &error, stop))?;
         if context.seen.last(&path).is_some_and(|seen| seen != stamp) {
             return Err(WorkspaceError::Changed { path: path.to_string() }.into());
-        } else if text::is_binary(&old) {
-            let kind = text::binary_kind(&old);
-            return Err(Failed(format!("{path} is not text ({kind}); edit_file cannot change it")));
         }
-        let all = self.replace_all.unwrap_or(false);
-        let edited = text::replace(&old, &self.old_text, &self.new_text, all);
-        let edited = edited.map_err(|error| self.advice(&path, &old, &error))?;
+        let edited = self.edited(&path, &old)?;
         let written = context.workspace.write_atomic(&path, &edited.bytes, Expect::Unchanged(stamp))?;
         context.seen.written(&path, written.stamp);
         context.rewrites.push(Rewrite::of(
@@ -89,6 +97,17 @@ impl EditFile {
         let text = format!("Edited {path}{places} (+{lines_added} -{lines_removed} lines). Now:\n{snippet}");
         let change = FileChange { path: path.to_string(), created: false, lines_added, lines_removed };
         Ok(ToolOutcome { ok: true, text, effects: vec![Effect::File(change)] })
+    }
+
+    /// The file as it would be.
+    fn edited(&self, path: &WorkspacePath, old: &[u8]) -> Result<Replaced, Failed> {
+        if text::is_binary(old) {
+            let kind = text::binary_kind(old);
+            return Err(Failed(format!("{path} is not text ({kind}); edit_file cannot change it")));
+        }
+        let all = self.replace_all.unwrap_or(false);
+        let edited = text::replace(old, &self.old_text, &self.new_text, all);
+        edited.map_err(|error| self.advice(path, old, &error))
     }
 
     fn advice(&self, path: &WorkspacePath, file: &[u8], error: &ReplaceError) -> Failed {

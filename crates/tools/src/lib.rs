@@ -18,6 +18,7 @@ mod knowledge;
 pub mod limits;
 mod list_files;
 mod lookup;
+mod preview;
 mod read_file;
 mod recall;
 mod remember;
@@ -42,6 +43,7 @@ pub use jobs::{Job, JobNews, Jobs};
 pub use knowledge::{
     Knowledge, Library, LoadedSkill, NewSkill, SavedSkill, SkillFile, SkillLine, valid_skill_key,
 };
+pub use preview::Preview;
 pub use rewrite::{Rewrite, Rewrites};
 pub use running::RunningCommand;
 pub use show::one_line;

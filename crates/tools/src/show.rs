@@ -2,32 +2,21 @@
 
 use std::fmt::Write as _;
 
+use posse_protocol::visible;
+
 use crate::limits;
 
-/// One line of at most `chars_max` characters in which nothing controls a terminal or reorders text.
+/// One line of at most `chars_max` characters, as people are shown it.
 pub fn one_line(text: &str, chars_max: usize) -> String {
-    let mut line = String::new();
-    let mut count = 0;
-    for character in text.trim().chars() {
-        let mut shown = String::new();
-        if character == '\n' {
-            shown.push_str("\\n");
-        } else if character.is_control() || is_invisible(character) {
-            let _ = write!(shown, "{}", character.escape_unicode());
-        } else {
-            shown.push(character);
-        }
-        let width = shown.chars().count();
-        if count + width > chars_max {
-            // Room for the mark is made by what was put last.
-            while count + 1 > chars_max && line.pop().is_some() {
-                count -= 1;
-            }
-            line.push('…');
-            break;
-        }
-        line.push_str(&shown);
-        count += width;
+    // Escapes make a text longer, never shorter: more characters than this are not needed.
+    let text = text.trim_matches([' ', '\n', '\t']);
+    let end = text.char_indices().nth(chars_max.saturating_add(1)).map_or(text.len(), |(end, _)| end);
+    let mut line = visible::line(&text[..end]);
+    if let Some((cut, _)) = line.char_indices().nth(chars_max) {
+        // Room for the mark is made by what was put last.
+        let kept = line[..cut].char_indices().next_back().map_or(0, |(at, _)| at);
+        line.truncate(kept);
+        line.push('…');
     }
     line
 }

@@ -2,13 +2,13 @@
 //! wherever anybody is asked at all: what it writes shapes later sessions.
 
 use posse_policy::Act;
-use posse_protocol::{Effect, FileChange, Files, Grant, Needs, NoteScope, Shell, ToolOutcome};
+use posse_protocol::{Effect, FileChange, Files, Grant, Needs, NoteScope, Shell, ToolOutcome, visible};
 use posse_workspace::text;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
-    Knowledge, NewSkill, SavedSkill, limits,
+    Knowledge, NewSkill, Preview, SavedSkill, limits,
     remember::Scope,
     show::{line_diff, start_of},
     tool::{Context, Failed, Tool},
@@ -73,6 +73,15 @@ impl Tool for SkillSave {
 
     fn act(&self, _grant: &Grant) -> Act {
         Act::Leave
+    }
+
+    fn preview(&self, context: &Context) -> Option<Preview> {
+        let known = context.knowledge.library.as_ref()?.skill(&self.key).ok().flatten();
+        let before = known.filter(|known| known.key == self.key).map(|known| known.body.trim().to_owned());
+        let after = self.body.trim();
+        let mut preview = Preview::of(before.map(String::into_bytes), after.as_bytes());
+        preview.text.insert_str(0, &format!("description: {}\n", visible::line(self.description.trim())));
+        Some(preview)
     }
 
     async fn run(self, context: Context) -> Result<ToolOutcome, Failed> {

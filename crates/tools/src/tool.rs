@@ -14,7 +14,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::sync::OnceCell;
 
-use crate::{Jobs, Knowledge, Rewrites, RunningCommand, ToolSettings, arguments, schema, seen::Seen};
+use crate::{
+    Jobs, Knowledge, Preview, Rewrites, RunningCommand, ToolSettings, arguments, schema, seen::Seen,
+};
 
 /// One tool; the implementing type is its input.
 pub(crate) trait Tool: DeserializeOwned + JsonSchema + Send + Sync + 'static {
@@ -59,6 +61,11 @@ pub(crate) trait Tool: DeserializeOwned + JsonSchema + Send + Sync + 'static {
 
     /// The path it works on, if it is one path.
     fn path(&self) -> Option<&str> {
+        None
+    }
+
+    /// What it would change, for whoever has to allow it. Changes nothing.
+    fn preview(&self, _context: &Context) -> Option<Preview> {
         None
     }
 
@@ -135,6 +142,7 @@ pub(crate) trait Call: Send + Sync {
     fn act(&self, grant: &Grant) -> Act;
     fn for_all_projects(&self) -> bool;
     fn path(&self) -> Option<&str>;
+    fn preview(&self, context: &Context) -> Option<Preview>;
     fn goes_on(&self) -> bool;
     fn start(self: Box<Self>, context: Context) -> Running;
 }
@@ -154,6 +162,10 @@ impl<T: Tool> Call for T {
 
     fn path(&self) -> Option<&str> {
         Tool::path(self)
+    }
+
+    fn preview(&self, context: &Context) -> Option<Preview> {
+        Tool::preview(self, context)
     }
 
     fn goes_on(&self) -> bool {

@@ -12,7 +12,7 @@ use posse_protocol::{AgentId, Grant, Shell, ToolCall, ToolOutcome, ToolSpec};
 use posse_workspace::{Permit, Workspace};
 
 use crate::{
-    Jobs, Knowledge, Rewrites, RunningCommand,
+    Jobs, Knowledge, Preview, Rewrites, RunningCommand,
     arguments::closest,
     confine::Sandbox,
     limits,
@@ -237,6 +237,11 @@ impl Prepared {
         let _ = self.permit.set(Permit::These(places));
     }
 
+    /// What it would change, as things are now.
+    pub fn preview(&self) -> Option<Preview> {
+        self.call.preview(&self.context)
+    }
+
     /// Whether it leaves files and processes as they are, so that it may run beside others.
     pub fn read_only(&self) -> bool {
         self.read_only
@@ -310,6 +315,10 @@ mod tests {
         }
 
         fn path(&self) -> Option<&str> {
+            None
+        }
+
+        fn preview(&self, _context: &Context) -> Option<Preview> {
             None
         }
 

@@ -6,8 +6,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
-    Rewrite, limits,
+    Preview, Rewrite, limits,
     lookup::place,
+    preview::content,
     tool::{Context, Failed, Tool},
 };
 
@@ -39,6 +40,14 @@ impl Tool for WriteFile {
 
     fn path(&self) -> Option<&str> {
         Some(&self.path)
+    }
+
+    fn preview(&self, context: &Context) -> Option<Preview> {
+        let before = place(&context.workspace, &self.path).and_then(|path| content(context, &path));
+        Some(match before {
+            Ok(before) => Preview::of(before, self.content.as_bytes()),
+            Err(failed) => Preview::of_failure(None, &failed),
+        })
     }
 
     async fn run(self, context: Context) -> Result<ToolOutcome, Failed> {

@@ -32,6 +32,8 @@ pub const NEAREST_LINES_MAX: usize = 50_000;
 pub const NEAREST_LINE_CHARS_MAX: usize = 200;
 /// How long counting changed lines may look for the shortest difference.
 pub const DIFF_TIME_MS_MAX: u64 = 500;
+/// Lines that a diff shows around each place.
+pub const DIFF_LINES_AROUND: usize = 3;
 /// How long one git call may take.
 pub const GIT_TIME_MS_MAX: u64 = 15_000;
 /// The longest file by which a checkout and its repository name each other.

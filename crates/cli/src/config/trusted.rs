@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use posse_engine::record::prepare_data_dir;
 
+use crate::paths::shown;
+
 const FILE: &str = "trusted.json";
 
 /// Trusted contents by path.
@@ -22,9 +24,9 @@ impl Trusted {
         let file = data_dir.join(FILE);
         let contents = match std::fs::read(&file) {
             Ok(bytes) => serde_json::from_slice(&bytes)
-                .with_context(|| format!("{} is damaged; remove it to trust anew", file.display()))?,
+                .with_context(|| format!("{} is damaged; remove it to trust anew", shown(&file)))?,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => BTreeMap::new(),
-            Err(error) => return Err(error).with_context(|| format!("cannot read {}", file.display())),
+            Err(error) => return Err(error).with_context(|| format!("cannot read {}", shown(&file))),
         };
         Ok(Self { file, contents })
     }
@@ -61,7 +63,7 @@ impl Trusted {
             file.write_all(serde_json::to_string_pretty(&self.contents)?.as_bytes())?;
             Ok(std::fs::rename(&new, &self.file)?)
         };
-        write().with_context(|| format!("cannot write {}", self.file.display()))
+        write().with_context(|| format!("cannot write {}", shown(&self.file)))
     }
 }
 

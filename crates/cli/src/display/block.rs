@@ -3,6 +3,8 @@
 
 use std::io::{self, Write};
 
+use crate::output::guarded;
+
 /// What stands on the screen now. The cursor is at the end of its last line.
 #[derive(Debug, Default)]
 pub(crate) struct Block {
@@ -26,7 +28,7 @@ impl Block {
                 text.push('\n');
             }
             text.push_str("\x1b[2K");
-            text.push_str(&line.painted);
+            text.push_str(&guarded(&line.painted, true));
         }
         text.push_str("\x1b[J\x1b[?7h");
         self.lines = lines.iter().map(|line| line.columns).collect();

@@ -2,7 +2,7 @@
 
 use posse_protocol::Effect;
 
-use crate::output::{duration, one_line};
+use crate::output::{duration, one_line, trimmed};
 
 /// A mark, what the call was about, and what is worth knowing of how it went.
 pub(crate) fn call_text(title: &str, ok: bool, text: &str, effects: &[Effect], duration_ms: u64) -> String {
@@ -18,12 +18,12 @@ pub(crate) fn call_text(title: &str, ok: bool, text: &str, effects: &[Effect], d
         }
     }
     if !ok && facts.is_empty() {
-        facts.push(one_line(text, 120));
+        facts.push(one_line(trimmed(text), 120));
     }
     if duration_ms >= 1000 {
         facts.push(duration(duration_ms));
     }
     let mark = if ok { "•" } else { "✗" };
-    let facts = if facts.is_empty() { String::new() } else { format!("  ({})", facts.join(", ")) };
+    let facts = if facts.is_empty() { String::new() } else { format!(" ({})", facts.join(", ")) };
     format!("{mark} {title}{facts}")
 }

@@ -216,7 +216,7 @@ mod tests {
         let lines = crew(&at_work()).render(79, 11, START_MS + 12_400, "⠋");
         let expected = [
             "⠋ explore-1 \"find call sites\" turn 3/50 · 12 s · 4,120 tokens · grep Foo",
-            "⠋ coder-1 \"mend it\" turn 0 · 12 s · starting",
+            "⠋ coder-1 \"mend\\nit\" turn 0 · 12 s · starting",
             "├ … tester-1 \"run the tests\" queued",
             "└ … tester-2 starting",
         ];
@@ -230,7 +230,7 @@ mod tests {
             (ProgressKind::Queued, "waiting for its turn at the model"),
             (ProgressKind::Reasoning(text("let me see")), "thinking"),
             (ProgressKind::Text(text("I see")), "writing"),
-            (ProgressKind::Calling(text("gr\x1b[2Jep")), "writing a grep call"),
+            (ProgressKind::Calling(text("gr\x1b[2Jep")), "writing a gr\\u{1b}[2Jep call"),
         ];
         assert_eq!(news.len(), 4);
         let mut crew = crew(&at_work());

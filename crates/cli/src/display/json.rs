@@ -2,19 +2,13 @@
 
 use std::io;
 
-use posse_protocol::{Event, Update};
+use posse_protocol::Update;
 
 use crate::output;
 
 pub(super) fn update(update: &Update) -> io::Result<()> {
     match update {
-        Update::Event(event) => output::print(&line(event)?),
+        Update::Event(event) => output::print_json(event),
         Update::Progress(_) => Ok(()),
     }
-}
-
-fn line(event: &Event) -> io::Result<String> {
-    let mut line = serde_json::to_string(event)?;
-    line.push('\n');
-    Ok(line)
 }

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::io;
 use std::time::Instant;
 
+use posse_protocol::visible::Visible;
 use posse_protocol::{
     AgentId, Answer, CallId, Event, EventKind, Progress, ProgressKind, Report, Sender, SessionId, Update,
     Usage,
@@ -19,7 +20,7 @@ use super::call::call_text;
 use super::crew::{Crew, doing};
 use super::summary::{left, not_covered, settled_line, sub_agent_block, summary, tokens};
 use super::terminal::Terminal;
-use crate::output::{Style, columns, duration, harmless, now_ms, one_line};
+use crate::output::{self, Style, columns, duration, now_ms, one_line, trimmed, visible};
 
 const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 /// Columns of a call in a log.
@@ -49,6 +50,8 @@ pub(crate) struct Live {
     branches: Branches,
     /// This turn's text as far as it was shown.
     shown: String,
+    /// How it goes on.
+    visible: Visible,
     /// Whether the cursor stands in the middle of a line of text.
     mid_line: bool,
     /// Lines that came while it did, in order.
@@ -76,6 +79,7 @@ impl Live {
             crew: Crew::default(),
             branches: Branches::default(),
             shown: String::new(),
+            visible: Visible::default(),
             mid_line: false,
             held: Vec::new(),
             heading: None,
@@ -123,8 +127,10 @@ impl Live {
                 self.end_line()?;
                 self.clear()?;
                 self.heading = None;
-                write!(self.terminal.aside(), "{text}")?;
-                self.terminal.aside().flush()?;
+                self.terminal.aside(&text)?;
+                // Behind the question and before the mark: whatever is typed from here on was typed in sight of it.
+                output::forget_typed();
+                self.terminal.aside("> ")?;
                 self.waiting = Some(waited.unwrap_or_default());
             }
             None => waited.into_iter().flatten().try_for_each(|update| self.update(&update))?,
@@ -141,9 +147,10 @@ impl Live {
         self.end_line()?;
         self.clear()?;
         if !self.terminal.streams && !report.text.trim().is_empty() {
-            self.terminal.text(&format!("{}\n", harmless(report.text.trim_end())))?;
+            self.terminal.text(&format!("{}\n", visible(trimmed(&report.text))))?;
         }
-        write!(self.terminal.aside(), "\n{}", summary(self.style, session, report, &self.branches))
+        let text = summary(self.style, session, report, &self.branches);
+        self.terminal.aside(&format!("\n{text}"))
     }
 
     /// What is said in place of the end where agents were left to be resumed.
@@ -151,10 +158,10 @@ impl Live {
         self.end_line()?;
         self.clear()?;
         if !self.terminal.streams && !words.trim().is_empty() {
-            self.terminal.text(&format!("{}\n", harmless(words.trim())))?;
+            self.terminal.text(&format!("{}\n", visible(trimmed(words))))?;
         }
         let text = format!("{} {}", self.style.yellow("‖"), left(session, agents));
-        writeln!(self.terminal.aside(), "\n{text}")
+        self.terminal.aside(&format!("\n{text}\n"))
     }
 
     /// Takes in what happened before this process: who the agents are, and what they have used.
@@ -198,7 +205,7 @@ impl Live {
             }
             EventKind::TurnStarted { turn, .. } => {
                 self.turn = *turn;
-                self.shown.clear();
+                self.show_anew();
                 self.doing = "waiting for the model".to_string();
                 Ok(())
             }
@@ -237,8 +244,9 @@ impl Live {
                 self.line(&text)
             }
             EventKind::Told { from: Sender::Posse, text } => {
-                let text =
-                    self.style.dim(&format!("posse: {}", one_line(text, self.width().saturating_sub(10))));
+                let text = self
+                    .style
+                    .dim(&format!("posse: {}", one_line(trimmed(text), self.width().saturating_sub(10))));
                 self.line(&text)
             }
             EventKind::PersonNeeded { .. } => {
@@ -273,7 +281,7 @@ impl Live {
                 self.said(&name, &format!("queued: {title}"))
             }
             EventKind::AgentStarted { model, .. } if !self.terminal.spins => {
-                self.said(&name, &format!("started on {model}: {title}"))
+                self.said(&name, &format!("started on {}: {title}", one_line(model, 100)))
             }
             EventKind::AgentResumed { .. } if !self.terminal.spins => {
                 self.said(&name, &format!("goes on: {title}"))
@@ -316,7 +324,7 @@ impl Live {
 
     /// A plain line that names its agent, for logs.
     fn said(&mut self, name: &str, text: &str) -> io::Result<()> {
-        self.aside(format!("[{name}] {}", harmless(text)))
+        self.aside(format!("[{name}] {text}"))
     }
 
     /// A sub-agent's call, under its name.
@@ -355,13 +363,13 @@ impl Live {
         if !self.terminal.streams {
             return Ok(());
         }
-        let text = harmless(text);
-        let text = if self.shown.is_empty() { text.trim_start() } else { &text };
+        let text = if self.shown.is_empty() { text.trim_start_matches([' ', '\n', '\t']) } else { text };
         if text.is_empty() {
             return Ok(());
         }
         self.clear()?;
-        self.terminal.text(text)?;
+        let visible = self.visible.text(text);
+        self.terminal.text(&visible)?;
         self.shown.push_str(text);
         self.mid_line = !text.ends_with('\n');
         self.heading = None;
@@ -370,16 +378,20 @@ impl Live {
 
     /// A whole reply: shown now if it was not, or not all of it. The last one is shown by `finish` where nothing streams.
     fn replied(&mut self, text: &str, last: bool) -> io::Result<()> {
-        let whole = harmless(text);
-        let missing = whole.trim() != self.shown.trim_end();
+        let missing = trimmed(text) != trimmed(&self.shown);
         if missing && self.terminal.streams {
             self.end_line()?;
-            self.shown.clear();
+            self.show_anew();
             self.text(text)?;
         } else if missing && !last {
-            self.line(whole.trim())?;
+            self.line(&visible(trimmed(text)))?;
         }
         self.end_line()
+    }
+
+    fn show_anew(&mut self) {
+        self.shown.clear();
+        self.visible = Visible::default();
     }
 
     /// A line of its own on standard error.
@@ -387,7 +399,7 @@ impl Live {
         self.end_line()?;
         self.clear()?;
         self.heading = None;
-        writeln!(self.terminal.aside(), "{text}")
+        self.terminal.aside(&format!("{text}\n"))
     }
 
     fn end_line(&mut self) -> io::Result<()> {
@@ -401,7 +413,7 @@ impl Live {
     /// Writes what was held back.
     fn release(&mut self) -> io::Result<()> {
         let held = std::mem::take(&mut self.held);
-        held.iter().try_for_each(|text| writeln!(self.terminal.aside(), "{text}"))
+        held.iter().try_for_each(|text| self.terminal.aside(&format!("{text}\n")))
     }
 
     fn draw(&mut self) -> io::Result<()> {
@@ -428,12 +440,17 @@ impl Live {
                 painted: format!("  {}", self.style.dim(&line)),
             }));
         }
-        self.block.draw(&lines, width, self.terminal.aside())
+        self.block.draw(&lines, width, self.terminal.block())
     }
 
     fn clear(&mut self) -> io::Result<()> {
         let width = self.width();
-        self.block.clear(width, self.terminal.aside())
+        self.block.clear(width, self.terminal.block())
+    }
+
+    /// Columns and rows there are for a question.
+    pub(crate) fn size(&self) -> (usize, usize) {
+        self.terminal.size()
     }
 
     fn width(&self) -> usize {

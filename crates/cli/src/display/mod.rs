@@ -16,7 +16,7 @@ use std::io;
 
 use posse_protocol::{Ending, Event, Failure, Report, SessionId, Update};
 
-use crate::output::Style;
+use crate::output::{self, Style};
 
 pub(crate) use summary::{ending_line, not_covered, short, tokens};
 
@@ -64,7 +64,7 @@ impl Display {
     pub(crate) fn note(&mut self, text: &str) -> io::Result<()> {
         match self {
             Self::Live(live) => live.note(text),
-            Self::Json | Self::Quiet => summary::to_stderr(&format!("{text}\n")),
+            Self::Json | Self::Quiet => output::print_aside(&format!("{text}\n")),
         }
     }
 
@@ -82,6 +82,11 @@ impl Display {
         }
     }
 
+    /// Columns and rows there are for a question.
+    pub(crate) fn size(&self) -> (usize, usize) {
+        if let Self::Live(live) = self { live.size() } else { (0, 0) }
+    }
+
     pub(crate) fn style(&self) -> Style {
         Style::for_stderr()
     }
@@ -93,7 +98,7 @@ impl Display {
             Self::Json => match &report.ending {
                 // The one ending that cannot be an event.
                 Ending::Failed { failure: failure @ Failure::Internal { .. } } => {
-                    summary::to_stderr(&format!("posse: {failure}\n"))
+                    output::print_aside(&format!("posse: {}\n", output::visible(&failure.to_string())))
                 }
                 _ => Ok(()),
             },

@@ -1,43 +1,44 @@
 //! What is said at the end: how it ended, what it took, what changed.
 
-use std::io::{self, Write as _};
+use std::io;
 
 use posse_engine::reports::{Told, summary_block};
 use posse_protocol::{Ending, Failure, FileChange, Receipt, Report, SessionId, Usage};
 
 use super::branches::Branches;
-use crate::output::{self, Style, counted, duration, grouped, harmless, one_line};
+use crate::output::{self, Style, counted, duration, grouped, one_line, trimmed, visible};
 
 /// Files named one by one; the others are counted.
 const FILES_SHOWN_MAX: usize = 12;
 /// Denied calls named one by one; the others are counted.
 const DENIALS_SHOWN_MAX: usize = 5;
+/// Columns of the reason of a denial.
+const REASON_COLUMNS_MAX: usize = 300;
+/// Columns of a path.
+const PATH_COLUMNS_MAX: usize = 200;
 /// Characters of a session's id that are shown.
 const ID_CHARS: usize = 13;
-/// Characters of a sub-agent's result that are shown.
-const RESULT_CHARS_MAX: usize = 400;
-
-pub(super) fn to_stderr(text: &str) -> io::Result<()> {
-    io::stderr().write_all(text.as_bytes())
-}
 
 /// The final answer and nothing else; what went wrong goes to standard error.
 pub(super) fn quiet(report: &Report) -> io::Result<()> {
     if !report.text.is_empty() {
-        output::print(&format!("{}\n", harmless(report.text.trim_end())))?;
+        output::print(&format!("{}\n", visible(trimmed(&report.text))))?;
     }
     match report.ending {
         Ending::Completed => Ok(()),
-        _ => to_stderr(&format!("posse: {}\n", harmless(&report.ending.to_string()))),
+        _ => output::print_aside(&format!(
+            "posse: {}\n",
+            visible(&report.ending.to_string()).replace('\n', "\n  ")
+        )),
     }
 }
 
 /// The same where agents were left to be resumed.
 pub(super) fn quiet_let_go(session: SessionId, words: &str, agents: usize) -> io::Result<()> {
     if !words.trim().is_empty() {
-        output::print(&format!("{}\n", harmless(words.trim())))?;
+        output::print(&format!("{}\n", visible(trimmed(words))))?;
     }
-    to_stderr(&format!("posse: {}\n", left(session, agents)))
+    output::print_aside(&format!("posse: {}\n", left(session, agents)))
 }
 
 /// Says that agents were left where they are, and how to go on.
@@ -57,7 +58,7 @@ pub(crate) fn short(session: SessionId) -> String {
 
 /// A mark and how it ended.
 pub(crate) fn ending_line(style: Style, ending: &Ending) -> String {
-    let text = harmless(&ending.to_string());
+    let text = visible(&ending.to_string());
     match ending {
         Ending::Completed => format!("{} {text}", style.green("✓")),
         Ending::Cancelled => format!("{} stopped: what was done so far stays", style.yellow("■")),
@@ -88,8 +89,11 @@ pub(super) fn summary(style: Style, session: SessionId, report: &Report, branche
     }
     for denial in report.receipt.denied.iter().take(DENIALS_SHOWN_MAX) {
         let what = one_line(&format!("{} {}", denial.tool, denial.what), 100);
-        let line =
-            format!("  denied   {}: {what} ({})\n", one_line(&denial.agent, 60), harmless(&denial.reason));
+        let line = format!(
+            "  denied   {}: {what} ({})\n",
+            one_line(&denial.agent, 60),
+            one_line(&denial.reason, REASON_COLUMNS_MAX)
+        );
         text.push_str(&style.yellow(&line));
     }
     if let Some(more @ 1..) = report.receipt.denied.len().checked_sub(DENIALS_SHOWN_MAX) {
@@ -116,14 +120,14 @@ pub(super) fn sub_agent_block(style: Style, name: &str, title: &str, report: &Re
         _ => style.red("✗"),
     };
     let told = Told { name, role: "", title, report, bytes_max: 0, handle: "" };
-    let block = harmless(&summary_block(&told));
+    let block = visible(&summary_block(&told));
     let (first, rest) = block.split_once('\n').unwrap_or((&block, ""));
     format!("{mark} {first}\n{}\n", style.dim(rest))
 }
 
 /// The same in one line.
 pub(super) fn settled_line(style: Style, report: &Report) -> String {
-    let ending = one_line(&ending_line(style, &report.ending), RESULT_CHARS_MAX);
+    let ending = ending_line(style, &report.ending).replace('\n', " ");
     format!("{ending} · {}", spent(&report.receipt))
 }
 
@@ -160,7 +164,12 @@ pub(crate) fn tokens(usage: Usage) -> String {
 fn files(files: &[FileChange]) -> Option<String> {
     let named = files.iter().take(FILES_SHOWN_MAX).map(|file| {
         let new = if file.created { "new " } else { "" };
-        format!("{new}{} (+{} −{})", harmless(&file.path), file.lines_added, file.lines_removed)
+        format!(
+            "{new}{} (+{} −{})",
+            one_line(&file.path, PATH_COLUMNS_MAX),
+            file.lines_added,
+            file.lines_removed
+        )
     });
     let mut named = named.collect::<Vec<_>>();
     if files.len() > FILES_SHOWN_MAX {

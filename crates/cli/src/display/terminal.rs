@@ -3,7 +3,7 @@
 
 use std::io::{self, IsTerminal as _, Write};
 
-use crate::output::Style;
+use crate::output::{Style, guarded, stderr_size};
 
 const WIDTH_WITHOUT_TERMINAL: usize = 100;
 const HEIGHT_WITHOUT_TERMINAL: usize = 24;
@@ -39,20 +39,25 @@ impl Terminal {
 
     /// A piece of the answer.
     pub(crate) fn text(&mut self, text: &str) -> io::Result<()> {
-        self.out.write_all(text.as_bytes())?;
+        self.out.write_all(guarded(text, false).as_bytes())?;
         self.out.flush()
     }
 
     /// Everything else.
-    pub(crate) fn aside(&mut self) -> &mut dyn Write {
+    pub(crate) fn aside(&mut self, text: &str) -> io::Result<()> {
+        self.err.write_all(guarded(text, self.style.has_colours()).as_bytes())?;
+        self.err.flush()
+    }
+
+    /// Where the block is drawn, which moves about.
+    pub(crate) fn block(&mut self) -> &mut dyn Write {
         &mut self.err
     }
 
     /// Columns and rows.
     pub(crate) fn size(&self) -> (usize, usize) {
-        let size = if self.spins { terminal_size::terminal_size_of(io::stderr()) } else { None };
-        match size {
-            Some((width, height)) => (usize::from(width.0).max(20), usize::from(height.0)),
+        match stderr_size().filter(|_| self.spins) {
+            Some((width, height)) => (width.max(20), height),
             None => (WIDTH_WITHOUT_TERMINAL, HEIGHT_WITHOUT_TERMINAL),
         }
     }

@@ -267,7 +267,7 @@ mod tests {
 │ ├ … tester-1 \"task of tester-1\"    queued
 │ └ ‖ tester-9 \"task of tester-9\"    interrupted · 3 turns · 1 tool call · 1,020 tokens · $0.0100
 ├ ■ tester-2 \"task of tester-2\"      cancelled · before it began
-└ ✗ plan-1 \"task of plan-1\"          failed · 3 turns · 1 tool call · 12 s · ? tokens · $0.0100 · no answer
+└ ✗ plan-1 \"task of plan-1\"          failed · 3 turns · 1 tool call · 12 s · ? tokens · $0.0100 · no\\u{1b}[2J answer
 ";
         assert_eq!(agents(Style::plain(), &session(), 160), expected);
         assert_eq!(agents(Style::plain(), &[], 160), "");

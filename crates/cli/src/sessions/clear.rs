@@ -10,7 +10,7 @@ use super::line;
 use crate::args::PruneArgs;
 use crate::display::short;
 use crate::exit::Exit;
-use crate::output::{self, Style, counted, harmless, now_ms, one_line};
+use crate::output::{self, Style, counted, now_ms, one_line};
 use crate::questions::person_agrees;
 use crate::which_session::session_of;
 
@@ -104,7 +104,7 @@ async fn take(engine: &Engine, sessions: &[SessionRow]) -> anyhow::Result<Exit> 
     }
     let style = Style::for_stdout();
     for (session, reason) in &kept {
-        let text = format!("{} stays: {}\n", short(session.id), harmless(reason));
+        let text = format!("{} stays: {}\n", short(session.id), one_line(reason, 1000));
         output::print(&style.yellow(&text))?;
     }
     Ok(if kept.is_empty() { Exit::Completed } else { Exit::Failed })

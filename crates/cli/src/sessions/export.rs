@@ -1,6 +1,6 @@
 //! `posse sessions export`: one session as a file for others.
 
-use std::io::{self, Write};
+use std::io::{self, Write as _};
 use std::path::Path;
 
 use anyhow::{Context as _, anyhow, bail};
@@ -27,7 +27,7 @@ pub(super) async fn run(
         if format == ExportFormat::Cassette {
             bail!("a cassette needs a file: -o FILE");
         }
-        return write(engine, &session, format, &mut io::stdout().lock()).await;
+        return write(engine, &session, format, &mut output::print).await;
     };
     let part = Part::beside(path)?;
     let text = if format == ExportFormat::Cassette {
@@ -38,7 +38,9 @@ pub(super) async fn run(
     } else {
         let file = create_new_private(&part.path).with_context(|| cannot_write(path))?;
         let mut file = io::BufWriter::new(file);
-        write(engine, &session, format, &mut file).await.with_context(|| cannot_write(path))?;
+        let mut put = |text: &str| file.write_all(output::guarded(text, false).as_bytes());
+        write(engine, &session, format, &mut put).await.with_context(|| cannot_write(path))?;
+        file.flush().with_context(|| cannot_write(path))?;
         format!("{} is written.\n", shown(path))
     };
     part.put(path)?;
@@ -90,20 +92,19 @@ async fn write(
     engine: &Engine,
     session: &SessionRow,
     format: ExportFormat,
-    out: &mut dyn Write,
+    put: &mut dyn FnMut(&str) -> io::Result<()>,
 ) -> anyhow::Result<()> {
     let mut updates = engine.recorded(session.id, Seq(0));
     let mut transcript = Transcript::default();
     if format == ExportFormat::Markdown {
-        out.write_all(transcript.head(session, &engine.agents(session.id)?).as_bytes())?;
+        put(&transcript.head(session, &engine.agents(session.id)?))?;
     }
     while let Some(Update::Event(event)) = updates.next().await {
         let text = match format {
             ExportFormat::Markdown => transcript.event(&event),
-            ExportFormat::Jsonl | ExportFormat::Cassette => format!("{}\n", serde_json::to_string(&event)?),
+            ExportFormat::Jsonl | ExportFormat::Cassette => output::json_line(&event)?,
         };
-        out.write_all(text.as_bytes())?;
+        put(&text)?;
     }
-    out.write_all(transcript.unanswered().as_bytes())?;
-    Ok(out.flush()?)
+    Ok(put(&transcript.unanswered())?)
 }

@@ -7,7 +7,7 @@ use posse_engine::record::{AgentRow, SessionRow};
 use posse_protocol::{AgentId, CallId, Event, EventKind, Receipt, Report, Sender};
 
 use crate::display::{tokens, tree};
-use crate::output::{Style, counted, duration, harmless, local_time, one_line};
+use crate::output::{Style, counted, duration, local_time, one_line, trimmed, visible};
 
 /// Characters of a tool's result that are kept.
 const RESULT_CHARS_MAX: usize = 2000;
@@ -63,7 +63,11 @@ impl Transcript {
             }
             EventKind::SessionResumed { .. } => "*The session goes on.*\n".to_string(),
             EventKind::AgentAdmitted { role, title, .. } => {
-                format!("**{who}** ({}) is to: {}\n", escaped(role), escaped(&one_line(title, 300)))
+                format!(
+                    "**{who}** ({}) is to: {}\n",
+                    escaped(&one_line(role, 60)),
+                    escaped(&one_line(title, 300))
+                )
             }
             EventKind::Told { from, text } => format!("**{}:**\n\n{}", speaker(*from, &who), quoted(text)),
             EventKind::Replied { turn, reply, .. } => {
@@ -180,12 +184,12 @@ fn shortened(text: &str) -> String {
 
 /// Every line behind a mark.
 fn quoted(text: &str) -> String {
-    harmless(text.trim()).lines().map(|line| format!("> {line}\n")).collect()
+    visible(trimmed(text)).lines().map(|line| format!("> {line}\n")).collect()
 }
 
 /// A block of text as it is, with a fence that it does not hold.
 fn fenced(text: &str) -> String {
-    let text = harmless(text.trim_end());
+    let text = visible(text.trim_end_matches(['\n', ' ']));
     let fence = "`".repeat(longest_run(&text).max(2) + 1);
     format!("{fence}text\n{text}\n{fence}\n")
 }
@@ -205,7 +209,7 @@ fn longest_run(text: &str) -> usize {
 /// Words of a stranger within a line of ours.
 fn escaped(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
-    for c in harmless(text).chars() {
+    for c in visible(text).chars() {
         if matches!(c, '*' | '_' | '`' | '[' | ']' | '<' | '>' | '#' | '\\' | '|') {
             kept.push('\\');
         }

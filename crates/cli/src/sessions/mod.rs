@@ -13,13 +13,15 @@ use posse_protocol::{Seq, Update};
 use crate::args::SessionsCommand;
 use crate::display::{short, tokens, tree};
 use crate::exit::Exit;
-use crate::output::{self, Style, counted, harmless, local_time, one_line};
+use crate::output::{self, Style, counted, local_time, one_line};
 use crate::paths::{Paths, shown};
 use crate::steps::Steps;
 use crate::which_session::session_to_read;
 
 /// Columns of a session's title that are shown.
 const TITLE_COLUMNS_MAX: usize = 60;
+/// Columns of a path that are shown.
+const PATH_COLUMNS_MAX: usize = 1000;
 /// Terminals that are narrower get fewer figures, so that there is room for the title.
 const NARROW: usize = 80;
 
@@ -47,7 +49,7 @@ fn list(engine: &Engine, paths: &Paths, limit: usize, json: bool) -> anyhow::Res
     sessions.truncate(limit);
     if json {
         for session in &sessions {
-            output::print(&format!("{}\n", as_json(session)))?;
+            output::print_json(&as_json(session))?;
         }
         return Ok(());
     }
@@ -118,7 +120,7 @@ async fn show(engine: &Engine, wanted: &str, json: bool) -> anyhow::Result<()> {
     let mut steps = Steps::new(Style::for_stdout());
     let mut updates = engine.recorded(session.id, Seq(0));
     while let Some(Update::Event(event)) = updates.next().await {
-        let text = if json { format!("{}\n", serde_json::to_string(&event)?) } else { steps.lines(&event) };
+        let text = if json { output::json_line(&event)? } else { steps.lines(&event) };
         output::print(&text)?;
     }
     output::print(&if json { String::new() } else { steps.unanswered() })?;
@@ -132,7 +134,7 @@ fn head(session: &SessionRow, agents: &[AgentRow]) -> String {
         style.bold("session"),
         session.id,
         local_time(session.started_at_ms),
-        harmless(&session.workspace),
+        one_line(&session.workspace, PATH_COLUMNS_MAX),
         session.status,
     );
     for agent in agents.iter().filter(|agent| agent.parent.is_none()) {
@@ -140,8 +142,8 @@ fn head(session: &SessionRow, agents: &[AgentRow]) -> String {
         let cost = cost.unwrap_or_default();
         text.push_str(&format!(
             "  agent      {} on {}: {}, {}, {}, {}{cost}\n",
-            harmless(&agent.role),
-            harmless(agent.model.as_deref().unwrap_or("?")),
+            one_line(&agent.role, 60),
+            one_line(agent.model.as_deref().unwrap_or("?"), 100),
             agent.status,
             counted(agent.turns, "turn"),
             counted(agent.tool_calls, "tool call"),

@@ -7,7 +7,7 @@ use posse_engine::Engine;
 use posse_engine::record::SessionRow;
 use posse_protocol::{AgentId, EventKind, QueueReason, Sender, Seq, Update};
 
-use crate::output::{harmless, one_line};
+use crate::output::{one_line, visible};
 
 /// The longest prompt that is put into the command line; longer ones are better kept in a file.
 const PROMPT_CHARS_MAX: usize = 120;
@@ -58,7 +58,7 @@ impl Replay {
         let model = one_line(session.model.as_deref().unwrap_or("NAME"), 100);
         let delegates = match session.surface.as_str() {
             "" => "--no-agents".to_string(),
-            surface => format!("--surface {}", harmless(surface)),
+            surface => format!("--surface {}", one_line(surface, 100)),
         };
         let quoted = self.prompt.as_deref().and_then(quoted);
         let (prompt, note) = match quoted {
@@ -83,7 +83,7 @@ impl Replay {
             models.insert(name.clone(), model.into());
         }
         let config = toml::to_string(&toml::Table::from_iter([("models".to_string(), models.into())]))?;
-        Ok(harmless(&config).lines().map(|line| format!("  {line}\n")).collect())
+        Ok(visible(&config).lines().map(|line| format!("  {line}\n")).collect())
     }
 
     /// Says whose calls cannot be played.
@@ -106,7 +106,7 @@ impl Replay {
 
 /// A prompt as it is typed in a shell; none if it is better kept in a file.
 fn quoted(prompt: &str) -> Option<String> {
-    let plain = prompt == harmless(prompt) && !prompt.contains(['\n', '\t']);
+    let plain = prompt == visible(prompt) && !prompt.contains(['\n', '\t']);
     if !plain || prompt.chars().count() > PROMPT_CHARS_MAX {
         return None;
     }

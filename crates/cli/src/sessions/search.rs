@@ -3,10 +3,11 @@
 use anyhow::bail;
 use posse_engine::Engine;
 use posse_engine::record::Hit;
+use posse_protocol::visible;
 
 use crate::display::short;
 use crate::exit::Exit;
-use crate::output::{self, Style, columns, harmless, local_time, one_line};
+use crate::output::{self, Style, columns, local_time, one_line};
 
 /// Columns of a session's title that are shown.
 const TITLE_COLUMNS_MAX: usize = 60;
@@ -22,7 +23,7 @@ pub(super) fn run(engine: &Engine, query: &str, limit: usize, json: bool) -> any
     let mut text = String::new();
     if json {
         for hit in &hits {
-            text.push_str(&format!("{}\n", as_json(hit)));
+            text.push_str(&output::json_line(&as_json(hit))?);
         }
     } else if hits.is_empty() {
         text = format!("Nothing on record says {:?}.\n", one_line(query, QUERY_COLUMNS_MAX));
@@ -63,7 +64,7 @@ fn marked(style: Style, snippet: &str, columns_max: usize) -> String {
     let mut found = false;
     for piece in snippet.split_inclusive([Hit::MARK_BEGIN, Hit::MARK_END]) {
         let ends = piece.ends_with(Hit::MARK_BEGIN) || piece.ends_with(Hit::MARK_END);
-        let plain = harmless(piece).replace(['\n', '\t'], " ");
+        let plain = visible::line(piece.trim_end_matches([Hit::MARK_BEGIN, Hit::MARK_END]));
         let shown = cut(&plain, room);
         room -= columns(&shown).min(room);
         text.push_str(&if found { style.bold(&shown) } else { shown });
@@ -71,7 +72,7 @@ fn marked(style: Style, snippet: &str, columns_max: usize) -> String {
             found = piece.ends_with(Hit::MARK_BEGIN);
         }
     }
-    text.trim().to_string()
+    text.trim_matches(' ').to_string()
 }
 
 /// As much of a piece as fits, with its spaces.
@@ -110,7 +111,7 @@ mod tests {
             ("the \u{2}word\u{3} here", 20, "the word here"),
             ("the \u{2}word\u{3} here", 10, "the word …"),
             ("the \u{2}word\u{3} here", 6, "the w…"),
-            ("two\nlines \u{1b}[2Jand \u{2}more\u{3}", 40, "two lines and more"),
+            ("two\nlines \u{1b}[2Jand \u{2}more\u{3}", 40, "two\\nlines \\u{1b}[2Jand more"),
             ("日本語 \u{2}日本\u{3}", 8, "日本語"),
         ];
         for (snippet, room, want) in cases {

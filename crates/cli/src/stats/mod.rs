@@ -9,7 +9,7 @@ use crate::args::StatsArgs;
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::memory::project_here;
-use crate::output::{self, Style, counted, harmless, local_time, now_ms};
+use crate::output::{self, Style, counted, local_time, now_ms, one_line};
 use crate::paths::Paths;
 
 pub(crate) fn run(paths: &Paths, args: &StatsArgs) -> anyhow::Result<Exit> {
@@ -19,7 +19,7 @@ pub(crate) fn run(paths: &Paths, args: &StatsArgs) -> anyhow::Result<Exit> {
     let query = StatsQuery { since_ms, project };
     let stats = engine.stats(&query)?;
     let text = if args.json {
-        format!("{}\n", as_json(&query, &stats)?)
+        output::json_line(&as_json(&query, &stats)?)?
     } else if stats.total.tasks == 0 {
         nothing(&query)
     } else {
@@ -48,7 +48,7 @@ fn nothing(query: &StatsQuery) -> String {
 
 fn place(query: &StatsQuery) -> String {
     let place = match &query.project {
-        Some(project) => format!("in {}", harmless(project)),
+        Some(project) => format!("in {}", one_line(project, 1000)),
         None => "in any project".to_string(),
     };
     match query.since_ms {

@@ -176,7 +176,7 @@ explore                          20      90%      6  34 s  124.4k  100.0k    $0.
 general                           1       0%      -     -       -       -          ?       -          -
 
 model                         tasks  success  turns  time  tokens  cached       cost  undone  conflicts  other endings
-a model with a name that is…     20      90%      6  34 s  124.4k  100.0k  ≥ $0.2500       1     1 of 3  2 out of turns
+a model\\u{1b}[2J with a nam…     20      90%      6  34 s  124.4k  100.0k  ≥ $0.2500       1     1 of 3  2 out of turns
 ";
         assert_eq!(text, expected);
     }

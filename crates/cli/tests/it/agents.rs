@@ -58,8 +58,12 @@ fn one_role_is_shown_with_everything() {
         shown.says(part);
     }
     let shown = person.posse(&["agents", "show", "loud"]);
-    for part in ["red text", "\nAprompt", "tools      mcp__git, mcp__git__*, read_file", "delegates  explore"]
-    {
+    for part in [
+        "red \\u{1b}[31mtext",
+        "\nA\\u{1b}[2Jprompt",
+        "tools      mcp__git, mcp__git__*, read_file",
+        "delegates  explore",
+    ] {
         shown.says(part);
     }
     assert!(!shown.stdout.contains('\u{1b}'), "{shown:#?}");

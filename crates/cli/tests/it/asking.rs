@@ -57,10 +57,14 @@ fn a_person_is_asked_and_every_answer_counts() {
     ];
     let person = Person::with_project(turns, Fixture::new().file("sub/main.py", ""));
     // What is no answer asks again; no is no, also the second time; a pattern is this command only; then all.
-    let lines = ["what?", "n not there", "p", "s"];
+    let lines = ["what?", "n not there", "outside pattern", "outside session"];
     let said = answering(&person, "run -C sub go", &lines);
-    assert_eq!(said.matches("wants to run this outside the sandbox").count(), 3, "{said}");
-    assert!(said.contains("echo one > ../one") && said.contains("type y, s, p or n"), "{said}");
+    assert_eq!(
+        said.matches("wants to run this outside the sandbox, with all your rights").count(),
+        4,
+        "{said}"
+    );
+    assert!(said.contains("echo one > ../one") && said.contains("type the whole word outside"), "{said}");
     let there = ["one", "two", "three", "four"].map(|name| person.project.path().join(name).exists());
     assert_eq!(there, [false, true, true, true], "{said}");
     assert!(

@@ -25,7 +25,7 @@ fn notes_are_listed_shown_and_forgotten() {
     let lines = list.stdout.lines().collect::<Vec<_>>();
     assert_eq!(lines.len(), 3, "{list:#?}");
     assert!(lines[1].ends_with("Tabs, not spaces.") && lines[1].contains("project  main"), "{list:#?}");
-    assert!(lines[2].ends_with("The tests need a database. Start it first."), "{list:#?}");
+    assert!(lines[2].ends_with("The tests need a database.\\nStart it first."), "{list:#?}");
     let notes = person.posse(&["memory", "list", "database", "--json"]).events();
     assert_eq!(notes.len(), 1);
     let id = notes[0]["id"].to_string();

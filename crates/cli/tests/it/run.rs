@@ -304,7 +304,7 @@ fn a_reader_that_goes_away_stops_the_agent() {
 fn text_from_the_model_cannot_drive_the_terminal() {
     let person = Person::new([Turn::text("\u{1b}[2J\u{1b}]0;owned\u{7}done")]);
     let ran = person.posse(&["run", "go"]);
-    assert_eq!(ran.stdout, "done\n");
+    assert_eq!(ran.stdout, "\\u{1b}[2J\\u{1b}]0;owned\\u{7}done\n");
 }
 
 #[test]

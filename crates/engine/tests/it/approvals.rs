@@ -171,6 +171,11 @@ async fn a_question_says_who_wants_exactly_what_and_where_it_really_leads() {
             tool: tool.to_string(),
             what: what.to_string(),
             real_path,
+            preview: question.preview.clone(),
+            leaves: false,
+            written: Vec::new(),
+            written_more: 0,
+            writing: Vec::new(),
             why: format!("in mode ask, {doing} asks first"),
             pattern: pattern.to_string(),
         };

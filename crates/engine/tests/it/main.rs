@@ -9,6 +9,7 @@ mod check;
 mod contexts;
 mod corners;
 mod crew;
+mod decisions;
 mod delegation;
 mod failures;
 mod failures_of_children;

@@ -7,7 +7,7 @@ use std::path::Path;
 use posse_protocol::{AgentId, EventKind, Sender, SessionId};
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
-use super::HitKind;
+use super::{Hit, HitKind};
 use crate::read::{Reader, read_event, rows_max};
 use crate::{Store, StoreError, limits};
 
@@ -186,7 +186,9 @@ fn keep_page(transaction: &Transaction<'_>, page: &Page) -> rusqlite::Result<Kep
 
 fn keep_entry(transaction: &Transaction<'_>, session: &str, entry: &Entry) -> rusqlite::Result<()> {
     let agent = entry.agent.to_string();
-    let parameters = (session, entry.seq, &agent, entry.what.word(), entry.at_ms, &entry.text);
+    // The marks of what was found must not be in the text itself: their pictures stand for them.
+    let text = entry.text.replace(Hit::MARK_BEGIN, "\u{2402}").replace(Hit::MARK_END, "\u{2403}");
+    let parameters = (session, entry.seq, &agent, entry.what.word(), entry.at_ms, &text);
     if entry.what == HitKind::Report {
         // Most often the report is the last reply, and should be found once.
         let same = transaction

@@ -202,8 +202,20 @@ pub(crate) fn compacted() -> EventKind {
 
 pub(crate) fn asks(what: &str) -> EventKind {
     let (call, tool, what) = (CallId("c".into()), "shell".into(), what.into());
-    let (why, pattern) = ("it asks first".into(), "shell".into());
-    EventKind::PersonNeeded { question: Question { call, tool, what, real_path: None, why, pattern } }
+    let question = Question {
+        call,
+        tool,
+        what,
+        real_path: None,
+        preview: None,
+        leaves: false,
+        written: Vec::new(),
+        written_more: 0,
+        writing: Vec::new(),
+        why: "it asks first".into(),
+        pattern: "shell".into(),
+    };
+    EventKind::PersonNeeded { question }
 }
 
 pub(crate) fn answered() -> EventKind {

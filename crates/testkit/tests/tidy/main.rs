@@ -46,6 +46,7 @@ const RULES: &[Rule] = rules! {
     "unsafe is forbidden": usage forbid_unsafe bad_forbid_unsafe => "crates/store/src/lib.rs does not";
     "git only in workspace": usage git bad_git => "crates/engine/src/lib.rs:2 names the git program";
     "wire formats only at the edge": usage wire bad_wire => "crates/agent/src/lib.rs:2 has \"cache_control\"";
+    "people see what is written": usage screens bad_screens => "crates/cli/src/trust.rs:3 uses io::stdout";
     "environment only in cli": usage environment bad_environment => "crates/model/src/lib.rs:2 reads";
     "files are short": shape size bad_size => "crates/model/src/long.rs has 801 lines";
     "files open with their purpose": shape purpose bad_purpose => "crates/model/src/lib.rs does not open";
@@ -75,7 +76,7 @@ fn the_repository_keeps_its_rules() {
 
 #[test]
 fn every_rule_notices_its_bad_sample() {
-    assert_eq!(RULES.len(), 24);
+    assert_eq!(RULES.len(), 25);
     for Rule { name, find, bad, says } in RULES {
         let findings = find(&bad());
         assert_eq!(findings.len(), 1, "[{name}] {findings:#?}");

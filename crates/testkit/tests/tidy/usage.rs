@@ -16,6 +16,12 @@ const STARTERS: &[&str] =
 const SURROUNDINGS: &[&str] =
     &["env::var", "env::var_os", "env::vars", "env::vars_os", "env::home_dir", "dirs::home_dir"];
 
+/// The ways to write where a person looks, round what makes text visible.
+const SCREENS: &[&str] = &["io::stdout", "io::stderr", "serde_json::to_string"];
+
+/// The files of cli that may: they make it visible.
+const SCREEN_FILES: &[&str] = &["crates/cli/src/output.rs", "crates/cli/src/display/terminal.rs"];
+
 /// Words that only the providers' protocols have.
 const WIRE_WORDS: &[&str] = &[
     "chat/completions",
@@ -66,6 +72,14 @@ pub(crate) fn processes(repo: &Repo) -> Vec<String> {
 pub(crate) fn environment(repo: &Repo) -> Vec<String> {
     let files = repo.sources().filter(|(name, _)| !["cli", "sandbox", "testkit", "bench"].contains(name));
     using(files, SURROUNDINGS, |path| format!("reads {path}; only cli does, and hands down what it found"))
+}
+
+pub(crate) fn screens(repo: &Repo) -> Vec<String> {
+    let files =
+        repo.sources().filter(|(name, file)| *name == "cli" && !SCREEN_FILES.contains(&file.path.as_str()));
+    using(files, SCREENS, |path| {
+        format!("uses {path}; print by output, which shows what hides and escapes JSON")
+    })
 }
 
 /// Tests too: what needs `unsafe` belongs behind the sandbox's own interface.
@@ -141,6 +155,11 @@ pub(crate) fn bad_processes() -> Repo {
 
 pub(crate) fn bad_environment() -> Repo {
     sample("crates/model/src/lib.rs", "crates/cli/src/main.rs", "//! x\nlet key = std::env::var(\"KEY\");\n")
+}
+
+pub(crate) fn bad_screens() -> Repo {
+    let text = "//! x\nuse std::io;\nio::stdout().write_all(text)?;\n";
+    sample("crates/cli/src/trust.rs", "crates/cli/src/output.rs", text)
 }
 
 pub(crate) fn bad_unsafe_code() -> Repo {

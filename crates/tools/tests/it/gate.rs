@@ -95,7 +95,7 @@ fn titles_are_one_harmless_line() {
         ("read_file", json!({"path": "a", "start_line": 5}), "read_file a:5-"),
         ("shell", json!({"command": "cargo test"}), "shell cargo test"),
         ("shell", json!({"command": "a\nb"}), "shell a\\nb"),
-        ("shell", json!({"command": "\u{1b}[2J\u{202e}x\r"}), "shell \\u{1b}[2J\\u{202e}x"),
+        ("shell", json!({"command": "\u{1b}[2J\u{202e}x\r"}), "shell \\u{1b}[2J\\u{202e}x\\r"),
         ("grep", json!({"pattern": "x", "path": "src"}), "grep x in src"),
         ("list_files", json!({}), "list_files ."),
         (

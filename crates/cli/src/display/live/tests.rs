@@ -228,7 +228,7 @@ fn what_is_let_go_of_says_how_to_go_on() {
         let mut live = Live::new(Terminal::of_test(Box::new(out.clone()), Box::new(err.clone()), false));
         let session = event(1, 0, turn(1)).session;
         live.let_go(session, "They are\x1b[2J at it. ", agents).unwrap();
-        assert_eq!(out.text(), "They are at it.\n");
+        assert_eq!(out.text(), "They are\\u{1b}[2J at it.\n");
         assert_eq!(err.text(), format!("\n‖ not done: {words}; go on with: posse resume 00000000-0000\n"));
     }
 }
