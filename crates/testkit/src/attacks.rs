@@ -196,7 +196,7 @@ mod tests {
             ("protected", protected().len(), 86),
             ("system", system().len(), 63),
             ("tools", tools().len(), 88),
-            ("network", network().len(), 65),
+            ("network", network().len(), 66),
             ("privilege", privilege().len(), 72),
             ("hang", hang().len(), 48),
             ("undo", undo().len(), 26),

@@ -114,7 +114,7 @@ impl Guard {
         let mut above: Vec<&Path> = relative.ancestors().collect();
         above.reverse();
         let named = above.iter().find_map(|name| protected_by(name).map(|program| (*name, program)));
-        let (name, program) = named.unwrap_or((relative, "git"));
+        let (name, program) = named.unwrap_or((relative, "another program"));
         if self.told.len() >= limits::GUARD_NOTES_MAX || !self.told.insert(name.to_owned()) {
             return None;
         }
