@@ -227,7 +227,7 @@ mod tests {
             ("system", system().len(), 63),
             ("tools", tools().len(), 88),
             ("hidden", hidden().len(), 73),
-            ("network", network().len(), 65),
+            ("network", network().len(), 66),
             ("privilege", privilege().len(), 72),
             ("hang", hang().len(), 48),
             ("undo", undo().len(), 26),

@@ -79,6 +79,7 @@ async fn left_as_it_was(way: &str, name: &str, exists: bool) {
     fs::write(at("W/f"), "evil").unwrap();
     fs::write(at("M"), "evil").unwrap();
     std::os::unix::fs::symlink(".", at("here")).unwrap();
+    fs::create_dir_all(at(name).parent().unwrap()).unwrap();
     if exists {
         fs::create_dir_all(at(name)).unwrap();
         fs::write(at(name).join("f"), "x").unwrap();
@@ -108,8 +109,10 @@ async fn left_as_it_was(way: &str, name: &str, exists: bool) {
 
 #[tokio::test]
 async fn protected_names_are_not_made_in_any_way() {
-    for way in WAYS {
-        left_as_it_was(way, ".vscode", false).await;
+    for (index, way) in WAYS.iter().enumerate() {
+        // At the root, and as deep as a package or a setting of its own is.
+        let name = [".vscode", "packages/app/.vscode", "a/b/c/.cargo/config.toml"][index % 3];
+        left_as_it_was(way, name, false).await;
     }
     assert!(WAYS.len() >= 30);
 }
@@ -117,7 +120,7 @@ async fn protected_names_are_not_made_in_any_way() {
 #[tokio::test]
 async fn protected_names_are_not_changed_in_any_way() {
     for way in CHANGES {
-        left_as_it_was(way, ".vscode", true).await;
+        left_as_it_was(way, "packages/app/.vscode", true).await;
     }
     assert!(CHANGES.len() >= 20);
 }
@@ -151,4 +154,37 @@ assert found == [errno.EEXIST, errno.ENOENT, errno.ENOENT, errno.ENOENT, 0, 0, 0
     profile.guard_names = false;
     let finished = posse_sandbox::run(command).await.unwrap();
     assert_eq!((finished.exit, finished.notes), (Exit::Code(0), vec![]));
+}
+
+#[tokio::test]
+async fn names_and_repositories_do_not_come_to_be_by_their_parts() {
+    let ways = [
+        "os.mkdir('W/hooks'); os.rename('W', 'sub/.git')",
+        "os.rename('M', 'W/config.toml'); os.rename('W', 'sub/.cargo')",
+        "os.rename('M', 'W/config.toml'); os.symlink('../W', 'sub/.cargo')",
+        "os.rename('M', 'W/config.toml'); os.symlink('W', 'l'); os.rename('l', '.cargo')",
+        "os.mkdir('W/refs'); os.mkdir('W/objects'); os.rename('M', 'W/HEAD')",
+        "os.mkdir('W/refs'); os.mkdir('W/objects'); open('W/HEAD', 'w')",
+        "os.rename('M', 'W/HEAD'); os.mkdir('W/refs'); os.symlink('/tmp', 'W/objects')",
+        "os.rename('M', 'W/HEAD'); os.mkdir('W/objects'); os.rename('sub', 'W/refs')",
+        "import subprocess; subprocess.run(['git', 'init', '-q', 'sub'], stderr=-3)",
+        "import subprocess; subprocess.run(['git', 'init', '-q', '--bare', 'sub'], stderr=-3)",
+    ];
+    for way in ways {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir_all(folder.path().join("W")).unwrap();
+        fs::create_dir_all(folder.path().join("sub")).unwrap();
+        fs::write(folder.path().join("M"), "").unwrap();
+        let program = format!("try:\n {}\nexcept OSError: pass", way.replace("; ", "\n "));
+        let mut command = python(Level::Full, folder.path(), &program);
+        command.confinement.as_mut().unwrap().protected.clear();
+        let finished = posse_sandbox::run(command).await.unwrap();
+        assert!(finished.notes.iter().any(|note| note.contains("left as it is")), "{way}: {finished:?}");
+        let whole = |place: &str| {
+            ["HEAD", "refs", "objects"].iter().all(|part| folder.path().join(place).join(part).exists())
+        };
+        let made = ["sub/.git", "sub/.cargo/config.toml", ".cargo/config.toml"]
+            .map(|name| folder.path().join(name).exists());
+        assert_eq!((made, whole("W"), whole("sub")), ([false; 3], false, false), "{way}");
+    }
 }

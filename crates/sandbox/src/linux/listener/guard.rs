@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::calls::Does;
-use crate::{limits, protected_by};
+use crate::{completes_repository, is_git, limits, protected_by};
 
 /// Refuses what would change a protected name of a workspace.
 pub(crate) struct Guard {
@@ -36,35 +36,32 @@ impl Guard {
     }
 
     /// The protected name that a deed would change, if any.
-    pub(crate) fn refuses(&self, deed: &Deed<'_>) -> Option<PathBuf> {
+    pub(crate) fn refuses<'a>(&self, deed: &Deed<'a>) -> Option<PathBuf> {
         let [first, second] = deed.names;
         let first = first.as_deref();
         let second = second.as_deref();
         let there = |path: &Path| path.symlink_metadata().is_ok();
+        let written =
+            |path: Option<&'a Path>| path.filter(|path| self.protects(path) || self.completes(path));
         // What makes fails by itself where something is, what changes where nothing is: with the number that programs expect.
         let hit = match deed.does {
-            Does::Opens(_) if deed.flags & libc::O_CREAT == 0 => {
-                self.protected(first).filter(|path| there(path))
-            }
-            Does::Opens(_) if deed.flags & libc::O_EXCL != 0 => {
-                self.protected(first).filter(|path| !there(path))
-            }
-            Does::Opens(_) | Does::Empties => self.protected(first),
-            Does::Makes => self.protected(first).filter(|path| !there(path)),
+            Does::Opens(_) if deed.flags & libc::O_CREAT == 0 => written(first).filter(|path| there(path)),
+            Does::Opens(_) if deed.flags & libc::O_EXCL != 0 => written(first).filter(|path| !there(path)),
+            Does::Opens(_) | Does::Empties => written(first),
+            Does::Makes => written(first).filter(|path| !there(path)),
             Does::Changes => self.protected(first).filter(|path| there(path)),
             Does::Points(_) => {
                 let new = first.filter(|path| !there(path));
                 let leads = |path: &&Path| deed.target.is_some_and(|target| self.comes_to_be(target, path));
-                self.protected(new).or_else(|| new.filter(leads))
+                written(new).or_else(|| new.filter(leads))
             }
             Does::Renames => {
                 let moved = first.filter(|path| there(path));
                 let to = second.filter(|_| moved.is_some());
-                self.protected(moved)
-                    .or_else(|| self.protected(to))
-                    .or_else(|| to.filter(|to| moved.is_some_and(|moved| self.comes_to_be(moved, to))))
+                let brings = |to: &&Path| moved.is_some_and(|moved| self.comes_to_be(moved, to));
+                self.protected(moved).or_else(|| written(to)).or_else(|| to.filter(brings))
             }
-            Does::Links => self.protected(first).or_else(|| self.protected(second)),
+            Does::Links => self.protected(first).or_else(|| written(second)),
         };
         hit.map(Path::to_owned)
     }
@@ -75,6 +72,13 @@ impl Guard {
 
     fn protects(&self, path: &Path) -> bool {
         path.strip_prefix(&self.workspace).is_ok_and(|relative| protected_by(relative).is_some())
+    }
+
+    /// Whether a folder becomes a repository by it. Of git's own folders the table knows what is to be left alone.
+    fn completes(&self, path: &Path) -> bool {
+        let Ok(relative) = path.strip_prefix(&self.workspace) else { return false };
+        let of_git = relative.components().any(|part| is_git(&part.as_os_str().to_string_lossy()));
+        !of_git && completes_repository(relative, |part| self.workspace.join(part).symlink_metadata().is_ok())
     }
 
     /// Whether something in a folder would become a protected name if the folder had another name.

@@ -128,7 +128,7 @@ impl Watch {
             libc::SYS_connect => self.sockets.connect(listener, notice),
             libc::SYS_bind => self.bind(listener, notice, line),
             number => match CALLS.iter().find(|call| call.number == number) {
-                Some(call) => self.change(listener, notice, call, line),
+                Some(call) => self.change(notice, call, line),
                 None => Answer::Error(libc::ENOSYS),
             },
         }
@@ -147,7 +147,7 @@ impl Watch {
     }
 
     /// A call that names something in order to change it.
-    fn change(&mut self, listener: &Listener, notice: &Notice, call: &Call, line: &UnixStream) -> Answer {
+    fn change(&mut self, notice: &Notice, call: &Call, line: &UnixStream) -> Answer {
         let caller = Caller::new(notice.thread);
         let flags = match call.does {
             Does::Opens(at) => notice.arguments[at] as libc::c_int,
@@ -176,9 +176,6 @@ impl Watch {
             Does::Points(at) => target(&caller, notice.arguments[at], &names),
             _ => None,
         };
-        if !listener.waits(notice.id) {
-            return Answer::Later;
-        }
         let deed = Deed { does: call.does, flags, names: &names, target: target.as_deref() };
         if refused(&mut self.guard, &deed, line) {
             return Answer::Error(libc::EPERM);
