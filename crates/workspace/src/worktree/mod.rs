@@ -170,7 +170,7 @@ impl Place {
             let _ = fs::remove_file(&view.index);
             replace(&known, &listed)?;
         }
-        let tree = view.stage(&Staging { submodules, ..Staging::default() }).await?.tree;
+        let tree = view.stage(&Staging { submodules }).await?.tree;
         let head = repository.commit_of("HEAD").await?;
         if let Some(head) = &head
             && repository.tree_of(head).await? == tree
