@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// One path before and after a change. The contents are kept apart, by name.
+/// One path before and after a change. The contents are in the store of the workspace's checkpoints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
     /// Relative to the workspace, `/` between parts.
@@ -13,10 +13,10 @@ pub struct Change {
     pub after: Option<Saved>,
 }
 
-/// A file or link whose content is kept.
+/// A file or link that is kept in the store of the workspace's checkpoints.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Saved {
-    /// As git writes it: `100644`, `100755` for a program, `120000` for a link.
+    /// As git writes it: `100644`, `100755` for a program, `120000` for a link; `040000` for a repository's objects.
     pub mode: String,
     /// The name of its content: for what was merged from a branch git's own, else a hash.
     pub blob: String,

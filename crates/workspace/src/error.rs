@@ -51,11 +51,6 @@ pub enum WorkspaceError {
         "the folder is not in a git repository, so there can be no checkout of its own; work in the folder itself"
     )]
     NotARepository,
-    #[error(
-        "the folder holds too many new files for a checkpoint; open a smaller folder, or let .gitignore name what is no \
-         part of the work"
-    )]
-    TooMuch,
     #[error("{what} is in use by another process for too long; try again when it is done")]
     Busy { what: String },
     #[error("the pattern {pattern} cannot be used: {why}")]

@@ -46,16 +46,6 @@ pub const GIT_OUTPUT_BYTES_MAX: usize = 4 * 1024 * 1024;
 pub const SUGGESTIONS_MAX: usize = 5;
 /// How many places of a text that should be unique are looked for.
 pub const PLACES_MAX: usize = 100;
-/// How many files are watched for changes by commands; with more, none is.
-pub const BASELINE_FILES_MAX: usize = 20_000;
-/// The largest file whose content is remembered, to count changed lines.
-pub const BASELINE_FILE_BYTES_MAX: usize = 256 * 1024;
-/// How much content is remembered in all.
-pub const BASELINE_BYTES_MAX: usize = 32 * 1024 * 1024;
-/// A file changed this shortly before it was read may change again without a new stamp.
-pub const BASELINE_FRESH_MS: u64 = 2_000;
-/// How long changed lines are counted exactly in one go; after that, at most.
-pub const BASELINE_DIFF_TIME_MS_MAX: u64 = 2_000;
 /// How long one git call on a whole tree may take.
 pub const GIT_LARGE_TIME_MS_MAX: u64 = 300_000;
 /// How much output of one git call on a whole tree is read.
@@ -68,13 +58,11 @@ pub const BLOBS_BYTES_MAX: u64 = 28 * 1024 * 1024;
 pub const IGNORED_FILES_MAX: usize = 200;
 /// The largest ignored file that is kept in a checkpoint.
 pub const IGNORED_FILE_BYTES_MAX: u64 = 64 * 1024;
-/// How many files of one nested repository are kept in a checkpoint.
+/// How many files of one nested repository are taken into a checkout.
 pub const NESTED_FILES_MAX: usize = 20_000;
-/// How many left-out paths are named.
-pub const LEFT_OUT_NAMES_MAX: usize = 50;
 /// How much of a file with ignore rules is read.
 pub const IGNORE_FILE_BYTES_MAX: u64 = 256 * 1024;
-/// How long another process may keep a shadow repository to itself.
+/// How long another process may keep a private git folder to itself.
 pub const LOCK_WAIT_MS_MAX: u64 = 60_000;
 /// How long to wait before trying such a lock again.
 pub const LOCK_POLL_MS: u64 = 10;
@@ -88,14 +76,8 @@ pub const MERGE_TIME_MS_MAX: u64 = 1_000;
 pub const REAL_PATH_LINKS_MAX: usize = 32;
 /// How long the diff of work that a crash left may be.
 pub const SWEPT_DIFF_BYTES_MAX: usize = 16 * 1024;
-/// From how many new files on their contents are stored together.
-pub const PACKED_FILES_MIN: usize = 500;
 /// The oldest git that obeys all settings it is called with.
 pub const GIT_VERSION_MIN: (u32, u32) = (2, 38);
-/// How many new or changed files one checkpoint takes.
-pub const CHECKPOINT_NEW_FILES_MAX: usize = 200_000;
-/// How much content of new or changed files one checkpoint takes.
-pub const CHECKPOINT_NEW_BYTES_MAX: u64 = 2 * 1024 * 1024 * 1024;
 /// How much is kept of one workspace in all.
 pub const STORE_BYTES_MAX: u64 = 8 * 1024 * 1024 * 1024;
 /// How large one file of the store becomes.

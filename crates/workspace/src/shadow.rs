@@ -40,8 +40,6 @@ pub(crate) struct Shadow {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Staged {
     pub(crate) tree: String,
-    /// Some of the files that are no part of it, although they are not ignored.
-    pub(crate) left_out: Vec<String>,
 }
 
 impl Shadow {
@@ -109,21 +107,17 @@ impl Shadow {
             // Whoever holds our lock is the only one here: what is left of one that was killed counts for nothing.
             let _ = fs::remove_file(PathBuf::from(format!("{}.lock", self.index.display())));
             let status = ["status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames"];
-            let more = [staging.ignored_option(), "--ignore-submodules=all"];
+            let more = ["--ignored=no", "--ignore-submodules=all"];
             let listed = self.git()?.bytes(&[&status[..], &more[..]].concat()).await?;
             let (work_tree, wanted) = (self.work_tree.clone(), staging.clone());
             let chosen = blocking(move || staging::choose(&work_tree, &listed, &wanted)).await?;
-            if staging.file_bytes_max.is_some() && chosen.is_too_much() {
-                return Err(WorkspaceError::TooMuch);
-            }
             if !chosen.gone.is_empty() {
                 self.git()?.stdin(chosen.gone).text(&["update-index", "-z", "--index-info"]).await?;
             }
             let mut stored = Ok(String::new());
             if !chosen.paths.is_empty() {
                 let update = ["update-index", "-z", "--add", "--remove", "--replace", "--stdin"];
-                let git = self.git()?.settings(&self.together(&chosen.paths));
-                stored = git.stdin(chosen.paths).text(&update).await;
+                stored = self.git()?.stdin(chosen.paths).text(&update).await;
             }
             match stored {
                 // Files come and go while they are read.
@@ -135,19 +129,10 @@ impl Shadow {
                 Ok(_) => {
                     self.stage_submodules(staging).await?;
                     let tree = self.git()?.text(&["write-tree"]).await?;
-                    return Ok(Staged { tree, left_out: chosen.left_out });
+                    return Ok(Staged { tree });
                 }
             }
         }
-    }
-
-    /// Settings for storing these files. Where all contents of many files are new, they go into one file together: a file
-    /// for each takes three times as long. Where most of them are known already, that would be the slower way.
-    fn together(&self, paths: &[u8]) -> Vec<(String, String)> {
-        let knows_others = self.objects.is_some() || self.git_dir.join("objects/info/alternates").exists();
-        let many = memchr::memchr_iter(0, paths).count() >= limits::PACKED_FILES_MIN;
-        let setting = ("core.bigFileThreshold".to_owned(), "1".to_owned());
-        if many && !knows_others { vec![setting] } else { Vec::new() }
     }
 
     async fn stage_submodules(&self, staging: &Staging) -> Result<(), WorkspaceError> {

@@ -8,6 +8,7 @@
 mod coverage;
 mod diff;
 mod folder;
+mod found;
 mod manifest;
 mod read;
 mod repository;
@@ -40,7 +41,8 @@ use crate::{
     shadow::{blocking, failed},
 };
 use folder::Top;
-use state::{Place, Side, State, saved};
+use found::{Side, saved};
+use state::{Place, State};
 
 /// Is told now and then how many files were looked at.
 pub type Told = Arc<dyn Fn(usize) + Send + Sync>;

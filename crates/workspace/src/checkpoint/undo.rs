@@ -8,10 +8,10 @@ use posse_protocol::{Change, Conflict, Saved};
 use super::{
     Inner, Undone,
     folder::What,
+    found::{Side, saved},
     manifest::split,
     read::stamp_name,
     repository,
-    state::{Side, saved},
     store::{Name, Store, name_of, parsed},
 };
 use crate::{

@@ -180,7 +180,7 @@ impl Place {
             let _ = fs::remove_file(&view.index);
             replace(&known, &listed)?;
         }
-        let tree = view.stage(&Staging { submodules, ..Staging::default() }).await?.tree;
+        let tree = view.stage(&Staging { submodules }).await?.tree;
         if let Some((head, _)) = head.as_ref().filter(|(_, known)| *known == tree) {
             return Ok(head.clone());
         }
