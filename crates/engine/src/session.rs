@@ -256,6 +256,7 @@ impl Opening {
         let hides = hides(tools.sandbox.denied.clone(), workspace.root());
         let workspace = workspace.hiding_where(hides.clone());
         tools.sandbox.denied_in.push(workspace.root().to_path_buf());
+        workspace.clear_placeholders();
         let sender = engine.bus.open(self.id);
         let updates =
             Updates::new(self.id, engine.store.clone(), Some(sender.subscribe()), self.after, false);

@@ -38,5 +38,5 @@ pub use profile::{Level, Profile, ResourceLimits};
 pub use program::{Program, SYSTEM_FOLDERS, Unfit};
 pub use protected::{ProtectedName, completes_repository, is_git, protected_by, protected_names};
 pub use secrets::secret_places;
-pub use support::{Finding, Support, Unavailable, available, support};
+pub use support::{Finding, Support, Unavailable, available, clear_placeholders, support};
 pub use touched::Touched;

@@ -88,7 +88,7 @@ pub fn protected_by(relative: &Path) -> Option<&'static str> {
     for (at, part) in parts.iter().enumerate() {
         // Itself, it is a repository made, moved or replaced.
         if is_git(part) && at + 1 == parts.len() {
-            return Some("git");
+            return Some("Git");
         }
         if let Some(program) = table.finds(&parts[at..], unpacked) {
             return Some(program);
@@ -233,13 +233,13 @@ mod tests {
             ("a/.vs\u{200c}code/x", Some("VS Code")),
             ("app.code-workspace", Some("VS Code")),
             ("a/.mcp.json", Some("programs that start MCP servers")),
-            (".git", Some("git")),
-            ("sub/.git", Some("git")),
-            ("sub/GIT~1", Some("git")),
-            ("sub/.git/config", Some("git")),
-            ("sub/git~1/hooks/pre-commit", Some("git")),
-            (".git/rebase-merge/git-rebase-todo", Some("git")),
-            ("node_modules/x/.git/config", Some("git")),
+            (".git", Some("Git")),
+            ("sub/.git", Some("Git")),
+            ("sub/GIT~1", Some("Git")),
+            ("sub/.git/config", Some("Git")),
+            ("sub/git~1/hooks/pre-commit", Some("Git")),
+            (".git/rebase-merge/git-rebase-todo", Some("Git")),
+            ("node_modules/x/.git/config", Some("Git")),
             ("node_modules/x/.vscode/settings.json", None),
             ("node_modules/.vscode", None),
             (".vscode/node_modules/x", Some("VS Code")),

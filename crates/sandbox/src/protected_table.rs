@@ -17,7 +17,7 @@ pub(crate) type Group = (&'static str, &'static [&'static str]);
 /// What git itself acts on. These count in unpacked packages, too: git goes into every repository below.
 pub(crate) const REPOSITORIES: &[Group] = &[
     (
-        "git",
+        "Git",
         &[
             ".git/hooks",
             ".git/config",

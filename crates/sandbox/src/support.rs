@@ -68,6 +68,15 @@ pub fn available() -> Result<(), Unavailable> {
     TRIED.get_or_init(|| try_once().map_err(Unavailable)).clone()
 }
 
+/// Removes placeholders that were left in a workspace when everything was killed, unless some command runs there: the
+/// folder by its path without links.
+pub fn clear_placeholders(workspace: &std::path::Path) {
+    #[cfg(target_os = "linux")]
+    crate::linux::confined::clear(workspace);
+    #[cfg(not(target_os = "linux"))]
+    let _ = workspace;
+}
+
 #[cfg(target_os = "linux")]
 use crate::linux::confined::try_once;
 

@@ -64,6 +64,11 @@ pub fn undo() -> Vec<Attempt> {
     commands(include_str!("../attacks/undo.txt"))
 }
 
+/// Paths that other programs run or obey by themselves.
+pub fn later() -> Vec<Attempt> {
+    commands(include_str!("../attacks/later.txt"))
+}
+
 /// Attempts of an agent with a checkout of its own.
 pub fn apart() -> Vec<Attempt> {
     commands(include_str!("../attacks/apart.txt"))
@@ -232,6 +237,7 @@ mod tests {
             ("hang", hang().len(), 48),
             ("undo", undo().len(), 26),
             ("apart", apart().len(), 29),
+            ("later", later().len(), 173),
             ("orphans", orphans().len(), 22),
             ("repositories", repositories().len(), 55),
             ("helpers", helpers().len(), 81),

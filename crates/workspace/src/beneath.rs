@@ -205,11 +205,17 @@ pub(crate) struct Temporary<'a> {
 
 impl Temporary<'_> {
     pub(crate) fn create(&self, old: Option<&Metadata>, bytes: &[u8]) -> io::Result<File> {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         // A new file gets what the person's umask says; a replacement is private until it has the old one's mode.
-        let mode = if old.is_some() { 0o600 } else { 0o666 };
-        let mut file =
-            File::from(rustix::fs::openat(self.folder, &self.name, flags, Mode::from_raw_mode(mode))?);
+        let mode = Mode::from_raw_mode(if old.is_some() { 0o600 } else { 0o666 });
+        // It has a name only once it is whole, so that nothing is left of it when Posse is killed.
+        let nameless =
+            rustix::fs::openat(self.folder, ".", OFlags::WRONLY | OFlags::TMPFILE | OFlags::CLOEXEC, mode);
+        let named = nameless.is_err();
+        let file = nameless.or_else(|_| {
+            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            rustix::fs::openat(self.folder, &self.name, flags, mode)
+        });
+        let mut file = File::from(file?);
         file.write_all(bytes)?;
         if let Some(old) = old {
             // Only root may give files away; a file of somebody else's then becomes ours, as with any editor.
@@ -219,6 +225,10 @@ impl Temporary<'_> {
         }
         if self.synced {
             file.sync_all()?;
+        }
+        if !named {
+            let held = format!("/proc/self/fd/{}", file.as_raw_fd());
+            rustix::fs::linkat(CWD, held, self.folder, &self.name, AtFlags::SYMLINK_FOLLOW)?;
         }
         Ok(file)
     }

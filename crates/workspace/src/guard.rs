@@ -128,7 +128,7 @@ impl Guard {
     pub(crate) fn protected(&self, place: &Path) -> Option<&'static str> {
         let of_git = place.components().any(|part| is_git(&part.as_os_str().to_string_lossy()));
         let named = || self.named.iter().any(|named| place.starts_with(named));
-        if of_git || named() { Some("git") } else { protected_by(place) }
+        if of_git || named() { Some("Git") } else { protected_by(place) }
     }
 
     pub(crate) fn permits(&self, fits: impl Fn(&Path) -> bool) -> bool {

@@ -123,12 +123,23 @@ fn lexical(path: &Path) -> PathBuf {
     clean
 }
 
-/// The text of a regular file that is not too long.
+/// The text of a regular file that is not too long. A pipe that somebody has put there is not waited for.
 fn text_of(path: &Path) -> Option<String> {
     if !path.symlink_metadata().ok()?.is_file() {
         return None;
     }
+    let mut options = File::options();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+        options.custom_flags(flags.bits().cast_signed());
+    }
+    let file = options.read(true).open(path).ok()?;
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
     let mut bytes = Vec::new();
-    File::open(path).ok()?.take(limits::SETTINGS_BYTES_MAX).read_to_end(&mut bytes).ok()?;
+    file.take(limits::SETTINGS_BYTES_MAX).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -141,6 +141,11 @@ impl Workspace {
         Self { inner: Arc::clone(&self.inner), guard: Arc::new(guard) }
     }
 
+    /// Removes what commands that were killed with everything else have left in the folder.
+    pub fn clear_placeholders(&self) {
+        posse_sandbox::clear_placeholders(self.root());
+    }
+
     /// What is there that other programs act on by themselves, and what git's configuration names, relative to the folder.
     /// Looks at the disk the first time it is asked.
     pub fn protected_places(&self) -> Vec<PathBuf> {
@@ -155,7 +160,7 @@ impl Workspace {
         let place = real.as_deref().and_then(|real| real.strip_prefix(self.root()).ok());
         let place = place.unwrap_or(path.as_path());
         let by_name = self.guard.protected(path.as_path()).or_else(|| self.guard.protected(place));
-        by_name.or_else(|| self.completes_repository(place).then_some("git"))
+        by_name.or_else(|| self.completes_repository(place).then_some("Git"))
     }
 
     fn completes_repository(&self, place: &Path) -> bool {
@@ -168,7 +173,7 @@ impl Workspace {
         if self.completes_repository(place.as_path())
             && !self.guard.permits(|permitted| permitted == place.as_path())
         {
-            let (path, program) = (path.to_string(), "git".to_owned());
+            let (path, program) = (path.to_string(), "Git".to_owned());
             return Err(WorkspaceError::Protected { path, program });
         }
         Ok(())

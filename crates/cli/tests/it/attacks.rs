@@ -9,6 +9,7 @@ mod files;
 mod hang;
 mod helpers;
 mod hidden;
+mod later;
 mod mirror;
 mod network;
 mod orphans;

@@ -123,6 +123,11 @@ fn not_confined(reason: String) -> SandboxError {
     SandboxError::NotConfined(reason)
 }
 
+/// Removes placeholders that a supervisor which was killed has left in a workspace, unless some command runs there.
+pub(crate) fn clear(workspace: &Path) {
+    drop(super::placeholders::Placeholders::left_in(workspace));
+}
+
 /// Confines a command that tries to write, and sees that it could not; else says why not. Leaves nothing behind, not even
 /// if this process is killed meanwhile.
 pub(crate) fn try_once() -> Result<(), String> {

@@ -92,6 +92,18 @@ impl Placeholders {
         Ok(all)
     }
 
+    /// Takes over what somebody who was killed has left in a workspace, to be dropped.
+    pub(crate) fn left_in(workspace: &Path) -> Result<Self, Failed> {
+        let (guarded, pinned, found) = (Vec::new(), Vec::new(), Vec::new());
+        let folder = Folder::open(workspace).step_at("opening", workspace)?;
+        let lock = Some(Lock::shared(&folder)?);
+        let names = crate::protected_names().iter().map(|name| workspace.join(name.path));
+        let is_left = |path: &PathBuf| folder.slot(path).is_ok_and(|slot| slot.is_placeholder(content(path)));
+        let above = [workspace.join(".git")];
+        let made = names.chain(above).filter(is_left).collect();
+        Ok(Self { guarded, pinned, found, folder, made, socket: None, lock })
+    }
+
     /// The workspace.
     pub(crate) fn folder(&self) -> &Folder {
         &self.folder

@@ -166,6 +166,82 @@ async fn placeholders_go_with_the_last_command_and_never_take_anything_along() {
     assert_eq!(names_in(folder.path()), [".idea"]);
 }
 
+/// Nothing has to run for that: the next start is enough, unless a command runs there.
+#[tokio::test]
+async fn placeholders_of_the_killed_go_with_the_next_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let left = |name: &str| {
+        fs::create_dir(folder.path().join(name)).unwrap();
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o1755);
+        fs::set_permissions(folder.path().join(name), mode).unwrap();
+    };
+    left(".cursor");
+    fs::create_dir(folder.path().join(".idea")).unwrap();
+    posse_sandbox::clear_placeholders(folder.path());
+    assert_eq!(names_in(folder.path()), [".idea"]);
+    let command = confined_shell(Level::Full, folder.path(), "sleep 20", |_| {});
+    let job = posse_sandbox::start(command).await.unwrap();
+    posse_sandbox::clear_placeholders(folder.path());
+    assert!(folder.path().join(".claude").is_dir(), "it is needed");
+    drop(job);
+}
+
+/// Links that a command has put where a placeholder or a file beside it will be lead nowhere.
+#[tokio::test]
+async fn planted_links_lead_the_supervisor_nowhere() {
+    let outer = tempfile::tempdir().unwrap();
+    let folder = outer.path().join("work");
+    fs::create_dir(&folder).unwrap();
+    repository(&folder);
+    let secret = outer.path().join("secret");
+    fs::write(&secret, "mine").unwrap();
+    let mode =
+        |path: &Path| std::os::unix::fs::PermissionsExt::mode(&fs::metadata(path).unwrap().permissions());
+    let before = mode(&secret);
+    // The names by process number that were foreseeable once, and links in the place of placeholders themselves.
+    let mut planted = 0;
+    for process in 0..4096 {
+        for name in ["commondir", "gitdir", "config.worktree"] {
+            let link = folder.join(format!(".git/{name}.posse-{}", std::process::id() + process));
+            std::os::unix::fs::symlink(&secret, link).unwrap();
+            planted += 1;
+        }
+    }
+    std::os::unix::fs::symlink(outer.path().join("made"), folder.join(".git/config.worktree")).unwrap();
+    std::os::unix::fs::symlink(outer.path().join("made2"), folder.join(".envrc")).unwrap();
+    for _ in 0..3 {
+        confined_said(Level::Full, &folder, "true", |_| {}).await;
+    }
+    assert_eq!(planted, 3 * 4096);
+    assert_eq!((fs::read_to_string(&secret).unwrap().as_str(), mode(&secret)), ("mine", before));
+    assert_eq!(names_in(outer.path()), ["secret", "work"]);
+}
+
+/// A command that swaps folders for links all the time, while others start and end beside it.
+#[tokio::test]
+async fn folders_that_become_links_lead_the_supervisor_nowhere() {
+    let outer = tempfile::tempdir().unwrap();
+    let folder = outer.path().join("work");
+    fs::create_dir_all(folder.join("a/b")).unwrap();
+    let victim = outer.path().join("victim/b");
+    fs::create_dir_all(&victim).unwrap();
+    let swap = "while :; do mv a real 2>/dev/null && ln -s ../victim a; rm -f a; mv real a 2>/dev/null; done";
+    let swapper = confined_shell(Level::Full, &folder, swap, |_| {});
+    let swapper = posse_sandbox::start(swapper).await.unwrap();
+    let mut tried = 0;
+    for at in 0..40 {
+        let command = confined_shell(Level::Full, &folder, "true", |profile| {
+            profile.read_only = vec![folder.join(format!("a/b/later{at}/x"))];
+        });
+        // It may be refused; it must not be made elsewhere.
+        let _ = posse_sandbox::run(command).await;
+        assert_eq!(names_in(&victim), Vec::<String>::new(), "{at}");
+        tried += 1;
+    }
+    drop(swapper);
+    assert_eq!(tried, 40);
+}
+
 #[tokio::test]
 async fn placeholders_go_when_a_command_is_dropped_or_late() {
     let folder = tempfile::tempdir().unwrap();
