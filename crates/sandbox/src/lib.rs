@@ -29,7 +29,7 @@ pub use capture::Captured;
 pub use command::{Command, Exit, Finished, OutputLimits, SandboxError, What};
 pub use env::child_env;
 pub use job::{Job, run, start};
-pub use profile::{Level, Profile, ResourceLimits};
+pub use profile::{Level, Profile, ResourceLimits, Share};
 pub use protected::{ProtectedName, protected_by, protected_names};
 pub use support::{Finding, Support, Unavailable, available, support};
 pub use touched::Touched;

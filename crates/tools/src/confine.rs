@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use posse_policy::{shell_level, writable_roots};
 use posse_protocol::{Files, Grant, Network, Shell};
-use posse_sandbox::{Level, Profile};
+use posse_sandbox::{Level, Profile, Share};
 
 /// How commands are confined, the same for all agents of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,11 +15,13 @@ pub struct Sandbox {
     pub hidden: Vec<PathBuf>,
     /// What of the hidden home folder commands may read.
     pub readable: Vec<PathBuf>,
+    /// What all commands together may use of the machine.
+    pub share: Share,
 }
 
 impl Default for Sandbox {
     fn default() -> Self {
-        Self { on: true, hidden: Vec::new(), readable: Vec::new() }
+        Self { on: true, hidden: Vec::new(), readable: Vec::new(), share: Share::default() }
     }
 }
 
@@ -49,6 +51,7 @@ impl Sandbox {
         profile.readable.extend(self.readable.iter().cloned());
         profile.readable.extend(repository(workspace));
         profile.network = grant.network == Network::Full;
+        profile.limits.session = self.share;
         Some(profile)
     }
 }

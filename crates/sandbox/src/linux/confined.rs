@@ -9,7 +9,7 @@ use std::{
         fd::{AsRawFd, OwnedFd},
         unix::net::UnixStream,
     },
-    path::Path,
+    path::{Path, PathBuf},
     process::Stdio,
     time::Duration,
 };
@@ -21,17 +21,23 @@ use tokio::{
 };
 
 use super::{
+    machine,
     plan::{Message, Plan},
     replaced::Watches,
     supervisor,
+    watchdog::{self, Watched},
 };
-use crate::{Exit, Level, Profile, SandboxError, child_env, limits, run_unix::close_on_exec};
+use crate::{Exit, Level, Profile, SandboxError, Share, child_env, limits, run_unix::close_on_exec};
 
 /// A confinement, from its plan to its report.
 pub(crate) struct Confined {
     line: UnixStream,
     plan: Vec<u8>,
     heard: Vec<u8>,
+    /// The session's share, and where this command can write to a disk.
+    share: Share,
+    writes: Option<PathBuf>,
+    watched: Option<Watched>,
     /// Held for the process that confines.
     _watches: Watches,
 }
@@ -53,6 +59,8 @@ pub(crate) fn prepare(
     env: Vec<(OsString, OsString)>,
 ) -> Result<(Command, Confined), SandboxError> {
     check(profile)?;
+    let limits = machine::fitted(profile.limits, &profile.workspace);
+    let profile = &Profile { limits, ..profile.clone() };
     let plan = Plan::new(profile, cwd, program, arguments, env).to_bytes();
     let plan = plan.map_err(|error| not_confined(format!("the plan could not be written: {error}")))?;
     let (line, theirs) = UnixStream::pair()?;
@@ -76,7 +84,9 @@ pub(crate) fn prepare(
     }
     // A mention, so that the entry of the program's second life is linked wherever this is.
     std::hint::black_box(supervisor::entry());
-    Ok((process, Confined { line, plan, heard: Vec::new(), _watches: watches }))
+    let writes = (profile.level == Level::Full).then(|| profile.workspace.clone());
+    let share = limits.session;
+    Ok((process, Confined { line, plan, heard: Vec::new(), share, writes, watched: None, _watches: watches }))
 }
 
 fn keep_through_exec(descriptor: &OwnedFd) -> io::Result<()> {
@@ -143,8 +153,14 @@ impl Confined {
         self.line.try_clone()
     }
 
-    /// Sends the plan and waits until the command runs, or the reason why it does not.
-    pub(crate) async fn begin(mut self, program: &str) -> Result<Self, SandboxError> {
+    /// Sends the plan to the process that confines and waits until the command runs, or the reason why it does not.
+    pub(crate) async fn begin(mut self, program: &str, confines: Option<u32>) -> Result<Self, SandboxError> {
+        let confines = confines.and_then(|pid| i32::try_from(pid).ok());
+        let confines =
+            confines.ok_or_else(|| not_confined("the process that confines it died".to_owned()))?;
+        let watched = watchdog::watch(confines, self.leash()?, self.share, self.writes.as_deref());
+        self.watched =
+            Some(watched.map_err(|error| not_confined(format!("nobody can watch over it: {error}")))?);
         let patience = Duration::from_millis(limits::CONFINE_MS);
         let verdict = timeout(patience, self.exchange()).await;
         let verdict = verdict.map_err(|_| not_confined("the set-up took too long".to_owned()))??;
@@ -205,7 +221,8 @@ impl Confined {
             self.heard.extend_from_slice(&chunk[..count]);
         }
         // Without a word it was killed, and the command with it.
-        let mut report = Report { exit: Exit::Signal(9), notes: Vec::new(), refused: None };
+        let note = self.watched.as_ref().and_then(Watched::note);
+        let mut report = Report { exit: Exit::Signal(9), notes: note.into_iter().collect(), refused: None };
         for message in self.messages() {
             match message {
                 Message::Code(code) => report.exit = Exit::Code(code),

@@ -25,6 +25,8 @@ mod privilege;
 mod protected;
 mod running;
 #[cfg(target_os = "linux")]
+mod share;
+#[cfg(target_os = "linux")]
 mod support;
 
 use std::{path::Path, time::Duration};
