@@ -84,3 +84,9 @@ pub const WATCH_FILES_OF_MAX: usize = 256;
 pub const MEMORY_LEFT_PERCENT: u64 = 5;
 /// How much likelier than others a command is chosen when the kernel itself runs out of memory: its `oom_score_adj`.
 pub const OOM_SCORE: &str = "800";
+/// How deep in a toolchain's folder secrets are looked for.
+pub const SECRETS_DEPTH_MAX: usize = 3;
+/// How many entries of such folders are looked at.
+pub const SECRETS_SEEN_MAX: usize = 2_048;
+/// Settings that are longer are taken for secret.
+pub const SECRETS_SETTINGS_BYTES_MAX: u64 = 256 * 1024;

@@ -24,7 +24,7 @@ use super::{
     machine,
     plan::{Message, Plan},
     replaced::Watches,
-    supervisor,
+    secrets, supervisor,
     watchdog::{self, Watched},
 };
 use crate::{Exit, Level, Profile, SandboxError, Share, child_env, limits, run_unix::close_on_exec};
@@ -60,7 +60,9 @@ pub(crate) fn prepare(
 ) -> Result<(Command, Confined), SandboxError> {
     check(profile)?;
     let limits = machine::fitted(profile.limits, &profile.workspace);
-    let profile = &Profile { limits, ..profile.clone() };
+    let mut profile = Profile { limits, ..profile.clone() };
+    profile.hidden.extend(secrets::named_here(&profile.workspace));
+    let profile = &profile;
     let plan = Plan::new(profile, cwd, program, arguments, env).to_bytes();
     let plan = plan.map_err(|error| not_confined(format!("the plan could not be written: {error}")))?;
     let (line, theirs) = UnixStream::pair()?;

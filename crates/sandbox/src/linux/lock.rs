@@ -86,27 +86,61 @@ fn is_at(file: &File, path: &Path) -> bool {
 }
 
 /// Where it can be. All of them are out of a command's sight, unless they are in its workspace.
-pub(crate) fn folders() -> [PathBuf; 2] {
-    let uid = rustix::process::geteuid().as_raw();
-    ["/tmp", "/var/tmp"].map(|place| Path::new(place).join(format!(".posse-{uid}")))
+pub(crate) fn folders() -> Vec<PathBuf> {
+    let mut folders = usual_folders().to_vec();
+    if !folders.iter().any(|folder| is_ours(folder)) {
+        folders.extend(SHARED.iter().flat_map(|place| unusual_folders(Path::new(place))));
+    }
+    folders
 }
 
-/// The first that is ours and nobody else's: others can make things of that name there too.
-fn private_folder() -> Result<PathBuf, Failed> {
+const SHARED: [&str; 2] = ["/tmp", "/var/tmp"];
+
+fn usual_folders() -> [PathBuf; 3] {
+    let uid = rustix::process::geteuid().as_raw();
+    let [first, second] = SHARED.map(|place| Path::new(place).join(format!(".posse-{uid}")));
+    [first, second, PathBuf::from(format!("/run/user/{uid}/posse"))]
+}
+
+/// Folders of ours by names that nobody could guess before they were there, in an order that is the same for all.
+fn unusual_folders(place: &Path) -> Vec<PathBuf> {
+    let prefix = format!(".posse-{}-", rustix::process::geteuid().as_raw());
+    let names = fs::read_dir(place).into_iter().flatten().flatten();
+    let names = names.filter(|entry| entry.file_name().as_bytes().starts_with(prefix.as_bytes()));
+    let mut found: Vec<PathBuf> = names.map(|entry| entry.path()).filter(|path| is_ours(path)).collect();
+    found.sort();
+    found
+}
+
+fn is_ours(folder: &Path) -> bool {
     let me = rustix::process::geteuid().as_raw();
-    for folder in folders() {
+    let found = folder.symlink_metadata();
+    found.is_ok_and(|found| found.is_dir() && found.uid() == me && found.mode() & 0o077 == 0)
+}
+
+/// The first that is ours and nobody else's: others can make things of that name there too. Where they have, one by a name
+/// that they could not know.
+fn private_folder() -> Result<PathBuf, Failed> {
+    let make = |folder: &PathBuf| {
         // What is wrong, if anything is, the look at it says.
-        let _ = DirBuilder::new().mode(0o700).create(&folder);
-        let found = folder.symlink_metadata();
-        if found.is_ok_and(|found| found.is_dir() && found.uid() == me && found.mode() & 0o077 == 0) {
+        let _ = DirBuilder::new().mode(0o700).create(folder);
+        is_ours(folder)
+    };
+    if let Some(folder) = usual_folders().into_iter().find(make) {
+        return Ok(folder);
+    }
+    for place in SHARED.map(Path::new) {
+        if unusual_folders(place).is_empty() {
+            let mut chance = [0; 8];
+            let step = "choosing a name for a folder of locks";
+            File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut chance)).step(step)?;
+            let uid = rustix::process::geteuid().as_raw();
+            make(&place.join(format!(".posse-{uid}-{:016x}", u64::from_ne_bytes(chance))));
+        }
+        // Looked for again, because another process may have made one just now: all are to take the same.
+        if let Some(folder) = unusual_folders(place).into_iter().next() {
             return Ok(folder);
         }
     }
-    let [first, second] = folders();
-    let reason = format!(
-        "neither {} nor {} is a folder that only this user can enter; remove one of them",
-        first.display(),
-        second.display()
-    );
-    Err(Failed::new("finding a place for locks", reason))
+    Err(Failed::new("finding a place for locks", "no folder can be made in /tmp or /var/tmp"))
 }

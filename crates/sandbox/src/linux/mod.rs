@@ -22,6 +22,7 @@ mod plan;
 mod privileges;
 mod replaced;
 mod seccomp;
+mod secrets;
 mod supervisor;
 mod toolchains;
 mod usage;

@@ -10,7 +10,7 @@ use std::{
 
 use rustix::fs::{Access, access};
 
-use super::{Failed, Step, lock, placeholders::Placeholders, plan::Plan, toolchains};
+use super::{Failed, Step, lock, placeholders::Placeholders, plan::Plan, secrets, toolchains};
 use crate::{Level, limits};
 
 /// One mount. Each shows, at its path, ...
@@ -173,7 +173,7 @@ impl View {
                 self.covers.push(Cover::ThrowAway(folder));
             }
         }
-        toolchains::secrets(plan, homes).into_iter().filter(outside).for_each(|path| self.hide_one(path));
+        secrets::found(plan, homes).into_iter().filter(outside).for_each(|path| self.hide_one(path));
     }
 
     /// What only the system's own user can read is out of everybody else's sight anyway.
