@@ -82,3 +82,7 @@ pub const GIT_VERSION_MIN: (u32, u32) = (2, 38);
 pub const CHECKPOINT_NEW_FILES_MAX: usize = 200_000;
 /// How much content of new or changed files one checkpoint takes.
 pub const CHECKPOINT_NEW_BYTES_MAX: u64 = 2 * 1024 * 1024 * 1024;
+/// How old a half-written file must be to count as left behind.
+pub const LEFTOVER_AGE_MS_MIN: u64 = 60_000;
+/// How many files and folders are looked at to find such.
+pub const LEFTOVERS_SEEN_MAX: usize = 500_000;
