@@ -231,6 +231,9 @@ pub(crate) struct DemoArgs {
     /// Do not slow the recording down to reading speed
     #[arg(long)]
     pub(crate) fast: bool,
+    /// Leave the repository that it works on, to look at it afterwards
+    #[arg(long)]
+    pub(crate) keep: bool,
 }
 
 #[derive(Debug, Subcommand)]

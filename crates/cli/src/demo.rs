@@ -1,7 +1,7 @@
 //! `posse demo`: the main agent and four sub-agents mend a small real repository. The models are a recording; all else
 //! is real.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Context as _;
 use posse_engine::Engine;
@@ -12,6 +12,7 @@ use posse_engine::record::DATABASE_FILE;
 use crate::args::{DemoArgs, ModeArgs};
 use crate::config::{Config, Trusted};
 use crate::crew::Setup;
+use crate::demo_folder::DemoFolder;
 use crate::detect::Choice;
 use crate::display::Display;
 use crate::exit::Exit;
@@ -34,17 +35,23 @@ const PACE_MS: u64 = 180;
 pub(crate) async fn run(paths: &Paths, args: DemoArgs) -> anyhow::Result<Exit> {
     let style = Style::for_stdout();
     let engine = Engine::open(&paths.data_dir)?;
-    let folder = make_folder()?;
-    own_git::settle(paths, Config::load(paths, &folder).ok().as_ref(), &folder, true);
+    let place = DemoFolder::make(args.keep).context("cannot make the demo's folder")?;
+    let folder = place.path().join("greet");
+    own_git::settle(paths, Config::load(paths, place.path()).ok().as_ref(), &folder, true);
     make_repository(&folder).await.context("cannot make the demo's repository")?;
+    let stays = if args.keep {
+        "and stays there for you to look at"
+    } else {
+        "and goes when this is over (--keep leaves it)"
+    };
     output::print(&format!(
-        "{}\nA small repository was made in {}\nand stays there for you to look at. Agents, tools, files and tests are real;\n\
+        "{}\nA small repository was made in {}\n{stays}. Agents, tools, files and tests are real;\n\
          what the model says is a recording, so no key and no server is needed.\n\n{} {PROMPT}\n\n",
         style.bold("posse demo"),
         whole(&folder),
         style.bold("you:"),
     ))?;
-    let cassette = folder.with_file_name("cassette.jsonl");
+    let cassette = place.path().join("cassette.jsonl");
     std::fs::write(&cassette, CASSETTE)?;
     let mut model = ModelConfig::replay("demo recording", &cassette);
     model.replay_pace_ms = if args.fast { 0 } else { PACE_MS };
@@ -56,21 +63,14 @@ pub(crate) async fn run(paths: &Paths, args: DemoArgs) -> anyhow::Result<Exit> {
     let watching = Watching::new(false, false);
     let exit = follow(&engine, session, Display::live(), watching, std::future::ready(None)).await?;
     if exit == Exit::Completed {
-        output::print(&next_steps(style, paths, &folder))?;
+        output::print(&next_steps(style, paths, args.keep.then_some(folder.as_path())))?;
     }
     Ok(exit)
 }
 
-/// A temporary folder. It is left for the person to look at.
-fn make_folder() -> anyhow::Result<PathBuf> {
-    let folder = tempfile::Builder::new().prefix("posse-demo-").tempdir()?.keep();
-    let folder = std::fs::canonicalize(folder)?.join("greet");
-    std::fs::create_dir(&folder)?;
-    Ok(folder)
-}
-
-/// The demo's files, committed.
+/// The demo's files in a folder of their own, committed.
 async fn make_repository(folder: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir(folder)?;
     for (name, text) in FILES {
         std::fs::write(folder.join(name), text)?;
     }
@@ -78,14 +78,17 @@ async fn make_repository(folder: &Path) -> anyhow::Result<()> {
     Ok(git::commit_all(folder, "greet people by the hour").await?)
 }
 
-fn next_steps(style: Style, paths: &Paths, folder: &Path) -> String {
+fn next_steps(style: Style, paths: &Paths, kept: Option<&Path>) -> String {
+    let folder = kept.map(|folder| {
+        let folder = whole(folder);
+        format!("  see what they changed   git -C {folder} diff\n  take it all back        cd {folder} && posse undo --session\n")
+    });
     format!(
-        "\n{}\n  see what they changed   git -C {} diff\n  take it all back        cd {} && posse undo --session\n  see who did what        posse tasks\n  \
+        "\n{}\n{}  see who did what        posse tasks\n  \
          see every step          posse sessions show last\n  look for a model        posse doctor\n  let it work for you     posse run \"what does this project do?\"\n\n\
          The record of this session is in {}.\n",
         style.bold("What to try next"),
-        whole(folder),
-        whole(folder),
+        folder.unwrap_or_default(),
         shown(&paths.data_dir.join(DATABASE_FILE)),
     )
 }

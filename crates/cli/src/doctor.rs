@@ -8,6 +8,7 @@ use posse_engine::models::{ModelConfig, Protocol, list_models, shown_address};
 use posse_protocol::{ModelError, ModelErrorKind};
 
 use crate::config::Config;
+use crate::data_folder;
 use crate::detect;
 use crate::exit::Exit;
 use crate::output::{self, Style, grouped, one_line, visible};
@@ -112,6 +113,11 @@ fn sandbox(findings: &mut Findings) {
 }
 
 fn record(findings: &mut Findings, paths: &Paths) {
+    if let Err(error) = data_folder::try_writing(&paths.data_dir) {
+        let text = format!("{} cannot be written: {error}", shown(&paths.data_dir));
+        findings.bad("record", &text, data_folder::advice(&error));
+        return;
+    }
     match Engine::health(&paths.data_dir) {
         Ok(health) if !health.exists => {
             let text = format!("{} (made at the first run)", shown(&paths.data_dir));

@@ -9,7 +9,9 @@ mod completions;
 mod config;
 mod config_command;
 mod crew;
+mod data_folder;
 mod demo;
+mod demo_folder;
 mod detect;
 mod display;
 mod doctor;
@@ -25,6 +27,7 @@ mod paths;
 mod prompt;
 mod providers;
 mod questions;
+mod resources;
 mod resting;
 mod resume;
 mod run;
@@ -92,6 +95,8 @@ fn dispatch(args: Args) -> anyhow::Result<Exit> {
 }
 
 fn on_runtime(work: impl Future<Output = anyhow::Result<Exit>>) -> anyhow::Result<Exit> {
+    resources::look()?;
+    resources::end_plainly_when_refused();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let result = runtime.block_on(work);
     // A blocking file operation that was cancelled must not hold up the exit.

@@ -1,5 +1,6 @@
 //! What `posse run` and `posse resume` have in common: from flags and configuration to what a session needs.
 
+use std::num::NonZeroU64;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -115,6 +116,11 @@ impl<'a> Work<'a> {
         let mut settings = ToolSettings::default();
         settings.sandbox.on = !self.args.no_sandbox;
         settings.sandbox.readable = self.config.readable();
+        let file = &self.config.sandbox;
+        let share = &mut settings.sandbox.share;
+        share.memory_bytes = file.memory_mb.map(|mb| mb.get().saturating_mul(1 << 20));
+        share.processes = file.processes.map(NonZeroU64::get);
+        share.disk_free_bytes = file.disk_free_mb.map(|mb| mb.saturating_mul(1 << 20));
         settings.sandbox.hidden.extend(self.paths.own_places());
         settings.sandbox.hidden.extend(homes::hidden_in(self.folder));
         settings

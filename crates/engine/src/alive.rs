@@ -74,6 +74,17 @@ impl Drop for Alive {
     }
 }
 
+/// Whether some process is at work on a session. Changes nothing, so it can be told even where nothing can be written.
+pub(crate) fn is_at_work(data_dir: &Path, session: SessionId) -> bool {
+    let path = data_dir.join(ALIVE).join(session.to_string());
+    match File::open(path) {
+        // Its lock is free: whoever had it is gone. This one ends with the file.
+        Ok(file) => file.try_lock().is_err(),
+        // Without a lock nobody is. If it cannot be looked at, the record's word has to do.
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+    }
+}
+
 /// Puts on record that sessions were interrupted whose process is gone. Gives back how many.
 pub(crate) fn find_interrupted(data_dir: &Path, store: &Store) -> Result<usize, EngineError> {
     let mut found = 0;

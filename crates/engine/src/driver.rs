@@ -230,6 +230,7 @@ impl Driver {
         let waited = {
             let mut on_signal = |signal| match signal {
                 Signal::Retrying { attempt, delay_ms, reason } => {
+                    stage.show(Signal::Retrying { attempt, delay_ms, reason: String::new() });
                     self.journal.note(EventKind::Retrying { attempt, delay_ms, reason });
                     self.journal.send();
                 }

@@ -77,17 +77,34 @@ impl Engine {
 
     /// The newest sessions on record.
     pub fn sessions(&self, limit: usize) -> Result<Vec<SessionRow>, EngineError> {
-        Ok(self.store.sessions(limit)?)
+        Ok(self.store.sessions(limit)?.into_iter().map(|row| self.as_it_is(row)).collect())
     }
 
     /// A session by its id, the beginning of its id, or `last`.
     pub fn find_session(&self, wanted: &str) -> Result<SessionRow, EngineError> {
-        Ok(self.store.find_session(wanted)?)
+        Ok(self.as_it_is(self.store.find_session(wanted)?))
+    }
+
+    /// A session whose process died where its end could not be recorded, on a full disk say, is on record as running. What
+    /// counts is whether anybody works on it.
+    fn as_it_is(&self, mut row: SessionRow) -> SessionRow {
+        if row.status == "running" && !alive::is_at_work(&self.data_dir, row.id) {
+            row.status = "interrupted".to_string();
+        }
+        row
     }
 
     /// The agents of a session.
     pub fn agents(&self, session: SessionId) -> Result<Vec<AgentRow>, EngineError> {
-        Ok(self.store.agents(session)?)
+        let mut agents = self.store.agents(session)?;
+        let open = |agent: &AgentRow| agent.ended_at_ms.is_none() && agent.status != "interrupted";
+        if agents.iter().any(open) && !alive::is_at_work(&self.data_dir, session) {
+            agents
+                .iter_mut()
+                .filter(|agent| open(agent))
+                .for_each(|agent| agent.status = "interrupted".into());
+        }
+        Ok(agents)
     }
 
     /// Events of a session on record, in order, from after a place.

@@ -100,6 +100,14 @@ impl Session {
     /// Sets the main agent to work.
     pub(crate) fn drive(engine: &Engine, crew: Arc<Crew>, main: Launch, updates: Updates) -> Self {
         let (id, agent) = (crew.session, crew.main);
+        let places = [crew.site.workspace.root().to_path_buf(), engine.data_dir.clone()];
+        // Beside everything else; nobody waits for it.
+        drop(tokio::task::spawn_blocking(move || {
+            let left: usize = places.iter().map(|place| posse_workspace::clear_leftovers(place)).sum();
+            if left > 0 {
+                tracing::info!(left, "half-written files of a killed process were removed");
+            }
+        }));
         let driver = Driver::new(Arc::clone(&crew), main);
         let driving = tokio::spawn(driver.run());
         crew.driven_by(driving.abort_handle());

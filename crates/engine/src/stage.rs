@@ -40,7 +40,12 @@ impl Stage {
             Signal::Reasoning(text) => ProgressKind::Reasoning(text),
             Signal::Calling(tool) => ProgressKind::Calling(tool),
             Signal::Queued => ProgressKind::Queued,
-            Signal::Retrying { .. } => return,
+            Signal::Retrying { .. } => {
+                // What had arrived is not part of the reply that is to come.
+                inner.partial.clear();
+                inner.held_back.clear();
+                return;
+            }
         };
         if inner.open { inner.send(kind) } else { inner.held_back.push(kind) }
     }

@@ -20,7 +20,7 @@ pub(crate) struct Failed {
     pub(crate) fault: Fault,
     /// Text that had arrived.
     pub(crate) partial: String,
-    /// Whether any output had arrived: then the request must not be sent again.
+    /// Whether any output had arrived: then the request is sent again once at most.
     pub(crate) output: bool,
 }
 

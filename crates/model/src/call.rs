@@ -15,6 +15,7 @@ pub(crate) async fn call(
     on: &mut (dyn FnMut(Signal) + Send),
 ) -> Result<Reply, ModelError> {
     let mut attempts = 0;
+    let mut resent = false;
     loop {
         let mut permit = live.endpoint.enter(|| on(Signal::Queued)).await;
         attempts += 1;
@@ -32,25 +33,38 @@ pub(crate) async fn call(
         }
         drop(permit);
         tracing::debug!(model = config.name, attempts, delay_ms, kind = ?failed.fault.kind, "a model call failed");
-        if let Some(error) = give_up(&failed, attempts, config.retry.attempts_max, delay_ms) {
+        if let Some(error) = give_up(&failed, attempts, config.retry.attempts_max, delay_ms, resent) {
             return Err(error);
         }
-        on(Signal::Retrying { attempt: attempts, delay_ms, reason: failed.fault.message });
+        let mut reason = failed.fault.message;
+        if failed.output {
+            resent = true;
+            reason.push_str(" The part that had arrived is dropped, and the request is sent once more.");
+        }
+        on(Signal::Retrying { attempt: attempts, delay_ms, reason });
         tokio::time::sleep(Duration::from_millis(delay_ms)).await;
     }
 }
 
 /// The error to return, unless the request is to be sent again.
-fn give_up(failed: &Failed, attempts: u32, attempts_max: u32, delay_ms: u64) -> Option<ModelError> {
+///
+/// A reply that was cut after its first words is asked for once more, whatever had arrived: nobody acts on a reply before it
+/// is complete, so nothing is done twice. Only once, because each time costs the tokens of a whole request.
+fn give_up(
+    failed: &Failed,
+    attempts: u32,
+    attempts_max: u32,
+    delay_ms: u64,
+    resent: bool,
+) -> Option<ModelError> {
     let fault = &failed.fault;
     let mut error =
         ModelError { kind: fault.kind, message: fault.message.clone(), partial: failed.partial.clone() };
     if !fault.retryable {
         return Some(error);
     }
-    if failed.output {
-        // What has been shown or acted upon cannot be taken back.
-        error.message.push_str(" Part of the reply had arrived, so the request was not sent again.");
+    if failed.output && resent {
+        error.message.push_str(" The request had been sent once more already, so it was given up.");
         return Some(error);
     }
     if attempts >= attempts_max {

@@ -34,7 +34,7 @@ pub use command::{Command, Exit, Finished, OutputLimits, SandboxError, What};
 pub use env::child_env;
 pub use git_settings::settings;
 pub use job::{Job, run, start};
-pub use profile::{Level, Profile, ResourceLimits};
+pub use profile::{Level, Profile, ResourceLimits, Share};
 pub use program::{Program, SYSTEM_FOLDERS, Unfit};
 pub use protected::{ProtectedName, completes_repository, is_git, protected_by, protected_names};
 pub use secrets::secret_places;

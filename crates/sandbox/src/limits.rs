@@ -77,7 +77,44 @@ pub const OPEN_TRIES_MAX: usize = 16;
 pub const RECOVERIES_MAX: usize = 16;
 /// How many links a protected name may go through.
 pub const LINKS_MAX: usize = 8;
+/// How often a session's cgroup is made anew because it went away meanwhile.
+pub const CGROUP_TRIES: usize = 16;
 /// How long an emptied cgroup may take to let itself be removed.
 pub const CGROUP_REMOVE_MS: u64 = 500;
 /// How old an empty cgroup of a process that is gone must be to count as left behind.
 pub const CGROUP_LEFT_MS: u64 = 60_000;
+
+/// Of the machine's memory, what all commands of a session may use together, in percent.
+pub const SESSION_MEMORY_PERCENT: u64 = 70;
+/// One in so many parts of its share is what a session gets beyond it before the kernel steps in.
+pub const SESSION_MARGIN_PART: u64 = 4;
+/// The most processes and threads of a session.
+pub const SESSION_PROCESSES_MAX: u64 = 16 * 1024;
+/// A session gets at most one in so many of the processes that the system or the user may have.
+pub const SESSION_PROCESSES_PART: u64 = 4;
+/// What commands leave free on the disk, in percent of it,
+pub const DISK_FREE_PERCENT: u64 = 5;
+/// and at least. Where there is less to begin with, they leave half of it.
+pub const DISK_FREE_BYTES_MIN: u64 = 1 << 30;
+/// A command that wrote less than this is not to blame for a full disk as long as another wrote more.
+pub const DISK_BLAME_BYTES_MIN: u64 = 16 << 20;
+/// What a command may write to one file even where the disk is almost full.
+pub const FILE_BYTES_MIN: u64 = 16 << 20;
+/// How often the commands of a session are looked at,
+pub const WATCH_MS: u64 = 100;
+/// and how often once they use more than half of their share.
+pub const WATCH_CLOSE_MS: u64 = 20;
+/// How many processes are looked at each time.
+pub const WATCH_PROCESSES_MAX: usize = 64 * 1024;
+/// Of how many of them the open files are looked at.
+pub const WATCH_FILES_OF_MAX: usize = 256;
+/// When the whole machine has less memory than this left, in percent, a command that uses more than that is ended.
+pub const MEMORY_LEFT_PERCENT: u64 = 5;
+/// How much likelier than others a command is chosen when the kernel itself runs out of memory: its `oom_score_adj`.
+pub const OOM_SCORE: &str = "800";
+/// How deep in a toolchain's folder secrets are looked for.
+pub const SECRETS_DEPTH_MAX: usize = 3;
+/// How many entries of such folders are looked at.
+pub const SECRETS_SEEN_MAX: usize = 2_048;
+/// Settings that are longer are taken for secret.
+pub const SECRETS_SETTINGS_BYTES_MAX: u64 = 256 * 1024;

@@ -79,8 +79,8 @@ impl Profile {
     }
 }
 
-/// What a confined command may use up. Where the kernel gives us a cgroup, memory and processes are those of all its
-/// processes together; else memory is for each process.
+/// What a confined command may use up, and all of them together. Where the kernel gives us a cgroup, memory and processes
+/// are those of all its processes together; else memory is for each process. No command gets more than the session's share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(target_os = "linux", derive(serde::Serialize, serde::Deserialize))]
 pub struct ResourceLimits {
@@ -94,6 +94,20 @@ pub struct ResourceLimits {
     pub open_files: u64,
     /// What it may put into each private folder: /tmp, its home, a throw-away view.
     pub tmp_bytes: u64,
+    /// What all confined commands of this process may use up together.
+    pub session: Share,
+}
+
+/// What all confined commands of one process may use up together. What is not given is a share of the machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(target_os = "linux", derive(serde::Serialize, serde::Deserialize))]
+pub struct Share {
+    /// Memory, private folders included.
+    pub memory_bytes: Option<u64>,
+    /// Processes and threads at a time.
+    pub processes: Option<u64>,
+    /// What they leave free on the disk of their workspace.
+    pub disk_free_bytes: Option<u64>,
 }
 
 impl Default for ResourceLimits {
@@ -104,6 +118,7 @@ impl Default for ResourceLimits {
             file_bytes: limits::COMMAND_FILE_BYTES,
             open_files: limits::COMMAND_OPEN_FILES,
             tmp_bytes: limits::COMMAND_TMP_BYTES,
+            session: Share::default(),
         }
     }
 }

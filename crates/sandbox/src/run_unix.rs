@@ -93,7 +93,7 @@ pub(crate) async fn start(mut command: Command) -> Result<Started, SandboxError>
     let started = spawner::spawn(process, leash).await;
     let running = started.map_err(|source| SandboxError::Start { program: name.clone(), source })?;
     let confined = match confined {
-        Some(confined) => Some(confined.begin(&name).await?),
+        Some(confined) => Some(confined.begin(&name, running.child.id()).await?),
         None => None,
     };
     let stdin = command.stdin.unwrap_or_default();

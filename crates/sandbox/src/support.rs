@@ -119,7 +119,7 @@ pub(crate) mod no_confinement {
             match *self {}
         }
 
-        pub(crate) async fn begin(self, _: &str) -> Result<Self, SandboxError> {
+        pub(crate) async fn begin(self, _: &str, _: Option<u32>) -> Result<Self, SandboxError> {
             match self {}
         }
 

@@ -122,8 +122,9 @@ fn cgroup() -> Finding {
     match crate::linux::cgroup::Cgroup::make(&crate::ResourceLimits::default()) {
         Ok(_) => Finding { usable: true, reason: "one with limits was made and removed".into() },
         Err(error) => {
-            let reason =
-                format!("making one with limits failed: {error}; limits hold for each process alone");
+            let reason = format!(
+                "making one with limits failed: {error}; limits hold for each process, and Posse watches over the rest"
+            );
             Finding { usable: false, reason }
         }
     }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use posse_policy::{HiddenPaths, shell_level, writable_roots};
 use posse_protocol::{Approval, Files, Grant, Network, Shell};
-use posse_sandbox::{Level, Profile};
+use posse_sandbox::{Level, Profile, Share};
 use posse_workspace::Workspace;
 
 /// How commands are confined, the same for all agents of a session.
@@ -20,12 +20,15 @@ pub struct Sandbox {
     pub denied_in: Vec<PathBuf>,
     /// What of the hidden home folder commands may read.
     pub readable: Vec<PathBuf>,
+    /// What all commands together may use of the machine.
+    pub share: Share,
 }
 
 impl Default for Sandbox {
     fn default() -> Self {
-        let denied = HiddenPaths::default();
-        Self { on: true, hidden: Vec::new(), denied, denied_in: Vec::new(), readable: Vec::new() }
+        let (denied, denied_in) = (HiddenPaths::default(), Vec::new());
+        let (hidden, readable, share) = (Vec::new(), Vec::new(), Share::default());
+        Self { on: true, hidden, denied, denied_in, readable, share }
     }
 }
 
@@ -63,6 +66,7 @@ impl Sandbox {
         profile.readable.extend(self.readable.iter().cloned());
         profile.readable.extend(repository(workspace));
         profile.network = grant.network == Network::Full;
+        profile.limits.session = self.share;
         Some(profile)
     }
 }

@@ -118,3 +118,7 @@ pub const LINES_TIME_MS_MAX: u64 = 2_000;
 pub const UNDO_BYTES_MAX: u64 = 64 * 1024 * 1024;
 /// Up to how many files are brought to the disk one by one when something is taken back or merged.
 pub const SYNCED_FILES_MAX: usize = 16;
+/// How old a half-written file must be to count as left behind.
+pub const LEFTOVER_AGE_MS_MIN: u64 = 60_000;
+/// How many files and folders are looked at to find such.
+pub const LEFTOVERS_SEEN_MAX: usize = 500_000;

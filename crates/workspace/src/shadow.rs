@@ -335,7 +335,7 @@ pub(crate) fn replace(path: &Path, text: &str) -> Result<(), WorkspaceError> {
     if fs::read(path).is_ok_and(|old| old == text.as_bytes()) {
         return Ok(());
     }
-    let temporary = path.with_extension(format!("{:08x}.tmp", fastrand::u32(..)));
+    let temporary = path.with_file_name(crate::workspace::temporary_name());
     fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, path)).map_err(failed)
 }
 

@@ -208,6 +208,27 @@ pub(crate) struct SandboxFile {
     /// Files and folders that commands may read although they are in the home folder; `~/` is the home folder.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) readable: Vec<PathBuf>,
+    /// Memory that all commands of a session may use together, in MiB; without it, a share of the machine's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) memory_mb: Option<NonZeroU64>,
+    /// Processes and threads that they may have together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) processes: Option<NonZeroU64>,
+    /// What they leave free on the disk of the workspace, in MiB.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) disk_free_mb: Option<u64>,
+}
+
+impl SandboxFile {
+    /// Both files' folders; the other's numbers.
+    pub(crate) fn replaced_by(&self, other: &Self) -> Self {
+        Self {
+            readable: [self.readable.as_slice(), &other.readable].concat(),
+            memory_mb: other.memory_mb.or(self.memory_mb),
+            processes: other.processes.or(self.processes),
+            disk_free_mb: other.disk_free_mb.or(self.disk_free_mb),
+        }
+    }
 }
 
 /// `[git]`: the program that Posse itself calls. Only the person's own file has a say in it.

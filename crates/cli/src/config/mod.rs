@@ -117,7 +117,7 @@ impl Config {
             self.limits = self.limits.replaced_by(&project.limits);
             self.rights = self.rights.replaced_by(&project.rights);
             self.approval = self.approval.replaced_by(&project.approval);
-            self.sandbox.readable.extend(project.sandbox.readable);
+            self.sandbox = self.sandbox.replaced_by(&project.sandbox);
             self.record.durability = project.record.durability.or(self.record.durability);
             self.memory.enabled = project.memory.enabled.or(self.memory.enabled);
             self.sub_agents = self.sub_agents.replaced_by(&project.sub_agents);

@@ -235,6 +235,9 @@ impl Live {
             }
             EventKind::Retrying { attempt, delay_ms, reason } => {
                 self.doing = "waiting to try again".to_string();
+                // What was shown of the reply is not part of the one that is to come.
+                self.end_line()?;
+                self.shown.clear();
                 self.note(&retry_text(*attempt, *delay_ms, reason))
             }
             EventKind::Compacted { bytes_before, bytes_after, .. } => {

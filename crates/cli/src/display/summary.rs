@@ -18,6 +18,10 @@ const REASON_COLUMNS_MAX: usize = 300;
 const PATH_COLUMNS_MAX: usize = 200;
 /// Characters of a session's id that are shown.
 const ID_CHARS: usize = 13;
+/// Warnings told one by one.
+const WARNINGS_SHOWN_MAX: usize = 5;
+/// Columns of a warning.
+const WARNING_COLUMNS_MAX: usize = 400;
 
 /// The final answer and nothing else; what went wrong goes to standard error.
 pub(super) fn quiet(report: &Report) -> io::Result<()> {
@@ -80,12 +84,20 @@ pub(super) fn summary(style: Style, session: SessionId, report: &Report, branche
         text.push_str(&style.yellow(&format!("  not certain whose  {files}\n")));
     }
     let commands = report.receipt.commands_total.saturating_add(report.receipt.below.commands);
+    let recorded = !matches!(report.ending, Ending::Failed { failure: Failure::Internal { .. } });
     if commands > 0 {
         let commands = counted(commands.into(), "command");
-        text.push_str(&style.dim(&format!("  ran      {commands}\n")));
+        let line = match recorded {
+            true => format!("  ran      {commands}\n"),
+            false => format!("  not all of it is on record: {commands} had run by then\n"),
+        };
+        text.push_str(&style.dim(&line));
         if !report.receipt.not_covered.is_empty() {
             text.push_str(&style.dim(&format!("  note     {}\n", not_covered(&report.receipt.not_covered))));
         }
+    }
+    for warning in report.warnings.iter().take(WARNINGS_SHOWN_MAX) {
+        text.push_str(&style.yellow(&format!("  warning  {}\n", one_line(warning, WARNING_COLUMNS_MAX))));
     }
     for denial in report.receipt.denied.iter().take(DENIALS_SHOWN_MAX) {
         let what = one_line(&format!("{} {}", denial.tool, denial.what), 100);
@@ -100,7 +112,7 @@ pub(super) fn summary(style: Style, session: SessionId, report: &Report, branche
         text.push_str(&style.yellow(&format!("  denied   and {more} more\n")));
     }
     // What could not be recorded cannot be shown.
-    if !matches!(report.ending, Ending::Failed { failure: Failure::Internal { .. } }) {
+    if recorded {
         text.push_str(&style.dim(&format!("  record   posse sessions show {}\n", short(session))));
     }
     text
@@ -128,7 +140,11 @@ pub(super) fn sub_agent_block(style: Style, name: &str, title: &str, report: &Re
 /// The same in one line.
 pub(super) fn settled_line(style: Style, report: &Report) -> String {
     let ending = ending_line(style, &report.ending).replace('\n', " ");
-    format!("{ending} · {}", spent(&report.receipt))
+    let mut text = format!("{ending} · {}", spent(&report.receipt));
+    for warning in report.warnings.iter().take(WARNINGS_SHOWN_MAX) {
+        text.push_str(&style.yellow(&format!(" · warning: {}", one_line(warning, WARNING_COLUMNS_MAX))));
+    }
+    text
 }
 
 fn spent(receipt: &Receipt) -> String {
@@ -216,6 +232,18 @@ mod tests {
         for (report, expected) in cases {
             assert_eq!(sub_agent_block(Style::plain(), "tester-1", "tests for auth", &report), expected);
         }
+    }
+
+    #[test]
+    fn warnings_are_told_wherever_an_agents_end_is() {
+        let mut report = report(Ending::Completed, "");
+        let note = "No checkout of its own: this is not a git repository. It works in the shared folder.";
+        report.warnings = vec![note.to_string()];
+        assert!(settled_line(Style::plain(), &report).ends_with(&format!(" · warning: {note}")));
+        assert!(sub_agent_block(Style::plain(), "tester-1", "", &report).contains(note));
+        let id = "00000000-0000-7000-8000-000000000001".parse().unwrap();
+        let told = summary(Style::plain(), id, &report, &Branches::default());
+        assert!(told.contains(&format!("  warning  {note}\n")), "{told}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! `posse demo` works with nothing but git, and shows a whole crew at work.
 
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 
 use crate::posse::Person;
@@ -20,7 +21,7 @@ const CREW: [(&str, &str, &str, u64); 5] = [
 fn the_demo_mends_its_repository_and_says_what_is_what() {
     let person = Person::new([]);
     person.configure("");
-    let ran = person.posse(&["demo", "--fast"]);
+    let ran = person.posse(&["demo", "--fast", "--keep"]);
     assert_eq!(
         ran.code,
         Some(0),
@@ -50,6 +51,47 @@ fn the_demo_mends_its_repository_and_says_what_is_what() {
     assert_eq!(person.model.calls(), 0, "the demo calls no server");
     assert_eq!(outcomes(&agents(&person)), CREW);
     std::fs::remove_dir_all(Path::new(folder).parent().unwrap()).unwrap();
+}
+
+#[test]
+fn the_demos_folder_goes_with_it_and_that_of_a_killed_one_with_the_next() {
+    let person = Person::new([]);
+    person.configure("");
+    let place = tempfile_place(&person);
+    let demo = |args: &[&str]| {
+        let mut command = person.command(args);
+        command.env("TMPDIR", &place);
+        command
+    };
+    let names = || -> Vec<String> {
+        let entries = std::fs::read_dir(&place).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    };
+    assert!(demo(&["demo", "--fast"]).output().unwrap().status.success());
+    assert_eq!(names(), Vec::<String>::new());
+    let mut child = demo(&["demo"]).spawn().unwrap();
+    // The first line about an agent: from then on Ctrl-C is watched for.
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap().contains("explore-1")));
+    crate::posse::signal(&child, "INT");
+    lines.for_each(drop);
+    child.wait().unwrap();
+    assert_eq!(names(), Vec::<String>::new(), "after Ctrl-C");
+    let mut child = demo(&["demo"]).spawn().unwrap();
+    crate::posse::eventually("the demo has begun", || {
+        names().iter().any(|name| place.join(name).join("greet/.git").exists())
+    });
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(names().len(), 1);
+    assert!(demo(&["demo", "--fast"]).output().unwrap().status.success());
+    assert_eq!(names(), Vec::<String>::new(), "after kill -9 and another");
+}
+
+fn tempfile_place(person: &Person) -> std::path::PathBuf {
+    let place = person.data_dir().with_file_name("temporary");
+    std::fs::create_dir(&place).unwrap();
+    place
 }
 
 /// The same from the file, so that it can be recorded anew.

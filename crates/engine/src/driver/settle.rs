@@ -1,6 +1,6 @@
 //! How an agent ends: what is below it first, then its report, checked and on record, then its place in the tree.
 
-use posse_protocol::{Ending, EventKind, Isolation, Report};
+use posse_protocol::{Ending, EventKind, Failure, Isolation, Report};
 
 use super::Driver;
 use crate::facts::WorkspaceFacts;
@@ -42,6 +42,9 @@ impl Driver {
         self.journal.note(EventKind::AgentSettled { report: report.clone() });
         if let Err(error) = self.journal.durable().await {
             tracing::error!(%error, "the end of an agent could not be recorded");
+            // Whatever it came to: nobody will find it on record, so that is what there is to say.
+            let message = format!("the end of the agent could not be recorded: {error}");
+            report.ending = Ending::Failed { failure: Failure::Internal { message } };
         }
         let kept = Kept {
             role: self.role.clone(),

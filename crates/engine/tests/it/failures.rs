@@ -28,8 +28,8 @@ async fn every_kind_of_failure_ends_typed() {
         ("500", many(Turn::status(500)), "Overloaded"),
         ("401", many(error(401, "bad key")), "NotAuthorised"),
         ("400", many(error(400, "what?")), "BadRequest"),
-        ("cut stream", vec![Turn::text("some words here").split_every(50).cut_after(3)], "CutOff"),
-        ("stall", vec![Turn::text("some words here").split_every(50).stall_after(3)], "Stalled"),
+        ("cut stream", many(Turn::text("some words here").split_every(50).cut_after(3)), "CutOff"),
+        ("stall", many(Turn::text("some words here").split_every(50).stall_after(3)), "Stalled"),
         ("garbage", many(Turn::raw("data: {not json}\n\n")), "BadReply"),
         ("empty replies", many(Turn::empty()), "EmptyReply"),
         ("cut at the output limit", many(Turn::text("and").stop(StopReason::MaxTokens)), "ReplyCutOff"),
@@ -65,13 +65,20 @@ async fn a_failing_start_is_tried_again_and_said() {
 }
 
 #[tokio::test]
-async fn after_the_first_output_nothing_is_sent_again() {
-    let world =
-        World::new([Turn::text("words ".repeat(50)).split_every(50).cut_after(5), Turn::text("again")]).await;
+async fn a_stream_that_is_cut_after_its_first_words_is_asked_for_once_more() {
+    let cut = || Turn::text("words ".repeat(50)).split_every(50).cut_after(5);
+    let world = World::new([cut(), Turn::text("all of it")]).await;
+    let ran = world.run("go").await;
+    assert_eq!((&ran.report.ending, ran.report.text.as_str()), (&Ending::Completed, "all of it"));
+    let retries: Vec<_> = ran.events().filter(|e| matches!(e.kind, EventKind::Retrying { .. })).collect();
+    assert_eq!((world.model.calls(), retries.len()), (2, 1), "{retries:?}");
+
+    let world = World::new([cut(), cut(), Turn::text("too late")]).await;
     let ran = world.run("go").await;
     assert_eq!(word(&ran.report.ending), "CutOff");
-    assert_eq!(world.model.calls(), 1);
+    assert_eq!(world.model.calls(), 2);
     assert!(ran.report.text.starts_with("words"), "partial text is reported");
+    assert!(ran.report.text.len() <= 300, "and only that of the second time: {}", ran.report.text);
 }
 
 #[tokio::test]

@@ -112,9 +112,9 @@ async fn a_server_that_does_not_speak_tls() {
     assert_eq!((error.kind, server.calls()), (Unreachable, 0), "{error}");
 }
 
-/// Output of any kind, then a cut, a stall or an error: one request, what had come, and no second one.
+/// Output of any kind, then a cut or a stall: sent again exactly once, and if that is cut too, what had come is told.
 #[tokio::test]
-async fn nothing_is_sent_again_after_first_output() {
+async fn after_first_output_it_is_sent_again_exactly_once() {
     let faults: [fn(Turn) -> Turn; 2] = [|t| t.cut_after(5), |t| t.stall_after(5)];
     let turns: [Fault; 3] = [
         || Turn::text("a text that takes several deltas to send, and then some more of it"),
@@ -131,8 +131,15 @@ async fn nothing_is_sent_again_after_first_output() {
                 let (reply, signals) = ask(&model, &question(&model)).await;
                 let error = reply.unwrap_err();
                 assert!(matches!(error.kind, CutOff | Stalled), "{error:?}");
-                assert_eq!((server.calls(), retries(&signals)), (1, vec![]), "{protocol:?} {error}");
-                assert!(error.message.contains("not sent again"), "{error}");
+                assert_eq!((server.calls(), retries(&signals).len()), (2, 1), "{protocol:?} {error}");
+                assert!(error.message.contains("sent once more already"), "{error}");
+                let server = FakeModel::with([fault(turn()), Turn::text("whole")]).await;
+                let model = crate::model(ModelConfig { timeouts, ..config(protocol, &server) });
+                let (reply, signals) = ask(&model, &question(&model)).await;
+                assert_eq!((reply.unwrap().text, server.calls()), ("whole".to_owned(), 2));
+                assert_eq!(retries(&signals).len(), 1);
+                let requests = server.requests();
+                assert_eq!(requests[0].body, requests[1].body);
                 ran += 1;
             }
         }

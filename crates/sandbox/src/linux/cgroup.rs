@@ -1,7 +1,7 @@
-//! A cgroup for one command, where this process may make one: limits that hold for all its processes together.
+//! A cgroup for all commands of a session, and in it one for each command: limits that hold for all processes together.
 //!
-//! Best effort: rlimits hold for each process where there is none. Knows version 2 where it is delegated to us, and the
-//! memory and pids hierarchies of version 1 where they are writable.
+//! Best effort, where this process may make one: elsewhere rlimits hold for each process, and the watchdog looks at the
+//! rest. Knows version 2 where it is delegated to us, and the memory and pids hierarchies of version 1 where they are writable.
 
 use std::{
     fs::{self, File},
@@ -13,12 +13,16 @@ use std::{
 use crate::{ResourceLimits, limits};
 
 const ROOT: &str = "/sys/fs/cgroup";
-/// What our groups are called, before the number of the process that made them.
+/// What the groups of commands are called, before the number of the process that made them.
 const PREFIX: &str = "posse-";
+/// What those of sessions are called, before the number of the process that the commands are for.
+const SESSION: &str = "posse-session-";
 
-/// The folders of one command's cgroup: one, or one for each hierarchy. Dropping it removes them.
+/// The folders of one command's cgroup: one, or one for each hierarchy. Dropping it removes them, and those of the session
+/// if it was the last command in there.
 pub(crate) struct Cgroup {
     folders: Vec<PathBuf>,
+    sessions: Vec<PathBuf>,
     /// Open files through which a process goes in by itself. To move another would make the kernel wait for all its
     /// processors, which takes longer than all else.
     doors: Vec<File>,
@@ -35,27 +39,46 @@ impl Drop for Cgroup {
                 std::thread::sleep(Duration::from_millis(2));
             }
         }
+        // The kernel refuses as long as there is another command in it.
+        self.sessions.iter().for_each(|session| drop(fs::remove_dir(session)));
     }
 }
 
+/// Files of a group and what to write to each.
+type Settings<'a> = &'a [(&'a str, &'a str)];
+
+/// Where a group for the session is to be, and its settings and those of the command's.
+struct Place<'a> {
+    parent: PathBuf,
+    session: Settings<'a>,
+    command: Settings<'a>,
+}
+
 impl Cgroup {
-    /// Makes one, with its limits set.
-    pub(crate) fn make(limits: &ResourceLimits) -> io::Result<Self> {
+    /// Makes one in the group of the session, each with its limits set.
+    pub(crate) fn make(most: &ResourceLimits) -> io::Result<Self> {
         let own = fs::read_to_string("/proc/self/cgroup")?;
-        let name = format!("{PREFIX}{}", std::process::id());
-        let memory = limits.memory_bytes.to_string();
-        let processes = limits.processes.to_string();
+        let [memory, processes] = [most.memory_bytes, most.processes].map(|number| number.to_string());
+        // The kernel cannot tell which command is to blame, and ends any. The watchdog can, so it comes first.
+        let later = |number: u64| number.saturating_add(number / limits::SESSION_MARGIN_PART).to_string();
+        let whole = |number: Option<u64>| number.map_or_else(|| "max".to_owned(), later);
+        let [all_memory, all_processes] = [most.session.memory_bytes, most.session.processes].map(whole);
         // Beside version 1 there may be a version 2 without controllers, at another place: it is of no use.
         if is_cgroup(Path::new(ROOT))
             && let Some(path) = own.lines().find_map(|line| line.strip_prefix("0::/"))
         {
             let own = Path::new(ROOT).join(path);
+            let command: Settings<'_> = &[("memory.max", &memory), ("pids.max", &processes)];
+            let session: Settings<'_> = &[
+                ("memory.max", &all_memory),
+                ("pids.max", &all_processes),
+                ("cgroup.subtree_control", "+memory +pids"),
+            ];
             // A group with processes of its own cannot hand out limits, so a sister is tried before a child.
             for parent in
                 own.parent().filter(|parent| parent.starts_with(ROOT)).into_iter().chain([own.as_path()])
             {
-                let files = [("memory.max", memory.as_str()), ("pids.max", processes.as_str())];
-                if let Ok(group) = Self::at(&[parent.join(&name)], &[&files]) {
+                if let Ok(group) = Self::at(&[Place { parent: parent.to_owned(), session, command }]) {
                     return Ok(group);
                 }
             }
@@ -64,25 +87,41 @@ impl Cgroup {
             let lines = own.lines().filter_map(|line| line.split_once(':').map(|(_, rest)| rest));
             let mut paths = lines.filter_map(|line| line.split_once(":/"));
             let path = paths.find(|(names, _)| names.split(',').any(|known| known == controller))?.1;
-            Some(Path::new(ROOT).join(controller).join(path).join(&name))
+            Some(Path::new(ROOT).join(controller).join(path))
         };
         let (Some(of_memory), Some(of_pids)) = (of("memory"), of("pids")) else {
             return Err(io::ErrorKind::NotFound.into());
         };
-        let memory = [("memory.limit_in_bytes", memory.as_str())];
-        Self::at(&[of_memory, of_pids], &[&memory, &[("pids.max", processes.as_str())]])
+        let all_memory = if all_memory == "max" { "-1" } else { all_memory.as_str() };
+        Self::at(&[
+            Place {
+                parent: of_memory,
+                session: &[("memory.limit_in_bytes", all_memory)],
+                command: &[("memory.limit_in_bytes", &memory)],
+            },
+            Place {
+                parent: of_pids,
+                session: &[("pids.max", &all_processes)],
+                command: &[("pids.max", &processes)],
+            },
+        ])
     }
 
-    fn at(folders: &[PathBuf], files: &[&[(&str, &str)]]) -> io::Result<Self> {
-        let mut made = Self { folders: Vec::new(), doors: Vec::new() };
-        for (folder, files) in folders.iter().zip(files) {
-            let parent = folder.parent().filter(|parent| is_cgroup(parent)).ok_or(io::ErrorKind::NotFound)?;
-            sweep(parent);
-            fs::create_dir(folder)?;
-            made.folders.push(folder.clone());
-            for (file, value) in *files {
-                fs::write(folder.join(file), value)?;
+    fn at(places: &[Place<'_>]) -> io::Result<Self> {
+        let mut made = Self { folders: Vec::new(), sessions: Vec::new(), doors: Vec::new() };
+        // The parent of the process that confines is the one that it does so for.
+        let whose = rustix::process::getppid().map_or(0, |pid| pid.as_raw_nonzero().get());
+        for place in places {
+            if !is_cgroup(&place.parent) {
+                return Err(io::ErrorKind::NotFound.into());
             }
+            sweep(&place.parent);
+            let session = place.parent.join(format!("{SESSION}{whose}"));
+            let folder = session.join(format!("{PREFIX}{}", std::process::id()));
+            make_both(&session, &folder, place.session)?;
+            made.sessions.push(session);
+            made.folders.push(folder.clone());
+            set(&folder, place.command)?;
             let door = ["tasks", "cgroup.procs"]
                 .map(|name| folder.join(name))
                 .into_iter()
@@ -115,17 +154,47 @@ fn is_cgroup(folder: &Path) -> bool {
     rustix::fs::statfs(folder).is_ok_and(|found| MAGIC.contains(&found.f_type))
 }
 
-/// Removes what supervisors that were killed have left. The kernel refuses where a process is still in there; one that
-/// was made a moment ago may be waiting for its first.
+/// Makes the group of a command, and that of its session if it is not there. The last command of a session removes both,
+/// which may be just now.
+fn make_both(session: &Path, folder: &Path, settings: Settings<'_>) -> io::Result<()> {
+    let mut made = Err(io::ErrorKind::NotFound.into());
+    for _ in 0..limits::CGROUP_TRIES {
+        match fs::create_dir(session) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+        // Also where it was there: whoever made it may not have come to this yet.
+        made = set(session, settings).and_then(|()| fs::create_dir(folder));
+        if !made.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+            break;
+        }
+    }
+    if made.is_err() {
+        let _ = fs::remove_dir(session);
+    }
+    made
+}
+
+fn set(folder: &Path, settings: Settings<'_>) -> io::Result<()> {
+    settings.iter().try_for_each(|(file, value)| fs::write(folder.join(file), value))
+}
+
+/// Removes what processes that were killed have left. The kernel refuses where a process is still in there; one that was
+/// made a moment ago may be waiting for its first.
 fn sweep(parent: &Path) {
     let Ok(entries) = fs::read_dir(parent) else { return };
     for entry in entries.flatten() {
         let name = entry.file_name();
-        let Some(maker) = name.to_str().and_then(|name| name.strip_prefix(PREFIX)) else { continue };
+        let Some(name) = name.to_str() else { continue };
+        let session = name.strip_prefix(SESSION);
+        let Some(maker) = session.or_else(|| name.strip_prefix(PREFIX)) else { continue };
         let old =
             entry.metadata().and_then(|found| found.modified()).ok().and_then(|made| made.elapsed().ok());
         let old = old.is_some_and(|age| age > Duration::from_millis(limits::CGROUP_LEFT_MS));
         if old && !Path::new("/proc").join(maker).exists() {
+            if session.is_some() {
+                sweep(&entry.path());
+            }
             let _ = fs::remove_dir(entry.path());
         }
     }

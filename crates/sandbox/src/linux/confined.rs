@@ -21,11 +21,13 @@ use tokio::{
 };
 
 use super::{
+    machine,
     plan::{Message, Plan},
     replaced::Watches,
-    supervisor,
+    secrets, supervisor,
+    watchdog::{self, Watched},
 };
-use crate::{Exit, Level, Profile, SandboxError, Touched, child_env, limits, run_unix::close_on_exec};
+use crate::{Exit, Level, Profile, SandboxError, Share, Touched, child_env, limits, run_unix::close_on_exec};
 
 /// A confinement, from its plan to its report.
 pub(crate) struct Confined {
@@ -36,6 +38,10 @@ pub(crate) struct Confined {
     heard: Vec<u8>,
     heard_bytes: usize,
     report: Report,
+    /// The session's share, and where this command can write to a disk.
+    share: Share,
+    writes: Option<PathBuf>,
+    watched: Option<Watched>,
     /// Held for the process that confines.
     _watches: Watches,
 }
@@ -65,6 +71,10 @@ pub(crate) fn prepare(
     env: Vec<(OsString, OsString)>,
 ) -> Result<(Command, Confined), SandboxError> {
     check(profile)?;
+    let limits = machine::fitted(profile.limits, &profile.workspace);
+    let mut profile = Profile { limits, ..profile.clone() };
+    profile.hidden.extend(secrets::named_here(&profile.workspace));
+    let profile = &profile;
     let plan = Plan::new(profile, cwd, program, arguments, env).to_bytes();
     let plan = plan.map_err(|error| not_confined(format!("the plan could not be written: {error}")))?;
     let (line, theirs) = UnixStream::pair()?;
@@ -89,8 +99,22 @@ pub(crate) fn prepare(
     // A mention, so that the entry of the program's second life is linked wherever this is.
     std::hint::black_box(supervisor::entry());
     let workspace = profile.workspace.clone();
-    let (heard, heard_bytes, report) = (Vec::new(), 0, Report::new());
-    Ok((process, Confined { line, plan, workspace, heard, heard_bytes, report, _watches: watches }))
+    let writes = (profile.level == Level::Full && !profile.bare).then(|| workspace.clone());
+    let (heard, heard_bytes, report, watched) = (Vec::new(), 0, Report::new(), None);
+    let share = limits.session;
+    let confined = Confined {
+        line,
+        plan,
+        workspace,
+        heard,
+        heard_bytes,
+        report,
+        share,
+        writes,
+        watched,
+        _watches: watches,
+    };
+    Ok((process, confined))
 }
 
 fn keep_through_exec(descriptor: &OwnedFd) -> io::Result<()> {
@@ -171,8 +195,14 @@ impl Confined {
         self.line.try_clone()
     }
 
-    /// Sends the plan and waits until the command runs, or the reason why it does not.
-    pub(crate) async fn begin(mut self, program: &str) -> Result<Self, SandboxError> {
+    /// Sends the plan to the process that confines and waits until the command runs, or the reason why it does not.
+    pub(crate) async fn begin(mut self, program: &str, confines: Option<u32>) -> Result<Self, SandboxError> {
+        let confines = confines.and_then(|pid| i32::try_from(pid).ok());
+        let confines =
+            confines.ok_or_else(|| not_confined("the process that confines it died".to_owned()))?;
+        let watched = watchdog::watch(confines, self.leash()?, self.share, self.writes.as_deref());
+        self.watched =
+            Some(watched.map_err(|error| not_confined(format!("nobody can watch over it: {error}")))?);
         let patience = Duration::from_millis(limits::CONFINE_MS);
         let verdict = timeout(patience, self.exchange()).await;
         let verdict = verdict.map_err(|_| not_confined("the set-up took too long".to_owned()))??;
@@ -269,6 +299,7 @@ impl Confined {
         while let Ok(count @ 1..) = self.line.read(&mut chunk) {
             self.take(&chunk[..count]);
         }
+        self.report.notes.extend(self.watched.as_ref().and_then(Watched::note));
         self.report
     }
 }

@@ -45,6 +45,7 @@ pub(crate) fn run(
     let begun = bind_to(supervisor).and_then(|()| {
         // Best effort, as the whole cgroup is: limits on each process hold without it.
         let in_cgroup = cgroup.is_some_and(|cgroup| cgroup.enter().is_ok());
+        privileges::first_to_go();
         begin(line, plan, placeholders, who, in_cgroup)
     });
     match begun {

@@ -4,7 +4,7 @@
 //! could be taken by any command that can read it, and so keep all others out.
 
 use std::{
-    fs::File,
+    fs::{self, File},
     io::{self, Read, Seek, Write},
     os::{
         fd::OwnedFd,
@@ -91,36 +91,65 @@ fn is_at(file: &File, folder: &OwnedFd, name: &str) -> bool {
     there.is_ok() && fstat(file).map(id).ok() == there.ok()
 }
 
-/// Where it can be, in the order of trial: the first is this user's alone where the system has it. All of them are out of
-/// a command's sight, unless they are in its workspace.
-pub(crate) fn folders() -> [PathBuf; 3] {
-    let uid = rustix::process::geteuid().as_raw();
-    let own = PathBuf::from(format!("/run/user/{uid}/posse"));
-    let [shared, kept] = ["/tmp", "/var/tmp"].map(|place| Path::new(place).join(format!(".posse-{uid}")));
-    [own, shared, kept]
+const SHARED: [&str; 2] = ["/tmp", "/var/tmp"];
+
+/// Where it can be. All of them are out of a command's sight, unless they are in its workspace.
+pub(crate) fn folders() -> Vec<PathBuf> {
+    let mut folders = usual_folders().to_vec();
+    if !folders.iter().any(|folder| held(folder).is_some()) {
+        folders.extend(SHARED.iter().flat_map(|place| unusual_folders(Path::new(place))));
+    }
+    folders
 }
 
-/// The first that is ours and nobody else's: others can make things of that name there too.
-fn private_folder() -> Result<OwnedFd, Failed> {
+/// In the order of trial: the first is this user's alone where the system has it.
+fn usual_folders() -> [PathBuf; 3] {
+    let uid = rustix::process::geteuid().as_raw();
+    let [first, second] = SHARED.map(|place| Path::new(place).join(format!(".posse-{uid}")));
+    [PathBuf::from(format!("/run/user/{uid}/posse")), first, second]
+}
+
+/// Folders of ours by names that nobody could guess before they were there, in an order that is the same for all.
+fn unusual_folders(place: &Path) -> Vec<PathBuf> {
+    let prefix = format!(".posse-{}-", rustix::process::geteuid().as_raw());
+    let names = fs::read_dir(place).into_iter().flatten().flatten();
+    let names = names.filter(|entry| entry.file_name().as_encoded_bytes().starts_with(prefix.as_bytes()));
+    let mut found: Vec<PathBuf> =
+        names.map(|entry| entry.path()).filter(|path| held(path).is_some()).collect();
+    found.sort();
+    found
+}
+
+/// A folder, if it is ours and nobody else's.
+fn held(folder: &Path) -> Option<OwnedFd> {
     let me = rustix::process::geteuid().as_raw();
-    for folder in folders() {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let held = open(folder, flags, Mode::empty()).ok()?;
+    let found = fstat(&held).ok()?;
+    let is_folder = FileType::from_raw_mode(found.st_mode).is_dir();
+    (is_folder && found.st_uid == me && found.st_mode & 0o077 == 0).then_some(held)
+}
+
+/// The first that is ours and nobody else's: others can make things of that name there too. Where they have, one by a name
+/// that they could not know.
+fn private_folder() -> Result<OwnedFd, Failed> {
+    let make = |folder: &Path| {
         // What is wrong, if anything is, the look at it says.
-        let _ = mkdir(&folder, Mode::from_raw_mode(0o700));
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let Ok(held) = open(&folder, flags, Mode::empty()) else { continue };
-        let ours = fstat(&held).is_ok_and(|found| {
-            let is_folder = FileType::from_raw_mode(found.st_mode).is_dir();
-            is_folder && found.st_uid == me && found.st_mode & 0o077 == 0
-        });
-        if ours {
-            return Ok(held);
+        let _ = mkdir(folder, Mode::from_raw_mode(0o700));
+        held(folder)
+    };
+    if let Some(folder) = usual_folders().iter().find_map(|folder| make(folder)) {
+        return Ok(folder);
+    }
+    for place in SHARED.map(Path::new) {
+        if unusual_folders(place).is_empty() {
+            let uid = rustix::process::geteuid().as_raw();
+            make(&place.join(format!(".posse-{uid}-{:016x}", super::folder::random())));
+        }
+        // Looked for again, because another process may have made one just now: all are to take the same.
+        if let Some(folder) = unusual_folders(place).iter().find_map(|folder| held(folder)) {
+            return Ok(folder);
         }
     }
-    let [_, first, second] = folders();
-    let reason = format!(
-        "neither {} nor {} is a folder that only this user can enter; remove one of them",
-        first.display(),
-        second.display()
-    );
-    Err(Failed::new("finding a place for locks", reason))
+    Err(Failed::new("finding a place for locks", "no folder can be made in /tmp or /var/tmp"))
 }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! this process                 confined.rs     sends a plan over a socket, cuts the socket to end it all
+//!                              watchdog.rs     cuts it when all commands together use too much of the machine
 //!   └─ the same program again  supervisor.rs   placeholders, cgroup, covers again what is replaced; outside, cleans up
 //!        └─ process 1          inside.rs       namespaces, mounts, reaping, listener/; with it all processes end
 //!             └─ the command   last_steps.rs   no privileges, Landlock, seccomp, exec
@@ -17,6 +18,7 @@ mod landlock_rules;
 mod last_steps;
 mod listener;
 mod lock;
+mod machine;
 mod mounts;
 mod placeholders;
 mod plan;
@@ -24,9 +26,12 @@ mod privileges;
 mod recover;
 mod replaced;
 mod seccomp;
+mod secrets;
 mod supervisor;
 mod toolchains;
+mod usage;
 mod view;
+mod watchdog;
 
 /// Lets go of the command's streams: whoever reads them waits for their last holder.
 fn release_streams() {

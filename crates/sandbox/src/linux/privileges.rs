@@ -9,7 +9,7 @@ use rustix::{
 };
 
 use super::{Failed, Step};
-use crate::ResourceLimits;
+use crate::{ResourceLimits, limits as numbers};
 
 /// No capability, none to be had from any program, and no new privileges.
 pub(crate) fn drop_all() -> Result<(), Failed> {
@@ -57,4 +57,10 @@ pub(crate) fn limit(limits: &ResourceLimits, in_cgroup: bool) -> Result<(), Fail
             .step(&format!("limiting {resource:?}"))?;
     }
     Ok(())
+}
+
+/// When the kernel runs out of memory, this process and all it starts go before the person's own programs. Best effort: a
+/// kernel that does not take it chooses by size alone.
+pub(crate) fn first_to_go() {
+    let _ = std::fs::write("/proc/self/oom_score_adj", numbers::OOM_SCORE);
 }

@@ -1,13 +1,13 @@
 //! What in a home belongs to compilers and interpreters, and so must be seen although homes are hidden.
 //!
-//! Found from the command's own PATH and the variables toolchains are configured by. Never a home as a whole.
+//! What in there is secret is in `secrets.rs`. Found from the command's own PATH and the variables toolchains are configured by. Never a home as a whole.
 
 use std::path::{Path, PathBuf};
 
 use super::plan::Plan;
 
 /// Variables that name a toolchain's folder.
-const VARIABLES: &[&str] = &[
+pub(crate) const VARIABLES: &[&str] = &[
     "CARGO_HOME",
     "RUSTUP_HOME",
     "GOPATH",
@@ -67,31 +67,6 @@ const USUAL: &[&str] = &[
     "bin",
 ];
 
-/// What in a toolchain's folder, or in a home beside it, holds secrets: files, and folders as a whole.
-const SECRETS: &[&str] = &[
-    "credentials",
-    "credentials.toml",
-    "credentials.json",
-    "upload/credentials.json",
-    ".credentials",
-    ".npmrc",
-    "etc/npmrc",
-    "auth.ini",
-    ".pypirc",
-    ".netrc",
-    ".condarc",
-    "settings.xml",
-    "settings-security.xml",
-    "conf/settings.xml",
-    "gradle.properties",
-];
-
-/// The same, where the name alone could be anything.
-const SECRETS_IN_HOMES: &[&str] = &[".cabal/config", ".gem/credentials", ".julia/servers"];
-
-/// Names no toolchain to be shown, but a folder with secrets.
-const ONLY_SECRETS: &str = "GRADLE_USER_HOME";
-
 /// The folders of toolchains in these homes, links resolved, none below another.
 pub(crate) fn found(plan: &Plan, homes: &[PathBuf]) -> Vec<PathBuf> {
     let path =
@@ -111,25 +86,11 @@ pub(crate) fn found(plan: &Plan, homes: &[PathBuf]) -> Vec<PathBuf> {
     outer
 }
 
-/// The secrets in all folders of toolchains, also in those that are not in a home. Only what is there, links resolved.
-pub(crate) fn secrets(plan: &Plan, homes: &[PathBuf]) -> Vec<PathBuf> {
-    let folders = usual(homes).chain(named(plan, VARIABLES)).chain(named(plan, &[ONLY_SECRETS]));
-    let folders = folders.filter(|folder| folder.is_dir());
-    let inside = folders.flat_map(|folder| SECRETS.iter().map(move |name| folder.join(name)));
-    let beside = homes.iter().flat_map(|home| SECRETS_IN_HOMES.iter().map(|name| home.join(name)));
-    // Hardly any is there, and to find that out this way takes one call.
-    let there = inside.chain(beside).filter(|path| path.symlink_metadata().is_ok());
-    let mut found: Vec<PathBuf> = there.filter_map(|path| path.canonicalize().ok()).collect();
-    found.sort();
-    found.dedup();
-    found
-}
-
-fn usual(homes: &[PathBuf]) -> impl Iterator<Item = PathBuf> {
+pub(crate) fn usual(homes: &[PathBuf]) -> impl Iterator<Item = PathBuf> {
     homes.iter().flat_map(|home| USUAL.iter().map(|name| home.join(name)))
 }
 
-fn named<'a>(plan: &'a Plan, variables: &'a [&str]) -> impl Iterator<Item = PathBuf> + 'a {
+pub(crate) fn named<'a>(plan: &'a Plan, variables: &'a [&str]) -> impl Iterator<Item = PathBuf> + 'a {
     variables.iter().filter_map(|name| plan.env(name)).flat_map(std::env::split_paths)
 }
 

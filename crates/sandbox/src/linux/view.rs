@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Failed, bare, lock, placeholders::Placeholders, plan::Plan, toolchains};
+use super::{Failed, bare, lock, placeholders::Placeholders, plan::Plan, secrets, toolchains};
 use crate::Level;
 
 /// One mount. Each shows, at its path, ...
@@ -175,7 +175,7 @@ impl View {
                 self.covers.push(Cover::ThrowAway(folder));
             }
         }
-        toolchains::secrets(plan, homes).into_iter().filter(outside).for_each(|path| self.hide_one(path));
+        secrets::found(plan, homes).into_iter().filter(outside).for_each(|path| self.hide_one(path));
     }
 
     /// What only the system's own user can read is out of everybody else's sight anyway.

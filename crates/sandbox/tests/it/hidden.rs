@@ -147,6 +147,155 @@ async fn secrets_in_toolchains_are_not_seen() {
     }
 }
 
+/// A secret in a toolchain's folder, at every level, and what is beside it and needed stays.
+#[tokio::test]
+async fn every_known_secret_of_a_toolchain_is_covered_and_the_rest_is_seen() {
+    let home = tempfile::tempdir().unwrap();
+    let elsewhere = tempfile::tempdir_in("/var").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let secret = [
+        ".cargo/credentials",
+        ".cargo/credentials.toml",
+        ".cargo/config.toml",
+        ".cargo/git/.git-credentials",
+        ".cargo/.npmrc",
+        ".npm/.npmrc",
+        ".npm/_logs/debug-0.log",
+        ".npm/etc/npmrc",
+        ".nvm/.npmrc",
+        ".nvm/alias/npmrc",
+        ".volta/.npmrc",
+        ".bun/bunfig.toml/../.npmrc",
+        ".bun/.env",
+        ".deno/token",
+        "go/.netrc",
+        "go/etc/netrc",
+        "go/env",
+        ".pyenv/.pypirc",
+        ".pyenv/pip.conf",
+        ".local/share/uv/credentials/token",
+        ".local/share/pnpm/auth.ini",
+        ".local/share/pnpm/rc",
+        ".local/share/pnpm/global/5/.npmrc",
+        ".rbenv/.gemrc",
+        ".rbenv/plugins/credentials",
+        ".asdf/.netrc",
+        ".sdkman/etc/config",
+        ".ghcup/config.yaml",
+        ".cabal/config",
+        ".stack/upload/credentials.json",
+        ".stack/config.yaml",
+        ".opam/config",
+        ".juliaup/auth.toml",
+        ".julia/servers/x/auth.toml",
+        ".dotnet/NuGet.Config",
+        ".dotnet/nuget/auth.json",
+        ".m2/repository/settings.xml",
+        ".m2/repository/settings-security.xml",
+        ".gradle/wrapper/gradle.properties",
+        ".gradle/caches/init.d/login.gradle",
+        ".local/share/mise/.env",
+        ".local/share/mise/shims/id_ed25519",
+        ".local/bin/.netrc",
+        "bin/.env",
+    ];
+    let other = [
+        "cargo/credentials.toml",
+        "user.npmrc",
+        "docker/config.json",
+        "gradle/init.gradle",
+        "composer/auth.json",
+    ];
+    let needed = [
+        ".cargo/config.toml/../env",
+        ".rustup/settings.toml",
+        ".opam/opam-init/init.sh",
+        "go/pkg/mod/x/token.go",
+    ];
+    for name in needed {
+        write(&home.path().join(name.replace("config.toml/../", "")), "seen ");
+    }
+    secret
+        .iter()
+        .for_each(|name| write(&home.path().join(name.replace("bunfig.toml/../", "")), "token = secret\n"));
+    other.iter().for_each(|name| write(&elsewhere.path().join(name), "token = secret\n"));
+    let paths = |names: &[&str], base: &Path| -> String {
+        let names =
+            names.iter().map(|name| name.replace("bunfig.toml/../", "").replace("config.toml/../", ""));
+        names.map(|name| format!("{} ", base.join(name).display())).collect()
+    };
+    let line = format!(
+        "cat {} {}{} 2>/dev/null",
+        paths(&needed, home.path()),
+        paths(&secret, home.path()),
+        paths(&other, elsewhere.path())
+    );
+    let named = |variable: &str, name: &str| {
+        (variable.to_owned(), elsewhere.path().join(name).to_str().unwrap().to_owned())
+    };
+    for level in LEVELS {
+        let mut command = confined_shell(level, folder.path(), &line, |_| {});
+        command.env = vec![
+            ("HOME".to_owned(), home.path().to_str().unwrap().to_owned()),
+            named("CARGO_HOME", "cargo"),
+            named("NPM_CONFIG_USERCONFIG", "user.npmrc"),
+            named("DOCKER_CONFIG", "docker"),
+            named("GRADLE_USER_HOME", "gradle"),
+            named("COMPOSER_HOME", "composer"),
+        ];
+        let finished = posse_sandbox::run(command).await.unwrap();
+        assert_eq!(
+            String::from_utf8(finished.output.bytes()).unwrap(),
+            "seen ".repeat(needed.len()),
+            "{level:?}"
+        );
+    }
+    assert!(secret.len() + other.len() >= 40);
+}
+
+/// Somebody else can make folders of our usual names first; that takes nothing away from us.
+#[test]
+fn folders_made_by_somebody_else_do_not_take_the_shell_away() {
+    use std::os::unix::{fs::PermissionsExt, process::CommandExt};
+    if !rustix::process::geteuid().is_root() {
+        // Without another user there is nobody else.
+        return;
+    }
+    const STRANGER: u32 = 64_321;
+    let made = ["/tmp", "/var/tmp"].map(|place| Path::new(place).join(format!(".posse-{STRANGER}")));
+    made.iter().for_each(|path| fs::create_dir_all(path).unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let program = folder.path().join("program");
+    fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    let work = folder.path().join("work");
+    fs::create_dir(&work).unwrap();
+    std::os::unix::fs::chown(&work, Some(STRANGER), Some(STRANGER)).unwrap();
+    let value = work.to_str().unwrap();
+    let mut process =
+        crate::again(&program, "hidden::stands_in_for_a_stranger", "POSSE_TEST_STRANGER", value);
+    process.uid(STRANGER).gid(STRANGER).current_dir("/").env("HOME", "/nonexistent").env("TMPDIR", "/tmp");
+    process.env("PATH", "/usr/local/bin:/usr/bin:/bin");
+    let said = crate::said_lines(process);
+    made.iter().for_each(|path| fs::remove_dir(path).unwrap());
+    for entry in fs::read_dir("/tmp").unwrap().flatten() {
+        if entry.file_name().to_string_lossy().starts_with(&format!(".posse-{STRANGER}-")) {
+            fs::remove_dir_all(entry.path()).unwrap();
+        }
+    }
+    assert_eq!(said, ["Code(0) ran", "Code(0) ran"]);
+}
+
+/// Only of interest when started by the test above.
+#[tokio::test]
+async fn stands_in_for_a_stranger() {
+    let Ok(work) = std::env::var("POSSE_TEST_STRANGER") else { return };
+    for _ in 0..2 {
+        let (exit, text) = confined_said(Level::Full, Path::new(&work), "echo ran", |_| {}).await;
+        println!("SAID {exit:?} {}", text.trim());
+    }
+}
+
 #[tokio::test]
 async fn keys_of_the_system_are_hidden_even_from_root() {
     let folder = tempfile::tempdir().unwrap();

@@ -29,6 +29,8 @@ mod privilege;
 mod protected;
 mod running;
 #[cfg(target_os = "linux")]
+mod share;
+#[cfg(target_os = "linux")]
 mod sockets;
 #[cfg(target_os = "linux")]
 mod support;

@@ -1,0 +1,331 @@
+//! What in the folders of toolchains is secret: tokens, passwords and keys of registries, which no command needs to build or
+//! test. Each is covered for commands at every level.
+//!
+//! Looked for at any depth that settings are found at, by name; and settings that may or may not hold a secret are read, and
+//! covered if they do.
+
+use std::{
+    collections::VecDeque,
+    ffi::OsString,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use super::{
+    plan::Plan,
+    toolchains::{self, VARIABLES},
+};
+use crate::limits;
+
+/// Files and folders that are secret by their name, wherever in a toolchain's folder they are.
+const NAMES: &[&str] = &[
+    // cargo, and others that took the name over
+    "credentials",
+    "credentials.toml",
+    "credentials.json",
+    "credentials.yaml",
+    ".credentials",
+    ".credentials.json",
+    ".git-credentials",
+    // npm, pnpm, yarn, bun
+    ".npmrc",
+    "npmrc",
+    ".yarnrc",
+    ".yarnrc.yml",
+    "auth.ini",
+    // python
+    ".pypirc",
+    ".netrc",
+    "_netrc",
+    "netrc",
+    "pip.conf",
+    "pip.ini",
+    ".condarc",
+    "condarc",
+    "auth.toml",
+    // java
+    "settings.xml",
+    "settings-security.xml",
+    "gradle.properties",
+    "init.gradle",
+    "init.gradle.kts",
+    "init.d",
+    // ruby, php, .net, dart, elixir, terraform, docker, conan, julia
+    ".gemrc",
+    "auth.json",
+    "auth.conf",
+    "NuGet.Config",
+    "nuget.config",
+    "NuGet.config",
+    "pub-credentials.json",
+    "pub-tokens.json",
+    "hex.config",
+    ".terraformrc",
+    "credentials.tfrc.json",
+    ".docker",
+    ".conan.db",
+    "remotes.json",
+    "servers",
+    // whatever brought it there
+    ".env",
+    ".envrc",
+    "id_rsa",
+    "id_ed25519",
+    "id_ecdsa",
+    "secrets.toml",
+    "secrets.json",
+    "token",
+    ".token",
+    "tokens.json",
+];
+
+/// Settings that hold secrets only sometimes, and are needed otherwise.
+const SETTINGS: &[&str] = &[
+    "config",
+    "config.toml",
+    "config.json",
+    "config.yml",
+    "config.yaml",
+    "config.ini",
+    "bunfig.toml",
+    "env",
+    "rc",
+    ".gitconfig",
+];
+
+/// What such a file sets where it holds one.
+const SIGNS: &[&str] =
+    &["token", "password", "passwd", "secret", "_auth", "api_key", "apikey", "api-key", "authorization"];
+
+/// Below a home, where no folder of a toolchain is shown otherwise, or the name alone could be anything.
+const IN_HOMES: &[&str] = &[
+    ".npmrc",
+    ".yarnrc",
+    ".yarnrc.yml",
+    ".netrc",
+    ".pypirc",
+    ".gemrc",
+    ".condarc",
+    ".terraformrc",
+    ".bunfig.toml",
+    ".git-credentials",
+    ".cabal/config",
+    ".gem/credentials",
+    ".julia/servers",
+    ".m2",
+    ".gradle/gradle.properties",
+    ".gradle/init.gradle",
+    ".gradle/init.gradle.kts",
+    ".gradle/init.d",
+    ".docker",
+    ".terraform.d",
+    ".hex",
+    ".conan",
+    ".conan2/credentials.json",
+    ".pub-cache/credentials.json",
+    ".composer/auth.json",
+    ".config/composer/auth.json",
+    ".config/go/env",
+    ".config/pip/pip.conf",
+    ".config/pypoetry/auth.toml",
+    ".config/NuGet/NuGet.Config",
+    ".nuget/NuGet/NuGet.Config",
+    ".local/share/uv/credentials",
+    ".local/share/bundle",
+    ".bundle/config",
+    ".npm/_logs",
+    ".yarn/berry/auth",
+    ".sbt/.credentials",
+    ".ivy2/.credentials",
+    ".lein/credentials.clj.gpg",
+    ".lein/profiles.clj",
+    ".stack/config.yaml",
+    ".opam/plugins/opam-publish",
+];
+
+/// Variables that name a file or folder which is secret as a whole.
+const NAMED: &[&str] = &[
+    "NPM_CONFIG_USERCONFIG",
+    "npm_config_userconfig",
+    "NPM_CONFIG_GLOBALCONFIG",
+    "PIP_CONFIG_FILE",
+    "NETRC",
+    "GOENV",
+    "CONDARC",
+    "GEMRC",
+    "GEM_CREDENTIALS",
+    "BUNDLE_USER_CONFIG",
+    "BUNDLE_APP_CONFIG",
+    "DOCKER_CONFIG",
+    "TF_CLI_CONFIG_FILE",
+    "CONAN_LOGIN_FILE",
+    "HEX_HOME",
+    "COMPOSER_AUTH_FILE",
+    "POETRY_CONFIG_DIR",
+    "TWINE_CONFIG_FILE",
+    "YARN_RC_FILENAME",
+    "GIT_CREDENTIALS",
+];
+
+/// Variables that name a folder which is no toolchain to be shown, but has secrets in it.
+const FOLDERS: &[&str] = &[
+    "GRADLE_USER_HOME",
+    "MAVEN_USER_HOME",
+    "COMPOSER_HOME",
+    "NUGET_PACKAGES",
+    "PUB_CACHE",
+    "CONAN_HOME",
+    "CONAN_USER_HOME",
+    "OPAMROOT",
+    "STACK_ROOT",
+    "CABAL_DIR",
+    "MIX_HOME",
+    "NPM_CONFIG_PREFIX",
+    "npm_config_prefix",
+    "UV_CREDENTIALS_DIR",
+    "JULIA_DEPOT_PATH",
+    "VOLTA_HOME",
+    "GHCUP_INSTALL_BASE_PREFIX",
+];
+
+/// Where settings are not: programs, packages and caches, of which there are very many.
+const NOT_SETTINGS: &[&str] = &[
+    "bin",
+    "lib",
+    "lib64",
+    "include",
+    "share",
+    "src",
+    "pkg",
+    "doc",
+    "docs",
+    "man",
+    "test",
+    "tests",
+    "jmods",
+    "legal",
+    "registry",
+    "toolchains",
+    "node_modules",
+    "site-packages",
+    "dist-packages",
+    "packages",
+    "store",
+    "caches",
+    "cache",
+    "_cacache",
+    "repository",
+    "versions",
+    "gems",
+    "wrapper",
+    "dists",
+    "checkouts",
+    "installs",
+    "downloads",
+    "compiled",
+    "artifacts",
+    "clones",
+];
+
+/// All in the folders that a command is shown, links resolved.
+pub(crate) fn found(plan: &Plan, homes: &[PathBuf]) -> Vec<PathBuf> {
+    let readable: Vec<PathBuf> =
+        plan.readable.iter().filter_map(|path| Path::new(path).canonicalize().ok()).collect();
+    let mut shown = toolchains::found(plan, homes);
+    shown.extend(readable.iter().cloned());
+    let folders =
+        toolchains::usual(homes).chain(toolchains::named(plan, VARIABLES)).chain(shown.iter().cloned());
+    let mut found = in_folders(folders);
+    let beside = homes.iter().flat_map(|home| IN_HOMES.iter().map(|name| home.join(name)));
+    found.extend(beside.filter(|path| shown.iter().any(|folder| path.starts_with(folder))));
+    let mut found = there(found.into_iter().chain(in_environment(|name| plan.env(name).cloned())));
+    // What the person named itself is theirs to show.
+    found.retain(|path| !readable.contains(path));
+    // What is above something that is shown could only take that away.
+    found.retain(|path| !homes.iter().chain(&shown).any(|folder| folder.starts_with(path)));
+    found
+}
+
+/// Those that variables name which no command is told of. To be asked where these are known.
+pub(crate) fn named_here(workspace: &Path) -> Vec<PathBuf> {
+    let mut found = there(in_environment(|name| std::env::var_os(name)).into_iter());
+    let home = std::env::home_dir();
+    found.retain(|path| !path.starts_with(workspace) && !workspace.starts_with(path));
+    found.retain(|path| {
+        !home.as_ref().is_some_and(|home| home.starts_with(path)) && path.components().count() > 2
+    });
+    found
+}
+
+fn in_environment(variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
+    let paths = |names: &[&str]| -> Vec<PathBuf> {
+        let values = names.iter().filter_map(|name| variable(name));
+        let all = values.flat_map(|value| std::env::split_paths(&value).collect::<Vec<_>>());
+        all.filter(|path| path.is_absolute() && path.components().count() > 2).collect()
+    };
+    let mut found = in_folders(paths(FOLDERS).into_iter());
+    found.extend(paths(NAMED));
+    found
+}
+
+/// Those that are there. Hardly any is, and to find that out this way takes one call.
+fn there(paths: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
+    let there = paths.filter(|path| path.symlink_metadata().is_ok());
+    let mut found: Vec<PathBuf> = there.filter_map(|path| path.canonicalize().ok()).collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// Looks through folders, what is near their tops first.
+fn in_folders(folders: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
+    let mut to_visit: VecDeque<(PathBuf, usize)> = folders.map(|folder| (folder, 0)).collect();
+    let (mut found, mut seen) = (Vec::new(), 0);
+    while let Some((folder, depth)) = to_visit.pop_front() {
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            seen += 1;
+            if seen > limits::SECRETS_SEEN_MAX {
+                return found;
+            }
+            let name = entry.file_name();
+            let Some(name) = name.to_str() else { continue };
+            if NAMES.contains(&name) || (SETTINGS.contains(&name) && tells(&entry.path())) {
+                found.push(entry.path());
+            } else if depth < limits::SECRETS_DEPTH_MAX
+                && !NOT_SETTINGS.contains(&name)
+                && entry.file_type().is_ok_and(|kind| kind.is_dir())
+            {
+                to_visit.push_back((entry.path(), depth + 1));
+            }
+        }
+    }
+    found
+}
+
+/// Whether settings hold a secret, as far as words can tell. Those that are very long do.
+fn tells(path: &Path) -> bool {
+    let Ok(found) = path.metadata() else { return false };
+    if !found.is_file() {
+        return false;
+    }
+    if found.len() > limits::SECRETS_SETTINGS_BYTES_MAX {
+        return true;
+    }
+    let text = fs::read(path).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text).to_ascii_lowercase();
+    text.lines().any(|line| SIGNS.iter().any(|sign| is_set(line, sign)) || has_password(line))
+}
+
+/// Whether a line gives a value to something of that name: `token = …`, `"auth_token": …`, `<password>…`.
+fn is_set(line: &str, sign: &str) -> bool {
+    let after = line.match_indices(sign).map(|(at, _)| &line[at + sign.len()..]);
+    let mut after = after.map(|rest| rest.trim_start_matches(['"', '\'', ' ', '\t']));
+    after.any(|rest| rest.starts_with(['=', ':', '>']) && rest.len() > 1)
+}
+
+/// Whether there is an address with a user in it.
+fn has_password(line: &str) -> bool {
+    line.split("://")
+        .skip(1)
+        .any(|rest| rest.split(['/', '"', '\'', ' ']).next().is_some_and(|host| host.contains('@')))
+}

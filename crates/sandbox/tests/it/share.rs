@@ -1,0 +1,127 @@
+//! All commands of a session together keep to their share of the machine: as root, where the kernel holds them to it, and
+//! as an ordinary user, where the watchdog does.
+
+use std::{
+    os::unix::{
+        fs::{PermissionsExt, chown},
+        process::CommandExt,
+    },
+    path::Path,
+    time::Duration,
+};
+
+use posse_sandbox::{Command, Exit, Finished, Job, Level, Share};
+
+use crate::{again, confined_shell, said_lines};
+
+const NOBODY: u32 = 65534;
+
+/// Becomes another user if it can, and tries what `stands_in_for_a_session` does.
+fn as_user(ordinary: bool, case: &str) -> Vec<String> {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let work = folder.path().join("work");
+    std::fs::create_dir(&work).unwrap();
+    let program = folder.path().join("program");
+    std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    let value = format!("{case} {}", work.display());
+    let mut process = again(&program, "share::stands_in_for_a_session", "POSSE_TEST_SHARE", &value);
+    if ordinary && rustix::process::geteuid().is_root() {
+        chown(&work, Some(NOBODY), Some(NOBODY)).unwrap();
+        process.uid(NOBODY).gid(NOBODY).current_dir("/").env("HOME", "/nonexistent").env("TMPDIR", "/tmp");
+        process.env("PATH", "/usr/local/bin:/usr/bin:/bin");
+    }
+    said_lines(process)
+}
+
+#[test]
+fn a_session_keeps_to_its_share() {
+    let mut ran = 0;
+    for ordinary in [false, true] {
+        for case in ["memory", "folders", "nameless", "shared", "processes", "disk", "room", "small"] {
+            assert_eq!(
+                as_user(ordinary, case),
+                ["kept", "the other went on"],
+                "{case}, ordinary: {ordinary}"
+            );
+            ran += 1;
+        }
+    }
+    assert_eq!(ran, 16);
+}
+
+/// A program that takes memory in many processes, each of which alone takes little.
+const HOG: &str =
+    "for i in $(seq 40); do python3 -c 'x = bytearray(30_000_000); import time; time.sleep(6)' & done; wait";
+/// The same in files.
+const IN_FOLDERS: &str = "for place in /tmp /var/tmp /dev/shm; do for i in 1 2 3 4 5 6; do \
+     head -c 30M /dev/zero > $place/$i; done; done; sleep 9";
+const NAMELESS: &str = "python3 -c 'import os, time\nfor i in range(40):\n os.write(os.memfd_create(str(i)), bytes(30_000_000))\n\
+     time.sleep(9)'";
+/// Much that is shared by many is not much.
+const SHARED: &str = "python3 -c 'import os, time\nx = bytearray(100_000_000)\nfor i in range(10):\n if os.fork() == 0: time.sleep(1.5); os._exit(0)\n\
+     for i in range(10): os.wait()'";
+const FORKS: &str = "python3 -c 'import os, time\nfor i in range(150):\n if os.fork() == 0: time.sleep(9); os._exit(0)\n\
+     time.sleep(9)' 2>&1";
+const DISK: &str = "for i in $(seq 40); do head -c 100M /dev/zero > big$i; done; sleep 9";
+const ROOM: &str = "for i in $(seq 40); do fallocate -l 100M big$i; done; sleep 9";
+
+async fn start(work: &Path, line: &str, share: Share) -> Job {
+    let mut command: Command =
+        confined_shell(Level::Full, work, line, |profile| profile.limits.session = share);
+    command.deadline = Duration::from_secs(60);
+    posse_sandbox::start(command).await.unwrap()
+}
+
+fn kept(case: &str, finished: &Finished) -> bool {
+    let noted = |word: &str| finished.notes.iter().any(|note| note.contains(word));
+    match case {
+        "small" | "shared" => finished.exit == Exit::Code(0) && finished.notes.is_empty(),
+        // In a cgroup the kernel ends what it chooses, or refuses a fork; else all of the command is ended.
+        "memory" | "folders" => noted("memory"),
+        "nameless" => noted("memory") && finished.exit != Exit::Code(0),
+        "processes" => noted("processes") || text(finished).contains("os.fork()"),
+        _ => noted("disk") && finished.exit == Exit::Signal(9),
+    }
+}
+
+fn text(finished: &Finished) -> String {
+    String::from_utf8_lossy(&finished.output.bytes()).into_owned()
+}
+
+/// One case; only of interest when started by the test above.
+#[tokio::test]
+async fn stands_in_for_a_session() {
+    let Ok(value) = std::env::var("POSSE_TEST_SHARE") else { return };
+    let (case, work) = value.split_once(' ').unwrap();
+    let work = Path::new(work);
+    let mut share = Share { memory_bytes: Some(400 << 20), processes: Some(200), disk_free_bytes: None };
+    let line = match case {
+        "memory" => HOG,
+        "folders" => IN_FOLDERS,
+        "nameless" => NAMELESS,
+        "shared" => SHARED,
+        "processes" => FORKS,
+        "disk" | "room" => {
+            let found = rustix::fs::statvfs(work).unwrap();
+            share.disk_free_bytes = Some(found.f_bavail * found.f_frsize - (300 << 20));
+            if case == "disk" { DISK } else { ROOM }
+        }
+        _ => "sleep 0.5; head -c 20M /dev/zero > /tmp/x; head -c 20M /dev/zero > x; sleep 0.5",
+    };
+    // A command that was there before, with little of everything but, where it is about those, processes.
+    let processes = if case == "processes" { 80 } else { 2 };
+    let other = format!("for i in $(seq {processes}); do sleep 60 & done; touch began; wait");
+    let other = start(work, &other, share).await;
+    while !work.join("began").exists() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let finished = start(work, line, share).await.wait().await;
+    println!("SAID {}", if kept(case, &finished) { "kept".to_owned() } else { format!("{finished:?}") });
+    match other.finished() {
+        None => println!("SAID the other went on"),
+        Some(ended) => println!("SAID {ended:?}"),
+    }
+    other.stop();
+    other.wait().await;
+}
