@@ -71,24 +71,24 @@ mod tests {
     #[test]
     fn folders_that_are_no_workspace() {
         let paths = |paths: &[&str]| paths.iter().map(PathBuf::from).collect::<Vec<_>>();
-        let all = paths(&["/home/me", "/home/you", "/root", "/srv/people/deep/x", "/var/www"]);
-        let homes = Homes { own: Some("/home/me".into()), all };
+        let all = paths(&["/people/me", "/people/you", "/root", "/srv/crew/deep/x", "/var/www"]);
+        let homes = Homes { own: Some("/people/me".into()), all };
         let cases = [
             ("/", Some("is the root of the file system")),
-            ("/home/me", Some("is your home folder")),
-            ("/home/you", Some("is the home folder of another user")),
+            ("/people/me", Some("is your home folder")),
+            ("/people/you", Some("is the home folder of another user")),
             ("/root", Some("is the home folder of another user")),
             ("/var/www", Some("is the home folder of another user")),
-            ("/home", Some("holds home folders")),
+            ("/people", Some("holds home folders")),
             ("/srv", Some("holds home folders")),
-            ("/srv/people/deep", Some("holds home folders")),
+            ("/srv/crew/deep", Some("holds home folders")),
             ("/var", Some("holds home folders")),
-            ("/home/me/.ssh", Some("holds credentials or histories")),
-            ("/home/me/.config/gcloud/logs", Some("holds credentials or histories")),
-            ("/home/me/.config/posse", Some("holds credentials or histories")),
-            ("/home/me/src", None),
-            ("/home/me/.config", None),
-            ("/home/meet", None),
+            ("/people/me/.ssh", Some("holds credentials or histories")),
+            ("/people/me/.config/gcloud/logs", Some("holds credentials or histories")),
+            ("/people/me/.config/posse", Some("holds credentials or histories")),
+            ("/people/me/src", None),
+            ("/people/me/.config", None),
+            ("/people/meet", None),
             ("/var/www/site", None),
             ("/tmp/x", None),
             ("/srv/other", None),
