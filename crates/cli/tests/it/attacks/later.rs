@@ -49,7 +49,7 @@ fn command(path: &str) -> String {
     };
     format!(
         "mkdir -p {DEEP} {above}; echo {EVIL} > {path}; echo {EVIL} > src/new && mv -f src/new {path}; \
-         echo {EVIL} > src/new && ln -f src/new {path}; rm -f src/new; ln -sf /proc/self/nothing {path}; {moved}; rm -rf moved"
+         echo {EVIL} > src/new && ln -f src/new {path}; rm -f src/new; {moved}; rm -rf moved; echo {EVIL} > {path}; true"
     )
 }
 
@@ -61,7 +61,8 @@ fn withstand(play_as: Play, attempts: Vec<Attempt>, say: &str) {
     let known = attacks::later();
     let played = play(play_as, attempts, move |world, attempt, moment| {
         let Moment::After(answer, _) = moment else { return };
-        let meant = known.iter().find(|known| known.name == attempt.name).expect("an attempt of the table");
+        // What is done in between is no attempt.
+        let Some(meant) = known.iter().find(|known| known.name == attempt.name) else { return };
         let left = left(world, meant);
         let mut faults = noted.lock().unwrap();
         if !left.is_empty() {
@@ -78,15 +79,18 @@ fn withstand(play_as: Play, attempts: Vec<Attempt>, say: &str) {
     settle(&format!("later, {say}"), played.made, count.max(100), &faults.lock().unwrap());
 }
 
-/// Each path as a call of a file tool.
+/// Each path as a call of a file tool. Five refusals in a row end an agent, so something runs in between.
 fn by_tool() -> Vec<Attempt> {
-    let each = attacks::later().into_iter().flat_map(|attempt| {
-        places(&attempt).into_iter().map(move |path| {
+    let mut all = Vec::new();
+    for attempt in attacks::later() {
+        for path in places(&attempt) {
             let attack = json!({"path": path, "content": EVIL}).to_string().leak();
-            Attempt { kind: "write_file", attack, ..attempt }
-        })
-    });
-    each.collect()
+            all.push(Attempt { kind: "write_file", attack, ..attempt });
+            let attack = json!({"pattern": format!("nothing-{}", all.len())}).to_string().leak();
+            all.push(Attempt { name: "between", kind: "grep", set_up: None, attack });
+        }
+    }
+    all
 }
 
 /// Each path as a command.
