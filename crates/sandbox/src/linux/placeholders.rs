@@ -72,8 +72,13 @@ impl Drop for Placeholders {
 impl Placeholders {
     pub(crate) fn make(plan: &Plan) -> Result<Self, Failed> {
         let (guarded, pinned, found, made) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let folder = Folder::open(plan.workspace()).step_at("opening", plan.workspace())?;
+        // A program of ours has no workspace, and nothing is guarded for it.
+        let top = if plan.bare { Path::new("/") } else { plan.workspace() };
+        let folder = Folder::open(top).step_at("opening", top)?;
         let mut all = Self { guarded, pinned, found, folder, made, socket: None, lock: None };
+        if plan.bare {
+            return Ok(all);
+        }
         all.find_hidden(plan);
         if plan.level != Level::Full {
             return Ok(all);

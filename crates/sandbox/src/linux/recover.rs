@@ -1,7 +1,8 @@
 //! Covers again, while a command runs, what somebody outside has put in the place of a covered name.
 //!
 //! A child of the supervisor enters the confinement and mounts what is there now read-only over itself. Between the loss
-//! of a cover and that lie a few hundred microseconds. If anything more happens to the name in that time, if somebody has
+//! of a cover and that lie a few hundred microseconds. Whoever listens to the command's calls refuses it the name meanwhile,
+//! so another file in its place is the person's again. If it is written in that time, if somebody has
 //! it open for writing afterwards, or if it is not a plain file or an empty folder, nobody can tell whose doing it is: then
 //! the command is ended, as it is when covering fails. Git's own settings, which git writes several times in a row, may
 //! differ in what cannot run anything.
@@ -86,14 +87,15 @@ pub(crate) fn recover(
             return Ok(());
         }
         let open: BTreeSet<PathBuf> = happened.replaced.union(&happened.doubtful).cloned().collect();
-        for path in &open {
-            make_ready(plan, placeholders, path).map_err(|_| path.clone())?;
-        }
-        if !inside.cover(&open) {
-            return Err(open.into_iter().next().unwrap_or_default());
-        }
-        for path in &open {
-            must_be_at_rest(placeholders, path).map_err(|_| path.clone())?;
+        if let Err(path) = cover(plan, inside, placeholders, &open) {
+            // It may have been replaced once more in this moment.
+            let since = names.happened(placeholders.folder(), &open);
+            if !since.replaced.contains(&path) {
+                return Err(path);
+            }
+            happened.replaced.extend(since.replaced);
+            happened.doubtful.extend(since.doubtful);
+            continue;
         }
         // What became a placeholder, one of the supervisors has made: there is nothing in it.
         let harmless = |path: &Path| {
@@ -109,6 +111,22 @@ pub(crate) fn recover(
         happened = names.happened(placeholders.folder(), &open);
     }
     Err(happened.replaced.into_iter().chain(happened.doubtful).next().unwrap_or_default())
+}
+
+/// Covers these. The error is the first that cannot be, or that somebody still writes.
+fn cover(
+    plan: &Plan,
+    inside: &Inside,
+    placeholders: &mut Placeholders,
+    open: &BTreeSet<PathBuf>,
+) -> Result<(), PathBuf> {
+    for path in open {
+        make_ready(plan, placeholders, path).map_err(|_| path.clone())?;
+    }
+    if !inside.cover(open) {
+        return Err(open.first().cloned().unwrap_or_default());
+    }
+    open.iter().try_for_each(|path| must_be_at_rest(placeholders, path).map_err(|_| path.clone()))
 }
 
 /// Sees to it that there is something to cover, and that it is something that can be.

@@ -79,6 +79,8 @@ pub(crate) struct Names {
     names: Vec<Name>,
     /// None where the system has no more of them for us: then we look from time to time.
     watches: Option<OwnedFd>,
+    /// Whether the command is refused these names at each call. Then only who is outside puts another file in their place.
+    guarded: bool,
 }
 
 /// What has happened to covered names since somebody looked.
@@ -102,8 +104,9 @@ impl Names {
         folder: &Folder,
         found: &[(PathBuf, Identity)],
         watches: Option<OwnedFd>,
+        guarded: bool,
     ) -> Result<Self, Failed> {
-        let mut all = Self { names: Vec::new(), watches };
+        let mut all = Self { names: Vec::new(), watches, guarded };
         let mut folders: Vec<(&Path, Option<i32>)> = Vec::new();
         for (path, identity) in found {
             let above = path.parent().unwrap_or(path);
@@ -164,9 +167,11 @@ impl Names {
                 name.watch == Some(event.wd()) && known == Some(file.to_bytes())
             };
             let Some(Name { path, .. }) = self.names.iter().find(hit) else { continue };
-            if uncovered.contains(path) || happened.replaced.contains(path) {
+            let written = event.events() == inotify::ReadFlags::CLOSE_WRITE;
+            let again = uncovered.contains(path) || happened.replaced.contains(path);
+            if again && (written || !self.guarded) {
                 happened.doubtful.insert(path.clone());
-            } else if event.events() != inotify::ReadFlags::CLOSE_WRITE {
+            } else if !written {
                 // Even if it has the same thing again: its cover is gone. What is only written while it is covered, somebody
                 // outside has written.
                 happened.replaced.insert(path.clone());

@@ -98,7 +98,7 @@ fn confine(mut line: &UnixStream, watches: Option<OwnedFd>) -> i32 {
 
 fn supervise(line: &UnixStream, plan: &Plan, watches: Option<OwnedFd>) -> Result<(), Failed> {
     let mut placeholders = Placeholders::make(plan)?;
-    let names = Names::watch(placeholders.folder(), &placeholders.found, watches)?;
+    let names = Names::watch(placeholders.folder(), &placeholders.found, watches, plan.guard_names)?;
     // A program of ours has its limits, and is not worth the time a group takes.
     let cgroup = if plan.bare { None } else { Cgroup::make(&plan.limits).ok() };
     let started = start_inside(line, plan, &placeholders, cgroup.as_ref());

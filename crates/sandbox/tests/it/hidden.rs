@@ -147,88 +147,82 @@ async fn secrets_in_toolchains_are_not_seen() {
     }
 }
 
+/// Secrets in folders of toolchains, in a home.
+const SECRETS: &[&str] = &[
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".cargo/config.toml",
+    ".cargo/git/.git-credentials",
+    ".cargo/.npmrc",
+    ".npm/.npmrc",
+    ".npm/_logs/debug-0.log",
+    ".npm/etc/npmrc",
+    ".nvm/.npmrc",
+    ".nvm/alias/npmrc",
+    ".volta/.npmrc",
+    ".bun/.npmrc",
+    ".bun/.env",
+    ".deno/token",
+    "go/.netrc",
+    "go/etc/netrc",
+    "go/env",
+    ".pyenv/.pypirc",
+    ".pyenv/pip.conf",
+    ".local/share/uv/credentials/token",
+    ".local/share/pnpm/auth.ini",
+    ".local/share/pnpm/rc",
+    ".local/share/pnpm/global/5/.npmrc",
+    ".rbenv/.gemrc",
+    ".rbenv/plugins/credentials",
+    ".asdf/.netrc",
+    ".sdkman/etc/config",
+    ".ghcup/config.yaml",
+    ".cabal/config",
+    ".stack/upload/credentials.json",
+    ".stack/config.yaml",
+    ".opam/config",
+    ".juliaup/auth.toml",
+    ".julia/servers/x/auth.toml",
+    ".dotnet/NuGet.Config",
+    ".dotnet/nuget/auth.json",
+    ".m2/repository/settings.xml",
+    ".m2/repository/settings-security.xml",
+    ".gradle/wrapper/gradle.properties",
+    ".gradle/caches/init.d/login.gradle",
+    ".local/share/mise/.env",
+    ".local/share/mise/shims/id_ed25519",
+    ".local/bin/.netrc",
+    "bin/.env",
+];
+/// The same in places that variables name.
+const ELSEWHERE: &[&str] = &[
+    "cargo/credentials.toml",
+    "user.npmrc",
+    "docker/config.json",
+    "gradle/init.gradle",
+    "composer/auth.json",
+];
+/// What is beside them and needed.
+const NEEDED: &[&str] =
+    &[".cargo/env", ".rustup/settings.toml", ".opam/opam-init/init.sh", "go/pkg/mod/x/token.go"];
+
 /// A secret in a toolchain's folder, at every level, and what is beside it and needed stays.
 #[tokio::test]
 async fn every_known_secret_of_a_toolchain_is_covered_and_the_rest_is_seen() {
     let home = tempfile::tempdir().unwrap();
     let elsewhere = tempfile::tempdir_in("/var").unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let secret = [
-        ".cargo/credentials",
-        ".cargo/credentials.toml",
-        ".cargo/config.toml",
-        ".cargo/git/.git-credentials",
-        ".cargo/.npmrc",
-        ".npm/.npmrc",
-        ".npm/_logs/debug-0.log",
-        ".npm/etc/npmrc",
-        ".nvm/.npmrc",
-        ".nvm/alias/npmrc",
-        ".volta/.npmrc",
-        ".bun/bunfig.toml/../.npmrc",
-        ".bun/.env",
-        ".deno/token",
-        "go/.netrc",
-        "go/etc/netrc",
-        "go/env",
-        ".pyenv/.pypirc",
-        ".pyenv/pip.conf",
-        ".local/share/uv/credentials/token",
-        ".local/share/pnpm/auth.ini",
-        ".local/share/pnpm/rc",
-        ".local/share/pnpm/global/5/.npmrc",
-        ".rbenv/.gemrc",
-        ".rbenv/plugins/credentials",
-        ".asdf/.netrc",
-        ".sdkman/etc/config",
-        ".ghcup/config.yaml",
-        ".cabal/config",
-        ".stack/upload/credentials.json",
-        ".stack/config.yaml",
-        ".opam/config",
-        ".juliaup/auth.toml",
-        ".julia/servers/x/auth.toml",
-        ".dotnet/NuGet.Config",
-        ".dotnet/nuget/auth.json",
-        ".m2/repository/settings.xml",
-        ".m2/repository/settings-security.xml",
-        ".gradle/wrapper/gradle.properties",
-        ".gradle/caches/init.d/login.gradle",
-        ".local/share/mise/.env",
-        ".local/share/mise/shims/id_ed25519",
-        ".local/bin/.netrc",
-        "bin/.env",
-    ];
-    let other = [
-        "cargo/credentials.toml",
-        "user.npmrc",
-        "docker/config.json",
-        "gradle/init.gradle",
-        "composer/auth.json",
-    ];
-    let needed = [
-        ".cargo/config.toml/../env",
-        ".rustup/settings.toml",
-        ".opam/opam-init/init.sh",
-        "go/pkg/mod/x/token.go",
-    ];
-    for name in needed {
-        write(&home.path().join(name.replace("config.toml/../", "")), "seen ");
-    }
-    secret
-        .iter()
-        .for_each(|name| write(&home.path().join(name.replace("bunfig.toml/../", "")), "token = secret\n"));
-    other.iter().for_each(|name| write(&elsewhere.path().join(name), "token = secret\n"));
+    NEEDED.iter().for_each(|name| write(&home.path().join(name), "seen "));
+    SECRETS.iter().for_each(|name| write(&home.path().join(name), "token = secret\n"));
+    ELSEWHERE.iter().for_each(|name| write(&elsewhere.path().join(name), "token = secret\n"));
     let paths = |names: &[&str], base: &Path| -> String {
-        let names =
-            names.iter().map(|name| name.replace("bunfig.toml/../", "").replace("config.toml/../", ""));
-        names.map(|name| format!("{} ", base.join(name).display())).collect()
+        names.iter().map(|name| format!("{} ", base.join(name).display())).collect()
     };
     let line = format!(
         "cat {} {}{} 2>/dev/null",
-        paths(&needed, home.path()),
-        paths(&secret, home.path()),
-        paths(&other, elsewhere.path())
+        paths(NEEDED, home.path()),
+        paths(SECRETS, home.path()),
+        paths(ELSEWHERE, elsewhere.path())
     );
     let named = |variable: &str, name: &str| {
         (variable.to_owned(), elsewhere.path().join(name).to_str().unwrap().to_owned())
@@ -246,11 +240,11 @@ async fn every_known_secret_of_a_toolchain_is_covered_and_the_rest_is_seen() {
         let finished = posse_sandbox::run(command).await.unwrap();
         assert_eq!(
             String::from_utf8(finished.output.bytes()).unwrap(),
-            "seen ".repeat(needed.len()),
+            "seen ".repeat(NEEDED.len()),
             "{level:?}"
         );
     }
-    assert!(secret.len() + other.len() >= 40);
+    assert!(SECRETS.len() + ELSEWHERE.len() >= 40);
 }
 
 /// Somebody else can make folders of our usual names first; that takes nothing away from us.

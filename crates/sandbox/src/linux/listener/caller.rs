@@ -174,13 +174,7 @@ impl Caller {
         if plain && !follow {
             return Ok(whole);
         }
-        if follow {
-            match open_plainly(&whole, OFlags::empty()) {
-                Ok(opened) => return path_of(&opened),
-                Err(Errno::NOENT) => {}
-                Err(_) => return self.walk(&whole, follow),
-            }
-        }
+        // By the folder: a file that somebody replaces in this moment would have no name any more.
         let (Some(folder), Some(name)) = (whole.parent(), last_part(&whole)) else {
             return self.walk(&whole, true);
         };
