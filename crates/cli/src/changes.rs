@@ -1,6 +1,6 @@
 //! `posse undo`, `redo`, `diff` and `merge`: what agents changed, and taking it back or in.
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use posse_engine::machine::available;
@@ -45,13 +45,15 @@ fn may_write(list: &[String]) -> bool {
     if let Some(more @ 1..) = list.len().checked_sub(PATHS_SHOWN_MAX) {
         text.push_str(&format!("  and {} more\n", counted(more as u64, "path")));
     }
-    if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+    if !(output::stdin_is_terminal() && output::stderr_is_terminal()) {
         text.push_str("They are left as they are; --protected includes them.\n");
-        let _ = io::stderr().write_all(text.as_bytes());
+        let _ = output::print_aside(&text);
         return false;
     }
-    text.push_str("Write them, too? Type yes: ");
-    let _ = io::stderr().write_all(text.as_bytes());
+    let _ = output::print_aside(&text);
+    // What was typed before this could be seen is no answer to it.
+    output::forget_typed();
+    let _ = output::print_aside("Write them, too? Type yes: ");
     let mut answer = String::new();
     io::stdin().read_line(&mut answer).is_ok() && answer.trim() == "yes"
 }

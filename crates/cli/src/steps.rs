@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use posse_protocol::{AgentId, Answer, CallId, Event, EventKind, QueueReason, Sender};
 
-use crate::display::{ending_line, not_covered};
+use crate::display::{ending_line, not_covered, read_only_for_commands};
 use crate::output::{Style, counted, duration, one_line, trimmed, visible};
 
 /// Characters of a tool's result, a report or a reason that are shown.
@@ -123,7 +123,10 @@ impl Steps {
                 counted(changes.len() as u64, "file"),
                 conflicts.len()
             )),
-            EventKind::NotCovered { what } => style.dim(&format!("  {}\n", not_covered(what))),
+            EventKind::NotCovered { what, read_only } => {
+                let lines = [not_covered(what), read_only_for_commands(read_only)];
+                lines.iter().flatten().map(|line| style.dim(&format!("  {line}\n"))).collect()
+            }
             EventKind::ChangedMeanwhile { changes, .. } => style.yellow(&format!(
                 "  {who}{} changed while a command ran, not certain by whom\n",
                 counted(changes.len() as u64, "file")

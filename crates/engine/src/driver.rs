@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use posse_agent::{Agent, Done, Input, Next, Output, Settings, Step};
 use posse_model::{Signal, Transcript};
-use posse_policy::{Undo, shell_level};
+use posse_policy::shell_level;
 use posse_protocol::{
     AgentId, Answer, Branch, Budget, CallId, Effect, EventKind, Files, Isolation, ModelError, Purpose, Reply,
     Report, Role, Sender, Shell, ToolCall, ToolSpec,
@@ -108,13 +108,7 @@ impl Driver {
             agent,
             resumed: launch.resumed,
             next,
-            gate: Gate {
-                crew: Arc::clone(&crew),
-                agent: id,
-                name: name.clone(),
-                approval: grant.approval,
-                undo: Undo::Holds,
-            },
+            gate: Gate { crew: Arc::clone(&crew), agent: id, name: name.clone(), approval: grant.approval },
             notes: Vec::new(),
             site: crew.site(id),
             checkout: None,
@@ -165,9 +159,9 @@ impl Driver {
             }
             self.crew.spent(self.id, &self.agent.spent(), self.agent.tokens_counted());
             if self.id == self.crew.main
-                && let Some(what) = self.site.history.tell_not_covered()
+                && let Some(told) = self.site.history.tell_not_covered()
             {
-                self.journal.note(EventKind::NotCovered { what });
+                self.journal.note(told);
             }
             input = match step {
                 Step::CallModel { turn, purpose } => self.call_model(turn, purpose).await,
@@ -296,6 +290,7 @@ impl Driver {
         progressed.stopped();
         let mut found = unfinished.changes(&self.site).await;
         progressed.effects.append(&mut found.effects);
+        progressed.effects.extend(tool_calls::denied(&self.name, &found.refused));
         self.crew.approvals.wrote(&progressed.effects, &found.own);
         tool_calls::note_found(&mut self.journal, self.agent.spent().turns, found);
         if let Some(call) = progressed.asking.take() {

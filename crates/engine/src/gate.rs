@@ -17,8 +17,6 @@ pub(crate) struct Gate {
     pub(crate) agent: AgentId,
     pub(crate) name: String,
     pub(crate) approval: Approval,
-    /// Whether what its commands destroy could be brought back.
-    pub(crate) undo: Undo,
 }
 
 /// What became of a call at the gate.
@@ -33,7 +31,7 @@ pub(crate) enum Passage {
 
 impl Gate {
     /// Looks at a call. Nothing is asked yet. What may run at once is permitted what it needs.
-    pub(crate) fn look(&self, call: &CallId, work: &Work) -> Passage {
+    pub(crate) fn look(&self, call: &CallId, work: &Work, undo: Undo) -> Passage {
         let (wish, obeyed) = match work {
             Work::Tool { prepared, .. } => (prepared.wish(), prepared.obeyed_by()),
             Work::Asked(asked) => match asked.brings_in() {
@@ -52,10 +50,6 @@ impl Gate {
         let mut wishes = vec![wish];
         let real = place.as_deref().filter(|place| *place != wish.what);
         wishes.extend(real.map(|what| Wish { what, ..wish }));
-        let undo = match work {
-            Work::Tool { prepared, .. } if prepared.can_change() => self.undo,
-            _ => Undo::Holds,
-        };
         match self.crew.approvals.judge(self.agent, self.approval, undo, &wishes) {
             Decision::Allow => {
                 if obeyed.is_some() {

@@ -11,20 +11,24 @@
 //!                                 ─► else: meanwhile, not certain whose
 //! ```
 
-use std::collections::HashMap;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex as SyncMutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use posse_protocol::{Branch, Change, Effect, FileChange, Saved};
+use posse_policy::Undo;
+use posse_protocol::{Approval, Branch, Change, Effect, EventKind, FileChange, Saved};
 use posse_sandbox::Touched;
-use posse_tools::Rewrite;
+use posse_tools::{LinkedFolders, Rewrite};
 use posse_workspace::worktree::{self, Merge};
-use posse_workspace::{Checkpoints, Workspace, WorkspaceError};
+use posse_workspace::{Checkpoints, Permit, Workspace, WorkspaceError, is_loose};
 use tokio::sync::{Mutex, OnceCell};
 
-use crate::limits::SLOW_LOOK_MS;
+use crate::limits::{LINKED_FOLDERS_MAX, SLOW_LOOK_MS};
+
+/// What stands for the history of the repository in the workspace.
+const HISTORY: &str = ".git/objects";
 
 /// Is told how many files were looked at, now and then.
 pub(crate) type OnLook = Arc<dyn Fn(usize) + Send + Sync>;
@@ -49,6 +53,9 @@ struct Inner {
     /// the ledger, because whoever writes a file must not wait for a look.
     known: SyncMutex<HashMap<String, Option<Saved>>>,
     ledger: Mutex<Ledger>,
+    /// Where folders go whose files have other names outside, and the same in words.
+    linked: LinkedFolders,
+    read_only: OnceCell<Vec<String>>,
     /// Whether there was a look, and whether what it does not cover was told.
     looked: AtomicBool,
     told: AtomicBool,
@@ -76,6 +83,27 @@ pub(crate) struct Found {
     pub(crate) meanwhile: Vec<Change>,
     /// The same for the receipt.
     pub(crate) effects: Vec<Effect>,
+    /// What the command wrote although other programs act on it by themselves, and whether it could be put back.
+    pub(crate) refused: Vec<Refused>,
+}
+
+/// A path that a command got past its guards. See [`Found::refused`].
+pub(crate) struct Refused {
+    pub(crate) path: String,
+    /// The program that acts on it by itself.
+    pub(crate) program: &'static str,
+    pub(crate) put_back: bool,
+}
+
+impl std::fmt::Display for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { path, program, put_back } = self;
+        let what = if *put_back { "it was put back as it was" } else { "it could not be put back" };
+        write!(
+            f,
+            "{path} is something that {program} acts on by itself: {what}. Write it with a file tool, which asks the person"
+        )
+    }
 }
 
 impl Found {
@@ -83,15 +111,20 @@ impl Found {
         self.own.extend(other.own);
         self.meanwhile.extend(other.meanwhile);
         self.effects.extend(other.effects);
+        self.refused.extend(other.refused);
     }
 }
 
 /// A command under way. Its changes are looked for when it is given to [`History::after`].
-pub(crate) struct Running(Arc<Inner>);
+pub(crate) struct Running {
+    inner: Arc<Inner>,
+    /// Whether it may write what other programs act on by themselves.
+    unguarded: bool,
+}
 
 impl Drop for Running {
     fn drop(&mut self) {
-        let mut running = lock(&self.0.running);
+        let mut running = lock(&self.inner.running);
         *running = running.saturating_sub(1);
     }
 }
@@ -113,17 +146,30 @@ impl Drop for Writing {
 
 impl History {
     /// Of the session's folder. Contents are kept in a folder where those of many may be.
-    pub(crate) fn recorded(folder: PathBuf, workspace: Workspace, on_look: OnLook) -> Self {
-        Self::new(folder, workspace, true, Some(on_look))
+    pub(crate) fn recorded(
+        folder: PathBuf,
+        workspace: Workspace,
+        on_look: OnLook,
+        linked: LinkedFolders,
+    ) -> Self {
+        Self::new(folder, workspace, true, Some(on_look), linked)
     }
 
     /// Of a checkout, for receipts alone.
     pub(crate) fn measured(folder: PathBuf, workspace: Workspace) -> Self {
-        Self::new(folder, workspace, false, None)
+        Self::new(folder, workspace, false, None, LinkedFolders::default())
     }
 
-    fn new(folder: PathBuf, workspace: Workspace, recorded: bool, on_look: Option<OnLook>) -> Self {
+    fn new(
+        folder: PathBuf,
+        workspace: Workspace,
+        recorded: bool,
+        on_look: Option<OnLook>,
+        linked: LinkedFolders,
+    ) -> Self {
         Self(Arc::new(Inner {
+            linked,
+            read_only: OnceCell::new(),
             workspace,
             folder,
             recorded,
@@ -142,7 +188,9 @@ impl History {
 
     async fn checkpoints(&self) -> Option<&Checkpoints> {
         let opened = self.0.checkpoints.get_or_init(|| async {
-            let opened = Checkpoints::open(&self.0.folder, &self.0.workspace).await;
+            // It writes nothing but to put back what a command was not to write.
+            let workspace = self.0.workspace.permitting(Permit::Everything);
+            let opened = Checkpoints::open(&self.0.folder, &workspace).await;
             opened.inspect_err(|error| self.could_not(error)).ok()
         });
         opened.await.as_ref()
@@ -161,13 +209,15 @@ impl History {
         all
     }
 
-    /// The same, once; none if there is nothing to tell, or nobody has looked yet.
-    pub(crate) fn tell_not_covered(&self) -> Option<Vec<String>> {
+    /// The same, once, and what commands see read-only; none if there is nothing to tell, or nobody has looked yet.
+    pub(crate) fn tell_not_covered(&self) -> Option<EventKind> {
         if !self.0.looked.load(Ordering::Relaxed) || self.0.told.load(Ordering::Relaxed) {
             return None;
         }
         self.0.told.store(true, Ordering::Relaxed);
-        Some(self.not_covered()).filter(|what| !what.is_empty())
+        let (what, read_only) = (self.not_covered(), self.0.read_only.get().cloned().unwrap_or_default());
+        let nothing = what.is_empty() && read_only.is_empty();
+        (!nothing).then_some(EventKind::NotCovered { what, read_only })
     }
 
     /// Why commands had to wait for a look at every file, if they had to.
@@ -184,6 +234,32 @@ impl History {
         });
     }
 
+    /// Sees to it that a write in place reaches nothing outside: loose objects are copied, other folders read-only.
+    async fn part_from_others(&self, checkpoints: &Checkpoints) {
+        let mut linked = checkpoints.linked_outside();
+        if linked.iter().any(|(folder, _)| is_loose(folder)) && checkpoints.part_objects().await {
+            linked.retain(|(folder, _)| !is_loose(folder));
+        }
+        // Each is a mount; where there are many, what they lie in is.
+        if linked.len() > LINKED_FOLDERS_MAX {
+            let mut tops: BTreeMap<PathBuf, usize> = BTreeMap::new();
+            for (folder, files) in linked {
+                let top = folder.components().take(1).collect();
+                *tops.entry(top).or_default() += files;
+            }
+            linked = tops.into_iter().collect();
+        }
+        let said = |(folder, files): &(PathBuf, usize)| {
+            let place = if folder.as_os_str().is_empty() { ".".into() } else { folder.display().to_string() };
+            if *files == 1 { format!("{place} (1 file)") } else { format!("{place} ({files} files)") }
+        };
+        let _ = self.0.read_only.set(linked.iter().map(said).collect());
+        let root = self.0.workspace.root();
+        let place =
+            |folder: PathBuf| if folder.as_os_str().is_empty() { root.into() } else { root.join(folder) };
+        self.0.linked.are(linked.into_iter().map(|(folder, _)| place(folder)).collect());
+    }
+
     /// What differs from the last look, without what is somebody's already.
     async fn look(&self, ledger: &mut Ledger) -> Vec<Change> {
         let Some(checkpoints) = self.checkpoints().await else { return Vec::new() };
@@ -196,7 +272,11 @@ impl History {
                 return Vec::new();
             }
         };
-        let first = !self.0.looked.swap(true, Ordering::Relaxed);
+        let first = !self.0.looked.load(Ordering::Relaxed);
+        if first {
+            self.part_from_others(checkpoints).await;
+        }
+        self.0.looked.store(true, Ordering::Relaxed);
         if let Some(why) =
             look.everything.filter(|_| !first && since.elapsed() > Duration::from_millis(SLOW_LOOK_MS))
         {
@@ -245,16 +325,43 @@ impl History {
     }
 
     /// A command begins.
-    pub(crate) async fn begins(&self) -> Running {
+    pub(crate) async fn begins(&self, approval: Approval) -> Running {
         let mut ledger = self.0.ledger.lock().await;
         self.others(&mut ledger).await;
-        self.joins()
+        self.joins(approval)
     }
 
     /// A command goes on that has begun already.
-    pub(crate) fn joins(&self) -> Running {
+    pub(crate) fn joins(&self, approval: Approval) -> Running {
         *self.running() += 1;
-        Running(Arc::clone(&self.0))
+        Running { inner: Arc::clone(&self.0), unguarded: approval == Approval::Full }
+    }
+
+    /// Whether all that a command names could be taken back. Looks first, at what is new since.
+    pub(crate) async fn undo_for(&self, command: &str) -> Undo {
+        if !self.0.recorded {
+            // Its branch has what is committed, and the rest is a copy.
+            return Undo::Holds;
+        }
+        self.others(&mut *self.0.ledger.lock().await).await;
+        let Some(checkpoints) = self.checkpoints().await else { return Undo::Fails };
+        if self.0.trouble.get().is_some() {
+            return Undo::Fails;
+        }
+        let root = self.0.workspace.root();
+        let parts = command.split(|c: char| c.is_whitespace() || "'\"=;|&<>(){}$`,".contains(c));
+        let named = parts.filter(|part| !part.is_empty()).filter_map(|part| {
+            let place = Path::new(part);
+            let inside = if place.is_absolute() { place.strip_prefix(root).ok()? } else { place };
+            let plain = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
+            inside.components().all(plain).then(|| inside.components().collect::<PathBuf>())
+        });
+        let whole = |place: &PathBuf| place == Path::new(".") || place.as_os_str().is_empty();
+        let mut named = named.map(|place| if whole(&place) { PathBuf::new() } else { place });
+        // Of a whole folder git leaves alone what it ignores, but for cleaning.
+        let ignores = command.trim_start().starts_with("git ") && !command.contains("clean");
+        let covered = |place: &Path| checkpoints.covers(place) || (ignores && place.as_os_str().is_empty());
+        if named.all(|place| covered(&place)) { Undo::Holds } else { Undo::Fails }
     }
 
     /// A command has ended: what it changed, and what else changed meanwhile.
@@ -262,12 +369,14 @@ impl History {
         let mut ledger = self.0.ledger.lock().await;
         let mut changes = std::mem::take(&mut ledger.pending);
         changes.extend(self.look(&mut ledger).await);
-        let root = self.0.workspace.root();
         let (own, rest): (Vec<_>, Vec<_>) =
-            changes.into_iter().partition(|change| touched.names(&root.join(&change.path)));
+            folded(changes).into_iter().partition(|change| self.named(touched, &change.path));
+        let mut found = Found { own, ..Found::default() };
+        if !running.unguarded {
+            self.put_back(&mut found).await;
+        }
         // Only now: whoever looks next takes what is there for somebody else's.
         drop(running);
-        let mut found = Found { own, ..Found::default() };
         if *self.running() > 0 {
             ledger.pending = rest;
         } else {
@@ -280,6 +389,43 @@ impl History {
             found.meanwhile.clear();
         }
         found
+    }
+
+    /// Whether a command named a path, or anything of the repository's history, which is one change.
+    fn named(&self, touched: &Touched, path: &str) -> bool {
+        let place = self.0.workspace.root().join(path);
+        let below =
+            || touched.paths.range(place.clone()..).next().is_some_and(|next| next.starts_with(&place));
+        touched.names(&place) || (path == HISTORY && below())
+    }
+
+    /// Puts back what a command wrote although other programs act on it by themselves. Its guards refuse that, but a thread
+    /// can change a path between their look and the kernel's.
+    async fn put_back(&self, found: &mut Found) {
+        let program = |change: &Change| posse_sandbox::protected_by(Path::new(&change.path));
+        let (refused, own) =
+            std::mem::take(&mut found.own).into_iter().partition(|change| program(change).is_some());
+        found.own = own;
+        let refused: Vec<Change> = refused;
+        if refused.is_empty() {
+            return;
+        }
+        let undone = match self.checkpoints().await {
+            Some(checkpoints) => {
+                checkpoints.undo(&refused).await.inspect_err(|error| self.could_not(error)).ok()
+            }
+            None => None,
+        };
+        let left = |path: &str| {
+            undone.as_ref().is_none_or(|undone| undone.conflicts.iter().any(|one| one.path == path))
+        };
+        for change in refused {
+            let (program, put_back) = (program(&change).unwrap_or_default(), !left(&change.path));
+            if !put_back {
+                found.own.push(change.clone());
+            }
+            found.refused.push(Refused { path: change.path, program, put_back });
+        }
     }
 
     /// Adds what a receipt says of changes. The repository's own files are no part of the work.
@@ -334,6 +480,20 @@ impl History {
         lock(&self.0.known).extend(now_there);
         Ok(merged)
     }
+}
+
+/// One change a path, where one follows the other.
+fn folded(changes: Vec<Change>) -> Vec<Change> {
+    let mut folded: Vec<Change> = Vec::new();
+    for change in changes {
+        let before = folded.iter_mut().rev().find(|known| known.path == change.path);
+        match before.filter(|known| known.after == change.before) {
+            Some(known) => known.after = change.after,
+            None => folded.push(change),
+        }
+    }
+    folded.retain(|change| change.before != change.after);
+    folded
 }
 
 fn lock<T>(mutex: &SyncMutex<T>) -> MutexGuard<'_, T> {

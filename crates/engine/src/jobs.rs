@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use posse_protocol::{EventKind, Sender};
+use posse_protocol::{Approval, EventKind, Sender};
 use posse_report::quote;
 use posse_sandbox::Exit;
 use posse_tools::{Job, JobNews, one_line};
@@ -80,7 +80,10 @@ pub(crate) fn follow(crew: &Arc<Crew>) {
 
 fn started(crew: &Crew, job: Job) {
     let site = crew.site(job.owner);
-    let running = job.can_change.then(|| site.history.joins());
+    // One whose owner is gone is guarded.
+    let approval = crew.tree(|tree| tree.node(job.owner).map(|node| node.grant.approval));
+    let approval = approval.unwrap_or(Approval::Ask);
+    let running = job.can_change.then(|| site.history.joins(approval));
     let writes = job.can_change.then(|| crew.approvals.begins(&one_line(&job.command, 100)));
     crew.background.places().insert(job.name.clone(), Place { site, running, writes });
     let (name, command) = (job.name, job.command);
@@ -107,6 +110,9 @@ fn ended(crew: &Arc<Crew>, job: &Job, known: bool) {
         if let (Some(running), Some(site)) = (running, site) {
             let found = site.history.after(running, &job.touched()).await;
             crew.approvals.wrote(&found.effects, &found.own);
+            for refused in &found.refused {
+                crew.tell(crew.nearest(job.owner), Sender::Posse, format!("{}: {refused}.", job.name), false);
+            }
             let of = |node: &posse_delegate::Node| (node.parent, node.spent.turns);
             let (parent, turn) = crew.tree(|tree| tree.node(job.owner).map(of)).unwrap_or_default();
             let mut journal = Journal::new(crew.store.clone(), crew.session, job.owner, parent);

@@ -281,12 +281,13 @@ impl Opening {
             SessionLibrary::new(engine.store.clone(), project.clone(), skills, own_place, own_skills);
         let folder = request.workspace.display().to_string();
         let on_look = keeping(self.agent, sender.clone());
+        let (checkpoints, linked) = (engine.data_dir.join(CHECKPOINTS), tools.sandbox.linked.clone());
         let common = Common {
             session: self.id,
             main: self.agent,
             store: engine.store.clone(),
             updates: sender,
-            site: Arc::new(Site::shared(folder, workspace, &engine.data_dir.join(CHECKPOINTS), on_look)),
+            site: Arc::new(Site::shared(folder, workspace, &checkpoints, on_look, linked)),
             checkouts: Checkouts::new(engine.data_dir.clone(), self.id).hiding(tools.sandbox.denied.clone()),
             approvals: Approvals::new(request.asking),
             jobs: Jobs::default(),

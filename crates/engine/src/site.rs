@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use posse_tools::LinkedFolders;
 use posse_workspace::Workspace;
 
 use crate::history::{History, OnLook};
@@ -17,8 +18,14 @@ pub(crate) struct Site {
 
 impl Site {
     /// The session's folder.
-    pub(crate) fn shared(folder: String, workspace: Workspace, checkpoints: &Path, on_look: OnLook) -> Self {
-        let history = History::recorded(checkpoints.to_path_buf(), workspace.clone(), on_look);
+    pub(crate) fn shared(
+        folder: String,
+        workspace: Workspace,
+        checkpoints: &Path,
+        on_look: OnLook,
+        linked: LinkedFolders,
+    ) -> Self {
+        let history = History::recorded(checkpoints.to_path_buf(), workspace.clone(), on_look, linked);
         Self { folder, workspace, history }
     }
 

@@ -7,14 +7,17 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use posse_agent::Done;
-use posse_protocol::{AgentId, CallId, CommandRun, Effect, EventKind, ToolCall, ToolOutcome};
+use posse_policy::{Undo, destroys};
+use posse_protocol::{
+    AgentId, Approval, CallId, CommandRun, Denial, Effect, EventKind, ToolCall, ToolOutcome,
+};
 use posse_store::StoreError;
 use posse_tools::{Prepared, Rewrites, RunningCommand, Toolbox};
 
 use crate::context::Snapshot;
 use crate::desk::{Answer, Asked, Desk, Work};
 use crate::gate::{Gate, Passage};
-use crate::history::{Found, Running, Writing};
+use crate::history::{Found, Refused, Running, Writing};
 use crate::journal::Journal;
 use crate::limits::{PARALLEL_CALLS_MAX, SHOW_AFTER_MS};
 use crate::site::Site;
@@ -109,6 +112,16 @@ impl Kit<'_> {
         self.begun.get(call) == Some(&false) && !again
     }
 
+    /// Whether what a command would destroy could be brought back. Only in mode auto does that make a difference.
+    async fn undo_for(&self, work: &Work) -> Undo {
+        let Work::Tool { prepared, .. } = work else { return Undo::Holds };
+        let command = prepared.command().filter(|_| prepared.can_change());
+        match command.filter(|command| self.gate.approval == Approval::Auto && destroys(command).is_some()) {
+            Some(command) => self.site.history.undo_for(&command).await,
+            None => Undo::Holds,
+        }
+    }
+
     fn read(&self, call: &ToolCall) -> Result<Work, ToolOutcome> {
         match self.desk {
             Some(desk) if desk.owns(call) => desk.read(call, self.toolbox, self.snapshot.clone()),
@@ -188,11 +201,12 @@ pub(crate) async fn run(
                 finish(kit, journal, progressed, call.id.clone(), &call.name, Answered::unknown());
             }
             Ok(work) => {
-                let mut passage = kit.gate.look(&call.id, &work);
+                let undo = kit.undo_for(&work).await;
+                let mut passage = kit.gate.look(&call.id, &work, undo);
                 if let Passage::Ask(_) = passage {
                     // What comes before is done before: a person may take long, and it may change where paths lead.
                     run_batch(kit, std::mem::take(&mut batch), journal, progressed).await?;
-                    passage = kit.gate.look(&call.id, &work);
+                    passage = kit.gate.look(&call.id, &work, undo);
                 }
                 if let Passage::Ask(asks) = passage {
                     progressed.asking = Some(call.id.clone());
@@ -325,7 +339,7 @@ async fn run_tool(kit: &Kit<'_>, prepared: Prepared) -> (ToolOutcome, Found) {
         let outcome = prepared.run().await;
         return (outcome, kit.unfinished.changes(kit.site).await);
     }
-    let running = history.begins().await;
+    let running = history.begins(kit.gate.approval).await;
     if prepared.goes_on() {
         // What it changes is looked for when it ends; from its start on it counts by itself.
         return (prepared.run().await, Found::default());
@@ -334,7 +348,19 @@ async fn run_tool(kit: &Kit<'_>, prepared: Prepared) -> (ToolOutcome, Found) {
     let mut outcome = prepared.run().await;
     let mut found = kit.unfinished.changes(kit.site).await;
     outcome.effects.append(&mut found.effects);
+    for refused in &found.refused {
+        outcome.text.push_str(&format!("\n({refused}.)"));
+    }
+    outcome.effects.extend(denied(&kit.gate.name, &found.refused));
     (outcome, found)
+}
+
+/// What a command was not to write, for the receipt.
+pub(crate) fn denied(agent: &str, refused: &[Refused]) -> impl Iterator<Item = Effect> {
+    refused.iter().map(move |one| {
+        let (agent, tool, what) = (agent.to_string(), "shell".to_string(), one.path.clone());
+        Effect::Denied(Denial { agent, tool, what, reason: one.to_string() })
+    })
 }
 
 /// What one call came to.

@@ -262,6 +262,9 @@ pub enum EventKind {
     NotCovered {
         /// Each in a few words.
         what: Vec<String>,
+        /// Folders that commands see read-only, because files in there have other names outside the workspace.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        read_only: Vec<String>,
     },
     /// The agent changed files in the workspace.
     Changed {

@@ -1,11 +1,36 @@
 //! From a grant to what the kernel lets a command do.
 
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use posse_policy::{HiddenPaths, shell_level, writable_roots};
 use posse_protocol::{Approval, Files, Grant, Network, Shell};
 use posse_sandbox::{Level, Profile, Share};
 use posse_workspace::Workspace;
+
+/// Folders whose files have other names outside the workspace, as package stores and local clones have: a write in place
+/// would reach those. Known once somebody has looked. Clones are the same.
+#[derive(Clone, Debug, Default)]
+pub struct LinkedFolders(Arc<OnceLock<Vec<PathBuf>>>);
+
+impl LinkedFolders {
+    /// Says which; the first to say so counts. Absolute.
+    pub fn are(&self, folders: Vec<PathBuf>) {
+        let _ = self.0.set(folders);
+    }
+
+    fn get(&self) -> &[PathBuf] {
+        self.0.get().map(Vec::as_slice).unwrap_or_default()
+    }
+}
+
+impl PartialEq for LinkedFolders {
+    fn eq(&self, other: &Self) -> bool {
+        self.get() == other.get()
+    }
+}
+
+impl Eq for LinkedFolders {}
 
 /// How commands are confined, the same for all agents of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,13 +47,16 @@ pub struct Sandbox {
     pub readable: Vec<PathBuf>,
     /// What all commands together may use of the machine.
     pub share: Share,
+    /// What they may not write, because it is not in the workspace alone.
+    pub linked: LinkedFolders,
 }
 
 impl Default for Sandbox {
     fn default() -> Self {
         let (denied, denied_in) = (HiddenPaths::default(), Vec::new());
         let (hidden, readable, share) = (Vec::new(), Vec::new(), Share::default());
-        Self { on: true, hidden, denied, denied_in, readable, share }
+        let linked = LinkedFolders::default();
+        Self { on: true, hidden, denied, denied_in, readable, share, linked }
     }
 }
 
@@ -54,6 +82,8 @@ impl Sandbox {
             };
             profile.writable = roots.iter().map(whole).collect();
             profile.read_only = grant.writes.except.iter().map(|path| workspace.join(path)).collect();
+            let linked = self.linked.get().iter().filter(|folder| folder.starts_with(workspace));
+            profile.read_only.extend(linked.cloned());
         }
         if grant.approval == Approval::Full {
             // What other programs act on by themselves asks in every mode but this one.

@@ -38,7 +38,7 @@ mod web_address;
 mod web_fetch;
 mod write_file;
 
-pub use confine::Sandbox;
+pub use confine::{LinkedFolders, Sandbox};
 pub use jobs::{Job, JobNews, Jobs};
 pub use knowledge::{
     Knowledge, Library, LoadedSkill, NewSkill, SavedSkill, SkillFile, SkillLine, valid_skill_key,

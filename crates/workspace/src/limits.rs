@@ -94,6 +94,8 @@ pub const COPY_BYTES: usize = 256 * 1024;
 pub const PACK_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 /// How much history of the repository is kept.
 pub const HISTORY_BYTES_MAX: u64 = 1024 * 1024 * 1024;
+/// How much of loose objects is copied because another repository shares them.
+pub const PARTED_BYTES_MAX: u64 = 256 * 1024 * 1024;
 /// How much small contents are gathered before they are stored.
 pub const GATHERED_BYTES: usize = 1024 * 1024;
 /// How many threads look at a workspace.

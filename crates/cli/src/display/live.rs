@@ -18,7 +18,9 @@ use super::block::{Block, Line};
 use super::branches::Branches;
 use super::call::call_text;
 use super::crew::{Crew, doing};
-use super::summary::{left, not_covered, settled_line, sub_agent_block, summary, tokens};
+use super::summary::{
+    left, not_covered, read_only_for_commands, settled_line, sub_agent_block, summary, tokens,
+};
 use super::terminal::Terminal;
 use crate::output::{self, Style, columns, duration, now_ms, one_line, trimmed, visible};
 
@@ -262,9 +264,9 @@ impl Live {
                 let text = self.style.dim(&format!("  {} ended: {how}", one_line(name, 60)));
                 self.aside(text)
             }
-            EventKind::NotCovered { what } => {
-                let text = self.style.dim(&not_covered(what));
-                self.aside(text)
+            EventKind::NotCovered { what, read_only } => {
+                let lines = [not_covered(what), read_only_for_commands(read_only)];
+                lines.iter().flatten().try_for_each(|line| self.aside(self.style.dim(line)))
             }
             _ => Ok(()),
         }

@@ -18,7 +18,7 @@ use posse_protocol::{Ending, Event, Failure, Report, SessionId, Update};
 
 use crate::output::{self, Style};
 
-pub(crate) use summary::{ending_line, not_covered, short, tokens};
+pub(crate) use summary::{ending_line, not_covered, read_only_for_commands, short, tokens};
 
 /// One way of showing a session.
 pub(crate) enum Display {

@@ -92,8 +92,8 @@ pub(super) fn summary(style: Style, session: SessionId, report: &Report, branche
             false => format!("  not all of it is on record: {commands} had run by then\n"),
         };
         text.push_str(&style.dim(&line));
-        if !report.receipt.not_covered.is_empty() {
-            text.push_str(&style.dim(&format!("  note     {}\n", not_covered(&report.receipt.not_covered))));
+        if let Some(note) = not_covered(&report.receipt.not_covered) {
+            text.push_str(&style.dim(&format!("  note     {note}\n")));
         }
     }
     for warning in report.warnings.iter().take(WARNINGS_SHOWN_MAX) {
@@ -118,10 +118,23 @@ pub(super) fn summary(style: Style, session: SessionId, report: &Report, branche
     text
 }
 
-/// What undoing does not cover, in one line.
-pub(crate) fn not_covered(what: &[String]) -> String {
-    let what: Vec<String> = what.iter().map(|one| one_line(one, 120)).collect();
-    format!("undo does not cover {}", what.join("; "))
+/// What undoing does not cover, in one line, if there is something.
+pub(crate) fn not_covered(what: &[String]) -> Option<String> {
+    (!what.is_empty()).then(|| format!("undo does not cover {}", listed(what)))
+}
+
+/// What commands cannot write, in one line, if there is something.
+pub(crate) fn read_only_for_commands(folders: &[String]) -> Option<String> {
+    let why = "read-only for commands, because files in there have other names outside";
+    (!folders.is_empty()).then(|| format!("{why}: {}", listed(folders)))
+}
+
+fn listed(all: &[String]) -> String {
+    let mut shown: Vec<String> = all.iter().take(FILES_SHOWN_MAX).map(|one| one_line(one, 120)).collect();
+    shown.extend(
+        all.len().checked_sub(FILES_SHOWN_MAX).filter(|more| *more > 0).map(|more| format!("{more} more")),
+    );
+    shown.join("; ")
 }
 
 /// What a sub-agent came to, in a few lines: how it ended, what it took, what it changed, what it says.

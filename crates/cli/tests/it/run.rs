@@ -119,7 +119,6 @@ fn json_is_every_event_in_order_and_nothing_else() {
             "told",
             "turn_started",
             "replied",
-            "checkpointed",
             "tool_started",
             "changed",
             "tool_finished",
@@ -133,7 +132,7 @@ fn json_is_every_event_in_order_and_nothing_else() {
         assert_eq!(event["parent"], json!(null));
         assert!(event["session"].is_string() && event["agent"].is_string());
     }
-    let report = &events[11]["report"];
+    let report = &events[10]["report"];
     assert_eq!(report["ending"], json!({"status": "completed"}));
     assert_eq!(report["text"], "I wrote it.");
     assert_eq!(report["receipt"]["usage"]["input_tokens"], 200);

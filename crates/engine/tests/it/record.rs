@@ -56,6 +56,6 @@ async fn a_record_that_cannot_be_written_ends_the_agent_before_it_acts() {
     let Ending::Failed { failure: Failure::Internal { message } } = &ran.report.ending else {
         panic!("{:?}", ran.report.ending);
     };
-    assert!(message.contains("the record cannot be written"), "{message}");
+    assert!(message.contains("is locked by another program"), "{message}");
     assert!(!world.files.path().join("acted").exists(), "what is not on record is not done");
 }

@@ -121,7 +121,7 @@ async fn what_a_background_command_did_is_told_from_what_others_did() {
     let main = vec![
         Turn::call("shell", json!({"command": beside, "background": true})),
         sh("until [ -e begun ]; do sleep 0.02; done; echo now > now.txt; touch go"),
-        Turn::call("jobs", json!({"action": "wait", "name": "cmd-1"})),
+        Turn::call("jobs", json!({"name": "cmd-1", "wait_ms": 60_000})),
     ];
     let stage = crew([], main).await;
     let ran = stage.run("go").await;
@@ -182,6 +182,57 @@ async fn a_commit_a_reset_and_a_lost_history_are_taken_back() {
         paths(undo(&stage, Extent::Session).await);
         assert_eq!(files(&root), all, "{command}");
         assert_eq!(state(), before, "{command}");
+        seen += 1;
+    }
+    assert_eq!(seen, 7);
+}
+
+#[tokio::test]
+async fn a_write_in_place_reaches_nothing_outside_the_workspace() {
+    let command = "echo evil >> store/one; echo evil > store/new; chmod u+w .git/objects/ab/cd; echo evil >> .git/objects/ab/cd; \
+                   echo fine >> a.txt; true";
+    let stage = crew([], vec![sh(command)]).await;
+    let (root, outside) = (stage.files.path().to_owned(), tempfile::tempdir().unwrap());
+    for folder in ["store", ".git/objects/ab"] {
+        std::fs::create_dir_all(root.join(folder)).unwrap();
+    }
+    for (name, inside) in [("package", "store/one"), ("object", ".git/objects/ab/cd")] {
+        std::fs::write(outside.path().join(name), "theirs\n").unwrap();
+        std::fs::hard_link(outside.path().join(name), root.join(inside)).unwrap();
+    }
+    let ran = stage.run("go").await;
+    for name in ["package", "object"] {
+        assert_eq!(std::fs::read_to_string(outside.path().join(name)).unwrap(), "theirs\n", "{name}");
+    }
+    assert!(!root.join("store/new").exists(), "the folder is read-only");
+    assert_eq!(stage.files.read("a.txt"), "alpha\nfine\n");
+    let told = ran.events().find_map(|event| match &event.kind {
+        EventKind::NotCovered { read_only, .. } => Some(read_only.clone()),
+        _ => None,
+    });
+    assert_eq!(told.unwrap(), ["store (1 file)"], "the person is told once");
+}
+
+#[tokio::test]
+async fn in_mode_auto_what_cannot_be_taken_back_is_asked_about_first() {
+    let cases = [
+        ("rm -rf out", false),
+        ("rm big.bin", false),
+        ("rm -rf .", false),
+        ("rm a.txt", true),
+        ("echo x > b.txt", true),
+        ("git checkout .", true),
+        ("ls out", true),
+    ];
+    let mut seen = 0;
+    for (command, runs) in cases {
+        let mut stage = crew([], vec![sh(command)]).await;
+        stage.grant.approval = posse_protocol::Approval::Auto;
+        stage.files = stage.files.file(".gitignore", "/out/\n").file("out/built", "x\n");
+        std::fs::File::create(stage.files.path().join("big.bin")).unwrap().set_len(30 << 20).unwrap();
+        let ran = stage.run("go").await;
+        let (_, text) = &ran.results_of("main")[0];
+        assert_eq!(!text.contains("undo does not hold here"), runs, "{command}: {text}");
         seen += 1;
     }
     assert_eq!(seen, 7);

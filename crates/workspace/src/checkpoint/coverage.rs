@@ -68,6 +68,18 @@ impl Coverage {
         self.links_cut |= other.links_cut;
     }
 
+    /// Whether something in a folder is left out, as far as is known: of several of a kind one is named.
+    pub(crate) fn lacks_below(&self, folder: &[u8]) -> bool {
+        let all =
+            [&self.large, &self.unreadable, &self.ignored_folders, &self.ignored_files, &self.odd_names];
+        let below = |named: &&&Named| {
+            let rest = named.example.as_bytes().strip_prefix(folder);
+            named.count > 0
+                && (folder.is_empty() || named.count > 1 || rest.is_some_and(|rest| rest.starts_with(b"/")))
+        };
+        all.iter().any(|named| below(&named))
+    }
+
     pub(crate) fn lines(&self, full: bool) -> Vec<String> {
         let mebibytes = crate::limits::CHECKPOINT_FILE_BYTES_MAX / (1024 * 1024);
         let mut lines: Vec<String> = [

@@ -61,6 +61,9 @@ struct Inner {
     /// Held during every operation; goes on being held when nobody waits for it any more.
     turn: Arc<tokio::sync::Mutex<()>>,
     state: Mutex<State>,
+    /// What was kept since the last look began. Apart from the state, because whoever writes a file must not wait for a
+    /// look.
+    expected: Mutex<Vec<Expected>>,
     /// Tells the states of one opening from those of others.
     id: u64,
 }
@@ -93,13 +96,15 @@ pub struct Undone {
 }
 
 type Turn = OwnedMutexGuard<()>;
+/// A path, what was there, and what is there since.
+type Expected = (Box<[u8]>, Side, Side);
 
 impl Checkpoints {
     /// Opens the store of a workspace, in a folder where those of many may be. Looks at no file of the workspace.
     pub async fn open(folder: &Path, workspace: &Workspace) -> Result<Self, WorkspaceError> {
         let (folder, workspace) = (folder.to_owned(), workspace.clone());
         let opened = blocking(move || {
-            fs::create_dir_all(&folder)?;
+            private(&folder)?;
             let folder = folder.canonicalize()?;
             let name = name_of(workspace.root());
             // What an earlier version kept is of no use any more.
@@ -107,8 +112,9 @@ impl Checkpoints {
             let store = shared(&folder.join(name))?;
             let own = folder.strip_prefix(workspace.root()).ok().map(Path::to_owned);
             let top = Top::open(workspace.root())?;
-            let (turn, state, id) = (Arc::default(), Mutex::default(), fastrand::u64(..));
-            Ok(Self(Arc::new(Inner { store, workspace, top, own, turn, state, id })))
+            let (turn, state, expected) = (Arc::default(), Mutex::default(), Mutex::default());
+            let id = fastrand::u64(..);
+            Ok(Self(Arc::new(Inner { store, workspace, top, own, turn, state, expected, id })))
         });
         opened.await?.map_err(kept)
     }
@@ -140,6 +146,9 @@ impl Checkpoints {
         told: Option<Told>,
     ) -> Result<(Turn, Option<&'static str>), WorkspaceError> {
         let inner = Arc::clone(&self.0);
+        for (path, before, after) in std::mem::take(&mut *lock(&inner.expected)) {
+            inner.state().expect(&path, before, after);
+        }
         let reported = inner.with_place(|place, state| state.reported(place));
         if reported.as_ref().is_ok_and(|reported| reported.names.is_empty()) {
             return Ok((turn, None));
@@ -175,7 +184,6 @@ impl Checkpoints {
         before: Option<(&[u8], Mode)>,
         after: Option<(&[u8], Mode)>,
     ) -> Result<Change, WorkspaceError> {
-        let _turn = self.turn().await;
         let side = |side: Option<(&[u8], Mode)>| -> Result<Side, WorkspaceError> {
             side.map(|(bytes, mode)| Ok((mode, self.0.store.put_one(bytes)?))).transpose()
         };
@@ -183,7 +191,7 @@ impl Checkpoints {
         // It may have been written through a link.
         let place = self.0.workspace.resolve(path).and_then(|path| self.0.workspace.place(&path));
         if let Ok(place) = place {
-            self.0.state().expect(place.as_str().as_bytes(), before, after);
+            lock(&self.0.expected).push((place.as_str().as_bytes().into(), before, after));
         }
         Ok(Change { path: path.to_owned(), before: saved(before), after: saved(after) })
     }
@@ -220,9 +228,40 @@ impl Checkpoints {
         self.0.state().coverage.lines(self.0.store.is_full())
     }
 
+    /// Whether what is at a path, relative to the workspace, could be taken back if it were gone. Known after the first
+    /// look.
+    pub fn covers(&self, path: &Path) -> bool {
+        let root = self.0.workspace.root();
+        let Ok(there) = root.join(path).symlink_metadata() else { return true };
+        // Through links: what is outside, and what other programs act on by themselves, no command writes.
+        let real = match (path.parent().map(|above| root.join(above).canonicalize()), path.file_name()) {
+            (Some(Ok(above)), Some(name)) => above.join(name),
+            _ => root.join(path),
+        };
+        let Ok(real) = real.strip_prefix(root) else { return true };
+        if posse_sandbox::protected_by(real).is_some() {
+            return true;
+        }
+        let (state, inside) = (self.0.state(), real.as_os_str().as_encoded_bytes());
+        let Some(manifest) = state.manifest() else { return false };
+        if !there.is_dir() {
+            let kept = |known: &manifest::Known| known.seen.bytes <= limits::CHECKPOINT_FILE_BYTES_MAX;
+            return manifest.get(inside).is_some_and(kept);
+        }
+        manifest.folders.contains_key(inside) && !state.coverage.lacks_below(inside)
+    }
+
     /// Folders with files that have a name outside the workspace too, and how many. Known after the first look.
     pub fn linked_outside(&self) -> Vec<(PathBuf, usize)> {
         self.0.state().outside.clone()
+    }
+
+    /// Gives loose objects of the repository contents of their own where they share them by links with another one, as a
+    /// local clone does: a command that writes them in place must not reach that one. Within a limit; says whether it is
+    /// all of them.
+    pub async fn part_objects(&self) -> bool {
+        let inner = Arc::clone(&self.0);
+        blocking(move || inner.part_objects()).await.unwrap_or(false)
     }
 
     /// Applies steps to the files, everything that is overwritten kept. For merging.
@@ -264,6 +303,27 @@ impl Inner {
         }
     }
 
+    fn part_objects(&self) -> bool {
+        let outside = self.state().outside.clone();
+        let loose = outside.iter().filter(|(folder, _)| is_loose(folder));
+        let mut bytes_left = limits::PARTED_BYTES_MAX;
+        loose.into_iter().all(|(folder, _)| self.part(folder, &mut bytes_left).is_ok())
+    }
+
+    fn part(&self, folder: &Path, bytes_left: &mut u64) -> std::io::Result<()> {
+        let folder = self.top.folder(folder.as_os_str().as_encoded_bytes())?;
+        for (name, _) in folder.names()? {
+            let (mut file, seen) = folder.open(&name)?;
+            if seen.links > 1 {
+                *bytes_left = bytes_left.checked_sub(seen.bytes).ok_or(std::io::ErrorKind::QuotaExceeded)?;
+                let mut bytes = Vec::new();
+                std::io::Read::read_to_end(&mut file, &mut bytes)?;
+                folder.put(&name, &bytes)?;
+            }
+        }
+        Ok(())
+    }
+
     fn save(&self) {
         let mut state = self.state();
         let unsaved = std::mem::take(&mut state.unsaved);
@@ -278,6 +338,24 @@ impl Drop for Inner {
     fn drop(&mut self) {
         self.save();
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Makes a folder that is for this user alone.
+fn private(folder: &Path) -> std::io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(folder)
+}
+
+/// Whether a folder is one of those that git has its loose objects in.
+pub fn is_loose(folder: &Path) -> bool {
+    let name = folder.strip_prefix(".git/objects").ok().and_then(Path::to_str);
+    name.is_some_and(|name| name.len() == 2 && name.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 /// The store in a folder: the same one for everybody in this process.

@@ -61,7 +61,6 @@ fn withstand(play_as: Play, attempts: Vec<Attempt>, say: &str) {
     let known = attacks::later();
     let played = play(play_as, attempts, move |world, attempt, moment| {
         let Moment::After(answer, _) = moment else { return };
-        // What is done in between is no attempt.
         let Some(meant) = known.iter().find(|known| known.name == attempt.name) else { return };
         let left = left(world, meant);
         let mut faults = noted.lock().unwrap();
@@ -79,15 +78,13 @@ fn withstand(play_as: Play, attempts: Vec<Attempt>, say: &str) {
     settle(&format!("later, {say}"), played.made, count.max(100), &faults.lock().unwrap());
 }
 
-/// Each path as a call of a file tool. Five refusals in a row end an agent, so something runs in between.
+/// Each path as a call of a file tool.
 fn by_tool() -> Vec<Attempt> {
     let mut all = Vec::new();
     for attempt in attacks::later() {
         for path in places(&attempt) {
             let attack = json!({"path": path, "content": EVIL}).to_string().leak();
             all.push(Attempt { kind: "write_file", attack, ..attempt });
-            let attack = json!({"pattern": format!("nothing-{}", all.len())}).to_string().leak();
-            all.push(Attempt { name: "between", kind: "grep", set_up: None, attack });
         }
     }
     all

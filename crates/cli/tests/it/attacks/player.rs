@@ -190,7 +190,9 @@ impl Stage {
         let attack = self.fill(attempt.attack);
         match self.play.by {
             By::Shell => Turn::call("shell", json!({"command": attack, "timeout_ms": self.play.timeout_ms})),
-            By::Tool => Turn::call(attempt.kind, Value::String(attack)),
+            // Five turns in a row in which nothing could run end an agent, so something runs beside it.
+            By::Tool => Turn::call("grep", json!({"pattern": format!("nothing-{}", script.made)}))
+                .and_call(attempt.kind, Value::String(attack)),
         }
     }
 
