@@ -25,6 +25,7 @@ use posse_workspace::worktree::{self, Merge};
 use posse_workspace::{Checkpoints, Permit, Workspace, WorkspaceError, is_loose};
 use tokio::sync::{Mutex, OnceCell};
 
+use crate::found::{Found, Refused, folded};
 use crate::limits::{LINKED_FOLDERS_MAX, SLOW_LOOK_MS};
 
 /// What stands for the history of the repository in the workspace.
@@ -72,47 +73,6 @@ struct Ledger {
     recorded: String,
     /// Changes that were found while commands ran, and that no command that has ended had named.
     pending: Vec<Change>,
-}
-
-/// What changed while a command ran.
-#[derive(Default)]
-pub(crate) struct Found {
-    /// By the command.
-    pub(crate) own: Vec<Change>,
-    /// By nobody knows whom.
-    pub(crate) meanwhile: Vec<Change>,
-    /// The same for the receipt.
-    pub(crate) effects: Vec<Effect>,
-    /// What the command wrote although other programs act on it by themselves, and whether it could be put back.
-    pub(crate) refused: Vec<Refused>,
-}
-
-/// A path that a command got past its guards. See [`Found::refused`].
-pub(crate) struct Refused {
-    pub(crate) path: String,
-    /// The program that acts on it by itself.
-    pub(crate) program: &'static str,
-    pub(crate) put_back: bool,
-}
-
-impl std::fmt::Display for Refused {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { path, program, put_back } = self;
-        let what = if *put_back { "it was put back as it was" } else { "it could not be put back" };
-        write!(
-            f,
-            "{path} is something that {program} acts on by itself: {what}. Write it with a file tool, which asks the person"
-        )
-    }
-}
-
-impl Found {
-    pub(crate) fn extend(&mut self, other: Self) {
-        self.own.extend(other.own);
-        self.meanwhile.extend(other.meanwhile);
-        self.effects.extend(other.effects);
-        self.refused.extend(other.refused);
-    }
 }
 
 /// A command under way. Its changes are looked for when it is given to [`History::after`].
@@ -480,20 +440,6 @@ impl History {
         lock(&self.0.known).extend(now_there);
         Ok(merged)
     }
-}
-
-/// One change a path, where one follows the other.
-fn folded(changes: Vec<Change>) -> Vec<Change> {
-    let mut folded: Vec<Change> = Vec::new();
-    for change in changes {
-        let before = folded.iter_mut().rev().find(|known| known.path == change.path);
-        match before.filter(|known| known.after == change.before) {
-            Some(known) => known.after = change.after,
-            None => folded.push(change),
-        }
-    }
-    folded.retain(|change| change.before != change.after);
-    folded
 }
 
 fn lock<T>(mutex: &SyncMutex<T>) -> MutexGuard<'_, T> {

@@ -21,6 +21,7 @@ mod error;
 mod export;
 mod facts;
 mod finished;
+mod found;
 mod gate;
 mod handles;
 mod hidden;

@@ -16,8 +16,9 @@ use posse_tools::{Prepared, Rewrites, RunningCommand, Toolbox};
 
 use crate::context::Snapshot;
 use crate::desk::{Answer, Asked, Desk, Work};
+use crate::found::{Found, Refused};
 use crate::gate::{Gate, Passage};
-use crate::history::{Found, Refused, Running, Writing};
+use crate::history::{Running, Writing};
 use crate::journal::Journal;
 use crate::limits::{PARALLEL_CALLS_MAX, SHOW_AFTER_MS};
 use crate::site::Site;

@@ -232,7 +232,7 @@ mod tests {
             ("a/b/c/.VSCode./tasks.json", Some("VS Code")),
             ("a/.vs\u{200c}code/x", Some("VS Code")),
             ("app.code-workspace", Some("VS Code")),
-            ("a/.mcp.json", Some("programs that start MCP servers")),
+            ("a/.mcp.json", Some("an MCP client")),
             (".git", Some("Git")),
             ("sub/.git", Some("Git")),
             ("sub/GIT~1", Some("Git")),

@@ -134,10 +134,7 @@ pub(crate) const PROGRAMS: &[Group] = &[
     ("Gemini", &[".gemini", ".geminiignore"]),
     ("OpenCode", &[".opencode", "opencode.json", "opencode.jsonc", ".opencode.json", ".config/opencode"]),
     ("Aider", &[".aider*"]),
-    (
-        "programs that start MCP servers",
-        &[".mcp.json", "mcp.json", ".mcp", "mcp.config.json", "mcp_settings.json"],
-    ),
+    ("an MCP client", &[".mcp.json", "mcp.json", ".mcp", "mcp.config.json", "mcp_settings.json"]),
     ("Roo Code", &[".roo", ".roomodes", ".roorules*"]),
     ("Cline", &[".cline", ".clinerules*"]),
     ("Kilo Code", &[".kilo", ".kilocode", ".kilocodemodes", ".kilocoderules*"]),

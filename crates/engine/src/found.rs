@@ -1,0 +1,64 @@
+//! What a look after a command came to, as plain data.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use posse_protocol::{Change, Effect};
+
+/// What changed while a command ran.
+#[derive(Default)]
+pub(crate) struct Found {
+    /// By the command.
+    pub(crate) own: Vec<Change>,
+    /// By nobody knows whom.
+    pub(crate) meanwhile: Vec<Change>,
+    /// The same for the receipt.
+    pub(crate) effects: Vec<Effect>,
+    /// What the command wrote although other programs act on it by themselves, and whether it could be put back.
+    pub(crate) refused: Vec<Refused>,
+}
+
+/// A path that a command got past its guards. See [`Found::refused`].
+pub(crate) struct Refused {
+    pub(crate) path: String,
+    /// The program that acts on it by itself.
+    pub(crate) program: &'static str,
+    pub(crate) put_back: bool,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, program, put_back } = self;
+        let what = if *put_back { "it was put back as it was" } else { "it could not be put back" };
+        write!(
+            f,
+            "{path} is something that {program} acts on by itself: {what}. Write it with a file tool, which asks the person"
+        )
+    }
+}
+
+impl Found {
+    pub(crate) fn extend(&mut self, other: Self) {
+        self.own.extend(other.own);
+        self.meanwhile.extend(other.meanwhile);
+        self.effects.extend(other.effects);
+        self.refused.extend(other.refused);
+    }
+}
+
+/// One change a path, where one follows the other.
+pub(crate) fn folded(changes: Vec<Change>) -> Vec<Change> {
+    let mut folded: Vec<Change> = Vec::new();
+    let mut last: HashMap<String, usize> = HashMap::new();
+    for change in changes {
+        match last.get(&change.path).map(|at| &mut folded[*at]).filter(|known| known.after == change.before) {
+            Some(known) => known.after = change.after,
+            None => {
+                last.insert(change.path.clone(), folded.len());
+                folded.push(change);
+            }
+        }
+    }
+    folded.retain(|change| change.before != change.after);
+    folded
+}
