@@ -72,11 +72,15 @@ pub(crate) fn prepare(
 ) -> Result<(Command, Confined), SandboxError> {
     check(profile)?;
     let limits = machine::fitted(profile.limits, &profile.workspace);
-    let mut profile = Profile { limits, ..profile.clone() };
-    profile.hidden.extend(secrets::named_here(&profile.workspace));
-    let profile = &profile;
-    let plan = Plan::new(profile, cwd, program, arguments, env).to_bytes();
-    let plan = plan.map_err(|error| not_confined(format!("the plan could not be written: {error}")))?;
+    let profile = &Profile { limits, ..profile.clone() };
+    let mut plan = Plan::new(profile, cwd, program, arguments, env);
+    if !profile.bare {
+        let known = secrets::known(&plan);
+        plan.secrets = known.in_toolchains.into_iter().map(Into::into).collect();
+        plan.hidden.extend(known.named_here.into_iter().map(OsString::from));
+    }
+    let plan =
+        plan.to_bytes().map_err(|error| not_confined(format!("the plan could not be written: {error}")))?;
     let (line, theirs) = UnixStream::pair()?;
     line.set_nonblocking(true)?;
     let theirs = OwnedFd::from(theirs);

@@ -27,6 +27,8 @@ pub(crate) struct Plan {
     pub(crate) guard_names: bool,
     pub(crate) covered: Vec<OsString>,
     pub(crate) hidden: Vec<OsString>,
+    /// What is masked in folders of toolchains.
+    pub(crate) secrets: Vec<OsString>,
     pub(crate) readable: Vec<OsString>,
     pub(crate) network: bool,
     pub(crate) limits: ResourceLimits,
@@ -56,6 +58,7 @@ impl Plan {
             guard_names: profile.guard_names,
             covered: raw(&profile.covered),
             hidden: raw(&profile.hidden),
+            secrets: Vec::new(),
             readable: raw(&profile.readable),
             network: profile.network,
             limits: profile.limits,

@@ -9,11 +9,14 @@ use std::{
     ffi::OsString,
     fs,
     path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
 };
 
 use super::{
     plan::Plan,
     toolchains::{self, VARIABLES},
+    view,
 };
 use crate::limits;
 
@@ -227,8 +230,33 @@ const NOT_SETTINGS: &[&str] = &[
     "clones",
 ];
 
+/// The secrets that a command must not see.
+#[derive(Clone, Default)]
+pub(crate) struct Known {
+    /// In folders that it is shown.
+    pub(crate) in_toolchains: Vec<PathBuf>,
+    /// That variables of this process name.
+    pub(crate) named_here: Vec<PathBuf>,
+}
+
+/// All of them, or as they were a moment ago if somebody asked for the same then: looking takes longer than most commands.
+pub(crate) fn known(plan: &Plan) -> Known {
+    type Asked = (Vec<(OsString, OsString)>, Vec<OsString>, OsString);
+    static LAST: Mutex<Option<(Instant, Asked, Known)>> = Mutex::new(None);
+    let asked = (plan.env.clone(), plan.readable.clone(), plan.workspace.clone());
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    let fresh = |at: &Instant| at.elapsed() < Duration::from_millis(limits::SECRETS_KNOWN_MS);
+    if let Some((_, _, known)) = last.as_ref().filter(|(at, same, _)| *same == asked && fresh(at)) {
+        return known.clone();
+    }
+    let (in_toolchains, named_here) = (found(plan, &view::homes(plan).1), named_here(plan.workspace()));
+    let known = Known { in_toolchains, named_here };
+    *last = Some((Instant::now(), asked, known.clone()));
+    known
+}
+
 /// All in the folders that a command is shown, links resolved.
-pub(crate) fn found(plan: &Plan, homes: &[PathBuf]) -> Vec<PathBuf> {
+fn found(plan: &Plan, homes: &[PathBuf]) -> Vec<PathBuf> {
     let readable: Vec<PathBuf> =
         plan.readable.iter().filter_map(|path| Path::new(path).canonicalize().ok()).collect();
     let mut shown = toolchains::found(plan, homes);
@@ -247,7 +275,7 @@ pub(crate) fn found(plan: &Plan, homes: &[PathBuf]) -> Vec<PathBuf> {
 }
 
 /// Those that variables name which no command is told of. To be asked where these are known.
-pub(crate) fn named_here(workspace: &Path) -> Vec<PathBuf> {
+fn named_here(workspace: &Path) -> Vec<PathBuf> {
     let mut found = there(in_environment(|name| std::env::var_os(name)).into_iter());
     let home = std::env::home_dir();
     found.retain(|path| !path.starts_with(workspace) && !workspace.starts_with(path));

@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Failed, bare, lock, placeholders::Placeholders, plan::Plan, secrets, toolchains};
+use super::{Failed, bare, lock, placeholders::Placeholders, plan::Plan, toolchains};
 use crate::Level;
 
 /// One mount. Each shows, at its path, ...
@@ -126,14 +126,7 @@ impl View {
 
     /// Hides every home, and gives the command an empty one of its own.
     fn hide_homes(&mut self, plan: &Plan) -> Vec<PathBuf> {
-        let own = plan.env("HOME").map(PathBuf::from).and_then(|home| home.canonicalize().ok());
-        let own = own.filter(|home| !SYSTEM.iter().any(|folder| home == Path::new(folder)));
-        let listed = [Some("/root".into()), Some("/home".into()), home_of_this_user()];
-        let listed = listed.into_iter().flatten().filter_map(|home: PathBuf| home.canonicalize().ok());
-        let mut homes: Vec<PathBuf> = listed.chain(own.clone()).filter(|home| home.is_dir()).collect();
-        homes.retain(|home| !SYSTEM.iter().any(|folder| home == Path::new(folder)));
-        homes.sort();
-        homes.dedup();
+        let (own, homes) = homes(plan);
         for home in &homes {
             self.covers.push(Cover::Empty(home.clone()));
             if own.as_ref() != Some(home) {
@@ -175,7 +168,8 @@ impl View {
                 self.covers.push(Cover::ThrowAway(folder));
             }
         }
-        secrets::found(plan, homes).into_iter().filter(outside).for_each(|path| self.hide_one(path));
+        let secrets = plan.secrets.iter().map(PathBuf::from);
+        secrets.filter(outside).for_each(|path| self.hide_one(path));
     }
 
     /// What only the system's own user can read is out of everybody else's sight anyway.
@@ -247,6 +241,19 @@ impl View {
 /// Whether the workspace is writable as a whole.
 fn is_writable(plan: &Plan) -> bool {
     plan.writable.iter().any(|path| Path::new(path) == plan.workspace())
+}
+
+/// The command's own home, and every home there is.
+pub(crate) fn homes(plan: &Plan) -> (Option<PathBuf>, Vec<PathBuf>) {
+    let own = plan.env("HOME").map(PathBuf::from).and_then(|home| home.canonicalize().ok());
+    let own = own.filter(|home| !SYSTEM.iter().any(|folder| home == Path::new(folder)));
+    let listed = [Some("/root".into()), Some("/home".into()), home_of_this_user()];
+    let listed = listed.into_iter().flatten().filter_map(|home: PathBuf| home.canonicalize().ok());
+    let mut homes: Vec<PathBuf> = listed.chain(own.clone()).filter(|home| home.is_dir()).collect();
+    homes.retain(|home| !SYSTEM.iter().any(|folder| home == Path::new(folder)));
+    homes.sort();
+    homes.dedup();
+    (own, homes)
 }
 
 /// As the user list has it, which is not always what the environment says.
