@@ -14,8 +14,8 @@ use super::world::World;
 use super::{in_parallel, settle};
 use crate::posse::{eventually, signal};
 
-/// Survivors are looked for until then; a busy machine needs a moment to end processes.
-const GONE_WITHIN: Duration = Duration::from_secs(5);
+/// Survivors are looked for until then; a busy machine needs a while to end processes.
+const GONE_WITHIN: Duration = Duration::from_secs(30);
 
 /// A number of seconds that no other process sleeps.
 fn mark() -> String {
@@ -37,10 +37,13 @@ fn carrying(mark: &str) -> Vec<(String, String)> {
 /// Those that are still there after a while. They are told, and then ended here.
 fn survivors(mark: &str) -> Vec<String> {
     let since = Instant::now();
-    while !carrying(mark).is_empty() && since.elapsed() < GONE_WITHIN {
+    let left = loop {
+        let left = carrying(mark);
+        if left.is_empty() || since.elapsed() > GONE_WITHIN {
+            break left;
+        }
         std::thread::sleep(Duration::from_millis(10));
-    }
-    let left = carrying(mark);
+    };
     for (id, _) in &left {
         let _ = Command::new("kill").args(["-9", id]).status();
     }
@@ -98,7 +101,6 @@ fn posse_ends(attempt: &Attempt, name: &'static str) -> Option<String> {
     // What the command does after it has begun.
     std::thread::sleep(Duration::from_millis(200));
     signal(&child, name);
-    let left = survivors(&mark);
     let since = Instant::now();
     while child.try_wait().unwrap().is_none() && since.elapsed() < GONE_WITHIN {
         std::thread::sleep(Duration::from_millis(10));
@@ -108,6 +110,8 @@ fn posse_ends(attempt: &Attempt, name: &'static str) -> Option<String> {
         let _ = child.kill();
         let _ = child.wait();
     }
+    // Only now: what a command starts while it is ended comes after what it had started before.
+    let left = survivors(&mark);
     let fault = |what: String| Some(format!("{} after SIG{name}: {what}", attempt.name));
     match (left.is_empty(), gone) {
         (true, true) => None,
