@@ -4,6 +4,7 @@ mod recall;
 mod replying;
 mod shorten;
 mod spending;
+mod sum_up;
 
 use std::collections::BTreeMap;
 
@@ -56,12 +57,17 @@ pub struct Agent {
     guard: Guard,
     bad_turns: u32,
     empty_replies: u32,
-    short_reports: u32,
     cut_replies: u32,
     /// Compactions since the model last got on with the task.
     compactions_in_a_row: u32,
     /// Set when only a last report is left: how it will end.
     closing: Option<Ending>,
+    /// Whether it was asked to sum up its report, which happens once.
+    #[serde(default)]
+    summed_up: bool,
+    /// Its report in short, where the report itself is too long for its reader.
+    #[serde(default)]
+    short: Option<String>,
     /// What it said last. Kept apart from the conversation, so that compaction does not lose it.
     words: String,
     /// The beginnings of a reply that ran into the output limit and goes on in the next one.
@@ -117,10 +123,11 @@ impl Agent {
             guard: Guard::default(),
             bad_turns: 0,
             empty_replies: 0,
-            short_reports: 0,
             cut_replies: 0,
             compactions_in_a_row: 0,
             closing: None,
+            summed_up: false,
+            short: None,
             words: String::new(),
             beginnings: String::new(),
         }
@@ -196,6 +203,11 @@ impl Agent {
         &self.words
     }
 
+    /// Its report in short, where the report is too long for its reader and the model has summed it up.
+    pub fn in_short(&self) -> Option<&str> {
+        self.short.as_deref()
+    }
+
     /// Takes note of what it said: nothing said does not undo what was said before.
     fn speak(&mut self, text: &str) {
         if !text.trim().is_empty() {
@@ -218,7 +230,8 @@ impl Agent {
         self.state = State::Idle;
         self.closing = None;
         self.compactions_in_a_row = 0;
-        (self.bad_turns, self.empty_replies, self.short_reports, self.cut_replies) = (0, 0, 0, 0);
+        (self.bad_turns, self.empty_replies, self.cut_replies) = (0, 0, 0);
+        (self.summed_up, self.short) = (false, None);
         self.beginnings.clear();
     }
 
@@ -294,8 +307,8 @@ impl Agent {
     /// A model call was stopped: what had arrived of it is kept.
     fn cut_short(&mut self, text: String, record: &mut Vec<EventKind>) {
         match self.state {
-            // Nobody answered the request for notes.
-            State::Replying { purpose: Purpose::Summary } => self.conversation.take_back(),
+            // Nobody answered the request for notes or for a summary.
+            State::Replying { purpose: Purpose::Summary | Purpose::SumUp } => self.conversation.take_back(),
             State::Replying { .. } if !text.trim().is_empty() => {
                 record.push(EventKind::CutShort { turn: self.spent.turns, text: text.clone() });
                 self.had_said(text);
@@ -395,6 +408,9 @@ impl Agent {
         if purpose == Purpose::Summary {
             return self.no_notes(record);
         }
+        if purpose == Purpose::SumUp {
+            return self.without_sum(record, None);
+        }
         self.speak(&error.partial);
         if let Some(ending) = self.closing.clone() {
             return self.settle(ending);
@@ -406,8 +422,12 @@ impl Agent {
     }
 
     fn time_up(&mut self, partial: String, done: Vec<Done>, record: &mut Vec<EventKind>) -> Step {
+        let summing_up = matches!(self.state, State::Replying { purpose: Purpose::SumUp });
         self.cut_short(partial, record);
         self.answer(done, STOPPED, record);
+        if summing_up {
+            return self.settle(Ending::Completed);
+        }
         if self.closing.is_some() || self.state == State::Ready {
             let ending = self.closing.clone().unwrap_or(Ending::TimedOut);
             return self.settle(ending);

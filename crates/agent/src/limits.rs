@@ -6,10 +6,8 @@ pub const SAME_RESULT_MAX: u32 = 3;
 pub const BAD_TURNS_MAX: u32 = 5;
 /// Replies in a row that may be empty: the first is asked for once more.
 pub const EMPTY_REPLIES_MAX: u32 = 2;
-/// Reports that may be shorter than a sentence: the first is asked for once more.
-pub const SHORT_REPORTS_MAX: u32 = 2;
-/// The fewest words of a report.
-pub const REPORT_WORDS_MIN: usize = 3;
+/// Bytes of a summary for each word that is asked for: words are six or so, and models write more of them than asked.
+pub const BYTES_PER_SUMMED_WORD: usize = 12;
 /// Replies in a row that may run into the output limit without a call.
 pub const CUT_REPLIES_MAX: u32 = 3;
 /// Compactions in a row without a turn of work in between (promise T6).

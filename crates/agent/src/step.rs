@@ -16,8 +16,8 @@ pub struct Settings {
     pub context_window: Option<u64>,
     /// Bytes of its system prompt and tool descriptions, which are part of every request.
     pub fixed_bytes: usize,
-    /// Whether its last words are a report to another agent: then they have to be a sentence at least.
-    pub reports: bool,
+    /// The longest report that its reader takes, in bytes, if a longer one is to be summed up by its model.
+    pub sum_up_over: Option<usize>,
 }
 
 /// What an agent has to know of its sub-agents. Told to it before each input.

@@ -256,6 +256,11 @@ impl Crew {
         self.tree(|tree| tree.node(id).map(|node| node.name.clone())).unwrap_or_default()
     }
 
+    /// The longest report at a depth that is told as it is, in bytes, if longer ones are summed up.
+    pub(crate) fn sum_up_over(&self, depth: u32) -> Option<usize> {
+        self.delegation.as_ref().filter(|_| depth > 0).and_then(Delegation::sum_up_over)
+    }
+
     /// Admits a task: from here on its agent exists. What it runs with follows by `place`.
     pub(crate) fn admit(&self, request: Request) -> Result<Admission, Refusal> {
         let mut inner = self.lock();
@@ -341,7 +346,7 @@ impl Crew {
         tokio::spawn(async move {
             let Launch { id, mut journal, .. } = launch;
             let (ending, receipt) = (Ending::Cancelled, Receipt::default());
-            let report = Report { ending, text: String::new(), receipt, warnings: Vec::new() };
+            let report = Report::new(ending, "", receipt);
             journal.note(EventKind::AgentSettled { report: report.clone() });
             if let Err(error) = journal.durable().await {
                 tracing::error!(%error, "the end of an agent could not be recorded");
@@ -545,5 +550,5 @@ fn kin(tree: &Tree, id: AgentId) -> Kin {
 fn broken(message: &str, below: Below) -> Report {
     let failure = posse_protocol::Failure::Internal { message: message.to_string() };
     let receipt = Receipt { below, ..Receipt::default() };
-    Report { ending: Ending::Failed { failure }, text: String::new(), receipt, warnings: Vec::new() }
+    Report::new(Ending::Failed { failure }, "", receipt)
 }

@@ -29,6 +29,15 @@ pub struct Delegation {
     pub trusted_files: BTreeSet<String>,
 }
 
+impl Delegation {
+    /// The longest report of a sub-agent that is told as it is, in bytes, if longer ones are summed up.
+    pub(crate) fn sum_up_over(&self) -> Option<usize> {
+        let wished = self.sub_agents.sum_up.unwrap_or(self.surface == Surface::Spawn);
+        let room = self.sub_agents.result_tokens * limits::BYTES_PER_TOKEN;
+        wished.then(|| room.saturating_sub(limits::REPORT_HEAD_BYTES))
+    }
+}
+
 /// What holds for all sub-agents unless role or task say otherwise.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubAgents {
@@ -42,6 +51,8 @@ pub struct SubAgents {
     pub max_output_tokens: Option<u32>,
     /// Tokens of a report that reach the parent; the rest is behind a handle.
     pub result_tokens: usize,
+    /// Whether a longer report is summed up by the agent's own model; where `None`, on the `spawn` surface.
+    pub sum_up: Option<bool>,
     /// Words before every role's own.
     pub system_prompt: Option<String>,
     /// The model.
@@ -68,6 +79,7 @@ impl Default for SubAgents {
             time_ms: limits::SUB_AGENT_TIME_MS,
             max_output_tokens: None,
             result_tokens: limits::RESULT_TOKENS,
+            sum_up: None,
             system_prompt: None,
             model: None,
             endpoint: None,

@@ -95,7 +95,7 @@ impl Driver {
         let Launch { id, budget, ref model, ref name, ref grant, .. } = launch;
         let last_word_ms = (budget.time_ms.unwrap_or(0) / 10).clamp(LAST_WORD_MS_MIN, LAST_WORD_MS_MAX);
         let handles = crew.handles(id);
-        let settings = settings(model, &launch.empty, budget, launch.depth);
+        let settings = settings(model, &launch.empty, budget, crew.sum_up_over(launch.depth));
         let (agent, next, worked, effects) = match launch.past {
             Some(past) => (past.agent, Some(past.next), past.worked, past.effects),
             None => (Agent::knowing(settings, &launch.known), None, Duration::ZERO, Effects::default()),
@@ -357,13 +357,18 @@ impl Driver {
 }
 
 /// What is fixed for an agent's life.
-pub(crate) fn settings(model: &PricedModel, empty: &Transcript, budget: Budget, depth: u32) -> Settings {
+pub(crate) fn settings(
+    model: &PricedModel,
+    empty: &Transcript,
+    budget: Budget,
+    sum_up_over: Option<usize>,
+) -> Settings {
     Settings {
         budget,
         prices: model.prices,
         context_window: model.model.config().context_window,
         fixed_bytes: empty.bytes(),
-        reports: depth > 0,
+        sum_up_over,
     }
 }
 

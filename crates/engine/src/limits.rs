@@ -30,6 +30,8 @@ pub const SUB_AGENT_TOKENS: u64 = 65_536;
 pub const SUB_AGENT_TIME_MS: u64 = 600_000;
 /// Tokens of a report that reach the parent when nothing is said.
 pub const RESULT_TOKENS: usize = 2_000;
+/// Room for what Posse itself says above a report.
+pub const REPORT_HEAD_BYTES: usize = 1024;
 /// Bytes taken for one token.
 pub const BYTES_PER_TOKEN: usize = 4;
 /// Words that may wait for one agent.

@@ -315,7 +315,7 @@ impl<'a> Lives<'a> {
             Some(borrowed) => borrowed.max_output_tokens.filter(|_| borrowed.model == life.model.name()),
         };
         let empty = launch::limited(&life.model.model, max_output_tokens).transcript(&system, &tools);
-        let settings = settings(&life.model, &empty, life.budget, life.depth);
+        let settings = settings(&life.model, &empty, life.budget, self.crew.sum_up_over(life.depth));
         let recall = Recall::new(settings, &life.known);
         Begun { system, tools, empty, recall, max_output_tokens }
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use posse_protocol::{Budget, Role};
+use posse_protocol::{Budget, ReportForm, Role};
 use posse_store::RoleRecord;
 
 use crate::delegation::Delegation;
@@ -15,6 +15,9 @@ const TEAM: &str = include_str!("../prompts/team.md").trim_ascii_end();
 const SHELL: &str = include_str!("../prompts/shell_surface.md").trim_ascii_end();
 const SUB_AGENT: &str = include_str!("../prompts/sub_agent.md").trim_ascii_end();
 const FORKED: &str = include_str!("../prompts/forked.md").trim_ascii_end();
+
+/// For roles that want no sections.
+const ANSWER_ALONE: &str = "Your last message is your answer: what was asked for, and nothing else.";
 
 /// Roles whose record is told.
 const ROLES_RECORDED_MAX: usize = 12;
@@ -97,6 +100,13 @@ impl SubPrompt<'_> {
             .replace("{delegation}", &delegation)
     }
 
+    fn report_form(&self) -> &'static str {
+        match self.role.report {
+            ReportForm::Sections => posse_roles::REPORT_FORMAT.trim_ascii_end(),
+            ReportForm::Answer => ANSWER_ALONE,
+        }
+    }
+
     fn place(&self) -> String {
         let apart = if self.apart {
             ", a checkout of your own. What you change is committed for you (git add and commit do not work), and merged by others."
@@ -113,7 +123,7 @@ impl SubPrompt<'_> {
         let place = if self.apart { format!("\n\n{}", self.place()) } else { String::new() };
         format!(
             "{FORKED}{state}\n\n{role}\n\n{}\n\n{awareness}{place}\n\nYour task:\n{task}",
-            posse_roles::REPORT_FORMAT.trim()
+            self.report_form()
         )
     }
 }
@@ -123,13 +133,7 @@ impl fmt::Display for SubPrompt<'_> {
         if let Some(before) = self.before {
             write!(f, "{}\n\n", before.trim())?;
         }
-        write!(
-            f,
-            "{}\n\n{}\n\n{}",
-            self.role.prompt.trim(),
-            posse_roles::REPORT_FORMAT.trim(),
-            self.awareness()
-        )?;
+        write!(f, "{}\n\n{}\n\n{}", self.role.prompt.trim(), self.report_form(), self.awareness())?;
         if self.team {
             write!(f, "\n\n{TEAM}")?;
         }

@@ -261,7 +261,7 @@ fn given_up(life: Life, reason: String) -> (AgentId, Option<AgentId>, Report) {
     let agent = life.begun.as_ref().map(|begun| begun.recall.agent());
     let receipt = agent.map(|agent| life.effects.receipt(agent, Inherited::default())).unwrap_or_default();
     let text = agent.map(|agent| agent.last_words().to_string()).unwrap_or_default();
-    let report = Report { ending, text, receipt: Receipt { branch, ..receipt }, warnings: Vec::new() };
+    let report = Report::new(ending, text, Receipt { branch, ..receipt });
     (life.id, life.parent, report)
 }
 

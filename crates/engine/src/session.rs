@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use posse_delegate::Tree;
 use posse_protocol::{
-    AgentId, Answer, Budget, CallId, EventKind, Grant, Isolation, Progress, ProgressKind, Report, Role,
-    RoleOrigin, Sender, Seq, SessionId, ToolSpec, Update,
+    AgentId, Answer, Budget, CallId, EventKind, Grant, Isolation, Progress, ProgressKind, Report, ReportForm,
+    Role, RoleOrigin, Sender, Seq, SessionId, ToolSpec, Update,
 };
 use posse_store::{RoleRecord, Store, StoreError};
 use posse_tools::{Jobs, ToolSettings, Toolbox};
@@ -414,6 +414,7 @@ pub(crate) fn main_role(grant: Grant, budget: Budget) -> Role {
         inherit_context_file: None,
         inherit_memory: None,
         isolation: None,
+        report: ReportForm::Answer,
         origin: RoleOrigin::BuiltIn,
     }
 }

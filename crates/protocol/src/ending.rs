@@ -82,7 +82,7 @@ pub enum Failure {
     },
     /// The model said nothing, and again nothing when asked.
     EmptyReply,
-    /// Its report was shorter than a sentence, and again when asked for more.
+    /// Its report was shorter than a sentence. Only on older records: a short answer is an answer.
     NoReport,
     /// The model's replies were cut off again and again, by the output limit or by the provider.
     ReplyCutOff,

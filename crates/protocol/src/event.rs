@@ -362,6 +362,8 @@ pub enum Purpose {
     Summary,
     /// To get a last report.
     LastWord,
+    /// To get a report in short that is too long for its reader.
+    SumUp,
 }
 
 impl Purpose {

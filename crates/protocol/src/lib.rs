@@ -36,6 +36,6 @@ pub use note::{NewNote, Note, NoteScope};
 pub use question::{Answer, Question};
 pub use reply::{Reply, StopReason, Usage};
 pub use report::{Below, CommandRun, Denial, FileChange, Receipt, Report, TestRun};
-pub use role::{Role, RoleOrigin};
+pub use role::{ReportForm, Role, RoleOrigin};
 pub use task::{Brief, ContextMode, Isolation, Task};
 pub use tool::{Effect, Needs, ToolOutcome, ToolSpec};

@@ -11,11 +11,37 @@ pub struct Report {
     pub ending: Ending,
     /// The agent's last words; whatever there is of them when it did not end well.
     pub text: String,
+    /// The same in short, where it is longer than its reader takes and the model has summed it up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub short: Option<String>,
+    /// Whether the words name something that was in the way.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub blocked: bool,
     /// What was measured.
     pub receipt: Receipt,
     /// What the words say and the facts do not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+}
+
+impl Report {
+    /// A report that is not checked yet.
+    pub fn new(ending: Ending, text: impl Into<String>, receipt: Receipt) -> Self {
+        Self { ending, text: text.into(), short: None, blocked: false, receipt, warnings: Vec::new() }
+    }
+
+    /// How it ended, in words. What was in the way is part of it: such a report is no plain success.
+    pub fn outcome(&self) -> String {
+        match &self.ending {
+            Ending::Completed if self.blocked => "completed with blockers".to_owned(),
+            ending => ending.to_string(),
+        }
+    }
+
+    /// Whether it did all it was asked to, as far as it says.
+    pub fn is_success(&self) -> bool {
+        self.ending == Ending::Completed && !self.blocked
+    }
 }
 
 /// The measured part of a report. Nothing in it is taken from an agent's words.

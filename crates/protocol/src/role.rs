@@ -35,8 +35,22 @@ pub struct Role {
     /// Where it works, unless the task says otherwise; the configuration decides where `None`.
     #[serde(default)]
     pub isolation: Option<Isolation>,
+    /// What its last words look like.
+    #[serde(default)]
+    pub report: ReportForm,
     /// Where it comes from.
     pub origin: RoleOrigin,
+}
+
+/// What the last words of a role look like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReportForm {
+    /// Five sections: for work that changes or finds things.
+    #[default]
+    Sections,
+    /// The answer and nothing else: a title, a number, yes or no.
+    Answer,
 }
 
 /// Where a role comes from. Later ones win.

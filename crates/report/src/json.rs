@@ -5,8 +5,9 @@ use posse_protocol::{Ending, Report};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    Told, limits,
+    Told, cut, limits,
     sections::{details, sections},
+    told::words,
     visible,
 };
 
@@ -25,7 +26,7 @@ pub fn to_json(report: &Report) -> Value {
     let files = receipt.files_in_all();
     let created = files.iter().filter(|file| file.created);
     json!({
-        "status": report.ending.word(),
+        "status": status(report),
         "summary": summary,
         "details": details(&report.text),
         "files_modified": files.iter().map(|file| file.path.as_str()).collect::<Vec<_>>(),
@@ -42,7 +43,11 @@ pub fn to_json(report: &Report) -> Value {
 
 /// The report for a model: always whole JSON, nothing hidden in it, within the size. The details are cut first.
 pub fn to_json_text(told: &Told<'_>) -> String {
-    let mut value = shown(to_json(told.report));
+    let mut value = to_json(told.report);
+    if told.report.short.is_some() {
+        value["details"] = Value::String(format!("{}\n{}", details(&words(told.report)), told.whole()));
+    }
+    let mut value = shown(value);
     let room_bytes = told.room_bytes();
     let whole = value.to_string();
     if whole.len() <= room_bytes {
@@ -64,8 +69,7 @@ pub fn to_json_text(told: &Told<'_>) -> String {
             ("details".to_owned(), Value::String(told.more(chars))),
         ])
     });
-    let kept = fitting(&details, room_bytes.saturating_sub(size(&report) + 2));
-    let left_out = chars - kept.chars().count();
+    let (kept, left_out) = fitting(&details, room_bytes.saturating_sub(size(&report) + 2));
     let cut = match (left_out, kept.is_empty()) {
         (0, _) => details,
         (_, true) => told.more(left_out),
@@ -109,20 +113,37 @@ fn shortened(report: &Map<String, Value>, entries_max: usize, chars_max: usize) 
     report
 }
 
-/// The start of a text that takes at most so many bytes within a JSON string.
-fn fitting(text: &str, bytes_max: usize) -> &str {
-    let mut bytes = 0;
-    for (at, c) in text.char_indices() {
-        bytes += match c {
-            '"' | '\\' | '\n' | '\t' => 2,
-            c if c.is_control() => 6,
-            c => c.len_utf8(),
-        };
-        if bytes > bytes_max {
-            return &text[..at];
+/// What of a text fits into so many bytes of a JSON string, cut inside its sections, and how many characters do not.
+fn fitting(text: &str, bytes_max: usize) -> (String, usize) {
+    let mut room = bytes_max;
+    for _ in 0..limits::CUT_TRIES_MAX {
+        let (kept, left_out) = cut::within(text, room);
+        let bytes = escaped_bytes(&kept);
+        if bytes <= bytes_max {
+            return (kept, left_out);
         }
+        room = (room * bytes_max / bytes).min(room.saturating_sub(bytes - bytes_max));
     }
-    text
+    (String::new(), text.chars().count())
+}
+
+/// What a text takes within a JSON string.
+fn escaped_bytes(text: &str) -> usize {
+    let bytes = |c: char| match c {
+        '"' | '\\' | '\n' | '\t' => 2,
+        c if c.is_control() => 6,
+        c => c.len_utf8(),
+    };
+    text.chars().map(bytes).sum()
+}
+
+/// How it ended. What was in the way is part of it: a program must not take that for a plain success.
+fn status(report: &Report) -> &'static str {
+    if report.ending == Ending::Completed && report.blocked {
+        "completed_with_blockers"
+    } else {
+        report.ending.word()
+    }
 }
 
 /// The same value with nothing hidden in any of its texts.

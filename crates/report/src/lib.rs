@@ -7,6 +7,7 @@
 mod changes;
 mod check;
 mod citations;
+mod cut;
 mod handle;
 mod json;
 mod json_path;
@@ -22,6 +23,6 @@ pub use check::{Facts, FileFacts, check};
 pub use citations::{Citation, citations};
 pub use handle::read;
 pub use json::{to_json, to_json_text};
-pub use sections::{Sections, sections};
+pub use sections::{Sections, blocked, sections};
 pub use told::{Told, spawn_text, summary_block, to_text};
 pub use wrap::{quote, unquote};

@@ -19,6 +19,9 @@ pub const PATH_SHOWN_CHARS_MAX: usize = 120;
 /// The longest first paragraph shown in a block.
 pub const RESULT_CHARS_MAX: usize = 600;
 
+/// How often a cut is made anew because its wrapper took more room than was thought.
+pub const CUT_TRIES_MAX: usize = 8;
+
 /// Suggestions taken from a report.
 pub const SUGGESTIONS_MAX: usize = 50;
 /// Places a report may cite.

@@ -51,6 +51,31 @@ const NAMES: &[(&str, Name)] = &[
     ("notes", Name::Other),
 ];
 
+/// How agents say that there is nothing to say.
+const NONE: &[&str] = &[
+    "none",
+    "nothing",
+    "n/a",
+    "no changes",
+    "no files",
+    "no file",
+    "no blockers",
+    "no risks",
+    "not applicable",
+    "keine",
+    "keines",
+    "nichts",
+    "entfällt",
+    "ninguno",
+    "ninguna",
+    "nada",
+    "aucun",
+    "aucune",
+    "rien",
+    "nessuno",
+    "nenhum",
+];
+
 /// Splits a report. Never fails: words without any heading are a summary.
 pub fn sections(text: &str) -> Sections {
     let pieces = pieces(text);
@@ -98,7 +123,44 @@ pub(crate) fn says_none(section: &str) -> bool {
         let rest = plain.strip_prefix(word);
         rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '-' || c == '/'))
     };
-    ["none", "nothing", "n/a", "no changes", "no files", "no file", "not applicable"].into_iter().any(begins)
+    let elsewhere = ["无", "没有", "暂无", "なし", "없음"];
+    NONE.iter().any(|word| begins(word)) || elsewhere.iter().any(|word| plain.starts_with(word))
+}
+
+/// Whether a report names something that was in the way.
+pub fn blocked(text: &str) -> bool {
+    let blockers = sections(text).blockers;
+    !blockers.is_empty() && !says_none(&blockers)
+}
+
+/// Where a section is in a text, its heading included.
+pub(crate) struct Span {
+    /// `None` is what comes before the first heading.
+    pub(crate) name: Option<Name>,
+    from: usize,
+    to: usize,
+}
+
+impl Span {
+    pub(crate) fn len(&self) -> usize {
+        self.to - self.from
+    }
+
+    pub(crate) fn range(&self) -> std::ops::Range<usize> {
+        self.from..self.to
+    }
+}
+
+/// Where the sections of a text are. Together they are the whole of it.
+pub(crate) fn spans(text: &str) -> Vec<Span> {
+    let mut from = 0;
+    let span = |piece: Piece<'_>| {
+        let to = from + piece.whole.len();
+        let span = Span { name: piece.name, from, to };
+        from = to;
+        span
+    };
+    pieces(text).into_iter().map(span).filter(|span| span.len() > 0).collect()
 }
 
 struct Piece<'a> {

@@ -1,15 +1,16 @@
 //! A report as text: for the model of the agent that asked for the work, and for a person at a terminal. Facts come
 //! first, in Posse's own words; the agent's words come last, wrapped and within a size.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use posse_protocol::{Ending, FileChange, Receipt, Report};
 
 use crate::{
-    limits,
-    sections::{first_paragraph, sections},
+    cut, limits,
+    sections::{Sections, first_paragraph, sections},
     visible::{clip, one_line},
-    wrap::{quote_within, word},
+    wrap::{quote, quote_within, word},
 };
 
 /// A report on its way to whoever asked for it.
@@ -34,6 +35,12 @@ impl Told<'_> {
         self.bytes_max.max(limits::TOLD_BYTES_MIN)
     }
 
+    /// Where all of the agent's words are.
+    pub(crate) fn whole(&self) -> String {
+        let handle = one_line(self.handle, limits::HANDLE_CHARS_MAX);
+        format!("All of its words: handle_read {handle}")
+    }
+
     /// What is said where words were cut.
     pub(crate) fn more(&self, chars: usize) -> String {
         let handle = one_line(self.handle, limits::HANDLE_CHARS_MAX);
@@ -49,7 +56,7 @@ pub fn to_text(told: &Told<'_>) -> String {
         word(told.name, "agent"),
         word(told.role, "agent"),
         one_line(told.title, limits::TITLE_CHARS_MAX),
-        one_line(&report.ending.to_string(), limits::WARNING_CHARS_MAX),
+        one_line(&report.outcome(), limits::WARNING_CHARS_MAX),
         facts(&report.receipt),
     );
     let changed = report.receipt.files_in_all();
@@ -142,9 +149,11 @@ fn with_words(told: &Told<'_>, head: &str, parts: usize) -> String {
         return out;
     }
     let used = out.len() + told.more(text.len()).len() + 1;
-    let (words, left_out) = quote_within("report", told.name, text, room_bytes.saturating_sub(used));
+    let (words, left_out) = quote_cut(told.name, &words(told.report), room_bytes.saturating_sub(used));
     out.push_str(&words);
-    if left_out > 0 {
+    if told.report.short.is_some() {
+        let _ = write!(out, "\nSummed up by the agent itself. {}", told.whole());
+    } else if left_out > 0 {
         let _ = write!(out, "\n{}", told.more(left_out));
     }
     // Only the room that the words leave: the whole of it is on the branch.
@@ -157,11 +166,39 @@ fn with_words(told: &Told<'_>, head: &str, parts: usize) -> String {
     out
 }
 
+/// The agent's words, or where they were summed up that and what must not be lost of them, word for word.
+pub(crate) fn words(report: &Report) -> Cow<'_, str> {
+    let Some(short) = &report.short else { return Cow::Borrowed(report.text.trim()) };
+    let Sections { risks, blockers, .. } = sections(&report.text);
+    let mut words = short.trim().to_owned();
+    for (heading, section) in [("RISKS", risks), ("BLOCKERS", blockers)] {
+        if !section.is_empty() {
+            let _ = write!(words, "\n\n{heading}: {section}");
+        }
+    }
+    Cow::Owned(words)
+}
+
+/// Words in their wrapper within a size, cut inside their sections, and how many characters were left out.
+fn quote_cut(name: &str, text: &str, bytes_max: usize) -> (String, usize) {
+    // The marks of lines and what is made visible take room, too: how much is known once it is there.
+    let mut room = bytes_max;
+    for _ in 0..limits::CUT_TRIES_MAX {
+        let (kept, left_out) = cut::within(text, room);
+        let quoted = quote("report", name, &kept);
+        if quoted.len() <= bytes_max {
+            return (quoted, left_out);
+        }
+        room = (room * bytes_max / quoted.len()).min(room.saturating_sub(quoted.len() - bytes_max));
+    }
+    quote_within("report", name, text, bytes_max)
+}
+
 fn block(told: &Told<'_>) -> String {
     let (report, receipt) = (told.report, &told.report.receipt);
     let title = one_line(told.title, limits::TITLE_CHARS_MAX);
     let name = word(told.name, "agent");
-    let mut out = format!("[sub-agent {name}] {}: \"{title}\"\n", headline(&report.ending));
+    let mut out = format!("[sub-agent {name}] {}: \"{title}\"\n", headline(report));
     let _ = writeln!(
         out,
         "  Duration: {} ({}, {})",
@@ -183,8 +220,9 @@ fn block(told: &Told<'_>) -> String {
     out
 }
 
-fn headline(ending: &Ending) -> &'static str {
-    match ending {
+fn headline(report: &Report) -> &'static str {
+    match report.ending {
+        Ending::Completed if report.blocked => "Completed with blockers",
         Ending::Completed => "Completed",
         Ending::Failed { .. } => "Failed",
         Ending::Cancelled => "Cancelled",

@@ -29,6 +29,7 @@ pub(crate) enum Key {
     InheritContextFile,
     Memory,
     Isolation,
+    Report,
     /// Other programs read it; Posse does not.
     NotUsed,
 }
@@ -61,6 +62,7 @@ impl Key {
             "inheritcontextfile" => Self::InheritContextFile,
             "inheritmemory" | "memory" => Self::Memory,
             "isolation" => Self::Isolation,
+            "report" | "reportform" => Self::Report,
             "color" | "colour" | "hooks" | "mcpservers" | "skills" | "effort" | "background"
             | "initialprompt" | "temperature" | "topp" | "mode" | "kind" => Self::NotUsed,
             _ => return None,

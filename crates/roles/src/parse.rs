@@ -11,7 +11,7 @@ use crate::keys::Key;
 use crate::limits::{DESCRIPTION_CHARS_MAX, FILE_BYTES_MAX, LIST_ITEMS_MAX, MODEL_CHARS_MAX, WARNINGS_MAX};
 use crate::lookalike::looks_like_a_right;
 use crate::name::{folded, shortened, valid_name};
-use crate::rights::{Rights, approval, isolation, network, paths};
+use crate::rights::{Rights, approval, isolation, network, paths, report};
 use crate::tools::Tools;
 use crate::values::Value;
 
@@ -110,6 +110,7 @@ impl Reading {
             inherit_context_file: self.flag(Key::InheritContextFile),
             inherit_memory: self.read(Key::Memory, Value::memory, "write true or false"),
             isolation: self.isolation(),
+            report: self.read(Key::Report, report, "write sections or answer").unwrap_or_default(),
             origin,
         };
         Ok(role)

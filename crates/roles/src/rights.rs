@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use posse_policy::{clean_path, passes};
-use posse_protocol::{Approval, Files, Isolation, NameRules, Network, Shell};
+use posse_protocol::{Approval, Files, Isolation, NameRules, Network, ReportForm, Shell};
 
 use crate::name::{folded, shortened};
 use crate::values::Value;
@@ -84,6 +84,15 @@ pub(crate) fn isolation(value: &Value) -> Option<Isolation> {
     match folded(&value.text()).as_str() {
         "shared" => Some(Isolation::Shared),
         "worktree" => Some(Isolation::Worktree),
+        _ => None,
+    }
+}
+
+/// What its last words look like.
+pub(crate) fn report(value: &Value) -> Option<ReportForm> {
+    match folded(&value.text()).as_str() {
+        "sections" | "true" | "yes" => Some(ReportForm::Sections),
+        "answer" | "false" | "no" | "none" => Some(ReportForm::Answer),
         _ => None,
     }
 }

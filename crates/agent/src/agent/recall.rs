@@ -106,6 +106,7 @@ impl Recall {
             EventKind::TurnStarted { turn, purpose } => {
                 self.settle_turn();
                 self.agent.spent.turns = *turn;
+                self.agent.summed_up |= *purpose == Purpose::SumUp;
                 self.agent.state = State::Replying { purpose: *purpose };
             }
             EventKind::Replied { reply, cost_usd, .. } => {
@@ -133,6 +134,7 @@ impl Recall {
             EventKind::AgentSettled { report } => {
                 self.settle_turn();
                 self.agent.words.clone_from(&report.text);
+                self.agent.short.clone_from(&report.short);
                 self.agent.state = State::Settled { ending: report.ending.clone() };
             }
             EventKind::AgentResumed { budget, .. } => {
@@ -213,7 +215,6 @@ impl Recall {
         }
         if from == Sender::Posse {
             self.agent.empty_replies += u32::from(text == prompts::EMPTY_REPLY);
-            self.agent.short_reports += u32::from(text == prompts::SHORT_REPORT);
         }
         self.agent.conversation.push(Message::User { text: text.to_string() });
         self.agent.state = State::Idle;
@@ -224,7 +225,7 @@ impl Recall {
         let State::Replying { purpose } = self.agent.state else { return };
         match self.came.take() {
             Some(Came::Reply(reply, cost_usd)) => self.take_in_reply(purpose, reply, cost_usd),
-            Some(Came::Failure(error)) if purpose != Purpose::Summary => self.agent.speak(&error.partial),
+            Some(Came::Failure(error)) if !is_aside(purpose) => self.agent.speak(&error.partial),
             Some(Came::Failure(_)) | None => {}
         }
     }
@@ -234,7 +235,7 @@ impl Recall {
         // Records of before do not say what a reply cost.
         let cost_usd = cost_usd.or_else(|| agent.cost_of(&reply));
         agent.count(&reply, cost_usd);
-        if purpose == Purpose::Summary {
+        if is_aside(purpose) {
             return;
         }
         let duplicates = distinct_ids(&mut reply.calls, agent.spent.turns);
@@ -296,8 +297,8 @@ impl Recall {
                 self.agent.answer(done, otherwise, &mut Vec::new());
                 self.started.clear();
             }
-            // The request for notes was not answered.
-            State::Replying { purpose: Purpose::Summary } => self.agent.conversation.take_back(),
+            // A request for notes or for a summary does not stay, answered or not.
+            State::Replying { purpose } if is_aside(*purpose) => self.agent.conversation.take_back(),
             _ => return,
         }
         self.agent.state = State::Idle;
@@ -318,4 +319,9 @@ impl Recall {
         self.agent.begin_anew(opening, usize::try_from(kept).unwrap_or(usize::MAX));
         self.agent.state = State::Idle;
     }
+}
+
+/// Whether a call is no part of the conversation: for notes on it, or for a summary of the report.
+fn is_aside(purpose: Purpose) -> bool {
+    matches!(purpose, Purpose::Summary | Purpose::SumUp)
 }

@@ -18,8 +18,10 @@ impl Agent {
     ) -> Step {
         let cost_usd = self.cost_of(&reply);
         self.count(&reply, cost_usd);
-        if purpose == Purpose::Summary {
-            return self.take_notes(&reply, record);
+        match purpose {
+            Purpose::Summary => return self.take_notes(&reply, record),
+            Purpose::SumUp => return self.take_sum(&reply, record),
+            Purpose::Work | Purpose::LastWord => {}
         }
         let duplicates = distinct_ids(&mut reply.calls, self.spent.turns);
         let (text, calls, cut) = (reply.text.clone(), reply.calls.clone(), was_cut(&reply));
@@ -97,11 +99,11 @@ impl Agent {
             self.inbox.insert(0, Heard::new(Sender::Posse, prompts::EMPTY_REPLY));
             return self.next_turn(record);
         }
-        self.spoke(text, record)
+        self.spoke(record)
     }
 
     /// Words that were meant to be the last.
-    pub(super) fn spoke(&mut self, text: &str, record: &mut Vec<EventKind>) -> Step {
+    pub(super) fn spoke(&mut self, record: &mut Vec<EventKind>) -> Step {
         if !self.inbox.is_empty() {
             return self.next_turn(record);
         }
@@ -109,13 +111,8 @@ impl Agent {
             self.state = State::Idle;
             return Step::Wait;
         }
-        if self.settings.reports && too_short(text) {
-            self.short_reports += 1;
-            if self.short_reports >= limits::SHORT_REPORTS_MAX {
-                return self.settle(Ending::Failed { failure: Failure::NoReport });
-            }
-            self.inbox.push(Heard::new(Sender::Posse, prompts::SHORT_REPORT));
-            return self.next_turn(record);
+        if let Some(bytes_max) = self.to_be_summed_up() {
+            return self.ask_to_sum_up(bytes_max, record);
         }
         self.settle(Ending::Completed)
     }
@@ -176,13 +173,6 @@ impl Agent {
 /// Whether a reply ran into a limit of its length.
 pub(super) fn was_cut(reply: &Reply) -> bool {
     matches!(reply.stop, StopReason::MaxTokens | StopReason::Other(_))
-}
-
-/// Whether a report is less than a sentence. Scripts without spaces are counted by characters.
-fn too_short(text: &str) -> bool {
-    let words = text.split_whitespace().count();
-    let signs = text.chars().filter(|c| !c.is_ascii() && c.is_alphanumeric()).count();
-    words.max(signs / 2) < limits::REPORT_WORDS_MIN
 }
 
 fn refusal(calls: &[ToolCall], result: &ToolResult) -> EventKind {

@@ -13,7 +13,7 @@ pub(crate) fn settings() -> Settings {
         prices: None,
         context_window: None,
         fixed_bytes: 1000,
-        reports: false,
+        sum_up_over: None,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use posse_agent::{Agent, Done, Input, Kin, Settings, Step};
-use posse_protocol::{Budget, CallId, Ending, Failure, Message, Sender};
+use posse_protocol::{Budget, CallId, Ending, Message, ModelError, ModelErrorKind, Purpose, Sender};
 
 use crate::drive::{calls, says, settings, well_formed};
 
@@ -89,24 +89,55 @@ fn an_interrupt_stops_what_is_under_way_and_what_was_told_comes_next() {
 }
 
 #[test]
-fn a_report_shorter_than_a_sentence_is_asked_for_once_more() {
-    let reporting = Settings { reports: true, ..settings() };
-    for short in ["Done.", "ok ok", "完成"] {
-        let mut agent = started(reporting.clone());
-        assert!(
-            matches!(agent.handle(Input::Replied(says(short)), 1).step, Step::CallModel { .. }),
-            "{short}"
-        );
-        let failed = Ending::Failed { failure: Failure::NoReport };
-        assert_eq!(agent.handle(Input::Replied(says(short)), 2).step, Step::Settle(failed));
+fn a_short_answer_is_an_answer() {
+    for answer in ["42", "Done.", "ok", "完成", "y"] {
+        let mut agent = started(settings());
+        assert_eq!(agent.handle(Input::Replied(says(answer)), 1).step, Step::Settle(Ending::Completed));
+        assert_eq!(agent.last_words(), answer);
     }
-    for enough in ["Fix the typo", "测试全部通过，没有问题"] {
-        let mut agent = started(reporting.clone());
-        agent.handle(Input::Replied(says("Done.")), 1);
-        assert_eq!(agent.handle(Input::Replied(says(enough)), 2).step, Step::Settle(Ending::Completed));
+}
+
+#[test]
+fn a_report_too_long_for_its_reader_is_summed_up_once() {
+    let long = "found it. ".repeat(50);
+    let summing = Settings { sum_up_over: Some(400), ..settings() };
+    let asked = |settings: &Settings| {
+        let mut agent = started(settings.clone());
+        let step = agent.handle(Input::Replied(says(&long)), 1).step;
+        (agent, step)
+    };
+    let sum_up = Step::CallModel { turn: 2, purpose: Purpose::SumUp };
+    let done = Step::Settle(Ending::Completed);
+    let (mut agent, step) = asked(&summing);
+    assert_eq!(step, sum_up);
+    assert_eq!(agent.handle(Input::Replied(says("All found.")), 2).step, done);
+    assert_eq!((agent.last_words(), agent.in_short()), (long.as_str(), Some("All found.")));
+    assert_eq!(agent.conversation().messages().len(), 2, "the request for it does not stay");
+    // What is no summary changes nothing: the work is done.
+    let error = ModelError { partial: "All".into(), ..ModelError::new(ModelErrorKind::Overloaded, "down") };
+    let (partial, done_calls) = (String::from("Al"), Vec::new());
+    for bad in [
+        Input::Replied(says("")),
+        Input::Replied(calls(&[("read", "{}")])),
+        Input::Replied(says(&"longer than before ".repeat(40))),
+        Input::ModelFailed(error),
+        Input::TimeUp { partial, done: done_calls },
+    ] {
+        let (mut agent, _) = asked(&summing);
+        assert_eq!(agent.handle(bad, 2).step, done);
+        assert_eq!((agent.last_words(), agent.in_short()), (long.as_str(), None));
     }
-    let mut main = started(settings());
-    assert_eq!(main.handle(Input::Replied(says("42")), 1).step, Step::Settle(Ending::Completed));
+    // Without a turn left, and where it is not wished, nothing is asked.
+    let budget = Budget { turns: Some(1), ..Budget::UNLIMITED };
+    assert_eq!(asked(&Settings { budget, ..summing.clone() }).1, done);
+    assert_eq!(asked(&settings()).1, done);
+    // Words that come meanwhile are answered, and then the report is another.
+    let (mut agent, _) = asked(&summing);
+    agent.handle(told("and b?"), 2);
+    let next = agent.handle(Input::Replied(says("All found.")), 3).step;
+    assert_eq!(next, Step::CallModel { turn: 3, purpose: Purpose::Work });
+    assert_eq!(agent.handle(Input::Replied(says("b, too.")), 4).step, done);
+    assert_eq!((agent.last_words(), agent.in_short()), ("b, too.", None));
 }
 
 #[test]

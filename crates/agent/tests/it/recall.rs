@@ -54,7 +54,6 @@ fn timeless(agent: &Agent) -> serde_json::Value {
     // Nothing is asked for again once only a last report is left.
     if !value["closing"].is_null() {
         value["empty_replies"] = 0.into();
-        value["short_reports"] = 0.into();
         value["cut_replies"] = 0.into();
         value["beginnings"] = "".into();
     }
@@ -81,7 +80,7 @@ fn simulate(seed: u64) -> usize {
     let mut rng = fastrand::Rng::with_seed(seed);
     let budget = Budget { turns: Some(rng.u32(1..60)), time_ms: Some(300), ..Budget::UNLIMITED };
     let context_window = rng.bool().then(|| rng.u64(400..6000));
-    let settings = Settings { budget, context_window, reports: rng.bool(), ..settings() };
+    let settings = Settings { budget, context_window, sum_up_over: rng.bool().then_some(3), ..settings() };
     let mut agent = Agent::new(settings.clone());
     let mut input = Input::Told { from: Sender::Person, text: "go".into() };
     let (mut events, mut waiting) = (Vec::new(), Step::Wait);
@@ -117,7 +116,7 @@ fn simulate(seed: u64) -> usize {
 
 fn settled(agent: &Agent, ending: Ending) -> Report {
     let (text, receipt) = (agent.last_words().to_string(), Receipt::default());
-    Report { ending, text, receipt, warnings: Vec::new() }
+    Report { short: agent.in_short().map(str::to_string), ..Report::new(ending, text, receipt) }
 }
 
 /// Part of promise D2: the state at every step boundary comes back.

@@ -67,7 +67,8 @@ fn simulate(seed: u64) -> usize {
     let mut rng = fastrand::Rng::with_seed(seed);
     let budget = Budget { turns: Some(rng.u32(1..60)), time_ms: Some(300), ..Budget::UNLIMITED };
     let context_window = rng.bool().then(|| rng.u64(400..6000));
-    let mut agent = Agent::new(Settings { budget, context_window, reports: rng.bool(), ..settings() });
+    let mut agent =
+        Agent::new(Settings { budget, context_window, sum_up_over: rng.bool().then_some(3), ..settings() });
     let mut waiting_for = agent.handle(Input::Told { from: Sender::Person, text: "go".into() }, 0).step;
     for elapsed_ms in 1..STEPS_MAX {
         let json = serde_json::to_string(&agent).expect("serialises");

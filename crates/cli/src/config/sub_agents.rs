@@ -43,6 +43,9 @@ pub(crate) struct SubAgentsFile {
     /// Tokens of a report that reach the parent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) result_tokens: Option<NonZeroUsize>,
+    /// Whether a longer report is summed up by the agent's own model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) sum_up: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) system_prompt: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -93,6 +96,7 @@ impl SubAgentsFile {
             time_ms: self.max_time.map_or(usual.time_ms, |time| time.0),
             max_output_tokens: self.max_tokens.map(NonZeroU32::get),
             result_tokens: self.result_tokens.map_or(usual.result_tokens, NonZeroUsize::get),
+            sum_up: self.sum_up,
             system_prompt: self.system_prompt.clone(),
             model: self.model.clone(),
             endpoint: self.endpoint.clone(),
@@ -121,6 +125,7 @@ impl SubAgentsFile {
             token_budget,
             max_time,
             result_tokens,
+            sum_up,
             system_prompt,
             model,
             endpoint,

@@ -120,7 +120,7 @@ pub(crate) fn report(ending: Ending, text: &str) -> Report {
         tests: Some(TestRun { run: 5, passed: 4 }),
         ..Receipt::default()
     };
-    Report { ending, text: text.to_string(), receipt, warnings: Vec::new() }
+    Report::new(ending, text, receipt)
 }
 
 pub(crate) fn progress(n: u32, kind: ProgressKind) -> Progress {

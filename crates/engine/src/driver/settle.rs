@@ -16,7 +16,9 @@ impl Driver {
         self.extend_transcript();
         let text = self.agent.last_words().to_string();
         let receipt = self.effects.receipt(&self.agent, self.crew.inherited(self.id));
-        let mut report = Report { ending, text, receipt, warnings: Vec::new() };
+        let mut report = Report::new(ending, text, receipt);
+        report.short = self.agent.in_short().map(str::to_string);
+        report.blocked = posse_report::blocked(&report.text);
         if self.id == self.crew.main {
             self.crew.background.stop_all(&self.crew).await;
             report.receipt.not_covered = self.site.history.not_covered();

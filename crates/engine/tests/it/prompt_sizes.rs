@@ -1,6 +1,7 @@
 //! What models are told about delegation is little: every request carries it.
 
 use posse_engine::roles::{Roles, Team};
+use posse_protocol::RoleOrigin;
 use posse_testkit::Turn;
 use serde_json::json;
 
@@ -58,4 +59,21 @@ async fn a_sub_agent_knows_where_it_stands() {
     let request = stage.requests_of("explore-1")[0].json();
     assert!(system(&request).contains("You cannot delegate."));
     assert!(request["tools"].as_array().unwrap().iter().all(|tool| tool["function"]["name"] != "agent"));
+}
+
+#[tokio::test]
+async fn a_role_that_wants_an_answer_is_not_asked_for_sections() {
+    let text = "---\nname: title\ndescription: Writes a title.\nreport: answer\n---\nYou write one title.";
+    let role = posse_roles::parse(text, "title.md", RoleOrigin::User("title.md".into())).role.unwrap();
+    let main = vec![Turn::call("agent", start("title", "name it")), Turn::text("wait"), Turn::text("done")];
+    let mut stage = Stage::new([("main", main), ("*", vec![Turn::text("Add a parser")])]).await;
+    stage.delegation.roles.add(role);
+    let ran = stage.run("go").await;
+    let request = stage.requests_of("title-1")[0].json();
+    let system = system(&request);
+    assert!(
+        system.contains("what was asked for, and nothing else") && !system.contains("EVIDENCE"),
+        "{system}"
+    );
+    assert_eq!(ran.report_of("title-1").ending.to_string(), "completed");
 }

@@ -1,5 +1,6 @@
 //! What comes back: checked, capped, quoted; and which model and which defaults an agent worked with.
 
+use posse_engine::delegating::Surface;
 use posse_engine::{Record, SubAgents};
 use posse_protocol::{Budget, EventKind, Sender};
 use posse_testkit::Turn;
@@ -76,7 +77,8 @@ async fn a_long_report_is_cut_and_the_rest_is_behind_a_handle() {
     assert!(pushed.len() <= 2_000 * 4, "{}", pushed.len());
     let (shown, more) = pushed.rsplit_once("\n</report>\n… ").unwrap();
     let shown = shown.split_once("<report from=\"child\">\n| ").unwrap().1.replace("\n| ", "\n");
-    assert!(report.starts_with(&shown), "{shown}");
+    let shown = shown.strip_suffix(" […]").unwrap();
+    assert!(report.starts_with(shown), "{shown}");
     let left = report.chars().count() - shown.chars().count();
     assert_eq!(more, format!("{left} more characters: handle_read child:report"));
     let quoted = |handle: &str, text: &str| (true, format!("<value from=\"{handle}\">\n| {text}\n</value>"));
@@ -130,28 +132,57 @@ async fn forged_tags_stay_quoted_wherever_the_words_of_a_child_are_told() {
 }
 
 #[tokio::test]
-async fn a_report_that_says_nothing_is_asked_for_once_more_and_then_failed() {
-    let (no_report, empty) = (
-        "failed: the agent gave no report worth the name, twice",
-        "failed: the model gave an empty reply twice",
-    );
+async fn only_an_empty_answer_is_a_failure() {
     let cases = [
-        (vec![Turn::text("Done."), Turn::text("Ok.")], no_report, "too short to be a report"),
-        (vec![Turn::empty(), Turn::empty()], empty, "Your reply was empty."),
-        (vec![Turn::text("Done."), Turn::text(REPORT)], "completed", "too short to be a report"),
-        (vec![Turn::empty(), Turn::text(REPORT)], "completed", "Your reply was empty."),
+        (vec![Turn::text("42")], "completed", 1),
+        (vec![Turn::text("Done.")], "completed", 1),
+        (vec![Turn::empty(), Turn::empty()], "failed: the model gave an empty reply twice", 2),
+        (vec![Turn::empty(), Turn::text("Yes.")], "completed", 2),
     ];
     let mut seen = 0;
-    for (turns, ending, asked) in cases {
-        let (_, ran) = one(named("child", "explore", "Look."), turns).await;
+    for (script, ending, turns) in cases {
+        let (_, ran) = one(named("child", "explore", "Look."), script).await;
         let report = ran.report_of("child");
-        assert_eq!((report.ending.to_string().as_str(), report.receipt.turns), (ending, 2));
+        assert_eq!((report.ending.to_string().as_str(), report.receipt.turns), (ending, turns));
         let words = ran.told("child", Sender::Posse);
-        assert!(words.len() == 1 && words[0].contains(asked), "{words:?}");
-        holds(&told(&ran), &[&format!("child (explore) \"Look.\": {ending}; 2 turns")]);
+        assert!(words.iter().all(|asked| asked.contains("Your reply was empty.")), "{words:?}");
+        holds(&told(&ran), &[&format!("child (explore) \"Look.\": {ending}; {turns} turn")]);
         seen += 1;
     }
     assert_eq!(seen, 4);
+}
+
+#[tokio::test]
+async fn a_long_report_is_summed_up_once_where_that_is_wished() {
+    let evidence = "- src/a.rs:1 something that was found\n".repeat(400);
+    let long = format!("SUMMARY: Much.\nEVIDENCE:\n{evidence}RISKS: It may rain.\nBLOCKERS: No key.");
+    let main = || vec![Turn::call("spawn_task", json!({"task": "Look."})), Turn::text("Done.")];
+    let script = || vec![Turn::text(&long), Turn::text("Found 400 things in src/a.rs.")];
+    for (surface, sum_up, summed) in [(Surface::Spawn, None, true), (Surface::Spawn, Some(false), false)] {
+        let mut stage = Stage::new([("main", main()), ("*", script())]).await;
+        stage.delegation.surface = surface;
+        stage.delegation.sub_agents.sum_up = sum_up;
+        let ran = stage.run("go").await;
+        let told = ran.results_of("main")[0].1.clone();
+        assert!(told.contains("Completed with blockers") && told.len() <= 8_000, "{told}");
+        holds(&told, &["RISKS: It may rain.", "BLOCKERS: No key.", "handle_read"]);
+        assert_eq!(told.contains("| Found 400 things in src/a.rs.\n"), summed, "{told}");
+        assert_eq!(told.contains("src/a.rs:1 something"), !summed, "{told}");
+        let report = ran.report_of("general-1");
+        assert_eq!(report.text, long, "on record it is whole");
+        assert_eq!((report.receipt.turns, report.blocked), (1 + u32::from(summed), true));
+    }
+    // On other surfaces it is a setting; without a turn left it is cut.
+    let mut stage = Stage::new([
+        ("main", vec![Turn::call("agent", named("child", "explore", "Look.")), wait(), Turn::text("Done.")]),
+        ("child", script()),
+    ])
+    .await;
+    stage.delegation.sub_agents.sum_up = Some(true);
+    stage.delegation.sub_agents.max_turns = 1;
+    let ran = stage.run("go").await;
+    assert_eq!(ran.report_of("child").short, None);
+    assert_eq!(ran.report_of("child").ending.to_string(), "completed");
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! Caps: whatever an agent says and however many files it touched, its parent reads no more than it asked for.
 
 use posse_protocol::{Ending, Failure, Report};
-use posse_report::{Told, limits, spawn_text, summary_block, to_json_text, to_text, unquote};
+use posse_report::{Told, blocked, limits, spawn_text, summary_block, to_json_text, to_text, unquote};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -55,8 +55,9 @@ fn what_is_cut_is_behind_the_handle() {
     let (_, wrapped) = rest.split_once('\n').unwrap();
     let (from, shown) = unquote(wrapped).unwrap();
     assert_eq!(from, "explore-1");
-    assert!(words.starts_with(&shown) && shown.len() > 7_000, "{}", shown.len());
-    let left_out = words.chars().count() - shown.chars().count();
+    let kept = shown.strip_suffix(" […]").unwrap();
+    assert!(words.starts_with(kept) && kept.len() > 7_000, "{}", kept.len());
+    let left_out = words.chars().count() - kept.chars().count();
     assert_eq!(more, format!("… {left_out} more characters: handle_read explore-1:report"));
 
     let value: Value = serde_json::from_str(&to_json_text(&told(&report))).unwrap();
@@ -66,6 +67,80 @@ fn what_is_cut_is_behind_the_handle() {
         "{details}"
     );
     assert_eq!(value["summary"], "short");
+}
+
+/// A report whose sections are each far too long but for those that matter most.
+fn sprawling(summary: &str, risks: &str, blockers: &str) -> String {
+    let (line, lines) = ("- src/a.rs:1 something found\n", 400);
+    let long = line.repeat(lines);
+    format!(
+        "SUMMARY: {summary}\n\nCHANGES:\n{long}\nEVIDENCE:\n{long}\nRISKS: {risks}\n\nBLOCKERS: {blockers}\n\nNOTES:\n{long}"
+    )
+}
+
+#[test]
+fn summary_risks_and_blockers_survive_every_cut() {
+    let (summary, risks, blockers) = ("All found.", "- It may rain.", "- No key for the server.");
+    let report = said(&sprawling(summary, risks, blockers));
+    for bytes_max in [0, 2_500, 8_000, 20_000] {
+        let told = Told { bytes_max, ..told(&report) };
+        for text in [to_text(&told), spawn_text(&told), to_json_text(&told)] {
+            for kept in [
+                summary,
+                "RISKS: - It may rain.",
+                "BLOCKERS: - No key for the server.",
+                "CHANGES:",
+                "EVIDENCE:",
+            ] {
+                assert!(text.contains(kept), "{kept} is not in {text}");
+            }
+            assert!(text.contains("[…]") && text.contains("handle_read explore-1:report"), "{text}");
+        }
+    }
+    // Where not even those fit, each keeps a part.
+    let (risks, blockers) = ("risky ".repeat(900), "blocked ".repeat(900));
+    let report = said(&sprawling(&"sum ".repeat(900), &risks, &blockers));
+    let text = to_text(&told(&report));
+    for kept in ["SUMMARY: sum sum", "RISKS: risky risky", "BLOCKERS: blocked blocked"] {
+        assert!(text.contains(kept), "{kept} is not in {text}");
+    }
+}
+
+#[test]
+fn what_the_agent_summed_up_is_told_with_risks_and_blockers_word_for_word() {
+    let words = sprawling("All found.", "- It may\n  rain.", "None.");
+    let report = Report { short: Some("In short: found.".into()), ..said(&words) };
+    let wanted = "<report from=\"explore-1\">\n| In short: found.\n| \n| RISKS: - It may\n|   rain.\n| \n\
+                  | BLOCKERS: None.\n</report>\nSummed up by the agent itself. All of its words: handle_read \
+                  explore-1:report";
+    assert!(to_text(&told(&report)).ends_with(wanted), "{}", to_text(&told(&report)));
+    let value: Value = serde_json::from_str(&to_json_text(&told(&report))).unwrap();
+    let details = value["details"].as_str().unwrap();
+    assert!(details.starts_with("In short: found.\n\nRISKS: - It may\n  rain."), "{details}");
+    assert!(details.ends_with("handle_read explore-1:report"), "{details}");
+}
+
+#[test]
+fn a_report_with_blockers_is_no_plain_success() {
+    for (text, is_blocked) in [
+        ("SUMMARY: done\nBLOCKERS: no key", true),
+        ("## Blockers\n- the server is down", true),
+        ("SUMMARY: done\nBLOCKERS: None.", false),
+        ("SUMMARY: done\nBLOCKERS:\n- none", false),
+        ("SUMMARY: fertig\nBLOCKERS: Keine.", false),
+        ("SUMMARY: 完成\nBLOCKERS：无。", false),
+        ("SUMMARY: listo\nBLOCKERS: Ninguno", false),
+        ("Nothing about blockers: all is well.", false),
+    ] {
+        assert_eq!(blocked(text), is_blocked, "{text}");
+        let report = Report { blocked: is_blocked, ..said(text) };
+        let word = if is_blocked { "completed with blockers;" } else { "completed;" };
+        assert!(to_text(&told(&report)).contains(word), "{}", to_text(&told(&report)));
+        assert_eq!(spawn_text(&told(&report)).contains("Completed with blockers"), is_blocked);
+        let status = if is_blocked { "completed_with_blockers" } else { "completed" };
+        let value: Value = serde_json::from_str(&to_json_text(&told(&report))).unwrap();
+        assert_eq!(value["status"], status);
+    }
 }
 
 #[test]

@@ -8,7 +8,6 @@ use crate::{changed, ran, said, tokens, told};
 
 fn report() -> Report {
     Report {
-        ending: Ending::Completed,
         text: "SUMMARY: Added refresh.\nCHANGES: auth/jwt.rs: new\nSUGGESTIONS:\n- rate limits".into(),
         receipt: Receipt {
             turns: 8,
@@ -22,6 +21,7 @@ fn report() -> Report {
             ..Receipt::default()
         },
         warnings: vec!["w".into()],
+        ..said("")
     }
 }
 

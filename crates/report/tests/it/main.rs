@@ -15,7 +15,7 @@ use posse_report::Told;
 
 /// A report with nothing but words.
 fn said(text: &str) -> Report {
-    Report { ending: Ending::Completed, text: text.into(), receipt: Receipt::default(), warnings: Vec::new() }
+    Report::new(Ending::Completed, text, Receipt::default())
 }
 
 fn changed(path: &str, created: bool, lines_added: u32, lines_removed: u32) -> FileChange {

@@ -40,10 +40,8 @@ fn events_of_every_size_are_read_as_they_were_written() {
     let forged = r#"{"$blob":"0000"}"#;
     let many = EventKind::AgentSettled {
         report: Report {
-            ending: Ending::Completed,
-            text: large("report "),
-            receipt: Receipt::default(),
             warnings: vec![large("report "), "short".into(), large("warning ")],
+            ..Report::new(Ending::Completed, large("report "), Receipt::default())
         },
     };
     let cases = [

@@ -19,7 +19,7 @@ fn tool(title: &str) -> EventKind {
 
 fn reported(text: &str) -> EventKind {
     let (ending, receipt) = (Ending::Completed, Receipt::default());
-    EventKind::AgentSettled { report: Report { ending, text: text.into(), receipt, warnings: vec![] } }
+    EventKind::AgentSettled { report: Report::new(ending, text, receipt) }
 }
 
 impl Record {

@@ -45,7 +45,7 @@ impl Done {
         }
         let receipt =
             Receipt { cost_usd: self.cost_usd, duration_ms: self.duration_ms, ..Receipt::default() };
-        let report = Report { ending: self.ending, text: "done".into(), receipt, warnings: vec![] };
+        let report = Report::new(self.ending, "done", receipt);
         let mut events = vec![start];
         for n in 1..=self.turns {
             let cached = Usage { cached_tokens: Some(8), ..usage(10, 2) };

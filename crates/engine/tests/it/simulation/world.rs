@@ -120,7 +120,7 @@ impl World {
             prices: self.prices,
             context_window: self.context_window,
             fixed_bytes: 200,
-            reports: !self.actors.is_empty(),
+            sum_up_over: (!self.actors.is_empty()).then_some(20),
         };
         self.actors.push(Actor {
             agent: Agent::new(settings),
