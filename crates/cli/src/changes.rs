@@ -10,22 +10,30 @@ use posse_protocol::{Change, Conflict, EventKind, Seq};
 
 use crate::args::UndoArgs;
 use crate::config::Config;
+use crate::display::short;
 use crate::exit::Exit;
 use crate::output::{self, Style, counted, one_line, visible};
 use crate::own_git;
 use crate::paths::Paths;
-use crate::which_session::session_of;
+use crate::which_session::{elsewhere, session_of, session_with_changes};
 
 /// The longest diff that is printed.
 const DIFF_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Paths named one by one; the others are counted.
 const PATHS_SHOWN_MAX: usize = 40;
 
+/// How a session is found, and what was typed for it.
+type Which<'a> = (fn(&Engine, &str) -> anyhow::Result<SessionRow>, &'a str);
+
 /// The session that is meant, with everything ready to work in its folder, and with somebody to ask before what other
 /// programs act on by themselves is written.
-fn open(paths: &Paths, session: &str, protected: bool) -> anyhow::Result<(Engine, SessionRow)> {
+fn open(paths: &Paths, (which, session): Which<'_>, protected: bool) -> anyhow::Result<(Engine, SessionRow)> {
     let engine = Engine::open(&paths.data_dir)?.asking(move |list| protected || may_write(list));
-    let session = session_of(&engine, session)?;
+    let session = which(&engine, session)?;
+    if let Some(folder) = elsewhere(&session) {
+        let title = one_line(session.title.as_deref().unwrap_or_default(), 60);
+        output::print_aside(&format!("session {} in {folder}: {title}\n", short(session.id)))?;
+    }
     let folder = Path::new(&session.workspace);
     // Where nothing can be confined and the person said to go on without, that still holds for their session.
     let began = engine.events_after(session.id, Seq(0), 1)?;
@@ -59,7 +67,7 @@ fn may_write(list: &[String]) -> bool {
 }
 
 pub(crate) async fn undo(paths: &Paths, args: UndoArgs) -> anyhow::Result<Exit> {
-    let (engine, session) = open(paths, &args.session, args.protected)?;
+    let (engine, session) = open(paths, (session_with_changes, &args.session), args.protected)?;
     let paths = args.paths.iter().map(|path| inside(path, Path::new(&session.workspace)));
     let paths = paths.collect::<anyhow::Result<Vec<_>>>()?;
     let extent = match args {
@@ -90,12 +98,12 @@ fn inside(path: &Path, workspace: &Path) -> anyhow::Result<String> {
 }
 
 pub(crate) async fn redo(paths: &Paths, session: &str, protected: bool) -> anyhow::Result<Exit> {
-    let (engine, session) = open(paths, session, protected)?;
+    let (engine, session) = open(paths, (session_with_changes, session), protected)?;
     undone("Done", engine.redo(&session).await)
 }
 
 pub(crate) async fn diff(paths: &Paths, session: &str, agent: Option<&str>) -> anyhow::Result<Exit> {
-    let (engine, session) = open(paths, session, false)?;
+    let (engine, session) = open(paths, (session_with_changes, session), false)?;
     match engine.diff(&session, agent, DIFF_BYTES_MAX).await {
         Ok(diff) => output::print(&format!("{}\n", visible(diff.trim_end_matches('\n'))))?,
         Err(EngineError::Nothing(why)) => return nothing(&why),
@@ -110,7 +118,7 @@ pub(crate) async fn merge(
     agent: &str,
     protected: bool,
 ) -> anyhow::Result<Exit> {
-    let (engine, session) = open(paths, session, protected)?;
+    let (engine, session) = open(paths, (session_of, session), protected)?;
     let Merging { branch, changes, conflicts } = match engine.merge(&session, agent).await {
         Ok(merging) => merging,
         Err(EngineError::Nothing(why)) => return nothing(&why),

@@ -16,7 +16,7 @@ use crate::follow::{Watching, follow};
 use crate::output::{self, Style, one_line};
 use crate::paths::{Paths, shown};
 use crate::prompt;
-use crate::which_session::{can_name, session_of, session_to_resume};
+use crate::which_session::{can_name, elsewhere, session_of, session_to_resume};
 use crate::work::Work;
 
 /// Calls without a result that are named one by one.
@@ -201,6 +201,9 @@ impl Found {
     fn told(&self, style: Style, row: &SessionRow, agents: &[AgentRow]) -> String {
         let title = one_line(row.title.as_deref().unwrap_or(""), 80);
         let mut text = format!("{} {}  {title}\n", style.bold("session"), short(row.id));
+        if let Some(folder) = elsewhere(row) {
+            text.push_str(&format!("  in {folder}\n"));
+        }
         text.push_str(&tree::agents(style, agents, output::stderr_width()));
         let (ended, open): (Vec<_>, Vec<_>) = agents
             .iter()

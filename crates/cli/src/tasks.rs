@@ -8,7 +8,7 @@ use crate::display::{short, tree};
 use crate::exit::Exit;
 use crate::output::{self, Style, local_time, one_line};
 use crate::paths::Paths;
-use crate::which_session::session_to_read;
+use crate::which_session::session_of;
 
 /// Characters of the session's title that are shown.
 const TITLE_CHARS_MAX: usize = 80;
@@ -19,7 +19,7 @@ const OTHERS_SHOWN_MAX: usize = 5;
 
 pub(crate) async fn run(paths: &Paths, wanted: Option<String>, json: bool) -> anyhow::Result<Exit> {
     let engine = Engine::open(&paths.data_dir)?;
-    let session = session_to_read(&engine, wanted.as_deref().unwrap_or("last"))?;
+    let session = session_of(&engine, wanted.as_deref().unwrap_or("last"))?;
     let agents = engine.agents(session.id)?;
     if json {
         let totals = subtree_totals(&agents);

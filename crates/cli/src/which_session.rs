@@ -1,43 +1,44 @@
 //! Which session is meant by what was typed.
 
+use std::path::PathBuf;
+
 use anyhow::{Context as _, bail};
-use posse_engine::Engine;
 use posse_engine::record::SessionRow;
+use posse_engine::{Engine, project_of};
+
+use crate::display::short;
+use crate::paths::shown;
 
 /// Sessions among which the newest of a folder is looked for.
 const SESSIONS_LOOKED_AT_MAX: usize = 1000;
 /// What people type for the newest.
 const LAST: &str = "last";
 
-const NONE_HERE: &str = "no session was held in this folder; name one: posse sessions list";
 const NONE_YET: &str = "no sessions yet; start one: posse run \"what does this project do?\"";
 
-/// The session that is meant; `last` is the newest of this folder, so that nothing is changed anywhere else.
+/// The session that is meant; `last` is the newest of this project, so that nothing is changed anywhere else.
 pub(crate) fn session_of(engine: &Engine, wanted: &str) -> anyhow::Result<SessionRow> {
-    some_on_record(engine)?;
-    match wanted {
-        LAST => newest_here(engine, |_| true)?.context(NONE_HERE),
-        wanted => Ok(engine.find_session(wanted)?),
-    }
+    newest_that(engine, wanted, |_| Ok(true))
 }
 
-/// The session to look at. `last` means the same as where something is changed; only where no session was held in this
-/// folder, it is the newest of all.
-pub(crate) fn session_to_read(engine: &Engine, wanted: &str) -> anyhow::Result<SessionRow> {
-    some_on_record(engine)?;
-    let here = if wanted == LAST { newest_here(engine, |_| true)? } else { None };
-    Ok(match here {
-        Some(session) => session,
-        None => engine.find_session(wanted)?,
-    })
+/// The session whose changes are meant; `last` is the newest of this project in which something was changed.
+pub(crate) fn session_with_changes(engine: &Engine, wanted: &str) -> anyhow::Result<SessionRow> {
+    newest_that(engine, wanted, |session| Ok(engine.changed_something(session.id)?))
 }
 
-/// The newest session of this folder that was interrupted, else the newest of this folder.
+/// The newest session of this project that was interrupted, else the newest of this project.
 pub(crate) fn session_to_resume(engine: &Engine) -> anyhow::Result<SessionRow> {
-    match newest_here(engine, |session| session.status == "interrupted")? {
+    match newest_here(engine, |session| Ok(session.status == "interrupted"))? {
         Some(session) => Ok(session),
         None => session_of(engine, LAST),
     }
+}
+
+/// The folder of a session, if it is not the current one.
+pub(crate) fn elsewhere(session: &SessionRow) -> Option<String> {
+    let same = |here: PathBuf| std::fs::canonicalize(&session.workspace).is_ok_and(|folder| folder == here);
+    let here = std::fs::canonicalize(".").is_ok_and(same);
+    (!here).then(|| shown(session.workspace.as_ref()))
 }
 
 /// Whether what was typed can name a session at all.
@@ -52,11 +53,44 @@ fn some_on_record(engine: &Engine) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn newest_here(engine: &Engine, wanted: impl Fn(&SessionRow) -> bool) -> anyhow::Result<Option<SessionRow>> {
+fn newest_that(
+    engine: &Engine,
+    wanted: &str,
+    fits: impl Fn(&SessionRow) -> anyhow::Result<bool>,
+) -> anyhow::Result<SessionRow> {
+    some_on_record(engine)?;
+    if wanted != LAST {
+        return Ok(engine.find_session(wanted)?);
+    }
+    match newest_here(engine, fits)? {
+        Some(session) => Ok(session),
+        // One that does not fit says better what is missing than none.
+        None => newest_here(engine, |_| Ok(true))?.map_or_else(|| none_here(engine), Ok),
+    }
+}
+
+/// Says where the newest of all sessions was held: whoever is in the wrong folder wants to know.
+fn none_here(engine: &Engine) -> anyhow::Result<SessionRow> {
+    let newest = engine.find_session(LAST)?;
+    let (folder, id) = (shown(newest.workspace.as_ref()), short(newest.id));
+    bail!(
+        "no session was held in this project; the newest of all, {id}, was held in {folder}; name it by its id"
+    )
+}
+
+/// The newest session of the project that this folder belongs to. One of a folder above is another project's, unless
+/// both are in the same repository.
+fn newest_here(
+    engine: &Engine,
+    fits: impl Fn(&SessionRow) -> anyhow::Result<bool>,
+) -> anyhow::Result<Option<SessionRow>> {
     let here = std::fs::canonicalize(".").context("cannot open this folder")?;
-    let mut sessions = engine.sessions(SESSIONS_LOOKED_AT_MAX)?.into_iter();
-    Ok(sessions.find(|session| {
-        wanted(session)
-            && std::fs::canonicalize(&session.workspace).is_ok_and(|workspace| here.starts_with(workspace))
-    }))
+    let project = PathBuf::from(project_of(&here));
+    for session in engine.sessions(SESSIONS_LOOKED_AT_MAX)? {
+        let of = std::fs::canonicalize(&session.project).unwrap_or_else(|_| PathBuf::from(&session.project));
+        if of == project && fits(&session)? {
+            return Ok(Some(session));
+        }
+    }
+    Ok(None)
 }

@@ -80,6 +80,11 @@ impl Engine {
         Ok(self.store.sessions(limit)?.into_iter().map(|row| self.as_it_is(row)).collect())
     }
 
+    /// Whether files were changed in a session.
+    pub fn changed_something(&self, session: SessionId) -> Result<bool, EngineError> {
+        Ok(self.store.has_event(session, "changed")?)
+    }
+
     /// A session by its id, the beginning of its id, or `last`.
     pub fn find_session(&self, wanted: &str) -> Result<SessionRow, EngineError> {
         Ok(self.as_it_is(self.store.find_session(wanted)?))

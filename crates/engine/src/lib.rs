@@ -54,7 +54,7 @@ pub use bus::Updates;
 pub use delegation::{Delegation, Record, SubAgents};
 pub use engine::Engine;
 pub use error::EngineError;
-pub use project::{ProjectContext, project_context, project_folders};
+pub use project::{ProjectContext, project_context, project_folders, project_of};
 pub use session::{Lasting, Session, SessionRequest};
 pub use undo::{Extent, Merging, Undoing};
 

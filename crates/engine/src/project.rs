@@ -30,6 +30,11 @@ pub fn project_folders(folder: &Path) -> impl Iterator<Item = &Path> {
     upwards().take_while(move |dir| dir.starts_with(top))
 }
 
+/// The project that a session in a folder is about: the top of the repository, or the folder itself.
+pub fn project_of(folder: &Path) -> String {
+    project_folders(folder).last().unwrap_or(folder).display().to_string()
+}
+
 fn in_folder(folder: &Path) -> Option<ProjectContext> {
     let files = Workspace::open(folder).ok()?;
     NAMES.iter().find_map(|name| {

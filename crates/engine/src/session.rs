@@ -31,7 +31,7 @@ use crate::launch::{self, Launch};
 use crate::library::SessionLibrary;
 use crate::limits::{LET_GO_LOOK_MS, LET_GO_MS_MAX};
 use crate::model_choice::Models;
-use crate::project::{ProjectContext, project_folders};
+use crate::project::{ProjectContext, project_of};
 use crate::prompt::MainPrompt;
 use crate::resume;
 use crate::site::Site;
@@ -376,11 +376,6 @@ fn records(crew: &Crew) -> Vec<RoleRecord> {
         tracing::warn!(%error, "how roles have fared cannot be read");
         Vec::new()
     })
-}
-
-/// The project that notes are about: the top of the repository, or the folder itself.
-fn project_of(folder: &Path) -> String {
-    project_folders(folder).last().unwrap_or(folder).display().to_string()
 }
 
 /// The tools that the main agent is offered.

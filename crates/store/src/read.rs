@@ -111,6 +111,16 @@ impl Reader<'_> {
         )
     }
 
+    /// Whether something of a kind happened in a session.
+    pub(crate) fn has_event(&self, session: SessionId, kind: &str) -> Result<bool, StoreError> {
+        let found: Vec<bool> = self.rows(
+            "SELECT EXISTS (SELECT 1 FROM events WHERE session_id = ?1 AND type = ?2)",
+            (session.to_string(), kind),
+            |row| row.get(0),
+        )?;
+        Ok(found == [true])
+    }
+
     pub(crate) fn find_session(&self, wanted: &str) -> Result<SessionRow, StoreError> {
         let missing = || StoreError::NoSession { wanted: wanted.to_owned() };
         if wanted == "last" {

@@ -180,6 +180,11 @@ impl Store {
         self.ask(|reader| reader.find_session(wanted))
     }
 
+    /// Whether something of a kind, by its name in the `type` column, happened in a session.
+    pub fn has_event(&self, session: SessionId, kind: &str) -> Result<bool, StoreError> {
+        self.ask(|reader| reader.has_event(session, kind))
+    }
+
     /// The agents of a session, in the order they came into being: parents before their children.
     pub fn agents(&self, session: SessionId) -> Result<Vec<AgentRow>, StoreError> {
         self.ask(|reader| reader.agents(session))

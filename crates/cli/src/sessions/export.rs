@@ -13,7 +13,7 @@ use super::replay::Replay;
 use crate::args::ExportFormat;
 use crate::output::{self, counted};
 use crate::paths::{create_new_private, shown};
-use crate::which_session::session_to_read;
+use crate::which_session::session_of;
 use crate::work::substitutions;
 
 pub(super) async fn run(
@@ -22,7 +22,7 @@ pub(super) async fn run(
     format: ExportFormat,
     path: Option<&Path>,
 ) -> anyhow::Result<()> {
-    let session = session_to_read(engine, wanted)?;
+    let session = session_of(engine, wanted)?;
     let Some(path) = path else {
         if format == ExportFormat::Cassette {
             bail!("a cassette needs a file: -o FILE");

@@ -16,7 +16,7 @@ use crate::exit::Exit;
 use crate::output::{self, Style, counted, local_time, one_line};
 use crate::paths::{Paths, shown};
 use crate::steps::Steps;
-use crate::which_session::session_to_read;
+use crate::which_session::session_of;
 
 /// Columns of a session's title that are shown.
 const TITLE_COLUMNS_MAX: usize = 60;
@@ -113,7 +113,7 @@ fn as_json(session: &SessionRow) -> serde_json::Value {
 }
 
 async fn show(engine: &Engine, wanted: &str, json: bool) -> anyhow::Result<()> {
-    let session = session_to_read(engine, wanted)?;
+    let session = session_of(engine, wanted)?;
     if !json {
         output::print(&head(&session, &engine.agents(session.id)?))?;
     }

@@ -94,7 +94,66 @@ fn another_folder_is_left_alone() {
         let ran = person.command(&[command]).current_dir(elsewhere.path()).output().unwrap();
         assert_eq!(ran.status.code(), Some(2));
         let said = String::from_utf8_lossy(&ran.stderr).into_owned();
-        assert!(said.contains("no session was held in this folder"), "{said}");
+        assert!(said.contains("no session was held in this project; the newest of all, "), "{said}");
     }
     assert_eq!(there(&person), [true, true]);
+}
+
+/// A model that writes a file called as the last word of what it was asked, or only answers a question.
+fn writer() -> FakeModel {
+    FakeModel::by_rule_blocking(|request| {
+        let request = request.json();
+        let messages = request["messages"].as_array().unwrap().clone();
+        let asked =
+            messages.iter().rev().find(|message| message["role"] == "user").unwrap()["content"].clone();
+        let asked = asked.as_str().unwrap().trim();
+        if asked.contains('?') || messages.last().unwrap()["role"] == "tool" {
+            return Turn::text("It is so.");
+        }
+        writes(asked.rsplit(' ').next().unwrap(), "new\n")
+    })
+}
+
+#[test]
+fn last_is_of_this_project_and_never_of_a_folder_above() {
+    let person = Person::with_model(writer(), Fixture::new().file("a.txt", "a\n"));
+    let top = person.project.path().to_path_buf();
+    let (own, plain) = (top.join("own"), top.join("plain"));
+    std::fs::create_dir_all(own.join("deep")).unwrap();
+    std::fs::create_dir(&plain).unwrap();
+    person.project.run_git(&["init", "--quiet", "own"]);
+    let at = |folder: &std::path::Path, args: &[&str]| {
+        let ran = crate::posse::Ran::from(person.command(args).current_dir(folder).output().unwrap());
+        (ran.code, format!("{}{}", ran.stdout, ran.stderr))
+    };
+    assert_eq!(at(&own, &["run", "write own"]).0, Some(0));
+    assert_eq!(at(&top, &["run", "write top"]).0, Some(0));
+    // The newer session above is another project's, with and without one of its own.
+    let (code, said) = at(&own, &["resume", "write again"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(own.join("again").exists() && !top.join("again").exists(), "{said}");
+    for command in [&["undo"][..], &["diff"], &["resume", "write more"], &["tasks"]] {
+        let (code, said) = at(&plain, command);
+        assert_eq!(code, Some(2), "{said}");
+        assert!(said.contains("no session was held in this project"), "{said}");
+    }
+    // Below the top of the same repository it is meant, and its folder is named.
+    let (code, said) = at(&own.join("deep"), &["undo", "--session"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("/own: write own") && !own.join("own").exists(), "{said}");
+    assert!(top.join("top").exists());
+}
+
+#[test]
+fn undo_and_diff_mean_the_newest_session_that_changed_something() {
+    let person = Person::with_model(writer(), Fixture::new().file("a.txt", "a\n"));
+    for prompt in ["write it", "why is that?", "is it good?"] {
+        assert_eq!(person.posse(&["run", prompt]).code, Some(0));
+    }
+    person.posse(&["diff"]).says("+new");
+    let undone = person.posse(&["undo"]);
+    assert_eq!(undone.code, Some(0), "{undone:#?}");
+    assert!(!person.project.path().join("it").exists());
+    assert_eq!(person.posse(&["redo"]).code, Some(0));
+    assert!(person.project.path().join("it").exists());
 }

@@ -144,8 +144,8 @@ fn a_session_that_died_on_a_full_disk_is_not_shown_as_running() {
     let person = Person::new([Turn::text("never comes to its end").stall_after(1)]);
     let Some(disk) = SmallDisk::at(&person.data_dir(), "8m") else { return };
     let mut child = person.spawn(&["run", "go"]);
+    eventually("it is on record", || person.posse(&["sessions", "list"]).stdout.contains("running"));
     eventually("the model is asked", || person.model.calls() > 0);
-    person.posse(&["sessions", "list"]).says("running");
     disk.fill();
     child.kill().unwrap();
     child.wait().unwrap();

@@ -193,9 +193,9 @@ fn what_is_deleted_is_of_this_folder_and_named_well() {
         |args: &[&str]| Ran::from(person.command(args).current_dir(person.data_dir()).output().unwrap());
     let none = elsewhere(&["sessions", "delete", "last", "--yes"]);
     assert_eq!(none.code, Some(2));
-    none.says("no session was held in this folder");
+    none.says("no session was held in this project");
     assert_eq!(listed(&person), ids);
-    elsewhere(&["sessions", "show", "last"]).says("task 2");
+    elsewhere(&["sessions", "show", "last"]).says(&ids[0][..13]);
     person.model.push(Turn::text("elsewhere"));
     let other = tempfile::tempdir().unwrap();
     person.command(&["run", "in another folder"]).current_dir(other.path()).output().unwrap();

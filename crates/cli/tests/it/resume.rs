@@ -156,7 +156,7 @@ fn what_cannot_go_on_is_refused_with_the_reason() {
     refused(&person, &["resume"], "no sessions yet");
     refused(&person, &["resume", "continue"], "no sessions yet");
     let mut child = person.spawn(&["run", "go"]);
-    eventually("the request came", || person.model.calls() == 1);
+    eventually("it is on record", || person.posse(&["sessions", "list"]).stdout.contains("running"));
     refused(&person, &["resume", "ffff"], "no session is called \"ffff\"");
     refused(&person, &["resume", "continue"], "posse resume last");
     let said = person.posse(&["resume", "zzz"]).stderr;
