@@ -239,8 +239,12 @@ impl Style {
 
 /// NO_COLOR (any non-empty value) and TERM=dumb turn colours off.
 fn colour_wanted() -> bool {
-    std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
-        && std::env::var_os("TERM").is_none_or(|t| t != "dumb")
+    std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()) && can_draw()
+}
+
+/// Whether a terminal does more than print what it is sent. TERM=dumb says that it does not.
+pub(crate) fn can_draw() -> bool {
+    std::env::var_os("TERM").is_none_or(|t| t != "dumb")
 }
 
 /// A number with thin groups of three: 12,345.

@@ -1,29 +1,89 @@
-//! One answered tool call in one line. Pure.
+//! One answered tool call: a line, and below a command that failed the end of what it printed. Pure.
 
-use posse_protocol::Effect;
+use posse_protocol::{Effect, EventKind};
 
-use crate::output::{duration, one_line, trimmed};
+use crate::output::{columns, duration, one_line, trimmed};
 
-/// A mark, what the call was about, and what is worth knowing of how it went.
-pub(crate) fn call_text(title: &str, ok: bool, text: &str, effects: &[Effect], duration_ms: u64) -> String {
-    let mut facts = Vec::new();
-    for effect in effects {
-        match effect {
-            Effect::File(change) => facts.push(format!("+{} −{}", change.lines_added, change.lines_removed)),
-            Effect::Command(run) => match run.exit_code {
-                Some(0) | None => {}
-                Some(code) => facts.push(format!("exit {code}")),
-            },
-            Effect::NotCertain(_) | Effect::Todo { .. } | Effect::Denied(_) | Effect::Noted(_) => {}
-        }
-    }
+/// Columns of a title that are kept, however long the outcome is.
+const TITLE_COLUMNS_MIN: usize = 16;
+/// Lines of a failed command's output that are shown.
+const OUTPUT_LINES_MAX: usize = 3;
+
+/// A mark, what the call was about, and what is worth knowing of how it went. The title gives way to the outcome.
+pub(crate) fn call_text(title: &str, finished: &EventKind, columns_max: usize) -> String {
+    let EventKind::ToolFinished { ok, text, effects, duration_ms, .. } = finished else {
+        return String::new();
+    };
+    let mut facts = effects.iter().filter_map(fact).collect::<Vec<_>>();
     if !ok && facts.is_empty() {
         facts.push(one_line(trimmed(text), 120));
     }
-    if duration_ms >= 1000 {
-        facts.push(duration(duration_ms));
+    if *duration_ms >= 1000 {
+        facts.push(duration(*duration_ms));
     }
-    let mark = if ok { "•" } else { "✗" };
+    let mark = if *ok { "•" } else { "✗" };
     let facts = if facts.is_empty() { String::new() } else { format!(" ({})", facts.join(", ")) };
-    format!("{mark} {title}{facts}")
+    let room = columns_max.saturating_sub(columns(&facts) + 2).max(TITLE_COLUMNS_MIN);
+    one_line(&format!("{mark} {}{facts}", one_line(title, room)), columns_max)
+}
+
+fn fact(effect: &Effect) -> Option<String> {
+    match effect {
+        Effect::File(change) => Some(format!("+{} −{}", change.lines_added, change.lines_removed)),
+        Effect::Command(run) => run.exit_code.filter(|code| *code != 0).map(|code| format!("exit {code}")),
+        // What the model is told of it is not for the person.
+        Effect::Denied(denial) => Some(format!("not allowed: {}", one_line(&denial.reason, 100))),
+        Effect::NotCertain(_) | Effect::Todo { .. } | Effect::Noted(_) => None,
+    }
+}
+
+/// The last lines that a failed command printed.
+pub(crate) fn last_lines(finished: &EventKind, columns_max: usize) -> Vec<String> {
+    let EventKind::ToolFinished { text, effects, .. } = finished else { return Vec::new() };
+    let failed = |effect: &Effect| matches!(effect, Effect::Command(run) if run.exit_code != Some(0));
+    if !effects.iter().any(failed) {
+        return Vec::new();
+    }
+    // The first line is Posse's own, about the exit.
+    let lines = text.lines().skip(1).filter(|line| !line.trim().is_empty());
+    let lines = lines.map(|line| one_line(line.trim_end(), columns_max)).collect::<Vec<_>>();
+    lines[lines.len().saturating_sub(OUTPUT_LINES_MAX)..].to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use posse_protocol::{CallId, CommandRun, Denial};
+
+    use super::*;
+
+    fn finished(ok: bool, text: &str, effects: Vec<Effect>) -> EventKind {
+        let (call, tool) = (CallId("c".into()), "shell".into());
+        EventKind::ToolFinished { call, tool, ok, text: text.into(), effects, duration_ms: 0 }
+    }
+
+    #[test]
+    fn the_outcome_is_never_cut_off() {
+        let run = CommandRun { command: "x".into(), exit_code: Some(3), tests: None };
+        let failed = finished(false, "exit code 3\none\ntwo\n\nthree\nfour\n", vec![Effect::Command(run)]);
+        let title = format!("shell for i in {}", "1 2 3 ".repeat(40));
+        for columns_max in [40, 77] {
+            let line = call_text(&title, &failed, columns_max);
+            assert!(line.ends_with("… (exit 3)") && columns(&line) <= columns_max, "{line}");
+        }
+        assert_eq!(last_lines(&failed, 80), ["two", "three", "four"]);
+        assert!(last_lines(&finished(true, "exit code 0\none\n", Vec::new()), 80).is_empty());
+    }
+
+    #[test]
+    fn a_denial_is_told_in_words_for_people() {
+        let denial = Denial {
+            agent: "main".into(),
+            tool: "write_file".into(),
+            what: "a.py".into(),
+            reason: "the person said no: use pathlib".into(),
+        };
+        let text = "Not allowed: the person said no. Nothing was done. Do not look for another way.";
+        let line = call_text("write_file a.py", &finished(false, text, vec![Effect::Denied(denial)]), 100);
+        assert_eq!(line, "✗ write_file a.py (not allowed: the person said no: use pathlib)");
+    }
 }

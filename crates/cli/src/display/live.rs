@@ -6,17 +6,17 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use posse_protocol::visible::Visible;
 use posse_protocol::{
-    AgentId, Answer, CallId, Event, EventKind, Progress, ProgressKind, Report, Sender, SessionId, Update,
+    AgentId, Answer, CallId, Ending, Event, EventKind, Progress, ProgressKind, Report, SessionId, Update,
     Usage,
 };
 
 use super::block::{Block, Line};
 use super::branches::Branches;
-use super::call::call_text;
+use super::call::{call_text, last_lines};
 use super::crew::{Crew, doing};
 use super::summary::{
     left, not_covered, read_only_for_commands, settled_line, sub_agent_block, summary, tokens,
@@ -31,6 +31,10 @@ const LOGGED_CALL_COLUMNS_MAX: usize = 100;
 const BLOCK_LINES_MAX: usize = 12;
 /// Lines of the terminal that the block leaves to the text above it.
 const LINES_LEFT_ABOVE: usize = 4;
+/// Columns that a line of the block leaves free: terminals write `^C` where the cursor is, and a line must not break.
+const ECHO_COLUMNS: usize = 3;
+/// A reply that stands still for so long is said to.
+const SILENCE_TOLD_AFTER: Duration = Duration::from_secs(3);
 /// Lines of sub-agents that wait for the end of a line of the main agent's text.
 const HELD_LINES_MAX: usize = 500;
 
@@ -61,6 +65,10 @@ pub(crate) struct Live {
     /// The sub-agent under whose name the last line stands.
     heading: Option<AgentId>,
     block: Block,
+    /// Whether the main agent's reply has begun and not ended.
+    replying: bool,
+    /// When something of the main agent was last heard.
+    heard: Instant,
     /// What was asked, as long as it is not answered.
     asked: HashMap<(AgentId, CallId), String>,
     /// While a question is open nothing else is written: what happens waits here.
@@ -86,6 +94,8 @@ impl Live {
             held: Vec::new(),
             heading: None,
             block: Block::default(),
+            replying: false,
+            heard: Instant::now(),
             asked: HashMap::new(),
             waiting: None,
         }
@@ -118,6 +128,10 @@ impl Live {
 
     pub(crate) fn tick(&mut self) -> io::Result<()> {
         self.frame = (self.frame + 1) % FRAMES.len();
+        // Text that stops in the middle of a line leaves its line, so that there is room to say so.
+        if self.mid_line && self.terminal.spins && self.silent().is_some() {
+            self.end_line()?;
+        }
         self.draw()
     }
 
@@ -189,17 +203,26 @@ impl Live {
         self.line(text.trim_end())
     }
 
+    /// How long a reply that had begun has not gone on, once that is worth telling.
+    fn silent(&self) -> Option<Duration> {
+        let silent = self.heard.elapsed();
+        (self.replying && silent >= SILENCE_TOLD_AFTER).then_some(silent)
+    }
+
     fn progress(&mut self, progress: &Progress) -> io::Result<()> {
         // A sub-agent's words are not shown as they come: only one agent can write to one place.
         if self.crew.progress(progress) {
             return Ok(());
         }
+        self.heard = Instant::now();
+        self.replying = matches!(progress.kind, ProgressKind::Text(_) | ProgressKind::Reasoning(_));
         self.doing = doing(&progress.kind);
         if let ProgressKind::Text(text) = &progress.kind { self.text(text) } else { Ok(()) }
     }
 
     /// Something that happened to the main agent.
     fn event(&mut self, event: &Event) -> io::Result<()> {
+        self.replying = false;
         match &event.kind {
             EventKind::AgentStarted { model, .. } => {
                 let text = self.style.dim(&format!("model: {}", one_line(model, 100)));
@@ -228,11 +251,13 @@ impl Live {
                 self.doing = one_line(title, 200);
                 Ok(())
             }
-            EventKind::ToolFinished { call, tool, ok, text, effects, duration_ms } => {
+            EventKind::ToolFinished { call, tool, .. } => {
                 let title = self.running.remove(call).unwrap_or_else(|| one_line(tool, 60));
-                let text = call_text(&title, *ok, text, effects, *duration_ms);
-                let text = one_line(&text, self.width().saturating_sub(3));
-                let text = format!("  {}", self.style.dim(&text));
+                let room = self.width().saturating_sub(3);
+                let mut text = format!("  {}", self.style.dim(&call_text(&title, &event.kind, room)));
+                for line in last_lines(&event.kind, room.saturating_sub(4)) {
+                    text.push_str(&format!("\n      {}", self.style.dim(&line)));
+                }
                 self.line(&text)
             }
             EventKind::Retrying { attempt, delay_ms, reason } => {
@@ -248,10 +273,8 @@ impl Live {
                 let text = self.style.dim(&text);
                 self.line(&text)
             }
-            EventKind::Told { from: Sender::Posse, text } => {
-                let text = self
-                    .style
-                    .dim(&format!("posse: {}", one_line(trimmed(text), self.width().saturating_sub(10))));
+            EventKind::Closing { ending } => {
+                let text = self.style.dim(&one_line(&closing_text(ending), self.width().saturating_sub(3)));
                 self.line(&text)
             }
             EventKind::PersonNeeded { .. } => {
@@ -291,9 +314,9 @@ impl Live {
             EventKind::AgentResumed { .. } if !self.terminal.spins => {
                 self.said(&name, &format!("goes on: {title}"))
             }
-            EventKind::ToolFinished { tool, ok, text, effects, duration_ms, .. } => {
+            EventKind::ToolFinished { tool, .. } => {
                 let title = call.unwrap_or_else(|| one_line(tool, 60));
-                self.call_of(event.agent, &call_text(&title, *ok, text, effects, *duration_ms))
+                self.call_of(event.agent, &title, &event.kind)
             }
             EventKind::Retrying { attempt, delay_ms, reason } => {
                 let text = format!("[{name}] {}", retry_text(*attempt, *delay_ms, reason));
@@ -333,10 +356,11 @@ impl Live {
     }
 
     /// A sub-agent's call, under its name.
-    fn call_of(&mut self, agent: AgentId, call: &str) -> io::Result<()> {
+    fn call_of(&mut self, agent: AgentId, title: &str, finished: &EventKind) -> io::Result<()> {
         let Some(member) = self.crew.member(agent) else { return Ok(()) };
         if !self.terminal.spins {
-            let text = format!("[{}] {}", member.name, one_line(call, LOGGED_CALL_COLUMNS_MAX));
+            let call = call_text(title, finished, LOGGED_CALL_COLUMNS_MAX);
+            let text = format!("[{}] {call}", member.name);
             return self.aside(text);
         }
         let indent = "  ".repeat(usize::try_from(member.depth.clamp(1, 12)).unwrap_or(1));
@@ -346,7 +370,7 @@ impl Live {
             let heading = one_line(&format!("{} ▸", member.name), room);
             text = format!("{indent}{}\n", self.style.dim(&heading));
         }
-        text.push_str(&format!("{indent}  {}", self.style.dim(&one_line(call, room))));
+        text.push_str(&format!("{indent}  {}", self.style.dim(&call_text(title, finished, room))));
         self.aside(text)?;
         self.heading = Some(agent);
         Ok(())
@@ -432,14 +456,18 @@ impl Live {
             None => String::new(),
         };
         let spinner = FRAMES[self.frame];
-        let main = format!("turn {} · {elapsed}{spent} · {}", self.turn, self.doing);
-        let main = one_line(&main, width.saturating_sub(4));
+        let doing = match self.silent() {
+            Some(silent) => format!("no answer for {} s", silent.as_secs()),
+            None => self.doing.clone(),
+        };
+        let main = format!("turn {} · {elapsed}{spent} · {doing}", self.turn);
+        let main = one_line(&main, width.saturating_sub(2 + ECHO_COLUMNS));
         let main_columns = columns(&main) + 2;
         let painted = format!("{} {}", self.style.cyan(spinner), self.style.dim(&main));
         let mut lines = vec![Line { painted, columns: main_columns }];
         if !self.crew.is_empty() {
             let lines_max = BLOCK_LINES_MAX.min(height.saturating_sub(LINES_LEFT_ABOVE)).saturating_sub(1);
-            let crew = self.crew.render(width.saturating_sub(3), lines_max, now_ms(), spinner);
+            let crew = self.crew.render(width.saturating_sub(2 + ECHO_COLUMNS), lines_max, now_ms(), spinner);
             lines.extend(crew.into_iter().map(|line| Line {
                 columns: columns(&line) + 2,
                 painted: format!("  {}", self.style.dim(&line)),
@@ -461,6 +489,11 @@ impl Live {
     fn width(&self) -> usize {
         self.terminal.size().0
     }
+}
+
+/// What is said when only a last report is left.
+fn closing_text(ending: &Ending) -> String {
+    format!("· {}: asked for a last report", ending)
 }
 
 fn retry_text(attempt: u32, delay_ms: u64, reason: &str) -> String {

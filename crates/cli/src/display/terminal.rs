@@ -3,7 +3,7 @@
 
 use std::io::{self, IsTerminal as _, Write};
 
-use crate::output::{Style, guarded, stderr_size};
+use crate::output::{Style, can_draw, guarded, stderr_size};
 
 const WIDTH_WITHOUT_TERMINAL: usize = 100;
 const HEIGHT_WITHOUT_TERMINAL: usize = 24;
@@ -26,7 +26,7 @@ impl Terminal {
             out: Box::new(io::stdout()),
             err: Box::new(io::stderr()),
             streams: io::stdout().is_terminal(),
-            spins: io::stderr().is_terminal(),
+            spins: io::stderr().is_terminal() && can_draw(),
             style: Style::for_stderr(),
         }
     }

@@ -75,6 +75,64 @@ fn no_color_is_honoured() {
 }
 
 #[test]
+fn a_dumb_terminal_gets_no_escape_sequences() {
+    let person = Person::new(turns());
+    let bytes = in_terminal(&person, "run go", &[("TERM", "dumb")]);
+    let raw = String::from_utf8_lossy(&bytes);
+    assert!(raw.contains("It prints hi.") && !raw.contains('\u{1b}'), "{raw:?}");
+}
+
+#[test]
+fn a_failing_command_shows_its_exit_code_and_what_it_printed_last() {
+    let command = format!("for i in {}; do echo line $i; done; exit 3", "1 2 3 4 5 6 7 8 9 ".repeat(6));
+    let person = Person::new([Turn::call("shell", json!({"command": command})), Turn::text("It failed.")]);
+    let screen = screen(&in_terminal(&person, "run go", &[]));
+    let lines = screen.lines().map(str::trim_end).collect::<Vec<_>>();
+    assert!(lines[1].starts_with("  ✗ shell for i in 1 2 3") && lines[1].ends_with("… (exit 3)"), "{screen}");
+    assert_eq!(lines[2..5], ["      line 7", "      line 8", "      line 9"], "{screen}");
+}
+
+/// What stood in the lines of the block, each time it was drawn.
+fn drawn(bytes: &[u8]) -> Vec<String> {
+    let raw = String::from_utf8_lossy(bytes).into_owned();
+    let lines =
+        raw.split("\u{1b}[2K").skip(1).map(|line| line.split(['\r', '\n']).next().unwrap().to_string());
+    lines
+        .map(|line| {
+            let mut parser = vt100::Parser::new(2.try_into().unwrap(), 200.try_into().unwrap(), 0);
+            parser.process(line.as_bytes());
+            parser.screen().contents()
+        })
+        .collect()
+}
+
+#[test]
+fn the_block_leaves_room_for_what_a_terminal_echoes() {
+    let command = format!("sleep 0.4; true {}", "x".repeat(200));
+    let person = Person::new([Turn::call("shell", json!({"command": command})), Turn::text("Done.")]);
+    let drawn = drawn(&in_terminal(&person, "run go", &[]));
+    let widest = drawn.iter().map(|line| line.trim_end().chars().count()).max().unwrap();
+    assert!((60..=77).contains(&widest), "{widest} of 80 columns: {drawn:#?}");
+}
+
+#[test]
+fn a_reply_that_stands_still_is_said_to() {
+    let person = Person::new([Turn::text("one two three four").stall_after(2), Turn::text("bye")]);
+    let bytes = in_terminal(&person, "run --max-time 5s go", &[]);
+    let drawn = drawn(&bytes);
+    assert!(drawn.iter().any(|line| line.contains(" · no answer for 3 s")), "{drawn:#?}");
+}
+
+#[test]
+fn words_for_the_model_do_not_reach_the_person() {
+    let read = || Turn::call("read_file", json!({"path": "main.py"}));
+    let person = Person::new([read(), Turn::text("It prints hi.")]);
+    let ran = person.posse(&["run", "--max-turns", "1", "go"]);
+    assert!(ran.stderr.contains("· out of turns: asked for a last report"), "{ran:#?}");
+    assert!(!ran.stderr.contains("You have to stop") && !ran.stderr.contains("posse: "), "{ran:#?}");
+}
+
+#[test]
 fn without_a_terminal_there_are_plain_lines() {
     let person = Person::new(turns());
     let ran = person.posse(&["run", "go"]);
