@@ -204,7 +204,7 @@ impl Found {
         if let Some(folder) = elsewhere(row) {
             text.push_str(&format!("  in {folder}\n"));
         }
-        text.push_str(&tree::agents(style, agents, output::stderr_width()));
+        text.push_str(&tree::agents(style, agents, output::stderr_width(), output::now_ms()));
         let (ended, open): (Vec<_>, Vec<_>) = agents
             .iter()
             .filter(|agent| agent.parent.is_some())

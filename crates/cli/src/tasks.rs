@@ -35,7 +35,7 @@ pub(crate) async fn run(paths: &Paths, wanted: Option<String>, json: bool) -> an
     if let Some(left) = tree::interrupted(&session, &agents) {
         text.push_str(&format!("{}\n", style.yellow(&left)));
     }
-    text.push_str(&tree::agents(style, &agents, output::stdout_width()));
+    text.push_str(&tree::agents(style, &agents, output::stdout_width(), output::now_ms()));
     if wanted.is_none() {
         let others = engine.sessions(SESSIONS_LOOKED_AT_MAX)?;
         let others = others.iter().filter(|other| other.id != session.id).collect::<Vec<_>>();

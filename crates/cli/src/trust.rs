@@ -87,7 +87,8 @@ fn items(paths: &Paths, folder: &Path) -> anyhow::Result<Vec<Item>> {
         let wants = wants(&parse(&text, &path)?);
         items.push(Item { path, text, wants });
     }
-    let loaded = load_roles(Team::With, &agents::places(paths, folder));
+    // Without the team its names are free, so a file has at least the rights that a session could give it.
+    let loaded = load_roles(Team::Without, &agents::places(paths, folder));
     for (path, text) in loaded.project_files {
         let of_file = |role: &&Role| matches!(&role.origin, RoleOrigin::Project(from) if *from == path);
         let role = loaded.roles.iter().find(of_file);

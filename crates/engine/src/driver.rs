@@ -27,7 +27,7 @@ use crate::crew::{Crew, Handles};
 use crate::desk::Desk;
 use crate::gate::Gate;
 use crate::journal::{Journal, Unacknowledged};
-use crate::launch::Launch;
+use crate::launch::{Launch, strange_file};
 use crate::limits::{LAST_WORD_MS_MAX, LAST_WORD_MS_MIN};
 use crate::model_choice::PricedModel;
 use crate::receipt::Effects;
@@ -108,7 +108,13 @@ impl Driver {
             agent,
             resumed: launch.resumed,
             next,
-            gate: Gate { crew: Arc::clone(&crew), agent: id, name: name.clone(), approval: grant.approval },
+            gate: Gate {
+                crew: Arc::clone(&crew),
+                agent: id,
+                name: name.clone(),
+                approval: grant.approval,
+                strange_file: crew.delegation.as_ref().and_then(|it| strange_file(it, &launch.role)),
+            },
             notes: Vec::new(),
             site: crew.site(id),
             checkout: None,

@@ -17,6 +17,8 @@ pub(crate) struct Gate {
     pub(crate) agent: AgentId,
     pub(crate) name: String,
     pub(crate) approval: Approval,
+    /// The project's file that its role comes from, if the person has not trusted that.
+    pub(crate) strange_file: Option<String>,
 }
 
 /// What became of a call at the gate.
@@ -75,13 +77,24 @@ impl Gate {
                     written,
                     written_more,
                     writing: if leaves { self.crew.approvals.writing() } else { Vec::new() },
-                    why,
+                    why: self.why(why),
                     pattern: pattern_for(&wish),
                 };
                 let wishes = wishes.iter().map(|wish| (wish.what.to_string(), wish.act)).collect();
                 let (for_session, approval) = (session_pattern(&wish), self.approval);
                 Passage::Ask(Box::new(Asks { question, for_session, approval, undo, wishes, without: false }))
             }
+        }
+    }
+
+    /// Why something asks. Whoever has not trusted a role's file should know that it asks for that alone.
+    fn why(&self, why: String) -> String {
+        match &self.strange_file {
+            Some(file) => {
+                let why = why.trim_end_matches('.');
+                format!("{why}; its role comes from {file}, which you have not trusted (posse trust)")
+            }
+            None => why,
         }
     }
 

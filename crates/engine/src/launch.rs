@@ -381,7 +381,15 @@ fn model_of(
 
 /// Whether a role comes from a file of the project that nobody has trusted as it is.
 fn is_strange(delegation: &Delegation, role: &Role) -> bool {
-    matches!(&role.origin, RoleOrigin::Project(path) if !delegation.trusted_files.contains(path))
+    strange_file(delegation, role).is_some()
+}
+
+/// The project's file that a role comes from, if the person has not trusted it as it is.
+pub(crate) fn strange_file(delegation: &Delegation, role: &Role) -> Option<String> {
+    match &role.origin {
+        RoleOrigin::Project(path) if !delegation.trusted_files.contains(path) => Some(path.clone()),
+        _ => None,
+    }
 }
 
 /// The task's wish, then the role's, then the configuration's. A stranger's file only lowers what there would be without it.

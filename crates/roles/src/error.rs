@@ -91,10 +91,10 @@ pub struct UnknownRole {
 impl fmt::Display for UnknownRole {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "there is no role {:?}", self.wanted)?;
-        if let Some(likely) = &self.likely {
-            write!(f, "; did you mean {likely}?")?;
+        match &self.likely {
+            Some(likely) => write!(f, "; did you mean {likely}? Accepted: ")?,
+            None => f.write_str(". Accepted: ")?,
         }
-        f.write_str(" Accepted: ")?;
         for (index, one) in self.accepted.iter().take(ROLES_LISTED_MAX).enumerate() {
             let comma = if index == 0 { "" } else { ", " };
             write!(f, "{comma}{one}")?;

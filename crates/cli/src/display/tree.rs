@@ -63,13 +63,13 @@ pub(crate) fn arranged<Id: Copy + Eq + Hash>(nodes: &[(Id, Option<Id>)]) -> Vec<
 }
 
 /// The tree of a session, one line an agent, none wider than `width` as far as names and figures allow.
-pub(crate) fn agents(style: Style, rows: &[AgentRow], width: usize) -> String {
+pub(crate) fn agents(style: Style, rows: &[AgentRow], width: usize, now_ms: u64) -> String {
     let totals = subtree_totals(rows);
     let nodes = rows.iter().map(|row| (row.id, row.parent)).collect::<Vec<_>>();
     let lines = arranged(&nodes).into_iter().map(|Branch { index, stem }| {
         let row = &rows[index];
         let whole = totals.get(&row.id).copied().filter(|totals| totals.agents > 1);
-        (stem, row, figures(row, whole))
+        (stem, row, figures(row, whole, now_ms))
     });
     let lines = lines.collect::<Vec<_>>();
     let widest = lines.iter().map(|(_, _, figures)| columns(figures)).max().unwrap_or(0);
@@ -127,12 +127,12 @@ fn mark(style: Style, status: &str) -> String {
 }
 
 /// What an agent used, and what it used together with those below it where there are some.
-fn figures(row: &AgentRow, whole: Option<Totals>) -> String {
+fn figures(row: &AgentRow, whole: Option<Totals>, now_ms: u64) -> String {
     let mut parts = Vec::new();
     if row.status != "completed" {
         parts.push(row.status.replace('_', " "));
     }
-    match worked_ms(row) {
+    match worked_ms(row, now_ms) {
         Some(worked_ms) => {
             parts.push(counted(row.turns, "turn"));
             parts.push(counted(row.tool_calls, "tool call"));
@@ -161,10 +161,11 @@ pub(crate) fn cost(usd: f64, more: bool) -> String {
     format!("{}${usd:.4}", if more { "≥ " } else { "" })
 }
 
-/// How long it worked; as far as the record goes for one that has not ended. None if it never began.
-fn worked_ms(row: &AgentRow) -> Option<u64> {
+/// How long it worked; until now for one that is at work. None if it never began.
+fn worked_ms(row: &AgentRow, now_ms: u64) -> Option<u64> {
     let started = row.started_at_ms?;
-    Some(row.duration_ms.unwrap_or_else(|| row.last_at_ms.saturating_sub(started)))
+    let until = if row.status == "running" { now_ms.max(row.last_at_ms) } else { row.last_at_ms };
+    Some(row.duration_ms.unwrap_or_else(|| until.saturating_sub(started)))
 }
 
 fn tokens(own: Usage, whole: Option<Usage>) -> String {
@@ -269,14 +270,18 @@ mod tests {
 ├ ■ tester-2 \"task of tester-2\"      cancelled · before it began
 └ ✗ plan-1 \"task of plan-1\"          failed · 3 turns · 1 tool call · 12 s · ? tokens · $0.0100 · no\\u{1b}[2J answer
 ";
-        assert_eq!(agents(Style::plain(), &session(), 160), expected);
-        assert_eq!(agents(Style::plain(), &[], 160), "");
+        assert_eq!(agents(Style::plain(), &session(), 160, 0), expected);
+        assert_eq!(agents(Style::plain(), &[], 160, 0), "");
+        // The clock of one that is at work goes on, and of nobody else.
+        let later = agents(Style::plain(), &session(), 160, 3_600_000);
+        let changed = expected.lines().zip(later.lines()).filter(|(now, later)| now != later);
+        assert!(changed.map(|(now, _)| now.contains("● coder-1")).eq([true]), "{later}");
     }
 
     #[test]
     fn narrow_terminals_get_whole_lines_that_fit() {
         for width in [40, 60, 80, 100, 120] {
-            let text = agents(Style::plain(), &session(), width);
+            let text = agents(Style::plain(), &session(), width, 0);
             assert_eq!(text.lines().count(), 9);
             for line in text.lines() {
                 assert!(columns(line) <= width, "{width}: {line}");

@@ -46,7 +46,7 @@ impl Transcript {
         }
         text.push_str(&format!(
             "\n## Agents\n\n{}",
-            fenced(&tree::agents(Style::plain(), agents, TREE_COLUMNS))
+            fenced(&tree::agents(Style::plain(), agents, TREE_COLUMNS, crate::output::now_ms()))
         ));
         text.push_str("\n## What happened\n");
         text

@@ -154,7 +154,10 @@ fn head(session: &SessionRow, agents: &[AgentRow]) -> String {
         text.push_str(&format!("  {}  {left}\n", style.yellow("go on    ")));
     }
     if agents.len() > 1 {
-        text.push_str(&format!("\n{}", tree::agents(style, agents, output::stdout_width())));
+        text.push_str(&format!(
+            "\n{}",
+            tree::agents(style, agents, output::stdout_width(), output::now_ms())
+        ));
     }
     text.push('\n');
     text

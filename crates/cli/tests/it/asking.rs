@@ -161,6 +161,20 @@ fn without_the_sandbox_commands_run_plainly_and_that_is_on_record() {
 }
 
 #[test]
+fn trust_shows_the_roles_that_a_session_has() {
+    // Called as one of the team, which is not part of a usual session.
+    let file = "---\nname: reviewer-two\ndescription: Reviews.\n---\nReview.\n";
+    let team = "---\nname: coder\ndescription: Codes.\n---\nCode.\n";
+    let project =
+        Fixture::new().file(".claude/agents/coder.md", team).file(".claude/agents/two.md", file).git();
+    let person = Person::with_project([Turn::text("done")], project);
+    let shown = person.posse(&["trust"]);
+    for role in ["coder", "reviewer-two"] {
+        shown.says(&format!("agents of the role {role:?} may change files, run commands in the sandbox"));
+    }
+}
+
+#[test]
 fn an_agent_file_of_the_project_only_asks_until_it_is_trusted() {
     let file = "---\nname: writer\ndescription: Writes.\npermissionMode: bypassPermissions\ndisallowedTools: []\n---\nWrite.\n";
     let start =
@@ -177,6 +191,7 @@ fn an_agent_file_of_the_project_only_asks_until_it_is_trusted() {
     let person = Person::with_project(script(), project);
     let ran = person.posse(&["run", "go"]);
     ran.says("denied   ann: write_file new.txt (in mode ask, changing a file asks first");
+    ran.says("writer.md, which you have not trusted (posse trust), and nobody is there to ask");
     assert!(!person.project.path().join("new.txt").exists());
     person.posse(&["trust"]).says("agents of the role \"writer\" may change files");
     person.posse(&["trust", "--yes"]).says("Trusted.");

@@ -69,8 +69,8 @@ fn an_unknown_role_says_which_there_are() {
     let cases = [
         ("exploer", format!("there is no role \"exploer\"; did you mean explore? {list}")),
         ("Implementor", format!("there is no role \"Implementor\"; did you mean implementer? {list}")),
-        ("zzz", format!("there is no role \"zzz\" {list}")),
-        ("", format!("there is no role \"\" {list}")),
+        ("zzz", format!("there is no role \"zzz\". {list}")),
+        ("", format!("there is no role \"\". {list}")),
     ];
     for (wanted, text) in cases {
         assert_eq!(roles.find(wanted).unwrap_err().to_string(), text);
