@@ -420,7 +420,12 @@ impl Desk {
         match handles::value(&self.crew, self.id, handle, read) {
             Err(why) => Answer::error(why),
             Ok(value) => match posse_report::read(&value, read) {
-                Ok(piece) => Answer::ok(quote("value", handle, &piece)),
+                // Only what was asked for is quoted; what is said about it stands outside.
+                Ok(piece) if piece.text.is_empty() => Answer::ok(piece.note),
+                Ok(piece) => {
+                    let text = format!("{}\n{}", quote("value", handle, &piece.text), piece.note);
+                    Answer::ok(text.trim_end())
+                }
                 Err(why) => Answer::error(why),
             },
         }
