@@ -204,6 +204,7 @@ impl Wanted {
                 model: self.model.name().to_string(),
                 max_output_tokens: max_output_tokens(&self.task, &self.role, delegation),
                 words: begins.words.clone(),
+                system_prompt: None,
                 context_files: context_files.to_vec(),
                 deliverables: self.task.deliverables.clone(),
                 isolation: self.isolation,
@@ -460,6 +461,7 @@ pub(crate) fn offered(crew: &Crew, toolbox: &Toolbox, roles: &[&Role]) -> Vec<To
         team: delegation.team,
         merges: crew.site.is_repository(),
         models: &models,
+        endpoints: &[],
         shell_tools: toolbox.specs(),
     };
     let ours = delegation.surface.tools(&offer);

@@ -30,11 +30,11 @@ pub(crate) fn spec() -> ToolSpec {
 }
 
 /// Reads a call. Models that fill in every field send zeros and "" for what they do not mean.
-pub(crate) fn parse(mut fields: Fields) -> Result<Command, Wrong> {
+pub(crate) fn parse(fields: &mut Fields) -> Result<Command, Wrong> {
     const HANDLE: &[&str] = &["handle", "handle_id", "id", "name", "ref"];
-    fields.flatten(&["slice", "range", "lines", "projection"]);
+    ["slice", "range", "lines", "projection"].iter().for_each(|name| fields.flatten(name));
     let handle = fields.word(HANDLE, limits::HANDLE_CHARS_MAX)?.ok_or_else(|| fields.missing(HANDLE))?;
-    Ok(Command::Read { handle, read: piece(&fields)? })
+    Ok(Command::Read { handle, read: piece(fields)? })
 }
 
 fn piece(fields: &Fields) -> Result<HandleRead, Wrong> {
