@@ -15,6 +15,10 @@ pub(crate) enum Wrong {
     Missing { field: &'static str, meant: Option<String> },
     #[error("There is no argument `{field}`{}", meant.as_ref().map_or(".".to_owned(), |key| format!("; did you mean `{key}`?")))]
     Unknown { field: String, meant: Option<String>, also: String },
+    #[error("A read is one of these: {accepted}. You asked for {got}.")]
+    Pieces { accepted: &'static str, got: String },
+    #[error("`{field}` cannot be read: {why}")]
+    Piece { field: &'static str, why: &'static str },
     #[error("`{field}` must be {wants}, not {got}.")]
     Type { field: String, wants: &'static str, got: String },
     #[error("`{field}` cannot be \"{got}\". Accepted: {accepted}.")]
