@@ -244,6 +244,11 @@ impl Desk {
             let text = "This conversation cannot be forked from here; use context \"fresh\".";
             return Err(Answer::error(text));
         }
+        if let (ContextMode::Selective, Some(snapshot)) = (task.context, &snapshot)
+            && let Err(why) = context::has_turns(snapshot, &task.context_turns)
+        {
+            return Err(Answer::error(why));
+        }
         if reuse && let Some(existing) = self.single(&task).await {
             let words = match (&snapshot, task.context) {
                 (Some(snapshot), ContextMode::Summary) => {
