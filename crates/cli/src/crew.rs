@@ -5,7 +5,7 @@ use std::path::Path;
 
 use posse_engine::Delegation;
 use posse_engine::delegating::Surface;
-use posse_engine::models::{Governors, Model, Models, Recorder};
+use posse_engine::models::{Governors, Model, Models, Recorder, Routes, shown_address};
 use posse_engine::roles::{Problem, RolePlace, Team, Told, load_roles};
 use posse_protocol::{Approval, Budget, Files, Grant, Shell};
 
@@ -49,7 +49,8 @@ impl Setup {
         let team = if set == RoleSet::Team { Team::With } else { Team::Without };
         let loaded = load_roles(team, places);
         let trusted_files = trusted_files(&loaded.project_files, trusted);
-        let warnings = warnings(&loaded.problems, &trusted_files);
+        let mut warnings = warnings(&loaded.problems, &trusted_files);
+        warnings.extend(over_ceiling(config, surface));
         if set == RoleSet::Team
             && let Ok(main) = loaded.roles.find("main")
         {
@@ -60,7 +61,7 @@ impl Setup {
         let delegation = Delegation {
             surface,
             roles: loaded.roles,
-            limits: config.sub_agents.limits(),
+            limits: config.sub_agents.limits(surface),
             sub_agents: config.sub_agents.sub_agents(),
             coordinator: modes.coordinator,
             team: modes.team,
@@ -68,6 +69,14 @@ impl Setup {
         };
         Self { delegation: Some(delegation), grant, budget, warnings }
     }
+}
+
+/// That fewer agents run at the same time than the configuration says.
+fn over_ceiling(config: &Config, surface: Surface) -> Option<String> {
+    let (wanted, most) = (config.sub_agents.max_running?.get(), surface.running_max()?);
+    (wanted > most).then(|| {
+        format!("[sub_agents] max_running = {wanted}: on the surface {surface} at most {most} run at the same time")
+    })
 }
 
 /// What whoever starts a session is told of agent files: which are left out, which may only read, which replace a prompt.
@@ -95,7 +104,7 @@ fn trusted_files(files: &[(String, String)], trusted: &Trusted) -> BTreeSet<Stri
     files.iter().filter(holds).map(|(path, _)| path.clone()).collect()
 }
 
-/// Adds the other configured models, for sub-agents. One that cannot be set up is left out, with the reason.
+/// Adds the other configured models and addresses, for sub-agents. One that cannot be set up is left out, with the reason.
 pub(crate) fn add_models(
     models: &mut Models,
     config: &Config,
@@ -103,6 +112,14 @@ pub(crate) fn add_models(
     governors: &Governors,
     recorder: Option<&std::sync::Arc<Recorder>>,
 ) {
+    const NO_PRICE: &str = "its price is not known, and max_cost_usd is set";
+    let addresses = config.sub_agents.addresses();
+    if config.limits.max_cost_usd.is_some() {
+        addresses.iter().for_each(|address| models.leave_out(&shown_address(address), NO_PRICE));
+    } else {
+        let (governors, recorder) = (governors.clone(), recorder.cloned());
+        models.route(Routes { addresses, governors, substitutions: substitutions.to_vec(), recorder });
+    }
     for (name, file) in &config.models {
         let set_up = detect::configured(name, file).and_then(|mut choice| {
             choice.model.substitutions = substitutions.to_vec();
@@ -110,7 +127,7 @@ pub(crate) fn add_models(
         });
         match set_up {
             Ok((_, None)) if config.limits.max_cost_usd.is_some() => {
-                models.leave_out(name, "its price is not known, and max_cost_usd is set");
+                models.leave_out(name, NO_PRICE);
             }
             Err(error) => models.leave_out(name, &error.to_string()),
             Ok((model, prices)) => {

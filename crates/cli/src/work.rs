@@ -175,7 +175,7 @@ pub(crate) fn request(
         grant: setup.grant,
         budget: setup.budget,
         tools: ToolSettings::default(),
-        project: project_context(folder),
+        project: project_context(folder, config.context_files.as_deref()),
         delegation: setup.delegation,
         asking: Asking::default(),
         lasting: Lasting::default(),

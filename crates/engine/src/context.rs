@@ -139,6 +139,23 @@ pub(crate) fn digest(snapshot: &Snapshot) -> String {
     format!("What your parent is doing, in short:\n{}\n{}", quote("digest", "parent", &body), state(snapshot))
 }
 
+/// Whether a conversation has all of these turns; the error says which there are.
+pub(crate) fn has_turns(snapshot: &Snapshot, wanted: &[u32]) -> Result<(), String> {
+    let replies = snapshot.messages.iter().filter(|message| matches!(&***message, Message::Assistant { .. }));
+    let turns = u32::try_from(replies.count()).unwrap_or(u32::MAX);
+    let missing = wanted.iter().filter(|turn| **turn == 0 || **turn > turns).map(u32::to_string);
+    let missing = missing.collect::<Vec<_>>();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let there = match turns {
+        0 => "it has none yet; put what it needs into the prompt, or use context \"summary\"".to_string(),
+        1 => "it has turn 1".to_string(),
+        turns => format!("it has turns 1 to {turns}"),
+    };
+    Err(format!("There are no turns {} in your conversation: {there}.", missing.join(", ")))
+}
+
 /// Some turns of the parent's conversation, by number.
 pub(crate) fn turns(snapshot: &Snapshot, wanted: &[u32]) -> String {
     let mut text = String::new();

@@ -13,10 +13,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use posse_agent::Kin;
 use posse_delegate::{Admission, Board, Freed, Look, Node, Refusal, Request, State as AgentState, Tree};
+use posse_policy::passes;
 use posse_protocol::limits::RECEIPT_DENIALS_MAX;
 use posse_protocol::{
-    AgentId, Below, CallId, Denial, Ending, EventKind, FileChange, Receipt, Report, Role, Sender, SessionId,
-    Spent, ToolSpec, Update,
+    AgentId, Below, CallId, Denial, Ending, EventKind, FileChange, Grant, Receipt, Report, Role, Sender,
+    SessionId, Spent, ToolSpec, Update,
 };
 use posse_store::Store;
 use posse_tools::{Jobs, Knowledge, Library, ToolSettings, Toolbox};
@@ -42,6 +43,8 @@ use crate::site::Site;
 
 /// The role that looks after skills.
 const SKILL_ROLE: &str = "skill";
+/// The tool that finds notes.
+const RECALL: &str = "recall";
 
 /// Shared by the drivers of one session; ends with the last of them.
 pub(crate) struct Crew {
@@ -73,6 +76,8 @@ pub(crate) struct Common {
     pub(crate) library: Option<Arc<dyn Library>>,
     /// Whether agents read and make notes.
     pub(crate) memory: bool,
+    /// Notes of earlier sessions that agents here can find.
+    pub(crate) notes: usize,
     /// Whether the person trusts the repository.
     pub(crate) trusted: bool,
     /// Says that the session is at work, as long as it is.
@@ -203,6 +208,12 @@ impl Crew {
             trusted: self.trusted,
             writes_skills: role.name == SKILL_ROLE,
         }
+    }
+
+    /// How many notes of earlier sessions an agent can find.
+    pub(crate) fn notes_for(&self, role: &Role, depth: u32, grant: &Grant) -> usize {
+        let finds = self.knowledge(role, depth).memory && passes(&grant.tools, RECALL);
+        if finds { self.notes } else { 0 }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {

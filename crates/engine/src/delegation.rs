@@ -77,7 +77,7 @@ impl Default for SubAgents {
             max_turns: limits::SUB_AGENT_TURNS,
             tokens: limits::SUB_AGENT_TOKENS,
             time_ms: limits::SUB_AGENT_TIME_MS,
-            max_output_tokens: None,
+            max_output_tokens: Some(limits::SUB_AGENT_REPLY_TOKENS),
             result_tokens: limits::RESULT_TOKENS,
             sum_up: None,
             system_prompt: None,

@@ -244,6 +244,11 @@ impl Desk {
             let text = "This conversation cannot be forked from here; use context \"fresh\".";
             return Err(Answer::error(text));
         }
+        if let (ContextMode::Selective, Some(snapshot)) = (task.context, &snapshot)
+            && let Err(why) = context::has_turns(snapshot, &task.context_turns)
+        {
+            return Err(Answer::error(why));
+        }
         if reuse && let Some(existing) = self.single(&task).await {
             let words = match (&snapshot, task.context) {
                 (Some(snapshot), ContextMode::Summary) => {
@@ -420,7 +425,12 @@ impl Desk {
         match handles::value(&self.crew, self.id, handle, read) {
             Err(why) => Answer::error(why),
             Ok(value) => match posse_report::read(&value, read) {
-                Ok(piece) => Answer::ok(quote("value", handle, &piece)),
+                // Only what was asked for is quoted; what is said about it stands outside.
+                Ok(piece) if piece.text.is_empty() => Answer::ok(piece.note),
+                Ok(piece) => {
+                    let text = format!("{}\n{}", quote("value", handle, &piece.text), piece.note);
+                    Answer::ok(text.trim_end())
+                }
                 Err(why) => Answer::error(why),
             },
         }

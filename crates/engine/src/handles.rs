@@ -11,6 +11,9 @@ pub(crate) fn value(crew: &Crew, by: AgentId, handle: &str, read: &HandleRead) -
     let shape = "A handle is written like explore-1:report, explore-1:json or explore-1:transcript.";
     let (name, part) = handle.rsplit_once(':').unwrap_or((handle, "report"));
     if let Some(job) = crew.jobs.find(name) {
+        if handle.contains(':') && part != "output" {
+            return Err(format!("A command has its output only: {name}:output."));
+        }
         return Ok(String::from_utf8_lossy(&job.output().bytes()).into_owned());
     }
     let id = crew

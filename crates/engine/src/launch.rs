@@ -24,6 +24,9 @@ use crate::model_choice::PricedModel;
 use crate::past::Past;
 use crate::prompt::SubPrompt;
 
+/// What a sub-agent is told that has no role, unless the configuration or the task say otherwise.
+const FOCUSED: &str = include_str!("../prompts/focused.md").trim_ascii_end();
+
 /// Everything a driver needs to run an agent.
 pub(crate) struct Launch {
     pub(crate) id: AgentId,
@@ -204,6 +207,7 @@ impl Wanted {
                 model: self.model.name().to_string(),
                 max_output_tokens: max_output_tokens(&self.task, &self.role, delegation),
                 words: begins.words.clone(),
+                system_prompt: own_words(delegation, &self.task),
                 context_files: context_files.to_vec(),
                 deliverables: self.task.deliverables.clone(),
                 isolation: self.isolation,
@@ -308,6 +312,7 @@ impl Described<'_> {
             apart: self.isolation == Isolation::Worktree,
             before: delegation.sub_agents.system_prompt.as_deref(),
             project: crew.project.as_ref().filter(|_| inherits),
+            notes: crew.notes_for(self.role, self.depth, self.grant),
         })
     }
 }
@@ -353,7 +358,18 @@ fn role_of(delegation: &Delegation, task: &Task) -> Result<Role, String> {
             role.name
         ));
     }
-    Ok(role.clone())
+    let prompt = own_words(delegation, task).unwrap_or_else(|| role.prompt.clone());
+    Ok(Role { prompt, ..role.clone() })
+}
+
+/// Words in place of the role's own. Where there are no roles to name, the configuration's are all there is.
+fn own_words(delegation: &Delegation, task: &Task) -> Option<String> {
+    let plain = delegation.surface == Surface::Spawn && task.role.is_none();
+    let usual = || match delegation.sub_agents.system_prompt {
+        None => FOCUSED.to_string(),
+        Some(_) => String::new(),
+    };
+    task.system_prompt.clone().or_else(|| plain.then(usual))
 }
 
 /// The task's wish, then the role's, then the configuration's, then the parent's own.
@@ -366,7 +382,7 @@ fn model_of(
 ) -> Result<PricedModel, String> {
     let defaults = &delegation.sub_agents;
     if task.model.is_some() || task.endpoint.is_some() {
-        return crew.models.find(task.model.as_deref(), task.endpoint.as_deref()).cloned();
+        return crew.models.reach(task.model.as_deref(), task.endpoint.as_deref());
     }
     if let Some(wanted) = &role.model
         && let Some(found) = crew.models.for_role(wanted)?
@@ -374,7 +390,7 @@ fn model_of(
         return Ok(found.clone());
     }
     if task.context != ContextMode::Fork && (defaults.model.is_some() || defaults.endpoint.is_some()) {
-        return crew.models.find(defaults.model.as_deref(), defaults.endpoint.as_deref()).cloned();
+        return crew.models.reach(defaults.model.as_deref(), defaults.endpoint.as_deref());
     }
     Ok(own)
 }
@@ -402,10 +418,12 @@ fn max_output_tokens(task: &Task, role: &Role, delegation: &Delegation) -> Optio
     task.max_output_tokens.or(of_role).or(usual)
 }
 
+/// The model with a limit for its replies. Half of its window stays for the conversation.
 pub(crate) fn limited(model: &Model, max_output_tokens: Option<u32>) -> Model {
+    let window = model.config().context_window.map(|window| u32::try_from(window / 2).unwrap_or(u32::MAX));
     match max_output_tokens {
         None => model.clone(),
-        Some(max) => model.clone().replying_within(max),
+        Some(max) => model.clone().replying_within(window.map_or(max, |half| max.min(half.max(1)))),
     }
 }
 
@@ -468,6 +486,7 @@ pub(crate) fn offered(crew: &Crew, toolbox: &Toolbox, roles: &[&Role]) -> Vec<To
         team: delegation.team,
         merges: crew.site.is_repository(),
         models: &models,
+        endpoints: &crew.models.endpoints(),
         shell_tools: toolbox.specs(),
     };
     let ours = delegation.surface.tools(&offer);

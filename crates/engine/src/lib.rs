@@ -5,6 +5,7 @@
 //! below. It must not know flags, the environment, the terminal, or any wire format.
 #![forbid(unsafe_code)]
 
+mod advice;
 mod alive;
 mod answers;
 mod approvals;
@@ -41,6 +42,7 @@ mod receipt;
 mod records;
 mod resume;
 mod role_files;
+mod routes;
 mod session;
 mod site;
 mod skill_files;
@@ -72,9 +74,10 @@ pub mod reports {
 /// What faces need to set up models, without knowing the crate behind.
 pub mod models {
     pub use crate::model_choice::Models;
+    pub use crate::routes::Routes;
     pub use posse_model::{
         CassetteError, Governors, ListedModel, Model, ModelConfig, Protocol, Recorder, Retry, SetupError,
-        Timeouts, ToolCallMode, list_models, shown_address,
+        Timeouts, ToolCallMode, address_fault, list_models, shown_address,
     };
     pub use secrecy::SecretString;
 }

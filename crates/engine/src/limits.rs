@@ -24,6 +24,8 @@ pub const PROJECT_LEVELS_MAX: usize = 32;
 pub const PARTIAL_BYTES_MAX: usize = 64 * 1024;
 /// Turns of a sub-agent when nothing is said.
 pub const SUB_AGENT_TURNS: u32 = 50;
+/// Tokens of one reply of a sub-agent when nothing is said.
+pub const SUB_AGENT_REPLY_TOKENS: u32 = 16_384;
 /// Tokens of a sub-agent when nothing is said.
 pub const SUB_AGENT_TOKENS: u64 = 65_536;
 /// Wall time of a sub-agent when nothing is said.

@@ -266,6 +266,9 @@ impl<'a> Lives<'a> {
             life.grant = self.narrowed(parent, &brief.grant);
             life.budget = brief.budget;
             life.model = self.model(&brief.model);
+            if let Some(words) = &brief.system_prompt {
+                life.role.prompt.clone_from(words);
+            }
             (life.isolation, life.branch) = (brief.isolation, brief.branch.clone());
         }
         life.brief = brief;
@@ -372,7 +375,7 @@ impl<'a> Lives<'a> {
     /// A model by its configured name; the main agent's if it is not there any more.
     fn model(&self, name: &str) -> PricedModel {
         let models = &self.crew.models;
-        models.find(Some(name), None).unwrap_or_else(|_| models.main()).clone()
+        models.reach(Some(name), None).unwrap_or_else(|_| models.main().clone())
     }
 
     /// Rights only narrow: what is on record, met with what the parent has now.

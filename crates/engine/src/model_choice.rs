@@ -6,6 +6,8 @@ use posse_delegate::Endpoint;
 use posse_model::{Model, shown_address};
 use posse_protocol::Prices;
 
+use crate::routes::Routes;
+
 /// One model and what it costs.
 #[derive(Clone, Debug)]
 pub(crate) struct PricedModel {
@@ -35,6 +37,7 @@ pub struct Models {
     by_name: BTreeMap<String, PricedModel>,
     /// Models that are configured and cannot be used, with the reason.
     left_out: BTreeMap<String, String>,
+    routes: Routes,
 }
 
 /// Names by which agent files ask for a class of model rather than for one that must be there.
@@ -45,7 +48,7 @@ impl Models {
     pub fn new(model: Model, prices: Option<Prices>) -> Self {
         let main = PricedModel { model, prices };
         let by_name = BTreeMap::from([(main.name().to_string(), main.clone())]);
-        Self { main, by_name, left_out: BTreeMap::new() }
+        Self { main, by_name, left_out: BTreeMap::new(), routes: Routes::default() }
     }
 
     /// Adds a model that sub-agents may use. One of the same name is replaced, but never the main agent's.
@@ -59,6 +62,21 @@ impl Models {
     /// Says why a model that is configured cannot be used.
     pub fn leave_out(&mut self, name: &str, reason: &str) {
         self.left_out.insert(name.to_string(), reason.to_string());
+    }
+
+    /// Lets tasks name these addresses, too.
+    pub fn route(&mut self, routes: Routes) {
+        self.routes = routes;
+    }
+
+    pub(crate) fn routes(&self) -> &Routes {
+        &self.routes
+    }
+
+    /// A configured model at an address.
+    pub(crate) fn at(&self, address: &str) -> Option<&PricedModel> {
+        let wanted = shown_address(address);
+        self.by_name.values().find(|one| one.model.config().endpoint() == wanted)
     }
 
     /// The main agent's.
@@ -96,7 +114,8 @@ impl Models {
                 (Some(model), None) => format!("no model {model}"),
                 (None, endpoint) => format!("no model at {}", endpoint.unwrap_or_default()),
             };
-            if let Some((name, reason)) = model.and_then(|name| self.left_out.get_key_value(name)) {
+            let known = [model, endpoint].into_iter().flatten();
+            if let Some((name, reason)) = known.filter_map(|name| self.left_out.get_key_value(name)).next() {
                 return format!(
                     "{name} is configured and cannot be used: {reason}. The models are: {}.",
                     self.listed()

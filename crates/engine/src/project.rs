@@ -1,4 +1,4 @@
-//! The project's notes for agents: AGENTS.md, the closest one upwards; CLAUDE.md is accepted in its place.
+//! The project's notes for agents: AGENTS.md, the closest one upwards; others are accepted in its place.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -7,7 +7,8 @@ use posse_workspace::Workspace;
 
 use crate::limits::{PROJECT_CONTEXT_BYTES_MAX, PROJECT_LEVELS_MAX};
 
-const NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
+/// The names that are looked for in each folder, in this order, unless others are configured.
+const NAMES: [&str; 3] = ["AGENTS.md", "CLAUDE.md", ".idlehands.md"];
 
 /// Notes found in a project, cut to the cap.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,9 +19,12 @@ pub struct ProjectContext {
     pub text: String,
 }
 
-/// Looks in `folder`, then upwards to the top of its repository. Outside a repository only in `folder`.
-pub fn project_context(folder: &Path) -> Option<ProjectContext> {
-    project_folders(folder).find_map(in_folder)
+/// Looks in `folder`, then upwards to the top of its repository, for the first of these names, or of the usual ones.
+/// Outside a repository only in `folder`.
+pub fn project_context(folder: &Path, names: Option<&[String]>) -> Option<ProjectContext> {
+    let usual = || NAMES.to_vec();
+    let names = names.map_or_else(usual, |names| names.iter().map(String::as_str).collect());
+    project_folders(folder).find_map(|folder| in_folder(folder, &names))
 }
 
 /// A folder and those above it, up to the top of its repository; outside a repository the folder alone.
@@ -35,9 +39,9 @@ pub fn project_of(folder: &Path) -> String {
     project_folders(folder).last().unwrap_or(folder).display().to_string()
 }
 
-fn in_folder(folder: &Path) -> Option<ProjectContext> {
+fn in_folder(folder: &Path, names: &[&str]) -> Option<ProjectContext> {
     let files = Workspace::open(folder).ok()?;
-    NAMES.iter().find_map(|name| {
+    names.iter().find_map(|name| {
         let opened = files.open_file(&files.resolve(name).ok()?).ok()?;
         let mut bytes = Vec::new();
         opened.file.take(PROJECT_CONTEXT_BYTES_MAX).read_to_end(&mut bytes).ok()?;

@@ -5,12 +5,11 @@ use std::fmt;
 use posse_protocol::{Budget, ReportForm, Role};
 use posse_store::RoleRecord;
 
+use crate::advice;
 use crate::delegation::Delegation;
 use crate::project::ProjectContext;
 
 const MAIN: &str = include_str!("../prompts/main.md").trim_ascii_end();
-const DELEGATING: &str = include_str!("../prompts/delegating.md").trim_ascii_end();
-const COORDINATOR: &str = include_str!("../prompts/coordinator.md").trim_ascii_end();
 const TEAM: &str = include_str!("../prompts/team.md").trim_ascii_end();
 const SHELL: &str = include_str!("../prompts/shell_surface.md").trim_ascii_end();
 const SUB_AGENT: &str = include_str!("../prompts/sub_agent.md").trim_ascii_end();
@@ -31,16 +30,20 @@ pub(crate) struct MainPrompt<'a> {
     pub(crate) delegation: Option<&'a Delegation>,
     /// How roles have fared in this project.
     pub(crate) records: &'a [RoleRecord],
+    /// How many notes of earlier sessions it can find.
+    pub(crate) notes: usize,
 }
 
 impl fmt::Display for MainPrompt<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.delegation {
-            Some(delegation) if delegation.coordinator => f.write_str(COORDINATOR)?,
-            Some(delegation) if delegation.surface == posse_surface::Surface::Shell => {
-                write!(f, "{SHELL}\n\n{DELEGATING}")?;
+            Some(delegation) if delegation.coordinator => {
+                f.write_str(&advice::coordinating(delegation.surface))?;
             }
-            Some(_) => write!(f, "{MAIN}\n\n{DELEGATING}")?,
+            Some(delegation) if delegation.surface == posse_surface::Surface::Shell => {
+                write!(f, "{SHELL}\n\n{}", advice::delegating(delegation.surface))?;
+            }
+            Some(delegation) => write!(f, "{MAIN}\n\n{}", advice::delegating(delegation.surface))?,
             None => f.write_str(MAIN)?,
         }
         if self.delegation.is_some_and(|delegation| delegation.team) {
@@ -57,6 +60,7 @@ impl fmt::Display for MainPrompt<'_> {
             }
         }
         write!(f, "\n\nWorkspace: {} ({})", self.workspace, std::env::consts::OS)?;
+        noted(f, self.notes)?;
         if let Some(project) = self.project {
             write!(f, "\n\nThe project's own notes, from {}:\n{}", project.name, project.text)?;
         }
@@ -81,6 +85,8 @@ pub(crate) struct SubPrompt<'a> {
     /// Words of the configuration for all sub-agents.
     pub(crate) before: Option<&'a str>,
     pub(crate) project: Option<&'a ProjectContext>,
+    /// How many notes of earlier sessions it can find.
+    pub(crate) notes: usize,
 }
 
 impl SubPrompt<'_> {
@@ -133,15 +139,30 @@ impl fmt::Display for SubPrompt<'_> {
         if let Some(before) = self.before {
             write!(f, "{}\n\n", before.trim())?;
         }
-        write!(f, "{}\n\n{}\n\n{}", self.role.prompt.trim(), self.report_form(), self.awareness())?;
+        // A task may leave everything to the configuration's words.
+        let role = self.role.prompt.trim();
+        if !role.is_empty() {
+            write!(f, "{role}\n\n")?;
+        }
+        write!(f, "{}\n\n{}", self.report_form(), self.awareness())?;
         if self.team {
             write!(f, "\n\n{TEAM}")?;
         }
         write!(f, "\n\n{}", self.place())?;
+        noted(f, self.notes)?;
         if let Some(project) = self.project {
             write!(f, "\n\nThe project's own notes, from {}:\n{}", project.name, project.text)?;
         }
         Ok(())
+    }
+}
+
+/// That there are notes, where there are some: nobody looks for what they do not know of.
+fn noted(f: &mut fmt::Formatter<'_>, notes: usize) -> fmt::Result {
+    match notes {
+        0 => Ok(()),
+        1 => f.write_str("\nThere is 1 note from earlier sessions; recall finds it."),
+        notes => write!(f, "\nThere are {notes} notes from earlier sessions; recall finds them."),
     }
 }
 

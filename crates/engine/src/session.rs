@@ -256,6 +256,11 @@ impl Opening {
         grant: &Grant,
         alive: Alive,
     ) -> Result<(Arc<Crew>, Updates), EngineError> {
+        let mut request = request;
+        if let Some(delegation) = &mut request.delegation {
+            let most = delegation.surface.running_max().unwrap_or(usize::MAX);
+            delegation.limits.running_max = delegation.limits.running_max.min(most);
+        }
         let mut tools = request.tools;
         // What Posse keeps is no business of an agent, wherever it is.
         tools.sandbox.hidden.push(engine.data_dir.clone());
@@ -274,6 +279,7 @@ impl Opening {
             tracing::warn!(session = %self.id, "the sandbox is off: commands run with all rights of the person");
         }
         let project = project_of(&request.workspace);
+        let notes = if request.lasting.memory { notes(&engine.store, &project) } else { 0 };
         let Lasting { mut skills, own_skills, .. } = request.lasting.clone();
         skills.iter_mut().for_each(|folder| folder.hides = Some(hides.clone()));
         let own_place = request.workspace.clone();
@@ -299,6 +305,7 @@ impl Opening {
             delegation: request.delegation,
             library: Some(Arc::new(library)),
             memory: request.lasting.memory,
+            notes,
             trusted: request.lasting.trusted,
             _alive: alive,
         };
@@ -319,11 +326,14 @@ fn keeping(agent: AgentId, updates: broadcast::Sender<Update>) -> OnLook {
 fn main(crew: &Arc<Crew>, grant: Grant, budget: Budget, prompt: String) -> Launch {
     let delegation = crew.delegation.as_ref();
     let model = crew.models.main().clone();
+    let role = main_role(grant.clone(), budget);
+    let coordinates = delegation.is_some_and(|delegation| delegation.coordinator);
     let system = MainPrompt {
         workspace: &crew.site.folder,
         project: crew.project.as_ref(),
         delegation,
         records: &records(crew),
+        notes: if coordinates { 0 } else { crew.notes_for(&role, 0, &grant) },
     }
     .to_string();
     let (toolbox, tools) = main_tools(crew, &grant);
@@ -335,10 +345,9 @@ fn main(crew: &Arc<Crew>, grant: Grant, budget: Budget, prompt: String) -> Launc
         sandboxed: crew.tools.sandbox.on,
         project: crew.project_path.clone(),
         surface: delegation.map(|delegation| delegation.surface.to_string()).unwrap_or_default(),
-        coordinator: delegation.is_some_and(|delegation| delegation.coordinator),
+        coordinator: coordinates,
         team: delegation.is_some_and(|delegation| delegation.team),
     });
-    let role = main_role(grant.clone(), budget);
     Launch {
         id: crew.main,
         name: "main".to_string(),
@@ -375,6 +384,15 @@ fn records(crew: &Crew) -> Vec<RoleRecord> {
     crew.store.role_records(&crew.project_path).unwrap_or_else(|error| {
         tracing::warn!(%error, "how roles have fared cannot be read");
         Vec::new()
+    })
+}
+
+/// How many notes of earlier sessions there are.
+fn notes(store: &Store, project: &str) -> usize {
+    let counted = store.note_count(project).and_then(|own| Ok(own + store.user_note_count()?));
+    counted.unwrap_or_else(|error| {
+        tracing::warn!(%error, "notes cannot be counted");
+        0
     })
 }
 

@@ -85,9 +85,28 @@ pub(crate) fn is_known(url: &Url) -> bool {
         .any(|known| host.strip_suffix(known).is_some_and(|below| below.is_empty() || below.ends_with('.')))
 }
 
+/// Providers that refuse a request for a longer reply than this, instead of stopping there.
+const REPLY_TOKENS: [(&str, u32); 1] = [("deepseek.com", 8_192)];
+
+/// The most tokens of a reply that may be asked for at an address, where that is known.
+pub(crate) fn reply_tokens_max(address: &str) -> Option<u32> {
+    let url = crate::endpoint::parse(address)?;
+    let host = url.host_str()?.trim_end_matches('.').to_ascii_lowercase();
+    let of =
+        |known: &str| host.strip_suffix(known).is_some_and(|below| below.is_empty() || below.ends_with('.'));
+    REPLY_TOKENS.iter().find(|(known, _)| of(known)).map(|(_, max)| *max)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::is_known;
+    use super::{is_known, reply_tokens_max};
+
+    #[test]
+    fn what_a_provider_would_refuse_is_not_asked_for() {
+        assert_eq!(reply_tokens_max("https://api.deepseek.com/v1"), Some(8_192));
+        assert_eq!(reply_tokens_max("https://api.openai.com/v1"), None);
+        assert_eq!(reply_tokens_max("http://deepseek.com.lan/v1"), None);
+    }
 
     #[test]
     fn clouds_are_told_from_other_servers() {

@@ -9,6 +9,31 @@ pub(crate) fn parse(base_url: &str) -> Option<Url> {
     (matches!(url.scheme(), "http" | "https") && url.host_str().is_some()).then_some(url)
 }
 
+/// Operations that are joined to a base address; one that ends in them has them twice.
+const OPERATIONS: [&str; 4] = ["/chat/completions", "/completions", "/responses", "/messages"];
+
+/// Why a base address cannot work, if it cannot: what is wrong, and what to write.
+pub fn fault(address: &str) -> Option<String> {
+    const SUCH: &str = "write it like http://127.0.0.1:8080/v1";
+    let shown = shown(address);
+    // `http:///v1` would be read as the host v1.
+    let host_follows = |(_, rest): (&str, &str)| !rest.starts_with(['/', '\\', '?', '#']);
+    let written = address.trim().split_once("://").is_some_and(host_follows);
+    let Some(url) = parse(address).filter(|_| written) else {
+        return Some(format!("{shown:?} is no http(s) address; {SUCH}"));
+    };
+    if address.trim().contains(char::is_whitespace) || url.port() == Some(0) {
+        return Some(format!("{shown:?} cannot be reached; {SUCH}"));
+    }
+    if url.fragment().is_some() {
+        return Some(format!("{shown:?} has a part after #, which no server gets; leave it out"));
+    }
+    let path = url.path().trim_end_matches('/');
+    let operation = OPERATIONS.iter().find(|operation| path.ends_with(*operation))?;
+    let base = shown.strip_suffix(operation).unwrap_or(&shown);
+    Some(format!("{shown:?} ends in {operation}, which Posse adds itself; write {base:?}"))
+}
+
 /// Whether the address is on this machine.
 pub(crate) fn is_loopback(base_url: &str) -> bool {
     parse(base_url).is_some_and(|url| url_is_loopback(&url))

@@ -32,7 +32,7 @@ mod wire;
 
 pub use cassette::{CassetteError, Exported, Recorder, export as export_cassette};
 pub use config::{ModelConfig, Protocol, Retry, SetupError, Timeouts, ToolCallMode};
-pub use endpoint::shown as shown_address;
+pub use endpoint::{fault as address_fault, shown as shown_address};
 pub use governors::Governors;
 pub use list::{ListedModel, list_models};
 pub use model::{Model, Signal};

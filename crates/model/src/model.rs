@@ -8,6 +8,7 @@ use posse_protocol::{ModelError, ModelErrorKind, Reply, ToolSpec};
 
 use crate::call;
 use crate::cassette::{Log, Player, Substitutions};
+use crate::clouds;
 use crate::live::Live;
 use crate::wire::Wire;
 use crate::{Governors, ModelConfig, Recorder, SetupError, Transcript, limits};
@@ -104,7 +105,9 @@ impl Model {
         match self.max_output_tokens {
             None => Transcript::new(&self.inner.config, system, tools, log),
             Some(max) => {
-                let max = self.inner.config.max_output_tokens.map_or(max, |most| most.min(max));
+                let known = clouds::reply_tokens_max(&self.inner.config.base_url);
+                let most = [self.inner.config.max_output_tokens, known].into_iter().flatten();
+                let max = most.fold(max, u32::min);
                 let config = ModelConfig { max_output_tokens: Some(max), ..self.inner.config.clone() };
                 Transcript::new(&config, system, tools, log)
             }

@@ -35,6 +35,9 @@ pub struct Task {
     pub max_output_tokens: Option<u32>,
     /// The only tools it may use, by pattern.
     pub allowed_tools: Option<Vec<String>>,
+    /// Words in place of the role's own. They change what it is told, never what it may do.
+    #[serde(default)]
+    pub system_prompt: Option<String>,
     /// Where it works; the role decides where `None`.
     #[serde(default)]
     pub isolation: Option<Isolation>,
@@ -58,6 +61,7 @@ impl Task {
             budget: Budget::UNLIMITED,
             max_output_tokens: None,
             allowed_tools: None,
+            system_prompt: None,
             isolation: None,
         }
     }
@@ -78,6 +82,9 @@ pub struct Brief {
     pub max_output_tokens: Option<u32>,
     /// What it is told first, without the files.
     pub words: String,
+    /// The words it has in place of its role's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system_prompt: Option<String>,
     /// Files whose contents go with that.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub context_files: Vec<String>,

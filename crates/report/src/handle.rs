@@ -8,21 +8,34 @@ use serde_json::Value;
 
 use crate::{json_path, limits, visible::head, visible::one_line};
 
+/// A piece of a value.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Piece {
+    /// Exactly what was asked for, as far as one read gives it.
+    pub text: String,
+    /// What there is to say about it: how it goes on, or that there is nothing.
+    pub note: String,
+}
+
 /// The wanted piece of a value. The error says what to ask for instead.
-pub fn read(value: &str, read: &HandleRead) -> Result<String, String> {
+pub fn read(value: &str, read: &HandleRead) -> Result<Piece, String> {
     match read {
         HandleRead::Slice { offset, length } => slice(value, *offset, *length),
         HandleRead::Lines { from, to } => lines(value, *from, *to),
-        HandleRead::Count => Ok(count(value)),
+        HandleRead::Count => Ok(Piece { text: count(value), note: String::new() }),
         HandleRead::JsonPath(path) => find(value, path),
     }
 }
 
-fn slice(value: &str, offset: usize, length: usize) -> Result<String, String> {
+fn empty() -> Piece {
+    Piece { text: String::new(), note: "The value is empty.".to_owned() }
+}
+
+fn slice(value: &str, offset: usize, length: usize) -> Result<Piece, String> {
     if length == 0 {
         return Err("length is 0; ask for at least 1 character".to_owned());
     } else if value.is_empty() {
-        return Ok("(the value is empty)".to_owned());
+        return Ok(empty());
     }
     let Some((begin, _)) = value.char_indices().nth(offset) else {
         let chars = value.chars().count();
@@ -32,52 +45,49 @@ fn slice(value: &str, offset: usize, length: usize) -> Result<String, String> {
     let wanted = rest.char_indices().nth(length).map_or(rest, |(end, _)| &rest[..end]);
     let shown = head(wanted, limits::READ_BYTES_MAX);
     let more = rest[shown.len()..].chars().count();
-    let mut out = shown.to_owned();
-    if more > 0 {
-        let next = offset.saturating_add(shown.chars().count());
-        let _ = write!(out, "\n… {more} more characters: read on from offset {next}");
-    }
-    Ok(out)
+    let next = offset.saturating_add(shown.chars().count());
+    let note = match more {
+        0 => String::new(),
+        more => format!("{more} more characters: read on from offset {next}."),
+    };
+    Ok(Piece { text: shown.to_owned(), note })
 }
 
-fn lines(value: &str, from: usize, to: usize) -> Result<String, String> {
+fn lines(value: &str, from: usize, to: usize) -> Result<Piece, String> {
     let from = from.max(1);
     if to < from {
         return Err(format!("the last line ({to}) comes before the first ({from}); lines count from 1"));
     } else if value.is_empty() {
-        return Ok("(the value is empty)".to_owned());
+        return Ok(empty());
     }
     let total = value.lines().count();
     if from > total {
         return Err(format!("the value has {total} lines; the first line must be one of them"));
     }
-    let mut out = String::new();
-    let mut next = from;
+    let mut shown: Vec<&str> = Vec::new();
+    let (mut bytes, mut notes) = (0, Vec::new());
     for line in value.lines().skip(from - 1).take(to - from + 1) {
-        if !out.is_empty() && out.len() + line.len() + 1 > limits::READ_BYTES_MAX {
+        if !shown.is_empty() && bytes + line.len() + 1 > limits::READ_BYTES_MAX {
             break;
         }
-        out.push_str(head(line, limits::READ_BYTES_MAX));
-        out.push('\n');
-        next += 1;
-        if line.len() > limits::READ_BYTES_MAX {
-            let shown = head(line, limits::READ_BYTES_MAX).chars().count();
-            let begin: usize = value.split_inclusive('\n').take(next - 2).map(|l| l.chars().count()).sum();
-            let _ = writeln!(
-                out,
-                "… line {} is longer: read on by slice from offset {}",
-                next - 1,
-                begin + shown
-            );
+        let part = head(line, limits::READ_BYTES_MAX);
+        shown.push(part);
+        bytes += part.len() + 1;
+        if part.len() < line.len() {
+            let at = from + shown.len() - 1;
+            let begin: usize = value.split_inclusive('\n').take(at - 1).map(|l| l.chars().count()).sum();
+            let next = begin + part.chars().count();
+            notes.push(format!("Line {at} is longer: read on by offset {next}."));
             break;
         }
     }
-    let more = total + 1 - next;
-    if more > 0 {
-        let _ = write!(out, "… {more} more lines: read on from line {next}");
+    let next = from + shown.len();
+    if next <= total {
+        notes.push(format!("{} more lines: read on from line {next}.", total + 1 - next));
+    } else if to > total && to != usize::MAX {
+        notes.push(format!("The value ends with line {total}."));
     }
-    out.truncate(out.trim_end_matches('\n').len());
-    Ok(out)
+    Ok(Piece { text: shown.join("\n"), note: notes.join(" ") })
 }
 
 fn count(value: &str) -> String {
@@ -97,36 +107,36 @@ fn count(value: &str) -> String {
     out
 }
 
-fn find(value: &str, path: &str) -> Result<String, String> {
+fn find(value: &str, path: &str) -> Result<Piece, String> {
     let value = parsed(value)?;
     let found = json_path::find(&value, path)?;
-    let mut out = match found.len() {
-        0 => return Ok("no matches".to_owned()),
-        1 => "1 match\n".to_owned(),
-        count => format!("{count} matches\n"),
+    let mut note = match found.len() {
+        0 => "No matches.".to_owned(),
+        1 => "1 match.".to_owned(),
+        count => format!("{count} matches."),
     };
+    let mut shown: Vec<String> = Vec::new();
+    let mut bytes = 0;
     for (at, one) in found.iter().enumerate() {
         let text = one.to_string();
-        if at > 0 && out.len() + text.len() > limits::READ_BYTES_MAX {
-            let _ =
-                write!(out, "… {} more matches: narrow the path, with [{at}:] for example", found.len() - at);
+        if at > 0 && bytes + text.len() > limits::READ_BYTES_MAX {
+            let more = found.len() - at;
+            let _ = write!(note, " {more} of them are not shown: narrow the path, with [{at}:] for example.");
             break;
         }
-        let shown = head(&text, limits::READ_BYTES_MAX);
-        out.push_str(shown);
-        out.push('\n');
-        if shown.len() < text.len() {
-            let more = text[shown.len()..].chars().count();
-            let rest = found.len() - at - 1;
+        let part = head(&text, limits::READ_BYTES_MAX);
+        bytes += part.len() + 1;
+        shown.push(part.to_owned());
+        if part.len() < text.len() {
+            let (more, rest) = (text[part.len()..].chars().count(), found.len() - at - 1);
             let _ = write!(
-                out,
-                "… {more} more characters and {rest} more matches: go deeper with the path, or read by slice"
+                note,
+                " {more} more characters and {rest} more matches: go deeper with the path, or read by offset."
             );
             break;
         }
     }
-    out.truncate(out.trim_end_matches('\n').len());
-    Ok(out)
+    Ok(Piece { text: shown.join("\n"), note })
 }
 
 fn parsed(value: &str) -> Result<Value, String> {

@@ -21,7 +21,7 @@ mod wrap;
 pub use changes::claimed_changes;
 pub use check::{Facts, FileFacts, check};
 pub use citations::{Citation, citations};
-pub use handle::read;
+pub use handle::{Piece, read};
 pub use json::{to_json, to_json_text};
 pub use sections::{Sections, blocked, sections};
 pub use told::{Told, spawn_text, summary_block, to_text};

@@ -6,10 +6,10 @@ use serde_json::json;
 
 use crate::{
     command::{Command, Join, Shape, Until},
-    fields::Fields,
+    fields::{Fields, Names},
     limits,
-    offer::{Offer, about, integer, isolation, text, texts, tool},
-    start::{saturated, start},
+    offer::{Offer, about, integer, integers, isolation, text, texts, tool},
+    start::{ROLE, saturated, start},
     team::message,
     wrong::Wrong,
 };
@@ -30,8 +30,10 @@ const ALIASES: &[(&str, Option<Action>)] = &[
     ("merge_agent", Some(Action::Merge)),
 ];
 
-const PROMPT: &[&str] = &["prompt", "task", "instructions", "message", "input"];
-const AGENT: &[&str] = &["agent", "target", "agent_id", "id", "name", "agents", "to"];
+const PROMPT: Names =
+    &["prompt", "task", "instructions", "message", "input", "objective", "goal", "instruction"];
+const AGENT: Names =
+    &["agent", "target", "agent_id", "id", "name", "agents", "to", "names", "targets", "ids", "agent_ids"];
 
 #[derive(Clone, Copy)]
 enum Action {
@@ -78,11 +80,12 @@ pub(crate) fn spec(offer: &Offer<'_>) -> ToolSpec {
         ("prompt", text()),
         ("title", about(text(), "3-5 words")),
         ("context", json!({"type": "string", "enum": ["fresh", "fork", "summary", "selective"]})),
+        ("context_turns", about(integers(), "your replies, from 1")),
         ("context_files", texts()),
         ("success_criteria", text()),
         ("deliverables", texts()),
         ("max_turns", integer()),
-        ("agents", about(texts(), "for all actions but start")),
+        ("agents", about(texts(), "not for start")),
         ("message", text()),
         ("until", json!({"type": "string", "enum": ["any", "all"]})),
         ("timeout_s", integer()),
@@ -124,19 +127,24 @@ pub(crate) fn parse(tool: &str, fields: &Fields) -> Result<Command, Wrong> {
 
 /// The action as named, or as it follows from what is there.
 fn named(fields: &Fields) -> Result<Action, Wrong> {
-    const ACTION: &[&str] = &["action"];
+    const ACTION: Names = &["action"];
+    /// Words that start something; a message may be for an agent that is there.
+    const ASKED: Names = &["prompt", "task", "instructions", "objective", "goal", "instruction"];
     let named = fields.choice(ACTION, ACTIONS, MORE_ACTIONS)?;
     let implied = || {
-        if fields.has(&["prompt", "task", "instructions"]) {
+        if fields.has(ASKED) {
             Some(Action::Start)
         } else if fields.has(AGENT) && fields.has(&["message"]) {
             Some(Action::Message)
+        } else if fields.has(PROMPT) && fields.has(ROLE) {
+            // Words for somebody of a role, not for an agent that is there.
+            Some(Action::Start)
         } else {
             None
         }
     };
     // Without an action something shall start, so it is the prompt that is missing.
-    named.or_else(implied).ok_or_else(|| fields.missing(&["prompt", "task", "instructions"]))
+    named.or_else(implied).ok_or_else(|| fields.missing(ASKED))
 }
 
 fn begin(fields: &Fields) -> Result<Command, Wrong> {
@@ -151,11 +159,7 @@ fn begin(fields: &Fields) -> Result<Command, Wrong> {
 
 /// A wait for named agents, or for all of the caller's.
 pub(crate) fn wait(fields: &Fields) -> Result<Command, Wrong> {
-    const AGENTS: &[&str] = &["agents", "agent", "targets", "target", "ids", "agent_ids", "names", "name"];
-    let mut agents = fields.list(AGENTS, limits::WAIT_AGENTS_MAX)?;
-    if agents.iter().any(|name| ["all", "*"].contains(&name.as_str())) {
-        agents.clear();
-    }
+    let agents = several(fields)?;
     let until =
         fields.choice(&["until"], &[("any", Until::Any), ("all", Until::All)], &[("first", Until::Any)])?;
     Ok(Command::Wait { agents, until: until.unwrap_or(Until::All), timeout_ms: timeout_ms(fields)? })
@@ -172,8 +176,7 @@ pub(crate) fn timeout_ms(fields: &Fields) -> Result<Option<u64>, Wrong> {
 
 /// A look at one agent or all.
 pub(crate) fn status(fields: &Fields) -> Result<Command, Wrong> {
-    let agent = any(fields)?.filter(|name| !["all", "*"].contains(&name.as_str()));
-    Ok(Command::Status { agent, page: fields.positive(&["page"])?.map_or(1, saturated) })
+    Ok(Command::Status { agent: any(fields)?, page: fields.positive(&["page"])?.map_or(1, saturated) })
 }
 
 /// The one agent that is meant.
@@ -183,16 +186,27 @@ pub(crate) fn one(fields: &Fields) -> Result<String, Wrong> {
 
 /// The agent that is meant, if one is: under any of its names, as a string or as a list of one.
 pub(crate) fn any(fields: &Fields) -> Result<Option<String>, Wrong> {
-    let mut agents = fields.list(AGENT, limits::WAIT_AGENTS_MAX)?;
+    let mut agents = several(fields)?;
     if agents.len() > 1 {
         return Err(Wrong::TooMany { field: "agent", max: 1 });
     }
-    let agent = agents.pop();
-    match agent {
-        Some(name) if name.chars().count() > limits::NAME_CHARS_MAX => {
-            let advice = "Use the name that was given at its start.";
-            Err(Wrong::TooLong { field: "agent", max: limits::NAME_CHARS_MAX, unit: "characters", advice })
-        }
-        agent => Ok(agent),
+    Ok(agents.pop())
+}
+
+/// The agents that are meant; none where all are.
+pub(crate) fn several(fields: &Fields) -> Result<Vec<String>, Wrong> {
+    let mut agents = fields.list(AGENT, limits::WAIT_AGENTS_MAX)?;
+    if agents.iter().any(|name| ["all", "*"].contains(&name.as_str())) {
+        agents.clear();
     }
+    if agents.iter().any(|name| name.chars().count() > limits::NAME_CHARS_MAX) {
+        let advice = "Use the name that was given at its start.";
+        return Err(Wrong::TooLong {
+            field: "agent",
+            max: limits::NAME_CHARS_MAX,
+            unit: "characters",
+            advice,
+        });
+    }
+    Ok(agents)
 }

@@ -31,7 +31,12 @@ pub(crate) fn owns(tool: &str) -> bool {
 
 /// Reads a call.
 pub(crate) fn parse(fields: &Fields) -> Result<Command, Wrong> {
-    let command = start(fields, &["task", "prompt", "instructions"], Join::Blocking, Shape::Json)?;
+    let command = start(
+        fields,
+        &["task", "prompt", "instructions", "message", "input", "objective", "goal", "instruction"],
+        Join::Blocking,
+        Shape::Json,
+    )?;
     match &command {
         Command::Start { task, .. } if task.role.is_none() => Err(fields.missing(&["role"])),
         _ => Ok(command),

@@ -1,6 +1,8 @@
 //! Reading a call's arguments. Models send `"10"` for 10, `maxTurns` for `max_turns`, a comma list for an array, JSON
 //! within a string, "" for what they leave out. Where the meaning is beyond doubt it is taken; the rest is refused.
 
+use std::cell::RefCell;
+
 use serde_json::{Map, Value};
 
 use crate::{
@@ -12,8 +14,15 @@ use crate::{
 /// Objects that some models put around the arguments.
 const WRAPPERS: &[&str] = &["arguments", "parameters", "params", "args", "input"];
 
+/// All names of one field, the proper one first.
+pub(crate) type Names = &'static [&'static str];
+
 /// The arguments of one call, by field. A field is asked for by all its names, the proper one first.
-pub(crate) struct Fields(Map<String, Value>);
+pub(crate) struct Fields {
+    written: Map<String, Value>,
+    /// What was asked for so far: what a call says beyond that, nobody understands.
+    asked: RefCell<Vec<Names>>,
+}
 
 impl Fields {
     /// Reads what the model wrote. Nothing at all is an empty object.
@@ -21,14 +30,14 @@ impl Fields {
         if written.len() > limits::ARGUMENTS_BYTES_MAX {
             return Err(Wrong::ArgumentsTooLong);
         } else if written.trim().is_empty() {
-            return Ok(Self(Map::new()));
+            return Ok(Self::of(Map::new()));
         }
         let parsed = serde_json::from_str(written).map_err(|error| Wrong::NotJson(error.to_string()))?;
         let object = object(parsed).map_err(|other| Wrong::NotObject(kind(&other)))?;
         let mut fields = Self::of(object);
         for wrapper in WRAPPERS {
-            if fields.0.len() == 1
-                && let Some(inner) = fields.0.get(*wrapper)
+            if fields.written.len() == 1
+                && let Some(inner) = fields.written.get(*wrapper)
                 && let Ok(inner) = object_of(inner)
             {
                 fields = Self::of(inner);
@@ -47,42 +56,54 @@ impl Fields {
                 fields.insert(proper, value);
             }
         }
-        Self(fields)
+        Self { written: fields, asked: RefCell::default() }
     }
 
     /// Lifts the fields of an object within into this one, as if they had been given directly.
-    pub(crate) fn flatten(&mut self, names: &[&str]) {
-        for name in names {
-            if let Some(inner) = self.0.get(*name).and_then(|inner| object_of(inner).ok()) {
-                self.0.shift_remove(*name);
-                for (key, value) in inner {
-                    self.0.entry(snake(&key)).or_insert(value);
-                }
+    pub(crate) fn flatten(&mut self, name: &str) {
+        if let Some(inner) = self.written.get(name).and_then(|inner| object_of(inner).ok()) {
+            self.written.shift_remove(name);
+            for (key, value) in inner {
+                self.written.entry(snake(&key)).or_insert(value);
             }
         }
     }
 
-    /// The first of these that says something: null, "" and [] are what models send for "left out".
-    fn find<'a>(&'a self, names: &[&'a str]) -> Option<(&'a str, &'a Value)> {
+    /// The first of these that says something.
+    pub(crate) fn find(&self, names: Names) -> Option<(&'static str, &Value)> {
+        self.asked.borrow_mut().push(names);
         names.iter().find_map(|name| {
-            let value = self.0.get(*name)?;
-            let said = match value {
-                Value::Null => false,
-                Value::String(text) => !text.trim().is_empty(),
-                Value::Array(items) => !items.is_empty(),
-                _ => true,
-            };
-            said.then_some((*name, value))
+            let value = self.written.get(*name)?;
+            says(value).then_some((*name, value))
         })
     }
 
+    /// Refuses what nobody asked for and the tool does not offer: to leave it out would not be what was meant.
+    pub(crate) fn nothing_else(&self, offered: &[String]) -> Result<(), Wrong> {
+        let asked = self.asked.borrow();
+        let known = |key: &str| {
+            offered.iter().any(|name| name == key) || asked.iter().any(|names| names.contains(&key))
+        };
+        let mut unknown = self.written.iter().filter(|(key, value)| says(value) && !known(key));
+        let Some((key, _)) = unknown.next() else { return Ok(()) };
+        // The proper name of each field, once; what the tool offers goes by the name it has there.
+        let mut also: Vec<&str> = Vec::new();
+        for names in asked.iter().filter(|names| !names.iter().any(|name| offered.iter().any(|o| o == name)))
+        {
+            also.extend(names.first().filter(|name| !also.contains(name)));
+        }
+        let names = offered.iter().map(String::as_str).chain(also.iter().copied());
+        let meant = closest(key, names).map(str::to_owned);
+        Err(Wrong::Unknown { field: short(key, limits::SHOWN_CHARS_MAX), meant, also: also.join(", ") })
+    }
+
     /// Whether one of these says something.
-    pub(crate) fn has(&self, names: &[&str]) -> bool {
+    pub(crate) fn has(&self, names: Names) -> bool {
         self.find(names).is_some()
     }
 
     /// Text exactly as it was written.
-    pub(crate) fn text(&self, names: &[&str]) -> Result<Option<String>, Wrong> {
+    pub(crate) fn text(&self, names: Names) -> Result<Option<String>, Wrong> {
         let Some((name, value)) = self.find(names) else { return Ok(None) };
         match value {
             Value::String(text) => Ok(Some(text.clone())),
@@ -94,7 +115,7 @@ impl Fields {
     /// Text of at most so many bytes.
     pub(crate) fn capped(
         &self,
-        names: &[&'static str],
+        names: Names,
         max: usize,
         advice: &'static str,
     ) -> Result<Option<String>, Wrong> {
@@ -108,7 +129,7 @@ impl Fields {
     }
 
     /// A name: one trimmed line of at most so many characters.
-    pub(crate) fn word(&self, names: &[&'static str], max: usize) -> Result<Option<String>, Wrong> {
+    pub(crate) fn word(&self, names: Names, max: usize) -> Result<Option<String>, Wrong> {
         let Some(text) = self.text(names)? else { return Ok(None) };
         let text = text.trim();
         if text.chars().count() > max {
@@ -119,7 +140,7 @@ impl Fields {
     }
 
     /// `true`, `"yes"`, 1.
-    pub(crate) fn flag(&self, names: &[&str]) -> Result<Option<bool>, Wrong> {
+    pub(crate) fn flag(&self, names: Names) -> Result<Option<bool>, Wrong> {
         let Some((name, value)) = self.find(names) else { return Ok(None) };
         let found = match value {
             Value::Bool(flag) => Some(*flag),
@@ -139,18 +160,18 @@ impl Fields {
     }
 
     /// A whole number from 0.
-    pub(crate) fn number(&self, names: &[&str]) -> Result<Option<u64>, Wrong> {
+    pub(crate) fn number(&self, names: Names) -> Result<Option<u64>, Wrong> {
         let Some((name, value)) = self.find(names) else { return Ok(None) };
         whole(value).map(Some).ok_or_else(|| Wrong::of_type(name, "a whole number from 0", value))
     }
 
     /// A whole number from 1; 0 is "as usual".
-    pub(crate) fn positive(&self, names: &[&str]) -> Result<Option<u64>, Wrong> {
+    pub(crate) fn positive(&self, names: Names) -> Result<Option<u64>, Wrong> {
         Ok(self.number(names)?.filter(|number| *number > 0))
     }
 
     /// A number above 0 that need not be whole; 0 is "as usual".
-    pub(crate) fn decimal(&self, names: &[&str]) -> Result<Option<f64>, Wrong> {
+    pub(crate) fn decimal(&self, names: Names) -> Result<Option<f64>, Wrong> {
         let Some((name, value)) = self.find(names) else { return Ok(None) };
         let number = match value {
             Value::Number(number) => number.as_f64(),
@@ -164,7 +185,7 @@ impl Fields {
     }
 
     /// Texts: an array, JSON of one within a string, or a list with commas or lines.
-    pub(crate) fn list(&self, names: &[&'static str], max: usize) -> Result<Vec<String>, Wrong> {
+    pub(crate) fn list(&self, names: Names, max: usize) -> Result<Vec<String>, Wrong> {
         const WANTS: &str = "an array of strings";
         let Some((name, value)) = self.find(names) else { return Ok(Vec::new()) };
         let wrong = |value: &Value| Wrong::of_type(name, WANTS, value);
@@ -201,7 +222,7 @@ impl Fields {
     }
 
     /// Whole numbers, in any form that a list may have.
-    pub(crate) fn numbers(&self, names: &[&'static str], max: usize) -> Result<Vec<u32>, Wrong> {
+    pub(crate) fn numbers(&self, names: Names, max: usize) -> Result<Vec<u32>, Wrong> {
         let list = self.list(names, max)?;
         let number = |item: String| {
             let item = Value::String(item);
@@ -214,7 +235,7 @@ impl Fields {
     /// One of some words. `also` are other spellings, which errors do not advertise.
     pub(crate) fn choice<T: Copy>(
         &self,
-        names: &[&str],
+        names: Names,
         accepted: &[(&str, T)],
         also: &[(&str, T)],
     ) -> Result<Option<T>, Wrong> {
@@ -230,16 +251,27 @@ impl Fields {
     }
 
     /// The error for a field that must be there.
-    pub(crate) fn missing(&self, names: &[&'static str]) -> Wrong {
-        let keys = self.0.keys().take(limits::KEYS_COMPARED_MAX).filter(|key| !names.contains(&key.as_str()));
+    pub(crate) fn missing(&self, names: Names) -> Wrong {
+        let keys =
+            self.written.keys().take(limits::KEYS_COMPARED_MAX).filter(|key| !names.contains(&key.as_str()));
         let mut near = keys.filter(|key| closest(key, names.iter().copied()).is_some());
         let meant = near.next().map(|key| short(key, limits::SHOWN_CHARS_MAX));
         Wrong::Missing { field: first(names), meant }
     }
 }
 
-fn first(names: &[&'static str]) -> &'static str {
+fn first(names: Names) -> &'static str {
     names.first().copied().unwrap_or_default()
+}
+
+/// Whether a value says something: null, "" and [] are what models send for "left out".
+fn says(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::String(text) => !text.trim().is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        _ => true,
+    }
 }
 
 fn object(value: Value) -> Result<Map<String, Value>, Value> {

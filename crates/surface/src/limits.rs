@@ -6,6 +6,8 @@ pub use posse_protocol::limits::TITLE_CHARS_MAX;
 pub const ARGUMENTS_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// The longest prompt of a task.
 pub const PROMPT_BYTES_MAX: usize = 64 * 1024;
+/// The longest system prompt that a task may bring.
+pub const SYSTEM_PROMPT_BYTES_MAX: usize = 16 * 1024;
 /// The longest message to an agent.
 pub const MESSAGE_BYTES_MAX: usize = 64 * 1024;
 /// The longest name of an agent; an id fits too.
@@ -34,6 +36,9 @@ pub const WAIT_AGENTS_MAX: usize = 200;
 /// Items that one item of the board may come after.
 pub const BOARD_AFTER_MAX: usize = 50;
 
+/// Agents that run at the same time on the surface `sessions`, whatever the configuration says.
+pub const SESSIONS_RUNNING_MAX: usize = 20;
+
 /// How long a wait without a figure of its own lasts, where the surface has to say.
 pub const WAIT_MS: u64 = 120_000;
 /// The longest wait.
@@ -50,6 +55,8 @@ pub const ROLE_ABOUT_CHARS_MAX: usize = 120;
 pub const ROLES_ABOUT_BYTES_MAX: usize = 3_000;
 /// Roles that are listed at all.
 pub const ROLES_MAX: usize = 150;
+/// Endpoints that are listed.
+pub const ENDPOINTS_MAX: usize = 20;
 /// Models that are listed.
 pub const MODELS_MAX: usize = 20;
 

@@ -20,14 +20,23 @@ pub struct Offer<'a> {
     pub merges: bool,
     /// The models it may ask for.
     pub models: &'a [String],
+    /// The addresses it may send a task to, where they are listed.
+    pub endpoints: &'a [String],
     /// The ordinary tools it has, for the shell surface: they are commands there.
     pub shell_tools: &'a [ToolSpec],
 }
 
 impl Offer<'_> {
     /// An offer of nothing but the tools themselves, for telling what a tool takes.
-    pub(crate) const BARE: Offer<'static> =
-        Offer { roles: &[], may_delegate: true, team: true, merges: false, models: &[], shell_tools: &[] };
+    pub(crate) const BARE: Offer<'static> = Offer {
+        roles: &[],
+        may_delegate: true,
+        team: true,
+        merges: false,
+        models: &[],
+        endpoints: &[],
+        shell_tools: &[],
+    };
 
     /// The roles, a line each; where there are too many, the last ones by name only.
     pub(crate) fn role_list(&self) -> String {
@@ -68,6 +77,11 @@ impl Offer<'_> {
         one_of(names.map(str::to_owned).collect())
     }
 
+    /// The schema of an endpoint: one of those on offer, or any where none are listed.
+    pub(crate) fn endpoint_schema(&self) -> Value {
+        one_of(self.endpoints.iter().take(limits::ENDPOINTS_MAX).cloned().collect())
+    }
+
     /// The schema of a model: one of those on offer, or any where none are listed.
     pub(crate) fn model_schema(&self) -> Value {
         one_of(self.models.iter().take(limits::MODELS_MAX).cloned().collect())
@@ -102,6 +116,11 @@ pub(crate) fn text() -> Value {
 /// The schema of a whole number.
 pub(crate) fn integer() -> Value {
     json!({"type": "integer"})
+}
+
+/// The schema of a list of whole numbers.
+pub(crate) fn integers() -> Value {
+    json!({"type": "array", "items": {"type": "integer"}})
 }
 
 /// The schema of a list of strings.
@@ -142,14 +161,18 @@ pub(crate) fn tool(
     ToolSpec { name, description, schema, needs: Needs::default() }
 }
 
+/// The fields of a tool, as its schema names them.
+pub(crate) fn offered(tool: &ToolSpec) -> Vec<String> {
+    let fields = tool.schema["properties"].as_object();
+    fields.into_iter().flat_map(Map::keys).cloned().collect()
+}
+
 /// What a tool takes, in one line, for errors.
 pub(crate) fn takes(tool: &ToolSpec) -> String {
     let needed = |name: &str| {
         tool.schema["required"].as_array().is_some_and(|required| required.iter().any(|one| one == name))
     };
-    let fields = tool.schema["properties"].as_object();
-    let fields = fields.into_iter().flat_map(Map::keys);
-    let fields: Vec<String> =
-        fields.map(|name| if needed(name) { format!("{name} (required)") } else { name.clone() }).collect();
+    let told = |name: String| if needed(&name) { format!("{name} (required)") } else { name };
+    let fields: Vec<String> = offered(tool).into_iter().map(told).collect();
     format!("{} takes: {}.", tool.name, fields.join(", "))
 }

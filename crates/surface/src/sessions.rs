@@ -1,11 +1,12 @@
 //! The surface `sessions`: named background sessions that are opened, looked at and closed.
 
 use posse_protocol::ToolSpec;
+use serde_json::json;
 
 use crate::{
     agent,
     command::{Command, Join, Shape, Until},
-    fields::Fields,
+    fields::{Fields, Names},
     limits,
     offer::{Offer, about, boolean, integer, isolation, text, texts, tool},
     start::start,
@@ -38,6 +39,7 @@ pub(crate) fn specs(offer: &Offer<'_>) -> Vec<ToolSpec> {
         ("message", text()),
         ("interrupt", boolean()),
         ("wait", boolean()),
+        ("until", json!({"type": "string", "enum": ["any", "all"]})),
         ("timeout_ms", integer()),
     ];
     vec![
@@ -54,7 +56,8 @@ pub(crate) fn owns(tool: &str) -> bool {
 
 /// Reads a call of one of these.
 pub(crate) fn parse(tool: &str, fields: &Fields) -> Result<Command, Wrong> {
-    const PROMPT: &[&str] = &["prompt", "message", "task", "input", "instructions"];
+    const PROMPT: Names =
+        &["prompt", "message", "task", "input", "instructions", "objective", "goal", "instruction"];
     match tool {
         OPEN => start(fields, PROMPT, Join::Background, Shape::Text),
         CLOSE => Ok(Command::Close { agent: agent::one(fields)? }),
@@ -63,20 +66,40 @@ pub(crate) fn parse(tool: &str, fields: &Fields) -> Result<Command, Wrong> {
 }
 
 fn eval(fields: &Fields) -> Result<Command, Wrong> {
-    const MESSAGE: &[&str] = &["message", "input", "text", "prompt"];
+    const MESSAGE: Names = &["message", "input", "text", "prompt"];
     let timeout_ms = agent::timeout_ms(fields)?;
-    let wait = fields.flag(&["wait", "block"])?.unwrap_or(timeout_ms.is_some());
+    let (wait, until) = waits(fields)?;
+    let wait = wait.unwrap_or(timeout_ms.is_some() || until.is_some());
     let wait_ms = wait.then(|| timeout_ms.unwrap_or(limits::WAIT_MS));
     let told = fields.has(MESSAGE);
-    // Without a session it is about all of them, but then there is nobody to tell anything.
-    let Some(agent) = agent::any(fields)? else {
-        return match wait_ms {
-            _ if told => Err(fields.missing(&["name"])),
-            Some(ms) => Ok(Command::Wait { agents: Vec::new(), until: Until::Any, timeout_ms: Some(ms) }),
-            None => agent::status(fields),
-        };
-    };
-    let message = if told { Some(message(fields)?) } else { None };
-    let interrupt = fields.flag(&["interrupt"])?.unwrap_or(false);
-    Ok(Command::Eval { agent, message, interrupt, wait_ms })
+    let agents = agent::several(fields)?;
+    if let ([agent], None | Some(Until::All)) = (agents.as_slice(), until) {
+        let message = if told { Some(message(fields)?) } else { None };
+        let interrupt = fields.flag(&["interrupt"])?.unwrap_or(false);
+        return Ok(Command::Eval { agent: agent.clone(), message, interrupt, wait_ms });
+    }
+    // It is about several of them, or all; then there is nobody to tell anything.
+    match wait_ms {
+        _ if told => Err(fields.missing(&["name"])),
+        Some(ms) => {
+            // Without names the first end is news; named ones are wanted all.
+            let usual = if agents.is_empty() { Until::Any } else { Until::All };
+            Ok(Command::Wait { agents, until: until.unwrap_or(usual), timeout_ms: Some(ms) })
+        }
+        None => agent::status(fields),
+    }
+}
+
+/// Whether to wait, and for whom: `wait` is a flag, and "all" or "any" say both.
+fn waits(fields: &Fields) -> Result<(Option<bool>, Option<Until>), Wrong> {
+    const WAIT: Names = &["wait", "block"];
+    let words = &[("any", Until::Any), ("all", Until::All)];
+    let until = fields.choice(&["until", "wait_for"], words, &[("first", Until::Any)])?;
+    if fields.flag(&["wait_all", "wait_for_all"])? == Some(true) {
+        return Ok((Some(true), Some(Until::All)));
+    }
+    match (fields.flag(WAIT), fields.choice(WAIT, words, &[("first", Until::Any)])) {
+        (Err(_), Ok(Some(named))) => Ok((Some(true), Some(until.unwrap_or(named)))),
+        (flag, _) => Ok((flag?, until)),
+    }
 }

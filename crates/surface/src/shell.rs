@@ -31,6 +31,8 @@ use crate::{
 const NAME: &str = "bash";
 const OWN: &[&str] = &["task:", "skill:", "handle:"];
 const PROMPT: &[&str] = &["prompt"];
+/// What any call of it may say. What a command is about is told by the command.
+const OFFERED: [&str; 3] = ["command", "timeout_ms", "description"];
 
 /// The tool.
 pub(crate) fn spec(offer: &Offer<'_>) -> ToolSpec {
@@ -75,12 +77,19 @@ pub fn parse_routed(call: &ToolCall) -> Result<Routed, String> {
     let fields = Fields::read(&call.arguments);
     let routed = fields.and_then(|fields| {
         if team::owns(&tool) {
-            team::parse(&tool, &fields).map(|command| Routed { command, name: tool })
+            team::parse(&tool, &fields).map(|command| Routed { command, name: tool.clone() })
         } else {
             route(call, &fields)
         }
+        .and_then(|routed| {
+            fields.nothing_else(&OFFERED.map(str::to_owned))?;
+            Ok(routed)
+        })
     });
-    routed.map_err(|wrong| wrong.to_string())
+    routed.map_err(|wrong| match wrong {
+        Wrong::Unknown { .. } => format!("{wrong} {tool} takes: command (required), timeout_ms, background."),
+        wrong => wrong.to_string(),
+    })
 }
 
 fn route(call: &ToolCall, fields: &Fields) -> Result<Routed, Wrong> {
@@ -231,13 +240,13 @@ fn known(entry: &Entry, mut sorted: Sorted, here: Option<String>) -> Result<Comm
         "handle:read" => "handle",
         _ => "agent",
     };
-    let fields = Fields::of(one_text(sorted, here, field, entry)?);
+    let mut fields = Fields::of(one_text(sorted, here, field, entry)?);
     match entry.name {
         "task:status" => agent::status(&fields),
         "task:cancel" => Ok(Command::Cancel { agent: agent::one(&fields)? }),
         "task:close" => Ok(Command::Close { agent: agent::one(&fields)? }),
         "task:merge" => Ok(Command::Merge { agent: agent::one(&fields)? }),
-        "handle:read" => handles::parse(fields),
+        "handle:read" => handles::parse(&mut fields),
         _ => Err(misused(entry)),
     }
 }
@@ -266,6 +275,9 @@ fn real(call: &ToolCall, fields: &Fields, written: &str) -> Result<Routed, Wrong
     };
     if let Some(ms) = timeout_ms {
         arguments.insert("timeout_ms".to_owned(), ms.into());
+    }
+    if let Some(background) = fields.flag(&["background", "run_in_background"])? {
+        arguments.insert("background".to_owned(), background.into());
     }
     Ok(Routed { command: run(call, "shell", arguments), name: NAME.to_owned() })
 }

@@ -18,9 +18,10 @@ pub(crate) fn spec(offer: &Offer<'_>) -> ToolSpec {
         ("task", text()),
         ("context_files", texts()),
         ("model", offer.model_schema()),
-        ("endpoint", text()),
+        ("endpoint", offer.endpoint_schema()),
         ("max_iterations", about(integer(), "50 by default")),
         ("max_tokens", about(integer(), "of one reply")),
+        ("system_prompt", about(text(), "another posture, such as a reviewer's")),
     ];
     tool(NAME, include_str!("../prompts/spawn.md").trim_end(), &["task"], fields)
 }
@@ -32,5 +33,10 @@ pub(crate) fn owns(tool: &str) -> bool {
 
 /// Reads a call.
 pub(crate) fn parse(fields: &Fields) -> Result<Command, Wrong> {
-    start(fields, &["task", "prompt", "instructions"], Join::Blocking, Shape::Summary)
+    start(
+        fields,
+        &["task", "prompt", "instructions", "message", "input", "objective", "goal", "instruction"],
+        Join::Blocking,
+        Shape::Summary,
+    )
 }

@@ -4,30 +4,29 @@ use posse_protocol::{Budget, ContextMode, Isolation, Task};
 
 use crate::{
     command::{Command, Join, Shape},
-    fields::Fields,
+    fields::{Fields, Names},
     limits,
     words::short,
     wrong::Wrong,
 };
 
-const ROLE: &[&str] = &["role", "type", "agent_type", "subagent_type", "subagent", "agent_role"];
-const TITLE: &[&str] = &["title", "description"];
-const NAME: &[&str] = &["name", "session_name", "task_name", "nickname"];
-const CONTEXT_FILES: &[&str] = &["context_files", "context_file", "files"];
-const TURNS: &[&str] = &["max_turns", "max_iterations", "max_steps"];
-const OUTPUT_TOKENS: &[&str] = &["max_tokens", "max_output_tokens"];
-const TOKENS: &[&str] = &["token_budget", "max_total_tokens", "budget_tokens"];
-const BACKGROUND: &[&str] = &["background", "run_in_background"];
+pub(crate) const ROLE: Names =
+    &["role", "type", "agent_type", "subagent_type", "subagent", "agent_role", "subagent_name", "agent_name"];
+const TITLE: Names = &["title", "description", "short_description", "label"];
+const NAME: Names = &["name", "session_name", "task_name", "nickname"];
+const CONTEXT_FILES: Names = &["context_files", "context_file", "files", "file_paths"];
+const TURNS: Names = &["max_turns", "max_iterations", "max_steps"];
+const OUTPUT_TOKENS: Names = &["max_tokens", "max_output_tokens"];
+const TOKENS: Names = &["token_budget", "max_total_tokens", "budget_tokens"];
+const BACKGROUND: Names = &["background", "run_in_background", "in_background", "is_background", "async"];
+const WAIT: Names = &["wait", "block", "blocking", "wait_for_result"];
+const SYSTEM_PROMPT: Names = &["system_prompt", "system", "system_message"];
 
 /// The start of an agent, on a surface that joins like this and tells a joined report in this shape.
-pub(crate) fn start(
-    fields: &Fields,
-    prompt: &[&'static str],
-    join: Join,
-    shape: Shape,
-) -> Result<Command, Wrong> {
+pub(crate) fn start(fields: &Fields, prompt: Names, join: Join, shape: Shape) -> Result<Command, Wrong> {
     let task = task(fields, prompt)?;
-    let join = match fields.flag(BACKGROUND)? {
+    let waits = fields.flag(WAIT)?;
+    let join = match fields.flag(BACKGROUND)?.or(waits.map(|waits| !waits)) {
         Some(true) => Join::Background,
         Some(false) => Join::Blocking,
         None => join,
@@ -37,7 +36,7 @@ pub(crate) fn start(
 }
 
 /// The task itself, its prompt under one of these names.
-fn task(fields: &Fields, prompt: &[&'static str]) -> Result<Task, Wrong> {
+fn task(fields: &Fields, prompt: Names) -> Result<Task, Wrong> {
     const ADVICE: &str = "Write the long part into a file and name it in context_files.";
     let text = fields.capped(prompt, limits::PROMPT_BYTES_MAX, ADVICE)?;
     let text = text.ok_or_else(|| fields.missing(prompt))?;
@@ -47,8 +46,12 @@ fn task(fields: &Fields, prompt: &[&'static str]) -> Result<Task, Wrong> {
     task.success_criteria = criteria(fields)?;
     task.deliverables = fields.list(&["deliverables", "deliverable"], limits::DELIVERABLES_MAX)?;
     task.context_files = fields.list(CONTEXT_FILES, limits::CONTEXT_FILES_MAX)?;
-    task.context_turns = fields.numbers(&["context_turns", "context_messages"], limits::CONTEXT_TURNS_MAX)?;
+    task.context_turns =
+        fields.numbers(&["context_turns", "context_messages", "turns"], limits::CONTEXT_TURNS_MAX)?;
     task.context = context(fields, &task)?;
+    task.system_prompt = fields
+        .capped(SYSTEM_PROMPT, limits::SYSTEM_PROMPT_BYTES_MAX, "Say it in fewer words.")?
+        .map(|words| words.trim().to_owned());
     task.model = fields.word(&["model", "model_id"], limits::WORD_CHARS_MAX)?;
     task.endpoint = fields.word(&["endpoint"], limits::PATH_BYTES_MAX)?;
     task.budget = budget(fields)?;
@@ -85,14 +88,18 @@ fn context(fields: &Fields, task: &Task) -> Result<ContextMode, Wrong> {
         ("selective", ContextMode::Selective),
     ];
     let also = [("none", ContextMode::Fresh), ("full", ContextMode::Fork), ("all", ContextMode::Fork)];
-    let named = fields.choice(&["context", "context_mode"], &accepted, &also)?;
+    let named = fields.choice(&["context", "context_mode", "fork_turns"], &accepted, &also)?;
     let forked = fields.flag(&["fork_context", "fork"])?;
-    Ok(match (named, forked) {
+    let mode = match (named, forked) {
         (Some(mode), _) => mode,
         (None, Some(true)) => ContextMode::Fork,
         (None, _) if !task.context_turns.is_empty() => ContextMode::Selective,
         (None, _) => ContextMode::Fresh,
-    })
+    };
+    if mode == ContextMode::Selective && task.context_turns.is_empty() && task.context_files.is_empty() {
+        return Err(Wrong::NothingSelected);
+    }
+    Ok(mode)
 }
 
 /// Where it works, if the call says so.

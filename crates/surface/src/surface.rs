@@ -1,6 +1,6 @@
 //! The surfaces by name, and which of them does what.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, str::FromStr, sync::LazyLock};
 
 use posse_protocol::{ToolCall, ToolSpec};
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use crate::{
     delegate,
     fields::Fields,
     handles, limits, merge,
-    offer::{Offer, takes},
+    offer::{Offer, offered, takes},
     sessions, shell, spawn, task, team,
     words::short,
     wrong::Wrong,
@@ -51,6 +51,13 @@ const NAMES: &[(&str, Surface)] = &[
     ("delegate", Surface::Delegate),
     ("shell", Surface::Shell),
 ];
+
+/// The tools of each surface, for telling what they take.
+static TOOLS: LazyLock<[(Surface, Vec<ToolSpec>); 6]> = LazyLock::new(|| {
+    let offer = Offer { merges: true, ..Offer::BARE };
+    [Surface::Agent, Surface::Sessions, Surface::Task, Surface::Spawn, Surface::Delegate, Surface::Shell]
+        .map(|surface| (surface, surface.tools(&offer)))
+});
 
 impl FromStr for Surface {
     type Err = UnknownSurface;
@@ -121,15 +128,19 @@ impl Surface {
         } else if self == Self::Shell {
             return shell::parse_routed(call).map(|routed| routed.command);
         }
-        let parsed = Fields::read(&call.arguments).and_then(|fields| match self {
-            _ if team && team::owns(&tool) => team::parse(&tool, &fields),
-            _ if tool == handles::NAME => handles::parse(fields),
-            _ if tool == merge::NAME => merge::parse(&fields),
-            Self::Agent => agent::parse(&tool, &fields),
-            Self::Sessions => sessions::parse(&tool, &fields),
-            Self::Task => task::parse(&fields),
-            Self::Spawn => spawn::parse(&fields),
-            Self::Delegate | Self::Shell => delegate::parse(&fields),
+        let parsed = Fields::read(&call.arguments).and_then(|mut fields| {
+            let command = match self {
+                _ if team && team::owns(&tool) => team::parse(&tool, &fields)?,
+                _ if tool == handles::NAME => handles::parse(&mut fields)?,
+                _ if tool == merge::NAME => merge::parse(&fields)?,
+                Self::Agent => agent::parse(&tool, &fields)?,
+                Self::Sessions => sessions::parse(&tool, &fields)?,
+                Self::Task => task::parse(&fields)?,
+                Self::Spawn => spawn::parse(&fields)?,
+                Self::Delegate | Self::Shell => delegate::parse(&fields)?,
+            };
+            fields.nothing_else(&self.spec_of(&tool).map(offered).unwrap_or_default())?;
+            Ok(command)
         });
         parsed.map_err(|wrong| self.explained(&tool, &wrong))
     }
@@ -139,10 +150,30 @@ impl Surface {
         !matches!(self, Self::Agent | Self::Sessions)
     }
 
+    /// The tool of this name, or the one that its other names stand for.
+    fn spec_of(self, tool: &str) -> Option<&'static ToolSpec> {
+        let (_, tools) = TOOLS.iter().find(|(surface, _)| *surface == self)?;
+        tools.iter().find(|spec| spec.name == tool).or(tools.first())
+    }
+
+    /// Whether those who are delegated to may delegate in turn unless the configuration says so.
+    pub fn nests(self) -> bool {
+        !matches!(self, Self::Task | Self::Spawn)
+    }
+
+    /// How many agents may run at the same time, whatever the configuration says; no ceiling of its own where `None`.
+    pub fn running_max(self) -> Option<usize> {
+        (self == Self::Sessions).then_some(limits::SESSIONS_RUNNING_MAX)
+    }
+
     /// An error, with what the tool takes.
     fn explained(self, tool: &str, wrong: &Wrong) -> String {
-        let tools = self.tools(&Offer { merges: true, ..Offer::BARE });
-        let spec = tools.iter().find(|spec| spec.name == tool).or(tools.first());
-        format!("{wrong} {}", spec.map(takes).unwrap_or_default())
+        let takes = self.spec_of(tool).map(takes).unwrap_or_default();
+        match wrong {
+            Wrong::Unknown { also, .. } if !also.is_empty() => {
+                format!("{wrong} {takes} Also accepted: {also}.")
+            }
+            _ => format!("{wrong} {takes}"),
+        }
     }
 }

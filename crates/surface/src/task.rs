@@ -30,5 +30,10 @@ pub(crate) fn owns(tool: &str) -> bool {
 
 /// Reads a call. A description is asked for, but work is not refused for want of one.
 pub(crate) fn parse(fields: &Fields) -> Result<Command, Wrong> {
-    start(fields, &["prompt", "task", "instructions"], Join::Blocking, Shape::Text)
+    start(
+        fields,
+        &["prompt", "task", "instructions", "message", "input", "objective", "goal", "instruction"],
+        Join::Blocking,
+        Shape::Text,
+    )
 }

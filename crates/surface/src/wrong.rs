@@ -13,6 +13,12 @@ pub(crate) enum Wrong {
     ArgumentsTooLong,
     #[error("`{field}` is missing{}.", meant.as_ref().map(|key| format!("; you wrote `{key}`")).unwrap_or_default())]
     Missing { field: &'static str, meant: Option<String> },
+    #[error("There is no argument `{field}`{}", meant.as_ref().map_or(".".to_owned(), |key| format!("; did you mean `{key}`?")))]
+    Unknown { field: String, meant: Option<String>, also: String },
+    #[error("A read is one of these: {accepted}. You asked for {got}.")]
+    Pieces { accepted: &'static str, got: String },
+    #[error("`{field}` cannot be read: {why}")]
+    Piece { field: &'static str, why: &'static str },
     #[error("`{field}` must be {wants}, not {got}.")]
     Type { field: String, wants: &'static str, got: String },
     #[error("`{field}` cannot be \"{got}\". Accepted: {accepted}.")]
@@ -21,6 +27,10 @@ pub(crate) enum Wrong {
     TooLong { field: &'static str, max: usize, unit: &'static str, advice: &'static str },
     #[error("`{field}` has more than {max} entries. Name fewer.")]
     TooMany { field: &'static str, max: usize },
+    #[error(
+        "context \"selective\" needs `context_turns`, such as [1, 2]: your replies count from 1. Or give `context_files`."
+    )]
+    NothingSelected,
     #[error("`to` ({to}) is before `from` ({from}); swap them.")]
     Backwards { from: usize, to: usize },
     #[error("There is no tool `{tool}` here. Available: {available}.")]

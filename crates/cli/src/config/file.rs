@@ -11,6 +11,7 @@ use posse_protocol::{Approval, Files, Prices, Shell};
 use serde::{Deserialize, Serialize};
 
 use super::sub_agents::SubAgentsFile;
+use super::written;
 use crate::paths::shown;
 
 /// A whole file.
@@ -19,6 +20,9 @@ use crate::paths::shown;
 pub(crate) struct FileConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) model: Option<String>,
+    /// The files with a project's notes for agents; in each folder the first that is there counts.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "written::file_names")]
+    pub(crate) context_files: Option<Vec<String>>,
     pub(crate) limits: LimitsFile,
     pub(crate) rights: RightsFile,
     pub(crate) approval: ApprovalFile,
@@ -26,6 +30,7 @@ pub(crate) struct FileConfig {
     pub(crate) git: GitFile,
     pub(crate) record: RecordFile,
     pub(crate) memory: MemoryFile,
+    #[serde(alias = "subagents")]
     pub(crate) sub_agents: SubAgentsFile,
     pub(crate) models: BTreeMap<String, ModelFile>,
 }
@@ -35,7 +40,7 @@ pub(crate) struct FileConfig {
 #[serde(deny_unknown_fields)]
 pub(crate) struct ModelFile {
     /// `http://127.0.0.1:8080/v1`; not needed for `replay`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "written::address")]
     pub(crate) endpoint: Option<String>,
     #[serde(default = "chat")]
     pub(crate) protocol: Protocol,

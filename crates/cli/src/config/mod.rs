@@ -6,6 +6,7 @@
 mod file;
 mod sub_agents;
 mod trusted;
+mod written;
 
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
@@ -36,6 +37,8 @@ const FILE_BYTES_MAX: u64 = 256 * 1024;
 pub(crate) struct Config {
     /// The model to use when none is named.
     pub(crate) model: Option<String>,
+    /// The files with a project's notes for agents.
+    pub(crate) context_files: Option<Vec<String>>,
     pub(crate) models: BTreeMap<String, ModelFile>,
     pub(crate) limits: LimitsFile,
     pub(crate) rights: RightsFile,
@@ -58,11 +61,23 @@ impl Config {
     }
 
     fn from_user(user: FileConfig, sources: Vec<PathBuf>) -> Self {
-        let FileConfig { model, models, limits, rights, approval, sandbox, git, record, memory, sub_agents } =
-            user;
+        let FileConfig {
+            model,
+            context_files,
+            models,
+            limits,
+            rights,
+            approval,
+            sandbox,
+            git,
+            record,
+            memory,
+            sub_agents,
+        } = user;
         let warnings = Vec::new();
         Self {
             model,
+            context_files,
             models,
             limits,
             rights,
@@ -102,6 +117,10 @@ impl Config {
             config.add_project(project, &path, trusted);
         }
         config.rules()?;
+        // What the person says here and now counts more than any file.
+        let said = std::env::var("POSSE_MEMORY").ok();
+        let switch = written::memory_switch(said.as_deref()).map_err(anyhow::Error::msg)?;
+        config.memory.enabled = switch.or(config.memory.enabled);
         Ok(config)
     }
 
@@ -113,6 +132,7 @@ impl Config {
         }
         if trusted {
             self.model = project.model.or(self.model.take());
+            self.context_files = project.context_files.or(self.context_files.take());
             self.models.extend(project.models);
             self.limits = self.limits.replaced_by(&project.limits);
             self.rights = self.rights.replaced_by(&project.rights);
@@ -145,6 +165,10 @@ impl Config {
         }
         if project.record != RecordFile::default() {
             asks.push("record".to_string());
+        }
+        // Any file could be told to the model that way.
+        if project.context_files.is_some() {
+            asks.push("context_files".to_string());
         }
         if project.sub_agents != SubAgentsFile::default() {
             asks.push("sub_agents".to_string());

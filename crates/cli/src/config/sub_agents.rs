@@ -8,6 +8,7 @@ use posse_protocol::Isolation;
 use serde::{Deserialize, Serialize};
 
 use super::file::Time;
+use super::written;
 
 /// The section as it is written. What is left out has the engine's default.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -24,7 +25,8 @@ pub(crate) struct SubAgentsFile {
     pub(crate) roles: Option<RoleSet>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_depth: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Agents at work at the same time.
+    #[serde(alias = "max_concurrent", skip_serializing_if = "Option::is_none")]
     pub(crate) max_running: Option<NonZeroUsize>,
     /// What happens to a task beyond `max_running`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -50,12 +52,15 @@ pub(crate) struct SubAgentsFile {
     pub(crate) system_prompt: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) model: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "written::address")]
     pub(crate) endpoint: Option<String>,
+    /// Addresses that a task may name beside those of configured models.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "written::addresses")]
+    pub(crate) endpoints: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) inherit_context_file: Option<bool>,
     /// Whether they read and make notes that outlive the session.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(alias = "inherit_vault", skip_serializing_if = "Option::is_none")]
     pub(crate) inherit_memory: Option<bool>,
     /// Whether the delegation prompt tells what worked here, in one line a role.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,14 +83,21 @@ pub(crate) enum RoleSet {
 }
 
 impl SubAgentsFile {
-    pub(crate) fn limits(&self) -> Limits {
+    /// How wide and deep the tree may grow on a surface. On some of them sub-agents delegate only if that is configured.
+    pub(crate) fn limits(&self, surface: Surface) -> Limits {
         let usual = Limits::default();
+        let depth_max = if surface.nests() { usual.depth_max } else { 1 };
         Limits {
-            depth_max: self.max_depth.unwrap_or(usual.depth_max),
+            depth_max: self.max_depth.unwrap_or(depth_max),
             running_max: self.max_running.map_or(usual.running_max, NonZeroUsize::get),
             over_cap: self.over_cap.unwrap_or(usual.over_cap),
             ..usual
         }
+    }
+
+    /// The addresses that sub-agents may be sent to although no model is configured there.
+    pub(crate) fn addresses(&self) -> Vec<String> {
+        self.endpoint.iter().chain(self.endpoints.iter().flatten()).cloned().collect()
     }
 
     pub(crate) fn sub_agents(&self) -> SubAgents {
@@ -94,7 +106,7 @@ impl SubAgentsFile {
             max_turns: self.max_iterations.map_or(usual.max_turns, NonZeroU32::get),
             tokens: self.token_budget.map_or(usual.tokens, NonZeroU64::get),
             time_ms: self.max_time.map_or(usual.time_ms, |time| time.0),
-            max_output_tokens: self.max_tokens.map(NonZeroU32::get),
+            max_output_tokens: self.max_tokens.map(NonZeroU32::get).or(usual.max_output_tokens),
             result_tokens: self.result_tokens.map_or(usual.result_tokens, NonZeroUsize::get),
             sum_up: self.sum_up,
             system_prompt: self.system_prompt.clone(),
@@ -129,6 +141,7 @@ impl SubAgentsFile {
             system_prompt,
             model,
             endpoint,
+            endpoints,
             inherit_context_file,
             inherit_memory,
             show_record,

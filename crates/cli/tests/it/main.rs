@@ -28,6 +28,7 @@ mod sessions;
 mod size;
 mod skills;
 mod stats;
+mod surfaces;
 mod tasks;
 mod terminal;
 mod typing;

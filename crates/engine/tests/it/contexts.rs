@@ -90,9 +90,10 @@ async fn a_summary_says_in_short_what_the_parent_does() {
 }
 
 #[tokio::test]
-async fn selected_turns_are_quoted_and_unknown_ones_named() {
-    let arguments =
-        json!({"action": "start", "role": "explore", "prompt": "Check.", "context_turns": [1, 9]});
+async fn selected_turns_are_quoted() {
+    let arguments = json!({
+        "action": "start", "role": "explore", "prompt": "Check.", "context": "selective", "context_turns": [1],
+    });
     let told = first_words(files(), arguments).await;
     holds(
         &told,
@@ -100,10 +101,33 @@ async fn selected_turns_are_quoted_and_unknown_ones_named() {
             "Check.\n\nFrom your parent's conversation:\n<turn from=\"1\">\n| Let me read a.txt.\n\
              | [calls read_file {\"path\":\"a.txt\"}]\n</turn>\n<turn from=\"1\">\n| [result] ",
             "alpha",
-            "There are no turns 9 in it.",
         ],
     );
     assert!(!told.contains("Is a.txt right?"), "{told}");
+}
+
+/// Whoever made the mistake is told of it, not the agent that would begin without them.
+#[tokio::test]
+async fn turns_that_are_not_there_start_nothing() {
+    let selected = |turns: Value| {
+        let task =
+            json!({"role": "explore", "prompt": "Check.", "context": "selective", "context_turns": turns});
+        Turn::call("agent", task)
+    };
+    let main = vec![selected(json!([1])), selected(json!([1, 9])), selected(json!([0])), Turn::text("Done.")];
+    let stage = Stage::new([("main", main)]).await;
+    let ran = stage.run("go").await;
+    let results = ran.results_of("main");
+    let said = [
+        "There are no turns 1 in your conversation: it has none yet; put what it needs",
+        "There are no turns 9 in your conversation: it has turn 1.",
+        "There are no turns 0 in your conversation: it has turns 1 to 2.",
+    ];
+    assert_eq!(results.len(), said.len());
+    for ((ok, text), said) in results.iter().zip(said) {
+        assert!(!ok && text.starts_with(said), "{text}");
+    }
+    assert!(ran.agents().is_empty());
 }
 
 #[tokio::test]

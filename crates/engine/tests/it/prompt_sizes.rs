@@ -1,5 +1,6 @@
 //! What models are told about delegation is little: every request carries it.
 
+use posse_engine::delegating::Surface;
 use posse_engine::roles::{Roles, Team};
 use posse_protocol::RoleOrigin;
 use posse_testkit::Turn;
@@ -36,7 +37,46 @@ async fn what_is_said_about_delegating_is_short() {
 
     let roles = Roles::builtin(Team::Without);
     let own = child.len() - roles.find("general").unwrap().prompt.trim().len();
-    assert!((300..=150 * BYTES_PER_TOKEN).contains(&own), "{own} bytes beside the role\n{child}");
+    assert!((300..=110 * BYTES_PER_TOKEN).contains(&own), "{own} bytes beside the role\n{child}");
+}
+
+/// Where there are no roles, the whole prompt is small: it is made for models that read slowly.
+#[tokio::test]
+async fn without_roles_the_prompt_of_a_sub_agent_is_a_few_lines() {
+    let task = |more: serde_json::Value| {
+        let mut arguments = json!({"task": "look at a.txt"});
+        arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        Turn::call("spawn_task", arguments)
+    };
+    let words = "Review this diff for bugs and security issues.";
+    let main = vec![
+        task(json!({"name": "plain"})),
+        task(json!({"name": "critic", "system_prompt": words})),
+        task(json!({"name": "graded", "role": "review"})),
+        Turn::text("It is fine."),
+    ];
+    let stage = Stage::new([("main", main), ("*", vec![Turn::text(REPORT)])]).await.surface(Surface::Spawn);
+    stage.run("is it fine?").await;
+    let of = |name: &str| system(&stage.requests_of(name)[0].json()).to_string();
+    let (plain, critic, graded) = (of("plain"), of("critic"), of("graded"));
+    assert!(plain.starts_with("You are a focused coding assistant. Complete the task"), "{plain}");
+    assert!((300..=140 * BYTES_PER_TOKEN).contains(&plain.len()), "{} bytes\n{plain}", plain.len());
+    assert!(critic.starts_with(words) && !critic.contains("focused"), "{critic}");
+    assert!(graded.starts_with("You judge code") && !graded.contains("focused"), "{graded}");
+
+    // The person's own words stay, whatever a model asks for.
+    let main = vec![
+        task(json!({"name": "plain"})),
+        task(json!({"name": "critic", "system_prompt": words})),
+        Turn::text("It is fine."),
+    ];
+    let mut stage =
+        Stage::new([("main", main), ("*", vec![Turn::text(REPORT)])]).await.surface(Surface::Spawn);
+    stage.delegation.sub_agents.system_prompt = Some("Be brief.".to_string());
+    stage.run("is it fine?").await;
+    let of = |name: &str| system(&stage.requests_of(name)[0].json()).to_string();
+    assert!(of("plain").starts_with("Be brief.\n\nEnd with"), "{}", of("plain"));
+    assert!(of("critic").starts_with(&format!("Be brief.\n\n{words}")), "{}", of("critic"));
 }
 
 #[tokio::test]

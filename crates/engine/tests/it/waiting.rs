@@ -1,8 +1,12 @@
 //! How a parent learns what became of its agents, and what they may spend of its budget.
 
-use posse_engine::delegating::{Limits, OverCap};
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use posse_engine::delegating::{Limits, OverCap, Surface};
 use posse_protocol::{Budget, Ending, EventKind, Sender, Usage};
-use posse_testkit::Turn;
+use posse_testkit::{Captured, Turn, asker};
 use serde_json::{Value, json};
 
 use crate::check::Ran;
@@ -301,4 +305,31 @@ fn budget_of(ran: &Ran, name: &str) -> Budget {
         _ => None,
     });
     started.unwrap()
+}
+
+/// On this surface no configuration lets more than twenty run at the same time; the others wait for their turn.
+#[tokio::test(flavor = "multi_thread")]
+async fn twenty_sessions_run_at_the_same_time_and_no_more() {
+    let mut opens = Turn::call("agent_open", json!({"prompt": "look 0"}));
+    for n in 1..25 {
+        opens = opens.and_call("agent_open", json!({"prompt": format!("look {n}")}));
+    }
+    let wait = Turn::call("agent_eval", json!({"wait": true, "until": "all"}));
+    let main = Mutex::new(VecDeque::from([opens, wait]));
+    let rule = move |request: &Captured| match asker(&request.json()).as_str() {
+        "main" => main.lock().unwrap().pop_front().unwrap_or_else(|| Turn::text("Done.")),
+        _ => Turn::text(REPORT).delay(Duration::from_millis(60)),
+    };
+    let mut stage = Stage::by_rule(rule).await.surface(Surface::Sessions);
+    stage.max_concurrent = 64;
+    stage.delegation.limits.running_max = 1_000;
+    let ran = stage.run("go").await;
+    assert_eq!(ran.agents().len(), 25);
+    // The main agent may ask beside them.
+    let peak = stage.model.running_peak();
+    assert!(peak <= 20 + 1, "{peak} at the same time");
+    // One wait was enough for all of them.
+    assert_eq!((ran.deliveries().len(), ran.results_of("main").len()), (25, 26));
+    let waited = &ran.results_of("main")[25].1;
+    assert!(!waited.contains("still at work"), "{waited}");
 }

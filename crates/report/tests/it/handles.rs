@@ -1,7 +1,7 @@
 //! Handles: every way to read a value, and what is said when it cannot be read so.
 
 use posse_protocol::HandleRead;
-use posse_report::{limits, read};
+use posse_report::{Piece, limits, read};
 use proptest::prelude::*;
 
 fn slice(offset: usize, length: usize) -> HandleRead {
@@ -23,34 +23,36 @@ const JSON: &str =
 fn pieces_come_back() {
     let text = "eins\nzwéi\ndrei\n";
     let cases = [
-        (text, slice(0, 4), "eins\n… 11 more characters: read on from offset 4"),
-        (text, slice(5, 3), "zwé\n… 7 more characters: read on from offset 8"),
-        (text, slice(10, 99), "drei\n"),
-        (text, slice(0, usize::MAX), text),
-        ("", slice(0, 1), "(the value is empty)"),
-        (text, lines(1, 1), "eins\n… 2 more lines: read on from line 2"),
-        (text, lines(2, 3), "zwéi\ndrei"),
-        (text, lines(0, usize::MAX), "eins\nzwéi\ndrei"),
-        ("", lines(1, 2), "(the value is empty)"),
-        (text, HandleRead::Count, "15 characters, 3 lines"),
-        ("[1,2,[3]]", HandleRead::Count, "9 characters, 1 lines, a JSON list of 3 elements"),
-        (JSON, HandleRead::Count, "97 characters, 1 lines, a JSON object of 3 keys: files, note, deep"),
-        (JSON, path("$.note"), "1 match\n\"häß\""),
-        (JSON, path("note"), "1 match\n\"häß\""),
-        (JSON, path(".deep"), "1 match\n{\"path\":\"c\"}"),
-        (JSON, path("$.files[*].path"), "2 matches\n\"a.rs\"\n\"b.rs\""),
-        (JSON, path("$..path"), "3 matches\n\"a.rs\"\n\"b.rs\"\n\"c\""),
-        (JSON, path("$.files[?@.ok == true].path"), "1 match\n\"a.rs\""),
-        (JSON, path("$.files[?search(@.path, '^b')].path"), "1 match\n\"b.rs\""),
-        (JSON, path("$.files[0:1].ok"), "1 match\ntrue"),
-        (JSON, path("$['note','nope']"), "1 match\n\"häß\""),
-        (JSON, path("$.files[-1].path"), "1 match\n\"b.rs\""),
-        (JSON, path("$.nope"), "no matches"),
-        ("7", path(""), "1 match\n7"),
+        (text, slice(0, 4), "eins", "11 more characters: read on from offset 4."),
+        (text, slice(5, 3), "zwé", "7 more characters: read on from offset 8."),
+        (text, slice(10, 99), "drei\n", ""),
+        (text, slice(0, usize::MAX), text, ""),
+        ("", slice(0, 1), "", "The value is empty."),
+        (text, lines(1, 1), "eins", "2 more lines: read on from line 2."),
+        (text, lines(2, 3), "zwéi\ndrei", ""),
+        (text, lines(2, 9), "zwéi\ndrei", "The value ends with line 3."),
+        (text, lines(0, usize::MAX), "eins\nzwéi\ndrei", ""),
+        ("", lines(1, 2), "", "The value is empty."),
+        (text, HandleRead::Count, "15 characters, 3 lines", ""),
+        ("[1,2,[3]]", HandleRead::Count, "9 characters, 1 lines, a JSON list of 3 elements", ""),
+        (JSON, HandleRead::Count, "97 characters, 1 lines, a JSON object of 3 keys: files, note, deep", ""),
+        (JSON, path("$.note"), "\"häß\"", "1 match."),
+        (JSON, path("note"), "\"häß\"", "1 match."),
+        (JSON, path(".deep"), "{\"path\":\"c\"}", "1 match."),
+        (JSON, path("$.files[*].path"), "\"a.rs\"\n\"b.rs\"", "2 matches."),
+        (JSON, path("$..path"), "\"a.rs\"\n\"b.rs\"\n\"c\"", "3 matches."),
+        (JSON, path("$.files[?@.ok == true].path"), "\"a.rs\"", "1 match."),
+        (JSON, path("$.files[?search(@.path, '^b')].path"), "\"b.rs\"", "1 match."),
+        (JSON, path("$.files[0:1].ok"), "true", "1 match."),
+        (JSON, path("$['note','nope']"), "\"häß\"", "1 match."),
+        (JSON, path("$.files[-1].path"), "\"b.rs\"", "1 match."),
+        (JSON, path("$.nope"), "", "No matches."),
+        ("7", path(""), "7", "1 match."),
     ];
-    assert_eq!(cases.len(), 24);
-    for (value, how, wanted) in cases {
-        assert_eq!(read(value, &how).as_deref(), Ok(wanted), "{how:?}");
+    assert_eq!(cases.len(), 25);
+    for (value, how, wanted, note) in cases {
+        let piece = Piece { text: wanted.to_owned(), note: note.to_owned() };
+        assert_eq!(read(value, &how), Ok(piece), "{how:?}");
     }
 }
 
@@ -120,25 +122,36 @@ fn paths_that_cost_too_much_are_refused() {
 fn a_read_is_capped_and_says_how_to_go_on() {
     let max = limits::READ_BYTES_MAX;
     let long = "é".repeat(max);
-    let text = read(&long, &slice(0, usize::MAX)).unwrap();
-    assert!(text.ends_with(&format!("… {} more characters: read on from offset {}", max / 2, max / 2)));
-    let text = read(&format!("x\n{long}\ny"), &lines(1, 3)).unwrap();
-    assert!(text.ends_with("… 2 more lines: read on from line 2"), "{text}");
-    let text = read(&format!("x\n{long}\ny"), &lines(2, 3)).unwrap();
-    let note = format!(
-        "… line 2 is longer: read on by slice from offset {}\n… 1 more lines: read on from line 3",
-        max / 2 + 2
+    let ends = |value: &str, how: &HandleRead, note: &str| {
+        let piece = read(value, how).unwrap();
+        assert!(piece.note.ends_with(note), "{}", piece.note);
+        piece.text
+    };
+    let text = ends(
+        &long,
+        &slice(0, usize::MAX),
+        &format!("{} more characters: read on from offset {}.", max / 2, max / 2),
     );
-    assert!(text.ends_with(&note), "{}", &text[text.len() - 120..]);
+    assert_eq!(text, long[..max]);
+    let text = ends(&format!("x\n{long}\ny"), &lines(1, 3), "2 more lines: read on from line 2.");
+    assert_eq!(text, "x");
+    let note =
+        format!("Line 2 is longer: read on by offset {}. 1 more lines: read on from line 3.", max / 2 + 2);
+    ends(&format!("x\n{long}\ny"), &lines(2, 3), &note);
     let many = format!("[{}1]", "\"0123456789\",".repeat(5_000));
-    let text = read(&many, &path("$[*]")).unwrap();
+    let piece = read(&many, &path("$[*]")).unwrap();
     assert!(
-        text.starts_with("5001 matches\n") && text.contains("more matches: narrow the path, with ["),
-        "{text}"
+        piece.note.starts_with("5001 matches.")
+            && piece.note.contains("are not shown: narrow the path, with ["),
+        "{}",
+        piece.note
     );
     let one = format!("[\"{long}\",2]");
-    let text = read(&one, &path("$[*]")).unwrap();
-    assert!(text.ends_with("more characters and 1 more matches: go deeper with the path, or read by slice"));
+    ends(
+        &one,
+        &path("$[*]"),
+        "more characters and 1 more matches: go deeper with the path, or read by offset.",
+    );
 }
 
 proptest! {
@@ -149,8 +162,10 @@ proptest! {
         how in prop_oneof!["[$.@?*a\\[\\]()'\",:<=!&| -]{0,60}", ".{0,40}"],
     ) {
         for how in [slice(offset, length), lines(offset, length), HandleRead::Count, path(&how)] {
-            let (Ok(text) | Err(text)) = read(&value, &how);
-            prop_assert!(text.len() < limits::READ_BYTES_MAX + 500);
+            match read(&value, &how) {
+                Ok(piece) => prop_assert!(piece.text.len() <= limits::READ_BYTES_MAX && piece.note.len() < 500),
+                Err(why) => prop_assert!(why.len() < 1_000),
+            }
         }
     }
 }

@@ -57,8 +57,8 @@ fn start_is_the_default_and_never_blocks() {
         (json!({"prompt": "Go", "subagent_type": "explore"}), role("explore")),
         (json!({"prompt": "Go", "subagentType": "Explore"}), role("Explore")),
         (json!({"prompt": "Go", "agent": "explore"}), role("explore")),
-        // Unknown and empty fields change nothing.
-        (json!({"prompt": "Go", "isolation": "", "mode": "x", "role": "", "model": null}), plain()),
+        // Empty fields change nothing, known or not.
+        (json!({"prompt": "Go", "isolation": "", "mode": "", "role": "", "model": null}), plain()),
         (json!({"prompt": "Go", "max_turns": 0, "context_files": [], "allowed_tools": []}), plain()),
     ];
     assert_eq!(cases.len(), 17);
@@ -73,19 +73,32 @@ fn contexts() {
         (json!({"prompt": "Go", "context": "fresh"}), with(ContextMode::Fresh)),
         (json!({"prompt": "Go", "context": "fork"}), with(ContextMode::Fork)),
         (json!({"prompt": "Go", "context": "summary"}), with(ContextMode::Summary)),
-        (json!({"prompt": "Go", "context": "selective"}), with(ContextMode::Selective)),
         (json!({"prompt": "Go", "context_mode": "full"}), with(ContextMode::Fork)),
         (json!({"prompt": "Go", "fork_context": true}), with(ContextMode::Fork)),
         (json!({"prompt": "Go", "fork_context": "false"}), with(ContextMode::Fresh)),
         (json!({"prompt": "Go", "fork_context": true, "context": "summary"}), with(ContextMode::Summary)),
     ];
-    assert_eq!(cases.len(), 9);
+    assert_eq!(cases.len(), 8);
     check(SURFACE, "agent", &cases);
     let turns = background(task("Go", |task| {
         task.context = ContextMode::Selective;
         task.context_turns = vec![2, 4];
     }));
-    check(SURFACE, "agent", &[(json!({"prompt": "Go", "context_turns": "2, 4"}), turns)]);
+    let named = json!({"prompt": "Go", "context": "selective", "context_turns": [2, 4]});
+    let cases = [(json!({"prompt": "Go", "context_turns": "2, 4"}), turns.clone()), (named, turns)];
+    check(SURFACE, "agent", &cases);
+    let files = background(task("Go", |task| {
+        task.context = ContextMode::Selective;
+        task.context_files = strings(&["a.rs"]);
+    }));
+    let arguments = json!({"prompt": "Go", "context": "selective", "context_files": ["a.rs"]});
+    check(SURFACE, "agent", &[(arguments, files)]);
+    let nothing = (json!({"prompt": "Go", "context": "selective"}), "needs `context_turns`, such as [1, 2]");
+    check_wrong(SURFACE, "agent", &[nothing]);
+    // Every mode that the schema names comes with what it needs.
+    let schema = &SURFACE.tools(&crate::OFFER)[0].schema["properties"];
+    assert_eq!(schema["context"]["enum"], json!(["fresh", "fork", "summary", "selective"]));
+    assert_eq!(schema["context_turns"]["items"]["type"], "integer");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod agent;
+mod arguments;
 mod delegate;
 mod handles;
 mod hostile;
@@ -102,5 +103,12 @@ const ROLES: &[RoleOffer<'static>] = &[
 ];
 
 /// Everything on offer, without a team.
-const OFFER: Offer<'static> =
-    Offer { roles: ROLES, may_delegate: true, team: false, merges: false, models: &[], shell_tools: &[] };
+const OFFER: Offer<'static> = Offer {
+    roles: ROLES,
+    may_delegate: true,
+    team: false,
+    merges: false,
+    models: &[],
+    endpoints: &[],
+    shell_tools: &[],
+};

@@ -91,6 +91,7 @@ fn eval() {
         interrupt,
         wait_ms,
     };
+    let wait = |agents: &[&str], until| Command::Wait { agents: strings(agents), until, timeout_ms: Some(5) };
     let cases = [
         (json!({"name": "scout"}), eval(None, false, None)),
         (json!({"agent_id": "scout"}), eval(None, false, None)),
@@ -109,8 +110,17 @@ fn eval() {
             json!({"wait": true, "timeout_ms": 5}),
             Command::Wait { agents: vec![], until: Until::Any, timeout_ms: Some(5) },
         ),
+        (json!({"wait": true, "until": "all", "timeout_ms": 5}), wait(&[], Until::All)),
+        (json!({"wait": "all", "timeout_ms": 5}), wait(&[], Until::All)),
+        (json!({"wait": "any", "timeout_ms": 5}), wait(&[], Until::Any)),
+        (json!({"until": "all", "timeout_ms": 5}), wait(&[], Until::All)),
+        (json!({"wait_all": true, "timeout_ms": 5}), wait(&[], Until::All)),
+        (json!({"name": "all", "wait": true, "timeout_ms": 5}), wait(&[], Until::Any)),
+        (json!({"names": ["a", "b"], "wait": true, "timeout_ms": 5}), wait(&["a", "b"], Until::All)),
+        (json!({"name": "a, b", "wait": "any", "timeout_ms": 5}), wait(&["a", "b"], Until::Any)),
+        (json!({"name": "scout", "wait": "all"}), eval(None, false, Some(limits::WAIT_MS))),
     ];
-    assert_eq!(cases.len(), 11);
+    assert_eq!(cases.len(), 20);
     check(SURFACE, "agent_eval", &cases);
 }
 
@@ -140,6 +150,8 @@ fn errors_say_what_is_accepted() {
         "agent_eval",
         &[
             (json!({"message": "more"}), "`name` is missing. agent_eval takes: name, message,"),
+            (json!({"names": ["a", "b"], "message": "more"}), "`name` is missing"),
+            (json!({"until": "some"}), "`until` cannot be \"some\". Accepted: any, all."),
             (json!({"name": "a", "timeout_ms": {}}), "`timeout_ms` must be a whole number"),
             (json!({"name": "a", "wait": "soon"}), "`wait` must be true or false, not \"soon\"."),
         ],

@@ -36,10 +36,14 @@ fn calls() {
             ),
         ),
         (json!({"prompt": tests}), blocking(task(tests, |_| {}), Shape::Summary)),
+        (
+            json!({"task": tests, "system_prompt": " You grade code. "}),
+            blocking(task(tests, |task| task.system_prompt = Some("You grade code.".into())), Shape::Summary),
+        ),
         // Research while the parent goes on.
         (json!({"task": tests, "background": true}), background(task(tests, |_| {}))),
     ];
-    assert_eq!(cases.len(), 8);
+    assert_eq!(cases.len(), 9);
     check(SURFACE, "spawn_task", &cases);
     check_wrong(
         SURFACE,
@@ -47,7 +51,7 @@ fn calls() {
         &[
             (
                 json!({"max_iterations": 5}),
-                "`task` is missing. spawn_task takes: task (required), context_files, model, endpoint, max_iterations, max_tokens.",
+                "`task` is missing. spawn_task takes: task (required), context_files, model, endpoint, max_iterations, max_tokens, system_prompt.",
             ),
             (json!({"taks": "Go"}), "you wrote `taks`"),
             (json!({"task": "Go", "max_iterations": "few"}), "`max_iterations` must be a whole number"),
@@ -60,6 +64,11 @@ fn the_schema_is_that_of_the_document() {
     let tool = &SURFACE.tools(&OFFER)[0];
     let fields: Vec<&str> =
         tool.schema["properties"].as_object().unwrap().keys().map(String::as_str).collect();
-    assert_eq!(fields, ["task", "context_files", "model", "endpoint", "max_iterations", "max_tokens"]);
+    let documented = ["task", "context_files", "model", "endpoint", "max_iterations", "max_tokens"];
+    assert_eq!(fields, [&documented[..], &["system_prompt"]].concat());
+    assert_eq!(tool.schema["properties"]["endpoint"], json!({"type": "string"}));
+    let endpoints = strings(&["http://gpu:8080/v1"]);
+    let tool = &SURFACE.tools(&posse_surface::Offer { endpoints: &endpoints, ..OFFER })[0];
+    assert_eq!(tool.schema["properties"]["endpoint"]["enum"], json!(["http://gpu:8080/v1"]));
     assert_eq!(tool.schema["required"], json!(["task"]));
 }

@@ -145,7 +145,8 @@ async fn summaries_turns_and_files_are_told_once() {
     summary["context"] = json!("summary");
     summary["context_files"] = json!(["a.txt", "missing.txt"]);
     summary["deliverables"] = json!(["a.txt"]);
-    turns["context_turns"] = json!([1, 9]);
+    turns["context_turns"] = json!([1]);
+    turns["system_prompt"] = json!("Be strict.");
     turns["max_output_tokens"] = json!(500);
     let main = vec![
         read("a.txt").and_text("Let me read a.txt."),

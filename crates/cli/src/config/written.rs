@@ -1,0 +1,147 @@
+//! Values of the configuration that are checked where they are written, so that an error names their line.
+
+use std::path::{Component, Path};
+
+use posse_engine::models::address_fault;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+
+/// The longest name of a file with the project's notes.
+const NAME_BYTES_MAX: usize = 200;
+
+/// The address of a server, if one is given.
+pub(crate) fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    Ok(Some(Address::deserialize(deserializer)?.0))
+}
+
+/// Addresses of servers.
+pub(crate) fn addresses<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<String>>, D::Error> {
+    let addresses = Vec::<Address>::deserialize(deserializer)?;
+    Ok(Some(addresses.into_iter().map(|address| address.0).collect()))
+}
+
+/// Names of files below the project's folders.
+pub(crate) fn file_names<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Vec<String>>, D::Error> {
+    let names = Vec::<FileName>::deserialize(deserializer)?;
+    Ok(Some(names.into_iter().map(|name| name.0).collect()))
+}
+
+struct Address(String);
+
+impl<'de> Deserialize<'de> for Address {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        match address_fault(&text) {
+            None => Ok(Self(text)),
+            Some(fault) => Err(D::Error::custom(fault)),
+        }
+    }
+}
+
+struct FileName(String);
+
+impl<'de> Deserialize<'de> for FileName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let mut parts = Path::new(&text).components();
+        let plain = !text.trim().is_empty() && parts.all(|part| matches!(part, Component::Normal(_)));
+        if plain && text.len() <= NAME_BYTES_MAX {
+            return Ok(Self(text));
+        }
+        let shown: String = text.chars().take(NAME_BYTES_MAX).collect();
+        let wrong = format!(
+            "{shown:?} is no file of a project; write names such as \"AGENTS.md\" or \"docs/NOTES.md\""
+        );
+        Err(D::Error::custom(wrong))
+    }
+}
+
+/// Whether notes are kept, as `POSSE_MEMORY` says; `None` where it says nothing.
+pub(crate) fn memory_switch(said: Option<&str>) -> Result<Option<bool>, String> {
+    let Some(said) = said.map(str::trim).filter(|said| !said.is_empty()) else { return Ok(None) };
+    match said.to_ascii_lowercase().as_str() {
+        "off" | "false" | "no" | "0" => Ok(Some(false)),
+        "on" | "true" | "yes" | "1" => Ok(Some(true)),
+        _ => Err(format!("POSSE_MEMORY is {said:?}; set it to on or off")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::memory_switch;
+    use crate::config::parse;
+
+    #[test]
+    fn memory_is_switched_by_a_word() {
+        for (said, want) in
+            [(None, None), (Some(" "), None), (Some("OFF"), Some(false)), (Some("1"), Some(true))]
+        {
+            assert_eq!(memory_switch(said), Ok(want));
+        }
+        assert!(memory_switch(Some("maybe")).unwrap_err().contains("on or off"));
+    }
+
+    /// What cannot work is told with its line, and what to write.
+    #[test]
+    fn addresses_and_names_are_checked_where_they_are_written() {
+        let path = std::path::Path::new("/c.toml");
+        let bad = [
+            ("127.0.0.1:8080/v1", "write it like http://"),
+            ("localhost", "write it like http://"),
+            ("ftp://gpu/v1", "write it like http://"),
+            ("http://", "write it like http://"),
+            ("http:///v1", "write it like http://"),
+            ("http:gpu/v1", "write it like http://"),
+            ("http://gpu:99999/v1", "write it like http://"),
+            ("http://gpu:0/v1", "write it like http://"),
+            ("http://g pu/v1", "write it like http://"),
+            ("", "write it like http://"),
+            ("http://gpu/v1#x", "leave it out"),
+            ("http://gpu/v1/chat/completions", "write \"http://gpu/v1\""),
+            ("https://u:secret@api/v1/messages/", "write \"https://api/v1\""),
+        ];
+        let places = [
+            "[models.a]\nmodel = \"m\"\nendpoint = \"{}\"",
+            "[sub_agents]\n\nendpoint = \"{}\"",
+            "[subagents]\n\nendpoints = [\"http://ok/v1\", \"{}\"]",
+        ];
+        let mut ran = 0;
+        for (address, advice) in bad {
+            for place in places {
+                let text = place.replace("{}", address);
+                let error = parse(&text, path).map(|_| ()).expect_err(&text).to_string();
+                assert!(error.contains("line 3") && error.contains(advice), "{error}");
+                assert!(!error.contains("secret"), "{error}");
+                ran += 1;
+            }
+        }
+        assert_eq!(ran, 39);
+        for address in
+            ["http://gpu:8080/v1", "https://host.example", "http://[::1]:1/v1", "https://u:p@h/v1?v=1"]
+        {
+            for place in places {
+                parse(&place.replace("{}", address), path).unwrap();
+            }
+        }
+        for name in ["", "../AGENTS.md", "/etc/passwd", "a/../../b", "."] {
+            let text = format!("context_files = [\"{name}\"]");
+            let error = parse(&text, path).map(|_| ()).expect_err(&text).to_string();
+            assert!(error.contains("line 1") && error.contains("AGENTS.md"), "{error}");
+        }
+        let file = parse("context_files = [\".idlehands.md\", \"docs/NOTES.md\"]", path).unwrap();
+        assert_eq!(file.context_files.unwrap(), [".idlehands.md", "docs/NOTES.md"]);
+    }
+
+    #[test]
+    fn other_names_of_settings() {
+        let path = std::path::Path::new("/c.toml");
+        let file = parse("[subagents]\nmax_concurrent = 7\ninherit_vault = false", path).unwrap().sub_agents;
+        assert_eq!((file.max_running.map(|n| n.get()), file.inherit_memory), (Some(7), Some(false)));
+        for twice in ["[sub_agents]\nmax_running = 1\nmax_concurrent = 2", "[sub_agents]\n[subagents]\n"] {
+            let error = parse(twice, path).map(|_| ()).expect_err(twice).to_string();
+            assert!(error.contains("duplicate"), "{error}");
+        }
+    }
+}
