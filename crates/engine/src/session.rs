@@ -402,6 +402,7 @@ pub(crate) fn main_tools(crew: &Arc<Crew>, grant: &Grant) -> (Toolbox, Arc<[Tool
 pub(crate) fn main_role(grant: Grant, budget: Budget) -> Role {
     Role {
         name: "main".to_string(),
+        display_name: None,
         description: String::new(),
         aliases: Vec::new(),
         prompt: String::new(),
