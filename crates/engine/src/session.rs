@@ -319,10 +319,12 @@ fn keeping(agent: AgentId, updates: broadcast::Sender<Update>) -> OnLook {
 fn main(crew: &Arc<Crew>, grant: Grant, budget: Budget, prompt: String) -> Launch {
     let delegation = crew.delegation.as_ref();
     let model = crew.models.main().clone();
+    let roles = delegation.map(|d| launch::roles_for(d, &grant, 0)).unwrap_or_default();
     let system = MainPrompt {
         workspace: &crew.site.folder,
         project: crew.project.as_ref(),
         delegation,
+        roles: &roles,
         records: &records(crew),
     }
     .to_string();
