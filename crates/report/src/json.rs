@@ -80,6 +80,10 @@ fn short_receipt(receipt: &Receipt) -> Value {
 pub fn to_json_text(told: &Told<'_>) -> String {
     let mut value = to_json(told.report);
     value["receipt"] = short_receipt(&told.report.receipt);
+    if told.report.ending == Ending::TimedOut {
+        // As those who read this shape of report call it.
+        value["status"] = "timeout".into();
+    }
     let mut value = shown(value);
     let room_bytes = told.room_bytes();
     let whole = value.to_string();

@@ -86,6 +86,9 @@ fn endings_and_unknowns_are_said() {
     assert_eq!(value["warnings"], json!([reason]));
     assert_eq!((&value["tests_run"], &value["tests_passed"]), (&json!(0), &json!(0)));
     assert_eq!(value["receipt"]["tests"], Value::Null);
+    let late = Report { ending: Ending::TimedOut, ..said("") };
+    let shown: Value = serde_json::from_str(&to_json_text(&told(&late))).unwrap();
+    assert_eq!((&to_json(&late)["status"], &shown["status"]), (&json!("timed_out"), &json!("timeout")));
     let plain = to_json(&said("First.\n\nSecond."));
     assert_eq!((&plain["summary"], &plain["details"]), (&json!("First."), &json!("First.\n\nSecond.")));
 }
