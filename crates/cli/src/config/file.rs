@@ -10,6 +10,7 @@ use posse_engine::record::Durability;
 use posse_protocol::{Approval, Files, Prices, Shell};
 use serde::{Deserialize, Serialize};
 
+use super::roles::RoleFile;
 use super::sub_agents::SubAgentsFile;
 use crate::paths::shown;
 
@@ -27,6 +28,7 @@ pub(crate) struct FileConfig {
     pub(crate) record: RecordFile,
     pub(crate) memory: MemoryFile,
     pub(crate) sub_agents: SubAgentsFile,
+    pub(crate) roles: BTreeMap<String, RoleFile>,
     pub(crate) models: BTreeMap<String, ModelFile>,
 }
 

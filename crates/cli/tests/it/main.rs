@@ -29,5 +29,6 @@ mod size;
 mod skills;
 mod stats;
 mod tasks;
+mod team;
 mod terminal;
 mod typing;
