@@ -5,28 +5,32 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use posse_engine::roles::{
-    LoadedRoles, Problem, RolePlace, Roles, Team, Told, load_roles, project_role_places, template, valid_name,
+    LoadedRoles, Problem, RolePlace, Roles, Team, Told, load_roles, template, valid_name,
 };
 use posse_protocol::{Files, Grant, NameRules, Network, Role, RoleOrigin, Shell};
 
 use crate::args::AgentsCommand;
+use crate::config::{Config, Trusted};
 use crate::exit::Exit;
 use crate::output::{self, Style, columns, counted, duration, grouped, one_line, trimmed, visible};
 use crate::paths::{Paths, shown};
+use crate::roles::Sources;
 
 /// What a new file says where nothing else is given.
 const DESCRIPTION: &str = "Say here when to use this agent, for the model that chooses.";
 
 pub(crate) fn run(paths: &Paths, command: AgentsCommand) -> anyhow::Result<Exit> {
     let folder = std::env::current_dir()?;
-    let places = places(paths, &folder);
     match command {
         AgentsCommand::List { all, json } => {
+            let (sources, config) = sources(paths, &folder)?;
             let team = if all { Team::With } else { Team::Without };
-            list(&load_roles(team, &places), json)?;
+            list(&sources.load(team, &config)?, &sources.warnings, json)?;
         }
-        AgentsCommand::Show { name, json } => show(&places, &name, json)?,
-        AgentsCommand::Check { paths, verbose } => return check(&places, &paths, verbose),
+        AgentsCommand::Show { name, json } => show(&sources(paths, &folder)?, &name, json)?,
+        AgentsCommand::Check { paths: named, verbose } => {
+            return check(&sources(paths, &folder)?.0, &named, verbose);
+        }
         AgentsCommand::New { name, user, description } => {
             let description = description.as_deref().unwrap_or(DESCRIPTION);
             new(paths, &folder, &name, user, description)?;
@@ -35,18 +39,24 @@ pub(crate) fn run(paths: &Paths, command: AgentsCommand) -> anyhow::Result<Exit>
     Ok(Exit::Completed)
 }
 
-/// Where agent files are looked for, the person's first; later ones win.
-pub(crate) fn places(paths: &Paths, folder: &Path) -> Vec<RolePlace> {
+/// Where the person's own agent files are looked for; later ones win.
+pub(crate) fn own_places(paths: &Paths) -> Vec<RolePlace> {
     let claude = std::env::home_dir().map(|home| RolePlace::User(home.join(".claude/agents")));
-    let own = [RolePlace::User(user_folder(paths))];
-    own.into_iter().chain(claude).chain(project_role_places(folder)).collect()
+    [RolePlace::User(user_folder(paths))].into_iter().chain(claude).collect()
+}
+
+/// Where roles come from here, and the configuration that has a say in them.
+fn sources(paths: &Paths, folder: &Path) -> anyhow::Result<(Sources, Config)> {
+    let config = Config::load(paths, folder)?;
+    let sources = Sources::of(paths, folder, &config, &Trusted::load(&paths.data_dir)?)?;
+    Ok((sources, config))
 }
 
 fn user_folder(paths: &Paths) -> PathBuf {
     paths.config.with_file_name("agents")
 }
 
-fn list(loaded: &LoadedRoles, json: bool) -> anyhow::Result<()> {
+fn list(loaded: &LoadedRoles, warnings: &[String], json: bool) -> anyhow::Result<()> {
     let mut text = String::new();
     if json {
         for role in loaded.roles.iter() {
@@ -82,6 +92,9 @@ fn list(loaded: &LoadedRoles, json: bool) -> anyhow::Result<()> {
     if !told.is_empty() {
         text.push_str(&format!("\n{told}"));
     }
+    for warning in warnings {
+        text.push_str(&format!("\n{}\n", one_line(warning, 1000)));
+    }
     let broken = loaded.problems.iter().filter(|problem| problem.fatal).count();
     if broken > 0 {
         let files = counted(broken as u64, "file");
@@ -90,9 +103,9 @@ fn list(loaded: &LoadedRoles, json: bool) -> anyhow::Result<()> {
     Ok(output::print(&text)?)
 }
 
-fn show(places: &[RolePlace], name: &str, json: bool) -> anyhow::Result<()> {
-    let roles = load_roles(Team::Without, places).roles;
-    let with_team = load_roles(Team::With, places).roles;
+fn show((sources, config): &(Sources, Config), name: &str, json: bool) -> anyhow::Result<()> {
+    let roles = sources.load(Team::Without, config)?.roles;
+    let with_team = sources.load(Team::With, config)?.roles;
     let role = roles.find(name).or_else(|_| with_team.find(name))?;
     if json {
         return Ok(output::print_json(role)?);
@@ -106,13 +119,14 @@ fn show(places: &[RolePlace], name: &str, json: bool) -> anyhow::Result<()> {
         tools = format!("those that the task lists, of {tools}");
     }
     let mut lines = vec![
+        ("called", role.display_name.clone().unwrap_or_default()),
         ("from", from),
         ("use", role.description.clone()),
         ("aliases", aliases(&roles, &with_team, role)),
         ("may", rights(&role.grant)),
         ("tools", tools),
         ("delegates", names(&role.grant.delegates, "to every role")),
-        ("model", role.model.clone().unwrap_or_else(|| "its parent's".to_string())),
+        ("model", model(role, config)),
         ("limits", limits(role)),
     ];
     if role.single {
@@ -125,6 +139,13 @@ fn show(places: &[RolePlace], name: &str, json: bool) -> anyhow::Result<()> {
     }
     text.push_str(&format!("\n{}\n", visible(trimmed(&role.prompt))));
     Ok(output::print(&text)?)
+}
+
+/// Its model, and where that is set if not in its file.
+fn model(role: &Role, config: &Config) -> String {
+    let Some(model) = &role.model else { return "its parent's".to_string() };
+    let set = config.roles.keys().find(|name| name.eq_ignore_ascii_case(&role.name));
+    set.map_or_else(|| model.clone(), |name| format!("{model} (set by [roles.{name}])"))
 }
 
 /// The other names that lead to a role, where it is found.
@@ -189,13 +210,13 @@ fn limits(role: &Role) -> String {
     if parts.is_empty() { "the general ones".to_string() } else { parts.join(", ") }
 }
 
-fn check(places: &[RolePlace], paths: &[PathBuf], verbose: bool) -> anyhow::Result<Exit> {
+fn check(sources: &Sources, paths: &[PathBuf], verbose: bool) -> anyhow::Result<Exit> {
     let named = paths.iter().map(|path| {
         std::fs::metadata(path).with_context(|| format!("cannot look at {}", shown(path)))?;
         Ok(RolePlace::User(path.clone()))
     });
     let named = named.collect::<anyhow::Result<Vec<_>>>()?;
-    let loaded = load_roles(Team::With, if named.is_empty() { places } else { &named });
+    let loaded = load_roles(Team::With, if named.is_empty() { &sources.places } else { &named });
     let style = Style::for_stdout();
     let mut text = String::new();
     for problem in &loaded.problems {

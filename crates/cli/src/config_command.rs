@@ -37,7 +37,16 @@ fn show(paths: &Paths) -> anyhow::Result<()> {
     let mut approval = config.approval.clone();
     approval.mode = Some(grant.approval);
     let Config {
-        model, context_files, mut models, sandbox, git, mut record, mut memory, mut sub_agents, ..
+        model,
+        context_files,
+        mut models,
+        sandbox,
+        git,
+        mut record,
+        mut memory,
+        mut sub_agents,
+        roles,
+        ..
     } = config;
     // What is printed here ends up in reports of defects: passwords and keys in addresses do not.
     let addresses = models.values_mut().filter_map(|model| model.endpoint.as_mut());
@@ -61,6 +70,7 @@ fn show(paths: &Paths) -> anyhow::Result<()> {
         record,
         memory,
         sub_agents,
+        roles,
         models,
     };
     text.push_str(&output::visible(&toml::to_string(&file)?));

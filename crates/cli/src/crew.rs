@@ -6,14 +6,15 @@ use std::path::Path;
 use posse_engine::Delegation;
 use posse_engine::delegating::Surface;
 use posse_engine::models::{Governors, Model, Models, Recorder, Routes, shown_address};
-use posse_engine::roles::{Problem, RolePlace, Team, Told, load_roles};
-use posse_protocol::{Approval, Budget, Files, Grant, Shell};
+use posse_engine::roles::{Problem, Team, Told};
+use posse_protocol::{Approval, Budget, Files, Grant, RoleOrigin, Shell};
 
 use crate::args::ModeArgs;
 use crate::config::{Config, RoleSet, Trusted};
 use crate::detect;
 use crate::output::one_line;
 use crate::paths::shown;
+use crate::roles::{self, Sources};
 
 /// How much is said about agent files when a session begins.
 const WARNINGS_SHOWN_MAX: usize = 6;
@@ -31,9 +32,9 @@ impl Setup {
     pub(crate) fn of(
         config: &Config,
         modes: Option<&ModeArgs>,
-        places: &[RolePlace],
+        sources: &Sources,
         trusted: &Trusted,
-    ) -> Self {
+    ) -> anyhow::Result<Self> {
         let (mut grant, mut budget) = (config.grant(), config.budget());
         if grant.approval == Approval::Plan {
             grant.files = grant.files.min(Files::Read);
@@ -41,19 +42,21 @@ impl Setup {
         }
         let modes = modes.filter(|_| config.sub_agents.enabled != Some(false));
         let Some(modes) = modes else {
-            return Self { delegation: None, grant, budget, warnings: Vec::new() };
+            return Ok(Self { delegation: None, grant, budget, warnings: Vec::new() });
         };
         let surface = modes.surface.or(config.sub_agents.surface).unwrap_or_default();
-        let usual = if surface == Surface::Delegate { RoleSet::Team } else { RoleSet::Standard };
-        let set = config.sub_agents.roles.unwrap_or(usual);
-        let team = if set == RoleSet::Team { Team::With } else { Team::Without };
-        let loaded = load_roles(team, places);
-        let trusted_files = trusted_files(&loaded.project_files, trusted);
+        let loaded = sources.load(team(config, modes, sources), config)?;
+        let mut trusted_files = trusted_files(&loaded.project_files, trusted);
+        // One of a project is among the sources only if it is trusted.
+        trusted_files.extend(sources.settings.iter().map(|file| file.path.clone()));
         let mut warnings = warnings(&loaded.problems, &trusted_files);
         warnings.extend(over_ceiling(config, surface));
-        if set == RoleSet::Team
-            && let Ok(main) = loaded.roles.find("main")
-        {
+        warnings.extend(sources.warnings.iter().cloned());
+        let sub_agents = match &sources.settings {
+            Some(file) => config.sub_agents.with_defaults(&file.roles),
+            None => config.sub_agents.clone(),
+        };
+        if let Some(main) = loaded.roles.lead() {
             grant.delegates = main.grant.delegates.clone();
             budget.turns = config.limits.max_turns.map(|turns| turns.get()).or(main.budget.turns);
             budget.time_ms = budget.time_ms.or(main.budget.time_ms);
@@ -61,13 +64,13 @@ impl Setup {
         let delegation = Delegation {
             surface,
             roles: loaded.roles,
-            limits: config.sub_agents.limits(surface),
-            sub_agents: config.sub_agents.sub_agents(),
+            limits: sub_agents.limits(surface),
+            sub_agents: sub_agents.sub_agents(),
             coordinator: modes.coordinator,
             team: modes.team,
             trusted_files,
         };
-        Self { delegation: Some(delegation), grant, budget, warnings }
+        Ok(Self { delegation: Some(delegation), grant, budget, warnings })
     }
 }
 
@@ -77,6 +80,36 @@ fn over_ceiling(config: &Config, surface: Surface) -> Option<String> {
     (wanted > most).then(|| {
         format!("[sub_agents] max_running = {wanted}: on the surface {surface} at most {most} run at the same time")
     })
+}
+
+/// Whether the main agent leads a team: where the surface is made for it, and where a settings file says who is in it.
+fn team(config: &Config, modes: &ModeArgs, sources: &Sources) -> Team {
+    let surface = modes.surface.or(config.sub_agents.surface).unwrap_or_default();
+    let leads = surface == Surface::Delegate || sources.settings.is_some();
+    let usual = if leads { RoleSet::Team } else { RoleSet::Standard };
+    if config.sub_agents.roles.unwrap_or(usual) == RoleSet::Team { Team::With } else { Team::Without }
+}
+
+/// The model that the main agent is to have by its role: what `[roles.main]` says, or the file of the one who leads.
+pub(crate) fn main_model(
+    config: &Config,
+    modes: Option<&ModeArgs>,
+    sources: &Sources,
+    trusted: &Trusted,
+) -> anyhow::Result<Option<String>> {
+    let team = modes.map_or(Team::Without, |modes| team(config, modes, sources));
+    if team == Team::Without {
+        return Ok(roles::main_model(config, None));
+    }
+    let loaded = sources.load(team, config)?;
+    let mut seen = trusted_files(&loaded.project_files, trusted);
+    seen.extend(sources.settings.iter().map(|file| file.path.clone()));
+    // A stranger's file has no say in it.
+    let lead = loaded.roles.lead().filter(|lead| match &lead.origin {
+        RoleOrigin::Project(path) => seen.contains(path),
+        RoleOrigin::BuiltIn | RoleOrigin::User(_) => true,
+    });
+    Ok(roles::main_model(config, lead.and_then(|lead| lead.model.as_deref())))
 }
 
 /// What whoever starts a session is told of agent files: which are left out, which may only read, which replace a prompt.

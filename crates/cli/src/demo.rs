@@ -20,6 +20,7 @@ use crate::follow::{Watching, follow};
 use crate::output::{self, Style};
 use crate::own_git;
 use crate::paths::{Paths, shown, whole};
+use crate::roles::Sources;
 use crate::work;
 
 const FILES: [(&str, &str); 3] = [
@@ -57,7 +58,7 @@ pub(crate) async fn run(paths: &Paths, args: DemoArgs) -> anyhow::Result<Exit> {
     model.replay_pace_ms = if args.fast { 0 } else { PACE_MS };
     let config = Config::defaults();
     let choice = Choice { model, prices: None };
-    let setup = Setup::of(&config, Some(&ModeArgs::default()), &[], &Trusted::default());
+    let setup = Setup::of(&config, Some(&ModeArgs::default()), &Sources::default(), &Trusted::default())?;
     let request = work::request(&config, setup, choice, &folder, PROMPT.to_string(), None)?;
     let session = engine.start(request)?;
     let watching = Watching::new(false, false);

@@ -19,7 +19,8 @@ pub(crate) async fn run(paths: &Paths, args: RunArgs) -> anyhow::Result<Exit> {
         .with_context(|| format!("cannot open the folder {}", shown(&args.dir)))?;
     let mut work = Work::new(paths, &folder, &args.work)?;
     let prompt = prompt::read(&args.prompt)?;
-    let choice = detect::choose(&work.config, args.work.model.as_deref()).await?;
+    let named = work.named_model(args.no_agents)?;
+    let choice = detect::choose(&work.config, named.as_deref()).await?;
     if let Some(path) = args.record.as_deref().filter(|path| path.exists()) {
         bail!("{} is already there; record to a new file, or remove it first", shown(path));
     }

@@ -3,16 +3,16 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
 use posse_engine::models::shown_address;
-use posse_engine::roles::{Team, load_roles};
+use posse_engine::roles::{RolesFile, Team, load_roles, project_role_places};
 use posse_protocol::{Files, Network, Role, RoleOrigin, Shell};
 
 use crate::agents;
 use crate::args::TrustArgs;
 use crate::config::{
-    ApprovalFile, FileConfig, LimitsFile, PROJECT_FILE, RecordFile, RightsFile, SandboxFile, SubAgentsFile,
-    Trusted, parse, project_file,
+    ApprovalFile, Config, FileConfig, LimitsFile, PROJECT_FILE, RecordFile, RightsFile, RolesFileNamed,
+    SandboxFile, SubAgentsFile, Trusted, parse, project_file,
 };
 use crate::exit::Exit;
 use crate::output::{self, Style, visible};
@@ -87,8 +87,10 @@ fn items(paths: &Paths, folder: &Path) -> anyhow::Result<Vec<Item>> {
         let wants = wants(&parse(&text, &path)?);
         items.push(Item { path, text, wants });
     }
+    items.extend(settings(paths, folder)?);
+    let places = agents::own_places(paths).into_iter().chain(project_role_places(folder)).collect::<Vec<_>>();
     // Without the team its names are free, so a file has at least the rights that a session could give it.
-    let loaded = load_roles(Team::Without, &agents::places(paths, folder));
+    let loaded = load_roles(Team::Without, &places);
     for (path, text) in loaded.project_files {
         let of_file = |role: &&Role| matches!(&role.origin, RoleOrigin::Project(from) if *from == path);
         let role = loaded.roles.iter().find(of_file);
@@ -97,6 +99,33 @@ fn items(paths: &Paths, folder: &Path) -> anyhow::Result<Vec<Item>> {
     }
     items.retain(|item| !item.wants.is_empty());
     Ok(items)
+}
+
+/// The settings file of the project that a configuration names, and the prompts that it names.
+fn settings(paths: &Paths, folder: &Path) -> anyhow::Result<Vec<Item>> {
+    let of_project = match project_file(folder)? {
+        Some((path, text)) => RolesFileNamed::of(&parse(&text, &path)?.sub_agents, Some(&path), true),
+        None => None,
+    };
+    let named = match of_project {
+        Some(named) => Some(named),
+        None => Config::load(paths, folder)?.roles_file,
+    };
+    let Some(named) = named else { return Ok(Vec::new()) };
+    let file = RolesFile::read(&named.find(folder)?).map_err(|why| anyhow!(why))?;
+    if !file.of_project {
+        return Ok(Vec::new());
+    }
+    let names = file.roles.names().collect::<Vec<_>>().join(", ");
+    let wants = vec![format!("it says what these roles do, with their models and limits: {names}")];
+    let prompts = file.prompts.into_iter().map(|prompt| Item {
+        path: PathBuf::from(prompt.path),
+        text: prompt.text,
+        wants: vec![format!("it is the prompt of the role {:?}", prompt.role)],
+    });
+    let prompts = prompts.collect::<Vec<_>>();
+    let settings = Item { path: PathBuf::from(file.path), text: file.text, wants };
+    Ok([settings].into_iter().chain(prompts).collect())
 }
 
 /// Whether a person has looked at what a repository wants and trusts all of it as it is. One that wants nothing was never
@@ -193,6 +222,11 @@ fn wants(file: &FileConfig) -> Vec<String> {
     }
     if file.limits != LimitsFile::default() {
         wants.push("its [limits] take the place of yours, higher ones too".to_string());
+    }
+    for (name, role) in &file.roles {
+        wants.extend(
+            role.model.iter().map(|model| format!("agents of the role {name:?} use the model {model:?}")),
+        );
     }
     wants.extend(file.model.iter().map(|model| format!("{model:?} is the model that is used here")));
     wants

@@ -10,7 +10,6 @@ use posse_engine::models::{Governors, Model, Models, Recorder};
 use posse_engine::{Asking, Lasting, SessionRequest, ToolSettings, project_context};
 use posse_protocol::{Approval, Shell};
 
-use crate::agents;
 use crate::args::WorkArgs;
 use crate::config::{Config, Time, Trusted};
 use crate::crew::{self, Setup};
@@ -21,6 +20,7 @@ use crate::output;
 use crate::own_git;
 use crate::paths::Paths;
 use crate::questions;
+use crate::roles::{self, Sources};
 use crate::skills;
 use crate::trust;
 
@@ -69,6 +69,17 @@ impl<'a> Work<'a> {
         }
     }
 
+    /// The model that is named for the main agent: by a flag, or by its role.
+    pub(crate) fn named_model(&self, alone: bool) -> anyhow::Result<Option<String>> {
+        let Self { paths, folder, args, config, .. } = self;
+        if args.model.is_some() {
+            return Ok(args.model.clone());
+        }
+        let trusted = Trusted::load(&paths.data_dir)?;
+        let sources = Sources::of(paths, folder, config, &trusted)?;
+        crew::main_model(config, (!alone).then_some(&args.modes), &sources, &trusted)
+    }
+
     /// Whether somebody can be asked while it goes on.
     pub(crate) fn person(&self) -> bool {
         matches!(self.display, Display::Live(_)) && questions::person_is_there()
@@ -89,9 +100,11 @@ impl<'a> Work<'a> {
                 choice.model.name
             );
         }
-        let (places, trusted) = (agents::places(paths, folder), Trusted::load(&paths.data_dir)?);
+        roles::check_models(config, &choice.model)?;
+        let trusted = Trusted::load(&paths.data_dir)?;
+        let sources = Sources::of(paths, folder, config, &trusted)?;
         let modes = (!alone).then_some(&args.modes);
-        let mut setup = Setup::of(config, modes, &places, &trusted);
+        let mut setup = Setup::of(config, modes, &sources, &trusted)?;
         if setup.grant.shell != Shell::None && args.no_sandbox {
             let text = "--no-sandbox: commands run with all your rights, also those of read-only roles";
             setup.warnings.push(text.to_string());

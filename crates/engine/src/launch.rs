@@ -308,6 +308,7 @@ impl Described<'_> {
             budget: self.budget,
             delegates: &names,
             team: delegation.team,
+            suggestions: delegation.surface == Surface::Delegate,
             workspace: &folder,
             apart: self.isolation == Isolation::Worktree,
             before: delegation.sub_agents.system_prompt.as_deref(),

@@ -42,6 +42,7 @@ mod receipt;
 mod records;
 mod resume;
 mod role_files;
+mod roles_file;
 mod routes;
 mod session;
 mod site;
@@ -99,8 +100,9 @@ pub mod machine {
 /// What faces need to tell about roles, without knowing the crate behind.
 pub mod roles {
     pub use crate::role_files::{LoadedRoles, Problem, RolePlace, load_roles, project_role_places};
+    pub use crate::roles_file::{PromptFile, RolesFile, RolesFileAt};
     pub use posse_roles::{
-        Accepted, DEFAULT_ROLE, NameFault, Roles, Team, Told, UnknownRole, template, valid_name,
+        Accepted, AgentRoles, DEFAULT_ROLE, NameFault, Roles, Team, Told, UnknownRole, template, valid_name,
     };
 }
 

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use posse_protocol::{Budget, ReportForm, Role};
+use posse_protocol::{Budget, ReportForm, Role, RoleOrigin};
+use posse_roles::{Roles, Team};
 use posse_store::RoleRecord;
 
 use crate::advice;
@@ -10,6 +11,7 @@ use crate::delegation::Delegation;
 use crate::project::ProjectContext;
 
 const MAIN: &str = include_str!("../prompts/main.md").trim_ascii_end();
+const LEADING: &str = include_str!("../prompts/leading.md").trim_ascii_end();
 const TEAM: &str = include_str!("../prompts/team.md").trim_ascii_end();
 const SHELL: &str = include_str!("../prompts/shell_surface.md").trim_ascii_end();
 const SUB_AGENT: &str = include_str!("../prompts/sub_agent.md").trim_ascii_end();
@@ -23,11 +25,18 @@ const ROLES_RECORDED_MAX: usize = 12;
 /// Roles that are named one by one in a sub-agent's prompt.
 const ROLES_NAMED_MAX: usize = 4;
 
+/// Roles whose use is told one by one to an agent that leads.
+const ROLES_RULED_MAX: usize = 24;
+/// Characters of the rule for one role.
+const RULE_CHARS_MAX: usize = 160;
+
 /// The main agent's system prompt.
 pub(crate) struct MainPrompt<'a> {
     pub(crate) workspace: &'a str,
     pub(crate) project: Option<&'a ProjectContext>,
     pub(crate) delegation: Option<&'a Delegation>,
+    /// The roles it may delegate to.
+    pub(crate) roles: &'a [&'a Role],
     /// How roles have fared in this project.
     pub(crate) records: &'a [RoleRecord],
     /// How many notes of earlier sessions it can find.
@@ -36,15 +45,20 @@ pub(crate) struct MainPrompt<'a> {
 
 impl fmt::Display for MainPrompt<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lead = self.delegation.and_then(lead);
         match self.delegation {
             Some(delegation) if delegation.coordinator => {
                 f.write_str(&advice::coordinating(delegation.surface))?;
             }
-            Some(delegation) if delegation.surface == posse_surface::Surface::Shell => {
-                write!(f, "{SHELL}\n\n{}", advice::delegating(delegation.surface))?;
+            Some(delegation) if delegation.surface == posse_surface::Surface::Shell => f.write_str(SHELL)?,
+            _ => f.write_str(MAIN)?,
+        }
+        match self.delegation {
+            Some(_) if lead.is_some() => write!(f, "\n\n{}", self.leading(lead.as_ref()))?,
+            Some(delegation) if !delegation.coordinator => {
+                write!(f, "\n\n{}", advice::delegating(delegation.surface))?;
             }
-            Some(delegation) => write!(f, "{MAIN}\n\n{}", advice::delegating(delegation.surface))?,
-            None => f.write_str(MAIN)?,
+            _ => {}
         }
         if self.delegation.is_some_and(|delegation| delegation.team) {
             write!(f, "\n\n{TEAM}")?;
@@ -68,6 +82,35 @@ impl fmt::Display for MainPrompt<'_> {
     }
 }
 
+impl MainPrompt<'_> {
+    /// The text of its role, and when to hand work to whom: only roles that it may use are named.
+    fn leading(&self, lead: Option<&Role>) -> String {
+        let rule = |role: &&Role| {
+            let about = role.description.lines().next().unwrap_or_default();
+            format!("- {}: {}", role.name, about.chars().take(RULE_CHARS_MAX).collect::<String>())
+        };
+        let mut rules = self.roles.iter().take(ROLES_RULED_MAX).map(rule).collect::<Vec<_>>();
+        if self.roles.len() > ROLES_RULED_MAX {
+            rules.push("The tool names the others.".to_string());
+        }
+        let role = lead.map(|lead| lead.prompt.trim()).filter(|text| !text.is_empty());
+        let rules =
+            if rules.is_empty() { String::new() } else { LEADING.replace("{rules}", &rules.join("\n")) };
+        role.into_iter()
+            .chain(Some(rules.as_str()).filter(|rules| !rules.is_empty()))
+            .collect::<Vec<_>>()
+            .join("\n\n")
+    }
+}
+
+/// The main agent's role, where there is a team to lead. What a stranger's file says of it does not count.
+fn lead(delegation: &Delegation) -> Option<Role> {
+    let lead = delegation.roles.lead()?;
+    let strange =
+        matches!(&lead.origin, RoleOrigin::Project(path) if !delegation.trusted_files.contains(path));
+    if strange { Roles::builtin(Team::With).lead().cloned() } else { Some(lead.clone()) }
+}
+
 /// What a sub-agent is told of itself. A fresh one has it as its system prompt, a forked one before its task.
 pub(crate) struct SubPrompt<'a> {
     pub(crate) name: &'a str,
@@ -79,6 +122,8 @@ pub(crate) struct SubPrompt<'a> {
     /// The roles it may delegate to; none if it may not.
     pub(crate) delegates: &'a [String],
     pub(crate) team: bool,
+    /// Whether its parent's tool has a place for suggestions.
+    pub(crate) suggestions: bool,
     pub(crate) workspace: &'a str,
     /// Whether that is a checkout of its own.
     pub(crate) apart: bool,
@@ -106,11 +151,16 @@ impl SubPrompt<'_> {
             .replace("{delegation}", &delegation)
     }
 
-    fn report_form(&self) -> &'static str {
-        match self.role.report {
+    /// How it is to report.
+    fn report_form(&self) -> String {
+        let format = match self.role.report {
             ReportForm::Sections => posse_roles::REPORT_FORMAT.trim_ascii_end(),
-            ReportForm::Answer => ANSWER_ALONE,
+            ReportForm::Answer => return ANSWER_ALONE.to_string(),
+        };
+        if !self.suggestions {
+            return format.to_string();
         }
+        format!("{format}\n{}", posse_roles::REPORT_SUGGESTIONS.trim())
     }
 
     fn place(&self) -> String {

@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 
 use posse_protocol::RoleOrigin;
 use posse_roles::limits::FILE_BYTES_MAX;
-use posse_roles::{RoleError, Roles, Team, Told, Warning, parse};
+use posse_roles::{RoleError, Roles, Team, Told, Warning, read};
 use posse_workspace::{Kind, Stop, Workspace, WorkspaceError, WorkspacePath};
 
 use crate::project::project_folders;
+use crate::roles_file::RolesFile;
 
 /// How many folders deep agent files are looked for.
 const DEPTH_MAX: usize = 4;
@@ -27,7 +28,7 @@ const PAGES: [&str; 8] =
     ["README", "AGENTS", "CLAUDE", "CHANGELOG", "CONTRIBUTING", "LICENSE", "SECURITY", "CODE_OF_CONDUCT"];
 
 /// Where to look for agent files.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum RolePlace {
     /// A folder or a file of the person's own.
     User(PathBuf),
@@ -38,6 +39,8 @@ pub enum RolePlace {
         /// The folder, relative to the top.
         folder: String,
     },
+    /// A settings file that may be used.
+    Settings(Box<RolesFile>),
 }
 
 /// What was found.
@@ -112,12 +115,20 @@ struct Loading {
 
 impl Loading {
     fn place(&mut self, place: &RolePlace) {
+        if let RolePlace::Settings(file) = place {
+            self.loaded.files += 1;
+            if let Err(why) = file.add_to(&mut self.loaded.roles) {
+                self.problem(&file.path, 1, why, true);
+            }
+            return;
+        }
         let path = place.path();
         let Ok(real) = path.canonicalize() else { return };
         if !self.seen.insert(real) {
             return;
         }
         match place {
+            RolePlace::Settings(_) => {}
             RolePlace::User(path) => self.user(path, DEPTH_MAX, &mut 0),
             RolePlace::Project { root, folder } => {
                 if let Err(error) = self.project(root, folder) {
@@ -190,7 +201,7 @@ impl Loading {
 
     fn role(&mut self, path: &str, origin: RoleOrigin, text: &str) {
         let of_project = matches!(origin, RoleOrigin::Project(_));
-        let parsed = parse(text, path, origin);
+        let (parsed, given) = read(text, path, origin);
         if parsed.role == Err(RoleError::NoFrontMatter) && is_page(path) {
             return;
         }
@@ -200,8 +211,14 @@ impl Loading {
         for warning in parsed.not_used {
             self.loaded.not_used.push(Problem::of(path, warning));
         }
-        match parsed.role {
-            Ok(role) => {
+        let completed = parsed.role.and_then(|role| self.loaded.roles.completed(role, &given));
+        match completed {
+            Ok((role, missing)) => {
+                for warning in missing {
+                    self.warn(path, warning);
+                }
+                // It is about a role that is not among these.
+                let Some(role) = role else { return };
                 if of_project {
                     self.loaded.project_files.push((path.to_string(), text.to_string()));
                 }
@@ -250,6 +267,7 @@ impl RolePlace {
         match self {
             Self::User(path) => path.clone(),
             Self::Project { root, folder } => root.join(folder),
+            Self::Settings(file) => PathBuf::from(&file.path),
         }
     }
 }
@@ -263,7 +281,7 @@ fn is_page(path: &str) -> bool {
     PAGES.iter().any(|page| page.eq_ignore_ascii_case(&stem))
 }
 
-fn read_own(path: &Path) -> Result<Vec<u8>, String> {
+pub(crate) fn read_own(path: &Path) -> Result<Vec<u8>, String> {
     let failed = |error: std::io::Error| format!("it cannot be read: {error}");
     let mut bytes = Vec::new();
     // One byte more than allowed tells that there is more.
@@ -272,7 +290,7 @@ fn read_own(path: &Path) -> Result<Vec<u8>, String> {
     if bytes.len() > FILE_BYTES_MAX { Err(too_large()) } else { Ok(bytes) }
 }
 
-fn read_within(workspace: &Workspace, path: &WorkspacePath) -> Result<Vec<u8>, String> {
+pub(crate) fn read_within(workspace: &Workspace, path: &WorkspacePath) -> Result<Vec<u8>, String> {
     match workspace.read(path, FILE_BYTES_MAX as u64) {
         Ok((bytes, _)) => Ok(bytes),
         Err(WorkspaceError::TooLarge { .. }) => Err(too_large()),

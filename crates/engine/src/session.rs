@@ -328,10 +328,12 @@ fn main(crew: &Arc<Crew>, grant: Grant, budget: Budget, prompt: String) -> Launc
     let model = crew.models.main().clone();
     let role = main_role(grant.clone(), budget);
     let coordinates = delegation.is_some_and(|delegation| delegation.coordinator);
+    let roles = delegation.map(|d| launch::roles_for(d, &grant, 0)).unwrap_or_default();
     let system = MainPrompt {
         workspace: &crew.site.folder,
         project: crew.project.as_ref(),
         delegation,
+        roles: &roles,
         records: &records(crew),
         notes: if coordinates { 0 } else { crew.notes_for(&role, 0, &grant) },
     }
@@ -415,6 +417,7 @@ pub(crate) fn main_tools(crew: &Arc<Crew>, grant: &Grant) -> (Toolbox, Arc<[Tool
 pub(crate) fn main_role(grant: Grant, budget: Budget) -> Role {
     Role {
         name: "main".to_string(),
+        display_name: None,
         description: String::new(),
         aliases: Vec::new(),
         prompt: String::new(),

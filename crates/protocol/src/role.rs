@@ -9,6 +9,9 @@ use crate::{Budget, Grant, Isolation};
 pub struct Role {
     /// Its name.
     pub name: String,
+    /// What people call it, where that is something else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub display_name: Option<String>,
     /// When to use it, for the model that delegates.
     pub description: String,
     /// Other names for it.

@@ -1,7 +1,7 @@
 //! A report as JSON: whole, for programs and the record; and within a size, for a model that asked for it so. Text
 //! inside a JSON string cannot end it, so no further wrapper is needed there.
 
-use posse_protocol::{Ending, Report};
+use posse_protocol::{Ending, Receipt, Report};
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -11,11 +11,16 @@ use crate::{
     visible,
 };
 
+/// What it came to, in the agent's own words where there are any: its section of that name, or its first paragraph.
+pub fn summary(report: &Report) -> String {
+    let summary = sections(&report.text).summary;
+    if summary.is_empty() { report.ending.to_string() } else { summary }
+}
+
 /// The whole report. `files_modified` has every changed file, the new ones among them in `files_created` too.
 pub fn to_json(report: &Report) -> Value {
     let receipt = &report.receipt;
     let parts = sections(&report.text);
-    let summary = if parts.summary.is_empty() { report.ending.to_string() } else { parts.summary };
     let tests = receipt.tests.unwrap_or_default();
     // Why it did not end well has no field of its own.
     let reason = match &report.ending {
@@ -27,7 +32,7 @@ pub fn to_json(report: &Report) -> Value {
     let created = files.iter().filter(|file| file.created);
     json!({
         "status": status(report),
-        "summary": summary,
+        "summary": summary(report),
         "details": details(&report.text),
         "files_modified": files.iter().map(|file| file.path.as_str()).collect::<Vec<_>>(),
         "files_created": created.map(|file| file.path.as_str()).collect::<Vec<_>>(),
@@ -41,11 +46,47 @@ pub fn to_json(report: &Report) -> Value {
     })
 }
 
-/// The report for a model: always whole JSON, nothing hidden in it, within the size. The details are cut first.
+/// What was measured and no other key tells, in few words; the whole receipt is behind the handle.
+fn short_receipt(receipt: &Receipt) -> Value {
+    let mut short = Map::new();
+    let mut put = |key: &str, value: Value| short.insert(key.to_owned(), value);
+    put("tool_calls", receipt.tool_calls.into());
+    put("commands", receipt.commands_total.into());
+    put("tokens", receipt.tokens_in_all().into());
+    if let Some(usd) = receipt.cost_in_all() {
+        put("cost_usd", usd.into());
+    }
+    if receipt.below.agents > 0 {
+        put("sub_agents", receipt.below.agents.into());
+    }
+    if let Some(branch) = &receipt.branch {
+        put("branch", branch.name.as_str().into());
+    }
+    let denied = receipt.denied.iter().take(limits::DENIALS_TOLD_MAX);
+    let denied: Vec<String> =
+        denied.map(|one| format!("{} to {}: {} ({})", one.tool, one.agent, one.what, one.reason)).collect();
+    if !denied.is_empty() {
+        put("denied", denied.into());
+    }
+    let uncertain = receipt.files_not_certain.iter().take(limits::FILES_NAMED_MAX);
+    let uncertain: Vec<&str> = uncertain.map(|file| file.path.as_str()).collect();
+    if !uncertain.is_empty() {
+        put("files_not_certain", uncertain.into());
+    }
+    Value::Object(short)
+}
+
+/// The report for a model: always whole JSON, nothing hidden in it, within the size, with a short receipt. The details
+/// are cut first.
 pub fn to_json_text(told: &Told<'_>) -> String {
     let mut value = to_json(told.report);
+    value["receipt"] = short_receipt(&told.report.receipt);
     if told.report.short.is_some() {
         value["details"] = Value::String(format!("{}\n{}", details(&words(told.report)), told.whole()));
+    }
+    if told.report.ending == Ending::TimedOut {
+        // As those who read this shape of report call it.
+        value["status"] = "timeout".into();
     }
     let mut value = shown(value);
     let room_bytes = told.room_bytes();
@@ -84,7 +125,7 @@ fn size(report: &Map<String, Value>) -> usize {
     serde_json::to_string(report).map_or(usize::MAX, |text| text.len())
 }
 
-/// A smaller report: shorter lists and texts, and in the receipt no single commands and files.
+/// A smaller report: shorter lists and texts, and in the receipt no lists.
 fn shortened(report: &Map<String, Value>, entries_max: usize, chars_max: usize) -> Map<String, Value> {
     let short = |text: &str| match text.char_indices().nth(chars_max) {
         Some((at, _)) => format!("{}…", &text[..at]),
@@ -103,9 +144,7 @@ fn shortened(report: &Map<String, Value>, entries_max: usize, chars_max: usize) 
                 }
             }
             Value::Object(receipt) => {
-                ["commands", "files", "branch", "denied"].iter().for_each(|list| {
-                    receipt.shift_remove(*list);
-                });
+                receipt.retain(|_, value| !value.is_array() && !value.is_string());
             }
             _ => {}
         }

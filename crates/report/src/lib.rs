@@ -22,7 +22,7 @@ pub use changes::claimed_changes;
 pub use check::{Facts, FileFacts, check};
 pub use citations::{Citation, citations};
 pub use handle::{Piece, read};
-pub use json::{to_json, to_json_text};
+pub use json::{summary, to_json, to_json_text};
 pub use sections::{Sections, blocked, sections};
 pub use told::{Told, spawn_text, summary_block, to_text};
 pub use wrap::{quote, unquote};

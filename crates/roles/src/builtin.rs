@@ -8,6 +8,9 @@ use crate::values::quoted;
 /// What every report of a sub-agent looks like, for its prompt.
 pub const REPORT_FORMAT: &str = include_str!("../agents/report.md");
 
+/// One more section of it, where whoever asked has a place for that.
+pub const REPORT_SUGGESTIONS: &str = include_str!("../agents/suggestions.md");
+
 const TEMPLATE: &str = include_str!("../agents/template.txt");
 
 /// Whether the delegation team is there.

@@ -30,6 +30,17 @@ pub enum RoleError {
     /// It says neither what it is called nor what it does.
     #[error("there is neither a name: nor a text below the front matter; write both")]
     Empty,
+    /// It has no prompt, and there is no role of its name whose prompt it could keep.
+    #[error(
+        "there is no text below the front matter, and no role {name:?} whose prompt it could keep{}; write the prompt, or name a role that is there",
+        .likely.as_ref().map(|likely| format!(" (did you mean {likely}?)")).unwrap_or_default()
+    )]
+    NothingToChange {
+        /// The name, shortened.
+        name: String,
+        /// The name that is most like it, if one is.
+        likely: Option<String>,
+    },
     /// Its name cannot be one.
     #[error("{name:?} cannot be a role's name: {why}")]
     BadName {
@@ -54,7 +65,7 @@ impl RoleError {
     /// The line it is about, from 1.
     pub fn line(&self) -> usize {
         match self {
-            Self::TooLarge { .. } | Self::NoFrontMatter | Self::Empty => 1,
+            Self::TooLarge { .. } | Self::NoFrontMatter | Self::Empty | Self::NothingToChange { .. } => 1,
             Self::Unclosed { line } | Self::BadName { line, .. } | Self::TooMany { line, .. } => *line,
         }
     }

@@ -6,6 +6,7 @@ use crate::name::folded;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Key {
     Name,
+    DisplayName,
     Description,
     Tools,
     DisallowedTools,
@@ -17,12 +18,14 @@ pub(crate) enum Key {
     OutputTokens,
     Minutes,
     Time,
+    DurationMs,
     Files,
     WriteRoots,
     WriteExcept,
     Shell,
     Network,
     DelegatesTo,
+    CanDelegate,
     Aliases,
     Single,
     ToolsListedByTask,
@@ -38,11 +41,12 @@ impl Key {
     /// The key, however it is written: `maxTurns`, `max_turns` and `max-turns` are one.
     pub(crate) fn of(written: &str) -> Option<Self> {
         Some(match folded(written).as_str() {
-            "name" => Self::Name,
+            "name" | "roleid" => Self::Name,
+            "displayname" => Self::DisplayName,
             "description" => Self::Description,
             "tools" | "allowedtools" => Self::Tools,
             "disallowedtools" => Self::DisallowedTools,
-            "model" => Self::Model,
+            "model" | "modelid" => Self::Model,
             "approval" | "approvalmode" | "permissionmode" => Self::Approval,
             "permission" => Self::Permission,
             "maxturns" | "maxiterations" | "steps" | "maxsteps" => Self::Turns,
@@ -50,12 +54,14 @@ impl Key {
             "maxoutputtokens" => Self::OutputTokens,
             "timeoutmins" => Self::Minutes,
             "maxtime" => Self::Time,
+            "maxdurationms" => Self::DurationMs,
             "files" | "writes" => Self::Files,
             "writeroots" => Self::WriteRoots,
             "writeexcept" => Self::WriteExcept,
             "shell" => Self::Shell,
             "network" => Self::Network,
-            "delegatesto" => Self::DelegatesTo,
+            "delegatesto" | "alloweddelegations" => Self::DelegatesTo,
+            "candelegate" => Self::CanDelegate,
             "aliases" => Self::Aliases,
             "single" => Self::Single,
             "toolslistedbytask" => Self::ToolsListedByTask,
@@ -69,3 +75,16 @@ impl Key {
         })
     }
 }
+
+/// Keys that say what a role may do.
+pub(crate) const RIGHTS: [Key; 9] = [
+    Key::Tools,
+    Key::DisallowedTools,
+    Key::Permission,
+    Key::Approval,
+    Key::Files,
+    Key::WriteRoots,
+    Key::WriteExcept,
+    Key::Shell,
+    Key::Network,
+];

@@ -5,9 +5,12 @@
 //! enforced is not given. This crate must not know folders, tools or models: it turns text into roles and skills.
 #![forbid(unsafe_code)]
 
+mod agent_roles;
 mod builtin;
+mod completed;
 mod error;
 mod fields;
+mod json_text;
 mod keys;
 mod lenient;
 pub mod limits;
@@ -21,9 +24,11 @@ mod strict;
 mod tools;
 mod values;
 
-pub use builtin::{REPORT_FORMAT, Team, template};
+pub use agent_roles::{AgentRoles, AgentRolesError};
+pub use builtin::{REPORT_FORMAT, REPORT_SUGGESTIONS, Team, template};
+pub use completed::Given;
 pub use error::{NameFault, RoleError, UnknownRole};
 pub use name::valid_name;
-pub use parse::{Parsed, Told, Warning, parse};
+pub use parse::{Parsed, Told, Warning, parse, read};
 pub use registry::{Accepted, DEFAULT_ROLE, Roles};
 pub use skill::{Skill, parse_skill, skill_text};

@@ -5,6 +5,7 @@ use posse_protocol::{
     Approval, Budget, Files, Grant, Isolation, NameRules, Network, PathRules, Role, RoleOrigin, Shell,
 };
 
+use crate::completed::Given;
 use crate::error::RoleError;
 use crate::fields::{Field, take_apart};
 use crate::keys::Key;
@@ -57,10 +58,24 @@ impl Warning {
 
 /// Reads the text of an agent file. `path` only serves to name a role that does not name itself.
 pub fn parse(text: &str, path: &str, origin: RoleOrigin) -> Parsed {
+    let (mut parsed, given) = read(text, path, origin);
+    parsed.warnings.extend(given.missing);
+    parsed.warnings.sort_by_key(|warning| warning.line);
+    parsed
+}
+
+/// The same, and what the file says itself: what it leaves out may be a known role's.
+pub fn read(text: &str, path: &str, origin: RoleOrigin) -> (Parsed, Given) {
     let mut reading = Reading::default();
     let role = reading.role(text, path, origin);
-    reading.warnings.sort_by_key(|warning| warning.line);
-    Parsed { role, warnings: reading.warnings, not_used: reading.not_used }
+    reading.parsed(role)
+}
+
+/// The role of fields that stand in no front matter, with its prompt.
+pub(crate) fn of_fields(fields: Vec<Field>, body: String, origin: RoleOrigin) -> (Parsed, Given) {
+    let mut reading = Reading::default();
+    let role = reading.of_fields(fields, body, "", origin);
+    reading.parsed(role)
 }
 
 /// What is left to a role whose file cannot be understood: to look at files.
@@ -82,25 +97,44 @@ struct Reading {
     not_used: Vec<Warning>,
     /// Whether a key that is not understood meant to hold something back.
     closed: bool,
+    given: Given,
 }
 
 impl Reading {
+    fn parsed(mut self, role: Result<Role, RoleError>) -> (Parsed, Given) {
+        self.warnings.sort_by_key(|warning| warning.line);
+        (Parsed { role, warnings: self.warnings, not_used: self.not_used }, self.given)
+    }
+
     fn role(&mut self, text: &str, path: &str, origin: RoleOrigin) -> Result<Role, RoleError> {
         if text.len() > FILE_BYTES_MAX {
             return Err(RoleError::TooLarge { bytes: text.len() });
         }
         let pieces = take_apart(text)?;
-        self.sort_out(pieces.fields)?;
-        let name = self.name(path, pieces.body.is_empty())?;
+        self.of_fields(pieces.fields, pieces.body, path, origin)
+    }
+
+    fn of_fields(
+        &mut self,
+        fields: Vec<Field>,
+        body: String,
+        path: &str,
+        origin: RoleOrigin,
+    ) -> Result<Role, RoleError> {
+        self.sort_out(fields)?;
+        self.given.keys = self.fields.iter().filter_map(Field::kind).collect();
+        (self.given.prompt, self.given.closed) = (!body.is_empty(), self.closed);
+        let name = self.name(path, body.is_empty())?;
         let description = self.description();
-        if pieces.body.is_empty() {
-            self.warn(1, "there is no prompt below the front matter");
+        if body.is_empty() {
+            self.given.missing.push(Warning::new(1, "there is no prompt below the front matter"));
         }
         let role = Role {
             name,
+            display_name: self.given(Key::DisplayName).map(|(_, value)| shortened(&value.text())),
             description,
             aliases: self.aliases(),
-            prompt: pieces.body,
+            prompt: body,
             grant: self.grant(),
             model: self.model(),
             budget: self.budget(),
@@ -191,7 +225,7 @@ impl Reading {
     fn name(&mut self, path: &str, no_body: bool) -> Result<String, RoleError> {
         let (line, name) = match self.given(Key::Name) {
             Some((line, value)) => (line, value.text().split_whitespace().collect::<Vec<_>>().join(" ")),
-            None if no_body => return Err(RoleError::Empty),
+            None if no_body && self.field(Key::Model).is_none() => return Err(RoleError::Empty),
             None => {
                 let file = path.rsplit(['/', '\\']).next().unwrap_or_default();
                 let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
@@ -210,7 +244,8 @@ impl Reading {
 
     fn description(&mut self) -> String {
         let Some((line, value)) = self.given(Key::Description) else {
-            self.warn(1, "there is no description:, so no model can tell when to use it");
+            let text = "there is no description:, so no model can tell when to use it";
+            self.given.missing.push(Warning::new(1, text));
             return String::new();
         };
         let mut text = value.text();
@@ -249,7 +284,8 @@ impl Reading {
         let turns = self.number(Key::Turns).map(|number| u32::try_from(number).unwrap_or(u32::MAX));
         let minutes = self.read(Key::Minutes, Value::minutes_ms, "write a number of minutes");
         let time = self.read(Key::Time, Value::time_ms, "write a time such as 90s, 10m or 1h30m");
-        Budget { turns, tokens: self.number(Key::Tokens), time_ms: time.or(minutes), cost_usd: None }
+        let time = time.or(minutes).or_else(|| self.number(Key::DurationMs));
+        Budget { turns, tokens: self.number(Key::Tokens), time_ms: time, cost_usd: None }
     }
 
     fn grant(&mut self) -> Grant {
@@ -272,10 +308,22 @@ impl Reading {
             rights.limit_files(Files::Read);
             rights.limit_shell(Shell::Inspect);
         }
-        let delegates = tools.delegates(self.field(Key::DelegatesTo).map(|field| &field.value));
+        let delegates = self.delegates(&tools);
         let Rights { files, shell, network } = rights;
         let grant = Grant { files, writes: self.writes(), shell, network, tools: rules, delegates, approval };
         if self.closed { meet(&grant, &read_access()) } else { grant }
+    }
+
+    /// To whom it may delegate. What is not understood is no; a plain yes is to everybody its parent may.
+    fn delegates(&mut self, tools: &Tools) -> NameRules {
+        let named = self.field(Key::DelegatesTo).map(|field| field.value.clone());
+        let may =
+            self.field(Key::CanDelegate).is_some().then(|| self.flag(Key::CanDelegate).unwrap_or(false));
+        match (may, named) {
+            (Some(false), _) => NameRules::nothing(),
+            (Some(true), None) => tools.delegates(Some(&Value::Text("*".to_string()))),
+            (_, named) => tools.delegates(named.as_ref()),
+        }
     }
 
     /// Explicit rights. A value that is not understood gives nothing.

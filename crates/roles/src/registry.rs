@@ -23,6 +23,7 @@ const LIKENESS_MIN: f64 = 0.75;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Roles {
     entries: Vec<Entry>,
+    team: Team,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -66,7 +67,7 @@ impl fmt::Display for Accepted {
 impl Roles {
     /// The roles that come with Posse.
     pub fn builtin(team: Team) -> Self {
-        let mut roles = Self { entries: Vec::new() };
+        let mut roles = Self { entries: Vec::new(), team };
         for role in builtin(team) {
             roles.add(role);
         }
@@ -101,6 +102,38 @@ impl Roles {
             None => self.entries.push(entry),
         }
         said
+    }
+
+    /// Adds a role of a file that counts as it is written: the person's own, or one that the person has trusted.
+    pub(crate) fn add_trusted(&mut self, role: Role) {
+        let folded = folded(&role.name);
+        let at = self.entries.iter().position(|entry| entry.folded == folded);
+        if at.is_none() && self.entries.len() >= ROLES_MAX {
+            return;
+        }
+        // What the project's other files make of the name is held to what it stood for before any of them.
+        let ceiling = at.and_then(|at| self.entries[at].ceiling());
+        let entry = Entry { folded, role, ceiling };
+        match at {
+            Some(at) => self.entries[at] = entry,
+            None => self.entries.push(entry),
+        }
+    }
+
+    /// The role of the main agent, where it leads the delegation team.
+    pub fn lead(&self) -> Option<&Role> {
+        let mut entries = self.entries.iter().filter(|_| self.team == Team::With);
+        entries.find(|entry| entry.folded == "main").map(|entry| &entry.role)
+    }
+
+    /// Gives a role another model.
+    pub fn set_model(&mut self, name: &str, model: &str) -> Result<(), UnknownRole> {
+        let folded = folded(&self.find(name)?.name);
+        let inherit = model.eq_ignore_ascii_case("inherit");
+        if let Some(entry) = self.entries.iter_mut().find(|entry| entry.folded == folded) {
+            entry.role.model = (!inherit).then(|| model.to_owned());
+        }
+        Ok(())
     }
 
     /// What to say where a new name led to another role so far.

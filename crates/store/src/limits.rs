@@ -36,7 +36,7 @@ pub const AMBIGUOUS_LISTED_MAX: usize = 10;
 pub const TITLE_CHARS_MAX: usize = 120;
 /// The longest summary of a response.
 pub const SUMMARY_CHARS_MAX: usize = 400;
-/// How many calls `messages.tool_calls_json` lists: the first ones.
+/// How many calls `prompts.tool_calls_json` lists: the first ones.
 pub const TOOL_CALLS_LISTED_MAX: usize = 1_000;
 /// The write-ahead log is cut back to this size once its content is in the database.
 pub const WAL_KEPT_BYTES_MAX: u64 = 16 * 1024 * 1024;

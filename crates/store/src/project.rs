@@ -272,16 +272,7 @@ fn known(agent: AgentId, known: bool) -> Result<(), StoreError> {
 /// An agent comes into being, or begins.
 fn begin(change: &Change<'_>, kind: &EventKind) -> Result<(), StoreError> {
     match kind {
-        EventKind::AgentAdmitted {
-            name,
-            role,
-            depth,
-            title,
-            requested_model,
-            context,
-            continues,
-            brief: _,
-        } => {
+        EventKind::AgentAdmitted { name, role, depth, title, requested_model, context, continues, brief } => {
             let admission = agents::Admission {
                 name,
                 role,
@@ -290,6 +281,7 @@ fn begin(change: &Change<'_>, kind: &EventKind) -> Result<(), StoreError> {
                 requested_model: requested_model.as_deref(),
                 context: *context,
                 continues: *continues,
+                words: brief.as_ref().map_or(title.as_str(), |brief| &brief.words),
             };
             agents::admitted(change, &admission)
         }

@@ -10,6 +10,7 @@ use posse_engine::record::Durability;
 use posse_protocol::{Approval, Files, Prices, Shell};
 use serde::{Deserialize, Serialize};
 
+use super::roles::RoleFile;
 use super::sub_agents::SubAgentsFile;
 use super::written;
 use crate::paths::shown;
@@ -32,6 +33,7 @@ pub(crate) struct FileConfig {
     pub(crate) memory: MemoryFile,
     #[serde(alias = "subagents")]
     pub(crate) sub_agents: SubAgentsFile,
+    pub(crate) roles: BTreeMap<String, RoleFile>,
     pub(crate) models: BTreeMap<String, ModelFile>,
 }
 

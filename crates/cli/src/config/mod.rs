@@ -4,6 +4,7 @@
 //! it may only choose among the user's models and lower the limits.
 
 mod file;
+mod roles;
 mod sub_agents;
 mod trusted;
 mod written;
@@ -22,6 +23,7 @@ pub(crate) use file::{
     ApprovalFile, DurabilityWord, FileConfig, GitFile, LimitsFile, MemoryFile, ModelFile, NetworkFile,
     RecordFile, RightsFile, SandboxFile, Time, parse, parse_age_ms, parse_approval, parse_time_ms,
 };
+pub(crate) use roles::{RoleFile, RolesFileNamed};
 pub(crate) use sub_agents::{RoleSet, SubAgentsFile};
 pub(crate) use trusted::Trusted;
 
@@ -48,6 +50,9 @@ pub(crate) struct Config {
     pub(crate) record: RecordFile,
     pub(crate) memory: MemoryFile,
     pub(crate) sub_agents: SubAgentsFile,
+    pub(crate) roles: BTreeMap<String, RoleFile>,
+    /// The settings file with roles, if one is named.
+    pub(crate) roles_file: Option<RolesFileNamed>,
     /// The files that were read, in order.
     pub(crate) sources: Vec<PathBuf>,
     /// What was left out and why; to be shown to the person.
@@ -73,8 +78,10 @@ impl Config {
             record,
             memory,
             sub_agents,
+            roles,
         } = user;
         let warnings = Vec::new();
+        let roles_file = RolesFileNamed::of(&sub_agents, sources.first(), false);
         Self {
             model,
             context_files,
@@ -87,6 +94,8 @@ impl Config {
             record,
             memory,
             sub_agents,
+            roles,
+            roles_file,
             sources,
             warnings,
         }
@@ -140,7 +149,10 @@ impl Config {
             self.sandbox = self.sandbox.replaced_by(&project.sandbox);
             self.record.durability = project.record.durability.or(self.record.durability);
             self.memory.enabled = project.memory.enabled.or(self.memory.enabled);
+            let roles_file = RolesFileNamed::of(&project.sub_agents, Some(&path.to_path_buf()), true);
+            self.roles_file = roles_file.or(self.roles_file.take());
             self.sub_agents = self.sub_agents.replaced_by(&project.sub_agents);
+            self.roles.extend(project.roles);
             return;
         }
         let mut asks = project.models.keys().map(|name| format!("models.{name:?}")).collect::<Vec<_>>();
@@ -172,6 +184,12 @@ impl Config {
         }
         if project.sub_agents != SubAgentsFile::default() {
             asks.push("sub_agents".to_string());
+        }
+        for (name, role) in project.roles {
+            match &role.model {
+                Some(model) if !self.models.contains_key(model) => asks.push(format!("roles.{name:?}")),
+                _ => drop(self.roles.insert(name, role)),
+            }
         }
         match project.model {
             Some(model) if self.models.contains_key(&model) => self.model = Some(model),

@@ -3,6 +3,7 @@
 use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 
 use posse_engine::delegating::{Limits, OverCap, Surface};
+use posse_engine::roles::AgentRoles;
 use posse_engine::{Record, SubAgents};
 use posse_protocol::Isolation;
 use serde::{Deserialize, Serialize};
@@ -23,6 +24,9 @@ pub(crate) struct SubAgentsFile {
     /// Which built-in roles there are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) roles: Option<RoleSet>,
+    /// A settings file with `AgentRoles`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) roles_file: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) max_depth: Option<u32>,
     /// Agents at work at the same time.
@@ -120,6 +124,16 @@ impl SubAgentsFile {
         }
     }
 
+    /// What a settings file with roles says of all of them counts where this section says nothing.
+    pub(crate) fn with_defaults(&self, file: &AgentRoles) -> Self {
+        Self {
+            max_depth: self.max_depth.or(file.max_depth),
+            max_iterations: self.max_iterations.or(file.max_turns.and_then(NonZeroU32::new)),
+            max_time: self.max_time.or(file.max_time_ms.map(Time)),
+            ..self.clone()
+        }
+    }
+
     /// What another file says counts more.
     pub(crate) fn replaced_by(&self, other: &Self) -> Self {
         macro_rules! newer {
@@ -129,6 +143,7 @@ impl SubAgentsFile {
             enabled,
             surface,
             roles,
+            roles_file,
             max_depth,
             max_running,
             over_cap,

@@ -30,5 +30,6 @@ mod skills;
 mod stats;
 mod surfaces;
 mod tasks;
+mod team;
 mod terminal;
 mod typing;

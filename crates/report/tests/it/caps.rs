@@ -147,15 +147,14 @@ fn a_report_with_blockers_is_no_plain_success() {
 fn details_are_cut_before_anything_else() {
     let mut report = said(&format!("SUMMARY: s\nEVIDENCE: {}", "x".repeat(50_000)));
     report.warnings = vec!["w".into(); 30];
-    report.receipt.commands = vec![ran("true", None); 10];
+    report.receipt.files_not_certain = vec![changed("a.rs", false, 1, 0); 10];
     let value: Value = serde_json::from_str(&to_json_text(&told(&report))).unwrap();
     assert_eq!(value["warnings"].as_array().unwrap().len(), 30);
-    assert_eq!(value["receipt"]["commands"].as_array().unwrap().len(), 10);
-    // Then the single commands, then the lists.
-    report.receipt.commands = vec![ran(&"y".repeat(1_000), None); 50];
+    assert_eq!(value["receipt"]["files_not_certain"].as_array().unwrap().len(), 10);
+    // Then the lists of the receipt, then the others.
     report.warnings = vec!["w".repeat(300); 30];
     let value: Value = serde_json::from_str(&to_json_text(&told(&report))).unwrap();
-    assert_eq!(value["receipt"]["commands"], Value::Null);
+    assert_eq!(value["receipt"]["files_not_certain"], Value::Null);
     assert_eq!(value["warnings"].as_array().unwrap().last().unwrap(), "and 10 more");
 }
 

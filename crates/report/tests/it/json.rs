@@ -1,6 +1,6 @@
 //! The report as JSON: its keys, their order and their values.
 
-use posse_protocol::{Ending, Failure, Receipt, Report, TestRun};
+use posse_protocol::{Denial, Ending, Failure, Receipt, Report, TestRun};
 use posse_report::{to_json, to_json_text};
 use serde_json::{Value, json};
 
@@ -45,7 +45,35 @@ fn keys_are_those_of_the_contract_in_order() {
     });
     // As text, since the order counts.
     assert_eq!(value.to_string(), wanted.to_string());
-    assert_eq!(serde_json::from_str::<Value>(&to_json_text(&told(&report()))).unwrap(), wanted);
+    // Told to a model, the receipt says only what no other key does.
+    let mut short = wanted;
+    short["receipt"] = json!({"tool_calls": 9, "commands": 1, "tokens": 120});
+    assert_eq!(to_json_text(&told(&report())), short.to_string());
+}
+
+#[test]
+fn the_receipt_for_a_model_stays_short_however_much_was_done() {
+    let mut busy = report();
+    busy.receipt.commands = (0..200).map(|n| ran(&format!("make part{n}"), None)).collect();
+    busy.receipt.commands_total = 200;
+    busy.receipt.below.agents = 2;
+    busy.receipt.cost_usd = Some(0.5);
+    let denial = Denial {
+        agent: "coder-1".into(),
+        tool: "shell".into(),
+        what: "git push".into(),
+        reason: "a rule".into(),
+    };
+    busy.receipt.denied = vec![denial; 30];
+    busy.receipt.files_not_certain = (0..30).map(|n| changed(&format!("f{n}"), false, 1, 0)).collect();
+    let value: Value = serde_json::from_str(&to_json_text(&told(&busy))).unwrap();
+    let receipt = &value["receipt"];
+    assert_eq!(receipt["denied"][0], "shell to coder-1: git push (a rule)");
+    assert_eq!(
+        (&receipt["commands"], &receipt["sub_agents"], &receipt["cost_usd"]),
+        (&json!(200), &json!(2), &json!(0.5))
+    );
+    assert!(receipt.to_string().len() < 600, "{receipt}");
 }
 
 #[test]
@@ -58,6 +86,9 @@ fn endings_and_unknowns_are_said() {
     assert_eq!(value["warnings"], json!([reason]));
     assert_eq!((&value["tests_run"], &value["tests_passed"]), (&json!(0), &json!(0)));
     assert_eq!(value["receipt"]["tests"], Value::Null);
+    let late = Report { ending: Ending::TimedOut, ..said("") };
+    let shown: Value = serde_json::from_str(&to_json_text(&told(&late))).unwrap();
+    assert_eq!((&to_json(&late)["status"], &shown["status"]), (&json!("timed_out"), &json!("timeout")));
     let plain = to_json(&said("First.\n\nSecond."));
     assert_eq!((&plain["summary"], &plain["details"]), (&json!("First."), &json!("First.\n\nSecond.")));
 }

@@ -126,10 +126,8 @@ fn prompts_say_what_the_role_is_about() {
         ("verifier", &["PASS or FAIL", "failing assertion", "Repair nothing", "RISKS"]),
         ("skill", &["SKILL.md", "find", "improve"]),
         ("custom", &["those alone", "BLOCKERS"]),
-        (
-            "main",
-            &["planner", "coder", "tester", "reviewer", "debugger", "fix of minutes", "needs the person"],
-        ),
+        // Whom it may ask is told beside it: it may not be all of the team.
+        ("main", &["lead a small team", "fresh eye", "before you build on it"]),
         ("planner", &["checked alone", "Change no files"]),
         ("coder", &["hand them to tester"]),
         ("tester", &["how many tests ran and how many passed"]),

@@ -6,5 +6,6 @@ mod corpus;
 mod hostile;
 mod names;
 mod replaced;
+mod settings;
 mod show;
 mod skills;

@@ -17,6 +17,8 @@ pub(super) struct Admission<'a> {
     pub(super) requested_model: Option<&'a str>,
     pub(super) context: ContextMode,
     pub(super) continues: Option<AgentId>,
+    /// What it is asked to do.
+    pub(super) words: &'a str,
 }
 
 /// What an agent starts with.
@@ -31,27 +33,26 @@ pub(super) struct Start<'a> {
 
 /// A new agent that has not begun yet. One that is on record already stays as it is.
 pub(super) fn admitted(change: &Change<'_>, admission: &Admission<'_>) -> Result<(), StoreError> {
-    change
-        .run(
-            "INSERT INTO agents (session_id, id, parent_id, name, role, depth, title, status, requested_model,
+    let new = change.run(
+        "INSERT INTO agents (session_id, id, parent_id, name, role, depth, title, status, requested_model,
                context_mode, continues_id, last_at_ms)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'pending', ?8, ?9, ?10, ?11)
              ON CONFLICT DO NOTHING",
-            (
-                &change.session,
-                &change.agent,
-                change.event.parent.map(|id| id.to_string()),
-                admission.name,
-                admission.role,
-                admission.depth,
-                admission.title,
-                admission.requested_model,
-                context_word(admission.context),
-                admission.continues.map(|id| id.to_string()),
-                whole(change.event.at_ms),
-            ),
-        )
-        .map(drop)
+        (
+            &change.session,
+            &change.agent,
+            change.event.parent.map(|id| id.to_string()),
+            admission.name,
+            admission.role,
+            admission.depth,
+            admission.title,
+            admission.requested_model,
+            context_word(admission.context),
+            admission.continues.map(|id| id.to_string()),
+            whole(change.event.at_ms),
+        ),
+    )?;
+    if new > 0 { messages::pending(change, admission.words) } else { Ok(()) }
 }
 
 /// It has to wait: before it begins, or before it goes on where it was interrupted. Nothing that has ended waits.
@@ -99,8 +100,8 @@ pub(super) fn started(change: &Change<'_>, start: &Start<'_>) -> Result<(), Stor
                 start.budget.cost_usd,
                 whole(change.event.at_ms),
             ),
-        )
-        .map(drop)
+        )?;
+    messages::begun(change)
 }
 
 /// It stands still until a person answers.

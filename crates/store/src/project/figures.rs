@@ -115,6 +115,11 @@ pub(super) fn first_paragraph(text: &str, chars_max: usize) -> String {
     clip(paragraph.join(" ").chars(), chars_max)
 }
 
+/// A text as it is, cut at a number of characters.
+pub(super) fn shortened(text: &str, chars_max: usize) -> String {
+    clip(text.trim().chars(), chars_max)
+}
+
 fn clip(mut chars: impl Iterator<Item = char>, chars_max: usize) -> String {
     let mut clipped: String = chars.by_ref().take(chars_max).collect();
     if chars.next().is_some() {

@@ -18,7 +18,7 @@ pub(super) fn interrupted(change: &Change<'_>, agents: &[AgentId]) -> Result<(),
         (&change.session, &agents, whole(change.event.at_ms)),
     )?;
     change.run(
-        "UPDATE messages SET status = 'interrupted', bailout_reason = 'interrupted'
+        "UPDATE prompts SET status = 'interrupted', bailout_reason = 'interrupted'
          WHERE session_id = ?1 AND completed_at IS NULL AND agent_id IN (SELECT value FROM json_each(?2))",
         (&change.session, &agents),
     )?;
@@ -59,7 +59,9 @@ pub(super) fn resumed(change: &Change<'_>, resumption: &Resumption<'_>) -> Resul
         ),
     )?;
     change.run(
-        "UPDATE messages SET status = 'running', bailout_reason = NULL
+        "UPDATE prompts SET bailout_reason = NULL,
+           status = iif(told, 'running', (SELECT iif(a.started_at_ms IS NULL, 'pending', 'running') FROM agents a
+                                          WHERE a.session_id = ?1 AND a.id = ?2))
          WHERE session_id = ?1 AND agent_id = ?2 AND completed_at IS NULL",
         (&change.session, &change.agent),
     )?;

@@ -84,8 +84,10 @@ pub(super) fn write(sql: Sql<'_>, calls: &mut Vec<Call<'_>>) -> Result<(), Store
     for Call { session, agent, call, tool, start, end } in calls.drain(..) {
         sql.run(
             "INSERT INTO tool_calls (session_id, agent_id, call_id, tool, started_seq, title, repeatable, finished_seq,
-               ok, duration_ms, output_bytes)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+               ok, duration_ms, output_bytes, prompt_id)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,
+               (SELECT id FROM prompts WHERE session_id = ?1 AND agent_id = ?2 AND seq < coalesce(?5, ?8)
+                ORDER BY id DESC LIMIT 1))",
             (
                 session.to_string(),
                 agent.to_string(),

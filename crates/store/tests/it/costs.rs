@@ -138,7 +138,8 @@ fn a_receipt_tells_what_no_event_told() {
         let sums = "SELECT a.turns, a.tool_calls, a.input_tokens, a.cached_tokens, a.output_tokens, s.turns, s.input_tokens
                     FROM agents a, sessions s WHERE a.depth = 1";
         assert_eq!(record.rows(sums), [figures], "after {kinds:#?}");
-        let messages = "SELECT iteration_count, prompt_tokens, completion_tokens, total_tokens FROM messages ORDER BY id";
+        let messages =
+            "SELECT iteration_count, prompt_tokens, completion_tokens, total_tokens FROM prompts ORDER BY id";
         assert_eq!(record.rows(messages), prompts, "after {kinds:#?}");
         assert_eq!(record.rows("SELECT cost_usd FROM sessions"), ["0.5"]);
     }

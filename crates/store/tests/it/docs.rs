@@ -41,7 +41,7 @@ fn every_query_of_the_page_runs() {
     let page = page();
     let blocks: Vec<&str> =
         page.split("```sql\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
-    assert_eq!(blocks.len(), 19);
+    assert_eq!(blocks.len(), 20);
     for sql in blocks {
         assert!(!record.rows(sql).is_empty(), "nothing found by\n{sql}");
     }

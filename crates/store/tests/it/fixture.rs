@@ -173,8 +173,7 @@ pub(crate) fn settled(ending: Ending) -> EventKind {
 }
 
 pub(crate) fn settled_with(ending: Ending, receipt: Receipt) -> EventKind {
-    let text = "All done.\n\nDetails.".into();
-    EventKind::AgentSettled { report: Report::new(ending, text, receipt) }
+    EventKind::AgentSettled { report: Report::new(ending, "All done.\n\nDetails.", receipt) }
 }
 
 pub(crate) fn admitted(name: &str, depth: u32, title: &str) -> EventKind {

@@ -19,6 +19,7 @@ mod fixture;
 mod hostile;
 mod locking;
 mod memory;
+mod messages;
 mod processes;
 mod projections;
 mod queries;

@@ -113,7 +113,7 @@ fn tool_calls_project() {
 fn a_settled_agent_projects() {
     let answer =
         "SELECT completed_at, duration_ms, response_content, response_summary, bailout_reason, status,
-                         error_message FROM messages";
+                         error_message FROM prompts";
     let calls =
         [tool_started("c1"), tool_finished("c1", true), tool_started("c2"), settled(Ending::Cancelled)];
     let listed = r#"[{"id":"c1","tool":"grep","title":"grep TODO","ok":true,"duration_ms":7},{"id":"c2","tool":"grep","title":"grep TODO","ok":null,"duration_ms":null}]"#;
@@ -125,13 +125,13 @@ fn a_settled_agent_projects() {
         &[
             (&done, answer, &["2026-01-02T03:04:06.678Z|0|All done.\n\nDetails.|All done.|-|completed|-"]),
             (&done, "SELECT files_modified_json FROM messages", &[files]),
-            (&done, "SELECT tool_calls_json FROM messages", &["[]"]),
+            (&done, "SELECT tool_calls_json FROM prompts", &["[]"]),
             (&done, "SELECT metadata_json FROM messages", &[metadata]),
-            (&calls, "SELECT tool_calls_json FROM messages", &[listed]),
+            (&calls, "SELECT tool_calls_json FROM prompts", &[listed]),
             // Calls are listed under the prompts they were made for, and both prompts are answered.
             (
                 &[tool_started("c1"), told("more"), tool_started("c2"), settled(Ending::Completed)],
-                "SELECT json_array_length(tool_calls_json), status FROM messages",
+                "SELECT json_array_length(tool_calls_json), status FROM prompts",
                 &["2|completed", "1|completed"],
             ),
         ],
@@ -186,7 +186,7 @@ fn every_ending_is_told_truthfully() {
         (Ending::Failed { failure }, "failed|error|no answer for 60 s"),
         (Ending::Cancelled, "cancelled|cancelled|-"),
         (interrupted, "interrupted|interrupted|killed"),
-        (Ending::TimedOut, "timed_out|timeout|out of time"),
+        (Ending::TimedOut, "timeout|timeout|out of time"),
         (Ending::OutOfTurns, "out_of_turns|max_iterations|out of turns"),
         (Ending::OutOfTokens, "out_of_tokens|max_tokens|out of tokens"),
         (Ending::OutOfMoney, "out_of_money|max_cost|out of money"),

@@ -55,7 +55,7 @@ fn ended_with(text: &str) -> EventKind {
 
 /// Status of the session, then of each agent and each prompt.
 const STATUS: &str = "SELECT status FROM sessions UNION ALL SELECT status FROM agents UNION ALL
-                      SELECT status || iif(completed_at IS NULL, '', ' done') FROM messages";
+                      SELECT status || iif(completed_at IS NULL, '', ' done') FROM prompts";
 
 #[test]
 fn each_way_of_stopping_and_going_on_is_told_truthfully() {
@@ -252,19 +252,19 @@ fn what_had_arrived_is_the_answer_when_nothing_better_comes() {
         (&[cut_short("half"), ended_with(" \n")], "half|half"),
         (&[cut_short("half"), ended_with("whole\n\nmore")], "whole\n\nmore|whole"),
         (&[cut_short("half"), cut_short("")], "half|half"),
-        (&[ended_with("")], "|"),
+        (&[ended_with("")], "|cancelled"),
     ];
     assert_eq!(cases.len(), 6);
     for (kinds, expected) in cases {
         let record = working();
         record.put(kinds.iter().map(|kind| event(1, kind.clone())).collect());
-        let answer = "SELECT response_content, response_summary FROM messages WHERE agent_depth = 0";
+        let answer = "SELECT response_content, response_summary FROM prompts WHERE agent_depth = 0";
         assert_eq!(record.rows(answer), [expected], "after {kinds:?}");
     }
     // What comes after the end does not change what was answered.
     let record = working();
     record.put(vec![event(1, ended_with("whole")), event(1, cut_short("half"))]);
-    assert_eq!(record.rows("SELECT response_content FROM messages WHERE agent_depth = 0"), ["whole"]);
+    assert_eq!(record.rows("SELECT response_content FROM prompts WHERE agent_depth = 0"), ["whole"]);
 }
 
 #[test]
@@ -274,7 +274,7 @@ fn words_that_wake_a_settled_agent_are_what_it_works_on() {
         .put(vec![event(1, settled(Ending::Completed)), event(1, said(Sender::Reports, "explore-1: done"))]);
     record.put(vec![event(1, turn(2)), event(1, said(Sender::Posse, "go on"))]);
     let prompts =
-        "SELECT request_type, request_content, status, iteration_count FROM messages WHERE agent_depth = 0";
+        "SELECT request_type, request_content, status, iteration_count FROM prompts WHERE agent_depth = 0";
     let expected = ["prompt|do both|completed|1", "continuation|explore-1: done|running|1"];
     assert_eq!(record.rows(prompts), expected);
     let row = record.store.find_session("last").unwrap();

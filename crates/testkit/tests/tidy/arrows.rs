@@ -19,7 +19,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("sandbox", &["protocol"]),
     ("workspace", &["protocol", "sandbox"]),
     ("tools", &["protocol", "policy", "sandbox", "workspace"]),
-    ("store", &["protocol"]),
+    ("store", &["protocol", "report"]),
     (
         "engine",
         &[
