@@ -3,7 +3,24 @@
 //! is worse than none beside the measured facts.
 
 mod doubt;
+mod files;
 mod tokens;
 mod words;
 
+pub(crate) use files::{Changed, Changes, Deed};
 pub(crate) use tokens::{Kind, Token, is_spaceless, tokens};
+
+/// Everything that a text claims.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Claims {
+    pub(crate) changes: Changes,
+}
+
+/// Reads a text.
+pub(crate) fn claims(text: &str) -> Claims {
+    let mut claims = Claims::default();
+    for sentence in tokens::sentences(text) {
+        files::read(&sentence, &mut claims.changes);
+    }
+    claims
+}
