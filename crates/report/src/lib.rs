@@ -7,7 +7,6 @@
 mod changes;
 mod check;
 mod citations;
-#[expect(dead_code, unused_imports, reason = "what they read is compared with receipts in the next commits")]
 mod claims;
 mod handle;
 mod json;

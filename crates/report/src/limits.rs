@@ -29,8 +29,6 @@ pub const CLAIMS_MAX: usize = 200;
 pub const PATH_BYTES_MAX: usize = 200;
 /// A longer word is not looked at for a path and a place in it.
 pub const WORD_BYTES_MAX: usize = 300;
-/// How far before a claim its doubts are looked for.
-pub const DOUBT_BYTES_MAX: usize = 80;
 /// How much of a report is read for claims.
 pub const PROSE_BYTES_MAX: usize = 64 * 1024;
 /// A longer sentence is taken for several.

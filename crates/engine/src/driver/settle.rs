@@ -23,7 +23,7 @@ impl Driver {
             self.notes.extend(self.site.history.slow().cloned());
             self.crew.checkouts.clean_up(&self.crew.site.workspace).await;
         } else {
-            report = checked(report, self.deliverables, &self.site).await;
+            report = checked(report, self.deliverables, &self.site, self.checkout.is_some()).await;
         }
         report.warnings.append(&mut self.notes);
         if let Some(checkout) = self.checkout {
@@ -71,8 +71,8 @@ impl Driver {
 }
 
 /// Compares a report with what can be measured.
-async fn checked(report: Report, deliverables: Vec<String>, site: &Site) -> Report {
-    let facts = WorkspaceFacts(site.workspace.clone());
+async fn checked(report: Report, deliverables: Vec<String>, site: &Site, apart: bool) -> Report {
+    let facts = WorkspaceFacts::new(site.workspace.clone(), apart);
     let unchecked = report.clone();
     let check = tokio::task::spawn_blocking(move || {
         let warnings = posse_report::check(&report, &deliverables, &facts);

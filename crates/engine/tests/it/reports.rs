@@ -37,9 +37,9 @@ async fn what_does_not_hold_is_a_warning() {
     let warnings = [
         "the promised file `missing.txt` does not exist",
         "the promised file `empty.txt` is empty",
-        "it says that it changed `b.txt`, but it did not change that file",
-        "it cites `a.txt:99`, but the file has 1 line",
-        "it cites `z.rs:3-4`, but there is no such file in the workspace",
+        "says it changed `b.txt`: that file was not changed",
+        "cites `a.txt:99`: the file has 1 line",
+        "cites `z.rs:3-4`: there is no such file",
     ];
     assert_eq!(ran.report_of("child").warnings, warnings);
     for warning in warnings {
