@@ -3,6 +3,7 @@
 use std::io::Read as _;
 use std::sync::OnceLock;
 
+use posse_protocol::{Receipt, limits::RECEIPT_COMMANDS_MAX};
 use posse_report::{Facts, FileFacts};
 use posse_workspace::{Stop, Workspace, WorkspaceError, WorkspacePath, text::is_binary};
 
@@ -84,4 +85,26 @@ impl Facts for WorkspaceFacts {
     fn commits_for_it(&self) -> bool {
         self.commits_for_it
     }
+}
+
+/// What was measured for an agent and for those whose conversation it took up: it may speak of all of it as its own.
+pub(crate) fn together(receipt: &Receipt, earlier: &[Receipt]) -> Receipt {
+    let mut all = receipt.clone();
+    for before in earlier {
+        before.files_in_all().iter().for_each(|file| file.add_to(&mut all.files_below));
+        before.files_not_certain.iter().for_each(|file| file.add_to(&mut all.files_not_certain));
+        let later = std::mem::replace(&mut all.commands, before.commands.clone());
+        all.commands.extend(later);
+        all.commands.truncate(RECEIPT_COMMANDS_MAX);
+        all.commands_total = all.commands_total.saturating_add(before.commands_total);
+        all.tool_calls = all.tool_calls.saturating_add(before.tool_calls);
+        all.below.agents = all.below.agents.saturating_add(before.below.agents);
+        all.below.commands = all.below.commands.saturating_add(before.below.commands);
+        all.tests = all.tests.or_else(|| before.tests.clone());
+        all.tests_below = all.tests_below.or_else(|| before.tests_below.clone());
+        all.commits.splice(..0, before.commits.iter().cloned());
+        all.commits_total = all.commits_total.saturating_add(before.commits_total);
+        all.children_total = all.children_total.saturating_add(before.children_total);
+    }
+    all
 }
