@@ -4,6 +4,7 @@
 mod caps;
 mod checks;
 mod citations;
+mod claims;
 mod handles;
 mod json;
 mod sections;
