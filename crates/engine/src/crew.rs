@@ -431,6 +431,14 @@ impl Crew {
         self.lock().shelf.get(id)
     }
 
+    /// What was measured for those whose conversation an agent took up, the last first, as long as they are kept.
+    pub(crate) fn earlier(&self, id: AgentId) -> Vec<Receipt> {
+        let inner = self.lock();
+        let before = |id: &AgentId| inner.tree.node(*id).and_then(|node| node.continues);
+        let line = std::iter::successors(before(&id), before);
+        line.filter_map(|id| inner.shelf.get(id)).map(|finished| finished.report.receipt.clone()).collect()
+    }
+
     pub(crate) fn below(&self, id: AgentId) -> Below {
         self.tree(|tree| tree.family(id).below)
     }

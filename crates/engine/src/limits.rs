@@ -66,6 +66,8 @@ pub const SKILL_BYTES_MAX: u64 = 64 * 1024;
 pub const STOP_WAIT_MS: u64 = 5_000;
 /// The largest file whose lines are counted to check a citation.
 pub const FACT_BYTES_MAX: u64 = 4 * 1024 * 1024;
+/// Files of a workspace that a check knows by name; where there are more, it does not tell those that are ignored.
+pub const FACT_PATHS_MAX: usize = 50_000;
 /// How many different tool lists of one session are kept.
 pub const OFFERS_KEPT_MAX: usize = 256;
 /// The most of a branch's diff that is kept in a report.

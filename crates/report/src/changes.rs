@@ -10,13 +10,72 @@ use crate::{
 /// The paths that the CHANGES section claims, in order, each once.
 pub fn claimed_changes(text: &str) -> Vec<String> {
     let section = sections(text).changes;
-    if says_none(&section) {
-        return Vec::new();
-    }
     let mut found: Vec<String> = Vec::new();
-    for (_, line) in paths::lines_outside_fences(&section) {
+    if !says_none(&section) {
+        entries(&section, &mut found);
+    }
+    if found.len() < limits::CLAIMS_MAX {
+        entries(&other_list(text), &mut found);
+    }
+    found
+}
+
+/// The entries under a heading that other agents, or other languages, have for the section.
+fn other_list(text: &str) -> String {
+    const HEADS: &[&str] = &[
+        "änderungen",
+        "geänderte dateien",
+        "erstellte dateien",
+        "neue dateien",
+        "vorgenommene änderungen",
+        "durchgeführte änderungen",
+        "变更",
+        "更改",
+        "修改",
+        "修改的文件",
+        "修改内容",
+        "变更文件",
+        "已修改的文件",
+        "创建的文件",
+        "新增文件",
+        "新建文件",
+        "cambios",
+        "archivos modificados",
+        "created files",
+        "files created",
+        "modified files",
+        "changed files",
+        "new files",
+        "edited files",
+        "files edited",
+        "files updated",
+    ];
+    let mut listed = String::new();
+    let mut inside = false;
+    for (_, line) in paths::lines_outside_fences(text) {
+        let bare = line.trim();
+        let head = bare.trim_matches(|c: char| matches!(c, '#' | '*' | '_' | ':' | '：' | ' '));
+        if HEADS.contains(&head.to_lowercase().as_str()) {
+            inside = true;
+        } else if inside
+            && bare.starts_with(['-', '*', '•', '+', '1', '2', '3', '4', '5', '6', '7', '8', '9', '`'])
+        {
+            listed.push_str(line);
+            listed.push('\n');
+        } else {
+            inside &= bare.is_empty() || line.starts_with([' ', '\t']);
+        }
+    }
+    listed
+}
+
+fn entries(section: &str, found: &mut Vec<String>) {
+    for (_, line) in paths::lines_outside_fences(section) {
         // An entry below an entry tells more about it.
         if line.starts_with(['\t', ' ']) && !found.is_empty() {
+            continue;
+        }
+        if takes_back(line) {
             continue;
         }
         for path in head_paths(line) {
@@ -25,7 +84,6 @@ pub fn claimed_changes(text: &str) -> Vec<String> {
             }
         }
     }
-    found
 }
 
 /// The first paths of a line: those before anything else is said about them.
@@ -63,6 +121,44 @@ fn joins(word: &str) -> bool {
         word.to_ascii_lowercase().as_str(),
         "and" | "&" | "+" | "new" | "modified" | "created" | "(new" | "new)"
     )
+}
+
+/// Whether an entry says that nothing was changed, or only that it should be.
+fn takes_back(line: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "no change",
+        "unchanged",
+        "not change",
+        "not modified",
+        "no edit",
+        "read only",
+        "read-only",
+        "nothing changed",
+        "should ",
+        "would ",
+        "proposed",
+        "suggest",
+        "to be ",
+        "recommend",
+        "planned",
+        "could ",
+        "keine änderung",
+        "unverändert",
+        "nicht geändert",
+        "sollte",
+        "vorgeschlagen",
+        "würde",
+        "geplant",
+        "无改动",
+        "未修改",
+        "没有修改",
+        "建议",
+        "应该",
+        "需要",
+        "sin cambios",
+    ];
+    let lower = line.to_lowercase();
+    WORDS.iter().any(|word| lower.contains(word))
 }
 
 fn denies(word: &str) -> bool {

@@ -21,7 +21,7 @@ pub fn summary(report: &Report) -> String {
 pub fn to_json(report: &Report) -> Value {
     let receipt = &report.receipt;
     let parts = sections(&report.text);
-    let tests = receipt.tests.unwrap_or_default();
+    let tests = receipt.tests.as_ref().and_then(|tests| tests.counts).unwrap_or_default();
     // Why it did not end well has no field of its own.
     let reason = match &report.ending {
         Ending::Failed { .. } | Ending::Interrupted { .. } => Some(report.ending.to_string()),

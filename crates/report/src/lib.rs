@@ -7,6 +7,7 @@
 mod changes;
 mod check;
 mod citations;
+mod claims;
 mod cut;
 mod handle;
 mod json;

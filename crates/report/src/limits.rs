@@ -32,8 +32,30 @@ pub const CLAIMS_MAX: usize = 200;
 pub const PATH_BYTES_MAX: usize = 200;
 /// A longer word is not looked at for a path and a place in it.
 pub const WORD_BYTES_MAX: usize = 300;
-/// How far before a claim its doubts are looked for.
-pub const DOUBT_BYTES_MAX: usize = 80;
+/// How much of a report is read for claims.
+pub const PROSE_BYTES_MAX: usize = 64 * 1024;
+/// A longer sentence is taken for several.
+pub const SENTENCE_TOKENS_MAX: usize = 100;
+/// The longest word before a colon that is a heading.
+pub const HEADING_KEY_BYTES_MAX: usize = 40;
+/// A longer heading is a sentence.
+pub const HEADING_WORDS_MAX: usize = 5;
+/// Words in the gap of a pattern.
+pub const PHRASE_GAP_TOKENS_MAX: usize = 5;
+/// How far behind a claim it can be taken back.
+pub const TAKEN_BACK_TOKENS_MAX: usize = 6;
+/// The longest command in a warning.
+pub const COMMAND_SHOWN_CHARS_MAX: usize = 60;
+/// The longest quote in a warning.
+pub const QUOTE_SHOWN_CHARS_MAX: usize = 60;
+/// A shorter piece of a quote is not compared.
+pub const QUOTE_PIECE_CHARS_MIN: usize = 4;
+/// The longest block that is compared with a file.
+pub const QUOTE_BLOCK_BYTES_MAX: usize = 4 * 1024;
+/// How far from a cited place a line is read for what it says about a quote.
+pub const QUOTE_REACH_BYTES_MAX: usize = 400;
+/// Words between a cited place and its quote.
+pub const QUOTE_WORDS_BETWEEN_MAX: usize = 5;
 /// Warnings that a check gives; how many more there are is said in one more.
 pub const WARNINGS_MAX: usize = 20;
 

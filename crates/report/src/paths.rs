@@ -18,6 +18,11 @@ const NAMES: &str = "\
     BUILD CODEOWNERS Dockerfile Gemfile Jenkinsfile Justfile LICENSE Makefile Procfile README Rakefile \
     Vagrantfile WORKSPACE justfile makefile";
 
+/// What has the name of a file and is none: people speak of them all the time.
+const PRODUCTS: &str = "\
+    alpine.js angular.js asp.net chart.js d3.js deno.js discord.js discord.py ember.js express.js moment.js nest.js next.js node.js nuxt.js \
+    p5.js react.js socket.io three.js vue.js web.py";
+
 /// One word of a text that may be a path with something behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Word<'a> {
@@ -31,13 +36,35 @@ pub(crate) fn words(line: &str) -> impl Iterator<Item = Word<'_>> {
     // Every second piece between backticks is code.
     line.split('`').enumerate().flat_map(|(at, piece)| {
         let code = at % 2 == 1;
-        let parts =
-            piece.split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '"' | '\'' | '|' | '<' | '>'));
+        let parts = piece.split(|c: char| {
+            c.is_whitespace() || matches!(c, ',' | ';' | '"' | '\'' | '|' | '<' | '>') || is_wide(c)
+        });
         let parts = parts.flat_map(|part| part.split("]("));
         // A path and a place in it; longer words would only cost time.
         let parts = parts.filter(|part| part.len() <= limits::WORD_BYTES_MAX);
         parts.map(bare).filter(|text| !text.is_empty()).map(move |text| Word { text, code })
     })
+}
+
+/// Punctuation of scripts without spaces.
+fn is_wide(c: char) -> bool {
+    matches!(
+        c,
+        '，' | '。'
+            | '；'
+            | '：'
+            | '、'
+            | '（'
+            | '）'
+            | '！'
+            | '？'
+            | '“'
+            | '”'
+            | '「'
+            | '」'
+            | '《'
+            | '》'
+    )
 }
 
 /// A word without the punctuation around it.
@@ -86,9 +113,10 @@ pub(crate) fn path(word: Word<'_>) -> Option<&str> {
     let letters = text.chars().any(char::is_alphabetic);
     // A host with a path, `example.com/a`, begins with something that has a known end of its own: none of ours.
     let host = text.split_once('/').is_some_and(|(first, _)| is_host(first));
+    let product = !folder && !word.code && is_in(PRODUCTS, &text.to_ascii_lowercase());
     let named = is_in(NAMES, name) && (folder || word.code);
     let file = known || named || (folder && (lettered.is_some() || word.code));
-    (letters && file && !host).then_some(text)
+    (letters && file && !host && !product).then_some(text)
 }
 
 fn is_in(list: &str, word: &str) -> bool {

@@ -2,6 +2,7 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, clippy::disallowed_types)]
 
 mod agents;
+mod answers;
 mod asking;
 #[cfg(target_os = "linux")]
 mod attacks;

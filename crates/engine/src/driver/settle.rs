@@ -1,11 +1,10 @@
 //! How an agent ends: what is below it first, then its report, checked and on record, then its place in the tree.
 
-use posse_protocol::{Ending, EventKind, Failure, Isolation, Report};
+use posse_protocol::{Ending, EventKind, Failure, Isolation, Receipt, Report};
 
 use super::Driver;
-use crate::facts::WorkspaceFacts;
+use crate::facts::{WorkspaceFacts, together};
 use crate::finished::{Finished, Kept};
-use crate::site::Site;
 
 impl Driver {
     /// Ends the agent: first everything below it, then itself. Its report is checked before it is recorded.
@@ -24,9 +23,9 @@ impl Driver {
             report.receipt.not_covered = self.site.history.not_covered();
             self.notes.extend(self.site.history.slow().cloned());
             self.crew.checkouts.clean_up(&self.crew.site.workspace).await;
-        } else {
-            report = checked(report, self.deliverables, &self.site).await;
         }
+        let facts = WorkspaceFacts::new(self.site.workspace.clone(), self.checkout.is_some());
+        report = checked(report, self.crew.earlier(self.id), self.deliverables, facts).await;
         report.warnings.append(&mut self.notes);
         if let Some(checkout) = self.checkout {
             self.crew.background.stop_at(&self.crew, &self.site).await;
@@ -73,11 +72,17 @@ impl Driver {
 }
 
 /// Compares a report with what can be measured.
-async fn checked(report: Report, deliverables: Vec<String>, site: &Site) -> Report {
-    let facts = WorkspaceFacts(site.workspace.clone());
+async fn checked(
+    report: Report,
+    earlier: Vec<Receipt>,
+    deliverables: Vec<String>,
+    facts: WorkspaceFacts,
+) -> Report {
     let unchecked = report.clone();
     let check = tokio::task::spawn_blocking(move || {
-        let warnings = posse_report::check(&report, &deliverables, &facts);
+        let receipt = together(&report.receipt, &earlier);
+        let measured = Report { receipt, ..report.clone() };
+        let warnings = posse_report::check(&measured, &deliverables, &facts);
         Report { warnings, ..report }
     });
     check.await.unwrap_or(unchecked)

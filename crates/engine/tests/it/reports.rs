@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::check::Ran;
 use crate::crew::{REPORT, Stage};
-use crate::follow::{holds, named, wait};
+use crate::follow::{holds, message, named, wait};
 
 /// Runs main with one child of these turns, which it starts like this and waits for.
 async fn one(arguments: Value, child: Vec<Turn>) -> (Stage, Ran) {
@@ -38,14 +38,51 @@ async fn what_does_not_hold_is_a_warning() {
     let warnings = [
         "the promised file `missing.txt` does not exist",
         "the promised file `empty.txt` is empty",
-        "it says that it changed `b.txt`, but it did not change that file",
-        "it cites `a.txt:99`, but the file has 1 line",
-        "it cites `z.rs:3-4`, but there is no such file in the workspace",
+        "says it changed `b.txt`: that file was not changed",
+        "cites `a.txt:99`: the file has 1 line",
+        "cites `z.rs:3-4`: there is no such file",
     ];
     assert_eq!(ran.report_of("child").warnings, warnings);
     for warning in warnings {
         holds(&told(&ran), &[&format!("\nwarning: {warning}\n")]);
     }
+}
+
+#[tokio::test]
+async fn work_done_before_and_files_that_are_ignored_are_no_lies() {
+    let made = "SUMMARY: I have created made.txt, and config.ini is as it was.\nCHANGES:\n- made.txt: new";
+    let main = vec![
+        Turn::call("agent", named("child", "general", "Do it.")),
+        wait(),
+        message("child", "Is it done?"),
+        wait(),
+        Turn::call("agent", named("builder", "general", "Build it.")),
+        wait(),
+        Turn::text("The child has finished. I have updated b.txt."),
+    ];
+    let child = vec![
+        Turn::call("write_file", json!({"path": "made.txt", "content": "made\n"})),
+        Turn::text(made),
+        Turn::text(made),
+    ];
+    let builder = vec![
+        Turn::call("write_file", json!({"path": ".gitignore", "content": "out/\n"})),
+        crate::follow::sh("mkdir out; echo 1 > out/app.js"),
+        Turn::text("SUMMARY: I created out/app.js with the build, and updated out/gone.js."),
+    ];
+    let stage = Stage::new([("main", main), ("child", child), ("builder", builder)]).await;
+    let ran = stage.run("go").await;
+    let reports = ran.events().filter_map(|event| match &event.kind {
+        EventKind::AgentSettled { report } => Some(report.warnings.clone()),
+        _ => None,
+    });
+    let wanted: [&[&str]; 4] = [
+        &[],
+        &[],
+        &["says it changed `out/gone.js`: that file was not changed"],
+        &["says it changed `b.txt`: that file was not changed"],
+    ];
+    assert_eq!(reports.collect::<Vec<_>>(), wanted);
 }
 
 #[tokio::test]

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use posse_protocol::{Ending, Receipt, Report, TestRun, limits::RECEIPT_FILES_MAX};
+use posse_protocol::{Ending, Receipt, Report, TestsSeen, limits::RECEIPT_FILES_MAX};
 use posse_report::{Facts, FileFacts, check, limits};
 
-use crate::{changed, ran, said};
+use crate::{changed, ran, said, seen};
 
 /// A workspace as a table.
 struct Files(BTreeMap<&'static str, FileFacts>);
@@ -13,6 +13,18 @@ struct Files(BTreeMap<&'static str, FileFacts>);
 impl Facts for Files {
     fn file(&self, path: &str) -> Option<FileFacts> {
         self.0.get(path.trim_start_matches("./")).copied()
+    }
+
+    fn text(&self, _: &str) -> Option<String> {
+        None
+    }
+
+    fn watched(&self, _: &str) -> bool {
+        true
+    }
+
+    fn any_ends_with(&self, end: &str) -> bool {
+        self.0.keys().any(|path| path.ends_with(end))
     }
 }
 
@@ -35,12 +47,12 @@ fn cited_lines_must_exist() {
     let cases: [(&str, &[&str]); 9] = [
         ("src/a.rs:1-10", &[]),
         ("src/a.rs:10 and a.rs:3", &[]),
-        ("src/a.rs:11", &["it cites `src/a.rs:11`, but the file has 10 lines"]),
-        ("src/a.rs:5-40", &["it cites `src/a.rs:5-40`, but the file has 10 lines"]),
-        ("src/one.rs:2", &["it cites `src/one.rs:2`, but the file has 1 line"]),
-        ("src/nope.rs:1", &["it cites `src/nope.rs:1`, but there is no such file in the workspace"]),
-        ("src/a.rs:0", &["it cites `src/a.rs:0`, but lines count from 1"]),
-        ("a.rs:3", &["it cites `a.rs:3`, but there is no such file in the workspace"]),
+        ("src/a.rs:11", &["cites `src/a.rs:11`: the file has 10 lines"]),
+        ("src/a.rs:5-40", &["cites `src/a.rs:5-40`: the file has 10 lines"]),
+        ("src/one.rs:2", &["cites `src/one.rs:2`: the file has 1 line"]),
+        ("src/nope.rs:1", &["cites `src/nope.rs:1`: there is no such file"]),
+        ("src/a.rs:0", &["cites `src/a.rs:0`: lines count from 1"]),
+        ("a.rs:3", &[]),
         ("`logo.png:7` http://localhost:1 at 12:30", &[]),
     ];
     assert_eq!(cases.len(), 9);
@@ -52,10 +64,10 @@ fn cited_lines_must_exist() {
 #[test]
 fn claimed_changes_must_have_been_measured() {
     let claim = "CHANGES:\n- src/a.rs: x\n- src/b.rs: y";
-    let none = "but it changed no file at all";
-    let other = "but it did not change that file";
-    let said_a = |why: &str| format!("it says that it changed `src/a.rs`, {why}");
-    let said_b = |why: &str| format!("it says that it changed `src/b.rs`, {why}");
+    let none = "no file was changed";
+    let other = "that file was not changed";
+    let said_a = |why: &str| format!("says it changed `src/a.rs`: {why}");
+    let said_b = |why: &str| format!("says it changed `src/b.rs`: {why}");
     let measured = |paths: &[&str]| Receipt {
         files: paths.iter().map(|path| changed(path, false, 1, 0)).collect(),
         ..Receipt::default()
@@ -69,7 +81,7 @@ fn claimed_changes_must_have_been_measured() {
         (claim, measured(&["crates/x/src/a.rs", "./src/b.rs"]), vec![]),
         ("CHANGES: /work/src/a.rs", measured(&["src/a.rs"]), vec![]),
         ("CHANGES: None. Read src/a.rs", measured(&[]), vec![]),
-        ("I changed src/a.rs", measured(&[]), vec![]),
+        ("I changed src/a.rs", measured(&[]), vec![said_a(none)]),
         (claim, many, vec![]),
         (claim, leads, vec![]),
     ];
@@ -90,15 +102,19 @@ fn deliverables_must_exist_and_not_be_empty() {
 
 #[test]
 fn tests_must_pass_when_it_says_so() {
-    let receipt = |runs: &[Option<(u32, u32)>]| Receipt {
-        commands: runs.iter().map(|tests| ran("cargo test", *tests)).collect(),
-        commands_total: u32::try_from(runs.len()).unwrap(),
-        ..Receipt::default()
+    let receipt = |runs: &[Option<(u32, u32)>]| {
+        let commands: Vec<_> = runs.iter().map(|tests| ran("cargo test", *tests)).collect();
+        Receipt {
+            tests: commands.iter().rev().find_map(TestsSeen::of),
+            commands_total: u32::try_from(runs.len()).unwrap(),
+            commands,
+            ..Receipt::default()
+        }
     };
-    let failed = "it says that tests pass, but 2 of 5 failed when they were last counted";
+    let failed = "says that tests pass: 2 of 5 failed";
     let cut = Receipt {
         commands_total: 90,
-        tests: Some(TestRun { run: 5, passed: 3 }),
+        tests: Some(seen("cargo test", 101, Some((5, 3)))),
         ..receipt(&[Some((5, 5))])
     };
     let cases = [
@@ -108,7 +124,7 @@ fn tests_must_pass_when_it_says_so() {
         ("All tests pass.", receipt(&[Some((5, 3)), Some((5, 5))]), None),
         ("All tests pass.", receipt(&[None]), None),
         ("All tests pass.", cut, Some(failed)),
-        ("All tests pass.", receipt(&[]), Some("it says that tests pass, but it ran no command")),
+        ("All tests pass.", receipt(&[]), Some("says that tests pass: no command was run")),
         ("Not all tests pass.", receipt(&[Some((5, 3))]), None),
         ("The tests don't pass; tests passing is next.", receipt(&[Some((5, 3))]), None),
         ("Check whether tests pass.", receipt(&[Some((5, 3))]), None),
@@ -152,12 +168,12 @@ fn hostile_texts_are_checked_in_time() {
     ];
     assert_eq!(pieces.len(), 14);
     for piece in pieces {
-        let text = piece.repeat(20_000 / piece.len());
+        let text = piece.repeat(8_000 / piece.len());
         for text in [format!("CHANGES: {text}"), format!("CHANGES:\n{text}\nSUMMARY: x")] {
             let warnings = check(&said(&text), &[], &files());
             assert!(warnings.len() <= limits::WARNINGS_MAX + 1);
         }
     }
-    let distinct: String = (0..30_000).map(|n| format!("src/f{n}.rs,")).collect();
+    let distinct: String = (0..5_000).map(|n| format!("src/f{n}.rs,")).collect();
     assert_eq!(check(&said(&format!("CHANGES: {distinct}")), &[], &files()).len(), limits::WARNINGS_MAX + 1);
 }
