@@ -69,6 +69,7 @@ impl Tree {
             turns: receipt.turns,
             tool_calls: receipt.tool_calls,
             commands_total: receipt.commands_total,
+            commands_failed: receipt.commands_failed,
             usage: receipt.usage,
             cost_usd: receipt.cost_usd,
             below: bill.ledger.below,

@@ -1,7 +1,7 @@
 //! Adds up what tools did. Only effects that tools measured count, never an agent's words.
 
 use posse_agent::Agent;
-use posse_protocol::{Below, CommandRun, Denial, Effect, FileChange, Receipt, TestRun, limits};
+use posse_protocol::{Below, CommandRun, Denial, Effect, FileChange, Receipt, TestsSeen, limits};
 
 /// What an agent's sub-agents did and used.
 #[derive(Clone, Default)]
@@ -19,8 +19,10 @@ pub(crate) struct Effects {
     not_certain: Vec<FileChange>,
     commands: Vec<CommandRun>,
     commands_total: u32,
+    commands_failed: u32,
+    last_command: Option<CommandRun>,
     /// Of the last command that ran some: the state in which the work is handed over.
-    tests: Option<TestRun>,
+    tests: Option<TestsSeen>,
     denied: Vec<Denial>,
 }
 
@@ -32,7 +34,9 @@ impl Effects {
                 Effect::NotCertain(change) => change.add_to(&mut self.not_certain),
                 Effect::Command(run) => {
                     self.commands_total = self.commands_total.saturating_add(1);
-                    self.tests = run.tests.or(self.tests);
+                    self.commands_failed = self.commands_failed.saturating_add(run.failed().into());
+                    self.last_command = Some(run.clone());
+                    self.tests = TestsSeen::of(run).or(self.tests.take());
                     if self.commands.len() < limits::RECEIPT_COMMANDS_MAX {
                         self.commands.push(run.clone());
                     }
@@ -66,9 +70,12 @@ impl Effects {
             not_covered: Vec::new(),
             commands: self.commands,
             commands_total: self.commands_total,
+            commands_failed: self.commands_failed,
+            last_command: self.last_command,
             tests: self.tests,
             denied: self.denied,
             branch: None,
+            ..Receipt::default()
         }
     }
 }

@@ -30,6 +30,10 @@ pub struct Event {
 /// The kinds of event.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "events are written and read one by one, and not kept in memory"
+)]
 pub enum EventKind {
     /// A session began. Always the first event of a session.
     SessionStarted {

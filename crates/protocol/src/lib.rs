@@ -12,6 +12,7 @@ mod grant;
 mod handle;
 mod ids;
 pub mod limits;
+mod measured;
 mod message;
 mod model_error;
 mod note;
@@ -30,12 +31,15 @@ pub use event::{Event, EventKind, Progress, ProgressKind, Purpose, QueueReason, 
 pub use grant::{Approval, Files, Grant, NameRules, Network, PathRules, Shell};
 pub use handle::HandleRead;
 pub use ids::{AgentId, CallId, Seq, SessionId};
+pub use measured::{
+    ChildEnded, CommandRun, CommitMade, RanTests, TestFileChange, TestRun, TestVerdict, TestsSeen,
+};
 pub use message::{Message, Reasoning, ReasoningOrigin, ToolCall, ToolResult};
 pub use model_error::{ModelError, ModelErrorKind};
 pub use note::{NewNote, Note, NoteScope};
 pub use question::{Answer, Question};
 pub use reply::{Reply, StopReason, Usage};
-pub use report::{Below, CommandRun, Denial, FileChange, Receipt, Report, TestRun};
+pub use report::{Below, Denial, FileChange, Receipt, Report};
 pub use role::{Role, RoleOrigin};
 pub use task::{Brief, ContextMode, Isolation, Task};
 pub use tool::{Effect, Needs, ToolOutcome, ToolSpec};

@@ -12,3 +12,9 @@ pub const RECEIPT_COMMANDS_MAX: usize = 50;
 pub const RECEIPT_FILES_MAX: usize = 500;
 /// How many denied calls a receipt holds.
 pub const RECEIPT_DENIALS_MAX: usize = 50;
+/// How many changed test files a receipt lists.
+pub const RECEIPT_TEST_FILES_MAX: usize = 50;
+/// How many commits a receipt lists.
+pub const RECEIPT_COMMITS_MAX: usize = 20;
+/// How many sub-agents a receipt lists.
+pub const RECEIPT_CHILDREN_MAX: usize = 50;

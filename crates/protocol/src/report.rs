@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Branch, Ending, Usage, limits};
+use crate::{Branch, ChildEnded, CommandRun, CommitMade, Ending, TestFileChange, TestsSeen, Usage, limits};
 
 /// What one agent's work came to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -49,9 +49,33 @@ pub struct Receipt {
     pub commands: Vec<CommandRun>,
     /// How many commands ran in all.
     pub commands_total: u32,
-    /// Tests that its commands ran, where a runner's output says how many.
+    /// How many of them failed or were killed.
     #[serde(default)]
-    pub tests: Option<TestRun>,
+    pub commands_failed: u32,
+    /// The last of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_command: Option<CommandRun>,
+    /// The last tests that its own commands ran.
+    #[serde(default)]
+    pub tests: Option<TestsSeen>,
+    /// The last tests that were run below it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests_below: Option<TestsSeen>,
+    /// Test files changed, by it or below it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub test_files: Vec<TestFileChange>,
+    /// Commits made, by it or below it, in order; the last of them where there were many.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commits: Vec<CommitMade>,
+    /// How many commits were made in all.
+    #[serde(default)]
+    pub commits_total: u32,
+    /// The sub-agents it started itself, as they ended; the first of them where there were many.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub children: Vec<ChildEnded>,
+    /// How many sub-agents it started itself.
+    #[serde(default)]
+    pub children_total: u32,
     /// Calls that were not allowed, of the agent and of those below it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub denied: Vec<Denial>,
@@ -86,6 +110,11 @@ impl FileChange {
 }
 
 impl Receipt {
+    /// The last tests seen: its own, or where it ran none, those below it.
+    pub fn tests_in_all(&self) -> Option<&TestsSeen> {
+        self.tests.as_ref().or(self.tests_below.as_ref())
+    }
+
     /// Files changed by the agent and everything below it, one entry a path.
     pub fn files_in_all(&self) -> Vec<FileChange> {
         let mut files = self.files.clone();
@@ -123,6 +152,9 @@ pub struct Below {
     /// Commands run.
     #[serde(default)]
     pub commands: u32,
+    /// How many of them failed or were killed.
+    #[serde(default)]
+    pub commands_failed: u32,
     /// Tokens, as far as reported.
     pub usage: Usage,
     /// What it cost, as far as known.
@@ -138,21 +170,16 @@ impl Below {
             self.tool_calls.saturating_add(child.tool_calls).saturating_add(child.below.tool_calls);
         self.commands =
             self.commands.saturating_add(child.commands_total).saturating_add(child.below.commands);
+        self.commands_failed = self
+            .commands_failed
+            .saturating_add(child.commands_failed)
+            .saturating_add(child.below.commands_failed);
         self.usage.add(child.usage);
         self.usage.add(child.below.usage);
         if let Some(cost) = child.cost_in_all() {
             self.cost_usd = Some(self.cost_usd.unwrap_or(0.0) + cost);
         }
     }
-}
-
-/// How many tests a runner says it ran.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TestRun {
-    /// Tests run.
-    pub run: u32,
-    /// Tests passed.
-    pub passed: u32,
 }
 
 /// One file that was created or changed.
@@ -166,16 +193,4 @@ pub struct FileChange {
     pub lines_added: u32,
     /// Lines that are gone.
     pub lines_removed: u32,
-}
-
-/// One command that was run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CommandRun {
-    /// The command text.
-    pub command: String,
-    /// Its exit code; `None` if it was killed.
-    pub exit_code: Option<i32>,
-    /// Tests it ran, where its output says so.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tests: Option<TestRun>,
 }

@@ -15,7 +15,7 @@ pub fn to_json(report: &Report) -> Value {
     let receipt = &report.receipt;
     let parts = sections(&report.text);
     let summary = if parts.summary.is_empty() { report.ending.to_string() } else { parts.summary };
-    let tests = receipt.tests.unwrap_or_default();
+    let tests = receipt.tests.as_ref().and_then(|tests| tests.counts).unwrap_or_default();
     // Why it did not end well has no field of its own.
     let reason = match &report.ending {
         Ending::Failed { .. } | Ending::Interrupted { .. } => Some(report.ending.to_string()),

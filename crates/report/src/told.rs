@@ -177,7 +177,7 @@ fn block(told: &Told<'_>) -> String {
     if !changed.is_empty() {
         let _ = writeln!(out, "  Files modified: {}", files(&changed));
     }
-    if let Some(tests) = receipt.tests {
+    if let Some(tests) = receipt.tests.as_ref().and_then(|tests| tests.counts) {
         let _ = writeln!(out, "  Tests: {} run, {} passed", tests.run, tests.passed);
     }
     out
@@ -224,7 +224,7 @@ fn facts(receipt: &Receipt) -> String {
         let (added, removed) = (sum(|f| f.lines_added), sum(|f| f.lines_removed));
         let _ = write!(out, ", {} changed (+{added} -{removed})", counted(changed.len() as u64, "file"));
     }
-    if let Some(tests) = receipt.tests {
+    if let Some(tests) = receipt.tests.as_ref().and_then(|tests| tests.counts) {
         let _ = write!(out, ", {} of {} passed", tests.passed, counted(tests.run.into(), "test"));
     }
     out

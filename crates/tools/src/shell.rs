@@ -4,7 +4,7 @@
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use posse_policy::Act;
-use posse_protocol::{CommandRun, Effect, Files, Grant, Needs, Shell, ToolOutcome};
+use posse_protocol::{CommandRun, Effect, Files, Grant, Needs, RanTests, Shell, ToolOutcome};
 use posse_sandbox::{Captured, Command, Exit, OutputLimits, Profile};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -89,6 +89,7 @@ impl Tool for ShellCommand {
         for note in finished.notes.iter().map(String::as_str).chain(hint) {
             text.push_str(&format!("\n({note})"));
         }
+        let tests = tests.map(|counts| RanTests { counts: Some(counts), hidden_by: None });
         let run = CommandRun { command: self.command, exit_code, tests };
         Ok(ToolOutcome { ok: exit_code == Some(0), text, effects: vec![Effect::Command(run)] })
     }

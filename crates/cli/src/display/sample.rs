@@ -2,7 +2,8 @@
 
 use posse_protocol::{
     AgentId, Answer, Budget, CallId, ContextMode, Ending, Event, EventKind, FileChange, Grant, Progress,
-    ProgressKind, Purpose, Question, QueueReason, Receipt, Reply, Report, Sender, Seq, TestRun, Usage,
+    ProgressKind, Purpose, Question, QueueReason, Receipt, Reply, Report, Sender, Seq, TestRun, TestsSeen,
+    Usage,
 };
 
 /// When everything begins.
@@ -117,7 +118,12 @@ pub(crate) fn report(ending: Ending, text: &str) -> Report {
         tool_calls: 8,
         duration_ms: 34_200,
         files,
-        tests: Some(TestRun { run: 5, passed: 4 }),
+        tests: Some(TestsSeen {
+            command: "cargo test".to_string(),
+            exit_code: Some(101),
+            counts: Some(TestRun { run: 5, passed: 4 }),
+            ..TestsSeen::default()
+        }),
         ..Receipt::default()
     };
     Report { ending, text: text.to_string(), receipt, warnings: Vec::new() }

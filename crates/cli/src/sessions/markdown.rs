@@ -155,7 +155,7 @@ fn receipt(receipt: &Receipt) -> String {
         let how = run.exit_code.map_or("stopped".to_string(), |code| format!("exit code {code}"));
         text.push_str(&format!("- ran: {} ({how})\n", code(&one_line(&run.command, 200))));
     }
-    if let Some(tests) = receipt.tests {
+    if let Some(tests) = receipt.tests.as_ref().and_then(|tests| tests.counts) {
         text.push_str(&format!("- tests: {} run, {} passed\n", tests.run, tests.passed));
     }
     for denial in &receipt.denied {

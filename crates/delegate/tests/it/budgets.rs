@@ -80,8 +80,14 @@ fn spending_of_a_child_counts_in_all_its_ancestors() {
     }
     let family = tree.family(id(MAIN));
     assert_eq!((family.tokens, family.reserved_tokens, family.cost_usd), (6_000, 0, 1.5));
-    let below =
-        Below { agents: 3, turns: 6, tool_calls: 9, commands: 0, usage: used(6_000), cost_usd: Some(1.5) };
+    let below = Below {
+        agents: 3,
+        turns: 6,
+        tool_calls: 9,
+        usage: used(6_000),
+        cost_usd: Some(1.5),
+        ..Below::default()
+    };
     assert_eq!(family.below, below);
     assert_eq!(tree.family(id(1)).tokens, 5_000);
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use posse_protocol::{Ending, Receipt, Report, TestRun, limits::RECEIPT_FILES_MAX};
+use posse_protocol::{Ending, Receipt, Report, limits::RECEIPT_FILES_MAX};
 use posse_report::{Facts, FileFacts, check, limits};
 
-use crate::{changed, ran, said};
+use crate::{changed, ran, said, seen};
 
 /// A workspace as a table.
 struct Files(BTreeMap<&'static str, FileFacts>);
@@ -98,7 +98,7 @@ fn tests_must_pass_when_it_says_so() {
     let failed = "it says that tests pass, but 2 of 5 failed when they were last counted";
     let cut = Receipt {
         commands_total: 90,
-        tests: Some(TestRun { run: 5, passed: 3 }),
+        tests: Some(seen("cargo test", 101, Some((5, 3)))),
         ..receipt(&[Some((5, 5))])
     };
     let cases = [

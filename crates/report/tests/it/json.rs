@@ -1,10 +1,10 @@
 //! The report as JSON: its keys, their order and their values.
 
-use posse_protocol::{Ending, Failure, Receipt, Report, TestRun};
+use posse_protocol::{Ending, Failure, Receipt, Report};
 use posse_report::{to_json, to_json_text};
 use serde_json::{Value, json};
 
-use crate::{changed, ran, said, tokens, told};
+use crate::{changed, ran, said, seen, tokens, told};
 
 fn report() -> Report {
     Report {
@@ -18,7 +18,7 @@ fn report() -> Report {
             files: vec![changed("auth/jwt.rs", true, 82, 0), changed("main.rs", false, 1, 1)],
             commands: vec![ran("cargo test", Some((3, 3)))],
             commands_total: 1,
-            tests: Some(TestRun { run: 3, passed: 3 }),
+            tests: Some(seen("cargo test", 0, Some((3, 3)))),
             ..Receipt::default()
         },
         warnings: vec!["w".into()],

@@ -10,7 +10,7 @@ mod sections;
 mod told;
 mod wrapping;
 
-use posse_protocol::{CommandRun, Ending, FileChange, Receipt, Report, TestRun, Usage};
+use posse_protocol::{CommandRun, Ending, FileChange, RanTests, Receipt, Report, TestRun, TestsSeen, Usage};
 use posse_report::Told;
 
 /// A report with nothing but words.
@@ -23,8 +23,14 @@ fn changed(path: &str, created: bool, lines_added: u32, lines_removed: u32) -> F
 }
 
 fn ran(command: &str, tests: Option<(u32, u32)>) -> CommandRun {
-    let tests = tests.map(|(run, passed)| TestRun { run, passed });
+    let tests =
+        tests.map(|(run, passed)| RanTests { counts: Some(TestRun { run, passed }), hidden_by: None });
     CommandRun { command: command.into(), exit_code: Some(0), tests }
+}
+
+fn seen(command: &str, exit_code: i32, counts: Option<(u32, u32)>) -> TestsSeen {
+    let counts = counts.map(|(run, passed)| TestRun { run, passed });
+    TestsSeen { command: command.into(), exit_code: Some(exit_code), counts, ..TestsSeen::default() }
 }
 
 fn tokens(input: u64, output: u64) -> Usage {

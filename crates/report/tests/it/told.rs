@@ -1,9 +1,9 @@
 //! The report as text, for models and for people.
 
-use posse_protocol::{Below, Ending, Failure, Receipt, Report, TestRun};
+use posse_protocol::{Below, Ending, Failure, Receipt, Report};
 use posse_report::{Told, spawn_text, summary_block, to_text};
 
-use crate::{changed, said, tokens, told};
+use crate::{changed, said, seen, tokens, told};
 
 fn report() -> Report {
     Report {
@@ -14,7 +14,7 @@ fn report() -> Report {
             duration_ms: 34_210,
             below: Below { agents: 2, usage: tokens(300, 0), ..Below::default() },
             files: vec![changed("tests/auth.test.ts", true, 82, 0), changed("b.rs", false, 3, 1)],
-            tests: Some(TestRun { run: 5, passed: 4 }),
+            tests: Some(seen("cargo test", 101, Some((5, 4)))),
             ..Receipt::default()
         },
         warnings: vec!["it cites `a.rs:9`, but the file has 3 lines".into()],

@@ -169,7 +169,7 @@ impl<'a> Metadata<'a> {
             reasoning_tokens: receipt.usage.reasoning_tokens,
             tool_calls: receipt.tool_calls,
             commands: receipt.commands_total,
-            tests: receipt.tests,
+            tests: receipt.tests.as_ref().and_then(|tests| tests.counts),
             warnings: &report.warnings,
             subtree: Subtree {
                 agents: below.agents.saturating_add(1),

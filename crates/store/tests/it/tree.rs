@@ -137,14 +137,15 @@ fn a_prompts_metadata_tells_of_the_whole_subtree() {
     };
     report.warnings = vec!["a.rs:99 does not exist".into()];
     report.receipt = Receipt { turns: 1, tool_calls: 1, usage: usage(100, 20), ..report.receipt };
-    report.receipt.tests = Some(TestRun { run: 4, passed: 3 });
+    let counts = Some(TestRun { run: 4, passed: 3 });
+    report.receipt.tests = Some(TestsSeen { counts, ..TestsSeen::default() });
     report.receipt.below = Below {
         agents: 2,
         turns: 5,
         tool_calls: 6,
-        commands: 0,
         usage: usage(1_000, 0),
         cost_usd: Some(0.5),
+        ..Below::default()
     };
     let kinds = [
         admitted("explore-1", 1, "find it"),

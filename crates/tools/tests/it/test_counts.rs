@@ -95,7 +95,7 @@ async fn count(desk: &Desk, output: &str) -> Option<TestRun> {
     desk.put("out", output);
     let outcome = desk.call("shell", json!({"command": "cat out"})).await;
     match outcome.effects.as_slice() {
-        [Effect::Command(run)] => run.tests,
+        [Effect::Command(run)] => run.tests.as_ref().and_then(|tests| tests.counts),
         other => panic!("{other:?}"),
     }
 }
