@@ -5,7 +5,7 @@ use posse_protocol::{Ending, Report};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    Told, limits,
+    Told, facts_line, limits,
     sections::{details, sections},
     visible,
 };
@@ -15,7 +15,7 @@ pub fn to_json(report: &Report) -> Value {
     let receipt = &report.receipt;
     let parts = sections(&report.text);
     let summary = if parts.summary.is_empty() { report.ending.to_string() } else { parts.summary };
-    let tests = receipt.tests.as_ref().and_then(|tests| tests.counts).unwrap_or_default();
+    let tests = receipt.tests_in_all().and_then(|tests| tests.counts).unwrap_or_default();
     // Why it did not end well has no field of its own.
     let reason = match &report.ending {
         Ending::Failed { .. } | Ending::Interrupted { .. } => Some(report.ending.to_string()),
@@ -36,6 +36,7 @@ pub fn to_json(report: &Report) -> Value {
         "suggestions": parts.suggestions,
         "iteration_count": receipt.turns,
         "duration_ms": receipt.duration_ms,
+        "facts": facts_line(receipt),
         "receipt": receipt,
     })
 }

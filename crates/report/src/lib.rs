@@ -7,6 +7,7 @@
 mod changes;
 mod check;
 mod citations;
+mod facts;
 mod handle;
 mod json;
 mod json_path;
@@ -20,6 +21,7 @@ mod wrap;
 pub use changes::claimed_changes;
 pub use check::{Facts, FileFacts, check};
 pub use citations::{Citation, citations};
+pub use facts::{About, Fact, facts, facts_line};
 pub use handle::read;
 pub use json::{to_json, to_json_text};
 pub use sections::{Sections, sections};

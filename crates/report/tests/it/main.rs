@@ -4,6 +4,7 @@
 mod caps;
 mod checks;
 mod citations;
+mod facts;
 mod handles;
 mod json;
 mod sections;
