@@ -17,6 +17,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0003_recovery.sql"),
     include_str!("migrations/0004_memory_and_search.sql"),
     include_str!("migrations/0005_costs.sql"),
+    include_str!("migrations/0006_warnings.sql"),
 ];
 
 /// The format this Posse writes.
