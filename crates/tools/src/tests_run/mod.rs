@@ -5,6 +5,8 @@ mod project;
 mod runners;
 mod script;
 mod table;
+#[cfg(test)]
+mod tests;
 
 use posse_protocol::{RanTests, TestRun};
 
