@@ -8,6 +8,7 @@ mod facts;
 mod handles;
 mod json;
 mod sections;
+mod test_files;
 mod told;
 mod wrapping;
 
