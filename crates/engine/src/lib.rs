@@ -32,6 +32,7 @@ mod launch;
 mod library;
 pub mod limits;
 mod lives;
+mod measured;
 mod model_choice;
 mod past;
 mod permits;

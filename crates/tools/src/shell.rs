@@ -142,8 +142,7 @@ impl ShellCommand {
             "{} runs in the background. You are told when it ends; see its output with jobs.",
             job.name
         );
-        let run = CommandRun { command: self.command, exit_code: None, tests: None };
-        Ok(ToolOutcome { ok: true, text, effects: vec![Effect::Command(run)] })
+        Ok(ToolOutcome { ok: true, text, effects: vec![Effect::Background { command: self.command }] })
     }
 }
 

@@ -14,7 +14,13 @@ pub(crate) fn call_text(title: &str, ok: bool, text: &str, effects: &[Effect], d
                 Some(0) | None => {}
                 Some(code) => facts.push(format!("exit {code}")),
             },
-            Effect::NotCertain(_) | Effect::Todo { .. } | Effect::Denied(_) | Effect::Noted(_) => {}
+            Effect::NotCertain(_)
+            | Effect::Background { .. }
+            | Effect::TestFile(_)
+            | Effect::Commit(_)
+            | Effect::Todo { .. }
+            | Effect::Denied(_)
+            | Effect::Noted(_) => {}
         }
     }
     if !ok && facts.is_empty() {
