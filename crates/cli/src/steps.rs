@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use posse_protocol::{AgentId, Answer, CallId, Event, EventKind, QueueReason, Sender};
+use posse_protocol::{AgentId, Answer, CallId, Event, EventKind, QueueReason, Report, Sender};
 
-use crate::display::{ending_line, not_covered, read_only_for_commands};
+use crate::display::{ending_line, measured, not_covered, read_only_for_commands};
 use crate::output::{Style, counted, duration, one_line, trimmed, visible};
 
 /// Characters of a tool's result, a report or a reason that are shown.
@@ -167,9 +167,19 @@ fn course(style: Style, kind: &EventKind, who: &str) -> String {
             "  {who}has come to a limit ({}) and reports\n",
             one_line(&ending.to_string(), RESULT_CHARS_MAX)
         )),
-        EventKind::AgentSettled { report } => format!("{who}{}\n", ending_line(style, &report.ending)),
+        EventKind::AgentSettled { report } => settled(style, who, report),
         _ => String::new(),
     }
+}
+
+/// How it ended, what was measured, and what does not hold of what it said.
+fn settled(style: Style, who: &str, report: &Report) -> String {
+    let mut text = format!("{who}{}\n", ending_line(style, &report.ending));
+    text.push_str(&style.dim(&format!("  measured: {}\n", measured::line(&report.receipt))));
+    for warning in measured::warnings(report) {
+        text.push_str(&style.yellow(&format!("  warning: {warning}\n")));
+    }
+    text
 }
 
 fn words(style: Style, names: Option<(&str, &str)>, from: Sender, text: &str) -> String {
@@ -262,14 +272,17 @@ you: fix it
       lines
     letter: hello
     explore-2 ✓ completed
+      measured: no commands run; tests failed: `cargo test` (exit code 101, 4 of 5 passed); no commits; no sub-agents; 1 file changed (+82 -0): tests/auth.rs (+82 lines, new file)
     explore-1 • grep Foo
       → 3 matches  (0.0 s)
   explore-1 asks to use shell: rm x
   you: yes, once
   explore-1 ✓ completed
+    measured: no commands run; tests failed: `cargo test` (exit code 101, 4 of 5 passed); no commits; no sub-agents; 1 file changed (+82 -0): tests/auth.rs (+82 lines, new file)
 reports: explore-1\\nis done
 agent: Fixed.
 ✓ completed
+  measured: no commands run; tests failed: `cargo test` (exit code 101, 4 of 5 passed); no commits; no sub-agents; 1 file changed (+82 -0): tests/auth.rs (+82 lines, new file)
   • agent start
     … no result
 ";

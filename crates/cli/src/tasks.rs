@@ -1,10 +1,14 @@
 //! `posse tasks`: the agents of a session as a tree, with what each of them took. What was interrupted stands apart: it
 //! does not run, whatever it did when its process ended.
 
+use std::collections::HashMap;
+
 use posse_engine::Engine;
 use posse_engine::record::{AgentRow, SessionRow, Totals, subtree_totals};
+use posse_engine::reports::facts_line;
+use posse_protocol::{AgentId, Report};
 
-use crate::display::{short, tree};
+use crate::display::{measured, short, tree};
 use crate::exit::Exit;
 use crate::output::{self, Style, local_time, one_line};
 use crate::paths::Paths;
@@ -12,6 +16,10 @@ use crate::which_session::session_of;
 
 /// Characters of the session's title that are shown.
 const TITLE_CHARS_MAX: usize = 80;
+/// Agents whose facts are shown.
+const MEASURED_SHOWN_MAX: usize = 50;
+/// Columns of an agent's name before its facts.
+const NAME_COLUMNS_MAX: usize = 60;
 /// Sessions among which others at work and interrupted ones are looked for.
 const SESSIONS_LOOKED_AT_MAX: usize = 200;
 /// Other sessions that are shown.
@@ -21,11 +29,12 @@ pub(crate) async fn run(paths: &Paths, wanted: Option<String>, json: bool) -> an
     let engine = Engine::open(&paths.data_dir)?;
     let session = session_of(&engine, wanted.as_deref().unwrap_or("last"))?;
     let agents = engine.agents(session.id)?;
+    let reports = engine.reports(session.id)?;
     if json {
         let totals = subtree_totals(&agents);
         for agent in &agents {
             let whole = totals.get(&agent.id).copied().unwrap_or_default();
-            output::print_json(&as_json(&session, agent, whole))?;
+            output::print_json(&as_json(&session, agent, whole, reports.get(&agent.id)))?;
         }
         return Ok(Exit::Completed);
     }
@@ -36,6 +45,7 @@ pub(crate) async fn run(paths: &Paths, wanted: Option<String>, json: bool) -> an
         text.push_str(&format!("{}\n", style.yellow(&left)));
     }
     text.push_str(&tree::agents(style, &agents, output::stdout_width(), output::now_ms()));
+    text.push_str(&measured_of(style, &agents, &reports));
     if wanted.is_none() {
         let others = engine.sessions(SESSIONS_LOOKED_AT_MAX)?;
         let others = others.iter().filter(|other| other.id != session.id).collect::<Vec<_>>();
@@ -49,6 +59,27 @@ pub(crate) async fn run(paths: &Paths, wanted: Option<String>, json: bool) -> an
     }
     output::print(&text)?;
     Ok(Exit::Completed)
+}
+
+/// What was measured of those that have ended, and what does not hold of what they say.
+fn measured_of(style: Style, agents: &[AgentRow], reports: &HashMap<AgentId, Report>) -> String {
+    let ended = agents.iter().filter_map(|agent| Some((agent, reports.get(&agent.id)?)));
+    let ended = ended.collect::<Vec<_>>();
+    if ended.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("\n{}\n", style.bold("measured"));
+    for (agent, report) in ended.iter().take(MEASURED_SHOWN_MAX) {
+        let name = one_line(&agent.name, NAME_COLUMNS_MAX);
+        text.push_str(&format!("  {name}: {}\n", style.dim(&measured::line(&report.receipt))));
+        for warning in measured::warnings(report) {
+            text.push_str(&style.yellow(&format!("    warning: {warning}\n")));
+        }
+    }
+    if let Some(more @ 1..) = ended.len().checked_sub(MEASURED_SHOWN_MAX) {
+        text.push_str(&style.dim(&format!("  and {more} more: posse tasks --json\n")));
+    }
+    text
 }
 
 /// Other sessions of one kind, under a heading of their own.
@@ -68,7 +99,12 @@ fn apart(style: Style, sessions: &[&SessionRow], status: &str, heading: &str) ->
     text
 }
 
-fn as_json(session: &SessionRow, agent: &AgentRow, whole: Totals) -> serde_json::Value {
+fn as_json(
+    session: &SessionRow,
+    agent: &AgentRow,
+    whole: Totals,
+    report: Option<&Report>,
+) -> serde_json::Value {
     serde_json::json!({
         "session": session.id,
         "agent": agent.id,
@@ -96,6 +132,8 @@ fn as_json(session: &SessionRow, agent: &AgentRow, whole: Totals) -> serde_json:
         "usage": agent.usage,
         "cost_usd": agent.cost_usd,
         "cost_unknown": agent.cost_unknown,
+        "facts": report.map(|report| facts_line(&report.receipt)),
+        "warnings": report.map(|report| report.warnings.as_slice()).unwrap_or_default(),
         "subtree": {
             "agents": whole.agents,
             "turns": whole.turns,

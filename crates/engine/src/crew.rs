@@ -14,10 +14,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use posse_agent::Kin;
 use posse_delegate::{Admission, Board, Freed, Look, Node, Refusal, Request, State as AgentState, Tree};
 use posse_policy::passes;
-use posse_protocol::limits::RECEIPT_DENIALS_MAX;
 use posse_protocol::{
-    AgentId, Below, CallId, Denial, Ending, EventKind, FileChange, Grant, Receipt, Report, Role, Sender,
-    SessionId, Spent, ToolSpec, Update,
+    AgentId, Below, CallId, ChildEnded, CommandRun, Effect, Ending, EventKind, Grant, Receipt, Report, Role,
+    Sender, SessionId, Spent, ToolSpec, Update,
 };
 use posse_store::Store;
 use posse_tools::{Jobs, Knowledge, Library, ToolSettings, Toolbox};
@@ -117,9 +116,9 @@ struct Seat {
     /// How many of its calls wait for sub-agents.
     waits: usize,
     /// What its sub-agents did, as far as they have ended.
-    files_below: Vec<FileChange>,
-    not_certain_below: Vec<FileChange>,
-    denied_below: Vec<Denial>,
+    inherited: Inherited,
+    /// Its background commands that have ended, and what they changed, until it takes them in.
+    ended_jobs: Vec<(CommandRun, Vec<Effect>)>,
     /// Where it works.
     site: Arc<Site>,
     place: Place,
@@ -143,9 +142,8 @@ impl Seat {
             mail: Vec::new(),
             ending: false,
             waits: 0,
-            files_below: Vec::new(),
-            not_certain_below: Vec::new(),
-            denied_below: Vec::new(),
+            inherited: Inherited::default(),
+            ended_jobs: Vec::new(),
             place,
         }
     }
@@ -447,11 +445,49 @@ impl Crew {
     pub(crate) fn inherited(&self, id: AgentId) -> Inherited {
         let inner = self.lock();
         let below = inner.tree.family(id).below;
-        let seat = inner.seats.get(&id);
-        let files = seat.map(|seat| seat.files_below.clone()).unwrap_or_default();
-        let denied = seat.map(|seat| seat.denied_below.clone()).unwrap_or_default();
-        let not_certain = seat.map(|seat| seat.not_certain_below.clone()).unwrap_or_default();
-        Inherited { below, files, not_certain, denied }
+        let inherited = inner.seats.get(&id).map(|seat| seat.inherited.clone()).unwrap_or_default();
+        Inherited { below, ..inherited }
+    }
+
+    /// How often others have changed files where an agent works.
+    pub(crate) fn edits(&self, id: AgentId) -> u64 {
+        self.lock().seats.get(&id).map_or(0, |seat| seat.inherited.edits)
+    }
+
+    /// An agent has changed files: whoever above it works in the same place and has tested before has to know.
+    pub(crate) fn edited(&self, id: AgentId) {
+        let mut inner = self.lock();
+        let Some(site) = inner.seats.get(&id).map(|seat| Arc::clone(&seat.site)) else { return };
+        let mut at = Some(id);
+        while let Some(now) = at {
+            at = inner.tree.node(now).and_then(|node| node.parent);
+            let Some(seat) = inner.seats.get_mut(&now).filter(|seat| Arc::ptr_eq(&seat.site, &site)) else {
+                continue;
+            };
+            seat.inherited.tests.iter_mut().for_each(|tests| tests.edited_after = true);
+            if now != id {
+                seat.inherited.edits += 1;
+            }
+        }
+    }
+
+    /// Work of another place was merged into that of an agent: what was tested before is another thing now.
+    pub(crate) fn merged_into(&self, id: AgentId) {
+        self.edited(id);
+        if let Some(seat) = self.lock().seats.get_mut(&id) {
+            seat.inherited.edits += 1;
+        }
+    }
+
+    /// A background command of an agent has ended.
+    pub(crate) fn job_ended(&self, owner: AgentId, run: CommandRun, effects: Vec<Effect>) {
+        if let Some(seat) = self.lock().seats.get_mut(&owner) {
+            seat.ended_jobs.push((run, effects));
+        }
+    }
+
+    pub(crate) fn take_ended_jobs(&self, id: AgentId) -> Vec<(CommandRun, Vec<Effect>)> {
+        self.lock().seats.get_mut(&id).map(|seat| std::mem::take(&mut seat.ended_jobs)).unwrap_or_default()
     }
 
     /// The agent itself, or the closest one above it that is still there.
@@ -518,7 +554,7 @@ impl Crew {
             };
             inner.seats.remove(&id);
             inner.board.release_all(id);
-            inner.inherit(id, &finished.report.receipt);
+            inner.inherit(id, &finished.report);
             inner.shelf.put(finished);
             // Those further up may wait for it as well.
             let parent = |id: AgentId| inner.tree.node(id).and_then(|node| node.parent);
@@ -535,13 +571,11 @@ impl Crew {
 
 impl Inner {
     /// What an agent that has ended did counts for its parent.
-    fn inherit(&mut self, id: AgentId, receipt: &Receipt) {
-        let parent = self.tree.node(id).and_then(|node| node.parent);
-        if let Some(seat) = parent.and_then(|parent| self.seats.get_mut(&parent)) {
-            receipt.files_in_all().iter().for_each(|file| file.add_to(&mut seat.files_below));
-            receipt.files_not_certain.iter().for_each(|file| file.add_to(&mut seat.not_certain_below));
-            seat.denied_below.extend(receipt.denied.iter().cloned());
-            seat.denied_below.truncate(RECEIPT_DENIALS_MAX);
+    fn inherit(&mut self, id: AgentId, report: &Report) {
+        let Some(node) = self.tree.node(id) else { return };
+        let (name, role, ending) = (node.name.clone(), node.role.clone(), report.ending.clone());
+        if let Some(seat) = node.parent.and_then(|parent| self.seats.get_mut(&parent)) {
+            seat.inherited.add(ChildEnded { name, role, ending }, &report.receipt);
         }
     }
 

@@ -305,7 +305,9 @@ impl Driver {
             progressed.done.push(Done { id: call, ok: false, text, ran: false, read_only: true });
         }
         self.notes.extend(progressed.not_counted());
-        self.effects.add(&progressed.effects);
+        if self.effects.add(&progressed.effects, self.crew.edits(self.id)) {
+            self.crew.edited(self.id);
+        }
         for effect in progressed.effects {
             if let Effect::Todo { text } = effect {
                 self.agent.pin(posse_agent::TODO, text);

@@ -26,7 +26,8 @@ use posse_workspace::{Checkpoints, Permit, Workspace, WorkspaceError, is_loose};
 use tokio::sync::{Mutex, OnceCell};
 
 use crate::found::{Found, Refused, folded};
-use crate::limits::{LINKED_FOLDERS_MAX, SLOW_LOOK_MS};
+use crate::limits::{LINKED_FOLDERS_MAX, MEASURED_CHANGES_MAX, SLOW_LOOK_MS};
+use crate::measured;
 
 /// What stands for the history of the repository in the workspace.
 const HISTORY: &str = ".git/objects";
@@ -388,9 +389,30 @@ impl History {
         }
     }
 
+    /// What changes say beyond their lines: tests that were lost, commits that were made.
+    pub(crate) async fn told_by(&self, changes: &[Change]) -> Vec<Effect> {
+        let telling = changes.iter().filter(|change| measured::is_telling(change));
+        let telling: Vec<Change> = telling.take(MEASURED_CHANGES_MAX).cloned().collect();
+        if telling.is_empty() {
+            return Vec::new();
+        }
+        let Some(checkpoints) = self.checkpoints().await else { return Vec::new() };
+        let contents = checkpoints.contents(&telling).await;
+        let told = telling.iter().zip(contents).filter_map(|(change, contents)| {
+            let (before, after) = contents?;
+            Some(measured::told(change, &before, &after))
+        });
+        told.flatten().collect()
+    }
+
     /// Adds what a receipt says of changes. The repository's own files are no part of the work.
     async fn measured_in(&self, found: &mut Found) {
         let Some(checkpoints) = self.checkpoints().await else { return };
+        found.effects.extend(self.told_by(&found.own).await);
+        // Whoever commits while a command runs: most likely the command.
+        let log: Vec<Change> =
+            found.meanwhile.iter().filter(|change| change.path.starts_with(".git/")).cloned().collect();
+        found.effects.extend(self.told_by(&log).await);
         let sides =
             [(&found.own, Effect::File as fn(FileChange) -> Effect), (&found.meanwhile, Effect::NotCertain)];
         for (changes, effect) in sides {

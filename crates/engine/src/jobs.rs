@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use posse_protocol::{Approval, EventKind, Sender};
+use posse_protocol::{Approval, CommandRun, Effect, EventKind, RanTests, Sender};
 use posse_report::quote;
 use posse_sandbox::Exit;
 use posse_tools::{Job, JobNews, one_line};
@@ -107,9 +107,16 @@ fn ended(crew: &Arc<Crew>, job: &Job, known: bool) {
     tokio::spawn(async move {
         let running = crew.background.places().get_mut(&job.name).and_then(|place| place.running.take());
         let site = crew.background.places().get(&job.name).map(|place| Arc::clone(&place.site));
+        let tests = tests(&job, site.as_ref()).await;
+        let run = CommandRun { command: job.command.clone(), exit_code, tests };
+        let mut effects = Vec::new();
         if let (Some(running), Some(site)) = (running, site) {
-            let found = site.history.after(running, &job.touched()).await;
-            crew.approvals.wrote(&found.effects, &found.own);
+            let mut found = site.history.after(running, &job.touched()).await;
+            effects = std::mem::take(&mut found.effects);
+            if effects.iter().any(|effect| matches!(effect, Effect::File(_))) {
+                crew.edited(job.owner);
+            }
+            crew.approvals.wrote(&effects, &found.own);
             for refused in &found.refused {
                 crew.tell(crew.nearest(job.owner), Sender::Posse, format!("{}: {refused}.", job.name), false);
             }
@@ -121,10 +128,18 @@ fn ended(crew: &Arc<Crew>, job: &Job, known: bool) {
                 tracing::error!(%error, "what a background command changed could not be recorded");
             }
         }
+        crew.job_ended(job.owner, run, effects);
         let place = crew.background.places().remove(&job.name);
         place.and_then(|place| place.writes).into_iter().for_each(|number| crew.approvals.ended(number));
         crew.background.gone.send_replace(());
     });
+}
+
+/// The tests that it ran, if it is a command that runs some.
+async fn tests(job: &Job, site: Option<&Arc<Site>>) -> Option<RanTests> {
+    let (workspace, command, output) = (site?.workspace.clone(), job.command.clone(), job.output());
+    let look = tokio::task::spawn_blocking(move || posse_tools::tests_of(&workspace, &command, &output));
+    look.await.unwrap_or_default()
 }
 
 /// On record under the main agent: the session is the owner.

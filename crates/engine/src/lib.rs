@@ -33,6 +33,7 @@ mod launch;
 mod library;
 pub mod limits;
 mod lives;
+mod measured;
 mod model_choice;
 mod past;
 mod permits;
@@ -69,7 +70,7 @@ pub mod delegating {
 
 /// What faces need to show reports, without knowing the crate behind.
 pub mod reports {
-    pub use posse_report::{Told, summary_block};
+    pub use posse_report::{About, Told, facts, facts_line, summary_block};
 }
 
 /// What faces need to set up models, without knowing the crate behind.

@@ -171,7 +171,7 @@ impl<'a> Lives<'a> {
                 life.calls = reply.calls.into_iter().map(|call| (call.id.clone(), call)).collect();
             }
             EventKind::ToolFinished { call, ok, effects, .. } => {
-                life.effects.add(&effects);
+                life.effects.add(&effects, 0);
                 let call = life.calls.remove(&call).filter(|_| ok);
                 if let Some(call) = call {
                     self.used_board(agent, &call);

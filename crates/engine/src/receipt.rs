@@ -1,15 +1,53 @@
 //! Adds up what tools did. Only effects that tools measured count, never an agent's words.
 
-use posse_agent::Agent;
-use posse_protocol::{Below, CommandRun, Denial, Effect, FileChange, Receipt, TestsSeen, limits};
+use std::collections::BTreeMap;
 
-/// What an agent's sub-agents did and used.
+use posse_agent::Agent;
+use posse_protocol::{
+    Below, ChildEnded, CommandRun, CommitMade, Denial, Effect, FileChange, Receipt, TestFileChange,
+    TestFileDelta, TestsSeen, limits,
+};
+use posse_report::is_for_tests;
+
+/// What an agent's sub-agents did and used, as far as they have ended.
 #[derive(Clone, Default)]
 pub(crate) struct Inherited {
     pub(crate) below: Below,
     pub(crate) files: Vec<FileChange>,
     pub(crate) not_certain: Vec<FileChange>,
     pub(crate) denied: Vec<Denial>,
+    pub(crate) tests: Option<TestsSeen>,
+    pub(crate) test_files: Vec<TestFileChange>,
+    pub(crate) commits: Vec<CommitMade>,
+    pub(crate) commits_total: u32,
+    pub(crate) children: Vec<ChildEnded>,
+    pub(crate) children_total: u32,
+    /// How often others have changed files where the agent works.
+    pub(crate) edits: u64,
+}
+
+impl Inherited {
+    /// Adds a child that has ended.
+    pub(crate) fn add(&mut self, child: ChildEnded, receipt: &Receipt) {
+        receipt.files_in_all().iter().for_each(|file| file.add_to(&mut self.files));
+        receipt.files_not_certain.iter().for_each(|file| file.add_to(&mut self.not_certain));
+        self.denied.extend(receipt.denied.iter().cloned());
+        self.denied.truncate(limits::RECEIPT_DENIALS_MAX);
+        if let Some(tests) = receipt.tests_in_all() {
+            let by = tests.by.clone().unwrap_or_else(|| child.name.clone());
+            self.tests = Some(TestsSeen { by: Some(by), ..tests.clone() });
+        }
+        self.test_files.extend(receipt.test_files.iter().cloned());
+        self.test_files.truncate(limits::RECEIPT_TEST_FILES_MAX);
+        self.commits.extend(receipt.commits.iter().cloned());
+        let more = self.commits.len().saturating_sub(limits::RECEIPT_COMMITS_MAX);
+        self.commits.drain(..more);
+        self.commits_total = self.commits_total.saturating_add(receipt.commits_total);
+        self.children_total = self.children_total.saturating_add(1);
+        if self.children.len() < limits::RECEIPT_CHILDREN_MAX {
+            self.children.push(child);
+        }
+    }
 }
 
 /// The effects of one agent so far.
@@ -23,27 +61,109 @@ pub(crate) struct Effects {
     last_command: Option<CommandRun>,
     /// Of the last command that ran some: the state in which the work is handed over.
     tests: Option<TestsSeen>,
+    /// How often others had changed files when they ran.
+    edits_before_tests: u64,
+    test_files: BTreeMap<String, TestFileDelta>,
+    commits: Vec<CommitMade>,
+    commits_total: u32,
     denied: Vec<Denial>,
 }
 
 impl Effects {
-    pub(crate) fn add(&mut self, effects: &[Effect]) {
+    /// Adds what calls did, in order. `edits` is how often others have changed files where the agent works. Says whether
+    /// these did.
+    pub(crate) fn add(&mut self, effects: &[Effect], edits: u64) -> bool {
+        let mut edited = false;
         for effect in effects {
             match effect {
-                Effect::File(change) => change.add_to(&mut self.files),
-                Effect::NotCertain(change) => change.add_to(&mut self.not_certain),
-                Effect::Command(run) => {
-                    self.commands_total = self.commands_total.saturating_add(1);
-                    self.commands_failed = self.commands_failed.saturating_add(run.failed().into());
-                    self.last_command = Some(run.clone());
-                    self.tests = TestsSeen::of(run).or(self.tests.take());
-                    if self.commands.len() < limits::RECEIPT_COMMANDS_MAX {
-                        self.commands.push(run.clone());
-                    }
+                Effect::File(change) => {
+                    change.add_to(&mut self.files);
+                    edited |= self.edited(&change.path);
                 }
+                Effect::NotCertain(change) => {
+                    change.add_to(&mut self.not_certain);
+                    edited |= self.edited(&change.path);
+                }
+                Effect::Command(run) => self.ran(run, edits),
+                Effect::Background { command } => self.started(command),
+                Effect::TestFile(delta) => self.test_file(delta),
+                Effect::Commit(commit) => self.committed(commit),
                 Effect::Denied(denial) => self.denied.push(denial.clone()),
                 Effect::Todo { .. } | Effect::Noted(_) => {}
             }
+        }
+        edited
+    }
+
+    /// A file is another than when tests last ran; not one that tools make beside their work.
+    fn edited(&mut self, path: &str) -> bool {
+        let made = |part: &str| GENERATED.contains(&part) || part.ends_with(".pyc");
+        if path.split('/').any(made) {
+            return false;
+        }
+        self.tests.iter_mut().for_each(|tests| tests.edited_after = true);
+        true
+    }
+
+    fn ran(&mut self, run: &CommandRun, edits: u64) {
+        self.commands_failed = self.commands_failed.saturating_add(run.failed().into());
+        if let Some(tests) = TestsSeen::of(run) {
+            self.tests = Some(tests);
+            self.edits_before_tests = edits;
+        }
+        self.listed(run.clone());
+    }
+
+    fn started(&mut self, command: &str) {
+        self.listed(CommandRun { command: command.to_string(), exit_code: None, tests: None });
+    }
+
+    fn listed(&mut self, run: CommandRun) {
+        self.commands_total = self.commands_total.saturating_add(1);
+        if self.commands.len() < limits::RECEIPT_COMMANDS_MAX {
+            self.commands.push(run.clone());
+        }
+        self.last_command = Some(run);
+    }
+
+    /// A command that went on beside the agent has ended.
+    pub(crate) fn background_ended(&mut self, run: &CommandRun, edits: u64) {
+        let open = |known: &&mut CommandRun| known.command == run.command && known.exit_code.is_none();
+        self.commands.iter_mut().rev().find(open).into_iter().for_each(|known| *known = run.clone());
+        self.last_command.iter_mut().filter(open).for_each(|known| *known = run.clone());
+        // One that was stopped with the agent did what it was there for.
+        let failed = run.exit_code.is_some() && run.failed();
+        self.commands_failed = self.commands_failed.saturating_add(failed.into());
+        if let Some(tests) = TestsSeen::of(run) {
+            self.tests = Some(tests);
+            self.edits_before_tests = edits;
+        }
+    }
+
+    fn test_file(&mut self, delta: &TestFileDelta) {
+        let room = self.test_files.len() < limits::RECEIPT_TEST_FILES_MAX;
+        match self.test_files.get_mut(&delta.path) {
+            Some(known) => {
+                known.deleted = delta.deleted;
+                known.tests = known.tests.saturating_add(delta.tests);
+                known.assertions = known.assertions.saturating_add(delta.assertions);
+                known.skips = known.skips.saturating_add(delta.skips);
+            }
+            None if room => {
+                self.test_files.insert(delta.path.clone(), delta.clone());
+            }
+            None => {}
+        }
+    }
+
+    fn committed(&mut self, commit: &CommitMade) {
+        if self.commits.iter().any(|known| known.id == commit.id) {
+            return;
+        }
+        self.commits_total = self.commits_total.saturating_add(1);
+        self.commits.push(commit.clone());
+        if self.commits.len() > limits::RECEIPT_COMMITS_MAX {
+            self.commits.remove(0);
         }
     }
 
@@ -57,6 +177,15 @@ impl Effects {
         inherited.not_certain.iter().for_each(|file| file.add_to(&mut self.not_certain));
         self.denied.extend(inherited.denied);
         self.denied.truncate(limits::RECEIPT_DENIALS_MAX);
+        if let Some(tests) = self.tests.as_mut().filter(|_| inherited.edits > self.edits_before_tests) {
+            tests.edited_after = true;
+        }
+        let mut test_files: Vec<TestFileChange> = self.test_files.into_values().filter_map(lost).collect();
+        test_files.extend(inherited.test_files);
+        test_files.truncate(limits::RECEIPT_TEST_FILES_MAX);
+        let mut commits = inherited.commits;
+        commits.extend(self.commits);
+        commits.drain(..commits.len().saturating_sub(limits::RECEIPT_COMMITS_MAX));
         Receipt {
             turns: spent.turns,
             tool_calls: agent.tool_calls(),
@@ -73,9 +202,46 @@ impl Effects {
             commands_failed: self.commands_failed,
             last_command: self.last_command,
             tests: self.tests,
+            tests_below: inherited.tests,
+            test_files,
+            commits,
+            commits_total: self.commits_total.saturating_add(inherited.commits_total),
+            children: inherited.children,
+            children_total: inherited.children_total,
             denied: self.denied,
             branch: None,
-            ..Receipt::default()
         }
     }
+}
+
+/// Folders and files that tools make beside their work.
+const GENERATED: &[&str] = &[
+    "__pycache__",
+    ".pytest_cache",
+    ".mypy_cache",
+    ".ruff_cache",
+    ".tox",
+    ".nox",
+    "target",
+    "node_modules",
+    "htmlcov",
+    "coverage",
+    ".coverage",
+    ".nyc_output",
+];
+
+/// What a test file has lost in the end; none if it came and went.
+fn lost(delta: TestFileDelta) -> Option<TestFileChange> {
+    let fewer = |more: i32| u32::try_from(more.saturating_neg()).unwrap_or(0);
+    let change = TestFileChange {
+        created: delta.created,
+        deleted: delta.deleted,
+        tests_removed: fewer(delta.tests),
+        assertions_removed: fewer(delta.assertions),
+        skips_added: u32::try_from(delta.skips).unwrap_or(0),
+        path: delta.path,
+    };
+    let lost = change.tests_removed > 0 || change.assertions_removed > 0 || change.skips_added > 0;
+    let came_and_went = change.created && change.deleted;
+    (!came_and_went && (lost || is_for_tests(&change.path))).then_some(change)
 }

@@ -77,7 +77,9 @@ impl Unfinished {
         let writes = std::mem::take(&mut *lock(&self.writes));
         let mut found = Found::default();
         for (rewrites, _writing) in writes {
-            found.own.extend(site.history.keep(rewrites.take()).await);
+            let changes = site.history.keep(rewrites.take()).await;
+            found.effects.extend(site.history.told_by(&changes).await);
+            found.own.extend(changes);
         }
         for (running, command) in commands {
             let touched = command.ended().await;
@@ -337,8 +339,10 @@ async fn run_tool(kit: &Kit<'_>, prepared: Prepared) -> (ToolOutcome, Found) {
     if prepared.command().is_none() {
         let writing = prepared.place().map(|place| history.writes(place));
         lock(&kit.unfinished.writes).push((prepared.rewrites(), writing));
-        let outcome = prepared.run().await;
-        return (outcome, kit.unfinished.changes(kit.site).await);
+        let mut outcome = prepared.run().await;
+        let mut found = kit.unfinished.changes(kit.site).await;
+        outcome.effects.append(&mut found.effects);
+        return (outcome, found);
     }
     let running = history.begins(kit.gate.approval).await;
     if prepared.goes_on() {
@@ -348,7 +352,8 @@ async fn run_tool(kit: &Kit<'_>, prepared: Prepared) -> (ToolOutcome, Found) {
     lock(&kit.unfinished.commands).push((running, prepared.running()));
     let mut outcome = prepared.run().await;
     let mut found = kit.unfinished.changes(kit.site).await;
-    outcome.effects.append(&mut found.effects);
+    // What it changed comes before it: what comes after a command that ran tests was not tested by it.
+    outcome.effects.splice(0..0, found.effects.drain(..));
     for refused in &found.refused {
         outcome.text.push_str(&format!("\n({refused}.)"));
     }

@@ -164,6 +164,23 @@ pub struct TestFileChange {
     pub skips_added: u32,
 }
 
+/// What one change does to a test file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TestFileDelta {
+    /// Relative to the workspace, `/` between parts.
+    pub path: String,
+    /// Whether it was not there before.
+    pub created: bool,
+    /// Whether it is gone.
+    pub deleted: bool,
+    /// How many tests more it has.
+    pub tests: i32,
+    /// How many assertions more it has.
+    pub assertions: i32,
+    /// How many marks that skip a test more it has.
+    pub skips: i32,
+}
+
 /// A commit that was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommitMade {

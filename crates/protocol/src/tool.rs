@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CommandRun, Denial, FileChange, Files, NewNote, Shell};
+use crate::{CommandRun, CommitMade, Denial, FileChange, Files, NewNote, Shell, TestFileDelta};
 
 /// A tool as it is offered to a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -67,8 +67,17 @@ pub enum Effect {
     File(FileChange),
     /// A file changed meanwhile, and it is not certain by whom.
     NotCertain(FileChange),
-    /// A command ran.
+    /// A command ran. What it changed comes before it.
     Command(CommandRun),
+    /// A command was started and goes on beside the agent.
+    Background {
+        /// The command text.
+        command: String,
+    },
+    /// A test file was changed.
+    TestFile(TestFileDelta),
+    /// A commit was made.
+    Commit(CommitMade),
     /// The to-do list is now this text; it survives compaction.
     Todo {
         /// The whole list.

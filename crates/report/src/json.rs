@@ -5,7 +5,7 @@ use posse_protocol::{Ending, Receipt, Report};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    Told, cut, limits,
+    Told, cut, facts_line, limits,
     sections::{details, sections},
     told::words,
     visible,
@@ -21,7 +21,7 @@ pub fn summary(report: &Report) -> String {
 pub fn to_json(report: &Report) -> Value {
     let receipt = &report.receipt;
     let parts = sections(&report.text);
-    let tests = receipt.tests.as_ref().and_then(|tests| tests.counts).unwrap_or_default();
+    let tests = receipt.tests_in_all().and_then(|tests| tests.counts).unwrap_or_default();
     // Why it did not end well has no field of its own.
     let reason = match &report.ending {
         Ending::Failed { .. } | Ending::Interrupted { .. } => Some(report.ending.to_string()),
@@ -42,6 +42,7 @@ pub fn to_json(report: &Report) -> Value {
         "suggestions": parts.suggestions,
         "iteration_count": receipt.turns,
         "duration_ms": receipt.duration_ms,
+        "facts": facts_line(receipt),
         "receipt": receipt,
     })
 }

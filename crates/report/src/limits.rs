@@ -14,6 +14,14 @@ pub const WARNING_CHARS_MAX: usize = 400;
 pub const BLOCK_WARNINGS_MAX: usize = 5;
 /// Files that are named one by one.
 pub const FILES_NAMED_MAX: usize = 10;
+/// Changed test files that are named one by one.
+pub const TEST_FILES_NAMED_MAX: usize = 5;
+/// Commits that are named one by one: the last of them.
+pub const COMMITS_NAMED_MAX: usize = 3;
+/// Sub-agents that are named one by one; of more, only how they ended is counted.
+pub const CHILDREN_NAMED_MAX: usize = 6;
+/// The longest command or subject of a commit within a fact.
+pub const QUOTED_CHARS_MAX: usize = 80;
 /// The longest path that is shown.
 pub const PATH_SHOWN_CHARS_MAX: usize = 120;
 /// The longest first paragraph shown in a block.

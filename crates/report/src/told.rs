@@ -4,10 +4,12 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use posse_protocol::{Ending, FileChange, Receipt, Report};
+use posse_protocol::{Ending, Receipt, Report};
 
 use crate::{
-    cut, limits,
+    cut,
+    facts::{About, facts, facts_line, files, joined},
+    limits,
     sections::{Sections, first_paragraph, sections},
     visible::{clip, one_line},
     wrap::{quote, quote_within, word},
@@ -48,22 +50,19 @@ impl Told<'_> {
     }
 }
 
-/// The report for the parent's model: a line of facts, the warnings, the agent's words.
+/// The report for the parent's model: what it took, the facts, the warnings, the agent's words.
 pub fn to_text(told: &Told<'_>) -> String {
     let report = told.report;
-    let mut head = format!(
-        "{} ({}) \"{}\": {}; {}",
+    let head = format!(
+        "{} ({}) \"{}\": {}; {}\nMeasured: {}.",
         word(told.name, "agent"),
         word(told.role, "agent"),
         one_line(told.title, limits::TITLE_CHARS_MAX),
         one_line(&report.outcome(), limits::WARNING_CHARS_MAX),
-        facts(&report.receipt),
+        spent(&report.receipt),
+        facts_line(&report.receipt),
     );
-    let changed = report.receipt.files_in_all();
-    if !changed.is_empty() {
-        let _ = write!(head, "; files: {}", files(&changed));
-    }
-    with_words(told, &head, 2)
+    with_words(told, &head, 3)
 }
 
 /// Where the work is, and what was not allowed, one line each.
@@ -214,9 +213,8 @@ fn block(told: &Told<'_>) -> String {
     if !changed.is_empty() {
         let _ = writeln!(out, "  Files modified: {}", files(&changed));
     }
-    if let Some(tests) = receipt.tests.as_ref().and_then(|tests| tests.counts) {
-        let _ = writeln!(out, "  Tests: {} run, {} passed", tests.run, tests.passed);
-    }
+    let shown = facts(receipt).into_iter().filter(|fact| fact.about != About::Files || !fact.any);
+    let _ = writeln!(out, "  Measured: {}", joined(&shown.collect::<Vec<_>>()));
     out
 }
 
@@ -235,8 +233,8 @@ fn headline(report: &Report) -> &'static str {
     }
 }
 
-/// What was measured, in one line.
-fn facts(receipt: &Receipt) -> String {
+/// What it took, in one line.
+fn spent(receipt: &Receipt) -> String {
     let mut out = format!(
         "{}, {}, ",
         counted(receipt.turns.into(), "turn"),
@@ -254,36 +252,6 @@ fn facts(receipt: &Receipt) -> String {
         };
     }
     let _ = write!(out, ", {}", duration(receipt.duration_ms));
-    let changed = receipt.files_in_all();
-    if changed.is_empty() {
-        out.push_str(", no files changed");
-    } else {
-        let sum = |lines: fn(&FileChange) -> u32| changed.iter().map(|f| u64::from(lines(f))).sum::<u64>();
-        let (added, removed) = (sum(|f| f.lines_added), sum(|f| f.lines_removed));
-        let _ = write!(out, ", {} changed (+{added} -{removed})", counted(changed.len() as u64, "file"));
-    }
-    if let Some(tests) = receipt.tests.as_ref().and_then(|tests| tests.counts) {
-        let _ = write!(out, ", {} of {} passed", tests.passed, counted(tests.run.into(), "test"));
-    }
-    out
-}
-
-/// The first files with their lines, and how many more there are.
-fn files(changes: &[FileChange]) -> String {
-    let shown = changes.iter().take(limits::FILES_NAMED_MAX).map(|file| {
-        // A name with line ends must not become several words.
-        let path = one_line(&posse_protocol::visible::line(&file.path), limits::PATH_SHOWN_CHARS_MAX);
-        let lines = match (file.lines_added, file.lines_removed) {
-            (added, 0) => format!("+{added} {}", plural(added.into(), "line")),
-            (0, removed) => format!("-{removed} {}", plural(removed.into(), "line")),
-            (added, removed) => format!("+{added} -{removed} lines"),
-        };
-        format!("{path} ({lines}{})", if file.created { ", new file" } else { "" })
-    });
-    let mut out = shown.collect::<Vec<_>>().join(", ");
-    if let Some(more) = changes.len().checked_sub(limits::FILES_NAMED_MAX).filter(|more| *more > 0) {
-        let _ = write!(out, ", and {more} more");
-    }
     out
 }
 
@@ -296,10 +264,10 @@ fn duration(ms: u64) -> String {
     format!("{}m {:02}s", seconds / 60, seconds % 60)
 }
 
-fn counted(count: u64, noun: &str) -> String {
+pub(crate) fn counted(count: u64, noun: &str) -> String {
     format!("{count} {}", plural(count, noun))
 }
 
-fn plural(count: u64, noun: &str) -> String {
+pub(crate) fn plural(count: u64, noun: &str) -> String {
     if count == 1 { noun.to_owned() } else { format!("{noun}s") }
 }

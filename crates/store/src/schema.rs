@@ -18,6 +18,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0004_memory_and_search.sql"),
     include_str!("migrations/0005_costs.sql"),
     include_str!("migrations/0006_messages.sql"),
+    include_str!("migrations/0007_warnings.sql"),
 ];
 
 /// The format this Posse writes.

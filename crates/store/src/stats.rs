@@ -62,6 +62,8 @@ pub struct StatsRow {
     pub duration_ms_median: Option<u64>,
     /// How long all of them worked, added up.
     pub duration_ms_total: u64,
+    /// How many gave reports with warnings: what they say and the facts do not.
+    pub warned: u64,
     /// How many had changes of theirs taken back by a person.
     pub undone: u64,
     /// How often work of theirs was merged from a checkout.
@@ -73,6 +75,11 @@ pub struct StatsRow {
 impl StatsRow {
     /// The key of tasks that lack what the rows are about.
     pub const NONE: &str = "none";
+
+    /// How many of a hundred tasks gave reports with warnings; none if there are no tasks.
+    pub fn warned_percent(&self) -> Option<u64> {
+        (self.warned * 100 + self.tasks / 2).checked_div(self.tasks)
+    }
 
     /// How many of a hundred tasks completed; none if there are no tasks.
     pub fn success_percent(&self) -> Option<u64> {
@@ -108,6 +115,7 @@ struct Task {
     undone: i64,
     merges: i64,
     merge_conflicts: i64,
+    warned: bool,
 }
 
 /// The columns of a [`Task`], in its order. `weekday 0` is the Sunday that ends the week.
@@ -115,7 +123,8 @@ const COLUMNS: &str = "iif(a.parent_id IS NULL, 'main', a.role), a.model_id, nul
     date(coalesce(a.ended_at_ms, a.last_at_ms) / 1000, 'unixepoch', 'weekday 0', '-6 days'),
     a.status, a.turns, a.duration_ms, a.input_tokens, a.cached_tokens, a.cache_write_tokens, a.output_tokens,
     a.reasoning_tokens, a.cost_usd,
-    a.cost_unknown > 0 OR (a.cost_usd IS NULL AND a.turns > 0), a.undone, a.merges, a.merge_conflicts";
+    a.cost_unknown > 0 OR (a.cost_usd IS NULL AND a.turns > 0), a.undone, a.merges, a.merge_conflicts,
+    a.warnings > 0";
 
 /// What makes an agent a task that counts.
 const OVER: &str = "(a.ended_at_ms IS NOT NULL OR a.status = 'interrupted')";
@@ -205,6 +214,7 @@ impl Task {
             undone: row.get(14)?,
             merges: row.get(15)?,
             merge_conflicts: row.get(16)?,
+            warned: row.get(17)?,
         })
     }
 }

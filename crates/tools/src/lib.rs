@@ -31,6 +31,7 @@ mod show;
 mod skill_load;
 mod skill_save;
 mod test_output;
+mod tests_run;
 mod todo;
 mod tool;
 mod toolbox;
@@ -46,5 +47,6 @@ pub use knowledge::{
 pub use preview::Preview;
 pub use rewrite::{Rewrite, Rewrites};
 pub use running::RunningCommand;
+pub use shell::tests_of;
 pub use show::one_line;
 pub use toolbox::{Prepared, ToolSettings, Toolbox};

@@ -121,3 +121,11 @@ pub const SKILL_SAVED_BYTES_MAX: usize = 32 * 1024;
 pub const SKILL_DIFF_BYTES_MAX: usize = 4 * 1024;
 /// How many files and folders of a workspace are looked at to find those that rules hide from a command.
 pub(crate) const DENIED_ENTRIES_MAX: usize = 400_000;
+/// How deep shell texts within shell texts are read to find test runners.
+pub(crate) const TEST_SCRIPT_NESTING_MAX: usize = 6;
+/// Steps of a shell text that are looked at for test runners.
+pub(crate) const TEST_SCRIPT_STEPS_MAX: usize = 300;
+/// The largest file of a project that is read to find out what its name for tests runs.
+pub(crate) const TEST_SCRIPT_BYTES_MAX: u64 = 64 * 1024;
+/// Characters shown of what hides the exit code of tests.
+pub(crate) const HIDDEN_BY_CHARS_MAX: usize = 40;

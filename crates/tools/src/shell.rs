@@ -1,11 +1,12 @@
 //! shell: one command line, within a deadline. What the model sees of it holds no times and no places outside the
 //! workspace, so that the same command gives the same text.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{io::Read as _, path::PathBuf, sync::Arc, time::Duration};
 
 use posse_policy::Act;
 use posse_protocol::{CommandRun, Effect, Files, Grant, Needs, RanTests, Shell, ToolOutcome};
 use posse_sandbox::{Captured, Command, Exit, OutputLimits, Profile};
+use posse_workspace::Workspace;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -13,7 +14,7 @@ use crate::{
     confine::{committer, hint, level},
     denied_files, limits,
     show::one_line,
-    test_output::tests_in,
+    tests_run::{TestCommand, test_command},
     tool::{Context, Failed, Tool, crashed},
 };
 
@@ -69,6 +70,7 @@ impl Tool for ShellCommand {
         if self.background == Some(true) {
             return self.start(&context, profile).await;
         }
+        let tests = self.tests(&context).await;
         let deadline_ms = self.deadline_ms(&context);
         let mut command = self.to_run(&context, deadline_ms).await;
         command.confinement.clone_from(&profile);
@@ -83,13 +85,12 @@ impl Tool for ShellCommand {
             }
         };
         let output = shown(&finished.output);
-        let tests = tests_in(&output, finished.output.complete());
+        let tests = tests.map(|tests| tests.ran(&output, finished.output.complete()));
         let mut text = format!("{ending}\n{output}");
         let hint = profile.filter(|_| exit_code != Some(0)).and_then(|profile| hint(&profile, &output));
         for note in finished.notes.iter().map(String::as_str).chain(hint) {
             text.push_str(&format!("\n({note})"));
         }
-        let tests = tests.map(|counts| RanTests { counts: Some(counts), hidden_by: None });
         let run = CommandRun { command: self.command, exit_code, tests };
         Ok(ToolOutcome { ok: exit_code == Some(0), text, effects: vec![Effect::Command(run)] })
     }
@@ -105,6 +106,12 @@ impl ShellCommand {
             return Ok(None);
         }
         Err(Failed("this agent may not leave the sandbox; leave outside_sandbox out".to_owned()))
+    }
+
+    /// Whether it runs tests, by its words and the files they name as they are now.
+    async fn tests(&self, context: &Context) -> Option<TestCommand> {
+        let (command, workspace) = (self.command.clone(), context.workspace.clone());
+        tokio::task::spawn_blocking(move || found_tests(&workspace, &command)).await.unwrap_or_default()
     }
 
     fn deadline_ms(&self, context: &Context) -> u64 {
@@ -135,9 +142,25 @@ impl ShellCommand {
             "{} runs in the background. You are told when it ends; see its output with jobs.",
             job.name
         );
-        let run = CommandRun { command: self.command, exit_code: None, tests: None };
-        Ok(ToolOutcome { ok: true, text, effects: vec![Effect::Command(run)] })
+        Ok(ToolOutcome { ok: true, text, effects: vec![Effect::Background { command: self.command }] })
     }
+}
+
+/// What a command that has ended did with tests, if it is one that runs some.
+pub fn tests_of(workspace: &Workspace, command: &str, output: &Captured) -> Option<RanTests> {
+    let tests = found_tests(workspace, command)?;
+    Some(tests.ran(&shown(output), output.complete()))
+}
+
+fn found_tests(workspace: &Workspace, command: &str) -> Option<TestCommand> {
+    let lookup = |path: &str| {
+        let path = workspace.resolve(path).ok()?;
+        let mut start = Vec::new();
+        let file = workspace.open_file(&path).ok()?.file;
+        file.take(limits::TEST_SCRIPT_BYTES_MAX).read_to_end(&mut start).ok()?;
+        Some(start)
+    };
+    test_command(command, &lookup)
 }
 
 /// The files that rules hide from commands, as they are now.

@@ -1,7 +1,9 @@
-//! How many tests a command ran, by the words of the usual test runners. Pure: looks at output that was kept, never at
-//! the command line, since tests are started in a hundred ways and end in a dozen.
+//! How many tests a command ran, by the words of the usual test runners. Pure: looks at output that was kept; whether
+//! the command runs tests at all is found out elsewhere.
 
 use posse_protocol::TestRun;
+
+use crate::tests_run::Family;
 
 /// What one kind of runner says. `whole` is whether nothing of the output was left out.
 type Runner = fn(output: &str, whole: bool) -> Option<TestRun>;
@@ -12,9 +14,22 @@ const RUNNERS: &[Runner] = &[
     nextest, cargo, ctest, dotnet, maven, phpunit, unittest, jest, rspec, mocha, node, tap, go, pytest, plain,
 ];
 
-/// The tests in a command's output, if a runner's own words say how many there were.
-pub(crate) fn tests_in(output: &str, whole: bool) -> Option<TestRun> {
-    RUNNERS.iter().find_map(|runner| runner(output, whole))
+/// The tests in the output of a runner, if its own words say how many there were.
+pub(crate) fn tests_in(family: Family, output: &str, whole: bool) -> Option<TestRun> {
+    let runners: &[Runner] = match family {
+        Family::Cargo => &[nextest, cargo],
+        Family::Pytest => &[pytest],
+        Family::Unittest => &[unittest, pytest],
+        Family::Go => &[go],
+        Family::Ctest => &[ctest],
+        Family::Dotnet => &[dotnet],
+        Family::Java => &[maven],
+        Family::Php => &[phpunit, jest],
+        Family::Ruby => &[rspec],
+        Family::Tap => &[tap],
+        Family::Any => RUNNERS,
+    };
+    runners.iter().find_map(|runner| runner(output, whole))
 }
 
 /// Adds up what the lines of one runner say.

@@ -124,3 +124,5 @@ pub const SYNCED_FILES_MAX: usize = 16;
 pub const LEFTOVER_AGE_MS_MIN: u64 = 60_000;
 /// How many files and folders are looked at to find such.
 pub const LEFTOVERS_SEEN_MAX: usize = 500_000;
+/// The largest file whose content is handed out to be looked at.
+pub(crate) const CONTENTS_BYTES_MAX: u64 = 1024 * 1024;

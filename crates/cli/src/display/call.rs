@@ -33,7 +33,12 @@ fn fact(effect: &Effect) -> Option<String> {
         Effect::Command(run) => run.exit_code.filter(|code| *code != 0).map(|code| format!("exit {code}")),
         // What the model is told of it is not for the person.
         Effect::Denied(denial) => Some(format!("not allowed: {}", one_line(&denial.reason, 100))),
-        Effect::NotCertain(_) | Effect::Todo { .. } | Effect::Noted(_) => None,
+        Effect::NotCertain(_)
+        | Effect::Background { .. }
+        | Effect::TestFile(_)
+        | Effect::Commit(_)
+        | Effect::Todo { .. }
+        | Effect::Noted(_) => None,
     }
 }
 

@@ -6,6 +6,7 @@ mod call;
 mod crew;
 mod json;
 mod live;
+pub(crate) mod measured;
 #[cfg(test)]
 pub(crate) mod sample;
 mod summary;

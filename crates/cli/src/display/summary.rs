@@ -6,6 +6,7 @@ use posse_engine::reports::{Told, summary_block};
 use posse_protocol::{Ending, Failure, FileChange, Receipt, Report, SessionId, Usage};
 
 use super::branches::Branches;
+use super::measured;
 use crate::output::{self, Style, counted, duration, grouped, one_line, trimmed, visible};
 
 /// Files named one by one; the others are counted.
@@ -18,15 +19,14 @@ const REASON_COLUMNS_MAX: usize = 300;
 const PATH_COLUMNS_MAX: usize = 200;
 /// Characters of a session's id that are shown.
 const ID_CHARS: usize = 13;
-/// Warnings told one by one.
-const WARNINGS_SHOWN_MAX: usize = 5;
-/// Columns of a warning.
-const WARNING_COLUMNS_MAX: usize = 400;
 
-/// The final answer and nothing else; what went wrong goes to standard error.
+/// The final answer and nothing else; what went wrong or does not hold goes to standard error.
 pub(super) fn quiet(report: &Report) -> io::Result<()> {
     if !report.text.is_empty() {
         output::print(&format!("{}\n", visible(trimmed(&report.text))))?;
+    }
+    for warning in measured::warnings(report) {
+        output::print_aside(&format!("posse: warning: {warning}\n"))?;
     }
     match report.ending {
         Ending::Completed => Ok(()),
@@ -76,28 +76,26 @@ pub(super) fn summary(style: Style, session: SessionId, report: &Report, branche
     // Some failures take several lines to tell.
     let separator = if ending.contains('\n') { "\n  " } else { " · " };
     let mut text = format!("{ending}{}\n", style.dim(&format!("{separator}{}", spent(&report.receipt))));
-    if let Some(files) = files(&branches.in_folder(&report.receipt)) {
-        text.push_str(&format!("  changed  {files}\n"));
+    let receipt = &report.receipt;
+    let in_folder =
+        Receipt { files: branches.in_folder(receipt), files_below: Vec::new(), ..receipt.clone() };
+    let recorded = !matches!(report.ending, Ending::Failed { failure: Failure::Internal { .. } });
+    if recorded {
+        text.push_str(&measured::lines(style, &in_folder));
+    } else {
+        let facts = measured::line(&in_folder);
+        text.push_str(&style.dim(&format!("  not all of it is on record; by then: {facts}\n")));
     }
     text.push_str(&branches.told(style));
-    if let Some(files) = files(&report.receipt.files_not_certain) {
+    if let Some(files) = files(&receipt.files_not_certain) {
         text.push_str(&style.yellow(&format!("  not certain whose  {files}\n")));
     }
-    let commands = report.receipt.commands_total.saturating_add(report.receipt.below.commands);
-    let recorded = !matches!(report.ending, Ending::Failed { failure: Failure::Internal { .. } });
-    if commands > 0 {
-        let commands = counted(commands.into(), "command");
-        let line = match recorded {
-            true => format!("  ran      {commands}\n"),
-            false => format!("  not all of it is on record: {commands} had run by then\n"),
-        };
-        text.push_str(&style.dim(&line));
-        if let Some(note) = not_covered(&report.receipt.not_covered) {
-            text.push_str(&style.dim(&format!("  note     {note}\n")));
-        }
+    let commands = receipt.commands_total.saturating_add(receipt.below.commands);
+    if let Some(note) = not_covered(&receipt.not_covered).filter(|_| commands > 0) {
+        text.push_str(&style.dim(&format!("  note     {note}\n")));
     }
-    for warning in report.warnings.iter().take(WARNINGS_SHOWN_MAX) {
-        text.push_str(&style.yellow(&format!("  warning  {}\n", one_line(warning, WARNING_COLUMNS_MAX))));
+    for warning in measured::warnings(report) {
+        text.push_str(&style.yellow(&format!("  warning  {warning}\n")));
     }
     for denial in report.receipt.denied.iter().take(DENIALS_SHOWN_MAX) {
         let what = one_line(&format!("{} {}", denial.tool, denial.what), 100);
@@ -153,9 +151,9 @@ pub(super) fn sub_agent_block(style: Style, name: &str, title: &str, report: &Re
 /// The same in one line.
 pub(super) fn settled_line(style: Style, report: &Report) -> String {
     let ending = ending_line(style, &report.ending).replace('\n', " ");
-    let mut text = format!("{ending} · {}", spent(&report.receipt));
-    for warning in report.warnings.iter().take(WARNINGS_SHOWN_MAX) {
-        text.push_str(&style.yellow(&format!(" · warning: {}", one_line(warning, WARNING_COLUMNS_MAX))));
+    let mut text = format!("{ending} · {} · {}", spent(&report.receipt), measured::line(&report.receipt));
+    for warning in measured::warnings(report) {
+        text.push_str(&style.yellow(&format!(" · warning: {warning}")));
     }
     text
 }
@@ -228,7 +226,7 @@ mod tests {
 ✓ [sub-agent tester-1] Completed: \"tests for auth\"
   Duration: 34.2s (6 turns, 8 tool calls)
   Files modified: tests/auth.rs (+82 lines, new file)
-  Tests: 5 run, 4 passed
+  Measured: no commands run; tests failed: `cargo test` (exit code 101, 4 of 5 passed); no commits; no sub-agents
   Result: Five cases for \\u{1b}[2Jlogin.
 ",
             ),
@@ -237,6 +235,7 @@ mod tests {
                 "\
 ✗ [sub-agent tester-1] Out of turns: \"tests for auth\"
   Duration: 34.2s (6 turns, 8 tool calls)
+  Measured: no commands run; no tests run; no commits; no sub-agents; no files changed
   Warning: a.rs:99 does not exist
 ",
             ),
@@ -263,11 +262,13 @@ mod tests {
     fn what_sub_agents_took_is_told_beside_the_agents_own() {
         let mut report = report(Ending::Completed, "");
         report.receipt.usage.input_tokens = Some(1_000);
-        let alone = "✓ completed · 6 turns · 8 tool calls · 1,000 tokens · 34 s";
-        assert_eq!(settled_line(Style::plain(), &report), alone);
+        let alone = "✓ completed · 6 turns · 8 tool calls · 1,000 tokens · 34 s · no commands run; ";
+        let told = settled_line(Style::plain(), &report);
+        assert!(told.starts_with(alone), "{told}");
         let usage = Usage { input_tokens: Some(500), ..Usage::default() };
         report.receipt.below = Below { agents: 2, usage, cost_usd: Some(0.5), ..Below::default() };
-        let together = "✓ completed · 6 turns · 8 tool calls · 1,000 tokens · 2 sub-agents: 1,500 tokens in all, $0.5000 · 34 s";
-        assert_eq!(settled_line(Style::plain(), &report), together);
+        let together = "✓ completed · 6 turns · 8 tool calls · 1,000 tokens · 2 sub-agents: 1,500 tokens in all, $0.5000 · 34 s · no commands run; ";
+        let told = settled_line(Style::plain(), &report);
+        assert!(told.starts_with(together), "{told}");
     }
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use posse_engine::record::{AgentRow, SessionRow};
 use posse_protocol::{AgentId, CallId, Event, EventKind, Receipt, Report, Sender};
 
-use crate::display::{tokens, tree};
+use crate::display::{measured, tokens, tree};
 use crate::output::{Style, counted, duration, local_time, one_line, trimmed, visible};
 
 /// Characters of a tool's result that are kept.
@@ -146,6 +146,7 @@ fn receipt(receipt: &Receipt) -> String {
         tokens(receipt.usage),
         duration(receipt.duration_ms),
     );
+    text.push_str(&format!("- measured: {}\n", escaped(&measured::line(receipt))));
     for file in receipt.files.iter().take(LISTED_MAX) {
         let new = if file.created { "new, " } else { "" };
         let path = code(&file.path);
@@ -154,9 +155,6 @@ fn receipt(receipt: &Receipt) -> String {
     for run in receipt.commands.iter().take(LISTED_MAX) {
         let how = run.exit_code.map_or("stopped".to_string(), |code| format!("exit code {code}"));
         text.push_str(&format!("- ran: {} ({how})\n", code(&one_line(&run.command, 200))));
-    }
-    if let Some(tests) = receipt.tests.as_ref().and_then(|tests| tests.counts) {
-        text.push_str(&format!("- tests: {} run, {} passed\n", tests.run, tests.passed));
     }
     for denial in &receipt.denied {
         let what = code(&one_line(&format!("{} {}", denial.tool, denial.what), 200));
@@ -264,8 +262,8 @@ mod tests {
 ### explore-1: completed
 
 - took: 6 turns, 8 tool calls, tokens not reported, 34 s
+- measured: no commands run; tests failed: \\`cargo test\\` (exit code 101, 4 of 5 passed); no commits; no sub-agents; 1 file changed (+82 -0): tests/auth.rs (+82 lines, new file)
 - changed: `tests/auth.rs` (new, +82 −0)
-- tests: 5 run, 4 passed
 
 *The session was interrupted with 1 agent that had not ended.*
 

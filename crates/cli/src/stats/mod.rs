@@ -99,7 +99,9 @@ fn unpriced(paths: &Paths, stats: &Stats) -> bool {
 /// What the figures do not say by themselves.
 fn notes(style: Style, total: &StatsRow, unpriced: bool) -> String {
     let mut text =
-        "\nturns and time: the task in the middle; cached tokens are part of the tokens\n".to_string();
+        "\nwarned: reports that say what the facts do not; turns and time: the task in the middle; cached tokens are part of \
+         the tokens\n"
+            .to_string();
     if total.cost_unknown > 0 {
         text.push_str(&format!(
             "the cost of {} is not known: {}\n",

@@ -20,14 +20,15 @@ struct Column {
     worth: u32,
 }
 
-const COLUMNS: [Column; 9] = [
-    Column { head: "tasks", cell: |row| grouped(row.tasks), worth: 9 },
-    Column { head: "success", cell: success, worth: 8 },
+const COLUMNS: [Column; 10] = [
+    Column { head: "tasks", cell: |row| grouped(row.tasks), worth: 10 },
+    Column { head: "success", cell: success, worth: 9 },
+    Column { head: "warned", cell: warned, worth: 7 },
     Column { head: "turns", cell: |row| figure(row.turns_median, grouped), worth: 6 },
     Column { head: "time", cell: |row| figure(row.duration_ms_median, duration), worth: 4 },
     Column { head: "tokens", cell: |row| figure(row.usage.total_tokens(), rounded), worth: 5 },
     Column { head: "cached", cell: |row| figure(row.usage.cached_tokens, rounded), worth: 3 },
-    Column { head: "cost", cell: cost, worth: 7 },
+    Column { head: "cost", cell: cost, worth: 8 },
     Column { head: "undone", cell: |row| some(row.undone), worth: 2 },
     Column { head: "conflicts", cell: conflicts, worth: 1 },
 ];
@@ -86,6 +87,11 @@ fn line(
 /// How many of a hundred completed.
 pub(super) fn success(row: &StatsRow) -> String {
     figure(row.success_percent(), |percent| format!("{percent}%"))
+}
+
+/// How many of a hundred gave reports with warnings.
+fn warned(row: &StatsRow) -> String {
+    figure(row.warned_percent().filter(|_| row.warned > 0), |percent| format!("{percent}%"))
 }
 
 /// What those came to that did not complete, the most frequent first.
@@ -153,6 +159,7 @@ mod tests {
             cost_usd: Some(0.25),
             duration_ms_median: Some(34_200),
             undone: 1,
+            warned: 3,
             merges: 3,
             merge_conflicts: 1,
             ..StatsRow::default()
@@ -171,12 +178,12 @@ mod tests {
         let (roles, models) = rows();
         let text = tables(Style::plain(), &[("role", &roles), ("model", &models)], 140);
         let expected = "
-role                          tasks  success  turns  time  tokens  cached       cost  undone  conflicts  other endings
-explore                          20      90%      6  34 s  124.4k  100.0k    $0.2500       1     1 of 3  2 out of turns
-general                           1       0%      -     -       -       -          ?       -          -
+role                          tasks  success  warned  turns  time  tokens  cached       cost  undone  conflicts  other endings
+explore                          20      90%     15%      6  34 s  124.4k  100.0k    $0.2500       1     1 of 3  2 out of turns
+general                           1       0%       -      -     -       -       -          ?       -          -
 
-model                         tasks  success  turns  time  tokens  cached       cost  undone  conflicts  other endings
-a model\\u{1b}[2J with a nam…     20      90%      6  34 s  124.4k  100.0k  ≥ $0.2500       1     1 of 3  2 out of turns
+model                         tasks  success  warned  turns  time  tokens  cached       cost  undone  conflicts  other endings
+a model\\u{1b}[2J with a nam…     20      90%     15%      6  34 s  124.4k  100.0k  ≥ $0.2500       1     1 of 3  2 out of turns
 ";
         assert_eq!(text, expected);
     }

@@ -26,8 +26,8 @@ fn tests_for_a_change() {
         [("general-1", "general", "completed", 3), ("main", "main", "completed", 4)]
     );
     assert_eq!(changed(&played, "general-1"), [("tests/test_auth.py", true)]);
-    assert_eq!(played.report("general-1")["receipt"]["tests"], json!({"run": 5, "passed": 5}));
-    assert!(played.results("main")[2].contains("  Tests: 5 run, 5 passed"), "{:?}", played.results("main"));
+    assert_eq!(played.report("general-1")["receipt"]["tests"]["counts"], json!({"run": 5, "passed": 5}));
+    assert!(played.results("main")[2].contains("5 of 5 passed"), "{:?}", played.results("main"));
     assert!(played.person.file("src/auth.py").contains("if now - issued_at > MAX_AGE_S:"));
     assert!(played.answer().contains("all 5 pass"));
 }

@@ -11,6 +11,7 @@ mod config;
 mod crew;
 mod demo;
 mod examples;
+mod facts;
 mod faults;
 #[cfg(target_os = "linux")]
 mod flat;

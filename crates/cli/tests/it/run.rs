@@ -27,7 +27,7 @@ fn a_task_is_done_on_every_protocol() {
         assert_eq!(ran.stdout, "I wrote it.\n", "{protocol}: standard output is the answer alone");
         ran.says("• write_file hello.txt (+1 −0)");
         ran.says("completed · 2 turns · 1 tool call · 220 tokens");
-        ran.says("changed  new hello.txt (+1 −0)");
+        ran.says("changed  1 file changed (+1 -0): hello.txt (+1 line, new file)");
         ran.says("model: fake");
     }
 }

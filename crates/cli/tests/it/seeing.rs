@@ -134,7 +134,7 @@ fn no_command_shows_what_hides_as_it_is_or_drops_it() {
     }
     assert_eq!(raw(&both(&ran)), [], "posse run");
     assert_eq!(checked, 32);
-    ran.says(&format!("new {NAME_SHOWN} ("));
+    ran.says(&format!("{NAME_SHOWN} ("));
     assert!(!ran.stderr.contains("\n✓ completed: all is well"), "{}", ran.stderr);
 }
 

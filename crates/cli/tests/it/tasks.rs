@@ -20,7 +20,8 @@ fn the_agents_of_a_session_are_told() {
     let tasks = person.posse(&["tasks", &id[..13]]);
     assert_eq!(tasks.code, Some(0));
     let lines = tasks.stdout.lines().collect::<Vec<_>>();
-    assert_eq!(lines.len(), 2, "{tasks:#?}");
+    let nothing = "no commands run; no tests run; no commits; no sub-agents; no files changed";
+    assert_eq!(lines[2..], ["", "measured", &format!("  main: {nothing}")], "{tasks:#?}");
     assert_eq!(lines[0], format!("session {}  what does it print?", &id[..13]));
     assert!(lines[1].starts_with("✓ main  2 turns · 1 tool call · "), "{tasks:#?}");
     assert!(lines[1].contains(" · 220 tokens · $0.0"), "{tasks:#?}");
@@ -43,6 +44,8 @@ fn programs_get_one_object_an_agent() {
     assert_eq!(agent["parent"], json!(null));
     assert_eq!((&agent["name"], &agent["status"]), (&json!("main"), &json!("completed")));
     assert_eq!(agent["turns"], 1);
+    assert_eq!(agent["warnings"], json!([]));
+    assert!(agent["facts"].as_str().unwrap().starts_with("no commands run; "), "{agent}");
     assert_eq!(agent["subtree"]["agents"], 1);
     assert_eq!(agent["subtree"]["usage"], agent["usage"]);
     assert_eq!(agent["subtree"]["cost_usd"], agent["cost_usd"]);

@@ -62,7 +62,7 @@ impl Crew {
                 inner.seats.insert(id, seat);
             }
             for done in finished {
-                inner.inherit(done.id, &done.report.receipt);
+                inner.inherit(done.id, &done.report);
                 inner.shelf.put(done);
             }
         }

@@ -50,6 +50,9 @@ async fn bring_in(
     let into = site.workspace.permitting(permit);
     let merged = site.history.merge(&into, &branch).await.map_err(|error| error.to_string())?;
     crew.approvals.wrote(&[], &merged.changes);
+    if !merged.changes.is_empty() {
+        crew.merged_into(by);
+    }
     let parent = crew.tree(|tree| tree.node(by).and_then(|node| node.parent));
     let mut journal = Journal::new(crew.store.clone(), crew.session, by, parent);
     let (changes, conflicts) = (merged.changes.clone(), merged.conflicts.clone());

@@ -14,12 +14,11 @@ impl Driver {
         self.crew.stop_below(self.id).await;
         self.extend_transcript();
         let text = self.agent.last_words().to_string();
-        let receipt = self.effects.receipt(&self.agent, self.crew.inherited(self.id));
+        let receipt = self.receipt().await;
         let mut report = Report::new(ending, text, receipt);
         report.short = self.agent.in_short().map(str::to_string);
         report.blocked = posse_report::blocked(&report.text);
         if self.id == self.crew.main {
-            self.crew.background.stop_all(&self.crew).await;
             report.receipt.not_covered = self.site.history.not_covered();
             self.notes.extend(self.site.history.slow().cloned());
             self.crew.checkouts.clean_up(&self.crew.site.workspace).await;
@@ -28,7 +27,6 @@ impl Driver {
         report = checked(report, self.crew.earlier(self.id), self.deliverables, facts).await;
         report.warnings.append(&mut self.notes);
         if let Some(checkout) = self.checkout {
-            self.crew.background.stop_at(&self.crew, &self.site).await;
             match self.crew.checkouts.finish(&checkout, &self.title).await {
                 Ok(branch) => report.receipt.branch = branch,
                 Err(error) => report.warnings.push(format!(
@@ -68,6 +66,23 @@ impl Driver {
         };
         self.crew.settled(self.id, finished);
         report
+    }
+}
+
+impl Driver {
+    /// What was measured, once nothing runs any more that was to end with the agent.
+    async fn receipt(&mut self) -> Receipt {
+        if self.id == self.crew.main {
+            self.crew.background.stop_all(&self.crew).await;
+        } else if self.checkout.is_some() {
+            self.crew.background.stop_at(&self.crew, &self.site).await;
+        }
+        let edits = self.crew.edits(self.id);
+        for (run, effects) in self.crew.take_ended_jobs(self.id) {
+            self.effects.add(&effects, edits);
+            self.effects.background_ended(&run, edits);
+        }
+        std::mem::take(&mut self.effects).receipt(&self.agent, self.crew.inherited(self.id))
     }
 }
 

@@ -16,6 +16,7 @@ mod failures_of_children;
 mod follow;
 mod lasting;
 mod layers_of_rights;
+mod measured;
 mod obeyed;
 mod order;
 mod prefix;

@@ -52,8 +52,8 @@ fn what_is_cut_is_behind_the_handle() {
     let report = said(&words);
     let text = to_text(&told(&report));
     let (rest, more) = text.rsplit_once('\n').unwrap();
-    let (_, wrapped) = rest.split_once('\n').unwrap();
-    let (from, shown) = unquote(wrapped).unwrap();
+    let wrapped = rest.split_once("<report").map(|(_, rest)| format!("<report{rest}")).unwrap();
+    let (from, shown) = unquote(&wrapped).unwrap();
     assert_eq!(from, "explore-1");
     let kept = shown.strip_suffix(" […]").unwrap();
     assert!(words.starts_with(kept) && kept.len() > 7_000, "{}", kept.len());

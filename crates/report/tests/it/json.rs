@@ -41,6 +41,9 @@ fn keys_are_those_of_the_contract_in_order() {
         "suggestions": ["rate limits"],
         "iteration_count": 8,
         "duration_ms": 45_000,
+        "facts": "1 command run: `cargo test` (exit code 0); tests passed: `cargo test` (exit code 0, 3 of 3 passed); no \
+                  commits; no sub-agents; 2 files changed (+83 -1): auth/jwt.rs (+82 lines, new file), main.rs (+1 -1 \
+                  lines)",
         "receipt": receipt,
     });
     // As text, since the order counts.

@@ -5,9 +5,11 @@ mod caps;
 mod checks;
 mod citations;
 mod claims;
+mod facts;
 mod handles;
 mod json;
 mod sections;
+mod test_files;
 mod told;
 mod wrapping;
 

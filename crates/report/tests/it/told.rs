@@ -25,8 +25,9 @@ fn report() -> Report {
 #[test]
 fn the_parent_reads_facts_then_words() {
     let wanted = "explore-1 (explore) \"Find the parser\": completed; 6 turns, 8 tool calls, 1200 tokens (1500 with 2 \
-                  sub-agents), 34.2s, 2 files changed (+85 -1), 4 of 5 tests passed; files: tests/auth.test.ts (+82 \
-                  lines, new file), b.rs (+3 -1 lines)\n\
+                  sub-agents), 34.2s\n\
+                  Measured: no commands run; tests failed: `cargo test` (exit code 101, 4 of 5 passed); no commits; 2 \
+                  sub-agents; 2 files changed (+85 -1): tests/auth.test.ts (+82 lines, new file), b.rs (+3 -1 lines).\n\
                   warning: it cites `a.rs:9`, but the file has 3 lines\n\
                   <report from=\"explore-1\">\n\
                   | SUMMARY: Created 5 test cases\n\
@@ -43,12 +44,13 @@ fn what_is_unknown_or_missing_is_said() {
     let report = Report { ending: Ending::Failed { failure }, ..said(" \n") };
     assert_eq!(
         to_text(&told(&report)),
-        "explore-1 (explore) \"Find the parser\": failed: disk full; 0 turns, 0 tool calls, tokens unknown, 0.0s, no \
-         files changed\nIt said nothing."
+        "explore-1 (explore) \"Find the parser\": failed: disk full; 0 turns, 0 tool calls, tokens unknown, 0.0s\n\
+         Measured: no commands run; no tests run; no commits; no sub-agents; no files changed.\nIt said nothing."
     );
     assert_eq!(
         summary_block(&told(&report)),
-        "[sub-agent explore-1] Failed: \"Find the parser\"\n  Duration: 0.0s (0 turns, 0 tool calls)\n  Reason: failed: disk full"
+        "[sub-agent explore-1] Failed: \"Find the parser\"\n  Duration: 0.0s (0 turns, 0 tool calls)\n  Reason: failed: disk full\n  \
+         Measured: no commands run; no tests run; no commits; no sub-agents; no files changed"
     );
 }
 
@@ -58,7 +60,8 @@ fn the_block_is_that_of_the_terminal() {
     let block = "[sub-agent explore-1] Completed: \"Write tests for auth.ts\"\n\
                  \x20 Duration: 34.2s (6 turns, 8 tool calls)\n\
                  \x20 Files modified: tests/auth.test.ts (+82 lines, new file), b.rs (+3 -1 lines)\n\
-                 \x20 Tests: 5 run, 4 passed\n";
+                 \x20 Measured: no commands run; tests failed: `cargo test` (exit code 101, 4 of 5 passed); no commits; 2 \
+                 sub-agents\n";
     let told = Told { title: "Write tests for auth.ts", ..told(&report) };
     assert_eq!(
         summary_block(&told),

@@ -183,7 +183,7 @@ pub(super) fn settled(change: &Change<'_>, report: &Report) -> Result<(), StoreE
     change
         .run(
             "UPDATE agents SET status = ?3, ended_at_ms = ?4, duration_ms = ?5,
-               cost_usd = coalesce(?6, cost_usd), error = ?7
+               cost_usd = coalesce(?6, cost_usd), error = ?7, warnings = ?8
              WHERE session_id = ?1 AND id = ?2",
             (
                 &change.session,
@@ -193,6 +193,7 @@ pub(super) fn settled(change: &Change<'_>, report: &Report) -> Result<(), StoreE
                 figure(report.receipt.duration_ms),
                 report.receipt.cost_usd,
                 error_message(&report.ending),
+                figure(report.warnings.len() as u64),
             ),
         )
         .map(drop)

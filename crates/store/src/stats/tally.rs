@@ -36,6 +36,7 @@ impl Tally {
         row.tasks += 1;
         row.completed += u64::from(task.status == "completed");
         row.undone += u64::from(undone > 0);
+        row.warned += u64::from(task.warned);
         plus(&mut row.turns_total, turns);
         plus(&mut row.merges, merges);
         plus(&mut row.merge_conflicts, merge_conflicts);

@@ -22,12 +22,13 @@ fn a_newer_record_is_refused_and_left_alone() {
 }
 
 /// What leads from each format to the next, but for the last step: a record of every earlier format is made of them.
-const STEPS: [&str; 5] = [
+const STEPS: [&str; 6] = [
     include_str!("../../src/migrations/0001_record.sql"),
     include_str!("../../src/migrations/0002_tree.sql"),
     include_str!("../../src/migrations/0003_recovery.sql"),
     include_str!("../../src/migrations/0004_memory_and_search.sql"),
     include_str!("../../src/migrations/0005_costs.sql"),
+    include_str!("../../src/migrations/0006_messages.sql"),
 ];
 
 /// The format that this Posse writes.
@@ -73,6 +74,8 @@ fn old_record(path: &Path, format: usize) -> Connection {
         let insert = "INSERT INTO events (session_id, seq, agent_id, at_ms, type, body) VALUES (?1, ?2, ?3, 5, ?4, ?5)";
         old.execute(insert, (id.to_string(), seq, who, kind, body)).unwrap();
     }
+    // They were called messages before that was a view.
+    let prompts = if format < 6 { "messages" } else { "prompts" };
     let (name, names) = if format == 1 { ("", ["", ""]) } else { ("name, ", ["'main', ", "'explore', "]) };
     old.execute_batch(&format!(
         "INSERT INTO agents (session_id, id, parent_id, {name}role, depth, status, model, model_id, system_prompt_id,
@@ -82,9 +85,12 @@ fn old_record(path: &Path, format: usize) -> Connection {
                  100, 20, 0.5, 'oops', 11),
                 ('{id}', '{child}', '{id}', {}'explore', 1, 'running', 'local', 'coder', 'p', NULL, 6, 7, NULL, NULL, 1, 0,
                  0, 0, NULL, NULL, NULL, NULL, NULL);
-         INSERT INTO messages (session_id, agent_id, seq, started_at, completed_at, agent_role, agent_depth, model_id,
+         INSERT INTO {prompts} (session_id, agent_id, seq, started_at, completed_at, agent_role, agent_depth, model_id,
            system_prompt_id, request_type, request_content, status)
          VALUES ('{id}', '{child}', 1, 'then', 'later', 'explore', 1, 'm', 'p', 'delegation', 'look', 'timed_out');
+         INSERT INTO {prompts} (id, session_id, agent_id, seq, started_at, agent_role, agent_depth, model_id,
+           system_prompt_id, request_type, request_content, metadata_json)
+         VALUES (11, '{id}', '{id}', 2, '', 'main', 0, 'coder', 'p', 'prompt', 'go', '{{\"warnings\":[\"a\",\"b\"]}}');
          INSERT INTO tool_calls (session_id, agent_id, call_id, started_seq, tool) VALUES ('{id}', '{child}', 'c', 3, 'shell');",
         names[0], names[1]
     ))
@@ -116,17 +122,18 @@ fn a_record_of_every_earlier_format_is_migrated_with_all_that_is_in_it() {
         assert_eq!(rows(&look, "SELECT call_id, tool, repeatable FROM tool_calls"), ["c|shell|-"]);
         let unknown =
             "SELECT cost_unknown FROM agents UNION ALL SELECT cost_unknown || ' in all' FROM sessions";
-        if format < 5 {
-            assert_eq!(rows(&look, unknown), ["0", "1", "1 in all"], "from {format}");
-        }
+        let expected = if format < 5 { ["0", "1", "1 in all"] } else { ["0", "0", "0 in all"] };
+        assert_eq!(rows(&look, unknown), expected, "from {format}");
+        assert_eq!(rows(&look, "SELECT warnings FROM agents ORDER BY rowid"), ["2", "0"], "from {format}");
         // A prompt of then is a message, by the words of now, and so is the call that was made under it.
         let messages =
             "SELECT parent_message_id, request_type, request_content, status FROM messages ORDER BY id";
-        assert_eq!(
-            rows(&look, messages),
-            ["-|delegation|look|timeout", "1|tool_call|shell |cancelled"],
-            "from {format}"
-        );
+        let expected = if format < 6 {
+            vec!["-|delegation|look|timeout", "-|prompt|go|running", "1|tool_call|shell |cancelled"]
+        } else {
+            vec!["-|delegation|look|timed_out", "-|prompt|go|running"]
+        };
+        assert_eq!(rows(&look, messages), expected, "from {format}");
         if format < 3 {
             // What the events tell about what is new in the third.
             let counts = "SELECT undone, merges, merge_conflicts FROM agents ORDER BY rowid";

@@ -119,6 +119,7 @@ fn tasks_are_added_up_by_role() {
         cost_unknown: 1,
         duration_ms_median: Some(200),
         duration_ms_total: 1_300,
+        warned: 0,
         undone: 0,
         merges: 0,
         merge_conflicts: 0,
@@ -293,4 +294,24 @@ fn very_many_tasks_are_added_up() {
         records.iter().map(|r| r.tasks).sum::<u64>(),
         posse_store::limits::ROLE_RECORD_TASKS_MAX as u64
     );
+}
+
+#[test]
+fn reports_with_warnings_are_counted() {
+    let record = record();
+    begin(&record, 1, "posse");
+    for (id, warnings) in [(10, 2), (11, 0), (12, 1)] {
+        let mut events = Done::default().events(1, id);
+        for event in &mut events {
+            if let EventKind::AgentSettled { report } = &mut event.kind {
+                report.warnings = vec!["it cites what is not there".into(); warnings];
+            }
+        }
+        record.put(events);
+    }
+    let found = stats(&record);
+    assert_eq!((found.roles[0].warned, found.roles[0].warned_percent()), (2, Some(67)));
+    assert_eq!((found.models[0].warned, found.total.warned), (2, 2));
+    let reports = record.store.reports(session(1)).unwrap();
+    assert_eq!(reports.values().map(|report| report.warnings.len()).sum::<usize>(), 3);
 }

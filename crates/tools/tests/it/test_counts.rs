@@ -93,7 +93,8 @@ const NOT_COUNTED: &[&str] = &[
 
 async fn count(desk: &Desk, output: &str) -> Option<TestRun> {
     desk.put("out", output);
-    let outcome = desk.call("shell", json!({"command": "cat out"})).await;
+    desk.put("run_tests.sh", "run() { cat out; }\nrun\n");
+    let outcome = desk.call("shell", json!({"command": "sh run_tests.sh"})).await;
     match outcome.effects.as_slice() {
         [Effect::Command(run)] => run.tests.as_ref().and_then(|tests| tests.counts),
         other => panic!("{other:?}"),

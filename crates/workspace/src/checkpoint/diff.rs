@@ -131,6 +131,16 @@ pub(super) fn lines(store: &Store, changes: &[Change]) -> Vec<Option<(u32, u32)>
     changes.iter().map(count).collect()
 }
 
+/// Both sides of each change; none where they are not kept, binary or too large.
+pub(super) fn contents(store: &Store, changes: &[Change]) -> Vec<Option<(Vec<u8>, Vec<u8>)>> {
+    let fits = |bytes: &Vec<u8>| bytes.len() as u64 <= limits::CONTENTS_BYTES_MAX && !text::is_binary(bytes);
+    let read = |change: &Change| {
+        let before = content(store, change.before.as_ref()).filter(fits)?;
+        Some((before, content(store, change.after.as_ref()).filter(fits)?))
+    };
+    changes.iter().map(read).collect()
+}
+
 /// What is there; nothing where there is nothing. None if it is not kept.
 fn content(store: &Store, saved: Option<&Saved>) -> Option<Vec<u8>> {
     let Some(saved) = saved else { return Some(Vec::new()) };

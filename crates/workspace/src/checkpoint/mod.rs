@@ -223,6 +223,13 @@ impl Checkpoints {
         counted.unwrap_or_else(|_| vec![None; changes.len()])
     }
 
+    /// What each change found and left, as bytes; none where that is not kept, binary, or too large to be read.
+    pub async fn contents(&self, changes: &[Change]) -> Vec<Option<(Vec<u8>, Vec<u8>)>> {
+        let (inner, all) = (Arc::clone(&self.0), changes.to_vec());
+        let read = blocking(move || diff::contents(&inner.store, &all)).await;
+        read.unwrap_or_else(|_| vec![None; changes.len()])
+    }
+
     /// What cannot be taken back here, a short line each, for a person. Known after the first look.
     pub fn not_covered(&self) -> Vec<String> {
         self.0.state().coverage.lines(self.0.store.is_full())

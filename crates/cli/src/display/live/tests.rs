@@ -89,6 +89,9 @@ fn timeless(screen: &str) -> String {
     screen.lines().map(line).collect()
 }
 
+/// The facts of an agent that did nothing.
+const NOTHING: &str = "no commands run; no tests run; no commits; no sub-agents; no files changed";
+
 #[test]
 fn a_terminal_shows_the_crew_at_work_below_what_is_done() {
     let paper = Paper::default();
@@ -119,16 +122,19 @@ model: fake
     • glob *.rs
 ✓ [sub-agent explore-3] Completed: \"deeper\"
   Duration: 34.2s (6 turns, 8 tool calls)
+  Measured: -
   Result: Deep.
 ✓ [sub-agent explore-1] Completed: \"find it\"
   Duration: 34.2s (6 turns, 8 tool calls)
+  Measured: -
   Result: Found it.
 ✓ [sub-agent explore-2] Completed: \"find more\"
   Duration: 34.2s (6 turns, 8 tool calls)
+  Measured: -
 ⠙ turn 1 · waiting for the model
 ";
     let screen = timeless(&paper.screen());
-    assert!(screen.ends_with(settled), "{screen}");
+    assert!(screen.ends_with(&settled.replace("Measured: -", &format!("Measured: {NOTHING}"))), "{screen}");
 }
 
 #[test]
@@ -180,9 +186,9 @@ model: fake
 [explore-1] • glob *.rs
 [explore-3] retry 1 in 0.5 s: 529
 [explore-1] not allowed, for nobody is there to ask: shell rm x
-[explore-1] ✓ completed · 6 turns · 8 tool calls · tokens not reported · 34 s
+[explore-1] ✓ completed · 6 turns · 8 tool calls · tokens not reported · 34 s · NOTHING
 ";
-    assert_eq!(err.text(), expected);
+    assert_eq!(err.text(), expected.replace("NOTHING", NOTHING));
     assert_eq!(out.text(), "");
 }
 

@@ -1,0 +1,53 @@
+//! What was measured of an agent's work, and what does not hold of what it says: the same lines wherever an ending is
+//! shown. The facts themselves are made elsewhere, once for everybody.
+
+use posse_engine::reports::{About, facts, facts_line};
+use posse_protocol::{Receipt, Report};
+
+use crate::output::{Style, one_line};
+
+/// Warnings told one by one.
+const WARNINGS_SHOWN_MAX: usize = 5;
+/// Columns of a warning.
+const WARNING_COLUMNS_MAX: usize = 400;
+/// Columns of all facts on one line.
+const FACTS_COLUMNS_MAX: usize = 1000;
+
+/// The facts under one another; those of which there was nothing share a line.
+pub(super) fn lines(style: Style, receipt: &Receipt) -> String {
+    let (there, missing): (Vec<_>, Vec<_>) = facts(receipt).into_iter().partition(|fact| fact.any);
+    let label = |about| match about {
+        About::Commands => "ran",
+        About::Tests => "tests",
+        About::Commits => "commits",
+        About::SubAgents => "agents",
+        About::Files => "changed",
+    };
+    let mut text = String::new();
+    for fact in &there {
+        let shown = one_line(&fact.text, FACTS_COLUMNS_MAX);
+        let line = format!("  {:<7}  {shown}\n", label(fact.about));
+        text.push_str(&if fact.about == About::Files { line } else { style.dim(&line) });
+    }
+    if !missing.is_empty() {
+        let missing = missing.iter().map(|fact| fact.text.as_str()).collect::<Vec<_>>().join("; ");
+        let label = if there.is_empty() { "facts" } else { "else" };
+        text.push_str(&style.dim(&format!("  {label:<7}  {}\n", one_line(&missing, FACTS_COLUMNS_MAX))));
+    }
+    text
+}
+
+/// All facts on one line.
+pub(crate) fn line(receipt: &Receipt) -> String {
+    one_line(&facts_line(receipt), FACTS_COLUMNS_MAX)
+}
+
+/// The warnings of a report, each on a line of its own, and how many more there are.
+pub(crate) fn warnings(report: &Report) -> Vec<String> {
+    let shown = report.warnings.iter().take(WARNINGS_SHOWN_MAX);
+    let mut lines = shown.map(|warning| one_line(warning, WARNING_COLUMNS_MAX)).collect::<Vec<_>>();
+    if let Some(more @ 1..) = report.warnings.len().checked_sub(WARNINGS_SHOWN_MAX) {
+        lines.push(format!("and {more} more"));
+    }
+    lines
+}
