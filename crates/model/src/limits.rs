@@ -18,6 +18,12 @@ pub const EXCERPT_CHARS_MAX: usize = 500;
 pub const CALLS_MAX: usize = 128;
 /// The most pieces of content (text, reasoning, calls) one reply may hold.
 pub const BLOCKS_MAX: usize = 1_024;
+/// The longest name of a tool that all providers take.
+pub const TOOL_NAME_CHARS_MAX: usize = 64;
+/// The longest id of a call that all providers take.
+pub const CALL_ID_CHARS_MAX: usize = 64;
+/// The longest description of a tool that all providers take.
+pub const TOOL_DESCRIPTION_CHARS_MAX: usize = 1_024;
 /// How much of arguments that are not JSON goes back into the conversation.
 pub const UNPARSEABLE_CHARS_MAX: usize = 2_000;
 /// Output tokens asked of Anthropic where the configuration names none; that protocol demands a number.
