@@ -1,19 +1,23 @@
 //! One attempt at one call: send the request, read the stream, until a reply or a fault. No retries here.
 
+use std::borrow::Cow;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use posse_protocol::{ModelErrorKind, Reply};
-use reqwest::header::{CONTENT_TYPE, HeaderMap, LOCATION};
+use reqwest::header::{HeaderMap, LOCATION};
 use reqwest::{Response, StatusCode};
 use tokio::time::{Instant, timeout_at};
 
 use crate::fault::{Fault, ProviderError, Trouble, excerpt};
 use crate::live::Live;
-use crate::sse::{Frame, SseDecoder};
+use crate::sse::{self, Frame, SseDecoder};
 use crate::text_gate::TextGate;
 use crate::wire::{Decode, Delta};
-use crate::{ModelConfig, Signal, Transcript, http, limits, retry};
+use crate::{ModelConfig, Signal, Transcript, http, limits, page, retry, surrogates};
+
+/// The bytes of a byte-order mark.
+const BOM: [u8; 3] = [0xef, 0xbb, 0xbf];
 
 /// An attempt that did not lead to a reply.
 pub(crate) struct Failed {
@@ -40,11 +44,6 @@ pub(crate) async fn attempt(
 ) -> Result<Reply, Failed> {
     let first_byte = Instant::now() + Duration::from_millis(config.timeouts.first_byte_ms);
     let response = send(live, transcript, first_byte, config).await?;
-    let is_json = response
-        .headers()
-        .get(CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok())
-        .is_some_and(|value| value.starts_with("application/json"));
     let mut reader = Reader {
         live,
         config,
@@ -54,12 +53,7 @@ pub(crate) async fn attempt(
         output: false,
         frames: 0,
     };
-    let read = if is_json {
-        reader.document(response, first_byte).await
-    } else {
-        reader.stream(response, first_byte).await
-    };
-    match read {
+    match reader.answer(response, first_byte).await {
         Ok(()) => Ok(reader.reply(transcript)),
         Err(fault) => Err(reader.failed(fault)),
     }
@@ -169,12 +163,48 @@ enum More {
 }
 
 impl Reader<'_> {
-    async fn stream(&mut self, mut response: Response, first_byte: Instant) -> Result<(), Fault> {
+    /// Reads what was sent for what it is. That shows at its first byte; servers and proxies often label it wrongly.
+    async fn answer(&mut self, mut response: Response, first_byte: Instant) -> Result<(), Fault> {
+        let mut blank = 0usize;
+        loop {
+            let part = match self.more(&mut response, first_byte).await {
+                More::Bytes(part) => part,
+                More::End => return Err(self.cut("")),
+                More::Silence(limit_ms) => return Err(silent(&self.live.host, limit_ms, "the reply began")),
+                More::Broken(cause) => return Err(self.cut(&format!(" ({cause})"))),
+            };
+            // Some servers send blanks to keep the connection open; others begin with a byte-order mark.
+            let Some(begin) = part.iter().position(|b| !b.is_ascii_whitespace() && !BOM.contains(b)) else {
+                blank = blank.saturating_add(part.len());
+                if blank > limits::STREAM_BYTES_MAX {
+                    return Err(self.malformed("the reply is longer than is accepted"));
+                }
+                continue;
+            };
+            return match part[begin] {
+                b'{' | b'[' => self.document(part.slice(begin..), response, first_byte).await,
+                b'<' => Err(self.page(&part, response).await),
+                _ => self.stream(part.slice(begin..), response, first_byte).await,
+            };
+        }
+    }
+
+    async fn stream(
+        &mut self,
+        begun: Bytes,
+        mut response: Response,
+        first_byte: Instant,
+    ) -> Result<(), Fault> {
         let mut sse = SseDecoder::default();
         let mut frames = Vec::new();
         let mut bytes = 0usize;
+        let mut begun = Some(begun);
         loop {
-            match self.more(&mut response, first_byte).await {
+            let more = match begun.take() {
+                Some(part) => More::Bytes(part),
+                None => self.more(&mut response, first_byte).await,
+            };
+            match more {
                 More::Bytes(part) => {
                     bytes = bytes.saturating_add(part.len());
                     if bytes > limits::STREAM_BYTES_MAX {
@@ -228,8 +258,13 @@ impl Reader<'_> {
     }
 
     /// One JSON document where a stream was asked for.
-    async fn document(&mut self, mut response: Response, deadline: Instant) -> Result<(), Fault> {
-        let mut body = Vec::new();
+    async fn document(
+        &mut self,
+        begun: Bytes,
+        mut response: Response,
+        deadline: Instant,
+    ) -> Result<(), Fault> {
+        let mut body = begun.to_vec();
         loop {
             match timeout_at(deadline, response.chunk()).await {
                 Ok(Ok(Some(part))) if body.len() + part.len() <= limits::FRAME_BYTES_MAX => {
@@ -249,9 +284,14 @@ impl Reader<'_> {
                 }
             }
         }
-        let data = String::from_utf8(body).map_err(|_| self.malformed("the answer is not valid UTF-8"))?;
-        self.frame(&Frame { event: String::new(), data })?;
+        self.frame(&Frame { event: String::new(), data: sse::text(body) })?;
         if self.decoder.is_complete() { Ok(()) } else { Err(self.malformed("the answer holds no reply")) }
+    }
+
+    /// A page for people where a reply should be: a portal, or another address than that of the interface.
+    async fn page(&mut self, begun: &[u8], response: Response) -> Fault {
+        let body = [begun, &error_body(response).await].concat();
+        self.malformed(&format!("a web page: {}", page::plain(&String::from_utf8_lossy(&body))))
     }
 
     fn frames(&mut self, frames: &mut Vec<Frame>) -> Result<(), Fault> {
@@ -261,7 +301,11 @@ impl Reader<'_> {
     fn frame(&mut self, frame: &Frame) -> Result<(), Fault> {
         self.frames += 1;
         let (gate, on, output) = (&mut self.gate, &mut *self.on, &mut self.output);
-        let taken = self.decoder.frame(frame, &mut |delta| {
+        let mended = match surrogates::mended(&frame.data) {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(data) => Some(Frame { event: frame.event.clone(), data }),
+        };
+        let taken = self.decoder.frame(mended.as_ref().unwrap_or(frame), &mut |delta| {
             *output = true;
             match delta {
                 Delta::Text(text) => {

@@ -106,6 +106,11 @@ impl Turn {
         Self::new(Answer::Raw { content_type: "text/event-stream".into(), body: body.into() })
     }
 
+    /// A 200 answer of exactly these bytes under this content type.
+    pub fn labelled(content_type: &str, body: impl Into<Vec<u8>>) -> Self {
+        Self::new(Answer::Raw { content_type: content_type.into(), body: body.into() })
+    }
+
     /// A 200 answer that is one JSON document instead of a stream.
     pub fn json(body: &Value) -> Self {
         Self::new(Answer::Raw {

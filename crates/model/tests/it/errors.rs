@@ -164,7 +164,7 @@ async fn inside_streams() {
         (Chat, plain(json!({"choices": 7})), BadReply),
         (Responses, plain(json!({"no": "type"})), BadReply),
         (Anthropic, plain(json!({"type": "content_block_delta", "index": 3, "delta": {}})), BadReply),
-        (Chat, "<html>not a stream</html>".to_owned(), CutOff),
+        (Chat, "<html>not a stream</html>".to_owned(), BadReply),
     ];
     let mut ran = 0;
     for (protocol, stream, want) in cases {
