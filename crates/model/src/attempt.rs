@@ -5,15 +5,16 @@ use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use posse_protocol::{ModelErrorKind, Reply};
-use reqwest::header::{HeaderMap, LOCATION};
-use reqwest::{Response, StatusCode};
+use reqwest::Response;
+use reqwest::header::LOCATION;
 use tokio::time::{Instant, timeout_at};
 
-use crate::fault::{Fault, ProviderError, Trouble, excerpt};
+use crate::fault::{Fault, ProviderError, Trouble};
 use crate::live::Live;
 use crate::sse::{self, Frame, SseDecoder};
 use crate::text_gate::TextGate;
 use crate::wire::{Decode, Delta};
+use crate::words::Words;
 use crate::{ModelConfig, Signal, Transcript, http, limits, page, retry, surrogates};
 
 /// The bytes of a byte-order mark.
@@ -65,7 +66,7 @@ async fn send(
     first_byte: Instant,
     config: &ModelConfig,
 ) -> Result<Response, Fault> {
-    let host = &live.host;
+    let words = live.words(config);
     let request = live
         .client()?
         .post(live.url.clone())
@@ -73,60 +74,22 @@ async fn send(
         .body(reqwest::Body::wrap(transcript.body()));
     let response = match timeout_at(first_byte, request.send()).await {
         Ok(Ok(response)) => response,
-        Ok(Err(error)) => return Err(unsent(host, error)),
-        Err(_) => return Err(silent(host, config.timeouts.first_byte_ms, "any answer")),
+        Ok(Err(error)) => return Err(words.unsent(error)),
+        Err(_) => return Err(words.silent(config.timeouts.first_byte_ms, "any answer")),
     };
+    live.answered();
     let status = response.status();
     if status.is_success() {
         return Ok(response);
     }
     if status.is_redirection() {
-        return Err(redirected(live, status, response.headers()));
+        let to = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
+        return Err(words.redirected(status.as_u16(), to.unwrap_or("an unnamed place")));
     }
     let retry_after_ms = retry::retry_after_ms(response.headers(), SystemTime::now());
     let body = error_body(response).await;
-    let fault = ProviderError::from_body(status.as_u16(), &body).fault(host, &live.secrets);
+    let fault = ProviderError::from_body(status.as_u16(), &body).fault(&words);
     Err(Fault { retry_after_ms, ..fault })
-}
-
-/// The request did not get as far as an answer.
-fn unsent(host: &str, error: reqwest::Error) -> Fault {
-    let error = error.without_url();
-    let cause = http::describe(&error);
-    if error.is_connect() || error.is_timeout() {
-        let message = format!(
-            "No connection to {host}: {cause}. Check that the server is running and its endpoint is right."
-        );
-        return Fault::retryable(ModelErrorKind::Unreachable, message);
-    }
-    if error.is_builder() {
-        return Fault::new(
-            ModelErrorKind::BadRequest,
-            format!("The request to {host} cannot be made: {cause}."),
-        );
-    }
-    Fault::retryable(
-        ModelErrorKind::CutOff,
-        format!("{host} broke the connection before it answered: {cause}."),
-    )
-}
-
-fn silent(host: &str, limit_ms: u64, what: &str) -> Fault {
-    let seconds = limit_ms as f64 / 1_000.0;
-    Fault::retryable(
-        ModelErrorKind::Stalled,
-        format!("{host} was silent for {seconds} s before {what}. Check the server, or raise the timeout."),
-    )
-}
-
-fn redirected(live: &Live, status: StatusCode, headers: &HeaderMap) -> Fault {
-    let to = headers.get(LOCATION).and_then(|value| value.to_str().ok()).unwrap_or("an unnamed place");
-    let message = format!(
-        "{} redirects to {} ({status}), which is not followed. Set `endpoint` to the final address.",
-        live.host,
-        excerpt(to, &live.secrets)
-    );
-    Fault::new(ModelErrorKind::BadRequest, message)
 }
 
 /// As much of an error's body as is worth reading; what is missing is no reason to lose the status.
@@ -170,8 +133,8 @@ impl Reader<'_> {
             let part = match self.more(&mut response, first_byte).await {
                 More::Bytes(part) => part,
                 More::End => return Err(self.cut("")),
-                More::Silence(limit_ms) => return Err(silent(&self.live.host, limit_ms, "the reply began")),
-                More::Broken(cause) => return Err(self.cut(&format!(" ({cause})"))),
+                More::Silence(limit_ms) => return Err(self.words().silent(limit_ms, "the reply began")),
+                More::Broken(cause) => return Err(self.cut(&cause)),
             };
             // Some servers send blanks to keep the connection open; others begin with a byte-order mark.
             let Some(begin) = part.iter().position(|b| !b.is_ascii_whitespace() && !BOM.contains(b)) else {
@@ -226,9 +189,9 @@ impl Reader<'_> {
                 }
                 More::Silence(_) | More::Broken(_) if self.decoder.is_complete() => return Ok(()),
                 More::Silence(limit_ms) => {
-                    return Err(silent(&self.live.host, limit_ms, "the reply was complete"));
+                    return Err(self.words().silent(limit_ms, "the reply was complete"));
                 }
-                More::Broken(cause) => return Err(self.cut(&format!(" ({cause})"))),
+                More::Broken(cause) => return Err(self.cut(&cause)),
             }
             if self.decoder.is_over() {
                 drain(response).await;
@@ -273,14 +236,12 @@ impl Reader<'_> {
                 Ok(Ok(Some(_))) => return Err(self.malformed("the answer is longer than is accepted")),
                 Ok(Ok(None)) => break,
                 Ok(Err(error)) => {
-                    return Err(self.cut(&format!(" ({})", http::describe(&error.without_url()))));
+                    return Err(self.cut(&http::describe(&error.without_url())));
                 }
                 Err(_) => {
-                    return Err(silent(
-                        &self.live.host,
-                        self.config.timeouts.first_byte_ms,
-                        "the reply was complete",
-                    ));
+                    return Err(self
+                        .words()
+                        .silent(self.config.timeouts.first_byte_ms, "the reply was complete"));
                 }
             }
         }
@@ -320,23 +281,23 @@ impl Reader<'_> {
             }
         });
         taken.map_err(|trouble| match trouble {
-            Trouble::Provider(error) => error.fault(&self.live.host, &self.live.secrets),
+            Trouble::Provider(error) => error.fault(&self.words()),
             Trouble::Malformed(what) => self.malformed(&what),
         })
     }
 
-    fn malformed(&self, what: &str) -> Fault {
-        let what = excerpt(what, &self.live.secrets);
-        let message = format!(
-            "{} sent something that is not the {:?} protocol: {what}. Check `protocol` and `endpoint`.",
-            self.live.host, self.live.wire
-        );
-        Fault::new(ModelErrorKind::BadReply, message)
+    fn words(&self) -> Words<'_> {
+        self.live.words(self.config)
     }
 
+    fn malformed(&self, what: &str) -> Fault {
+        self.words().malformed(&format!("{:?}", self.live.wire), what)
+    }
+
+    /// The cause is in the words of a library, so it is for the log only.
     fn cut(&self, cause: &str) -> Fault {
-        let message = format!("{} ended the stream before the reply was complete{cause}.", self.live.host);
-        Fault::retryable(ModelErrorKind::CutOff, message)
+        tracing::debug!(host = self.live.host, cause, "a stream ended early");
+        self.words().cut()
     }
 
     fn failed(self, fault: Fault) -> Failed {

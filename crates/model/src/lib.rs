@@ -31,6 +31,7 @@ mod text_calls;
 mod text_gate;
 mod transcript;
 mod wire;
+mod words;
 
 pub use cassette::{CassetteError, Exported, Recorder, export as export_cassette};
 pub use config::{ModelConfig, Protocol, Retry, SetupError, Timeouts, ToolCallMode};

@@ -43,6 +43,8 @@ pub const IDLE_MS: u64 = 120_000;
 
 /// How often a call is tried in all, the first time included.
 pub const ATTEMPTS_MAX: u32 = 6;
+/// How often a call is tried where a server on this machine refuses the very first connection: nobody has started it.
+pub const REFUSED_ATTEMPTS_MAX: u32 = 2;
 /// The range of the first retry's delay.
 pub const BACKOFF_BASE_MS: u64 = 500;
 /// The widest range of a retry's delay.

@@ -3,15 +3,17 @@
 use std::time::Duration;
 
 use posse_protocol::{ModelError, ModelErrorKind};
+use reqwest::{RequestBuilder, StatusCode};
 use secrecy::SecretString;
 use serde_json::Value;
 
 use crate::fault::{ProviderError, Secrets};
 use crate::http::{Clients, describe};
+use crate::words::{self, Words};
 use crate::{Protocol, endpoint, limits, live};
 
 /// One model of an endpoint's list.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListedModel {
     /// The endpoint's name of it.
     pub name: String,
@@ -31,7 +33,7 @@ pub async fn list_models(
     match tokio::time::timeout(timeout, fetch(&base, api_key, protocol, timeout)).await {
         Ok(models) => models,
         Err(_) => {
-            let text = format!("{host} did not list its models within {} ms.", timeout.as_millis());
+            let text = format!("{host} did not list its models within {} ms", timeout.as_millis());
             Err(ModelError::new(ModelErrorKind::Stalled, text))
         }
     }
@@ -47,36 +49,53 @@ async fn fetch(
     let unreachable = |cause: String| {
         ModelError::new(
             ModelErrorKind::Unreachable,
-            format!("No connection to {host}: {cause}. Is the server running?"),
+            format!("no connection to {host}: {}", words::plain_cause(&cause)),
         )
     };
     let headers = live::headers("", api_key, protocol).map_err(|error| bad_request(&error.to_string()))?;
     let connect_ms = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX).clamp(1, limits::CONNECT_MS);
-    let url = endpoint::join(base, "models");
+    let url = address(base);
     let client = Clients::default().get(&url, connect_ms).map_err(unreachable)?;
-    let sent = client.get(url).headers(headers).send().await;
-    let mut response = sent.map_err(|error| unreachable(describe(&error.without_url())))?;
-    let status = response.status();
-    let mut body = Vec::new();
-    while let Some(part) =
-        response.chunk().await.map_err(|error| unreachable(describe(&error.without_url())))?
-    {
-        body.extend_from_slice(&part);
-        if body.len() > limits::MODEL_LIST_BYTES_MAX {
-            return Err(bad_reply(&host, "the list is longer than is accepted"));
-        }
-    }
+    let (status, body) = match read(client.get(url).headers(headers)).await {
+        Ok(Some(answer)) => answer,
+        Ok(None) => return Err(bad_reply(&host, "the list is longer than is accepted")),
+        Err(error) => return Err(unreachable(describe(&error.without_url()))),
+    };
     if !status.is_success() {
         let secrets = Secrets::new(api_key.cloned().into_iter().chain(endpoint::secrets(base)));
-        let fault = ProviderError::from_body(status.as_u16(), &body).fault(&host, &secrets);
+        let words = Words { host: &host, secrets: &secrets, config: None };
+        let fault = ProviderError::from_body(status.as_u16(), &body).fault(&words);
         return Err(fault.into_error(String::new()));
     }
     listed(&body).ok_or_else(|| bad_reply(&host, "the answer is not a list of models"))
 }
 
+/// Where the list is. Anthropic gives it in pages; one of the greatest size holds all.
+pub(crate) fn address(base: &reqwest::Url) -> reqwest::Url {
+    let mut url = endpoint::join(base, "models");
+    if url.host_str() == Some("api.anthropic.com") {
+        url.query_pairs_mut().append_pair("limit", "1000");
+    }
+    url
+}
+
+/// Status and body of an answer, unless that is longer than is accepted.
+pub(crate) async fn read(request: RequestBuilder) -> reqwest::Result<Option<(StatusCode, Vec<u8>)>> {
+    let mut response = request.send().await?;
+    let status = response.status();
+    let mut body = Vec::new();
+    while let Some(part) = response.chunk().await? {
+        body.extend_from_slice(&part);
+        if body.len() > limits::MODEL_LIST_BYTES_MAX {
+            return Ok(None);
+        }
+    }
+    Ok(Some((status, body)))
+}
+
 /// OpenAI and Anthropic name the list `data` and the field `id`; others `models` and `name`.
-fn listed(body: &[u8]) -> Option<Vec<ListedModel>> {
-    let value: Value = serde_json::from_slice(body).ok()?;
+pub(crate) fn listed(body: &[u8]) -> Option<Vec<ListedModel>> {
+    let value: Value = serde_json::from_str(&String::from_utf8_lossy(body)).ok()?;
     let list =
         value["data"].as_array().or_else(|| value["models"].as_array()).or_else(|| value.as_array())?;
     let model = |entry: &Value| {
@@ -102,5 +121,5 @@ fn bad_request(text: &str) -> ModelError {
 }
 
 fn bad_reply(host: &str, what: &str) -> ModelError {
-    ModelError::new(ModelErrorKind::BadReply, format!("{host}: {what}. Check its endpoint."))
+    ModelError::new(ModelErrorKind::BadReply, format!("{host}: {what}; check its endpoint"))
 }

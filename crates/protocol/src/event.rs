@@ -30,6 +30,10 @@ pub struct Event {
 /// The kinds of event.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "events are written and read one by one, and not kept in memory"
+)]
 pub enum EventKind {
     /// A session began. Always the first event of a session.
     SessionStarted {
@@ -160,9 +164,12 @@ pub enum EventKind {
     Retrying {
         /// Which retry: 1, 2, 3, …
         attempt: u32,
+        /// How often it is tried in all, the first time included; 0 where that is not known.
+        #[serde(default)]
+        attempts_max: u32,
         /// How long it waits first.
         delay_ms: u64,
-        /// What went wrong.
+        /// What went wrong, and where, in a few words.
         reason: String,
     },
     /// The model replied.
