@@ -6,7 +6,7 @@ use posse_protocol::{ModelError, Reply};
 
 use crate::attempt::{Failed, attempt};
 use crate::live::Live;
-use crate::{ModelConfig, Signal, Transcript, limits, retry};
+use crate::{ModelConfig, Signal, Transcript, limits, names, retry};
 
 pub(crate) async fn call(
     live: &Live,
@@ -35,7 +35,11 @@ pub(crate) async fn call(
         tracing::debug!(model = config.name, attempts, delay_ms, kind = ?failed.fault.kind, "a model call failed");
         let attempts_max = live.attempts_max(&failed.fault, config.retry.attempts_max);
         if let Some(error) = give_up(&failed, attempts, attempts_max, delay_ms, resent) {
-            return Err(error);
+            return Err(if failed.fault.names_model {
+                names::look_up(live, config, error).await
+            } else {
+                error
+            });
         }
         // A reply that broke off is asked for once more, and no more.
         let attempts_max = if failed.output { attempts + 1 } else { attempts_max };

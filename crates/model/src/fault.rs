@@ -21,6 +21,8 @@ pub(crate) struct Fault {
     pub(crate) brief: String,
     /// Whether nobody listens at the address.
     pub(crate) is_refused: bool,
+    /// Whether the server says that it does not have the model.
+    pub(crate) names_model: bool,
     /// Whether the same request may well succeed later.
     pub(crate) is_retryable: bool,
     /// Whether the endpoint has too much to do.
@@ -37,6 +39,7 @@ impl Fault {
             said: String::new(),
             advice,
             is_refused: false,
+            names_model: false,
             is_retryable: false,
             overloaded: false,
             retry_after_ms: None,
@@ -130,6 +133,7 @@ impl ProviderError {
             is_retryable: matches!(kind, ModelErrorKind::RateLimited | ModelErrorKind::Overloaded)
                 && by_status,
             overloaded: kind == ModelErrorKind::RateLimited || self.is_overload(),
+            names_model: kind == ModelErrorKind::BadRequest && self.is_about_the_model(),
             ..words.answered(kind, self.status, &page::plain(&self.message))
         }
     }
@@ -186,6 +190,24 @@ impl ProviderError {
         self.status == Some(402)
             || CODES.iter().any(|known| code.contains(known))
             || (may_be && WORDS.iter().any(|words| message.contains(words)))
+    }
+
+    /// Whether the server may not have the model; its list tells.
+    fn is_about_the_model(&self) -> bool {
+        let code = self.code.to_ascii_lowercase();
+        let message = self.message.to_lowercase();
+        const WORDS: [&str; 7] = [
+            "not found",
+            "does not exist",
+            "not a valid model",
+            "unknown model",
+            "no such model",
+            "invalid model",
+            "not supported",
+        ];
+        self.status == Some(404)
+            || code.contains("model_not_found")
+            || (message.contains("model") && WORDS.iter().any(|words| message.contains(words)))
     }
 
     /// Every provider has its own words for "too long".

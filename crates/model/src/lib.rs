@@ -22,6 +22,7 @@ pub mod limits;
 mod list;
 mod live;
 mod model;
+mod names;
 mod page;
 mod pieces;
 mod retry;
@@ -37,7 +38,8 @@ pub use cassette::{CassetteError, Exported, Recorder, export as export_cassette}
 pub use config::{ModelConfig, Protocol, Retry, SetupError, Timeouts, ToolCallMode};
 pub use endpoint::shown as shown_address;
 pub use governors::Governors;
-pub use list::{ListedModel, list_models};
+pub use list::{ListedModel, list_models, lists};
 pub use model::{Model, Signal};
+pub use names::missing as missing_model;
 pub use secrecy::SecretString;
 pub use transcript::Transcript;

@@ -45,6 +45,12 @@ pub const IDLE_MS: u64 = 120_000;
 pub const ATTEMPTS_MAX: u32 = 6;
 /// How often a call is tried where a server on this machine refuses the very first connection: nobody has started it.
 pub const REFUSED_ATTEMPTS_MAX: u32 = 2;
+/// How long a server has to list its models, once it does not know the one that was asked for.
+pub const MODEL_NAMES_MS: u64 = 3_000;
+/// How many of them a message names.
+pub const MODEL_NAMES_SHOWN_MAX: usize = 8;
+/// The longest name of a model that a message quotes.
+pub const MODEL_NAME_CHARS_MAX: usize = 80;
 /// The range of the first retry's delay.
 pub const BACKOFF_BASE_MS: u64 = 500;
 /// The widest range of a retry's delay.

@@ -19,6 +19,28 @@ pub struct ListedModel {
     pub name: String,
     /// How many tokens it takes in all, where the endpoint says so.
     pub context_window: Option<u64>,
+    /// Whether its server has one model and calls it whatever the request does.
+    pub takes_any_name: bool,
+}
+
+/// Whether a model of this name is in a list. Providers also know names without the date or tag that the list gives.
+pub fn lists(models: &[ListedModel], name: &str) -> bool {
+    let dated = |rest: &str| rest.starts_with(":latest") || rest.strip_prefix('-').is_some_and(is_date);
+    let known = |listed: &str| {
+        let listed = listed.strip_prefix("models/").unwrap_or(listed);
+        listed == name
+            || listed.strip_prefix(name).is_some_and(dated)
+            || name.strip_prefix(listed) == Some(":latest")
+    };
+    models.iter().any(|model| model.takes_any_name || known(&model.name))
+        || name
+            .strip_suffix("-latest")
+            .is_some_and(|family| models.iter().any(|model| model.name.starts_with(family)))
+}
+
+fn is_date(text: &str) -> bool {
+    let digits = text.chars().filter(char::is_ascii_digit).count();
+    (4..=8).contains(&digits) && text.chars().all(|c| c.is_ascii_digit() || c == '-')
 }
 
 /// The models an endpoint says it has. One request, no retries, done within `timeout`.
@@ -100,7 +122,8 @@ pub(crate) fn listed(body: &[u8]) -> Option<Vec<ListedModel>> {
         value["data"].as_array().or_else(|| value["models"].as_array()).or_else(|| value.as_array())?;
     let model = |entry: &Value| {
         let name = entry["id"].as_str().or_else(|| entry["name"].as_str())?.to_owned();
-        Some(ListedModel { name, context_window: context_window(entry) })
+        let takes_any_name = entry["owned_by"] == "llamacpp";
+        Some(ListedModel { name, context_window: context_window(entry), takes_any_name })
     };
     Some(list.iter().filter_map(model).take(limits::MODEL_LIST_MAX).collect())
 }

@@ -41,6 +41,19 @@ impl Words<'_> {
         }
     }
 
+    /// The server is there and does not have the model.
+    pub(crate) fn unknown_model(&self, model: &str, names: &[String], total: usize) -> (String, String) {
+        let shown = names.join(", ");
+        let more = total.saturating_sub(names.len());
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let message = format!("{} has no model `{model}`; it has {shown}{more}", self.host);
+        let advice = match self.config.and_then(|config| config.section.as_ref()) {
+            Some(section) => format!("set `model` in {section} to one of these"),
+            None => "name one of these with -m".to_owned(),
+        };
+        (message, advice)
+    }
+
     /// The request did not get as far as an answer.
     pub(crate) fn unsent(&self, error: reqwest::Error) -> Fault {
         let host = self.host;

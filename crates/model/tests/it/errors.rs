@@ -194,7 +194,7 @@ async fn quotes_are_short_and_in_one_line() {
 async fn errors_say_what_happened_what_was_said_and_what_to_do() {
     let page = "<html><head><title>502 Bad Gateway</title></head><body><h1>x</h1></body></html>";
     type Want = (&'static str, &'static str, &'static str);
-    let cases: [(Turn, Want); 5] = [
+    let cases: [(Turn, Want); 7] = [
         (
             Turn::status_body(401, openai("invalid_api_key", "Incorrect API key provided.")),
             (
@@ -224,11 +224,27 @@ async fn errors_say_what_happened_what_was_said_and_what_to_do() {
             ),
         ),
         (
+            Turn::status_body(404, json!({"error": {"message": "The model does not exist"}})),
+            (
+                "HOST has no model `m404`; it has fake-model",
+                "The model does not exist",
+                "set `model` in [models.m] to one of these",
+            ),
+        ),
+        (
+            Turn::status_body(400, json!({"error": {"message": "m404 is not a valid model ID"}})),
+            (
+                "HOST has no model `m404`; it has fake-model",
+                "m404 is not a valid model ID",
+                "set `model` in [models.m] to one of these",
+            ),
+        ),
+        (
             Turn::status_body(400, json!({"error": {"message": "bad temperature"}})),
             ("HOST refused the request (400)", "bad temperature", "check the settings of [models.m]"),
         ),
     ];
-    assert_eq!(cases.len(), 5);
+    assert_eq!(cases.len(), 7);
     for (turn, (message, said, advice)) in cases {
         let server = FakeModel::with([turn]).await;
         let host = server.base_url().replace("http://", "").replace("/v1", "");

@@ -74,3 +74,33 @@ async fn whole_answer(body: &serde_json::Value) -> String {
     });
     base_url
 }
+
+#[test]
+fn names_that_a_list_holds() {
+    let list = |names: &[&str]| -> Vec<ListedModel> {
+        names.iter().map(|name| ListedModel { name: (*name).into(), ..ListedModel::default() }).collect()
+    };
+    let models = list(&["qwen3:latest", "claude-x-20250929", "gpt-y-2025-08-07", "models/gem-1", "fake"]);
+    let cases = [
+        ("fake", true),
+        ("qwen3", true),
+        ("qwen3:latest", true),
+        ("fake:latest", true),
+        ("claude-x", true),
+        ("claude-x-latest", true),
+        ("gpt-y", true),
+        ("gem-1", true),
+        ("gpt", false),
+        ("qwen", false),
+        ("claude", false),
+        ("fak", false),
+        ("m404", false),
+        ("", false),
+    ];
+    assert_eq!(cases.len(), 14);
+    for (name, want) in cases {
+        assert_eq!(posse_model::lists(&models, name), want, "{name}");
+    }
+    let any = vec![ListedModel { name: "/m/a.gguf".into(), takes_any_name: true, ..ListedModel::default() }];
+    assert!(posse_model::lists(&any, "whatever"));
+}
