@@ -45,6 +45,8 @@ pub(crate) struct Config {
     pub(crate) record: RecordFile,
     pub(crate) memory: MemoryFile,
     pub(crate) sub_agents: SubAgentsFile,
+    /// Where the person's own configuration is, or would be.
+    pub(crate) own_file: Option<PathBuf>,
     /// The files that were read, in order.
     pub(crate) sources: Vec<PathBuf>,
     /// What was left out and why; to be shown to the person.
@@ -72,6 +74,7 @@ impl Config {
             record,
             memory,
             sub_agents,
+            own_file: None,
             sources,
             warnings,
         }
@@ -95,6 +98,7 @@ impl Config {
             Err(error) => bail!("cannot read {}: {error}", shown(&paths.config)),
         };
         let mut config = Self::from_user(user, sources);
+        config.own_file = Some(paths.config.clone());
         if let Some((path, text)) = project_file(folder)? {
             let project = parse(&text, &path)?;
             let trusted = Trusted::load(&paths.data_dir)?.holds(&path, &text);

@@ -31,3 +31,4 @@ mod stats;
 mod tasks;
 mod terminal;
 mod typing;
+mod wire;
