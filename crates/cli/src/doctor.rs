@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use posse_engine::Engine;
 use posse_engine::machine::{available, git, support};
-use posse_engine::models::{ModelConfig, Protocol, list_models, missing_model, shown_address};
+use posse_engine::models::{ModelConfig, Protocol, list_models_of, missing_model, shown_address};
 use posse_protocol::{ModelError, ModelErrorKind};
 
 use crate::config::Config;
@@ -224,7 +224,7 @@ async fn answers(model: &ModelConfig) -> Result<bool, ModelError> {
         return Ok(true);
     }
     let timeout = Duration::from_millis(ANSWER_MS);
-    match list_models(&model.base_url, model.api_key.as_ref(), model.protocol, timeout).await {
+    match list_models_of(model, timeout).await {
         Ok(models) => missing_model(model, &models).map_or(Ok(!models.is_empty()), Err),
         Err(error) if matches!(error.kind, Unreachable | NotAuthorised | OutOfCredit | Stalled) => Err(error),
         Err(_) => Ok(false),

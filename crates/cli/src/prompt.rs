@@ -100,7 +100,8 @@ fn piped() -> anyhow::Result<mpsc::Receiver<anyhow::Result<String>>> {
             io::stdin().lock().take(PROMPT_BYTES_MAX + 1).read_to_end(&mut bytes)?;
             if bytes.len() as u64 > PROMPT_BYTES_MAX {
                 bail!(
-                    "the prompt is longer than {PROMPT_BYTES_MAX} bytes; put it into a file and name the file"
+                    "the piped text is longer than {} bytes; cut it, or put it in a file and let the agent read it",
+                    grouped(PROMPT_BYTES_MAX)
                 );
             }
             String::from_utf8(bytes).context("the prompt is not UTF-8 text")

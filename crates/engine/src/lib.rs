@@ -74,7 +74,7 @@ pub mod models {
     pub use crate::model_choice::Models;
     pub use posse_model::{
         CassetteError, Governors, ListedModel, Model, ModelConfig, Protocol, Recorder, Retry, SetupError,
-        Timeouts, ToolCallMode, list_models, missing_model, shown_address,
+        Timeouts, ToolCallMode, list_models, list_models_of, missing_model, shown_address,
     };
     pub use secrecy::SecretString;
 }

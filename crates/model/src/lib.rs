@@ -38,7 +38,7 @@ pub use cassette::{CassetteError, Exported, Recorder, export as export_cassette}
 pub use config::{ModelConfig, Protocol, Retry, SetupError, Timeouts, ToolCallMode};
 pub use endpoint::shown as shown_address;
 pub use governors::Governors;
-pub use list::{ListedModel, list_models, lists};
+pub use list::{ListedModel, list_models, list_models_of, lists};
 pub use model::{Model, Signal};
 pub use names::missing as missing_model;
 pub use secrecy::SecretString;

@@ -3,14 +3,15 @@
 use std::time::Duration;
 
 use posse_protocol::{ModelError, ModelErrorKind};
+use reqwest::header::HeaderMap;
 use reqwest::{RequestBuilder, StatusCode};
 use secrecy::SecretString;
 use serde_json::Value;
 
 use crate::fault::{ProviderError, Secrets};
-use crate::http::{Clients, describe};
-use crate::words::{self, Words};
-use crate::{Protocol, endpoint, limits, live};
+use crate::http::Clients;
+use crate::words::Words;
+use crate::{ModelConfig, Protocol, endpoint, limits, live};
 
 /// One model of an endpoint's list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,9 +51,27 @@ pub async fn list_models(
     protocol: Protocol,
     timeout: Duration,
 ) -> Result<Vec<ListedModel>, ModelError> {
+    listed_at(base_url, api_key, protocol, None, timeout).await
+}
+
+/// The same for a configured model; errors then say what to do about its settings.
+pub async fn list_models_of(config: &ModelConfig, timeout: Duration) -> Result<Vec<ListedModel>, ModelError> {
+    listed_at(&config.base_url, config.api_key.as_ref(), config.protocol, Some(config), timeout).await
+}
+
+async fn listed_at(
+    base_url: &str,
+    api_key: Option<&SecretString>,
+    protocol: Protocol,
+    config: Option<&ModelConfig>,
+    timeout: Duration,
+) -> Result<Vec<ListedModel>, ModelError> {
     let base = live::base("", base_url).map_err(|error| bad_request(&error.to_string()))?;
     let host = endpoint::host(&base);
-    match tokio::time::timeout(timeout, fetch(&base, api_key, protocol, timeout)).await {
+    let secrets = Secrets::new(api_key.cloned().into_iter().chain(endpoint::secrets(&base)));
+    let headers = live::headers("", api_key, protocol).map_err(|error| bad_request(&error.to_string()))?;
+    let words = Words { host: &host, secrets: &secrets, config };
+    match tokio::time::timeout(timeout, fetch(&base, headers, &words, timeout)).await {
         Ok(models) => models,
         Err(_) => {
             let text = format!("{host} did not list its models within {} ms", timeout.as_millis());
@@ -63,33 +82,29 @@ pub async fn list_models(
 
 async fn fetch(
     base: &reqwest::Url,
-    api_key: Option<&SecretString>,
-    protocol: Protocol,
+    headers: HeaderMap,
+    words: &Words<'_>,
     timeout: Duration,
 ) -> Result<Vec<ListedModel>, ModelError> {
-    let host = endpoint::host(base);
-    let unreachable = |cause: String| {
-        ModelError::new(
-            ModelErrorKind::Unreachable,
-            format!("no connection to {host}: {}", words::plain_cause(&cause)),
-        )
-    };
-    let headers = live::headers("", api_key, protocol).map_err(|error| bad_request(&error.to_string()))?;
+    let host = words.host;
     let connect_ms = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX).clamp(1, limits::CONNECT_MS);
     let url = address(base);
-    let client = Clients::default().get(&url, connect_ms).map_err(unreachable)?;
+    let client = Clients::default().get(&url, connect_ms).map_err(|cause| {
+        ModelError::new(ModelErrorKind::Unreachable, format!("no connection to {host}: {cause}"))
+    })?;
     let (status, body) = match read(client.get(url).headers(headers)).await {
         Ok(Some(answer)) => answer,
-        Ok(None) => return Err(bad_reply(&host, "the list is longer than is accepted")),
-        Err(error) => return Err(unreachable(describe(&error.without_url()))),
+        Ok(None) => return Err(bad_reply(host, "the list is longer than is accepted")),
+        Err(error) => {
+            let fault = words.unsent(error);
+            return Err(ModelError { kind: ModelErrorKind::Unreachable, ..fault.into_error(String::new()) });
+        }
     };
     if !status.is_success() {
-        let secrets = Secrets::new(api_key.cloned().into_iter().chain(endpoint::secrets(base)));
-        let words = Words { host: &host, secrets: &secrets, config: None };
-        let fault = ProviderError::from_body(status.as_u16(), &body).fault(&words);
+        let fault = ProviderError::from_body(status.as_u16(), &body).fault(words);
         return Err(fault.into_error(String::new()));
     }
-    listed(&body).ok_or_else(|| bad_reply(&host, "the answer is not a list of models"))
+    listed(&body).ok_or_else(|| bad_reply(host, "the answer is not a list of models"))
 }
 
 /// Where the list is. Anthropic gives it in pages; one of the greatest size holds all.

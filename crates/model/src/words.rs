@@ -162,7 +162,7 @@ impl Words<'_> {
 }
 
 /// `Connection refused (os error 111)` as people say it.
-pub(crate) fn plain_cause(cause: &str) -> String {
+fn plain_cause(cause: &str) -> String {
     let cause = cause.split(" (os error").next().unwrap_or(cause);
     let mut chars = cause.chars();
     let first = chars.next().map(|first| first.to_lowercase().to_string());

@@ -137,8 +137,8 @@ impl fmt::Display for Failure {
 
 fn write_too_large(f: &mut fmt::Formatter<'_>, tokens: Option<u64>, window: Option<u64>) -> fmt::Result {
     let takes = match window {
-        Some(window) => format!("the model takes {}", grouped(window)),
-        None => "more than the model takes".to_string(),
+        Some(window) => format!("the model's context is {}", grouped(window)),
+        None => "more than the model's context".to_string(),
     };
     match tokens {
         Some(tokens) => {
@@ -203,11 +203,11 @@ mod tests {
             (model("No", ""), "h refused the key (401). It said: No."),
             (
                 Failure::ContextFull { tokens: Some(1_000_000), window: Some(32_768) },
-                "the conversation is about 1,000,000 tokens, the model takes 32,768; give it less text, or put it in a file and let the agent read it",
+                "the conversation is about 1,000,000 tokens, the model's context is 32,768; give it less text, or put it in a file and let the agent read it",
             ),
             (
                 Failure::ContextFull { tokens: Some(900), window: None },
-                "the conversation is about 900 tokens, more than the model takes; give it less text, or put it in a file and let the agent read it",
+                "the conversation is about 900 tokens, more than the model's context; give it less text, or put it in a file and let the agent read it",
             ),
         ];
         for (failure, want) in cases {

@@ -116,7 +116,7 @@ fn what_is_too_large_is_told_with_numbers() {
     let ran = person.posse_with_stdin(&["run", "sum it up"], &text.as_bytes()[..400_000]);
     assert_eq!(ran.code, Some(1), "{ran:#?}");
     ran.says("the conversation is about 10");
-    ran.says("000 tokens, more than the model takes; give it less text, or put it in a file");
+    ran.says("000 tokens, more than the model's context; give it less text, or put it in a file");
 }
 
 #[test]
@@ -142,6 +142,10 @@ fn doctor_compares_the_name_and_takes_it_from_the_same_places() {
         ran.says("→ set `model` in [models.m404] to one of these");
         assert!(!ran.stdout.contains("Everything is there"), "{ran:#?}");
     }
+    person.configure("[models.down]\nendpoint = \"http://127.0.0.1:9/v1\"\nmodel = \"x\"\n");
+    let ran = person.posse(&["doctor"]);
+    ran.says("uses down, but no connection to 127.0.0.1:9: connection refused\n");
+    ran.says("→ start the server, or mend `endpoint` in [models.down]");
     let ran = person.posse(&["doctor", "-m", "nosuch"]);
     assert_eq!(ran.code, Some(1));
     ran.says("there is no model \"nosuch\"");

@@ -116,7 +116,9 @@ impl Decode for AnthropicDecoder {
                     reasoning.push(piece(text, &raw));
                 }
                 Block::Use { id, name, start, json } => {
-                    let arguments = if json.is_empty() { start.to_string() } else { json };
+                    // A block that names no input has none.
+                    let arguments =
+                        if json.is_empty() && !start.is_null() { start.to_string() } else { json };
                     calls.push(ToolCall { id: CallId(id), name, arguments });
                 }
             }

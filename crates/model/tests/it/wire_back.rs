@@ -358,3 +358,12 @@ async fn whole_with_a_reason_to_stop_and_not_without() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_call_without_input_has_none() {
+    let begin = json!({"type": "content_block_start", "index": 0, "content_block":
+        {"type": "tool_use", "id": "a", "name": "grep"}});
+    let end = json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}});
+    let reply = one(Anthropic, [Turn::raw(format!("data: {begin}\n\ndata: {end}\n\n"))]).await.0.unwrap();
+    assert_eq!(reply.calls, [call("a", "grep", "{}")]);
+}
