@@ -418,7 +418,8 @@ impl Agent {
         if error.kind == ModelErrorKind::ContextTooLong {
             return self.drop_older(record);
         }
-        self.settle(Ending::Failed { failure: Failure::Model { kind: error.kind, message: error.message } })
+        let ModelError { kind, message, said, advice, .. } = error;
+        self.settle(Ending::Failed { failure: Failure::Model { kind, message, said, advice } })
     }
 
     fn time_up(&mut self, partial: String, done: Vec<Done>, record: &mut Vec<EventKind>) -> Step {

@@ -47,7 +47,11 @@ pub(crate) enum Command {
     /// Watch the agent mend a small repository; needs no model and no key
     Demo(DemoArgs),
     /// Look at models, keys, git, sandbox and record, and say what is missing
-    Doctor,
+    Doctor {
+        /// Look at this model: one from the configuration, or PROVIDER/MODEL
+        #[arg(short, long, value_name = "NAME", env = "POSSE_MODEL", hide_env_values = true)]
+        model: Option<String>,
+    },
     /// Look at recorded sessions, search, export and clear them
     #[command(subcommand)]
     Sessions(SessionsCommand),

@@ -8,6 +8,7 @@ use posse_protocol::{ModelError, Prices};
 
 use crate::config::{Config, ModelFile};
 use crate::exit::Exit;
+use crate::paths::shown;
 use crate::providers::{PROVIDERS, Provider};
 
 /// How long a local server has to say that it is there.
@@ -19,7 +20,7 @@ pub(crate) struct Choice {
     pub(crate) prices: Option<Prices>,
 }
 
-/// Finds the model to use, or says in one paragraph what was looked for.
+/// Finds the model to use, or says what to do about it.
 pub(crate) async fn choose(config: &Config, named: Option<&str>) -> anyhow::Result<Choice> {
     if let Some(name) = named.or(config.model.as_deref()) {
         return by_name(config, name).await;
@@ -42,7 +43,7 @@ pub(crate) async fn choose(config: &Config, named: Option<&str>) -> anyhow::Resu
     }
     match first_local().await {
         Some((provider, model)) => Ok(provided(provider, &model.name, model.context_window)),
-        None => Err(nothing_found()),
+        None => Err(nothing_found(config)),
     }
 }
 
@@ -94,7 +95,9 @@ pub(crate) fn configured(name: &str, file: &ModelFile) -> anyhow::Result<Choice>
         let key =
             key.ok_or_else(|| anyhow!("[models.{name}] takes its key from {variable}, which is not set"))?;
         model.api_key = Some(SecretString::from(key));
+        model.key_name = Some(variable.clone());
     }
+    model.section = Some(format!("[models.{name}]"));
     model.context_window = file.context_window;
     model.max_output_tokens = file.max_output_tokens;
     model.max_concurrent = file.max_concurrent.unwrap_or(model.max_concurrent);
@@ -114,6 +117,7 @@ fn provided(provider: &Provider, model: &str, context_window: Option<u64>) -> Ch
     let name = format!("{}/{}", provider.name, if model.starts_with('/') { short } else { model });
     let mut config = ModelConfig::new(name, model, provider.protocol, provider.endpoint());
     config.api_key = provider.key().map(SecretString::from);
+    config.key_name = provider.key_env.map(str::to_string);
     config.context_window = context_window;
     config.temperature = provider.temperature;
     Choice { model: config, prices: None }
@@ -145,16 +149,25 @@ async fn first_local() -> Option<(&'static Provider, ListedModel)> {
     found.into_iter().find_map(|(index, result)| result.ok().map(|model| (&PROVIDERS[index], model)))
 }
 
-fn nothing_found() -> anyhow::Error {
-    let keys = PROVIDERS.iter().filter_map(|p| p.key_env).collect::<Vec<_>>().join(", ");
-    let local = PROVIDERS.iter().filter(|p| p.key_env.is_none());
-    let local = local
-        .map(|p| format!("{} ({})", p.title, shown_address(&p.endpoint())))
-        .collect::<Vec<_>>()
-        .join(", ");
+/// What to do, a line each.
+fn nothing_found(config: &Config) -> anyhow::Error {
+    let names = |keyed: bool| -> Vec<&str> {
+        let of_kind = PROVIDERS.iter().filter(|provider| provider.key_env.is_some() == keyed);
+        of_kind.map(|provider| provider.key_env.unwrap_or(provider.title)).collect()
+    };
+    let keys = names(true);
+    let first = keys.first().copied().unwrap_or_default();
+    let others: Vec<String> =
+        keys.iter().skip(1).map(|key| key.strip_suffix("API_KEY").unwrap_or(key).to_string()).collect();
+    let servers: Vec<&str> = names(false).into_iter().filter(|title| *title != "Ollama").collect();
     Exit::NoModel.because(format!(
-        "no model was found. Posse looked for keys ({keys}: none is set), for local servers ({local}: none answers), \
-         and for [models] in its configuration (there are none). Set one of these keys, start one of these servers, or describe a model \
-         as [models.NAME] in the file that `posse config path` names. `posse doctor` tells more; `posse demo` needs no model"
+        "no model found\n\
+         with a key       export {first}=…  (or {})\n\
+         on this machine  ollama serve  (or {})\n\
+         your own         [models.NAME] in {}\n\
+         just look        posse demo",
+        others.join(", "),
+        servers.join(", "),
+        config.own_file.as_deref().map_or("the configuration".to_string(), shown)
     ))
 }

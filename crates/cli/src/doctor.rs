@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use posse_engine::Engine;
 use posse_engine::machine::{available, git, support};
-use posse_engine::models::{ModelConfig, Protocol, list_models, shown_address};
+use posse_engine::models::{ModelConfig, Protocol, list_models_of, missing_model, shown_address};
 use posse_protocol::{ModelError, ModelErrorKind};
 
 use crate::config::Config;
@@ -50,7 +50,7 @@ impl Findings {
     }
 }
 
-pub(crate) async fn run(paths: &Paths) -> anyhow::Result<Exit> {
+pub(crate) async fn run(paths: &Paths, named: Option<&str>) -> anyhow::Result<Exit> {
     let style = Style::for_stdout();
     let mut findings = Findings { style, text: String::new(), problems: 0 };
     let folder = std::env::current_dir()?;
@@ -63,7 +63,7 @@ pub(crate) async fn run(paths: &Paths) -> anyhow::Result<Exit> {
     keys(&mut findings);
     servers(&mut findings).await;
     if let Some(config) = config {
-        model(&mut findings, &config).await;
+        model(&mut findings, &config, named).await;
     }
     let end = match findings.problems {
         0 => "Everything is there. Try: posse run \"what does this project do?\"\n".to_string(),
@@ -190,34 +190,43 @@ async fn servers(findings: &mut Findings) {
     }
 }
 
-async fn model(findings: &mut Findings, config: &Config) {
-    match detect::choose(config, None).await {
-        Ok(choice) => match answers(&choice.model).await {
-            Ok(()) => findings.good("model", &format!("`posse run` uses {}", choice.model.name)),
-            Err(error) => {
-                let text = format!("`posse run` uses {}, but: {error}", choice.model.name);
-                findings.bad("model", &text, "start the server, or mend the model's endpoint and key");
-            }
-        },
-        Err(_) if config.model.is_none() && config.models.is_empty() => findings.bad(
+/// The model that `posse run` would use, with the same names from the same places.
+async fn model(findings: &mut Findings, config: &Config, named: Option<&str>) {
+    let choice = match detect::choose(config, named).await {
+        Ok(choice) => choice,
+        Err(_) if named.is_none() && config.model.is_none() && config.models.is_empty() => {
+            let advice = "set one of the keys above, start one of the servers above, or add [models.NAME] to the config";
+            return findings.bad("model", "none found", advice);
+        }
+        Err(error) => return findings.bad("model", &error.to_string(), "mend the configuration"),
+    };
+    let uses = format!("`posse run` uses {}", choice.model.name);
+    match answers(&choice.model).await {
+        Ok(true) => findings.good("model", &uses),
+        Ok(false) => findings.good(
             "model",
-            "none found",
-            "set one of the keys above, start one of the servers above, or add [models.NAME] to the config",
+            &format!("{uses}; the server does not list its models, so the name was not compared"),
         ),
-        Err(error) => findings.bad("model", &error.to_string(), "mend the configuration"),
+        Err(error) => {
+            let said =
+                if error.said.is_empty() { String::new() } else { format!("\nit said: {}", error.said) };
+            let advice = "start the server, or mend the model's endpoint and key";
+            let advice = if error.advice.is_empty() { advice } else { &error.advice };
+            findings.bad("model", &format!("{uses}, but {}{said}", error.message), advice);
+        }
     }
 }
 
-/// Whether the endpoint is there and takes the key. One that cannot list its models may still do.
-async fn answers(model: &ModelConfig) -> Result<(), ModelError> {
+/// Whether the endpoint is there, takes the key and has the model; false if it does not list its models.
+async fn answers(model: &ModelConfig) -> Result<bool, ModelError> {
+    use ModelErrorKind::{NotAuthorised, OutOfCredit, Stalled, Unreachable};
     if model.protocol == Protocol::Replay {
-        return Ok(());
+        return Ok(true);
     }
     let timeout = Duration::from_millis(ANSWER_MS);
-    match list_models(&model.base_url, model.api_key.as_ref(), model.protocol, timeout).await {
-        Err(error) if matches!(error.kind, ModelErrorKind::Unreachable | ModelErrorKind::NotAuthorised) => {
-            Err(error)
-        }
-        _ => Ok(()),
+    match list_models_of(model, timeout).await {
+        Ok(models) => missing_model(model, &models).map_or(Ok(!models.is_empty()), Err),
+        Err(error) if matches!(error.kind, Unreachable | NotAuthorised | OutOfCredit | Stalled) => Err(error),
+        Err(_) => Ok(false),
     }
 }

@@ -15,7 +15,7 @@ use crate::exit::Exit;
 use crate::follow::{Watching, follow};
 use crate::output::{self, Style, one_line};
 use crate::paths::{Paths, shown};
-use crate::prompt;
+use crate::prompt::{self, Prompt};
 use crate::which_session::{can_name, elsewhere, session_of, session_to_resume};
 use crate::work::Work;
 
@@ -39,7 +39,7 @@ pub(crate) async fn run(paths: &Paths, mut args: ResumeArgs) -> anyhow::Result<E
         let before = Before::read(&engine, &row)?;
         (row, agents, before)
     };
-    may_go_on(&row, &prompt)?;
+    may_go_on(&row, &prompt.text)?;
     let folder = folder(&row)?;
     let alone = take_surface(&mut args.work, &row, agents.len())?;
     args.work.modes.coordinator |= before.coordinator;
@@ -47,6 +47,7 @@ pub(crate) async fn run(paths: &Paths, mut args: ResumeArgs) -> anyhow::Result<E
     let mut work = Work::new(paths, &folder, &args.work)?;
     work.no_more_than(before.approval);
     let (choice, note) = choose(&work, &row).await?;
+    prompt.must_fit(&choice.model)?;
     let engine = Engine::open_with(&paths.data_dir, work.config.record.durability())?;
     let mut watching = Watching::new(work.person(), args.work.detach);
     let mut found = Found::default();
@@ -56,7 +57,7 @@ pub(crate) async fn run(paths: &Paths, mut args: ResumeArgs) -> anyhow::Result<E
         watching.recall(&event);
         found.event(&event);
     }
-    let request = work.request(alone, choice, prompt, None)?;
+    let request = work.request(alone, choice, prompt.text, None)?;
     let notice = work.notice(&request);
     let session = engine.resume(row.id, request)?;
     work.display.found(&found.told(Style::for_stderr(), &row, &agents))?;
@@ -98,12 +99,12 @@ impl Before {
 }
 
 /// What was typed: which session, and what to do next. Words that cannot be an id are a prompt.
-fn said(args: &mut ResumeArgs) -> anyhow::Result<(Option<String>, String)> {
+fn said(args: &mut ResumeArgs) -> anyhow::Result<(Option<String>, Prompt)> {
     let mut session = args.session.take();
     if session.as_ref().is_some_and(|text| text == "-" || text.contains(char::is_whitespace)) {
         args.prompt.insert(0, session.take().unwrap_or_default());
     }
-    let prompt = if args.prompt.is_empty() { String::new() } else { prompt::read(&args.prompt)? };
+    let prompt = if args.prompt.is_empty() { Prompt::default() } else { prompt::read(&args.prompt)? };
     Ok((session, prompt))
 }
 

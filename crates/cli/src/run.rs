@@ -21,6 +21,7 @@ pub(crate) async fn run(paths: &Paths, args: RunArgs) -> anyhow::Result<Exit> {
     let prompt = prompt::read(&args.prompt)?;
     let named = work.named_model(args.no_agents)?;
     let choice = detect::choose(&work.config, named.as_deref()).await?;
+    prompt.must_fit(&choice.model)?;
     if let Some(path) = args.record.as_deref().filter(|path| path.exists()) {
         bail!("{} is already there; record to a new file, or remove it first", shown(path));
     }
@@ -29,7 +30,7 @@ pub(crate) async fn run(paths: &Paths, args: RunArgs) -> anyhow::Result<Exit> {
         Some(path) => Some(Arc::new(Recorder::create(path, substitutions(&folder))?)),
         None => None,
     };
-    let request = work.request(args.no_agents, choice, prompt, recorder.clone())?;
+    let request = work.request(args.no_agents, choice, prompt.text, recorder.clone())?;
     let (notice, watching) = (work.notice(&request), Watching::new(work.person(), args.work.detach));
     let exit = follow(&engine, engine.start(request)?, work.display, watching, notice).await?;
     if let Some(failure) = recorder.and_then(|recorder| recorder.failure()) {

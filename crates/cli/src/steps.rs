@@ -106,7 +106,7 @@ impl Steps {
                 style.yellow(&format!("  {who}retry {attempt}: {}\n", one_line(reason, RESULT_CHARS_MAX)))
             }
             EventKind::ModelFailed { error, .. } => {
-                style.red(&format!("  {who}model: {}\n", one_line(&error.message, MESSAGE_CHARS_MAX)))
+                style.red(&format!("  {who}model: {}\n", one_line(&error.to_string(), MESSAGE_CHARS_MAX)))
             }
             EventKind::Compacted { summary, .. } => {
                 style.dim(&format!("  {who}shortened: {}\n", one_line(summary, RESULT_CHARS_MAX)))

@@ -229,9 +229,9 @@ impl Driver {
         let stage = Stage::new(self.id, self.crew.updates.clone());
         let waited = {
             let mut on_signal = |signal| match signal {
-                Signal::Retrying { attempt, delay_ms, reason } => {
-                    stage.show(Signal::Retrying { attempt, delay_ms, reason: String::new() });
-                    self.journal.note(EventKind::Retrying { attempt, delay_ms, reason });
+                Signal::Retrying { attempt, attempts_max, delay_ms, reason } => {
+                    stage.retrying();
+                    self.journal.note(EventKind::Retrying { attempt, attempts_max, delay_ms, reason });
                     self.journal.send();
                 }
                 signal => stage.show(signal),

@@ -79,7 +79,7 @@ pub mod models {
     pub use crate::routes::Routes;
     pub use posse_model::{
         CassetteError, Governors, ListedModel, Model, ModelConfig, Protocol, Recorder, Retry, SetupError,
-        Timeouts, ToolCallMode, address_fault, list_models, shown_address,
+        Timeouts, ToolCallMode, address_fault, list_models, list_models_of, missing_model, shown_address,
     };
     pub use secrecy::SecretString;
 }

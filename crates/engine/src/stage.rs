@@ -40,14 +40,16 @@ impl Stage {
             Signal::Reasoning(text) => ProgressKind::Reasoning(text),
             Signal::Calling(tool) => ProgressKind::Calling(tool),
             Signal::Queued => ProgressKind::Queued,
-            Signal::Retrying { .. } => {
-                // What had arrived is not part of the reply that is to come.
-                inner.partial.clear();
-                inner.held_back.clear();
-                return;
-            }
+            Signal::Retrying { .. } => return,
         };
         if inner.open { inner.send(kind) } else { inner.held_back.push(kind) }
+    }
+
+    /// The request is sent again: what had arrived is not part of the reply that is to come.
+    pub(crate) fn retrying(&self) {
+        let mut inner = self.lock();
+        inner.partial.clear();
+        inner.held_back.clear();
     }
 
     /// Shows what was held back, and from here on everything at once.

@@ -1,19 +1,24 @@
 //! One attempt at one call: send the request, read the stream, until a reply or a fault. No retries here.
 
+use std::borrow::Cow;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use posse_protocol::{ModelErrorKind, Reply};
-use reqwest::header::{CONTENT_TYPE, HeaderMap, LOCATION};
-use reqwest::{Response, StatusCode};
+use reqwest::Response;
+use reqwest::header::LOCATION;
 use tokio::time::{Instant, timeout_at};
 
-use crate::fault::{Fault, ProviderError, Trouble, excerpt};
+use crate::fault::{Fault, ProviderError, Trouble};
 use crate::live::Live;
-use crate::sse::{Frame, SseDecoder};
+use crate::sse::{self, Frame, SseDecoder};
 use crate::text_gate::TextGate;
 use crate::wire::{Decode, Delta};
-use crate::{ModelConfig, Signal, Transcript, http, limits, retry};
+use crate::words::Words;
+use crate::{ModelConfig, Signal, Transcript, http, limits, page, retry, surrogates};
+
+/// The bytes of a byte-order mark.
+const BOM: [u8; 3] = [0xef, 0xbb, 0xbf];
 
 /// An attempt that did not lead to a reply.
 pub(crate) struct Failed {
@@ -40,11 +45,6 @@ pub(crate) async fn attempt(
 ) -> Result<Reply, Failed> {
     let first_byte = Instant::now() + Duration::from_millis(config.timeouts.first_byte_ms);
     let response = send(live, transcript, first_byte, config).await?;
-    let is_json = response
-        .headers()
-        .get(CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok())
-        .is_some_and(|value| value.starts_with("application/json"));
     let mut reader = Reader {
         live,
         config,
@@ -54,12 +54,7 @@ pub(crate) async fn attempt(
         output: false,
         frames: 0,
     };
-    let read = if is_json {
-        reader.document(response, first_byte).await
-    } else {
-        reader.stream(response, first_byte).await
-    };
-    match read {
+    match reader.answer(response, first_byte).await {
         Ok(()) => Ok(reader.reply(transcript)),
         Err(fault) => Err(reader.failed(fault)),
     }
@@ -71,7 +66,7 @@ async fn send(
     first_byte: Instant,
     config: &ModelConfig,
 ) -> Result<Response, Fault> {
-    let host = &live.host;
+    let words = live.words(config);
     let request = live
         .client()?
         .post(live.url.clone())
@@ -79,60 +74,22 @@ async fn send(
         .body(reqwest::Body::wrap(transcript.body()));
     let response = match timeout_at(first_byte, request.send()).await {
         Ok(Ok(response)) => response,
-        Ok(Err(error)) => return Err(unsent(host, error)),
-        Err(_) => return Err(silent(host, config.timeouts.first_byte_ms, "any answer")),
+        Ok(Err(error)) => return Err(words.unsent(error)),
+        Err(_) => return Err(words.silent(config.timeouts.first_byte_ms, "any answer")),
     };
+    live.answered();
     let status = response.status();
     if status.is_success() {
         return Ok(response);
     }
     if status.is_redirection() {
-        return Err(redirected(live, status, response.headers()));
+        let to = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
+        return Err(words.redirected(status.as_u16(), to.unwrap_or("an unnamed place")));
     }
     let retry_after_ms = retry::retry_after_ms(response.headers(), SystemTime::now());
     let body = error_body(response).await;
-    let fault = ProviderError::from_body(status.as_u16(), &body).fault(host, &live.secrets);
+    let fault = ProviderError::from_body(status.as_u16(), &body).fault(&words);
     Err(Fault { retry_after_ms, ..fault })
-}
-
-/// The request did not get as far as an answer.
-fn unsent(host: &str, error: reqwest::Error) -> Fault {
-    let error = error.without_url();
-    let cause = http::describe(&error);
-    if error.is_connect() || error.is_timeout() {
-        let message = format!(
-            "No connection to {host}: {cause}. Check that the server is running and its endpoint is right."
-        );
-        return Fault::retryable(ModelErrorKind::Unreachable, message);
-    }
-    if error.is_builder() {
-        return Fault::new(
-            ModelErrorKind::BadRequest,
-            format!("The request to {host} cannot be made: {cause}."),
-        );
-    }
-    Fault::retryable(
-        ModelErrorKind::CutOff,
-        format!("{host} broke the connection before it answered: {cause}."),
-    )
-}
-
-fn silent(host: &str, limit_ms: u64, what: &str) -> Fault {
-    let seconds = limit_ms as f64 / 1_000.0;
-    Fault::retryable(
-        ModelErrorKind::Stalled,
-        format!("{host} was silent for {seconds} s before {what}. Check the server, or raise the timeout."),
-    )
-}
-
-fn redirected(live: &Live, status: StatusCode, headers: &HeaderMap) -> Fault {
-    let to = headers.get(LOCATION).and_then(|value| value.to_str().ok()).unwrap_or("an unnamed place");
-    let message = format!(
-        "{} redirects to {} ({status}), which is not followed. Set `endpoint` to the final address.",
-        live.host,
-        excerpt(to, &live.secrets)
-    );
-    Fault::new(ModelErrorKind::BadRequest, message)
 }
 
 /// As much of an error's body as is worth reading; what is missing is no reason to lose the status.
@@ -169,12 +126,48 @@ enum More {
 }
 
 impl Reader<'_> {
-    async fn stream(&mut self, mut response: Response, first_byte: Instant) -> Result<(), Fault> {
+    /// Reads what was sent for what it is. That shows at its first byte; servers and proxies often label it wrongly.
+    async fn answer(&mut self, mut response: Response, first_byte: Instant) -> Result<(), Fault> {
+        let mut blank = 0usize;
+        loop {
+            let part = match self.more(&mut response, first_byte).await {
+                More::Bytes(part) => part,
+                More::End => return Err(self.cut("")),
+                More::Silence(limit_ms) => return Err(self.words().silent(limit_ms, "the reply began")),
+                More::Broken(cause) => return Err(self.cut(&cause)),
+            };
+            // Some servers send blanks to keep the connection open; others begin with a byte-order mark.
+            let Some(begin) = part.iter().position(|b| !b.is_ascii_whitespace() && !BOM.contains(b)) else {
+                blank = blank.saturating_add(part.len());
+                if blank > limits::STREAM_BYTES_MAX {
+                    return Err(self.malformed("the reply is longer than is accepted"));
+                }
+                continue;
+            };
+            return match part[begin] {
+                b'{' | b'[' => self.document(part.slice(begin..), response, first_byte).await,
+                b'<' => Err(self.page(&part, response).await),
+                _ => self.stream(part.slice(begin..), response, first_byte).await,
+            };
+        }
+    }
+
+    async fn stream(
+        &mut self,
+        begun: Bytes,
+        mut response: Response,
+        first_byte: Instant,
+    ) -> Result<(), Fault> {
         let mut sse = SseDecoder::default();
         let mut frames = Vec::new();
         let mut bytes = 0usize;
+        let mut begun = Some(begun);
         loop {
-            match self.more(&mut response, first_byte).await {
+            let more = match begun.take() {
+                Some(part) => More::Bytes(part),
+                None => self.more(&mut response, first_byte).await,
+            };
+            match more {
                 More::Bytes(part) => {
                     bytes = bytes.saturating_add(part.len());
                     if bytes > limits::STREAM_BYTES_MAX {
@@ -196,9 +189,9 @@ impl Reader<'_> {
                 }
                 More::Silence(_) | More::Broken(_) if self.decoder.is_complete() => return Ok(()),
                 More::Silence(limit_ms) => {
-                    return Err(silent(&self.live.host, limit_ms, "the reply was complete"));
+                    return Err(self.words().silent(limit_ms, "the reply was complete"));
                 }
-                More::Broken(cause) => return Err(self.cut(&format!(" ({cause})"))),
+                More::Broken(cause) => return Err(self.cut(&cause)),
             }
             if self.decoder.is_over() {
                 drain(response).await;
@@ -228,8 +221,13 @@ impl Reader<'_> {
     }
 
     /// One JSON document where a stream was asked for.
-    async fn document(&mut self, mut response: Response, deadline: Instant) -> Result<(), Fault> {
-        let mut body = Vec::new();
+    async fn document(
+        &mut self,
+        begun: Bytes,
+        mut response: Response,
+        deadline: Instant,
+    ) -> Result<(), Fault> {
+        let mut body = begun.to_vec();
         loop {
             match timeout_at(deadline, response.chunk()).await {
                 Ok(Ok(Some(part))) if body.len() + part.len() <= limits::FRAME_BYTES_MAX => {
@@ -238,20 +236,23 @@ impl Reader<'_> {
                 Ok(Ok(Some(_))) => return Err(self.malformed("the answer is longer than is accepted")),
                 Ok(Ok(None)) => break,
                 Ok(Err(error)) => {
-                    return Err(self.cut(&format!(" ({})", http::describe(&error.without_url()))));
+                    return Err(self.cut(&http::describe(&error.without_url())));
                 }
                 Err(_) => {
-                    return Err(silent(
-                        &self.live.host,
-                        self.config.timeouts.first_byte_ms,
-                        "the reply was complete",
-                    ));
+                    return Err(self
+                        .words()
+                        .silent(self.config.timeouts.first_byte_ms, "the reply was complete"));
                 }
             }
         }
-        let data = String::from_utf8(body).map_err(|_| self.malformed("the answer is not valid UTF-8"))?;
-        self.frame(&Frame { event: String::new(), data })?;
+        self.frame(&Frame { event: String::new(), data: sse::text(body) })?;
         if self.decoder.is_complete() { Ok(()) } else { Err(self.malformed("the answer holds no reply")) }
+    }
+
+    /// A page for people where a reply should be: a portal, or another address than that of the interface.
+    async fn page(&mut self, begun: &[u8], response: Response) -> Fault {
+        let body = [begun, &error_body(response).await].concat();
+        self.malformed(&format!("a web page: {}", page::plain(&String::from_utf8_lossy(&body))))
     }
 
     fn frames(&mut self, frames: &mut Vec<Frame>) -> Result<(), Fault> {
@@ -261,7 +262,11 @@ impl Reader<'_> {
     fn frame(&mut self, frame: &Frame) -> Result<(), Fault> {
         self.frames += 1;
         let (gate, on, output) = (&mut self.gate, &mut *self.on, &mut self.output);
-        let taken = self.decoder.frame(frame, &mut |delta| {
+        let mended = match surrogates::mended(&frame.data) {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(data) => Some(Frame { event: frame.event.clone(), data }),
+        };
+        let taken = self.decoder.frame(mended.as_ref().unwrap_or(frame), &mut |delta| {
             *output = true;
             match delta {
                 Delta::Text(text) => {
@@ -276,23 +281,23 @@ impl Reader<'_> {
             }
         });
         taken.map_err(|trouble| match trouble {
-            Trouble::Provider(error) => error.fault(&self.live.host, &self.live.secrets),
+            Trouble::Provider(error) => error.fault(&self.words()),
             Trouble::Malformed(what) => self.malformed(&what),
         })
     }
 
-    fn malformed(&self, what: &str) -> Fault {
-        let what = excerpt(what, &self.live.secrets);
-        let message = format!(
-            "{} sent something that is not the {:?} protocol: {what}. Check `protocol` and `endpoint`.",
-            self.live.host, self.live.wire
-        );
-        Fault::new(ModelErrorKind::BadReply, message)
+    fn words(&self) -> Words<'_> {
+        self.live.words(self.config)
     }
 
+    fn malformed(&self, what: &str) -> Fault {
+        self.words().malformed(&format!("{:?}", self.live.wire), what)
+    }
+
+    /// The cause is in the words of a library, so it is for the log only.
     fn cut(&self, cause: &str) -> Fault {
-        let message = format!("{} ended the stream before the reply was complete{cause}.", self.live.host);
-        Fault::retryable(ModelErrorKind::CutOff, message)
+        tracing::debug!(host = self.live.host, cause, "a stream ended early");
+        self.words().cut()
     }
 
     fn failed(self, fault: Fault) -> Failed {

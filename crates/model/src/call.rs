@@ -6,7 +6,7 @@ use posse_protocol::{ModelError, Reply};
 
 use crate::attempt::{Failed, attempt};
 use crate::live::Live;
-use crate::{ModelConfig, Signal, Transcript, limits, retry};
+use crate::{ModelConfig, Signal, Transcript, limits, names, retry};
 
 pub(crate) async fn call(
     live: &Live,
@@ -33,15 +33,19 @@ pub(crate) async fn call(
         }
         drop(permit);
         tracing::debug!(model = config.name, attempts, delay_ms, kind = ?failed.fault.kind, "a model call failed");
-        if let Some(error) = give_up(&failed, attempts, config.retry.attempts_max, delay_ms, resent) {
-            return Err(error);
+        let attempts_max = live.attempts_max(&failed.fault, config.retry.attempts_max);
+        if let Some(error) = give_up(&failed, attempts, attempts_max, delay_ms, resent) {
+            return Err(if failed.fault.names_model {
+                names::look_up(live, config, error).await
+            } else {
+                error
+            });
         }
-        let mut reason = failed.fault.message;
-        if failed.output {
-            resent = true;
-            reason.push_str(" The part that had arrived is dropped, and the request is sent once more.");
-        }
-        on(Signal::Retrying { attempt: attempts, delay_ms, reason });
+        // A reply that broke off is asked for once more, and no more.
+        let attempts_max = if failed.output { attempts + 1 } else { attempts_max };
+        resent |= failed.output;
+        let reason = failed.fault.brief;
+        on(Signal::Retrying { attempt: attempts, attempts_max, delay_ms, reason });
         tokio::time::sleep(Duration::from_millis(delay_ms)).await;
     }
 }
@@ -58,26 +62,26 @@ fn give_up(
     resent: bool,
 ) -> Option<ModelError> {
     let fault = &failed.fault;
-    let mut error =
-        ModelError { kind: fault.kind, message: fault.message.clone(), partial: failed.partial.clone() };
-    if !fault.retryable {
+    let mut error = fault.clone().into_error(failed.partial.clone());
+    if !fault.is_retryable {
         return Some(error);
     }
     if failed.output && resent {
-        error.message.push_str(" The request had been sent once more already, so it was given up.");
+        error.message.push_str(", twice");
         return Some(error);
     }
     if attempts >= attempts_max {
-        let times = if attempts == 1 { "1 attempt".to_owned() } else { format!("{attempts} attempts") };
-        error.message.push_str(&format!(" Gave up after {times}."));
+        if attempts > 1 {
+            error.message.push_str(&format!(", after {attempts} tries"));
+        }
         return Some(error);
     }
     if delay_ms > limits::RETRY_AFTER_MAX_MS {
-        error.message.push_str(&format!(
-            " It asks to wait {} s, longer than the {} s that Posse waits. Try again later.",
-            delay_ms / 1_000,
+        error.message.push_str(&format!(", and asks to wait {} s", delay_ms / 1_000));
+        error.advice = format!(
+            "try again then: posse resume (Posse itself waits {} s at most)",
             limits::RETRY_AFTER_MAX_MS / 1_000
-        ));
+        );
         return Some(error);
     }
     None

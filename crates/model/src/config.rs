@@ -94,6 +94,10 @@ pub struct ModelConfig {
     pub base_url: String,
     /// The key, if the endpoint wants one.
     pub api_key: Option<SecretString>,
+    /// The name of the variable that the key came from, for messages.
+    pub key_name: Option<String>,
+    /// Where it is described, such as `[models.NAME]`, for messages.
+    pub section: Option<String>,
     /// Headers sent with every request. Values are treated as secrets.
     pub headers: Vec<(String, String)>,
     /// Tokens the model can see at once, if known.
@@ -136,6 +140,8 @@ impl ModelConfig {
             model: model.into(),
             protocol,
             api_key: None,
+            key_name: None,
+            section: None,
             headers: Vec::new(),
             context_window: None,
             max_output_tokens: None,

@@ -1,35 +1,58 @@
-//! What can go wrong in one attempt, told apart and put into words. No sockets here, only their results.
+//! What can go wrong in one attempt, told apart. No sockets here, only their results; the words are in `words`.
 
 use posse_protocol::{ModelError, ModelErrorKind};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
-use crate::{limits, retry};
+use crate::words::Words;
+use crate::{limits, page, retry};
 
 /// One failed attempt.
 #[derive(Clone, Debug)]
 pub(crate) struct Fault {
     pub(crate) kind: ModelErrorKind,
-    /// Whole sentences: what happened, and what to do.
+    /// What happened, in one line.
     pub(crate) message: String,
+    /// What the server said.
+    pub(crate) said: String,
+    /// What to do.
+    pub(crate) advice: String,
+    /// What happened in as few words as possible, for retries.
+    pub(crate) brief: String,
+    /// Whether nobody listens at the address.
+    pub(crate) is_refused: bool,
+    /// Whether the server says that it does not have the model.
+    pub(crate) names_model: bool,
     /// Whether the same request may well succeed later.
-    pub(crate) retryable: bool,
+    pub(crate) is_retryable: bool,
     /// Whether the endpoint has too much to do.
     pub(crate) overloaded: bool,
     pub(crate) retry_after_ms: Option<u64>,
 }
 
 impl Fault {
-    pub(crate) fn new(kind: ModelErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), retryable: false, overloaded: false, retry_after_ms: None }
+    pub(crate) fn new(kind: ModelErrorKind, message: String, advice: String) -> Self {
+        Self {
+            kind,
+            brief: message.clone(),
+            message,
+            said: String::new(),
+            advice,
+            is_refused: false,
+            names_model: false,
+            is_retryable: false,
+            overloaded: false,
+            retry_after_ms: None,
+        }
     }
 
-    pub(crate) fn retryable(kind: ModelErrorKind, message: impl Into<String>) -> Self {
-        Self { retryable: true, ..Self::new(kind, message) }
+    pub(crate) fn retryable(self) -> Self {
+        Self { is_retryable: true, ..self }
     }
 
     pub(crate) fn into_error(self, partial: String) -> ModelError {
-        ModelError { kind: self.kind, message: self.message, partial }
+        let Self { kind, message, said, advice, .. } = self;
+        ModelError { kind, message, said, advice, partial }
     }
 }
 
@@ -103,18 +126,15 @@ impl ProviderError {
     }
 
     /// Decides what it means.
-    pub(crate) fn fault(&self, host: &str, secrets: &Secrets) -> Fault {
+    pub(crate) fn fault(&self, words: &Words<'_>) -> Fault {
         let kind = self.kind();
-        let status = self.status.map_or_else(String::new, |status| format!(" {status}"));
-        let excerpt = excerpt(&self.message, secrets);
-        let said = if excerpt.is_empty() { String::new() } else { format!(": {excerpt}") };
-        let message =
-            format!("{host} answered{status} ({}){said}. {}", meaning(kind), advice(kind, self.status));
         let by_status = self.status.is_none_or(retry::is_retryable);
         Fault {
-            retryable: matches!(kind, ModelErrorKind::RateLimited | ModelErrorKind::Overloaded) && by_status,
+            is_retryable: matches!(kind, ModelErrorKind::RateLimited | ModelErrorKind::Overloaded)
+                && by_status,
             overloaded: kind == ModelErrorKind::RateLimited || self.is_overload(),
-            ..Fault::new(kind, message)
+            names_model: kind == ModelErrorKind::BadRequest && self.is_about_the_model(),
+            ..words.answered(kind, self.status, &page::plain(&self.message))
         }
     }
 
@@ -129,15 +149,10 @@ impl ProviderError {
         if self.is_about_context(&code, &message) {
             return ModelErrorKind::ContextTooLong;
         }
-        if has(&[
-            "insufficient_quota",
-            "insufficient_balance",
-            "billing",
-            "authentication",
-            "permission",
-            "invalid_api_key",
-        ]) || (self.status == Some(429) && message.contains("insufficient balance"))
-        {
+        if self.is_about_credit(&code, &message) {
+            return ModelErrorKind::OutOfCredit;
+        }
+        if has(&["authentication", "permission", "invalid_api_key"]) {
             return ModelErrorKind::NotAuthorised;
         }
         match self.status {
@@ -149,6 +164,50 @@ impl ProviderError {
             None if has(&["invalid", "not_found", "unsupported"]) => ModelErrorKind::BadRequest,
             None => ModelErrorKind::Overloaded,
         }
+    }
+
+    /// Waiting does not help there, nor does another key of the same account.
+    fn is_about_credit(&self, code: &str, message: &str) -> bool {
+        const CODES: [&str; 6] = [
+            "insufficient_quota",
+            "insufficient_balance",
+            "insufficient_credit",
+            "billing",
+            "out_of_credit",
+            "payment_required",
+        ];
+        const WORDS: [&str; 8] = [
+            "insufficient balance",
+            "insufficient credit",
+            "exceeded your current quota",
+            "credit balance is too low",
+            "out of credit",
+            "not enough credit",
+            "requires more credits",
+            "no credits",
+        ];
+        let may_be = matches!(self.status, None | Some(400..=403 | 429));
+        self.status == Some(402)
+            || CODES.iter().any(|known| code.contains(known))
+            || (may_be && WORDS.iter().any(|words| message.contains(words)))
+    }
+
+    /// Whether the server may not have the model; its list tells.
+    fn is_about_the_model(&self) -> bool {
+        let code = self.code.to_ascii_lowercase();
+        let message = self.message.to_lowercase();
+        const WORDS: [&str; 7] = [
+            "not found",
+            "does not exist",
+            "not a valid model",
+            "unknown model",
+            "no such model",
+            "invalid model",
+            "not supported",
+        ];
+        self.status == Some(404)
+            || code.contains("model_not_found")
+            || (message.contains("model") && WORDS.iter().any(|words| message.contains(words)))
     }
 
     /// Every provider has its own words for "too long".
@@ -186,32 +245,6 @@ impl ProviderError {
     }
 }
 
-/// A kind in a few words.
-pub(crate) fn meaning(kind: ModelErrorKind) -> &'static str {
-    match kind {
-        ModelErrorKind::ContextTooLong => "the conversation is too long for the model",
-        ModelErrorKind::NotAuthorised => "not authorised",
-        ModelErrorKind::RateLimited => "too many requests",
-        ModelErrorKind::Overloaded => "the server cannot answer now",
-        ModelErrorKind::BadRequest => "the request was refused",
-        _ => "an error",
-    }
-}
-
-fn advice(kind: ModelErrorKind, status: Option<u16>) -> &'static str {
-    match (kind, status) {
-        (ModelErrorKind::NotAuthorised, Some(402)) => "Check the account's credit.",
-        (ModelErrorKind::NotAuthorised, _) => "Check the API key and the account's credit.",
-        (ModelErrorKind::RateLimited, _) => "Wait, or lower max_concurrent for this endpoint.",
-        (ModelErrorKind::Overloaded, _) => "Try again later, or use another model.",
-        (ModelErrorKind::ContextTooLong, _) => {
-            "Shorten the conversation, or use a model with a larger context."
-        }
-        (ModelErrorKind::BadRequest, Some(404)) => "Check the model's `endpoint`, `protocol` and `model`.",
-        _ => "Check the model's settings.",
-    }
-}
-
 /// What must never be shown, even where a provider repeats it to us.
 #[derive(Default)]
 pub(crate) struct Secrets(Vec<SecretString>);
@@ -236,5 +269,5 @@ pub(crate) fn excerpt(text: &str, secrets: &Secrets) -> String {
     let mut chars = line.chars();
     let short: String = chars.by_ref().take(limits::EXCERPT_CHARS_MAX).collect();
     let more = if chars.next().is_some() { "…" } else { "" };
-    format!("{}{more}", short.trim_end_matches('.'))
+    format!("{}{more}", short.trim_end())
 }

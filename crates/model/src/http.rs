@@ -75,6 +75,19 @@ fn without_roots() -> Result<rustls::ClientConfig, String> {
     Ok(config)
 }
 
+/// Whether nobody listens there.
+pub(crate) fn is_refused(error: &(dyn std::error::Error + 'static)) -> bool {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        let kind = error.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
+        if kind == Some(std::io::ErrorKind::ConnectionRefused) {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}
+
 /// The cause at the bottom of an error: what wraps it are the names of libraries, and the address, which may hold
 /// credentials.
 pub(crate) fn describe(error: &dyn std::error::Error) -> String {

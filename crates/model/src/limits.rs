@@ -18,6 +18,12 @@ pub const EXCERPT_CHARS_MAX: usize = 500;
 pub const CALLS_MAX: usize = 128;
 /// The most pieces of content (text, reasoning, calls) one reply may hold.
 pub const BLOCKS_MAX: usize = 1_024;
+/// The longest name of a tool that all providers take.
+pub const TOOL_NAME_CHARS_MAX: usize = 64;
+/// The longest id of a call that all providers take.
+pub const CALL_ID_CHARS_MAX: usize = 64;
+/// The longest description of a tool that all providers take.
+pub const TOOL_DESCRIPTION_CHARS_MAX: usize = 1_024;
 /// How much of arguments that are not JSON goes back into the conversation.
 pub const UNPARSEABLE_CHARS_MAX: usize = 2_000;
 /// Output tokens asked of Anthropic where the configuration names none; that protocol demands a number.
@@ -37,6 +43,14 @@ pub const IDLE_MS: u64 = 120_000;
 
 /// How often a call is tried in all, the first time included.
 pub const ATTEMPTS_MAX: u32 = 6;
+/// How often a call is tried where a server on this machine refuses the very first connection: nobody has started it.
+pub const REFUSED_ATTEMPTS_MAX: u32 = 2;
+/// How long a server has to list its models, once it does not know the one that was asked for.
+pub const MODEL_NAMES_MS: u64 = 3_000;
+/// How many of them a message names.
+pub const MODEL_NAMES_SHOWN_MAX: usize = 8;
+/// The longest name of a model that a message quotes.
+pub const MODEL_NAME_CHARS_MAX: usize = 80;
 /// The range of the first retry's delay.
 pub const BACKOFF_BASE_MS: u64 = 500;
 /// The widest range of a retry's delay.

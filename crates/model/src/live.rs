@@ -1,5 +1,7 @@
 //! An endpoint as a model uses it: address, headers, secrets. What is fixed before the first request.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Url};
 use secrecy::{ExposeSecret, SecretString};
@@ -7,6 +9,7 @@ use secrecy::{ExposeSecret, SecretString};
 use crate::fault::{Fault, Secrets};
 use crate::governors::{Endpoint, Governors};
 use crate::wire::Wire;
+use crate::words::Words;
 use crate::{ModelConfig, Protocol, SetupError, ToolCallMode, Transcript, clouds, endpoint, limits};
 use posse_protocol::ModelErrorKind;
 
@@ -25,6 +28,8 @@ pub(crate) struct Live {
     /// Whether it is a known provider, whose models make calls by the protocol.
     is_cloud: bool,
     connect_ms: u64,
+    /// Whether it has ever answered.
+    has_answered: AtomicBool,
     governors: Governors,
 }
 
@@ -52,6 +57,7 @@ impl Live {
             is_cloud: clouds::is_known(&base),
             endpoint: governors.endpoint(&endpoint::key(&base), config.max_concurrent),
             connect_ms: config.timeouts.connect_ms,
+            has_answered: AtomicBool::new(false),
             governors: governors.clone(),
             url: endpoint::join(&base, wire.operation()),
         })
@@ -67,9 +73,32 @@ impl Live {
         }
     }
 
+    /// Who is spoken of when something goes wrong.
+    pub(crate) fn words<'a>(&'a self, config: &'a ModelConfig) -> Words<'a> {
+        Words { host: &self.host, secrets: &self.secrets, config: Some(config) }
+    }
+
+    /// The server has answered, whatever it said.
+    pub(crate) fn answered(&self) {
+        self.has_answered.store(true, Ordering::Relaxed);
+    }
+
+    /// How often a call is tried after this fault.
+    pub(crate) fn attempts_max(&self, fault: &Fault, configured: u32) -> u32 {
+        let nobody_started_it = fault.is_refused
+            && endpoint::url_is_loopback(&self.url)
+            && !self.has_answered.load(Ordering::Relaxed);
+        if nobody_started_it { configured.min(limits::REFUSED_ATTEMPTS_MAX) } else { configured }
+    }
+
     pub(crate) fn client(&self) -> Result<Client, Fault> {
         self.governors.clients().get(&self.url, self.connect_ms).map_err(|problem| {
-            Fault::new(ModelErrorKind::Unreachable, format!("The HTTP client cannot be set up: {problem}."))
+            let message = format!("the HTTP client cannot be set up: {problem}");
+            Fault::new(
+                ModelErrorKind::Unreachable,
+                message,
+                "look at the certificates of this machine".to_owned(),
+            )
         })
     }
 }

@@ -28,9 +28,11 @@ pub enum Signal {
     Retrying {
         /// Which retry: 1, 2, 3, …
         attempt: u32,
+        /// How often it is tried in all, the first time included.
+        attempts_max: u32,
         /// How long it waits first.
         delay_ms: u64,
-        /// What went wrong.
+        /// What went wrong, and where, in a few words.
         reason: String,
     },
 }

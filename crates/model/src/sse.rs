@@ -1,7 +1,7 @@
 //! Server-sent events: bytes in, frames out. It knows nothing of what the frames hold.
 //!
 //! Bytes may be cut anywhere, lines may end in LF, CRLF or CR, a byte-order mark and comments are skipped, several
-//! `data` lines make one frame. A frame has a greatest size; text that is not UTF-8 is an error.
+//! `data` lines make one frame. A frame has a greatest size; bytes that are not UTF-8 become U+FFFD.
 
 use crate::limits;
 
@@ -20,9 +20,6 @@ pub enum SseError {
     /// A frame is longer than is accepted.
     #[error("an event of the stream is longer than {} bytes", limits::FRAME_BYTES_MAX)]
     FrameTooLong,
-    /// Text that is not UTF-8.
-    #[error("the stream is not valid UTF-8")]
-    NotUtf8,
 }
 
 /// Takes a stream apart, piece by piece.
@@ -70,9 +67,7 @@ impl SseDecoder {
             self.keep(&bytes[..end])?;
             self.after_cr = bytes[end] == b'\r';
             bytes = &bytes[end + 1..];
-            if let Some(frame) = self.end_line()? {
-                out.push(frame);
-            }
+            out.extend(self.end_line());
         }
         Ok(())
     }
@@ -80,9 +75,9 @@ impl SseDecoder {
     /// The frame the stream ended in, if its last blank line is all that is missing.
     pub fn finish(mut self) -> Option<Frame> {
         if !self.line.is_empty() {
-            self.end_line().ok()?;
+            self.end_line();
         }
-        self.take_frame().ok()?
+        self.take_frame()
     }
 
     fn keep(&mut self, part: &[u8]) -> Result<(), SseError> {
@@ -93,20 +88,20 @@ impl SseDecoder {
         Ok(())
     }
 
-    fn end_line(&mut self) -> Result<Option<Frame>, SseError> {
+    fn end_line(&mut self) -> Option<Frame> {
         let mut line = std::mem::take(&mut self.line);
         let mut content = line.as_slice();
         if std::mem::take(&mut self.first_line) {
             content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content);
         }
-        let frame = if content.is_empty() { self.take_frame()? } else { None };
+        let frame = if content.is_empty() { self.take_frame() } else { None };
         if !content.is_empty() {
             self.field(content);
         }
         // The buffer goes back, so that a long stream does not allocate a line at a time.
         line.clear();
         self.line = line;
-        Ok(frame)
+        frame
     }
 
     fn field(&mut self, line: &[u8]) {
@@ -132,13 +127,17 @@ impl SseDecoder {
         }
     }
 
-    fn take_frame(&mut self) -> Result<Option<Frame>, SseError> {
+    fn take_frame(&mut self) -> Option<Frame> {
         let event = std::mem::take(&mut self.event);
         if !std::mem::take(&mut self.has_data) {
-            return Ok(None);
+            return None;
         }
         let data = std::mem::take(&mut self.data);
-        let text = |bytes| String::from_utf8(bytes).map_err(|_| SseError::NotUtf8);
-        Ok(Some(Frame { event: text(event)?, data: text(data)? }))
+        Some(Frame { event: text(event), data: text(data) })
     }
+}
+
+/// Text out of bytes. A character is whole here however the stream was cut, so what is not UTF-8 never was.
+pub(crate) fn text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }

@@ -83,9 +83,10 @@ impl Transcript {
         match self.head.wire {
             None => {}
             Some(wire) if self.head.mode == ToolCallMode::Text => {
-                wire.message(&text_calls::in_words(message, &self.calls.last), &mut items);
+                let words = text_calls::in_words(message, &self.calls.last);
+                wire.message(&words, self.pieces.len(), &mut items);
             }
-            Some(wire) => wire.message(message, &mut items),
+            Some(wire) => wire.message(message, self.pieces.len(), &mut items),
         }
         self.any = items.any;
         self.markable = !matches!(message, Message::Assistant { .. }) && !items.bytes.is_empty();

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::ModelErrorKind;
+use crate::model_error::write_sentences;
 
 /// How an agent ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,8 +78,14 @@ pub enum Failure {
     Model {
         /// What kind of error.
         kind: ModelErrorKind,
-        /// What a person should read.
+        /// What happened, in one line.
         message: String,
+        /// What the server said about it; empty if nothing.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        said: String,
+        /// What to do about it; empty if there is nothing to do.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        advice: String,
     },
     /// The model said nothing, and again nothing when asked.
     EmptyReply,
@@ -94,7 +101,14 @@ pub enum Failure {
     /// None of the model's calls could be run (malformed, unknown, not allowed), several turns in a row.
     MalformedCalls,
     /// The conversation does not fit the model's context, and could not be made to.
-    ContextFull,
+    ContextFull {
+        /// About how many tokens it has, where that is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tokens: Option<u64>,
+        /// How many tokens the model takes, where that is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        window: Option<u64>,
+    },
     /// Posse itself could not go on (disk full, damaged record).
     Internal {
         /// What a person should read.
@@ -105,7 +119,7 @@ pub enum Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Model { message, .. } => f.write_str(message),
+            Self::Model { message, said, advice, .. } => write_sentences(f, message, said, advice),
             Self::EmptyReply => f.write_str("the model gave an empty reply twice"),
             Self::NoReport => f.write_str("the agent gave no report worth the name, twice"),
             Self::ReplyCutOff => f.write_str("the model's replies were cut off again and again"),
@@ -115,10 +129,89 @@ impl fmt::Display for Failure {
             Self::MalformedCalls => {
                 f.write_str("none of the model's tool calls could be run, several turns in a row")
             }
-            Self::ContextFull => {
-                f.write_str("the task or the conversation is larger than the model's context")
-            }
+            Self::ContextFull { tokens, window } => write_too_large(f, *tokens, *window),
             Self::Internal { message } => f.write_str(message),
+        }
+    }
+}
+
+fn write_too_large(f: &mut fmt::Formatter<'_>, tokens: Option<u64>, window: Option<u64>) -> fmt::Result {
+    let takes = match window {
+        Some(window) => format!("the model's context is {}", grouped(window)),
+        None => "more than the model's context".to_string(),
+    };
+    match tokens {
+        Some(tokens) => {
+            // It is an estimate: more digits would say more than is known.
+            let tokens = if tokens < 10_000 { tokens } else { (tokens + 500) / 1_000 * 1_000 };
+            let about = format!("the conversation is about {} tokens, {takes}", grouped(tokens));
+            write!(f, "{about}; give it less text, or put it in a file and let the agent read it")
+        }
+        None => f.write_str("the task or the conversation is larger than the model's context"),
+    }
+}
+
+/// A number with its thousands apart.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let first = digits.len() % 3;
+    let mut out = digits[..first].to_string();
+    for (index, digit) in digits[first..].chars().enumerate() {
+        if index % 3 == 0 && !out.is_empty() {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn old_records_of_failures_are_read() {
+        let old = [
+            (r#"{"failure":"context_full"}"#, Failure::ContextFull { tokens: None, window: None }),
+            (
+                r#"{"failure":"model","kind":"stalled","message":"It was silent."}"#,
+                Failure::Model {
+                    kind: ModelErrorKind::Stalled,
+                    message: "It was silent.".to_string(),
+                    said: String::new(),
+                    advice: String::new(),
+                },
+            ),
+        ];
+        for (text, want) in old {
+            assert_eq!(serde_json::from_str::<Failure>(text).unwrap(), want);
+            assert_eq!(serde_json::to_string(&want).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn failures_in_one_line() {
+        let model = |said: &str, advice: &str| Failure::Model {
+            kind: ModelErrorKind::NotAuthorised,
+            message: "h refused the key (401)".to_string(),
+            said: said.to_string(),
+            advice: advice.to_string(),
+        };
+        let cases = [
+            (model("", ""), "h refused the key (401)"),
+            (model("No.", "check KEY"), "h refused the key (401). It said: No. Check KEY."),
+            (model("No", ""), "h refused the key (401). It said: No."),
+            (
+                Failure::ContextFull { tokens: Some(1_000_000), window: Some(32_768) },
+                "the conversation is about 1,000,000 tokens, the model's context is 32,768; give it less text, or put it in a file and let the agent read it",
+            ),
+            (
+                Failure::ContextFull { tokens: Some(900), window: None },
+                "the conversation is about 900 tokens, more than the model's context; give it less text, or put it in a file and let the agent read it",
+            ),
+        ];
+        for (failure, want) in cases {
+            assert_eq!(failure.to_string(), want);
         }
     }
 }

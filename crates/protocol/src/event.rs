@@ -164,9 +164,12 @@ pub enum EventKind {
     Retrying {
         /// Which retry: 1, 2, 3, …
         attempt: u32,
+        /// How often it is tried in all, the first time included; 0 where that is not known.
+        #[serde(default)]
+        attempts_max: u32,
         /// How long it waits first.
         delay_ms: u64,
-        /// What went wrong.
+        /// What went wrong, and where, in a few words.
         reason: String,
     },
     /// The model replied.

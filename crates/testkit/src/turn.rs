@@ -101,9 +101,19 @@ impl Turn {
         Self::new(Answer::Status { code, headers: Vec::new(), body: body.to_string() })
     }
 
+    /// An error status with this body, which is no JSON.
+    pub fn status_text(code: u16, body: &str) -> Self {
+        Self::new(Answer::Status { code, headers: Vec::new(), body: body.to_owned() })
+    }
+
     /// A 200 answer whose event stream is exactly these bytes.
     pub fn raw(body: impl Into<Vec<u8>>) -> Self {
         Self::new(Answer::Raw { content_type: "text/event-stream".into(), body: body.into() })
+    }
+
+    /// A 200 answer of exactly these bytes under this content type.
+    pub fn labelled(content_type: &str, body: impl Into<Vec<u8>>) -> Self {
+        Self::new(Answer::Raw { content_type: content_type.into(), body: body.into() })
     }
 
     /// A 200 answer that is one JSON document instead of a stream.

@@ -100,7 +100,7 @@ pub const RECALL_BYTES_MAX: usize = 24 * 1024;
 /// Skills that are listed.
 pub const SKILLS_LISTED_MAX: usize = 60;
 /// Bytes of that list.
-pub const SKILLS_LISTED_BYTES_MAX: usize = 6 * 1024;
+pub const SKILLS_LISTED_BYTES_MAX: usize = 800;
 /// Characters shown of a skill's description.
 pub const SKILL_ABOUT_CHARS_MAX: usize = 200;
 /// Characters shown of a skill's key.

@@ -33,10 +33,16 @@ impl Agent {
 
     pub(super) fn ask_for_notes(&mut self, record: &mut Vec<EventKind>) -> Step {
         if !self.can_shorten() {
-            return self.settle(Ending::Failed { failure: Failure::ContextFull });
+            return self.too_large();
         }
         self.say(Sender::Posse, prompts::SUMMARISE.to_string(), record);
         self.call_model(Purpose::Summary, record)
+    }
+
+    /// Nothing can be left out any more.
+    fn too_large(&mut self) -> Step {
+        let (tokens, window) = (Some(self.context_tokens()), self.settings.context_window);
+        self.settle(Ending::Failed { failure: Failure::ContextFull { tokens, window } })
     }
 
     pub(super) fn take_notes(&mut self, reply: &Reply, record: &mut Vec<EventKind>) -> Step {
@@ -60,7 +66,7 @@ impl Agent {
     /// Drops the older part without asking the model, when the model cannot take it or gave no notes.
     pub(super) fn drop_older(&mut self, record: &mut Vec<EventKind>) -> Step {
         if !self.can_shorten() {
-            return self.settle(Ending::Failed { failure: Failure::ContextFull });
+            return self.too_large();
         }
         let window_bytes = self
             .window_bytes(limits::TRIM_TO_PERCENT)

@@ -90,9 +90,10 @@ fn a_failing_model_ends_it_with_what_had_arrived() {
         NotRecorded,
     ];
     for kind in kinds {
-        let error = ModelError { kind, message: "went wrong".into(), partial: "I was about to".into() };
+        let error = ModelError { partial: "I was about to".into(), ..ModelError::new(kind, "went wrong") };
         let run = run(settings(), |_, _| Err(error.clone()), fine);
-        let failure = Failure::Model { kind, message: "went wrong".into() };
+        let failure =
+            Failure::Model { kind, message: "went wrong".into(), said: String::new(), advice: String::new() };
         assert_eq!(run.ending, Some(Ending::Failed { failure }));
         assert_eq!(run.agent.last_words(), "I was about to");
         assert_eq!(run.agent.spent().turns, 1, "the loop itself never tries again");

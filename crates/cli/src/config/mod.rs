@@ -53,6 +53,8 @@ pub(crate) struct Config {
     pub(crate) roles: BTreeMap<String, RoleFile>,
     /// The settings file with roles, if one is named.
     pub(crate) roles_file: Option<RolesFileNamed>,
+    /// Where the person's own configuration is, or would be.
+    pub(crate) own_file: Option<PathBuf>,
     /// The files that were read, in order.
     pub(crate) sources: Vec<PathBuf>,
     /// What was left out and why; to be shown to the person.
@@ -96,6 +98,7 @@ impl Config {
             sub_agents,
             roles,
             roles_file,
+            own_file: None,
             sources,
             warnings,
         }
@@ -119,6 +122,7 @@ impl Config {
             Err(error) => bail!("cannot read {}: {error}", shown(&paths.config)),
         };
         let mut config = Self::from_user(user, sources);
+        config.own_file = Some(paths.config.clone());
         if let Some((path, text)) = project_file(folder)? {
             let project = parse(&text, &path)?;
             let trusted = Trusted::load(&paths.data_dir)?.holds(&path, &text);

@@ -140,7 +140,9 @@ impl Member {
             EventKind::ToolFinished { call, tool, .. } => {
                 return Some(self.calls.remove(call).unwrap_or_else(|| one_line(tool, 60)));
             }
-            EventKind::Retrying { .. } => self.doing = "waiting to try again".to_string(),
+            EventKind::Retrying { attempt, attempts_max, delay_ms, reason } => {
+                self.doing = retrying(*attempt, *attempts_max, *delay_ms, reason);
+            }
             EventKind::PersonNeeded { question } => {
                 let what = format!("needs you: {} {}", question.tool, question.what);
                 self.doing = one_line(&what, TEXT_CHARS_MAX);
@@ -168,6 +170,13 @@ impl Member {
         parts.push(self.doing.clone());
         format!("{spinner} {}{title} {}", self.name, parts.join(" · "))
     }
+}
+
+/// Why a request is sent again, which time it is, and when.
+pub(crate) fn retrying(attempt: u32, attempts_max: u32, delay_ms: u64, reason: &str) -> String {
+    let of = if attempts_max > 0 { format!(" of {attempts_max}") } else { String::new() };
+    let reason = one_line(reason, TEXT_CHARS_MAX);
+    format!("{reason} · try {}{of} in {}", attempt.saturating_add(1), duration(delay_ms))
 }
 
 /// What an agent does that makes this progress.
@@ -243,7 +252,15 @@ mod tests {
         let events = [
             (asks("rm x"), "needs you: shell rm x"),
             (allowed(), "going on"),
-            (EventKind::Retrying { attempt: 1, delay_ms: 5, reason: "529".into() }, "waiting to try again"),
+            (
+                EventKind::Retrying {
+                    attempt: 1,
+                    attempts_max: 6,
+                    delay_ms: 500,
+                    reason: "h: busy (529)".into(),
+                },
+                "h: busy (529) · try 2 of 6 in 0.5 s",
+            ),
             (turn(4), "waiting for the model"),
         ];
         assert_eq!(events.len(), 4);

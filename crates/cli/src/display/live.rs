@@ -17,7 +17,7 @@ use posse_protocol::{
 use super::block::{Block, Line};
 use super::branches::Branches;
 use super::call::{call_text, last_lines};
-use super::crew::{Crew, doing};
+use super::crew::{Crew, doing, retrying};
 use super::summary::{
     left, not_covered, read_only_for_commands, settled_line, sub_agent_block, summary, tokens,
 };
@@ -260,12 +260,13 @@ impl Live {
                 }
                 self.line(&text)
             }
-            EventKind::Retrying { attempt, delay_ms, reason } => {
-                self.doing = "waiting to try again".to_string();
+            EventKind::Retrying { attempt, attempts_max, delay_ms, reason } => {
+                self.doing = retrying(*attempt, *attempts_max, *delay_ms, reason);
                 // What was shown of the reply is not part of the one that is to come.
+                let broke_off = !self.shown.is_empty();
                 self.end_line()?;
-                self.shown.clear();
-                self.note(&retry_text(*attempt, *delay_ms, reason))
+                self.show_anew();
+                self.retry_line("", *attempt, reason, broke_off)
             }
             EventKind::Compacted { bytes_before, bytes_after, .. } => {
                 let text =
@@ -318,10 +319,8 @@ impl Live {
                 let title = call.unwrap_or_else(|| one_line(tool, 60));
                 self.call_of(event.agent, &title, &event.kind)
             }
-            EventKind::Retrying { attempt, delay_ms, reason } => {
-                let text = format!("[{name}] {}", retry_text(*attempt, *delay_ms, reason));
-                let text = self.style.yellow(&text);
-                self.aside(text)
+            EventKind::Retrying { attempt, reason, .. } => {
+                self.retry_line(&format!("[{name}] "), *attempt, reason, false)
             }
             EventKind::PersonAnswered { call, answer } => self.answered(event.agent, &name, call, answer),
             EventKind::AgentSettled { report } if self.terminal.spins => {
@@ -331,6 +330,19 @@ impl Live {
             EventKind::AgentSettled { report } => self.said(&name, &settled_line(self.style, report)),
             _ => Ok(()),
         }
+    }
+
+    /// That a request is sent again: the block shows it, so a line is needed only where there is no block, once, and where
+    /// words on the screen no longer count.
+    fn retry_line(&mut self, who: &str, attempt: u32, reason: &str, broke_off: bool) -> io::Result<()> {
+        let reason = one_line(reason, 160);
+        let text = match (broke_off, self.terminal.spins) {
+            (true, _) => format!("{who}{reason}; it is asked for once more"),
+            (false, false) if attempt == 1 => format!("{who}{reason}; trying again"),
+            (false, _) => return Ok(()),
+        };
+        let text = self.style.yellow(&text);
+        self.aside(text)
     }
 
     fn asked(&mut self, event: &Event) {
@@ -493,11 +505,7 @@ impl Live {
 
 /// What is said when only a last report is left.
 fn closing_text(ending: &Ending) -> String {
-    format!("· {}: asked for a last report", ending)
-}
-
-fn retry_text(attempt: u32, delay_ms: u64, reason: &str) -> String {
-    format!("retry {attempt} in {}: {}", duration(delay_ms), one_line(reason, 160))
+    format!("· {ending}: asked for a last report")
 }
 
 #[cfg(test)]

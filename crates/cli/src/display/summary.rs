@@ -15,6 +15,8 @@ const FILES_SHOWN_MAX: usize = 12;
 const DENIALS_SHOWN_MAX: usize = 5;
 /// Columns of the reason of a denial.
 const REASON_COLUMNS_MAX: usize = 300;
+/// Columns of what a server said.
+const WORDS_COLUMNS_MAX: usize = 600;
 /// Columns of a path.
 const PATH_COLUMNS_MAX: usize = 200;
 /// Characters of a session's id that are shown.
@@ -30,10 +32,7 @@ pub(super) fn quiet(report: &Report) -> io::Result<()> {
     }
     match report.ending {
         Ending::Completed => Ok(()),
-        _ => output::print_aside(&format!(
-            "posse: {}\n",
-            visible(&report.ending.to_string()).replace('\n', "\n  ")
-        )),
+        _ => output::print_aside(&format!("posse: {}\n", told(&report.ending))),
     }
 }
 
@@ -70,21 +69,61 @@ pub(crate) fn ending_line(style: Style, ending: &Ending) -> String {
     }
 }
 
+/// How it ended, for people: what happened, what the server said and what to do, a line each.
+fn told(ending: &Ending) -> String {
+    let Ending::Failed { failure: Failure::Model { message, said, advice, .. } } = ending else {
+        return visible(&ending.to_string()).replace('\n', "\n  ");
+    };
+    let mut text = visible(message).replace('\n', "\n  ");
+    for (label, words) in
+        [("it said", said), ("do", advice)].into_iter().filter(|(_, words)| !words.is_empty())
+    {
+        text.push_str(&format!("\n  {label:<9}{}", one_line(words, WORDS_COLUMNS_MAX)));
+    }
+    text
+}
+
+fn model_failed(report: &Report) -> bool {
+    matches!(report.ending, Ending::Failed { failure: Failure::Model { .. } })
+}
+
+/// Whether it ended at the model before anything was done.
+fn nothing_done(report: &Report) -> bool {
+    let receipt = &report.receipt;
+    let nothing =
+        receipt.tool_calls == 0 && receipt.usage.total_tokens().is_none() && receipt.below.agents == 0;
+    model_failed(report) && nothing
+}
+
+/// The first lines of what is said after the answer: a mark, how it ended, and what it took unless nothing was done.
+fn ended(style: Style, report: &Report) -> String {
+    let receipt = &report.receipt;
+    if !model_failed(report) {
+        let ending = ending_line(style, &report.ending);
+        // Some failures take several lines to tell.
+        let separator = if ending.contains('\n') { "\n  " } else { " · " };
+        return format!("{ending}{}\n", style.dim(&format!("{separator}{}", spent(receipt))));
+    }
+    let text = format!("{} {}\n", style.red("✗"), told(&report.ending));
+    if nothing_done(report) {
+        text
+    } else {
+        format!("{text}{}", style.dim(&format!("  so far   {}\n", spent(receipt))))
+    }
+}
+
 /// All that is said after the answer.
 pub(super) fn summary(style: Style, session: SessionId, report: &Report, branches: &Branches) -> String {
-    let ending = ending_line(style, &report.ending);
-    // Some failures take several lines to tell.
-    let separator = if ending.contains('\n') { "\n  " } else { " · " };
-    let mut text = format!("{ending}{}\n", style.dim(&format!("{separator}{}", spent(&report.receipt))));
+    let mut text = ended(style, report);
     let receipt = &report.receipt;
     let in_folder =
         Receipt { files: branches.in_folder(receipt), files_below: Vec::new(), ..receipt.clone() };
     let recorded = !matches!(report.ending, Ending::Failed { failure: Failure::Internal { .. } });
-    if recorded {
-        text.push_str(&measured::lines(style, &in_folder));
-    } else {
+    if !recorded {
         let facts = measured::line(&in_folder);
         text.push_str(&style.dim(&format!("  not all of it is on record; by then: {facts}\n")));
+    } else if !nothing_done(report) {
+        text.push_str(&measured::lines(style, &in_folder));
     }
     text.push_str(&branches.told(style));
     if let Some(files) = files(&receipt.files_not_certain) {

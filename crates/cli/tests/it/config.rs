@@ -197,7 +197,7 @@ fn doctor_names_what_is_there_and_never_shows_a_key() {
     person.configure("[models.gone]\nendpoint = \"http://127.0.0.1:9/v1\"\nmodel = \"m\"\n");
     let ran = person.posse(&["doctor"]);
     assert_eq!(ran.code, Some(1), "{ran:#?}");
-    ran.says("`posse run` uses gone, but:");
+    ran.says("`posse run` uses gone, but no connection to 127.0.0.1:9: connection refused");
 
     person.configure("modle = 1");
     let ran = person.posse(&["doctor"]);

@@ -45,9 +45,9 @@ fn a_record_that_cannot_be_made_is_named() {
 fn the_models_bad_days_end_with_a_typed_error() {
     let cut = Turn::text("I was just about to say something long").cut_after(2);
     let cases = [
-        ("garbage", vec![Turn::raw("\u{0}\u{1}garbage\n\n\n")], "failed"),
-        ("not an event stream", vec![Turn::status_body(200, json!({"hello": 1}))], "failed"),
-        ("cut in the middle", vec![cut.clone(), cut], "failed"),
+        ("garbage", vec![Turn::raw("\u{0}\u{1}garbage\n\n\n")], "✗"),
+        ("not an event stream", vec![Turn::status_body(200, json!({"hello": 1}))], "not the Chat protocol"),
+        ("cut in the middle", vec![cut.clone(), cut], "before the reply was complete, twice"),
         (
             "bad request",
             vec![Turn::status_body(400, json!({"error": {"message": "no such model"}}))],
@@ -73,7 +73,7 @@ fn a_cut_reply_is_asked_for_once_more_and_then_what_had_arrived_is_kept() {
     let ran = person.posse(&["run", "go"]);
     assert_eq!((ran.code, person.model.calls()), (Some(0), 2), "{ran:#?}");
     assert!(ran.stdout.contains("the whole answer"), "{ran:#?}");
-    ran.says("retry 1");
+    ran.says("the reply broke off; trying again");
     person.posse(&["sessions", "show", "last"]).says("retry 1");
     let person = Person::new([cut(), cut(), Turn::text("never asked for")]);
     let ran = person.posse(&["run", "go"]);

@@ -35,3 +35,4 @@ mod tasks;
 mod team;
 mod terminal;
 mod typing;
+mod wire;

@@ -103,9 +103,10 @@ async fn an_unreachable_model_is_said_to_be() {
         lasting: posse_engine::Lasting::default(),
     };
     let ran = crate::check::finish(world.engine.start(request).unwrap()).await;
-    let Ending::Failed { failure: Failure::Model { kind, message } } = &ran.report.ending else {
+    let Ending::Failed { failure: Failure::Model { kind, message, advice, .. } } = &ran.report.ending else {
         panic!("{:?} ({url})", ran.report.ending);
     };
     assert_eq!(*kind, ModelErrorKind::Unreachable);
-    assert!(message.contains("127.0.0.1:9"), "{message}");
+    assert_eq!(message, "no connection to 127.0.0.1:9: connection refused, after 2 tries");
+    assert!(advice.contains("start the server"), "{advice}");
 }

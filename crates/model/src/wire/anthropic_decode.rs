@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use posse_protocol::{CallId, Reasoning, ReasoningOrigin, Reply, StopReason, ToolCall, Usage};
+use posse_protocol::{CallId, Reasoning, ReasoningOrigin, Reply, StopReason, ToolCall};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ pub(super) struct AnthropicDecoder {
     text: String,
     stop: Option<String>,
     stopped: bool,
-    usage: Usage,
+    usage: usage::Anthropic,
     model: String,
 }
 
@@ -49,6 +49,10 @@ struct Event {
 impl Decode for AnthropicDecoder {
     fn frame(&mut self, frame: &Frame, on: &mut dyn FnMut(Delta<'_>)) -> Result<(), Trouble> {
         let data = frame.data.trim();
+        if data == "[DONE]" {
+            // Of another protocol; some proxies send it in place of the last event.
+            self.stopped |= self.stop.is_some();
+        }
         if data.is_empty() || data == "[DONE]" {
             return Ok(());
         }
@@ -82,8 +86,9 @@ impl Decode for AnthropicDecoder {
         Ok(())
     }
 
+    /// The reason to stop comes behind all content, so with it the reply is all there.
     fn is_complete(&self) -> bool {
-        self.stopped
+        self.stopped || self.stop.is_some()
     }
 
     fn is_over(&self) -> bool {
@@ -107,14 +112,13 @@ impl Decode for AnthropicDecoder {
                 Block::Text | Block::Unknown => {}
                 Block::Redacted(raw) => reasoning.push(piece(String::new(), &raw)),
                 Block::Thinking { text, signature } => {
-                    let mut raw = json!({"type": "thinking", "thinking": text});
-                    if !signature.is_empty() {
-                        raw["signature"] = signature.into();
-                    }
+                    let raw = json!({"type": "thinking", "thinking": text, "signature": signature});
                     reasoning.push(piece(text, &raw));
                 }
                 Block::Use { id, name, start, json } => {
-                    let arguments = if json.is_empty() { start.to_string() } else { json };
+                    // A block that names no input has none.
+                    let arguments =
+                        if json.is_empty() && !start.is_null() { start.to_string() } else { json };
                     calls.push(ToolCall { id: CallId(id), name, arguments });
                 }
             }
@@ -131,7 +135,7 @@ impl Decode for AnthropicDecoder {
             }
             Some(word) => StopReason::Other(word.to_owned()),
         };
-        Reply { text: self.text, reasoning, calls, stop, usage: self.usage, model: self.model }
+        Reply { text: self.text, reasoning, calls, stop, usage: self.usage.total(), model: self.model }
     }
 }
 
@@ -142,12 +146,7 @@ impl AnthropicDecoder {
     }
 
     fn update(&mut self, reported: &Value) {
-        let mut later = usage::anthropic(reported);
-        // The last report may name the input without the cache beside it.
-        if later.cached_tokens.is_none() && later.cache_write_tokens.is_none() {
-            later.input_tokens = self.usage.input_tokens.or(later.input_tokens);
-        }
-        usage::update(&mut self.usage, later);
+        self.usage.update(reported);
     }
 
     fn begin(&mut self, index: u64, mut start: Value, on: &mut dyn FnMut(Delta<'_>)) -> Result<(), Trouble> {

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use super::{Items, or_unparseable, raw};
+use super::{Items, description, or_unparseable, raw, safe};
 use crate::{ModelConfig, limits};
 
 /// Stands where the protocol refuses an empty text.
@@ -54,7 +54,7 @@ pub(super) fn head(config: &ModelConfig, system: &str, tools: &[ToolSpec]) -> It
 fn tools_value(tools: &[ToolSpec]) -> Value {
     let mut list: Vec<Value> = tools
         .iter()
-        .map(|t| json!({"name": t.name, "description": t.description, "input_schema": t.schema}))
+        .map(|t| json!({"name": t.name, "description": description::fitting(&t.description), "input_schema": t.schema}))
         .collect();
     if let Some(last) = list.last_mut() {
         last["cache_control"] = json!({"type": "ephemeral"});
@@ -81,7 +81,7 @@ enum Block<'a> {
         #[serde(rename = "type")]
         kind: &'static str,
         id: Cow<'a, str>,
-        name: &'a str,
+        name: Cow<'a, str>,
         input: Box<RawValue>,
     },
     Result {
@@ -123,7 +123,7 @@ fn assistant<'a>(text: &'a str, reasoning: &'a [Reasoning], calls: &'a [ToolCall
     }
     blocks.extend(calls.iter().map(|call| {
         let input = RawValue::from_string(or_unparseable(&call.arguments).into_owned()).unwrap_or_default();
-        Block::Use { kind: "tool_use", id: safe_id(&call.id.0), name: &call.name, input }
+        Block::Use { kind: "tool_use", id: safe::id(&call.id.0), name: safe::name(&call.name), input }
     }));
     blocks
 }
@@ -136,18 +136,8 @@ fn result(result: &ToolResult) -> Block<'_> {
     let text = if result.text.trim().is_empty() { NO_TEXT } else { &result.text };
     Block::Result {
         kind: "tool_result",
-        tool_use_id: safe_id(&result.id.0),
+        tool_use_id: safe::id(&result.id.0),
         is_error: (!result.ok).then_some(true),
         content: [Inner { kind: "text", text }],
-    }
-}
-
-/// This protocol refuses ids with other characters, which calls made by another provider's model may have.
-fn safe_id(id: &str) -> Cow<'_, str> {
-    let safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    if id.chars().all(safe) {
-        Cow::Borrowed(id)
-    } else {
-        id.chars().map(|c| if safe(c) { c } else { '_' }).collect()
     }
 }

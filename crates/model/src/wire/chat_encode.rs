@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use super::{Items, or_unparseable, raw};
+use super::{Items, description, or_unparseable, raw, safe};
 use crate::{ModelConfig, endpoint};
 
 /// What `Reasoning::opaque` says when it came as `reasoning` instead of `reasoning_content`.
@@ -46,7 +46,7 @@ fn max_tokens_field(config: &ModelConfig) -> &'static str {
 
 fn tool(spec: &ToolSpec) -> Value {
     json!({"type": "function", "function":
-        {"name": spec.name, "description": spec.description, "parameters": spec.schema}})
+        {"name": spec.name, "description": description::fitting(&spec.description), "parameters": spec.schema}})
 }
 
 pub(super) fn message(message: &Message, items: &mut Items) {
@@ -55,7 +55,11 @@ pub(super) fn message(message: &Message, items: &mut Items) {
         Message::Assistant { text, reasoning, calls } => items.push(&assistant(text, reasoning, calls)),
         Message::Tools { results } => {
             for result in results {
-                items.push(&Result { role: "tool", tool_call_id: &result.id.0, content: &result.text });
+                items.push(&Result {
+                    role: "tool",
+                    tool_call_id: safe::id(&result.id.0),
+                    content: &result.text,
+                });
             }
         }
     }
@@ -70,7 +74,7 @@ struct Plain<'a> {
 #[derive(Serialize)]
 struct Result<'a> {
     role: &'static str,
-    tool_call_id: &'a str,
+    tool_call_id: Cow<'a, str>,
     content: &'a str,
 }
 
@@ -90,7 +94,7 @@ struct Assistant<'a> {
 
 #[derive(Serialize)]
 struct Call<'a> {
-    id: &'a str,
+    id: Cow<'a, str>,
     #[serde(rename = "type")]
     kind: &'static str,
     function: Function<'a>,
@@ -98,7 +102,7 @@ struct Call<'a> {
 
 #[derive(Serialize)]
 struct Function<'a> {
-    name: &'a str,
+    name: Cow<'a, str>,
     arguments: Cow<'a, str>,
 }
 
@@ -118,8 +122,10 @@ fn assistant<'a>(text: &'a str, reasoning: &'a [Reasoning], calls: &'a [ToolCall
             .map(|piece| piece.text.as_str())
             .collect()
     };
-    let function =
-        |call: &'a ToolCall| Function { name: &call.name, arguments: or_unparseable(&call.arguments) };
+    let function = |call: &'a ToolCall| Function {
+        name: safe::name(&call.name),
+        arguments: or_unparseable(&call.arguments),
+    };
     Assistant {
         role: "assistant",
         content: (!text.is_empty() || calls.is_empty()).then_some(text),
@@ -128,7 +134,7 @@ fn assistant<'a>(text: &'a str, reasoning: &'a [Reasoning], calls: &'a [ToolCall
         reasoning_details: details,
         tool_calls: calls
             .iter()
-            .map(|call| Call { id: &call.id.0, kind: "function", function: function(call) })
+            .map(|call| Call { id: safe::id(&call.id.0), kind: "function", function: function(call) })
             .collect(),
     }
 }

@@ -9,8 +9,10 @@ mod arguments;
 mod chat_calls;
 mod chat_decode;
 mod chat_encode;
+mod description;
 mod responses_decode;
 mod responses_encode;
+mod safe;
 mod usage;
 
 use posse_protocol::{Message, Reply, ToolSpec};
@@ -60,11 +62,11 @@ impl Wire {
         }
     }
 
-    /// One message as elements of the list.
-    pub(crate) fn message(self, message: &Message, items: &mut Items) {
+    /// One message as elements of the list. `number` is its place in the conversation.
+    pub(crate) fn message(self, message: &Message, number: usize, items: &mut Items) {
         match self {
             Self::Chat => chat_encode::message(message, items),
-            Self::Responses => responses_encode::message(message, items),
+            Self::Responses => responses_encode::message(message, number, items),
             Self::Anthropic => anthropic_encode::message(message, items),
         }
     }
@@ -132,11 +134,6 @@ impl Items {
     fn push(&mut self, element: &impl Serialize) {
         self.comma();
         self.bytes.extend(encoded(element));
-    }
-
-    fn push_raw(&mut self, element: &RawValue) {
-        self.comma();
-        self.bytes.extend_from_slice(element.get().as_bytes());
     }
 
     fn comma(&mut self) {

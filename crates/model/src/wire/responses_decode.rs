@@ -19,6 +19,8 @@ pub(super) struct ResponsesDecoder {
     /// The place in the output whose text has come in pieces.
     streamed: Option<u64>,
     items: usize,
+    /// Whether the last thing that came was a whole item of output.
+    done: bool,
     refused: bool,
     stop: Option<StopReason>,
     usage: Usage,
@@ -68,6 +70,10 @@ struct Response<'a> {
 impl Decode for ResponsesDecoder {
     fn frame(&mut self, frame: &Frame, on: &mut dyn FnMut(Delta<'_>)) -> Result<(), Trouble> {
         let data = frame.data.trim();
+        if data == "[DONE]" && self.done {
+            // Of another protocol; some proxies send it in place of the last event.
+            self.stop.get_or_insert(StopReason::EndTurn);
+        }
         if data.is_empty() || data == "[DONE]" {
             return Ok(());
         }
@@ -75,6 +81,7 @@ impl Decode for ResponsesDecoder {
         let kind = event.kind.as_deref().unwrap_or(&frame.event);
         let delta = event.delta.as_deref().unwrap_or_default();
         let place = event.output_index.unwrap_or(0);
+        self.done = kind == "response.output_item.done";
         match kind {
             "response.output_text.delta" | "response.refusal.delta" if !delta.is_empty() => {
                 self.refused |= kind == "response.refusal.delta";

@@ -1,9 +1,12 @@
 //! Conversations as Responses requests. Nothing is stored on the provider's side: every request is whole.
 
+use std::borrow::Cow;
+
 use posse_protocol::{Message, ReasoningOrigin, ToolSpec};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use super::{Items, or_unparseable, raw};
+use super::{Items, description, or_unparseable, raw, safe};
 use crate::ModelConfig;
 
 pub(super) fn head(config: &ModelConfig, system: &str, tools: &[ToolSpec]) -> Items {
@@ -31,11 +34,11 @@ pub(super) fn head(config: &ModelConfig, system: &str, tools: &[ToolSpec]) -> It
 }
 
 fn tool(spec: &ToolSpec) -> Value {
-    json!({"type": "function", "name": spec.name, "description": spec.description, "parameters": spec.schema,
+    json!({"type": "function", "name": spec.name, "description": description::fitting(&spec.description), "parameters": spec.schema,
         "strict": false})
 }
 
-pub(super) fn message(message: &Message, items: &mut Items) {
+pub(super) fn message(message: &Message, number: usize, items: &mut Items) {
     match message {
         Message::User { text } => {
             items.push(&json!({"type": "message", "role": "user",
@@ -43,24 +46,40 @@ pub(super) fn message(message: &Message, items: &mut Items) {
         }
         Message::Assistant { text, reasoning, calls } => {
             let ours = reasoning.iter().filter(|piece| piece.origin == ReasoningOrigin::Responses);
-            for item in ours.filter_map(|piece| raw(piece.opaque.as_ref())) {
-                items.push_raw(item);
+            for (index, item) in ours.filter_map(|piece| raw(piece.opaque.as_ref())).enumerate() {
+                items.push(&whole(item, number, index));
             }
             if !text.is_empty() || calls.is_empty() {
-                items.push(&json!({"type": "message", "role": "assistant",
-                    "content": [{"type": "output_text", "text": text}]}));
+                items.push(&json!({"type": "message", "id": format!("msg_{number}"), "role": "assistant",
+                    "status": "completed", "content": [{"type": "output_text", "text": text, "annotations": []}]}));
             }
             for call in calls {
-                items.push(&json!({"type": "function_call", "call_id": call.id, "name": call.name,
-                    "arguments": or_unparseable(&call.arguments)}));
+                items.push(&json!({"type": "function_call", "call_id": safe::id(&call.id.0),
+                    "name": safe::name(&call.name), "arguments": or_unparseable(&call.arguments)}));
             }
         }
         Message::Tools { results } => {
             for result in results {
-                items.push(
-                    &json!({"type": "function_call_output", "call_id": result.id, "output": result.text}),
-                );
+                items.push(&json!({"type": "function_call_output", "call_id": safe::id(&result.id.0),
+                    "output": result.text}));
             }
         }
     }
+}
+
+/// A piece of reasoning as it came, with what the protocol demands of one and some servers leave out.
+fn whole(item: &RawValue, number: usize, index: usize) -> Cow<'_, RawValue> {
+    let Ok(mut fields) = serde_json::from_str::<Map<String, Value>>(item.get()) else {
+        return Cow::Borrowed(item);
+    };
+    if fields.get("id").is_some_and(Value::is_string) && fields.get("summary").is_some_and(Value::is_array) {
+        return Cow::Borrowed(item);
+    }
+    if !fields.get("id").is_some_and(Value::is_string) {
+        fields.insert("id".into(), format!("rs_{number}_{index}").into());
+    }
+    if !fields.get("summary").is_some_and(Value::is_array) {
+        fields.insert("summary".into(), json!([]));
+    }
+    RawValue::from_string(Value::Object(fields).to_string()).map_or(Cow::Borrowed(item), Cow::Owned)
 }

@@ -1,12 +1,12 @@
 //! Errors of all providers, told apart: as answers and inside streams.
 
 use posse_model::Protocol::{self, Anthropic, Chat, Responses};
-use posse_model::limits;
+use posse_model::{ModelConfig, SecretString, limits};
 use posse_protocol::ModelErrorKind::{self, *};
-use posse_testkit::Turn;
+use posse_testkit::{FakeModel, Turn};
 use serde_json::{Value, json};
 
-use crate::one;
+use crate::{ask, config, model, one, question};
 
 fn openai(code: &str, message: &str) -> Value {
     json!({"error": {"message": message, "type": "invalid_request_error", "param": "messages", "code": code}})
@@ -94,9 +94,12 @@ fn others() -> Vec<Case> {
     vec![
         (Chat, 401, openai("invalid_api_key", "Incorrect API key provided"), NotAuthorised),
         (Anthropic, 401, anthropic("authentication_error", "invalid x-api-key"), NotAuthorised),
-        (Chat, 402, said("Insufficient Balance"), NotAuthorised),
+        (Chat, 402, said("Insufficient Balance"), OutOfCredit),
         (Chat, 403, said("forbidden"), NotAuthorised),
-        (Chat, 429, openai("insufficient_quota", "You exceeded your current quota"), NotAuthorised),
+        (Chat, 429, openai("insufficient_quota", "You exceeded your current quota"), OutOfCredit),
+        (Anthropic, 400, anthropic("invalid_request_error", "Your credit balance is too low"), OutOfCredit),
+        (Chat, 403, openai("insufficient_quota", "no quota"), OutOfCredit),
+        (Chat, 402, json!("x"), OutOfCredit),
         (Chat, 429, said("Request too large: 90000 tokens per min, maximum context length"), RateLimited),
         (Anthropic, 429, anthropic("rate_limit_error", "slow down"), RateLimited),
         (Anthropic, 529, anthropic("overloaded_error", "Overloaded"), Overloaded),
@@ -123,7 +126,7 @@ async fn answers() {
         );
         ran += 1;
     }
-    assert_eq!(ran, 28);
+    assert_eq!(ran, 31);
 }
 
 /// The same errors after a 200, which cannot be undone.
@@ -164,7 +167,7 @@ async fn inside_streams() {
         (Chat, plain(json!({"choices": 7})), BadReply),
         (Responses, plain(json!({"no": "type"})), BadReply),
         (Anthropic, plain(json!({"type": "content_block_delta", "index": 3, "delta": {}})), BadReply),
-        (Chat, "<html>not a stream</html>".to_owned(), CutOff),
+        (Chat, "<html>not a stream</html>".to_owned(), BadReply),
     ];
     let mut ran = 0;
     for (protocol, stream, want) in cases {
@@ -182,9 +185,76 @@ async fn inside_streams() {
 async fn quotes_are_short_and_in_one_line() {
     let body = json!({"error": {"message": format!("line one\nline two\u{7} {}", "x".repeat(10_000))}});
     let error = one(Chat, [Turn::status_body(400, body)]).await.0.unwrap_err();
-    assert!(error.message.chars().count() < limits::EXCERPT_CHARS_MAX + 200);
-    assert!(
-        error.message.contains("line one line two x") && !error.message.contains(['\n', '\u{7}']),
-        "{error}"
-    );
+    assert!(error.said.chars().count() <= limits::EXCERPT_CHARS_MAX + 1);
+    assert!(error.said.contains("line one line two x") && !error.said.contains(['\n', '\u{7}']), "{error}");
+}
+
+/// What happened, what was said and what to do, each for itself.
+#[tokio::test]
+async fn errors_say_what_happened_what_was_said_and_what_to_do() {
+    let page = "<html><head><title>502 Bad Gateway</title></head><body><h1>x</h1></body></html>";
+    type Want = (&'static str, &'static str, &'static str);
+    let cases: [(Turn, Want); 7] = [
+        (
+            Turn::status_body(401, openai("invalid_api_key", "Incorrect API key provided.")),
+            (
+                "HOST refused the key (401)",
+                "Incorrect API key provided.",
+                "check BADKEY, which [models.m] uses",
+            ),
+        ),
+        (
+            Turn::status_body(403, json!({"error": {"message": "not for you"}})),
+            ("HOST does not allow this (403)", "not for you", "check BADKEY, which [models.m] uses"),
+        ),
+        (
+            Turn::status_body(429, openai("insufficient_quota", "You exceeded your current quota")),
+            (
+                "the account at HOST is out of credit (429)",
+                "You exceeded your current quota",
+                "add credit to the account of BADKEY, or use another model (-m NAME)",
+            ),
+        ),
+        (
+            Turn::status_text(502, page),
+            (
+                "HOST cannot answer now (502)",
+                "502 Bad Gateway",
+                "try again later, or use another model (-m NAME)",
+            ),
+        ),
+        (
+            Turn::status_body(404, json!({"error": {"message": "The model does not exist"}})),
+            (
+                "HOST has no model `m404`; it has fake-model",
+                "The model does not exist",
+                "set `model` in [models.m] to one of these",
+            ),
+        ),
+        (
+            Turn::status_body(400, json!({"error": {"message": "m404 is not a valid model ID"}})),
+            (
+                "HOST has no model `m404`; it has fake-model",
+                "m404 is not a valid model ID",
+                "set `model` in [models.m] to one of these",
+            ),
+        ),
+        (
+            Turn::status_body(400, json!({"error": {"message": "bad temperature"}})),
+            ("HOST refused the request (400)", "bad temperature", "check the settings of [models.m]"),
+        ),
+    ];
+    assert_eq!(cases.len(), 7);
+    for (turn, (message, said, advice)) in cases {
+        let server = FakeModel::with([turn]).await;
+        let host = server.base_url().replace("http://", "").replace("/v1", "");
+        let mut config = ModelConfig { model: "m404".into(), ..config(Chat, &server) };
+        config.retry.attempts_max = 1;
+        config.api_key = Some(SecretString::from("key-0123456789"));
+        (config.key_name, config.section) = (Some("BADKEY".into()), Some("[models.m]".into()));
+        let model = model(config);
+        let error = ask(&model, &question(&model)).await.0.unwrap_err();
+        let got = (error.message.replace(&host, "HOST"), error.said.as_str(), error.advice.as_str());
+        assert_eq!(got, (message.to_owned(), said, advice));
+    }
 }

@@ -16,7 +16,7 @@ async fn lists_and_failures() {
     let key = SecretString::from("sk-test-key");
     for protocol in [Protocol::Chat, Protocol::Responses, Protocol::Anthropic] {
         let models = list_models(&server.base_url(), Some(&key), protocol, SECOND).await;
-        assert_eq!(models.unwrap(), [ListedModel { name: MODEL_ID.into(), context_window: None }]);
+        assert_eq!(models.unwrap(), [ListedModel { name: MODEL_ID.into(), ..ListedModel::default() }]);
     }
     let cases = [
         ("http://127.0.0.1:1/v1", ModelErrorKind::Unreachable),
@@ -49,7 +49,11 @@ async fn the_context_window_is_taken_from_where_servers_put_it() {
     for (list, context_window) in cases {
         let server = whole_answer(&list).await;
         let models = list_models(&server, None, Protocol::Chat, SECOND).await.unwrap();
-        assert_eq!(models, [ListedModel { name: "m".into(), context_window }], "{list}");
+        assert_eq!(
+            models,
+            [ListedModel { name: "m".into(), context_window, ..ListedModel::default() }],
+            "{list}"
+        );
     }
 }
 
@@ -69,4 +73,34 @@ async fn whole_answer(body: &serde_json::Value) -> String {
         socket.write_all(answer.as_bytes()).await.unwrap();
     });
     base_url
+}
+
+#[test]
+fn names_that_a_list_holds() {
+    let list = |names: &[&str]| -> Vec<ListedModel> {
+        names.iter().map(|name| ListedModel { name: (*name).into(), ..ListedModel::default() }).collect()
+    };
+    let models = list(&["qwen3:latest", "claude-x-20250929", "gpt-y-2025-08-07", "models/gem-1", "fake"]);
+    let cases = [
+        ("fake", true),
+        ("qwen3", true),
+        ("qwen3:latest", true),
+        ("fake:latest", true),
+        ("claude-x", true),
+        ("claude-x-latest", true),
+        ("gpt-y", true),
+        ("gem-1", true),
+        ("gpt", false),
+        ("qwen", false),
+        ("claude", false),
+        ("fak", false),
+        ("m404", false),
+        ("", false),
+    ];
+    assert_eq!(cases.len(), 14);
+    for (name, want) in cases {
+        assert_eq!(posse_model::lists(&models, name), want, "{name}");
+    }
+    let any = vec![ListedModel { name: "/m/a.gguf".into(), takes_any_name: true, ..ListedModel::default() }];
+    assert!(posse_model::lists(&any, "whatever"));
 }

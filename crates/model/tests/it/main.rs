@@ -15,6 +15,7 @@ mod settings;
 mod sse;
 mod text_calls;
 mod tool_json;
+mod wire_back;
 
 use posse_model::{Governors, Model, ModelConfig, Protocol, Retry, Signal, Transcript};
 use posse_protocol::{CallId, Message, ModelError, Needs, Reply, ToolCall, ToolResult, ToolSpec, Usage};

@@ -74,7 +74,7 @@ async fn attempts_end_at_the_limit() {
         let (reply, signals) = ask(&model, &question(&model)).await;
         let error = reply.unwrap_err();
         assert_eq!((error.kind, server.calls(), retries(&signals).len()), (want, 4, 3));
-        assert!(error.message.contains("Gave up after 4 attempts"), "{error}");
+        assert!(error.message.ends_with(", after 4 tries"), "{error}");
     }
 }
 
@@ -97,8 +97,15 @@ async fn nothing_listens() {
     let model = model(config);
     let (reply, signals) = ask(&model, &question(&model)).await;
     let error = reply.unwrap_err();
-    assert_eq!((error.kind, retries(&signals).len()), (Unreachable, 3));
-    assert!(error.message.contains(&format!("127.0.0.1:{port}")), "{error}");
+    assert_eq!((error.kind, retries(&signals).len()), (Unreachable, 1), "nobody has started it");
+    let want = format!("no connection to 127.0.0.1:{port}: connection refused, after 2 tries");
+    assert_eq!(error.message, want);
+    assert!(error.advice.starts_with("start the server"), "{error}");
+    let Signal::Retrying { attempts_max, reason, .. } = &signals[0] else { panic!("{signals:?}") };
+    assert_eq!(
+        (*attempts_max, reason.as_str()),
+        (2, format!("127.0.0.1:{port}: connection refused").as_str())
+    );
 }
 
 /// TLS is set up only when it is needed, and then it is really there.
@@ -132,7 +139,7 @@ async fn after_first_output_it_is_sent_again_exactly_once() {
                 let error = reply.unwrap_err();
                 assert!(matches!(error.kind, CutOff | Stalled), "{error:?}");
                 assert_eq!((server.calls(), retries(&signals).len()), (2, 1), "{protocol:?} {error}");
-                assert!(error.message.contains("sent once more already"), "{error}");
+                assert!(error.message.ends_with(", twice"), "{error}");
                 let server = FakeModel::with([fault(turn()), Turn::text("whole")]).await;
                 let model = crate::model(ModelConfig { timeouts, ..config(protocol, &server) });
                 let (reply, signals) = ask(&model, &question(&model)).await;

@@ -261,7 +261,7 @@ pub(crate) fn whole_session(n: u128) -> Vec<NewEvent> {
     let rest = [
         told("fix the test"),
         turn(1),
-        EventKind::Retrying { attempt: 1, delay_ms: 5, reason: "529".into() },
+        EventKind::Retrying { attempt: 1, attempts_max: 6, delay_ms: 5, reason: "529".into() },
         replied(usage(100, 20)),
         tool_started("c1"),
         tool_finished("c1", true),

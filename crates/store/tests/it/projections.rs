@@ -54,7 +54,7 @@ fn starts_and_prompts_project() {
 
 #[test]
 fn model_calls_project() {
-    let retrying = EventKind::Retrying { attempt: 1, delay_ms: 5, reason: "529".into() };
+    let retrying = EventKind::Retrying { attempt: 1, attempts_max: 6, delay_ms: 5, reason: "529".into() };
     let error = ModelError::new(ModelErrorKind::Overloaded, "the model is overloaded");
     let failed = EventKind::ModelFailed { turn: 1, error };
     let unknown = [replied(Usage::default())];
@@ -179,7 +179,12 @@ fn the_type_column_is_the_type_in_the_json() {
 
 #[test]
 fn every_ending_is_told_truthfully() {
-    let failure = Failure::Model { kind: ModelErrorKind::Stalled, message: "no answer for 60 s".into() };
+    let failure = Failure::Model {
+        kind: ModelErrorKind::Stalled,
+        message: "no answer for 60 s".into(),
+        said: String::new(),
+        advice: String::new(),
+    };
     let interrupted = Ending::Interrupted { reason: "killed".into() };
     let cases = [
         (Ending::Completed, "completed|-|-"),

@@ -167,10 +167,16 @@ fn without_a_terminal_each_line_names_its_agent() {
     let (out, err) = (Paper::default(), Paper::default());
     let mut live = Live::new(Terminal::of_test(Box::new(out.clone()), Box::new(err.clone()), false));
     show(&mut live, at_work());
-    let retrying = EventKind::Retrying { attempt: 1, delay_ms: 500, reason: "529".to_string() };
+    let retrying = |attempt| EventKind::Retrying {
+        attempt,
+        attempts_max: 6,
+        delay_ms: 500,
+        reason: "h: busy (529)".to_string(),
+    };
     let nobody =
         EventKind::PersonAnswered { call: CallId("c".to_string()), answer: posse_protocol::Answer::Nobody };
-    let asking = [event(4, 2, retrying), event(2, 1, asks("rm x")), event(2, 1, nobody)];
+    let asking =
+        [event(4, 2, retrying(1)), event(4, 2, retrying(2)), event(2, 1, asks("rm x")), event(2, 1, nobody)];
     show(&mut live, asking.to_vec());
     show(&mut live, vec![event(2, 1, settled("Found it."))]);
     stream(&mut live, 1, "All is found.");
@@ -184,7 +190,7 @@ model: fake
 [explore-1] • grep Bar
 [explore-3] • read_file x
 [explore-1] • glob *.rs
-[explore-3] retry 1 in 0.5 s: 529
+[explore-3] h: busy (529); trying again
 [explore-1] not allowed, for nobody is there to ask: shell rm x
 [explore-1] ✓ completed · 6 turns · 8 tool calls · tokens not reported · 34 s · NOTHING
 ";
