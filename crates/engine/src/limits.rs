@@ -58,6 +58,10 @@ pub const STATUS_PAGE: usize = 20;
 pub const ROSTER_MAX: usize = 30;
 /// The largest skill that is loaded.
 pub const SKILL_BYTES_MAX: u64 = 64 * 1024;
+/// Skills that can wait for the person to look at them.
+pub const SKILL_DRAFTS_MAX: usize = 200;
+/// The largest of them, as it is kept.
+pub const SKILL_DRAFT_BYTES_MAX: u64 = 512 * 1024;
 /// How long stopping an agent waits for its end.
 pub const STOP_WAIT_MS: u64 = 5_000;
 /// The largest file whose lines are counted to check a citation.

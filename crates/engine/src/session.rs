@@ -35,7 +35,8 @@ use crate::project::{ProjectContext, project_folders};
 use crate::prompt::MainPrompt;
 use crate::resume;
 use crate::site::Site;
-use crate::skill_files::SkillFolder;
+use crate::skill_drafts::SkillDrafts;
+use crate::skill_files::{SkillFolder, SkillHomes};
 
 /// What a session is started with.
 pub struct SessionRequest {
@@ -276,9 +277,9 @@ impl Opening {
         let project = project_of(&request.workspace);
         let Lasting { mut skills, own_skills, .. } = request.lasting.clone();
         skills.iter_mut().for_each(|folder| folder.hides = Some(hides.clone()));
-        let own_place = request.workspace.clone();
-        let library =
-            SessionLibrary::new(engine.store.clone(), project.clone(), skills, own_place, own_skills);
+        let homes = SkillHomes { workspace: request.workspace.clone(), own: own_skills };
+        let (about, drafts) = ((project.clone(), self.id), SkillDrafts::of(&engine.data_dir));
+        let library = SessionLibrary::new(engine.store.clone(), about, skills, homes, drafts);
         let folder = request.workspace.display().to_string();
         let on_look = keeping(self.agent, sender.clone());
         let (checkpoints, linked) = (engine.data_dir.join(CHECKPOINTS), tools.sandbox.linked.clone());
