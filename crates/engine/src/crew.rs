@@ -47,6 +47,8 @@ const SKILL_ROLE: &str = "skill";
 pub(crate) struct Crew {
     common: Common,
     inner: Mutex<Inner>,
+    /// Says that an agent has ended, whoever waits.
+    ended: watch::Sender<()>,
 }
 
 /// What all agents of a session have in common, and nobody changes.
@@ -98,6 +100,8 @@ struct Inner {
     offers: HashMap<Rights, Arc<[ToolSpec]>>,
     /// Agents that were started by calls which had no answer when their process ended.
     started_by: HashMap<(AgentId, CallId), AgentId>,
+    /// Whose turn it is with the only agent of a role, by role.
+    turns: HashMap<String, Arc<tokio::sync::Mutex<()>>>,
     /// How to let go of the drivers; none once that was done.
     drivers: Option<Vec<AbortHandle>>,
 }
@@ -186,9 +190,10 @@ impl Crew {
             shelf: Shelf::default(),
             offers: HashMap::new(),
             started_by: HashMap::new(),
+            turns: HashMap::new(),
             drivers: Some(Vec::new()),
         };
-        let crew = Arc::new(Self { common, inner: Mutex::new(inner) });
+        let crew = Arc::new(Self { common, inner: Mutex::new(inner), ended: watch::Sender::default() });
         jobs::follow(&crew);
         crew
     }
@@ -506,6 +511,7 @@ impl Crew {
             settled.freed
         };
         self.freed(freed);
+        self.ended.send_replace(());
     }
 }
 

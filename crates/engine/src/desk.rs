@@ -3,6 +3,7 @@
 //! What a command means is decided by `surface`, whether it may be done by the tree; this carries it out.
 
 mod merging;
+mod single;
 mod waiting;
 
 use std::collections::BTreeSet;
@@ -244,7 +245,9 @@ impl Desk {
             let text = "This conversation cannot be forked from here; use context \"fresh\".";
             return Err(Answer::error(text));
         }
-        if reuse && let Some(existing) = self.single(&task).await {
+        // Nobody else asks the only agent of a role before this task is with it.
+        let turn = if reuse { self.turn(&task).await? } else { None };
+        if let Some(existing) = turn.as_ref().and_then(|turn| turn.existing) {
             let words = match (&snapshot, task.context) {
                 (Some(snapshot), ContextMode::Summary) => {
                     context::first_words(&task, &context::digest(snapshot))
@@ -258,36 +261,6 @@ impl Desk {
 
     fn asker(&self, call: Option<CallId>, snapshot: Option<Arc<Snapshot>>) -> Asker {
         Asker { id: self.id, call, model: self.model.clone(), snapshot }
-    }
-
-    /// The agent of a role there is only one of; waits until it is free.
-    async fn single(&self, task: &Task) -> Option<AgentId> {
-        let delegation = self.crew.delegation.as_ref()?;
-        let role = delegation.roles.find(task.role.as_deref()?).ok()?;
-        if !role.single {
-            return None;
-        }
-        // One for the session, whoever asks. It cannot wait for itself.
-        let newest = || {
-            self.crew.tree(|tree| {
-                let others =
-                    tree.nodes().filter(|node| !tree.is_below(self.id, node.id) && node.id != self.id);
-                others
-                    .filter(|node| node.role == role.name && node.continued_by.is_none())
-                    .map(|node| node.id)
-                    .last()
-            })
-        };
-        // Others may have asked it first, and it goes on under a new id each time.
-        loop {
-            let found = newest()?;
-            self.settled(&[found], Until::All, None).await;
-            if newest() == Some(found) {
-                let done = self.crew.finished(found)?;
-                let goes_on = done.conversation.is_some() && done.report.ending != Ending::Cancelled;
-                return goes_on.then_some(found);
-            }
-        }
     }
 
     async fn join(&self, started: Started, join: Join, shape: Shape) -> Answer {
