@@ -15,8 +15,8 @@ use posse_agent::Kin;
 use posse_delegate::{Admission, Board, Freed, Look, Node, Refusal, Request, State as AgentState, Tree};
 use posse_protocol::limits::RECEIPT_DENIALS_MAX;
 use posse_protocol::{
-    AgentId, Below, CallId, Denial, Ending, EventKind, FileChange, Receipt, Report, Role, Sender, SessionId,
-    Spent, ToolSpec, Update,
+    AgentId, Below, CallId, Denial, Ending, EventKind, FileChange, Grant, Receipt, Report, Role, Sender,
+    SessionId, Spent, ToolSpec, Update,
 };
 use posse_store::Store;
 use posse_tools::{Jobs, Knowledge, Library, ToolSettings, Toolbox};
@@ -38,6 +38,7 @@ use crate::limits::OFFERS_KEPT_MAX;
 use crate::model_choice::Models;
 use crate::project::ProjectContext;
 use crate::receipt::Inherited;
+use crate::shell_rights;
 use crate::site::Site;
 
 /// The role that looks after skills.
@@ -89,8 +90,9 @@ impl Deref for Crew {
     }
 }
 
-/// The names of the tools an agent has, and of the roles it may delegate to: all that its tool list depends on.
-type Rights = (Vec<String>, Vec<String>);
+/// The names of the tools an agent has, of the roles it may delegate to, and of the commands it may not use: all that its
+/// tool list depends on.
+type Rights = (Vec<String>, Vec<String>, Vec<&'static str>);
 
 struct Inner {
     tree: Tree,
@@ -228,13 +230,14 @@ impl Crew {
     }
 
     /// The tools that an agent is offered. Agents that may do the same share them: they are large, and there are many.
-    pub(crate) fn offers(&self, toolbox: &Toolbox, roles: &[&Role]) -> Arc<[ToolSpec]> {
-        let own = toolbox.specs().iter().map(|tool| tool.name.as_str());
-        let key = (own.map(str::to_string).collect(), roles.iter().map(|role| role.name.clone()).collect());
+    pub(crate) fn offers(&self, toolbox: &Toolbox, roles: &[&Role], grant: &Grant) -> Arc<[ToolSpec]> {
+        let own = toolbox.specs().iter().map(|tool| tool.name.clone()).collect();
+        let denied = shell_rights::denied(&grant.tools);
+        let key: Rights = (own, roles.iter().map(|role| role.name.clone()).collect(), denied);
         if let Some(known) = self.lock().offers.get(&key) {
             return Arc::clone(known);
         }
-        let offered: Arc<[ToolSpec]> = launch::offered(self, toolbox, roles).into();
+        let offered: Arc<[ToolSpec]> = launch::offered(self, toolbox, roles, grant).into();
         let mut inner = self.lock();
         if inner.offers.len() < OFFERS_KEPT_MAX {
             inner.offers.insert(key, Arc::clone(&offered));

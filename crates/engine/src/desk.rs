@@ -6,13 +6,11 @@ mod merging;
 mod single;
 mod waiting;
 
-use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use posse_policy::passes;
 use posse_protocol::{
-    AgentId, CallId, ContextMode, Ending, Grant, NameRules, Sender, Task, ToolCall, ToolOutcome,
+    AgentId, CallId, ContextMode, Ending, Grant, Role, Sender, Task, ToolCall, ToolOutcome,
 };
 use posse_report::quote;
 use posse_surface::{Command, Join, Shape, Surface, Until};
@@ -27,6 +25,7 @@ use crate::handles;
 use crate::launch::{self, Asker, Started};
 use crate::limits::{MESSAGE_BYTES_MAX, STOP_WAIT_MS};
 use crate::model_choice::PricedModel;
+use crate::shell_rights;
 use crate::team;
 
 /// Lives as long as its agent.
@@ -62,6 +61,8 @@ pub(crate) struct Asked {
     title: String,
     routed: Option<String>,
     snapshot: Option<Arc<Snapshot>>,
+    /// What `help` answers.
+    help: Option<String>,
     /// What it may bring in although other programs act on it by themselves.
     permit: OnceLock<Permit>,
 }
@@ -152,7 +153,8 @@ impl Desk {
                 return Err(ToolOutcome::error(text));
             }
             let routed = posse_surface::parse_routed(call).map_err(ToolOutcome::error)?;
-            self.may_run(&routed.name, &routed.command)?;
+            let role = self.role_started(&routed.command);
+            shell_rights::may_run(&self.grant.tools, &routed, role).map_err(ToolOutcome::error)?;
             (routed.command, Some(routed.name))
         } else {
             (self.surface.parse(call, self.team).map_err(ToolOutcome::error)?, None)
@@ -162,29 +164,34 @@ impl Desk {
             return Ok(Work::Tool { prepared, routed });
         }
         let title = one_line(&answers::title(&command), posse_protocol::limits::TITLE_CHARS_MAX);
-        let call = call.id.clone();
-        Ok(Work::Asked(Box::new(Asked { call, command, title, routed, snapshot, permit: OnceLock::new() })))
+        let (call, permit) = (call.id.clone(), OnceLock::new());
+        let help = match &command {
+            Command::Help(about) => Some(self.help(about.as_deref(), toolbox)),
+            _ => None,
+        };
+        Ok(Work::Asked(Box::new(Asked { call, command, title, routed, snapshot, help, permit })))
     }
 
-    /// Rights by name, checked on the command as it was written and on the tool behind it.
-    fn may_run(&self, routed: &str, command: &Command) -> Result<(), ToolOutcome> {
-        let rules = &self.grant.tools;
-        let tool = match command {
-            Command::Run(call) => call.name.as_str(),
-            _ => routed,
-        };
-        let denies = NameRules { allow: BTreeSet::new(), deny: rules.deny.clone() };
-        let allows = NameRules { allow: rules.allow.clone(), deny: BTreeSet::new() };
-        let allowed = passes(&allows, routed) || passes(&allows, tool);
-        if !passes(&denies, routed) || !passes(&denies, tool) || !allowed {
-            return Err(ToolOutcome::error(format!("This agent may not use {routed}.")));
-        }
-        Ok(())
+    /// The role that a command starts.
+    fn role_started(&self, command: &Command) -> Option<&Role> {
+        let Command::Start { task, .. } = command else { return None };
+        self.crew.delegation.as_ref()?.roles.find(task.role.as_deref()?).ok()
+    }
+
+    /// What this agent may use, or how one command is used.
+    fn help(&self, about: Option<&str>, toolbox: &Toolbox) -> String {
+        let Some(delegation) = &self.crew.delegation else { return String::new() };
+        let depth = self.crew.tree(|tree| tree.node(self.id).map(|node| node.depth)).unwrap_or_default();
+        let roles = launch::roles_for(delegation, &self.grant, depth);
+        let tools = toolbox.specs_now();
+        launch::with_offer(&self.crew, delegation, &tools, &roles, &self.grant, |offer| {
+            posse_surface::shell_help(offer, about)
+        })
     }
 
     /// Carries a command out.
     pub(crate) async fn carry_out(&self, asked: Asked) -> Answer {
-        let Asked { call, command, routed, snapshot, permit, .. } = asked;
+        let Asked { call, command, routed, snapshot, help, permit, .. } = asked;
         if !matches!(command, Command::Status { .. }) {
             self.polls.store(0, Ordering::Relaxed);
         }
@@ -210,7 +217,7 @@ impl Desk {
             Command::Read { handle, read } => self.read_handle(&handle, &read),
             Command::Tell { to, text } => team::tell(&self.crew, self.id, to.as_deref(), &text),
             Command::Board(command) => team::board(&self.crew, self.id, command),
-            Command::Help(text) => Answer::ok(text),
+            Command::Help(_) => Answer::ok(help.unwrap_or_default()),
             Command::Run(call) => Answer::error(format!("{} is no command of the desk", call.name)),
         };
         if let Some(routed) = routed {

@@ -392,7 +392,7 @@ pub(crate) fn main_tools(crew: &Arc<Crew>, grant: &Grant) -> (Toolbox, Arc<[Tool
     let role = main_role(grant.clone(), Budget::UNLIMITED);
     let toolbox: Toolbox = launch::toolbox(crew, &own, crew.main, &role, 0);
     let roles = delegation.map(|d| launch::roles_for(d, grant, 0)).unwrap_or_default();
-    let mut offered = launch::offered(crew, &toolbox, &roles);
+    let mut offered = launch::offered(crew, &toolbox, &roles, grant);
     if delegation.is_some_and(|d| d.coordinator) {
         offered.retain(|tool| !toolbox.specs().contains(tool));
     }

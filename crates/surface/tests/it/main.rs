@@ -102,5 +102,13 @@ const ROLES: &[RoleOffer<'static>] = &[
 ];
 
 /// Everything on offer, without a team.
-const OFFER: Offer<'static> =
-    Offer { roles: ROLES, may_delegate: true, team: false, merges: false, models: &[], shell_tools: &[] };
+const OFFER: Offer<'static> = Offer {
+    roles: ROLES,
+    may_delegate: true,
+    team: false,
+    merges: false,
+    models: &[],
+    shell_tools: &[],
+    denied: &[],
+    uses: &[],
+};
