@@ -199,7 +199,10 @@ impl Desk {
             Command::Start { task, join, shape, reuse } => {
                 let started = match self.crew.started_by(self.id, &call) {
                     Some(started) => Ok(started),
-                    None => self.start(call, task, reuse, snapshot).await,
+                    None => match self.about_session(task, routed.as_deref()).await {
+                        Ok(task) => self.start(call, task, reuse, snapshot).await,
+                        Err(answer) => Err(answer),
+                    },
                 };
                 match started {
                     Ok(started) => self.join(started, join, shape).await,

@@ -42,6 +42,7 @@ mod records;
 mod resume;
 mod role_files;
 mod session;
+mod session_view;
 mod shell_rights;
 mod site;
 mod skill_drafts;
