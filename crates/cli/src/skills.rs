@@ -1,5 +1,7 @@
 //! `posse skills`: how kinds of work are done, in folders with a SKILL.md that agents load when they need them.
 
+mod review;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
@@ -18,6 +20,10 @@ pub(crate) fn run(paths: &Paths, command: SkillsCommand) -> anyhow::Result<Exit>
     let found = find_skills(&folders(paths, &folder));
     match command {
         SkillsCommand::List { json } => list(paths, &found, json)?,
+        SkillsCommand::Review { key: None, json, .. } => review::list(paths, json)?,
+        SkillsCommand::Review { key: Some(key), accept, reject, json } => {
+            review::one(paths, &key, review::Verdict::of(accept, reject), json)?;
+        }
         SkillsCommand::Show { key, json } => show(&folder, &found, &key, json)?,
     }
     Ok(Exit::Completed)
@@ -43,8 +49,9 @@ fn list(paths: &Paths, found: &[FoundSkill], json: bool) -> anyhow::Result<()> {
     }
     if found.is_empty() {
         return Ok(output::print(&format!(
-            "No skills here. One is a folder with a SKILL.md, in .posse/skills or .claude/skills of a project, or in {}.\n",
-            shown(&own_folder(paths))
+            "No skills here. One is a folder with a SKILL.md, in .posse/skills or .claude/skills of a project, or in {}.\n{}",
+            shown(&own_folder(paths)),
+            review::waiting(paths)?
         ))?);
     }
     let key_width = found.iter().map(|one| columns(&one_line(&one.skill.key, 32))).max().unwrap_or(0).max(5);
@@ -70,6 +77,7 @@ fn list(paths: &Paths, found: &[FoundSkill], json: bool) -> anyhow::Result<()> {
         let key = one_line(&first.skill.key, 32);
         text.push_str(&style.yellow(&format!("{skills} {what}; see: posse skills show {key}\n")));
     }
+    text.push_str(&style.yellow(&review::waiting(paths)?));
     Ok(output::print(&text)?)
 }
 

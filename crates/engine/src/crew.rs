@@ -38,6 +38,7 @@ use crate::limits::OFFERS_KEPT_MAX;
 use crate::model_choice::Models;
 use crate::project::ProjectContext;
 use crate::receipt::Inherited;
+use crate::shell_rights;
 use crate::site::Site;
 
 /// The role that looks after skills.
@@ -49,6 +50,8 @@ const RECALL: &str = "recall";
 pub(crate) struct Crew {
     common: Common,
     inner: Mutex<Inner>,
+    /// Says that an agent has ended, whoever waits.
+    ended: watch::Sender<()>,
 }
 
 /// What all agents of a session have in common, and nobody changes.
@@ -91,8 +94,9 @@ impl Deref for Crew {
     }
 }
 
-/// The names of the tools an agent has, and of the roles it may delegate to: all that its tool list depends on.
-type Rights = (Vec<String>, Vec<String>);
+/// The names of the tools an agent has, of the roles it may delegate to, and of the commands it may not use: all that its
+/// tool list depends on.
+type Rights = (Vec<String>, Vec<String>, Vec<&'static str>);
 
 struct Inner {
     tree: Tree,
@@ -102,6 +106,8 @@ struct Inner {
     offers: HashMap<Rights, Arc<[ToolSpec]>>,
     /// Agents that were started by calls which had no answer when their process ended.
     started_by: HashMap<(AgentId, CallId), AgentId>,
+    /// Whose turn it is with the only agent of a role, by role.
+    turns: HashMap<String, Arc<tokio::sync::Mutex<()>>>,
     /// How to let go of the drivers; none once that was done.
     drivers: Option<Vec<AbortHandle>>,
 }
@@ -189,9 +195,10 @@ impl Crew {
             shelf: Shelf::default(),
             offers: HashMap::new(),
             started_by: HashMap::new(),
+            turns: HashMap::new(),
             drivers: Some(Vec::new()),
         };
-        let crew = Arc::new(Self { common, inner: Mutex::new(inner) });
+        let crew = Arc::new(Self { common, inner: Mutex::new(inner), ended: watch::Sender::default() });
         jobs::follow(&crew);
         crew
     }
@@ -232,13 +239,14 @@ impl Crew {
     }
 
     /// The tools that an agent is offered. Agents that may do the same share them: they are large, and there are many.
-    pub(crate) fn offers(&self, toolbox: &Toolbox, roles: &[&Role]) -> Arc<[ToolSpec]> {
-        let own = toolbox.specs().iter().map(|tool| tool.name.as_str());
-        let key = (own.map(str::to_string).collect(), roles.iter().map(|role| role.name.clone()).collect());
+    pub(crate) fn offers(&self, toolbox: &Toolbox, roles: &[&Role], grant: &Grant) -> Arc<[ToolSpec]> {
+        let own = toolbox.specs().iter().map(|tool| tool.name.clone()).collect();
+        let denied = shell_rights::denied(&grant.tools);
+        let key: Rights = (own, roles.iter().map(|role| role.name.clone()).collect(), denied);
         if let Some(known) = self.lock().offers.get(&key) {
             return Arc::clone(known);
         }
-        let offered: Arc<[ToolSpec]> = launch::offered(self, toolbox, roles).into();
+        let offered: Arc<[ToolSpec]> = launch::offered(self, toolbox, roles, grant).into();
         let mut inner = self.lock();
         if inner.offers.len() < OFFERS_KEPT_MAX {
             inner.offers.insert(key, Arc::clone(&offered));
@@ -566,6 +574,7 @@ impl Crew {
             settled.freed
         };
         self.freed(freed);
+        self.ended.send_replace(());
     }
 }
 

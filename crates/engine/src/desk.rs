@@ -3,15 +3,14 @@
 //! What a command means is decided by `surface`, whether it may be done by the tree; this carries it out.
 
 mod merging;
+mod single;
 mod waiting;
 
-use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use posse_policy::passes;
 use posse_protocol::{
-    AgentId, CallId, ContextMode, Ending, Grant, NameRules, Sender, Task, ToolCall, ToolOutcome,
+    AgentId, CallId, ContextMode, Ending, Grant, Role, Sender, Task, ToolCall, ToolOutcome,
 };
 use posse_report::quote;
 use posse_surface::{Command, Join, Shape, Surface, Until};
@@ -26,6 +25,7 @@ use crate::handles;
 use crate::launch::{self, Asker, Started};
 use crate::limits::{MESSAGE_BYTES_MAX, STOP_WAIT_MS};
 use crate::model_choice::PricedModel;
+use crate::shell_rights;
 use crate::team;
 
 /// Lives as long as its agent.
@@ -61,6 +61,8 @@ pub(crate) struct Asked {
     title: String,
     routed: Option<String>,
     snapshot: Option<Arc<Snapshot>>,
+    /// What `help` answers.
+    help: Option<String>,
     /// What it may bring in although other programs act on it by themselves.
     permit: OnceLock<Permit>,
 }
@@ -151,7 +153,8 @@ impl Desk {
                 return Err(ToolOutcome::error(text));
             }
             let routed = posse_surface::parse_routed(call).map_err(ToolOutcome::error)?;
-            self.may_run(&routed.name, &routed.command)?;
+            let role = self.role_started(&routed.command);
+            shell_rights::may_run(&self.grant.tools, &routed, role).map_err(ToolOutcome::error)?;
             (routed.command, Some(routed.name))
         } else {
             (self.surface.parse(call, self.team).map_err(ToolOutcome::error)?, None)
@@ -161,29 +164,34 @@ impl Desk {
             return Ok(Work::Tool { prepared, routed });
         }
         let title = one_line(&answers::title(&command), posse_protocol::limits::TITLE_CHARS_MAX);
-        let call = call.id.clone();
-        Ok(Work::Asked(Box::new(Asked { call, command, title, routed, snapshot, permit: OnceLock::new() })))
+        let (call, permit) = (call.id.clone(), OnceLock::new());
+        let help = match &command {
+            Command::Help(about) => Some(self.help(about.as_deref(), toolbox)),
+            _ => None,
+        };
+        Ok(Work::Asked(Box::new(Asked { call, command, title, routed, snapshot, help, permit })))
     }
 
-    /// Rights by name, checked on the command as it was written and on the tool behind it.
-    fn may_run(&self, routed: &str, command: &Command) -> Result<(), ToolOutcome> {
-        let rules = &self.grant.tools;
-        let tool = match command {
-            Command::Run(call) => call.name.as_str(),
-            _ => routed,
-        };
-        let denies = NameRules { allow: BTreeSet::new(), deny: rules.deny.clone() };
-        let allows = NameRules { allow: rules.allow.clone(), deny: BTreeSet::new() };
-        let allowed = passes(&allows, routed) || passes(&allows, tool);
-        if !passes(&denies, routed) || !passes(&denies, tool) || !allowed {
-            return Err(ToolOutcome::error(format!("This agent may not use {routed}.")));
-        }
-        Ok(())
+    /// The role that a command starts.
+    fn role_started(&self, command: &Command) -> Option<&Role> {
+        let Command::Start { task, .. } = command else { return None };
+        self.crew.delegation.as_ref()?.roles.find(task.role.as_deref()?).ok()
+    }
+
+    /// What this agent may use, or how one command is used.
+    fn help(&self, about: Option<&str>, toolbox: &Toolbox) -> String {
+        let Some(delegation) = &self.crew.delegation else { return String::new() };
+        let depth = self.crew.tree(|tree| tree.node(self.id).map(|node| node.depth)).unwrap_or_default();
+        let roles = launch::roles_for(delegation, &self.grant, depth);
+        let tools = toolbox.specs_now();
+        launch::with_offer(&self.crew, delegation, &tools, &roles, &self.grant, |offer| {
+            posse_surface::shell_help(offer, about)
+        })
     }
 
     /// Carries a command out.
     pub(crate) async fn carry_out(&self, asked: Asked) -> Answer {
-        let Asked { call, command, routed, snapshot, permit, .. } = asked;
+        let Asked { call, command, routed, snapshot, help, permit, .. } = asked;
         if !matches!(command, Command::Status { .. }) {
             self.polls.store(0, Ordering::Relaxed);
         }
@@ -191,7 +199,10 @@ impl Desk {
             Command::Start { task, join, shape, reuse } => {
                 let started = match self.crew.started_by(self.id, &call) {
                     Some(started) => Ok(started),
-                    None => self.start(call, task, reuse, snapshot).await,
+                    None => match self.about_session(task, routed.as_deref()).await {
+                        Ok(task) => self.start(call, task, reuse, snapshot).await,
+                        Err(answer) => Err(answer),
+                    },
                 };
                 match started {
                     Ok(started) => self.join(started, join, shape).await,
@@ -209,7 +220,7 @@ impl Desk {
             Command::Read { handle, read } => self.read_handle(&handle, &read),
             Command::Tell { to, text } => team::tell(&self.crew, self.id, to.as_deref(), &text),
             Command::Board(command) => team::board(&self.crew, self.id, command),
-            Command::Help(text) => Answer::ok(text),
+            Command::Help(_) => Answer::ok(help.unwrap_or_default()),
             Command::Run(call) => Answer::error(format!("{} is no command of the desk", call.name)),
         };
         if let Some(routed) = routed {
@@ -249,7 +260,9 @@ impl Desk {
         {
             return Err(Answer::error(why));
         }
-        if reuse && let Some(existing) = self.single(&task).await {
+        // Nobody else asks the only agent of a role before this task is with it.
+        let turn = if reuse { self.turn(&task).await? } else { None };
+        if let Some(existing) = turn.as_ref().and_then(|turn| turn.existing) {
             let words = match (&snapshot, task.context) {
                 (Some(snapshot), ContextMode::Summary) => {
                     context::first_words(&task, &context::digest(snapshot))
@@ -263,36 +276,6 @@ impl Desk {
 
     fn asker(&self, call: Option<CallId>, snapshot: Option<Arc<Snapshot>>) -> Asker {
         Asker { id: self.id, call, model: self.model.clone(), snapshot }
-    }
-
-    /// The agent of a role there is only one of; waits until it is free.
-    async fn single(&self, task: &Task) -> Option<AgentId> {
-        let delegation = self.crew.delegation.as_ref()?;
-        let role = delegation.roles.find(task.role.as_deref()?).ok()?;
-        if !role.single {
-            return None;
-        }
-        // One for the session, whoever asks. It cannot wait for itself.
-        let newest = || {
-            self.crew.tree(|tree| {
-                let others =
-                    tree.nodes().filter(|node| !tree.is_below(self.id, node.id) && node.id != self.id);
-                others
-                    .filter(|node| node.role == role.name && node.continued_by.is_none())
-                    .map(|node| node.id)
-                    .last()
-            })
-        };
-        // Others may have asked it first, and it goes on under a new id each time.
-        loop {
-            let found = newest()?;
-            self.settled(&[found], Until::All, None).await;
-            if newest() == Some(found) {
-                let done = self.crew.finished(found)?;
-                let goes_on = done.conversation.is_some() && done.report.ending != Ending::Cancelled;
-                return goes_on.then_some(found);
-            }
-        }
     }
 
     async fn join(&self, started: Started, join: Join, shape: Shape) -> Answer {

@@ -64,6 +64,13 @@ impl Gate {
                 if let Some(denied) = self.not_to_be_shown(&wish, work) {
                     return denied;
                 }
+                // A skill can wait for the person; nothing else can.
+                if let Work::Tool { prepared, .. } = work
+                    && !self.crew.approvals.has_person()
+                    && prepared.as_draft()
+                {
+                    return Passage::Free;
+                }
                 let leaves = wish.act == Act::Leave;
                 let (written, written_more) =
                     if leaves { self.crew.approvals.written() } else { Default::default() };

@@ -23,6 +23,7 @@ use crate::journal::Journal;
 use crate::model_choice::PricedModel;
 use crate::past::Past;
 use crate::prompt::SubPrompt;
+use crate::shell_rights::{self, may_start};
 
 /// What a sub-agent is told that has no role, unless the configuration or the task say otherwise.
 const FOCUSED: &str = include_str!("../prompts/focused.md").trim_ascii_end();
@@ -109,6 +110,14 @@ pub(crate) fn start(
         Some((_, kept)) => (kept.role.clone(), kept.model.clone()),
         None => {
             let role = role_of(delegation, &task)?;
+            let by_command = delegation.surface == Surface::Shell;
+            let grant = crew.tree(|tree| tree.node(parent).map(|node| node.grant.clone()));
+            // Whether it may delegate to the role is for the tree to say; names of commands are not its business.
+            if grant.is_some_and(|grant| {
+                delegates_to(&grant, &role.name) && !may_start(&grant, &role.name, by_command)
+            }) {
+                return Err(format!("You may not start the role {}.", role.name));
+            }
             let model = model_of(crew, delegation, &task, &role, own)?;
             (role, model)
         }
@@ -262,7 +271,8 @@ impl Wanted {
             _ => String::new(),
         };
         let system = described.prompt(crew, delegation, |prompt| prompt.to_string());
-        let tools = crew.offers(toolbox, &roles_for(delegation, &admission.grant, admission.depth));
+        let roles = roles_for(delegation, &admission.grant, admission.depth);
+        let tools = crew.offers(toolbox, &roles, &admission.grant);
         let max = max_output_tokens(task, role, delegation);
         let empty = limited(&model.model, max).transcript(&system, &tools);
         let (transcript, messages) = (empty.clone(), Vec::new());
@@ -473,26 +483,43 @@ pub(crate) fn roles_for<'a>(delegation: &'a Delegation, grant: &Grant, depth: u3
     if depth >= delegation.limits.depth_max {
         return Vec::new();
     }
-    delegation.roles.iter().filter(|role| delegates_to(grant, &role.name)).collect()
+    let by_command = delegation.surface == Surface::Shell;
+    delegation.roles.iter().filter(|role| may_start(grant, &role.name, by_command)).collect()
 }
 
 /// The tools a model is offered: its own, and those to delegate with.
-pub(crate) fn offered(crew: &Crew, toolbox: &Toolbox, roles: &[&Role]) -> Vec<ToolSpec> {
+pub(crate) fn offered(crew: &Crew, toolbox: &Toolbox, roles: &[&Role], grant: &Grant) -> Vec<ToolSpec> {
     let Some(delegation) = &crew.delegation else { return toolbox.specs().to_vec() };
+    let own = toolbox.specs();
+    let ours = with_offer(crew, delegation, own, roles, grant, |offer| delegation.surface.tools(offer));
+    if delegation.surface == Surface::Shell {
+        return ours;
+    }
+    own.iter().cloned().chain(ours).collect()
+}
+
+/// What an agent is offered, for whoever puts it into words.
+pub(crate) fn with_offer<T>(
+    crew: &Crew,
+    delegation: &Delegation,
+    tools: &[ToolSpec],
+    roles: &[&Role],
+    grant: &Grant,
+    say: impl FnOnce(&Offer<'_>) -> T,
+) -> T {
+    let by_command = delegation.surface == Surface::Shell;
     let offers = roles.iter().map(|role| RoleOffer { name: &role.name, description: &role.description });
     let models = crew.models.names();
-    let offer = Offer {
+    let uses = roles.iter().filter(|_| by_command).map(|role| shell_rights::uses(role));
+    say(&Offer {
         roles: &offers.collect::<Vec<_>>(),
         may_delegate: !roles.is_empty(),
         team: delegation.team,
         merges: crew.site.is_repository(),
         models: &models,
         endpoints: &crew.models.endpoints(),
-        shell_tools: toolbox.specs(),
-    };
-    let ours = delegation.surface.tools(&offer);
-    if delegation.surface == Surface::Shell {
-        return ours;
-    }
-    toolbox.specs().iter().cloned().chain(ours).collect()
+        shell_tools: tools,
+        denied: &shell_rights::denied(&grant.tools),
+        uses: &uses.collect::<Vec<_>>(),
+    })
 }

@@ -46,7 +46,10 @@ mod role_files;
 mod roles_file;
 mod routes;
 mod session;
+mod session_view;
+mod shell_rights;
 mod site;
+mod skill_drafts;
 mod skill_files;
 mod stage;
 mod team;
@@ -109,9 +112,10 @@ pub mod roles {
 
 /// What faces need to tell about skills, without knowing the crates behind.
 pub mod skills {
+    pub use crate::skill_drafts::{SkillDraft, SkillDrafts};
     pub use crate::skill_files::{FoundSkill, SkillFolder, find_skills, project_skill_folders};
     pub use posse_roles::Skill;
-    pub use posse_tools::{LoadedSkill, SkillFile};
+    pub use posse_tools::{LoadedSkill, SavedSkill, SkillFile};
 }
 
 /// What faces need to set up approvals, without knowing the crate behind.

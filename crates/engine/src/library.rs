@@ -1,13 +1,14 @@
 //! What outlives a session, for its agents: notes from the record, skills from files. Must not know agents or tools.
 
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::{PoisonError, RwLock};
 
-use posse_protocol::{Note, NoteScope};
+use posse_protocol::{Note, NoteScope, SessionId};
 use posse_store::{Store, StoreError, limits::NOTES_IN_SCOPE_MAX};
 use posse_tools::{Library, LoadedSkill, NewSkill, SavedSkill, SkillLine};
 
+use crate::journal::now_ms;
+use crate::skill_drafts::{SkillDraft, SkillDrafts};
 use crate::skill_files::{FoundSkill, SkillFolder, SkillHomes, find_skills};
 
 /// The library of one session.
@@ -17,21 +18,23 @@ pub(crate) struct SessionLibrary {
     project: String,
     folders: Vec<SkillFolder>,
     homes: SkillHomes,
+    drafts: SkillDrafts,
+    session: SessionId,
     /// The skills as they were last looked for: at the start, when one is missed, and when one was written.
     found: RwLock<Vec<FoundSkill>>,
 }
 
 impl SessionLibrary {
-    /// Looks for skills, which reads files. `own` is where the person's skills are written.
+    /// Looks for skills, which reads files. `homes` is where they are written.
     pub(crate) fn new(
         store: Store,
-        project: String,
+        (project, session): (String, SessionId),
         folders: Vec<SkillFolder>,
-        workspace: PathBuf,
-        own: Option<PathBuf>,
+        homes: SkillHomes,
+        drafts: SkillDrafts,
     ) -> Self {
         let found = RwLock::new(find_skills(&folders));
-        Self { store, project, folders, homes: SkillHomes { workspace, own }, found }
+        Self { store, project, folders, homes, drafts, session, found }
     }
 
     fn found(&self) -> Vec<FoundSkill> {
@@ -109,6 +112,18 @@ impl Library for SessionLibrary {
         self.look_again();
         Ok(saved)
     }
+
+    fn draft_skill(&self, skill: &NewSkill) -> Result<(), String> {
+        let NewSkill { key, description, body, scope } = skill.clone();
+        let (project, workspace) = (self.project.clone(), self.homes.workspace.clone());
+        let (session, at_ms) = (self.session, now_ms());
+        self.drafts.put(&SkillDraft { key, description, body, scope, project, workspace, session, at_ms })
+    }
+
+    fn has_draft(&self, key: &str) -> bool {
+        let here = |draft: &SkillDraft| draft.project == self.project || draft.scope == NoteScope::User;
+        self.drafts.list().iter().any(|draft| draft.key == key && here(draft))
+    }
 }
 
 impl fmt::Debug for SessionLibrary {
@@ -126,7 +141,7 @@ fn unread(error: StoreError) -> String {
 mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
 
     use posse_store::Durability;
 
@@ -153,8 +168,10 @@ mod tests {
             let store = Store::open(&at("db"), Durability::default(), |_| {}).unwrap();
             let mut folders = project_skill_folders(&at("project/sub"));
             folders.push(SkillFolder { path: at("person/skills"), within: None, hides: None });
-            let (workspace, own) = (at("project/sub"), Some(at("person/skills")));
-            let library = SessionLibrary::new(store, "project".into(), folders, workspace, own);
+            let homes = SkillHomes { workspace: at("project/sub"), own: Some(at("person/skills")) };
+            let session = "0198c5a4-0000-7000-8000-000000000001".parse().unwrap();
+            let drafts = SkillDrafts::of(&at("data"));
+            let library = SessionLibrary::new(store, ("project".into(), session), folders, homes, drafts);
             Self { outer, library }
         }
 
@@ -352,6 +369,38 @@ mod tests {
         assert_eq!((lines[0], end, inside.len()), ("<note from=\"7\">", "</note>", 5));
         assert!(inside.iter().all(|line| line.starts_with("| ")), "{text}");
         assert!(!text.contains(['\r', '\u{202e}', '\u{2028}', '\0']), "{text:?}");
+    }
+
+    #[test]
+    fn a_draft_is_no_skill_until_it_is_accepted() {
+        let place = Place::new(&[("project/sub/.posse/skills/a/SKILL.md", &skill("old"))]);
+        let new = |key: &str, body: &str, scope| {
+            let (key, description, body) = (key.into(), "When it is time.".into(), body.into());
+            NewSkill { key, description, body, scope }
+        };
+        for (key, body) in [("a", "first"), ("a", "second"), ("b", "third")] {
+            place.library.draft_skill(&new(key, body, NoteScope::Project)).unwrap();
+        }
+        place.library.draft_skill(&new("c", "for all", NoteScope::User)).unwrap();
+        assert!(place.library.draft_skill(&new("../d", "x", NoteScope::User)).is_err());
+        let (drafts, own) = (SkillDrafts::of(&place.at("data")), place.at("person/skills"));
+        put(&place.at("data/skill-drafts/forged.json"), "{}");
+        let waiting = drafts.list();
+        let bodies = waiting.iter().map(|draft| draft.body.as_str()).collect::<Vec<_>>();
+        assert_eq!(bodies, ["second", "third", "for all"], "of one session the last of a key counts");
+        assert_eq!((place.body("a").as_deref(), place.body("b"), place.body("c")), (Some("old"), None, None));
+        assert!(
+            place.library.has_draft("b") && place.library.has_draft("c") && !place.library.has_draft("d")
+        );
+        for draft in &waiting[..2] {
+            drafts.accept(draft, own.clone(), None).unwrap();
+        }
+        drafts.remove(&waiting[2]).unwrap();
+        assert_eq!((drafts.list(), place.library.has_draft("b")), (Vec::new(), false));
+        assert_eq!(
+            (place.body("a").as_deref(), place.body("b").as_deref(), place.body("c")),
+            (Some("second"), Some("third"), None)
+        );
     }
 
     #[test]

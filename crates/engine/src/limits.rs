@@ -62,6 +62,18 @@ pub const STATUS_PAGE: usize = 20;
 pub const ROSTER_MAX: usize = 30;
 /// The largest skill that is loaded.
 pub const SKILL_BYTES_MAX: u64 = 64 * 1024;
+/// Skills that can wait for the person to look at them.
+pub const SKILL_DRAFTS_MAX: usize = 200;
+/// The largest of them, as it is kept.
+pub const SKILL_DRAFT_BYTES_MAX: u64 = 512 * 1024;
+/// How much of the beginning of a session whoever learns from it is shown.
+pub const VIEW_HEAD_BYTES_MAX: usize = 8_000;
+/// How much of its end.
+pub const VIEW_TAIL_BYTES_MAX: usize = 16_000;
+/// Characters of what somebody said in it.
+pub const VIEW_SAID_CHARS_MAX: usize = 1_000;
+/// Characters of what a call came to.
+pub const VIEW_RESULT_CHARS_MAX: usize = 200;
 /// How long stopping an agent waits for its end.
 pub const STOP_WAIT_MS: u64 = 5_000;
 /// The largest file whose lines are counted to check a citation.

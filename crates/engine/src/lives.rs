@@ -327,7 +327,7 @@ impl<'a> Lives<'a> {
         let toolbox = launch::toolbox(self.crew, &life.grant, life.id, &life.role, life.depth);
         let delegation = self.crew.delegation.as_ref();
         let roles = delegation.map(|d| launch::roles_for(d, &life.grant, life.depth)).unwrap_or_default();
-        self.crew.offers(&toolbox, &roles)
+        self.crew.offers(&toolbox, &roles, &life.grant)
     }
 
     /// An agent of which only this is known.

@@ -35,7 +35,8 @@ use crate::project::{ProjectContext, project_of};
 use crate::prompt::MainPrompt;
 use crate::resume;
 use crate::site::Site;
-use crate::skill_files::SkillFolder;
+use crate::skill_drafts::SkillDrafts;
+use crate::skill_files::{SkillFolder, SkillHomes};
 
 /// What a session is started with.
 pub struct SessionRequest {
@@ -282,9 +283,9 @@ impl Opening {
         let notes = if request.lasting.memory { notes(&engine.store, &project) } else { 0 };
         let Lasting { mut skills, own_skills, .. } = request.lasting.clone();
         skills.iter_mut().for_each(|folder| folder.hides = Some(hides.clone()));
-        let own_place = request.workspace.clone();
-        let library =
-            SessionLibrary::new(engine.store.clone(), project.clone(), skills, own_place, own_skills);
+        let homes = SkillHomes { workspace: request.workspace.clone(), own: own_skills };
+        let (about, drafts) = ((project.clone(), self.id), SkillDrafts::of(&engine.data_dir));
+        let library = SessionLibrary::new(engine.store.clone(), about, skills, homes, drafts);
         let folder = request.workspace.display().to_string();
         let on_look = keeping(self.agent, sender.clone());
         let (checkpoints, linked) = (engine.data_dir.join(CHECKPOINTS), tools.sandbox.linked.clone());
@@ -406,7 +407,7 @@ pub(crate) fn main_tools(crew: &Arc<Crew>, grant: &Grant) -> (Toolbox, Arc<[Tool
     let role = main_role(grant.clone(), Budget::UNLIMITED);
     let toolbox: Toolbox = launch::toolbox(crew, &own, crew.main, &role, 0);
     let roles = delegation.map(|d| launch::roles_for(d, grant, 0)).unwrap_or_default();
-    let mut offered = launch::offered(crew, &toolbox, &roles);
+    let mut offered = launch::offered(crew, &toolbox, &roles, grant);
     if delegation.is_some_and(|d| d.coordinator) {
         offered.retain(|tool| !toolbox.specs().contains(tool));
     }

@@ -83,7 +83,7 @@ const WRAPPERS: [&str; 66] = [
 /// Those of them that add words of their own to what they run.
 const FEEDERS: [&str; 2] = ["xargs", "parallel"];
 /// Programs that run what they are fed.
-const SHELLS: [&str; 8] = ["sh", "bash", "zsh", "dash", "ksh", "ash", "fish", "rbash"];
+pub(crate) const SHELLS: [&str; 8] = ["sh", "bash", "zsh", "dash", "ksh", "ash", "fish", "rbash"];
 /// Words of the shell's own language before a command.
 const KEYWORDS: [&str; 11] = ["if", "then", "else", "elif", "while", "until", "do", "!", "coproc", "{", "}"];
 /// Arguments of `find` and its like that begin a command.
@@ -203,7 +203,7 @@ fn gather_aliases(words: &[&str], depth: usize, found: &mut Vec<Simple>) -> Opti
     Some(())
 }
 
-fn exec_parts<'a>(words: &'a [&'a str]) -> impl Iterator<Item = &'a [&'a str]> {
+pub(crate) fn exec_parts<'a>(words: &'a [&'a str]) -> impl Iterator<Item = &'a [&'a str]> {
     let execs = words.iter().enumerate().filter(|(_, word)| EXECS.contains(word)).take(WRAPPED_WORDS_MAX);
     execs.filter_map(|(at, _)| words.get(at + 1..).filter(|inner| !inner.is_empty()))
 }
@@ -323,7 +323,12 @@ fn begin<'a, 'w>(mut words: &'w [&'a str]) -> &'w [&'a str] {
     }
 }
 
-fn is_assignment(word: &str) -> bool {
+/// Whether a word is one of the shell's own language before a command.
+pub(crate) fn is_keyword(word: &str) -> bool {
+    KEYWORDS.contains(&word)
+}
+
+pub(crate) fn is_assignment(word: &str) -> bool {
     word.split_once('=').is_some_and(|(name, _)| {
         let name = name.trim_end_matches('+');
         !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')

@@ -14,6 +14,7 @@ mod decide;
 mod destroys;
 mod explain;
 mod hidden;
+mod invoked;
 mod layers;
 pub mod limits;
 mod meet;
@@ -28,6 +29,7 @@ pub use decide::{Decision, decide, delegates_to, offers, passes, reaches, shell_
 pub use destroys::destroys;
 pub use explain::explain;
 pub use hidden::HiddenPaths;
+pub use invoked::{Invoked, invoked};
 pub use layers::{child_grant, for_child, from_project_file, in_background};
 pub use meet::meet;
 pub use paths::{clean_path, may_write, writable_roots};

@@ -12,7 +12,7 @@ pub fn own_name(name: &str) -> Option<&'static str> {
         "glob" | "findfiles" => "glob",
         "grep" | "grepsearch" | "grepfiles" | "searchfilecontent" => "grep",
         "ls" | "list" | "listfiles" | "listdirectory" => "list_files",
-        "webfetch" | "fetchurl" => "web_fetch",
+        "webfetch" | "fetchurl" | "fetch" => "web_fetch",
         "todo" | "todowrite" | "todoread" | "writetodos" => "todo",
         "remember" | "savememory" => "remember",
         "recall" | "searchmemory" => "recall",

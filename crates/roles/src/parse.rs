@@ -156,6 +156,7 @@ impl Reading {
             match field.kind() {
                 None if looks_like_a_right(&field.key) => self.close(&field),
                 None => self.warn(field.line, format!("the key {:?} is not known", shortened(&field.key))),
+                Some(Key::Permissions) => self.permissions(field)?,
                 // Elsewhere it says who starts the agent. Whoever writes something else means what it may do.
                 Some(Key::NotUsed) if is_mode(&field) => self.close(&field),
                 Some(Key::NotUsed) if self.not_used.len() >= WARNINGS_MAX => {}
@@ -163,18 +164,37 @@ impl Reading {
                     let text = format!("the key {:?} is not used", shortened(&field.key));
                     self.not_used.push(Warning::new(field.line, text));
                 }
-                Some(kind) => {
-                    if kind != Key::Description && field.value.entries().len() > LIST_ITEMS_MAX {
-                        return Err(RoleError::TooMany { line: field.line, key: shortened(&field.key) });
-                    }
-                    if let Some(before) = self.fields.iter().position(|f| f.kind() == Some(kind)) {
-                        let before = self.fields.remove(before);
-                        let text = format!("{} is also on line {}; this one counts", field.key, before.line);
-                        self.warn(field.line, text);
-                    }
-                    self.fields.push(field);
-                }
+                Some(kind) => self.keep(kind, field)?,
             }
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, kind: Key, field: Field) -> Result<(), RoleError> {
+        if kind != Key::Description && field.value.entries().len() > LIST_ITEMS_MAX {
+            return Err(RoleError::TooMany { line: field.line, key: shortened(&field.key) });
+        }
+        if let Some(before) = self.fields.iter().position(|f| f.kind() == Some(kind)) {
+            let before = self.fields.remove(before);
+            let text = format!("{} is also on line {}; this one counts", field.key, before.line);
+            self.warn(field.line, text);
+        }
+        self.fields.push(field);
+        Ok(())
+    }
+
+    /// `include` and `exclude` below one key are as if they stood alone.
+    fn permissions(&mut self, field: Field) -> Result<(), RoleError> {
+        let kind = |key: &str| Key::of(key).filter(|kind| matches!(kind, Key::Include | Key::Exclude));
+        let pairs: &[(String, String)] = if let Value::Map(pairs) = &field.value { pairs } else { &[] };
+        let kinds = pairs.iter().map(|(key, _)| kind(key)).collect::<Option<Vec<_>>>();
+        let Some(kinds) = kinds.filter(|kinds| !kinds.is_empty()) else {
+            self.close(&field);
+            return Ok(());
+        };
+        for (kind, (key, words)) in kinds.into_iter().zip(pairs) {
+            let (key, value) = (key.clone(), Value::Text(words.clone()));
+            self.keep(kind, Field { line: field.line, key, value })?;
         }
         Ok(())
     }
@@ -293,6 +313,8 @@ impl Reading {
         for (key, read) in [
             (Key::Tools, Tools::allow as fn(&mut Tools, &Value, &mut dyn FnMut(String))),
             (Key::DisallowedTools, Tools::deny),
+            (Key::Include, Tools::include),
+            (Key::Exclude, Tools::exclude),
             (Key::Permission, Tools::permit),
         ] {
             // `tools:` with nothing behind it is a list of nothing, not the absence of a list.
@@ -300,15 +322,19 @@ impl Reading {
             let (line, value) = (field.line, field.value.clone());
             read(&mut tools, &value, &mut |text| self.warn(line, text));
         }
+        let delegates = self.delegates(&tools);
         let rules = tools.rules();
         let mut rights = Rights::of_tools(&rules);
+        if tools.excludes_writing() {
+            // What its commands write does not last either.
+            rights.limit_shell(Shell::Verify);
+        }
         self.narrow(&mut rights);
         let approval = self.approval();
         if approval == Approval::Plan {
             rights.limit_files(Files::Read);
             rights.limit_shell(Shell::Inspect);
         }
-        let delegates = self.delegates(&tools);
         let Rights { files, shell, network } = rights;
         let grant = Grant { files, writes: self.writes(), shell, network, tools: rules, delegates, approval };
         if self.closed { meet(&grant, &read_access()) } else { grant }

@@ -9,6 +9,15 @@ use crate::limits::LIST_ITEM_CHARS_MAX;
 use crate::name::{folded, shortened};
 use crate::values::Value;
 
+/// What stands for every name.
+const EVERY: &str = "*";
+/// The same in a list of commands.
+const ALL: &str = "all";
+/// The role of the one agent for skills.
+const SKILL: &str = "skill";
+/// The commands that ask it.
+const SKILL_COMMANDS: [&str; 2] = ["task:skill:search", "task:skill:enhance"];
+
 /// What a file says about tools and delegation, gathered key by key.
 #[derive(Default)]
 pub(crate) struct Tools {
@@ -20,6 +29,10 @@ pub(crate) struct Tools {
     /// The roles that the list lets it start; empty for none.
     roles: BTreeSet<String>,
     roles_denied: BTreeSet<String>,
+    /// What a list `include` leaves, and the roles that it lets it start. `None` where there is no such list.
+    included: Option<(Option<BTreeSet<String>>, BTreeSet<String>)>,
+    /// Whether there is a list `exclude`.
+    excludes: bool,
 }
 
 /// What one entry of a list means.
@@ -41,27 +54,33 @@ impl Tools {
             return self.switch(pairs, warn);
         }
         self.listed = true;
-        let mut only = BTreeSet::new();
-        let mut everything = false;
-        for written in value.entries() {
-            match entry(&written) {
-                Entry::Everything => everything = true,
-                Entry::Tools(names) => only.extend(names),
-                Entry::Delegation(roles) => self.roles.extend(roles),
-                Entry::Unknown(name) => {
-                    warn(format!("{:?} is no tool of Posse's", shortened(&name)));
-                    only.insert(name);
-                }
-                Entry::Conditional(tool) => warn(format!(
-                    "Posse does not check the condition in {:?}, so {tool} is not given; write it without, or leave it out",
-                    shortened(&written)
-                )),
-            }
+        let (only, roles) = read_list(value, warn);
+        self.roles.extend(roles);
+        self.only = only;
+    }
+
+    /// Reads a list of all it may use, delegation included, by the names of commands; `all` is everything.
+    pub(crate) fn include(&mut self, value: &Value, warn: &mut dyn FnMut(String)) {
+        if value.text().eq_ignore_ascii_case(ALL) {
+            self.included = Some((None, BTreeSet::from([EVERY.to_string()])));
+            return;
         }
-        if only.is_empty() && self.roles.is_empty() && !everything {
-            warn("it has no tools at all; leave the key out to give it every tool".to_string());
+        let (only, mut roles) = read_list(value, warn);
+        if only.is_none() {
+            roles.insert(EVERY.to_string());
         }
-        self.only = (!everything).then_some(only);
+        self.included = Some((only, roles));
+    }
+
+    /// Reads a list of what it may not use, by the names of commands.
+    pub(crate) fn exclude(&mut self, value: &Value, warn: &mut dyn FnMut(String)) {
+        self.excludes = true;
+        self.deny(value, warn);
+    }
+
+    /// Whether a list `exclude` leaves it no way of writing files but commands.
+    pub(crate) fn excludes_writing(&self) -> bool {
+        self.excludes && ["edit_file", "write_file"].iter().all(|tool| self.denied.contains(*tool))
     }
 
     /// Reads a list of tools it may not use; of a map, every name counts.
@@ -83,7 +102,11 @@ impl Tools {
                 // A command of the same name must not get round it.
                 self.denied.insert(written.to_string());
             }
-            Entry::Delegation(roles) => self.roles_denied.extend(roles),
+            Entry::Delegation(roles) => {
+                // A command is denied by its name, too.
+                self.denied.extend(written.contains(':').then(|| written.to_lowercase()));
+                self.roles_denied.extend(roles);
+            }
             Entry::Unknown(name) => {
                 warn(format!("{:?} is no tool of Posse's", shortened(&name)));
                 self.denied.insert(name);
@@ -127,27 +150,58 @@ impl Tools {
 
     /// Which tools it may use.
     pub(crate) fn rules(&self) -> NameRules {
-        let mut rules = self.only.as_ref().map_or_else(NameRules::default, NameRules::only);
-        rules.deny = self.denied.clone();
-        rules
+        let included = self.included.as_ref().and_then(|(only, _)| only.as_ref());
+        let allow = self.only.iter().chain(included).cloned().collect();
+        NameRules { allow, deny: self.denied.clone() }
     }
 
-    /// To which roles it may delegate: what `delegates_to` says, else what the list of tools says, else none.
+    /// To which roles it may delegate: what `delegates_to` says, else what the lists of tools say, else none.
     pub(crate) fn delegates(&self, delegates_to: Option<&Value>) -> NameRules {
         let named = delegates_to.map(|value| value.entries().into_iter().collect::<BTreeSet<_>>());
-        let roles = named.unwrap_or_else(|| if self.listed { self.roles.clone() } else { BTreeSet::new() });
-        let mut rules = if roles.contains("*") { NameRules::default() } else { NameRules::only(roles) };
-        if self.roles_denied.contains("*") {
+        let included = self.included.as_ref().map(|(_, roles)| roles.clone());
+        let listed = || if self.listed { Some(self.roles.clone()) } else { included.clone() };
+        let roles = named.or_else(listed).unwrap_or_default();
+        let layers = [Some(roles), included].into_iter().flatten();
+        let allow = layers.filter(|layer| !layer.contains(EVERY)).collect();
+        let skill = SKILL_COMMANDS.iter().all(|name| self.denied.contains(*name));
+        if self.roles_denied.contains(EVERY) {
             return NameRules::nothing();
         }
-        rules.deny = self.roles_denied.clone();
-        rules
+        let mut deny = self.roles_denied.clone();
+        deny.extend(skill.then(|| SKILL.to_string()));
+        NameRules { allow, deny }
     }
 }
 
+/// The names of a list, `None` for all of them, and the roles that it lets an agent start.
+fn read_list(value: &Value, warn: &mut dyn FnMut(String)) -> (Option<BTreeSet<String>>, BTreeSet<String>) {
+    let (mut only, mut roles, mut everything) = (BTreeSet::new(), BTreeSet::new(), false);
+    for written in value.entries() {
+        match entry(&written) {
+            Entry::Everything => everything = true,
+            Entry::Tools(names) => only.extend(names),
+            Entry::Delegation(named) => roles.extend(named),
+            Entry::Unknown(name) => {
+                warn(format!("{:?} is no tool of Posse's", shortened(&name)));
+                only.insert(name);
+            }
+            Entry::Conditional(tool) => warn(format!(
+                "Posse does not check the condition in {:?}, so {tool} is not given; write it without, or leave it out",
+                shortened(&written)
+            )),
+        }
+    }
+    if only.is_empty() && roles.is_empty() && !everything {
+        warn("it has no tools at all; leave the key out to give it every tool".to_string());
+    }
+    ((!everything).then_some(only), roles)
+}
+
 fn entry(written: &str) -> Entry {
-    if written == "*" {
+    if written == EVERY {
         return Entry::Everything;
+    } else if let Some(command) = command(&written.to_lowercase()) {
+        return command;
     }
     let (base, condition) = match written.split_once('(') {
         Some((base, rest)) => (base.trim(), Some(rest.strip_suffix(')').unwrap_or(rest).trim())),
@@ -164,6 +218,25 @@ fn entry(written: &str) -> Entry {
         (None, Some(_)) => Entry::Conditional(base.chars().take(LIST_ITEM_CHARS_MAX).collect()),
         (None, None) => foreign(base),
     }
+}
+
+/// A command of the surface `shell` whose name is no tool's: what it is elsewhere goes with it.
+fn command(name: &str) -> Option<Entry> {
+    let tools: &[&str] = match name {
+        "skill:*" => &["skill_load", "skill_save"],
+        "skill:load" => &["skill_load"],
+        "skill:save" => &["skill_save"],
+        "handle:*" | "handle:read" => &["handle_read"],
+        "task:wait" | "task:status" | "task:message" | "task:cancel" | "task:close" | "task:merge" => &[],
+        name if SKILL_COMMANDS.contains(&name) => &[],
+        "task:skill:*" => return Some(Entry::Delegation(vec![SKILL.to_string()])),
+        name => {
+            let role = name.strip_prefix("task:").filter(|role| !role.is_empty() && !role.contains(':'))?;
+            return Some(Entry::Delegation(vec![role.to_string()]));
+        }
+    };
+    let names = tools.iter().copied().chain([name]);
+    Some(Entry::Tools(names.map(str::to_string).collect()))
 }
 
 /// A name that is none of ours: a tool of an MCP server, a command, a pattern, or unknown.

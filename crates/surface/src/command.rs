@@ -86,8 +86,8 @@ pub enum Command {
     Board(BoardCommand),
     /// Run an ordinary tool of Posse with these arguments.
     Run(ToolCall),
-    /// Nothing to do: this is the answer.
-    Help(String),
+    /// Tell what there is, or how one command is used.
+    Help(Option<String>),
 }
 
 /// What a model can do with the team's board.

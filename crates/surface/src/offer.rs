@@ -24,6 +24,10 @@ pub struct Offer<'a> {
     pub endpoints: &'a [String],
     /// The ordinary tools it has, for the shell surface: they are commands there.
     pub shell_tools: &'a [ToolSpec],
+    /// The commands of the shell surface that its rights name and leave out.
+    pub denied: &'a [&'a str],
+    /// What each of the roles may use, in the words of the shell surface; empty elsewhere.
+    pub uses: &'a [String],
 }
 
 impl Offer<'_> {
@@ -36,15 +40,18 @@ impl Offer<'_> {
         models: &[],
         endpoints: &[],
         shell_tools: &[],
+        denied: &[],
+        uses: &[],
     };
 
     /// The roles, a line each; where there are too many, the last ones by name only.
     pub(crate) fn role_list(&self) -> String {
         let mut list = String::new();
         let mut names = Vec::new();
-        for role in self.roles.iter().take(limits::ROLES_MAX) {
+        for (at, role) in self.roles.iter().enumerate().take(limits::ROLES_MAX) {
             let name = short(role.name, limits::WORD_CHARS_MAX);
-            let line = format!("- {name}: {}\n", gist(role.description));
+            let uses = self.uses.get(at).map(|uses| format!(" ({uses})")).unwrap_or_default();
+            let line = format!("- {name}: {}{uses}\n", gist(role.description));
             if list.len() + line.len() > limits::ROLES_ABOUT_BYTES_MAX {
                 names.push(name);
             } else {

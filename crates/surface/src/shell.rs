@@ -1,13 +1,19 @@
 //! The surface `shell`: one tool, `bash`, in which delegation and the file tools are commands.
 //!
 //! A line that is one plain command of ours is routed: it never reaches a shell. Everything else is run by the real
-//! one, under the agent's own rights, so that routing grants nothing and hides nothing.
+//! one, under the agent's own rights, so that routing grants nothing and hides nothing. A line that names one of our
+//! commands among others is refused: no program that happens to have its name is run instead. The exceptions are `grep`,
+//! which is the program wherever ours cannot do what is asked, and the shell's own `read` in a script.
 
 mod files;
 mod flags;
 mod line;
+mod offered;
 mod table;
 
+pub use self::offered::{ENHANCE, ShellCommand, shell_commands, shell_help};
+
+use posse_policy::{Invoked, invoked};
 use posse_protocol::{ToolCall, ToolSpec};
 use serde_json::{Map, Value, json};
 
@@ -33,25 +39,22 @@ const OWN: &[&str] = &["task:", "skill:", "handle:"];
 const PROMPT: &[&str] = &["prompt"];
 /// What any call of it may say. What a command is about is told by the command.
 const OFFERED: [&str; 3] = ["command", "timeout_ms", "description"];
+/// Answered here: shells have a command of that name.
+const HELP: &str = "help";
+/// Shells have a command of that name, which scripts need.
+const READ: &str = "read";
 
 /// The tool.
 pub(crate) fn spec(offer: &Offer<'_>) -> ToolSpec {
-    let has = |name: &str| offer.shell_tools.iter().any(|tool| tool.name == name);
-    let offered = |entry: &&Entry| match entry.kind {
-        Kind::Always => true,
-        Kind::Delegation => offer.may_delegate,
-        Kind::Merge => offer.may_delegate && offer.merges,
-        Kind::Program(name) | Kind::Tool(name) => has(name),
-    };
-    let begin = if has("shell") {
+    let begin = if offer.runs_programs() {
         include_str!("../prompts/shell.md")
     } else {
         include_str!("../prompts/shell_none.md")
     };
     let mut description = begin.trim_end().to_owned();
-    for entry in [&TASK, &SKILL].into_iter().chain(COMMANDS).filter(offered) {
+    for line in offer.commands() {
         description.push('\n');
-        description.push_str(&entry.line());
+        description.push_str(&line);
     }
     // What follows the first line of its description are the skills there are.
     let skills = offer.shell_tools.iter().find(|tool| tool.name == "skill_load");
@@ -102,25 +105,74 @@ fn route(call: &ToolCall, fields: &Fields) -> Result<Routed, Wrong> {
         return own(call, &name, line);
     }
     match find(first) {
-        Some(entry) if matches!(entry.kind, Kind::Tool(_)) => {
-            plain(first, &line)?;
-            ordinary(call, entry, line)?.ok_or_else(|| misused(entry))
+        Some(entry) if matches!(entry.kind, Kind::Tool(_)) && !is_builtin(&line) => {
+            plain(entry.name, &line)?;
+            return ordinary(call, entry, line)?.ok_or_else(|| misused(entry));
         }
         Some(entry) if line.operator.is_none() && !line.open_quote => {
-            let routed = ordinary(call, entry, line)?;
-            Ok(routed.map_or_else(|| real(call, fields, &written), Ok)?)
-        }
-        None if line.operator.is_none() && asks_help(&line.words) => {
-            Ok(Routed { command: Command::Help(help(line.words.get(1))), name: "help".to_owned() })
-        }
-        _ => {
-            // Not routed as it stands, but surely meant to be.
-            let lost = line.heads.iter().find_map(|head| own_name(head)).filter(|_| line.here.is_none());
-            match (lost, line.operator) {
-                (Some(name), Some(operator)) => Err(Wrong::Operator { name, operator }),
-                _ => real(call, fields, &written),
+            if let Some(routed) = ordinary(call, entry, line)? {
+                return Ok(routed);
             }
         }
+        None if first.eq_ignore_ascii_case(HELP) => {
+            plain(HELP, &line)?;
+            let about = line.words.get(1).map(|word| short(word, limits::COMMAND_NAME_CHARS_MAX));
+            return Ok(Routed { command: Command::Help(about), name: HELP.to_owned() });
+        }
+        _ => lost(&written, &line)?,
+    }
+    real(call, fields, &written)
+}
+
+/// Refuses a line that is not routed as it stands and yet names a command of ours where a shell would look for a program.
+fn lost(written: &str, line: &Line) -> Result<(), Wrong> {
+    let named = match invoked(written) {
+        Some(commands) => commands.iter().find_map(|one| {
+            let name = routed_name(one.words.first()?)?;
+            (name != READ || !is_read_builtin(one)).then_some(name)
+        }),
+        None => line.heads.iter().find_map(|head| routed_name(head)),
+    };
+    match (named, &line.operator) {
+        (None, _) => Ok(()),
+        (Some(name), Some(operator)) if line.heads.iter().any(|head| head.eq_ignore_ascii_case(&name)) => {
+            Err(Wrong::Operator { advice: advice(&name), name, operator: operator.clone() })
+        }
+        (Some(name), _) => Err(Wrong::Around { advice: advice(&name), name }),
+    }
+}
+
+/// The name of a command of ours that no program of the same name stands in for.
+fn routed_name(word: &str) -> Option<String> {
+    let tool = |entry: &&Entry| matches!(entry.kind, Kind::Tool(_));
+    let known = find(word).filter(tool).map(|entry| entry.name.to_owned());
+    let known = known.or_else(|| word.eq_ignore_ascii_case(HELP).then(|| HELP.to_owned()));
+    known.or_else(|| own_name(word)).map(|name| short(&name, limits::SHOWN_CHARS_MAX))
+}
+
+/// Whether a line of several commands begins with the shell's own `read`.
+fn is_builtin(line: &Line) -> bool {
+    let flag = line.words.get(1).is_some_and(|word| is_read_flag(word));
+    line.words.first().is_some_and(|first| first == READ) && line.operator.is_some() && flag
+}
+
+/// Whether this is the shell's own `read`, which takes a line apart: in a loop, with its options, or with separators.
+fn is_read_builtin(one: &Invoked) -> bool {
+    let in_script = |word: &String| matches!(word.as_str(), "while" | "until") || word.starts_with("IFS=");
+    one.before.iter().any(in_script) || one.words.get(1).is_some_and(|word| is_read_flag(word))
+}
+
+fn is_read_flag(word: &str) -> bool {
+    let letters = word.strip_prefix('-').unwrap_or_default();
+    letters.starts_with(|letter| "adeinNprstu".contains(letter))
+}
+
+/// How a command that was not alone is to be written.
+fn advice(name: &str) -> String {
+    match find(name) {
+        Some(entry) => entry.usage(),
+        None if name == HELP => "Usage: help [NAME]".to_owned(),
+        None => "For several agents make several calls in one reply: they run side by side.".to_owned(),
     }
 }
 
@@ -136,7 +188,7 @@ fn plain(name: &str, line: &Line) -> Result<(), Wrong> {
     match &line.operator {
         Some(operator) => {
             let name = short(name, limits::SHOWN_CHARS_MAX);
-            Err(Wrong::Operator { name, operator: operator.clone() })
+            Err(Wrong::Operator { advice: advice(&name), name, operator: operator.clone() })
         }
         None if line.open_quote => Err(Wrong::OpenQuote),
         None => Ok(()),
@@ -149,7 +201,7 @@ fn own(call: &ToolCall, name: &str, line: Line) -> Result<Routed, Wrong> {
     match name {
         "skill:search" => return Err(Wrong::Renamed { old: "skill:search", new: "task:skill:search" }),
         "skill:enhance" => return Err(Wrong::Renamed { old: "skill:enhance", new: "task:skill:enhance" }),
-        "task:help" | "skill:help" | "handle:help" => return routed(Command::Help(help(None))),
+        "task:help" | "skill:help" | "handle:help" => return routed(Command::Help(None)),
         _ => {}
     }
     let words = line.words.get(1..).unwrap_or_default();
@@ -159,7 +211,7 @@ fn own(call: &ToolCall, name: &str, line: Line) -> Result<Routed, Wrong> {
         }
         let sorted = sort(words, entry.flags, &entry.usage())?;
         if sorted.help {
-            return routed(Command::Help(entry.help()));
+            return routed(Command::Help(Some(name.to_owned())));
         }
         return routed(known(entry, sorted, line.here)?);
     }
@@ -169,7 +221,7 @@ fn own(call: &ToolCall, name: &str, line: Line) -> Result<Routed, Wrong> {
     let entry = if role.starts_with("skill:") || role == "skill" { &SKILL } else { &TASK };
     let sorted = sort(words, entry.flags, &entry.usage())?;
     if sorted.help {
-        return routed(Command::Help(entry.help()));
+        return routed(Command::Help(Some(name.to_owned())));
     }
     routed(launch(name, role, sorted, line.here)?)
 }
@@ -260,7 +312,7 @@ fn ordinary(call: &ToolCall, entry: &Entry, line: Line) -> Result<Option<Routed>
     };
     let name = entry.name.to_owned();
     if sorted.help {
-        return Ok(Some(Routed { command: Command::Help(entry.help()), name }));
+        return Ok(Some(Routed { command: Command::Help(Some(name.clone())), name }));
     }
     let found = files::arguments(entry, sorted, line.here)?;
     Ok(found.map(|found| Routed { command: run(call, found.tool, found.arguments), name }))
@@ -285,28 +337,6 @@ fn real(call: &ToolCall, fields: &Fields, written: &str) -> Result<Routed, Wrong
 fn run(call: &ToolCall, tool: &str, arguments: Map<String, Value>) -> Command {
     let arguments = json!(arguments).to_string();
     Command::Run(ToolCall { id: call.id.clone(), name: tool.to_owned(), arguments })
-}
-
-/// `help`, alone or about one of ours; `help cd` is the shell's own.
-fn asks_help(words: &[String]) -> bool {
-    match words {
-        [help] => help == "help",
-        [help, about] => help == "help" && (own_name(about).is_some() || find(about).is_some()),
-        _ => false,
-    }
-}
-
-fn help(about: Option<&String>) -> String {
-    let name = about.map(String::as_str).unwrap_or_default();
-    if let Some(entry) = find(name) {
-        return entry.help();
-    } else if name.starts_with("task:skill") {
-        return SKILL.help();
-    } else if name.starts_with("task:") {
-        return TASK.help();
-    }
-    let lines: Vec<String> = [&TASK, &SKILL].into_iter().chain(COMMANDS).map(Entry::line).collect();
-    format!("{}\nAnything else is run by the shell. --help after a name tells more.", lines.join("\n"))
 }
 
 fn no_command(name: &str) -> Wrong {

@@ -39,9 +39,13 @@ pub(crate) enum Wrong {
     #[error("A quote is not closed. Close it, or give the text by <<'EOF' … EOF.")]
     OpenQuote,
     #[error(
-        "{name} must be the only command of its call, without {operator} outside quotes; quote the text if it is one. For several agents make several calls in one reply: they run side by side."
+        "{name} must be the only command of its call, without {operator} outside quotes; quote the text if it is one. {advice}"
     )]
-    Operator { name: String, operator: String },
+    Operator { name: String, operator: String, advice: String },
+    #[error(
+        "{name} is a command of this tool and no program: it must be the only command of its call, with nothing before or around it. {advice}"
+    )]
+    Around { name: String, advice: String },
     #[error("There is no option {flag}. {usage}")]
     NoFlag { flag: String, usage: String },
     #[error("{flag} needs {wants}. {usage}")]

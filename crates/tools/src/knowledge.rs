@@ -29,6 +29,12 @@ pub trait Library: Send + Sync + fmt::Debug {
 
     /// Writes a skill, whole or not at all.
     fn save_skill(&self, skill: &NewSkill) -> Result<SavedSkill, String>;
+
+    /// Keeps a skill as a draft: it is none until the person has looked at it.
+    fn draft_skill(&self, skill: &NewSkill) -> Result<(), String>;
+
+    /// Whether a draft of this key waits for the person.
+    fn has_draft(&self, key: &str) -> bool;
 }
 
 /// A skill as it is told of.

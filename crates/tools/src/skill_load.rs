@@ -34,6 +34,11 @@ impl Tool for SkillLoad {
         ("resource", "file"),
     ];
 
+    fn is_there(knowledge: &Knowledge) -> bool {
+        // One may be written while the session runs.
+        knowledge.library.is_some()
+    }
+
     fn offer(knowledge: &Knowledge) -> Option<String> {
         let skills = knowledge.library.as_ref()?.skills();
         (knowledge.writes_skills || !skills.is_empty()).then(|| listed(&skills))
@@ -61,7 +66,12 @@ impl SkillLoad {
         let library = library.ok_or_else(|| Failed("There are no skills here.".to_owned()))?;
         let key = self.key.trim();
         let skill = library.skill(key).map_err(Failed)?;
-        let skill = skill.ok_or_else(|| Failed(unknown(key, &library.skills())))?;
+        let skill = skill.ok_or_else(|| match library.has_draft(key) {
+            true => Failed(format!(
+                "The skill {key} is a draft: the person has not accepted it yet (`posse skills review`). Go on without it."
+            )),
+            false => Failed(unknown(key, &library.skills())),
+        })?;
         let text = match self.file() {
             Some(file) => resource(library.as_ref(), &skill.key, file)?,
             None => told(library.as_ref(), &skill),

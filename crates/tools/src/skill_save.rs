@@ -1,5 +1,5 @@
 //! skill_save: writes a skill, new or better than before. The one tool that writes into `.posse`, so a person is asked
-//! wherever anybody is asked at all: what it writes shapes later sessions.
+//! wherever anybody is asked at all: what it writes shapes later sessions. Where nobody is there, it waits as a draft.
 
 use posse_policy::Act;
 use posse_protocol::{Effect, FileChange, Files, Grant, Needs, NoteScope, Shell, ToolOutcome, visible};
@@ -99,6 +99,14 @@ impl SkillSave {
             body: self.body.trim().to_owned(),
             scope: Scope::of(self.scope),
         };
+        if context.draft {
+            library.draft_skill(&skill).map_err(Failed)?;
+            return Ok(ToolOutcome::ok(format!(
+                "Kept as a draft: nobody is here to look at it. The skill {} is there once the person accepts it with \
+                 `posse skills review`; say so in your report.",
+                skill.key
+            )));
+        }
         let SavedSkill { path, before, after } = library.save_skill(&skill).map_err(Failed)?;
         let created = before.is_none();
         let old = before.unwrap_or_default();

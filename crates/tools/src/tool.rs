@@ -27,9 +27,14 @@ pub(crate) trait Tool: DeserializeOwned + JsonSchema + Send + Sync + 'static {
     /// Other names that models use for its fields.
     const ALIASES: &'static [(&'static str, &'static str)];
 
-    /// Whether it is there for an agent that knows this much, and what is told of that after the description.
+    /// Whether it is offered to an agent that knows this much, and what is told of that after the description.
     fn offer(_knowledge: &Knowledge) -> Option<String> {
         Some(String::new())
+    }
+
+    /// Whether it can be called by an agent that knows this much, offered or not.
+    fn is_there(knowledge: &Knowledge) -> bool {
+        Self::offer(knowledge).is_some()
     }
 
     /// Whether a call leaves no trace, so that it may run beside others and is no step of work.
@@ -106,6 +111,8 @@ pub(crate) struct Context {
     pub(crate) rewrites: Rewrites,
     pub(crate) running: RunningCommand,
     pub(crate) knowledge: Arc<Knowledge>,
+    /// Whether what it writes for later sessions waits until a person has looked at it.
+    pub(crate) draft: bool,
     /// Who commits; asked before the first command.
     pub(crate) committer: Arc<OnceCell<Vec<(String, String)>>>,
 }
@@ -187,6 +194,7 @@ pub(crate) struct Entry {
     /// Whether a call leaves no trace.
     pub(crate) read_only: bool,
     offer: fn(&Knowledge) -> Option<String>,
+    is_there: fn(&Knowledge) -> bool,
     read: Reader,
 }
 
@@ -200,10 +208,15 @@ impl Entry {
             call.check()?;
             Ok(Box::new(call))
         };
-        Self { spec, read_only: T::read_only(), offer: T::offer, read }
+        Self { spec, read_only: T::read_only(), offer: T::offer, is_there: T::is_there, read }
     }
 
-    /// The tool as an agent is offered it that knows this much; `None` if it is not there for it.
+    /// Whether an agent that knows this much can call it.
+    pub(crate) fn is_there(&self, knowledge: &Knowledge) -> bool {
+        (self.is_there)(knowledge)
+    }
+
+    /// The tool as an agent is offered it that knows this much; `None` if it is not.
     pub(crate) fn offered(&self, knowledge: &Knowledge) -> Option<ToolSpec> {
         let more = (self.offer)(knowledge)?;
         let spec = self.spec.clone();

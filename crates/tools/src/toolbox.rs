@@ -18,7 +18,7 @@ use crate::{
     limits,
     seen::Seen,
     show::{bounded, one_line},
-    tool::{self, Call, Context, Entry, crashed},
+    tool::{self, Call, Context, Entry, Tool as _, crashed},
 };
 
 /// What can be set about the tools.
@@ -70,9 +70,8 @@ impl Toolbox {
     ) -> Self {
         let (mut specs, mut there) = (Vec::new(), Vec::new());
         for entry in tool::all() {
-            let Some(spec) = entry.offered(&knowledge) else { continue };
-            there.push(entry);
-            specs.extend(offers(&grant, &spec).then_some(spec));
+            there.extend(entry.is_there(&knowledge).then_some(entry));
+            specs.extend(entry.offered(&knowledge).filter(|spec| offers(&grant, spec)));
         }
         let context = Context {
             workspace: workspace.limited_to(grant.writes.clone()),
@@ -84,6 +83,7 @@ impl Toolbox {
             rewrites: Rewrites::default(),
             running: RunningCommand::default(),
             knowledge: Arc::new(knowledge),
+            draft: false,
             committer: Arc::default(),
         };
         Self { specs, there, context }
@@ -103,6 +103,12 @@ impl Toolbox {
     /// What the model is offered.
     pub fn specs(&self) -> &[ToolSpec] {
         &self.specs
+    }
+
+    /// What it would be offered now: what it knows may have grown since.
+    pub fn specs_now(&self) -> Vec<ToolSpec> {
+        let offered = self.there.iter().filter_map(|entry| entry.offered(&self.context.knowledge));
+        offered.filter(|spec| offers(&self.context.grant, spec)).collect()
     }
 
     /// Says that the agent has been told the results of all calls so far, and may act on what it read.
@@ -137,8 +143,8 @@ impl Toolbox {
         let (read_only, runs) = (entry.read_only, entry.spec.needs.shell > Shell::None);
         let (rewrites, running) = (Rewrites::default(), RunningCommand::default());
         let context = Context { rewrites, running, ..self.context.clone() };
-        let permit = OnceLock::new();
-        Ok(Prepared { tool, title, about, path, act, read_only, runs, permit, call: read, context })
+        let (permit, draft) = (OnceLock::new(), OnceLock::new());
+        Ok(Prepared { tool, title, about, path, act, read_only, runs, permit, draft, call: read, context })
     }
 
     fn find(&self, name: &str) -> Result<&'static Entry, String> {
@@ -189,6 +195,8 @@ pub struct Prepared {
     runs: bool,
     /// What it may write although other programs act on it by themselves.
     permit: OnceLock<Permit>,
+    /// Whether what it writes waits as a draft.
+    draft: OnceLock<()>,
     call: Box<dyn Call>,
     context: Context,
 }
@@ -202,7 +210,12 @@ impl std::fmt::Debug for Prepared {
 impl Prepared {
     /// What it is about, in one line that is safe to show.
     pub fn title(&self) -> String {
-        self.title.clone()
+        match self.draft.get() {
+            Some(()) => {
+                one_line(&format!("draft for posse skills review: {}", self.title), limits::TITLE_CHARS_MAX)
+            }
+            None => self.title.clone(),
+        }
     }
 
     /// What it would do, for the decision whether it may. A path is relative to the workspace, however it was written.
@@ -235,6 +248,15 @@ impl Prepared {
     pub fn permit(&self) {
         let places = self.path.clone().into_iter().chain(self.place()).collect();
         let _ = self.permit.set(Permit::These(places));
+    }
+
+    /// Has what it writes wait as a draft for the person, where nobody can be asked. False if it writes nothing of that kind.
+    pub fn as_draft(&self) -> bool {
+        let can = self.tool == crate::skill_save::SkillSave::NAME;
+        if can {
+            let _ = self.draft.set(());
+        }
+        can
     }
 
     /// What it would change, as things are now.
@@ -275,7 +297,8 @@ impl Prepared {
 
     /// Runs it. Dropping the future stops it, with every process it started, unless somebody holds its command.
     pub async fn run(self) -> ToolOutcome {
-        let Self { call, mut context, permit, .. } = self;
+        let Self { call, mut context, permit, draft, .. } = self;
+        context.draft = draft.into_inner().is_some();
         if let Some(permit) = permit.into_inner() {
             context.workspace = context.workspace.permitting(permit);
         }
@@ -352,6 +375,7 @@ mod tests {
                 read_only: true,
                 runs: false,
                 permit: OnceLock::new(),
+                draft: OnceLock::new(),
                 call,
                 context: tools.context.clone(),
             };

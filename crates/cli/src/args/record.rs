@@ -152,6 +152,20 @@ pub(crate) enum SkillsCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Skills that agents wrote while nobody was there: they wait until you accept them
+    Review {
+        /// The one to look at [default: list them]
+        key: Option<String>,
+        /// Make it a skill
+        #[arg(long, requires = "key", conflicts_with = "reject")]
+        accept: bool,
+        /// Throw it away
+        #[arg(long, requires = "key")]
+        reject: bool,
+        /// One JSON object a line
+        #[arg(long)]
+        json: bool,
+    },
     /// One skill with its text and its files
     Show {
         /// What it is loaded by

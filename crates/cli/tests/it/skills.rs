@@ -1,7 +1,9 @@
 //! The skills that agents find, as the person looks at them.
 
-use posse_testkit::{Fixture, Turn};
+use posse_testkit::{Captured, FakeModel, Fixture, Turn, asker};
+use serde_json::json;
 
+use crate::crew::REPORT;
 use crate::posse::Person;
 
 #[test]
@@ -58,4 +60,81 @@ fn skills_are_listed_and_shown() {
         asked.contains("How a release") && !asked.contains("Tag it."),
         "models are told of it, not all of it"
     );
+}
+
+fn bash(line: &str) -> Turn {
+    Turn::call("bash", json!({"command": line}))
+}
+
+/// Two agents ask for the skill agent at once; it saves a skill with something in it that a terminal would act on.
+fn learning(request: &Captured) -> Turn {
+    let request = request.json();
+    let replies = request["messages"].as_array().unwrap().iter().filter(|m| m["role"] == "assistant").count();
+    let start = |name: &str| format!("task:general -p 'Learn.' --name {name}");
+    match (asker(&request).as_str(), replies) {
+        ("main", 0) => bash(&start("ann")).and_call("bash", json!({"command": start("bob")})),
+        ("main", 1) => bash("write notes.txt 'Wear gloves.'"),
+        ("main", 2) => bash("edit notes.txt gloves mittens"),
+        ("main", 3) => bash("cd . && write root tty1"),
+        ("main", 4) => bash("skill:load porcupines"),
+        ("main", _) => Turn::text("Done."),
+        ("ann", 0) => bash("task:skill:search -p 'how to hold porcupines' -d 'find one'"),
+        ("bob", 0) => bash("task:skill:enhance -p \"${session-id}\" -d 'learn from it'"),
+        ("skill-1", _)
+            if request.to_string().contains("Improve skills")
+                && !request.to_string().contains("[skill:save]") =>
+        {
+            bash("skill:save porcupines -d 'How to hold them' --body 'With gloves.\u{1b}[2J'")
+        }
+        _ => Turn::text(REPORT),
+    }
+}
+
+#[test]
+fn a_skill_that_was_written_unattended_waits_for_the_person() {
+    let model = FakeModel::by_rule_blocking(learning);
+    let person = Person::with_model(model, Fixture::new().file("main.py", "print('hi')\n").git());
+    person.posse(&["skills", "review"]).says("No drafts wait for you.");
+    let ran = person.posse(&["run", "--surface", "shell", "--approval", "auto", "--json", "Learn from this"]);
+    let finished = |name: &str| {
+        let events = ran.events();
+        let of = |event: &serde_json::Value| {
+            event["type"] == "tool_finished" && event["text"].as_str().is_some_and(|text| text.contains(name))
+        };
+        events.iter().any(of)
+    };
+    assert_eq!(person.file("notes.txt"), "Wear mittens.");
+    for part in ["skill-1 (skill)", "Usage: write PATH TEXT", "Kept as a draft", "porcupines is a draft"] {
+        assert!(finished(part), "{part}: {ran:#?}");
+    }
+    let view = person.model.requests().iter().any(|request| {
+        asker(&request.json()) == "skill-1"
+            && request.json().to_string().contains("| person: Learn from this")
+    });
+    assert!(view, "the skill agent is told what happened");
+    let skill = person.project.path().join(".posse/skills/porcupines/SKILL.md");
+    assert!(!skill.exists());
+    person.posse(&["skills", "list"]).says("1 draft waits for you; see: posse skills review");
+    let list = person.posse(&["skills", "review"]);
+    list.says("porcupines  project  How to hold them");
+    let shown = person.posse(&["skills", "review", "porcupines"]);
+    shown.says("With gloves.");
+    shown.says("posse skills review porcupines --accept");
+    assert!(!shown.stdout.contains('\u{1b}'), "{shown:#?}");
+    let json = &person.posse(&["skills", "review", "porcupines", "--json"]).events()[0];
+    assert_eq!((&json["key"], &json["scope"]), (&"porcupines".into(), &"project".into()));
+    assert_eq!(person.posse(&["skills", "review", "hedgehogs", "--accept"]).code, Some(2));
+    person
+        .posse(&["skills", "review", "porcupines", "--accept"])
+        .says("porcupines is a skill now: .posse/skills/porcupines/SKILL.md");
+    assert!(std::fs::read_to_string(skill).unwrap().contains("With gloves."));
+    person.posse(&["skills", "review"]).says("No drafts wait for you.");
+    person.posse(&["skills", "list"]).says("porcupines  project  How to hold them");
+    // The same once more, and this time it is thrown away.
+    let again = person.posse(&["run", "--surface", "shell", "--approval", "auto", "Learn from this"]);
+    again.says("draft for posse skills review: skill_save .posse/skills/porcupines/SKILL.md");
+    person.posse(&["skills", "review", "porcupines"]).says("replaces");
+    person.posse(&["skills", "review", "porcupines", "--reject"]).says("1 draft of porcupines thrown away.");
+    person.posse(&["skills", "review", "--json"]);
+    person.posse(&["skills", "review"]).says("No drafts wait for you.");
 }

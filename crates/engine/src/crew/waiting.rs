@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use posse_delegate::{State as AgentState, Unparked};
 use posse_protocol::AgentId;
+use tokio::sync::watch;
 
 use super::{Crew, Handles};
 use crate::clock::Stopped;
@@ -40,6 +41,16 @@ impl Crew {
             self.freed(freed);
         }
         Parked { crew: Arc::clone(self), id }
+    }
+
+    /// The turns of those who ask the only agent of a role, first come, first served.
+    pub(crate) fn turns(&self, role: &str) -> Arc<tokio::sync::Mutex<()>> {
+        Arc::clone(self.lock().turns.entry(role.to_string()).or_default())
+    }
+
+    /// Hears of every agent that ends.
+    pub(crate) fn ends_heard(&self) -> watch::Receiver<()> {
+        self.ended.subscribe()
     }
 
     /// Waits until an agent that was parked has a slot again.

@@ -27,6 +27,7 @@ mod reports;
 mod resume;
 mod rights;
 mod role_files;
+mod shell_surface;
 mod simulation;
 mod steering;
 mod teams;

@@ -21,7 +21,7 @@ const STANDARD: [Row; 8] = [
     ("review", "read none none", "all", "nothing", None),
     ("implementer", "write full full", "all", "nothing", None),
     ("verifier", "read verify none", "all", "nothing", None),
-    ("skill", "write full full", "all -task:skill:*", "explore", None),
+    ("skill", "write full full", "all -task:skill:*", "all -skill", None),
     ("custom", "write full full", "all", "nothing", None),
 ];
 

@@ -4,6 +4,7 @@
 mod builtin;
 mod corpus;
 mod hostile;
+mod lists;
 mod names;
 mod replaced;
 mod settings;

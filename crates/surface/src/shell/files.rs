@@ -6,7 +6,7 @@ use super::{
     flags::Sorted,
     table::{Entry, Kind},
 };
-use crate::{limits, wrong::Wrong};
+use crate::{limits, words::short, wrong::Wrong};
 
 /// An ordinary tool and its arguments.
 pub(crate) struct Ordinary {
@@ -44,6 +44,8 @@ pub(crate) fn arguments(
         "skill:save" => (&["key"], &[]),
         "remember" => (&["text"], &[]),
         "recall" => (&[], &["query"]),
+        "write" => (&["path", "content"], &[]),
+        "edit" => (&["path", "old_text", "new_text"], &[]),
         _ => (&["path"], &[]),
     };
     let mut rest = rest.into_iter();
@@ -54,26 +56,18 @@ pub(crate) fn arguments(
             fields.insert((*name).to_owned(), word.into());
         }
     }
-    if rest.next().is_some() || for_the_program(entry.name, &fields) {
-        return Ok(None);
+    match rest.next() {
+        Some(word) if matches!(entry.name, "write" | "edit") => {
+            let word = short(&word, limits::SHOWN_CHARS_MAX);
+            let why = format!("\"{word}\" belongs to nothing; put each text into quotes.");
+            return Err(Wrong::Usage { why, usage: entry.usage() });
+        }
+        None if !for_the_program(entry.name, &fields) => {}
+        _ => return Ok(None),
     }
     fields.shift_remove("extended");
-    match (entry.name, here) {
-        ("write", Some(text)) => {
-            fields.entry("content").or_insert(text.into());
-        }
-        ("edit", Some(text)) => replacement(&mut fields, &text),
-        ("skill:save", Some(text)) => {
-            fields.entry("body").or_insert(text.into());
-        }
-        _ => {}
-    }
-    let texts: &[&str] = match entry.name {
-        "write" => &["content"],
-        "edit" => &["old_text", "new_text"],
-        "skill:save" => &["description", "body"],
-        _ => &[],
-    };
+    here_text(entry, &mut fields, here)?;
+    let texts: &[&str] = if entry.name == "skill:save" { &["description", "body"] } else { &[] };
     let missing = needs.iter().chain(texts).find(|name| !fields.contains_key(**name));
     match missing {
         Some(name) => Err(Wrong::Usage {
@@ -95,6 +89,26 @@ fn for_the_program(name: &str, fields: &Map<String, Value>) -> bool {
         && !fields.contains_key("extended")
         && basic.iter().any(|operator| text("pattern").contains(operator));
     many_paths || basic
+}
+
+/// Puts the text of a here-document where it is missing.
+fn here_text(entry: &Entry, fields: &mut Map<String, Value>, here: Option<String>) -> Result<(), Wrong> {
+    let Some(text) = here else { return Ok(()) };
+    let field = match entry.name {
+        "write" => "content",
+        "edit" => "new_text",
+        "skill:save" => "body",
+        _ => return Ok(()),
+    };
+    if fields.contains_key(field) {
+        let why = "The text is given twice, as a word and by <<.".to_owned();
+        return Err(Wrong::Usage { why, usage: entry.usage() });
+    }
+    match entry.name {
+        "edit" => replacement(fields, &text),
+        _ => drop(fields.insert(field.to_owned(), text.into())),
+    }
+    Ok(())
 }
 
 /// What a here-document says to `edit`: the new text, or the old one and the new one with a line between them.

@@ -25,9 +25,9 @@ pub(crate) enum Kind {
     Merge,
     /// Something that is always there.
     Always,
-    /// An ordinary tool of Posse, by its name. Shells have programs of the same name.
+    /// An ordinary tool of Posse, by its name. What it cannot do is done by the program of the same name, also in a pipe.
     Program(&'static str),
-    /// An ordinary tool of Posse, by its name. Shells know nothing of it.
+    /// An ordinary tool of Posse, by its name. No program of that name is ever run.
     Tool(&'static str),
 }
 
@@ -68,8 +68,8 @@ const PATH: Flag = text(&["path", "file_path", "file"], "path");
 
 /// The flags of every command that starts an agent.
 const START: &[Flag] = &[
-    text(&["prompt"], "prompt"),
-    text(&["description", "title"], "description"),
+    text(&["prompt", "p"], "prompt"),
+    text(&["description", "d", "title"], "description"),
     text(&["model"], "model"),
     text(&["endpoint"], "endpoint"),
     text(&["name"], "name"),
@@ -90,7 +90,7 @@ const START: &[Flag] = &[
 pub(crate) const TASK: Entry = Entry {
     name: "task:ROLE",
     synopsis: "--prompt TEXT [--description WORDS] [--model M] [--max-turns N] [--context-file PATH]… [--background]",
-    about: "Start an agent of that role and wait for its report; with --background go on without waiting.",
+    about: "Start an agent of that role and wait for its report; with --background go on without waiting. -p and -d are short for --prompt and --description.",
     kind: Kind::Delegation,
     flags: START,
 };
@@ -99,7 +99,7 @@ pub(crate) const TASK: Entry = Entry {
 pub(crate) const SKILL: Entry = Entry {
     name: "task:skill:search|enhance",
     synopsis: "--prompt TEXT [--description WORDS]",
-    about: "Ask the skill agent of this session to find a skill, or to write or improve one by what happened here.",
+    about: "Ask the skill agent of this session to find a skill, or to write or improve one. enhance is told what happened in the session whose id is in the prompt, else in this one. -p and -d are short for --prompt and --description.",
     kind: Kind::Delegation,
     flags: START,
 };
@@ -168,7 +168,7 @@ pub(crate) const COMMANDS: &[Entry] = &[
         kind: Kind::Tool("skill_save"),
         flags: &[
             text(&["key"], "key"),
-            text(&["description"], "description"),
+            text(&["description", "d"], "description"),
             text(&["scope"], "scope"),
             text(&["body", "content", "text"], "body"),
         ],
@@ -191,7 +191,7 @@ pub(crate) const COMMANDS: &[Entry] = &[
         name: "read",
         synopsis: "PATH [--offset LINE] [--limit LINES]",
         about: "Read a text file.",
-        kind: Kind::Program("read_file"),
+        kind: Kind::Tool("read_file"),
         flags: &[
             PATH,
             number(&["offset", "start_line", "from"], "start_line"),
@@ -201,16 +201,16 @@ pub(crate) const COMMANDS: &[Entry] = &[
     },
     Entry {
         name: "write",
-        synopsis: "PATH --content TEXT (or <<'EOF')",
+        synopsis: "PATH TEXT (or <<'EOF')",
         about: "Create a file, or replace one that you have read.",
-        kind: Kind::Program("write_file"),
+        kind: Kind::Tool("write_file"),
         flags: &[PATH, text(&["content", "text"], "content")],
     },
     Entry {
         name: "edit",
-        synopsis: "PATH --old TEXT --new TEXT [--all]",
-        about: "Replace exact text in a file. By <<'EOF' give the new text, or the old and the new one with a line ======= between them.",
-        kind: Kind::Program("edit_file"),
+        synopsis: "PATH OLD NEW [--all]",
+        about: "Replace exact text in a file. By <<'EOF' give the new text, or the old and the new one with a line ======= between them. After -- a text may begin with a dash.",
+        kind: Kind::Tool("edit_file"),
         flags: &[
             PATH,
             text(&["old", "old_text", "old_string"], "old_text"),
@@ -222,13 +222,13 @@ pub(crate) const COMMANDS: &[Entry] = &[
         name: "glob",
         synopsis: "PATTERN [--path FOLDER]",
         about: "Find files by path pattern.",
-        kind: Kind::Program("glob"),
+        kind: Kind::Tool("glob"),
         flags: &[PATH, text(&["pattern"], "pattern")],
     },
     Entry {
         name: "grep",
         synopsis: "PATTERN [PATH] [-i] [-C N] [--include GLOB] [--limit N]",
-        about: "Search file contents by regular expression.",
+        about: "Search file contents by regular expression. With other options, several files or in a pipe it is the program.",
         kind: Kind::Program("grep"),
         flags: &[
             PATH,
@@ -251,7 +251,7 @@ pub(crate) const COMMANDS: &[Entry] = &[
         name: "list",
         synopsis: "[PATH] [--depth N]",
         about: "List a folder.",
-        kind: Kind::Program("list_files"),
+        kind: Kind::Tool("list_files"),
         flags: &[PATH, number(&["depth"], "depth")],
     },
     Entry {
@@ -284,7 +284,7 @@ pub(crate) const COMMANDS: &[Entry] = &[
     },
 ];
 
-/// The command of this name, apart from those that start agents.
+/// The command of this name, apart from those that start agents. Case does not count.
 pub(crate) fn find(name: &str) -> Option<&'static Entry> {
-    COMMANDS.iter().find(|entry| entry.name == name)
+    COMMANDS.iter().find(|entry| entry.name.eq_ignore_ascii_case(name))
 }

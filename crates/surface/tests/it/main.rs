@@ -111,4 +111,6 @@ const OFFER: Offer<'static> = Offer {
     models: &[],
     endpoints: &[],
     shell_tools: &[],
+    denied: &[],
+    uses: &[],
 };

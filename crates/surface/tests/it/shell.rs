@@ -1,7 +1,7 @@
 //! The surface `shell`: the commands of its document and what each comes to.
 
 use posse_protocol::{ContextMode, HandleRead, Task, ToolCall};
-use posse_surface::{Command, Join, Offer, Routed, Shape, Surface, Until, parse_routed};
+use posse_surface::{Command, Join, Offer, Routed, Shape, Surface, Until, parse_routed, shell_help};
 use serde_json::{Value, json};
 
 use crate::{OFFER, background, blocking, call, sizes::shell_tools, strings, task};
@@ -169,6 +169,8 @@ fn every_option_of_a_task() {
         ("task:explore --prompt Go --max_turns=5", "task:explore", turns()),
         ("task:explore --max-turns 5 Go", "task:explore", turns()),
         ("TASK:Explore --prompt Go --maxTurns 5", "task:explore", turns()),
+        ("task:explore -p Go --max-turns 5", "task:explore", turns()),
+        ("task:explore -pGo -d Go --max-turns 5", "task:explore", turns()),
         ("task:explore \\\n  --prompt Go \\\n  --max-turns 5\n", "task:explore", turns()),
     ]);
 }
@@ -240,6 +242,9 @@ fn reads_and_writes() {
             run("write_file", &json!({"content": "costs $5 `now`", "path": "a.md"})),
         ),
         ("write a.md --content ''", "write", run("write_file", &json!({"content": "", "path": "a.md"}))),
+        ("write a.md 'x y'", "write", run("write_file", &json!({"path": "a.md", "content": "x y"}))),
+        ("write a.md ''", "write", run("write_file", &json!({"path": "a.md", "content": ""}))),
+        ("Write 'a b.md' x", "write", run("write_file", &json!({"path": "a b.md", "content": "x"}))),
         (
             "write a.md <<'EOF'\n# \"A\"\n$x && y\nEOF",
             "write",
@@ -261,8 +266,29 @@ fn reads_and_writes() {
             run("write_file", &json!({"content": "say \"x\"", "path": "a.md"})),
         ),
     ];
-    assert_eq!(cases.len(), 10);
+    assert_eq!(cases.len(), 13);
     check(&cases);
+}
+
+#[test]
+fn edits_take_plain_words() {
+    check(&[
+        (
+            "edit a.rs 'x y' z",
+            "edit",
+            run("edit_file", &json!({"path": "a.rs", "old_text": "x y", "new_text": "z"})),
+        ),
+        (
+            "edit a.rs x '' --all",
+            "edit",
+            run("edit_file", &json!({"replace_all": true, "path": "a.rs", "old_text": "x", "new_text": ""})),
+        ),
+        (
+            "edit a.rs -- -x --y",
+            "edit",
+            run("edit_file", &json!({"path": "a.rs", "old_text": "-x", "new_text": "--y"})),
+        ),
+    ]);
 }
 
 #[test]
@@ -389,22 +415,27 @@ fn help_on_each() {
         "recall",
         "fetch",
     ];
+    let tools = shell_tools();
+    let offer = Offer { shell_tools: &tools, merges: true, ..OFFER };
+    let told = |line: &str| match routed(line) {
+        Ok(Routed { command: Command::Help(about), .. }) => shell_help(&offer, about.as_deref()),
+        other => panic!("{line}: {other:?}"),
+    };
     let mut texts = std::collections::BTreeSet::new();
     for name in names {
         for line in [format!("{name} --help"), format!("{name} -h"), format!("help {name}")] {
-            match routed(&line) {
-                Ok(Routed { command: Command::Help(text), .. }) => {
-                    assert!(text.starts_with("Usage: "), "{line}: {text}");
-                    texts.insert(text);
-                }
-                other => panic!("{line}: {other:?}"),
-            }
+            let text = told(&line);
+            assert!(text.starts_with("Usage: ") || name == "skill:save", "{line}: {text}");
+            texts.insert(text);
         }
     }
     assert_eq!(texts.len(), 21, "one for all roles, one for skills, one each for the others");
-    let Ok(Routed { command: Command::Help(all), name }) = routed("help") else { panic!("no help") };
-    assert_eq!(name, "help");
-    assert_eq!(all.lines().count(), 22);
+    assert!(told("skill:save --help").contains("may not use skill:save"), "only the skill agent has it");
+    for (line, begin) in [("help", "task:ROLE --prompt"), ("help cd", "cd is none of these commands.\n")] {
+        let all = told(line);
+        assert!(all.starts_with(begin) && all.contains("\nRoles:\n- general: "), "{all}");
+        assert!(all.ends_with("Anything else is run by the shell. --help after a name tells more."), "{all}");
+    }
     // Not help: the prompt is that.
     check(&[("task:explore --prompt --help", "task:explore", started("explore", "--help", |_| {}))]);
 }
@@ -427,7 +458,7 @@ fn errors_say_what_is_accepted() {
         ),
         ("task:explore --prompt x --context half", "Accepted: fresh, fork, summary, selective."),
         ("task:explore --prompt don't", "A quote is not closed."),
-        ("task:explore -p x", "There is no option -p."),
+        ("task:explore -x y", "There is no option -x."),
         (
             "task:",
             "There is no command task:. Available: task:ROLE (such as task:explore), task:skill:search,",
@@ -454,8 +485,8 @@ fn errors_say_what_is_accepted() {
         ("read", "The path is missing. Usage: read PATH"),
         ("read a.rs --limit", "--limit needs a value."),
         ("read a.rs --limit few", "--limit needs a whole number."),
-        ("write a.rs", "The content is missing. Usage: write PATH --content TEXT (or <<'EOF')"),
-        ("edit a.rs --old x", "The new text is missing. Usage: edit PATH --old TEXT --new TEXT [--all]"),
+        ("write a.rs", "The content is missing. Usage: write PATH TEXT (or <<'EOF')"),
+        ("edit a.rs --old x", "The new text is missing. Usage: edit PATH OLD NEW [--all]"),
         ("edit a.rs <<'EOF'\nx\nEOF", "The old text is missing."),
         ("grep", "The pattern is missing. Usage: grep PATTERN [PATH]"),
         ("glob", "The pattern is missing."),
@@ -516,4 +547,35 @@ fn the_tool_tells_what_there_is() {
     assert!(little.contains("Other programs cannot be run") && little.contains("\nread PATH"), "{little}");
     assert!(!little.contains("skill") && !little.contains("remember"), "{little}");
     assert!(!little.contains("task:") && !little.contains("write") && !little.contains("Agents"), "{little}");
+}
+
+#[test]
+fn an_agent_is_told_only_of_what_it_may_use() {
+    let tools = shell_tools();
+    let uses = ["all".to_owned(), "all but task:*, edit, write".to_owned()];
+    let denied = ["grep", "task:skill:enhance", "task:cancel"];
+    let some = Offer { shell_tools: &tools, denied: &denied, uses: &uses, ..OFFER };
+    let (text, help) = (Surface::Shell.tools(&some).remove(0).description, shell_help(&some, None));
+    for told in [&text, &help] {
+        assert!(
+            !told.contains("\ngrep ") && !told.contains("enhance") && !told.contains("task:cancel"),
+            "{told}"
+        );
+        assert!(told.contains("task:skill:search --prompt") && told.contains("\ntask:wait"), "{told}");
+        assert!(told.contains("- general: Takes on a whole task of several steps"), "{told}");
+        assert!(
+            told.contains("(all)\n- explore: ") && told.contains("(all but task:*, edit, write)\n"),
+            "{told}"
+        );
+    }
+    assert!(shell_help(&some, Some("grep")).contains("may not use grep"));
+    let alone = Offer { may_delegate: false, shell_tools: &tools[..1], denied: &["bash"], ..OFFER };
+    let help = shell_help(&alone, None);
+    assert!(help.starts_with("handle:read ") && help.contains("\nread PATH"), "{help}");
+    assert!(!help.contains("task:") && !help.contains("write") && !help.contains("Roles"), "{help}");
+    assert!(help.ends_with("Other programs cannot be run. --help after a name tells more."), "{help}");
+    assert!(shell_help(&alone, Some("task:explore")).contains("may not use task:explore"));
+    let roles = &crate::ROLES[..2];
+    let no_skill = Surface::Shell.tools(&Offer { roles, shell_tools: &tools, ..OFFER }).remove(0).description;
+    assert!(!no_skill.contains("task:skill:"), "{no_skill}");
 }

@@ -13,7 +13,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("agent", &["protocol"]),
     ("delegate", &["protocol", "policy"]),
     ("roles", &["protocol", "policy"]),
-    ("surface", &["protocol"]),
+    ("surface", &["protocol", "policy"]),
     ("report", &["protocol"]),
     ("model", &["protocol"]),
     ("sandbox", &["protocol"]),

@@ -18,6 +18,7 @@ pub(crate) struct Shelf {
     /// Every query with its limit.
     pub(crate) asked: Mutex<Vec<(String, usize)>>,
     pub(crate) saved: Mutex<Vec<NewSkill>>,
+    pub(crate) drafts: Mutex<Vec<NewSkill>>,
 }
 
 impl Library for Shelf {
@@ -65,6 +66,15 @@ impl Library for Shelf {
         saved.push(skill.clone());
         let path = format!(".posse/skills/{}/SKILL.md", skill.key);
         Ok(SavedSkill { path, before, after: skill.body.clone() })
+    }
+
+    fn draft_skill(&self, skill: &NewSkill) -> Result<(), String> {
+        self.drafts.lock().unwrap().push(skill.clone());
+        Ok(())
+    }
+
+    fn has_draft(&self, key: &str) -> bool {
+        self.drafts.lock().unwrap().iter().any(|draft| draft.key == key)
     }
 }
 

@@ -1,0 +1,107 @@
+//! What an agent is told of the commands of the shell surface: only those that it may use, in the words of this surface.
+
+use crate::{limits, offer::Offer, words::short};
+
+use super::table::{COMMANDS, Entry, Kind, SKILL, TASK, find};
+
+/// The role of the one agent for skills.
+const SKILL_ROLE: &str = "skill";
+/// The commands that ask it.
+pub(super) const SKILL_COMMANDS: [&str; 2] = ["task:skill:search", "task:skill:enhance"];
+
+/// The command of the shell surface by which the skill agent learns from a session.
+pub const ENHANCE: &str = SKILL_COMMANDS[1];
+
+/// A command that can be offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShellCommand {
+    /// As it is called; rights name it so.
+    pub name: &'static str,
+    /// The ordinary tool behind it, which rights name as well.
+    pub tool: Option<&'static str>,
+}
+
+/// Every command of the shell surface but those that start an agent of an ordinary role.
+pub fn shell_commands() -> impl Iterator<Item = ShellCommand> {
+    let others = COMMANDS.iter().map(|entry| match entry.kind {
+        Kind::Program(tool) | Kind::Tool(tool) => ShellCommand { name: entry.name, tool: Some(tool) },
+        _ => ShellCommand { name: entry.name, tool: None },
+    });
+    SKILL_COMMANDS.iter().map(|name| ShellCommand { name, tool: None }).chain(others)
+}
+
+impl Offer<'_> {
+    fn has_tool(&self, name: &str) -> bool {
+        self.shell_tools.iter().any(|tool| tool.name == name)
+    }
+
+    /// Whether programs can be run.
+    pub(super) fn runs_programs(&self) -> bool {
+        self.has_tool("shell") && !self.denied.contains(&"bash")
+    }
+
+    fn has(&self, entry: &Entry) -> bool {
+        let denied = |name: &str| self.denied.contains(&name);
+        if entry.name == SKILL.name {
+            let role = self.roles.is_empty() || self.roles.iter().any(|role| role.name == SKILL_ROLE);
+            return self.may_delegate && role && !SKILL_COMMANDS.iter().all(|name| denied(name));
+        } else if entry.name == TASK.name {
+            let roles = self.roles.is_empty() || self.roles.iter().any(|role| role.name != SKILL_ROLE);
+            return self.may_delegate && roles;
+        }
+        let there = match entry.kind {
+            Kind::Always => true,
+            Kind::Delegation => self.may_delegate,
+            Kind::Merge => self.may_delegate && self.merges,
+            Kind::Program(name) | Kind::Tool(name) => self.has_tool(name),
+        };
+        there && !denied(entry.name)
+    }
+
+    /// The commands, a line each.
+    pub(super) fn commands(&self) -> impl Iterator<Item = String> {
+        [&TASK, &SKILL].into_iter().chain(COMMANDS).filter(|entry| self.has(entry)).map(|entry| {
+            let search = SKILL_COMMANDS.iter().find(|name| !self.denied.contains(name));
+            let all =
+                entry.name != SKILL.name || SKILL_COMMANDS.iter().all(|name| !self.denied.contains(name));
+            match search.filter(|_| !all) {
+                Some(name) => format!("{name} {}", entry.synopsis),
+                None => entry.line(),
+            }
+        })
+    }
+}
+
+/// What `help` answers: how one command is used, or what there is.
+pub fn shell_help(offer: &Offer<'_>, about: Option<&str>) -> String {
+    let entry = about.and_then(|name| match find(name) {
+        Some(entry) => Some(entry),
+        None if name.starts_with("task:skill") => Some(&SKILL),
+        None if name.starts_with("task:") && name.len() > "task:".len() => Some(&TASK),
+        None => None,
+    });
+    match entry {
+        Some(entry) if offer.has(entry) => return entry.help(),
+        Some(_) => {
+            let name = short(about.unwrap_or_default(), limits::SHOWN_CHARS_MAX);
+            return format!("This agent may not use {name}.");
+        }
+        None => {}
+    }
+    let mut text = about.map_or_else(String::new, |word| {
+        format!("{} is none of these commands.\n", short(word, limits::SHOWN_CHARS_MAX))
+    });
+    for line in offer.commands() {
+        text.push_str(&line);
+        text.push('\n');
+    }
+    if offer.may_delegate && !offer.roles.is_empty() {
+        text.push_str(&format!("Roles:\n{}\n", offer.role_list()));
+    }
+    text.push_str(if offer.runs_programs() {
+        "Anything else is run by the shell. --help after a name tells more."
+    } else {
+        "Other programs cannot be run. --help after a name tells more."
+    });
+    text
+}
