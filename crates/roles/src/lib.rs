@@ -27,3 +27,4 @@ pub use name::valid_name;
 pub use parse::{Parsed, Told, Warning, parse};
 pub use registry::{Accepted, DEFAULT_ROLE, Roles};
 pub use skill::{Skill, parse_skill, skill_text};
+pub use tools::likely_tool;

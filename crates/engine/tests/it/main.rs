@@ -29,6 +29,7 @@ mod role_files;
 mod simulation;
 mod steering;
 mod teams;
+mod tool_names;
 mod undoing;
 mod waiting;
 mod whose;
