@@ -97,7 +97,8 @@ pub mod machine {
 pub mod roles {
     pub use crate::role_files::{LoadedRoles, Problem, RolePlace, load_roles, project_role_places};
     pub use posse_roles::{
-        Accepted, DEFAULT_ROLE, NameFault, Roles, Team, Told, UnknownRole, template, valid_name,
+        Accepted, DEFAULT_ROLE, INHERIT, Lines, NameFault, Roles, Team, Told, UnknownRole, template,
+        valid_name,
     };
 }
 

@@ -15,6 +15,9 @@ use crate::rights::{Rights, approval, isolation, network, paths};
 use crate::tools::Tools;
 use crate::values::Value;
 
+/// The word by which a file asks for its parent's model.
+pub const INHERIT: &str = "inherit";
+
 /// What a file came to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parsed {
@@ -24,6 +27,17 @@ pub struct Parsed {
     pub warnings: Vec<Warning>,
     /// Keys that other programs use and Posse does not.
     pub not_used: Vec<Warning>,
+    /// Where what is checked against the configuration stands.
+    pub lines: Lines,
+}
+
+/// The lines of what only makes sense together with the configuration.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lines {
+    /// The model's.
+    pub model: Option<usize>,
+    /// That of the list of tools.
+    pub tools: Option<usize>,
 }
 
 /// Something about a file that its author should know.
@@ -60,13 +74,28 @@ pub fn parse(text: &str, path: &str, origin: RoleOrigin) -> Parsed {
     let mut reading = Reading::default();
     let role = reading.role(text, path, origin);
     reading.warnings.sort_by_key(|warning| warning.line);
-    Parsed { role, warnings: reading.warnings, not_used: reading.not_used }
+    let line = |key| reading.field(key).map(|field| field.line);
+    let lines = Lines { model: line(Key::Model), tools: line(Key::Tools) };
+    Parsed { role, warnings: reading.warnings, not_used: reading.not_used, lines }
 }
 
 /// What is left to a role whose file cannot be understood: to look at files.
 fn read_access() -> Grant {
     let tools = ["read_file", "list_files", "glob", "grep", "todo", "skill_load", "handle_read"];
     Grant { files: Files::Read, tools: NameRules::only(tools.map(str::to_owned)), ..Grant::none() }
+}
+
+/// Whether front matter is that of an agent: pages and commands of other programs have some, too.
+fn describes_agent(fields: &[Field]) -> bool {
+    let of_command = |field: &Field| folded(&field.key) == "argumenthint";
+    // A page may be described, too, and then it has a title instead of a name.
+    let titled = fields.iter().any(|field| matches!(folded(&field.key).as_str(), "title" | "layout"));
+    let of_role = |field: &Field| match field.kind() {
+        Some(Key::Description) => !titled,
+        Some(kind) => kind != Key::NotUsed || is_mode(field),
+        None => looks_like_a_right(&field.key),
+    };
+    !fields.iter().any(of_command) && fields.iter().any(of_role)
 }
 
 /// A key `mode` that does not say who starts the agent.
@@ -90,6 +119,9 @@ impl Reading {
             return Err(RoleError::TooLarge { bytes: text.len() });
         }
         let pieces = take_apart(text)?;
+        if !describes_agent(&pieces.fields) {
+            return Err(RoleError::Page);
+        }
         self.sort_out(pieces.fields)?;
         let name = self.name(path, pieces.body.is_empty())?;
         let description = self.description();
@@ -241,7 +273,8 @@ impl Reading {
             (text.chars().count() <= MODEL_CHARS_MAX).then_some(text)
         };
         let model = self.read(Key::Model, short, "the parent's model is used")?;
-        (!model.is_empty() && !model.eq_ignore_ascii_case("inherit")).then_some(model)
+        let inherits = model.eq_ignore_ascii_case(INHERIT);
+        (!model.is_empty()).then(|| if inherits { INHERIT.to_string() } else { model })
     }
 
     fn budget(&mut self) -> Budget {
