@@ -9,7 +9,7 @@ use posse_model::{Model, Transcript};
 use posse_policy::delegates_to;
 use posse_protocol::{
     AgentId, Branch, Brief, Budget, CallId, ContextMode, EventKind, Files, Grant, Isolation, Message,
-    NameRules, Role, RoleOrigin, Sender, Task, ToolSpec,
+    NameRules, QueueReason, Role, RoleOrigin, Sender, Task, ToolSpec,
 };
 use posse_surface::{Offer, RoleOffer, Surface};
 use posse_tools::Toolbox;
@@ -211,7 +211,8 @@ impl Wanted {
             })),
         });
         if let Some(reason) = admission.queued {
-            journal.note(EventKind::AgentQueued { reason });
+            let at = (reason == QueueReason::Endpoint).then(|| self.model.model.config().host());
+            journal.note(EventKind::AgentQueued { reason, at });
         }
         journal.send();
         journal

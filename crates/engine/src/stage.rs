@@ -40,6 +40,7 @@ impl Stage {
             Signal::Reasoning(text) => ProgressKind::Reasoning(text),
             Signal::Calling(tool) => ProgressKind::Calling(tool),
             Signal::Queued => ProgressKind::Queued,
+            Signal::Served => ProgressKind::Served,
             Signal::Retrying { .. } => {
                 // What had arrived is not part of the reply that is to come.
                 inner.partial.clear();

@@ -50,7 +50,7 @@ impl Live {
             headers,
             secrets: Secrets::new(secrets),
             is_cloud: clouds::is_known(&base),
-            endpoint: governors.endpoint(&endpoint::key(&base), config.max_concurrent),
+            endpoint: governors.endpoint(&endpoint::key(&base)),
             connect_ms: config.timeouts.connect_ms,
             governors: governors.clone(),
             url: endpoint::join(&base, wire.operation()),
