@@ -11,6 +11,7 @@ use posse_protocol::{
     AgentId, Branch, Brief, Budget, CallId, ContextMode, EventKind, Files, Grant, Isolation, Message,
     NameRules, QueueReason, Role, RoleOrigin, Sender, Task, ToolSpec,
 };
+use posse_roles::INHERIT;
 use posse_surface::{Offer, RoleOffer, Surface};
 use posse_tools::Toolbox;
 
@@ -105,7 +106,7 @@ pub(crate) fn start(
     let (role, model) = match &continues {
         Some((_, kept)) => (kept.role.clone(), kept.model.clone()),
         None => {
-            let role = role_of(delegation, &task)?;
+            let role = role_of(crew, delegation, parent, &task)?;
             let model = model_of(crew, delegation, &task, &role, own)?;
             (role, model)
         }
@@ -194,7 +195,7 @@ impl Wanted {
             role: self.role.name.clone(),
             depth: admission.depth,
             title: self.task.title.clone(),
-            requested_model: self.task.model.clone().or_else(|| self.role.model.clone()),
+            requested_model: self.task.model.clone().or_else(|| asked_model(&self.role)),
             context: self.task.context,
             continues: self.continues,
             brief: Some(Box::new(Brief {
@@ -345,9 +346,11 @@ fn forked(snapshot: &Snapshot, wanted: &Wanted, prompt: &SubPrompt<'_>) -> Begin
     Begins { kept, words }
 }
 
-fn role_of(delegation: &Delegation, task: &Task) -> Result<Role, String> {
+fn role_of(crew: &Crew, delegation: &Delegation, parent: AgentId, task: &Task) -> Result<Role, String> {
     let name = task.role.as_deref().unwrap_or(posse_roles::DEFAULT_ROLE);
-    let role = delegation.roles.find(name).map_err(|unknown| unknown.to_string())?;
+    let grant = crew.tree(|tree| tree.node(parent).map(|node| node.grant.clone()));
+    let may = |role: &Role| grant.as_ref().is_none_or(|grant| delegates_to(grant, &role.name));
+    let role = delegation.roles.find_among(name, may).map_err(|unknown| unknown.to_string())?;
     if role.tools_listed_by_task && task.allowed_tools.as_ref().is_none_or(Vec::is_empty) {
         return Err(format!(
             "The role {} has the tools you list and no others: give allowed_tools, such as [\"read_file\", \"grep\"].",
@@ -369,15 +372,24 @@ fn model_of(
     if task.model.is_some() || task.endpoint.is_some() {
         return crew.models.find(task.model.as_deref(), task.endpoint.as_deref()).cloned();
     }
-    if let Some(wanted) = &role.model
-        && let Some(found) = crew.models.for_role(wanted)?
-    {
-        return Ok(found.clone());
+    match role.model.as_deref() {
+        Some(INHERIT) => return Ok(own),
+        Some(wanted) => {
+            if let Some(found) = crew.models.for_role(wanted) {
+                return Ok(found.clone());
+            }
+        }
+        None => {}
     }
     if task.context != ContextMode::Fork && (defaults.model.is_some() || defaults.endpoint.is_some()) {
         return crew.models.find(defaults.model.as_deref(), defaults.endpoint.as_deref()).cloned();
     }
     Ok(own)
+}
+
+/// The model that a role's file names.
+fn asked_model(role: &Role) -> Option<String> {
+    role.model.clone().filter(|model| model != INHERIT)
 }
 
 /// Whether a role comes from a file of the project that nobody has trusted as it is.

@@ -33,6 +33,7 @@ mod library;
 pub mod limits;
 mod lives;
 mod model_choice;
+mod model_family;
 mod past;
 mod permits;
 mod project;
@@ -72,6 +73,7 @@ pub mod reports {
 /// What faces need to set up models, without knowing the crate behind.
 pub mod models {
     pub use crate::model_choice::Models;
+    pub use crate::model_family::{KnownModel, meant};
     pub use posse_model::{
         CassetteError, Governors, ListedModel, Model, ModelConfig, Protocol, Recorder, Retry, SetupError,
         Timeouts, ToolCallMode, list_models, shown_address,
