@@ -279,6 +279,8 @@ impl Opening {
         let own_place = request.workspace.clone();
         let library =
             SessionLibrary::new(engine.store.clone(), project.clone(), skills, own_place, own_skills);
+        // Scripts of skills are run by commands, which see nothing of a home otherwise.
+        tools.sandbox.readable.extend(library.places());
         let folder = request.workspace.display().to_string();
         let on_look = keeping(self.agent, sender.clone());
         let (checkpoints, linked) = (engine.data_dir.join(CHECKPOINTS), tools.sandbox.linked.clone());
