@@ -1,18 +1,25 @@
 //! `posse agents`: the roles that agents can have, what is wrong with their files, and a new one to fill in.
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use posse_engine::roles::{
-    LoadedRoles, Problem, RolePlace, Roles, Team, Told, load_roles, project_role_places, template, valid_name,
+    INHERIT, LoadedRoles, Problem, RolePlace, Roles, Team, Told, load_roles, project_role_places, template,
+    valid_name,
 };
 use posse_protocol::{Files, Grant, NameRules, Network, Role, RoleOrigin, Shell};
 
 use crate::args::AgentsCommand;
+use crate::config::Config;
 use crate::exit::Exit;
 use crate::output::{self, Style, columns, counted, duration, grouped, one_line, trimmed, visible};
 use crate::paths::{Paths, shown};
+use crate::role_fit::RoleFit;
+
+/// How many files with the same warning are named one by one.
+const SAME_NAMED_MAX: usize = 3;
 
 /// What a new file says where nothing else is given.
 const DESCRIPTION: &str = "Say here when to use this agent, for the model that chooses.";
@@ -25,8 +32,15 @@ pub(crate) fn run(paths: &Paths, command: AgentsCommand) -> anyhow::Result<Exit>
             let team = if all { Team::With } else { Team::Without };
             list(&load_roles(team, &places), json)?;
         }
-        AgentsCommand::Show { name, json } => show(&places, &name, json)?,
-        AgentsCommand::Check { paths, verbose } => return check(&places, &paths, verbose),
+        AgentsCommand::Show { name, json } => {
+            let fit = Config::load(paths, &folder).ok().map(|config| RoleFit::of(&config));
+            show(&places, &name, json, fit.as_ref())?;
+        }
+        AgentsCommand::Check { paths: named, verbose } => {
+            // What is wrong with the configuration is told by whatever needs it.
+            let fit = Config::load(paths, &folder).ok().map(|config| RoleFit::of(&config));
+            return check(&places, &named, verbose, fit.as_ref());
+        }
         AgentsCommand::New { name, user, description } => {
             let description = description.as_deref().unwrap_or(DESCRIPTION);
             new(paths, &folder, &name, user, description)?;
@@ -74,7 +88,7 @@ fn list(loaded: &LoadedRoles, json: bool) -> anyhow::Result<()> {
             RoleOrigin::Project(_) => "project",
         };
         let turns = role.budget.turns.map_or_else(|| "-".to_string(), |turns| turns.to_string());
-        let model = role.model.as_deref().unwrap_or("-");
+        let model = role.model.as_deref().filter(|model| *model != INHERIT).unwrap_or("-");
         text.push_str(&row([&role.name, from, &rights(&role.grant), model, &turns, &role.description]));
     }
     let told = loaded.problems.iter().filter(|problem| problem.told > Told::WhoChecks && !problem.fatal);
@@ -90,7 +104,7 @@ fn list(loaded: &LoadedRoles, json: bool) -> anyhow::Result<()> {
     Ok(output::print(&text)?)
 }
 
-fn show(places: &[RolePlace], name: &str, json: bool) -> anyhow::Result<()> {
+fn show(places: &[RolePlace], name: &str, json: bool, fit: Option<&RoleFit>) -> anyhow::Result<()> {
     let roles = load_roles(Team::Without, places).roles;
     let with_team = load_roles(Team::With, places).roles;
     let role = roles.find(name).or_else(|_| with_team.find(name))?;
@@ -112,7 +126,7 @@ fn show(places: &[RolePlace], name: &str, json: bool) -> anyhow::Result<()> {
         ("may", rights(&role.grant)),
         ("tools", tools),
         ("delegates", names(&role.grant.delegates, "to every role")),
-        ("model", role.model.clone().unwrap_or_else(|| "its parent's".to_string())),
+        ("model", model(role, fit)),
         ("limits", limits(role)),
     ];
     if role.single {
@@ -125,6 +139,15 @@ fn show(places: &[RolePlace], name: &str, json: bool) -> anyhow::Result<()> {
     }
     text.push_str(&format!("\n{}\n", visible(trimmed(&role.prompt))));
     Ok(output::print(&text)?)
+}
+
+/// The model of a role, and what that means here.
+fn model(role: &Role, fit: Option<&RoleFit>) -> String {
+    match (&role.model, fit.and_then(|fit| fit.stand_in(role))) {
+        (Some(wanted), Some(model)) => format!("{wanted} (not configured: runs on {model})"),
+        (Some(wanted), None) if wanted != INHERIT => wanted.clone(),
+        _ => "its parent's".to_string(),
+    }
 }
 
 /// The other names that lead to a role, where it is found.
@@ -189,28 +212,51 @@ fn limits(role: &Role) -> String {
     if parts.is_empty() { "the general ones".to_string() } else { parts.join(", ") }
 }
 
-fn check(places: &[RolePlace], paths: &[PathBuf], verbose: bool) -> anyhow::Result<Exit> {
+fn check(
+    places: &[RolePlace],
+    paths: &[PathBuf],
+    verbose: bool,
+    fit: Option<&RoleFit>,
+) -> anyhow::Result<Exit> {
     let named = paths.iter().map(|path| {
         std::fs::metadata(path).with_context(|| format!("cannot look at {}", shown(path)))?;
         Ok(RolePlace::User(path.clone()))
     });
     let named = named.collect::<anyhow::Result<Vec<_>>>()?;
-    let loaded = load_roles(Team::With, if named.is_empty() { places } else { &named });
+    let mut loaded = load_roles(Team::With, if named.is_empty() { places } else { &named });
+    loaded.problems.extend(fit.map(|fit| fit.problems(&loaded)).unwrap_or_default());
     let style = Style::for_stdout();
     let mut text = String::new();
-    for problem in &loaded.problems {
+    let mut often: BTreeMap<&str, usize> = BTreeMap::new();
+    for problem in loaded.problems.iter().filter(|problem| !problem.fatal && !verbose) {
+        *often.entry(&problem.text).or_default() += 1;
+    }
+    // What many files have in common is said once: a collection is not wrong in a hundred places.
+    often.retain(|_, files| *files > SAME_NAMED_MAX);
+    for problem in loaded.problems.iter().filter(|problem| !often.contains_key(problem.text.as_str())) {
         let mark = if problem.fatal { style.red("broken: ") } else { String::new() };
         text.push_str(&line(problem, &mark));
+    }
+    for (what, files) in &often {
+        text.push_str(&format!("{}: {}\n", counted(*files as u64, "file"), one_line(what, 1000)));
     }
     for problem in loaded.not_used.iter().filter(|_| verbose) {
         text.push_str(&style.dim(&line(problem, "")));
     }
+    for page in loaded.pages.iter().filter(|_| verbose) {
+        text.push_str(&style.dim(&format!("{}: is no agent\n", one_line(&shown(Path::new(page)), 1000))));
+    }
     let broken = loaded.problems.iter().filter(|problem| problem.fatal).count();
     let warnings = loaded.problems.len() - broken;
     text.push_str(&format!(
-        "{} checked: {broken} broken, {}.\n",
+        "{} checked: {broken} broken, {}.{}\n",
         counted(loaded.files as u64, "file"),
-        counted(warnings as u64, "warning")
+        counted(warnings as u64, "warning"),
+        match loaded.pages.len() {
+            0 => String::new(),
+            1 => " 1 other page is no agent.".to_string(),
+            n => format!(" {} other pages are no agents.", grouped(n as u64)),
+        }
     ));
     output::print(&text)?;
     Ok(if broken > 0 { Exit::Failed } else { Exit::Completed })

@@ -193,7 +193,8 @@ async fn servers(findings: &mut Findings) {
 async fn model(findings: &mut Findings, config: &Config) {
     match detect::choose(config, None).await {
         Ok(choice) => match answers(&choice.model).await {
-            Ok(()) => findings.good("model", &format!("`posse run` uses {}", choice.model.name)),
+            Ok(()) => findings
+                .good("model", &format!("`posse run` uses {}{}", choice.model.name, at_once(&choice.model))),
             Err(error) => {
                 let text = format!("`posse run` uses {}, but: {error}", choice.model.name);
                 findings.bad("model", &text, "start the server, or mend the model's endpoint and key");
@@ -205,6 +206,15 @@ async fn model(findings: &mut Findings, config: &Config) {
             "set one of the keys above, start one of the servers above, or add [models.NAME] to the config",
         ),
         Err(error) => findings.bad("model", &error.to_string(), "mend the configuration"),
+    }
+}
+
+/// How many requests its endpoint gets at once, where that is a setting.
+fn at_once(model: &ModelConfig) -> String {
+    match (model.protocol, model.max_concurrent) {
+        (Protocol::Replay, _) => String::new(),
+        (_, 1) => ", one agent at a time (max_concurrent = 1)".to_string(),
+        (_, n) => format!(", up to {n} requests at a time (max_concurrent)"),
     }
 }
 

@@ -6,6 +6,7 @@ mod asking;
 #[cfg(target_os = "linux")]
 mod attacks;
 mod changes;
+mod collection;
 mod config;
 mod crew;
 mod demo;
@@ -17,6 +18,7 @@ mod flat;
 mod killed;
 mod memory;
 mod modes;
+mod names;
 mod own_git;
 mod posse;
 mod record;
