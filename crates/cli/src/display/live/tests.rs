@@ -169,10 +169,12 @@ fn without_a_terminal_each_line_names_its_agent() {
     show(&mut live, vec![event(2, 1, settled("Found it."))]);
     stream(&mut live, 1, "All is found.");
     live.tick().unwrap();
-    let expected = "\
+    let begun = "\
 model: fake
 [explore-1] started on fake: find it
 [explore-2] queued: as many agents run as may (max_running): find more
+";
+    let expected = "\
 [explore-3] started on fake: deeper
 [explore-1] • grep Foo
 [explore-1] • grep Bar
@@ -182,7 +184,7 @@ model: fake
 [explore-1] not allowed, for nobody is there to ask: shell rm x
 [explore-1] ✓ completed · 6 turns · 8 tool calls · tokens not reported · 34 s
 ";
-    assert_eq!(err.text(), expected);
+    assert_eq!(err.text(), format!("{begun}{expected}"));
     assert_eq!(out.text(), "");
 }
 
