@@ -1,11 +1,12 @@
 //! `posse agents`: the roles that agents can have, what is wrong with their files, and a new one to fill in.
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use posse_engine::roles::{
-    LoadedRoles, Problem, RolePlace, Roles, Team, Told, load_roles, template, valid_name,
+    INHERIT, LoadedRoles, Problem, RolePlace, Roles, Team, Told, load_roles, template, valid_name,
 };
 use posse_protocol::{Files, Grant, NameRules, Network, Role, RoleOrigin, Shell};
 
@@ -14,7 +15,11 @@ use crate::config::{Config, Trusted};
 use crate::exit::Exit;
 use crate::output::{self, Style, columns, counted, duration, grouped, one_line, trimmed, visible};
 use crate::paths::{Paths, shown};
+use crate::role_fit::RoleFit;
 use crate::roles::Sources;
+
+/// How many files with the same warning are named one by one.
+const SAME_NAMED_MAX: usize = 3;
 
 /// What a new file says where nothing else is given.
 const DESCRIPTION: &str = "Say here when to use this agent, for the model that chooses.";
@@ -29,7 +34,7 @@ pub(crate) fn run(paths: &Paths, command: AgentsCommand) -> anyhow::Result<Exit>
         }
         AgentsCommand::Show { name, json } => show(&sources(paths, &folder)?, &name, json)?,
         AgentsCommand::Check { paths: named, verbose } => {
-            return check(&sources(paths, &folder)?.0, &named, verbose);
+            return check(&sources(paths, &folder)?, &named, verbose);
         }
         AgentsCommand::New { name, user, description } => {
             let description = description.as_deref().unwrap_or(DESCRIPTION);
@@ -84,7 +89,7 @@ fn list(loaded: &LoadedRoles, warnings: &[String], json: bool) -> anyhow::Result
             RoleOrigin::Project(_) => "project",
         };
         let turns = role.budget.turns.map_or_else(|| "-".to_string(), |turns| turns.to_string());
-        let model = role.model.as_deref().unwrap_or("-");
+        let model = role.model.as_deref().filter(|model| *model != INHERIT).unwrap_or("-");
         text.push_str(&row([&role.name, from, &rights(&role.grant), model, &turns, &role.description]));
     }
     let told = loaded.problems.iter().filter(|problem| problem.told > Told::WhoChecks && !problem.fatal);
@@ -141,11 +146,15 @@ fn show((sources, config): &(Sources, Config), name: &str, json: bool) -> anyhow
     Ok(output::print(&text)?)
 }
 
-/// Its model, and where that is set if not in its file.
+/// Its model, where that is set if not in its file, and what it means here.
 fn model(role: &Role, config: &Config) -> String {
-    let Some(model) = &role.model else { return "its parent's".to_string() };
     let set = config.roles.keys().find(|name| name.eq_ignore_ascii_case(&role.name));
-    set.map_or_else(|| model.clone(), |name| format!("{model} (set by [roles.{name}])"))
+    let set = set.map(|name| format!(" (set by [roles.{name}])")).unwrap_or_default();
+    match (&role.model, RoleFit::of(config).stand_in(role)) {
+        (Some(wanted), Some(model)) => format!("{wanted}{set} (not configured: runs on {model})"),
+        (Some(wanted), None) if wanted != INHERIT => format!("{wanted}{set}"),
+        _ => "its parent's".to_string(),
+    }
 }
 
 /// The other names that lead to a role, where it is found.
@@ -210,28 +219,46 @@ fn limits(role: &Role) -> String {
     if parts.is_empty() { "the general ones".to_string() } else { parts.join(", ") }
 }
 
-fn check(sources: &Sources, paths: &[PathBuf], verbose: bool) -> anyhow::Result<Exit> {
+fn check((sources, config): &(Sources, Config), paths: &[PathBuf], verbose: bool) -> anyhow::Result<Exit> {
     let named = paths.iter().map(|path| {
         std::fs::metadata(path).with_context(|| format!("cannot look at {}", shown(path)))?;
         Ok(RolePlace::User(path.clone()))
     });
     let named = named.collect::<anyhow::Result<Vec<_>>>()?;
-    let loaded = load_roles(Team::With, if named.is_empty() { &sources.places } else { &named });
+    let mut loaded = load_roles(Team::With, if named.is_empty() { &sources.places } else { &named });
+    loaded.problems.extend(RoleFit::of(config).problems(&loaded));
     let style = Style::for_stdout();
     let mut text = String::new();
-    for problem in &loaded.problems {
+    let mut often: BTreeMap<&str, usize> = BTreeMap::new();
+    for problem in loaded.problems.iter().filter(|problem| !problem.fatal && !verbose) {
+        *often.entry(&problem.text).or_default() += 1;
+    }
+    // What many files have in common is said once: a collection is not wrong in a hundred places.
+    often.retain(|_, files| *files > SAME_NAMED_MAX);
+    for problem in loaded.problems.iter().filter(|problem| !often.contains_key(problem.text.as_str())) {
         let mark = if problem.fatal { style.red("broken: ") } else { String::new() };
         text.push_str(&line(problem, &mark));
+    }
+    for (what, files) in &often {
+        text.push_str(&format!("{}: {}\n", counted(*files as u64, "file"), one_line(what, 1000)));
     }
     for problem in loaded.not_used.iter().filter(|_| verbose) {
         text.push_str(&style.dim(&line(problem, "")));
     }
+    for page in loaded.pages.iter().filter(|_| verbose) {
+        text.push_str(&style.dim(&format!("{}: is no agent\n", one_line(&shown(Path::new(page)), 1000))));
+    }
     let broken = loaded.problems.iter().filter(|problem| problem.fatal).count();
     let warnings = loaded.problems.len() - broken;
     text.push_str(&format!(
-        "{} checked: {broken} broken, {}.\n",
+        "{} checked: {broken} broken, {}.{}\n",
         counted(loaded.files as u64, "file"),
-        counted(warnings as u64, "warning")
+        counted(warnings as u64, "warning"),
+        match loaded.pages.len() {
+            0 => String::new(),
+            1 => " 1 other page is no agent.".to_string(),
+            n => format!(" {} other pages are no agents.", grouped(n as u64)),
+        }
     ));
     output::print(&text)?;
     Ok(if broken > 0 { Exit::Failed } else { Exit::Completed })

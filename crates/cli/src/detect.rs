@@ -14,6 +14,9 @@ use crate::providers::{PROVIDERS, Provider};
 /// How long a local server has to say that it is there.
 const PROBE_MS: u64 = 700;
 
+/// The variable that names the model to use.
+const MODEL_VARIABLE: &str = "POSSE_MODEL";
+
 /// A model that can be called, and what it costs.
 pub(crate) struct Choice {
     pub(crate) model: ModelConfig,
@@ -45,6 +48,22 @@ pub(crate) async fn choose(config: &Config, named: Option<&str>) -> anyhow::Resu
         Some((provider, model)) => Ok(provided(provider, &model.name, model.context_window)),
         None => Err(nothing_found(config)),
     }
+}
+
+/// The name and the provider's name of the model that would be used, as far as no server has to be asked for it.
+pub(crate) fn settled(config: &Config) -> Option<(String, String)> {
+    let named =
+        std::env::var(MODEL_VARIABLE).ok().filter(|name| !name.is_empty()).or_else(|| config.model.clone());
+    let only = || config.models.keys().next().filter(|_| config.models.len() == 1).cloned();
+    if let Some(name) = named.or_else(only) {
+        let configured = config.models.get(&name).and_then(|file| file.model.clone());
+        let id = || name.split_once('/').map_or(name.clone(), |(_, model)| model.to_string());
+        return Some((name.clone(), configured.unwrap_or_else(id)));
+    }
+    let provider =
+        PROVIDERS.iter().find(|p| config.models.is_empty() && p.key().is_some() && p.model.is_some())?;
+    let model = provider.model?;
+    Some((format!("{}/{model}", provider.name), model.to_string()))
 }
 
 /// A configured model, or `PROVIDER/MODEL`, or a provider's name for its usual model.

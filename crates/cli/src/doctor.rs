@@ -200,7 +200,7 @@ async fn model(findings: &mut Findings, config: &Config, named: Option<&str>) {
         }
         Err(error) => return findings.bad("model", &error.to_string(), "mend the configuration"),
     };
-    let uses = format!("`posse run` uses {}", choice.model.name);
+    let uses = format!("`posse run` uses {}{}", choice.model.name, at_once(&choice.model));
     match answers(&choice.model).await {
         Ok(true) => findings.good("model", &uses),
         Ok(false) => findings.good(
@@ -214,6 +214,15 @@ async fn model(findings: &mut Findings, config: &Config, named: Option<&str>) {
             let advice = if error.advice.is_empty() { advice } else { &error.advice };
             findings.bad("model", &format!("{uses}, but {}{said}", error.message), advice);
         }
+    }
+}
+
+/// How many requests its endpoint gets at once, where that is a setting.
+fn at_once(model: &ModelConfig) -> String {
+    match (model.protocol, model.max_concurrent) {
+        (Protocol::Replay, _) => String::new(),
+        (_, 1) => ", one agent at a time (max_concurrent = 1)".to_string(),
+        (_, n) => format!(", up to {n} requests at a time (max_concurrent)"),
     }
 }
 

@@ -30,6 +30,7 @@ mod questions;
 mod resources;
 mod resting;
 mod resume;
+mod role_fit;
 mod roles;
 mod run;
 mod sessions;

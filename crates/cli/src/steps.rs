@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use posse_protocol::{AgentId, Answer, CallId, Event, EventKind, QueueReason, Report, Sender};
+use posse_protocol::{AgentId, Answer, CallId, Event, EventKind, Report, Sender};
 
-use crate::display::{ending_line, measured, not_covered, read_only_for_commands};
+use crate::display::{ending_line, measured, not_covered, read_only_for_commands, why_queued};
 use crate::output::{Style, counted, duration, one_line, trimmed, visible};
 
 /// Characters of a tool's result, a report or a reason that are shown.
@@ -159,7 +159,9 @@ fn course(style: Style, kind: &EventKind, who: &str) -> String {
         EventKind::AgentAdmitted { role, title, .. } => {
             style.dim(&format!("{who}({}) is to: {}\n", one_line(role, 60), one_line(title, 200)))
         }
-        EventKind::AgentQueued { reason } => style.dim(&format!("{who}waits: {}\n", queue_reason(*reason))),
+        EventKind::AgentQueued { reason, at } => {
+            style.dim(&format!("{who}{}\n", why_queued(*reason, at.as_deref())))
+        }
         EventKind::CheckedOut { branch, .. } => {
             style.dim(&format!("{who}works on a branch of its own: {}\n", one_line(branch, 100)))
         }
@@ -219,13 +221,6 @@ fn answered(style: Style, answer: &Answer) -> String {
     format!("{} {text}\n", style.bold("you:"))
 }
 
-fn queue_reason(reason: QueueReason) -> &'static str {
-    match reason {
-        QueueReason::RunningCap => "as many agents run as may",
-        QueueReason::Endpoint => "its endpoint takes one agent after the other",
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use posse_protocol::Ending;
@@ -264,7 +259,7 @@ mod tests {
         let expected = "\
 you: fix it
   explore-1 (explore) is to: find it
-  explore-1 waits: as many agents run as may
+  explore-1 queued: as many agents run as may (max_running)
   main to explore-1: look
     here
     explore-2 (explore) is to: deeper

@@ -180,6 +180,12 @@ pub(crate) fn request(
     let mut models = Models::new(model, prices);
     if setup.delegation.is_some() {
         crew::add_models(&mut models, config, &substitutions(folder), &governors, recorder.as_ref());
+        // One that is configured and cannot be used is told to whoever asks for it.
+        if let Some(name) =
+            config.sub_agents.model.as_deref().filter(|name| !config.models.contains_key(*name))
+        {
+            models.check(Some(name), None).map_err(|why| anyhow::anyhow!("[sub_agents] model: {why}"))?;
+        }
     }
     Ok(SessionRequest {
         workspace: folder.to_path_buf(),

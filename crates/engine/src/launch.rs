@@ -9,8 +9,9 @@ use posse_model::{Model, Transcript};
 use posse_policy::delegates_to;
 use posse_protocol::{
     AgentId, Branch, Brief, Budget, CallId, ContextMode, EventKind, Files, Grant, Isolation, Message,
-    NameRules, Role, RoleOrigin, Sender, Task, ToolSpec,
+    NameRules, QueueReason, Role, RoleOrigin, Sender, Task, ToolSpec,
 };
+use posse_roles::INHERIT;
 use posse_surface::{Offer, RoleOffer, Surface};
 use posse_tools::Toolbox;
 
@@ -109,7 +110,7 @@ pub(crate) fn start(
     let (role, model) = match &continues {
         Some((_, kept)) => (kept.role.clone(), kept.model.clone()),
         None => {
-            let role = role_of(delegation, &task)?;
+            let role = role_of(crew, delegation, parent, &task)?;
             let by_command = delegation.surface == Surface::Shell;
             let grant = crew.tree(|tree| tree.node(parent).map(|node| node.grant.clone()));
             // Whether it may delegate to the role is for the tree to say; names of commands are not its business.
@@ -206,7 +207,7 @@ impl Wanted {
             role: self.role.name.clone(),
             depth: admission.depth,
             title: self.task.title.clone(),
-            requested_model: self.task.model.clone().or_else(|| self.role.model.clone()),
+            requested_model: self.task.model.clone().or_else(|| asked_model(&self.role)),
             context: self.task.context,
             continues: self.continues,
             brief: Some(Box::new(Brief {
@@ -224,7 +225,8 @@ impl Wanted {
             })),
         });
         if let Some(reason) = admission.queued {
-            journal.note(EventKind::AgentQueued { reason });
+            let at = (reason == QueueReason::Endpoint).then(|| self.model.model.config().host());
+            journal.note(EventKind::AgentQueued { reason, at });
         }
         journal.send();
         journal
@@ -360,9 +362,11 @@ fn forked(snapshot: &Snapshot, wanted: &Wanted, prompt: &SubPrompt<'_>) -> Begin
     Begins { kept, words }
 }
 
-fn role_of(delegation: &Delegation, task: &Task) -> Result<Role, String> {
+fn role_of(crew: &Crew, delegation: &Delegation, parent: AgentId, task: &Task) -> Result<Role, String> {
     let name = task.role.as_deref().unwrap_or(posse_roles::DEFAULT_ROLE);
-    let role = delegation.roles.find(name).map_err(|unknown| unknown.to_string())?;
+    let grant = crew.tree(|tree| tree.node(parent).map(|node| node.grant.clone()));
+    let may = |role: &Role| grant.as_ref().is_none_or(|grant| delegates_to(grant, &role.name));
+    let role = delegation.roles.find_among(name, may).map_err(|unknown| unknown.to_string())?;
     if role.tools_listed_by_task && task.allowed_tools.as_ref().is_none_or(Vec::is_empty) {
         return Err(format!(
             "The role {} has the tools you list and no others: give allowed_tools, such as [\"read_file\", \"grep\"].",
@@ -395,15 +399,24 @@ fn model_of(
     if task.model.is_some() || task.endpoint.is_some() {
         return crew.models.reach(task.model.as_deref(), task.endpoint.as_deref());
     }
-    if let Some(wanted) = &role.model
-        && let Some(found) = crew.models.for_role(wanted)?
-    {
-        return Ok(found.clone());
+    match role.model.as_deref() {
+        Some(INHERIT) => return Ok(own),
+        Some(wanted) => {
+            if let Some(found) = crew.models.for_role(wanted) {
+                return Ok(found.clone());
+            }
+        }
+        None => {}
     }
     if task.context != ContextMode::Fork && (defaults.model.is_some() || defaults.endpoint.is_some()) {
         return crew.models.reach(defaults.model.as_deref(), defaults.endpoint.as_deref());
     }
     Ok(own)
+}
+
+/// The model that a role's file names.
+fn asked_model(role: &Role) -> Option<String> {
+    role.model.clone().filter(|model| model != INHERIT)
 }
 
 /// Whether a role comes from a file of the project that nobody has trusted as it is.

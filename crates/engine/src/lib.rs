@@ -35,6 +35,7 @@ pub mod limits;
 mod lives;
 mod measured;
 mod model_choice;
+mod model_family;
 mod past;
 mod permits;
 mod project;
@@ -79,6 +80,7 @@ pub mod reports {
 /// What faces need to set up models, without knowing the crate behind.
 pub mod models {
     pub use crate::model_choice::Models;
+    pub use crate::model_family::{KnownModel, meant};
     pub use crate::routes::Routes;
     pub use posse_model::{
         CassetteError, Governors, ListedModel, Model, ModelConfig, Protocol, Recorder, Retry, SetupError,
@@ -106,7 +108,8 @@ pub mod roles {
     pub use crate::role_files::{LoadedRoles, Problem, RolePlace, load_roles, project_role_places};
     pub use crate::roles_file::{PromptFile, RolesFile, RolesFileAt};
     pub use posse_roles::{
-        Accepted, AgentRoles, DEFAULT_ROLE, NameFault, Roles, Team, Told, UnknownRole, template, valid_name,
+        Accepted, AgentRoles, DEFAULT_ROLE, INHERIT, Lines, NameFault, Roles, Team, Told, UnknownRole,
+        template, valid_name,
     };
 }
 
@@ -120,7 +123,8 @@ pub mod skills {
 
 /// What faces need to set up approvals, without knowing the crate behind.
 pub mod approving {
-    pub use posse_policy::{RuleError, Rules, explain};
+    pub use posse_policy::{RuleError, Rules, explain, is_tool};
+    pub use posse_roles::likely_tool;
 }
 
 pub use posse_tools::{Sandbox, ToolSettings};

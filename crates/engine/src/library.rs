@@ -1,6 +1,7 @@
 //! What outlives a session, for its agents: notes from the record, skills from files. Must not know agents or tools.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::{PoisonError, RwLock};
 
 use posse_protocol::{Note, NoteScope, SessionId};
@@ -9,7 +10,7 @@ use posse_tools::{Library, LoadedSkill, NewSkill, SavedSkill, SkillLine};
 
 use crate::journal::now_ms;
 use crate::skill_drafts::{SkillDraft, SkillDrafts};
-use crate::skill_files::{FoundSkill, SkillFolder, SkillHomes, find_skills};
+use crate::skill_files::{FoundSkill, SkillFolder, SkillHomes, find_skills, places};
 
 /// The library of one session.
 pub(crate) struct SessionLibrary {
@@ -35,6 +36,11 @@ impl SessionLibrary {
     ) -> Self {
         let found = RwLock::new(find_skills(&folders));
         Self { store, project, folders, homes, drafts, session, found }
+    }
+
+    /// The folders of skills that commands are to see.
+    pub(crate) fn places(&self) -> Vec<PathBuf> {
+        places(&self.folders, &self.found())
     }
 
     fn found(&self) -> Vec<FoundSkill> {
@@ -212,15 +218,17 @@ mod tests {
             ("project/.posse/skills/c/skill.md", &skill("top c")),
             ("person/skills/c/SKILL.md", &skill("person c")),
             ("person/skills/group/d/SKILL.md", &skill("grouped")),
-            ("person/skills/group/deeper/e/SKILL.md", &skill("too deep")),
+            ("person/skills/group/deeper/e/SKILL.md", &skill("deep")),
+            ("person/skills/group/deeper/e/f/SKILL.md", &skill("part of another")),
             ("person/skills/.hidden/SKILL.md", &skill("hidden")),
             ("person/skills/README.md", "no skill"),
             ("person/skills/quiet/SKILL.md", "---\ndisable-model-invocation: true\n---\nby hand"),
             ("outside/.posse/skills/z/SKILL.md", &skill("not of this project")),
         ]);
-        assert_eq!(place.keys(), ["b", "c", "d"]);
-        let bodies = ["b", "c", "D", "quiet", "e", "z"].map(|key| place.body(key));
-        let wanted = [Some("sub posse"), Some("top c"), Some("grouped"), Some("by hand"), None, None];
+        assert_eq!(place.keys(), ["b", "c", "d", "e"]);
+        let bodies = ["b", "c", "D", "quiet", "e", "f", "z"].map(|key| place.body(key));
+        let wanted =
+            [Some("sub posse"), Some("top c"), Some("grouped"), Some("by hand"), Some("deep"), None, None];
         assert_eq!(bodies, wanted.map(|body| body.map(str::to_owned)));
     }
 
@@ -249,6 +257,9 @@ mod tests {
         symlink(place.at("outside/s"), place.at("person/skills/mine")).unwrap();
         assert_eq!(place.keys(), ["mine"]);
         assert_eq!(place.body("mine").as_deref(), Some("outside"));
+        let real = |path: &str| place.at(path).canonicalize().unwrap();
+        let wanted = [real("project/.posse/skills"), real("person/skills"), real("outside/s")];
+        assert_eq!(place.library.places(), wanted, "what commands see is what the skills are");
     }
 
     #[test]
@@ -310,7 +321,8 @@ mod tests {
         assert_eq!(saved.before, None, "the person's is left alone");
         assert!(saved.after.contains("\nlicense: MIT\n"), "{}", saved.after);
         let loaded = place.library.skill("a").unwrap().unwrap();
-        assert_eq!((loaded.body.as_str(), loaded.files.len(), loaded.folder), ("new", 1, None));
+        let folder = place.at("person/skills/group/a").canonicalize().unwrap().display().to_string();
+        assert_eq!((loaded.body.as_str(), loaded.files.len(), loaded.folder), ("new", 1, Some(folder)));
         assert_eq!(place.library.skill_file("a", "scripts/run.py").as_deref(), Ok("print()"));
         assert_eq!(fs::read_to_string(place.at("person/skills/group/a/SKILL.md")).unwrap(), skill("old"));
     }
@@ -347,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn many_skills_are_cut_and_large_ones_are_read_in_part() {
+    fn many_skills_are_cut_and_large_ones_are_read_to_their_end() {
         let place = Place::new(&[]);
         for n in 0..520 {
             put(&place.at("person/skills").join(format!("s{n:03}/SKILL.md")), &skill("x"));
@@ -356,7 +368,7 @@ mod tests {
         let large = skill(&"line\n".repeat(100_000));
         put(&place.at("project/.posse/skills/large/SKILL.md"), &large);
         assert_eq!(place.keys()[0], "large");
-        assert!(place.body("large").unwrap().len() <= 64 * 1024);
+        assert_eq!(place.body("large").unwrap().lines().count(), 100_000);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use posse_delegate::Endpoint;
 use posse_model::{Model, shown_address};
 use posse_protocol::Prices;
 
+use crate::model_family::{KnownModel, meant};
 use crate::routes::Routes;
 
 /// One model and what it costs.
@@ -39,9 +40,6 @@ pub struct Models {
     left_out: BTreeMap<String, String>,
     routes: Routes,
 }
-
-/// Names by which agent files ask for a class of model rather than for one that must be there.
-const TIERS: [&str; 6] = ["sonnet", "opus", "haiku", "fable", "default", "inherit"];
 
 impl Models {
     /// The main agent's model; the only one until others are added.
@@ -133,12 +131,16 @@ impl Models {
         self.by_name.values().map(line).collect::<Vec<_>>().join(", ")
     }
 
-    /// What a role's file asks for. A class of models that is not configured means the usual one.
-    pub(crate) fn for_role(&self, wanted: &str) -> Result<Option<&PricedModel>, String> {
-        match self.find(Some(wanted), None) {
-            Ok(found) => Ok(Some(found)),
-            Err(_) if TIERS.iter().any(|tier| wanted.eq_ignore_ascii_case(tier)) => Ok(None),
-            Err(unknown) => Err(unknown),
-        }
+    /// What a role's file asks for, or else one of the same family, the main agent's first. Where there is neither, the
+    /// usual one is meant: whoever wrote the file had other models.
+    pub(crate) fn for_role(&self, wanted: &str) -> Option<&PricedModel> {
+        let all = std::iter::once(&self.main).chain(self.by_name.values()).collect::<Vec<_>>();
+        let known = all.iter().map(|one| KnownModel { name: one.name(), id: &one.model.config().model });
+        meant(wanted, &known.collect::<Vec<_>>()).map(|at| all[at])
+    }
+
+    /// Whether a task could ask for that.
+    pub fn check(&self, model: Option<&str>, endpoint: Option<&str>) -> Result<(), String> {
+        self.find(model, endpoint).map(|_| ())
     }
 }

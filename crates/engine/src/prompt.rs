@@ -139,7 +139,7 @@ impl SubPrompt<'_> {
         let delegation = match self.delegates {
             [] => "You cannot delegate.".to_string(),
             few if few.len() <= ROLES_NAMED_MAX => format!("You may delegate to {}.", few.join(", ")),
-            // The tool names them all.
+            // The tool tells of them.
             _ => "You may delegate.".to_string(),
         };
         SUB_AGENT

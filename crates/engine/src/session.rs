@@ -286,6 +286,8 @@ impl Opening {
         let homes = SkillHomes { workspace: request.workspace.clone(), own: own_skills };
         let (about, drafts) = ((project.clone(), self.id), SkillDrafts::of(&engine.data_dir));
         let library = SessionLibrary::new(engine.store.clone(), about, skills, homes, drafts);
+        // Scripts of skills are run by commands, which see nothing of a home otherwise.
+        tools.sandbox.readable.extend(library.places());
         let folder = request.workspace.display().to_string();
         let on_look = keeping(self.agent, sender.clone());
         let (checkpoints, linked) = (engine.data_dir.join(CHECKPOINTS), tools.sandbox.linked.clone());

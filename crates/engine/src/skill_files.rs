@@ -3,6 +3,7 @@
 //! A project's skills are a stranger's: nothing outside the project is read for them, whatever links say. A skill's files
 //! are those in its own folder. Must not know the home folder or the configuration: it is told where to look.
 
+use std::collections::BTreeSet;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -19,17 +20,21 @@ const KEY_CHARS_MAX: usize = 100;
 /// How many skills there can be.
 const SKILLS_MAX: usize = 500;
 /// How many entries of all folders are looked at.
-const ENTRIES_MAX: usize = 5_000;
+const ENTRIES_MAX: usize = 20_000;
+/// How many folders deep skills are looked for: deeper than anybody sorts them.
+const DEPTH_MAX: usize = 16;
 /// How many folders deep the files of a skill are looked for.
 const FILES_DEPTH_MAX: usize = 4;
 /// How many files of a skill are told of; more are counted, up to ten times as many.
 const FILES_MAX: usize = 50;
-/// The largest file of a skill that is read.
-const FILE_BYTES_MAX: u64 = 256 * 1024;
+/// The largest text and the largest file of a skill that is read.
+const FILE_BYTES_MAX: u64 = 2 << 20;
 /// What the file of a skill is called; some collections write it small.
 const NAMES: [&str; 2] = ["SKILL.md", "skill.md"];
 /// Where a project keeps skills; earlier ones win.
 const PROJECT_FOLDERS: [&str; 2] = [OWN_FOLDER, ".claude/skills"];
+/// What a folder of skills is called.
+const KEPT_IN: &str = "skills";
 /// Where skills of the project are written.
 const OWN_FOLDER: &str = ".posse/skills";
 
@@ -64,17 +69,11 @@ pub struct FoundSkill {
     pub folders: Vec<SkillFolder>,
 }
 
-/// Finds all skills of these folders, `KEY/SKILL.md` or one level deeper. Of those with the same key the first counts.
+/// Finds all skills of these folders, `KEY/SKILL.md` at any depth. Of those with the same key the first counts.
 pub fn find_skills(folders: &[SkillFolder]) -> Vec<FoundSkill> {
-    let mut search = Search { found: Vec::new(), entries_left: ENTRIES_MAX };
+    let mut search = Search { found: Vec::new(), entries_left: ENTRIES_MAX, seen: BTreeSet::new() };
     for folder in folders {
-        for inside in search.folders_in(folder) {
-            if !search.add(&inside) {
-                for deeper in search.folders_in(&inside) {
-                    search.add(&deeper);
-                }
-            }
-        }
+        search.look_in(folder, DEPTH_MAX);
     }
     search.found
 }
@@ -82,9 +81,22 @@ pub fn find_skills(folders: &[SkillFolder]) -> Vec<FoundSkill> {
 struct Search {
     found: Vec<FoundSkill>,
     entries_left: usize,
+    /// Folders that were looked at, links resolved: these may lead back.
+    seen: BTreeSet<PathBuf>,
 }
 
 impl Search {
+    /// Skills have no skills inside.
+    fn look_in(&mut self, folder: &SkillFolder, depth_left: usize) {
+        for inside in self.folders_in(folder) {
+            let real = inside.open().map(|files| files.root().to_path_buf());
+            let is_new = real.is_some_and(|real| self.seen.insert(real));
+            if is_new && !self.add(&inside) && depth_left > 1 {
+                self.look_in(&inside, depth_left - 1);
+            }
+        }
+    }
+
     /// The folders in a folder, by name.
     fn folders_in(&mut self, folder: &SkillFolder) -> Vec<SkillFolder> {
         if folder.open().is_none() {
@@ -105,7 +117,8 @@ impl Search {
 
     /// Adds the skill of a folder; says whether it is one.
     fn add(&mut self, folder: &SkillFolder) -> bool {
-        let Some((_, text)) = folder.open().and_then(|files| skill_file(&files)) else { return false };
+        let text = folder.open().and_then(|files| skill_file(&files, SKILL_BYTES_MAX));
+        let Some((_, text)) = text else { return false };
         let key = folder.path.file_name().unwrap_or_default().to_string_lossy();
         if let Some(known) = self.found.iter_mut().find(|known| known.skill.key == key) {
             known.folders.push(folder.clone());
@@ -137,11 +150,11 @@ impl SkillFolder {
 }
 
 /// A skill's own file: its path, and its text as far as it is read.
-fn skill_file(files: &Workspace) -> Option<(WorkspacePath, String)> {
+fn skill_file(files: &Workspace, bytes_max: u64) -> Option<(WorkspacePath, String)> {
     NAMES.iter().find_map(|name| {
         let path = files.resolve(name).ok()?;
         let mut bytes = Vec::new();
-        files.open_file(&path).ok()?.file.take(SKILL_BYTES_MAX).read_to_end(&mut bytes).ok()?;
+        files.open_file(&path).ok()?.file.take(bytes_max).read_to_end(&mut bytes).ok()?;
         Some((path, String::from_utf8_lossy(&bytes).into_owned()))
     })
 }
@@ -150,19 +163,18 @@ impl FoundSkill {
     /// The skill as it is now; `None` if it has gone.
     pub fn load(&self, workspace: &Path) -> Option<LoadedSkill> {
         let files = self.folders.first()?.open()?;
-        let (_, text) = skill_file(&files)?;
+        let (_, text) = skill_file(&files, FILE_BYTES_MAX)?;
         let key = self.skill.key.clone();
         let body = parse_skill(&text, &key).body;
         let Some((place, mut files)) = self.files() else {
             return Some(LoadedSkill { key, body, folder: None, files: Vec::new(), files_left_out: 0 });
         };
-        let inside = workspace.canonicalize().ok().and_then(|root| {
-            let inside = place.root().strip_prefix(root).ok()?;
-            Some(inside.display().to_string())
-        });
+        let root = workspace.canonicalize().ok();
+        let inside = root.and_then(|root| place.root().strip_prefix(root).ok().map(Path::to_path_buf));
+        let folder = inside.unwrap_or_else(|| place.root().to_path_buf()).display().to_string();
         let files_left_out = files.len().saturating_sub(FILES_MAX);
         files.truncate(FILES_MAX);
-        Some(LoadedSkill { key, body, folder: inside, files, files_left_out })
+        Some(LoadedSkill { key, body, folder: Some(folder), files, files_left_out })
     }
 
     /// The files beside the skill's own, and where they are: one that was improved keeps those of the one before.
@@ -204,6 +216,20 @@ impl FoundSkill {
     }
 }
 
+/// What commands must see for these skills to be of use: where they are kept, and where those are that links lead to.
+pub(crate) fn places(folders: &[SkillFolder], found: &[FoundSkill]) -> Vec<PathBuf> {
+    let real = |folder: &SkillFolder| folder.open().map(|files| files.root().to_path_buf());
+    // One that leads somewhere else as a whole may lead to more than skills.
+    let is_kept = |path: &PathBuf| path.file_name().is_some_and(|name| name == KEPT_IN);
+    let mut places: Vec<PathBuf> = folders.iter().filter_map(real).filter(is_kept).collect();
+    for folder in found.iter().flat_map(|skill| &skill.folders).filter_map(real) {
+        if !places.iter().any(|place| folder.starts_with(place)) {
+            places.push(folder);
+        }
+    }
+    places
+}
+
 /// Where skills are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SkillHomes {
@@ -231,8 +257,11 @@ impl SkillHomes {
             Err(WorkspaceError::Missing { .. }) => (None, Expect::Absent),
             Err(error) => return Err(error.to_string()),
         };
-        let covered =
-            || known.and_then(|known| skill_file(&known.folders.first()?.open()?)).map(|(_, text)| text);
+        let covered = || {
+            known
+                .and_then(|known| skill_file(&known.folders.first()?.open()?, FILE_BYTES_MAX))
+                .map(|(_, text)| text)
+        };
         let said = before.clone().or_else(covered);
         let after = skill_text(&skill.key, &skill.description, &skill.body, said.as_deref());
         if before.as_ref() != Some(&after) {

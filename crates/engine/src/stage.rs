@@ -40,6 +40,7 @@ impl Stage {
             Signal::Reasoning(text) => ProgressKind::Reasoning(text),
             Signal::Calling(tool) => ProgressKind::Calling(tool),
             Signal::Queued => ProgressKind::Queued,
+            Signal::Served => ProgressKind::Served,
             Signal::Retrying { .. } => return,
         };
         if inner.open { inner.send(kind) } else { inner.held_back.push(kind) }

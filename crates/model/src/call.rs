@@ -17,7 +17,15 @@ pub(crate) async fn call(
     let mut attempts = 0;
     let mut resent = false;
     loop {
-        let mut permit = live.endpoint.enter(|| on(Signal::Queued)).await;
+        let mut waited = false;
+        let queued = || {
+            waited = true;
+            on(Signal::Queued);
+        };
+        let mut permit = live.endpoint.enter(config.max_concurrent, queued).await;
+        if waited {
+            on(Signal::Served);
+        }
         attempts += 1;
         let failed = match attempt(live, config, transcript, on).await {
             Ok(reply) => {

@@ -104,7 +104,7 @@ pub struct ModelConfig {
     pub context_window: Option<u64>,
     /// The most tokens of one reply.
     pub max_output_tokens: Option<u32>,
-    /// Concurrent requests to this endpoint. Where models of one endpoint differ, the smallest counts.
+    /// Concurrent requests to this endpoint. Of the models of one endpoint that are used, the smallest counts.
     pub max_concurrent: usize,
     /// How it makes tool calls.
     pub tool_calls: ToolCallMode,
@@ -161,6 +161,12 @@ impl ModelConfig {
     /// Where it is, without credentials: what may be told and recorded.
     pub fn endpoint(&self) -> String {
         endpoint::shown(&self.base_url)
+    }
+
+    /// The machine it is on, without the port; its own name where that is no machine.
+    pub fn host(&self) -> String {
+        let url = endpoint::parse(&self.base_url);
+        url.and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_else(|| self.name.clone())
     }
 
     /// A model that is a recording.

@@ -10,6 +10,7 @@ use tokio::sync::{Notify, oneshot};
 
 use crate::governor::{Governor, Outcome, Ticket};
 use crate::http::Clients;
+use crate::limits;
 
 /// What all models of a process share: one governor per endpoint, and the connections. Clones are the same.
 #[derive(Clone, Default)]
@@ -36,12 +37,9 @@ impl Governors {
         Self::default()
     }
 
-    pub(crate) fn endpoint(&self, key: &str, max_concurrent: usize) -> Endpoint {
+    pub(crate) fn endpoint(&self, key: &str) -> Endpoint {
         let mut endpoints = lock(&self.shared.endpoints);
-        let endpoint =
-            endpoints.entry(key.to_owned()).or_insert_with(|| Endpoint::new(max_concurrent)).clone();
-        lock(&endpoint.inner.state).governor.restrict(max_concurrent);
-        endpoint
+        endpoints.entry(key.to_owned()).or_insert_with(Endpoint::new).clone()
     }
 
     pub(crate) fn clients(&self) -> &Clients {
@@ -75,8 +73,8 @@ struct State {
 }
 
 impl Endpoint {
-    fn new(max_concurrent: usize) -> Self {
-        let state = State { governor: Governor::new(max_concurrent), waiters: HashMap::new() };
+    fn new() -> Self {
+        let state = State { governor: Governor::new(limits::CONCURRENT_MAX), waiters: HashMap::new() };
         Self {
             inner: Arc::new(Inner {
                 state: Mutex::new(state),
@@ -98,10 +96,13 @@ impl Endpoint {
     }
 
     /// Waits for a place; `queued` is called once if there is none at once. Dropping the future gives up the place.
-    pub(crate) async fn enter(&self, queued: impl FnOnce()) -> Permit {
+    /// `max_concurrent` is what the model allows here: it counts from its first request on, so that a model that nobody
+    /// uses holds nobody up.
+    pub(crate) async fn enter(&self, max_concurrent: usize, queued: impl FnOnce()) -> Permit {
         let (sender, mut granted) = oneshot::channel();
         let place = {
             let mut state = lock(&self.inner.state);
+            state.governor.restrict(max_concurrent);
             let ticket = state.governor.join();
             state.waiters.insert(ticket, sender);
             Place { endpoint: self.clone(), ticket, owned: true }

@@ -55,7 +55,7 @@ impl Live {
             headers,
             secrets: Secrets::new(secrets),
             is_cloud: clouds::is_known(&base),
-            endpoint: governors.endpoint(&endpoint::key(&base), config.max_concurrent),
+            endpoint: governors.endpoint(&endpoint::key(&base)),
             connect_ms: config.timeouts.connect_ms,
             has_answered: AtomicBool::new(false),
             governors: governors.clone(),

@@ -24,6 +24,8 @@ pub enum Signal {
     Calling(String),
     /// The request waits for its turn at the endpoint.
     Queued,
+    /// Its turn at the endpoint has come, after it was queued.
+    Served,
     /// The request will be sent again.
     Retrying {
         /// Which retry: 1, 2, 3, …

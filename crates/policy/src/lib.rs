@@ -34,4 +34,4 @@ pub use layers::{child_grant, for_child, from_project_file, in_background};
 pub use meet::meet;
 pub use paths::{clean_path, may_write, writable_roots};
 pub use rules::{RuleError, Rules};
-pub use tool_names::own_name;
+pub use tool_names::{TOOLS, is_tool, own_name};

@@ -85,6 +85,11 @@ struct Texts {
 }
 
 impl Rules {
+    /// The tool that a rule as it is written is about.
+    pub fn tool_of(rule: &str) -> &str {
+        rule.split('(').next().unwrap_or_default().trim()
+    }
+
     /// Reads rules as a person writes them.
     pub fn parse(allow: &[String], ask: &[String], deny: &[String]) -> Result<Self, RuleError> {
         let rules = Self { allow: read(allow)?, ask: read(ask)?, deny: read(deny)?, answered: Vec::new() };

@@ -95,6 +95,9 @@ pub enum EventKind {
     AgentQueued {
         /// What for.
         reason: QueueReason,
+        /// The machine whose turn it waits for, where that is why.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        at: Option<String>,
     },
     /// An agent began to work.
     AgentStarted {
@@ -419,6 +422,8 @@ pub enum ProgressKind {
     Calling(String),
     /// The request waits for its turn at the endpoint.
     Queued,
+    /// Its turn has come: the request is on its way.
+    Served,
     /// So many files of the workspace were looked at and kept, before the first command.
     Keeping(u64),
 }

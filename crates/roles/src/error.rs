@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::limits::{FILE_BYTES_MAX, LIST_ITEMS_MAX, NAME_CHARS_MAX, ROLES_LISTED_MAX};
+use crate::limits::{FILE_BYTES_MAX, LIST_ITEMS_MAX, NAME_CHARS_MAX, ROLES_ACCEPTED_MAX, ROLES_LISTED_MAX};
 use crate::registry::Accepted;
 
 /// A file that cannot be a role.
@@ -21,6 +21,9 @@ pub enum RoleError {
         "there is no front matter; begin the file with a line ---, then name: and description:, then another line ---"
     )]
     NoFrontMatter,
+    /// Its front matter says nothing about an agent.
+    #[error("its front matter says nothing about an agent; add name: and description:")]
+    Page,
     /// Its front matter has no end.
     #[error("the front matter that begins here has no end; close it with a line ---")]
     Unclosed {
@@ -62,10 +65,19 @@ pub enum RoleError {
 }
 
 impl RoleError {
+    /// Whether the file is no agent at all, rather than one that is wrong.
+    pub fn is_page(&self) -> bool {
+        matches!(self, Self::NoFrontMatter | Self::Page)
+    }
+
     /// The line it is about, from 1.
     pub fn line(&self) -> usize {
         match self {
-            Self::TooLarge { .. } | Self::NoFrontMatter | Self::Empty | Self::NothingToChange { .. } => 1,
+            Self::TooLarge { .. }
+            | Self::NoFrontMatter
+            | Self::Page
+            | Self::Empty
+            | Self::NothingToChange { .. } => 1,
             Self::Unclosed { line } | Self::BadName { line, .. } | Self::TooMany { line, .. } => *line,
         }
     }
@@ -97,22 +109,37 @@ pub struct UnknownRole {
     pub accepted: Vec<Accepted>,
     /// The name that is most like it, if one is.
     pub likely: Option<String>,
+    /// Those that its words fit, best first: name and what it is for.
+    pub fitting: Vec<(String, String)>,
 }
 
 impl fmt::Display for UnknownRole {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "there is no role {:?}", self.wanted)?;
         match &self.likely {
-            Some(likely) => write!(f, "; did you mean {likely}? Accepted: ")?,
-            None => f.write_str(". Accepted: ")?,
+            Some(likely) => write!(f, "; did you mean {likely}?")?,
+            None => f.write_str(".")?,
         }
+        if !self.fitting.is_empty() {
+            f.write_str(" These may fit:")?;
+            for (name, about) in &self.fitting {
+                write!(f, "\n- {name}: {about}")?;
+            }
+            if self.accepted.len() > ROLES_ACCEPTED_MAX {
+                return Ok(());
+            }
+            f.write_str("\n")?;
+        } else {
+            f.write_str(" ")?;
+        }
+        f.write_str("Accepted: ")?;
         for (index, one) in self.accepted.iter().take(ROLES_LISTED_MAX).enumerate() {
             let comma = if index == 0 { "" } else { ", " };
             write!(f, "{comma}{one}")?;
         }
         match self.accepted.len().saturating_sub(ROLES_LISTED_MAX) {
             0 => f.write_str("."),
-            more => write!(f, ", and {more} more."),
+            more => write!(f, ", and {more} more; words instead of a name tell which ones fit."),
         }
     }
 }

@@ -42,11 +42,21 @@ pub(crate) fn cut(text: &str) -> Result<(String, String, usize), RoleError> {
     }
     let inside = &lines[start + 1..];
     let Some(end) = inside.iter().position(|line| matches!(line.trim_end(), "---" | "...")) else {
-        return Err(RoleError::Unclosed { line: start + 1 });
+        return Err(if begins_fields(inside) {
+            RoleError::Unclosed { line: start + 1 }
+        } else {
+            RoleError::NoFrontMatter
+        });
     };
     let front = inside[..end].join("\n");
     let body = inside[end + 1..].join("\n").trim().to_string();
     Ok((front, body, start + 2))
+}
+
+/// Whether what follows a line `---` are fields, and not the page below a rule.
+fn begins_fields(lines: &[&str]) -> bool {
+    let first = lines.iter().find(|line| !line.trim().is_empty() && !line.starts_with('#'));
+    first.is_some_and(|line| line.split_once(':').is_some_and(|(key, _)| Key::of(key).is_some()))
 }
 
 /// Strict YAML where it is that; else line by line. The lines tell where a key stands in either case, and how a

@@ -84,9 +84,12 @@ impl Key {
 }
 
 /// Keys that say what a role may do.
-pub(crate) const RIGHTS: [Key; 9] = [
+pub(crate) const RIGHTS: [Key; 12] = [
     Key::Tools,
     Key::DisallowedTools,
+    Key::Include,
+    Key::Exclude,
+    Key::Permissions,
     Key::Permission,
     Key::Approval,
     Key::Files,

@@ -15,7 +15,13 @@ pub const LIST_ITEMS_MAX: usize = 200;
 /// The most characters of one entry of a list.
 pub const LIST_ITEM_CHARS_MAX: usize = 300;
 /// The most roles there can be.
-pub const ROLES_MAX: usize = 500;
+pub const ROLES_MAX: usize = 2_000;
+/// How many roles are told of by the words that fit.
+pub const ROLES_FITTING_MAX: usize = 8;
+/// Characters of a description that are told then.
+pub const ABOUT_CHARS_MAX: usize = 160;
+/// Up to how many roles all are told of where a name is none.
+pub const ROLES_ACCEPTED_MAX: usize = 30;
 /// How many roles the error about an unknown one lists.
 pub const ROLES_LISTED_MAX: usize = 60;
 /// How much of a stranger's word is repeated in a message.

@@ -16,6 +16,9 @@ use crate::rights::{Rights, approval, isolation, network, paths, report};
 use crate::tools::Tools;
 use crate::values::Value;
 
+/// The word by which a file asks for its parent's model.
+pub const INHERIT: &str = "inherit";
+
 /// What a file came to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parsed {
@@ -25,6 +28,17 @@ pub struct Parsed {
     pub warnings: Vec<Warning>,
     /// Keys that other programs use and Posse does not.
     pub not_used: Vec<Warning>,
+    /// Where what is checked against the configuration stands.
+    pub lines: Lines,
+}
+
+/// The lines of what only makes sense together with the configuration.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lines {
+    /// The model's.
+    pub model: Option<usize>,
+    /// That of the list of tools.
+    pub tools: Option<usize>,
 }
 
 /// Something about a file that its author should know.
@@ -84,6 +98,19 @@ fn read_access() -> Grant {
     Grant { files: Files::Read, tools: NameRules::only(tools.map(str::to_owned)), ..Grant::none() }
 }
 
+/// Whether front matter is that of an agent: pages and commands of other programs have some, too.
+fn describes_agent(fields: &[Field]) -> bool {
+    let of_command = |field: &Field| folded(&field.key) == "argumenthint";
+    // A page may be described, too, and then it has a title instead of a name.
+    let titled = fields.iter().any(|field| matches!(folded(&field.key).as_str(), "title" | "layout"));
+    let of_role = |field: &Field| match field.kind() {
+        Some(Key::Description) => !titled,
+        Some(kind) => kind != Key::NotUsed || is_mode(field),
+        None => looks_like_a_right(&field.key),
+    };
+    !fields.iter().any(of_command) && fields.iter().any(of_role)
+}
+
 /// A key `mode` that does not say who starts the agent.
 fn is_mode(field: &Field) -> bool {
     let starts = ["primary", "subagent", "all", "default", ""];
@@ -103,7 +130,9 @@ struct Reading {
 impl Reading {
     fn parsed(mut self, role: Result<Role, RoleError>) -> (Parsed, Given) {
         self.warnings.sort_by_key(|warning| warning.line);
-        (Parsed { role, warnings: self.warnings, not_used: self.not_used }, self.given)
+        let line = |key| self.field(key).map(|field| field.line);
+        let lines = Lines { model: line(Key::Model), tools: line(Key::Tools) };
+        (Parsed { role, warnings: self.warnings, not_used: self.not_used, lines }, self.given)
     }
 
     fn role(&mut self, text: &str, path: &str, origin: RoleOrigin) -> Result<Role, RoleError> {
@@ -111,6 +140,9 @@ impl Reading {
             return Err(RoleError::TooLarge { bytes: text.len() });
         }
         let pieces = take_apart(text)?;
+        if !describes_agent(&pieces.fields) {
+            return Err(RoleError::Page);
+        }
         self.of_fields(pieces.fields, pieces.body, path, origin)
     }
 
@@ -297,7 +329,8 @@ impl Reading {
             (text.chars().count() <= MODEL_CHARS_MAX).then_some(text)
         };
         let model = self.read(Key::Model, short, "the parent's model is used")?;
-        (!model.is_empty() && !model.eq_ignore_ascii_case("inherit")).then_some(model)
+        let inherits = model.eq_ignore_ascii_case(INHERIT);
+        (!model.is_empty()).then(|| if inherits { INHERIT.to_string() } else { model })
     }
 
     fn budget(&mut self) -> Budget {

@@ -12,6 +12,7 @@ use crate::error::UnknownRole;
 use crate::limits::ROLES_MAX;
 use crate::name::{folded, shortened};
 use crate::parse::{Told, Warning};
+use crate::search::fitting;
 
 /// The role of a task that names none.
 pub const DEFAULT_ROLE: &str = "general";
@@ -186,10 +187,18 @@ impl Roles {
 
     /// The role of that name or alias.
     pub fn find(&self, name: &str) -> Result<&Role, UnknownRole> {
-        self.entry(name).map(|entry| &entry.role).ok_or_else(|| UnknownRole {
-            wanted: shortened(name),
-            accepted: self.accepted(),
-            likely: self.likely(name),
+        self.find_among(name, |_| true)
+    }
+
+    /// The role of that name or alias. If there is none, only those that `may` be used are told of instead.
+    pub fn find_among(&self, name: &str, may: impl Fn(&Role) -> bool) -> Result<&Role, UnknownRole> {
+        self.entry(name).map(|entry| &entry.role).ok_or_else(|| {
+            let usable = |name: &String| self.entry(name).is_some_and(|entry| may(&entry.role));
+            let mut accepted = self.accepted();
+            accepted.retain(|one| usable(&one.name));
+            let fitting = fitting(name, self.iter().filter(|role| may(role)));
+            let likely = self.likely(name).filter(usable);
+            UnknownRole { wanted: shortened(name), accepted, likely, fitting }
         })
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use posse_policy::own_name;
+use posse_policy::{TOOLS, is_tool, own_name};
 use posse_protocol::NameRules;
 
 use crate::limits::LIST_ITEM_CHARS_MAX;
@@ -17,6 +17,8 @@ const ALL: &str = "all";
 const SKILL: &str = "skill";
 /// The commands that ask it.
 const SKILL_COMMANDS: [&str; 2] = ["task:skill:search", "task:skill:enhance"];
+/// How like a tool a name must be to be taken for a slip of the pen, from 0 to 1.
+const LIKENESS_MIN: f64 = 0.8;
 
 /// What a file says about tools and delegation, gathered key by key.
 #[derive(Default)]
@@ -108,7 +110,7 @@ impl Tools {
                 self.roles_denied.extend(roles);
             }
             Entry::Unknown(name) => {
-                warn(format!("{:?} is no tool of Posse's", shortened(&name)));
+                warn(unknown(&name));
                 self.denied.insert(name);
             }
             Entry::Conditional(tool) => {
@@ -182,7 +184,7 @@ fn read_list(value: &Value, warn: &mut dyn FnMut(String)) -> (Option<BTreeSet<St
             Entry::Tools(names) => only.extend(names),
             Entry::Delegation(named) => roles.extend(named),
             Entry::Unknown(name) => {
-                warn(format!("{:?} is no tool of Posse's", shortened(&name)));
+                warn(unknown(&name));
                 only.insert(name);
             }
             Entry::Conditional(tool) => warn(format!(
@@ -249,8 +251,7 @@ fn foreign(name: &str) -> Entry {
         // A server without a tool is all of its tools.
         return Entry::Tools(vec![format!("{name}__*"), name]);
     }
-    let ours = matches!(name.as_str(), "handle_read" | "skill_save");
-    let known = ours || name.starts_with("mcp_") || name.contains(['*', ':']);
+    let known = TOOLS.contains(&name.as_str()) || name.starts_with("mcp_") || name.contains(['*', ':']);
     if known { Entry::Tools(vec![name]) } else { Entry::Unknown(name) }
 }
 
@@ -258,4 +259,20 @@ fn is_delegation(name: &str) -> bool {
     let name = folded(name);
     matches!(name.as_str(), "task" | "agent" | "spawntask" | "delegatetoagent")
         || matches!(name.as_str(), "agentopen" | "agenteval" | "agentclose")
+}
+
+/// What to say of a name that is none of a tool here.
+fn unknown(name: &str) -> String {
+    let likely = likely_tool(name).map(|tool| format!("; did you mean {tool:?}?")).unwrap_or_default();
+    format!("{:?} is no tool of Posse's{likely}", shortened(name))
+}
+
+/// The tool that somebody who wrote this may have meant; none for the name of another program's tool.
+pub fn likely_tool(name: &str) -> Option<&'static str> {
+    // What other programs call ours is misspelt, too.
+    const ALSO: [&str; 6] = ["bash", "read", "write", "edit", "webfetch", "todowrite"];
+    let wanted = folded(&shortened(name));
+    let scored = TOOLS.iter().chain(&ALSO).map(|tool| (strsim::jaro_winkler(&folded(tool), &wanted), *tool));
+    let best = scored.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|_| !is_tool(name))?;
+    (best.0 >= LIKENESS_MIN).then(|| own_name(best.1).unwrap_or(best.1))
 }

@@ -96,7 +96,7 @@ pub(crate) fn spec(offer: &Offer<'_>) -> ToolSpec {
     if offer.merges {
         fields.push(("isolation", isolation()));
     }
-    tool(NAME, offer.with_roles(include_str!("../prompts/agent.md")), &[], fields)
+    tool(NAME, offer.with_roles(include_str!("../prompts/agent.md"), 0), &[], fields)
 }
 
 /// Whether a tool is one of these.

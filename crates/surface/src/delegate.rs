@@ -20,7 +20,7 @@ pub(crate) fn spec(offer: &Offer<'_>) -> ToolSpec {
         ("context_files", about(texts(), "files to look at first")),
         ("success_criteria", about(text(), "how to tell that it is done")),
     ];
-    let description = offer.with_roles(include_str!("../prompts/delegate.md"));
+    let description = offer.with_roles(include_str!("../prompts/delegate.md"), 0);
     tool(NAME, description, &["role", "task"], fields)
 }
 

@@ -49,14 +49,20 @@ pub const SLICE_CHARS: usize = 4_000;
 /// Lines read from a handle unless told otherwise.
 pub const SLICE_LINES: usize = 200;
 
-/// Characters shown of a role's description.
-pub const ROLE_ABOUT_CHARS_MAX: usize = 120;
-/// Bytes of roles that are listed with their descriptions; the others are listed by name.
-pub const ROLES_ABOUT_BYTES_MAX: usize = 3_000;
-/// Roles that are listed at all.
-pub const ROLES_MAX: usize = 150;
 /// Endpoints that are listed.
 pub const ENDPOINTS_MAX: usize = 20;
+/// The longest description of a tool that every provider takes.
+pub const DESCRIPTION_BYTES_MAX: usize = 1_024;
+/// Characters shown of a role's description, the most that lets all be listed.
+pub const ROLE_ABOUT_CHARS: [usize; 7] = [120, 90, 75, 60, 50, 40, 30];
+/// Bytes that the roles have in any case.
+pub const ROLES_BYTES_MIN: usize = 400;
+/// Bytes of the roles that `help` lists.
+pub const HELP_ROLES_BYTES_MAX: usize = 3_000;
+/// Bytes kept for how roles that are not listed are found.
+pub const ROLE_SEARCH_BYTES: usize = 64;
+/// Bytes of names up to which a schema lists the roles.
+pub const ROLE_NAMES_BYTES_MAX: usize = 600;
 /// Models that are listed.
 pub const MODELS_MAX: usize = 20;
 

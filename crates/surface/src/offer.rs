@@ -44,44 +44,71 @@ impl Offer<'_> {
         uses: &[],
     };
 
-    /// The roles, a line each; where there are too many, the last ones by name only.
-    pub(crate) fn role_list(&self) -> String {
-        let mut list = String::new();
-        let mut names = Vec::new();
-        for (at, role) in self.roles.iter().enumerate().take(limits::ROLES_MAX) {
-            let name = short(role.name, limits::WORD_CHARS_MAX);
-            let uses = self.uses.get(at).map(|uses| format!(" ({uses})")).unwrap_or_default();
-            let line = format!("- {name}: {}{uses}\n", gist(role.description));
-            if list.len() + line.len() > limits::ROLES_ABOUT_BYTES_MAX {
-                names.push(name);
-            } else {
-                list.push_str(&line);
-            }
-        }
-        if !names.is_empty() {
-            let _ = writeln!(list, "Also: {}", names.join(", "));
-        }
-        let more = self.roles.len().saturating_sub(limits::ROLES_MAX);
-        if more > 0 {
-            let _ = writeln!(list, "and {more} more");
-        }
-        list.truncate(list.trim_end().len());
-        list
+    /// The name of a role, what it is for and what it may use, on one line.
+    fn line(&self, at: usize, about_chars_max: usize) -> String {
+        let role = &self.roles[at];
+        let name = short(role.name, limits::WORD_CHARS_MAX);
+        let uses = self.uses.get(at).map(|uses| format!(" ({uses})")).unwrap_or_default();
+        format!("- {name}: {}{uses}", gist(role.description, about_chars_max))
     }
 
-    /// A description, and the roles below it.
-    pub(crate) fn with_roles(&self, description: &str) -> String {
+    /// The roles within so many bytes: a line each, shorter ones where there are many; then names; then how to find the
+    /// others.
+    pub(crate) fn role_list(&self, bytes_max: usize) -> String {
+        for chars_max in limits::ROLE_ABOUT_CHARS {
+            let list =
+                (0..self.roles.len()).map(|at| self.line(at, chars_max)).collect::<Vec<_>>().join("\n");
+            if list.len() <= bytes_max {
+                return list;
+            }
+        }
+        let room = bytes_max.saturating_sub(limits::ROLE_SEARCH_BYTES);
+        let shortest = limits::ROLE_ABOUT_CHARS[limits::ROLE_ABOUT_CHARS.len() - 1];
+        let mut list = String::new();
+        let mut shown = 0;
+        for at in 0..self.roles.len() {
+            let line = self.line(at, shortest) + "\n";
+            // The rest is for names: they tell more in the same room.
+            if list.len() + line.len() > room / 2 {
+                break;
+            }
+            list.push_str(&line);
+            shown += 1;
+        }
+        let mut before = "Also: ";
+        for role in &self.roles[shown..] {
+            let name = short(role.name, limits::WORD_CHARS_MAX);
+            if list.len() + before.len() + name.len() > room {
+                break;
+            }
+            let _ = write!(list, "{before}{name}");
+            (before, shown) = (", ", shown + 1);
+        }
+        let more = self.roles.len() - shown;
+        if more > 0 {
+            let _ = write!(list, "\n{more} more: words instead of a role tell which ones fit");
+        }
+        list.trim().to_owned()
+    }
+
+    /// A description, and the roles below it, in the room that a description has beside what else is `there`.
+    pub(crate) fn with_roles(&self, description: &str, there: usize) -> String {
         let description = description.trim_end();
         if self.roles.is_empty() {
             return description.to_owned();
         }
-        format!("{description}\nRoles:\n{}", self.role_list())
+        let used = there + description.len() + "\nRoles:\n".len();
+        let room = limits::DESCRIPTION_BYTES_MAX.saturating_sub(used);
+        format!("{description}\nRoles:\n{}", self.role_list(room.max(limits::ROLES_BYTES_MIN)))
     }
 
-    /// The schema of a role: one of those on offer.
+    /// The schema of a role: one of those on offer, or any word where there are too many to list.
     pub(crate) fn role_schema(&self) -> Value {
-        let names = self.roles.iter().map(|role| role.name).take(limits::ROLES_MAX);
-        one_of(names.map(str::to_owned).collect())
+        let names = self.roles.iter().map(|role| role.name.to_owned()).collect::<Vec<_>>();
+        match names.iter().map(String::len).sum::<usize>() > limits::ROLE_NAMES_BYTES_MAX {
+            true => text(),
+            false => one_of(names),
+        }
     }
 
     /// The schema of an endpoint: one of those on offer, or any where none are listed.
@@ -105,10 +132,10 @@ pub struct RoleOffer<'a> {
 }
 
 /// The first sentence; the rest of a description is for people.
-fn gist(description: &str) -> String {
+fn gist(description: &str, chars_max: usize) -> String {
     let line = description.trim().lines().next().unwrap_or_default();
     let sentence = line.split_once(". ").map_or(line, |(sentence, _)| sentence);
-    short(sentence.trim_end_matches('.'), limits::ROLE_ABOUT_CHARS_MAX)
+    short(sentence.trim_end_matches('.'), chars_max)
 }
 
 fn one_of(words: Vec<String>) -> Value {

@@ -43,7 +43,7 @@ pub(crate) fn specs(offer: &Offer<'_>) -> Vec<ToolSpec> {
         ("timeout_ms", integer()),
     ];
     vec![
-        tool(OPEN, offer.with_roles(include_str!("../prompts/agent_open.md")), &["prompt"], open),
+        tool(OPEN, offer.with_roles(include_str!("../prompts/agent_open.md"), 0), &["prompt"], open),
         tool(EVAL, include_str!("../prompts/agent_eval.md").trim_end(), &[], eval),
         tool(CLOSE, "End a session; what runs is stopped.", &["name"], [("name", text())]),
     ]

@@ -64,7 +64,8 @@ pub(crate) fn spec(offer: &Offer<'_>) -> ToolSpec {
     }
     if offer.may_delegate {
         description.push('\n');
-        description.push_str(&offer.with_roles(include_str!("../prompts/shell_agents.md")));
+        let there = description.len();
+        description.push_str(&offer.with_roles(include_str!("../prompts/shell_agents.md"), there));
     }
     tool(NAME, description, &["command"], [("command", text()), ("timeout_ms", integer())])
 }

@@ -19,7 +19,7 @@ pub(crate) fn spec(offer: &Offer<'_>) -> ToolSpec {
         ("prompt", text()),
         ("type", about(offer.role_schema(), "general by default")),
     ];
-    let description = offer.with_roles(include_str!("../prompts/task.md"));
+    let description = offer.with_roles(include_str!("../prompts/task.md"), 0);
     tool(NAME, description, &["description", "prompt"], fields)
 }
 

@@ -55,7 +55,7 @@ pub struct LoadedSkill {
     pub key: String,
     /// How the work is done.
     pub body: String,
-    /// Where its files are, relative to the workspace; none where commands do not see them.
+    /// Where its files are: relative to the workspace, or absolute where that is elsewhere. Commands see them.
     pub folder: Option<String>,
     /// Files that belong to it.
     pub files: Vec<SkillFile>,

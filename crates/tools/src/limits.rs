@@ -97,18 +97,18 @@ pub const RECALL_QUERY_BYTES_MAX: usize = 1024;
 /// Bytes of notes given back in all.
 pub const RECALL_BYTES_MAX: usize = 24 * 1024;
 
-/// Skills that are listed.
-pub const SKILLS_LISTED_MAX: usize = 60;
-/// Bytes of that list.
-pub const SKILLS_LISTED_BYTES_MAX: usize = 800;
-/// Characters shown of a skill's description.
-pub const SKILL_ABOUT_CHARS_MAX: usize = 200;
+/// Skills that are named where a key is none and no word fits.
+pub const SKILLS_NAMED_MAX: usize = 60;
+/// Bytes of the list in the description, which has at most 1,024 in all.
+pub const SKILLS_LISTED_BYTES_MAX: usize = 840;
+/// Characters shown of a skill's description, the most that lets all be listed.
+pub const SKILL_ABOUT_CHARS: [usize; 6] = [200, 120, 90, 70, 50, 35];
 /// Characters shown of a skill's key.
 pub const SKILL_WORD_CHARS_MAX: usize = 80;
 /// Skills that are told of when a key is none.
 pub const SKILLS_FITTING_MAX: usize = 10;
 /// Bytes shown of a skill's text, or of one of its files.
-pub const SKILL_BODY_BYTES_MAX: usize = 48 * 1024;
+pub const SKILL_BODY_BYTES_MAX: usize = 32 * 1024;
 /// Files of a skill that are listed.
 pub const SKILL_FILES_MAX: usize = 50;
 /// Characters shown of such a file's path.

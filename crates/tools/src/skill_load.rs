@@ -20,6 +20,8 @@ pub(crate) struct SkillLoad {
     key: String,
     /// A file of the skill.
     file: Option<String>,
+    // What is cut says where to go on.
+    offset: Option<u64>,
 }
 
 impl Tool for SkillLoad {
@@ -73,24 +75,86 @@ impl SkillLoad {
             false => Failed(unknown(key, &library.skills())),
         })?;
         let text = match self.file() {
-            Some(file) => resource(library.as_ref(), &skill.key, file)?,
-            None => told(library.as_ref(), &skill),
+            Some(file) => self.resource(library.as_ref(), &skill.key, file)?,
+            None => self.told(library.as_ref(), &skill),
         };
         Ok(ToolOutcome::ok(text))
     }
+
+    /// A skill's text, and which files belong to it.
+    fn told(&self, library: &dyn Library, skill: &LoadedSkill) -> String {
+        let mut text = self.page(library, "skill", &skill.key, &skill.body);
+        if skill.files.is_empty() {
+            return text;
+        }
+        let folder = skill.folder.as_deref().map(|folder| one_line(folder, limits::SKILL_PATH_CHARS_MAX));
+        let place =
+            folder.map(|folder| format!(" are in {folder} (run its scripts there)")).unwrap_or_default();
+        let _ = write!(text, "\nIts files{place}, and skill_load reads one with file:");
+        for file in skill.files.iter().take(limits::SKILL_FILES_MAX) {
+            let path = one_line(&file.path, limits::SKILL_PATH_CHARS_MAX);
+            let _ = write!(text, "\n- {path} ({} bytes)", file.bytes);
+        }
+        let more = skill.files.len().saturating_sub(limits::SKILL_FILES_MAX) + skill.files_left_out;
+        if more > 0 {
+            let _ = write!(text, "\nand {more} more");
+        }
+        text
+    }
+
+    fn resource(&self, library: &dyn Library, key: &str, file: &str) -> Result<String, Failed> {
+        let content = library.skill_file(key, file).map_err(Failed)?;
+        Ok(self.page(library, "file", &format!("{key}/{file}"), &content))
+    }
+
+    /// As much of a text as one result takes, from the offset on, and where to go on.
+    fn page(&self, library: &dyn Library, kind: &str, from: &str, whole: &str) -> String {
+        let asked = self.offset.and_then(|offset| usize::try_from(offset).ok()).unwrap_or(0);
+        let begin = whole.floor_char_boundary(asked.min(whole.len()));
+        let (piece, cut) = start_of(&whole[begin..], limits::SKILL_BODY_BYTES_MAX);
+        // Whole lines, unless one is very long.
+        let lines = piece.rfind('\n').filter(|end| cut && *end > piece.len() / 2).map(|end| &piece[..=end]);
+        let piece = lines.unwrap_or(piece);
+        let end = begin + piece.len();
+        let shown = piece.strip_suffix('\n').filter(|_| end < whole.len()).unwrap_or(piece);
+        let mut text = library.quote(kind, from, shown);
+        if end < whole.len() {
+            let _ = write!(text, "\n({} more bytes: go on with offset {end})", whole.len() - end);
+        }
+        text
+    }
 }
 
-/// The skills, a line each, as far as there is room.
+/// The skills, a line each, shorter ones where there are many; then keys alone, then how to find the others.
 fn listed(skills: &[SkillLine]) -> String {
-    let mut list = String::from(if skills.is_empty() { "\nThere are no skills yet." } else { "\nSkills:" });
+    if skills.is_empty() {
+        return "\nThere are no skills yet.".to_owned();
+    }
+    let lines = |chars_max| skills.iter().map(|skill| line(skill, chars_max)).collect::<String>();
+    let whole = limits::SKILL_ABOUT_CHARS.iter().map(|chars_max| lines(*chars_max));
+    let fits = |list: &String| list.len() <= limits::SKILLS_LISTED_BYTES_MAX;
+    let mut list = String::from("\nSkills:");
+    if let Some(lines) = whole.into_iter().find(fits) {
+        return list + &lines;
+    }
     let mut shown = 0;
-    for skill in skills.iter().take(limits::SKILLS_LISTED_MAX) {
-        let line = line(skill);
-        if list.len() + line.len() > limits::SKILLS_LISTED_BYTES_MAX {
+    for skill in skills {
+        let line = line(skill, limits::SKILL_ABOUT_CHARS[limits::SKILL_ABOUT_CHARS.len() - 1]);
+        // The rest is for keys: they tell more in the same room.
+        if list.len() + line.len() > limits::SKILLS_LISTED_BYTES_MAX / 2 {
             break;
         }
         list.push_str(&line);
         shown += 1;
+    }
+    let mut before = "\nAlso: ";
+    for skill in &skills[shown..] {
+        let key = one_line(&skill.key, limits::SKILL_WORD_CHARS_MAX);
+        if list.len() + before.len() + key.len() > limits::SKILLS_LISTED_BYTES_MAX {
+            break;
+        }
+        let _ = write!(list, "{before}{key}");
+        (before, shown) = (", ", shown + 1);
     }
     if shown < skills.len() {
         let _ = write!(list, "\n{} more: give a word as key to be told which fit.", skills.len() - shown);
@@ -98,10 +162,10 @@ fn listed(skills: &[SkillLine]) -> String {
     list
 }
 
-fn line(skill: &SkillLine) -> String {
+fn line(skill: &SkillLine, about_chars_max: usize) -> String {
     let key = one_line(&skill.key, limits::SKILL_WORD_CHARS_MAX);
     let about = skill.description.split_whitespace().collect::<Vec<_>>().join(" ");
-    match one_line(&about, limits::SKILL_ABOUT_CHARS_MAX) {
+    match one_line(&about, about_chars_max) {
         about if about.is_empty() => format!("\n- {key}"),
         about => format!("\n- {key}: {about}"),
     }
@@ -128,46 +192,13 @@ fn unknown(key: &str, skills: &[SkillLine]) -> String {
     fitting.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
     if fitting.is_empty() {
         let _ = write!(text, " None of {} skills has these words. There are:", skills.len());
-        let keys = skills.iter().take(limits::SKILLS_LISTED_MAX).map(|skill| skill.key.as_str());
+        let keys = skills.iter().take(limits::SKILLS_NAMED_MAX).map(|skill| skill.key.as_str());
         let _ = write!(text, " {}", keys.collect::<Vec<_>>().join(", "));
         return text;
     }
     text.push_str(" These may fit:");
     for (_, skill) in fitting.iter().take(limits::SKILLS_FITTING_MAX) {
-        text.push_str(&line(skill));
+        text.push_str(&line(skill, limits::SKILL_ABOUT_CHARS[0]));
     }
     text
-}
-
-/// A skill's text, and which files belong to it.
-fn told(library: &dyn Library, skill: &LoadedSkill) -> String {
-    let (body, cut) = start_of(&skill.body, limits::SKILL_BODY_BYTES_MAX);
-    let mut text = library.quote("skill", &skill.key, body);
-    if cut {
-        let _ = write!(text, "\n({} more bytes left out)", skill.body.len() - body.len());
-    }
-    if !skill.files.is_empty() {
-        let folder = skill.folder.as_deref().map(|folder| one_line(folder, limits::SKILL_PATH_CHARS_MAX));
-        let place = folder.map(|folder| format!(" in {folder}")).unwrap_or_default();
-        let _ = write!(text, "\nIts files{place}, which skill_load reads with file:");
-        for file in skill.files.iter().take(limits::SKILL_FILES_MAX) {
-            let path = one_line(&file.path, limits::SKILL_PATH_CHARS_MAX);
-            let _ = write!(text, "\n- {path} ({} bytes)", file.bytes);
-        }
-        let more = skill.files.len().saturating_sub(limits::SKILL_FILES_MAX) + skill.files_left_out;
-        if more > 0 {
-            let _ = write!(text, "\nand {more} more");
-        }
-    }
-    text
-}
-
-fn resource(library: &dyn Library, key: &str, file: &str) -> Result<String, Failed> {
-    let content = library.skill_file(key, file).map_err(Failed)?;
-    let (start, cut) = start_of(&content, limits::SKILL_BODY_BYTES_MAX);
-    let mut text = library.quote("file", &format!("{key}/{file}"), start);
-    if cut {
-        let _ = write!(text, "\n({} more bytes left out)", content.len() - start.len());
-    }
-    Ok(text)
 }

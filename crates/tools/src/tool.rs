@@ -251,3 +251,12 @@ pub(crate) fn all() -> &'static [Entry] {
         ]
     })
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn rules_can_be_about_every_tool() {
+        let missed = super::all().iter().map(|entry| entry.spec.name.as_str());
+        assert_eq!(missed.filter(|name| !posse_policy::is_tool(name)).collect::<Vec<_>>(), [""; 0]);
+    }
+}

@@ -3,7 +3,9 @@
 //! A project file comes with a repository, so it is a stranger's. Until the person has trusted that very content
 //! it may only choose among the user's models and lower the limits.
 
+mod concurrency;
 mod file;
+mod names;
 mod roles;
 mod sub_agents;
 mod trusted;
@@ -107,10 +109,12 @@ impl Config {
     /// Reads the user's file and the one of the project in `folder`.
     pub(crate) fn load(paths: &Paths, folder: &Path) -> anyhow::Result<Self> {
         let mut sources = Vec::new();
+        let mut named = Vec::new();
         let user = match std::fs::read_to_string(&paths.config) {
             Ok(text) => {
                 sources.push(paths.config.clone());
                 let user = parse(&text, &paths.config)?;
+                named.push(names::check(&text, &paths.config)?);
                 if user.git.path.as_ref().is_some_and(|path| !path.is_absolute()) {
                     bail!("{}: path in [git] must be an absolute path", shown(&paths.config));
                 }
@@ -125,11 +129,14 @@ impl Config {
         config.own_file = Some(paths.config.clone());
         if let Some((path, text)) = project_file(folder)? {
             let project = parse(&text, &path)?;
+            named.push(names::check(&text, &path)?);
             let trusted = Trusted::load(&paths.data_dir)?.holds(&path, &text);
             config.sources.push(path.clone());
             config.add_project(project, &path, trusted);
         }
         config.rules()?;
+        named.iter().try_for_each(|named| named.check(&config))?;
+        concurrency::settle(&mut config.models);
         // What the person says here and now counts more than any file.
         let said = std::env::var("POSSE_MEMORY").ok();
         let switch = written::memory_switch(said.as_deref()).map_err(anyhow::Error::msg)?;

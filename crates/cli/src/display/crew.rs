@@ -1,9 +1,9 @@
 //! The sub-agents that have not settled yet, as a person watches them: fed by events and progress, drawn as lines.
 //! Pure; it must not know the terminal or the clock.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
-use posse_protocol::{AgentId, CallId, Event, EventKind, Progress, ProgressKind, Usage};
+use posse_protocol::{AgentId, CallId, Event, EventKind, Progress, ProgressKind, QueueReason, Usage};
 
 use super::tree::{Branch, arranged};
 use crate::output::{columns, counted, duration, one_line};
@@ -27,6 +27,8 @@ pub(crate) struct Member {
     usage: Usage,
     /// What it is doing right now.
     doing: String,
+    /// The model that was asked for.
+    asked_model: Option<String>,
     /// Titles of its calls under way.
     calls: HashMap<CallId, String>,
 }
@@ -35,6 +37,8 @@ pub(crate) struct Member {
 #[derive(Debug, Default)]
 pub(crate) struct Crew {
     members: Vec<Member>,
+    /// Models that were asked for and are not there, as far as that was said.
+    missed: BTreeSet<String>,
 }
 
 impl Crew {
@@ -49,7 +53,11 @@ impl Crew {
     /// Takes in what happened to a sub-agent. The title of a call that this ends is given back.
     pub(crate) fn event(&mut self, event: &Event) -> Option<String> {
         match &event.kind {
-            EventKind::AgentAdmitted { name, title, depth, .. } => self.admit(event, name, title, *depth),
+            EventKind::AgentAdmitted { name, title, depth, requested_model, .. } => {
+                self.admit(event, name, title, *depth);
+                let member = self.members.last_mut().into_iter();
+                member.for_each(|member| member.asked_model.clone_from(requested_model));
+            }
             // One that is taken up without having been admitted here.
             EventKind::AgentStarted { role, depth, .. } if self.member(event.agent).is_none() => {
                 self.admit(event, role, "", *depth);
@@ -73,8 +81,25 @@ impl Crew {
             started_at_ms: None,
             usage: Usage::default(),
             doing: "starting".to_string(),
+            asked_model: None,
             calls: HashMap::new(),
         });
+    }
+
+    /// What to say of an agent that begins on another model than its file asks for; once for each such model.
+    pub(crate) fn stand_in(&mut self, event: &Event) -> Option<String> {
+        let EventKind::AgentStarted { model, model_id, .. } = &event.kind else { return None };
+        let member = self.members.iter().find(|member| member.id == event.agent)?;
+        let asked = member.asked_model.as_ref()?;
+        let found = [model, model_id].iter().any(|name| name.eq_ignore_ascii_case(asked));
+        if found || !self.missed.insert(asked.clone()) {
+            return None;
+        }
+        let (asked, model) = (one_line(asked, 60), one_line(model, 60));
+        Some(format!(
+            "{} asks for the model \"{asked}\", which is not configured: it runs on {model}",
+            member.name
+        ))
     }
 
     /// Takes in passing news; whether it was about a sub-agent.
@@ -116,7 +141,7 @@ impl Crew {
 impl Member {
     fn event(&mut self, event: &Event) -> Option<String> {
         match &event.kind {
-            EventKind::AgentQueued { .. } => self.doing = "queued".to_string(),
+            EventKind::AgentQueued { reason, at } => self.doing = why_queued(*reason, at.as_deref()),
             EventKind::AgentStarted { budget, .. } => {
                 self.turns_max = budget.turns;
                 self.started_at_ms = Some(event.at_ms);
@@ -179,6 +204,17 @@ pub(crate) fn retrying(attempt: u32, attempts_max: u32, delay_ms: u64, reason: &
     format!("{reason} · try {}{of} in {}", attempt.saturating_add(1), duration(delay_ms))
 }
 
+/// Why an agent has not begun, and what to change about it.
+pub(crate) fn why_queued(reason: QueueReason, at: Option<&str>) -> String {
+    match (reason, at) {
+        (QueueReason::RunningCap, _) => "queued: as many agents run as may (max_running)".to_string(),
+        (QueueReason::Endpoint, None) => "queued: one at a time at its model (max_concurrent)".to_string(),
+        (QueueReason::Endpoint, Some(at)) => {
+            format!("queued: one at a time on {} (max_concurrent)", one_line(at, 60))
+        }
+    }
+}
+
 /// What an agent does that makes this progress.
 pub(crate) fn doing(progress: &ProgressKind) -> String {
     match progress {
@@ -186,6 +222,7 @@ pub(crate) fn doing(progress: &ProgressKind) -> String {
         ProgressKind::Reasoning(_) => "thinking".to_string(),
         ProgressKind::Calling(tool) => format!("writing a {} call", one_line(tool, 40)),
         ProgressKind::Queued => "waiting for its turn at the model".to_string(),
+        ProgressKind::Served => "waiting for the model".to_string(),
         ProgressKind::Keeping(files) => {
             format!("looking at the workspace before the first command: {}", counted(*files, "file"))
         }
@@ -226,7 +263,7 @@ mod tests {
         let expected = [
             "⠋ explore-1 \"find call sites\" turn 3/50 · 12 s · 4,120 tokens · grep Foo",
             "⠋ coder-1 \"mend\\nit\" turn 0 · 12 s · starting",
-            "├ … tester-1 \"run the tests\" queued",
+            "├ … tester-1 \"run the tests\" queued: as many agents run as may (max_running)",
             "└ … tester-2 starting",
         ];
         assert_eq!(lines, expected);
@@ -237,11 +274,12 @@ mod tests {
         let text = |text: &str| text.to_string();
         let news = [
             (ProgressKind::Queued, "waiting for its turn at the model"),
+            (ProgressKind::Served, "waiting for the model"),
             (ProgressKind::Reasoning(text("let me see")), "thinking"),
             (ProgressKind::Text(text("I see")), "writing"),
             (ProgressKind::Calling(text("gr\x1b[2Jep")), "writing a gr\\u{1b}[2Jep call"),
         ];
-        assert_eq!(news.len(), 4);
+        assert_eq!(news.len(), 5);
         let mut crew = crew(&at_work());
         for (kind, expected) in news {
             assert!(crew.progress(&progress(2, kind)));
@@ -300,8 +338,8 @@ mod tests {
             (1, 1, "and 30 more, 10 of them queued"),
             (11, 11, "and 20 more, 10 of them queued"),
             (29, 21, "and 10 more, 10 of them queued"),
-            (30, 30, "… explore-31 \"look\" queued"),
-            (99, 30, "… explore-31 \"look\" queued"),
+            (30, 30, "… explore-31 \"look\" queued: as many agents run as may (max_running)"),
+            (99, 30, "… explore-31 \"look\" queued: as many agents run as may (max_running)"),
         ];
         assert_eq!(cases.len(), 6);
         for (lines_max, count, last) in cases {

@@ -17,7 +17,7 @@ use posse_protocol::{
 use super::block::{Block, Line};
 use super::branches::Branches;
 use super::call::{call_text, last_lines};
-use super::crew::{Crew, doing, retrying};
+use super::crew::{Crew, doing, retrying, why_queued};
 use super::summary::{
     left, not_covered, read_only_for_commands, settled_line, sub_agent_block, summary, tokens,
 };
@@ -306,11 +306,18 @@ impl Live {
             return Ok(());
         };
         match &event.kind {
-            EventKind::AgentQueued { .. } if !self.terminal.spins => {
-                self.said(&name, &format!("queued: {title}"))
+            EventKind::AgentQueued { reason, at } if !self.terminal.spins => {
+                self.said(&name, &format!("{}: {title}", why_queued(*reason, at.as_deref())))
             }
-            EventKind::AgentStarted { model, .. } if !self.terminal.spins => {
-                self.said(&name, &format!("started on {}: {title}", one_line(model, 100)))
+            EventKind::AgentStarted { model, .. } => {
+                if let Some(text) = self.crew.stand_in(event) {
+                    let text = self.style.yellow(&text);
+                    self.aside(text)?;
+                }
+                match self.terminal.spins {
+                    true => Ok(()),
+                    false => self.said(&name, &format!("started on {}: {title}", one_line(model, 100))),
+                }
             }
             EventKind::AgentResumed { .. } if !self.terminal.spins => {
                 self.said(&name, &format!("goes on: {title}"))

@@ -19,6 +19,7 @@ use posse_protocol::{Ending, Event, Failure, Report, SessionId, Update};
 
 use crate::output::{self, Style};
 
+pub(crate) use crew::why_queued;
 pub(crate) use summary::{ending_line, not_covered, read_only_for_commands, short, tokens};
 
 /// One way of showing a session.

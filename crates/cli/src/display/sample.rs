@@ -34,7 +34,7 @@ pub(crate) fn admitted(name: &str, depth: u32, title: &str) -> EventKind {
 }
 
 pub(crate) fn queued() -> EventKind {
-    EventKind::AgentQueued { reason: QueueReason::RunningCap }
+    EventKind::AgentQueued { reason: QueueReason::RunningCap, at: None }
 }
 
 pub(crate) fn started(depth: u32, turns: Option<u32>) -> EventKind {

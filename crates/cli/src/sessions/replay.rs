@@ -37,7 +37,7 @@ impl Replay {
                 EventKind::Told { from: Sender::Person, text } if event.parent.is_none() => {
                     replay.prompt.get_or_insert_with(|| text.clone());
                 }
-                EventKind::AgentQueued { reason: QueueReason::Endpoint } => replay.one_at_a_time = true,
+                EventKind::AgentQueued { reason: QueueReason::Endpoint, .. } => replay.one_at_a_time = true,
                 EventKind::Replied { .. } => drop(heard.insert(event.agent)),
                 _ => {}
             }

@@ -17,7 +17,8 @@ fn person(project: Fixture) -> Person {
 fn roles_are_listed_in_words_and_as_json() {
     let project = Fixture::new()
         .file(".claude/agents/db.md", agent("db-expert", "tools: Read, Grep\nmodel: fake\nmaxTurns: 7\n"))
-        .file(".posse/agents/bad.md", "nothing here");
+        .file(".posse/agents/page.md", "nothing here")
+        .file(".posse/agents/bad.md", "---\nname: open\n");
     let person = person(project);
     let list = person.posse(&["agents", "list"]);
     assert_eq!(list.code, Some(0), "{list:#?}");

@@ -7,6 +7,7 @@ mod asking;
 #[cfg(target_os = "linux")]
 mod attacks;
 mod changes;
+mod collection;
 mod config;
 mod crew;
 mod demo;
@@ -19,6 +20,7 @@ mod flat;
 mod killed;
 mod memory;
 mod modes;
+mod names;
 mod own_git;
 mod posse;
 mod record;

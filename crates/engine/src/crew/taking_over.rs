@@ -52,7 +52,7 @@ impl Crew {
             inner.started_by = started_by;
             for mut launch in launches {
                 if !freed.start.contains(&launch.id) {
-                    launch.journal.note(EventKind::AgentQueued { reason: QueueReason::RunningCap });
+                    launch.journal.note(EventKind::AgentQueued { reason: QueueReason::RunningCap, at: None });
                     launch.journal.send();
                 }
                 let (id, site) = (launch.id, Arc::clone(&self.site));

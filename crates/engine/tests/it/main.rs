@@ -31,6 +31,7 @@ mod shell_surface;
 mod simulation;
 mod steering;
 mod teams;
+mod tool_names;
 mod undoing;
 mod waiting;
 mod whose;

@@ -294,6 +294,40 @@ async fn a_task_may_choose_among_the_known_models_and_endpoints() {
     assert_eq!(ran.agents().len(), 3, "what is refused does not exist");
 }
 
+/// Public files name the models of their authors.
+#[tokio::test]
+async fn a_role_gets_its_model_or_one_of_the_family_or_the_usual_one() {
+    let asked = ["Second", "claude-3-5-sonnet", "gpt-5", "inherit", ""];
+    let names = ["exact", "family", "unknown", "inherits", "silent"];
+    let mut turn = Turn::call("agent", named("first", "explore", "Look."));
+    for name in names {
+        turn = turn.and_call("agent", named(name, &format!("r-{name}"), "Look."));
+    }
+    let main = vec![turn, wait(), Turn::text("Done.")];
+    let mut stage = Stage::new([("main", main), ("*", vec![Turn::text(REPORT)])]).await;
+    let (mut second, mut third) = (stage.config("second"), stage.config("third"));
+    second.model = "second-model".to_string();
+    third.model = "anthropic/claude-sonnet-4.5".to_string();
+    stage.others = vec![second, third];
+    stage.delegation.sub_agents.model = Some("second".to_string());
+    for (name, model) in names.iter().zip(asked) {
+        let file = format!("---\nname: r-{name}\ndescription: x\nmodel: {model}\n---\nGo.");
+        let origin = posse_protocol::RoleOrigin::User(name.to_string());
+        stage.delegation.roles.add(posse_roles::parse(&file, name, origin).role.unwrap());
+    }
+    let ran = stage.run("go").await;
+    let got = names.map(|name| (models(&ran, name).0, models(&ran, name).1));
+    let of = |asked: &str, model: &str| ((!asked.is_empty()).then(|| asked.to_string()), model.to_string());
+    let wanted = [
+        of("Second", "second"),
+        of("claude-3-5-sonnet", "third"),
+        of("gpt-5", "second"),
+        of("", "fake"),
+        of("", "second"),
+    ];
+    assert_eq!(got, wanted);
+}
+
 #[tokio::test]
 async fn defaults_for_all_sub_agents_reach_them_and_tasks_override_them() {
     let mut own = named("own", "explore", "Look.");

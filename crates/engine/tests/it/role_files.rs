@@ -10,6 +10,11 @@ fn agent(name: &str, more: &str) -> String {
     format!("---\nname: {name}\ndescription: about {name}\n{more}---\nGo.\n")
 }
 
+/// As some editors save it.
+fn wide(text: &str) -> Vec<u8> {
+    [0xfeff].into_iter().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect()
+}
+
 fn user(folder: &Path) -> LoadedRoles {
     load_roles(Team::Without, &[RolePlace::User(folder.to_path_buf())])
 }
@@ -32,21 +37,34 @@ fn broken_files_never_stop_the_others() {
         .file("d.md", "---\nname: open\n")
         .file("e.md", vec![b'x'; 300 * 1024])
         .file("f.md", agent("colon:name", ""))
+        .file("h.md", agent("large", "") + &"x".repeat(300 * 1024))
         .file("g.md", agent("odd", "color: red\nwhatever: 1\n"))
         .file("deep/er/README.md", "# About these agents")
         .file("deep/er/z.MD", agent("last", ""))
         .file("deep/er/still/here.md", agent("deepest", ""))
-        .file("deep/er/still/not/here.md", agent("too-deep", ""))
+        .file("deep/er/still/and/on/and/on/here.md", agent("far-down", ""))
+        .file("deep/commands/fix.md", "---\ndescription: Fix it\nallowed-tools: Bash\n---\nFix $ARGUMENTS.")
+        .file("deep/hint.md", "---\ndescription: x\nargument-hint: \"[issue]\"\n---\nFix it.")
+        .file("deep/pdf/SKILL.md", "---\nname: pdf\ndescription: a skill\n---\nRead it.")
+        .file("deep/pdf/reference.md", agent("part-of-a-skill", ""))
+        .file("deep/page.md", "---\ntitle: How to\ndescription: About these\n---\nText.")
+        .file("deep/rule.md", "---\n\nA page that begins with a rule.\n")
+        .file("deep/wide.md", wide(&agent("wide", "")))
         .file(".hidden.md", agent("hidden", ""))
         .file("notes.txt", "not looked at");
     let loaded = user(files.path());
     assert_eq!(
         problems(&loaded),
-        ["b.md:1 broken", "c.md:1 broken", "d.md:1 broken", "e.md:1 broken", "f.md:2 broken", "g.md:5"]
+        ["c.md:1 broken", "d.md:1 broken", "f.md:2 broken", "g.md:5", "h.md:1 broken"]
     );
     let names = loaded.roles.iter().skip(8).map(|role| role.name.as_str()).collect::<Vec<_>>();
-    assert_eq!(names, ["first", "deepest", "last", "odd"]);
+    assert_eq!(names, ["first", "far-down", "deepest", "last", "wide", "odd"]);
     assert_eq!((loaded.files, loaded.not_used.len()), (10, 1));
+    let page = |path: &String| Path::new(path).file_name().unwrap().to_string_lossy().into_owned();
+    let pages = loaded.pages.iter().map(page).collect::<Vec<_>>();
+    assert_eq!(pages, ["b.md", "README.md", "hint.md", "page.md", "rule.md", "e.md"]);
+    // A file that is named is meant to be one.
+    assert_eq!(problems(&user(&files.path().join("b.md"))), ["b.md:1 broken"]);
 }
 
 #[test]
@@ -139,12 +157,14 @@ fn odd_things_in_the_folder_do_not_hang() {
 #[test]
 fn there_is_an_end_to_files() {
     let mut files = Fixture::new();
-    for n in 0..510 {
-        files = files.file(&format!("{n:03}.md"), agent(&format!("agent-{n}"), ""));
+    for n in 0..2_010 {
+        files = files.file(&format!("{n:04}.md"), agent(&format!("agent-{n}"), ""));
+        // Pages take nobody's place.
+        files = files.file(&format!("{n:04}.page.md"), "# A page");
     }
     let loaded = user(files.path());
-    assert_eq!((loaded.files, loaded.roles.iter().count()), (500, 500));
-    assert_eq!(loaded.problems.len(), 10 + 8, "left out: files beyond the limit, roles beyond theirs");
+    assert_eq!((loaded.files, loaded.roles.iter().count(), loaded.pages.len()), (2_010, 2_000, 2_010));
+    assert_eq!(loaded.problems.len(), 10 + 8, "left out: roles beyond the limit");
 }
 
 #[test]

@@ -124,9 +124,34 @@ async fn models_of_one_endpoint_share_its_limit() {
     };
     let one = make(6, server.base_url());
     let other = make(2, format!("{}/", server.base_url()));
+    run_many(&other, 1).await;
     let (a, b) = tokio::join!(run_many(&one, 6), run_many(&other, 6));
     assert_eq!(server.running_peak(), 2);
     assert_eq!(a + b, 10, "all but the first two had to wait, and were told so");
+}
+
+#[tokio::test]
+async fn a_model_that_nobody_uses_restricts_nobody() {
+    let server = FakeModel::by_rule(|_| Turn::text("ok").delay(Duration::from_millis(20))).await;
+    let governors = Governors::new();
+    let make = |max_concurrent| {
+        Model::new(ModelConfig { max_concurrent, ..config(Protocol::Chat, &server) }, &governors).unwrap()
+    };
+    let (used, _unused) = (make(4), make(1));
+    assert_eq!(run_many(&used, 4).await, 0, "nobody waits");
+}
+
+#[tokio::test]
+async fn whoever_waited_is_told_when_the_turn_has_come() {
+    let server = FakeModel::by_rule(|_| Turn::text("ok").delay(Duration::from_millis(20))).await;
+    let model = crate::model(ModelConfig { max_concurrent: 1, ..config(Protocol::Chat, &server) });
+    let transcript = question(&model);
+    let (first, second) = tokio::join!(ask(&model, &transcript), ask(&model, &transcript));
+    let waiting = |signals: &[Signal]| {
+        let news = signals.iter().filter(|signal| matches!(signal, Signal::Queued | Signal::Served));
+        news.cloned().collect::<Vec<_>>()
+    };
+    assert_eq!((waiting(&first.1), waiting(&second.1)), (vec![], vec![Signal::Queued, Signal::Served]));
 }
 
 #[tokio::test]

@@ -36,7 +36,12 @@ const TEAM: [Row; 6] = [
 
 fn check(role: &Role, row: &Row) {
     let (name, rights, tools, to, limits) = row;
-    let parsed = posse_roles::Parsed { role: Ok(role.clone()), warnings: vec![], not_used: vec![] };
+    let parsed = posse_roles::Parsed {
+        role: Ok(role.clone()),
+        warnings: vec![],
+        not_used: vec![],
+        lines: posse_roles::Lines::default(),
+    };
     let shown = show(&parsed);
     assert!(shown.starts_with(&format!("{name} | {rights} | {tools} | to {to} | ")), "{name}: {shown}");
     let budget = (role.budget.turns, role.budget.time_ms, role.budget.tokens);

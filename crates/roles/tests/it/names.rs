@@ -83,14 +83,17 @@ fn an_unknown_role_says_which_there_are() {
 fn a_long_list_of_roles_is_cut_in_the_error() {
     let mut roles = Roles::builtin(Team::Without);
     let mut left_out = 0;
-    for n in 0..600 {
+    for n in 0..2_100 {
         let text = format!("---\nname: agent {n}\ndescription: x\n---\nGo.");
         let role = parse(&text, "x.md", RoleOrigin::User("x.md".into())).role.unwrap();
         left_out += usize::from(!roles.add(role).is_empty());
     }
-    assert_eq!((roles.iter().count(), left_out), (500, 108));
+    assert_eq!((roles.iter().count(), left_out), (2_000, 108));
     let error = roles.find("nobody").unwrap_err().to_string();
-    assert!(error.ends_with("agent 51, and 440 more."), "{error}");
+    assert!(
+        error.ends_with("agent 51, and 1940 more; words instead of a name tell which ones fit."),
+        "{error}"
+    );
 }
 
 #[test]
@@ -104,4 +107,41 @@ fn delegation_names_roles_however_they_are_written() {
     assert!(missing[0].1.text.contains("\"nobody\""), "{missing:?}");
     let grant = &roles.find("lead").unwrap().grant;
     assert_eq!(crate::show::rules(&grant.delegates), "explore,nobody,review,ver* -general");
+}
+
+#[test]
+fn words_find_the_role_among_many() {
+    let mut roles = Roles::builtin(Team::Without);
+    let file = |name: &str, about: &str| format!("---\nname: {name}\ndescription: {about}\n---\nGo.");
+    for n in 0..200 {
+        let name = format!("specialist-{n}");
+        roles.add(
+            parse(&file(&name, "Does this and that"), "x.md", RoleOrigin::User("x".into())).role.unwrap(),
+        );
+    }
+    for (name, about) in [
+        ("k8s-ops", "Runs Kubernetes clusters and deploys to them"),
+        ("sql-tuner", "Makes slow database queries fast"),
+        ("kubernetes-expert", "Knows manifests"),
+    ] {
+        roles.add(parse(&file(name, about), "x.md", RoleOrigin::User("x".into())).role.unwrap());
+    }
+    let cases = [
+        ("kubernetes", "kubernetes-expert, k8s-ops"),
+        ("deploy clusters", "k8s-ops"),
+        ("Datenbank / database queries", "sql-tuner"),
+        ("databases", "sql-tuner"),
+        ("zzz", ""),
+    ];
+    assert_eq!(cases.len(), 5);
+    for (words, names) in cases {
+        let unknown = roles.find(words).unwrap_err();
+        let found = unknown.fitting.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>();
+        assert_eq!(found.join(", "), names, "{words}");
+        assert!(unknown.to_string().len() < 3_000, "{unknown}");
+    }
+    let told = roles.find("sql slow").unwrap_err().to_string();
+    assert!(told.ends_with("These may fit:\n- sql-tuner: Makes slow database queries fast"), "{told}");
+    let among = roles.find_among("kubernetes", |role| role.name != "k8s-ops").unwrap_err();
+    assert_eq!(among.fitting.len(), 1, "only those that may be used");
 }

@@ -20,7 +20,12 @@ fn project(text: &str) -> Role {
 fn rights(roles: &Roles, name: &str) -> String {
     let mut role = roles.find(name).unwrap().clone();
     role.origin = RoleOrigin::BuiltIn;
-    let shown = show(&Parsed { role: Ok(role), warnings: vec![], not_used: vec![] });
+    let shown = show(&Parsed {
+        role: Ok(role),
+        warnings: vec![],
+        not_used: vec![],
+        lines: posse_roles::Lines::default(),
+    });
     shown.split(" | ").nth(1).unwrap().to_string()
 }
 
@@ -141,7 +146,12 @@ fn a_project_cannot_widen_where_or_how_freely_a_role_writes() {
         let warning = roles.add(project(&format!("name: mine\ndescription: x\n{text}")));
         let mut role = roles.find("mine").unwrap().clone();
         role.origin = RoleOrigin::BuiltIn;
-        let shown = show(&Parsed { role: Ok(role), warnings: vec![], not_used: vec![] });
+        let shown = show(&Parsed {
+            role: Ok(role),
+            warnings: vec![],
+            not_used: vec![],
+            lines: posse_roles::Lines::default(),
+        });
         assert!(shown.contains(&format!(" | roots {want} | d ")), "{text}: {shown}");
         let checked = warning.iter().filter(|warning| warning.told == Told::WhoChecks).count();
         assert_eq!(checked > 0, warned, "{text}: {warning:?}");

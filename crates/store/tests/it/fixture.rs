@@ -237,7 +237,7 @@ pub(crate) fn tree_session(n: u128) -> Vec<NewEvent> {
     events.extend([
         event(n, told("fix both")),
         below(n, n, first, admitted("explore-1", 1, "find it")),
-        below(n, n, first, EventKind::AgentQueued { reason: QueueReason::RunningCap }),
+        below(n, n, first, EventKind::AgentQueued { reason: QueueReason::RunningCap, at: None }),
         below(n, n, first, agent_started("explore", 1)),
         below(n, n, first, said(Sender::Parent, "look for it")),
         below(n, n, first, turn(1)),

@@ -86,7 +86,7 @@ fn an_admitted_agent_is_pending_until_it_begins() {
         }
         other => other,
     };
-    let queued = || child(EventKind::AgentQueued { reason: QueueReason::RunningCap });
+    let queued = || child(EventKind::AgentQueued { reason: QueueReason::RunningCap, at: None });
     let begun = || child(agent_started("explore", 1));
     let told_it = || child(said(Sender::Parent, "look for it, with files"));
     let interrupted =

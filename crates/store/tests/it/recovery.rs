@@ -63,7 +63,7 @@ fn each_way_of_stopping_and_going_on_is_told_truthfully() {
     let late = || {
         vec![
             child(admitted("late", 1, "t")),
-            child(EventKind::AgentQueued { reason: QueueReason::RunningCap }),
+            child(EventKind::AgentQueued { reason: QueueReason::RunningCap, at: None }),
         ]
     };
     let stopped = || vec![interrupted(&[1, 2])];
@@ -122,7 +122,7 @@ fn each_way_of_stopping_and_going_on_is_told_truthfully() {
 
 #[test]
 fn an_agent_that_had_not_begun_has_still_to_begin() {
-    let queued = || below(1, 1, 3, EventKind::AgentQueued { reason: QueueReason::Endpoint });
+    let queued = || below(1, 1, 3, EventKind::AgentQueued { reason: QueueReason::Endpoint, at: None });
     let resumed = || below(1, 1, 3, agent_resumed());
     let cases: [(Vec<NewEvent>, &str); 5] = [
         (vec![], "interrupted|1"),
@@ -144,7 +144,7 @@ fn an_agent_that_had_not_begun_has_still_to_begin() {
 #[test]
 fn an_agent_that_had_begun_may_have_to_wait_before_it_goes_on() {
     let child = |kind| below(1, 1, 2, kind);
-    let queued = || child(EventKind::AgentQueued { reason: QueueReason::RunningCap });
+    let queued = || child(EventKind::AgentQueued { reason: QueueReason::RunningCap, at: None });
     let over = child(settled(Ending::Interrupted { reason: "given up".into() }));
     let cases: [(Vec<NewEvent>, &str); 5] = [
         (vec![interrupted(&[1, 2]), queued()], "queued|-|-"),

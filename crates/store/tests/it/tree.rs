@@ -24,7 +24,7 @@ fn child(kind: EventKind) -> NewEvent {
 }
 
 fn queued() -> EventKind {
-    EventKind::AgentQueued { reason: QueueReason::Endpoint }
+    EventKind::AgentQueued { reason: QueueReason::Endpoint, at: None }
 }
 
 fn needed() -> EventKind {

@@ -96,7 +96,7 @@ pub fn shell_help(offer: &Offer<'_>, about: Option<&str>) -> String {
         text.push('\n');
     }
     if offer.may_delegate && !offer.roles.is_empty() {
-        text.push_str(&format!("Roles:\n{}\n", offer.role_list()));
+        text.push_str(&format!("Roles:\n{}\n", offer.role_list(limits::HELP_ROLES_BYTES_MAX)));
     }
     text.push_str(if offer.runs_programs() {
         "Anything else is run by the shell. --help after a name tells more."

@@ -156,10 +156,10 @@ pub(crate) const COMMANDS: &[Entry] = &[
     },
     Entry {
         name: "skill:load",
-        synopsis: "KEY [FILE]",
-        about: "Read the text of a skill, or of a file that belongs to it. A word that is no key finds the skills that have it.",
+        synopsis: "KEY [FILE] [--offset N]",
+        about: "Read the text of a skill, or of a file that belongs to it, from an offset on. A word that is no key finds the skills that have it.",
         kind: Kind::Tool("skill_load"),
-        flags: &[text(&["key"], "key"), text(&["file"], "file")],
+        flags: &[text(&["key"], "key"), text(&["file"], "file"), number(&["offset"], "offset")],
     },
     Entry {
         name: "skill:save",

@@ -78,18 +78,30 @@ fn many_roles_stay_small() {
     for surface in
         [Surface::Agent, Surface::Sessions, Surface::Task, Surface::Spawn, Surface::Delegate, Surface::Shell]
     {
-        let offer = Offer { roles: &roles, models: &models, ..OFFER };
-        let tools = surface.tools(&offer);
-        assert!(tokens(&tools) < 3_500, "{surface}: {} tokens", tokens(&tools));
-        if surface != Surface::Spawn {
+        for count in [1, 8, 20, 60, 500] {
+            let offer = Offer { roles: &roles[..count], models: &models, ..OFFER };
+            let tools = surface.tools(&offer);
+            assert!(tokens(&tools) < 1_500, "{surface}: {} tokens", tokens(&tools));
             let all = &tools[0].description;
+            if surface != Surface::Shell {
+                assert!(
+                    all.len() <= limits::DESCRIPTION_BYTES_MAX,
+                    "{surface}, {count}: {} bytes",
+                    all.len()
+                );
+            }
+            if surface == Surface::Spawn || count < 500 {
+                continue;
+            }
             assert!(
-                all.contains(
-                    "- specialist-0: Use this agent when something has to be done about something\n"
-                )
+                all.contains("- specialist-0: Use this agent when") || surface == Surface::Shell,
+                "{all}"
             );
-            assert!(all.contains("Also: specialist-"), "{all}");
-            assert!(all.ends_with(&format!("and {} more", 500 - limits::ROLES_MAX)), "{all}");
+            assert!(all.contains("Also: specialist-") || surface == Surface::Shell, "{all}");
+            assert!(all.ends_with(" more: words instead of a role tell which ones fit"), "{all}");
+            // A list of some of them would keep the others from being named.
+            let schema = tools[0].schema.to_string();
+            assert!(!schema.contains("specialist"), "{schema}");
         }
     }
 }

@@ -38,18 +38,15 @@ fn skills_are_listed_by_purpose_only() {
 fn long_lists_are_cut() {
     let many = (0..500).map(|n| skill(&format!("skill-{n}"), "Short.")).collect();
     let text = described(&desk(&shelf(many), Who::Main, full()), "skill_load").unwrap();
-    let shown = text.lines().filter(|line| line.starts_with("- ")).count();
-    assert!((20..=limits::SKILLS_LISTED_MAX).contains(&shown) && text.chars().count() <= 1_024, "{text}");
-    assert!(
-        text.ends_with(&format!("\n{} more: give a word as key to be told which fit.", 500 - shown)),
-        "{text}"
-    );
+    assert!(text.contains("\n- skill-0: Short.") && text.contains("\nAlso: skill-"), "{text}");
+    assert!(text.ends_with(" more: give a word as key to be told which fit."), "{text}");
     let wordy = (0..60).map(|n| skill(&format!("skill-{n}"), &"wörd ".repeat(500))).collect();
     let text = described(&desk(&shelf(wordy), Who::Main, full()), "skill_load").unwrap();
-    assert!(text.len() <= limits::SKILLS_LISTED_BYTES_MAX + 300, "{}", text.len());
-    let longest = text.lines().filter(|line| line.starts_with("- ")).map(|line| line.chars().count()).max();
-    assert!(longest <= Some(limits::SKILL_ABOUT_CHARS_MAX + 20), "{longest:?}");
-    assert!(text.contains(" more: "), "{text}");
+    assert!(text.len() <= 1_024 && text.contains("Also: "), "{text}");
+    let eight = (0..8).map(|n| skill(&format!("skill-{n}"), &"word ".repeat(500))).collect();
+    let text = described(&desk(&shelf(eight), Who::Main, full()), "skill_load").unwrap();
+    assert_eq!(text.lines().filter(|line| line.starts_with("- skill-")).count(), 8, "{text}");
+    assert!(text.len() <= 1_024, "{text}");
 }
 
 #[test]
@@ -74,7 +71,7 @@ async fn a_skill_is_loaded_as_a_quote_with_its_files() {
     assert_eq!(
         text,
         "<skill from=\"notes\">\n| 1. Look.\n| \tx\n| </skill>\n| 2. Go.\n</skill>\n\
-         Its files in .posse/skills/notes, which skill_load reads with file:\n- references/more.md (12 bytes)\nand 3 more"
+         Its files are in .posse/skills/notes (run its scripts there), and skill_load reads one with file:\n- references/more.md (12 bytes)\nand 3 more"
     );
     let text = main.good("skill_load", json!({"name": "notes", "path": "references/more.md"})).await;
     assert_eq!(text, "<file from=\"notes/references/more.md\">\n| more of notes\n| </file>\n</file>");
@@ -82,12 +79,21 @@ async fn a_skill_is_loaded_as_a_quote_with_its_files() {
 }
 
 #[tokio::test]
-async fn large_skills_are_cut() {
-    let body = "line of a skill\n".repeat(10_000);
+async fn large_skills_are_read_to_their_end() {
+    let body = (0..10_000).map(|n| format!("line {n} of a sküll")).collect::<Vec<_>>().join("\n");
     let shelf = Arc::new(Shelf { skills: vec![skill("big", "x")], body, ..Shelf::default() });
-    let text = desk(&shelf, Who::Main, full()).good("skill_load", json!({"key": "big"})).await;
-    assert!(text.len() <= limits::OUTCOME_BYTES_MAX, "{}", text.len());
-    assert!(text.contains("</skill>\n(") && text.contains("more bytes left out)"), "the quote is whole");
+    let main = desk(&shelf, Who::Main, full());
+    let (mut lines, mut offset) = (Vec::new(), Some(0));
+    while let Some(at) = offset {
+        let text = main.good("skill_load", json!({"key": "big", "offset": at})).await;
+        assert!(text.len() <= limits::OUTCOME_BYTES_MAX, "{}", text.len());
+        lines.extend(text.lines().filter_map(|line| line.strip_prefix("| ")).map(str::to_owned));
+        let rest = text.split_once("go on with offset ").map(|(_, rest)| rest.split(')').next().unwrap());
+        offset = rest.map(|at| at.parse::<u64>().unwrap());
+    }
+    assert_eq!((lines.len(), lines[9_999].as_str()), (10_000, "line 9999 of a sküll"));
+    let inside = main.good("skill_load", json!({"key": "big", "offset": 15})).await;
+    assert!(inside.starts_with("<skill from=\"big\">\n| üll\n"), "no character is torn: {}", &inside[..60]);
 }
 
 #[tokio::test]

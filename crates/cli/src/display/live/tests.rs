@@ -113,7 +113,7 @@ model: fake
 ⠙ turn 1 · waiting for the model
   ⠙ explore-1 \"find it\" turn 1/50 · writing
   └ ⠙ explore-3 \"deeper\" turn 0 · read_file x
-  … explore-2 \"find more\" queued
+  … explore-2 \"find more\" queued: as many agents run as may (max_running)
 ";
     assert_eq!(timeless(&paper.screen()), at_work);
     show(&mut live, vec![event(4, 2, settled("Deep.")), event(2, 1, settled("Found\nit.\n\nMore."))]);
@@ -181,10 +181,12 @@ fn without_a_terminal_each_line_names_its_agent() {
     show(&mut live, vec![event(2, 1, settled("Found it."))]);
     stream(&mut live, 1, "All is found.");
     live.tick().unwrap();
-    let expected = "\
+    let begun = "\
 model: fake
 [explore-1] started on fake: find it
-[explore-2] queued: find more
+[explore-2] queued: as many agents run as may (max_running): find more
+";
+    let expected = "\
 [explore-3] started on fake: deeper
 [explore-1] • grep Foo
 [explore-1] • grep Bar
@@ -194,7 +196,7 @@ model: fake
 [explore-1] not allowed, for nobody is there to ask: shell rm x
 [explore-1] ✓ completed · 6 turns · 8 tool calls · tokens not reported · 34 s · NOTHING
 ";
-    assert_eq!(err.text(), expected.replace("NOTHING", NOTHING));
+    assert_eq!(err.text(), format!("{begun}{}", expected.replace("NOTHING", NOTHING)));
     assert_eq!(out.text(), "");
 }
 
@@ -224,7 +226,7 @@ session 01a1  fix it
 ⠋ turn 1 · going on
   ⠋ explore-1 \"find it\" turn 1 · going on
   └ ⠋ explore-3 \"deeper\" turn 0 · read_file x
-  … explore-2 \"find more\" queued
+  … explore-2 \"find more\" queued: as many agents run as may (max_running)
 ";
     assert_eq!(timeless(&paper.screen()), expected);
     show(&mut live, vec![event(1, 0, replied("They are at it.", 5))]);

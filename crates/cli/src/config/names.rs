@@ -1,0 +1,121 @@
+//! Names in a configuration file that must mean something: tools in rules, and models. A misspelt one is an error with its
+//! file, its line and a suggestion, because a rule about nothing holds nothing back.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use anyhow::{anyhow, bail};
+use posse_engine::approving::{Rules, is_tool, likely_tool};
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::Config;
+use crate::paths::shown;
+use crate::providers::Provider;
+
+/// How alike another name must be to be meant.
+const ALIKE: f64 = 0.75;
+
+/// The parts of a file that hold names, with their places.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Places {
+    model: Option<Spanned<String>>,
+    approval: RulePlaces,
+    sub_agents: SubAgentPlaces,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct RulePlaces {
+    allow: Vec<Spanned<String>>,
+    ask: Vec<Spanned<String>>,
+    deny: Vec<Spanned<String>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct SubAgentPlaces {
+    model: Option<Spanned<String>>,
+}
+
+/// The models that a file names. Whether they are there is known when all files are read.
+#[derive(Clone, Debug, Default)]
+pub(super) struct NamedModels {
+    file: PathBuf,
+    main: Option<(usize, String)>,
+    sub_agents: Option<(usize, String)>,
+}
+
+/// Checks the rules of a file, and gives back the models it names.
+pub(super) fn check(text: &str, path: &Path) -> anyhow::Result<NamedModels> {
+    let places: Places = toml::from_str(text).map_err(|error| anyhow!("{}: {error}", shown(path)))?;
+    let line = |span: Range<usize>| text[..span.start.min(text.len())].matches('\n').count() + 1;
+    let RulePlaces { allow, ask, deny } = &places.approval;
+    for (rules, allows) in [(allow, true), (ask, false), (deny, false)] {
+        for rule in rules {
+            let wrong = |why: String| anyhow!("{}, line {}: {why}", shown(path), line(rule.span()));
+            let one = std::slice::from_ref(rule.get_ref());
+            let read = if allows { Rules::parse(one, &[], &[]) } else { Rules::parse(&[], one, &[]) };
+            read.map_err(|error| wrong(error.to_string()))?;
+            let tool = Rules::tool_of(rule.get_ref());
+            if !is_tool(tool) {
+                let hint = likely_tool(tool).map(|tool| format!("; did you mean {tool:?}?"));
+                let hint = hint.unwrap_or_else(|| {
+                    "; there are shell, edit_file, write_file, read_file, web_fetch and others".into()
+                });
+                return Err(wrong(format!("there is no tool {tool:?}{hint}")));
+            }
+        }
+    }
+    let named = |place: Option<Spanned<String>>| place.map(|name| (line(name.span()), name.into_inner()));
+    Ok(NamedModels {
+        file: path.to_path_buf(),
+        main: named(places.model),
+        sub_agents: named(places.sub_agents.model),
+    })
+}
+
+impl NamedModels {
+    /// Whether every model that counts is one: configured, or of a provider.
+    pub(super) fn check(&self, config: &Config) -> anyhow::Result<()> {
+        let counts = [(&self.main, &config.model), (&self.sub_agents, &config.sub_agents.model)];
+        for (named, in_force) in counts {
+            if let Some((line, name)) = named
+                && in_force.as_ref() == Some(name)
+                && !is_model(config, name)
+            {
+                bail!("{}, line {line}: {}", shown(&self.file), no_model(config, name));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_model(config: &Config, name: &str) -> bool {
+    let provider = name.split_once('/').map_or(name, |(provider, _)| provider);
+    let by_id = || config.models.values().filter_map(|model| model.model.as_deref());
+    config.models.contains_key(name)
+        || config
+            .models
+            .keys()
+            .map(String::as_str)
+            .chain(by_id())
+            .any(|known| known.eq_ignore_ascii_case(name))
+        || Provider::named(provider).is_some()
+}
+
+/// What to say of a model that is none.
+fn no_model(config: &Config, name: &str) -> String {
+    let alike = |known: &&String| strsim::jaro_winkler(known, name);
+    let closest = config.models.keys().max_by(|a, b| alike(a).total_cmp(&alike(b)));
+    let hint = match closest {
+        Some(known) if alike(&known) > ALIKE => format!("did you mean {known:?}?"),
+        Some(_) => {
+            let known = config.models.keys().map(String::as_str).collect::<Vec<_>>();
+            format!("configured: {}", known.join(", "))
+        }
+        None => "none is configured; add [models.NAME], or write PROVIDER/MODEL".to_string(),
+    };
+    format!("there is no model {name:?}; {hint}")
+}
