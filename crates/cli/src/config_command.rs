@@ -36,7 +36,8 @@ fn show(paths: &Paths) -> anyhow::Result<()> {
     rights.network.get_or_insert(crate::config::NetworkFile::NONE);
     let mut approval = config.approval.clone();
     approval.mode = Some(grant.approval);
-    let Config { model, mut models, sandbox, git, mut record, mut memory, mut sub_agents, .. } = config;
+    let Config { model, profile, mut models, sandbox, git, mut record, mut memory, mut sub_agents, .. } =
+        config;
     // What is printed here ends up in reports of defects: passwords and keys in addresses do not.
     let addresses = models.values_mut().filter_map(|model| model.endpoint.as_mut());
     for address in addresses.chain(sub_agents.endpoint.as_mut()) {
@@ -47,8 +48,19 @@ fn show(paths: &Paths) -> anyhow::Result<()> {
     }
     record.durability.get_or_insert(crate::config::DurabilityWord::Process);
     memory.enabled.get_or_insert(true);
-    let file =
-        FileConfig { model, limits, rights, approval, sandbox, git, record, memory, sub_agents, models };
+    let file = FileConfig {
+        model,
+        profile,
+        limits,
+        rights,
+        approval,
+        sandbox,
+        git,
+        record,
+        memory,
+        sub_agents,
+        models,
+    };
     text.push_str(&output::visible(&toml::to_string(&file)?));
     Ok(output::print(&text)?)
 }

@@ -193,7 +193,14 @@ async fn servers(findings: &mut Findings) {
 async fn model(findings: &mut Findings, config: &Config) {
     match detect::choose(config, None).await {
         Ok(choice) => match answers(&choice.model).await {
-            Ok(()) => findings.good("model", &format!("`posse run` uses {}", choice.model.name)),
+            Ok(()) => {
+                let lean = if choice.model.is_lean() {
+                    " with the lean profile: few tools, short prompt"
+                } else {
+                    ""
+                };
+                findings.good("model", &format!("`posse run` uses {}{lean}", choice.model.name));
+            }
             Err(error) => {
                 let text = format!("`posse run` uses {}, but: {error}", choice.model.name);
                 findings.bad("model", &text, "start the server, or mend the model's endpoint and key");

@@ -91,7 +91,7 @@ impl<'a> Work<'a> {
         }
         let (places, trusted) = (agents::places(paths, folder), Trusted::load(&paths.data_dir)?);
         let modes = (!alone).then_some(&args.modes);
-        let mut setup = Setup::of(config, modes, &places, &trusted);
+        let mut setup = Setup::of(config, modes, choice.model.is_lean(), &places, &trusted);
         if setup.grant.shell != Shell::None && args.no_sandbox {
             let text = "--no-sandbox: commands run with all your rights, also those of read-only roles";
             setup.warnings.push(text.to_string());

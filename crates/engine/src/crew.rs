@@ -224,7 +224,8 @@ impl Crew {
 
     /// The tools that an agent is offered. Agents that may do the same share them: they are large, and there are many.
     pub(crate) fn offers(&self, toolbox: &Toolbox, roles: &[&Role]) -> Arc<[ToolSpec]> {
-        let own = toolbox.specs().iter().map(|tool| tool.name.as_str());
+        let few = toolbox.offers_few().then_some("(few)");
+        let own = toolbox.specs().iter().map(|tool| tool.name.as_str()).chain(few);
         let key = (own.map(str::to_string).collect(), roles.iter().map(|role| role.name.clone()).collect());
         if let Some(known) = self.lock().offers.get(&key) {
             return Arc::clone(known);

@@ -73,8 +73,8 @@ pub mod reports {
 pub mod models {
     pub use crate::model_choice::Models;
     pub use posse_model::{
-        CassetteError, Governors, ListedModel, Model, ModelConfig, Protocol, Recorder, Retry, SetupError,
-        Timeouts, ToolCallMode, list_models, shown_address,
+        CassetteError, Governors, ListedModel, Model, ModelConfig, Profile, Protocol, Recorder, Retry,
+        SetupError, Timeouts, ToolCallMode, list_models, shown_address,
     };
     pub use secrecy::SecretString;
 }

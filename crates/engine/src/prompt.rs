@@ -9,6 +9,7 @@ use crate::delegation::Delegation;
 use crate::project::ProjectContext;
 
 const MAIN: &str = include_str!("../prompts/main.md").trim_ascii_end();
+const MAIN_LEAN: &str = include_str!("../prompts/main_lean.md").trim_ascii_end();
 const DELEGATING: &str = include_str!("../prompts/delegating.md").trim_ascii_end();
 const COORDINATOR: &str = include_str!("../prompts/coordinator.md").trim_ascii_end();
 const TEAM: &str = include_str!("../prompts/team.md").trim_ascii_end();
@@ -23,6 +24,9 @@ const ROLES_NAMED_MAX: usize = 4;
 
 /// The main agent's system prompt.
 pub(crate) struct MainPrompt<'a> {
+    /// Whether it is for a small model. It then holds no place of this machine: paths are written as they are shown, and a
+    /// server that keeps what it has read of a prompt can use it for every folder.
+    pub(crate) lean: bool,
     pub(crate) workspace: &'a str,
     pub(crate) project: Option<&'a ProjectContext>,
     pub(crate) delegation: Option<&'a Delegation>,
@@ -32,13 +36,14 @@ pub(crate) struct MainPrompt<'a> {
 
 impl fmt::Display for MainPrompt<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let main = if self.lean { MAIN_LEAN } else { MAIN };
         match self.delegation {
             Some(delegation) if delegation.coordinator => f.write_str(COORDINATOR)?,
             Some(delegation) if delegation.surface == posse_surface::Surface::Shell => {
                 write!(f, "{SHELL}\n\n{DELEGATING}")?;
             }
-            Some(_) => write!(f, "{MAIN}\n\n{DELEGATING}")?,
-            None => f.write_str(MAIN)?,
+            Some(_) => write!(f, "{main}\n\n{DELEGATING}")?,
+            None => f.write_str(main)?,
         }
         if self.delegation.is_some_and(|delegation| delegation.team) {
             write!(f, "\n\n{TEAM}")?;
@@ -53,7 +58,9 @@ impl fmt::Display for MainPrompt<'_> {
                 write!(f, ", {turns} turns in the median")?;
             }
         }
-        write!(f, "\n\nWorkspace: {} ({})", self.workspace, std::env::consts::OS)?;
+        if !self.lean {
+            write!(f, "\n\nWorkspace: {} ({})", self.workspace, std::env::consts::OS)?;
+        }
         if let Some(project) = self.project {
             write!(f, "\n\nThe project's own notes, from {}:\n{}", project.name, project.text)?;
         }

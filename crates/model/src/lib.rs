@@ -31,7 +31,7 @@ mod transcript;
 mod wire;
 
 pub use cassette::{CassetteError, Exported, Recorder, export as export_cassette};
-pub use config::{ModelConfig, Protocol, Retry, SetupError, Timeouts, ToolCallMode};
+pub use config::{ModelConfig, Profile, Protocol, Retry, SetupError, Timeouts, ToolCallMode};
 pub use endpoint::shown as shown_address;
 pub use governors::Governors;
 pub use list::{ListedModel, list_models};

@@ -5,7 +5,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
-use posse_engine::models::{Protocol, ToolCallMode};
+use posse_engine::models::{Profile, Protocol, ToolCallMode};
 use posse_engine::record::Durability;
 use posse_protocol::{Approval, Files, Prices, Shell};
 use serde::{Deserialize, Serialize};
@@ -19,6 +19,9 @@ use crate::paths::shown;
 pub(crate) struct FileConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) model: Option<String>,
+    /// How much models are told and offered, unless their own section says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) profile: Option<Profile>,
     pub(crate) limits: LimitsFile,
     pub(crate) rights: RightsFile,
     pub(crate) approval: ApprovalFile,
@@ -47,6 +50,9 @@ pub(crate) struct ModelFile {
     pub(crate) api_key_env: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) context_window: Option<u64>,
+    /// `lean` or `full`; without it, windows up to 16k are lean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) profile: Option<Profile>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) max_output_tokens: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

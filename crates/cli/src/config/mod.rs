@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use posse_engine::approving::Rules;
 use posse_engine::machine::Workspace;
+use posse_engine::models::Profile;
 use posse_engine::project_folders;
 use posse_protocol::{Approval, Budget, Files, Grant, Network, PathRules, Shell};
 
@@ -36,6 +37,8 @@ const FILE_BYTES_MAX: u64 = 256 * 1024;
 pub(crate) struct Config {
     /// The model to use when none is named.
     pub(crate) model: Option<String>,
+    /// How much models are told and offered that do not say so themselves.
+    pub(crate) profile: Option<Profile>,
     pub(crate) models: BTreeMap<String, ModelFile>,
     pub(crate) limits: LimitsFile,
     pub(crate) rights: RightsFile,
@@ -58,11 +61,23 @@ impl Config {
     }
 
     fn from_user(user: FileConfig, sources: Vec<PathBuf>) -> Self {
-        let FileConfig { model, models, limits, rights, approval, sandbox, git, record, memory, sub_agents } =
-            user;
+        let FileConfig {
+            model,
+            profile,
+            models,
+            limits,
+            rights,
+            approval,
+            sandbox,
+            git,
+            record,
+            memory,
+            sub_agents,
+        } = user;
         let warnings = Vec::new();
         Self {
             model,
+            profile,
             models,
             limits,
             rights,
@@ -113,6 +128,7 @@ impl Config {
         }
         if trusted {
             self.model = project.model.or(self.model.take());
+            self.profile = project.profile.or(self.profile);
             self.models.extend(project.models);
             self.limits = self.limits.replaced_by(&project.limits);
             self.rights = self.rights.replaced_by(&project.rights);
@@ -124,6 +140,9 @@ impl Config {
             return;
         }
         let mut asks = project.models.keys().map(|name| format!("models.{name:?}")).collect::<Vec<_>>();
+        if project.profile.is_some() {
+            asks.push("profile".to_string());
+        }
         let wanted = self.rights.replaced_by(&project.rights);
         self.rights = self.rights.lowered_by(&project.rights);
         if grant(&self.rights) != grant(&wanted) {
