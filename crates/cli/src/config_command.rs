@@ -39,6 +39,7 @@ fn show(paths: &Paths) -> anyhow::Result<()> {
     let Config {
         model,
         context_files,
+        profile,
         mut models,
         sandbox,
         git,
@@ -62,6 +63,7 @@ fn show(paths: &Paths) -> anyhow::Result<()> {
     let file = FileConfig {
         model,
         context_files,
+        profile,
         limits,
         rights,
         approval,

@@ -10,7 +10,7 @@ use posse_engine::roles::{Problem, Team, Told};
 use posse_protocol::{Approval, Budget, Files, Grant, RoleOrigin, Shell};
 
 use crate::args::ModeArgs;
-use crate::config::{Config, RoleSet, Trusted};
+use crate::config::{Config, RoleSet, SubAgentsFile, Trusted};
 use crate::detect;
 use crate::output::one_line;
 use crate::paths::shown;
@@ -28,10 +28,12 @@ pub(crate) struct Setup {
 }
 
 impl Setup {
-    /// `modes`: how the work is shared out; not at all where `None`.
+    /// `modes`: how the work is shared out; not at all where `None`. `lean`: only if somebody asks for it, because the tools
+    /// for it are many words for a small model.
     pub(crate) fn of(
         config: &Config,
         modes: Option<&ModeArgs>,
+        lean: bool,
         sources: &Sources,
         trusted: &Trusted,
     ) -> anyhow::Result<Self> {
@@ -40,7 +42,10 @@ impl Setup {
             grant.files = grant.files.min(Files::Read);
             grant.shell = grant.shell.min(Shell::Inspect);
         }
-        let modes = modes.filter(|_| config.sub_agents.enabled != Some(false));
+        let modes = modes.filter(|modes| match config.sub_agents.enabled {
+            Some(enabled) => enabled,
+            None => !lean || wants_agents(config, modes),
+        });
         let Some(modes) = modes else {
             return Ok(Self { delegation: None, grant, budget, warnings: Vec::new() });
         };
@@ -72,6 +77,12 @@ impl Setup {
         };
         Ok(Self { delegation: Some(delegation), grant, budget, warnings })
     }
+}
+
+/// Whether a flag or a setting says how the work is shared out.
+fn wants_agents(config: &Config, modes: &ModeArgs) -> bool {
+    let flags = modes.coordinator || modes.team || modes.surface.is_some();
+    flags || config.sub_agents != SubAgentsFile::default()
 }
 
 /// That fewer agents run at the same time than the configuration says.
@@ -156,6 +167,7 @@ pub(crate) fn add_models(
     for (name, file) in &config.models {
         let set_up = detect::configured(name, file).and_then(|mut choice| {
             choice.model.substitutions = substitutions.to_vec();
+            choice.model.profile = choice.model.profile.or(config.profile);
             Ok((Model::new(choice.model, governors)?, choice.prices))
         });
         match set_up {

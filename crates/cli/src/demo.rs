@@ -58,7 +58,8 @@ pub(crate) async fn run(paths: &Paths, args: DemoArgs) -> anyhow::Result<Exit> {
     model.replay_pace_ms = if args.fast { 0 } else { PACE_MS };
     let config = Config::defaults();
     let choice = Choice { model, prices: None };
-    let setup = Setup::of(&config, Some(&ModeArgs::default()), &Sources::default(), &Trusted::default())?;
+    let modes = ModeArgs::default();
+    let setup = Setup::of(&config, Some(&modes), false, &Sources::default(), &Trusted::default())?;
     let request = work::request(&config, setup, choice, &folder, PROMPT.to_string(), None)?;
     let session = engine.start(request)?;
     let watching = Watching::new(false, false);

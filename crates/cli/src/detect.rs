@@ -25,6 +25,12 @@ pub(crate) struct Choice {
 
 /// Finds the model to use, or says what to do about it.
 pub(crate) async fn choose(config: &Config, named: Option<&str>) -> anyhow::Result<Choice> {
+    let mut choice = found(config, named).await?;
+    choice.model.profile = choice.model.profile.or(config.profile);
+    Ok(choice)
+}
+
+async fn found(config: &Config, named: Option<&str>) -> anyhow::Result<Choice> {
     if let Some(name) = named.or(config.model.as_deref()) {
         return by_name(config, name).await;
     }
@@ -78,7 +84,13 @@ async fn by_name(config: &Config, name: &str) -> anyhow::Result<Choice> {
             bail!("{} needs a key: set {variable}", provider.title);
         }
         return match model.or(provider.model) {
-            Some(model) => Ok(provided(provider, model, provider.context_window)),
+            Some(model) => {
+                let window = match provider.context_window {
+                    None if provider.key_env.is_none() => listed_window(provider, model).await,
+                    known => known,
+                };
+                Ok(provided(provider, model, window))
+            }
             None => {
                 let model = probe(provider).await.map_err(|error| anyhow!("{}: {error}", provider.title))?;
                 Ok(provided(provider, &model.name, model.context_window))
@@ -118,6 +130,7 @@ pub(crate) fn configured(name: &str, file: &ModelFile) -> anyhow::Result<Choice>
     }
     model.section = Some(format!("[models.{name}]"));
     model.context_window = file.context_window;
+    model.profile = file.profile;
     model.max_output_tokens = file.max_output_tokens;
     model.max_concurrent = file.max_concurrent.unwrap_or(model.max_concurrent);
     model.tool_calls = file.tool_calls;
@@ -140,6 +153,13 @@ fn provided(provider: &Provider, model: &str, context_window: Option<u64>) -> Ch
     config.context_window = context_window;
     config.temperature = provider.temperature;
     Choice { model: config, prices: None }
+}
+
+/// The window that a local server gives a model, if it answers and says so.
+async fn listed_window(provider: &Provider, model: &str) -> Option<u64> {
+    let timeout = Duration::from_millis(PROBE_MS);
+    let models = list_models(&provider.endpoint(), None, provider.protocol, timeout).await.ok()?;
+    models.into_iter().find(|listed| listed.name == model)?.context_window
 }
 
 /// Asks a server for its models and takes the first.

@@ -200,7 +200,8 @@ async fn model(findings: &mut Findings, config: &Config, named: Option<&str>) {
         }
         Err(error) => return findings.bad("model", &error.to_string(), "mend the configuration"),
     };
-    let uses = format!("`posse run` uses {}{}", choice.model.name, at_once(&choice.model));
+    let lean = if choice.model.is_lean() { " with the lean profile (few tools, short prompt)" } else { "" };
+    let uses = format!("`posse run` uses {}{lean}{}", choice.model.name, at_once(&choice.model));
     match answers(&choice.model).await {
         Ok(true) => findings.good("model", &uses),
         Ok(false) => findings.good(

@@ -104,7 +104,7 @@ impl<'a> Work<'a> {
         let trusted = Trusted::load(&paths.data_dir)?;
         let sources = Sources::of(paths, folder, config, &trusted)?;
         let modes = (!alone).then_some(&args.modes);
-        let mut setup = Setup::of(config, modes, &sources, &trusted)?;
+        let mut setup = Setup::of(config, modes, choice.model.is_lean(), &sources, &trusted)?;
         if setup.grant.shell != Shell::None && args.no_sandbox {
             let text = "--no-sandbox: commands run with all your rights, also those of read-only roles";
             setup.warnings.push(text.to_string());

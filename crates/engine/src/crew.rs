@@ -240,9 +240,11 @@ impl Crew {
 
     /// The tools that an agent is offered. Agents that may do the same share them: they are large, and there are many.
     pub(crate) fn offers(&self, toolbox: &Toolbox, roles: &[&Role], grant: &Grant) -> Arc<[ToolSpec]> {
-        let own = toolbox.specs().iter().map(|tool| tool.name.clone()).collect();
+        let few = toolbox.offers_few().then_some("(few)");
+        let own = toolbox.specs().iter().map(|tool| tool.name.as_str()).chain(few);
         let denied = shell_rights::denied(&grant.tools);
-        let key: Rights = (own, roles.iter().map(|role| role.name.clone()).collect(), denied);
+        let names = roles.iter().map(|role| role.name.clone()).collect();
+        let key: Rights = (own.map(str::to_string).collect(), names, denied);
         if let Some(known) = self.lock().offers.get(&key) {
             return Arc::clone(known);
         }

@@ -133,7 +133,7 @@ pub(crate) fn start(
     // Nothing is waited for between this and `place`: whoever asks may go away at any moment.
     let admission = crew.admit(wanted.request(delegation)).map_err(|refusal| refusal.to_string())?;
     let started = wanted.started(&admission);
-    let toolbox = toolbox(crew, &admission.grant, wanted.id, &wanted.role, admission.depth);
+    let toolbox = toolbox(crew, &admission.grant, wanted.id, &wanted.role, admission.depth, &wanted.model);
     let mut begins = match kept {
         Some(kept) => Begins { words: wanted.task.prompt.clone(), kept },
         None => wanted.begins(crew, delegation, &admission, &toolbox, snapshot.as_deref()),
@@ -482,13 +482,22 @@ fn may_read(crew: &Crew, id: AgentId) -> bool {
 }
 
 /// The tools of an agent. Where everything is a command, rights by name are checked on the command.
-pub(crate) fn toolbox(crew: &Crew, grant: &Grant, owner: AgentId, role: &Role, depth: u32) -> Toolbox {
+pub(crate) fn toolbox(
+    crew: &Crew,
+    grant: &Grant,
+    owner: AgentId,
+    role: &Role,
+    depth: u32,
+    model: &PricedModel,
+) -> Toolbox {
     let mut grant = grant.clone();
-    if crew.delegation.as_ref().is_some_and(|delegation| delegation.surface == Surface::Shell) {
+    let commands = crew.delegation.as_ref().is_some_and(|delegation| delegation.surface == Surface::Shell);
+    if commands {
         grant.tools = NameRules::default();
     }
     let (workspace, knowledge) = (&crew.site(owner).workspace, crew.knowledge(role, depth));
-    Toolbox::new(workspace, grant, crew.tools.clone(), owner, crew.jobs.clone(), knowledge)
+    let toolbox = Toolbox::new(workspace, grant, crew.tools.clone(), owner, crew.jobs.clone(), knowledge);
+    if model.is_lean() && !commands { toolbox.offering_few() } else { toolbox }
 }
 
 /// The roles an agent may delegate to; none at the depth limit.

@@ -83,8 +83,9 @@ pub mod models {
     pub use crate::model_family::{KnownModel, meant};
     pub use crate::routes::Routes;
     pub use posse_model::{
-        CassetteError, Governors, ListedModel, Model, ModelConfig, Protocol, Recorder, Retry, SetupError,
-        Timeouts, ToolCallMode, address_fault, list_models, list_models_of, missing_model, shown_address,
+        CassetteError, Governors, ListedModel, Model, ModelConfig, Profile, Protocol, Recorder, Retry,
+        SetupError, Timeouts, ToolCallMode, address_fault, list_models, list_models_of, missing_model,
+        shown_address,
     };
     pub use secrecy::SecretString;
 }

@@ -324,7 +324,7 @@ impl<'a> Lives<'a> {
     }
 
     fn offers(&self, life: &Life) -> Arc<[ToolSpec]> {
-        let toolbox = launch::toolbox(self.crew, &life.grant, life.id, &life.role, life.depth);
+        let toolbox = launch::toolbox(self.crew, &life.grant, life.id, &life.role, life.depth, &life.model);
         let delegation = self.crew.delegation.as_ref();
         let roles = delegation.map(|d| launch::roles_for(d, &life.grant, life.depth)).unwrap_or_default();
         self.crew.offers(&toolbox, &roles, &life.grant)

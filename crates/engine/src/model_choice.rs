@@ -22,6 +22,11 @@ impl PricedModel {
         &self.model.config().name
     }
 
+    /// Whether it is told and offered little.
+    pub(crate) fn is_lean(&self) -> bool {
+        self.model.config().is_lean()
+    }
+
     /// Where it is, and how many agents that place takes at the same time.
     pub(crate) fn endpoint(&self) -> Endpoint {
         let config = self.model.config();

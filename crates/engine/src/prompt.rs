@@ -11,6 +11,7 @@ use crate::delegation::Delegation;
 use crate::project::ProjectContext;
 
 const MAIN: &str = include_str!("../prompts/main.md").trim_ascii_end();
+const MAIN_LEAN: &str = include_str!("../prompts/main_lean.md").trim_ascii_end();
 const LEADING: &str = include_str!("../prompts/leading.md").trim_ascii_end();
 const TEAM: &str = include_str!("../prompts/team.md").trim_ascii_end();
 const SHELL: &str = include_str!("../prompts/shell_surface.md").trim_ascii_end();
@@ -32,6 +33,9 @@ const RULE_CHARS_MAX: usize = 160;
 
 /// The main agent's system prompt.
 pub(crate) struct MainPrompt<'a> {
+    /// Whether it is for a small model. It then holds no place of this machine: paths are written as they are shown, and a
+    /// server that keeps what it has read of a prompt can use it for every folder.
+    pub(crate) lean: bool,
     pub(crate) workspace: &'a str,
     pub(crate) project: Option<&'a ProjectContext>,
     pub(crate) delegation: Option<&'a Delegation>,
@@ -46,12 +50,13 @@ pub(crate) struct MainPrompt<'a> {
 impl fmt::Display for MainPrompt<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lead = self.delegation.and_then(lead);
+        let main = if self.lean { MAIN_LEAN } else { MAIN };
         match self.delegation {
             Some(delegation) if delegation.coordinator => {
                 f.write_str(&advice::coordinating(delegation.surface))?;
             }
             Some(delegation) if delegation.surface == posse_surface::Surface::Shell => f.write_str(SHELL)?,
-            _ => f.write_str(MAIN)?,
+            _ => f.write_str(main)?,
         }
         match self.delegation {
             Some(_) if lead.is_some() => write!(f, "\n\n{}", self.leading(lead.as_ref()))?,
@@ -73,8 +78,10 @@ impl fmt::Display for MainPrompt<'_> {
                 write!(f, ", {turns} turns in the median")?;
             }
         }
-        write!(f, "\n\nWorkspace: {} ({})", self.workspace, std::env::consts::OS)?;
-        noted(f, self.notes)?;
+        if !self.lean {
+            write!(f, "\n\nWorkspace: {} ({})", self.workspace, std::env::consts::OS)?;
+            noted(f, self.notes)?;
+        }
         if let Some(project) = self.project {
             write!(f, "\n\nThe project's own notes, from {}:\n{}", project.name, project.text)?;
         }

@@ -311,7 +311,7 @@ fn launch(
         let system = life.borrowed_system().map_or_else(fresh, str::to_string);
         lives.begin(&life, system)
     });
-    let toolbox = launch::toolbox(crew, &life.grant, life.id, &life.role, life.depth);
+    let toolbox = launch::toolbox(crew, &life.grant, life.id, &life.role, life.depth, &life.model);
     let worked_ms = life.worked_ms();
     let Begun { system, tools, empty, recall, .. } = begun;
     let Recalled { mut agent, next } = recall.finish();

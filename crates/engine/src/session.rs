@@ -333,6 +333,7 @@ fn main(crew: &Arc<Crew>, grant: Grant, budget: Budget, prompt: String) -> Launc
     let coordinates = delegation.is_some_and(|delegation| delegation.coordinator);
     let roles = delegation.map(|d| launch::roles_for(d, &grant, 0)).unwrap_or_default();
     let system = MainPrompt {
+        lean: model.is_lean(),
         workspace: &crew.site.folder,
         project: crew.project.as_ref(),
         delegation,
@@ -407,7 +408,7 @@ pub(crate) fn main_tools(crew: &Arc<Crew>, grant: &Grant) -> (Toolbox, Arc<[Tool
     // A coordinator has nothing of its own; what it may do is what it can give away.
     let own = if delegation.is_some_and(|d| d.coordinator) { Grant::none() } else { grant.clone() };
     let role = main_role(grant.clone(), Budget::UNLIMITED);
-    let toolbox: Toolbox = launch::toolbox(crew, &own, crew.main, &role, 0);
+    let toolbox: Toolbox = launch::toolbox(crew, &own, crew.main, &role, 0, crew.models.main());
     let roles = delegation.map(|d| launch::roles_for(d, grant, 0)).unwrap_or_default();
     let mut offered = launch::offered(crew, &toolbox, &roles, grant);
     if delegation.is_some_and(|d| d.coordinator) {

@@ -37,6 +37,16 @@ pub enum ToolCallMode {
     Text,
 }
 
+/// How much a model is told and offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Profile {
+    /// A short prompt and few tools in few words: for small models, and where reading a prompt takes long.
+    Lean,
+    /// Everything there is.
+    Full,
+}
+
 /// How long things may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -102,6 +112,8 @@ pub struct ModelConfig {
     pub headers: Vec<(String, String)>,
     /// Tokens the model can see at once, if known.
     pub context_window: Option<u64>,
+    /// How much it is told and offered; by the size of its window where `None`.
+    pub profile: Option<Profile>,
     /// The most tokens of one reply.
     pub max_output_tokens: Option<u32>,
     /// Concurrent requests to this endpoint. Of the models of one endpoint that are used, the smallest counts.
@@ -144,6 +156,7 @@ impl ModelConfig {
             section: None,
             headers: Vec::new(),
             context_window: None,
+            profile: None,
             max_output_tokens: None,
             max_concurrent: if local { limits::CONCURRENT_LOCAL } else { limits::CONCURRENT_REMOTE },
             tool_calls: ToolCallMode::Auto,
@@ -156,6 +169,12 @@ impl ModelConfig {
             replay_pace_ms: 0,
             base_url,
         }
+    }
+
+    /// Whether it gets the lean profile: as configured, or because its window is small.
+    pub fn is_lean(&self) -> bool {
+        let small = self.context_window.is_some_and(|tokens| tokens <= limits::LEAN_WINDOW_TOKENS_MAX);
+        self.profile.map_or(small, |profile| profile == Profile::Lean)
     }
 
     /// Where it is, without credentials: what may be told and recorded.
@@ -192,6 +211,7 @@ impl fmt::Debug for ModelConfig {
             .field("has_key", &self.api_key.is_some())
             .field("header_names", &header_names)
             .field("context_window", &self.context_window)
+            .field("profile", &self.profile)
             .field("max_output_tokens", &self.max_output_tokens)
             .field("max_concurrent", &self.max_concurrent)
             .field("tool_calls", &self.tool_calls)

@@ -35,7 +35,7 @@ mod wire;
 mod words;
 
 pub use cassette::{CassetteError, Exported, Recorder, export as export_cassette};
-pub use config::{ModelConfig, Protocol, Retry, SetupError, Timeouts, ToolCallMode};
+pub use config::{ModelConfig, Profile, Protocol, Retry, SetupError, Timeouts, ToolCallMode};
 pub use endpoint::{fault as address_fault, shown as shown_address};
 pub use governors::Governors;
 pub use list::{ListedModel, list_models, list_models_of, lists};

@@ -77,3 +77,5 @@ pub const DIFF_INPUT_BYTES_MAX: usize = 64 * 1024;
 pub const REPLAY_CHUNK_CHARS: usize = 24;
 /// Finished messages of a transcript are gathered into buffers of about this size.
 pub const CHUNK_BYTES: usize = 64 * 1024;
+/// Windows up to this size get the lean profile unless the configuration says otherwise.
+pub const LEAN_WINDOW_TOKENS_MAX: u64 = 16 * 1024;

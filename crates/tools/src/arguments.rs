@@ -27,7 +27,9 @@ pub(crate) fn read<T: DeserializeOwned>(
     for (name, value) in &mut arguments {
         mend(value, schema["properties"].get(name).unwrap_or(&number));
     }
-    arguments.retain(|name, value| !value.is_null() || required(schema, name));
+    // Models that fill in every field leave the texts empty that they have nothing for.
+    let empty = |name: &str, value: &Value| value == "" && schema["properties"][name]["type"] == "string";
+    arguments.retain(|name, value| !value.is_null() && !empty(name, value) || required(schema, name));
     let value = Value::Object(arguments);
     serde_path_to_error::deserialize(value).map_err(|error| {
         let path = error.path().to_string();

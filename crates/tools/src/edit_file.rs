@@ -1,8 +1,11 @@
-//! edit_file: exact replacement in a file that is still as the agent knows it.
+//! edit_file: replacement of the one place that fits, in a file that is still as the agent knows it.
+//!
+//! Exact text comes first. Where it is not there, white space and copied line numbers are forgiven if one place alone fits
+//! then; everything else is refused with the lines that were probably meant.
 
 use posse_protocol::{Effect, FileChange, Files, Needs, Shell, ToolOutcome};
 use posse_workspace::{
-    Expect, Stop, WorkspaceError, WorkspacePath, nearest_lines,
+    Expect, Stop, WorkspaceError, WorkspacePath, nearest_lines, replace_loosely, replace_numbered,
     text::{self, ReplaceError, Replaced},
 };
 use schemars::JsonSchema;
@@ -12,7 +15,7 @@ use crate::{
     Preview, Rewrite, limits,
     lookup::{explained, place},
     preview::content,
-    show::numbered,
+    show::{numbered, plain_lines},
     tool::{Context, Failed, Tool},
 };
 
@@ -60,7 +63,7 @@ impl Tool for EditFile {
             place(&context.workspace, &self.path).and_then(|path| Ok((content(context, &path)?, path)));
         Some(match read {
             Ok((before, path)) => match self.edited(&path, before.as_deref().unwrap_or_default()) {
-                Ok(edited) => Preview::of(before, &edited.bytes),
+                Ok((edited, _)) => Preview::of(before, &edited.bytes),
                 Err(failed) => Preview::of_failure(before, &failed),
             },
             Err(failed) => Preview::of_failure(None, &failed),
@@ -80,7 +83,7 @@ impl EditFile {
         if context.seen.last(&path).is_some_and(|seen| seen != stamp) {
             return Err(WorkspaceError::Changed { path: path.to_string() }.into());
         }
-        let edited = self.edited(&path, &old)?;
+        let (edited, forgiven) = self.edited(&path, &old)?;
         let written = context.workspace.write_atomic(&path, &edited.bytes, Expect::Unchanged(stamp))?;
         context.seen.written(&path, written.stamp);
         context.rewrites.push(Rewrite::of(
@@ -94,20 +97,35 @@ impl EditFile {
         let first = edited.first_line.saturating_sub(2).max(1);
         let last = edited.first_line + self.new_text.lines().count() + 1;
         let snippet = numbered(&String::from_utf8_lossy(&edited.bytes), first, last);
-        let text = format!("Edited {path}{places} (+{lines_added} -{lines_removed} lines). Now:\n{snippet}");
+        let text = format!(
+            "Edited {path}{places} (+{lines_added} -{lines_removed} lines{forgiven}). Now:\n{snippet}"
+        );
         let change = FileChange { path: path.to_string(), created: false, lines_added, lines_removed };
         Ok(ToolOutcome { ok: true, text, effects: vec![Effect::File(change)] })
     }
 
-    /// The file as it would be.
-    fn edited(&self, path: &WorkspacePath, old: &[u8]) -> Result<Replaced, Failed> {
+    /// The file as it would be, and what of the old text was forgiven.
+    fn edited(&self, path: &WorkspacePath, old: &[u8]) -> Result<(Replaced, &'static str), Failed> {
         if text::is_binary(old) {
             let kind = text::binary_kind(old);
             return Err(Failed(format!("{path} is not text ({kind}); edit_file cannot change it")));
         }
         let all = self.replace_all.unwrap_or(false);
-        let edited = text::replace(old, &self.old_text, &self.new_text, all);
+        let edited = text::replace(old, &self.old_text, &self.new_text, all).map(|edited| (edited, ""));
+        let edited = match edited {
+            Err(ReplaceError::NotFound) if !all => self.forgiven(old),
+            edited => edited,
+        };
         edited.map_err(|error| self.advice(path, old, &error))
+    }
+
+    /// The same where the old text is not there as it was written.
+    fn forgiven(&self, old: &[u8]) -> Result<(Replaced, &'static str), ReplaceError> {
+        match replace_numbered(old, &self.old_text, &self.new_text) {
+            Err(ReplaceError::NotFound) => replace_loosely(old, &self.old_text, &self.new_text)
+                .map(|edited| (edited, "; white space differed")),
+            edited => edited.map(|edited| (edited, "; line numbers left out")),
+        }
     }
 
     fn advice(&self, path: &WorkspacePath, file: &[u8], error: &ReplaceError) -> Failed {
@@ -118,8 +136,8 @@ impl EditFile {
                     .to_owned()
             }
             ReplaceError::NoChange => {
-                "old_text and new_text are the same; old_text is what stands in the file \
-                                       now, new_text what shall stand there instead"
+                "old_text and new_text are the same, so nothing was changed; old_text is what stands in the \
+                 file now, new_text what shall stand there instead"
                     .to_owned()
             }
             ReplaceError::NotUnique { lines } => {
@@ -132,31 +150,28 @@ impl EditFile {
                     if lines.len() > shown.len() { ", …" } else { "" }
                 )
             }
-            ReplaceError::NotFound => format!("old_text is not in {path}. {}", self.closest(file)),
+            ReplaceError::NotFound => {
+                format!("old_text is not in {path}; nothing was changed. {}", self.closest(file))
+            }
         })
     }
 
+    /// What was probably meant, to be copied.
     fn closest(&self, file: &[u8]) -> String {
-        let with_number = |line: &str| {
-            let rest = line.trim_start().trim_start_matches(|c: char| c.is_ascii_digit());
-            rest.starts_with('\t') && rest.len() < line.trim_start().len()
-        };
-        if self.old_text.lines().all(with_number) {
-            return "It holds the line numbers of read_file; leave them out.".to_owned();
-        } else if self.old_text.contains('\u{fffd}') {
+        if self.old_text.contains('\u{fffd}') {
             return "The file has bytes there that are not UTF-8; choose text without \u{fffd}.".to_owned();
         }
         let file = String::from_utf8_lossy(file);
-        match nearest_lines(&file, &self.old_text) {
-            Some(near) => {
-                let what = if near.only_white_space {
-                    "Only white space differs here"
-                } else {
-                    "The closest lines are"
-                };
-                format!("{what}:\n{}", numbered(&file, near.first_line, near.last_line))
+        let (what, lines) = match nearest_lines(&file, &self.old_text) {
+            Some(near) if near.only_white_space => {
+                ("Only white space differs here", plain_lines(&file, near.first_line, near.last_line))
             }
-            None => "Nothing in it is close; read the file first.".to_owned(),
-        }
+            Some(near) => ("The closest is", plain_lines(&file, near.first_line, near.last_line)),
+            None if file.lines().count() <= limits::SNIPPET_LINES_MAX => {
+                ("The whole file is", plain_lines(&file, 1, limits::SNIPPET_LINES_MAX))
+            }
+            None => return "Nothing in it is close; call read_file on it first.".to_owned(),
+        };
+        format!("{what}:\n{lines}\nCall edit_file again with old_text copied from there.")
     }
 }

@@ -56,7 +56,7 @@ impl Glob {
         let mut text = lines.join("\n");
         let shown = found.paths.len() as u64;
         if found.total == 0 {
-            text.push_str("No file matches. Ignored files are not searched.");
+            text.push_str("No file has such a path. Ignored files are not searched. To find text inside files, call grep.");
         } else if shown < found.total {
             let _ = write!(text, "\n({shown} of {} shown; narrow the pattern)", found.total);
         }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use posse_protocol::{Files, Needs, Shell, ToolOutcome};
-use posse_workspace::{GrepFound, GrepQuery, Stop};
+use posse_workspace::{GrepFound, GrepQuery, Stop, WorkspaceError, WorkspacePath};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -73,10 +73,41 @@ impl Grep {
             context: self.context.unwrap_or(0).min(limits::GREP_CONTEXT_MAX) as usize,
             matches_max: matches_max as usize,
         };
-        let found = context.workspace.grep(&query, stop);
-        let found = found.map_err(|error| explained(&context.workspace, &error, stop))?;
+        let found = look(context, &query, stop).map_err(|error| {
+            let elsewhere = elsewhere(context, &error, &query, stop);
+            elsewhere.unwrap_or_else(|| explained(&context.workspace, &error, stop))
+        })?;
         Ok(ToolOutcome::ok(shown(&found, query.glob.as_deref())))
     }
+}
+
+/// What is found in all files where the named one is not there: what is looked for matters more than a made-up place.
+fn elsewhere(context: &Context, error: &WorkspaceError, query: &GrepQuery, stop: &Stop) -> Option<Failed> {
+    let WorkspaceError::Missing { path } = error else { return None };
+    let everywhere = GrepQuery { path: WorkspacePath::root(), ..query.clone() };
+    let found = look(context, &everywhere, stop).ok().filter(|found| found.matches > 0)?;
+    let (path, found) = (one_line(path, 200), shown(&found, None));
+    Some(Failed(format!("{path} is not there, so all files were searched:\n{found}")))
+}
+
+/// Searches; what is found nowhere as a regular expression is searched for as it is written.
+fn look(context: &Context, query: &GrepQuery, stop: &Stop) -> Result<GrepFound, WorkspaceError> {
+    let found = context.workspace.grep(query, stop)?;
+    if found.matches > 0 || found.as_plain_text {
+        return Ok(found);
+    }
+    let Some(pattern) = as_text(&query.pattern) else { return Ok(found) };
+    // Code is written as a pattern by whoever forgets that brackets mean something in one.
+    let again = context.workspace.grep(&GrepQuery { pattern, ..query.clone() }, stop)?;
+    Ok(if again.matches > 0 { GrepFound { as_plain_text: true, ..again } } else { found })
+}
+
+/// The pattern that finds this very text; none if the text is that already.
+fn as_text(pattern: &str) -> Option<String> {
+    let special = |c: char| r"\.+*?()|[]{}^$".contains(c);
+    pattern
+        .contains(special)
+        .then(|| pattern.chars().flat_map(|c| special(c).then_some('\\').into_iter().chain([c])).collect())
 }
 
 fn shown(found: &GrepFound, glob: Option<&str>) -> String {
@@ -103,13 +134,15 @@ fn shown(found: &GrepFound, glob: Option<&str>) -> String {
             one_line(glob, 100)
         );
     } else if found.matches == 0 {
-        text.push_str("No line matches. Ignored, hidden and binary files are not searched.\n");
+        text.push_str(
+            "No line matches. Ignored, hidden and binary files are not searched. Try a shorter pattern.\n",
+        );
     }
     if found.more {
         let _ = writeln!(text, "(only the first {} matches; narrow the search)", found.matches);
     }
     if found.as_plain_text {
-        text.push_str("(the pattern is no regular expression, so it was searched for as plain text)\n");
+        text.push_str("(nothing matches it as a regular expression, so it was searched for as plain text)\n");
     }
     if found.files_skipped > 0 {
         let _ = writeln!(text, "({} files with very long lines were not searched)", found.files_skipped);

@@ -15,6 +15,7 @@ mod html;
 mod job_tool;
 mod jobs;
 mod knowledge;
+mod lean;
 pub mod limits;
 mod list_files;
 mod lookup;

@@ -24,6 +24,10 @@ pub const EDIT_BYTES_MAX: u64 = 10 * 1024 * 1024;
 pub const SNIPPET_LINES_MAX: usize = 12;
 /// Bytes shown of one line of a snippet.
 pub const SNIPPET_LINE_BYTES_MAX: usize = 300;
+/// The largest file that is shown to an agent that was about to write over it unseen.
+pub const UNSEEN_BYTES_MAX: u64 = 2_000;
+/// Paths named when one is not there.
+pub const NAMED_PATHS_MAX: usize = 20;
 /// How many files an agent's memory of what it has read holds.
 pub const SEEN_FILES_MAX: usize = 10_000;
 

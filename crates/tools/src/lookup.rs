@@ -1,8 +1,8 @@
 //! From a written path to a place in the workspace, with a hint when it leads nowhere.
 
-use posse_workspace::{Stop, Workspace, WorkspaceError, WorkspacePath, similar_names};
+use posse_workspace::{GlobFound, Stop, Workspace, WorkspaceError, WorkspacePath, similar_names};
 
-use crate::tool::Failed;
+use crate::{limits, show::one_line, tool::Failed};
 
 /// How many files are looked at for a name that is close to a missing one.
 const CANDIDATES_MAX: usize = 5_000;
@@ -33,10 +33,21 @@ pub(crate) fn explained(workspace: &Workspace, error: &WorkspaceError, stop: &St
     let root = WorkspacePath::root();
     let files = workspace.glob("*", &root, CANDIDATES_MAX, stop).map(|found| found.paths).unwrap_or_default();
     let similar = similar_names(path, files.iter().map(ToString::to_string));
-    let hint = if similar.is_empty() {
-        "Use list_files or glob to see what is there.".to_owned()
-    } else {
+    let hint = if !similar.is_empty() {
         format!("Did you mean {}?", similar.join(" or "))
+    } else if files.is_empty() || files.len() > limits::NAMED_PATHS_MAX {
+        "Call list_files to see what is there.".to_owned()
+    } else {
+        format!("These files are there: {}.", listed(&files))
     };
     Failed(format!("{error}. {hint}"))
+}
+
+/// The files that were found, if these are all.
+pub(crate) fn named(found: &GlobFound) -> String {
+    if found.total > found.paths.len() as u64 { String::new() } else { listed(&found.paths) }
+}
+
+fn listed(paths: &[WorkspacePath]) -> String {
+    paths.iter().map(|path| one_line(path.as_str(), 200)).collect::<Vec<_>>().join(", ")
 }

@@ -7,13 +7,13 @@ use std::{
 };
 
 use posse_protocol::{Files, Needs, ToolOutcome};
-use posse_workspace::{Stop, WorkspaceError, text};
+use posse_workspace::{Stop, WorkspaceError, WorkspacePath, text};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
     limits,
-    lookup::{explained, place},
+    lookup::{explained, named, place},
     tool::{Context, Failed, Tool},
 };
 
@@ -85,7 +85,7 @@ impl ReadFile {
         let open = context.workspace.open_file(&path);
         let mut open = open.map_err(|error| match error {
             WorkspaceError::NotAFile { kind: posse_workspace::Kind::Folder, .. } => {
-                Failed(format!("{path} is a folder; use list_files"))
+                folder(context, &path, stop)
             }
             error => explained(&context.workspace, &error, stop),
         })?;
@@ -104,6 +104,15 @@ impl ReadFile {
         window.fill(&mut Lines::new(open.file, start.starts_with(text::BOM))).map_err(failed)?;
         window.into_text(self.first()).map(ToolOutcome::ok)
     }
+}
+
+/// What is in a folder, so that the next call can name a file of it.
+fn folder(context: &Context, path: &WorkspacePath, stop: &Stop) -> Failed {
+    let found = context.workspace.glob("*", path, limits::NAMED_PATHS_MAX, stop).ok();
+    Failed(match found.map(|found| named(&found)).filter(|files| !files.is_empty()) {
+        Some(files) => format!("{path} is a folder; call read_file with one of its files: {files}"),
+        None => format!("{path} is a folder; call list_files on it"),
+    })
 }
 
 fn start_of_file(file: &mut File) -> io::Result<Vec<u8>> {

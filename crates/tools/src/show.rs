@@ -1,7 +1,5 @@
 //! Text made fit to be shown: to people in one harmless line, to models within a size. Pure.
 
-use std::fmt::Write as _;
-
 use posse_protocol::visible;
 
 use crate::limits;
@@ -46,14 +44,21 @@ pub(crate) fn bounded(text: String) -> String {
 
 /// Lines `first..=last` of a text with their numbers, as read_file shows them.
 pub(crate) fn numbered(text: &str, first: usize, last: usize) -> String {
-    let mut out = String::new();
+    snippet(text, first, last).map(|(at, line)| format!("{at}\t{line}")).collect::<Vec<_>>().join("\n")
+}
+
+/// The same without numbers, to be copied.
+pub(crate) fn plain_lines(text: &str, first: usize, last: usize) -> String {
+    snippet(text, first, last).map(|(_, line)| line).collect::<Vec<_>>().join("\n")
+}
+
+fn snippet(text: &str, first: usize, last: usize) -> impl Iterator<Item = (usize, String)> {
     let wanted = (last + 1).saturating_sub(first).min(limits::SNIPPET_LINES_MAX);
-    for (at, line) in text.lines().enumerate().skip(first.saturating_sub(1)).take(wanted) {
+    let lines = text.lines().enumerate().skip(first.saturating_sub(1)).take(wanted);
+    lines.map(|(at, line)| {
         let (line, cut) = start_of(line, limits::SNIPPET_LINE_BYTES_MAX);
-        let _ = writeln!(out, "{}\t{line}{}", at + 1, if cut { "…" } else { "" });
-    }
-    out.truncate(out.trim_end_matches('\n').len());
-    out
+        (at + 1, format!("{line}{}", if cut { "…" } else { "" }))
+    })
 }
 
 /// The day of a time in milliseconds since 1970, UTC: `2026-01-31`.

@@ -15,7 +15,7 @@ use crate::{
     Jobs, Knowledge, Preview, Rewrites, RunningCommand,
     arguments::closest,
     confine::Sandbox,
-    limits,
+    lean, limits,
     seen::Seen,
     show::{bounded, one_line},
     tool::{self, Call, Context, Entry, Tool as _, crashed},
@@ -54,6 +54,8 @@ pub struct Toolbox {
     specs: Vec<ToolSpec>,
     /// The tools that are there, allowed or not.
     there: Vec<&'static Entry>,
+    /// Whether only a few of them are offered, in few words.
+    lean: bool,
     context: Context,
 }
 
@@ -86,7 +88,19 @@ impl Toolbox {
             draft: false,
             committer: Arc::default(),
         };
-        Self { specs, there, context }
+        Self { specs, there, lean: false, context }
+    }
+
+    /// The same tools, of which a small model is offered the few that it needs, in few words. Calls are read and judged as
+    /// before, those of tools that are not offered included.
+    pub fn offering_few(mut self) -> Self {
+        (self.specs, self.lean) = (lean::lean(&self.specs), true);
+        self
+    }
+
+    /// Whether only a few are offered.
+    pub fn offers_few(&self) -> bool {
+        self.lean
     }
 
     /// The same tools in another folder. What was read in the old one does not count there.
@@ -96,6 +110,7 @@ impl Toolbox {
         Self {
             specs,
             there,
+            lean: self.lean,
             context: Context { workspace, seen: Arc::new(Seen::default()), ..context.clone() },
         }
     }

@@ -94,9 +94,19 @@ fn seen_or_empty(context: &Context, path: &WorkspacePath, stamp: Stamp) -> Resul
         Some(seen) if seen == stamp => Ok(()),
         _ if stamp.bytes() == 0 => Ok(()),
         Some(_) => Err(WorkspaceError::Changed { path: path.to_string() }.into()),
-        None => Err(Failed(format!(
-            "{path} is already there and you have not seen what is in it. Call read_file on it, wait for the result, then \
-             change a part with edit_file."
-        ))),
+        None => Err(unseen(context, path, stamp)),
     }
+}
+
+/// What is there, so that the next call can be made with it; what is long has to be read.
+fn unseen(context: &Context, path: &WorkspacePath, stamp: Stamp) -> Failed {
+    let there = format!("{path} is already there and you have not seen what is in it; nothing was written.");
+    let read = context.workspace.read(path, limits::UNSEEN_BYTES_MAX).ok();
+    let shown = read.filter(|(bytes, read)| *read == stamp && !text::is_binary(bytes));
+    let Some(shown) = shown.and_then(|(bytes, _)| String::from_utf8(bytes).ok()) else {
+        return Failed(format!("{there} Call read_file on it, then change a part with edit_file."));
+    };
+    context.seen.read(path, stamp);
+    let shown = shown.trim_end();
+    Failed(format!("{there} It is:\n{shown}\nChange a part of it with edit_file, or call write_file again."))
 }

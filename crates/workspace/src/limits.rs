@@ -46,6 +46,10 @@ pub const GIT_OUTPUT_BYTES_MAX: usize = 4 * 1024 * 1024;
 pub const SUGGESTIONS_MAX: usize = 5;
 /// How many places of a text that should be unique are looked for.
 pub const PLACES_MAX: usize = 100;
+/// The longest text that is looked for but for its white space.
+pub const LOOSE_LINES_MAX: usize = 500;
+/// The largest file in which that is done.
+pub const LOOSE_BYTES_MAX: usize = 1024 * 1024;
 /// How long one git call on a whole tree may take.
 pub const GIT_LARGE_TIME_MS_MAX: u64 = 300_000;
 /// How much output of one git call on a whole tree is read.

@@ -124,21 +124,7 @@ pub fn replace(bytes: &[u8], old: &str, new: &str, all: bool) -> Result<Replaced
         let lines = starts.iter().map(|start| line_of(&view.bytes, *start)).collect();
         return Err(ReplaceError::NotUnique { lines });
     }
-    // What old and new have in common stays as it is in the file, line endings included.
-    let prefix = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
-    let suffix =
-        old[prefix..].iter().rev().zip(new[prefix..].iter().rev()).take_while(|(a, b)| a == b).count();
-    let inserted = &new[prefix..new.len() - suffix];
-    let mut out = Vec::with_capacity(bytes.len() + new.len());
-    let mut copied = 0;
-    for start in &starts {
-        let removed = view.in_file(start + prefix)..view.in_file(start + old.len() - suffix);
-        out.extend_from_slice(&bytes[copied..removed.start]);
-        insert(&mut out, bytes, removed.clone(), inserted);
-        copied = removed.end;
-    }
-    out.extend_from_slice(&bytes[copied..]);
-    Ok(Replaced { bytes: out, count: starts.len(), first_line: line_of(&view.bytes, starts[0] + prefix) })
+    Ok(view.replaced(bytes, &starts, &old, &new))
 }
 
 /// Where `wanted` begins, overlapping places included: of two that overlap neither is the one that was meant.
@@ -176,19 +162,39 @@ fn insert(out: &mut Vec<u8>, file: &[u8], removed: Range<usize>, inserted: &[u8]
 }
 
 /// The file with `\n` for every `\r\n`, and the way back.
-struct View {
-    bytes: Vec<u8>,
+pub(crate) struct View {
+    pub(crate) bytes: Vec<u8>,
     /// Where in `bytes` a `\r` before it was left out, in order.
     returns: Vec<usize>,
 }
 
 impl View {
-    fn of(file: &[u8]) -> Self {
+    pub(crate) fn of(file: &[u8]) -> Self {
         let mut returns = Vec::new();
         for (left_out, at) in memmem::find_iter(file, b"\r\n").enumerate() {
             returns.push(at - left_out);
         }
         Self { bytes: with_lf(file), returns }
+    }
+
+    /// The file with `new` for the `old` that stands at `starts`, places in the view. There is at least one.
+    pub(crate) fn replaced(&self, file: &[u8], starts: &[usize], old: &[u8], new: &[u8]) -> Replaced {
+        // What old and new have in common stays as it is in the file, line endings included.
+        let prefix = old.iter().zip(new).take_while(|(a, b)| a == b).count();
+        let suffix =
+            old[prefix..].iter().rev().zip(new[prefix..].iter().rev()).take_while(|(a, b)| a == b).count();
+        let inserted = &new[prefix..new.len() - suffix];
+        let mut out = Vec::with_capacity(file.len() + new.len());
+        let mut copied = 0;
+        for start in starts {
+            let removed = self.in_file(start + prefix)..self.in_file(start + old.len() - suffix);
+            out.extend_from_slice(&file[copied..removed.start]);
+            insert(&mut out, file, removed.clone(), inserted);
+            copied = removed.end;
+        }
+        out.extend_from_slice(&file[copied..]);
+        let first = starts.first().map_or(0, |start| start + prefix);
+        Replaced { bytes: out, count: starts.len(), first_line: line_of(&self.bytes, first) }
     }
 
     /// The place in the file of a place in the view.
@@ -209,7 +215,7 @@ pub fn with_lf(bytes: &[u8]) -> Vec<u8> {
     out
 }
 
-fn line_of(view: &[u8], at: usize) -> usize {
+pub(crate) fn line_of(view: &[u8], at: usize) -> usize {
     memchr::memchr_iter(b'\n', &view[..at]).count() + 1
 }
 

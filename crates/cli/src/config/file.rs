@@ -5,7 +5,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
-use posse_engine::models::{Protocol, ToolCallMode};
+use posse_engine::models::{Profile, Protocol, ToolCallMode};
 use posse_engine::record::Durability;
 use posse_protocol::{Approval, Files, Prices, Shell};
 use serde::{Deserialize, Serialize};
@@ -24,6 +24,9 @@ pub(crate) struct FileConfig {
     /// The files with a project's notes for agents; in each folder the first that is there counts.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "written::file_names")]
     pub(crate) context_files: Option<Vec<String>>,
+    /// How much models are told and offered, unless their own section says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) profile: Option<Profile>,
     pub(crate) limits: LimitsFile,
     pub(crate) rights: RightsFile,
     pub(crate) approval: ApprovalFile,
@@ -54,6 +57,9 @@ pub(crate) struct ModelFile {
     pub(crate) api_key_env: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) context_window: Option<u64>,
+    /// `lean` or `full`; without it, windows up to 16k are lean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) profile: Option<Profile>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) max_output_tokens: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use posse_engine::approving::Rules;
 use posse_engine::machine::Workspace;
+use posse_engine::models::Profile;
 use posse_engine::project_folders;
 use posse_protocol::{Approval, Budget, Files, Grant, Network, PathRules, Shell};
 
@@ -43,6 +44,8 @@ pub(crate) struct Config {
     pub(crate) model: Option<String>,
     /// The files with a project's notes for agents.
     pub(crate) context_files: Option<Vec<String>>,
+    /// How much models are told and offered that do not say so themselves.
+    pub(crate) profile: Option<Profile>,
     pub(crate) models: BTreeMap<String, ModelFile>,
     pub(crate) limits: LimitsFile,
     pub(crate) rights: RightsFile,
@@ -73,6 +76,7 @@ impl Config {
         let FileConfig {
             model,
             context_files,
+            profile,
             models,
             limits,
             rights,
@@ -89,6 +93,7 @@ impl Config {
         Self {
             model,
             context_files,
+            profile,
             models,
             limits,
             rights,
@@ -153,6 +158,7 @@ impl Config {
         if trusted {
             self.model = project.model.or(self.model.take());
             self.context_files = project.context_files.or(self.context_files.take());
+            self.profile = project.profile.or(self.profile);
             self.models.extend(project.models);
             self.limits = self.limits.replaced_by(&project.limits);
             self.rights = self.rights.replaced_by(&project.rights);
@@ -167,6 +173,9 @@ impl Config {
             return;
         }
         let mut asks = project.models.keys().map(|name| format!("models.{name:?}")).collect::<Vec<_>>();
+        if project.profile.is_some() {
+            asks.push("profile".to_string());
+        }
         let wanted = self.rights.replaced_by(&project.rights);
         self.rights = self.rights.lowered_by(&project.rights);
         if grant(&self.rights) != grant(&wanted) {

@@ -18,6 +18,7 @@ mod faults;
 mod flat;
 #[cfg(target_os = "linux")]
 mod killed;
+mod lean;
 mod memory;
 mod modes;
 mod names;

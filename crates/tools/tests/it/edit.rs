@@ -72,25 +72,16 @@ async fn what_cannot_be_edited_is_told() {
             "a",
             "one",
             "one",
-            "old_text and new_text are the same; old_text is what stands in the file now, new_text what shall stand there instead",
-        ),
-        ("a", "one\ntwo", "x", "old_text is not in a. Only white space differs here:\n1\tone\n2\t  two"),
-        ("a", "threee", "x", "old_text is not in a. The closest lines are:\n3\tthree"),
-        ("a", "nothing like it", "x", "old_text is not in a. Nothing in it is close; read the file first."),
-        (
-            "a",
-            "1\tone\n2\t  two",
-            "x",
-            "old_text is not in a. It holds the line numbers of read_file; leave them out.",
+            "old_text and new_text are the same, so nothing was changed; old_text is what stands in the file now, new_text what shall stand there instead",
         ),
         (
             "latin",
             "caf\u{fffd}",
             "x",
-            "old_text is not in latin. The file has bytes there that are not UTF-8; choose text without \u{fffd}.",
+            "old_text is not in latin; nothing was changed. The file has bytes there that are not UTF-8; choose text without \u{fffd}.",
         ),
         ("bin", "a", "x", "bin is not text (binary data); edit_file cannot change it"),
-        ("b", "a", "x", "b is not there. Use list_files or glob to see what is there."),
+        ("b", "a", "x", "b is not there. These files are there: a, bin, latin."),
     ];
     for (path, old, new, expected) in cases {
         let before = fs::read(desk.at(path)).ok();
@@ -116,4 +107,85 @@ async fn a_file_that_changed_is_not_edited() {
     // Also when a command of the agent itself changed it.
     desk.good("shell", json!({"command": "sed -i s/one/ONE/ a"})).await;
     desk.bad("edit_file", edit("2", "two")).await;
+}
+
+#[tokio::test]
+async fn white_space_and_line_numbers_are_forgiven_where_one_place_fits() {
+    let cases = [
+        (
+            "def add(a, b):\n    return a - b\n",
+            "2\t    return a - b",
+            "2\t    return a + b",
+            "def add(a, b):\n    return a + b\n",
+            "; line numbers left out",
+        ),
+        (
+            "if x:\r\n\ta = 1\r\n\tb = 2\r\nend\r\n",
+            "  a = 1\n  b = 2\n",
+            "  a = 1\n  c = 3\n  b = 2\n",
+            "if x:\r\n\ta = 1\r\n\tc = 3\r\n\tb = 2\r\nend\r\n",
+            "; white space differed",
+        ),
+        ("1\tone\n", "1\tone", "1\tuno", "1\tuno\n", ""),
+    ];
+    for (before, old, new, after, forgiven) in cases {
+        let desk = Desk::new(&[("f", before)]);
+        let text = desk.good("edit_file", json!({"path": "f", "old_text": old, "new_text": new})).await;
+        assert!(text.contains(&format!(" lines{forgiven}). Now:\n")), "{text}");
+        assert_eq!(String::from_utf8(desk.bytes("f")).unwrap(), after);
+    }
+    let desk = Desk::new(&[("f", "a  b\n")]);
+    let all = json!({"path": "f", "old_text": "a b", "new_text": "c", "replace_all": true});
+    assert!(desk.bad("edit_file", all).await.contains("Only white space differs here:\na  b\n"));
+}
+
+#[tokio::test]
+async fn what_was_probably_meant_is_shown_to_be_copied() {
+    let desk = Desk::new(&[("a", "one\n  two\nthree\ntwo\n"), ("twice", "a =  1\na  = 1\n")]);
+    desk.put("long", "line\n".repeat(13));
+    let cases = [
+        (
+            "a",
+            "one\n two",
+            "one\n   x",
+            "old_text is not in a; nothing was changed. Only white space differs here:\none\n  two\nCall edit_file again with old_text copied from there.",
+        ),
+        (
+            "a",
+            "threee",
+            "x",
+            "old_text is not in a; nothing was changed. The closest is:\nthree\nCall edit_file again with old_text copied from there.",
+        ),
+        (
+            "a",
+            "nothing like it",
+            "x",
+            "old_text is not in a; nothing was changed. The whole file is:\none\n  two\nthree\ntwo\nCall edit_file again with old_text copied from there.",
+        ),
+        (
+            "long",
+            "nothing like it",
+            "x",
+            "old_text is not in long; nothing was changed. Nothing in it is close; call read_file on it first.",
+        ),
+        // Numbers of other lines, and a line that fits twice but for white space.
+        (
+            "a",
+            "3\tone",
+            "x",
+            "old_text is not in a; nothing was changed. The closest is:\none\nCall edit_file again with old_text copied from there.",
+        ),
+        (
+            "twice",
+            "a = 1",
+            "x",
+            "old_text is in twice 2 times, on lines 1, 2; call edit_file again with replace_all true to change them all, or with lines around it until it is unique",
+        ),
+    ];
+    for (path, old, new, expected) in cases {
+        let before = desk.bytes(path);
+        let text = desk.bad("edit_file", json!({"path": path, "old_text": old, "new_text": new})).await;
+        assert_eq!(text, expected);
+        assert_eq!(desk.bytes(path), before);
+    }
 }

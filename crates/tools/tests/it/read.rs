@@ -103,8 +103,8 @@ async fn a_missing_file_is_answered_with_similar_ones() {
         ("main.rs", "main.rs is not there. Did you mean src/main.rs or tests/main.rs?"),
         ("src/mian.rs", "src/mian.rs is not there. Did you mean src/main.rs or tests/main.rs?"),
         ("readme.md", "readme.md is not there. Did you mean README.md?"),
-        ("zzz", "zzz is not there. Use list_files or glob to see what is there."),
-        ("src", "src is a folder; use list_files"),
+        ("zzz", "zzz is not there. These files are there: README.md, src/main.rs, tests/main.rs."),
+        ("src", "src is a folder; call read_file with one of its files: src/main.rs"),
         (
             "/src/main.rs",
             "/src/main.rs is outside the workspace; use a path relative to the workspace folder, such as src/main.rs. Did you mean src/main.rs?",

@@ -25,7 +25,11 @@ async fn answers_are_short_and_in_order() {
         ("list_files", json!({"path": null, "depth": "1"}), "README.md\nalias (link)\nsrc/"),
         ("glob", json!({"pattern": "*.rs"}), "src/deep/lib.rs\nsrc/main.rs"),
         ("glob", json!({"pattern": "*.rs", "path": "src/deep"}), "src/deep/lib.rs"),
-        ("glob", json!({"pattern": "*.py"}), "No file matches. Ignored files are not searched."),
+        (
+            "glob",
+            json!({"pattern": "*.py"}),
+            "No file has such a path. Ignored files are not searched. To find text inside files, call grep.",
+        ),
         (
             "grep",
             json!({"pattern": "run"}),
@@ -45,17 +49,23 @@ async fn answers_are_short_and_in_order() {
         (
             "grep",
             json!({"pattern": "run("}),
-            "src/main.rs\n2:    run();\n5:fn run() {}\n(the pattern is no regular expression, so it was searched for as plain text)",
+            "src/main.rs\n2:    run();\n5:fn run() {}\n(nothing matches it as a regular expression, so it was searched for as plain text)",
         ),
         (
             "grep",
             json!({"pattern": "title", "path": "README.md"}),
-            "No line matches. Ignored, hidden and binary files are not searched.",
+            "No line matches. Ignored, hidden and binary files are not searched. Try a shorter pattern.",
         ),
         (
             "grep",
             json!({"pattern": "run", "glob": "*.py"}),
             "No line matches in files like *.py. Call grep again without glob.",
+        ),
+        // A regular expression that finds nothing may be code.
+        (
+            "grep",
+            json!({"pattern": "run();", "path": "", "glob": ""}),
+            "src/main.rs\n2:    run();\n(nothing matches it as a regular expression, so it was searched for as plain text)",
         ),
     ];
     let mut checked = 0;
@@ -63,7 +73,9 @@ async fn answers_are_short_and_in_order() {
         assert_eq!(desk.good(tool, arguments.clone()).await, expected, "{tool} {arguments}");
         checked += 1;
     }
-    assert_eq!(checked, 13);
+    assert_eq!(checked, 14);
+    let elsewhere = desk.bad("grep", json!({"pattern": "fn run", "path": "lib/run.rs"})).await;
+    assert_eq!(elsewhere, "lib/run.rs is not there, so all files were searched:\nsrc/main.rs\n5:fn run() {}");
 }
 
 #[tokio::test]

@@ -32,9 +32,16 @@ async fn what_was_not_seen_is_not_replaced() {
     let text = desk.bad("write_file", write("unseen")).await;
     assert_eq!(
         text,
-        "unseen is already there and you have not seen what is in it. Call read_file on it, wait for the result, then change \
-         a part with edit_file."
+        "unseen is already there and you have not seen what is in it; nothing was written. It is:\nold\nChange a part of it \
+         with edit_file, or call write_file again."
     );
+    assert_eq!(desk.bytes("unseen"), b"old\n");
+    desk.tools.next_turn();
+    // Now it was seen.
+    desk.good("write_file", write("unseen")).await;
+    desk.put("long", "line\n".repeat(500));
+    let text = desk.bad("write_file", write("long")).await;
+    assert!(text.ends_with("Call read_file on it, then change a part with edit_file."), "{text}");
     desk.good("write_file", write("empty")).await;
     desk.read("seen").await;
     desk.put("seen", "somebody else's\n");

@@ -1,7 +1,7 @@
 //! Edits change what they are asked to and not one byte more (promise P4).
 
 use posse_workspace::{
-    nearest_lines, similar_names,
+    nearest_lines, replace_loosely, replace_numbered, similar_names,
     text::{
         BOM, Endings, ReplaceError, Replaced, Shape, binary_kind, is_binary, line_changes, replace, with_lf,
     },
@@ -169,4 +169,82 @@ proptest! {
         let _ = line_changes(&file, new.as_bytes());
         let _ = nearest_lines(&String::from_utf8_lossy(&file), &old);
     }
+}
+
+#[test]
+fn what_differs_in_white_space_alone_is_replaced_where_it_is_the_only_one() {
+    let cases: &[(&str, &str, &str, &str)] = &[
+        // Indentation is the file's; lines that stay are the file's own.
+        ("if a:\n    x = 1\n    y = 2\n", "x = 1\ny = 2", "x = 1\ny = 3", "if a:\n    x = 1\n    y = 3\n"),
+        (
+            "if a:\n\tx = 1\n\ty = 2\n",
+            "    x = 1\n    y = 2",
+            "    x = 2\n    z = 0\n    y = 2",
+            "if a:\n\tx = 2\n\tz = 0\n\ty = 2\n",
+        ),
+        (
+            "def f(a, b):\n    return a - b\n",
+            "def f(a, b):\nreturn a-b",
+            "def f(a, b):\nreturn a+b",
+            "def f(a, b):\n    return a+b\n",
+        ),
+        (
+            "  x = 1\r\n  y = 2  \r\nz\r\n",
+            "x = 1\ny = 2",
+            "x = 1\nw\ny = 2",
+            "  x = 1\r\n  w\r\n  y = 2  \r\nz\r\n",
+        ),
+        ("  a\n  b\n", "    a\n    b", "    a\n        c\n    b", "  a\n      c\n  b\n"),
+        // A line that goes takes its end with it.
+        ("a\n  b  c\nd\n", "b c", "", "a\nd\n"),
+        ("a\n  b  c", "b c\n", "d\n", "a\n  d"),
+    ];
+    for (file, old, new, want) in cases {
+        let edited = replace_loosely(file.as_bytes(), old, new);
+        let edited = edited.map(|edited| String::from_utf8(edited.bytes).unwrap());
+        assert_eq!(edited.as_deref(), Ok(*want), "{file:?} {old:?} {new:?}");
+    }
+    assert_eq!(replace_loosely(b"\xff\na  b\n\xfe", "a b", "c").unwrap().bytes, b"\xff\nc\n\xfe");
+
+    let refused: &[(&str, &str, &str, ReplaceError)] = &[
+        ("a  b\nc\na   b\n", "a b", "x", ReplaceError::NotUnique { lines: vec![1, 3] }),
+        ("a  b\n", "a c", "x", ReplaceError::NotFound),
+        ("a  b\n", " \n", "x", ReplaceError::NotFound),
+        // How deep a new line is cannot be told.
+        ("\ta\n\t\tb\n", " a\n  b", " a\n   c\n  b", ReplaceError::NotFound),
+        ("  a  b\n", "a b", "a b", ReplaceError::NoChange),
+    ];
+    for (file, old, new, want) in refused {
+        assert_eq!(
+            replace_loosely(file.as_bytes(), old, new).as_ref(),
+            Err(want),
+            "{file:?} {old:?} {new:?}"
+        );
+    }
+}
+
+#[test]
+fn line_numbers_that_were_copied_are_left_out_if_they_are_right() {
+    let file = "one\n  two\nthree\nfour\n";
+    let cases: &[(&str, &str, Result<&str, ReplaceError>)] = &[
+        ("2\t  two", "2\t  TWO", Ok("one\n  TWO\nthree\nfour\n")),
+        ("2\t  two\n3\tthree\n", "2\t  two\n2\t  and\n3\tthree\n", Ok("one\n  two\n  and\nthree\nfour\n")),
+        ("2: two", "2: TWO", Ok("one\n  TWO\nthree\nfour\n")),
+        ("2 two\n3 three", "2 TWO", Ok("one\n  TWO\nfour\n")),
+        ("3| three\n4| four", "tail", Ok("one\n  two\ntail\n")),
+        // Not the line that it says.
+        ("3\t  two", "x", Err(ReplaceError::NotFound)),
+        ("2 three", "2 x", Err(ReplaceError::NotFound)),
+        ("2\t  two\n4\tfour", "x", Err(ReplaceError::NotFound)),
+        // Whose number it is cannot be told.
+        ("2 two", "7 two", Err(ReplaceError::NotFound)),
+        ("two", "x", Err(ReplaceError::NotFound)),
+    ];
+    for (old, new, want) in cases {
+        let edited = replace_numbered(file.as_bytes(), old, new);
+        let edited = edited.map(|edited| String::from_utf8(edited.bytes).unwrap());
+        assert_eq!(edited.as_deref(), want.as_ref().copied(), "{old:?} {new:?}");
+    }
+    let twice = replace_numbered(b"two\nx\ntwo\n", "1\ttwo", "1\tTWO");
+    assert_eq!(twice, Err(ReplaceError::NotUnique { lines: vec![1, 3] }));
 }

@@ -1,0 +1,89 @@
+//! The lean profile: little is said and offered to a small model; what it may do is the same.
+
+use posse_testkit::{Fixture, Turn};
+use serde_json::{Value, json};
+
+use crate::posse::Person;
+
+/// Tokens of prompt and tools together, by the rule of thumb of four bytes each.
+const LEAN_TOKENS_MAX: usize = 700;
+
+/// The settings of one model, and what comes before and after its section.
+fn configured(person: &Person, protocol: &str, before: &str, of_model: &str, after: &str) {
+    let endpoint = person.model.base_url();
+    person.configure(&format!(
+        "{before}\n[models.fake]\nendpoint = \"{endpoint}\"\nprotocol = \"{protocol}\"\nmodel = \"m\"\n{of_model}\n{after}\n"
+    ));
+}
+
+fn tool_names(request: &Value) -> Vec<String> {
+    let name = |tool: &Value| tool["function"]["name"].as_str().or(tool["name"].as_str()).map(str::to_owned);
+    request["tools"].as_array().unwrap().iter().filter_map(name).collect()
+}
+
+const FEW: [&str; 5] = ["read_file", "write_file", "edit_file", "grep", "shell"];
+
+#[test]
+fn the_lean_profile_is_small_on_every_protocol() {
+    for protocol in ["chat", "responses", "anthropic"] {
+        let person = Person::with_project([Turn::text("ok")], Fixture::new());
+        configured(&person, protocol, "", "context_window = 8192", "[rights]\nnetwork = \"full\"");
+        person.posse(&["run", "go"]);
+        let request = &person.model.requests()[0];
+        // The whole request, so also what wraps prompt and tools.
+        let bytes = request.body.len();
+        assert!(bytes / 4 <= LEAN_TOKENS_MAX, "{protocol}: {bytes} bytes are {} tokens", bytes / 4);
+        assert_eq!(tool_names(&request.json()), FEW, "{protocol}");
+    }
+}
+
+#[test]
+fn windows_and_settings_choose_the_profile_and_delegation_only_where_it_is_configured() {
+    let cases = [
+        ("", "context_window = 16384", "", true, false),
+        ("", "context_window = 16385", "", false, true),
+        ("", "", "", false, true),
+        ("", "context_window = 8192\nprofile = \"full\"", "", false, true),
+        ("", "profile = \"lean\"", "", true, false),
+        ("profile = \"lean\"", "", "", true, false),
+        ("profile = \"lean\"", "profile = \"full\"", "", false, true),
+        ("profile = \"full\"", "context_window = 8192", "", false, true),
+        ("", "profile = \"lean\"", "[sub_agents]\nenabled = true", true, true),
+        ("", "profile = \"lean\"", "[sub_agents]\nmax_depth = 1", true, true),
+        ("", "profile = \"lean\"", "[sub_agents]\nenabled = false", true, false),
+    ];
+    let person = Person::with_project(cases.map(|_| Turn::text("ok")), Fixture::new());
+    for (nth, (before, of_model, after, lean, delegates)) in cases.into_iter().enumerate() {
+        configured(&person, "chat", before, of_model, after);
+        person.posse(&["run", "go"]);
+        let names = tool_names(&person.model.requests()[nth].json());
+        let told = format!("{before:?} {of_model:?} {after:?}: {names:?}");
+        assert_eq!(!names.iter().any(|name| name == "glob"), lean, "{told}");
+        assert_eq!(names.iter().any(|name| name == "agent"), delegates, "{told}");
+        assert!(FEW.iter().all(|few| names.iter().any(|name| name == few)), "{told}");
+    }
+}
+
+#[test]
+fn what_is_not_offered_can_still_be_called_and_rights_are_the_same() {
+    let fixture = Fixture::new();
+    let turns = [
+        Turn::call("list_files", json!({})),
+        Turn::call("write_file", json!({"path": "new.txt", "content": "x"})),
+        Turn::text("ok"),
+    ];
+    let person = Person::with_project(turns, fixture);
+    configured(&person, "chat", "", "profile = \"lean\"", "[rights]\nfiles = \"read\"\nshell = \"none\"");
+    person.posse(&["run", "go"]);
+    let requests = person.model.requests();
+    assert_eq!(tool_names(&requests[0].json()), ["read_file", "grep"]);
+    let results: Vec<String> = requests[2].json()["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|message| message["role"] == "tool")
+        .map(|message| message["content"].as_str().unwrap().to_owned())
+        .collect();
+    assert!(!results[0].contains("There is no tool"), "{results:?}");
+    assert!(results[1].contains("write_file"), "{results:?}");
+}
