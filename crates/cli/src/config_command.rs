@@ -60,6 +60,7 @@ fn show(paths: &Paths) -> anyhow::Result<()> {
     }
     record.durability.get_or_insert(crate::config::DurabilityWord::Process);
     memory.enabled.get_or_insert(true);
+    let sub_agents = sub_agents.in_force();
     let file = FileConfig {
         model,
         context_files,

@@ -14,7 +14,7 @@ use crate::config::{Config, Trusted};
 use crate::crew::Setup;
 use crate::demo_folder::DemoFolder;
 use crate::detect::Choice;
-use crate::display::Display;
+use crate::display::{Display, short};
 use crate::exit::Exit;
 use crate::follow::{Watching, follow};
 use crate::output::{self, Style};
@@ -62,10 +62,11 @@ pub(crate) async fn run(paths: &Paths, args: DemoArgs) -> anyhow::Result<Exit> {
     let setup = Setup::of(&config, Some(&modes), false, &Sources::default(), &Trusted::default())?;
     let request = work::request(&config, setup, choice, &folder, PROMPT.to_string(), None)?;
     let session = engine.start(request)?;
+    let id = short(session.id);
     let watching = Watching::new(false, false);
     let exit = follow(&engine, session, Display::live(), watching, std::future::ready(None)).await?;
     if exit == Exit::Completed {
-        output::print(&next_steps(style, paths, args.keep.then_some(folder.as_path())))?;
+        output::print(&next_steps(style, paths, &id, args.keep.then_some(folder.as_path())))?;
     }
     Ok(exit)
 }
@@ -80,14 +81,14 @@ async fn make_repository(folder: &Path) -> anyhow::Result<()> {
     Ok(git::commit_all(folder, "greet people by the hour").await?)
 }
 
-fn next_steps(style: Style, paths: &Paths, kept: Option<&Path>) -> String {
+fn next_steps(style: Style, paths: &Paths, id: &str, kept: Option<&Path>) -> String {
     let folder = kept.map(|folder| {
         let folder = whole(folder);
         format!("  see what they changed   git -C {folder} diff\n  take it all back        cd {folder} && posse undo --session\n")
     });
     format!(
-        "\n{}\n{}  see who did what        posse tasks\n  \
-         see every step          posse sessions show last\n  look for a model        posse doctor\n  let it work for you     posse run \"what does this project do?\"\n\n\
+        "\n{}\n{}  see who did what        posse tasks {id}\n  \
+         see every step          posse sessions show {id}\n  look for a model        posse doctor\n  let it work for you     posse run \"what does this project do?\"\n\n\
          The record of this session is in {}.\n",
         style.bold("What to try next"),
         folder.unwrap_or_default(),

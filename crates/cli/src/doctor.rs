@@ -201,12 +201,13 @@ async fn model(findings: &mut Findings, config: &Config, named: Option<&str>) {
         Err(error) => return findings.bad("model", &error.to_string(), "mend the configuration"),
     };
     let lean = if choice.model.is_lean() { " with the lean profile (few tools, short prompt)" } else { "" };
-    let uses = format!("`posse run` uses {}{lean}{}", choice.model.name, at_once(&choice.model));
+    let uses = format!("`posse run` uses {}", choice.model.name);
+    let how = format!("{lean}{}", at_once(&choice.model));
     match answers(&choice.model).await {
-        Ok(true) => findings.good("model", &uses),
+        Ok(true) => findings.good("model", &format!("{uses}{how}")),
         Ok(false) => findings.good(
             "model",
-            &format!("{uses}; the server does not list its models, so the name was not compared"),
+            &format!("{uses}{how}; the server does not list its models, so the name was not compared"),
         ),
         Err(error) => {
             let said =

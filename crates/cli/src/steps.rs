@@ -176,7 +176,7 @@ fn course(style: Style, kind: &EventKind, who: &str) -> String {
 
 /// How it ended, what was measured, and what does not hold of what it said.
 fn settled(style: Style, who: &str, report: &Report) -> String {
-    let mut text = format!("{who}{}\n", ending_line(style, &report.ending));
+    let mut text = format!("{who}{}\n", ending_line(style, report));
     text.push_str(&style.dim(&format!("  measured: {}\n", measured::line(&report.receipt))));
     for warning in measured::warnings(report) {
         text.push_str(&style.yellow(&format!("  warning: {warning}\n")));

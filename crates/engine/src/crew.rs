@@ -586,7 +586,7 @@ impl Inner {
         let Some(node) = self.tree.node(id) else { return };
         let (name, role, ending) = (node.name.clone(), node.role.clone(), report.ending.clone());
         if let Some(seat) = node.parent.and_then(|parent| self.seats.get_mut(&parent)) {
-            seat.inherited.add(ChildEnded { name, role, ending }, &report.receipt);
+            seat.inherited.add(id, ChildEnded { name, role, ending }, &report.receipt);
         }
     }
 

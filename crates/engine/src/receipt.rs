@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use posse_agent::Agent;
 use posse_protocol::{
-    Below, ChildEnded, CommandRun, CommitMade, Denial, Effect, FileChange, Receipt, TestFileChange,
+    AgentId, Below, ChildEnded, CommandRun, CommitMade, Denial, Effect, FileChange, Receipt, TestFileChange,
     TestFileDelta, TestsSeen, limits,
 };
 use posse_report::is_for_tests;
@@ -20,7 +20,8 @@ pub(crate) struct Inherited {
     pub(crate) test_files: Vec<TestFileChange>,
     pub(crate) commits: Vec<CommitMade>,
     pub(crate) commits_total: u32,
-    pub(crate) children: Vec<ChildEnded>,
+    /// In the order of their starts, so that a recording can be played back.
+    pub(crate) children: BTreeMap<AgentId, ChildEnded>,
     pub(crate) children_total: u32,
     /// How often others have changed files where the agent works.
     pub(crate) edits: u64,
@@ -28,7 +29,7 @@ pub(crate) struct Inherited {
 
 impl Inherited {
     /// Adds a child that has ended.
-    pub(crate) fn add(&mut self, child: ChildEnded, receipt: &Receipt) {
+    pub(crate) fn add(&mut self, id: AgentId, child: ChildEnded, receipt: &Receipt) {
         receipt.files_in_all().iter().for_each(|file| file.add_to(&mut self.files));
         receipt.files_not_certain.iter().for_each(|file| file.add_to(&mut self.not_certain));
         self.denied.extend(receipt.denied.iter().cloned());
@@ -45,7 +46,7 @@ impl Inherited {
         self.commits_total = self.commits_total.saturating_add(receipt.commits_total);
         self.children_total = self.children_total.saturating_add(1);
         if self.children.len() < limits::RECEIPT_CHILDREN_MAX {
-            self.children.push(child);
+            self.children.insert(id, child);
         }
     }
 }
@@ -206,7 +207,7 @@ impl Effects {
             test_files,
             commits,
             commits_total: self.commits_total.saturating_add(inherited.commits_total),
-            children: inherited.children,
+            children: inherited.children.into_values().collect(),
             children_total: inherited.children_total,
             denied: self.denied,
             branch: None,

@@ -52,6 +52,20 @@ impl Offer<'_> {
         format!("- {name}: {}{uses}", gist(role.description, about_chars_max))
     }
 
+    /// The roles with what they may use, those together that may use the same: it tells more than the beginning of a sentence.
+    fn by_use(&self) -> String {
+        let mut lines: Vec<(&str, String)> = Vec::new();
+        for (role, uses) in self.roles.iter().zip(self.uses) {
+            let name = short(role.name, limits::WORD_CHARS_MAX);
+            match lines.iter_mut().find(|(same, _)| same == uses) {
+                Some((_, names)) => names.push_str(&format!(", {name}")),
+                None => lines.push((uses, format!("- {name}"))),
+            }
+        }
+        let lines = lines.iter().map(|(uses, names)| format!("{names} ({uses})"));
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
     /// The roles within so many bytes: a line each, shorter ones where there are many; then names; then how to find the
     /// others.
     pub(crate) fn role_list(&self, bytes_max: usize) -> String {
@@ -61,6 +75,10 @@ impl Offer<'_> {
             if list.len() <= bytes_max {
                 return list;
             }
+        }
+        let by_use = self.by_use();
+        if self.uses.len() == self.roles.len() && by_use.len() <= bytes_max {
+            return by_use;
         }
         let room = bytes_max.saturating_sub(limits::ROLE_SEARCH_BYTES);
         let shortest = limits::ROLE_ABOUT_CHARS[limits::ROLE_ABOUT_CHARS.len() - 1];

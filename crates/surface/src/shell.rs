@@ -52,10 +52,8 @@ pub(crate) fn spec(offer: &Offer<'_>) -> ToolSpec {
         include_str!("../prompts/shell_none.md")
     };
     let mut description = begin.trim_end().to_owned();
-    for line in offer.commands() {
-        description.push('\n');
-        description.push_str(&line);
-    }
+    description.push('\n');
+    description.push_str(&offer.told());
     // What follows the first line of its description are the skills there are.
     let skills = offer.shell_tools.iter().find(|tool| tool.name == "skill_load");
     if let Some((_, list)) = skills.and_then(|tool| tool.description.split_once('\n')) {
@@ -66,6 +64,10 @@ pub(crate) fn spec(offer: &Offer<'_>) -> ToolSpec {
         description.push('\n');
         let there = description.len();
         description.push_str(&offer.with_roles(include_str!("../prompts/shell_agents.md"), there));
+    }
+    // What is too long is cut before it is sent; its last line stays.
+    if description.len() > limits::DESCRIPTION_BYTES_MAX {
+        description.push_str("\nThe command help lists everything, roles and skills included.");
     }
     tool(NAME, description, &["command"], [("command", text()), ("timeout_ms", integer())])
 }

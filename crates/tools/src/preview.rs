@@ -35,7 +35,9 @@ impl Preview {
 
     /// The same for a call that cannot do what it is asked.
     pub(crate) fn of_failure(before: Option<Vec<u8>>, failed: &Failed) -> Self {
-        Self { text: capped(format!("nothing would be changed: {}\n", failed.0)), before }
+        // What follows is for the model that calls.
+        let why = failed.0.lines().next().unwrap_or_default().split("; nothing was changed").next();
+        Self { text: capped(format!("nothing would be changed: {}\n", why.unwrap_or_default())), before }
     }
 
     /// Whether what would be changed is still as it was for another look.

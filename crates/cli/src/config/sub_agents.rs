@@ -124,6 +124,31 @@ impl SubAgentsFile {
         }
     }
 
+    /// Every value that counts, those included that nobody has written.
+    pub(crate) fn in_force(&self) -> Self {
+        let surface = self.surface.unwrap_or_default();
+        let (limits, usual) = (self.limits(surface), self.sub_agents());
+        Self {
+            enabled: Some(self.enabled.unwrap_or(true)),
+            surface: Some(surface),
+            max_depth: Some(limits.depth_max),
+            max_running: NonZeroUsize::new(limits.running_max),
+            over_cap: Some(limits.over_cap),
+            max_iterations: NonZeroU32::new(usual.max_turns),
+            max_tokens: usual.max_output_tokens.and_then(NonZeroU32::new),
+            token_budget: NonZeroU64::new(usual.tokens),
+            max_time: Some(Time(usual.time_ms)),
+            result_tokens: NonZeroUsize::new(usual.result_tokens),
+            sum_up: Some(usual.sum_up.unwrap_or(surface == Surface::Spawn)),
+            inherit_context_file: Some(usual.inherit_context_file),
+            inherit_memory: Some(usual.inherit_memory),
+            show_record: Some(usual.show_record),
+            record: Some(usual.record),
+            isolation: Some(usual.isolation),
+            ..self.clone()
+        }
+    }
+
     /// What a settings file with roles says of all of them counts where this section says nothing.
     pub(crate) fn with_defaults(&self, file: &AgentRoles) -> Self {
         Self {

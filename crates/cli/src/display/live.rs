@@ -253,12 +253,7 @@ impl Live {
             }
             EventKind::ToolFinished { call, tool, .. } => {
                 let title = self.running.remove(call).unwrap_or_else(|| one_line(tool, 60));
-                let room = self.width().saturating_sub(3);
-                let mut text = format!("  {}", self.style.dim(&call_text(&title, &event.kind, room)));
-                for line in last_lines(&event.kind, room.saturating_sub(4)) {
-                    text.push_str(&format!("\n      {}", self.style.dim(&line)));
-                }
-                self.line(&text)
+                self.call_done(&title, &event.kind)
             }
             EventKind::Retrying { attempt, attempts_max, delay_ms, reason } => {
                 self.doing = retrying(*attempt, *attempts_max, *delay_ms, reason);
@@ -294,6 +289,16 @@ impl Live {
             }
             _ => Ok(()),
         }
+    }
+
+    /// A call of the main agent, and below one that failed what it printed last.
+    fn call_done(&mut self, title: &str, finished: &EventKind) -> io::Result<()> {
+        let room = self.width().saturating_sub(3);
+        let mut text = format!("  {}", self.style.dim(&call_text(title, finished, room)));
+        for line in last_lines(finished, room.saturating_sub(4)) {
+            text.push_str(&format!("\n      {}", self.style.dim(&line)));
+        }
+        self.line(&text)
     }
 
     /// Something that happened to a sub-agent.

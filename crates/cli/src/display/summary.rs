@@ -60,9 +60,10 @@ pub(crate) fn short(session: SessionId) -> String {
 }
 
 /// A mark and how it ended.
-pub(crate) fn ending_line(style: Style, ending: &Ending) -> String {
-    let text = visible(&ending.to_string());
-    match ending {
+pub(crate) fn ending_line(style: Style, report: &Report) -> String {
+    let text = visible(&report.outcome());
+    match report.ending {
+        Ending::Completed if report.blocked => format!("{} {text}", style.yellow("!")),
         Ending::Completed => format!("{} {text}", style.green("✓")),
         Ending::Cancelled => format!("{} stopped: what was done so far stays", style.yellow("■")),
         _ => format!("{} {text}", style.red("✗")),
@@ -99,7 +100,7 @@ fn nothing_done(report: &Report) -> bool {
 fn ended(style: Style, report: &Report) -> String {
     let receipt = &report.receipt;
     if !model_failed(report) {
-        let ending = ending_line(style, &report.ending);
+        let ending = ending_line(style, report);
         // Some failures take several lines to tell.
         let separator = if ending.contains('\n') { "\n  " } else { " · " };
         return format!("{ending}{}\n", style.dim(&format!("{separator}{}", spent(receipt))));
@@ -177,6 +178,7 @@ fn listed(all: &[String]) -> String {
 /// What a sub-agent came to, in a few lines: how it ended, what it took, what it changed, what it says.
 pub(super) fn sub_agent_block(style: Style, name: &str, title: &str, report: &Report) -> String {
     let mark = match report.ending {
+        Ending::Completed if report.blocked => style.yellow("!"),
         Ending::Completed => style.green("✓"),
         Ending::Cancelled => style.yellow("■"),
         _ => style.red("✗"),
@@ -189,7 +191,7 @@ pub(super) fn sub_agent_block(style: Style, name: &str, title: &str, report: &Re
 
 /// The same in one line.
 pub(super) fn settled_line(style: Style, report: &Report) -> String {
-    let ending = ending_line(style, &report.ending).replace('\n', " ");
+    let ending = ending_line(style, report).replace('\n', " ");
     let mut text = format!("{ending} · {} · {}", spent(&report.receipt), measured::line(&report.receipt));
     for warning in measured::warnings(report) {
         text.push_str(&style.yellow(&format!(" · warning: {warning}")));

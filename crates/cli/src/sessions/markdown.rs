@@ -122,7 +122,7 @@ impl Transcript {
     }
 
     fn settled(&mut self, agent: AgentId, who: &str, report: &Report) -> String {
-        let mut text = format!("### {who}: {}\n", escaped(&one_line(&report.ending.to_string(), 300)));
+        let mut text = format!("### {who}: {}\n", escaped(&one_line(&report.outcome(), 300)));
         // Its last words stand above already, if those are the report.
         let said = self.last.remove(&agent).unwrap_or_default();
         if said.trim() != report.text.trim() {

@@ -168,6 +168,9 @@ fn show_and_path_and_completions() {
     ran.says("[models.fake]");
     ran.says("files = \"write\"");
     ran.says("network = \"none\"");
+    for usual in ["surface = \"agent\"", "max_running = 10", "max_tokens = 16384", "token_budget = 65536"] {
+        ran.says(usual);
+    }
     person.posse(&["config", "path"]).says("config.toml");
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let ran = person.posse(&["completions", shell]);

@@ -41,7 +41,7 @@ fn the_demo_mends_its_repository_and_says_what_is_what() {
         "changed  1 file changed (+1 -1): greet.sh (+1 -1 lines)",
         "tests    tests by implementer-1 passed: `sh test.sh` (exit code 0, 3 of 3 passed)",
         "posse tasks",
-        "posse sessions show last",
+        "posse sessions show ",
         "posse.db",
     ] {
         ran.says(part);
@@ -50,7 +50,8 @@ fn the_demo_mends_its_repository_and_says_what_is_what() {
     let greet = std::fs::read_to_string(format!("{folder}/greet.sh")).unwrap();
     assert!(greet.contains("Good evening"), "{greet}");
     assert_eq!(person.model.calls(), 0, "the demo calls no server");
-    assert_eq!(outcomes(&agents(&person)), CREW);
+    let id = ran.stdout.split("posse tasks ").nth(1).and_then(|rest| rest.lines().next()).unwrap();
+    assert_eq!(outcomes(&agents(&person, id)), CREW);
     std::fs::remove_dir_all(Path::new(folder).parent().unwrap()).unwrap();
 }
 

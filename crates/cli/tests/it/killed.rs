@@ -92,7 +92,9 @@ impl Killed {
         let model = FakeModel::by_rule_blocking(move |request| reply(request, seed, &marked));
         model.capture(false);
         let project = Fixture::new().file("main.py", "print('hi')\n").file("b.txt", "beta\n");
-        Self { person: Person::with_model(model, project), mark }
+        let person = Person::with_model(model, project);
+        person.configure_more("[sub_agents]\nmax_depth = 2\n");
+        Self { person, mark }
     }
 
     /// Runs it until so many events are shown and a moment is over, then kills it. Gives back what it had shown, and

@@ -154,7 +154,7 @@ impl Scripted {
         let why = failed.and_then(|event| event["error"]["message"].as_str()).unwrap_or(&ran.stderr);
         assert_eq!(ran.code, Some(0), "{}\n{why}", again(&self.folder));
         assert_eq!(person.model.calls(), 0, "the models are recordings");
-        let agents = agents(&person);
+        let agents = agents(&person, "last");
         let scripted = self.script.agents.keys().cloned().collect::<Vec<_>>();
         assert_eq!(agents.keys().cloned().collect::<Vec<_>>(), scripted, "the agents of the script");
         Played { person, events, agents }
@@ -171,8 +171,8 @@ pub(crate) fn again(folder: &Path) -> String {
 }
 
 /// What is told of each agent, by name.
-pub(crate) fn agents(person: &Person) -> BTreeMap<String, Value> {
-    let told = person.posse(&["tasks", "last", "--json"]).events();
+pub(crate) fn agents(person: &Person, session: &str) -> BTreeMap<String, Value> {
+    let told = person.posse(&["tasks", session, "--json"]).events();
     told.into_iter().map(|agent| (agent["name"].as_str().unwrap().to_string(), agent)).collect()
 }
 

@@ -132,7 +132,7 @@ fn doctor_compares_the_name_and_takes_it_from_the_same_places() {
         one("m404", "fake-modle")
     ));
     let ran = person.posse(&["doctor"]);
-    ran.says("✓ model      `posse run` uses good\n");
+    ran.says("✓ model      `posse run` uses good, one agent at a time");
     let named = person.posse(&["doctor", "-m", "m404"]);
     let by_variable = Ran::from(person.command(&["doctor"]).env("POSSE_MODEL", "m404").output().unwrap());
     for ran in [named, by_variable] {

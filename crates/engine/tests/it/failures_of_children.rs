@@ -121,8 +121,10 @@ async fn fail(case: Case) -> (&'static str, Result<(), String>) {
     stage.others = vec![gone];
     let ran = stage.run("go").await;
     let (ok, text) = ran.results_of("main")[0].clone();
-    let (file, changed) =
-        ("; files: part.txt (+1 line, new file)", stage.files.path().join("part.txt").exists());
+    let (file, changed) = (
+        "; 1 file changed (+1 -0): part.txt (+1 line, new file).",
+        stage.files.path().join("part.txt").exists(),
+    );
     let head = text.lines().next().unwrap_or_default().to_string();
     let checks = [
         ("the call failed", !ok),
@@ -132,7 +134,7 @@ async fn fail(case: Case) -> (&'static str, Result<(), String>) {
             head.contains(&ran.report_of("child").ending.to_string()) && head.contains(why),
         ),
         ("the words are there", text.contains(words)),
-        ("the files are there", head.contains(file) == changed && changed == (name != "connection refused")),
+        ("the files are there", text.contains(file) == changed && changed == (name != "connection refused")),
         ("the parent goes on", ran.report.text == "I know now." && ran.ended("main") == "completed"),
         ("it settles once", ran.endings().len() == 1),
     ];

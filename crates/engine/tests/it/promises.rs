@@ -195,7 +195,7 @@ async fn a_thousand_children_of_every_ending_give_their_slots_back() {
         "timed_out",
         "out_of_turns",
         "out_of_tokens",
-        "failed",
+        "completed",
     ];
     let wanted =
         words.iter().enumerate().map(|(kind, word)| ((kind, word.to_string()), CHILDREN / 10)).collect();

@@ -75,7 +75,7 @@ async fn without_roles_the_prompt_of_a_sub_agent_is_a_few_lines() {
     stage.delegation.sub_agents.system_prompt = Some("Be brief.".to_string());
     stage.run("is it fine?").await;
     let of = |name: &str| system(&stage.requests_of(name)[0].json()).to_string();
-    assert!(of("plain").starts_with("Be brief.\n\nEnd with"), "{}", of("plain"));
+    assert!(of("plain").starts_with("Be brief.\n\nIf a title"), "{}", of("plain"));
     assert!(of("critic").starts_with(&format!("Be brief.\n\n{words}")), "{}", of("critic"));
 }
 

@@ -4,10 +4,9 @@
 use std::collections::BTreeMap;
 
 use posse_protocol::{
-    ChildEnded, CommandRun, CommitMade, Ending, Failure, RanTests, Receipt, Report, TestRun, TestVerdict,
-    TestsSeen,
+    ChildEnded, CommandRun, CommitMade, Ending, Failure, RanTests, Receipt, Report, TestRun, TestsSeen,
 };
-use posse_report::{Facts, FileFacts, check};
+use posse_report::{Facts, FileFacts, check, facts_line};
 
 use crate::{changed, said};
 
@@ -152,19 +151,24 @@ fn below(receipt: &mut Receipt, text: &str) {
     }
 }
 
-/// What the receipt says beside the words, whatever they are.
+/// What is told beside the words, whatever they are: by the line that every output has.
 fn facts_of(receipt: &Receipt) -> Vec<&'static str> {
-    let tests = receipt.tests_in_all();
+    let line = facts_line(receipt);
+    let says = |words: &str| line.contains(words);
+    let failed = receipt.last_command.as_ref().filter(|run| run.failed());
+    let code = failed.and_then(|run| run.exit_code).map(|code| format!("(exit code {code})"));
+    let child = receipt.children.iter().find(|child| child.ending != Ending::Completed);
+    let child = child.map(|child| format!("{} {}", child.name, child.ending.word()));
     let facts = [
-        ("no files changed", receipt.files_in_all().is_empty()),
-        ("no commands ran", receipt.commands_total + receipt.below.commands == 0),
-        ("last command failed", receipt.last_command.as_ref().is_some_and(CommandRun::failed)),
-        ("no tests seen", tests.is_none()),
-        ("tests failed", tests.is_some_and(|tests| tests.verdict() == TestVerdict::Failed)),
-        ("edited after tests", tests.is_some_and(|tests| tests.edited_after)),
-        ("no commits", receipt.commits_total == 0),
-        ("no sub-agents", receipt.below.agents == 0),
-        ("child failed", receipt.children.iter().any(|child| child.ending != Ending::Completed)),
+        ("no files changed", says("no files changed")),
+        ("no commands ran", says("no commands run")),
+        ("last command failed", code.is_some_and(|code| says(&code))),
+        ("no tests seen", says("no tests run")),
+        ("tests failed", says("tests failed") || says("tests by") && says(" failed:")),
+        ("edited after tests", says("before the last edit")),
+        ("no commits", says("no commits")),
+        ("no sub-agents", says("no sub-agents")),
+        ("child failed", child.is_some_and(|child| says(&child))),
     ];
     facts.into_iter().filter(|(_, holds)| *holds).map(|(fact, _)| fact).collect()
 }

@@ -9,6 +9,20 @@ const SKILL_ROLE: &str = "skill";
 /// The commands that ask it.
 pub(super) const SKILL_COMMANDS: [&str; 2] = ["task:skill:search", "task:skill:enhance"];
 
+/// Commands that agents use all the time.
+const OFTEN: [&str; 10] = [
+    TASK.name,
+    SKILL.name,
+    SKILL_COMMANDS[0],
+    SKILL_COMMANDS[1],
+    "skill:load",
+    "read",
+    "write",
+    "edit",
+    "glob",
+    "grep",
+];
+
 /// The command of the shell surface by which the skill agent learns from a session.
 pub const ENHANCE: &str = SKILL_COMMANDS[1];
 
@@ -56,6 +70,19 @@ impl Offer<'_> {
             Kind::Program(name) | Kind::Tool(name) => self.has_tool(name),
         };
         there && !denied(entry.name)
+    }
+
+    /// The commands within a tool's description: a line for each that is used all the time, the others by name.
+    pub(super) fn told(&self) -> String {
+        let (often, seldom): (Vec<_>, Vec<_>) = self.commands().partition(|line| {
+            OFTEN.iter().any(|name| line.strip_prefix(name).is_some_and(|rest| rest.starts_with(' ')))
+        });
+        let mut text = often.join("\n");
+        let names = seldom.iter().filter_map(|line| line.split(' ').next()).collect::<Vec<_>>();
+        if !names.is_empty() {
+            text.push_str(&format!("\nWith --help: {}", names.join(", ")));
+        }
+        text
     }
 
     /// The commands, a line each.

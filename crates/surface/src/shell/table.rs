@@ -89,8 +89,8 @@ const START: &[Flag] = &[
 /// Any role but `skill`.
 pub(crate) const TASK: Entry = Entry {
     name: "task:ROLE",
-    synopsis: "--prompt TEXT [--description WORDS] [--model M] [--max-turns N] [--context-file PATH]… [--background]",
-    about: "Start an agent of that role and wait for its report; with --background go on without waiting. -p and -d are short for --prompt and --description.",
+    synopsis: "--prompt TEXT [--description WORDS] [--background]",
+    about: "Start an agent of that role and wait for its report; with --background go on without waiting. -p and -d are short for --prompt and --description. Also: --max-turns N, --model M, --name N, --context-file PATH (more than once), --context fresh|fork|summary|selective, --max-time-s N.",
     kind: Kind::Delegation,
     flags: START,
 };

@@ -112,12 +112,13 @@ impl AgentOutcome {
 
 /// A text without what depends on who is quicker: seconds, and the order in which files were changed.
 pub(super) fn timeless(text: &str) -> String {
-    const FILES: &str = "; files: ";
+    const FILES: &str = " changed (+";
     let (mut sorted, mut rest) = (String::new(), text);
     while let Some(at) = rest.find(FILES) {
-        let (before, list) = rest.split_at(at + FILES.len());
+        let begins = rest[at..].find("): ").map_or(FILES.len(), |begins| begins + 3);
+        let (before, list) = rest.split_at(at + begins);
         // In JSON the end of a line is written as two characters.
-        let end = list.find("\\n").into_iter().chain(list.find('\n')).min().unwrap_or(list.len());
+        let end = list.find(".\\n").into_iter().chain(list.find(".\n")).min().unwrap_or(list.len());
         let mut files = list[..end].split("), ").map(|file| file.trim_end_matches(')')).collect::<Vec<_>>();
         files.sort_unstable();
         sorted = format!("{sorted}{before}{}", files.join("), "));
@@ -128,6 +129,7 @@ pub(super) fn timeless(text: &str) -> String {
 
 fn without_seconds(text: &str) -> String {
     let number = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_digit() || c == '.');
+    let text = text.replace("\\n", " \\n ").replace('\n', " \n ");
     let mut words = text.split(' ').map(str::to_string).collect::<Vec<_>>();
     for at in 0..words.len() {
         let (word, end) = (words[at].trim_end_matches([',', '.', ';', ')']).to_string(), words[at].clone());
