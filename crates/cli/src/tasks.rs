@@ -72,6 +72,9 @@ fn measured_of(style: Style, agents: &[AgentRow], reports: &HashMap<AgentId, Rep
     for (agent, report) in ended.iter().take(MEASURED_SHOWN_MAX) {
         let name = one_line(&agent.name, NAME_COLUMNS_MAX);
         text.push_str(&format!("  {name}: {}\n", style.dim(&measured::line(&report.receipt))));
+        if report.blocked {
+            text.push_str(&style.yellow("    it names blockers: see its report\n"));
+        }
         for warning in measured::warnings(report) {
             text.push_str(&style.yellow(&format!("    warning: {warning}\n")));
         }
@@ -132,6 +135,7 @@ fn as_json(
         "usage": agent.usage,
         "cost_usd": agent.cost_usd,
         "cost_unknown": agent.cost_unknown,
+        "blocked": report.is_some_and(|report| report.blocked),
         "facts": report.map(|report| facts_line(&report.receipt)),
         "warnings": report.map(|report| report.warnings.as_slice()).unwrap_or_default(),
         "subtree": {

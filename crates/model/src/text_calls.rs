@@ -1,7 +1,7 @@
 //! Tool calls that a model wrote as text. Pure functions from text to calls and back.
 //!
 //! Read are `<tool_call>{"name": …, "arguments": {…}}</tool_call>` blocks, fenced blocks with such objects, or such
-//! objects alone. Under `Auto` a reply counts only if it is nothing but that and every name was offered; under `Text`
+//! objects alone. Under `Auto` a reply counts only if it is nothing but that and every name is a tool's; under `Text`
 //! words may stand before it, and a block that cannot be read becomes a call the agent can refuse.
 
 use std::fmt::Write as _;
@@ -53,8 +53,18 @@ pub(crate) fn parse(text: &str, mode: ToolCallMode, offered: &[String]) -> Optio
 
 fn parse_strict(text: &str, offered: &[String]) -> Option<Parsed> {
     let (calls, rest) = run_of_calls(text);
-    let all_offered = calls.iter().all(|call| offered.contains(&call.name));
-    (rest.is_empty() && all_offered).then(|| Parsed { words: String::new(), calls })
+    let is_call =
+        |call: &ToolCall| offered.contains(&call.name) || made_up(&call.name) && !offered.is_empty();
+    (rest.is_empty() && calls.iter().all(is_call)).then(|| Parsed { words: String::new(), calls })
+}
+
+/// Whether a name is one that a model has made up for a tool, `rename_function` say, rather than that of something else.
+/// Such a call is refused with the tools there are, and the model goes on instead of taking it for an answer.
+fn made_up(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+    name.chars().all(plain)
+        && name.trim_matches('_').contains('_')
+        && name.len() <= limits::TOOL_NAME_CHARS_MAX
 }
 
 fn parse_lenient(text: &str, offered: &[String]) -> Option<Parsed> {

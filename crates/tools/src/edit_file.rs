@@ -84,6 +84,9 @@ impl EditFile {
             return Err(WorkspaceError::Changed { path: path.to_string() }.into());
         }
         let (edited, forgiven) = self.edited(&path, &old)?;
+        if context.seen.last(&path).is_none() && (self.cuts_words(&old) || self.cuts_line(&old)) {
+            return Err(self.blind(&path, &old, edited.first_line));
+        }
         let written = context.workspace.write_atomic(&path, &edited.bytes, Expect::Unchanged(stamp))?;
         context.seen.written(&path, written.stamp);
         context.rewrites.push(Rewrite::of(
@@ -110,13 +113,34 @@ impl EditFile {
             let kind = text::binary_kind(old);
             return Err(Failed(format!("{path} is not text ({kind}); edit_file cannot change it")));
         }
+        if self.is_done(old) {
+            return Err(Failed(format!(
+                "new_text is in {path} already; nothing was changed. If nothing else is to be done, answer."
+            )));
+        }
         let all = self.replace_all.unwrap_or(false);
+        if !all && let Some(edited) = self.without_line(old) {
+            return Ok((edited, ""));
+        }
         let edited = text::replace(old, &self.old_text, &self.new_text, all).map(|edited| (edited, ""));
         let edited = match edited {
             Err(ReplaceError::NotFound) if !all => self.forgiven(old),
             edited => edited,
         };
         edited.map_err(|error| self.advice(path, old, &error))
+    }
+
+    /// The file without whole lines, where these are replaced by nothing: an empty line in their place is not meant.
+    fn without_line(&self, old: &[u8]) -> Option<Replaced> {
+        if !self.new_text.is_empty() || self.old_text.trim().is_empty() || self.old_text.ends_with('\n') {
+            return None;
+        }
+        let file = String::from_utf8_lossy(old);
+        let mut found = file.match_indices(&self.old_text);
+        let (at, _) = found.next().filter(|_| found.next().is_none())?;
+        let begins = at == 0 || file[..at].ends_with('\n');
+        let line = format!("{}\n", self.old_text);
+        begins.then(|| text::replace(old, &line, "", false).ok()).flatten()
     }
 
     /// The same where the old text is not there as it was written.
@@ -156,6 +180,50 @@ impl EditFile {
         })
     }
 
+    /// Whether the old text begins or ends within a word or number of the file.
+    fn cuts_words(&self, file: &[u8]) -> bool {
+        let file = String::from_utf8_lossy(file);
+        let joined = |one: Option<char>, other: Option<char>| {
+            one.is_some_and(char::is_alphanumeric) && other.is_some_and(char::is_alphanumeric)
+        };
+        file.match_indices(&self.old_text).any(|(at, found)| {
+            let (before, after) = (file[..at].chars().next_back(), file[at + found.len()..].chars().next());
+            joined(before, found.chars().next()) || joined(found.chars().next_back(), after)
+        })
+    }
+
+    /// Whether it deletes part of a line.
+    fn cuts_line(&self, file: &[u8]) -> bool {
+        let file = String::from_utf8_lossy(file);
+        let whole = |at: usize, found: &str| {
+            let (before, after) = (&file[..at], &file[at + found.len()..]);
+            let begins = before.is_empty() || before.ends_with('\n');
+            begins && (after.is_empty() || after.starts_with(['\n', '\r']) || found.ends_with('\n'))
+        };
+        self.new_text.is_empty() && file.match_indices(&self.old_text).any(|(at, found)| !whole(at, found))
+    }
+
+    /// Whether lines were added before that the call would add once more.
+    fn is_done(&self, file: &[u8]) -> bool {
+        let file = String::from_utf8_lossy(file);
+        let adds = self.new_text.len() > self.old_text.len() && self.new_text.contains(&self.old_text);
+        adds && !self.old_text.is_empty()
+            && self.new_text.trim_end().contains('\n')
+            && file.matches(&self.old_text).count() == self.new_text.matches(&self.old_text).count()
+            && file.contains(&self.new_text)
+    }
+
+    /// Why a guess is not taken: whoever has read the file would have written the whole of it.
+    fn blind(&self, path: &WorkspacePath, file: &[u8], line: usize) -> Failed {
+        let file = String::from_utf8_lossy(file);
+        let last = line + self.old_text.lines().count().saturating_sub(1);
+        Failed(format!(
+            "old_text is only part of what stands in {path}, which you have not read; nothing was changed. There it says:\n{}\n\
+             Call edit_file again with old_text copied from there.",
+            plain_lines(&file, line, last)
+        ))
+    }
+
     /// What was probably meant, to be copied.
     fn closest(&self, file: &[u8]) -> String {
         if self.old_text.contains('\u{fffd}') {
@@ -172,6 +240,8 @@ impl EditFile {
             }
             None => return "Nothing in it is close; call read_file on it first.".to_owned(),
         };
-        format!("{what}:\n{lines}\nCall edit_file again with old_text copied from there.")
+        format!(
+            "{what}:\n{lines}\nCall edit_file again with old_text copied from there, or answer if that is what was wanted."
+        )
     }
 }

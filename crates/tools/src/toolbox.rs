@@ -171,7 +171,10 @@ impl Toolbox {
         let meant = usual.or_else(|| closest(name, known()));
         let meant = meant.map(|known| format!(" Did you mean {known}?")).unwrap_or_default();
         let known = known().collect::<Vec<_>>().join(", ");
-        Err(format!("There is no tool {}.{meant} The tools are: {known}.", one_line(name, 80)))
+        Err(format!(
+            "There is no tool {}, so nothing was done.{meant} Go on with these tools: {known}.",
+            one_line(name, 80)
+        ))
     }
 }
 

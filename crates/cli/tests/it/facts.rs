@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::posse::Person;
 
 /// What ann says: a file that is not there, and tests that she has cut.
-const REPORT: &str = "SUMMARY: I mended main.py, and all is well.\nCHANGES: tests/test_a.py\nEVIDENCE: nope.py:3\nRISKS: None.\nBLOCKERS: None.";
+const REPORT: &str = "SUMMARY: I mended main.py, and all is well.\nCHANGES: tests/test_a.py\nEVIDENCE: nope.py:3\nRISKS: None.\nBLOCKERS: No key.";
 
 const TESTS: &str = "def test_a():\n    assert 1 == one()\n\ndef test_b():\n    assert 2 == two()\n";
 
@@ -56,6 +56,10 @@ fn every_output_tells_what_was_measured() {
         "`cut a test`",
         "1 file changed (+0 -3): tests/test_a.py (-3 lines)",
     ];
+    // A report with blockers is no plain success.
+    ran.says("[ann] ! completed with blockers");
+    person.posse(&["tasks"]).says("it names blockers");
+    person.posse(&["sessions", "show"]).says("completed with blockers");
     let warning = "nope.py:3";
     // What main's model is told.
     let requests = person.model.requests();

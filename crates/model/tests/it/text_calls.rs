@@ -98,6 +98,15 @@ const CASES: &[(ToolCallMode, &str, Want)] = &[
     (Auto, "```json\n{\"name\": \"read_file\", \"arguments\": {\"path\": \"a\"}}", Calls("", ONE)),
     (Auto, "{\"name\": \"read_file\", \"arguments\": {\"path\": \"a\"}}", Calls("", ONE)),
     (Auto, "  {\"name\": \"read_file\", \"arguments\": \"{\\\"path\\\": \\\"a\\\"}\"}\n", Calls("", ONE)),
+    // A tool that the model has made up is one that can be refused; another name may be anything.
+    (
+        Auto,
+        "```json\n{\"name\": \"rename_function\", \"arguments\": {\"to\": \"b\"}}\n```",
+        Calls("", &[("rename_function", "{\"to\": \"b\"}")]),
+    ),
+    (Auto, "I would call:\n{\"name\": \"rename_function\", \"arguments\": {}}", Words),
+    (Auto, "{\"name\": \"Bob\", \"arguments\": {}}", Words),
+    (Auto, "{\"name\": \"bob\", \"arguments\": {}}", Words),
     // Several objects, doubled braces, other key names, a fence or brace too many.
     (
         Auto,
@@ -241,7 +250,7 @@ async fn texts_and_what_they_are_read_as() {
             ran += 1;
         }
     }
-    assert_eq!(ran, 140);
+    assert_eq!(ran, 148);
 }
 
 /// A result that the model made up is neither shown nor kept, whatever it stands after.

@@ -148,19 +148,19 @@ async fn what_was_probably_meant_is_shown_to_be_copied() {
             "a",
             "one\n two",
             "one\n   x",
-            "old_text is not in a; nothing was changed. Only white space differs here:\none\n  two\nCall edit_file again with old_text copied from there.",
+            "old_text is not in a; nothing was changed. Only white space differs here:\none\n  two\nCall edit_file again with old_text copied from there, or answer if that is what was wanted.",
         ),
         (
             "a",
             "threee",
             "x",
-            "old_text is not in a; nothing was changed. The closest is:\nthree\nCall edit_file again with old_text copied from there.",
+            "old_text is not in a; nothing was changed. The closest is:\nthree\nCall edit_file again with old_text copied from there, or answer if that is what was wanted.",
         ),
         (
             "a",
             "nothing like it",
             "x",
-            "old_text is not in a; nothing was changed. The whole file is:\none\n  two\nthree\ntwo\nCall edit_file again with old_text copied from there.",
+            "old_text is not in a; nothing was changed. The whole file is:\none\n  two\nthree\ntwo\nCall edit_file again with old_text copied from there, or answer if that is what was wanted.",
         ),
         (
             "long",
@@ -173,7 +173,7 @@ async fn what_was_probably_meant_is_shown_to_be_copied() {
             "a",
             "3\tone",
             "x",
-            "old_text is not in a; nothing was changed. The closest is:\none\nCall edit_file again with old_text copied from there.",
+            "old_text is not in a; nothing was changed. The closest is:\none\nCall edit_file again with old_text copied from there, or answer if that is what was wanted.",
         ),
         (
             "twice",
@@ -188,4 +188,55 @@ async fn what_was_probably_meant_is_shown_to_be_copied() {
         assert_eq!(text, expected);
         assert_eq!(desk.bytes(path), before);
     }
+}
+
+#[tokio::test]
+async fn a_guess_that_cuts_a_word_is_not_taken() {
+    let desk = Desk::new(&[("settings.ini", "[server]\nport = 8080\n")]);
+    let edit = json!({"path": "settings.ini", "old_text": "port = 80", "new_text": "port = 30"});
+    let outcome = desk.call("edit_file", edit.clone()).await;
+    let wanted =
+        "which you have not read; nothing was changed. There it says:\nport = 8080\nCall edit_file again";
+    assert!(!outcome.ok && outcome.text.contains(wanted), "{}", outcome.text);
+    assert_eq!(desk.bytes("settings.ini"), b"[server]\nport = 8080\n");
+    let delete = json!({"path": "settings.ini", "old_text": "port", "new_text": ""});
+    let outcome = desk.call("edit_file", delete).await;
+    assert!(!outcome.ok && outcome.text.contains("There it says:\nport = 8080\n"), "{}", outcome.text);
+    // Whoever has read the file may mean it.
+    desk.call("read_file", json!({"path": "settings.ini"})).await;
+    let outcome = desk.call("edit_file", edit).await;
+    assert!(outcome.ok, "{}", outcome.text);
+}
+
+#[tokio::test]
+async fn whole_lines_that_are_replaced_by_nothing_leave_no_empty_line() {
+    let cases: &[(&[u8], &str, &[u8])] = &[
+        (b"A=1\nDEBUG=true\nB=2\n", "DEBUG=true", b"A=1\nB=2\n"),
+        (b"A=1\r\nDEBUG=true\r\nB=2\r\n", "DEBUG=true", b"A=1\r\nB=2\r\n"),
+        (b"A=1\nB=2\nC=3\n", "A=1\nB=2", b"C=3\n"),
+        // Part of a line, or a line with its end, is taken as it is.
+        (b"A=1\nB=2\n", "=2", b"A=1\nB\n"),
+        (b"A=1\nB=2\nC=3\n", "B=2\n", b"A=1\nC=3\n"),
+        (b"A=1\nB=2", "B=2", b"A=1\n"),
+    ];
+    for (before, old_text, after) in cases {
+        let desk = Desk::new(&[]);
+        desk.put("a", before);
+        desk.call("read_file", json!({"path": "a"})).await;
+        let outcome =
+            desk.call("edit_file", json!({"path": "a", "old_text": old_text, "new_text": ""})).await;
+        assert!(outcome.ok, "{}", outcome.text);
+        assert_eq!(desk.bytes("a"), *after, "{old_text:?}");
+    }
+}
+
+#[tokio::test]
+async fn lines_that_were_added_are_not_added_once_more() {
+    let desk = Desk::new(&[("settings.ini", "port = 8080\nhost = a\n")]);
+    let add =
+        json!({"path": "settings.ini", "old_text": "port = 8080", "new_text": "port = 8080\ntimeout = 30"});
+    assert!(desk.call("edit_file", add.clone()).await.ok);
+    let again = desk.call("edit_file", add).await;
+    assert!(!again.ok && again.text.contains("already; nothing was changed"), "{}", again.text);
+    assert_eq!(desk.bytes("settings.ini"), b"port = 8080\ntimeout = 30\nhost = a\n");
 }

@@ -70,8 +70,8 @@ fn unknown_tools_are_answered_with_the_known() {
         ("ls", "Did you mean list_files?"),
         ("str_replace", "Did you mean edit_file?"),
         ("WebFetch", "Did you mean web_fetch?"),
-        ("qqqqq", "qqqqq. The tools are:"),
-        ("", "There is no tool ."),
+        ("qqqqq", "qqqqq, so nothing was done. Go on with these tools:"),
+        ("", "There is no tool ,"),
         ("read_file\n", "Did you mean read_file?"),
     ];
     for (name, hint) in cases {

@@ -50,7 +50,7 @@ async fn only_agents_with_a_memory_have_the_tools() {
         assert!(!names(&desk).iter().any(|name| ["remember", "recall"].contains(&name.as_str())));
         for (tool, arguments) in [("remember", json!({"text": "x"})), ("recall", json!({}))] {
             let text = desk.bad(tool, arguments).await;
-            assert!(text.starts_with(&format!("There is no tool {tool}. ")), "{text}");
+            assert!(text.starts_with(&format!("There is no tool {tool}, ")), "{text}");
         }
     }
     assert!(shelf.asked.lock().unwrap().is_empty());

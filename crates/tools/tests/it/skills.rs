@@ -124,7 +124,7 @@ async fn only_the_keeper_saves() {
     let shelf = shelf(vec![skill("a", "b")]);
     for who in [Who::Main, Who::SubAgent] {
         let text = desk(&shelf, who, full()).bad("skill_save", saving("new", "Go.")).await;
-        assert!(text.starts_with("There is no tool skill_save."), "{text}");
+        assert!(text.starts_with("There is no tool skill_save,"), "{text}");
     }
     // Nor does one that may not write files, or that plans.
     let reads = Grant { files: Files::Read, ..full() };

@@ -76,17 +76,23 @@ fn looks() -> Vec<Turn> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_family_whose_members_work_side_by_side() {
+    // Without names the one that is quicker would be the first explorer.
+    let explorer = |name: &str, task: &str| {
+        let mut start = start("explore", task);
+        start["name"] = name.into();
+        start
+    };
     let main = vec![
         todo(),
         Turn::call("agent", start("general", "Do the first half"))
-            .and_call("agent", start("explore", "Look at the second half")),
+            .and_call("agent", explorer("second", "Look at the second half")),
         read("a.txt"),
         Turn::call("agent", json!({"action": "wait"})),
         Turn::text("Both halves are done."),
     ];
     let first = vec![
         write("new-one.txt"),
-        Turn::call("agent", start("explore", "Check the first half")),
+        Turn::call("agent", explorer("checker", "Check the first half")),
         Turn::call("agent", json!({"action": "wait"})),
         Turn::text(REPORT),
     ];
