@@ -1,6 +1,8 @@
 //! The surface `delegate`: who leads, whom it may ask, what it is told; and roles that come from a settings file or
 //! get their model from the configuration.
 
+use std::process::Command;
+
 use posse_testkit::{Fixture, Turn};
 use serde_json::{Value, json};
 
@@ -283,4 +285,35 @@ fn a_file_that_sets_only_a_model_keeps_the_role() {
     let check = person.posse(&["agents", "check"]);
     assert_ne!(check.code, Some(0));
     check.says("no role \"planer\" whose prompt it could keep (did you mean plan");
+}
+
+/// What another program reads of the record, here by the SQLite that Python has.
+fn query(person: &Person, question: &str) -> Vec<String> {
+    let script = "import sqlite3, sys\n\
+                  record = sqlite3.connect('file:' + sys.argv[1] + '?mode=ro', uri=True)\n\
+                  for row in record.execute(sys.argv[2]):\n    print(*row, sep='|')";
+    let record = person.data_dir().join("posse.db");
+    let asked = Command::new("python3").args(["-c", script]).arg(record).arg(question).output().unwrap();
+    assert!(asked.status.success(), "{asked:?}");
+    String::from_utf8(asked.stdout).unwrap().lines().map(str::to_string).collect()
+}
+
+#[test]
+fn other_programs_read_the_table_of_messages() {
+    let person = Person::new([]);
+    let (ran, _) = again(&person, &["run", "--surface", "delegate", "go"], script("coder"));
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
+    let rows = query(
+        &person,
+        "SELECT request_type, agent_role, agent_depth, status, response_summary FROM messages ORDER BY id",
+    );
+    assert_eq!(rows.len(), 3, "{rows:#?}");
+    assert_eq!(rows[0], "prompt|main|0|completed|done");
+    assert_eq!(rows[1], "delegation|coder|1|completed|Looked at main.py; it is fine.");
+    assert!(rows[2].starts_with("tool_call|main|0|completed|"), "{rows:#?}");
+    let child = "SELECT c.request_type FROM messages c JOIN messages p ON c.parent_message_id = p.id
+                 WHERE p.agent_role = 'main' ORDER BY c.id";
+    assert_eq!(query(&person, child), ["delegation", "tool_call"]);
+    let indexes = "SELECT name FROM sqlite_master WHERE type = 'index' AND name LIKE 'idx_messages_%'";
+    assert_eq!(query(&person, indexes).len(), 6);
 }
