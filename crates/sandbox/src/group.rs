@@ -98,6 +98,13 @@ impl Running {
         }
     }
 
+    /// Lets a child that is about to end do so by itself.
+    pub(crate) fn reap_later(mut self) {
+        if self.child.id().is_some() {
+            tokio::spawn(async move { self.child.wait().await });
+        }
+    }
+
     /// How long it may take to be gone once it was told to end.
     pub(crate) fn patience_ms(&self) -> u64 {
         match self.hold {

@@ -3,7 +3,8 @@
 //! ```text
 //! start ─► running ─► leader ended ─────────► drain ──┐
 //!             │                                       ├─► kill all of it ─► reap ─► drain ─► Ending
-//!             └─► deadline or stop ─► SIGTERM ─► grace ┘
+//!             ├─► deadline or stop ─► SIGTERM ─► grace ┘                                      ▲
+//!             └─► confined: nothing of it is left, says who confines it, and cleans up alone ─┘
 //! ```
 //! Dropping it at any point ends all of it. The leader is reaped only after its group was killed, so the group's number
 //! cannot have been given to anybody else by then. A confined command's leader is the process that confines it.
@@ -15,7 +16,10 @@ use std::{
     os::{fd::OwnedFd, unix::process::ExitStatusExt},
     pin::{Pin, pin},
     process::{ExitStatus, Stdio},
-    sync::{Mutex, PoisonError},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -133,18 +137,22 @@ impl Started {
     pub(crate) async fn finish(mut self, into: &Streams, stop: watch::Receiver<bool>) -> Ending {
         let stdin = self.running.child.stdin.take();
         let bytes = std::mem::take(&mut self.stdin);
+        let over = AtomicBool::new(false);
         let ended = {
             let pump = async {
                 tokio::join!(
                     feed(stdin, &bytes),
                     collect(Some(self.output), &into.output),
                     collect(self.stderr, &into.stderr),
-                    hear(self.confined.as_mut()),
+                    hear(self.confined.as_mut(), &over),
                 );
             };
-            let pump = Pump { reading: pin!(pump), done: false };
+            let pump = Pump { reading: pin!(pump), done: false, over: &over };
             self.running.see_off(pump, self.deadline, stop).await
         };
+        if over.into_inner() {
+            self.running.reap_later();
+        }
         let (mut notes, mut touched) = (Vec::new(), Touched::default());
         let mut exit = ended.unwrap_or_else(|error| {
             notes.push(format!("how it ended is not known: {error}"));
@@ -175,12 +183,15 @@ impl Running {
             }
         };
         let why = pump.until(deadline, asked, self.ended()).await?;
-        if why == Why::Ended {
-            pump.drain().await;
-        } else {
-            self.terminate();
-            let grace = Duration::from_millis(limits::TERM_GRACE_MS);
-            pump.until(grace, std::future::pending(), self.ended()).await?;
+        match why {
+            // How it ended is in the report.
+            Why::Over => return Ok(Exit::Code(0)),
+            Why::Ended => pump.drain().await,
+            Why::Stopped | Why::Deadline => {
+                self.terminate();
+                let grace = Duration::from_millis(limits::TERM_GRACE_MS);
+                pump.until(grace, std::future::pending(), self.ended()).await?;
+            }
         }
         self.kill();
         // A process that even this does not end at once is stuck in the kernel; the runtime reaps it later.
@@ -206,6 +217,8 @@ fn exit_of(status: ExitStatus) -> Exit {
 /// Why a wait was over.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Why {
+    /// Nothing of it is left, and all it had to say was heard.
+    Over,
     Ended,
     Stopped,
     Deadline,
@@ -215,10 +228,12 @@ enum Why {
 struct Pump<'a, F> {
     reading: Pin<&'a mut F>,
     done: bool,
+    /// Whether a confinement has told that nothing of the command is left.
+    over: &'a AtomicBool,
 }
 
 impl<F: Future<Output = ()>> Pump<'_, F> {
-    /// Reads until `ended` happens, somebody asks to stop, or `limit` has passed; says which.
+    /// Reads until all is over, `ended` happens, somebody asks to stop, or `limit` has passed; says which.
     async fn until(
         &mut self,
         limit: Duration,
@@ -232,7 +247,12 @@ impl<F: Future<Output = ()>> Pump<'_, F> {
                 () = &mut over => return Ok(Why::Deadline),
                 () = &mut stop => return Ok(Why::Stopped),
                 ended = &mut ended => return ended.map(|()| Why::Ended),
-                () = &mut self.reading, if !self.done => self.done = true,
+                () = &mut self.reading, if !self.done => {
+                    self.done = true;
+                    if self.over.load(Ordering::Relaxed) {
+                        return Ok(Why::Over);
+                    }
+                }
             }
         }
     }
@@ -265,9 +285,9 @@ async fn feed(stdin: Option<ChildStdin>, bytes: &[u8]) {
     }
 }
 
-async fn hear(confined: Option<&mut Confined>) {
+async fn hear(confined: Option<&mut Confined>, over: &AtomicBool) {
     if let Some(confined) = confined {
-        confined.hear().await;
+        over.store(confined.hear().await, Ordering::Relaxed);
     }
 }
 

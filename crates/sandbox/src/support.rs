@@ -123,7 +123,7 @@ pub(crate) mod no_confinement {
             match self {}
         }
 
-        pub(crate) async fn hear(&mut self) {
+        pub(crate) async fn hear(&mut self) -> bool {
             match *self {}
         }
 

@@ -37,6 +37,8 @@ pub(crate) struct Confined {
     /// What was heard of a message that has not ended yet.
     heard: Vec<u8>,
     heard_bytes: usize,
+    /// Whether nothing of the command is left.
+    over: bool,
     report: Report,
     /// The session's share, and where this command can write to a disk.
     share: Share,
@@ -104,7 +106,7 @@ pub(crate) fn prepare(
     std::hint::black_box(supervisor::entry());
     let workspace = profile.workspace.clone();
     let writes = (profile.level == Level::Full && !profile.bare).then(|| workspace.clone());
-    let (heard, heard_bytes, report, watched) = (Vec::new(), 0, Report::new(), None);
+    let (heard, heard_bytes, over, report, watched) = (Vec::new(), 0, false, Report::new(), None);
     let share = limits.session;
     let confined = Confined {
         line,
@@ -112,6 +114,7 @@ pub(crate) fn prepare(
         workspace,
         heard,
         heard_bytes,
+        over,
         report,
         share,
         writes,
@@ -244,14 +247,18 @@ impl Confined {
         }
     }
 
-    /// Hears all that is told while the command runs. Whoever tells it would have to wait otherwise.
-    pub(crate) async fn hear(&mut self) {
+    /// Hears all that is told while the command runs; whoever tells it would have to wait otherwise. Says whether the last
+    /// word was that nothing of the command is left.
+    pub(crate) async fn hear(&mut self) -> bool {
         let line = self.line.try_clone().and_then(tokio::net::UnixStream::from_std);
-        let Ok(mut line) = line else { return };
+        let Ok(mut line) = line else { return false };
         let mut chunk = vec![0; limits::READ_CHUNK_BYTES];
-        while let Ok(count @ 1..) = line.read(&mut chunk).await {
+        while !self.over
+            && let Ok(count @ 1..) = line.read(&mut chunk).await
+        {
             self.take(&chunk[..count]);
         }
+        self.over
     }
 
     async fn until_gone(&self) -> io::Result<()> {
@@ -288,6 +295,7 @@ impl Confined {
                 report.touched.moved.extend(paths.into_iter().map(|path| path.below(workspace)));
             }
             Message::Watched(complete) => report.touched.complete = complete,
+            Message::Over => self.over = true,
             Message::Failed(ref step, ref reason) => {
                 report.refused = Some(format!("{step}: {reason}"));
                 return Some(message);

@@ -18,7 +18,6 @@ use std::{
     fs, io,
     os::{fd::OwnedFd, unix::fs::MetadataExt},
     path::{Component, Path, PathBuf},
-    thread,
 };
 
 use rustix::{fs::FileType, io::Errno};
@@ -49,7 +48,15 @@ pub(crate) struct Placeholders {
 
 impl Drop for Placeholders {
     fn drop(&mut self) {
-        let Some(mut lock) = self.lock.take().filter(Lock::alone) else { return };
+        drop(self.remove());
+    }
+}
+
+impl Placeholders {
+    /// Removes those that nobody needs any more. What is returned is to be dropped when there is time: some disks make us
+    /// wait when a folder's room is given back, which happens when its last holder lets go.
+    pub(crate) fn remove(&mut self) -> Vec<OwnedFd> {
+        let Some(mut lock) = self.lock.take().filter(Lock::alone) else { return Vec::new() };
         self.made.extend(lock.noted());
         self.made.sort();
         self.made.dedup();
@@ -59,17 +66,9 @@ impl Drop for Placeholders {
         // The innermost first.
         slots.iter().rev().for_each(|(path, slot)| slot.remove_placeholder(content(path)));
         lock.remove();
-        // Some disks make us wait when a folder's room is given back, which happens when its last holder lets go. All at
-        // once, they wait only once.
-        thread::scope(|scope| {
-            for one in held {
-                let _ = thread::Builder::new().spawn_scoped(scope, move || drop(one));
-            }
-        });
+        held
     }
-}
 
-impl Placeholders {
     pub(crate) fn make(plan: &Plan) -> Result<Self, Failed> {
         let (guarded, pinned, found, made) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         // A program of ours has no workspace, and nothing is guarded for it.

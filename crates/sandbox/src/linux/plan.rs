@@ -119,6 +119,8 @@ pub(crate) enum Message {
     TouchedBelow(Vec<Told>),
     /// Nothing more comes of that, and whether that was all of it.
     Watched(bool),
+    /// Nothing of the command is left, and the workspace has no placeholder of it. The last message.
+    Over,
 }
 
 /// A path as it is told: as text if it is that.

@@ -112,8 +112,12 @@ fn supervise(line: &UnixStream, plan: &Plan, watches: Option<OwnedFd>) -> Result
     if let Some(note) = cgroup.as_ref().and_then(Cgroup::note) {
         Message::Note(note).tell(line);
     }
-    drop(names);
-    drop(placeholders);
+    let held = placeholders.remove();
+    if started.is_ok() {
+        // Nobody has to wait for the rest, which takes longer than most commands.
+        Message::Over.tell(line);
+    }
+    drop((names, held, cgroup));
     started
 }
 
