@@ -12,10 +12,11 @@
 #![allow(clippy::disallowed_types)] // this is the crate the ban points to
 
 use std::{
-    io::{self, PipeReader},
+    fs::File,
+    io::{self, PipeReader, PipeWriter},
     os::{fd::OwnedFd, unix::process::ExitStatusExt},
     pin::{Pin, pin},
-    process::{ExitStatus, Stdio},
+    process::ExitStatus,
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -27,7 +28,6 @@ use rustix::process::Pid;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::unix::pipe,
-    process::ChildStdin,
     sync::watch,
     time::{sleep, timeout},
 };
@@ -50,7 +50,9 @@ pub(crate) struct Started {
     confined: Option<Confined>,
     output: pipe::Receiver,
     stderr: Option<pipe::Receiver>,
-    stdin: Vec<u8>,
+    stdin: Option<pipe::Sender>,
+    /// What goes into it.
+    bytes: Vec<u8>,
     deadline: Duration,
     at: Instant,
 }
@@ -65,44 +67,61 @@ pub(crate) async fn start(mut command: Command) -> Result<Started, SandboxError>
     let (program, arguments) = command.words();
     let env = command.environment();
     let name = program.to_string_lossy().into_owned();
-    let (mut process, confined) = match profile {
+    let (ends, ours) = streams(&command)?;
+    let started = match profile {
         Some(profile) => {
-            let (process, confined) = confined::prepare(&profile, &command.cwd, program, arguments, env)?;
-            (process, Some(confined))
+            let prepared = confined::prepare(&profile, &command.cwd, program, arguments, env)?;
+            let (running, confined) = prepared.begin(&name, ends).await?;
+            (running, Some(confined))
         }
         None => {
             let mut process = tokio::process::Command::new(&program);
             process.args(arguments).current_dir(&command.cwd).env_clear().envs(env).kill_on_drop(true);
+            let Ends { stdin, stdout, stderr } = ends;
+            process.stdin(stdin).stdout(stdout).stderr(stderr);
             let parent = rustix::process::getpid();
             // SAFETY: the closure runs between fork and exec and makes only system calls; it allocates nothing.
             unsafe { process.pre_exec(move || cut_loose(parent)) };
-            (process, None)
+            let started = spawner::spawn(process, None).await;
+            (started.map_err(|source| SandboxError::Start { program: name, source })?, None)
         }
     };
-    process.stdin(if command.stdin.is_some() { Stdio::piped() } else { Stdio::null() });
+    let (running, confined) = started;
+    let Ours { stdin, output, stderr } = ours;
+    let stdin = stdin.map(|writer| pipe::Sender::from_owned_fd(writer.into())).transpose()?;
+    let (output, stderr) = (asynchronous(output)?, stderr.map(asynchronous).transpose()?);
+    let (bytes, deadline) = (command.stdin.unwrap_or_default(), command.deadline);
+    Ok(Started { running, confined, output, stderr, stdin, bytes, deadline, at })
+}
+
+/// A command's own ends of its streams.
+pub(crate) struct Ends {
+    pub(crate) stdin: OwnedFd,
+    pub(crate) stdout: OwnedFd,
+    pub(crate) stderr: OwnedFd,
+}
+
+/// The other ends.
+struct Ours {
+    /// None where the command has nothing to read.
+    stdin: Option<PipeWriter>,
+    output: PipeReader,
+    /// None where it is one with the output.
+    stderr: Option<PipeReader>,
+}
+
+fn streams(command: &Command) -> io::Result<(Ends, Ours)> {
+    let (theirs, stdin) = match command.stdin {
+        Some(_) => io::pipe().map(|(reader, writer)| (reader.into(), Some(writer)))?,
+        None => (OwnedFd::from(File::open("/dev/null")?), None),
+    };
     let (output, writer) = io::pipe()?;
-    let stderr = match command.what {
-        What::Shell(_) => {
-            process.stderr(writer.try_clone()?);
-            None
-        }
-        What::Program(..) => {
-            let (reader, writer) = io::pipe()?;
-            process.stderr(writer);
-            Some(asynchronous(reader)?)
-        }
+    let (errors, stderr) = match command.what {
+        What::Shell(_) => (writer.try_clone()?, None),
+        What::Program(..) => io::pipe().map(|(reader, writer)| (writer, Some(reader)))?,
     };
-    process.stdout(writer);
-    let leash = confined.as_ref().map(Confined::leash).transpose()?;
-    let started = spawner::spawn(process, leash).await;
-    let running = started.map_err(|source| SandboxError::Start { program: name.clone(), source })?;
-    let confined = match confined {
-        Some(confined) => Some(confined.begin(&name, running.child.id()).await?),
-        None => None,
-    };
-    let stdin = command.stdin.unwrap_or_default();
-    let output = asynchronous(output)?;
-    Ok(Started { running, confined, output, stderr, stdin, deadline: command.deadline, at })
+    let ends = Ends { stdin: theirs, stdout: writer.into(), stderr: errors.into() };
+    Ok((ends, Ours { stdin, output, stderr }))
 }
 
 fn asynchronous(reader: PipeReader) -> io::Result<pipe::Receiver> {
@@ -135,13 +154,11 @@ pub(crate) fn close_on_exec() {
 impl Started {
     /// Sees the command to its end.
     pub(crate) async fn finish(mut self, into: &Streams, stop: watch::Receiver<bool>) -> Ending {
-        let stdin = self.running.child.stdin.take();
-        let bytes = std::mem::take(&mut self.stdin);
         let over = AtomicBool::new(false);
         let ended = {
             let pump = async {
                 tokio::join!(
-                    feed(stdin, &bytes),
+                    feed(self.stdin, &self.bytes),
                     collect(Some(self.output), &into.output),
                     collect(self.stderr, &into.stderr),
                     hear(self.confined.as_mut(), &over),
@@ -159,7 +176,7 @@ impl Started {
             Exit::Code(-1)
         });
         if let Some(confined) = self.confined {
-            let report = confined.report();
+            let report = confined.end();
             notes.extend(report.notes);
             touched = report.touched;
             if exit != Exit::DeadlineExceeded {
@@ -278,7 +295,7 @@ impl<F: Future<Output = ()>> Pump<'_, F> {
     }
 }
 
-async fn feed(stdin: Option<ChildStdin>, bytes: &[u8]) {
+async fn feed(stdin: Option<pipe::Sender>, bytes: &[u8]) {
     if let Some(mut stdin) = stdin {
         // A child that does not read its input is no error of ours.
         let _ = stdin.write_all(bytes).await;

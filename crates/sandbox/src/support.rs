@@ -88,11 +88,14 @@ fn try_once() -> Result<(), String> {
 /// What stands in for confinement where there is none: a refusal.
 #[cfg(all(unix, not(target_os = "linux")))]
 pub(crate) mod no_confinement {
-    use std::{ffi::OsString, io, os::unix::net::UnixStream, path::Path};
+    use std::{ffi::OsString, path::Path};
 
-    use crate::{Exit, Profile, SandboxError, Touched};
+    use crate::{Exit, Profile, SandboxError, Touched, group::Running, run_unix::Ends};
 
     pub(crate) const REASON: &str = "this system has no confinement yet; Linux has";
+
+    /// There is none.
+    pub(crate) enum Prepared {}
 
     /// There is none.
     pub(crate) enum Confined {}
@@ -103,31 +106,28 @@ pub(crate) mod no_confinement {
         pub(crate) touched: Touched,
     }
 
-    #[allow(clippy::disallowed_types)] // this is the crate the ban points to
     pub(crate) fn prepare(
         _: &Profile,
         _: &Path,
         _: OsString,
         _: Vec<OsString>,
         _: Vec<(OsString, OsString)>,
-    ) -> Result<(tokio::process::Command, Confined), SandboxError> {
+    ) -> Result<Prepared, SandboxError> {
         Err(SandboxError::NotConfined(REASON.to_owned()))
     }
 
-    impl Confined {
-        pub(crate) fn leash(&self) -> io::Result<UnixStream> {
-            match *self {}
-        }
-
-        pub(crate) async fn begin(self, _: &str, _: Option<u32>) -> Result<Self, SandboxError> {
+    impl Prepared {
+        pub(crate) async fn begin(self, _: &str, _: Ends) -> Result<(Running, Confined), SandboxError> {
             match self {}
         }
+    }
 
+    impl Confined {
         pub(crate) async fn hear(&mut self) -> bool {
             match *self {}
         }
 
-        pub(crate) fn report(self) -> Report {
+        pub(crate) fn end(self) -> Report {
             match self {}
         }
     }

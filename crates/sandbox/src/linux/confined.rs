@@ -1,38 +1,43 @@
-//! The side of this process: starts the one that confines, sends it the plan, and hears how it went.
-
-#![allow(clippy::disallowed_types)] // this is the crate the ban points to
+//! The side of this process: sends a plan to the one that confines, and hears how it went.
 
 use std::{
     ffi::OsString,
-    io::{self, Read},
-    os::{
-        fd::{AsRawFd, OwnedFd},
-        unix::net::UnixStream,
-    },
+    fs,
+    io::{self, Read, Write},
+    os::{fd::AsFd, unix::net::UnixStream},
     path::{Path, PathBuf},
-    process::Stdio,
     time::Duration,
 };
 
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
-    process::Command,
     time::timeout,
 };
 
 use super::{
+    handing::hand_over,
     machine,
     plan::{Message, Plan},
-    replaced::Watches,
-    secrets, supervisor,
+    ready::{self, Ready},
+    secrets,
     watchdog::{self, Watched},
 };
-use crate::{Exit, Level, Profile, SandboxError, Share, Touched, child_env, limits, run_unix::close_on_exec};
+use crate::{
+    Exit, Level, Profile, SandboxError, Share, Touched, child_env, group::Running, limits, run_unix::Ends,
+};
+
+/// What is to be confined, and how.
+pub(crate) struct Prepared {
+    plan: Vec<u8>,
+    workspace: PathBuf,
+    /// The session's share, and where this command can write to a disk.
+    share: Share,
+    writes: Option<PathBuf>,
+}
 
 /// A confinement, from its plan to its report.
 pub(crate) struct Confined {
     line: UnixStream,
-    plan: Vec<u8>,
     workspace: PathBuf,
     /// What was heard of a message that has not ended yet.
     heard: Vec<u8>,
@@ -40,12 +45,7 @@ pub(crate) struct Confined {
     /// Whether nothing of the command is left.
     over: bool,
     report: Report,
-    /// The session's share, and where this command can write to a disk.
-    share: Share,
-    writes: Option<PathBuf>,
     watched: Option<Watched>,
-    /// Held for the process that confines.
-    _watches: Watches,
 }
 
 /// What a confinement had to say once it was over.
@@ -64,68 +64,29 @@ impl Report {
     }
 }
 
-/// Makes everything ready for a confined command: the process to start, and what to tell it.
+/// Makes everything ready for a confined command.
 pub(crate) fn prepare(
     profile: &Profile,
     cwd: &Path,
     program: OsString,
     arguments: Vec<OsString>,
     env: Vec<(OsString, OsString)>,
-) -> Result<(Command, Confined), SandboxError> {
+) -> Result<Prepared, SandboxError> {
     check(profile)?;
     let limits = machine::fitted(profile.limits, &profile.workspace);
     let profile = &Profile { limits, ..profile.clone() };
     let mut plan = Plan::new(profile, cwd, program, arguments, env);
     if !profile.bare {
         let known = secrets::known(&plan);
+        plan.toolchains = known.toolchains.into_iter().map(Into::into).collect();
         plan.secrets = known.in_toolchains.into_iter().map(Into::into).collect();
         plan.hidden.extend(known.named_here.into_iter().map(OsString::from));
     }
     let plan =
         plan.to_bytes().map_err(|error| not_confined(format!("the plan could not be written: {error}")))?;
-    let (line, theirs) = UnixStream::pair()?;
-    line.set_nonblocking(true)?;
-    let theirs = OwnedFd::from(theirs);
-    let mut process = Command::new("/proc/self/exe");
-    process.arg0(supervisor::NAME).arg(theirs.as_raw_fd().to_string()).env_clear().current_dir("/");
-    let watches = if profile.bare { Watches::none() } else { Watches::new() };
-    let lent = watches.get().map(|watches| watches.try_clone_to_owned()).transpose()?;
-    process.args(lent.iter().map(|lent| lent.as_raw_fd().to_string()));
-    // It must not be killed with us: it sees the line cut, ends everything, and cleans up.
-    process.kill_on_drop(false);
-    // SAFETY: the closure runs between fork and exec and makes only system calls; it allocates nothing.
-    unsafe {
-        process.pre_exec(move || {
-            rustix::process::setsid()?;
-            close_on_exec();
-            let both = [Some(&theirs), lent.as_ref()];
-            both.into_iter().flatten().try_for_each(keep_through_exec)
-        });
-    }
-    // A mention, so that the entry of the program's second life is linked wherever this is.
-    std::hint::black_box(supervisor::entry());
     let workspace = profile.workspace.clone();
     let writes = (profile.level == Level::Full && !profile.bare).then(|| workspace.clone());
-    let (heard, heard_bytes, over, report, watched) = (Vec::new(), 0, false, Report::new(), None);
-    let share = limits.session;
-    let confined = Confined {
-        line,
-        plan,
-        workspace,
-        heard,
-        heard_bytes,
-        over,
-        report,
-        share,
-        writes,
-        watched,
-        _watches: watches,
-    };
-    Ok((process, confined))
-}
-
-fn keep_through_exec(descriptor: &OwnedFd) -> io::Result<()> {
-    Ok(rustix::io::fcntl_setfd(descriptor, rustix::io::FdFlags::empty())?)
+    Ok(Prepared { plan, workspace, share: limits.session, writes })
 }
 
 fn check(profile: &Profile) -> Result<(), SandboxError> {
@@ -180,59 +141,64 @@ fn try_in(folder: &Path, name: &str) -> Result<Exit, String> {
     let profile = Profile::new(Level::Inspect, folder);
     let words = ["-c", "! (: > \"$0\") 2>/dev/null", name].map(OsString::from).to_vec();
     let prepared = prepare(&profile, folder, "/bin/sh".into(), words, child_env());
-    let (mut process, mut confined) = prepared.map_err(|error| error.to_string())?;
-    process.as_std_mut().stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let Prepared { plan, workspace, .. } = prepared.map_err(|error| error.to_string())?;
     let system = |error: io::Error| format!("it could not be tried: {error}");
+    let null = fs::File::options().read(true).write(true).open("/dev/null").map_err(system)?;
+    let (line, mut process) = ready::process().map_err(system)?;
     let mut child = process.as_std_mut().spawn().map_err(system)?;
     // The command holds the other end of the line too.
     drop(process);
-    confined.line.set_nonblocking(false).map_err(system)?;
-    confined.line.set_read_timeout(Some(Duration::from_millis(limits::CONFINE_MS))).map_err(system)?;
+    line.set_read_timeout(Some(Duration::from_millis(limits::CONFINE_MS))).map_err(system)?;
     // If it is not taken, the reason is to be heard.
-    let _ = io::Write::write_all(&mut confined.line, &confined.plan);
-    let report = confined.report();
+    let _ = hand_over(&line, &[null.as_fd(); 3]).and_then(|()| (&line).write_all(&plan));
+    let report = Confined::new(line, workspace).report();
     // Its line is cut by now, so it ends.
     child.wait().map_err(system)?;
     report.refused.map_or(Ok(report.exit), Err)
 }
 
-impl Confined {
-    /// Another end of the line, to hold the confinement by.
-    pub(crate) fn leash(&self) -> io::Result<UnixStream> {
-        self.line.try_clone()
-    }
-
-    /// Sends the plan to the process that confines and waits until the command runs, or the reason why it does not.
-    pub(crate) async fn begin(mut self, program: &str, confines: Option<u32>) -> Result<Self, SandboxError> {
-        let confines = confines.and_then(|pid| i32::try_from(pid).ok());
+impl Prepared {
+    /// Has a process confine it, and waits until the command runs, or for the reason why it does not.
+    pub(crate) async fn begin(self, program: &str, ends: Ends) -> Result<(Running, Confined), SandboxError> {
+        let Self { plan, workspace, share, writes } = self;
+        let start = |source| SandboxError::Start { program: program.to_owned(), source };
+        let Ready { running, line } = Ready::with(&ends).await.map_err(start)?;
+        // Whoever reads the streams waits for their last holder.
+        drop(ends);
+        let confines = running.child.id().and_then(|pid| i32::try_from(pid).ok());
         let confines =
             confines.ok_or_else(|| not_confined("the process that confines it died".to_owned()))?;
-        let watched = watchdog::watch(confines, self.leash()?, self.share, self.writes.as_deref());
-        self.watched =
-            Some(watched.map_err(|error| not_confined(format!("nobody can watch over it: {error}")))?);
+        let watched = watchdog::watch(confines, line.try_clone()?, share, writes.as_deref());
+        let watched = watched.map_err(|error| not_confined(format!("nobody can watch over it: {error}")))?;
+        let mut confined = Confined { watched: Some(watched), ..Confined::new(line, workspace) };
         let patience = Duration::from_millis(limits::CONFINE_MS);
-        let verdict = timeout(patience, self.exchange()).await;
+        let verdict = timeout(patience, confined.exchange(&plan)).await;
         let verdict = verdict.map_err(|_| not_confined("the set-up took too long".to_owned()))??;
         if verdict != Some(Message::Started) {
             // It is cleaning up; whoever hears of the failure finds everything as it was.
             let patience = Duration::from_millis(limits::UNCONFINE_MS);
-            let _ = timeout(patience, self.until_gone()).await;
+            let _ = timeout(patience, confined.until_gone()).await;
         }
         match verdict {
-            Some(Message::Started) => Ok(self),
+            Some(Message::Started) => Ok((running, confined)),
             Some(Message::Failed(step, reason)) => Err(not_confined(format!("{step}: {reason}"))),
-            Some(Message::NoProgram(errno)) => {
-                let source = io::Error::from_raw_os_error(errno);
-                Err(SandboxError::Start { program: program.to_owned(), source })
-            }
+            Some(Message::NoProgram(errno)) => Err(start(io::Error::from_raw_os_error(errno))),
             _ => Err(not_confined("the process that confines it died".to_owned())),
         }
     }
+}
 
-    async fn exchange(&mut self) -> io::Result<Option<Message>> {
+impl Confined {
+    fn new(line: UnixStream, workspace: PathBuf) -> Self {
+        let (heard, heard_bytes, over, report, watched) = (Vec::new(), 0, false, Report::new(), None);
+        Self { line, workspace, heard, heard_bytes, over, report, watched }
+    }
+
+    /// Sends a plan and waits for the first word about it.
+    async fn exchange(&mut self, plan: &[u8]) -> io::Result<Option<Message>> {
         let mut line = tokio::net::UnixStream::from_std(self.line.try_clone()?)?;
         // If it is not taken, the reason is to be heard.
-        let _ = line.write_all(&std::mem::take(&mut self.plan)).await;
+        let _ = line.write_all(plan).await;
         let mut chunk = [0; 4096];
         loop {
             match line.read(&mut chunk).await {
@@ -305,8 +271,13 @@ impl Confined {
         None
     }
 
-    /// What it had to say. To be asked when the process that confines has ended, or is given up.
-    pub(crate) fn report(mut self) -> Report {
+    /// What it had to say. To be asked when nothing of it is left, or it is given up.
+    pub(crate) fn end(self) -> Report {
+        Ready::prepare_next();
+        self.report()
+    }
+
+    fn report(mut self) -> Report {
         let mut chunk = [0; 4096];
         while let Ok(count @ 1..) = self.line.read(&mut chunk) {
             self.take(&chunk[..count]);

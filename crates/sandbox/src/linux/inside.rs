@@ -23,8 +23,9 @@ use rustix::{
 use super::{
     Failed, Step,
     cgroup::Cgroup,
+    handing::take_over,
     last_steps,
-    listener::{self, Watch},
+    listener::Watch,
     mounts,
     placeholders::Placeholders,
     plan::{Message, Plan},
@@ -104,7 +105,7 @@ fn begin(
     drop(held);
     // To look into those who make calls, even where they hide; they are in the same namespace and below this process.
     privileges::keep_only(CapabilitySet::SYS_PTRACE)?;
-    let listener = listener::take_over(&ran);
+    let listener = take_over(&ran).pop();
     // Its end is closed by exec, or by its death, of which it will have told the reason.
     let _ = ran.read(&mut [0]);
     Message::Started.tell(line);

@@ -2,10 +2,15 @@
 
 #![allow(clippy::disallowed_types)] // this is the crate the ban points to
 
-use std::os::unix::{net::UnixStream, process::CommandExt};
+use std::os::{
+    fd::AsFd,
+    unix::{net::UnixStream, process::CommandExt},
+};
 
 use super::{
-    Failed, Step, landlock_rules, listener,
+    Failed, Step,
+    handing::hand_over,
+    landlock_rules, listener,
     plan::{Message, Plan},
     privileges,
     seccomp::{self, Sockets},
@@ -42,7 +47,7 @@ fn confine(first: &UnixStream, plan: &Plan, view: &View, in_cgroup: bool) -> Res
         return Ok(());
     }
     match listener::install(plan.level)? {
-        Some(made) => listener::hand_over(first, &made).step("handing over what listens to system calls"),
+        Some(made) => hand_over(first, &[made.as_fd()]).step("handing over what listens to system calls"),
         None => Ok(()),
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! this process                 confined.rs     sends a plan over a socket, cuts the socket to end it all
+//!                              ready.rs        has started the next process ahead of its command
 //!                              watchdog.rs     cuts it when all commands together use too much of the machine
 //!   └─ the same program again  supervisor.rs   placeholders, cgroup, covers again what is replaced; outside, cleans up
 //!        └─ process 1          inside.rs       namespaces, mounts, reaping, listener/; with it all processes end
@@ -13,6 +14,7 @@ mod bare;
 pub(crate) mod cgroup;
 pub(crate) mod confined;
 mod folder;
+mod handing;
 mod inside;
 mod landlock_rules;
 mod last_steps;
@@ -23,6 +25,7 @@ mod mounts;
 mod placeholders;
 mod plan;
 mod privileges;
+mod ready;
 mod recover;
 mod replaced;
 mod seccomp;

@@ -27,7 +27,9 @@ pub(crate) struct Plan {
     pub(crate) guard_names: bool,
     pub(crate) covered: Vec<OsString>,
     pub(crate) hidden: Vec<OsString>,
-    /// What is masked in folders of toolchains.
+    /// Folders of toolchains, which are shown,
+    pub(crate) toolchains: Vec<OsString>,
+    /// and what is masked in them.
     pub(crate) secrets: Vec<OsString>,
     pub(crate) readable: Vec<OsString>,
     pub(crate) network: bool,
@@ -58,6 +60,7 @@ impl Plan {
             guard_names: profile.guard_names,
             covered: raw(&profile.covered),
             hidden: raw(&profile.hidden),
+            toolchains: Vec::new(),
             secrets: Vec::new(),
             readable: raw(&profile.readable),
             network: profile.network,

@@ -44,36 +44,6 @@ struct Name {
     said: Option<String>,
 }
 
-/// What the system tells of changes through, made ready by the process that has a command confined. It holds it until after
-/// the end, because whoever is the last to let go of it waits there, for longer than most commands take.
-pub(crate) struct Watches(Option<OwnedFd>);
-
-impl Watches {
-    /// Where the system has none, there are none.
-    pub(crate) fn new() -> Self {
-        Self(inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK).ok())
-    }
-
-    /// For where nothing is covered.
-    pub(crate) fn none() -> Self {
-        Self(None)
-    }
-
-    /// The descriptor.
-    pub(crate) fn get(&self) -> Option<BorrowedFd<'_>> {
-        self.0.as_ref().map(OwnedFd::as_fd)
-    }
-}
-
-impl Drop for Watches {
-    fn drop(&mut self) {
-        if let Some(watches) = self.0.take() {
-            // Where there is no thread to be had, it is done here.
-            let _ = std::thread::Builder::new().name("posse-watches".into()).spawn(move || drop(watches));
-        }
-    }
-}
-
 /// All that are covered.
 pub(crate) struct Names {
     names: Vec<Name>,
@@ -103,9 +73,10 @@ impl Names {
     pub(crate) fn watch(
         folder: &Folder,
         found: &[(PathBuf, Identity)],
-        watches: Option<OwnedFd>,
         guarded: bool,
     ) -> Result<Self, Failed> {
+        let make = || inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK).ok();
+        let watches = if found.is_empty() { None } else { make() };
         let mut all = Self { names: Vec::new(), watches, guarded };
         let mut folders: Vec<(&Path, Option<i32>)> = Vec::new();
         for (path, identity) in found {

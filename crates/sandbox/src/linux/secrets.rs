@@ -230,10 +230,12 @@ const NOT_SETTINGS: &[&str] = &[
     "clones",
 ];
 
-/// The secrets that a command must not see.
+/// The toolchains that a command sees, and the secrets that it must not see.
 #[derive(Clone, Default)]
 pub(crate) struct Known {
-    /// In folders that it is shown.
+    /// The folders of toolchains.
+    pub(crate) toolchains: Vec<PathBuf>,
+    /// Secrets in folders that it is shown.
     pub(crate) in_toolchains: Vec<PathBuf>,
     /// That variables of this process name.
     pub(crate) named_here: Vec<PathBuf>,
@@ -249,18 +251,19 @@ pub(crate) fn known(plan: &Plan) -> Known {
     if let Some((_, _, known)) = last.as_ref().filter(|(at, same, _)| *same == asked && fresh(at)) {
         return known.clone();
     }
-    let (in_toolchains, named_here) = (found(plan, &view::homes(plan).1), named_here(plan.workspace()));
-    let known = Known { in_toolchains, named_here };
+    let homes = view::homes(plan).1;
+    let toolchains = toolchains::found(plan, &homes);
+    let (in_toolchains, named_here) = (found(plan, &homes, &toolchains), named_here(plan.workspace()));
+    let known = Known { toolchains, in_toolchains, named_here };
     *last = Some((Instant::now(), asked, known.clone()));
     known
 }
 
 /// All in the folders that a command is shown, links resolved.
-fn found(plan: &Plan, homes: &[PathBuf]) -> Vec<PathBuf> {
+fn found(plan: &Plan, homes: &[PathBuf], toolchains: &[PathBuf]) -> Vec<PathBuf> {
     let readable: Vec<PathBuf> =
         plan.readable.iter().filter_map(|path| Path::new(path).canonicalize().ok()).collect();
-    let mut shown = toolchains::found(plan, homes);
-    shown.extend(readable.iter().cloned());
+    let shown: Vec<PathBuf> = toolchains.iter().chain(&readable).cloned().collect();
     let folders =
         toolchains::usual(homes).chain(toolchains::named(plan, VARIABLES)).chain(shown.iter().cloned());
     let mut found = in_folders(folders);

@@ -1,6 +1,6 @@
 //! The process that confines: this very program, started again under another name.
 //!
-//! It stays outside of all namespaces, so that it can make placeholders before the command and remove them after it,
+//! It is given the command's streams and a plan over its line. It stays outside of all namespaces, so that it can make placeholders before the command and remove them after it,
 //! whatever became of the command or of the process that asked. It ends everything as soon as its line is cut.
 
 use std::{
@@ -23,6 +23,7 @@ use rustix::{
 use super::{
     Failed, Step,
     cgroup::Cgroup,
+    handing::take_over,
     inside,
     placeholders::Placeholders,
     plan::{Message, Plan},
@@ -61,32 +62,28 @@ extern "C" fn confine_if_asked() {
         CStr::from_ptr(program_invocation_name)
     };
     if name.to_bytes() == NAME.as_bytes() {
-        let mut handed = descriptors_from_arguments().into_iter();
-        let line = handed.next().map(UnixStream::from);
-        let code = line.map_or(FAILED, |line| confine(&line, handed.next()));
+        let code = line_from_arguments().map_or(FAILED, |line| confine(&line));
         // SAFETY: ends the process at once; `main` and what it would need were never begun.
         unsafe { libc::_exit(code) }
     }
 }
 
-/// The arguments are the numbers of the line and of what the system tells of changes through, if there is that. They are
-/// read from the kernel, because not every C library has arguments for us this early.
-fn descriptors_from_arguments() -> Vec<OwnedFd> {
-    let words = std::fs::read("/proc/self/cmdline").unwrap_or_default();
-    let numbers = words.split(|byte| *byte == 0).skip(1).filter_map(|word| std::str::from_utf8(word).ok());
-    let mut numbers: Vec<RawFd> = numbers.filter_map(|word| word.parse().ok()).collect();
-    numbers.dedup();
-    numbers.retain(|number| {
-        // SAFETY: asks only whether the number is an open descriptor.
-        *number > 2 && unsafe { libc::fcntl(*number, libc::F_SETFD, libc::FD_CLOEXEC) } == 0
-    });
-    // SAFETY: each is open, is there once, and was handed to this process for this purpose alone.
-    numbers.into_iter().take(2).map(|number| unsafe { OwnedFd::from_raw_fd(number) }).collect()
+/// The argument is the number of the line. It is read from the kernel, because not every C library has arguments for us
+/// this early.
+fn line_from_arguments() -> Option<UnixStream> {
+    let words = std::fs::read("/proc/self/cmdline").ok()?;
+    let number = std::str::from_utf8(words.split(|byte| *byte == 0).nth(1)?).ok()?;
+    let number: RawFd = number.parse().ok().filter(|number| *number > 2)?;
+    // SAFETY: asks only whether the number is an open descriptor.
+    let open = unsafe { libc::fcntl(number, libc::F_SETFD, libc::FD_CLOEXEC) } == 0;
+    // SAFETY: it is open, and was handed to this process for this purpose alone.
+    open.then(|| unsafe { UnixStream::from_raw_fd(number) })
 }
 
-fn confine(mut line: &UnixStream, watches: Option<OwnedFd>) -> i32 {
-    let plan = Plan::read(&mut line).step("reading the plan");
-    let begun = plan.and_then(|plan| supervise(line, &plan, watches));
+fn confine(mut line: &UnixStream) -> i32 {
+    let begun = take_streams(line)
+        .and_then(|()| Plan::read(&mut line).step("reading the plan"))
+        .and_then(|plan| supervise(line, &plan));
     match begun {
         Ok(()) => 0,
         Err(Failed { step, reason }) => {
@@ -96,9 +93,21 @@ fn confine(mut line: &UnixStream, watches: Option<OwnedFd>) -> i32 {
     }
 }
 
-fn supervise(line: &UnixStream, plan: &Plan, watches: Option<OwnedFd>) -> Result<(), Failed> {
+/// Takes the command's streams for its own. Whoever started this may end without ever having a command.
+fn take_streams(line: &UnixStream) -> Result<(), Failed> {
+    let step = "taking the command's streams";
+    let handed: [OwnedFd; 3] =
+        take_over(line).try_into().map_err(|_| Failed::new(step, "they were not handed over"))?;
+    let [stdin, stdout, stderr] = &handed;
+    rustix::stdio::dup2_stdin(stdin)
+        .and_then(|()| rustix::stdio::dup2_stdout(stdout))
+        .and_then(|()| rustix::stdio::dup2_stderr(stderr))
+        .step(step)
+}
+
+fn supervise(line: &UnixStream, plan: &Plan) -> Result<(), Failed> {
     let mut placeholders = Placeholders::make(plan)?;
-    let names = Names::watch(placeholders.folder(), &placeholders.found, watches, plan.guard_names)?;
+    let names = Names::watch(placeholders.folder(), &placeholders.found, plan.guard_names)?;
     // A program of ours has its limits, and is not worth the time a group takes.
     let cgroup = if plan.bare { None } else { Cgroup::make(&plan.limits).ok() };
     let started = start_inside(line, plan, &placeholders, cgroup.as_ref());

@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Failed, bare, lock, placeholders::Placeholders, plan::Plan, toolchains};
+use super::{Failed, bare, lock, placeholders::Placeholders, plan::Plan};
 use crate::Level;
 
 /// One mount. Each shows, at its path, ...
@@ -89,9 +89,9 @@ impl View {
         }
         let mut view = Self::default();
         let workspace = plan.workspace();
-        let homes = view.hide_homes(plan);
+        view.hide_homes(plan);
         view.hide_shared_folders();
-        view.show_toolchains(plan, &homes);
+        view.show_toolchains(plan);
         let readable = plan.readable.iter().filter_map(|path| Path::new(path).canonicalize().ok());
         view.covers.extend(readable.filter(|path| !path.starts_with(workspace)).map(Cover::ReadOnly));
         view.hide(plan, |path| !path.starts_with(workspace));
@@ -125,7 +125,7 @@ impl View {
     }
 
     /// Hides every home, and gives the command an empty one of its own.
-    fn hide_homes(&mut self, plan: &Plan) -> Vec<PathBuf> {
+    fn hide_homes(&mut self, plan: &Plan) {
         let (own, homes) = homes(plan);
         for home in &homes {
             self.covers.push(Cover::Empty(home.clone()));
@@ -136,7 +136,6 @@ impl View {
         let own = own.unwrap_or_else(|| "/tmp".into());
         self.writable.push(own.clone());
         self.env.push(("HOME", own.into()));
-        homes
     }
 
     /// Folders that all users share, and where services put their sockets.
@@ -157,10 +156,10 @@ impl View {
         self.kept_in_run.extend(kept.filter(|path| path.starts_with("/run")));
     }
 
-    fn show_toolchains(&mut self, plan: &Plan, homes: &[PathBuf]) {
+    fn show_toolchains(&mut self, plan: &Plan) {
         // What is in the workspace is part of the work, and shown as that is.
         let outside = |path: &PathBuf| !path.starts_with(&plan.workspace);
-        for folder in toolchains::found(plan, homes).into_iter().filter(outside) {
+        for folder in plan.toolchains.iter().map(PathBuf::from).filter(outside) {
             if plan.level == Level::Inspect {
                 self.covers.push(Cover::ReadOnly(folder));
             } else {

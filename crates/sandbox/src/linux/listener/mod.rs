@@ -37,11 +37,7 @@ use self::{
     sockets::Sockets,
     touches::Touches,
 };
-pub(crate) use self::{
-    filter::install,
-    notices::{hand_over, take_over},
-    sockets::mount_of,
-};
+pub(crate) use self::{filter::install, sockets::mount_of};
 use super::plan::{Message, Plan};
 use crate::Level;
 

@@ -3,16 +3,8 @@
 use std::{
     io,
     mem::MaybeUninit,
-    os::{
-        fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
-        unix::net::UnixStream,
-    },
+    os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
     sync::Arc,
-};
-
-use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
-    SendFlags, recvmsg, sendmsg,
 };
 
 /// Has the one who asks run on the processor of the one who answers, which spares a wake-up elsewhere. Since Linux 6.6.
@@ -97,30 +89,4 @@ impl AsFd for Listener {
 
 fn c_long(number: libc::c_int) -> libc::c_long {
     number.into()
-}
-
-/// Hands the listener to process 1.
-pub(crate) fn hand_over(to: &UnixStream, listener: &OwnedFd) -> io::Result<()> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut extra = SendAncillaryBuffer::new(&mut space);
-    let handed = [listener.as_fd()];
-    if !extra.push(SendAncillaryMessage::ScmRights(&handed)) {
-        return Err(io::ErrorKind::OutOfMemory.into());
-    }
-    sendmsg(to, &[io::IoSlice::new(b"l")], &mut extra, SendFlags::NOSIGNAL)?;
-    Ok(())
-}
-
-/// What was handed over. Nothing if the other side had nothing, and has become the command or ended.
-pub(crate) fn take_over(from: &UnixStream) -> Option<OwnedFd> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut extra = RecvAncillaryBuffer::new(&mut space);
-    let mut word = [0];
-    let mut words = [io::IoSliceMut::new(&mut word)];
-    recvmsg(from, &mut words, &mut extra, RecvFlags::CMSG_CLOEXEC).ok()?;
-    let handed = extra.drain().filter_map(|message| match message {
-        RecvAncillaryMessage::ScmRights(handed) => Some(handed),
-        _ => None,
-    });
-    handed.flatten().next()
 }
