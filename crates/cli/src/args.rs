@@ -161,7 +161,7 @@ pub(crate) struct WorkArgs {
     #[arg(long, conflicts_with = "quiet")]
     pub(crate) json: bool,
 
-    /// Print the final answer only
+    /// Print the final answer; beside it, on standard error, one line of what was measured
     #[arg(short, long)]
     pub(crate) quiet: bool,
 

@@ -5,8 +5,10 @@ use std::borrow::Cow;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use posse_protocol::visible;
+use posse_engine::reports::facts_line;
+use posse_protocol::{Event, EventKind, visible};
 use serde::Serialize;
+use serde_json::Value;
 
 /// Columns of lines that go to a file or a pipe.
 const WIDTH_WITHOUT_TERMINAL: usize = 200;
@@ -108,6 +110,16 @@ pub(crate) fn print_aside(text: &str) -> io::Result<()> {
 /// A value as a line of JSON in which nothing is left that a terminal acts on. It is the same value.
 pub(crate) fn json_line(value: &impl Serialize) -> serde_json::Result<String> {
     Ok(format!("{}\n", visible::json(&serde_json::to_string(value)?)))
+}
+
+/// An event as a line of JSON: as it is on record, and a report with its facts in words before the rest.
+pub(crate) fn event_json(event: &Event) -> serde_json::Result<String> {
+    let EventKind::AgentSettled { report } = &event.kind else { return json_line(event) };
+    let mut value = serde_json::to_value(event)?;
+    if let Some(Value::Object(told)) = value.get_mut("report") {
+        told.shift_insert(0, "facts".to_string(), facts_line(&report.receipt).into());
+    }
+    json_line(&value)
 }
 
 /// Prints a value as a line of JSON.

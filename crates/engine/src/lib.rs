@@ -74,7 +74,7 @@ pub mod delegating {
 
 /// What faces need to show reports, without knowing the crate behind.
 pub mod reports {
-    pub use posse_report::{About, Told, facts, facts_line, summary_block};
+    pub use posse_report::{About, Told, facts, facts_line, files, summary_block};
 }
 
 /// What faces need to set up models, without knowing the crate behind.

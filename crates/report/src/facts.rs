@@ -159,7 +159,7 @@ fn files_changed(changed: &[FileChange]) -> String {
 }
 
 /// The first files with their lines, and how many more there are.
-pub(crate) fn files(changes: &[FileChange]) -> String {
+pub fn files(changes: &[FileChange]) -> String {
     let shown = changes.iter().take(limits::FILES_NAMED_MAX).map(|file| {
         let lines = match (file.lines_added, file.lines_removed) {
             (added, 0) => format!("+{added} {}", plural(added.into(), "line")),

@@ -32,6 +32,7 @@ pub fn to_json(report: &Report) -> Value {
     let created = files.iter().filter(|file| file.created);
     json!({
         "status": status(report),
+        "facts": facts_line(receipt),
         "summary": summary(report),
         "details": details(&report.text),
         "files_modified": files.iter().map(|file| file.path.as_str()).collect::<Vec<_>>(),
@@ -42,7 +43,6 @@ pub fn to_json(report: &Report) -> Value {
         "suggestions": parts.suggestions,
         "iteration_count": receipt.turns,
         "duration_ms": receipt.duration_ms,
-        "facts": facts_line(receipt),
         "receipt": receipt,
     })
 }
@@ -85,12 +85,12 @@ pub fn to_json_text(told: &Told<'_>) -> String {
     if told.report.short.is_some() {
         value["details"] = Value::String(format!("{}\n{}", details(&words(told.report)), told.whole()));
     }
-    if told.report.ending == Ending::TimedOut {
-        // As those who read this shape of report call it.
-        value["status"] = "timeout".into();
-    }
     let mut value = shown(value);
     let room_bytes = told.room_bytes();
+    if let Some(Value::String(facts)) = value.get_mut("facts") {
+        // As much of the room as they have in a report that is text.
+        *facts = clipped(facts, room_bytes / 3);
+    }
     let whole = value.to_string();
     if whole.len() <= room_bytes {
         return whole;
@@ -102,15 +102,14 @@ pub fn to_json_text(told: &Told<'_>) -> String {
     };
     let chars = details.chars().count();
     report.insert("details".to_owned(), Value::String(told.more(chars)));
-    let cuts = limits::JSON_CUTS.iter().map(|(entries, chars)| shortened(report, *entries, *chars));
-    let smaller = std::iter::once(report.clone()).chain(cuts).find(|smaller| size(smaller) <= room_bytes);
-    let mut report = smaller.unwrap_or_else(|| {
-        let status = report.get("status").cloned().unwrap_or_default();
-        Map::from_iter([
-            ("status".to_owned(), status),
-            ("details".to_owned(), Value::String(told.more(chars))),
-        ])
-    });
+    let mut smaller = report.clone();
+    for (entries_max, chars_max) in limits::JSON_CUTS {
+        if size(&smaller) <= room_bytes {
+            break;
+        }
+        smaller = shortened(report, entries_max, chars_max);
+    }
+    let mut report = smaller;
     let (kept, left_out) = fitting(&details, room_bytes.saturating_sub(size(&report) + 2));
     let cut = match (left_out, kept.is_empty()) {
         (0, _) => details,
@@ -126,17 +125,20 @@ fn size(report: &Map<String, Value>) -> usize {
     serde_json::to_string(report).map_or(usize::MAX, |text| text.len())
 }
 
-/// A smaller report: shorter lists and texts, and in the receipt no lists.
+/// A smaller report: shorter lists and texts, and in the receipt no lists. The facts stay, and what does not hold of the
+/// words stays readable.
 fn shortened(report: &Map<String, Value>, entries_max: usize, chars_max: usize) -> Map<String, Value> {
-    let short = |text: &str| match text.char_indices().nth(chars_max) {
+    let short = |text: &str, chars_max: usize| match text.char_indices().nth(chars_max) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text.to_owned(),
     };
     let mut report = report.clone();
     for (key, value) in &mut report {
         match value {
-            Value::String(text) if key != "details" => *text = short(text),
+            Value::String(text) if key != "details" && key != "facts" => *text = short(text, chars_max),
             Value::Array(list) => {
+                let chars_min = if key == "warnings" { limits::JSON_WARNING_CHARS_MIN } else { 0 };
+                let short = |text: &str| short(text, chars_max.max(chars_min));
                 let more = list.len().saturating_sub(entries_max);
                 list.truncate(entries_max);
                 list.iter_mut().for_each(|entry| *entry = entry.as_str().map(short).into());
@@ -151,6 +153,21 @@ fn shortened(report: &Map<String, Value>, entries_max: usize, chars_max: usize) 
         }
     }
     report
+}
+
+/// As much of a text as takes so many bytes within a JSON string.
+fn clipped(text: &str, bytes_max: usize) -> String {
+    if escaped_bytes(text) <= bytes_max {
+        return text.to_owned();
+    }
+    let mut room = bytes_max.saturating_sub('…'.len_utf8());
+    let fits = |c: &char| {
+        let left = room.checked_sub(escaped_bytes(c.encode_utf8(&mut [0; 4])));
+        room = left.unwrap_or(0);
+        left.is_some()
+    };
+    let kept: String = text.chars().take_while(fits).collect();
+    format!("{kept}…")
 }
 
 /// What of a text fits into so many bytes of a JSON string, cut inside its sections, and how many characters do not.
@@ -179,10 +196,11 @@ fn escaped_bytes(text: &str) -> usize {
 
 /// How it ended. What was in the way is part of it: a program must not take that for a plain success.
 fn status(report: &Report) -> &'static str {
-    if report.ending == Ending::Completed && report.blocked {
-        "completed_with_blockers"
-    } else {
-        report.ending.word()
+    match report.ending {
+        Ending::Completed if report.blocked => "completed_with_blockers",
+        // As those who read this shape of report call it.
+        Ending::TimedOut => "timeout",
+        _ => report.ending.word(),
     }
 }
 

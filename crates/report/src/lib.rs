@@ -24,6 +24,7 @@ mod wrap;
 pub use changes::claimed_changes;
 pub use check::{Facts, FileFacts, check};
 pub use citations::{Citation, citations};
+pub use facts::files;
 pub use facts::{About, Fact, facts, facts_line};
 pub use handle::{Piece, read};
 pub use json::{summary, to_json, to_json_text};

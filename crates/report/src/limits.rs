@@ -67,8 +67,11 @@ pub const QUOTE_WORDS_BETWEEN_MAX: usize = 5;
 /// Warnings that a check gives; how many more there are is said in one more.
 pub const WARNINGS_MAX: usize = 20;
 
-/// How a JSON report is cut, more and more until it fits: entries of each list, characters of each text.
-pub const JSON_CUTS: [(usize, usize); 4] = [(20, 400), (10, 100), (3, 40), (1, 10)];
+/// What a warning keeps in a JSON report that is cut.
+pub const JSON_WARNING_CHARS_MIN: usize = 80;
+/// How a JSON report is cut, more and more until it fits, which the last always does: entries of each list, characters
+/// of each text.
+pub const JSON_CUTS: [(usize, usize); 5] = [(20, 400), (10, 100), (3, 40), (1, 10), (1, 0)];
 
 /// What one read of a handle gives back.
 pub const READ_BYTES_MAX: usize = 16 * 1024;

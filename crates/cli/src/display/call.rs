@@ -29,7 +29,7 @@ pub(crate) fn call_text(title: &str, finished: &EventKind, columns_max: usize) -
 
 fn fact(effect: &Effect) -> Option<String> {
     match effect {
-        Effect::File(change) => Some(format!("+{} −{}", change.lines_added, change.lines_removed)),
+        Effect::File(change) => Some(format!("+{} -{}", change.lines_added, change.lines_removed)),
         Effect::Command(run) => run.exit_code.filter(|code| *code != 0).map(|code| format!("exit {code}")),
         // What the model is told of it is not for the person.
         Effect::Denied(denial) => Some(format!("not allowed: {}", one_line(&denial.reason, 100))),

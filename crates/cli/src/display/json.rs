@@ -1,4 +1,4 @@
-//! Events as lines of JSON, in the format of the record. Progress is left out: the events hold all of it.
+//! Events as lines of JSON. Progress is left out: the events hold all of it.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use crate::output;
 
 pub(super) fn update(update: &Update) -> io::Result<()> {
     match update {
-        Update::Event(event) => output::print_json(event),
+        Update::Event(event) => output::print(&output::event_json(event)?),
         Update::Progress(_) => Ok(()),
     }
 }

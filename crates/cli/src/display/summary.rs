@@ -2,35 +2,37 @@
 
 use std::io;
 
-use posse_engine::reports::{Told, summary_block};
-use posse_protocol::{Ending, Failure, FileChange, Receipt, Report, SessionId, Usage};
+use posse_engine::reports::{Told, files, summary_block};
+use posse_protocol::{Ending, Failure, Receipt, Report, SessionId, Usage};
 
 use super::branches::Branches;
 use super::measured;
 use crate::output::{self, Style, counted, duration, grouped, one_line, trimmed, visible};
 
-/// Files named one by one; the others are counted.
-const FILES_SHOWN_MAX: usize = 12;
+/// What is not covered, named one by one; the others are counted.
+const LISTED_MAX: usize = 12;
 /// Denied calls named one by one; the others are counted.
 const DENIALS_SHOWN_MAX: usize = 5;
 /// Columns of the reason of a denial.
 const REASON_COLUMNS_MAX: usize = 300;
 /// Columns of what a server said.
 const WORDS_COLUMNS_MAX: usize = 600;
-/// Columns of a path.
-const PATH_COLUMNS_MAX: usize = 200;
 /// Characters of a session's id that are shown.
 const ID_CHARS: usize = 13;
 
-/// The final answer and nothing else; what went wrong or does not hold goes to standard error.
+/// The final answer and nothing else. What was measured, and what went wrong or does not hold, goes to standard error.
 pub(super) fn quiet(report: &Report) -> io::Result<()> {
     if !report.text.is_empty() {
         output::print(&format!("{}\n", visible(trimmed(&report.text))))?;
+    }
+    if !nothing_done(report) {
+        output::print_aside(&format!("posse: measured: {}\n", measured::line(&report.receipt)))?;
     }
     for warning in measured::warnings(report) {
         output::print_aside(&format!("posse: warning: {warning}\n"))?;
     }
     match report.ending {
+        Ending::Completed if report.blocked => output::print_aside(&format!("posse: {}\n", report.outcome())),
         Ending::Completed => Ok(()),
         _ => output::print_aside(&format!("posse: {}\n", told(&report.ending))),
     }
@@ -127,7 +129,8 @@ pub(super) fn summary(style: Style, session: SessionId, report: &Report, branche
         text.push_str(&measured::lines(style, &in_folder));
     }
     text.push_str(&branches.told(style));
-    if let Some(files) = files(&receipt.files_not_certain) {
+    if !receipt.files_not_certain.is_empty() {
+        let files = files(&receipt.files_not_certain);
         text.push_str(&style.yellow(&format!("  not certain whose  {files}\n")));
     }
     let commands = receipt.commands_total.saturating_add(receipt.below.commands);
@@ -168,9 +171,9 @@ pub(crate) fn read_only_for_commands(folders: &[String]) -> Option<String> {
 }
 
 fn listed(all: &[String]) -> String {
-    let mut shown: Vec<String> = all.iter().take(FILES_SHOWN_MAX).map(|one| one_line(one, 120)).collect();
+    let mut shown: Vec<String> = all.iter().take(LISTED_MAX).map(|one| one_line(one, 120)).collect();
     shown.extend(
-        all.len().checked_sub(FILES_SHOWN_MAX).filter(|more| *more > 0).map(|more| format!("{more} more")),
+        all.len().checked_sub(LISTED_MAX).filter(|more| *more > 0).map(|more| format!("{more} more")),
     );
     shown.join("; ")
 }
@@ -227,23 +230,6 @@ pub(crate) fn tokens(usage: Usage) -> String {
         }
         (Some(total), _) => counted(total, "token"),
     }
-}
-
-fn files(files: &[FileChange]) -> Option<String> {
-    let named = files.iter().take(FILES_SHOWN_MAX).map(|file| {
-        let new = if file.created { "new " } else { "" };
-        format!(
-            "{new}{} (+{} −{})",
-            one_line(&file.path, PATH_COLUMNS_MAX),
-            file.lines_added,
-            file.lines_removed
-        )
-    });
-    let mut named = named.collect::<Vec<_>>();
-    if files.len() > FILES_SHOWN_MAX {
-        named.push(format!("and {} more", files.len() - FILES_SHOWN_MAX));
-    }
-    (!named.is_empty()).then(|| named.join(", "))
 }
 
 #[cfg(test)]

@@ -102,7 +102,7 @@ async fn write(
     while let Some(Update::Event(event)) = updates.next().await {
         let text = match format {
             ExportFormat::Markdown => transcript.event(&event),
-            ExportFormat::Jsonl | ExportFormat::Cassette => output::json_line(&event)?,
+            ExportFormat::Jsonl | ExportFormat::Cassette => output::event_json(&event)?,
         };
         put(&text)?;
     }

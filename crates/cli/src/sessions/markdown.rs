@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use posse_engine::record::{AgentRow, SessionRow};
+use posse_engine::reports::files;
 use posse_protocol::{AgentId, CallId, Event, EventKind, Receipt, Report, Sender};
 
 use crate::display::{measured, tokens, tree};
@@ -13,8 +14,10 @@ use crate::output::{Style, counted, duration, local_time, one_line, trimmed, vis
 const RESULT_CHARS_MAX: usize = 2000;
 /// Columns of the tree.
 const TREE_COLUMNS: usize = 120;
-/// Files and commands of a receipt that are named one by one.
-const LISTED_MAX: usize = 40;
+/// Files that a line names.
+const FILES_A_LINE: usize = 10;
+/// Lines of files beside what was measured.
+const FILE_LINES_MAX: usize = 4;
 
 /// Turns events into Markdown, one after the other.
 #[derive(Default)]
@@ -147,14 +150,9 @@ fn receipt(receipt: &Receipt) -> String {
         duration(receipt.duration_ms),
     );
     text.push_str(&format!("- measured: {}\n", escaped(&measured::line(receipt))));
-    for file in receipt.files.iter().take(LISTED_MAX) {
-        let new = if file.created { "new, " } else { "" };
-        let path = code(&file.path);
-        text.push_str(&format!("- changed: {path} ({new}+{} −{})\n", file.lines_added, file.lines_removed));
-    }
-    for run in receipt.commands.iter().take(LISTED_MAX) {
-        let how = run.exit_code.map_or("stopped".to_string(), |code| format!("exit code {code}"));
-        text.push_str(&format!("- ran: {} ({how})\n", code(&one_line(&run.command, 200))));
+    // The first of them were named there.
+    for more in receipt.files_in_all().chunks(FILES_A_LINE).skip(1).take(FILE_LINES_MAX) {
+        text.push_str(&format!("- also changed: {}\n", escaped(&files(more))));
     }
     for denial in &receipt.denied {
         let what = code(&one_line(&format!("{} {}", denial.tool, denial.what), 200));
@@ -263,13 +261,25 @@ mod tests {
 
 - took: 6 turns, 8 tool calls, tokens not reported, 34 s
 - measured: no commands run; tests failed: \\`cargo test\\` (exit code 101, 4 of 5 passed); no commits; no sub-agents; 1 file changed (+82 -0): tests/auth.rs (+82 lines, new file)
-- changed: `tests/auth.rs` (new, +82 −0)
 
 *The session was interrupted with 1 agent that had not ended.*
 
 **main** `shell sleep 9`: no result
 ";
         assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn every_changed_file_is_named_once() {
+        let mut many = report(Ending::Completed, "").receipt;
+        let file = many.files[0].clone();
+        many.files = (1..=23)
+            .map(|n| posse_protocol::FileChange { path: format!("f{n}.rs"), ..file.clone() })
+            .collect();
+        let text = receipt(&many);
+        for n in 1..=23 {
+            assert_eq!(text.matches(&format!(" f{n}.rs (")).count(), 1, "f{n}.rs\n{text}");
+        }
     }
 
     #[test]

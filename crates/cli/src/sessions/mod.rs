@@ -120,7 +120,7 @@ async fn show(engine: &Engine, wanted: &str, json: bool) -> anyhow::Result<()> {
     let mut steps = Steps::new(Style::for_stdout());
     let mut updates = engine.recorded(session.id, Seq(0));
     while let Some(Update::Event(event)) = updates.next().await {
-        let text = if json { output::json_line(&event)? } else { steps.lines(&event) };
+        let text = if json { output::event_json(&event)? } else { steps.lines(&event) };
         output::print(&text)?;
     }
     output::print(&if json { String::new() } else { steps.unanswered() })?;

@@ -35,7 +35,7 @@ fn the_demo_mends_its_repository_and_says_what_is_what() {
         "[explore-1] started on demo recording: choice of greeting",
         "[explore-2] • read_file test.sh",
         "[implementer-1] ✗ shell sh test.sh (exit 1)",
-        "[implementer-1] • edit_file greet.sh (+1 −1)",
+        "[implementer-1] • edit_file greet.sh (+1 -1)",
         "[review-1] ✓ completed · 2 turns · 3 tool calls",
         "Fixed: the tests pass, 3 ok and 0 failed.",
         "✓ completed · 4 turns · 4 tool calls",

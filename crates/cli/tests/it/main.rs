@@ -11,6 +11,7 @@ mod collection;
 mod config;
 mod crew;
 mod demo;
+mod dialects;
 mod examples;
 mod facts;
 mod faults;

@@ -25,19 +25,23 @@ fn a_task_is_done_on_every_protocol() {
         assert_eq!(ran.code, Some(0), "{protocol}: {ran:#?}");
         assert_eq!(person.file("hello.txt"), "hello\n", "{protocol}");
         assert_eq!(ran.stdout, "I wrote it.\n", "{protocol}: standard output is the answer alone");
-        ran.says("• write_file hello.txt (+1 −0)");
+        ran.says("• write_file hello.txt (+1 -0)");
         ran.says("completed · 2 turns · 1 tool call · 220 tokens");
         ran.says("changed  1 file changed (+1 -0): hello.txt (+1 line, new file)");
         ran.says("model: fake");
     }
 }
 
+/// What a quiet run says beside an answer that took nothing but words.
+const NOTHING_DONE: &str =
+    "posse: measured: no commands run; no tests run; no commits; no sub-agents; no files changed\n";
+
 #[test]
 fn the_prompt_may_come_from_standard_input() {
     for args in [&["run", "-q"][..], &["run", "-q", "-"]] {
         let person = Person::new([Turn::text("ok")]);
         let ran = person.posse_with_stdin(args, b"what is this?\n");
-        assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (Some(0), "ok\n", ""));
+        assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (Some(0), "ok\n", NOTHING_DONE));
         assert!(String::from_utf8_lossy(&person.model.requests()[0].body).contains("what is this?"));
     }
 }
@@ -46,7 +50,7 @@ fn the_prompt_may_come_from_standard_input() {
 fn what_is_piped_in_goes_with_the_prompt() {
     let person = Person::new([Turn::text("ok")]);
     let ran = person.posse_with_stdin(&["run", "-q", "explain this"], b"the diff\n");
-    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), NOTHING_DONE));
     let messages = person.model.requests()[0].json()["messages"].to_string();
     assert!(messages.contains("explain this\\n\\nthe diff"), "{messages}");
 

@@ -12,7 +12,7 @@ fn in_terminal(person: &Person, args: &str, env: &[(&str, &str)]) -> Vec<u8> {
     in_terminal_of(80, person, args, env)
 }
 
-fn in_terminal_of(columns: u16, person: &Person, args: &str, env: &[(&str, &str)]) -> Vec<u8> {
+pub(crate) fn in_terminal_of(columns: u16, person: &Person, args: &str, env: &[(&str, &str)]) -> Vec<u8> {
     let posse = env!("CARGO_BIN_EXE_posse");
     let template = person.command(&[]);
     let mut command = Command::new("script");

@@ -5,7 +5,7 @@ use posse_report::{Told, blocked, limits, spawn_text, summary_block, to_json_tex
 use proptest::prelude::*;
 use serde_json::Value;
 
-use crate::{changed, ran, said, told};
+use crate::{changed, ran, said, tokens, told};
 
 /// A report with too much of everything, made of one piece of text.
 fn huge(piece: &str, times: usize) -> Report {
@@ -156,6 +156,39 @@ fn details_are_cut_before_anything_else() {
     let value: Value = serde_json::from_str(&to_json_text(&told(&report))).unwrap();
     assert_eq!(value["receipt"]["files_not_certain"], Value::Null);
     assert_eq!(value["warnings"].as_array().unwrap().last().unwrap(), "and 10 more");
+}
+
+#[test]
+fn facts_and_warnings_survive_every_cut_of_json() {
+    let mut report = Report { ending: Ending::Completed, ..huge("x", 3_000) };
+    let warning = "it says that tests passed; none ran";
+    report.warnings = vec![warning.to_owned(); 25];
+    for bytes_max in [0, 2_500, 8_000] {
+        let told = Told { bytes_max, ..told(&report) };
+        let value: Value = serde_json::from_str(&to_json_text(&told)).unwrap();
+        let facts = value["facts"].as_str().unwrap();
+        assert!(
+            facts.starts_with("no commands run; no tests run; no commits; no sub-agents; 200 files"),
+            "{facts}"
+        );
+        assert_eq!(value["warnings"][0], warning, "{value}");
+        assert_eq!(value.as_object().unwrap().len(), 13, "{value}");
+    }
+    // Where hardly anything fits.
+    let mut report = Report { warnings: vec!["𝕏".repeat(400); 25], ..huge("𝕏", 3_000) };
+    let receipt = &mut report.receipt;
+    (receipt.usage, receipt.duration_ms, receipt.cost_usd) = (tokens(u64::MAX, 0), u64::MAX, Some(f64::MAX));
+    (receipt.turns, receipt.tool_calls, receipt.below.agents) = (u32::MAX, u32::MAX, u32::MAX);
+    let text = to_json_text(&Told { bytes_max: 0, handle: &"𝕏".repeat(100), ..told(&report) });
+    assert!(text.len() <= limits::TOLD_BYTES_MIN, "{text}");
+    let value: Value = serde_json::from_str(&text).unwrap();
+    assert!(
+        value["facts"]
+            .as_str()
+            .unwrap()
+            .contains("no tests run; no commits; 4294967295 sub-agents; 200 files")
+    );
+    assert!(value["warnings"][0].as_str().unwrap().chars().count() >= limits::JSON_WARNING_CHARS_MIN);
 }
 
 #[test]

@@ -31,6 +31,9 @@ fn keys_are_those_of_the_contract_in_order() {
     let receipt = serde_json::to_value(&report().receipt).unwrap();
     let wanted = json!({
         "status": "completed",
+        "facts": "1 command run: `cargo test` (exit code 0); tests passed: `cargo test` (exit code 0, 3 of 3 passed); no \
+                  commits; no sub-agents; 2 files changed (+83 -1): auth/jwt.rs (+82 lines, new file), main.rs (+1 -1 \
+                  lines)",
         "summary": "Added refresh.",
         "details": "CHANGES: auth/jwt.rs: new\n\nSUGGESTIONS:\n- rate limits",
         "files_modified": ["auth/jwt.rs", "main.rs"],
@@ -41,9 +44,6 @@ fn keys_are_those_of_the_contract_in_order() {
         "suggestions": ["rate limits"],
         "iteration_count": 8,
         "duration_ms": 45_000,
-        "facts": "1 command run: `cargo test` (exit code 0); tests passed: `cargo test` (exit code 0, 3 of 3 passed); no \
-                  commits; no sub-agents; 2 files changed (+83 -1): auth/jwt.rs (+82 lines, new file), main.rs (+1 -1 \
-                  lines)",
         "receipt": receipt,
     });
     // As text, since the order counts.
@@ -91,7 +91,7 @@ fn endings_and_unknowns_are_said() {
     assert_eq!(value["receipt"]["tests"], Value::Null);
     let late = Report { ending: Ending::TimedOut, ..said("") };
     let shown: Value = serde_json::from_str(&to_json_text(&told(&late))).unwrap();
-    assert_eq!((&to_json(&late)["status"], &shown["status"]), (&json!("timed_out"), &json!("timeout")));
+    assert_eq!((&to_json(&late)["status"], &shown["status"]), (&json!("timeout"), &json!("timeout")));
     let plain = to_json(&said("First.\n\nSecond."));
     assert_eq!((&plain["summary"], &plain["details"]), (&json!("First."), &json!("First.\n\nSecond.")));
 }
