@@ -187,7 +187,10 @@ fn settled(style: Style, who: &str, report: &Report) -> String {
 fn words(style: Style, names: Option<(&str, &str)>, from: Sender, text: &str) -> String {
     match from {
         Sender::Person => format!("{} {}\n", style.bold("you:"), said(text)),
-        Sender::Posse => format!("{} {}\n", style.dim("posse:"), said(text)),
+        // What is said to a model is not for the person; the events around it tell them why.
+        Sender::Posse => {
+            style.dim(&format!("  {} was told how to go on\n", names.map_or("main", |(name, _)| name)))
+        }
         Sender::Parent => {
             let (name, parent) = names.unwrap_or(("agent", "parent"));
             format!("{} {}\n", style.bold(&format!("{parent} to {name}:")), said(text))

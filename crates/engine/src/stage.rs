@@ -39,6 +39,7 @@ impl Stage {
             }
             Signal::Reasoning(text) => ProgressKind::Reasoning(text),
             Signal::Calling(tool) => ProgressKind::Calling(tool),
+            Signal::Arriving => ProgressKind::Arriving,
             Signal::Queued => ProgressKind::Queued,
             Signal::Served => ProgressKind::Served,
             Signal::Retrying { .. } => return,

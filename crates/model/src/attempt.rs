@@ -53,6 +53,7 @@ pub(crate) async fn attempt(
         on,
         output: false,
         frames: 0,
+        told: Instant::now(),
     };
     match reader.answer(response, first_byte).await {
         Ok(()) => Ok(reader.reply(transcript)),
@@ -115,6 +116,8 @@ struct Reader<'a> {
     on: On<'a>,
     output: bool,
     frames: usize,
+    /// When whoever waits was last told that something has come.
+    told: Instant,
 }
 
 /// What came out of waiting for more bytes.
@@ -262,22 +265,28 @@ impl Reader<'_> {
     fn frame(&mut self, frame: &Frame) -> Result<(), Fault> {
         self.frames += 1;
         let (gate, on, output) = (&mut self.gate, &mut *self.on, &mut self.output);
+        let told = &mut self.told;
         let mended = match surrogates::mended(&frame.data) {
             Cow::Borrowed(_) => None,
             Cow::Owned(data) => Some(Frame { event: frame.event.clone(), data }),
         };
         let taken = self.decoder.frame(mended.as_ref().unwrap_or(frame), &mut |delta| {
             *output = true;
-            match delta {
+            let signal = match delta {
                 Delta::Text(text) => {
-                    let shown = gate.push(text);
-                    if !shown.is_empty() {
-                        on(Signal::Text(shown));
-                    }
+                    Some(gate.push(text)).filter(|shown| !shown.is_empty()).map(Signal::Text)
                 }
-                Delta::Reasoning("") | Delta::Other => {}
-                Delta::Reasoning(text) => on(Signal::Reasoning(text.to_owned())),
-                Delta::Calling(name) => on(Signal::Calling(name.to_owned())),
+                Delta::Reasoning("") | Delta::Other => None,
+                Delta::Reasoning(text) => Some(Signal::Reasoning(text.to_owned())),
+                Delta::Calling(name) => Some(Signal::Calling(name.to_owned())),
+            };
+            match signal {
+                Some(signal) => on(signal),
+                None if told.elapsed() >= Duration::from_millis(limits::ARRIVING_EVERY_MS) => {
+                    *told = Instant::now();
+                    on(Signal::Arriving);
+                }
+                None => {}
             }
         });
         taken.map_err(|trouble| match trouble {

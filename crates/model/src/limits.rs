@@ -41,6 +41,9 @@ pub const FIRST_BYTE_MS: u64 = 600_000;
 /// How long a stream may be silent.
 pub const IDLE_MS: u64 = 120_000;
 
+/// While nothing of a reply can be shown, how often it is said that something has come.
+pub const ARRIVING_EVERY_MS: u64 = 1_000;
+
 /// How often a call is tried in all, the first time included.
 pub const ATTEMPTS_MAX: u32 = 6;
 /// How often a call is tried where a server on this machine refuses the very first connection: nobody has started it.

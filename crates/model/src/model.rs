@@ -22,6 +22,8 @@ pub enum Signal {
     Reasoning(String),
     /// The model has begun to call this tool.
     Calling(String),
+    /// Something has come that is not shown, such as more of a call's arguments; now and then, not each time.
+    Arriving,
     /// The request waits for its turn at the endpoint.
     Queued,
     /// Its turn at the endpoint has come, after it was queued.

@@ -420,6 +420,8 @@ pub enum ProgressKind {
     Reasoning(String),
     /// The model has begun to write a call of this tool.
     Calling(String),
+    /// Something of the reply has come that is not shown, such as more of a call's arguments.
+    Arriving,
     /// The request waits for its turn at the endpoint.
     Queued,
     /// Its turn has come: the request is on its way.

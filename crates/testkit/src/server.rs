@@ -8,6 +8,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
@@ -256,7 +257,10 @@ async fn stream<E: AsRef<[u8]>>(
         Some(size) => {
             for part in bytes.chunks(size) {
                 connection.chunk(part).await?;
-                tokio::task::yield_now().await;
+                match pace.pause {
+                    Duration::ZERO => tokio::task::yield_now().await,
+                    pause => tokio::time::sleep(pause).await,
+                }
             }
         }
     }

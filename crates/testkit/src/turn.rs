@@ -47,6 +47,8 @@ pub(crate) struct Call {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Pace {
     pub(crate) split_bytes: Option<usize>,
+    /// Between two writes.
+    pub(crate) pause: Duration,
     pub(crate) end: End,
 }
 
@@ -200,6 +202,13 @@ impl Turn {
     #[must_use]
     pub fn split_every(mut self, bytes: usize) -> Self {
         self.pace.split_bytes = Some(bytes.max(1));
+        self
+    }
+
+    /// Waits so long between the writes of `split_every`.
+    #[must_use]
+    pub fn slowly(mut self, pause: Duration) -> Self {
+        self.pace.pause = pause;
         self
     }
 

@@ -16,7 +16,7 @@ pub(crate) fn call_text(title: &str, finished: &EventKind, columns_max: usize) -
     };
     let mut facts = effects.iter().filter_map(fact).collect::<Vec<_>>();
     if !ok && facts.is_empty() {
-        facts.push(one_line(trimmed(text), 120));
+        facts.push(one_line(what_happened(text), 120));
     }
     if *duration_ms >= 1000 {
         facts.push(duration(*duration_ms));
@@ -25,6 +25,13 @@ pub(crate) fn call_text(title: &str, finished: &EventKind, columns_max: usize) -
     let facts = if facts.is_empty() { String::new() } else { format!(" ({})", facts.join(", ")) };
     let room = columns_max.saturating_sub(columns(&facts) + 2).max(TITLE_COLUMNS_MIN);
     one_line(&format!("{mark} {}{facts}", one_line(title, room)), columns_max)
+}
+
+/// What a failed call says of what happened. What to do next is meant for the model.
+fn what_happened(text: &str) -> &str {
+    let line = trimmed(text).lines().next().unwrap_or_default();
+    let end = [". ", "; "].iter().filter_map(|end| line.find(end)).min().unwrap_or(line.len());
+    line[..end].trim_end_matches(['.', ':'])
 }
 
 fn fact(effect: &Effect) -> Option<String> {
@@ -77,6 +84,29 @@ mod tests {
         }
         assert_eq!(last_lines(&failed, 80), ["two", "three", "four"]);
         assert!(last_lines(&finished(true, "exit code 0\none\n", Vec::new()), 80).is_empty());
+    }
+
+    #[test]
+    fn what_the_model_is_to_do_next_is_not_told() {
+        let cases = [
+            (
+                "No line matches in files like *.rs. Call grep again without glob.",
+                "No line matches in files like *.rs",
+            ),
+            (
+                "old_text is in a.py 2 times, on lines 1, 2; call edit_file again",
+                "old_text is in a.py 2 times, on lines 1, 2",
+            ),
+            ("edit_file: no such field\nNothing was run. Correct the arguments.", "edit_file: no such field"),
+            ("a.py is not as you saw it:\n1: x\nCall edit_file again.", "a.py is not as you saw it"),
+            ("There is no file v1.2.txt.", "There is no file v1.2.txt"),
+            ("", ""),
+        ];
+        assert_eq!(cases.len(), 6);
+        for (text, told) in cases {
+            let line = call_text("x", &finished(false, text, Vec::new()), 100);
+            assert_eq!(line, format!("✗ x ({told})"));
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! Pure; it must not know the terminal or the clock.
 
 use std::collections::{BTreeSet, HashMap};
+use std::time::Duration;
 
 use posse_protocol::{AgentId, CallId, Event, EventKind, Progress, ProgressKind, QueueReason, Usage};
 
@@ -10,6 +11,8 @@ use crate::output::{columns, counted, duration, one_line};
 
 /// Characters of a title or an action that are kept.
 const TEXT_CHARS_MAX: usize = 200;
+/// A reply that stands still for so long is said to.
+const SILENCE_TOLD_AFTER: Duration = Duration::from_secs(3);
 
 /// One sub-agent from its admission to its end.
 #[derive(Debug)]
@@ -27,6 +30,8 @@ pub(crate) struct Member {
     usage: Usage,
     /// What it is doing right now.
     doing: String,
+    /// When its reply last went on; none while it does not reply.
+    heard_at_ms: Option<u64>,
     /// The model that was asked for.
     asked_model: Option<String>,
     /// Titles of its calls under way.
@@ -81,6 +86,7 @@ impl Crew {
             started_at_ms: None,
             usage: Usage::default(),
             doing: "starting".to_string(),
+            heard_at_ms: None,
             asked_model: None,
             calls: HashMap::new(),
         });
@@ -102,12 +108,15 @@ impl Crew {
         ))
     }
 
-    /// Takes in passing news; whether it was about a sub-agent.
-    pub(crate) fn progress(&mut self, progress: &Progress) -> bool {
+    /// Takes in passing news, which came now; whether it was about a sub-agent.
+    pub(crate) fn progress(&mut self, progress: &Progress, now_ms: u64) -> bool {
         let Some(member) = self.members.iter_mut().find(|member| member.id == progress.agent) else {
             return false;
         };
-        member.doing = doing(&progress.kind);
+        member.heard_at_ms = is_reply(&progress.kind).then_some(now_ms);
+        if let Some(doing) = doing(&progress.kind) {
+            member.doing = doing;
+        }
         true
     }
 
@@ -140,6 +149,7 @@ impl Crew {
 
 impl Member {
     fn event(&mut self, event: &Event) -> Option<String> {
+        self.heard_at_ms = None;
         match &event.kind {
             EventKind::AgentQueued { reason, at } => self.doing = why_queued(*reason, at.as_deref()),
             EventKind::AgentStarted { budget, .. } => {
@@ -192,7 +202,8 @@ impl Member {
         }
         parts.push(duration(now_ms.saturating_sub(started_at_ms)));
         parts.extend(self.usage.total_tokens().map(|total| counted(total, "token")));
-        parts.push(self.doing.clone());
+        let silent = self.heard_at_ms.map(|heard| Duration::from_millis(now_ms.saturating_sub(heard)));
+        parts.push(silent.and_then(stands_still).unwrap_or_else(|| self.doing.clone()));
         format!("{spinner} {}{title} {}", self.name, parts.join(" · "))
     }
 }
@@ -215,9 +226,21 @@ pub(crate) fn why_queued(reason: QueueReason, at: Option<&str>) -> String {
     }
 }
 
-/// What an agent does that makes this progress.
-pub(crate) fn doing(progress: &ProgressKind) -> String {
-    match progress {
+/// Whether this is a part of a reply.
+pub(crate) fn is_reply(progress: &ProgressKind) -> bool {
+    use ProgressKind::{Arriving, Calling, Reasoning, Text};
+    matches!(progress, Text(_) | Reasoning(_) | Calling(_) | Arriving)
+}
+
+/// What is said of a reply that has not gone on for so long, once that is worth telling.
+pub(crate) fn stands_still(silent: Duration) -> Option<String> {
+    (silent >= SILENCE_TOLD_AFTER).then(|| format!("no answer for {} s", silent.as_secs()))
+}
+
+/// What an agent does that makes this progress; none if that is what it did before.
+pub(crate) fn doing(progress: &ProgressKind) -> Option<String> {
+    Some(match progress {
+        ProgressKind::Arriving => return None,
         ProgressKind::Text(_) => "writing".to_string(),
         ProgressKind::Reasoning(_) => "thinking".to_string(),
         ProgressKind::Calling(tool) => format!("writing a {} call", one_line(tool, 40)),
@@ -226,7 +249,7 @@ pub(crate) fn doing(progress: &ProgressKind) -> String {
         ProgressKind::Keeping(files) => {
             format!("looking at the workspace before the first command: {}", counted(*files, "file"))
         }
-    }
+    })
 }
 
 #[cfg(test)]
@@ -278,15 +301,27 @@ mod tests {
             (ProgressKind::Reasoning(text("let me see")), "thinking"),
             (ProgressKind::Text(text("I see")), "writing"),
             (ProgressKind::Calling(text("gr\x1b[2Jep")), "writing a gr\\u{1b}[2Jep call"),
+            (ProgressKind::Arriving, "writing a gr\\u{1b}[2Jep call"),
         ];
-        assert_eq!(news.len(), 5);
+        assert_eq!(news.len(), 6);
         let mut crew = crew(&at_work());
         for (kind, expected) in news {
-            assert!(crew.progress(&progress(2, kind)));
-            let line = crew.render(200, 11, START_MS, "⠋").swap_remove(0);
-            assert!(line.ends_with(&format!(" · {expected}")), "{line}");
+            let replies = is_reply(&kind);
+            assert!(crew.progress(&progress(2, kind), START_MS));
+            let line = |ms: u64| crew.render(200, 11, START_MS + ms, "⠋").swap_remove(0);
+            assert!(line(2_999).ends_with(&format!(" · {expected}")), "{}", line(2_999));
+            let expected = if replies { "no answer for 4 s" } else { expected };
+            assert!(line(4_100).ends_with(&format!(" · {expected}")), "{}", line(4_100));
         }
-        assert!(!crew.progress(&progress(1, ProgressKind::Queued)), "the main agent is none of the crew");
+        // More of a call's arguments is part of a reply that goes on.
+        crew.progress(&progress(2, ProgressKind::Calling(text("grep"))), START_MS);
+        crew.progress(&progress(2, ProgressKind::Arriving), START_MS + 2_500);
+        let line = crew.render(200, 11, START_MS + 5_000, "⠋").swap_remove(0);
+        assert!(line.ends_with(" · writing a grep call"), "{line}");
+        assert!(
+            !crew.progress(&progress(1, ProgressKind::Queued), START_MS),
+            "the main agent is none of the crew"
+        );
         let events = [
             (asks("rm x"), "needs you: shell rm x"),
             (allowed(), "going on"),

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use posse_protocol::visible::Visible;
 use posse_protocol::{
@@ -17,7 +17,7 @@ use posse_protocol::{
 use super::block::{Block, Line};
 use super::branches::Branches;
 use super::call::{call_text, last_lines};
-use super::crew::{Crew, doing, retrying, why_queued};
+use super::crew::{Crew, doing, is_reply, retrying, stands_still, why_queued};
 use super::summary::{
     left, not_covered, read_only_for_commands, settled_line, sub_agent_block, summary, tokens,
 };
@@ -33,8 +33,6 @@ const BLOCK_LINES_MAX: usize = 12;
 const LINES_LEFT_ABOVE: usize = 4;
 /// Columns that a line of the block leaves free: terminals write `^C` where the cursor is, and a line must not break.
 const ECHO_COLUMNS: usize = 3;
-/// A reply that stands still for so long is said to.
-const SILENCE_TOLD_AFTER: Duration = Duration::from_secs(3);
 /// Lines of sub-agents that wait for the end of a line of the main agent's text.
 const HELD_LINES_MAX: usize = 500;
 
@@ -65,10 +63,8 @@ pub(crate) struct Live {
     /// The sub-agent under whose name the last line stands.
     heading: Option<AgentId>,
     block: Block,
-    /// Whether the main agent's reply has begun and not ended.
-    replying: bool,
-    /// When something of the main agent was last heard.
-    heard: Instant,
+    /// When the main agent's reply last went on; none while it does not reply.
+    heard: Option<Instant>,
     /// What was asked, as long as it is not answered.
     asked: HashMap<(AgentId, CallId), String>,
     /// While a question is open nothing else is written: what happens waits here.
@@ -94,8 +90,7 @@ impl Live {
             held: Vec::new(),
             heading: None,
             block: Block::default(),
-            replying: false,
-            heard: Instant::now(),
+            heard: None,
             asked: HashMap::new(),
             waiting: None,
         }
@@ -203,26 +198,26 @@ impl Live {
         self.line(text.trim_end())
     }
 
-    /// How long a reply that had begun has not gone on, once that is worth telling.
-    fn silent(&self) -> Option<Duration> {
-        let silent = self.heard.elapsed();
-        (self.replying && silent >= SILENCE_TOLD_AFTER).then_some(silent)
+    /// That a reply has begun and does not go on, once that is worth telling.
+    fn silent(&self) -> Option<String> {
+        stands_still(self.heard?.elapsed())
     }
 
     fn progress(&mut self, progress: &Progress) -> io::Result<()> {
         // A sub-agent's words are not shown as they come: only one agent can write to one place.
-        if self.crew.progress(progress) {
+        if self.crew.progress(progress, now_ms()) {
             return Ok(());
         }
-        self.heard = Instant::now();
-        self.replying = matches!(progress.kind, ProgressKind::Text(_) | ProgressKind::Reasoning(_));
-        self.doing = doing(&progress.kind);
+        self.heard = is_reply(&progress.kind).then(Instant::now);
+        if let Some(doing) = doing(&progress.kind) {
+            self.doing = doing;
+        }
         if let ProgressKind::Text(text) = &progress.kind { self.text(text) } else { Ok(()) }
     }
 
     /// Something that happened to the main agent.
     fn event(&mut self, event: &Event) -> io::Result<()> {
-        self.replying = false;
+        self.heard = None;
         match &event.kind {
             EventKind::AgentStarted { model, .. } => {
                 let text = self.style.dim(&format!("model: {}", one_line(model, 100)));
@@ -295,10 +290,14 @@ impl Live {
     fn call_done(&mut self, title: &str, finished: &EventKind) -> io::Result<()> {
         let room = self.width().saturating_sub(3);
         let mut text = format!("  {}", self.style.dim(&call_text(title, finished, room)));
-        for line in last_lines(finished, room.saturating_sub(4)) {
-            text.push_str(&format!("\n      {}", self.style.dim(&line)));
-        }
+        text.push_str(&self.printed(finished, "      ", room));
         self.line(&text)
+    }
+
+    /// What a command that failed printed last, each line behind this.
+    fn printed(&self, finished: &EventKind, before: &str, room: usize) -> String {
+        let lines = last_lines(finished, room.saturating_sub(4));
+        lines.iter().map(|line| format!("\n{before}{}", self.style.dim(line))).collect()
     }
 
     /// Something that happened to a sub-agent.
@@ -384,7 +383,9 @@ impl Live {
         let Some(member) = self.crew.member(agent) else { return Ok(()) };
         if !self.terminal.spins {
             let call = call_text(title, finished, LOGGED_CALL_COLUMNS_MAX);
-            let text = format!("[{}] {call}", member.name);
+            let before = format!("[{}]   ", member.name);
+            let printed = self.printed(finished, &before, LOGGED_CALL_COLUMNS_MAX);
+            let text = format!("[{}] {call}{printed}", member.name);
             return self.aside(text);
         }
         let indent = "  ".repeat(usize::try_from(member.depth.clamp(1, 12)).unwrap_or(1));
@@ -395,6 +396,7 @@ impl Live {
             text = format!("{indent}{}\n", self.style.dim(&heading));
         }
         text.push_str(&format!("{indent}  {}", self.style.dim(&call_text(title, finished, room))));
+        text.push_str(&self.printed(finished, &format!("{indent}      "), room));
         self.aside(text)?;
         self.heading = Some(agent);
         Ok(())
@@ -480,10 +482,7 @@ impl Live {
             None => String::new(),
         };
         let spinner = FRAMES[self.frame];
-        let doing = match self.silent() {
-            Some(silent) => format!("no answer for {} s", silent.as_secs()),
-            None => self.doing.clone(),
-        };
+        let doing = self.silent().unwrap_or_else(|| self.doing.clone());
         let main = format!("turn {} · {elapsed}{spent} · {doing}", self.turn);
         let main = one_line(&main, width.saturating_sub(2 + ECHO_COLUMNS));
         let main_columns = columns(&main) + 2;

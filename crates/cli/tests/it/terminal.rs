@@ -5,6 +5,7 @@ use std::process::Command;
 use posse_testkit::Turn;
 use serde_json::json;
 
+use crate::crew::REPORT;
 use crate::posse::Person;
 
 /// Everything the terminal received.
@@ -117,10 +118,39 @@ fn the_block_leaves_room_for_what_a_terminal_echoes() {
 
 #[test]
 fn a_reply_that_stands_still_is_said_to() {
-    let person = Person::new([Turn::text("one two three four").stall_after(2), Turn::text("bye")]);
-    let bytes = in_terminal(&person, "run --max-time 5s go", &[]);
-    let drawn = drawn(&bytes);
-    assert!(drawn.iter().any(|line| line.contains(" · no answer for 3 s")), "{drawn:#?}");
+    let call = || Turn::call("write_file", json!({"path": "a.txt", "content": "x".repeat(200)}));
+    let start = || Turn::call("agent", json!({"role": "explore", "prompt": "Look.", "background": false}));
+    // In the middle of text, of a call's arguments, and of the text of a sub-agent.
+    let cases = [
+        (vec![Turn::text("one two three four").stall_after(2)], "turn 1 · "),
+        (vec![call().stall_after(4)], "turn 1 · "),
+        (vec![start(), Turn::text("one two three four").stall_after(2)], "explore-1 \"Look.\" turn 1/"),
+    ];
+    std::thread::scope(|scope| {
+        for (turns, line) in cases {
+            scope.spawn(move || {
+                let person = Person::new(turns.into_iter().chain([Turn::text("bye"), Turn::text("bye")]));
+                let drawn = drawn(&in_terminal(&person, "run --max-time 5s go", &[]));
+                let told = |one: &String| one.contains(line) && one.contains(" · no answer for 3 s");
+                assert!(drawn.iter().any(told), "{line}: {drawn:#?}");
+            });
+        }
+    });
+}
+
+#[test]
+fn a_failing_command_of_a_sub_agent_shows_what_it_printed_last() {
+    let turns = || {
+        let start = json!({"role": "general", "name": "ann", "prompt": "Do it.", "background": false});
+        let lines = json!({"command": "for i in 1 2 3 4; do echo line $i; done; exit 3"});
+        [Turn::call("agent", start), Turn::call("shell", lines), Turn::text(REPORT), Turn::text("It failed.")]
+    };
+    let piped = Person::new(turns()).posse(&["run", "go"]).stderr;
+    assert!(piped.contains("(exit 3)\n[ann]   line 2\n[ann]   line 3\n[ann]   line 4\n"), "{piped}");
+    let screen = screen(&in_terminal(&Person::new(turns()), "run go", &[]));
+    let lines = screen.lines().map(str::trim_end).collect::<Vec<_>>();
+    let at = lines.iter().position(|line| line.ends_with("(exit 3)")).unwrap();
+    assert_eq!(lines[at + 1..at + 4], ["        line 2", "        line 3", "        line 4"], "{screen}");
 }
 
 #[test]
@@ -130,6 +160,17 @@ fn words_for_the_model_do_not_reach_the_person() {
     let ran = person.posse(&["run", "--max-turns", "1", "go"]);
     assert!(ran.stderr.contains("· out of turns: asked for a last report"), "{ran:#?}");
     assert!(!ran.stderr.contains("You have to stop") && !ran.stderr.contains("posse: "), "{ran:#?}");
+    let shown = person.posse(&["sessions", "show"]).stdout;
+    assert!(!shown.contains("You have to stop") && !shown.contains("posse: "), "{shown}");
+    assert!(shown.contains("has come to a limit (out of turns) and reports"), "{shown}");
+    assert!(shown.contains("  main was told how to go on\n"), "{shown}");
+
+    // What a tool says of the next step is not for the person either.
+    let edit = json!({"path": "main.py", "old_text": "no such text", "new_text": "x"});
+    let person = Person::new([read(), Turn::call("edit_file", edit), Turn::text("It is not there.")]);
+    let ran = person.posse(&["run", "go"]);
+    assert!(ran.stderr.contains("✗ edit_file main.py (") && !ran.stderr.contains("again"), "{ran:#?}");
+    assert!(person.model.requests()[2].json().to_string().contains("Call edit_file again"));
 }
 
 #[test]

@@ -98,6 +98,24 @@ fn held(turn: Turn) -> (Person, Arc<AtomicBool>) {
 }
 
 #[test]
+fn ctrl_c_leaves_no_line_of_the_block_behind() {
+    let command = format!("touch began; sleep 60; true {}", "x".repeat(200));
+    let person = Person::new([Turn::call("shell", json!({"command": command}))]);
+    // The terminal writes ^C where the cursor is, as it does for people.
+    let mut seat = Seat::run(&person, "stty echo echoctl; posse run go");
+    eventually("the command", || person.project.path().join("began").exists());
+    seat.until("shell touch began", 1);
+    seat.keys("\u{3}");
+    eventually("its end", || seat.text().contains("posse sessions show"));
+    let screen = seat.screen();
+    assert!(seat.text().contains("^C") && screen.contains("■ stopped"), "{screen}");
+    assert!(!screen.contains("turn 1 ·") && !screen.contains(['⠋', '⠙', '⠹', '⠸', '⠼']), "{screen}");
+    let told = screen.lines().filter(|line| line.contains("shell touch began"));
+    assert!(told.count() <= 1, "{screen}");
+    seat.end();
+}
+
+#[test]
 fn what_was_typed_before_a_question_does_not_answer_it() {
     let turns = [
         ("run -C sub go", outside("touch ../left")),

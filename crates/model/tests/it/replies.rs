@@ -48,6 +48,22 @@ async fn parallel_calls_keep_their_order() {
     }
 }
 
+#[tokio::test]
+async fn arguments_that_come_slowly_are_told_to_come() {
+    let slow = || {
+        let turn = Turn::call("write_file", json!({"path": "a", "content": "x".repeat(1_000)}));
+        [turn.split_every(1_000).slowly(std::time::Duration::from_millis(150))]
+    };
+    let [first, second, third] = PROTOCOLS;
+    let replies = tokio::join!(one(first, slow()), one(second, slow()), one(third, slow()));
+    for (protocol, (reply, signals)) in PROTOCOLS.into_iter().zip([replies.0, replies.1, replies.2]) {
+        assert_eq!(reply.unwrap().calls.len(), 1, "{protocol:?}");
+        assert!(matches!(&signals[0], Signal::Calling(name) if name == "write_file"), "{signals:?}");
+        assert!(signals.len() > 1, "{protocol:?}: {signals:?}");
+        assert!(signals[1..].iter().all(|signal| *signal == Signal::Arriving), "{signals:?}");
+    }
+}
+
 /// What each protocol must find in the request after a reply with reasoning and a call.
 fn carried_back(protocol: Protocol, request: &Value) -> bool {
     let said = &messages(request)[if protocol == Protocol::Chat { 2 } else { 1 }];
