@@ -164,8 +164,10 @@ pub(crate) fn add_models(
         let (governors, recorder) = (governors.clone(), recorder.cloned());
         models.route(Routes { addresses, governors, substitutions: substitutions.to_vec(), recorder });
     }
-    for (name, file) in &config.models {
-        let set_up = detect::configured(name, file).and_then(|mut choice| {
+    let configured = config.models.iter().map(|(name, file)| (name, detect::configured(name, file)));
+    let provided = config.models_named().filter_map(|(_, name)| Some((name, detect::for_sub_agents(name)?)));
+    for (name, choice) in configured.chain(provided) {
+        let set_up = choice.and_then(|mut choice| {
             choice.model.substitutions = substitutions.to_vec();
             choice.model.profile = choice.model.profile.or(config.profile);
             Ok((Model::new(choice.model, governors)?, choice.prices))

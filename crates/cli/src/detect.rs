@@ -77,12 +77,8 @@ async fn by_name(config: &Config, name: &str) -> anyhow::Result<Choice> {
     if let Some(file) = config.models.get(name) {
         return configured(name, file);
     }
-    let (provider, model) =
-        name.split_once('/').map_or((name, None), |(provider, model)| (provider, Some(model)));
-    if let Some(provider) = Provider::named(provider) {
-        if let (Some(variable), None) = (provider.key_env, provider.key()) {
-            bail!("{} needs a key: set {variable}", provider.title);
-        }
+    if let Some((provider, model)) = of_provider(name) {
+        let provider = with_key(provider)?;
         return match model.or(provider.model) {
             Some(model) => {
                 let window = match provider.context_window {
@@ -141,6 +137,35 @@ pub(crate) fn configured(name: &str, file: &ModelFile) -> anyhow::Result<Choice>
         model.timeouts.first_byte_ms = model.timeouts.first_byte_ms.max(idle.0);
     }
     Ok(Choice { model, prices: file.price })
+}
+
+/// The provider that a name begins with, and the model if it names one.
+fn of_provider(name: &str) -> Option<(&'static Provider, Option<&str>)> {
+    let (provider, model) =
+        name.split_once('/').map_or((name, None), |(provider, model)| (provider, Some(model)));
+    Provider::named(provider).map(|provider| (provider, model))
+}
+
+fn with_key(provider: &Provider) -> anyhow::Result<&Provider> {
+    match (provider.key_env, provider.key()) {
+        (Some(variable), None) => bail!("{} needs a key: set {variable}", provider.title),
+        _ => Ok(provider),
+    }
+}
+
+/// `PROVIDER/MODEL` for sub-agents, under the name as it is written; nothing where that names no provider. No server is
+/// asked for it.
+pub(crate) fn for_sub_agents(name: &str) -> Option<anyhow::Result<Choice>> {
+    let (provider, model) = of_provider(name)?;
+    let choice = || {
+        let provider = with_key(provider)?;
+        let model = model.or(provider.model);
+        let model = model.ok_or_else(|| anyhow!("write {}/MODEL", provider.name))?;
+        let mut choice = provided(provider, model, provider.context_window);
+        choice.model.name = name.to_string();
+        Ok(choice)
+    };
+    Some(choice())
 }
 
 fn provided(provider: &Provider, model: &str, context_window: Option<u64>) -> Choice {

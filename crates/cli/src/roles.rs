@@ -4,15 +4,11 @@
 use std::path::Path;
 
 use anyhow::{anyhow, bail};
-use posse_engine::models::ModelConfig;
 use posse_engine::roles::{LoadedRoles, RolePlace, Roles, RolesFile, Team, load_roles, project_role_places};
 
 use crate::agents;
 use crate::config::{Config, Trusted};
 use crate::paths::{Paths, shown};
-
-/// How like a wrong name must be to be suggested, from 0 to 1.
-const LIKENESS_MIN: f64 = 0.75;
 
 /// Where the roles come from.
 #[derive(Default)]
@@ -99,31 +95,14 @@ fn configured<'a>(config: &'a Config, wanted: &str) -> Option<&'a str> {
     by_name.or_else(by_id).map(String::as_str)
 }
 
-/// The model that the main agent's role wants, where it is configured.
+/// The model that the main agent's role wants: what the configuration says, or what the role's file says where that is
+/// configured.
 pub(crate) fn main_model(config: &Config, main: Option<&str>) -> Option<String> {
     let said = config.roles.iter().find(|(name, _)| name.eq_ignore_ascii_case("main"));
     let said = said.and_then(|(_, file)| file.model.as_deref());
-    configured(config, said.or(main)?).map(str::to_owned)
-}
-
-/// Refuses models in `[roles.NAME]` that are not there.
-pub(crate) fn check_models(config: &Config, main: &ModelConfig) -> anyhow::Result<()> {
-    for (role, wanted) in config.roles.iter().filter_map(|(role, file)| Some((role, file.model.as_deref()?)))
-    {
-        let is_main = [&main.name, &main.model].into_iter().any(|name| name.eq_ignore_ascii_case(wanted));
-        if is_main || wanted.eq_ignore_ascii_case("inherit") || configured(config, wanted).is_some() {
-            continue;
-        }
-        let names = config.models.keys().map(String::as_str).chain([main.name.as_str()]);
-        let scored =
-            names.map(|name| (strsim::jaro_winkler(&wanted.to_lowercase(), &name.to_lowercase()), name));
-        let likely =
-            scored.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(likeness, _)| *likeness >= LIKENESS_MIN);
-        let hint = likely.map(|(_, name)| format!(" Did you mean {name}?")).unwrap_or_default();
-        bail!(
-            "[roles.{role}]: there is no model {wanted:?}.{hint} Describe it as [models.NAME], or use one that is there: {}.",
-            config.models.keys().cloned().collect::<Vec<_>>().join(", ")
-        );
+    match said {
+        Some(inherit) if inherit.eq_ignore_ascii_case("inherit") => None,
+        Some(said) => Some(configured(config, said).unwrap_or(said).to_owned()),
+        None => configured(config, main?).map(str::to_owned),
     }
-    Ok(())
 }

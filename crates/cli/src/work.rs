@@ -20,7 +20,7 @@ use crate::output;
 use crate::own_git;
 use crate::paths::Paths;
 use crate::questions;
-use crate::roles::{self, Sources};
+use crate::roles::Sources;
 use crate::skills;
 use crate::trust;
 
@@ -100,7 +100,6 @@ impl<'a> Work<'a> {
                 choice.model.name
             );
         }
-        roles::check_models(config, &choice.model)?;
         let trusted = Trusted::load(&paths.data_dir)?;
         let sources = Sources::of(paths, folder, config, &trusted)?;
         let modes = (!alone).then_some(&args.modes);
@@ -181,10 +180,8 @@ pub(crate) fn request(
     if setup.delegation.is_some() {
         crew::add_models(&mut models, config, &substitutions(folder), &governors, recorder.as_ref());
         // One that is configured and cannot be used is told to whoever asks for it.
-        if let Some(name) =
-            config.sub_agents.model.as_deref().filter(|name| !config.models.contains_key(*name))
-        {
-            models.check(Some(name), None).map_err(|why| anyhow::anyhow!("[sub_agents] model: {why}"))?;
+        for (section, name) in config.models_named() {
+            models.check(Some(name), None).map_err(|why| anyhow::anyhow!("{section} model: {why}"))?;
         }
     }
     Ok(SessionRequest {

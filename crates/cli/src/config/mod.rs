@@ -226,6 +226,17 @@ impl Config {
         self.limits = self.limits.lowered_by(&project.limits);
     }
 
+    /// The models that it names for sub-agents beside the configured ones, and the section that names each.
+    pub(crate) fn models_named(&self) -> impl Iterator<Item = (String, &String)> {
+        // The main agent's model is chosen before.
+        let of_roles = self.roles.iter().filter(|(role, _)| !role.eq_ignore_ascii_case("main"));
+        let of_roles =
+            of_roles.filter_map(|(role, file)| Some((format!("[roles.{role}]"), file.model.as_ref()?)));
+        let of_all = self.sub_agents.model.iter().map(|name| ("[sub_agents]".to_string(), name));
+        let named = of_all.chain(of_roles.filter(|(_, name)| !name.eq_ignore_ascii_case("inherit")));
+        named.filter(|(_, name)| !self.models.contains_key(*name))
+    }
+
     /// What an agent may spend.
     pub(crate) fn budget(&self) -> Budget {
         Budget {

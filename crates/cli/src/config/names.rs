@@ -1,6 +1,7 @@
 //! Names in a configuration file that must mean something: tools in rules, and models. A misspelt one is an error with its
 //! file, its line and a suggestion, because a rule about nothing holds nothing back.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -22,7 +23,8 @@ const ALIKE: f64 = 0.75;
 struct Places {
     model: Option<Spanned<String>>,
     approval: RulePlaces,
-    sub_agents: SubAgentPlaces,
+    sub_agents: ModelPlace,
+    roles: BTreeMap<String, ModelPlace>,
 }
 
 #[derive(Default, Deserialize)]
@@ -35,7 +37,7 @@ struct RulePlaces {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct SubAgentPlaces {
+struct ModelPlace {
     model: Option<Spanned<String>>,
 }
 
@@ -45,6 +47,8 @@ pub(super) struct NamedModels {
     file: PathBuf,
     main: Option<(usize, String)>,
     sub_agents: Option<(usize, String)>,
+    /// Role, line and name.
+    roles: Vec<(String, usize, String)>,
 }
 
 /// Checks the rules of a file, and gives back the models it names.
@@ -69,7 +73,10 @@ pub(super) fn check(text: &str, path: &Path) -> anyhow::Result<NamedModels> {
         }
     }
     let named = |place: Option<Spanned<String>>| place.map(|name| (line(name.span()), name.into_inner()));
+    let role =
+        |(role, place): (String, ModelPlace)| named(place.model).map(|(line, name)| (role, line, name));
     Ok(NamedModels {
+        roles: places.roles.into_iter().filter_map(role).collect(),
         file: path.to_path_buf(),
         main: named(places.model),
         sub_agents: named(places.sub_agents.model),
@@ -79,12 +86,14 @@ pub(super) fn check(text: &str, path: &Path) -> anyhow::Result<NamedModels> {
 impl NamedModels {
     /// Whether every model that counts is one: configured, or of a provider.
     pub(super) fn check(&self, config: &Config) -> anyhow::Result<()> {
-        let counts = [(&self.main, &config.model), (&self.sub_agents, &config.sub_agents.model)];
-        for (named, in_force) in counts {
-            if let Some((line, name)) = named
-                && in_force.as_ref() == Some(name)
-                && !is_model(config, name)
-            {
+        let of_all = [(&self.main, &config.model), (&self.sub_agents, &config.sub_agents.model)];
+        let of_all = of_all.into_iter().filter_map(|(named, in_force)| Some((named.as_ref()?, in_force)));
+        let of_roles = self.roles.iter().filter(|(_, _, name)| !name.eq_ignore_ascii_case("inherit"));
+        let of_roles =
+            of_roles.filter_map(|(role, line, name)| Some((line, name, &config.roles.get(role)?.model)));
+        let counts = of_all.map(|((line, name), in_force)| (line, name, in_force)).chain(of_roles);
+        for (line, name, in_force) in counts {
+            if in_force.as_ref() == Some(name) && !is_model(config, name) {
                 bail!("{}, line {line}: {}", shown(&self.file), no_model(config, name));
             }
         }

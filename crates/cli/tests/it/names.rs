@@ -24,8 +24,10 @@ fn a_misspelt_tool_or_model_is_an_error_with_its_line_and_a_suggestion() {
         ("[approval]\ndeny = [\"shell(\"]", "is no rule"),
         ("[sub_agents]\nmodel = \"local\"", "there is no model \"local\"; configured: fake"),
         ("[sub_agents]\nmodel = \"fkae\"", "there is no model \"fkae\"; did you mean \"fake\"?"),
+        ("[roles.explore]\nmodel = \"fkae\"", "there is no model \"fkae\"; did you mean \"fake\"?"),
+        ("[roles.main]\nmodel = \"local\"", "there is no model \"local\"; configured: fake"),
     ];
-    assert_eq!(cases.len(), 9);
+    assert_eq!(cases.len(), 11);
     for (text, wanted) in cases {
         person.configure(&format!("{usual}\n{text}\n"));
         let ran = person.posse(&["run", "go"]);
@@ -46,6 +48,38 @@ fn a_misspelt_tool_or_model_is_an_error_with_its_line_and_a_suggestion() {
     ));
     let ran = person.posse(&["run", "go"]);
     assert_eq!(ran.code, Some(0), "{ran:#?}");
+}
+
+#[test]
+fn a_providers_model_can_be_named_for_sub_agents_and_for_roles() {
+    let cases = [
+        ("[sub_agents]\nmodel = \"openai/big\"\n", ["fake-model", "big", "fake-model"]),
+        ("[roles.explore]\nmodel = \"openai/big\"\n", ["fake-model", "big", "fake-model"]),
+        ("[roles.main]\nmodel = \"openai/big\"\n", ["big", "fake-model", "big"]),
+        ("[roles.explore]\nmodel = \"inherit\"\n", ["fake-model", "fake-model", "fake-model"]),
+    ];
+    let look = json!({"role": "explore", "prompt": "Look.", "background": false});
+    for (settings, models) in cases {
+        let person = Person::new([Turn::call("agent", look.clone()), Turn::text(REPORT), Turn::text("ok")]);
+        person.configure_more(settings);
+        if settings.contains("roles.main") {
+            person.configure_more("[sub_agents]\nmodel = \"fake\"\n");
+        }
+        let run = |key: &str| {
+            let mut command = person.command(&["run", "go"]);
+            command.env("OPENAI_BASE_URL", person.model.base_url()).env("OPENAI_API_KEY", key);
+            crate::posse::Ran::from(command.output().unwrap())
+        };
+        if settings.contains("openai") {
+            let ran = run("");
+            assert_ne!(ran.code, Some(0), "{ran:#?}");
+            ran.says("OpenAI needs a key: set OPENAI_API_KEY");
+        }
+        let ran = run("sesame");
+        assert_eq!(ran.code, Some(0), "{settings}: {ran:#?}");
+        let asked = person.model.requests().into_iter().map(|request| request.json()["model"].clone());
+        assert_eq!(asked.collect::<Vec<_>>(), models.map(Value::from), "{settings}");
+    }
 }
 
 #[test]

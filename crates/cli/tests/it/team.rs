@@ -244,7 +244,7 @@ fn the_configuration_gives_any_role_its_model() {
 
     for (wrong, said) in [
         ("[roles.explor]\nmodel = \"small\"\n", "did you mean explore?"),
-        ("[roles.explore]\nmodel = \"smal\"\n", "there is no model \"smal\". Did you mean small?"),
+        ("[roles.explore]\nmodel = \"smal\"\n", "there is no model \"smal\"; did you mean \"small\"?"),
         ("[roles.explore]\nmodle = \"small\"\n", "did you mean `model`?"),
     ] {
         two_models(&person, wrong);
