@@ -108,6 +108,8 @@ fn as_json(
     whole: Totals,
     report: Option<&Report>,
 ) -> serde_json::Value {
+    // Nobody was there to see when an interrupted one ended.
+    let elapsed_ms = tree::worked_ms(agent, output::now_ms()).filter(|_| agent.status != "interrupted");
     serde_json::json!({
         "session": session.id,
         "agent": agent.id,
@@ -129,6 +131,7 @@ fn as_json(
         "interrupted_at_ms": agent.interrupted_at_ms,
         "ended_at_ms": agent.ended_at_ms,
         "duration_ms": agent.duration_ms,
+        "elapsed_ms": elapsed_ms,
         "turns": agent.turns,
         "retries": agent.retries,
         "tool_calls": agent.tool_calls,

@@ -162,7 +162,7 @@ pub(crate) fn cost(usd: f64, more: bool) -> String {
 }
 
 /// How long it worked; until now for one that is at work. None if it never began.
-fn worked_ms(row: &AgentRow, now_ms: u64) -> Option<u64> {
+pub(crate) fn worked_ms(row: &AgentRow, now_ms: u64) -> Option<u64> {
     let started = row.started_at_ms?;
     let until = if row.status == "running" { now_ms.max(row.last_at_ms) } else { row.last_at_ms };
     Some(row.duration_ms.unwrap_or_else(|| until.saturating_sub(started)))

@@ -167,10 +167,35 @@ fn trust_shows_the_roles_that_a_session_has() {
     let team = "---\nname: coder\ndescription: Codes.\n---\nCode.\n";
     let project =
         Fixture::new().file(".claude/agents/coder.md", team).file(".claude/agents/two.md", file).git();
-    let person = Person::with_project([Turn::text("done")], project);
+    let report = "SUMMARY: I looked at it.\nCHANGES: None.\nEVIDENCE: None.\nRISKS: None.\nBLOCKERS: None.";
+    let start = |role: &str| {
+        Turn::call("agent", json!({"role": role, "prompt": "Look.", "name": role, "background": false}))
+    };
+    let script = || {
+        [start("coder"), Turn::text(report), start("reviewer-two"), Turn::text(report), Turn::text("done")]
+    };
+    let person = Person::with_project(script(), project);
     let shown = person.posse(&["trust"]);
-    for role in ["coder", "reviewer-two"] {
+    let roles = ["coder", "reviewer-two"];
+    for role in roles {
         shown.says(&format!("agents of the role {role:?} may change files, run commands in the sandbox"));
+    }
+    // A session has those very roles, before and after.
+    for trusted in [false, true] {
+        if trusted {
+            person.posse(&["trust", "--yes"]).says("Trusted.");
+            script().into_iter().for_each(|turn| person.model.push(turn));
+        }
+        let ran = person.posse(&["run", "go"]);
+        assert_eq!(ran.code, Some(0), "{ran:#?}");
+        let agents = person.posse(&["tasks", "--json"]).events();
+        for role in roles {
+            let agent = agents.iter().find(|agent| agent["name"] == role).expect(role);
+            assert_eq!((&agent["role"], &agent["status"]), (&json!(role), &json!("completed")), "{agent}");
+        }
+        let main = person.model.requests().iter().rev().nth(4).unwrap().json();
+        let tool = main["tools"].as_array().unwrap().iter().find(|tool| tool["function"]["name"] == "agent");
+        assert!(roles.iter().all(|role| tool.unwrap().to_string().contains(role)), "{tool:?}");
     }
 }
 

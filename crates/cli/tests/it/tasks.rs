@@ -3,7 +3,8 @@
 use posse_testkit::Turn;
 use serde_json::json;
 
-use crate::posse::Person;
+use crate::crew::Crew;
+use crate::posse::{Person, Ran, eventually};
 
 #[test]
 fn the_agents_of_a_session_are_told() {
@@ -30,6 +31,31 @@ fn the_agents_of_a_session_are_told() {
     let ran = person.posse(&["tasks", "ffff"]);
     assert_eq!(ran.code, Some(2));
     ran.says("ffff");
+}
+
+#[test]
+fn how_long_an_agent_has_worked_is_told_while_it_works() {
+    let crew = Crew::new();
+    let person = &crew.person;
+    let child = person.spawn(&["run", "share it out"]);
+    eventually("ann and bob at work", || crew.at_work());
+    let of = |name: &str| {
+        let tasks = person.posse(&["tasks", "--json"]).events();
+        tasks.into_iter().find(|agent| agent["name"] == name).unwrap()
+    };
+    let first = of("ann")["elapsed_ms"].as_u64().unwrap();
+    eventually("that it is later", || of("ann")["elapsed_ms"].as_u64() > Some(first));
+    assert_eq!((&of("ann")["duration_ms"], &of("ann")["status"]), (&json!(null), &json!("running")));
+    let shown = person.posse(&["tasks"]).stdout;
+    let line = shown.lines().find(|line| line.contains("ann")).unwrap();
+    let parts = line.split(" · ").map(str::trim).collect::<Vec<_>>();
+    assert!(parts.iter().any(|part| part.ends_with(" s")), "{shown}");
+
+    crate::posse::signal(&child, "INT");
+    let ran = Ran::from(child.wait_with_output().unwrap());
+    assert_eq!(ran.code, Some(130), "{ran:#?}");
+    assert_eq!(of("ann")["elapsed_ms"], of("ann")["duration_ms"]);
+    assert!(of("ann")["duration_ms"].is_u64());
 }
 
 #[test]
