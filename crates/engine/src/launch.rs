@@ -513,7 +513,11 @@ pub(crate) fn roles_for<'a>(delegation: &'a Delegation, grant: &Grant, depth: u3
 pub(crate) fn offered(crew: &Crew, toolbox: &Toolbox, roles: &[&Role], grant: &Grant) -> Vec<ToolSpec> {
     let Some(delegation) = &crew.delegation else { return toolbox.specs().to_vec() };
     let own = toolbox.specs();
-    let ours = with_offer(crew, delegation, own, roles, grant, |offer| delegation.surface.tools(offer));
+    let surface = delegation.surface;
+    let ours = with_offer(crew, delegation, own, roles, grant, |offer| match toolbox.offers_few() {
+        true => surface.lean_tools(offer),
+        false => surface.tools(offer),
+    });
     if delegation.surface == Surface::Shell {
         return ours;
     }

@@ -59,8 +59,12 @@ impl fmt::Display for MainPrompt<'_> {
             _ => f.write_str(main)?,
         }
         match self.delegation {
-            Some(_) if lead.is_some() => write!(f, "\n\n{}", self.leading(lead.as_ref()))?,
-            Some(delegation) if !delegation.coordinator => {
+            Some(_) if lead.is_some() => {
+                let words = self.leading(lead.as_ref());
+                write!(f, "{}{words}", if words.is_empty() { "" } else { "\n\n" })?;
+            }
+            // To a small model the tool says it all.
+            Some(delegation) if !delegation.coordinator && !self.lean => {
                 write!(f, "\n\n{}", advice::delegating(delegation.surface))?;
             }
             _ => {}
@@ -90,8 +94,13 @@ impl fmt::Display for MainPrompt<'_> {
 }
 
 impl MainPrompt<'_> {
-    /// The text of its role, and when to hand work to whom: only roles that it may use are named.
+    /// The text of its role, and when to hand work to whom: only roles that it may use are named. A small model gets the
+    /// person's own text and nothing else.
     fn leading(&self, lead: Option<&Role>) -> String {
+        if self.lean {
+            let own = lead.filter(|lead| lead.origin != RoleOrigin::BuiltIn);
+            return own.map(|lead| lead.prompt.trim().to_string()).unwrap_or_default();
+        }
         let rule = |role: &&Role| {
             let about = role.description.lines().next().unwrap_or_default();
             format!("- {}: {}", role.name, about.chars().take(RULE_CHARS_MAX).collect::<String>())

@@ -11,6 +11,7 @@ mod command;
 mod delegate;
 mod fields;
 mod handles;
+mod lean;
 pub mod limits;
 mod merge;
 mod offer;

@@ -49,6 +49,8 @@ pub const SLICE_CHARS: usize = 4_000;
 /// Lines read from a handle unless told otherwise.
 pub const SLICE_LINES: usize = 200;
 
+/// Bytes of the names of roles that a small model is told.
+pub const LEAN_ROLES_BYTES_MAX: usize = 240;
 /// Endpoints that are listed.
 pub const ENDPOINTS_MAX: usize = 20;
 /// The longest description of a tool that every provider takes.

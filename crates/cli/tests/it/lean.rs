@@ -3,6 +3,7 @@
 use posse_testkit::{Fixture, Turn};
 use serde_json::{Value, json};
 
+use crate::dialects::start;
 use crate::posse::Person;
 
 /// Tokens of prompt and tools together, by the rule of thumb of four bytes each.
@@ -86,4 +87,38 @@ fn what_is_not_offered_can_still_be_called_and_rights_are_the_same() {
         .collect();
     assert!(!results[0].contains("There is no tool"), "{results:?}");
     assert!(results[1].contains("write_file"), "{results:?}");
+}
+
+#[test]
+fn with_delegation_it_is_small_on_every_surface_for_main_and_sub_agents() {
+    let cases = crate::dialects::SURFACES.map(|surface| (surface, "chat"));
+    let cases = cases.into_iter().chain([("agent", "responses"), ("agent", "anthropic")]);
+    let mut measured = 0;
+    for (surface, protocol) in cases {
+        let turns = [start(surface, "ann", "Look."), Turn::text("It is fine."), Turn::text("ok")];
+        let person = Person::with_project(turns, Fixture::new());
+        configured(&person, protocol, "", "profile = \"lean\"", "[sub_agents]\nenabled = true");
+        let ran = person.posse(&["run", "--surface", surface, "go"]);
+        assert_eq!(ran.code, Some(0), "{surface}: {ran:#?}");
+        let requests = person.model.requests();
+        assert_eq!(requests.len(), 3, "{surface}: {ran:#?}");
+        for request in &requests[..2] {
+            let tokens = request.body.len() / 4;
+            assert!(tokens <= LEAN_TOKENS_MAX, "{surface}, {protocol}: {tokens} tokens");
+            measured += 1;
+        }
+        let mut expected = FEW.to_vec();
+        expected.push(match surface {
+            "sessions" => "agent_open",
+            "spawn" => "spawn_task",
+            "delegate" => "delegate_to_agent",
+            _ => "agent",
+        });
+        if surface == "shell" {
+            expected = vec!["bash"];
+        }
+        assert_eq!(tool_names(&requests[0].json()), expected, "{surface}");
+        assert!(requests[2].json().to_string().contains("It is fine."), "{surface}: the report arrives");
+    }
+    assert_eq!(measured, 16);
 }

@@ -69,6 +69,27 @@ fn tools_are_small() {
 }
 
 #[test]
+fn a_small_model_is_told_of_one_tool_in_few_words() {
+    let names: Vec<String> = (0..500).map(|n| format!("specialist-{n}")).collect();
+    let roles: Vec<RoleOffer<'_>> =
+        names.iter().map(|name| RoleOffer { name, description: "Does it." }).collect();
+    let mut cases = 0;
+    for surface in [Surface::Agent, Surface::Sessions, Surface::Task, Surface::Spawn, Surface::Delegate] {
+        for count in [1, 8, 500] {
+            let offer = Offer { roles: &roles[..count], merges: true, ..OFFER };
+            let (few, all) = (surface.lean_tools(&offer), surface.tools(&offer));
+            assert_eq!((few.len(), &few[0].name), (1, &all[0].name), "{surface}");
+            assert!(tokens(&few) <= 125, "{surface}, {count}: {} tokens", tokens(&few));
+            let fields = |tool: &ToolSpec| tool.schema["properties"].as_object().unwrap().clone();
+            assert!(fields(&few[0]).keys().all(|field| fields(&all[0]).contains_key(field)), "{surface}");
+            cases += 1;
+        }
+        assert!(surface.lean_tools(&Offer { may_delegate: false, ..OFFER }).is_empty(), "{surface}");
+    }
+    assert_eq!(cases, 15);
+}
+
+#[test]
 fn many_roles_stay_small() {
     let about = "Use this agent when something has to be done about something. ".repeat(50);
     let names: Vec<String> = (0..500).map(|n| format!("specialist-{n}")).collect();
