@@ -122,3 +122,34 @@ fn with_delegation_it_is_small_on_every_surface_for_main_and_sub_agents() {
     }
     assert_eq!(measured, 16);
 }
+
+#[test]
+fn edits_forgive_what_cannot_be_meant_otherwise_and_refusals_show_what_was_meant() {
+    let edit = |old: &str, new: &str| {
+        let arguments = json!({"path": "add.py", "old_text": old, "new_text": new});
+        [
+            Turn::call("read_file", json!({"path": "add.py"})),
+            Turn::call("edit_file", arguments),
+            Turn::text("ok"),
+        ]
+    };
+    let before = "def add(a, b):\n    return a - b\n";
+    let after = "def add(a, b):\n    return a + b\n";
+    let cases = [
+        (edit("2\t    return a - b", "2\t    return a + b"), after, "; line numbers left out"),
+        (
+            edit("def add(a,  b):\n  return a - b", "def add(a,  b):\n  return a + b"),
+            after,
+            "; white space differed",
+        ),
+        (edit("return a * b", "x"), before, "The closest is:\n    return a - b\nCall edit_file again"),
+    ];
+    for (turns, left, said) in cases {
+        let person = Person::with_project(turns, Fixture::new().file("add.py", before));
+        configured(&person, "chat", "", "profile = \"lean\"", "");
+        person.posse(&["run", "go"]);
+        assert_eq!(person.file("add.py"), left, "{said}");
+        let last = person.model.requests()[2].json()["messages"].as_array().unwrap().last().unwrap().clone();
+        assert!(last["content"].as_str().unwrap().contains(said), "{said}: {last}");
+    }
+}

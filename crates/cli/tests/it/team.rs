@@ -311,6 +311,11 @@ fn other_programs_read_the_table_of_messages() {
     assert_eq!(rows[0], "prompt|main|0|completed|done");
     assert_eq!(rows[1], "delegation|coder|1|completed|Looked at main.py; it is fine.");
     assert!(rows[2].starts_with("tool_call|main|0|completed|"), "{rows:#?}");
+    let limits = "SELECT agent_role, model_id, max_iterations, max_duration_ms, bailout_reason, parent_message_id IS NULL
+                  FROM messages WHERE request_type != 'tool_call' ORDER BY id";
+    let rows = query(&person, limits);
+    assert!(rows[0].starts_with("main|fake-model|") && rows[0].ends_with("|None|1"), "{rows:#?}");
+    assert_eq!(rows[1], "coder|fake-model|30|300000|None|0");
     let child = "SELECT c.request_type FROM messages c JOIN messages p ON c.parent_message_id = p.id
                  WHERE p.agent_role = 'main' ORDER BY c.id";
     assert_eq!(query(&person, child), ["delegation", "tool_call"]);

@@ -231,3 +231,47 @@ fn no_description_is_too_long_on_any_surface_with_any_number_of_roles_and_skills
         assert!(text.contains("skill-1") && text.contains("more: give a word as key"), "{text}");
     }
 }
+
+#[test]
+fn answers_that_are_labelled_cut_or_counted_oddly_are_read() {
+    // Bytes that are not UTF-8, under a label that is not a stream's.
+    let chunk = |delta: &str, end: &str| {
+        format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{delta},\"finish_reason\":{end}}}]}}\n\n")
+            .into_bytes()
+    };
+    let mut chat = chunk("{\"content\":\"a@b\"}", "null");
+    chat.extend(chunk("{}", "\"stop\""));
+    let at = chat.iter().position(|byte| *byte == b'@').unwrap();
+    chat[at] = 0xff;
+    // Numbers that come later and no end of the message, as behind proxies.
+    let frames = [
+        json!({"type": "message_start", "message": {"model": "m", "usage": {"input_tokens": 0, "output_tokens": 0}}}),
+        json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "hi"}}),
+        json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"input_tokens": 5000, "output_tokens": 90}}),
+    ];
+    let anthropic: String = frames.iter().map(|frame| format!("data: {frame}\n\n")).collect();
+    let cases = [
+        ("chat", Turn::labelled("application/json", chat), "a\u{fffd}b\n", json!(null)),
+        ("anthropic", Turn::raw(anthropic), "hi\n", json!(5000)),
+    ];
+    for (protocol, turn, answer, tokens) in cases {
+        let person = Person::new([turn]);
+        configured(&person, "fake", &format!("model = \"m\"\nprotocol = \"{protocol}\"\n"));
+        let ran = person.posse(&["run", "go"]);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), answer), "{ran:#?}");
+        assert_eq!(person.posse(&["tasks", "--json"]).events()[0]["usage"]["input_tokens"], tokens);
+    }
+}
+
+#[test]
+fn what_was_said_goes_back_in_the_shape_of_the_published_types() {
+    let looks = Turn::call("read_file", json!({"path": "main.py"})).and_text("I look.");
+    let person = Person::new([looks, Turn::text("done")]);
+    configured(&person, "fake", "model = \"m\"\nprotocol = \"responses\"\n");
+    assert_eq!(person.posse(&["run", "go"]).code, Some(0));
+    let request = person.model.requests()[1].json();
+    let said = request["input"].as_array().unwrap().iter().find(|item| item["role"] == "assistant").unwrap();
+    assert_eq!((&said["type"], &said["status"]), (&json!("message"), &json!("completed")));
+    assert_eq!(said["content"], json!([{"type": "output_text", "text": "I look.", "annotations": []}]));
+    assert!(said["id"].as_str().unwrap().starts_with("msg_"), "{said}");
+}

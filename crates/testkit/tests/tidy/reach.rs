@@ -116,6 +116,35 @@ pub(crate) fn requirements(repo: &Repo) -> Vec<String> {
         .collect()
 }
 
+/// What the five designs ask for is shown by a run of the program, row by row.
+pub(crate) fn designs(repo: &Repo) -> Vec<String> {
+    let page = repo.files.iter().find(|file| file.path == "docs/requirements.md");
+    let section =
+        page.and_then(|page| page.text.split("\n## ").find(|part| part.starts_with("Five designs")));
+    let rows = section.unwrap_or_default().lines().filter(|line| line.starts_with("| "));
+    let rows = rows.filter(|row| !row.starts_with("| requirement |"));
+    let binary = || repo.files.iter().filter(|file| file.path.starts_with("crates/cli/tests/it/"));
+    let is_played = |name: &str| {
+        let Some((module, test)) = name.rsplit_once("::") else { return false };
+        let file = format!("/{module}.rs");
+        binary().any(|one| one.path.ends_with(&file) && one.text.contains(&format!("fn {test}(")))
+    };
+    rows.filter(|row| !row.split('`').skip(1).step_by(2).any(is_played))
+        .map(|row| row.trim_start_matches("| ").split(" | ").next().unwrap_or_default())
+        .map(|what| format!("docs/requirements.md names no test through the binary for: {what}"))
+        .collect()
+}
+
+pub(crate) fn bad_designs() -> Repo {
+    Repo::sample(&[
+        (
+            "docs/requirements.md",
+            "# x\n\n## Five designs\n\n| requirement | code | test |\n|---|---|---|\n| it works | `lib.rs` | `run::parts` |\n",
+        ),
+        ("crates/model/tests/it/run.rs", "//! x\nfn parts() {}\n"),
+    ])
+}
+
 pub(crate) fn bad_requirements() -> Repo {
     Repo::sample(&[
         ("docs/requirements.md", "| it works | `lib.rs` | `run::gone` |\n"),
