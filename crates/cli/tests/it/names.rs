@@ -104,7 +104,7 @@ fn a_misspelt_tool_in_an_agent_file_is_told_by_check() {
         .says("one/b.md:5: \"opus\" is not configured: runs on fake");
 }
 
-/// Main starts three agents at once; each says its report.
+/// Main starts three agents at once, and then lets the first go on; each says its report.
 fn three_agents() -> FakeModel {
     FakeModel::by_rule_blocking(|request| {
         let request = request.json();
@@ -115,10 +115,16 @@ fn three_agents() -> FakeModel {
             "main" if request["messages"].as_array().unwrap().len() == 2 => Turn::call("agent", start("ann"))
                 .and_call("agent", start("bob"))
                 .and_call("agent", start("cem")),
+            "main" if !text.contains("go.txt") => {
+                Turn::call("write_file", json!({"path": "go.txt", "content": "x"}))
+            }
             "main" if ["ann", "bob", "cem"].iter().all(|name| text.contains(&format!("from=\\\"{name}"))) => {
                 Turn::text("All is done.")
             }
             "main" => Turn::text("They are at it."),
+            "ann" if request["messages"].as_array().unwrap().len() == 2 => {
+                Turn::call("shell", json!({"command": "until [ -e go.txt ]; do sleep 0.05; done"}))
+            }
             _ => Turn::text(REPORT),
         }
     })
@@ -131,12 +137,16 @@ fn max_concurrent_counts_as_written_and_why_something_waits_is_said() {
         let queued = events.iter().filter(|event| event["type"] == "agent_queued");
         queued.map(|event| (event["reason"].clone(), event["at"].clone())).collect::<Vec<_>>()
     };
+    let run = |args: &[&str]| {
+        let _ = std::fs::remove_file(person.project.path().join("go.txt"));
+        person.posse(args)
+    };
     let usual = std::fs::read_to_string(person.config()).unwrap();
     person.posse(&["config", "show"]).says("max_concurrent = 1");
     person.posse(&["doctor"]).says("uses fake, one agent at a time (max_concurrent = 1)");
-    let one_by_one = queued(&person.posse(&["run", "--json", "go"]).events());
+    let one_by_one = queued(&run(&["run", "--json", "go"]).events());
     assert_eq!(one_by_one, vec![(json!("endpoint"), json!("127.0.0.1")); 2]);
-    person.posse(&["run", "go"]).says("queued: one at a time on 127.0.0.1 (max_concurrent)");
+    run(&["run", "go"]).says("queued: one at a time on 127.0.0.1 (max_concurrent)");
     person.posse(&["sessions", "show", "last"]).says("queued: one at a time on 127.0.0.1 (max_concurrent)");
 
     let other = usual.replace("[models.fake]", "[models.other]");
@@ -144,9 +154,9 @@ fn max_concurrent_counts_as_written_and_why_something_waits_is_said() {
     person.configure(&format!("model = \"fake\"\n{eight}\n{other}"));
     let shown = person.posse(&["config", "show"]).stdout;
     assert_eq!(shown.matches("max_concurrent = 8").count(), 2, "{shown}");
-    assert_eq!(queued(&person.posse(&["run", "--json", "go"]).events()), []);
+    assert_eq!(queued(&run(&["run", "--json", "go"]).events()), []);
     // One that is not used holds nobody up, whatever it says.
     let one = other.replace("price =", "max_concurrent = 1\nprice =");
     person.configure(&format!("model = \"fake\"\n{eight}\n{one}"));
-    assert_eq!(queued(&person.posse(&["run", "--json", "go"]).events()), []);
+    assert_eq!(queued(&run(&["run", "--json", "go"]).events()), []);
 }
