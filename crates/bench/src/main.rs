@@ -9,6 +9,7 @@
     reason = "it prints tables and starts the program it measures"
 )]
 
+mod append;
 mod commands;
 mod crew;
 mod keep;
@@ -33,7 +34,7 @@ pub(crate) struct Line {
 type Measure = fn() -> anyhow::Result<Vec<Line>>;
 
 /// What can be measured; all of it unless the command line names some.
-const PARTS: [(&str, Measure); 8] = [
+const PARTS: [(&str, Measure); 9] = [
     ("turns", turns::measure),
     ("startup", startup::measure),
     ("sandbox", sandbox::measure),
@@ -41,6 +42,7 @@ const PARTS: [(&str, Measure); 8] = [
     ("commands", commands::measure),
     ("crew", crew::measure),
     ("record", record::measure),
+    ("append", append::measure),
     ("open", open::measure),
 ];
 
@@ -59,7 +61,7 @@ fn main() -> anyhow::Result<()> {
     }
     ensure!(
         !lines.is_empty(),
-        "the parts are turns, startup, sandbox, keep, commands, crew, record and open"
+        "the parts are turns, startup, sandbox, keep, commands, crew, record, append and open"
     );
     println!("| what | measured | floor | promise | holds |\n|---|---|---|---|---|");
     for line in &lines {

@@ -44,7 +44,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("cluster", &["engine", "protocol"]),
     ("cli", &["engine", "protocol", "mcp", "acp", "api", "tui", "cluster"]),
     ("testkit", &["protocol"]),
-    ("bench", &["engine", "protocol", "sandbox", "workspace", "testkit"]),
+    ("bench", &["engine", "protocol", "sandbox", "store", "workspace", "testkit"]),
 ];
 
 /// Crates without runtime, network, database, files or clock.
@@ -55,7 +55,7 @@ const IMPURE: &[&str] = &["tokio", "mio", "hyper", "reqwest", "rustls", "rusqlit
 
 /// Libraries that belong to one place.
 const OWNERS: &[(&str, &[&str])] = &[
-    ("rusqlite", &["store"]),
+    ("rusqlite", &["store", "bench"]),
     ("libsqlite3-sys", &["store"]),
     ("reqwest", &["model", "tools", "bench"]),
     ("rustls", &["model", "tools", "bench"]),
