@@ -97,6 +97,20 @@ pub enum StoreError {
         /// The session.
         session: SessionId,
     },
+    /// Somebody else has changed the events of a session, or its row.
+    #[error(
+        "session {session} has {} events on record, but its row says {}: another program has changed it, and \
+         nothing more is added to it",
+        found.0, said.0
+    )]
+    OutOfStep {
+        /// The session.
+        session: SessionId,
+        /// Its last event by its row.
+        said: Seq,
+        /// Its last event.
+        found: Seq,
+    },
     /// An event of an agent that was neither admitted nor started.
     #[error("agent {agent} is not on record: its admission or its start must come before its other events")]
     UnknownAgent {

@@ -18,15 +18,17 @@ mod tool_calls;
 mod word;
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::path::Path;
+use std::rc::Rc;
 
 use posse_protocol::{AgentId, EventKind, Sender, Seq, SessionId};
 use rusqlite::types::FromSql;
-use rusqlite::{Connection, OptionalExtension, Params, Row};
+use rusqlite::{CachedStatement, Connection, OptionalExtension, Params, Row};
 
 use crate::queue::{Prepared, Waiting};
 use crate::{NewEvent, StoreError, blobs};
-use tally::{AgentTally, SessionTally};
+use tally::AgentTally;
 pub(crate) use word::type_word;
 
 /// Puts everything on record, each event in the next place of its session, and says which places they are.
@@ -35,7 +37,7 @@ pub(crate) fn record(
     path: &Path,
     waiting: &[Waiting],
 ) -> Result<Vec<Vec<Seq>>, StoreError> {
-    let mut ledger = Ledger::new(Sql { connection, path }, waiting);
+    let mut ledger = Ledger::new(Sql { connection, path })?;
     let places = waiting
         .iter()
         .map(|one| one.batch.events.iter().map(|event| ledger.record(event)).collect())
@@ -83,10 +85,11 @@ impl Sql<'_> {
 struct Change<'a> {
     sql: Sql<'a>,
     event: &'a NewEvent,
-    /// Its place, already given.
+    /// Its place, already given, and its key.
     seq: i64,
+    key: i64,
     /// The ids as the tables keep them.
-    session: String,
+    session: Rc<str>,
     agent: String,
 }
 
@@ -107,51 +110,45 @@ impl Change<'_> {
     }
 }
 
-/// The places of one session's events in this transaction.
-#[derive(Default)]
-struct Places {
-    tally: SessionTally,
-    /// The next one to give; none before the first event.
-    next: Option<i64>,
-}
-
 /// One transaction: what has been added up and is not in the tables yet.
 struct Ledger<'a> {
     sql: Sql<'a>,
-    places: HashMap<SessionId, Places>,
+    /// Puts an event on record: prepared once, because it runs most.
+    insert: CachedStatement<'a>,
+    sessions: HashMap<SessionId, sessions::Open>,
     tallies: HashMap<(SessionId, AgentId), AgentTally>,
     calls: Vec<tool_calls::Call<'a>>,
 }
 
 impl<'a> Ledger<'a> {
-    fn new(sql: Sql<'a>, waiting: &[Waiting]) -> Self {
-        let mut places: HashMap<SessionId, Places> = HashMap::new();
-        for Prepared { event, .. } in waiting.iter().flat_map(|one| &one.batch.events) {
-            places.entry(event.session).or_default().tally.note(event);
-        }
-        Self { sql, places, tallies: HashMap::new(), calls: Vec::new() }
+    fn new(sql: Sql<'a>) -> Result<Self, StoreError> {
+        let insert = sql.connection.prepare_cached(
+            "INSERT INTO event_rows (id, agent_id, parent_id, at_ms, type, body, blob_bytes)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        );
+        let insert = insert.map_err(|e| StoreError::from_sql(sql.path, e))?;
+        let (sessions, tallies) = (HashMap::new(), HashMap::new());
+        Ok(Self { sql, insert, sessions, tallies, calls: Vec::new() })
     }
 
     /// Puts one event on record and derives what follows from it.
     fn record(&mut self, prepared: &'a Prepared) -> Result<Seq, StoreError> {
         let event = &prepared.event;
-        let (session, agent) = (event.session.to_string(), event.agent.to_string());
-        let mut change = Change { sql: self.sql, event, seq: 0, session, agent };
-        change.seq = self.next_place(&change)?;
-        change.run(
-            "INSERT INTO events (session_id, seq, agent_id, parent_id, at_ms, type, body, blob_bytes)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-            (
-                &change.session,
-                change.seq,
-                &change.agent,
-                event.parent.map(|id| id.to_string()),
-                figures::whole(event.at_ms),
-                type_word(&event.kind),
-                &prepared.body.json,
-                figures::whole(prepared.body.blob_bytes as u64),
-            ),
-        )?;
+        let (sql, agent) = (self.sql, event.agent.to_string());
+        let session = self.session(event)?;
+        let seq = session.take(event);
+        let change =
+            Change { sql, event, seq, key: session.key(seq), session: Rc::clone(&session.id), agent };
+        let row = (
+            change.key,
+            &change.agent,
+            event.parent.map(|id| id.to_string()),
+            figures::whole(event.at_ms),
+            type_word(&event.kind),
+            &prepared.body.json,
+            figures::whole(prepared.body.blob_bytes as u64),
+        );
+        self.insert.execute(row).map_err(|e| StoreError::from_sql(sql.path, e))?;
         for blob in &prepared.body.blobs {
             self.keep(&change, blob)?;
         }
@@ -159,15 +156,13 @@ impl<'a> Ledger<'a> {
         Ok(Seq(u64::try_from(change.seq).unwrap_or_default()))
     }
 
-    fn next_place(&mut self, change: &Change<'_>) -> Result<i64, StoreError> {
-        sessions::start(change)?;
-        let places = self.places.entry(change.event.session).or_default();
-        let place = match places.next {
-            Some(place) => place,
-            None => sessions::reserve(change, &places.tally)?,
-        };
-        places.next = Some(place + 1);
-        Ok(place)
+    /// The session of an event, which may begin with it.
+    fn session(&mut self, event: &NewEvent) -> Result<&mut sessions::Open, StoreError> {
+        sessions::start(self.sql, event)?;
+        match self.sessions.entry(event.session) {
+            Entry::Occupied(known) => Ok(known.into_mut()),
+            Entry::Vacant(new) => Ok(new.insert(sessions::Open::read(self.sql, event.session)?)),
+        }
     }
 
     /// A text that is there already is not written again.
@@ -233,7 +228,8 @@ impl<'a> Ledger<'a> {
             EventKind::AgentSettled { report } => {
                 self.write_tally(change)?;
                 self.write_calls()?;
-                settling::settled(change, report)
+                let session = self.session(change.event)?;
+                settling::settled(change, report, session.tally())
             }
             kind => {
                 self.write_tally(change)?;
@@ -261,7 +257,7 @@ impl<'a> Ledger<'a> {
         for ((session, agent), tally) in &self.tallies {
             known(*agent, agents::add(self.sql, &session.to_string(), &agent.to_string(), tally)?)?;
         }
-        Ok(())
+        self.sessions.values().try_for_each(|session| session.write(self.sql))
     }
 }
 

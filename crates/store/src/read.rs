@@ -54,10 +54,12 @@ impl Reader<'_> {
         limit: usize,
     ) -> Result<Vec<Event>, StoreError> {
         let mut statement = self.sql(self.connection.prepare_cached(
-            "SELECT seq, agent_id, parent_id, at_ms, body, blob_bytes FROM events
-             WHERE session_id = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3",
+            "SELECT e.id & 4294967295 AS seq, e.agent_id, e.parent_id, e.at_ms, e.body, e.blob_bytes
+             FROM sessions s JOIN event_rows e ON e.id > (s.number << 32) + ?2 AND e.id < (s.number + 1) << 32
+             WHERE s.id = ?1 ORDER BY e.id LIMIT ?3",
         ))?;
-        let after = i64::try_from(after.0).unwrap_or(i64::MAX);
+        // Beyond this place there are none.
+        let after = u32::try_from(after.0).unwrap_or(u32::MAX);
         let parameters = (session.to_string(), after, rows_max(limit, limits::PAGE_EVENTS_MAX));
         let mut rows = self.sql(statement.query(parameters))?;
         let mut events = Vec::new();
@@ -158,7 +160,7 @@ impl Reader<'_> {
     pub(crate) fn reports(&self, session: SessionId) -> Result<HashMap<AgentId, Report>, StoreError> {
         let mut statement = self.sql(self.connection.prepare_cached(
             "SELECT seq, agent_id, parent_id, at_ms, body, blob_bytes FROM events
-             WHERE session_id = ?1 AND type = 'agent_settled' ORDER BY seq LIMIT ?2",
+             WHERE session_id = ?1 AND type = 'agent_settled' ORDER BY id LIMIT ?2",
         ))?;
         let parameters = (session.to_string(), rows_max(limits::ROWS_MAX, usize::MAX));
         let mut rows = self.sql(statement.query(parameters))?;

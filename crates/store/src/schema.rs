@@ -19,6 +19,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0005_costs.sql"),
     include_str!("migrations/0006_messages.sql"),
     include_str!("migrations/0007_warnings.sql"),
+    include_str!("migrations/0008_one_integer.sql"),
 ];
 
 /// The format this Posse writes.

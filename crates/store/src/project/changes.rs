@@ -36,9 +36,9 @@ pub(super) fn undone(change: &Change<'_>, events: &[Seq]) -> Result<(), StoreErr
         .run(
             "UPDATE agents SET undone = undone + 1
              WHERE session_id = ?1 AND id IN (
-               SELECT iif(type = 'merged', body ->> '$.from', agent_id) FROM events
-               WHERE session_id = ?1 AND seq IN (SELECT value FROM json_each(?2)) AND type IN ('changed', 'merged'))",
-            (&change.session, events),
+               SELECT iif(type = 'merged', body ->> '$.from', agent_id) FROM event_rows
+               WHERE id IN (SELECT ?3 + value FROM json_each(?2)) AND type IN ('changed', 'merged'))",
+            (&change.session, events, change.key - change.seq),
         )
         .map(drop)
 }

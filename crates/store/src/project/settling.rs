@@ -22,15 +22,21 @@ struct Told {
 }
 
 /// Must run after all that was added up for the agent is written.
-pub(super) fn settled(change: &Change<'_>, report: &Report) -> Result<(), StoreError> {
-    raise(change, &report.receipt)?;
+pub(super) fn settled(
+    change: &Change<'_>,
+    report: &Report,
+    session: &mut SessionTally,
+) -> Result<(), StoreError> {
+    raise(change, &report.receipt, session)?;
     messages::settled(change, report)?;
-    sessions::settled(change, report)?;
+    if change.is_main() {
+        sessions::status(change, report.ending.word())?;
+    }
     agents::settled(change, report)
 }
 
-/// Adds what the receipt knows beyond the events. What it cost is left to those who settle.
-fn raise(change: &Change<'_>, receipt: &Receipt) -> Result<(), StoreError> {
+/// Adds what the receipt knows beyond the events to the agent and to its session.
+fn raise(change: &Change<'_>, receipt: &Receipt, session: &mut SessionTally) -> Result<(), StoreError> {
     let told = change.sql.ask_row(
         "SELECT turns, tool_calls, input_tokens, cached_tokens, cache_write_tokens, output_tokens, reasoning_tokens,
            cost_usd, cost_unknown
@@ -38,12 +44,20 @@ fn raise(change: &Change<'_>, receipt: &Receipt) -> Result<(), StoreError> {
         (&change.session, &change.agent),
         Told::read,
     )?;
-    let Some(rest) = told.map(|told| told.rest(receipt)).filter(AgentTally::has_figures) else {
+    let Some(told) = told else { return Ok(()) };
+    if let Some(all) = receipt.cost_usd {
+        // A receipt covers the agent's whole life, so only what is new in it is added. The agent's own row gets all.
+        session.cost.usd = Some(session.cost.usd.unwrap_or(0.0) + all - told.cost.usd.unwrap_or(0.0));
+    }
+    let rest = told.rest(receipt);
+    if !rest.has_figures() {
         return Ok(());
-    };
+    }
     agents::add(change.sql, &change.session, &change.agent, &rest)?;
-    let (turns, tokens, cost) = (rest.turns, rest.tokens, rest.cost);
-    sessions::add(change, &SessionTally { turns, tokens, cost, ..SessionTally::default() }).map(drop)
+    session.turns += rest.turns;
+    session.tokens.add(rest.tokens);
+    session.cost.unknown += rest.cost.unknown;
+    Ok(())
 }
 
 impl Told {

@@ -8,7 +8,6 @@ use crate::NewEvent;
 /// What is added to a session's row.
 #[derive(Default)]
 pub(super) struct SessionTally {
-    pub(super) events: i64,
     pub(super) last_at_ms: i64,
     pub(super) turns: i64,
     pub(super) tokens: Tokens,
@@ -17,7 +16,6 @@ pub(super) struct SessionTally {
 
 impl SessionTally {
     pub(super) fn note(&mut self, event: &NewEvent) {
-        self.events += 1;
         self.last_at_ms = self.last_at_ms.max(whole(event.at_ms));
         match &event.kind {
             EventKind::TurnStarted { .. } => self.turns += 1,

@@ -84,10 +84,10 @@ fn sessions_behind(reader: &Reader<'_>) -> Result<Vec<(SessionId, i64, i64)>, St
 
 fn read_page(reader: &Reader<'_>, session: SessionId, after: i64, last: i64) -> Result<Page, StoreError> {
     let mut statement = reader.sql(reader.connection.prepare_cached(
-        "SELECT * FROM events
-         WHERE session_id = ?1 AND seq > ?2 AND seq <= ?3
-           AND type IN ('told', 'replied', 'tool_started', 'agent_settled')
-         ORDER BY seq LIMIT ?4",
+        "SELECT e.*, e.id & 4294967295 AS seq
+         FROM sessions s JOIN event_rows e ON e.id > (s.number << 32) + ?2 AND e.id <= (s.number << 32) + ?3
+         WHERE s.id = ?1 AND e.type IN ('told', 'replied', 'tool_started', 'agent_settled')
+         ORDER BY e.id LIMIT ?4",
     ))?;
     let events_max = rows_max(limits::INDEX_EVENTS_MAX, usize::MAX);
     let mut rows = reader.sql(statement.query((session.to_string(), after, last, events_max)))?;

@@ -44,7 +44,7 @@ fn a_long_session_is_read_completely_around_one_damaged_row() {
     Connection::open(&record.path)
         .unwrap()
         .execute_batch(&format!(
-            "DROP TRIGGER events_never_change; UPDATE events SET body = '[' WHERE seq = {damaged}"
+            "DROP TRIGGER event_rows_never_change; UPDATE event_rows SET body = '[' WHERE {SEQ} = {damaged}"
         ))
         .unwrap();
     let (mut after, mut read, mut bytes_read, mut lost) = (Seq(0), 0, 0, Vec::new());

@@ -95,7 +95,9 @@ fn one_damaged_event_does_not_hide_the_others() {
     record.put(whole_session(1));
     let vandal = rusqlite::Connection::open(&record.path).unwrap();
     vandal
-        .execute_batch("DROP TRIGGER events_never_change; UPDATE events SET body = '{' WHERE seq = 4")
+        .execute_batch(&format!(
+            "DROP TRIGGER event_rows_never_change; UPDATE event_rows SET body = '{{' WHERE {SEQ} = 4"
+        ))
         .unwrap();
     let read = |after| record.store.events_after(session(1), posse_protocol::Seq(after), 100);
     assert_eq!(read(0).unwrap().len(), 3, "the page ends before the damage");

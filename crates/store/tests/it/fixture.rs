@@ -13,6 +13,9 @@ use uuid::Uuid;
 /// When every test begins: 2026-01-02T03:04:05.678Z.
 pub(crate) const START_MS: u64 = 1_767_323_045_678;
 
+/// The place of an event, from the key of its row.
+pub(crate) const SEQ: &str = "(id & 4294967295)";
+
 pub(crate) struct Record {
     pub(crate) store: Store,
     pub(crate) path: PathBuf,

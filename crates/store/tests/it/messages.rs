@@ -68,7 +68,9 @@ fn calls_are_messages_under_the_prompt_they_were_made_for() {
     // What is damaged is one row's loss.
     let other = rusqlite::Connection::open(&record.path).unwrap();
     other
-        .execute_batch("DROP TRIGGER events_never_change; UPDATE events SET body = 'x' WHERE seq IN (4, 6)")
+        .execute_batch(&format!(
+            "DROP TRIGGER event_rows_never_change; UPDATE event_rows SET body = 'x' WHERE {SEQ} IN (4, 6)"
+        ))
         .unwrap();
     assert_eq!(record.rows(calls).len(), 4);
 }

@@ -22,13 +22,14 @@ fn a_newer_record_is_refused_and_left_alone() {
 }
 
 /// What leads from each format to the next, but for the last step: a record of every earlier format is made of them.
-const STEPS: [&str; 6] = [
+const STEPS: [&str; 7] = [
     include_str!("../../src/migrations/0001_record.sql"),
     include_str!("../../src/migrations/0002_tree.sql"),
     include_str!("../../src/migrations/0003_recovery.sql"),
     include_str!("../../src/migrations/0004_memory_and_search.sql"),
     include_str!("../../src/migrations/0005_costs.sql"),
     include_str!("../../src/migrations/0006_messages.sql"),
+    include_str!("../../src/migrations/0007_warnings.sql"),
 ];
 
 /// The format that this Posse writes.
@@ -98,13 +99,18 @@ fn old_record(path: &Path, format: usize) -> Connection {
     old
 }
 
+/// Every event with all that is known of it.
+const EVENTS: &str =
+    "SELECT session_id, seq, agent_id, parent_id, at_ms, type, body FROM events ORDER BY session_id, seq";
+
 #[test]
 fn a_record_of_every_earlier_format_is_migrated_with_all_that_is_in_it() {
     let mut ran = 0;
     for format in 1..=STEPS.len() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("posse.db");
-        drop(old_record(&path, format));
+        let before = rows(&old_record(&path, format), EVENTS);
+        assert_eq!(before.len(), 9);
         let store = quiet(&path).unwrap();
         let look = Connection::open(&path).unwrap();
         let found = rows(
@@ -124,7 +130,9 @@ fn a_record_of_every_earlier_format_is_migrated_with_all_that_is_in_it() {
             "SELECT cost_unknown FROM agents UNION ALL SELECT cost_unknown || ' in all' FROM sessions";
         let expected = if format < 5 { ["0", "1", "1 in all"] } else { ["0", "0", "0 in all"] };
         assert_eq!(rows(&look, unknown), expected, "from {format}");
-        assert_eq!(rows(&look, "SELECT warnings FROM agents ORDER BY rowid"), ["2", "0"], "from {format}");
+        // Those of older records are counted by the step that makes the column.
+        let expected = if format < 7 { ["2", "0"] } else { ["0", "0"] };
+        assert_eq!(rows(&look, "SELECT warnings FROM agents ORDER BY rowid"), expected, "from {format}");
         // A prompt of then is a message, by the words of now, and so is the call that was made under it.
         let messages =
             "SELECT parent_message_id, request_type, request_content, status FROM messages ORDER BY id";
@@ -142,6 +150,9 @@ fn a_record_of_every_earlier_format_is_migrated_with_all_that_is_in_it() {
             assert_eq!(checkpoints, [format!("2|{}|3|abc|5", agent(2))], "from {format}");
             assert_eq!(rows(&look, "SELECT project, surface FROM sessions"), ["/w|"]);
         }
+        // Each event is what and where it was, damaged or not.
+        assert_eq!(rows(&look, EVENTS), before, "from {format}");
+        assert_eq!(rows(&look, "SELECT number, last_seq FROM sessions"), ["1|9"], "from {format}");
         // It is read, and goes on where it was.
         let page = store.events_after(session(1), Seq(0), 100).unwrap();
         assert_eq!(page.len(), 7, "up to the first damaged event, from {format}");
@@ -152,6 +163,42 @@ fn a_record_of_every_earlier_format_is_migrated_with_all_that_is_in_it() {
         ran += 1;
     }
     assert_eq!(ran, CURRENT - 1);
+}
+
+#[test]
+fn sessions_of_an_older_record_keep_their_events_apart() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("posse.db");
+    let old = Connection::open(&path).unwrap();
+    old.execute_batch(&STEPS[..7].concat()).unwrap();
+    old.execute_batch("PRAGMA user_version = 7; PRAGMA application_id = 0x504f5353").unwrap();
+    let insert = "INSERT INTO events (session_id, seq, agent_id, parent_id, at_ms, type, body, blob_bytes)
+                  VALUES (?1, ?2, ?1, 'p', ?2, 'mailed', ?3, ?2 * 10)";
+    // One that began later may have the smaller id; one has no events at all.
+    let sessions = [(3, 10, 5), (1, 20, 7), (2, 30, 0), (4, 40, 1)];
+    for (n, started, last) in sessions {
+        let row = "INSERT INTO sessions (id, started_at_ms, last_at_ms, last_seq, workspace, version)
+                   VALUES (?1, ?2, ?2, ?3, '/w', '0')";
+        old.execute(row, (session(n).to_string(), started, last)).unwrap();
+        for seq in 1..=last {
+            old.execute(insert, (session(n).to_string(), seq, format!("{n} {seq}"))).unwrap();
+        }
+    }
+    let all = "SELECT session_id, seq, agent_id, parent_id, at_ms, type, body, blob_bytes FROM events ORDER BY 1, 2";
+    let before = rows(&old, all);
+    assert_eq!(before.len(), 13);
+    drop(old);
+    drop(quiet(&path).unwrap());
+    let look = Connection::open(&path).unwrap();
+    assert_eq!(rows(&look, all), before);
+    let numbers = "SELECT number FROM sessions ORDER BY started_at_ms";
+    assert_eq!(rows(&look, numbers), ["1", "2", "3", "4"]);
+    for (n, _, last) in sessions {
+        let of_one = format!("SELECT count(*), max(seq) FROM events WHERE session_id = '{}'", session(n));
+        let last_seq = if last == 0 { "-".to_owned() } else { last.to_string() };
+        assert_eq!(rows(&look, &of_one), [format!("{last}|{last_seq}")]);
+    }
+    assert_eq!(rows(&look, "PRAGMA integrity_check"), ["ok"]);
 }
 
 #[test]
@@ -213,11 +260,24 @@ fn events_cannot_be_changed_but_a_session_can_go() {
             "DELETE FROM events WHERE seq = 12".to_owned(),
             "events are append-only; delete the whole session instead",
         ),
-        (insert("INSERT", &same.to_string(), 14), "the event is not the next of its session"),
-        (insert("INSERT OR REPLACE", &same.to_string(), 12), "the event is not the next of its session"),
-        (insert("INSERT", "nobody", 1), "the event is not the next of its session"),
+        (insert("INSERT", &same.to_string(), 13), "events are put on record by Posse alone"),
+        (insert("INSERT OR REPLACE", &same.to_string(), 12), "events are put on record by Posse alone"),
+        // Nor behind the back of the view.
+        (format!("UPDATE event_rows SET body = '{{}}' WHERE {SEQ} = 3"), "events are append-only"),
+        (
+            format!("DELETE FROM event_rows WHERE {SEQ} = 12"),
+            "events are append-only; delete the whole session instead",
+        ),
+        (
+            "INSERT INTO event_rows SELECT * FROM event_rows WHERE id & 4294967295 = 12".to_owned(),
+            "UNIQUE constraint failed: event_rows.id",
+        ),
+        (
+            "UPDATE sessions SET number = number + 7".to_owned(),
+            "the number of a session is in the keys of its events",
+        ),
     ];
-    assert_eq!(cases.len(), 5);
+    assert_eq!(cases.len(), 8);
     for (sql, reason) in cases {
         assert_eq!(other.execute_batch(&sql).unwrap_err().to_string(), reason, "{sql}");
     }
@@ -228,6 +288,41 @@ fn events_cannot_be_changed_but_a_session_can_go() {
     );
     assert_eq!(left, ["12|1|2|1|1"]);
     assert_eq!(record.put(vec![event(2, turn(3))]), 13);
+}
+
+/// Whatever another program does to the rows: no event comes after a gap, and none in the place of another.
+#[test]
+fn nothing_is_added_to_a_session_whose_events_do_not_end_where_its_row_says() {
+    let key = "(SELECT number << 32 FROM sessions)";
+    let event_row = |seq: u32| {
+        format!(
+            "INSERT INTO event_rows (id, agent_id, at_ms, type, body) VALUES ({key} + {seq}, 'a', 0, 't', '{{}}')"
+        )
+    };
+    let cases = [
+        (event_row(13), "has 13 events on record, but its row says 12"),
+        (event_row(20), "has 20 events on record, but its row says 12"),
+        ("UPDATE sessions SET last_seq = 13".to_owned(), "has 12 events on record, but its row says 13"),
+        ("UPDATE sessions SET last_seq = 3".to_owned(), "has 12 events on record, but its row says 3"),
+        (
+            format!("DROP TRIGGER event_rows_never_go; DELETE FROM event_rows WHERE {SEQ} > 11"),
+            "has 11 events on record, but its row says 12",
+        ),
+        (
+            "DROP TRIGGER event_rows_never_go; DELETE FROM event_rows".to_owned(),
+            "has 0 events on record, but its row says 12",
+        ),
+    ];
+    assert_eq!(cases.len(), 6);
+    for (sql, reason) in cases {
+        let record = record();
+        record.put(whole_session(1));
+        Connection::open(&record.path).unwrap().execute_batch(&sql).unwrap();
+        let refused = record.refused(vec![event(1, turn(3))]);
+        assert!(refused.contains(reason), "{sql}: {refused}");
+        // Other sessions are not concerned.
+        assert_eq!(record.put(whole_session(2)), 12, "{sql}");
+    }
 }
 
 fn insert(verb: &str, session: &str, seq: u32) -> String {

@@ -213,13 +213,13 @@ fn damaged_events_are_passed_over() {
     record.put(vec![event(1, told(&"words ".repeat(2_000)))]);
     let vandal = Connection::open(&record.path).unwrap();
     vandal
-        .execute_batch(
-            "DROP TRIGGER events_never_change;
-             UPDATE events SET body = '{' WHERE seq = 4;
-             UPDATE events SET body = '{\"type\":\"turn_started\",\"turn\":1}' WHERE seq = 5;
-             UPDATE events SET agent_id = 'nobody' WHERE seq = 7;
-             UPDATE blobs SET content = 'other words';",
-        )
+        .execute_batch(&format!(
+            "DROP TRIGGER event_rows_never_change;
+             UPDATE event_rows SET body = '{{' WHERE {SEQ} = 4;
+             UPDATE event_rows SET body = '{{\"type\":\"turn_started\",\"turn\":1}}' WHERE {SEQ} = 5;
+             UPDATE event_rows SET agent_id = 'nobody' WHERE {SEQ} = 7;
+             UPDATE blobs SET content = 'other words';"
+        ))
         .unwrap();
     assert_eq!(record.found("words"), ["1 8 prompt", "1 6 prompt", "1 3 prompt"]);
     record.put(vec![event(1, told("words later"))]);

@@ -252,8 +252,8 @@ fn damage(crashed: &Crashed, seq: Seq) {
     let path = crashed.data.path().join(posse_engine::record::DATABASE_FILE);
     let code = format!(
         "import sqlite3\nc = sqlite3.connect('{}', timeout=30)\n\
-         c.execute('DROP TRIGGER events_never_change')\n\
-         assert c.execute(\"UPDATE events SET body = '{{broken' WHERE seq = {}\").rowcount == 1\nc.commit()",
+         c.execute('DROP TRIGGER event_rows_never_change')\n\
+         assert c.execute(\"UPDATE event_rows SET body = '{{broken' WHERE id & 4294967295 = {}\").rowcount == 1\nc.commit()",
         path.display(),
         seq.0
     );
