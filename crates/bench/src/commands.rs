@@ -91,7 +91,7 @@ fn gaps(folder: &Path, command: &str, turns: usize) -> anyhow::Result<Vec<f64>> 
     Ok(arrivals.windows(2).map(|pair| (pair[1].at - pair[0].at).as_secs_f64() * 1000.0).collect())
 }
 
-fn grow(work: &Path, files: usize) -> anyhow::Result<()> {
+pub(crate) fn grow(work: &Path, files: usize) -> anyhow::Result<()> {
     std::fs::create_dir_all(work)?;
     for file in 0..files {
         let folder = work.join(format!("src/part{}", file / 100));

@@ -12,6 +12,7 @@
 mod append;
 mod commands;
 mod crew;
+mod files;
 mod keep;
 mod open;
 mod record;
@@ -34,12 +35,13 @@ pub(crate) struct Line {
 type Measure = fn() -> anyhow::Result<Vec<Line>>;
 
 /// What can be measured; all of it unless the command line names some.
-const PARTS: [(&str, Measure); 9] = [
+const PARTS: [(&str, Measure); 10] = [
     ("turns", turns::measure),
     ("startup", startup::measure),
     ("sandbox", sandbox::measure),
     ("keep", keep::measure),
     ("commands", commands::measure),
+    ("files", files::measure),
     ("crew", crew::measure),
     ("record", record::measure),
     ("append", append::measure),
@@ -61,7 +63,7 @@ fn main() -> anyhow::Result<()> {
     }
     ensure!(
         !lines.is_empty(),
-        "the parts are turns, startup, sandbox, keep, commands, crew, record, append and open"
+        "the parts are turns, startup, sandbox, keep, commands, files, crew, record, append and open"
     );
     println!("| what | measured | floor | promise | holds |\n|---|---|---|---|---|");
     for line in &lines {

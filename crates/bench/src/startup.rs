@@ -16,13 +16,12 @@ const MEMORY_MB_MAX: f64 = 40.0;
 const TURNS: usize = 500;
 
 pub(crate) fn measure() -> anyhow::Result<Vec<Line>> {
-    let posse = std::env::current_exe()?.with_file_name("posse");
-    ensure!(posse.exists(), "{} is not built: use scripts/bench", posse.display());
+    let posse = built()?;
     let floor = median((0..TRIES).map(|_| run_ms(Command::new("true"))).collect::<anyhow::Result<_>>()?);
     let version =
         median((0..TRIES).map(|_| run_ms(with_arg(&posse, "--version"))).collect::<anyhow::Result<_>>()?);
-    let first = median((0..TRIES).map(|_| first_request_ms(&posse)).collect::<anyhow::Result<_>>()?);
-    let memory = peak_mb(&posse)?;
+    let first = median((0..TRIES).map(|_| first_request_ms()).collect::<anyhow::Result<_>>()?);
+    let memory = peak_mb()?;
     let time = |what: &str, ms: f64, promise: f64| Line {
         what: what.into(),
         measured: format!("{ms:.1} ms"),
@@ -56,31 +55,40 @@ fn run_ms(mut command: Command) -> anyhow::Result<f64> {
     Ok(since.elapsed().as_secs_f64() * 1000.0)
 }
 
+fn built() -> anyhow::Result<PathBuf> {
+    let posse = std::env::current_exe()?.with_file_name("posse");
+    ensure!(posse.exists(), "{} is not built: use scripts/bench", posse.display());
+    Ok(posse)
+}
+
 /// A home with a configuration that names the server, and a folder to work in.
-fn prepare(posse: &Path, base_url: &str) -> anyhow::Result<(tempfile::TempDir, Command)> {
+fn prepare(base_url: &str) -> anyhow::Result<(tempfile::TempDir, Command)> {
     let home = tempfile::tempdir()?;
     let work = home.path().join("work");
     std::fs::create_dir(&work)?;
     std::fs::write(work.join("notes.txt"), "some notes\n".repeat(1000))?;
-    let config: PathBuf = home.path().join("config.toml");
+    let command = program(home.path(), &work, base_url)?;
+    Ok((home, command))
+}
+
+/// `posse run` in a folder, with a configuration that names the server in a home of its own.
+pub(crate) fn program(home: &Path, work: &Path, base_url: &str) -> anyhow::Result<Command> {
+    let config: PathBuf = home.join("config.toml");
     std::fs::write(
         &config,
         format!(
             "[models.fake]\nendpoint = \"{base_url}\"\nmodel = \"fake-model\"\n[limits]\nmax_turns = 1000\n"
         ),
     )?;
-    let mut command = Command::new(posse);
-    command
-        .args(["run", "--quiet", "Read the notes."])
-        .current_dir(work)
-        .env("POSSE_HOME", home.path().join("data"));
+    let mut command = Command::new(built()?);
+    command.args(["run", "--quiet", "Read the notes."]).current_dir(work).env("POSSE_HOME", home.join("data"));
     command.env("POSSE_CONFIG", config).stdout(Stdio::null()).stdin(Stdio::null());
-    Ok((home, command))
+    Ok(command)
 }
 
-fn first_request_ms(posse: &Path) -> anyhow::Result<f64> {
+fn first_request_ms() -> anyhow::Result<f64> {
     let server = Server::start(0, false)?;
-    let (_home, mut command) = prepare(posse, &server.base_url)?;
+    let (_home, mut command) = prepare(&server.base_url)?;
     let since = Instant::now();
     let status = command.status()?;
     ensure!(status.success(), "posse run failed");
@@ -90,9 +98,9 @@ fn first_request_ms(posse: &Path) -> anyhow::Result<f64> {
 }
 
 /// The high-water mark of resident memory, read while the last turns run.
-fn peak_mb(posse: &Path) -> anyhow::Result<f64> {
+fn peak_mb() -> anyhow::Result<f64> {
     let server = Server::start(TURNS, false)?;
-    let (_home, mut command) = prepare(posse, &server.base_url)?;
+    let (_home, mut command) = prepare(&server.base_url)?;
     let mut child = command.spawn()?;
     let status_file = format!("/proc/{}/status", child.id());
     let mut peak_kb = 0.0_f64;
