@@ -282,7 +282,7 @@ impl Opening {
         let project = project_of(&request.workspace);
         let notes = if request.lasting.memory { notes(&engine.store, &project) } else { 0 };
         let Lasting { mut skills, own_skills, .. } = request.lasting.clone();
-        skills.iter_mut().for_each(|folder| folder.hides = Some(hides.clone()));
+        skills.iter_mut().for_each(|folder| folder.hides = hides.clone());
         let homes = SkillHomes { workspace: request.workspace.clone(), own: own_skills };
         let (about, drafts) = ((project.clone(), self.id), SkillDrafts::of(&engine.data_dir));
         let library = SessionLibrary::new(engine.store.clone(), about, skills, homes, drafts);
@@ -303,7 +303,9 @@ impl Opening {
             background: Background::default(),
             tools,
             models: request.models,
-            project: request.project.filter(|notes| !hides.holds(Path::new(&notes.name))),
+            project: request
+                .project
+                .filter(|notes| !hides.as_ref().is_some_and(|hides| hides.holds(Path::new(&notes.name)))),
             project_path: project,
             delegation: request.delegation,
             library: Some(Arc::new(library)),

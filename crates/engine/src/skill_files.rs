@@ -139,11 +139,7 @@ fn can_be_key(name: &str) -> bool {
 impl SkillFolder {
     /// Opens it, unless links have led somewhere else.
     fn open(&self) -> Option<Workspace> {
-        let files = Workspace::open(&self.path).ok()?;
-        let files = match &self.hides {
-            Some(hides) => files.hiding_where(hides.clone()),
-            None => files,
-        };
+        let files = Workspace::open(&self.path).ok()?.hiding_where(self.hides.clone());
         let Some(top) = &self.within else { return Some(files) };
         files.root().starts_with(top.canonicalize().ok()?).then_some(files)
     }

@@ -181,9 +181,9 @@ impl Workspace {
 
     /// The same folder, but places in it that `hides` knows, by their absolute path, are neither read nor written nor found,
     /// also those that appear later.
-    pub fn hiding_where(&self, hides: Hides) -> Self {
+    pub fn hiding_where(&self, hides: Option<Hides>) -> Self {
         let (mut guard, root) = (Guard::clone(&self.guard), self.root().to_path_buf());
-        guard.hidden_by = Some(Hides::new(move |inside| hides.holds(&root.join(inside))));
+        guard.hidden_by = hides.map(|hides| Hides::new(move |inside| hides.holds(&root.join(inside))));
         Self { inner: Arc::clone(&self.inner), guard: Arc::new(guard) }
     }
 

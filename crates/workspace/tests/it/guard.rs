@@ -345,7 +345,7 @@ fn what_is_hidden_by_name_stays_hidden_when_it_appears() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().canonicalize().unwrap();
     let hides = posse_workspace::Hides::new(|place| place.file_name().is_some_and(|name| name == ".env"));
-    let workspace = Workspace::open(&root).unwrap().hiding_where(hides);
+    let workspace = Workspace::open(&root).unwrap().hiding_where(Some(hides));
     fs::create_dir_all(root.join("a")).unwrap();
     for path in [".env", "a/.env", "seen"] {
         fs::write(root.join(path), "key").unwrap();
