@@ -81,7 +81,10 @@ pub(crate) fn program(home: &Path, work: &Path, base_url: &str) -> anyhow::Resul
         ),
     )?;
     let mut command = Command::new(built()?);
-    command.args(["run", "--quiet", "Read the notes."]).current_dir(work).env("POSSE_HOME", home.join("data"));
+    command
+        .args(["run", "--quiet", "Read the notes."])
+        .current_dir(work)
+        .env("POSSE_HOME", home.join("data"));
     command.env("POSSE_CONFIG", config).stdout(Stdio::null()).stdin(Stdio::null());
     Ok(command)
 }

@@ -52,6 +52,15 @@ impl Beneath {
         self.open_at(path.as_path(), flags).map(File::from).map_err(|error| failed(path, error))
     }
 
+    /// Opens what a walk has just found to be a regular file, at once. Where a link has taken the place of any part of its
+    /// path since, there is an error.
+    pub(crate) fn read_found(&self, path: &WorkspacePath) -> Result<File, WorkspaceError> {
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::NOFOLLOW;
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        let opened = self.open_by(path.as_path(), flags, resolve);
+        opened.map(File::from).map_err(|error| failed(path, error))
+    }
+
     pub(crate) fn metadata(&self, path: &WorkspacePath) -> Result<Metadata, WorkspaceError> {
         let entry = self.open_at(path.as_path(), OFlags::PATH).map_err(|error| failed(path, error))?;
         File::from(entry).metadata().map_err(|source| WorkspaceError::from_io(path.as_str(), source))
@@ -80,7 +89,11 @@ impl Beneath {
     }
 
     fn open_at(&self, path: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
-        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+        self.open_by(path, flags, ResolveFlags::BENEATH)
+    }
+
+    fn open_by(&self, path: &Path, flags: OFlags, resolve: ResolveFlags) -> rustix::io::Result<OwnedFd> {
+        let resolve = resolve | ResolveFlags::NO_MAGICLINKS;
         for _ in 0..limits::OPEN_TRIES_MAX {
             match rustix::fs::openat2(&self.root, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve) {
                 // Something was renamed while the kernel looked: it cannot tell, so look again.

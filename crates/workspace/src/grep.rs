@@ -1,14 +1,22 @@
 //! Searches file contents with ripgrep's own libraries. Every file is opened through the workspace, so no link swapped
-//! in during the walk leads out.
+//! in during the walk leads out. One thread walks, several search; what they find is in the order of the walk.
 
-use std::{io, ops::ControlFlow};
+mod batches;
+
+use std::{
+    fs::File,
+    io::{self, Read as _, Seek as _},
+    ops::ControlFlow,
+};
 
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 
 use crate::{
-    Cut, Kind, Stop, Workspace, WorkspaceError, WorkspacePath, limits, tree::PathPattern, walk::Walk,
+    Cut, Kind, OpenFile, Stop, Workspace, WorkspaceError, WorkspacePath, limits, tree::PathPattern,
+    walk::Walk,
 };
+use batches::Batches;
 
 /// What to search for.
 #[derive(Clone, Debug)]
@@ -62,33 +70,47 @@ impl Workspace {
     pub fn grep(&self, query: &GrepQuery, stop: &Stop) -> Result<GrepFound, WorkspaceError> {
         let (matcher, as_plain_text) = matcher(query)?;
         let only = query.glob.as_deref().map(PathPattern::new).transpose()?;
-        let mut search = Search {
-            workspace: self,
-            matcher,
-            searcher: searcher(query.context),
-            wanted: query.matches_max,
-            found: GrepFound { as_plain_text, ..GrepFound::default() },
-        };
+        let mut search = Search::new(self, matcher, query);
         match self.look(&query.path)? {
             None => return Err(WorkspaceError::Missing { path: query.path.to_string() }),
             Some((Kind::Folder, _)) => {}
             Some(_) => {
-                search.file(&query.path)?;
-                return Ok(search.found);
+                let mut found = GrepFound { as_plain_text, ..GrepFound::default() };
+                let open = self.open_file(&query.path)?;
+                found.add(search.opened(&query.path, open), query.matches_max);
+                return Ok(found);
             }
         }
         let hidden = only.as_ref().is_some_and(|only| only.hidden);
         let walk = Walk { workspace: self, start: &query.path, hidden, depth: None, stop };
-        let cut = walk.run(&mut |entry| {
-            let wanted = only.as_ref().is_none_or(|only| only.matches(&query.path, &entry.path));
-            // A file that vanished or may not be read is passed over.
-            if entry.kind == Kind::File && wanted {
-                let _ = search.file(&entry.path);
-            }
-            if search.found.more { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        let batches = Batches::new(stop);
+        let cut = batches.fill(search, |batch| {
+            walk.run(&mut |entry| {
+                let wanted = only.as_ref().is_none_or(|only| only.matches(&query.path, &entry.path));
+                if entry.kind == Kind::File && wanted {
+                    batch.add(entry.path);
+                }
+                if batch.enough() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            })
         })?;
-        search.found.cut = cut;
-        Ok(search.found)
+        let found = batches.found()?;
+        let cut = cut.or(found.cut).filter(|_| !found.more);
+        Ok(GrepFound { as_plain_text, cut, ..found })
+    }
+}
+
+impl GrepFound {
+    /// Adds what the next file holds, up to the first match that is too many.
+    fn add(&mut self, in_file: InFile, wanted: usize) {
+        for line in in_file.lines {
+            if line.is_match && self.matches == wanted {
+                self.more = true;
+                return;
+            }
+            self.matches += usize::from(line.is_match);
+            self.lines.push(line);
+        }
+        self.files_skipped += u64::from(in_file.skipped);
     }
 }
 
@@ -122,22 +144,65 @@ fn searcher(context: usize) -> Searcher {
         .build()
 }
 
+/// What is searched for, and how. Each thread has one.
+#[derive(Clone)]
 struct Search<'a> {
     workspace: &'a Workspace,
     matcher: RegexMatcher,
     searcher: Searcher,
     wanted: usize,
-    found: GrepFound,
+    /// Holds one short file at a time.
+    whole: Vec<u8>,
 }
 
-impl Search<'_> {
-    fn file(&mut self, path: &WorkspacePath) -> Result<(), WorkspaceError> {
-        let open = self.workspace.open_file(path)?;
-        let sink = Lines { path, wanted: self.wanted, found: &mut self.found };
-        if self.searcher.search_file(&self.matcher, &open.file, sink).is_err() {
-            self.found.files_skipped += 1;
+/// What one file holds of what is searched for.
+#[derive(Default)]
+struct InFile {
+    /// With one match more than is wanted, if there is one.
+    lines: Vec<GrepLine>,
+    matches: usize,
+    /// Whether it could not be searched to its end.
+    skipped: bool,
+}
+
+impl<'a> Search<'a> {
+    fn new(workspace: &'a Workspace, matcher: RegexMatcher, query: &GrepQuery) -> Self {
+        let (searcher, wanted) = (searcher(query.context), query.matches_max);
+        Self { workspace, matcher, searcher, wanted, whole: Vec::new() }
+    }
+
+    /// Searches a file that a walk has found. One that vanished or may not be read is passed over.
+    fn found(&mut self, path: &WorkspacePath) -> Option<InFile> {
+        let open = self.workspace.open_found(path).ok()?;
+        let in_file = self.opened(path, open);
+        (in_file.skipped || !in_file.lines.is_empty()).then_some(in_file)
+    }
+
+    fn opened(&mut self, path: &WorkspacePath, open: OpenFile) -> InFile {
+        let (mut in_file, mut file) = (InFile::default(), open.file);
+        let sink = Lines { path, wanted: self.wanted, in_file: &mut in_file };
+        let searched = match self.read_whole(&mut file, open.stamp.bytes()) {
+            Ok(true) => self.searcher.search_slice(&self.matcher, &self.whole, sink),
+            Ok(false) => self.searcher.search_file(&self.matcher, &file, sink),
+            Err(error) => Err(error),
+        };
+        in_file.skipped = searched.is_err();
+        in_file
+    }
+
+    /// Reads a short file with one call. `false`, and nothing read, if it is not short or not as long as it says.
+    fn read_whole(&mut self, file: &mut File, bytes: u64) -> io::Result<bool> {
+        if bytes >= limits::GREP_WHOLE_BYTES_MAX {
+            return Ok(false);
         }
-        Ok(())
+        let length = usize::try_from(bytes).map_err(io::Error::other)?;
+        self.whole.resize(length + 1, 0);
+        let read = file.read(&mut self.whole)?;
+        self.whole.truncate(read);
+        if read != length {
+            file.rewind()?;
+        }
+        Ok(read == length)
     }
 }
 
@@ -145,13 +210,14 @@ impl Search<'_> {
 struct Lines<'a> {
     path: &'a WorkspacePath,
     wanted: usize,
-    found: &'a mut GrepFound,
+    in_file: &'a mut InFile,
 }
 
 impl Lines<'_> {
     fn push(&mut self, line: Option<u64>, bytes: &[u8], is_match: bool) {
         let text = shortened(&String::from_utf8_lossy(bytes));
-        self.found.lines.push(GrepLine { path: self.path.clone(), line: line.unwrap_or(0), text, is_match });
+        let path = self.path.clone();
+        self.in_file.lines.push(GrepLine { path, line: line.unwrap_or(0), text, is_match });
     }
 }
 
@@ -159,13 +225,9 @@ impl Sink for Lines<'_> {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
-        if self.found.matches >= self.wanted {
-            self.found.more = true;
-            return Ok(false);
-        }
-        self.found.matches += 1;
         self.push(found.line_number(), found.bytes(), true);
-        Ok(true)
+        self.in_file.matches += 1;
+        Ok(self.in_file.matches <= self.wanted)
     }
 
     fn context(&mut self, _: &Searcher, found: &SinkContext<'_>) -> Result<bool, io::Error> {

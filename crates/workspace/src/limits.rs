@@ -20,6 +20,14 @@ pub const SETTINGS_FILES_MAX: usize = 32;
 pub const SETTINGS_BYTES_MAX: u64 = 1024 * 1024;
 /// The most memory one searched line may take.
 pub const GREP_LINE_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// Files up to this length are read at once and searched in memory. In longer ones the search for NUL bytes would end here.
+pub const GREP_WHOLE_BYTES_MAX: u64 = 64 * 1024;
+/// How many threads search.
+pub const GREP_THREADS_MAX: usize = 8;
+/// How many files a thread takes at a time.
+pub const GREP_BATCH_FILES: usize = 64;
+/// How many such batches may wait for a thread before whoever found the files searches, too.
+pub const GREP_BATCHES_MAX: usize = 32;
 /// How much of a found line is kept.
 pub const GREP_LINE_CHARS_MAX: usize = 300;
 /// The longest search pattern.

@@ -73,6 +73,14 @@ pub struct OpenFile {
     pub stamp: Stamp,
 }
 
+impl OpenFile {
+    fn of(path: &WorkspacePath, file: File) -> Result<Self, WorkspaceError> {
+        let metadata = file.metadata().map_err(|source| WorkspaceError::from_io(path.as_str(), source))?;
+        must_be_file(path, Kind::of(&metadata))?;
+        Ok(Self { file, stamp: Stamp::of(&metadata) })
+    }
+}
+
 /// What must be true for a write to happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expect {
@@ -223,9 +231,17 @@ impl Workspace {
             Access::Beneath(beneath) => beneath.read(path),
             Access::Checked(checked) => checked.read(path),
         }?;
-        let metadata = file.metadata().map_err(|source| WorkspaceError::from_io(path.as_str(), source))?;
-        must_be_file(path, Kind::of(&metadata))?;
-        Ok(OpenFile { file, stamp: Stamp::of(&metadata) })
+        OpenFile::of(path, file)
+    }
+
+    /// The same for what a walk has just found to be a regular file: no link leads there, so it is not looked at before it
+    /// is opened, and its path is its real place, which the walk has seen not to be hidden.
+    pub(crate) fn open_found(&self, path: &WorkspacePath) -> Result<OpenFile, WorkspaceError> {
+        match &self.inner.access {
+            #[cfg(target_os = "linux")]
+            Access::Beneath(beneath) => OpenFile::of(path, beneath.read_found(path)?),
+            Access::Checked(_) => self.open_file(path),
+        }
     }
 
     /// Reads a whole file of at most `bytes_max`.

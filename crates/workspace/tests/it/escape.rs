@@ -6,7 +6,7 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use posse_workspace::{Expect, Stop};
+use posse_workspace::{Expect, GrepQuery, Hides, Stop};
 
 use crate::Fixture;
 
@@ -153,6 +153,44 @@ fn a_link_swapped_in_meanwhile_leads_nowhere() {
     assert!(reads > 0);
     assert_eq!(fs::read_to_string(fixture.outside().join("secret")).unwrap(), "secret");
     assert_eq!(fixture.text("real/secret"), "inside");
+}
+
+#[test]
+fn a_search_follows_no_link_that_is_swapped_in_meanwhile() {
+    let fixture =
+        Fixture::new(&[("folder/secret", "inside"), ("file", "inside"), ("denied/secret", "secret")]);
+    let denied =
+        Hides::new(|place: &std::path::Path| place.components().any(|part| part.as_os_str() == "denied"));
+    let workspace = fixture.workspace.hiding_where(Some(denied));
+    let done = AtomicBool::new(false);
+    let (mut searches, mut found, mut wrong) = (0, 0, Vec::new());
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // A folder and a link out of the workspace, a file and a link to what is not for agents.
+            let swaps = [("folder", fixture.outside().to_owned()), ("file", "denied/secret".into())];
+            while !done.load(Ordering::Relaxed) {
+                for (name, target) in &swaps {
+                    let (at, aside) = (fixture.at(name), fixture.outside().join("aside"));
+                    fs::rename(&at, &aside).unwrap();
+                    symlink(target, &at).unwrap();
+                    fs::remove_file(&at).unwrap();
+                    fs::rename(&aside, &at).unwrap();
+                }
+            }
+        });
+        for _ in 0..1_000 {
+            let (pattern, path) = ("inside|secret".to_owned(), fixture.path("."));
+            let query =
+                GrepQuery { pattern, path, glob: None, ignore_case: false, context: 0, matches_max: 9 };
+            let lines = workspace.grep(&query, &Stop::default()).map(|found| found.lines).unwrap_or_default();
+            (searches, found) = (searches + 1, found + lines.len());
+            wrong.extend(lines.into_iter().filter(|line| line.text != "inside"));
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    assert_eq!((searches, wrong), (1_000, vec![]));
+    // While there was no link, the files were there.
+    assert!(found > 0);
 }
 
 /// Everything there is, with what it says.

@@ -145,6 +145,38 @@ fn grep_finds_lines() {
 }
 
 #[test]
+fn many_files_are_searched_in_order_and_up_to_the_limit() {
+    let fixture = Fixture::new(&[]);
+    let mut expected = Vec::new();
+    // Enough for several threads; names in the order of a walk, in which what is in `a` comes before `a.txt`.
+    for folder in ["a", "a/b", "a.d", "b", "c"] {
+        for number in 0..130 {
+            let path = format!("{folder}/{number:03}");
+            let texts = ["needle\n", "other\n", "one\nneedle\nneedle\nlast\n"];
+            fixture.put(&path, texts[number % 3]);
+            expected.extend((number % 3 == 0).then(|| format!("{path}:1needle")));
+            let pair = [format!("{path}:2needle"), format!("{path}:3needle")];
+            expected.extend((number % 3 == 2).then_some(pair).into_iter().flatten());
+        }
+    }
+    let everything = |matches_max| GrepQuery { matches_max, ..query(&fixture, "needle", ".") };
+    assert_eq!(expected.len(), 5 * (44 + 43 * 2));
+    let mut limits = 0;
+    for wanted in [1, 2, 3, 100, 131, 649, 650, 651, 10_000] {
+        let found = grep(&fixture, everything(wanted)).unwrap();
+        assert_eq!(lines(&found), expected[..wanted.min(expected.len())], "{wanted}");
+        let more = wanted < expected.len();
+        assert_eq!((found.more, found.matches), (more, wanted.min(expected.len())), "{wanted}");
+        limits += 1;
+    }
+    assert_eq!(limits, 9);
+    // What surrounds a match that is one too many is shown, it is not.
+    let around = grep(&fixture, GrepQuery { context: 1, ..everything(2) }).unwrap();
+    let shown = ["a/000:1needle", "a/002-1one", "a/002:2needle"];
+    assert_eq!((lines(&around), around.more), (shown.map(str::to_owned).to_vec(), true));
+}
+
+#[test]
 fn odd_files_do_not_break_a_search() {
     let fixture = Fixture::new(&[("a", "needle\n"), ("z", "needle\r\n")]);
     fixture.put("latin", b"caf\xe9 needle\n");
