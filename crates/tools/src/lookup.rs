@@ -1,11 +1,8 @@
 //! From a written path to a place in the workspace, with a hint when it leads nowhere.
 
-use posse_workspace::{GlobFound, Stop, Workspace, WorkspaceError, WorkspacePath, similar_names};
+use posse_workspace::{GlobFound, Nearby, Stop, Workspace, WorkspaceError, WorkspacePath, similar_names};
 
 use crate::{limits, show::one_line, tool::Failed};
-
-/// How many files are looked at for a name that is close to a missing one.
-const CANDIDATES_MAX: usize = 5_000;
 
 /// Reads a written path; a refused absolute path whose end is in the workspace is named.
 pub(crate) fn place(workspace: &Workspace, written: &str) -> Result<WorkspacePath, Failed> {
@@ -30,12 +27,12 @@ pub(crate) fn place_or_root(workspace: &Workspace, written: Option<&str>) -> Res
 /// The error's text, with similar names if the path is not there.
 pub(crate) fn explained(workspace: &Workspace, error: &WorkspaceError, stop: &Stop) -> Failed {
     let WorkspaceError::Missing { path } = error else { return Failed(error.to_string()) };
-    let root = WorkspacePath::root();
-    let files = workspace.glob("*", &root, CANDIDATES_MAX, stop).map(|found| found.paths).unwrap_or_default();
+    let place = workspace.resolve(path).unwrap_or_else(|_| WorkspacePath::root());
+    let Nearby { files, cut } = workspace.nearby(&place, stop);
     let similar = similar_names(path, files.iter().map(ToString::to_string));
     let hint = if !similar.is_empty() {
         format!("Did you mean {}?", similar.join(" or "))
-    } else if files.is_empty() || files.len() > limits::NAMED_PATHS_MAX {
+    } else if cut || files.is_empty() || files.len() > limits::NAMED_PATHS_MAX {
         "Call list_files to see what is there.".to_owned()
     } else {
         format!("These files are there: {}.", listed(&files))

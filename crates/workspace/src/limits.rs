@@ -50,6 +50,10 @@ pub const GIT_POINTER_BYTES_MAX: u64 = 8 * 1024;
 pub const GIT_PERSON_FILES_MAX: usize = 16;
 /// How much output of one git call is read.
 pub const GIT_OUTPUT_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// How many entries are looked at to find files near a missing one.
+pub const NEARBY_ENTRIES_MAX: usize = 4_000;
+/// As how many of them opening a folder counts.
+pub const NEARBY_FOLDER_ENTRIES: usize = 8;
 /// How many names are suggested for a missing file.
 pub const SUGGESTIONS_MAX: usize = 5;
 /// How many places of a text that should be unique are looked for.

@@ -43,20 +43,21 @@ fn squeezed(line: &str) -> String {
     words.join(" ").chars().take(limits::NEAREST_LINE_CHARS_MAX).collect()
 }
 
-/// Those of `paths` whose last part resembles that of `wanted`, closest first.
+/// Those of `paths` whose last part resembles that of `wanted`, closest first; of equals, those in the same folders.
 pub fn similar_names(wanted: &str, paths: impl IntoIterator<Item = String>) -> Vec<String> {
     const CLOSE: f64 = 0.85;
     let name_of = |path: &str| path.rsplit('/').next().unwrap_or_default().to_lowercase();
     let name = name_of(wanted);
-    let mut scored: Vec<(u64, String)> = Vec::new();
+    let shared = |path: &str| path.split('/').zip(wanted.split('/')).take_while(|(a, b)| a == b).count();
+    let mut scored: Vec<(u64, usize, String)> = Vec::new();
     for path in paths {
         let other = name_of(&path);
         let score = if other == name { 1.0 } else { strsim::jaro_winkler(&other, &name) };
         if score >= CLOSE {
             // An integer, because it is sorted by.
-            scored.push(((score * 1e6) as u64, path));
+            scored.push(((score * 1e6) as u64, shared(&path), path));
         }
     }
-    scored.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-    scored.into_iter().take(limits::SUGGESTIONS_MAX).map(|(_, path)| path).collect()
+    scored.sort_by(|a, b| (b.0, b.1).cmp(&(a.0, a.1)).then_with(|| a.2.cmp(&b.2)));
+    scored.into_iter().take(limits::SUGGESTIONS_MAX).map(|(_, _, path)| path).collect()
 }

@@ -97,6 +97,36 @@ async fn odd_bytes_are_shown_as_they_can_be() {
 }
 
 #[tokio::test]
+async fn a_missing_file_among_very_many_is_answered_with_those_near_it() {
+    let desk =
+        Desk::new(&[("z/deep/down/wanted.rs", ""), ("z/deep/other.rs", ""), (".gitignore", "*.out\n")]);
+    // More than is looked at, and before the others in order.
+    for folder in 0..45 {
+        for number in 0..100 {
+            desk.put(&format!("a/{folder}/{number}.txt"), "");
+        }
+    }
+    desk.put("z/deep/down/wanted.out", "");
+    desk.put("z/deep/down/.wanted.rs", "");
+    let cases = [
+        ("z/deep/down/wnated.rs", "Did you mean z/deep/down/wanted.rs?"),
+        ("z/deep/wanted.rs", "Did you mean z/deep/down/wanted.rs?"),
+        ("z/deep/gone/wanted.rs", "Did you mean z/deep/down/wanted.rs?"),
+        ("z/deep/down/other.rs", "Did you mean z/deep/other.rs?"),
+        ("a/7/1000.txt", "Did you mean a/7/10.txt or"),
+        ("z/deep/down/nothing-like-it", "Call list_files to see what is there."),
+    ];
+    let mut seen = 0;
+    for (path, expected) in cases {
+        let told = desk.bad("read_file", json!({"path": path})).await;
+        assert!(told.starts_with(&format!("{path} is not there. {expected}")), "{told}");
+        assert!(!told.contains("wanted.out") && !told.contains(".wanted"), "{told}");
+        seen += 1;
+    }
+    assert_eq!(seen, 6);
+}
+
+#[tokio::test]
 async fn a_missing_file_is_answered_with_similar_ones() {
     let desk = Desk::new(&[("src/main.rs", ""), ("tests/main.rs", ""), ("README.md", "x")]);
     let cases = [

@@ -150,8 +150,16 @@ mod unix {
 
         /// The names in it, in order.
         pub(crate) fn names(&self) -> io::Result<Vec<(Box<[u8]>, Hint)>> {
+            self.names_up_to(usize::MAX)
+        }
+
+        /// At most so many of the names in it, in order.
+        pub(crate) fn names_up_to(&self, names_max: usize) -> io::Result<Vec<(Box<[u8]>, Hint)>> {
             let mut names = Vec::new();
             for entry in Dir::read_from(&self.fd)? {
+                if names.len() == names_max {
+                    break;
+                }
                 let entry = entry?;
                 let name = entry.file_name().to_bytes();
                 if name != b"." && name != b".." {
@@ -284,8 +292,12 @@ mod elsewhere {
         }
 
         pub(crate) fn names(&self) -> io::Result<Vec<(Box<[u8]>, Hint)>> {
+            self.names_up_to(usize::MAX)
+        }
+
+        pub(crate) fn names_up_to(&self, names_max: usize) -> io::Result<Vec<(Box<[u8]>, Hint)>> {
             let mut names = Vec::new();
-            for entry in fs::read_dir(&self.path)? {
+            for entry in fs::read_dir(&self.path)?.take(names_max) {
                 let entry = entry?;
                 names.push((entry.file_name().into_encoded_bytes().into(), Hint::Unknown));
             }

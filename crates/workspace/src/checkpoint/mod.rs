@@ -7,12 +7,12 @@
 
 mod coverage;
 mod diff;
-mod folder;
+pub(crate) mod folder;
 mod found;
 mod manifest;
 mod read;
 mod repository;
-mod rules;
+pub(crate) mod rules;
 mod scan;
 mod state;
 mod store;
@@ -32,6 +32,7 @@ use posse_protocol::{Change, Conflict};
 use sha2::{Digest, Sha256};
 use tokio::sync::OwnedMutexGuard;
 
+pub(crate) use manifest::{joined, split};
 pub(crate) use store::Store;
 
 use crate::{
