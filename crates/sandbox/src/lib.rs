@@ -36,7 +36,9 @@ pub use git_settings::settings;
 pub use job::{Job, run, start};
 pub use profile::{Level, Profile, ResourceLimits, Share};
 pub use program::{Program, SYSTEM_FOLDERS, Unfit};
-pub use protected::{ProtectedName, completes_repository, is_git, protected_by, protected_names};
+pub use protected::{
+    Protected, ProtectedName, completes_repository, is_git, is_unpacked, protected_by, protected_names,
+};
 pub use secrets::secret_places;
 pub use support::{Finding, Support, Unavailable, available, clear_placeholders, support};
 pub use touched::Touched;

@@ -55,10 +55,8 @@ pub const TOUCHED_CHUNK_BYTES: usize = 32 * 1024;
 pub const TOUCHED_REST_MS: u64 = 50;
 /// How many refused names are told of.
 pub const GUARD_NOTES_MAX: usize = 20;
-/// How many entries of a folder that gets another name are looked at.
+/// How many entries of a package that gets another name are looked at; one with more stays where it is.
 pub const MOVED_LOOKS_MAX: usize = 20_000;
-/// How many folders deep that goes: as deep as protected names are long.
-pub const MOVED_DEPTH_MAX: usize = 4;
 /// How many links a path may go through, as in the kernel.
 pub const PATH_LINKS_MAX: usize = 40;
 /// Memory is mapped in multiples of this, on every machine.

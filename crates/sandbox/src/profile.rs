@@ -32,8 +32,9 @@ pub struct Profile {
     /// Whether what other programs run or obey by themselves, wherever it is, is kept from being written: see
     /// [`crate::protected_by`]. Without it only `protected` and `read_only` are.
     pub guard_names: bool,
-    /// What is in the workspace and nobody writes, as far as it is there. Unlike `read_only` it costs nothing where it is
-    /// missing, and what is above it may be renamed. Absolute.
+    /// What is in the workspace and nobody writes. What of it is there gets a mount; what is missing is refused like a
+    /// protected name, if `guard_names`. Unlike `read_only` it costs nothing where it is missing, and what is above it may be
+    /// renamed. Absolute.
     pub covered: Vec<PathBuf>,
     /// Folders and files that are not to be seen. Every home is hidden anyway.
     pub hidden: Vec<PathBuf>,

@@ -4,7 +4,7 @@
 use std::{
     borrow::Cow,
     collections::HashMap,
-    path::{Component, Path},
+    path::{Component, Path, PathBuf},
     sync::OnceLock,
 };
 
@@ -74,16 +74,11 @@ pub fn protected_names() -> &'static [ProtectedName] {
 /// The program that runs or obeys a path, relative to the workspace, or what is above it, by itself; none if it is ordinary
 /// work. Of git's own folder this is what can run code; the rest is written by every commit.
 pub fn protected_by(relative: &Path) -> Option<&'static str> {
+    in_table(&parts_of(relative))
+}
+
+fn in_table(parts: &[Cow<'_, str>]) -> Option<&'static str> {
     let table = table();
-    let mut parts: Vec<Cow<'_, str>> = Vec::new();
-    for part in relative.components() {
-        match part {
-            Component::Normal(part) => parts.push(folded(part.to_string_lossy())),
-            Component::ParentDir => drop(parts.pop()),
-            _ => {}
-        }
-    }
-    parts.retain(|part| !part.is_empty());
     let mut unpacked = false;
     for (at, part) in parts.iter().enumerate() {
         // Itself, it is a repository made, moved or replaced.
@@ -96,6 +91,81 @@ pub fn protected_by(relative: &Path) -> Option<&'static str> {
         unpacked |= UNPACKED.contains(&part.as_ref());
     }
     None
+}
+
+/// The parts of a path as they are compared.
+fn parts_of(relative: &Path) -> Vec<Cow<'_, str>> {
+    let mut parts: Vec<Cow<'_, str>> = Vec::new();
+    for part in relative.components() {
+        match part {
+            Component::Normal(part) => parts.push(folded(part.to_string_lossy())),
+            Component::ParentDir => drop(parts.pop()),
+            _ => {}
+        }
+    }
+    parts.retain(|part| !part.is_empty());
+    parts
+}
+
+/// Whether a path, relative to the workspace, is where package managers unpack what others have published: only
+/// repositories are protected below it.
+pub fn is_unpacked(relative: &Path) -> bool {
+    parts_of(relative).iter().any(|part| UNPACKED.contains(&part.as_ref()))
+}
+
+/// All that is protected in one workspace: the names of the table, and places that something in there names, such as
+/// git's settings and links at names of the table. All paths are relative to the workspace.
+#[derive(Clone, Debug, Default)]
+pub struct Protected {
+    named: Vec<Named>,
+}
+
+/// A place that is protected by more than its name.
+#[derive(Clone, Debug)]
+struct Named {
+    place: PathBuf,
+    /// As it is compared.
+    parts: Vec<String>,
+    program: &'static str,
+}
+
+impl Protected {
+    /// The table and these places, each with the program that acts on it.
+    pub fn new(named: impl IntoIterator<Item = (PathBuf, &'static str)>) -> Self {
+        let named = named.into_iter().map(|(place, program)| {
+            let parts = parts_of(&place).into_iter().map(Cow::into_owned).collect();
+            Named { place, parts, program }
+        });
+        Self { named: named.filter(|named| !named.parts.is_empty()).collect() }
+    }
+
+    /// The program that acts by itself on a path or on what is above it.
+    pub fn by(&self, relative: &Path) -> Option<&'static str> {
+        let parts = parts_of(relative);
+        in_table(&parts).or_else(|| {
+            let above = |named: &&Named| {
+                named.parts.len() <= parts.len()
+                    && named.parts.iter().zip(&parts).all(|(name, part)| name == part)
+            };
+            self.named.iter().find(above).map(|named| named.program)
+        })
+    }
+
+    /// What would be protected below a path if that were a folder, because the path is the beginning of its name: `config`
+    /// below `.cargo`. Relative to the path.
+    pub fn below(&self, relative: &Path) -> Vec<PathBuf> {
+        let parts = parts_of(relative);
+        let mut found = table().below(&parts);
+        let under = |named: &&Named| {
+            named.parts.len() > parts.len()
+                && !parts.is_empty()
+                && named.parts.iter().zip(&parts).all(|(name, part)| name == part)
+        };
+        // As it was named: the file system may tell spellings apart.
+        let named = self.named.iter().filter(under);
+        found.extend(named.map(|named| named.place.components().skip(parts.len()).collect::<PathBuf>()));
+        found
+    }
 }
 
 /// Whether a name is git's own folder, in any spelling.
@@ -169,6 +239,24 @@ impl Table {
         });
         by_ends.next().filter(|_| !unpacked).map(|(_, _, program)| *program)
     }
+
+    /// The ends of names that the end of these parts is the beginning of.
+    fn below(&self, parts: &[Cow<'_, str>]) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        let mut unpacked = false;
+        for (at, part) in parts.iter().enumerate() {
+            let first = if is_git(part) { ".git" } else { part.as_ref() };
+            let rest = &parts[at + 1..];
+            for name in self.by_first.get(first).into_iter().flatten() {
+                let same = name.rest.iter().zip(rest).all(|(name, part)| *name == part.as_ref());
+                if (name.everywhere || !unpacked) && name.rest.len() > rest.len() && same {
+                    found.push(name.rest[rest.len()..].iter().collect());
+                }
+            }
+            unpacked |= UNPACKED.contains(&part.as_ref());
+        }
+        found
+    }
 }
 
 fn table() -> &'static Table {
@@ -187,7 +275,7 @@ pub fn completes_repository(relative: &Path, exists: impl Fn(&Path) -> bool) -> 
     let parts: Vec<_> = relative.components().collect();
     (0..parts.len()).any(|at| {
         let Component::Normal(name) = parts[at] else { return false };
-        let folder: std::path::PathBuf = parts[..at].iter().collect();
+        let folder: PathBuf = parts[..at].iter().collect();
         let has = |name: &str| exists(&folder.join(name));
         match folded(name.to_string_lossy()).as_ref() {
             "head" => has("refs") && has("objects") || has("commondir"),
@@ -265,6 +353,38 @@ mod tests {
         for (path, program) in cases {
             assert_eq!(protected_by(Path::new(path)), program, "{path}");
         }
+    }
+
+    #[test]
+    fn the_beginning_of_a_name_is_known() {
+        let named = [("scripts/Hooks".into(), "Git"), ("a/b/c".into(), "Zed"), ("".into(), "nothing")];
+        let protected = Protected::new(named);
+        let cases = [
+            (".jj", vec!["repo/config.toml"]),
+            ("x/.jj/repo", vec!["config.toml"]),
+            ("x/.JJ./repo", vec!["config.toml"]),
+            (".jj/other", vec![]),
+            ("tools", vec!["bazel"]),
+            ("node_modules/tools", vec![]),
+            ("scripts", vec!["Hooks"]),
+            ("x/scripts", vec![]),
+            ("a", vec!["b/c"]),
+            ("a/b", vec!["c"]),
+            ("a/b/c", vec![]),
+            ("src", vec![]),
+            ("", vec![]),
+        ];
+        for (path, expected) in cases {
+            let expected: Vec<PathBuf> = expected.into_iter().map(PathBuf::from).collect();
+            assert_eq!(protected.below(Path::new(path)), expected, "{path}");
+        }
+        let by = |path: &str| protected.by(Path::new(path));
+        assert_eq!(
+            (by("scripts/hooks/x"), by("a/b/c"), by("a/b"), by("x/.zed")),
+            (Some("Git"), Some("Zed"), None, Some("Zed"))
+        );
+        assert!(protected.below(Path::new("node_modules/.git")).len() > 5);
+        assert!(is_unpacked(Path::new("a/Node_Modules/b")) && !is_unpacked(Path::new("a/modules")));
     }
 
     #[test]

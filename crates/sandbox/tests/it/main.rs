@@ -31,6 +31,8 @@ mod running;
 #[cfg(target_os = "linux")]
 mod share;
 #[cfg(target_os = "linux")]
+mod sideways;
+#[cfg(target_os = "linux")]
 mod sockets;
 #[cfg(target_os = "linux")]
 mod support;

@@ -32,9 +32,11 @@ pub(crate) enum Unknown {
     Fails(i32),
     /// It has no path: a pipe, a socket.
     Nameless,
-    /// Its path is longer than the kernel tells.
-    TooLong,
+    /// Its path cannot be told or looked at: it is too long, or in a folder that is closed to us. The number that says so.
+    OutOfSight(i32),
 }
+
+const TOO_LONG: Unknown = Unknown::OutOfSight(libc::ENAMETOOLONG);
 
 fn last_error() -> i32 {
     io::Error::last_os_error().raw_os_error().unwrap_or(libc::EPERM)
@@ -168,6 +170,12 @@ impl Caller {
     /// The real path of what a path of the caller leads to: links in the folders above are resolved, and one at its end if
     /// it is to be followed.
     pub(crate) fn real(&self, start: &Path, path: &Path, follow: bool) -> Result<PathBuf, Unknown> {
+        let real = self.resolved(start, path, follow)?;
+        // By a longer one nothing could be looked at.
+        if real.as_os_str().len() < libc::PATH_MAX as usize { Ok(real) } else { Err(TOO_LONG) }
+    }
+
+    fn resolved(&self, start: &Path, path: &Path, follow: bool) -> Result<PathBuf, Unknown> {
         let bytes = path.as_os_str().as_bytes();
         let plain = !bytes.is_empty() && !bytes.contains(&b'/') && bytes != b"." && bytes != b"..";
         let whole = start.join(path);
@@ -207,9 +215,15 @@ impl Caller {
             if rest.is_empty() && !follow {
                 return Ok(next);
             }
-            let Ok(to) = readlink(&next, Vec::new()) else {
-                real = next;
-                continue;
+            let to = match readlink(&next, Vec::new()) {
+                Ok(to) => to,
+                // No link, or nothing at all.
+                Err(Errno::INVAL | Errno::NOENT | Errno::NOTDIR) => {
+                    real = next;
+                    continue;
+                }
+                // It may be a link: whoever has a folder open that we cannot enter could be led anywhere by it.
+                Err(error) => return Err(Unknown::OutOfSight(error.raw_os_error())),
             };
             links += 1;
             if links > limits::PATH_LINKS_MAX {
@@ -279,9 +293,13 @@ fn named(link: rustix::io::Result<std::ffi::CString>) -> Result<PathBuf, Unknown
     match link {
         Ok(path) => {
             let path = PathBuf::from(OsString::from_vec(path.into_bytes()));
+            // So the kernel shows a place that cannot be reached from here.
+            if path.as_os_str().as_bytes().starts_with(b"(unreachable)") {
+                return Err(Unknown::OutOfSight(libc::EACCES));
+            }
             if path.is_absolute() { Ok(path) } else { Err(Unknown::Nameless) }
         }
-        Err(Errno::NAMETOOLONG) => Err(Unknown::TooLong),
+        Err(Errno::NAMETOOLONG) => Err(TOO_LONG),
         Err(error) => Err(Unknown::Fails(error.raw_os_error())),
     }
 }

@@ -23,8 +23,8 @@ pub(crate) enum Does {
     Points(usize),
     /// Changes or removes it, if it is there.
     Changes,
-    /// Gives the first the name of the second.
-    Renames,
+    /// Gives the first the name of the second; this argument says how, if there is one.
+    Renames(Option<usize>),
     /// Makes the second another name of the first.
     Links,
 }
@@ -76,7 +76,7 @@ pub(crate) const CALLS: &[Call] = &[
     call(libc::SYS_openat, Opens(2), &[at(0, 1, FollowedUnless(2, libc::O_NOFOLLOW))]),
     call(libc::SYS_truncate, Changes, &[here(0, Followed)]),
     call(libc::SYS_unlinkat, Changes, &[at(0, 1, Itself)]),
-    call(libc::SYS_renameat2, Renames, &[at(0, 1, Itself), at(2, 3, Itself)]),
+    call(libc::SYS_renameat2, Renames(Some(4)), &[at(0, 1, Itself), at(2, 3, Itself)]),
     call(libc::SYS_linkat, Links, &[at(0, 1, FollowedIf(4, libc::AT_SYMLINK_FOLLOW)), at(2, 3, Itself)]),
     call(libc::SYS_symlinkat, Points(0), &[at(1, 2, Itself)]),
     call(libc::SYS_mkdirat, Makes, &[at(0, 1, Itself)]),
@@ -105,8 +105,8 @@ pub(crate) const CALLS: &[Call] = &[
     #[cfg(target_arch = "x86_64")]
     call(libc::SYS_rmdir, Changes, &[here(0, Itself)]),
     #[cfg(target_arch = "x86_64")]
-    call(libc::SYS_rename, Renames, &[here(0, Itself), here(1, Itself)]),
-    call(libc::SYS_renameat, Renames, &[at(0, 1, Itself), at(2, 3, Itself)]),
+    call(libc::SYS_rename, Renames(None), &[here(0, Itself), here(1, Itself)]),
+    call(libc::SYS_renameat, Renames(None), &[at(0, 1, Itself), at(2, 3, Itself)]),
     #[cfg(target_arch = "x86_64")]
     call(libc::SYS_link, Links, &[here(0, Itself), here(1, Itself)]),
     #[cfg(target_arch = "x86_64")]

@@ -32,7 +32,7 @@ use std::{
 use self::{
     caller::{Caller, Unknown},
     calls::{CALLS, Call, Does, End, Name},
-    guard::{Deed, Guard},
+    guard::{Deed, Guard, Target},
     notices::{Answer, Listener, Notice},
     sockets::Sockets,
     touches::Touches,
@@ -69,7 +69,7 @@ impl Watch {
             sees,
             listener: listener.map(Listener::new),
             level: plan.level,
-            guard: guard.then(|| Guard::new(plan.workspace())),
+            guard: guard.then(|| Guard::new(plan)),
             touches: Touches::new(plan.workspace()),
             sockets: Sockets::new(own_mounts, writable.to_vec(), !plan.network),
         }
@@ -146,11 +146,12 @@ impl Watch {
     fn change(&mut self, notice: &Notice, call: &Call, line: &UnixStream) -> Answer {
         let caller = Caller::new(notice.thread);
         let flags = match call.does {
-            Does::Opens(at) => notice.arguments[at] as libc::c_int,
+            Does::Opens(at) | Does::Renames(Some(at)) => notice.arguments[at] as libc::c_int,
             _ => 0,
         };
+        let opens = matches!(call.does, Does::Opens(_));
         // Nothing is named that way: a place without a right to anything, or a file that has no name yet.
-        if flags & libc::O_PATH != 0 || flags & libc::O_TMPFILE == libc::O_TMPFILE {
+        if opens && (flags & libc::O_PATH != 0 || flags & libc::O_TMPFILE == libc::O_TMPFILE) {
             return Answer::Continue;
         }
         let mut names = [None, None];
@@ -159,7 +160,9 @@ impl Watch {
                 Ok(path) => *found = Some(path).filter(|path| !is_gone(path)),
                 Err(Unknown::Fails(number)) => return Answer::Error(number),
                 Err(Unknown::Nameless) => {}
-                Err(Unknown::TooLong) => self.touches.missed(),
+                // What cannot be looked at is not let pass by those who guard.
+                Err(Unknown::OutOfSight(number)) if self.guard.is_some() => return Answer::Error(number),
+                Err(Unknown::OutOfSight(_)) => self.touches.missed(),
             }
         }
         let inside = |path: &Option<PathBuf>| {
@@ -169,16 +172,19 @@ impl Watch {
             return Answer::Continue;
         }
         let target = match call.does {
-            Does::Points(at) => target(&caller, notice.arguments[at], &names),
+            Does::Points(at) => match target(&caller, notice.arguments[at], &names) {
+                Ok(target) => Some(target),
+                Err(number) => return Answer::Error(number),
+            },
             _ => None,
         };
-        let deed = Deed { does: call.does, flags, names: &names, target: target.as_deref() };
+        let deed = Deed { does: call.does, flags, names: &names, target: target.as_ref() };
         if refused(&mut self.guard, &deed, line) {
             return Answer::Error(libc::EPERM);
         }
         // All that is in a folder moves with it.
-        let [first, _] = &names;
-        let moves = call.does == Does::Renames && first.as_ref().is_some_and(|first| is_folder(first));
+        let moves =
+            matches!(call.does, Does::Renames(_)) && names.iter().flatten().any(|path| is_folder(path));
         names.iter().flatten().for_each(|path| self.touches.add(path, moves));
         Answer::Continue
     }
@@ -186,7 +192,7 @@ impl Watch {
 
 /// So the kernel shows what is open and has no name any more, or none yet.
 fn is_gone(path: &Path) -> bool {
-    path.as_os_str().as_bytes().ends_with(b" (deleted)") && path.symlink_metadata().is_err()
+    path.as_os_str().as_bytes().ends_with(b" (deleted)") && !guard::may_be_there(path)
 }
 
 fn is_folder(path: &Path) -> bool {
@@ -237,9 +243,10 @@ fn find(
     caller.real(&start, &path, follow)
 }
 
-/// What a new link leads to, if that is there.
-fn target(caller: &Caller, address: u64, names: &[Option<PathBuf>; 2]) -> Option<PathBuf> {
-    let text = caller.path(address).ok()?;
-    let folder = names[0].as_ref()?.parent()?;
-    caller.real(folder, &text, true).ok()
+/// What a new link says.
+fn target(caller: &Caller, address: u64, names: &[Option<PathBuf>; 2]) -> Result<Target, i32> {
+    let text = caller.path(address)?;
+    let folder = names[0].as_ref().and_then(|link| link.parent());
+    let real = folder.and_then(|folder| caller.real(folder, &text, true).ok());
+    Ok(Target { text, real })
 }

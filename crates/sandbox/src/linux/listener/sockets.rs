@@ -345,6 +345,6 @@ fn refused_by(error: Errno) -> Answer {
 fn refused_for(unknown: Unknown) -> Answer {
     match unknown {
         Unknown::Fails(number) => Answer::Error(number),
-        Unknown::Nameless | Unknown::TooLong => REFUSED,
+        Unknown::Nameless | Unknown::OutOfSight(_) => REFUSED,
     }
 }
