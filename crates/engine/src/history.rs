@@ -11,6 +11,8 @@
 //!                                 ─► else: meanwhile, not certain whose
 //! ```
 
+mod put_back;
+
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,7 +27,7 @@ use posse_workspace::worktree::{self, Merge};
 use posse_workspace::{Checkpoints, Permit, Workspace, WorkspaceError, is_loose};
 use tokio::sync::{Mutex, OnceCell};
 
-use crate::found::{Found, Refused, folded};
+use crate::found::{Found, folded};
 use crate::limits::{LINKED_FOLDERS_MAX, MEASURED_CHANGES_MAX, SLOW_LOOK_MS};
 use crate::measured;
 
@@ -358,35 +360,6 @@ impl History {
         let below =
             || touched.paths.range(place.clone()..).next().is_some_and(|next| next.starts_with(&place));
         touched.names(&place) || (path == HISTORY && below())
-    }
-
-    /// Puts back what a command wrote although other programs act on it by themselves. Its guards refuse that, but a thread
-    /// can change a path between their look and the kernel's.
-    async fn put_back(&self, found: &mut Found) {
-        let program = |change: &Change| posse_sandbox::protected_by(Path::new(&change.path));
-        let (refused, own) =
-            std::mem::take(&mut found.own).into_iter().partition(|change| program(change).is_some());
-        found.own = own;
-        let refused: Vec<Change> = refused;
-        if refused.is_empty() {
-            return;
-        }
-        let undone = match self.checkpoints().await {
-            Some(checkpoints) => {
-                checkpoints.undo(&refused).await.inspect_err(|error| self.could_not(error)).ok()
-            }
-            None => None,
-        };
-        let left = |path: &str| {
-            undone.as_ref().is_none_or(|undone| undone.conflicts.iter().any(|one| one.path == path))
-        };
-        for change in refused {
-            let (program, put_back) = (program(&change).unwrap_or_default(), !left(&change.path));
-            if !put_back {
-                found.own.push(change.clone());
-            }
-            found.refused.push(Refused { path: change.path, program, put_back });
-        }
     }
 
     /// What changes say beyond their lines: tests that were lost, commits that were made.

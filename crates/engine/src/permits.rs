@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use posse_workspace::{Permit, Workspace};
+use posse_protocol::{Change, Saved};
+use posse_workspace::{Mode, Permit, Workspace};
 
 use crate::engine::Engine;
 
@@ -16,15 +17,25 @@ impl Engine {
         Self { ask: Some(Arc::new(ask)), ..self }
     }
 
-    /// The workspace, in which what is protected of these paths may be written if somebody says so.
-    pub(crate) fn permitted(
+    /// The workspace, in which what is protected of what taking these changes back writes may be written if somebody says so.
+    pub(crate) fn permitted_back<'a>(
         &self,
         workspace: Workspace,
-        paths: impl IntoIterator<Item = String>,
+        changes: impl IntoIterator<Item = &'a Change>,
     ) -> Workspace {
-        let is_protected =
-            |path: &String| workspace.resolve(path).is_ok_and(|path| workspace.protected(&path).is_some());
-        let mut protected: Vec<String> = paths.into_iter().filter(is_protected).collect();
+        let is_link =
+            |side: &Option<Saved>| side.as_ref().is_some_and(|side| side.mode == Mode::Link.as_str());
+        let is_protected = |change: &&Change| {
+            let Ok(path) = workspace.resolve(&change.path) else { return false };
+            let link = is_link(&change.before) || is_link(&change.after);
+            if link { workspace.protected_link(&path) } else { workspace.protected(&path) }.is_some()
+        };
+        let protected = changes.into_iter().filter(is_protected).map(|change| change.path.clone()).collect();
+        self.permitted(workspace, protected)
+    }
+
+    /// The workspace, in which these paths, all protected, may be written if somebody says so.
+    pub(crate) fn permitted(&self, workspace: Workspace, mut protected: Vec<String>) -> Workspace {
         protected.sort();
         protected.dedup();
         match &self.ask {

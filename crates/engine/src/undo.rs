@@ -302,8 +302,7 @@ impl Engine {
         let Taken { what, events, paths, changes } = taken;
         // The repository's state goes back by a way of its own, which never writes what can run.
         let written = changes.iter().filter(|change| !change.path.starts_with(".git/"));
-        let written = written.map(|change| change.path.clone());
-        let workspace = self.permitted(Workspace::open(&session.workspace)?, written);
+        let workspace = self.permitted_back(Workspace::open(&session.workspace)?, written);
         let checkpoints = Checkpoints::open(&self.data_dir.join(CHECKPOINTS), &workspace).await?;
         let undone = checkpoints.undo(&changes).await?;
         let (changes, conflicts) = (undone.changes, undone.conflicts);

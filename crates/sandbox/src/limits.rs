@@ -55,6 +55,8 @@ pub const TOUCHED_CHUNK_BYTES: usize = 32 * 1024;
 pub const TOUCHED_REST_MS: u64 = 50;
 /// How many refused names are told of.
 pub const GUARD_NOTES_MAX: usize = 20;
+/// How many places that are there get a mount of their own; the rest is refused at each call.
+pub const COVERS_MAX: usize = 128;
 /// How many entries of a package that gets another name are looked at; one with more stays where it is.
 pub const MOVED_LOOKS_MAX: usize = 20_000;
 /// How many links a path may go through, as in the kernel.

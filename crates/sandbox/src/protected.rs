@@ -151,6 +151,14 @@ impl Protected {
         })
     }
 
+    /// The program that a link at a path would lead to what is not protected where it is, now or once that is written: by
+    /// taking the place where a protected name begins, or by leading into unpacked packages to anything but a file.
+    pub fn misled(&self, link: &Path, says: &Path, to_file: impl FnOnce() -> bool) -> Option<&'static str> {
+        let begins = self.below(link).first().and_then(|rest| self.by(&link.join(rest)));
+        begins
+            .or_else(|| (!is_unpacked(link) && is_unpacked(says) && !to_file()).then_some("another program"))
+    }
+
     /// What would be protected below a path if that were a folder, because the path is the beginning of its name: `config`
     /// below `.cargo`. Relative to the path.
     pub fn below(&self, relative: &Path) -> Vec<PathBuf> {
@@ -382,6 +390,20 @@ mod tests {
         assert_eq!(
             (by("scripts/hooks/x"), by("a/b/c"), by("a/b"), by("x/.zed")),
             (Some("Git"), Some("Zed"), None, Some("Zed"))
+        );
+        let misled =
+            |link: &str, says: &str, file| protected.misled(Path::new(link), Path::new(says), || file);
+        assert_eq!(
+            (misled("x/.jj", "y", true), misled("scripts", "y", false)),
+            (Some("Jujutsu"), Some("Git"))
+        );
+        assert_eq!(
+            (misled("x", "node_modules/y", false), misled("x", "node_modules/y", true)),
+            (Some("another program"), None)
+        );
+        assert_eq!(
+            (misled("node_modules/x", "../node_modules/y", false), misled("x", "y", false)),
+            (None, None)
         );
         assert!(protected.below(Path::new("node_modules/.git")).len() > 5);
         assert!(is_unpacked(Path::new("a/Node_Modules/b")) && !is_unpacked(Path::new("a/modules")));

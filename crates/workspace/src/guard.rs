@@ -1,6 +1,6 @@
 //! Where file tools do not write unless a person says so, whatever path leads there: what other programs run or obey by
 //! themselves, all of `.git` anywhere, what git's configuration names; and where they never do: what a grant leaves out.
-//! Looks at real places as text, never at the disk.
+//! Looks at real places as text; what is on the disk, `places` knows.
 
 use std::{
     fmt,
@@ -9,9 +9,9 @@ use std::{
 };
 
 use posse_protocol::PathRules;
-use posse_sandbox::{is_git, protected_by};
+use posse_sandbox::is_git;
 
-use crate::{WorkspaceError, WorkspacePath};
+use crate::{WorkspaceError, WorkspacePath, places::Places};
 
 /// What holds for the writes of one [`crate::Workspace`] value.
 #[derive(Clone, Debug, Default)]
@@ -22,8 +22,8 @@ pub(crate) struct Guard {
     pub(crate) hidden: Vec<PathBuf>,
     /// Says the same of places, relative to the workspace, whatever is there and whenever it appears.
     pub(crate) hidden_by: Option<Hides>,
-    /// Places, relative to the workspace, that are protected by more than their names.
-    pub(crate) named: Vec<PathBuf>,
+    /// What is protected in the workspace.
+    pub(crate) places: Arc<Places>,
     /// What may be written although it is protected.
     pub(crate) permit: Permit,
 }
@@ -126,9 +126,7 @@ impl Guard {
 
     /// The program that acts on a place by itself.
     pub(crate) fn protected(&self, place: &Path) -> Option<&'static str> {
-        let of_git = place.components().any(|part| is_git(&part.as_os_str().to_string_lossy()));
-        let named = || self.named.iter().any(|named| place.starts_with(named));
-        if of_git || named() { Some("Git") } else { protected_by(place) }
+        if is_of_git(place) { Some("Git") } else { self.places.protected().by(place) }
     }
 
     pub(crate) fn permits(&self, fits: impl Fn(&Path) -> bool) -> bool {
@@ -138,6 +136,11 @@ impl Guard {
             Permit::Everything => true,
         }
     }
+}
+
+/// Whether a place is in a repository's own folder.
+pub(crate) fn is_of_git(place: &Path) -> bool {
+    place.components().any(|part| is_git(&part.as_os_str().to_string_lossy()))
 }
 
 fn passes(rules: &PathRules, place: &str) -> bool {

@@ -12,8 +12,12 @@ pub const WALK_ENTRIES_MAX: u64 = 200_000;
 pub const WALK_TIME_MS_MAX: u64 = 20_000;
 /// How many entries are looked at to find what other programs act on by themselves.
 pub const PLACES_ENTRIES_MAX: usize = 30_000;
-/// How many such places are covered.
+/// How many entries of folders that such programs read are searched for links.
+pub const PLACES_LINKS_ENTRIES_MAX: usize = 5_000;
+/// How many such places are covered, and how many git's settings name.
 pub const PROTECTED_PLACES_MAX: usize = 64;
+/// How many places that links at such names lead to are known.
+pub const LINKED_PLACES_MAX: usize = 256;
 /// How many files of a repository's settings are read.
 pub const SETTINGS_FILES_MAX: usize = 32;
 /// How much of each.

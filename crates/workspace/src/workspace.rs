@@ -4,7 +4,7 @@ use std::{
     fs::File,
     io::Read,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use posse_protocol::PathRules;
@@ -14,10 +14,10 @@ use crate::beneath::Beneath;
 use crate::{
     Entry, Kind, Mode, Stamp, WorkspaceError, WorkspacePath,
     checked::Checked,
-    guard::{Guard, Hides, Permit},
+    guard::{Guard, Hides, Permit, is_of_git},
     limits,
     locks::Locks,
-    places,
+    places::Places,
 };
 
 /// One folder. Cheap to clone; all clones are the same folder, even if it is renamed meanwhile.
@@ -35,8 +35,6 @@ struct Inner {
     /// Without links.
     real: PathBuf,
     access: Access,
-    /// What was there, when it was first asked for, that other programs act on by themselves.
-    existing: OnceLock<Vec<PathBuf>>,
     /// Held during every write: a check and the rename after it are one step for all writers of this process. The same
     /// for every opening of the folder.
     writing: Arc<Mutex<()>>,
@@ -114,9 +112,8 @@ impl Workspace {
         }
         let access = Access::open(&real).map_err(failed)?;
         let writing = WRITING.of(&real);
-        // Before anybody has written anything: settings can be in the work tree themselves.
-        let guard = Guard { named: places::named(&real), ..Guard::default() };
-        let inner = Arc::new(Inner { given, real, access, existing: OnceLock::new(), writing });
+        let guard = Guard { places: Arc::new(Places::of(&real)), ..Guard::default() };
+        let inner = Arc::new(Inner { given, real, access, writing });
         Ok(Self { inner, guard: Arc::new(guard) })
     }
 
@@ -154,11 +151,10 @@ impl Workspace {
         posse_sandbox::clear_placeholders(self.root());
     }
 
-    /// What is there that other programs act on by themselves, and what git's configuration names, relative to the folder.
-    /// Looks at the disk the first time it is asked.
-    pub fn protected_places(&self) -> Vec<PathBuf> {
-        let existing = self.inner.existing.get_or_init(|| places::existing(self.root()));
-        self.guard.named.iter().chain(existing).cloned().collect()
+    /// What is there that other programs act on by themselves, and what git's configuration and links at such names lead
+    /// to, there or not; relative to the folder. Looks at the disk the first time it is asked.
+    pub fn protected_places(&self) -> &[PathBuf] {
+        self.guard.places.all()
     }
 
     /// The program that would act by itself on what is written at a path: as it was asked for, where it really leads, or
@@ -169,6 +165,38 @@ impl Workspace {
         let place = place.unwrap_or(path.as_path());
         let by_name = self.guard.protected(path.as_path()).or_else(|| self.guard.protected(place));
         by_name.or_else(|| self.completes_repository(place).then_some("Git"))
+    }
+
+    /// The same for a link that is put there as it is, which can also lead a program away from where its names are known.
+    pub fn protected_link(&self, path: &WorkspacePath) -> Option<&'static str> {
+        self.protected(path).or_else(|| self.misled(path.as_path(), Path::new("")))
+    }
+
+    /// The program that would act by itself on what somebody has put at a path, as it is there. Unlike what file tools are
+    /// kept from, this leaves out what every commit writes.
+    pub fn acted_on(&self, path: &Path) -> Option<&'static str> {
+        let link = || self.misled(path, &std::fs::read_link(self.root().join(path)).ok()?);
+        let there = || self.root().join(path).symlink_metadata().is_ok();
+        let repository = || (!is_of_git(path) && there() && self.completes_repository(path)).then_some("Git");
+        self.guard.places.protected().by(path).or_else(link).or_else(repository)
+    }
+
+    /// The program that a link would lead to what is not protected where it is.
+    pub(crate) fn misled(&self, link: &Path, says: &Path) -> Option<&'static str> {
+        let to_file = || self.root().join(link.parent().unwrap_or(link)).join(says).is_file();
+        self.guard.places.protected().misled(link, says, to_file)
+    }
+
+    /// Refuses such a link, unless a person has said yes to it.
+    fn must_not_mislead(&self, path: &WorkspacePath, entry: &Entry) -> Result<(), WorkspaceError> {
+        let says = String::from_utf8_lossy(&entry.bytes);
+        let misled = || self.misled(path.as_path(), Path::new(&*says));
+        match if entry.mode == Mode::Link { misled() } else { None } {
+            Some(program) if !self.guard.permits(|permitted| permitted == path.as_path()) => {
+                Err(WorkspaceError::Protected { path: path.to_string(), program: program.to_owned() })
+            }
+            _ => Ok(()),
+        }
     }
 
     fn completes_repository(&self, place: &Path) -> bool {
@@ -366,7 +394,8 @@ impl Workspace {
             return Err(WorkspaceError::NotAFile { path: path.to_string(), kind: Kind::Folder });
         }
         self.guard.must_be_writable(path, path.as_path())?;
-        if entry.is_some() {
+        if let Some(entry) = entry {
+            self.must_not_mislead(path, entry)?;
             self.must_not_complete_repository(path)?;
         }
         self.put_unguarded(path, entry, expect, synced)

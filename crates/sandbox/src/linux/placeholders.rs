@@ -120,7 +120,8 @@ impl Placeholders {
         for path in protected.chain(others) {
             self.guard(plan, &path).step_at("guarding", &path)?;
         }
-        plan.covered.iter().map(PathBuf::from).for_each(|path| self.cover(plan, path));
+        let covered = plan.covered.iter().take(limits::COVERS_MAX).map(PathBuf::from);
+        covered.for_each(|path| self.cover(plan, path));
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use tokio::sync::Mutex;
 
 use super::Repository;
 use crate::{
-    Checkpoints, Workspace, WorkspaceError, WorkspacePath,
+    Checkpoints, Mode, Workspace, WorkspaceError, WorkspacePath,
     apply::{Keep, Policy, Steps, carry_out, conflict},
     locks::Locks,
     shadow::{checked, entry_of, read_blobs},
@@ -81,7 +81,9 @@ pub async fn protected_in(session: &Workspace, branch: &Branch) -> Result<Vec<St
     let inside = session.root().strip_prefix(&repository.top).unwrap_or(Path::new("")).to_owned();
     let paths = differences.changes.iter().filter_map(|change| {
         let path = WorkspacePath::exactly(Path::new(&change.path).strip_prefix(&inside).ok()?.to_str()?)?;
-        session.protected(&path).map(|_| path.to_string())
+        let link = change.after.as_ref().is_some_and(|after| after.mode == Mode::Link.as_str());
+        let program = if link { session.protected_link(&path) } else { session.protected(&path) };
+        program.map(|_| path.to_string())
     });
     Ok(paths.collect())
 }

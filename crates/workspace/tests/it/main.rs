@@ -9,6 +9,7 @@ mod git;
 mod guard;
 mod hostile;
 mod kept;
+mod leads;
 mod look;
 mod parallel;
 mod search;

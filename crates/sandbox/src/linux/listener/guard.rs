@@ -118,12 +118,9 @@ impl Guard {
     fn misleads(&self, link: &Path, target: &Target) -> bool {
         let Some(relative) = self.inside(link) else { return false };
         let real = target.real.as_deref();
-        let into_packages = || {
-            let named =
-                is_unpacked(&target.text) || real.and_then(|real| self.inside(real)).is_some_and(is_unpacked);
-            named && !real.is_some_and(|real| real.metadata().is_ok_and(|found| found.is_file()))
-        };
-        !self.protected.below(relative).is_empty() || (!is_unpacked(relative) && into_packages())
+        let to_file = || real.is_some_and(|real| real.metadata().is_ok_and(|found| found.is_file()));
+        let inside = real.and_then(|real| self.inside(real)).unwrap_or(Path::new(""));
+        [&target.text, inside].iter().any(|says| self.protected.misled(relative, says, to_file).is_some())
     }
 
     /// Whether something would become a protected name, or lead to one, if what is at a path had another name.
