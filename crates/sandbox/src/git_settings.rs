@@ -43,6 +43,17 @@ fn unquoted(value: &str) -> String {
     plain.trim_end().to_owned()
 }
 
+/// Whether a setting, by its key as [`settings`] gives it, says only where work comes from and goes to.
+pub fn names_no_program(key: &str) -> bool {
+    let (section, rest) = key.split_once('.').unwrap_or((key, ""));
+    let name = rest.rsplit('.').next().unwrap_or_default();
+    match section {
+        "remote" => matches!(name, "url" | "fetch" | "pushurl"),
+        "branch" => matches!(name, "remote" | "merge" | "pushremote" | "rebase" | "description"),
+        _ => false,
+    }
+}
+
 /// Whether two texts of settings differ only in where work comes from and goes to: remotes and the branches that follow
 /// them. Git changes those in several steps, each of which puts a new file in the old one's place.
 #[cfg(any(test, target_os = "linux"))]
@@ -51,16 +62,7 @@ pub(crate) fn differ_harmlessly(before: &str, after: &str) -> bool {
     for (text, step) in [(before, -1), (after, 1)] {
         settings(text).into_iter().for_each(|entry| *counts.entry(entry).or_default() += step);
     }
-    let harmless = |key: &str| {
-        let (section, rest) = key.split_once('.').unwrap_or((key, ""));
-        let name = rest.rsplit('.').next().unwrap_or_default();
-        match section {
-            "remote" => matches!(name, "url" | "fetch" | "pushurl"),
-            "branch" => matches!(name, "remote" | "merge" | "pushremote" | "rebase" | "description"),
-            _ => false,
-        }
-    };
-    counts.iter().filter(|(_, count)| **count != 0).all(|((key, _), _)| harmless(key))
+    counts.iter().filter(|(_, count)| **count != 0).all(|((key, _), _)| names_no_program(key))
 }
 
 #[cfg(test)]

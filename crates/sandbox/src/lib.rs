@@ -32,7 +32,7 @@ mod touched;
 pub use capture::Captured;
 pub use command::{Command, Exit, Finished, OutputLimits, SandboxError, What};
 pub use env::child_env;
-pub use git_settings::settings;
+pub use git_settings::{names_no_program, settings};
 pub use job::{Job, run, start};
 pub use profile::{Level, Profile, ResourceLimits, Share};
 pub use program::{Program, SYSTEM_FOLDERS, Unfit};

@@ -8,7 +8,7 @@ use std::{
     sync::OnceLock,
 };
 
-use crate::protected_table::{Group, PROGRAMS, REPOSITORIES};
+use crate::protected_table::{Group, PROGRAMS, REPOSITORIES, TOOLS};
 
 /// A name at the root of a workspace that nobody writes, `/` between parts. It is covered by a mount even where it is
 /// missing, so that no moment is left in which it could be made.
@@ -273,6 +273,7 @@ fn table() -> &'static Table {
         let mut table = Table::default();
         table.add(REPOSITORIES, true);
         table.add(PROGRAMS, false);
+        table.add(TOOLS, false);
         table
     })
 }
@@ -304,7 +305,7 @@ mod tests {
 
     #[test]
     fn the_table_is_in_the_form_it_is_compared_in() {
-        let groups = REPOSITORIES.iter().chain(PROGRAMS);
+        let groups = REPOSITORIES.iter().chain(PROGRAMS).chain(TOOLS);
         let names: Vec<&str> = groups.flat_map(|(_, names)| names.iter().copied()).collect();
         for name in &names {
             assert!(name.split('/').all(|part| folded(part.into()) == part), "{name}");
@@ -314,7 +315,7 @@ mod tests {
         once.sort_unstable();
         once.dedup();
         assert_eq!(once.len(), names.len(), "a name comes twice");
-        assert!(names.len() >= 300, "{}", names.len());
+        assert!(names.len() >= 500, "{}", names.len());
         for name in protected_names() {
             assert!(protected_by(Path::new(name.path)).is_some(), "{}", name.path);
         }

@@ -237,7 +237,7 @@ mod tests {
             ("hang", hang().len(), 48),
             ("undo", undo().len(), 26),
             ("apart", apart().len(), 29),
-            ("later", later().len(), 173),
+            ("later", later().len(), 246),
             ("orphans", orphans().len(), 22),
             ("repositories", repositories().len(), 55),
             ("helpers", helpers().len(), 81),

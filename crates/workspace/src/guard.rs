@@ -126,7 +126,7 @@ impl Guard {
 
     /// The program that acts on a place by itself.
     pub(crate) fn protected(&self, place: &Path) -> Option<&'static str> {
-        if is_of_git(place) { Some("Git") } else { self.places.protected().by(place) }
+        if is_of_git(place) { Some("Git") } else { self.places.guarded().protected.by(place) }
     }
 
     pub(crate) fn permits(&self, fits: impl Fn(&Path) -> bool) -> bool {

@@ -2,18 +2,21 @@
 //! own configuration names in the work tree, and what links at such names lead to. Reads files of the repository's
 //! settings, links, and the names of the rest; starts nothing.
 
+mod direnv;
+mod git;
+
 use std::{
-    collections::{BTreeMap, BTreeSet, VecDeque},
+    collections::{BTreeMap, VecDeque},
     ffi::OsString,
     fs::{self, File},
     io::Read,
     path::{Component, Path, PathBuf},
-    sync::OnceLock,
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
-use posse_sandbox::{Protected, is_git, protected_by, settings};
+use posse_sandbox::{Protected, is_git, protected_by};
 
-use crate::limits;
+use crate::{Stamp, limits};
 
 /// Folders that hold nothing but what tools have unpacked or built.
 const PASSED_OVER: &[&str] =
@@ -23,55 +26,68 @@ const PASSED_OVER: &[&str] =
 type Named = BTreeMap<PathBuf, &'static str>;
 
 /// What is protected in one workspace.
-#[derive(Debug)]
-pub(crate) struct Places {
-    root: PathBuf,
-    /// What git's settings name.
-    by_git: Named,
-    /// What was there when it was first asked for.
-    found: OnceLock<Found>,
-}
-
 #[derive(Debug, Default)]
-struct Found {
-    /// All that nobody writes, as far as it is there or is named: the most dangerous first.
-    all: Vec<PathBuf>,
-    protected: Protected,
+pub(crate) struct Places {
+    /// None: of no folder, and so nothing but the table.
+    root: Option<PathBuf>,
+    /// What was there when it was first asked for, and what links lead to.
+    found: OnceLock<(Vec<PathBuf>, Named)>,
+    known: Mutex<Known>,
 }
 
-impl Default for Places {
-    /// Of no folder: nothing but the table.
-    fn default() -> Self {
-        Self { root: PathBuf::new(), by_git: Named::new(), found: OnceLock::from(Found::default()) }
-    }
+/// What is known by now.
+#[derive(Debug, Default)]
+struct Known {
+    /// What git's settings have named so far, and the files that say so as they were when they were read.
+    by_git: Named,
+    read: Vec<(PathBuf, Option<Stamp>)>,
+    all: Option<Arc<Guarded>>,
+}
+
+/// What nobody writes.
+#[derive(Debug, Default)]
+pub(crate) struct Guarded {
+    /// As far as it is there or is named, relative to the workspace: the most dangerous first.
+    pub(crate) places: Vec<PathBuf>,
+    /// The same with the table.
+    pub(crate) protected: Protected,
 }
 
 impl Places {
     /// Of a folder, links resolved. Reads git's settings at once, before anybody has written anything: they can be in the
     /// work tree themselves.
     pub(crate) fn of(root: &Path) -> Self {
-        Self { root: root.to_owned(), by_git: named(root), found: OnceLock::new() }
+        let (by_git, read) = git::named(root);
+        let known = Mutex::new(Known { by_git, read, all: None });
+        Self { root: Some(root.to_owned()), found: OnceLock::new(), known }
     }
 
-    /// The table, and all that is protected here beside it. Looks at the disk the first time.
-    pub(crate) fn protected(&self) -> &Protected {
-        &self.found().protected
+    /// All that is protected. Looks through the folder the first time, and reads git's settings again if they have changed:
+    /// a person may set `core.hooksPath` at any time. What was named once stays protected.
+    pub(crate) fn guarded(&self) -> Arc<Guarded> {
+        let Some(root) = &self.root else { return Arc::default() };
+        let (there, linked) = self.found.get_or_init(|| existing(root));
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.read.iter().any(|(file, stamp)| stamp_of(file) != *stamp) {
+            let (by_git, read) = git::named(root);
+            known.read = read;
+            known.by_git.extend(by_git);
+            known.all = None;
+        }
+        if let Some(all) = &known.all {
+            return Arc::clone(all);
+        }
+        let mut places: Vec<PathBuf> = known.by_git.keys().chain(there).cloned().collect();
+        places.extend(linked.keys().cloned());
+        let named = linked.iter().chain(&known.by_git).map(|(place, program)| (place.clone(), *program));
+        let all = Arc::new(Guarded { places, protected: Protected::new(named) });
+        known.all = Some(Arc::clone(&all));
+        all
     }
+}
 
-    /// What nobody writes, there or not.
-    pub(crate) fn all(&self) -> &[PathBuf] {
-        &self.found().all
-    }
-
-    fn found(&self) -> &Found {
-        self.found.get_or_init(|| {
-            let (there, linked) = existing(&self.root);
-            let mut all: Vec<PathBuf> = self.by_git.keys().cloned().chain(there).collect();
-            all.extend(linked.keys().cloned());
-            let named = linked.iter().chain(&self.by_git).map(|(place, program)| (place.clone(), *program));
-            Found { all, protected: Protected::new(named) }
-        })
-    }
+fn stamp_of(file: &Path) -> Option<Stamp> {
+    file.symlink_metadata().ok().map(|found| Stamp::of(&found))
 }
 
 /// What the names of the table come to in a folder, relative to it, shallow ones first, and what links at such names lead
@@ -92,6 +108,7 @@ fn existing(root: &Path) -> (Vec<PathBuf>, Named) {
                     protected.push_back(inside.clone());
                 }
                 follow(root, &inside, kind, &mut linked);
+                linked.extend(direnv::read_by(root, &inside));
                 found.push(inside);
             } else if kind.is_dir() && !PASSED_OVER.contains(&name.as_str()) {
                 open.push_back(inside);
@@ -183,68 +200,22 @@ fn of_repository(root: &Path, folder: &Path) -> impl Iterator<Item = PathBuf> {
     there.into_iter().filter(move |path| root.join(path).symlink_metadata().is_ok())
 }
 
-/// The places in a work tree that its repository's settings name: folders of hooks, further settings, and programs that
-/// git starts, such as filters and drivers; and what links among its hooks lead to. Relative to the folder.
-fn named(root: &Path) -> Named {
-    let Some(Repository { top, common, files }) = repository_of(root) else { return Named::new() };
-    let mut places = BTreeSet::new();
-    let mut open: VecDeque<PathBuf> = files.into();
-    let mut read = BTreeSet::new();
-    while let Some(file) = open.pop_front() {
-        if read.len() >= limits::SETTINGS_FILES_MAX || !read.insert(file.clone()) {
-            continue;
-        }
-        let Some(text) = text_of(&file) else { continue };
-        for (key, value) in settings(&text) {
-            if key.starts_with("include") && key.ends_with(".path") {
-                let further = lexical(&file.parent().unwrap_or(&top).join(&value));
-                places.insert(further.clone());
-                open.push_back(further);
-            } else if key == "core.hookspath" {
-                places.insert(lexical(&top.join(&value)));
-            } else {
-                places.extend(programs(&top, &value));
-            }
-        }
-    }
-    let hooks = fs::read_dir(common.join("hooks")).into_iter().flatten().flatten();
-    let hooks = hooks.filter(|hook| hook.file_type().is_ok_and(|kind| kind.is_symlink()));
-    places.extend(hooks.take(limits::PROTECTED_PLACES_MAX).map(|hook| hook.path()));
-    let inside =
-        places.iter().flat_map(|place| way(root, place)).filter(|place| protected_by(place).is_none());
-    inside.take(limits::PROTECTED_PLACES_MAX).map(|place| (place, "Git")).collect()
-}
-
-/// The repository that a folder is in.
-struct Repository {
-    /// The top of the work tree.
-    top: PathBuf,
-    /// Where it has what all its checkouts share.
-    common: PathBuf,
-    /// The files of its settings.
-    files: Vec<PathBuf>,
-}
-
-fn repository_of(root: &Path) -> Option<Repository> {
-    let top = root.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok())?;
-    let dot = top.join(".git");
-    let own = match text_of(&dot).as_deref().and_then(|said| said.strip_prefix("gitdir: ")) {
-        Some(elsewhere) => lexical(&top.join(elsewhere.trim())),
-        None => dot,
-    };
-    let common = text_of(&own.join("commondir")).map(|said| lexical(&own.join(said.trim())));
-    let common = common.unwrap_or_else(|| own.clone());
-    let files = [common.join("config"), own.join("config.worktree"), own.join("config")].to_vec();
-    Some(Repository { top: top.to_owned(), common, files })
-}
-
-/// The files of a work tree among the words of a value: a program, and what it is given.
+/// The files of a work tree among the words of a value: a program, and what it is given. What is missing counts if it looks
+/// like a path or the name of a script: whoever makes it has it run.
 fn programs(top: &Path, value: &str) -> Vec<PathBuf> {
-    let quotes = ['"', '\'', '!', ';', '(', ')', '&', '|'];
+    let between = ['"', '\'', '!', ';', '(', ')', '&', '|', '=', '<', '>'];
     let words =
-        value.split(|c: char| c.is_whitespace() || quotes.contains(&c)).filter(|word| !word.is_empty());
-    let places = words.map(|word| lexical(&top.join(word)));
-    places.filter(|place| place.symlink_metadata().is_ok_and(|found| !found.is_dir())).collect()
+        value.split(|c: char| c.is_whitespace() || between.contains(&c)).filter(|word| !word.is_empty());
+    let path = |c: char| c.is_alphanumeric() || "./_-+@".contains(c);
+    let like_a_file = |word: &str| {
+        let letters = word.chars().any(char::is_alphabetic) && word.chars().all(path);
+        letters && word.contains(['/', '.']) && !word.starts_with('-') && !word.ends_with(['/', '.'])
+    };
+    let file = |word: &&str| match top.join(word).symlink_metadata() {
+        Ok(found) => !found.is_dir(),
+        Err(_) => like_a_file(word),
+    };
+    words.filter(file).map(|word| lexical(&top.join(word))).collect()
 }
 
 /// A path without `.` and `..`, as text.

@@ -152,9 +152,9 @@ impl Workspace {
     }
 
     /// What is there that other programs act on by themselves, and what git's configuration and links at such names lead
-    /// to, there or not; relative to the folder. Looks at the disk the first time it is asked.
-    pub fn protected_places(&self) -> &[PathBuf] {
-        self.guard.places.all()
+    /// to, there or not; relative to the folder. Looks through the folder the first time it is asked.
+    pub fn protected_places(&self) -> Vec<PathBuf> {
+        self.guard.places.guarded().places.clone()
     }
 
     /// The program that would act by itself on what is written at a path: as it was asked for, where it really leads, or
@@ -172,19 +172,30 @@ impl Workspace {
         self.protected(path).or_else(|| self.misled(path.as_path(), Path::new("")))
     }
 
-    /// The program that would act by itself on what somebody has put at a path, as it is there. Unlike what file tools are
-    /// kept from, this leaves out what every commit writes.
-    pub fn acted_on(&self, path: &Path) -> Option<&'static str> {
-        let link = || self.misled(path, &std::fs::read_link(self.root().join(path)).ok()?);
-        let there = || self.root().join(path).symlink_metadata().is_ok();
-        let repository = || (!is_of_git(path) && there() && self.completes_repository(path)).then_some("Git");
-        self.guard.places.protected().by(path).or_else(link).or_else(repository)
+    /// The program that would act by itself on what somebody has put at each of these paths, as it is there. Unlike what file
+    /// tools are kept from, this leaves out what every commit writes.
+    pub fn acted_on<'a>(&self, paths: impl IntoIterator<Item = &'a Path>) -> Vec<Option<&'static str>> {
+        let guarded = self.guard.places.guarded();
+        let there = |path: &Path| self.root().join(path).symlink_metadata().is_ok();
+        let acts = |path: &'a Path| {
+            let link = || {
+                let says = std::fs::read_link(self.root().join(path)).ok()?;
+                guarded.protected.misled(path, &says, || self.leads_to_file(path, &says))
+            };
+            let repository =
+                || (!is_of_git(path) && self.completes_repository(path) && there(path)).then_some("Git");
+            guarded.protected.by(path).or_else(link).or_else(repository)
+        };
+        paths.into_iter().map(acts).collect()
+    }
+
+    fn leads_to_file(&self, link: &Path, says: &Path) -> bool {
+        self.root().join(link.parent().unwrap_or(link)).join(says).is_file()
     }
 
     /// The program that a link would lead to what is not protected where it is.
-    pub(crate) fn misled(&self, link: &Path, says: &Path) -> Option<&'static str> {
-        let to_file = || self.root().join(link.parent().unwrap_or(link)).join(says).is_file();
-        self.guard.places.protected().misled(link, says, to_file)
+    fn misled(&self, link: &Path, says: &Path) -> Option<&'static str> {
+        self.guard.places.guarded().protected.misled(link, says, || self.leads_to_file(link, says))
     }
 
     /// Refuses such a link, unless a person has said yes to it.

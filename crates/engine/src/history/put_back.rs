@@ -13,8 +13,10 @@ impl History {
     pub(super) async fn put_back(&self, found: &mut Found) {
         // Before anything is put back: a repository is one by what it has beside it.
         let (mut refused, mut programs) = (Vec::new(), Vec::new());
-        for change in std::mem::take(&mut found.own) {
-            match self.0.workspace.acted_on(Path::new(&change.path)) {
+        let own = std::mem::take(&mut found.own);
+        let acted_on = self.0.workspace.acted_on(own.iter().map(|change| Path::new(&change.path)));
+        for (change, program) in own.into_iter().zip(acted_on) {
+            match program {
                 Some(program) => {
                     refused.push(change);
                     programs.push(program);

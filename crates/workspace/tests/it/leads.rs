@@ -11,6 +11,10 @@ use posse_workspace::{
 
 use crate::{Fixture, REPOSITORY};
 
+fn acted_on(workspace: &Workspace, path: &str) -> Option<&'static str> {
+    workspace.acted_on([Path::new(path)])[0]
+}
+
 #[test]
 fn what_links_at_protected_names_lead_to_is_protected() {
     // The links that are there, what they protect, and what stays free.
@@ -51,10 +55,7 @@ fn what_links_at_protected_names_lead_to_is_protected() {
                 matches!(written, Err(WorkspaceError::Protected { .. })),
                 "{links:?} {path}: {written:?}"
             );
-            assert!(
-                workspace.protected(&path).is_some()
-                    && workspace.acted_on(Path::new(path.as_str())).is_some()
-            );
+            assert!(workspace.protected(&path).is_some() && acted_on(&workspace, path.as_str()).is_some());
         }
         for path in *free {
             workspace.write_atomic(&fixture.path(path), b"x", Expect::Anything).unwrap();
@@ -74,9 +75,9 @@ fn a_chain_of_links_is_protected_with_its_end() {
     symlink("conf", fixture.at("via")).unwrap();
     let workspace = Workspace::open(fixture.at(".")).unwrap();
     // To have `via` lead elsewhere is to have other settings.
-    assert_eq!(workspace.acted_on(Path::new("via")), Some("Zed"));
-    assert_eq!(workspace.acted_on(Path::new("conf/zed/x")), Some("Zed"));
-    assert_eq!(workspace.acted_on(Path::new("conf")), None);
+    assert_eq!(acted_on(&workspace, "via"), Some("Zed"));
+    assert_eq!(acted_on(&workspace, "conf/zed/x"), Some("Zed"));
+    assert_eq!(acted_on(&workspace, "conf"), None);
 }
 
 #[test]
@@ -113,10 +114,42 @@ fn what_was_put_there_is_known_for_what_acts_on_it() {
     ];
     let workspace = Workspace::open(fixture.at(".")).unwrap();
     for (path, program) in cases {
-        assert_eq!(workspace.acted_on(Path::new(path)), program, "{path}");
+        assert_eq!(acted_on(&workspace, path), program, "{path}");
     }
     fixture.put("b/config", "");
-    assert_eq!(workspace.acted_on(Path::new("b/config")), Some("Git"));
+    assert_eq!(acted_on(&workspace, "b/config"), Some("Git"));
+}
+
+#[test]
+fn what_settings_name_later_is_protected_from_then_on() {
+    let fixture = Fixture::new(&[(".git/HEAD", "x"), (".git/config", "[core]\n"), ("bin/clean", "")]);
+    let workspace = Workspace::open(fixture.at(".")).unwrap();
+    let write = |path: &str| workspace.write_atomic(&fixture.path(path), b"x", Expect::Anything).is_ok();
+    assert_eq!(["hooks/a", "bin/clean", "checks/a"].map(write), [true; 3]);
+    fixture.put(
+        ".git/config",
+        "[core]\n\thooksPath = hooks\n[filter \"x\"]\n\tclean = bin/clean\n\tsmudge = sh bin/smudge %f\n[alias]\n\ta = !sh new.sh\n\
+         [remote \"o\"]\n\turl = ./o/new\n\tfetch = refs/heads/x\n",
+    );
+    assert_eq!(["hooks/b", "bin/clean", "bin/smudge", "new.sh"].map(write), [false; 4]);
+    assert_eq!(["checks/b", "refs/heads/x", "o/new", "bin/x"].map(write), [true; 4]);
+    fs::create_dir_all(fixture.at(".git/hooks")).unwrap();
+    symlink("../../checks/b", fixture.at(".git/hooks/pre-push")).unwrap();
+    assert_eq!(["checks/b", "checks/c"].map(write), [false, true]);
+    // What was named once may be named again.
+    fixture.put(".git/config", "[core]\n");
+    assert_eq!(["hooks/c", "checks/b"].map(write), [false; 2]);
+}
+
+#[test]
+fn what_direnv_reads_again_is_protected() {
+    let says = "use flake\nsource_env_if_exists env/dev.sh\ndotenv\nPATH_add bin\n";
+    let fixture = Fixture::new(&[("app/.envrc", says), ("app/env/dev.sh", ""), ("app/bin/x", "")]);
+    let workspace = Workspace::open(fixture.at(".")).unwrap();
+    let write = |path: &str| workspace.write_atomic(&fixture.path(path), b"x", Expect::Anything).is_ok();
+    let refused = ["app/flake.nix", "app/flake.lock", "app/.env", "app/env/dev.sh"];
+    assert_eq!(refused.map(write), [false; 4]);
+    assert_eq!(["flake.nix", ".env", "app/shell.nix", "app/env/other.sh", "app/bin/y"].map(write), [true; 5]);
 }
 
 #[tokio::test]

@@ -56,6 +56,8 @@ pub(crate) enum Actor {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum By {
     Shell,
+    /// A command in the background, and its end is waited for.
+    Background,
     /// The tool that the attempt names.
     Tool,
 }
@@ -75,12 +77,24 @@ pub(crate) struct Play {
     pub(crate) env: Vec<(String, String)>,
     /// More of the configuration.
     pub(crate) more: &'static str,
+    /// What is run, unconfined, before Posse is.
+    pub(crate) before: String,
 }
 
 impl Play {
     pub(crate) fn new(level: Level, actor: Actor) -> Self {
         let (flags, words, env) = (Vec::new(), Vec::new(), Vec::new());
-        Self { level, actor, by: By::Shell, flags, words, timeout_ms: 30_000, env, more: "" }
+        Self {
+            level,
+            actor,
+            by: By::Shell,
+            flags,
+            words,
+            timeout_ms: 30_000,
+            env,
+            more: "",
+            before: String::new(),
+        }
     }
 
     fn config(&self, endpoint: &str) -> String {
@@ -142,6 +156,8 @@ pub(crate) fn play(
     let model = FakeModel::by_rule_blocking(move |request| for_model.wait().turn(request));
     model.capture(false);
     let world = Arc::new(World::new(&play.config(&model.base_url())));
+    let ran = world.shell(&world.fill(&play.before, "/tmp"));
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
     let mut args = vec!["run", "--max-turns", "5000"];
     args.extend(&play.flags);
     args.push("hop-0");
@@ -175,6 +191,10 @@ impl Stage {
         let mut script = self.script.lock().unwrap();
         if let Some((attempt, since)) = script.current.take() {
             let answer = answer.unwrap_or_default();
+            if let Some((name, _)) = answer.split_once(" runs in the background") {
+                script.current = Some((attempt, since));
+                return Turn::call("jobs", json!({"name": name, "wait_ms": self.play.timeout_ms}));
+            }
             script.made += 1;
             (script.watch)(&world, &attempt, Moment::After(&answer, since.elapsed()));
         }
@@ -190,6 +210,7 @@ impl Stage {
         let attack = self.fill(attempt.attack);
         match self.play.by {
             By::Shell => Turn::call("shell", json!({"command": attack, "timeout_ms": self.play.timeout_ms})),
+            By::Background => Turn::call("shell", json!({"command": attack, "background": true})),
             // Five turns in a row in which nothing could run end an agent, so something runs beside it.
             By::Tool => Turn::call("grep", json!({"pattern": format!("nothing-{}", script.made)}))
                 .and_call(attempt.kind, Value::String(attack)),
