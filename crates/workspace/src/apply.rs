@@ -105,7 +105,7 @@ pub(crate) async fn carry_out(
             break;
         }
     }
-    conflicts.truncate(limits::CONFLICTS_MAX);
+    shorten(&mut conflicts);
     Ok((changes, conflicts))
 }
 
@@ -233,6 +233,11 @@ fn shown(entry: &Entry) -> String {
         return format!("(a file of {} bytes that is no text)", entry.bytes.len());
     }
     String::from_utf8_lossy(&entry.bytes[..entry.bytes.len().min(limits::CONFLICT_BYTES_MAX)]).into_owned()
+}
+
+/// Leaves the texts of many conflicts out. Each path stays: whoever takes the rest back later has to know what is open.
+pub(crate) fn shorten(conflicts: &mut [Conflict]) {
+    conflicts.iter_mut().skip(limits::CONFLICTS_MAX).for_each(|conflict| conflict.text.clear());
 }
 
 /// A conflict with its text cut to a bounded length.

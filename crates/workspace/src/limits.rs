@@ -88,7 +88,7 @@ pub const LOCK_WAIT_MS_MAX: u64 = 60_000;
 pub const LOCK_POLL_MS: u64 = 10;
 /// How long the text of one conflict may be.
 pub const CONFLICT_BYTES_MAX: usize = 8 * 1024;
-/// How many conflicts are reported one by one.
+/// How many conflicts are reported with their texts.
 pub const CONFLICTS_MAX: usize = 200;
 /// How long a merge of one file may look for the shortest difference.
 pub const MERGE_TIME_MS_MAX: u64 = 1_000;

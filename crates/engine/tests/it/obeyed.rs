@@ -3,7 +3,7 @@
 
 use posse_engine::{Asking, Extent};
 use posse_protocol::{Answer, Approval, Grant, Network};
-use posse_testkit::Turn;
+use posse_testkit::{Turn, attacks};
 use serde_json::json;
 
 use crate::approvals::{actor, answered, at_depth, in_mode, write};
@@ -146,6 +146,53 @@ async fn merging_and_undoing_leave_it_unless_somebody_says_yes() {
     let redone = stage.engine.redo(&session).await.unwrap();
     assert_eq!((redone.conflicts.len(), tasks.exists()), (1, false), "{redone:?}");
     assert_eq!(*asked.lock().unwrap(), vec![vec![PATHS[0].to_string()]; 2]);
+}
+
+/// Every path of the table of attacks that a branch can hold, at the root and deep down; what is in a repository's own folder
+/// cannot be in a branch.
+fn table() -> Vec<String> {
+    let plain = attacks::later().into_iter().filter(|attempt| attempt.set_up.is_none());
+    let paths = plain.map(|attempt| attempt.attack).filter(|path| !path.to_lowercase().contains(".git/"));
+    let paths = paths.filter(|path| !path.ends_with("/.git"));
+    paths.flat_map(|path| [path.to_string(), format!("packages/app/{path}")]).collect()
+}
+
+#[tokio::test]
+async fn nothing_of_the_table_is_merged_or_taken_back_without_a_yes() {
+    let (paths, bare) = (table(), ["r/HEAD", "r/refs/heads/x", "r/objects/pack/x", "r/config"]);
+    assert!(paths.len() >= 400, "{}", paths.len());
+    let all = paths.iter().map(String::as_str).chain(bare).collect::<Vec<_>>();
+    let lines: Vec<String> =
+        all.iter().map(|path| format!("mkdir -p $(dirname {path}); echo evil > {path}")).collect();
+    let mut start = named("apart", "general", "Do it.");
+    start["isolation"] = json!("worktree");
+    let main = vec![Turn::call("agent", start), wait(), Turn::text("Done.")];
+    let link = "ln -s s .cargo-link; mkdir l; ln -s ../s l/.cargo; ln -s s l/.jj".to_string();
+    let child = vec![sh(&[lines, vec![link]].concat().join("; ")), Turn::text(REPORT)];
+    let mut stage = Stage::new([("main", main), ("apart", child)]).await;
+    stage.grant = Grant { approval: Approval::Full, network: Network::None, ..Grant::full() };
+    stage.files = stage.files.git();
+    stage.run("go").await;
+    let session = stage.engine.find_session("last").unwrap();
+    let root = stage.files.path().to_path_buf();
+    let there = |path: &&&str| root.join(path).symlink_metadata().is_ok();
+    let links = ["l/.cargo", "l/.jj"];
+    let left = || paths.iter().map(|path| path.as_str()).chain(links).filter(|path| there(&path)).count();
+    let repository = || bare.iter().filter(|path| there(path)).count();
+    stage.engine.merge(&session, "apart").await.unwrap();
+    assert_eq!((left(), root.join(".cargo-link").is_symlink()), (0, true));
+    assert!(repository() < bare.len());
+    let asking = stage.engine.clone().asking(|_| true);
+    asking.merge(&session, "apart").await.unwrap();
+    assert_eq!((left(), repository()), (paths.len() + links.len(), bare.len()));
+    stage.engine.undo(&session, &Extent::Session, &[]).await.unwrap();
+    // A link that is removed leads nobody anywhere.
+    assert_eq!(left(), paths.len());
+    asking.undo(&session, &Extent::Session, &[]).await.unwrap();
+    assert_eq!((left(), repository()), (0, 0));
+    stage.engine.redo(&session).await.unwrap();
+    assert_eq!(left(), 0);
+    assert!(repository() < bare.len());
 }
 
 #[tokio::test]

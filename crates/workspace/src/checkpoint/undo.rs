@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     Entry, Expect, Kind, Mode, Stamp, Workspace, WorkspaceError, WorkspacePath,
-    apply::{Keep, Policy, Steps, carry_out, conflict},
+    apply::{Keep, Policy, Steps, carry_out, conflict, shorten},
     limits,
     shadow::{blocking, checked},
 };
@@ -65,7 +65,7 @@ pub(super) async fn undo(inner: &Arc<Inner>, changes: &[Change]) -> Result<Undon
     undone.conflicts.extend(conflicts);
     undone.changes.sort_by(|a, b| a.path.cmp(&b.path));
     undone.conflicts.sort_by(|a, b| a.path.cmp(&b.path));
-    undone.conflicts.truncate(limits::CONFLICTS_MAX);
+    shorten(&mut undone.conflicts);
     Ok(undone)
 }
 
