@@ -2,13 +2,17 @@
 //! refuses holds for all its agents.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use posse_policy::{Act, Decision, Rules, Undo, Wish, judge_with};
 use posse_protocol::limits::WRITTEN_NAMES_MAX;
-use posse_protocol::{AgentId, Answer, Approval, CallId, Change, Effect, Question};
+use posse_protocol::{AgentId, Answer, Approval, CallId, Effect, Question};
 use tokio::sync::oneshot;
+
+use crate::found::Written;
+use crate::limits::WRITTEN_KEPT_MAX;
 
 /// How a session asks.
 #[derive(Clone, Debug, Default)]
@@ -30,8 +34,12 @@ struct Inner {
     waiting: HashMap<(AgentId, CallId), Waiting>,
     /// What was refused, so that asking again does not help.
     refused: HashSet<(AgentId, String, String)>,
-    /// The files that the session wrote, the last one last.
-    written: Vec<String>,
+    /// What the session wrote, each with the number of the write that was the last.
+    written: HashMap<String, u64>,
+    /// How many it wrote beyond those.
+    written_more: usize,
+    /// The number of the last write.
+    writes: u64,
     /// What runs now and can write files, by its number.
     writing: BTreeMap<u64, String>,
     next: u64,
@@ -54,6 +62,21 @@ pub(crate) struct Asks {
     pub(crate) wishes: Vec<(String, Act)>,
     /// Whether the call runs without a yes, too, and leaves out what was asked for.
     pub(crate) without: bool,
+    /// The number of the last write that the question could tell of.
+    pub(crate) seen: u64,
+}
+
+/// What the session wrote, for a question.
+#[derive(Default)]
+pub(crate) struct Told {
+    /// What matters most, the last write first.
+    pub(crate) named: Vec<String>,
+    /// How many more there are.
+    pub(crate) more: usize,
+    /// What runs now and can write files.
+    pub(crate) writing: Vec<String>,
+    /// The number of the last write.
+    pub(crate) seen: u64,
 }
 
 impl Asks {
@@ -114,24 +137,29 @@ impl Approvals {
         self.lock().rules != Rules::default()
     }
 
-    /// Takes in what the session wrote. What a person let out of the sandbox before that is asked about again: it may run
-    /// what was written.
-    pub(crate) fn wrote(&self, effects: &[Effect], changes: &[Change]) {
+    /// Takes in what the session wrote, or may have written. What a person let out of the sandbox before that is asked about
+    /// again: it may run what was written.
+    pub(crate) fn wrote(&self, effects: &[Effect], written: &Written) {
         let by_effect = effects.iter().filter_map(|effect| match effect {
-            Effect::File(file) => Some(&file.path),
+            Effect::File(file) | Effect::NotCertain(file) => Some(&file.path),
             _ => None,
         });
-        let paths = by_effect.chain(changes.iter().map(|change| &change.path)).collect::<Vec<_>>();
-        if paths.is_empty() {
+        let mut paths = by_effect.chain(&written.paths).peekable();
+        if paths.peek().is_none() && !written.unseen {
             return;
         }
         let mut inner = self.lock();
         inner.rules.end_leaving();
-        let paths = paths.into_iter().collect::<HashSet<_>>();
-        inner.written.retain(|path| !paths.contains(path));
-        let mut paths = paths.into_iter().cloned().collect::<Vec<_>>();
-        paths.sort_unstable_by(|a, b| b.cmp(a));
-        inner.written.append(&mut paths);
+        inner.writes += 1;
+        let number = inner.writes;
+        for path in paths {
+            let room = inner.written.len() < WRITTEN_KEPT_MAX;
+            match inner.written.get_mut(path) {
+                Some(last) => *last = number,
+                None if room => drop(inner.written.insert(path.clone(), number)),
+                None => inner.written_more += 1,
+            }
+        }
     }
 
     /// Takes in that something runs from now on that can write files. Until it has ended, no answer lets anything leave the
@@ -154,17 +182,27 @@ impl Approvals {
         Writes { approvals: self, number: what.map(|what| self.begins(what)) }
     }
 
-    /// What runs now and can write files.
-    pub(crate) fn writing(&self) -> Vec<String> {
-        self.lock().writing.values().take(WRITTEN_NAMES_MAX).cloned().collect()
-    }
-
-    /// The files that the session wrote last, and how many more it wrote.
-    pub(crate) fn written(&self) -> (Vec<String>, usize) {
+    /// What the session wrote, for a question about a command that leaves the sandbox. First what the command names itself,
+    /// then what `can_be_run`, so that later writes do not hide what matters.
+    pub(crate) fn written(&self, command: &str, can_be_run: impl Fn(&str) -> bool) -> Told {
         let inner = self.lock();
-        let named = inner.written.iter().rev().take(WRITTEN_NAMES_MAX).cloned().collect::<Vec<_>>();
-        let more = inner.written.len() - named.len();
-        (named, more)
+        let (seen, writing) =
+            (inner.writes, inner.writing.values().take(WRITTEN_NAMES_MAX).cloned().collect());
+        let all = inner.written.iter().map(|(path, number)| (path.clone(), *number)).collect::<Vec<_>>();
+        let more = inner.written_more + all.len().saturating_sub(WRITTEN_NAMES_MAX);
+        drop(inner);
+        let words = command.split(|c: char| c.is_whitespace() || "'\"`=:;,|&<>(){}$".contains(c));
+        let words = words.map(|word| word.trim_start_matches("./")).collect::<HashSet<_>>();
+        let is_named =
+            |path: &str| words.contains(path) || words.contains(path.rsplit('/').next().unwrap_or(path));
+        let ranked = all.into_iter().map(|(path, number)| {
+            let rank = if is_named(&path) { 0 } else { 1 + u8::from(!can_be_run(&path)) };
+            (rank, Reverse(number), path)
+        });
+        let mut all = ranked.collect::<Vec<_>>();
+        all.sort_unstable();
+        let named = all.into_iter().take(WRITTEN_NAMES_MAX).map(|(_, _, path)| path).collect();
+        Told { named, more, writing, seen }
     }
 
     /// Whether there is anybody to ask.
@@ -180,7 +218,8 @@ impl Approvals {
         Open { approvals: self, key, answer }
     }
 
-    /// Answers a question, and with it all others that the answer covers.
+    /// Answers a question, and with it all others that the answer covers. What lets commands leave the sandbox from now on
+    /// lets out this one alone if something was written since the question was made: it could not tell of that.
     pub(crate) fn answer(&self, by: AgentId, call: &CallId, answer: Answer) -> Taken {
         let mut inner = self.lock();
         let key = (by, call.clone());
@@ -196,12 +235,15 @@ impl Approvals {
             return Taken::BadPattern;
         }
         let refused = key_of(by, &asks.question.tool, &asks.question.what);
-        inner.rules = rules;
+        let no_longer = learns && asks.question.leaves && asks.seen != inner.writes;
+        if !no_longer {
+            inner.rules = rules;
+        }
         if !learns && answer != Answer::Once {
             inner.refused.insert(refused);
         }
         let covered = |(other, waiting): (&(AgentId, CallId), &Waiting)| {
-            let covered = learns && waiting.asks.judged(&inner.rules) == Decision::Allow;
+            let covered = learns && !no_longer && waiting.asks.judged(&inner.rules) == Decision::Allow;
             (covered || *other == key).then(|| other.clone())
         };
         let keys = inner.waiting.iter().filter_map(covered).collect::<Vec<_>>();
@@ -222,8 +264,8 @@ pub(crate) struct Writes<'a> {
 
 impl Writes<'_> {
     /// It has ended and has written this.
-    pub(crate) fn wrote(mut self, effects: &[Effect], changes: &[Change]) {
-        self.approvals.wrote(effects, changes);
+    pub(crate) fn wrote(mut self, effects: &[Effect], written: &Written) {
+        self.approvals.wrote(effects, written);
         self.number.take().into_iter().for_each(|number| self.approvals.ended(number));
     }
 }

@@ -295,9 +295,9 @@ impl Driver {
         let waited = wait(run, &self.handles.cancel, limit, interrupts).await;
         progressed.stopped();
         let mut found = unfinished.changes(&self.site).await;
+        self.crew.approvals.wrote(&found.effects, &found.written);
         progressed.effects.append(&mut found.effects);
         progressed.effects.extend(tool_calls::denied(&self.name, &found.refused));
-        self.crew.approvals.wrote(&progressed.effects, &found.own);
         tool_calls::note_found(&mut self.journal, self.agent.spent().turns, found);
         if let Some(call) = progressed.asking.take() {
             self.journal.note(EventKind::PersonAnswered { call: call.clone(), answer: Answer::Withdrawn });

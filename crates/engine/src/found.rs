@@ -1,9 +1,11 @@
 //! What a look after a command came to, as plain data.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
+use std::path::Path;
 
 use posse_protocol::{Change, Effect};
+use posse_sandbox::Touched;
 
 /// What changed while a command ran.
 #[derive(Default)]
@@ -16,6 +18,37 @@ pub(crate) struct Found {
     pub(crate) effects: Vec<Effect>,
     /// What the command wrote although other programs act on it by themselves, and whether it could be put back.
     pub(crate) refused: Vec<Refused>,
+    /// Everything that may have been written, also where no look goes.
+    pub(crate) written: Written,
+}
+
+/// Paths that may have been written, relative to the folder of whoever did.
+#[derive(Default)]
+pub(crate) struct Written {
+    pub(crate) paths: BTreeSet<String>,
+    /// Whether there may be more that nobody saw.
+    pub(crate) unseen: bool,
+}
+
+impl Written {
+    /// What changes came to.
+    pub(crate) fn add(&mut self, changes: &[Change]) {
+        self.paths.extend(changes.iter().map(|change| change.path.clone()));
+    }
+
+    /// What a command named in order to change it, whether or not anything came of it.
+    pub(crate) fn add_touched(&mut self, root: &Path, touched: &Touched) {
+        let named = touched.paths.iter().chain(&touched.moved).filter(|path| !is_past_lock(root, path));
+        let inside = named.filter_map(|path| path.strip_prefix(root).ok());
+        self.paths.extend(inside.map(|path| path.to_string_lossy().into_owned()));
+        self.unseen |= !touched.complete;
+    }
+}
+
+/// Whether it is a lock that git made in order to look, and removed again. What is written under one is named by itself.
+fn is_past_lock(root: &Path, path: &Path) -> bool {
+    let lock = path.extension().is_some_and(|extension| extension == "lock");
+    lock && path.starts_with(root.join(".git")) && path.symlink_metadata().is_err()
 }
 
 /// A path that a command got past its guards. See [`Found::refused`].
@@ -43,6 +76,8 @@ impl Found {
         self.meanwhile.extend(other.meanwhile);
         self.effects.extend(other.effects);
         self.refused.extend(other.refused);
+        self.written.paths.extend(other.written.paths);
+        self.written.unseen |= other.written.unseen;
     }
 }
 

@@ -6,7 +6,7 @@ use posse_store::StoreError;
 use posse_tools::Preview;
 use posse_workspace::Permit;
 
-use crate::approvals::Asks;
+use crate::approvals::{Asks, Told};
 use crate::crew::Crew;
 use crate::desk::{Asked, Work};
 use crate::journal::Journal;
@@ -72,8 +72,7 @@ impl Gate {
                     return Passage::Free;
                 }
                 let leaves = wish.act == Act::Leave;
-                let (written, written_more) =
-                    if leaves { self.crew.approvals.written() } else { Default::default() };
+                let told = if leaves { self.written(wish.what) } else { Told::default() };
                 let question = Question {
                     call: call.clone(),
                     tool: wish.tool.to_string(),
@@ -81,17 +80,24 @@ impl Gate {
                     real_path: real_path(work),
                     preview: None,
                     leaves,
-                    written,
-                    written_more,
-                    writing: if leaves { self.crew.approvals.writing() } else { Vec::new() },
+                    written: told.named,
+                    written_more: told.more,
+                    writing: told.writing,
                     why: self.why(why),
                     pattern: pattern_for(&wish),
                 };
                 let wishes = wishes.iter().map(|wish| (wish.what.to_string(), wish.act)).collect();
                 let (for_session, approval) = (session_pattern(&wish), self.approval);
-                Passage::Ask(Box::new(Asks { question, for_session, approval, undo, wishes, without: false }))
+                let (without, seen) = (false, told.seen);
+                Passage::Ask(Box::new(Asks { question, for_session, approval, undo, wishes, without, seen }))
             }
         }
+    }
+
+    /// What the session wrote, as whoever lets this command out of the sandbox should know it.
+    fn written(&self, command: &str) -> Told {
+        let site = self.crew.site(self.agent);
+        self.crew.approvals.written(command, |path| site.workspace.can_be_run(path))
     }
 
     /// Why something asks. Whoever has not trusted a role's file should know that it asks for that alone.
@@ -149,7 +155,8 @@ impl Gate {
         };
         let (for_session, approval) = (session_pattern(&wish), self.approval);
         let wishes = vec![(wish.what.to_string(), wish.act)];
-        Passage::Ask(Box::new(Asks { question, for_session, approval, undo: Undo::Holds, wishes, without }))
+        let (undo, seen) = (Undo::Holds, 0);
+        Passage::Ask(Box::new(Asks { question, for_session, approval, undo, wishes, without, seen }))
     }
 
     /// What an agent has changed in its checkout that other programs act on by themselves, as its receipt has it. What is

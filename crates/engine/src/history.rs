@@ -346,6 +346,9 @@ impl History {
             found.meanwhile = rest;
         }
         drop(ledger);
+        found.written.add_touched(self.0.workspace.root(), touched);
+        found.written.add(&found.own);
+        found.written.add(&found.meanwhile);
         self.measured_in(&mut found).await;
         if !self.0.recorded {
             found.own.clear();

@@ -116,7 +116,8 @@ fn ended(crew: &Arc<Crew>, job: &Job, known: bool) {
             if effects.iter().any(|effect| matches!(effect, Effect::File(_))) {
                 crew.edited(job.owner);
             }
-            crew.approvals.wrote(&effects, &found.own);
+            found.written.unseen &= !job.leaves;
+            crew.approvals.wrote(&effects, &found.written);
             for refused in &found.refused {
                 crew.tell(crew.nearest(job.owner), Sender::Posse, format!("{}: {refused}.", job.name), false);
             }

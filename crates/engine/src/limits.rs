@@ -96,3 +96,5 @@ pub(crate) const LET_GO_MS_MAX: u64 = 2_000;
 pub(crate) const COMMIT_SUBJECT_CHARS_MAX: usize = 200;
 /// Changes of one call whose contents are looked at for tests and commits.
 pub(crate) const MEASURED_CHANGES_MAX: usize = 200;
+/// Paths that a session wrote and that are kept by name; more are only counted.
+pub(crate) const WRITTEN_KEPT_MAX: usize = 10_000;

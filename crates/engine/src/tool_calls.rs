@@ -7,7 +7,7 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use posse_agent::Done;
-use posse_policy::{Undo, destroys};
+use posse_policy::{Act, Undo, destroys};
 use posse_protocol::{
     AgentId, Approval, CallId, CommandRun, Denial, Effect, EventKind, ToolCall, ToolOutcome,
 };
@@ -79,6 +79,7 @@ impl Unfinished {
         for (rewrites, _writing) in writes {
             let changes = site.history.keep(rewrites.take()).await;
             found.effects.extend(site.history.told_by(&changes).await);
+            found.written.add(&changes);
             found.own.extend(changes);
         }
         for (running, command) in commands {
@@ -204,29 +205,30 @@ pub(crate) async fn run(
                 finish(kit, journal, progressed, call.id.clone(), &call.name, Answered::unknown());
             }
             Ok(work) => {
-                let undo = kit.undo_for(&work).await;
-                let mut passage = kit.gate.look(&call.id, &work, undo);
-                if let Passage::Ask(_) = passage {
-                    // What comes before is done before: a person may take long, and it may change where paths lead.
+                let ready = Ready { call: call.id.clone(), tool: call.name.clone(), work };
+                // Agents that are to start together do, however many; readers need threads, which are few.
+                let room = batch.len() < PARALLEL_CALLS_MAX || matches!(ready.work, Work::Asked(_));
+                if !(ready.parallel() && room && batch.last().is_none_or(Ready::parallel)) {
+                    // Before it is judged: what comes before may write what this would run, or change where paths lead.
                     run_batch(kit, std::mem::take(&mut batch), journal, progressed).await?;
-                    passage = kit.gate.look(&call.id, &work, undo);
+                }
+                let Ready { work, .. } = &ready;
+                let undo = kit.undo_for(work).await;
+                let mut passage = kit.gate.look(&call.id, work, undo);
+                if let Passage::Ask(_) = passage {
+                    // A person may take long.
+                    run_batch(kit, std::mem::take(&mut batch), journal, progressed).await?;
+                    passage = kit.gate.look(&call.id, work, undo);
                 }
                 if let Passage::Ask(asks) = passage {
                     progressed.asking = Some(call.id.clone());
-                    passage = kit.gate.ask(&asks, &work, journal).await?;
+                    passage = kit.gate.ask(&asks, work, journal).await?;
                     progressed.asking = None;
                 }
                 if let Passage::Denied(denial, mut outcome) = passage {
                     outcome.effects.push(Effect::Denied(denial));
                     finish(kit, journal, progressed, call.id.clone(), &call.name, Answered::refused(outcome));
                     continue;
-                }
-                let ready = Ready { call: call.id.clone(), tool: call.name.clone(), work };
-                // Agents that are to start together do, however many; readers need threads, which are few.
-                let room = batch.len() < PARALLEL_CALLS_MAX || matches!(ready.work, Work::Asked(_));
-                let together = ready.parallel() && room && batch.last().is_none_or(Ready::parallel);
-                if !together {
-                    run_batch(kit, std::mem::take(&mut batch), journal, progressed).await?;
                 }
                 batch.push(ready);
             }
@@ -307,8 +309,11 @@ async fn run_one(kit: &Kit<'_>, ready: Ready) -> (CallId, String, Answered) {
             let read_only = prepared.read_only();
             let writes =
                 kit.gate.crew.approvals.writes(prepared.can_change().then(|| prepared.title()).as_deref());
-            let (mut outcome, found) = run_tool(kit, *prepared).await;
-            writes.wrote(&outcome.effects, &found.own);
+            let leaves = prepared.wish().act == Act::Leave;
+            let (mut outcome, mut found) = run_tool(kit, *prepared).await;
+            // What a person let out is not watched, and is their own doing.
+            found.written.unseen &= !leaves;
+            writes.wrote(&outcome.effects, &found.written);
             if let Some(routed) = routed {
                 outcome.text = format!("[{routed}]\n{}", outcome.text);
             }

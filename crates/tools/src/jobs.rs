@@ -23,6 +23,8 @@ pub struct Job {
     pub owner: AgentId,
     /// Whether anything in the workspace can be different for it.
     pub can_change: bool,
+    /// Whether a person let it out of the sandbox.
+    pub leaves: bool,
     running: posse_sandbox::Job,
     ended: Option<Exit>,
     /// Who waits for its end or brings it about.
@@ -87,7 +89,13 @@ impl Jobs {
     }
 
     /// Starts a command, and gives back its name.
-    pub(crate) async fn start(&self, command: Command, text: &str, owner: AgentId) -> Result<Job, Failed> {
+    pub(crate) async fn start(
+        &self,
+        command: Command,
+        text: &str,
+        owner: AgentId,
+        leaves: bool,
+    ) -> Result<Job, Failed> {
         let can_change =
             command.confinement.as_ref().is_none_or(|profile| profile.level == posse_sandbox::Level::Full);
         let running_now = self.list().iter().filter(|job| job.ended.is_none()).count();
@@ -97,7 +105,7 @@ impl Jobs {
             )));
         }
         let running = posse_sandbox::start(command).await?;
-        let job = self.0.add(text, owner, can_change, &running);
+        let job = self.0.add(text, owner, (can_change, leaves), &running);
         self.0.news(JobNews::Started(job.clone()));
         let (name, inner) = (job.name.clone(), Arc::downgrade(&self.0));
         tokio::spawn(async move {
@@ -198,12 +206,18 @@ impl Inner {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn add(&self, command: &str, owner: AgentId, can_change: bool, running: &posse_sandbox::Job) -> Job {
+    fn add(
+        &self,
+        command: &str,
+        owner: AgentId,
+        (can_change, leaves): (bool, bool),
+        running: &posse_sandbox::Job,
+    ) -> Job {
         let mut jobs = self.lock();
         let number = jobs.last_key_value().map_or(1, |(number, _)| number + 1);
         let (name, command) = (format!("cmd-{number}"), command.to_owned());
         let (running, watchers) = (running.clone(), Vec::new());
-        let job = Job { name, command, owner, can_change, running, ended: None, watchers };
+        let job = Job { name, command, owner, can_change, leaves, running, ended: None, watchers };
         // Their output takes memory; the oldest that have ended are forgotten first.
         while jobs.len() >= limits::JOBS_KEPT_MAX {
             let Some(oldest) = jobs.iter().find(|(_, job)| job.ended.is_some()).map(|(number, _)| *number)

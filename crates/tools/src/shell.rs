@@ -137,7 +137,8 @@ impl ShellCommand {
         command.confinement = profile;
         let side = limits::JOB_OUTPUT_SIDE_BYTES;
         command.output = OutputLimits { head_bytes: side, tail_bytes: side };
-        let job = context.jobs.start(command, &self.command, context.owner).await?;
+        let leaves = self.outside_sandbox == Some(true);
+        let job = context.jobs.start(command, &self.command, context.owner, leaves).await?;
         let text = format!(
             "{} runs in the background. You are told when it ends; see its output with jobs.",
             job.name

@@ -315,6 +315,12 @@ impl Workspace {
         }
     }
 
+    /// Whether what is at a path can be run: an executable file, or a link, which can lead to one.
+    pub fn can_be_run(&self, path: &str) -> bool {
+        let found = std::fs::symlink_metadata(self.root().join(path)).ok();
+        found.and_then(|found| Mode::of(&found)).is_some_and(|mode| mode != Mode::File)
+    }
+
     /// Writes a whole file so that a reader sees the old or the new one, never a part. Keeps mode and owner, makes
     /// missing folders, writes the target of a link within the workspace.
     pub fn write_atomic(

@@ -10,6 +10,7 @@ use posse_workspace::worktree::Merge;
 
 use super::{Answer, Desk};
 use crate::crew::Crew;
+use crate::found::Written;
 use crate::journal::Journal;
 
 impl Desk {
@@ -48,8 +49,11 @@ async fn bring_in(
 ) -> Result<Merge, String> {
     let site = crew.site(by);
     let into = site.workspace.permitting(permit);
+    let writes = crew.approvals.writes(Some(&format!("merge of {}", branch.name)));
     let merged = site.history.merge(&into, &branch).await.map_err(|error| error.to_string())?;
-    crew.approvals.wrote(&[], &merged.changes);
+    let mut written = Written::default();
+    written.add(&merged.changes);
+    writes.wrote(&[], &written);
     if !merged.changes.is_empty() {
         crew.merged_into(by);
     }

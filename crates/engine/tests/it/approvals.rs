@@ -89,6 +89,11 @@ fn asks(event: &Event) -> bool {
 
 /// Waits until somebody asks. Gives back who, and what.
 async fn first_question(followed: &mut Followed) -> (AgentId, Question) {
+    last_question(followed, 1).await
+}
+
+/// Waits until there have been so many questions. Gives back who asked the last one, and what.
+pub(crate) async fn last_question(followed: &mut Followed, asked: usize) -> (AgentId, Question) {
     let found = RefCell::new(None);
     let note = |event: &Event| match &event.kind {
         EventKind::PersonNeeded { question } => {
@@ -97,7 +102,7 @@ async fn first_question(followed: &mut Followed) -> (AgentId, Question) {
         }
         _ => false,
     };
-    followed.until(1, note).await;
+    followed.until(asked, note).await;
     found.take().expect("a question")
 }
 

@@ -1,14 +1,15 @@
 //! What a person decides on: edits as diffs, no command that cannot be shown, and no way out of the sandbox that
 //! outlives what the session writes.
 
+use posse_engine::Taken;
 use posse_engine::delegating::Surface;
-use posse_protocol::{Answer, Approval, Question};
+use posse_protocol::{Answer, Approval, Event, EventKind, Question};
 use posse_testkit::Turn;
 use serde_json::json;
 
-use crate::approvals::{actor, answered, at_depth, in_mode, write};
+use crate::approvals::{actor, answered, at_depth, in_mode, last_question, write};
 use crate::crew::{REPORT, Stage};
-use crate::follow::{holds, named, sh, wait};
+use crate::follow::{Followed, holds, named, sh, wait};
 
 fn edit(path: &str, old: &str, new: &str) -> Turn {
     Turn::call("edit_file", json!({"path": path, "old_text": old, "new_text": new}))
@@ -161,12 +162,126 @@ async fn a_way_out_of_the_sandbox_ends_with_the_first_file_that_is_written() {
     assert_eq!(ran_cases, 10);
 }
 
+/// Writes that no look at the workspace finds, or that nobody can be shown to have made: each ends what an answer let out.
 #[tokio::test]
-async fn the_last_of_many_files_are_named_and_the_others_counted() {
+async fn a_way_out_ends_with_writes_that_no_look_finds() {
+    let run = || outside("true ./a.txt");
+    let background = |command: &str| {
+        let start = Turn::call("shell", json!({"command": command, "background": true}));
+        vec![start, Turn::call("jobs", json!({"name": "cmd-1", "wait_ms": 60_000}))]
+    };
+    let plant = "mkdir out/bin; echo evil > out/bin/jest";
+    let by_child = vec![Turn::call("agent", named("child", "general", "Plant.")), wait()];
+    let cases: [(&str, Vec<Turn>, &[&str]); 8] = [
+        ("an ignored folder", vec![sh(plant)], &["out/bin", "out/bin/jest"]),
+        ("its permissions", vec![sh("chmod +x out/old")], &["out/old"]),
+        ("a link", vec![sh("ln -s ../a.txt out/link")], &["out/link"]),
+        ("a removal", vec![sh("rm out/old")], &["out/old"]),
+        ("a rename", vec![sh("mv out/old out/new")], &["out/new", "out/old"]),
+        ("in the background", background(plant), &["out/bin", "out/bin/jest"]),
+        ("by a sub-agent", by_child, &["out/bin", "out/bin/jest"]),
+        // So git looks: the lock is gone again, and no file that anybody runs.
+        ("nothing", vec![sh(": > .git/index.lock; cat out/old; rm .git/index.lock")], &[]),
+    ];
+    let mut ran_cases = 0;
+    for (what, turns, files) in cases {
+        let main = [vec![run(), run()], turns, vec![run(), Turn::text("Done.")]].concat();
+        let child = vec![sh(plant), Turn::text(REPORT)];
+        let mut stage = Stage::new([("main", main), ("child", child)]).await;
+        stage.files = stage.files.file(".gitignore", "/out/\n").git().file("out/old", "x\n");
+        let stage = in_mode(stage, Approval::Auto);
+        let ran = answered(stage.start("go"), |_| Answer::Session).await;
+        let mut questions = ran.questions_of("main");
+        questions.retain(|question| question.leaves);
+        let mut named = questions.last().map(|question| question.written.clone()).unwrap_or_default();
+        named.sort();
+        // One that has just ended is told of as running, until what it wrote is known.
+        let told = questions.last().is_some_and(|question| question.writing.iter().any(|it| it == plant));
+        assert!(named == files || (told && named.is_empty()), "{what}: {questions:?}");
+        assert_eq!(questions.len(), if files.is_empty() { 1 } else { 2 }, "{what}: {:?}", ran.results());
+        ran_cases += 1;
+    }
+    assert_eq!(ran_cases, 8);
+}
+
+#[tokio::test]
+async fn a_way_out_ends_with_what_changed_while_a_command_ran() {
+    let run = || outside("true ./a.txt");
+    let stage = Stage::new([("main", vec![run(), sh("cat held"), run(), Turn::text("Done.")])]).await;
+    let stage = in_mode(stage, Approval::Auto);
+    let (held, theirs) = (stage.files.path().join("held"), stage.files.path().join("theirs.txt"));
+    let made = std::process::Command::new("mkfifo").arg(&held).status().unwrap();
+    assert!(made.success());
+    // It opens once the command reads.
+    let somebody = std::thread::spawn(move || {
+        let _held = std::fs::File::options().write(true).open(held).unwrap();
+        std::fs::write(theirs, "x\n").unwrap();
+    });
+    let ran = answered(stage.start("go"), |_| Answer::Session).await;
+    somebody.join().unwrap();
+    let questions = ran.questions_of("main");
+    assert_eq!(
+        asked(&questions),
+        [("true ./a.txt", vec![]), ("true ./a.txt", vec!["theirs.txt"])],
+        "{:?}",
+        ran.results()
+    );
+}
+
+/// A reply can hold both: what is written, and what would run it.
+#[tokio::test]
+async fn a_way_out_ends_within_one_reply() {
+    let run = || outside("true ./a.txt");
+    let and_run =
+        |turn: Turn| turn.and_call("shell", json!({"command": "true ./a.txt", "outside_sandbox": true}));
+    let cases = [and_run(write("z.txt", "x\n")), and_run(sh("echo x > out/z"))];
+    let mut ran_cases = 0;
+    for both in cases {
+        let stage = Stage::new([("main", vec![run(), both.clone(), Turn::text("Done.")])]).await;
+        std::fs::create_dir(stage.files.path().join("out")).unwrap();
+        let stage = in_mode(stage, Approval::Auto);
+        let ran = answered(stage.start("go"), |_| Answer::Session).await;
+        let questions = ran.questions_of("main");
+        assert_eq!(questions.len(), 2, "{both:?}: {:?}", ran.results());
+        assert_eq!(questions[1].written.len(), 1, "{:?}", questions[1]);
+        ran_cases += 1;
+    }
+    assert_eq!(ran_cases, 2);
+}
+
+/// Whoever answers has seen the files that the question names, and no others.
+#[tokio::test]
+async fn an_answer_lets_nothing_out_for_longer_if_something_was_written_since_the_question() {
+    let run = || outside("true ./a.txt");
+    let main = vec![
+        Turn::call("agent", named("child", "general", "Write."))
+            .and_call("shell", json!({"command": "true ./a.txt", "outside_sandbox": true})),
+        wait(),
+        run(),
+        Turn::text("Done."),
+    ];
+    let child = vec![write("c.txt", "x\n"), Turn::text(REPORT)];
+    let stage = in_mode(Stage::new([("main", main), ("child", child)]).await, Approval::Auto);
+    let mut followed = Followed::new(stage.start("go"));
+    let (main, question) = last_question(&mut followed, 1).await;
+    assert_eq!(question.written, [""; 0]);
+    let settled = |event: &Event| matches!(event.kind, EventKind::AgentSettled { .. });
+    followed.until(1, |event| event.parent.is_some() && settled(event)).await;
+    assert_eq!(followed.session.answer(main, &question.call, Answer::Session), Taken::Accepted);
+    let (main, question) = last_question(&mut followed, 2).await;
+    assert_eq!(question.written, ["c.txt"]);
+    assert_eq!(followed.session.answer(main, &question.call, Answer::Once), Taken::Accepted);
+    assert!(followed.finish().await.results_of("main").iter().all(|(ok, _)| *ok));
+}
+
+#[tokio::test]
+async fn of_many_files_those_that_would_run_are_named_first_and_the_others_counted() {
     let turns = vec![
-        sh("for n in 1 2 3 4 5 6 7 8; do echo > f$n; done"),
+        sh(
+            "echo > run.sh; echo > jest; chmod +x jest; ln -s jest link; for n in 1 2 3 4 5 6; do echo > f$n; done",
+        ),
         write("last.txt", "x\n"),
-        outside("true"),
+        outside("sh ./run.sh"),
         sh("true"),
     ];
     let mut stage = at_depth(0, turns).await;
@@ -174,8 +289,8 @@ async fn the_last_of_many_files_are_named_and_the_others_counted() {
     let stage = in_mode(stage, Approval::Auto);
     let ran = answered(stage.start("go"), |_| Answer::Once).await;
     let [question] = &ran.questions_of("main")[..] else { panic!("{:?}", ran.results()) };
-    assert_eq!(question.written, ["last.txt", "f1", "f2", "f3", "f4"]);
-    assert_eq!(question.written_more, 4);
+    assert_eq!(question.written, ["run.sh", "jest", "link", "last.txt", "f1"]);
+    assert_eq!(question.written_more, 5);
 }
 
 #[tokio::test]
