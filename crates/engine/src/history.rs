@@ -14,12 +14,12 @@
 mod put_back;
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex as SyncMutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use posse_policy::Undo;
+use posse_policy::{Undo, reach};
 use posse_protocol::{Approval, Branch, Change, Effect, EventKind, FileChange, Saved};
 use posse_sandbox::Touched;
 use posse_tools::{LinkedFolders, Rewrite};
@@ -30,6 +30,7 @@ use tokio::sync::{Mutex, OnceCell};
 use crate::found::{Found, folded};
 use crate::limits::{LINKED_FOLDERS_MAX, MEASURED_CHANGES_MAX, SLOW_LOOK_MS};
 use crate::measured;
+use crate::undoable;
 
 /// What stands for the history of the repository in the workspace.
 const HISTORY: &str = ".git/objects";
@@ -300,7 +301,7 @@ impl History {
         Running { inner: Arc::clone(&self.0), unguarded: approval == Approval::Full }
     }
 
-    /// Whether all that a command names could be taken back. Looks first, at what is new since.
+    /// Whether all that a command would reach could be taken back. Looks first, at what is new since.
     pub(crate) async fn undo_for(&self, command: &str) -> Undo {
         if !self.0.recorded {
             // Its branch has what is committed, and the rest is a copy.
@@ -311,20 +312,8 @@ impl History {
         if self.0.trouble.get().is_some() {
             return Undo::Fails;
         }
-        let root = self.0.workspace.root();
-        let parts = command.split(|c: char| c.is_whitespace() || "'\"=;|&<>(){}$`,".contains(c));
-        let named = parts.filter(|part| !part.is_empty()).filter_map(|part| {
-            let place = Path::new(part);
-            let inside = if place.is_absolute() { place.strip_prefix(root).ok()? } else { place };
-            let plain = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
-            inside.components().all(plain).then(|| inside.components().collect::<PathBuf>())
-        });
-        let whole = |place: &PathBuf| place == Path::new(".") || place.as_os_str().is_empty();
-        let mut named = named.map(|place| if whole(&place) { PathBuf::new() } else { place });
-        // Of a whole folder git leaves alone what it ignores, but for cleaning.
-        let ignores = command.trim_start().starts_with("git ") && !command.contains("clean");
-        let covered = |place: &Path| checkpoints.covers(place) || (ignores && place.as_os_str().is_empty());
-        if named.all(|place| covered(&place)) { Undo::Holds } else { Undo::Fails }
+        let holds = undoable::holds(checkpoints, self.0.workspace.root(), &reach(command));
+        if holds { Undo::Holds } else { Undo::Fails }
     }
 
     /// A command has ended: what it changed, and what else changed meanwhile.

@@ -56,6 +56,7 @@ mod stage;
 mod team;
 mod tool_calls;
 mod undo;
+mod undoable;
 
 pub use approvals::{Asking, Taken};
 pub use bus::Updates;

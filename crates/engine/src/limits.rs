@@ -98,3 +98,5 @@ pub(crate) const COMMIT_SUBJECT_CHARS_MAX: usize = 200;
 pub(crate) const MEASURED_CHANGES_MAX: usize = 200;
 /// Paths that a session wrote and that are kept by name; more are only counted.
 pub(crate) const WRITTEN_KEPT_MAX: usize = 10_000;
+/// Paths that a pattern in a command stands for and that are looked at.
+pub(crate) const MATCHED_PATHS_MAX: usize = 5_000;

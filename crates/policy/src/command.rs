@@ -9,7 +9,7 @@ use crate::limits::{
     WRAPPED_WORDS_MAX,
 };
 use crate::pattern::{matches, may_match};
-use crate::shell_text::{self, ANY, SOME, Simple};
+use crate::shell_text::{self, ANY, Simple, UNKNOWN};
 
 /// Programs that run what follows them.
 const WRAPPERS: [&str; 66] = [
@@ -279,7 +279,7 @@ fn without_options<'a>(words: &'a [&'a str]) -> impl Iterator<Item = String> + '
 
 /// Whether a pattern matches a command, or could where parts of the command are unknown.
 fn about(pattern: &str, command: &str) -> bool {
-    if !command.contains([SOME, ANY]) {
+    if !command.contains(UNKNOWN) {
         return matches(pattern, command);
     }
     let cut = |text: &str, more: char| match text.char_indices().nth(GUESSED_BYTES_MAX) {

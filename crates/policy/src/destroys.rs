@@ -2,7 +2,7 @@
 //! does not hold, such a command asks.
 
 use crate::command::{program, simple_commands};
-use crate::shell_text::{ANY, SOME, Simple};
+use crate::shell_text::{Simple, UNKNOWN};
 
 /// Programs that always may.
 const ALWAYS: [(&str, &str); 43] = [
@@ -144,7 +144,7 @@ const GIT_FLAGS: [(&str, &str, &str, &[&str]); 7] = [
 ];
 
 /// Programs that take a piece of program as an argument, and the options before it.
-const CODE: [(&str, &[&str]); 12] = [
+pub(crate) const CODE: [(&str, &[&str]); 12] = [
     ("python", &["-c"]),
     ("python2", &["-c"]),
     ("python3", &["-c"]),
@@ -159,21 +159,18 @@ const CODE: [(&str, &[&str]); 12] = [
     ("lua", &["-e"]),
 ];
 
-/// Words by which such a piece writes, removes or starts something.
-const IN_CODE: [&str; 29] = [
-    "remove",
-    "unlink",
-    "rmtree",
-    "rmdir",
+/// Words by which such a piece removes something.
+pub(crate) const REMOVES_IN_CODE: [&str; 8] =
+    ["remove", "unlink", "rmtree", "rmdir", "delete", "rm(", "rm_r", "rmsync"];
+
+/// Other words by which it writes or starts something.
+const IN_CODE: [&str; 22] = [
     "rename",
     "replace(",
     "truncate",
     "write",
-    "delete",
     "move(",
     "copy",
-    "rm(",
-    "rmsync",
     "'w",
     "\"w",
     "'r+",
@@ -194,7 +191,8 @@ const IN_CODE: [&str; 29] = [
 
 /// Words by which a query throws something away.
 const IN_QUERY: [&str; 6] = ["drop ", "delete ", "truncate ", "update ", "replace ", "alter "];
-const DATABASES: [&str; 6] = ["sqlite3", "psql", "mysql", "mariadb", "duckdb", "clickhouse-client"];
+pub(crate) const DATABASES: [&str; 6] =
+    ["sqlite3", "psql", "mysql", "mariadb", "duckdb", "clickhouse-client"];
 
 /// Where a redirection destroys nothing.
 const HARMLESS: [&str; 6] = ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/full", "/dev/zero"];
@@ -209,13 +207,18 @@ pub fn destroys(command: &str) -> Option<&'static str> {
 }
 
 fn one(simple: &Simple) -> Option<&'static str> {
-    let (words, program) = (&simple.words, program(&simple.words));
-    let arguments = words.get(1..).unwrap_or_default();
-    let has = |wanted: &[&str]| arguments.iter().any(|word| is_one(word, wanted));
     if simple.empties.iter().any(|target| !is_harmless(target)) {
         return Some("writes over a file (>)");
     }
-    if program.contains([SOME, ANY]) {
+    by_program(simple)
+}
+
+/// The same by what its program does, wherever it writes its output.
+pub(crate) fn by_program(simple: &Simple) -> Option<&'static str> {
+    let (words, program) = (&simple.words, program(&simple.words));
+    let arguments = words.get(1..).unwrap_or_default();
+    let has = |wanted: &[&str]| arguments.iter().any(|word| is_one(word, wanted));
+    if program.contains(UNKNOWN) {
         return Some("runs a program that its text does not name");
     }
     // `mkfs.ext4`, `vim.tiny`, `python3.12`
@@ -246,7 +249,7 @@ fn is_one(word: &str, wanted: &[&str]) -> bool {
     })
 }
 
-fn is_harmless(target: &str) -> bool {
+pub(crate) fn is_harmless(target: &str) -> bool {
     HARMLESS.contains(&target) || target.starts_with("/dev/fd/") || target.starts_with("/dev/tcp/")
 }
 
@@ -270,8 +273,8 @@ fn git(arguments: &[String]) -> Option<&'static str> {
     None
 }
 
-fn git_subcommand(name: &str, arguments: &[String]) -> Option<&'static str> {
-    if name.contains([SOME, ANY]) {
+pub(crate) fn git_subcommand(name: &str, arguments: &[String]) -> Option<&'static str> {
+    if name.contains(UNKNOWN) {
         return Some("runs a part of git that its text does not name");
     }
     let has = |wanted: &[&str]| arguments.iter().any(|word| is_one(word, wanted));
@@ -301,14 +304,14 @@ fn forces(name: &str, arguments: &[String]) -> bool {
 }
 
 /// Whether one of these letters is among the short options.
-fn has_letter(arguments: &[String], letters: &str) -> bool {
+pub(crate) fn has_letter(arguments: &[String], letters: &str) -> bool {
     let short =
         arguments.iter().filter_map(|word| word.strip_prefix('-').filter(|rest| !rest.starts_with('-')));
     short.flat_map(str::chars).any(|c| letters.contains(c))
 }
 
 /// Whether files are edited in place: `-i`, also among other letters, up to one that takes a value.
-fn edits(arguments: &[String], with_value: &str, long: &str) -> bool {
+pub(crate) fn edits(arguments: &[String], with_value: &str, long: &str) -> bool {
     arguments.iter().any(|word| {
         let in_place = !long.is_empty() && word.starts_with(long);
         let letters = word.strip_prefix('-').filter(|rest| !rest.starts_with('-')).unwrap_or_default();
@@ -348,14 +351,15 @@ fn code(simple: &Simple, options: &[&str]) -> Option<&'static str> {
         last || options.contains(&word.as_str())
     };
     let given = simple.words.iter().skip(1).any(is_given) || !simple.fed.is_empty();
-    given.then(|| holds(simple, &IN_CODE)).flatten()
+    let what = || holds(simple, &REMOVES_IN_CODE).or_else(|| holds(simple, &IN_CODE));
+    given.then(what).flatten()
 }
 
-fn holds(simple: &Simple, wanted: &[&str]) -> Option<&'static str> {
+pub(crate) fn holds(simple: &Simple, wanted: &[&str]) -> Option<&'static str> {
     let texts = simple.words.iter().skip(1).chain(&simple.fed);
     let holds = |text: &String| {
         let text = text.to_lowercase();
-        wanted.iter().any(|word| text.contains(word)) || text.contains([SOME, ANY])
+        wanted.iter().any(|word| text.contains(word)) || text.contains(UNKNOWN)
     };
     texts.into_iter().any(holds).then_some("runs a piece of program that seems to change something")
 }

@@ -24,3 +24,5 @@ pub const GUESSED_BYTES_MAX: usize = 200;
 pub const HELD_BYTES_MAX: usize = 2_000;
 /// How far a word is looked ahead in for the bracket that closes a pattern.
 pub(crate) const LOOK_AHEAD_CHARS: usize = 256;
+/// How many changes of folder in one text are followed; with more, a command may be anywhere.
+pub(crate) const FOLDERS_MAX: usize = 4;

@@ -1,6 +1,6 @@
 //! Patterns: plain text with `*` for any run of characters, and `\*` for the character itself.
 
-use crate::shell_text::{ANY, SOME};
+use crate::shell_text::{ANY, GLOB, SOME};
 
 /// Whether `name` matches `pattern`. Linear in practice and without recursion, whatever the pattern.
 pub(crate) fn matches(pattern: &str, name: &str) -> bool {
@@ -43,7 +43,7 @@ pub(crate) fn may_match(pattern: &str, name: &str) -> bool {
     }
     for &byte in name.iter().rev() {
         let mut row = vec![false; parts.len() + 1];
-        let (some, any) = (byte == SOME as u8, byte == ANY as u8);
+        let (some, any) = (byte == SOME as u8 || byte == GLOB as u8, byte == ANY as u8);
         for index in (0..=parts.len()).rev() {
             let part = parts.get(index);
             let here = match part {

@@ -3,10 +3,14 @@
 
 use crate::limits::{COMMANDS_MAX, LOOK_AHEAD_CHARS, NESTING_MAX};
 
-/// Stands for text that only running tells, without blanks: `$NAME`, `*`.
+/// Stands for text that only running tells, without blanks: `$NAME`.
 pub(crate) const SOME: char = '\u{1}';
 /// Stands for text that only running tells, of any number of words: `$(…)`, `{a,b}`.
 pub(crate) const ANY: char = '\u{2}';
+/// Stands for text of the names that are there, without a slash: `*`, `?`, `[a-z]`.
+pub(crate) const GLOB: char = '\u{3}';
+/// All of these.
+pub(crate) const UNKNOWN: [char; 3] = [SOME, ANY, GLOB];
 
 /// One command as it is written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -134,10 +138,10 @@ impl Reader<'_> {
             },
             '$' => return self.dollar(false),
             '`' => return self.backticks(),
-            '*' | '?' => self.push(SOME),
+            '*' | '?' => self.push(GLOB),
             '[' if self.ahead().contains(']') => {
                 while self.next()? != ']' {}
-                self.push(SOME);
+                self.push(GLOB);
             }
             '{' if self.is_braces() => {
                 self.until_closed('{', '}')?;

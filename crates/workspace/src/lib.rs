@@ -37,7 +37,7 @@ mod walk;
 mod workspace;
 pub mod worktree;
 
-pub use checkpoint::{Checkpoints, Look, Told, Undone, is_loose};
+pub use checkpoint::{Checkpoints, Covered, Look, Told, Undone, is_loose};
 pub use entry::{Entry, Mode};
 pub use error::WorkspaceError;
 pub use grep::{GrepFound, GrepLine, GrepQuery};

@@ -146,3 +146,5 @@ pub const LEFTOVER_AGE_MS_MIN: u64 = 60_000;
 pub const LEFTOVERS_SEEN_MAX: usize = 500_000;
 /// The largest file whose content is handed out to be looked at.
 pub(crate) const CONTENTS_BYTES_MAX: u64 = 1024 * 1024;
+/// How many places of a kind that undo does not cover are known by name.
+pub(crate) const UNCOVERED_PLACES_MAX: usize = 1_000;

@@ -1,7 +1,8 @@
 //! Whose a change is: what a command named and changed is its own; what else changed meanwhile is not certain to be
 //! anybody's, and stays when the command's work is taken back.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use posse_engine::Extent;
@@ -9,7 +10,7 @@ use posse_protocol::{Event, EventKind, Report};
 use posse_testkit::Turn;
 use serde_json::json;
 
-use crate::crew::{REPORT, Stage};
+use crate::crew::{REPORT, Stage, turn_of};
 use crate::follow::{Followed, named, sh, wait};
 use crate::undoing::{agent, contents, crew, last, paths, undo};
 
@@ -213,27 +214,217 @@ async fn a_write_in_place_reaches_nothing_outside_the_workspace() {
     assert_eq!(told.unwrap(), ["store (1 file)"], "the person is told once");
 }
 
+/// Commands that may destroy something that undo does not bring back: `out` is ignored, `big.bin` is too large, `sub` has a
+/// repository of its own, and `link` leads to what is ignored.
+const ASKED: &[&str] = &[
+    "rm -rf out",
+    "rm -rf ./out/",
+    "rm -rf src/../out",
+    "rm -rf \"$PWD/out\"",
+    "rm big.bin",
+    "rm -rf .",
+    "rm -rf ..",
+    "rm -rf *",
+    "rm -rf ./*",
+    "rm -rf o*",
+    "rm -rf ou?",
+    "rm -rf [n-p]ut",
+    "rm -rf {out,a.txt}",
+    "rm -rf */",
+    "D=out; rm -rf $D",
+    "rm -rf \"$D\"",
+    "rm -rf $(echo out)",
+    "rm -rf `echo out`",
+    "rm -rf ~/x",
+    "rm -rf sub",
+    "cd out && rm built",
+    "cd src && rm -rf ../out",
+    "cd out; rm -rf *",
+    "cd $D && rm -rf x",
+    "cd missing; rm -rf *",
+    "pushd out && rm built",
+    "(cd out; rm built)",
+    "bash -c 'cd out; rm built'",
+    "env -C out rm built",
+    "for d in out; do rm -rf $d; done",
+    "ls | xargs rm -rf",
+    "echo out | xargs rm -rf",
+    "find out -type f | xargs rm",
+    "grep -rl x . | xargs rm",
+    "find . -name built -delete",
+    "find -name built -delete",
+    "find out -delete",
+    "find . -name built -exec rm {} +",
+    "find -L src -delete",
+    "git clean -fdx",
+    "git clean -xdf",
+    "git clean -fdX",
+    "git clean -ffd",
+    "git clean -fd",
+    "git clean -fdx -e kept",
+    "git stash -u",
+    "git -C out clean -fdx",
+    "git stash -a",
+    "git stash --all",
+    "git stash push -a",
+    "git rm -rf out",
+    "git --work-tree=out checkout .",
+    "git push --force",
+    "mv out /tmp/x",
+    "mv a.txt out/built",
+    "cp a.txt out/built",
+    "cp a.txt link",
+    "cp -r src/. out",
+    "echo x > out/built",
+    "echo x > link",
+    "echo x > out/../out/built",
+    "truncate -s 0 out/built",
+    "truncate -s 0 link",
+    "dd if=/dev/zero of=out/built",
+    "dd if=/dev/zero of=big.bin count=1",
+    "tee out/built < a.txt",
+    "sed -i s/x/y/ out/built",
+    "sed -i s/x/y/ out/*",
+    "tar xf a.tar",
+    "unzip -o a.zip",
+    "rsync -a --delete src/ out/",
+    "ln -sf a.txt out/built",
+    "python3 -c \"import shutil; shutil.rmtree('out')\"",
+    "python3 -c \"import os; [os.remove(f) for f in os.listdir()]\"",
+    "rm 'unclosed",
+    "$CMD out",
+];
+
+/// The same kinds where undo holds: nobody is asked.
+const NOT_ASKED: &[&str] = &[
+    "rm a.txt",
+    "rm ./a.txt",
+    "rm -rf src",
+    "rm -rf src/*",
+    "rm *.txt",
+    "rm -f a.txt b.txt missing.txt",
+    "rm -rf missing",
+    "rm -rf /tmp/x",
+    "rm link",
+    "echo x > b.txt",
+    "echo \"$HOME\" > b.txt",
+    "echo x > new.txt",
+    "cat a.txt > src/new.txt",
+    "make > /tmp/log 2>&1",
+    "sed -i s/alpha/beta/ a.txt",
+    "sed -i 's/a*$/[b]/' a.txt",
+    "sed -i \"s/$OLD/$NEW/g\" a.txt src/c.txt",
+    "sed -i -e \"s/$OLD/x/\" a.txt",
+    "sed -i s/c/d/ src/*.txt",
+    "perl -pi -e \"s/$OLD/x/\" a.txt",
+    "cd src && rm c.txt",
+    "cd src && rm -rf *",
+    "cd src && echo x > c.txt",
+    "git checkout -b x",
+    "git checkout .",
+    "git checkout -- a.txt",
+    "git checkout -- src",
+    "git reset -q --hard",
+    "git restore .",
+    "git clean -fd src",
+    "git clean -fdx src",
+    "git rm -r src",
+    "git mv a.txt c.txt",
+    "git branch -D x",
+    "git gc",
+    "mv a.txt c.txt",
+    "mv a.txt src",
+    "mv a.txt b.txt",
+    "cp a.txt b.txt",
+    "cp a.txt out",
+    "cp src/c.txt .",
+    "cp out/built a.txt",
+    "cp -r out/built src/",
+    "cp *.txt src/",
+    "truncate -s 0 a.txt",
+    "dd if=out/built of=a.txt",
+    "dd of=a.txt if=/dev/zero count=1",
+    "tee a.txt < b.txt",
+    "find src -name '*.txt' -delete",
+    "find src -name '*.txt' -exec rm {} +",
+    "grep -rl c src | xargs sed -i s/c/d/",
+    "git ls-files | xargs sed -i s/c/d/",
+    "find src -type f | sort | xargs rm",
+    "ln -sf a.txt b.txt",
+    "tar czf /tmp/a.tgz .",
+    "tar xf a.tar -C src",
+    "patch -p1 < fix.diff",
+    "python3 -c \"open('new.txt','w').write('x')\"",
+    "python3 -c \"open('a.txt','w').write('x')\"",
+    "ls out",
+];
+
+/// Puts everything as it is meant to be, whatever the command before has done.
+fn set_up(root: &Path) {
+    let files = [("a.txt", "alpha\n"), ("b.txt", "beta\n"), ("src/c.txt", "c\n"), ("out/built", "x\n")];
+    let more = [("more/built", "x\n"), ("sub/.git/HEAD", "ref: x\n"), ("sub/d.txt", "d\n")];
+    for (path, content) in files.into_iter().chain(more) {
+        let path = root.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    }
+    std::fs::File::create(root.join("big.bin")).unwrap().set_len(30 << 20).unwrap();
+    let _ = std::fs::remove_file(root.join("link"));
+    std::os::unix::fs::symlink("out/built", root.join("link")).unwrap();
+}
+
 #[tokio::test]
 async fn in_mode_auto_what_cannot_be_taken_back_is_asked_about_first() {
-    let cases = [
-        ("rm -rf out", false),
-        ("rm big.bin", false),
-        ("rm -rf .", false),
-        ("rm a.txt", true),
-        ("echo x > b.txt", true),
-        ("git checkout .", true),
-        ("ls out", true),
+    let lines: Vec<&str> = ASKED.iter().chain(NOT_ASKED).copied().collect();
+    let root: Arc<OnceLock<PathBuf>> = Arc::default();
+    let (turns, there) = (lines.clone(), Arc::clone(&root));
+    let mut stage = Stage::by_rule(move |request| {
+        set_up(there.wait());
+        let turn = turn_of(&request.json());
+        match turns.get(turn) {
+            // Something new runs in every turn: an agent whose calls are all refused is ended.
+            Some(line) => Turn::call("grep", json!({"pattern": format!("nothing-{turn}")}))
+                .and_call("shell", json!({"command": line})),
+            None => Turn::text("Done."),
+        }
+    })
+    .await;
+    stage.grant.approval = posse_protocol::Approval::Auto;
+    stage.budget.turns = Some(1_000);
+    stage.files = stage.files.file(".gitignore", "/out/\n/more/\n").file("src/c.txt", "c\n").git();
+    root.set(stage.files.path().to_owned()).unwrap();
+    let ran = stage.run("go").await;
+    let results = ran.results_of("main");
+    assert_eq!(results.len(), 2 * lines.len(), "{:?}", results.last());
+    let answers = results.iter().skip(1).step_by(2);
+    let wrong = lines.iter().zip(answers).enumerate().filter_map(|(number, (line, (_, text)))| {
+        let asked = text.contains("undo does not hold here");
+        (asked != (number < ASKED.len()))
+            .then(|| format!("{line}: {}", text.lines().next().unwrap_or_default()))
+    });
+    let wrong: Vec<String> = wrong.collect();
+    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), lines.len(), wrong.join("\n"));
+    assert_eq!((ASKED.len(), NOT_ASKED.len()), (76, 60));
+}
+
+/// What comes to be ignored while the session runs is not covered either.
+#[tokio::test]
+async fn what_was_made_since_and_is_not_kept_is_asked_about() {
+    let made = [
+        "mkdir out && echo x > out/built",
+        "truncate -s 30M large.log",
+        "truncate -s 30M large.bin",
+        "mkdir -p sub/deep && mkdir -p src",
     ];
     let mut seen = 0;
-    for (command, runs) in cases {
-        let mut stage = crew([], vec![sh(command)]).await;
+    for (number, make) in made.into_iter().enumerate() {
+        let mut stage = crew([], vec![sh(make), sh("true"), sh("rm -rf *")]).await;
         stage.grant.approval = posse_protocol::Approval::Auto;
-        stage.files = stage.files.file(".gitignore", "/out/\n").file("out/built", "x\n");
-        std::fs::File::create(stage.files.path().join("big.bin")).unwrap().set_len(30 << 20).unwrap();
+        stage.files = stage.files.file(".gitignore", "/out/\n*.log\n").git();
         let ran = stage.run("go").await;
-        let (_, text) = &ran.results_of("main")[0];
-        assert_eq!(!text.contains("undo does not hold here"), runs, "{command}: {text}");
+        let (_, text) = &ran.results_of("main")[2];
+        assert_eq!(text.contains("undo does not hold here"), number < 3, "{make}: {text}");
         seen += 1;
     }
-    assert_eq!(seen, 7);
+    assert_eq!(seen, 4);
 }

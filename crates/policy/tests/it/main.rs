@@ -17,5 +17,6 @@ mod layers;
 mod narrow;
 mod paths;
 mod random;
+mod reach;
 mod rules;
 mod subcommands;

@@ -1,11 +1,15 @@
 //! What a look could not keep, in words for a person, and which files lead out of the workspace by another name.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     path::PathBuf,
 };
 
-use super::folder::{Seen, path_of};
+use super::{
+    folder::{Seen, path_of},
+    repository,
+};
+use crate::limits;
 
 /// What is left out, as far as it was met.
 #[derive(Clone, Debug, Default)]
@@ -21,34 +25,42 @@ pub(crate) struct Coverage {
     pub(crate) links_cut: bool,
 }
 
-/// How many, and one of them.
+/// Which, and how many more.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Named {
-    count: usize,
-    example: String,
+    /// The first in order, so that the same is said every time.
+    places: BTreeSet<Box<[u8]>>,
+    more: usize,
 }
 
 impl Named {
     pub(crate) fn add(&mut self, path: &[u8]) {
-        let name = String::from_utf8_lossy(path);
-        // The first in order, so that the same is said every time.
-        if self.count == 0 || *name < *self.example {
-            self.example = name.into_owned();
+        if self.places.insert(path.into()) && self.places.len() > limits::UNCOVERED_PLACES_MAX {
+            self.places.pop_last();
+            self.more += 1;
         }
-        self.count += 1;
     }
 
     fn join(&mut self, other: Self) {
-        if other.count > 0 && (self.count == 0 || other.example < self.example) {
-            self.example = other.example;
-        }
-        self.count += other.count;
+        other.places.iter().for_each(|path| self.add(path));
+        self.more += other.more;
+    }
+
+    /// Whether one of them is in a folder and still there. If not all of them are known, one may be.
+    fn is_below(&self, folder: &[u8], there: &impl Fn(&[u8]) -> bool) -> bool {
+        let below = |path: &&[u8]| {
+            let rest = path.strip_prefix(folder);
+            folder.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+        };
+        self.more > 0 || self.places.iter().map(Box::as_ref).filter(below).any(there)
     }
 
     fn said(&self, one: &str, many: &str) -> Option<String> {
         // Names come from the workspace: what could end the line is shown as what it is.
-        let example = self.example.escape_debug();
-        match self.count {
+        let example = self.places.first().map(|path| String::from_utf8_lossy(path).into_owned());
+        let example = example.unwrap_or_default();
+        let example = example.escape_debug();
+        match self.places.len() + self.more {
             0 => None,
             1 => Some(format!("{one}: {example}")),
             count => Some(format!("{count} {many}, such as {example}")),
@@ -57,6 +69,13 @@ impl Named {
 }
 
 impl Coverage {
+    /// A folder of the work that is not looked at.
+    pub(crate) fn leaves_out(&mut self, path: &[u8], name: &[u8]) {
+        let nested = name == repository::DOT;
+        let left = if nested { &mut self.nested } else { &mut self.ignored_folders };
+        left.add(path);
+    }
+
     pub(crate) fn join(&mut self, other: Self) {
         self.large.join(other.large);
         self.unreadable.join(other.unreadable);
@@ -68,16 +87,21 @@ impl Coverage {
         self.links_cut |= other.links_cut;
     }
 
-    /// Whether something in a folder is left out, as far as is known: of several of a kind one is named.
-    pub(crate) fn lacks_below(&self, folder: &[u8]) -> bool {
-        let all =
-            [&self.large, &self.unreadable, &self.ignored_folders, &self.ignored_files, &self.odd_names];
-        let below = |named: &&&Named| {
-            let rest = named.example.as_bytes().strip_prefix(folder);
-            named.count > 0
-                && (folder.is_empty() || named.count > 1 || rest.is_some_and(|rest| rest.starts_with(b"/")))
-        };
-        all.iter().any(|named| below(&named))
+    /// Whether something in a folder is left out that is still there.
+    pub(crate) fn lacks_below(&self, folder: &[u8], there: impl Fn(&[u8]) -> bool) -> bool {
+        let more = [&self.ignored_folders, &self.ignored_files, &self.nested, &self.history];
+        self.lacks_known_below(folder, &there) || more.iter().any(|named| named.is_below(folder, &there))
+    }
+
+    /// The same of what git does not ignore.
+    pub(crate) fn lacks_known_below(&self, folder: &[u8], there: impl Fn(&[u8]) -> bool) -> bool {
+        let all = [&self.large, &self.unreadable, &self.odd_names];
+        all.iter().any(|named| named.is_below(folder, &there))
+    }
+
+    /// Whether something of the repository's history is left out.
+    pub(crate) fn lacks_history(&self) -> bool {
+        self.history.is_below(b"", &|_| true)
     }
 
     pub(crate) fn lines(&self, full: bool) -> Vec<String> {

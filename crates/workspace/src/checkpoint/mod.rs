@@ -87,6 +87,17 @@ pub struct Look {
     pub everything: Option<&'static str>,
 }
 
+/// How much of a folder is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Covered {
+    /// All below it.
+    Everything,
+    /// What git does not ignore.
+    Known,
+    /// What git tracks.
+    Tracked,
+}
+
 /// What undoing came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Undone {
@@ -236,17 +247,23 @@ impl Checkpoints {
         self.0.state().coverage.lines(self.0.store.is_full())
     }
 
-    /// Whether what is at a path, relative to the workspace, could be taken back if it were gone. Known after the first
-    /// look.
-    pub fn covers(&self, path: &Path) -> bool {
+    /// Whether what is at a path, relative to the workspace or absolute, could be taken back if it were gone: a folder with
+    /// all below it, or with what git does not ignore there. Known after the first look.
+    pub fn covers(&self, path: &Path, extent: Covered) -> bool {
         let root = self.0.workspace.root();
-        let Ok(there) = root.join(path).symlink_metadata() else { return true };
+        let full = root.join(path);
+        let Ok(there) = full.symlink_metadata() else { return true };
         // Through links: what is outside, and what other programs act on by themselves, no command writes.
-        let real = match (path.parent().map(|above| root.join(above).canonicalize()), path.file_name()) {
-            (Some(Ok(above)), Some(name)) => above.join(name),
-            _ => root.join(path),
+        let real = match (full.parent().map(Path::canonicalize), full.file_name()) {
+            (Some(Ok(above)), Some(name)) => Ok(above.join(name)),
+            _ => full.canonicalize(),
         };
-        let Ok(real) = real.strip_prefix(root) else { return true };
+        let Ok(real) = real else { return false };
+        // All of it, where the workspace itself is in there.
+        let Ok(real) = real.strip_prefix(root).or_else(|_| root.strip_prefix(&real).map(|_| Path::new("")))
+        else {
+            return true;
+        };
         if posse_sandbox::protected_by(real).is_some() {
             return true;
         }
@@ -256,7 +273,29 @@ impl Checkpoints {
             let kept = |known: &manifest::Known| known.seen.bytes <= limits::CHECKPOINT_FILE_BYTES_MAX;
             return manifest.get(inside).is_some_and(kept);
         }
-        manifest.folders.contains_key(inside) && !state.coverage.lacks_below(inside)
+        let there = |inside: &[u8]| root.join(folder::path_of(inside)).symlink_metadata().is_ok();
+        let lacks = match extent {
+            Covered::Everything => state.coverage.lacks_below(inside, there),
+            Covered::Known => state.coverage.lacks_known_below(inside, there),
+            Covered::Tracked => {
+                let index = repository::index(&self.0.top);
+                let tracked =
+                    |inside: &[u8]| there(inside) && repository::may_track(index.as_deref(), inside);
+                state.coverage.lacks_known_below(inside, tracked)
+            }
+        };
+        manifest.folders.contains_key(inside) && !lacks
+    }
+
+    /// Whether all that the repository has stored could be taken back.
+    pub fn covers_history(&self) -> bool {
+        !self.0.state().coverage.lacks_history()
+    }
+
+    /// The names in a folder, relative to the workspace; none if it is no folder of it, or reached by a link.
+    pub fn names_in(&self, folder: &Path) -> Option<Vec<String>> {
+        let names = self.0.top.folder(folder.as_os_str().as_encoded_bytes()).ok()?.names().ok()?;
+        Some(names.iter().map(|(name, _)| String::from_utf8_lossy(name).into_owned()).collect())
     }
 
     /// Folders with files that have a name outside the workspace too, and how many. Known after the first look.

@@ -1,8 +1,10 @@
 //! The repository in a workspace, as far as it is kept: where its branches are, its index and logs, and what it has
 //! stored. Never what makes git run something: hooks, settings and attributes are neither kept nor written here.
 
-use super::manifest::Zone;
-use crate::{Entry, Mode};
+use std::io::Read as _;
+
+use super::{folder::Top, manifest::Zone};
+use crate::{Entry, Mode, limits};
 
 /// The repository's folder.
 pub(crate) const DOT: &[u8] = b".git";
@@ -71,4 +73,21 @@ pub(crate) fn refusal(path: &str, entry: &Entry) -> Option<&'static str> {
         return Some("it is a list of steps that runs commands");
     }
     None
+}
+
+/// The index of the workspace's repository as it is; none if there is none of a size to be read.
+pub(crate) fn index(top: &Top) -> Option<Vec<u8>> {
+    let (file, seen) = top.folder(DOT).ok()?.open(b"index").ok()?;
+    let mut bytes = Vec::new();
+    let limit = limits::CHECKPOINT_FILE_BYTES_MAX;
+    let read = matches!(seen.what, super::folder::What::Entry(_)) && seen.bytes <= limit;
+    read.then(|| file.take(limit).read_to_end(&mut bytes).ok()).flatten()?;
+    Some(bytes)
+}
+
+/// Whether an index may name a path. Older forms hold each path as it is; of the newest, and of none, nothing is known.
+pub(crate) fn may_track(index: Option<&[u8]>, path: &[u8]) -> bool {
+    let Some(index) = index else { return true };
+    let plain = index.starts_with(b"DIRC\0\0\0\x02") || index.starts_with(b"DIRC\0\0\0\x03");
+    !plain || memchr::memmem::find(index, path).is_some()
 }

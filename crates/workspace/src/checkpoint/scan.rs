@@ -233,9 +233,7 @@ impl Shared<'_> {
         let known = self.scan.sticky && self.scan.old.folders.contains_key(&path);
         let zone = keeps_folder(held, &path, name, known);
         if zone.is_none() && held.zone == Zone::Work {
-            let nested = name == repository::DOT;
-            let left = if nested { &mut found.coverage.nested } else { &mut found.coverage.ignored_folders };
-            left.add(&path);
+            found.coverage.leaves_out(&path, name);
         }
         if zone.is_some() || self.scan.links {
             jobs.push(Job { path, zone, above: Arc::clone(&held.rules) });

@@ -372,7 +372,10 @@ impl State {
         let known = self.ignored_file(place, (folder, name), None, reader).filter(|_| worth);
         match known {
             Some(_) => self.ignored += 1,
-            None => drop(self.passed_over.insert(path)),
+            None => {
+                self.coverage.ignored_files.add(&path);
+                self.passed_over.insert(path);
+            }
         }
         known
     }
@@ -392,9 +395,14 @@ impl State {
         }
         let (parent, name) = split(path);
         let mut scanned = Scanned::default();
-        if let Some(above) = manifest.folders.get(parent)
-            && let Some(zone) = keeps_folder(above, path, name, manifest.folders.contains_key(path))
-        {
+        let above = manifest.folders.get(parent);
+        let zone =
+            above.and_then(|above| keeps_folder(above, path, name, manifest.folders.contains_key(path)));
+        let work = above.is_some_and(|above| above.zone == Zone::Work);
+        if zone.is_none() && work && place.top.folder(path).is_ok() {
+            scanned.coverage.leaves_out(path, name);
+        }
+        if let (Some(above), Some(zone)) = (above, zone) {
             let scan = Scan {
                 top: place.top,
                 store: place.store,
