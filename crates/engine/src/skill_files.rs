@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use posse_protocol::NoteScope;
 use posse_roles::{Skill, parse_skill, skill_text};
 use posse_tools::{LoadedSkill, NewSkill, SavedSkill, SkillFile, valid_skill_key};
-use posse_workspace::{Expect, Hides, Kind, Stop, Workspace, WorkspaceError, WorkspacePath, text};
+use posse_workspace::{Expect, Hides, Kind, Permit, Stop, Workspace, WorkspaceError, WorkspacePath, text};
 
 use crate::limits::SKILL_BYTES_MAX;
 use crate::project::project_folders;
@@ -239,13 +239,14 @@ impl SkillHomes {
     /// Writes a skill. `known` is the one that its key stands for so far: what that says of itself stays.
     pub(crate) fn save(&self, skill: &NewSkill, known: Option<&FoundSkill>) -> Result<SavedSkill, String> {
         valid_skill_key(&skill.key)?;
-        let folder = self.folder(skill.scope)?;
-        let files = Workspace::open(&folder).map_err(|error| error.to_string())?;
-        let path =
-            files.resolve(&format!("{}/{}", skill.key, NAMES[0])).map_err(|error| error.to_string())?;
-        if files.root() != folder || files.real_path(&path) != Some(folder.join(path.as_str())) {
+        let (files, inside) = self.folder(skill.scope)?;
+        let path = files.resolve(&format!("{inside}{}/{}", skill.key, NAMES[0]));
+        let path = path.map_err(|error| error.to_string())?;
+        // In the project a link could lead anywhere.
+        if files.real_path(&path) != Some(files.root().join(path.as_str())) {
             return Err(format!("{} is reached through a link, so nothing is written there.", path));
         }
+        let files = files.permitting(Permit::These(vec![path.to_string()]));
         let (before, expect) = match files.read(&path, FILE_BYTES_MAX) {
             Ok((bytes, stamp)) => {
                 (Some(String::from_utf8_lossy(&bytes).into_owned()), Expect::Unchanged(stamp))
@@ -264,30 +265,21 @@ impl SkillHomes {
             files.write_atomic(&path, after.as_bytes(), expect).map_err(|error| error.to_string())?;
         }
         let path = match skill.scope {
-            NoteScope::Project => format!("{OWN_FOLDER}/{path}"),
-            NoteScope::User => folder.join(path.as_str()).display().to_string(),
+            NoteScope::Project => path.to_string(),
+            NoteScope::User => files.root().join(path.as_str()).display().to_string(),
         };
         Ok(SavedSkill { path, before, after })
     }
 
-    /// The folder for skills, made if it is not there, links resolved. In the project no link may be on the way: it could
-    /// lead anywhere.
-    fn folder(&self, scope: NoteScope) -> Result<PathBuf, String> {
-        let failed = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
-        if scope == NoteScope::User {
-            let own = self.own.as_ref().ok_or("The person has no folder for skills; use scope project.")?;
-            std::fs::create_dir_all(own).map_err(|error| failed(own, error))?;
-            return own.canonicalize().map_err(|error| failed(own, error));
+    /// Where skills are written, and the folder for them in there. What is missing is made by the write, which follows no
+    /// link out of it.
+    fn folder(&self, scope: NoteScope) -> Result<(Workspace, String), String> {
+        if scope == NoteScope::Project {
+            let files = Workspace::open(&self.workspace).map_err(|error| error.to_string())?;
+            return Ok((files, format!("{OWN_FOLDER}/")));
         }
-        let mut folder = self.workspace.canonicalize().map_err(|error| failed(&self.workspace, error))?;
-        for part in OWN_FOLDER.split('/') {
-            folder.push(part);
-            match std::fs::symlink_metadata(&folder) {
-                Ok(metadata) if metadata.is_dir() => {}
-                Ok(_) => return Err(format!("{part} is a link or a file, so no skill is written there.")),
-                Err(_) => std::fs::create_dir(&folder).map_err(|error| failed(Path::new(part), error))?,
-            }
-        }
-        Ok(folder)
+        let own = self.own.as_ref().ok_or("The person has no folder for skills; use scope project.")?;
+        std::fs::create_dir_all(own).map_err(|error| format!("{}: {error}", own.display()))?;
+        Ok((Workspace::open(own).map_err(|error| error.to_string())?, String::new()))
     }
 }

@@ -94,7 +94,7 @@ impl Sandbox {
         }
         profile.hidden.extend(self.hidden.iter().cloned());
         profile.readable.extend(self.readable.iter().cloned());
-        profile.readable.extend(repository(workspace));
+        profile.readable.extend(posse_workspace::git::folder_outside(workspace));
         profile.network = grant.network == Network::Full;
         profile.limits.session = self.share;
         Some(profile)
@@ -126,22 +126,6 @@ pub(crate) fn hint(profile: &Profile, output: &str) -> Option<&'static str> {
              those, write it with a file tool, which asks the person; or run the command with outside_sandbox."
         }
     })
-}
-
-/// The repository's own folder, where it is not in the workspace: above it, or, for a checkout of another repository,
-/// wherever that is. Commands may read it, so that git can tell what has changed.
-fn repository(workspace: &Path) -> Option<PathBuf> {
-    let dot = workspace.ancestors().map(|folder| folder.join(".git")).find(|dot| dot.exists())?;
-    if dot.is_dir() {
-        return (dot.parent() != Some(workspace)).then_some(dot);
-    }
-    // Only what really is the repository of a checkout: a file with that name may say anything.
-    let said = std::fs::read_to_string(&dot).ok().filter(|said| said.len() < 4096)?;
-    let own = PathBuf::from(said.strip_prefix("gitdir: ")?.trim());
-    let common = own.parent()?.parent()?.to_path_buf();
-    let back = std::fs::read_to_string(own.join("gitdir")).ok()?;
-    let ours = Path::new(back.trim()) == dot && own.parent()?.ends_with("worktrees");
-    (ours && common.join("HEAD").is_file() && common.join("objects").is_dir()).then_some(common)
 }
 
 /// Who commits, told to commands: they do not see the person's own configuration.

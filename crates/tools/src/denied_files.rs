@@ -17,19 +17,13 @@ pub(crate) fn find(top: &Path, denied: &HiddenPaths) -> Result<Vec<PathBuf>, Fai
         return Ok(found);
     }
     let (shown, mut left) = (top.to_string_lossy(), DENIED_ENTRIES_MAX);
-    let mut folders = vec![PathBuf::new()];
-    while let Some(folder) = folders.pop() {
-        let Ok(entries) = std::fs::read_dir(top.join(&folder)) else { continue };
-        for entry in entries.flatten() {
-            left = left.checked_sub(1).ok_or_else(too_many)?;
-            let inside = folder.join(entry.file_name());
-            if denied.hides(&shown, &inside.to_string_lossy()) {
-                found.push(top.join(&inside));
-            } else if entry.file_type().is_ok_and(|kind| kind.is_dir()) && !inside.ends_with(NOT_LOOKED_AT) {
-                folders.push(inside);
-            }
-        }
-    }
+    posse_workspace::visit_below(top, |inside, is_folder| {
+        left = left.checked_sub(1).ok_or(())?;
+        let hidden = denied.hides(&shown, &inside.to_string_lossy());
+        found.extend(hidden.then(|| top.join(inside)));
+        Ok(is_folder && !hidden && !inside.ends_with(NOT_LOOKED_AT))
+    })
+    .map_err(|()| too_many())?;
     Ok(found)
 }
 

@@ -3,11 +3,11 @@
 //! A workspace can be a subfolder of a repository: then the rules in the folders above it count as well, and those in
 //! `info/exclude`. Later lines win, as they do in git: nearer files come later.
 
-use std::{fs::File, io::Read, path::Path};
+use std::path::Path;
 
 use globset::GlobBuilder;
 
-use crate::limits;
+use crate::{git::plain, limits};
 
 /// All rules from above `folder` up to the repository's `top`, those of `info/exclude` first.
 pub(crate) fn from_above(folder: &Path, top: &Path, info_exclude: &Path) -> String {
@@ -26,15 +26,8 @@ pub(crate) fn from_above(folder: &Path, top: &Path, info_exclude: &Path) -> Stri
 
 /// A plain file's text; nothing of what is no plain file or too long.
 fn read(path: &Path) -> String {
-    let plain = path.symlink_metadata().is_ok_and(|found| found.is_file());
-    let mut text = Vec::new();
-    if plain && let Ok(file) = File::open(path) {
-        let _ = file.take(limits::IGNORE_FILE_BYTES_MAX + 1).read_to_end(&mut text);
-    }
-    if text.len() as u64 > limits::IGNORE_FILE_BYTES_MAX {
-        text.clear();
-    }
-    String::from_utf8_lossy(&text).into_owned()
+    let bytes = plain::bytes(path, limits::IGNORE_FILE_BYTES_MAX).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// Adds the lines of a file `below.len()` levels above the workspace that can concern it.

@@ -1,32 +1,39 @@
 //! Half-written files that a killed Posse has left: they were about to take another's place, and nobody will ever finish
 //! them. Knows them by their names, which are ours, and by their age: none lives longer than a write takes.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::limits;
+use crate::{
+    checkpoint::folder::{Hint, Seen, Top, path_of},
+    limits,
+};
 
 /// Removes them from a folder and what is below it, without following a link. Gives back how many there were.
 pub fn clear_leftovers(folder: &Path) -> usize {
-    let mut removed = 0;
-    let mut to_visit: Vec<PathBuf> = vec![folder.to_path_buf()];
-    let mut seen = 0;
-    while let Some(folder) = to_visit.pop() {
-        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+    let Ok(top) = folder.canonicalize().and_then(|folder| Top::open(&folder)) else { return 0 };
+    let (mut removed, mut seen) = (0, 0);
+    let mut to_visit: Vec<Vec<u8>> = vec![Vec::new()];
+    while let Some(inside) = to_visit.pop() {
+        let Ok(folder) = top.folder(&inside) else { continue };
+        for (name, hint) in folder.names().unwrap_or_default() {
             seen += 1;
             if seen > limits::LEFTOVERS_SEEN_MAX {
                 return removed;
             }
-            let Ok(kind) = entry.file_type() else { continue };
-            let name = entry.file_name();
-            if kind.is_dir() {
-                // Git clears its own, and there are very many.
-                if name != "objects" {
-                    to_visit.push(entry.path());
-                }
-            } else if kind.is_file() && name.to_str().is_some_and(is_ours) && is_old(&entry.path()) {
-                removed += usize::from(fs::remove_file(entry.path()).is_ok());
+            let ours = path_of(&name).to_str().is_some_and(is_ours);
+            let look = || folder.look(&name).ok().flatten();
+            let is_folder = hint == Hint::Folder
+                || (hint == Hint::Unknown && look().is_some_and(|seen| seen.is_folder()));
+            // Git clears its own, and there are very many.
+            if is_folder && *name != *b"objects" {
+                to_visit.push(if inside.is_empty() {
+                    name.to_vec()
+                } else {
+                    [&*inside, b"/", &name].concat()
+                });
+            } else if ours && look().is_some_and(|seen| is_old(&seen)) {
+                removed += usize::from(folder.remove(&name).is_ok());
             }
         }
     }
@@ -40,15 +47,17 @@ fn is_ours(name: &str) -> bool {
     name.strip_prefix(".posse-").is_some_and(|number| hex(number, 16))
 }
 
-fn is_old(path: &Path) -> bool {
-    let age = fs::symlink_metadata(path).and_then(|found| found.modified()).ok();
-    let age = age.and_then(|changed| changed.elapsed().ok());
-    age.is_some_and(|age| age > Duration::from_millis(limits::LEFTOVER_AGE_MS_MIN))
+/// Whether it is a file that nobody has written for a while.
+fn is_old(seen: &Seen) -> bool {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let written = Duration::from_nanos(u64::try_from(seen.modified).unwrap_or(u64::MAX));
+    let age = now.saturating_sub(written);
+    seen.is_file() && age > Duration::from_millis(limits::LEFTOVER_AGE_MS_MIN)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::SystemTime;
+    use std::{fs, path::PathBuf};
 
     use super::*;
 

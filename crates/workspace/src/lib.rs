@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod apply;
+mod below;
 #[cfg(target_os = "linux")]
 mod beneath;
 mod checked;
@@ -37,6 +38,7 @@ mod walk;
 mod workspace;
 pub mod worktree;
 
+pub use below::visit_below;
 pub use checkpoint::{Checkpoints, Covered, Look, Told, Undone, is_loose};
 pub use entry::{Entry, Mode};
 pub use error::WorkspaceError;

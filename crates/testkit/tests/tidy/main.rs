@@ -47,6 +47,7 @@ const RULES: &[Rule] = rules! {
     "git only in workspace": usage git bad_git => "crates/engine/src/lib.rs:2 names the git program";
     "wire formats only at the edge": usage wire bad_wire => "crates/agent/src/lib.rs:2 has \"cache_control\"";
     "people see what is written": usage screens bad_screens => "crates/cli/src/trust.rs:3 uses io::stdout";
+    "no path where agents write": usage by_path bad_by_path => "crates/tools/src/lib.rs:2 uses File::open";
     "environment only in cli": usage environment bad_environment => "crates/model/src/lib.rs:2 reads";
     "files are short": shape size bad_size => "crates/model/src/long.rs has 801 lines";
     "files open with their purpose": shape purpose bad_purpose => "crates/model/src/lib.rs does not open";

@@ -22,6 +22,57 @@ const SCREENS: &[&str] = &["io::stdout", "io::stderr", "serde_json::to_string"];
 /// The files of cli that may: they make it visible.
 const SCREEN_FILES: &[&str] = &["crates/cli/src/output.rs", "crates/cli/src/display/terminal.rs"];
 
+/// The ways to open, make or remove something by its path. In a folder that agents write, what a path leads to changes
+/// meanwhile: to a link that leads out, to a pipe that never ends.
+const BY_PATH: &[&str] = &[
+    "fs::read",
+    "fs::read_to_string",
+    "fs::read_dir",
+    "fs::write",
+    "fs::copy",
+    "fs::create_dir",
+    "fs::create_dir_all",
+    "fs::remove_file",
+    "fs::remove_dir",
+    "fs::remove_dir_all",
+    "fs::rename",
+    "fs::hard_link",
+    "fs::set_permissions",
+    "fs::DirBuilder",
+    "File::open",
+    "File::create",
+    "File::create_new",
+    "File::options",
+    "OpenOptions::new",
+];
+
+/// The files that may, and where they do so.
+const BY_PATH_FILES: &[(&str, &str)] = &[
+    ("crates/engine/src/alive.rs", "Posse's own folder"),
+    ("crates/engine/src/checkouts.rs", "Posse's own folder"),
+    ("crates/engine/src/skill_drafts.rs", "Posse's own folder"),
+    ("crates/engine/src/role_files.rs", "the person's own roles"),
+    (
+        "crates/engine/src/skill_files.rs",
+        "the person's own skills; lists a project's, and opens none by that",
+    ),
+    ("crates/workspace/src/checkpoint/manifest.rs", "Posse's own folder"),
+    ("crates/workspace/src/checkpoint/mod.rs", "Posse's own folder"),
+    ("crates/workspace/src/checkpoint/store.rs", "Posse's own folder"),
+    ("crates/workspace/src/shadow.rs", "Posse's own folder"),
+    ("crates/workspace/src/worktree/mod.rs", "Posse's own folder, and a checkout as a whole"),
+    ("crates/workspace/src/worktree/record.rs", "Posse's own folder"),
+    ("crates/workspace/src/worktree/sweep.rs", "Posse's own folder"),
+    (
+        "crates/workspace/src/checkpoint/folder.rs",
+        "by a folder that is open; by path where the system cannot",
+    ),
+    ("crates/workspace/src/checked.rs", "systems that cannot open below a folder: checked before and after"),
+    ("crates/workspace/src/git/plain.rs", "no link at the end, no waiting; by path where the system cannot"),
+    ("crates/workspace/src/git/place.rs", "looks whether a folder is empty"),
+    ("crates/workspace/src/places.rs", "lists names, which only makes more of them protected"),
+];
+
 /// Words that only the providers' protocols have.
 const WIRE_WORDS: &[&str] = &[
     "chat/completions",
@@ -72,6 +123,18 @@ pub(crate) fn processes(repo: &Repo) -> Vec<String> {
 pub(crate) fn environment(repo: &Repo) -> Vec<String> {
     let files = repo.sources().filter(|(name, _)| !["cli", "sandbox", "testkit", "bench"].contains(name));
     using(files, SURROUNDINGS, |path| format!("reads {path}; only cli does, and hands down what it found"))
+}
+
+pub(crate) fn by_path(repo: &Repo) -> Vec<String> {
+    let may = |path: &str| BY_PATH_FILES.iter().any(|(known, _)| *known == path);
+    let files = repo
+        .sources()
+        .filter(|(name, file)| ["workspace", "tools", "engine"].contains(name) && !may(&file.path));
+    using(files, BY_PATH, |path| {
+        format!(
+            "uses {path}; what agents write is opened through Workspace, checkpoint::folder or git::plain"
+        )
+    })
 }
 
 pub(crate) fn screens(repo: &Repo) -> Vec<String> {
@@ -155,6 +218,12 @@ pub(crate) fn bad_processes() -> Repo {
 
 pub(crate) fn bad_environment() -> Repo {
     sample("crates/model/src/lib.rs", "crates/cli/src/main.rs", "//! x\nlet key = std::env::var(\"KEY\");\n")
+}
+
+pub(crate) fn bad_by_path() -> Repo {
+    let text =
+        "//! File::open\nlet text = File::open(path)?;\n#[cfg(test)]\nmod tests { use std::fs::read; }\n";
+    sample("crates/tools/src/lib.rs", "crates/engine/src/alive.rs", text)
 }
 
 pub(crate) fn bad_screens() -> Repo {

@@ -89,3 +89,26 @@ async fn the_same_command_gives_the_same_text() {
     let second = Desk::new(&[("a", "x")]).call("shell", json!({"command": "ls; cat a; false"})).await;
     assert_eq!(first, second);
 }
+
+/// In mode full an agent can put anything in the place of a repository. What Posse reads there keeps it neither waiting nor
+/// reading for ever.
+#[tokio::test]
+async fn what_is_in_the_place_of_a_repository_is_not_waited_for() {
+    let plants = [
+        "mkfifo .git",
+        "mkfifo held; ln -s held .git",
+        "ln -s /dev/zero .git",
+        "mkdir -p own; mkfifo own/gitdir; echo \"gitdir: $PWD/own\" > .git",
+        "mkdir -p own; ln -s /dev/zero own/gitdir; echo \"gitdir: $PWD/own\" > .git",
+    ];
+    let mut tried = 0;
+    for plant in plants {
+        let desk = Desk::new(&[]);
+        let made = std::process::Command::new("sh").args(["-c", plant]).current_dir(desk.at(".")).status();
+        assert!(made.unwrap().success(), "{plant}");
+        let text = desk.good("shell", json!({"command": "echo on"})).await;
+        assert_eq!(text, "exit code 0\non", "{plant}");
+        tried += 1;
+    }
+    assert_eq!(tried, 5);
+}

@@ -1,6 +1,8 @@
 //! Folders of the workspace as a look sees them: opened from the top with no link on the way, and nothing in them followed.
 //! A command that swaps a folder for a link in that moment makes nothing outside be read.
 
+use std::io::Read as _;
+
 use crate::Mode;
 
 /// What an entry is.
@@ -40,6 +42,10 @@ impl Seen {
         self.what == What::Folder
     }
 
+    pub(crate) fn is_file(&self) -> bool {
+        matches!(self.what, What::Entry(Mode::File | Mode::Program))
+    }
+
     /// Whether nothing about it has changed. A device may have another number after a restart.
     pub(crate) fn same(&self, other: &Self) -> bool {
         self.changed == other.changed && self.same_data(other)
@@ -54,6 +60,19 @@ impl Seen {
 
 #[cfg(unix)]
 pub(crate) use unix::{Folder, Top};
+
+impl Folder {
+    /// What a small regular file holds; none of what is anything else, or longer.
+    pub(crate) fn small(&self, name: &[u8], bytes_max: u64) -> Option<Vec<u8>> {
+        let (file, seen) = self.open(name).ok()?;
+        if !seen.is_file() || seen.bytes > bytes_max {
+            return None;
+        }
+        let mut bytes = Vec::new();
+        file.take(bytes_max).read_to_end(&mut bytes).ok()?;
+        Some(bytes)
+    }
+}
 
 #[cfg(unix)]
 mod unix {
@@ -134,11 +153,11 @@ mod unix {
     }
 
     impl Folder {
-        /// Puts a file that is only to be read at a name, whole or not at all.
-        pub(crate) fn put(&self, name: &[u8], bytes: &[u8]) -> io::Result<()> {
+        /// Puts a file at a name, whole or not at all, with these permissions as far as the person's own let it.
+        pub(crate) fn put(&self, name: &[u8], bytes: &[u8], mode: u16) -> io::Result<()> {
             let temporary = crate::workspace::temporary_name();
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            let fd = rustix::fs::openat(&self.fd, &*temporary, flags, Bits::from_raw_mode(0o444))?;
+            let fd = rustix::fs::openat(&self.fd, &*temporary, flags, Bits::from_raw_mode(mode.into()))?;
             let written = File::from(fd)
                 .write_all(bytes)
                 .and_then(|()| Ok(rustix::fs::renameat(&self.fd, &*temporary, &self.fd, name)?));
@@ -146,6 +165,31 @@ mod unix {
                 let _ = rustix::fs::unlinkat(&self.fd, &*temporary, AtFlags::empty());
             }
             written
+        }
+
+        /// A folder in it that is no link.
+        pub(crate) fn folder(&self, name: &[u8]) -> io::Result<Self> {
+            Ok(Self { fd: rustix::fs::openat(&self.fd, name, FOLDER, Bits::empty())? })
+        }
+
+        /// Removes a file, or the link itself.
+        pub(crate) fn remove(&self, name: &[u8]) -> io::Result<()> {
+            Ok(rustix::fs::unlinkat(&self.fd, name, AtFlags::empty())?)
+        }
+
+        /// Removes a folder in it with all below it, and follows no link.
+        #[cfg(target_os = "linux")]
+        pub(crate) fn remove_all(&self, name: &[u8]) -> io::Result<()> {
+            use std::os::fd::AsRawFd as _;
+            // By a name that leads through the open folder: what its path leads to may be something else by now.
+            let held = format!("/proc/self/fd/{}", self.fd.as_raw_fd());
+            std::fs::remove_dir_all(Path::new(&held).join(path_of(name)))
+        }
+
+        /// Elsewhere there is no such name, so the folder stays unless it is empty.
+        #[cfg(not(target_os = "linux"))]
+        pub(crate) fn remove_all(&self, name: &[u8]) -> io::Result<()> {
+            Ok(rustix::fs::unlinkat(&self.fd, name, AtFlags::REMOVEDIR)?)
         }
 
         /// The names in it, in order.
@@ -286,7 +330,23 @@ mod elsewhere {
     }
 
     impl Folder {
-        pub(crate) fn put(&self, name: &[u8], bytes: &[u8]) -> io::Result<()> {
+        pub(crate) fn folder(&self, name: &[u8]) -> io::Result<Self> {
+            let path = self.path.join(path_of(name));
+            match path.symlink_metadata()?.is_dir() {
+                true => Ok(Self { path }),
+                false => Err(io::ErrorKind::NotADirectory.into()),
+            }
+        }
+
+        pub(crate) fn remove(&self, name: &[u8]) -> io::Result<()> {
+            fs::remove_file(self.path.join(path_of(name)))
+        }
+
+        pub(crate) fn remove_all(&self, name: &[u8]) -> io::Result<()> {
+            fs::remove_dir_all(self.path.join(path_of(name)))
+        }
+
+        pub(crate) fn put(&self, name: &[u8], bytes: &[u8], _mode: u16) -> io::Result<()> {
             let temporary = self.path.join(crate::workspace::temporary_name());
             fs::write(&temporary, bytes).and_then(|()| fs::rename(&temporary, self.path.join(path_of(name))))
         }

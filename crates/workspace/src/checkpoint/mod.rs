@@ -365,7 +365,7 @@ impl Inner {
                 *bytes_left = bytes_left.checked_sub(seen.bytes).ok_or(std::io::ErrorKind::QuotaExceeded)?;
                 let mut bytes = Vec::new();
                 std::io::Read::read_to_end(&mut file, &mut bytes)?;
-                folder.put(&name, &bytes)?;
+                folder.put(&name, &bytes, 0o444)?;
             }
         }
         Ok(())

@@ -1,8 +1,6 @@
 //! The repository in a workspace, as far as it is kept: where its branches are, its index and logs, and what it has
 //! stored. Never what makes git run something: hooks, settings and attributes are neither kept nor written here.
 
-use std::io::Read as _;
-
 use super::{folder::Top, manifest::Zone};
 use crate::{Entry, Mode, limits};
 
@@ -77,12 +75,7 @@ pub(crate) fn refusal(path: &str, entry: &Entry) -> Option<&'static str> {
 
 /// The index of the workspace's repository as it is; none if there is none of a size to be read.
 pub(crate) fn index(top: &Top) -> Option<Vec<u8>> {
-    let (file, seen) = top.folder(DOT).ok()?.open(b"index").ok()?;
-    let mut bytes = Vec::new();
-    let limit = limits::CHECKPOINT_FILE_BYTES_MAX;
-    let read = matches!(seen.what, super::folder::What::Entry(_)) && seen.bytes <= limit;
-    read.then(|| file.take(limit).read_to_end(&mut bytes).ok()).flatten()?;
-    Some(bytes)
+    top.folder(DOT).ok()?.small(b"index", limits::CHECKPOINT_FILE_BYTES_MAX)
 }
 
 /// Whether an index may name a path. Older forms hold each path as it is; of the newest, and of none, nothing is known.

@@ -2,7 +2,6 @@
 //! counts; nobody's own settings do.
 
 use std::{
-    fs::{self, File},
     io::Read,
     path::{Path, PathBuf},
     sync::Arc,
@@ -14,7 +13,7 @@ use ignore::{
 };
 
 use super::folder::{Folder, path_of};
-use crate::{excludes, limits};
+use crate::{excludes, git::plain, limits};
 
 /// The file that holds rules.
 pub(crate) const FILE: &[u8] = b".gitignore";
@@ -80,15 +79,8 @@ fn parsed(place: &Path, text: &str) -> Option<Gitignore> {
 /// Where a repository has what all its checkouts share.
 fn common_folder(top: &Path) -> PathBuf {
     let dot = top.join(".git");
-    let said = |path: &Path| {
-        let mut text = String::new();
-        let plain = fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
-        let file = File::open(path).ok().filter(|_| plain)?;
-        file.take(limits::PATH_BYTES_MAX as u64).read_to_string(&mut text).ok()?;
-        Some(text.trim_end().to_owned())
-    };
-    let Some(own) = said(&dot).and_then(|text| Some(top.join(text.strip_prefix("gitdir: ")?))) else {
+    let Some(own) = plain::text(&dot).and_then(|text| Some(top.join(text.strip_prefix("gitdir: ")?))) else {
         return dot;
     };
-    said(&own.join("commondir")).map_or(own.clone(), |common| own.join(common))
+    plain::text(&own.join("commondir")).map_or(own.clone(), |common| own.join(common))
 }

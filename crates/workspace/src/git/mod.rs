@@ -10,6 +10,7 @@ mod program;
 
 pub use error::{Failure, GitError};
 pub use identity::identity;
+pub use place::folder_outside;
 pub use program::{Person, Use, find, named, set_up};
 
 use std::path::{Path, PathBuf};

@@ -91,3 +91,20 @@ async fn named_by_file(top: &Path, dot: &Path) -> Option<Place> {
     let named = Git::at(&own).sees(&config).text(&words).await.ok()?;
     (own.join(named).canonicalize().ok()? == top).then(|| place(&own))
 }
+
+/// The folder of a workspace's repository, where it is not in the workspace: above it, or, for a checkout of another
+/// repository, wherever that is. Commands may read it, so that git can tell what has changed.
+pub fn folder_outside(workspace: &Path) -> Option<PathBuf> {
+    let dot = workspace.ancestors().map(|folder| folder.join(".git"));
+    let dot = dot.into_iter().find(|dot| dot.symlink_metadata().is_ok())?;
+    if dot.is_dir() {
+        return (dot.parent() != Some(workspace)).then_some(dot);
+    }
+    // Only what really is the repository of a checkout: a file with that name may say anything.
+    let said = plain::text(&dot)?;
+    let own = PathBuf::from(said.strip_prefix("gitdir: ")?.trim());
+    let common = own.parent()?.parent()?.to_path_buf();
+    let back = plain::text(&own.join("gitdir"))?;
+    let ours = Path::new(&back) == dot && own.parent()?.ends_with("worktrees");
+    (ours && common.join("HEAD").is_file() && common.join("objects").is_dir()).then_some(common)
+}

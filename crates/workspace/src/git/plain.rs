@@ -1,36 +1,29 @@
 //! Small files in a repository, looked at by us and not by git. No link is followed to one, and none keeps us waiting.
 
-use std::{
-    fs::File,
-    io::Read,
-    path::{Path, PathBuf},
-};
+use std::{fs::File, io::Read, path::Path};
 
 use crate::limits;
 
 /// The text of a small regular file, without white space around it.
 pub(crate) fn text(path: &Path) -> Option<String> {
+    let bytes = bytes(path, limits::GIT_POINTER_BYTES_MAX)?;
+    Some(String::from_utf8(bytes).ok()?.trim().to_owned())
+}
+
+/// What a regular file holds; none of one that is longer.
+pub(crate) fn bytes(path: &Path, bytes_max: u64) -> Option<Vec<u8>> {
     let file = open(path)?;
     if !file.metadata().ok()?.is_file() {
         return None;
     }
-    let mut text = String::new();
-    file.take(limits::GIT_POINTER_BYTES_MAX + 1).read_to_string(&mut text).ok()?;
-    (text.len() as u64 <= limits::GIT_POINTER_BYTES_MAX).then(|| text.trim().to_owned())
+    let mut bytes = Vec::new();
+    file.take(bytes_max + 1).read_to_end(&mut bytes).ok()?;
+    (bytes.len() as u64 <= bytes_max).then_some(bytes)
 }
 
 /// Whether something is there that is a folder itself, and not a link to one.
 pub(crate) fn is_folder(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|found| found.is_dir())
-}
-
-/// The folders in a folder that are no links.
-pub(crate) fn folders(path: &Path) -> Vec<PathBuf> {
-    if !is_folder(path) {
-        return Vec::new();
-    }
-    let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
-    entries.map(|entry| entry.path()).filter(|path| is_folder(path)).collect()
 }
 
 #[cfg(unix)]

@@ -7,6 +7,7 @@
 //! taken along nor kept. Order of steps: work is on a branch before a checkout is removed, so a crash loses nothing.
 
 mod merge;
+mod own;
 mod record;
 mod repository;
 mod sweep;
@@ -26,7 +27,7 @@ use tokio::sync::Mutex;
 
 use crate::{
     WorkspaceError,
-    checkpoint::locked,
+    checkpoint::{folder::Top, locked},
     excludes,
     git::{
         GitError,
@@ -37,6 +38,7 @@ use crate::{
     shadow::{Shadow, blocking, checked, failed, patch, replace},
     staging::Staging,
 };
+use own::Own;
 use record::{Record, State, index_of, must_be_ours, view_of};
 
 /// One at a time adds or removes a checkout of a repository: git reads what it knows of all others meanwhile, and fails
@@ -234,10 +236,13 @@ impl Place {
         let _ = fs::remove_file(&view.index);
         view.filler()?.text(&["read-tree", "--reset", "-u", checked(commit)?]).await?;
         // So that git within the checkout sees what is there.
-        if let Some(own) = own_folder(repository, &self.top) {
-            fs::copy(&view.index, own.join("index")).map_err(failed)?;
+        if let Some(own) = Own::of(repository, &self.top) {
+            let index = fs::read(&view.index).map_err(failed)?;
+            own.folder.put(b"index", &index, 0o666).map_err(failed)?;
         }
-        fs::create_dir_all(self.top.join(&self.inside)).map_err(failed)
+        // What the branch holds there may be a link: whoever works in it must not work somewhere else.
+        let inside = self.inside.as_os_str().as_encoded_bytes();
+        Top::open(&self.top).and_then(|top| top.make_folder(inside)).map(drop).map_err(failed)
     }
 }
 
@@ -293,7 +298,7 @@ async fn commit_work(
     }
     let tree = view.stage(&Staging::default()).await?.tree;
     // An agent may have committed without a branch: that must stay reachable too.
-    let own = own_folder(repository, top).and_then(|own| plain::text(&own.join("HEAD")));
+    let own = Own::of(repository, top).and_then(|own| own.text(b"HEAD"));
     let apart = own.as_deref().filter(|head| checked(head).is_ok() && *head != tip);
     if apart.is_none() && known.as_ref() == Some(&tree) {
         return Ok(tip.to_owned());
@@ -308,15 +313,16 @@ async fn remove(
     top: &Path,
     unused: Option<(&str, &str)>,
 ) -> Result<(), WorkspaceError> {
-    let own = own_folder(repository, top);
+    let own = Own::of(repository, top);
     let folder = top.to_owned();
     let known = KNOWN.of(&repository.common);
     let _turn = known.lock().await;
     let going = going_on().await;
     blocking(move || {
         let _going = going;
-        for folder in [Some(folder), own].into_iter().flatten() {
-            match fs::remove_dir_all(&folder) {
+        let removed = fs::remove_dir_all(&folder);
+        for removed in [removed, own.map_or(Ok(()), Own::remove)] {
+            match removed {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
                 _ => {}
             }
@@ -333,15 +339,6 @@ async fn remove(
         }
     }
     Record::remove(top)
-}
-
-/// What the repository knows of a checkout.
-fn own_folder(repository: &Repository, top: &Path) -> Option<PathBuf> {
-    let dot = top.join(".git");
-    let known = plain::folders(&repository.common.join("worktrees"));
-    known
-        .into_iter()
-        .find(|folder| plain::text(&folder.join("gitdir")).is_some_and(|said| Path::new(&said) == dot))
 }
 
 fn session_view(repository: &Repository, into: &Path) -> Shadow {

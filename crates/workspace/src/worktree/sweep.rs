@@ -8,13 +8,13 @@ use std::{
 use posse_protocol::Branch;
 
 use super::{
-    Repository, close,
+    Repository, close, own,
     record::{Record, State, VIEW, view_of},
     remove,
 };
 use crate::{
     WorkspaceError,
-    git::{GitError, call::settled, plain},
+    git::{GitError, call::settled},
     limits,
     shadow::failed,
 };
@@ -83,12 +83,11 @@ fn recorded(into: &Path) -> Result<Vec<PathBuf>, WorkspaceError> {
 
 /// What git still knows of checkouts of ours whose folders are gone.
 fn forget_missing(repository: &Repository, into: &Path) {
-    for folder in plain::folders(&repository.common.join("worktrees")) {
-        let said = plain::text(&folder.join("gitdir")).unwrap_or_default();
-        let dot = Path::new(&said);
+    for own in own::all(repository) {
+        let dot = own.checkout().unwrap_or_default();
         let ours = dot.parent().and_then(Path::parent) == Some(into) && !dot.starts_with(into.join(VIEW));
         if ours && !dot.exists() {
-            let _ = fs::remove_dir_all(folder);
+            let _ = own.remove();
         }
     }
 }

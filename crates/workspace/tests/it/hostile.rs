@@ -5,6 +5,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
+use posse_protocol::Branch;
 use posse_workspace::{git, worktree};
 
 use crate::{Fixture, REPOSITORY, shell};
@@ -244,4 +245,63 @@ async fn everything(fixture: &Fixture, ran: &Path, name: &str) -> bool {
     let listed = shell(fixture.outside(), "ls checkouts").await;
     assert_eq!(listed, "", "{name}");
     true
+}
+
+/// An agent in mode full writes git's folder of checkouts, and knows where the next one will be.
+#[tokio::test]
+async fn what_is_planted_among_checkouts_leads_nowhere() {
+    // Git takes no note of a name that begins with a blank. The first that fits is found in any order.
+    let plant = "for n in $(seq 1 20); do mkdir -p .git/worktrees/$n; printf ' TOP/.git\\n' > .git/worktrees/$n/gitdir; \
+                 ln -s OUT/secret .git/worktrees/$n/index; ln -s OUT/kept .git/worktrees/$n/more; done";
+    let race = "rm -f .git/worktrees/s--x/index; ln -s OUT/secret .git/worktrees/s--x/index";
+    for (name, before, after) in [("planted", plant, "true"), ("replaced", "true", race)] {
+        let fixture = Fixture::new(&[("a", "one\n")]);
+        fixture.run(REPOSITORY).await;
+        let out = fixture.outside().canonicalize().unwrap();
+        fs::create_dir(out.join("kept")).unwrap();
+        fs::write(out.join("kept/file"), "kept").unwrap();
+        let into = out.join("checkouts");
+        let fill = |line: &str| {
+            let top = into.join("s--x");
+            line.replace("TOP", top.to_str().unwrap()).replace("OUT", out.to_str().unwrap())
+        };
+        fixture.run(&fill(before)).await;
+        let checkout = worktree::check_out(&fixture.at("."), &into, "posse/s/x").await.unwrap();
+        let unharmed = || {
+            assert_eq!(fs::read_to_string(out.join("secret")).unwrap(), "secret", "{name}");
+            assert_eq!(fs::read_to_string(out.join("kept/file")).unwrap(), "kept", "{name}");
+        };
+        unharmed();
+        fixture.run(&fill(after)).await;
+        fs::write(checkout.folder.join("a"), "work\n").unwrap();
+        let branch = worktree::finish(&checkout, "work", 1000).await.unwrap().unwrap();
+        unharmed();
+        worktree::resume(&fixture.at("."), &into, &branch).await.unwrap();
+        worktree::sweep(&fixture.at("."), &into).await.unwrap();
+        unharmed();
+    }
+}
+
+/// The folder that an agent will work in is part of what its branch holds.
+#[tokio::test]
+async fn a_branch_cannot_say_that_its_folder_is_somewhere_else() {
+    let fixture = Fixture::new(&[("sub/a", "one\n")]);
+    fixture.run(REPOSITORY).await;
+    let out = fixture.outside().canonicalize().unwrap();
+    let (root, into) = (fixture.at("sub"), out.join("checkouts"));
+    for (name, target) in [("there", out.clone()), ("not there", out.join("new"))] {
+        let line = format!(
+            "git checkout -q -b posse/s/x && rm -rf sub && ln -s {} sub && git add -A && \
+             git -c user.name=a -c user.email=a@b commit -qm x && git checkout -q - && git rev-parse HEAD posse/s/x",
+            target.display()
+        );
+        let commits = fixture.run(&line).await;
+        let [base, tip] = commits.lines().collect::<Vec<_>>()[..] else { panic!("{commits}") };
+        let (base, tip) = (base.to_owned(), tip.to_owned());
+        let branch = Branch { name: "posse/s/x".to_owned(), base, tip, diff: String::new() };
+        let resumed = worktree::resume(&root, &into, &branch).await;
+        assert!(resumed.is_err(), "{name}: {resumed:?}");
+        assert!(!out.join("new").exists(), "{name}");
+        fixture.run("git worktree prune; git branch -q -D posse/s/x").await;
+    }
 }
