@@ -58,6 +58,8 @@ pub const COMMAND_SHOWN_CHARS_MAX: usize = 60;
 pub const QUOTE_SHOWN_CHARS_MAX: usize = 60;
 /// A shorter piece of a quote is not compared.
 pub const QUOTE_PIECE_CHARS_MIN: usize = 4;
+/// How many lines a quote may be away from the cited ones: who counts is easily off by one or two.
+pub const QUOTE_LINES_OFF_MAX: usize = 3;
 /// The longest block that is compared with a file.
 pub const QUOTE_BLOCK_BYTES_MAX: usize = 4 * 1024;
 /// How far from a cited place a line is read for what it says about a quote.

@@ -35,7 +35,7 @@ pub(super) fn untrue(report: &Report, facts: &dyn Facts) -> Vec<String> {
             && change.is_none_or(|change| change.lines_removed == 0)
             && warnings.len() < limits::CITATIONS_MAX
         {
-            warnings.extend(quotes::untrue(place, || facts.text(full)));
+            warnings.extend(quotes::untrue(place, change.is_some(), || facts.text(full)));
         }
     }
     warnings

@@ -1,7 +1,11 @@
-//! Words that a report quotes from a place in a file and that are nowhere in that file. Only what can be nothing but a
-//! quote counts: right behind the place, or right before it, and written like code or announced as the text of the line.
+//! Words that a report quotes from a place in a file and that are not there: nowhere in that file, or on other lines. Only
+//! what can be nothing but a quote counts: right behind the place, or right before it, and written like code or announced as
+//! the text of the line.
 
-use crate::{citations::Place, limits};
+use crate::{
+    citations::{Citation, Place},
+    limits,
+};
 
 /// Words that announce the text of a line.
 const SAYS: &str = "says reads contains states shows lautet steht enthält sagt dice contiene 写着 内容 内容为 内容是 包含 是 的";
@@ -16,8 +20,13 @@ const NOT_THERE: &str = "\
 /// Begin of what a compiler or a runtime says.
 const MESSAGES: &str = "error warning expected cannot unused missing undefined unexpected assertion panicked thread note help invalid no";
 
-/// The warning about a place whose quote is not in its file. The file is read only if there is a quote.
-pub(super) fn untrue(place: &Place<'_>, text: impl FnOnce() -> Option<String>) -> Option<String> {
+/// The warning about a place whose quote is not there. The file is read only if there is a quote. `moved` is whether its
+/// lines may have had other numbers when the agent saw them.
+pub(super) fn untrue(
+    place: &Place<'_>,
+    moved: bool,
+    text: impl FnOnce() -> Option<String>,
+) -> Option<String> {
     let inline = behind(place).or_else(|| before(place));
     let quote = inline.or_else(|| block(place))?;
     let (line, reach) = (place.line, limits::QUOTE_REACH_BYTES_MAX);
@@ -31,12 +40,63 @@ pub(super) fn untrue(place: &Place<'_>, text: impl FnOnce() -> Option<String>) -
     }
     let pieces: Vec<String> =
         if inline.is_some() { pieces(quote) } else { quote.lines().flat_map(pieces).collect() };
-    let text = if pieces.is_empty() { return None } else { plain(&text()?) };
-    let mut found = pieces.iter().map(|piece| text.contains(piece.as_str()));
+    let text = if pieces.is_empty() { return None } else { Lines::of(&text()?) };
+    let mut found = pieces.iter().map(|piece| text.holds(piece));
     // A block may be shortened in any way; of a true one at least some line is there.
     let missing = if inline.is_some() { found.any(|found| !found) } else { !found.any(|found| found) };
     let (path, from) = (&place.citation.path, place.citation.from);
-    missing.then(|| format!("quotes `{}` from `{path}:{from}`: it is not in that file", shown(quote.trim())))
+    let quoted = || format!("quotes `{}` from `{path}:{from}`", shown(quote.trim()));
+    if missing {
+        return Some(format!("{}: it is not in that file", quoted()));
+    }
+    // What follows an ellipsis can be far below.
+    let begin = if inline.is_some() { &pieces[..1] } else { &pieces[..] };
+    let elsewhere = (!moved).then(|| text.elsewhere(begin, &place.citation)).flatten();
+    elsewhere.map(|line| format!("{}: it is on line {line}", quoted()))
+}
+
+/// A text to be searched, in which each line can be found again.
+struct Lines {
+    plain: String,
+    /// Where each line ends in it.
+    ends: Vec<usize>,
+}
+
+impl Lines {
+    fn of(text: &str) -> Self {
+        let mut lines = Self { plain: String::new(), ends: Vec::new() };
+        for line in text.lines() {
+            lines.plain += &plain(line);
+            lines.ends.push(lines.plain.len());
+        }
+        lines
+    }
+
+    fn holds(&self, piece: &str) -> bool {
+        self.plain.contains(piece)
+    }
+
+    /// The number of the line that holds this byte.
+    fn line_at(&self, byte: usize) -> usize {
+        self.ends.partition_point(|end| *end <= byte) + 1
+    }
+
+    /// The line that holds the first of the pieces, if none of them is near the cited lines.
+    fn elsewhere(&self, pieces: &[String], cited: &Citation) -> Option<usize> {
+        let from = (cited.from as usize).saturating_sub(limits::QUOTE_LINES_OFF_MAX);
+        let to = (cited.to as usize).saturating_add(limits::QUOTE_LINES_OFF_MAX);
+        let mut first = None;
+        for piece in pieces {
+            for (at, _) in self.plain.match_indices(piece.as_str()) {
+                let (begins, ends) = (self.line_at(at), self.line_at(at + piece.len() - 1));
+                if begins <= to && ends >= from {
+                    return None;
+                }
+                first = first.or(Some(begins));
+            }
+        }
+        first
+    }
 }
 
 /// The fenced block that follows a line which ends with the place, or with a word that announces it.
