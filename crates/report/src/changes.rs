@@ -4,7 +4,8 @@
 use crate::{
     limits,
     paths::{self, Word},
-    sections::{says_none, sections},
+    section_names::says_none,
+    sections::sections,
 };
 
 /// The paths that the CHANGES section claims, in order, each once.
@@ -14,63 +15,19 @@ pub fn claimed_changes(text: &str) -> Vec<String> {
     if !says_none(&section) {
         entries(&section, &mut found);
     }
-    if found.len() < limits::CLAIMS_MAX {
-        entries(&other_list(text), &mut found);
-    }
     found
 }
 
-/// The entries under a heading that other agents, or other languages, have for the section.
-fn other_list(text: &str) -> String {
-    const HEADS: &[&str] = &[
-        "änderungen",
-        "geänderte dateien",
-        "erstellte dateien",
-        "neue dateien",
-        "vorgenommene änderungen",
-        "durchgeführte änderungen",
-        "变更",
-        "更改",
-        "修改",
-        "修改的文件",
-        "修改内容",
-        "变更文件",
-        "已修改的文件",
-        "创建的文件",
-        "新增文件",
-        "新建文件",
-        "cambios",
-        "archivos modificados",
-        "created files",
-        "files created",
-        "modified files",
-        "changed files",
-        "new files",
-        "edited files",
-        "files edited",
-        "files updated",
-    ];
-    let mut listed = String::new();
-    let mut inside = false;
-    for (_, line) in paths::lines_outside_fences(text) {
-        let bare = line.trim();
-        let head = bare.trim_matches(|c: char| matches!(c, '#' | '*' | '_' | ':' | '：' | ' '));
-        if HEADS.contains(&head.to_lowercase().as_str()) {
-            inside = true;
-        } else if inside
-            && bare.starts_with(['-', '*', '•', '+', '1', '2', '3', '4', '5', '6', '7', '8', '9', '`'])
-        {
-            listed.push_str(line);
-            listed.push('\n');
-        } else {
-            inside &= bare.is_empty() || line.starts_with([' ', '\t']);
-        }
-    }
-    listed
-}
-
 fn entries(section: &str, found: &mut Vec<String>) {
+    let (mut items, mut apart) = (false, false);
     for (_, line) in paths::lines_outside_fences(section) {
+        let item =
+            line.starts_with(['-', '*', '•', '+', '`']) || line.starts_with(|c: char| c.is_ascii_digit());
+        // A paragraph behind a list is no entry of it.
+        if items && apart && !item && !line.trim().is_empty() && !line.starts_with([' ', '\t']) {
+            return;
+        }
+        (items, apart) = (items || item, line.trim().is_empty());
         // An entry below an entry tells more about it.
         if line.starts_with(['\t', ' ']) && !found.is_empty() {
             continue;

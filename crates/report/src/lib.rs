@@ -15,6 +15,7 @@ mod json;
 mod json_path;
 pub mod limits;
 mod paths;
+mod section_names;
 mod sections;
 mod test_files;
 mod told;

@@ -30,6 +30,8 @@ pub const RESULT_CHARS_MAX: usize = 600;
 /// How often a cut is made anew because its wrapper took more room than was thought.
 pub const CUT_TRIES_MAX: usize = 8;
 
+/// The longest name of a section.
+pub const SECTION_NAME_BYTES_MAX: usize = 40;
 /// Suggestions taken from a report.
 pub const SUGGESTIONS_MAX: usize = 50;
 /// Places a report may cite.

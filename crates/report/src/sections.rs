@@ -1,6 +1,9 @@
 //! Splits an agent's words into the sections it was asked for, however it marked them.
 
-use crate::{limits, paths};
+use crate::{
+    limits, paths,
+    section_names::{named, says_none},
+};
 
 /// The parts of a report. What the agent did not write is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,51 +33,6 @@ pub(crate) enum Name {
     /// Something else.
     Other,
 }
-
-/// What agents call the sections.
-const NAMES: &[(&str, Name)] = &[
-    ("summary", Name::Summary),
-    ("changes", Name::Changes),
-    ("changes made", Name::Changes),
-    ("files changed", Name::Changes),
-    ("files modified", Name::Changes),
-    ("files modified/created", Name::Changes),
-    ("evidence", Name::Evidence),
-    ("findings", Name::Evidence),
-    ("risks", Name::Risks),
-    ("blockers", Name::Blockers),
-    ("suggestions", Name::Suggestions),
-    ("recommendations", Name::Suggestions),
-    ("next steps", Name::Suggestions),
-    ("details", Name::Other),
-    ("warnings", Name::Other),
-    ("notes", Name::Other),
-];
-
-/// How agents say that there is nothing to say.
-const NONE: &[&str] = &[
-    "none",
-    "nothing",
-    "n/a",
-    "no changes",
-    "no files",
-    "no file",
-    "no blockers",
-    "no risks",
-    "not applicable",
-    "keine",
-    "keines",
-    "nichts",
-    "entfällt",
-    "ninguno",
-    "ninguna",
-    "nada",
-    "aucun",
-    "aucune",
-    "rien",
-    "nessuno",
-    "nenhum",
-];
 
 /// Splits a report. Never fails: words without any heading are a summary.
 pub fn sections(text: &str) -> Sections {
@@ -113,18 +71,6 @@ pub(crate) fn details(text: &str) -> String {
 pub(crate) fn first_paragraph(text: &str) -> String {
     let lines = text.lines().skip_while(|line| line.trim().is_empty());
     lines.take_while(|line| !line.trim().is_empty()).map(str::trim_end).collect::<Vec<_>>().join("\n")
-}
-
-/// Whether a section says that there is nothing to say.
-pub(crate) fn says_none(section: &str) -> bool {
-    let first = section.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    let plain = first.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
-    let begins = |word: &str| {
-        let rest = plain.strip_prefix(word);
-        rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '-' || c == '/'))
-    };
-    let elsewhere = ["无", "没有", "暂无", "なし", "없음"];
-    NONE.iter().any(|word| begins(word)) || elsewhere.iter().any(|word| plain.starts_with(word))
 }
 
 /// Whether a report names something that was in the way.
@@ -213,14 +159,13 @@ fn heading(line: &str) -> Option<Heading<'_>> {
     }
     let marks = ['*', '_', '#', ' ', '\t'];
     let words = without_number(after_hashes.trim_start()).trim_start_matches(marks);
-    let known = NAMES.iter().rev().find_map(|(name, section)| {
-        let rest = strip_word(words, name)?;
+    let known = named(words).and_then(|(name, rest)| {
         let bare = rest.trim_start_matches(marks);
         let (rest, colon) = match bare.strip_prefix([':', '：']) {
             Some(rest) => (rest.trim_start_matches(marks), true),
             None => (bare, false),
         };
-        (colon || rest.is_empty()).then_some(Heading { name: *section, known: true, level, rest })
+        (colon || rest.is_empty()).then_some(Heading { name, known: true, level, rest })
     });
     known.or((level > 0).then_some(Heading { name: Name::Other, known: false, level, rest: "" }))
 }
@@ -230,13 +175,6 @@ fn without_number(line: &str) -> &str {
     let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
     let after = if rest.len() < line.len() { rest.strip_prefix(['.', ')']) } else { None };
     after.and_then(|after| after.strip_prefix(' ')).unwrap_or(line)
-}
-
-fn strip_word<'a>(text: &'a str, word: &str) -> Option<&'a str> {
-    let begin = text.get(..word.len())?;
-    let rest = &text[word.len()..];
-    let ends = !rest.starts_with(|c: char| c.is_alphanumeric() || c == '-' || c == '/');
-    (begin.eq_ignore_ascii_case(word) && ends).then_some(rest)
 }
 
 /// The entries of a list; lines that go on with an entry belong to it.

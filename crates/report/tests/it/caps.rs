@@ -79,6 +79,39 @@ fn sprawling(summary: &str, risks: &str, blockers: &str) -> String {
 }
 
 #[test]
+fn summary_risks_and_blockers_survive_in_any_language() {
+    let long = "- etwas, das lang ist, 很长的内容\n".repeat(400);
+    for [summary, changes, risks, blockers] in [
+        ["SUMMARY", "CHANGES", "RISKS", "BLOCKERS"],
+        ["Summary", "Change", "Risk", "Blocker"],
+        ["ZUSAMMENFASSUNG", "ÄNDERUNGEN", "RISIKEN", "HINDERNISSE"],
+        ["Zusammenfassung", "Geänderte Dateien", "Risiko", "Blocker"],
+        ["Resumen", "Cambios", "Riesgos", "Bloqueos"],
+        ["Résumé", "Modifications", "Risques", "Blocages"],
+        ["摘要", "变更", "风险", "阻碍"],
+        ["要約", "変更点", "リスク", "ブロッカー"],
+        ["Итог", "Изменения", "Риски", "Препятствия"],
+    ] {
+        for (before, behind) in [("", ": "), ("## ", "\n"), ("**", ":** "), ("", "：")] {
+            let heading = |name: &str| format!("{before}{name}{behind}");
+            let (risks, blockers) = (heading(risks) + "it may rain", heading(blockers) + "the key is lost");
+            let text = format!(
+                "{}all is done\n{}\n{long}\n{risks}\n{blockers}\n{}\n{long}",
+                heading(summary),
+                heading(changes),
+                heading("Details")
+            );
+            let report = Report { blocked: blocked(&text), ..said(&text) };
+            let shown = to_text(&told(&report));
+            assert!(report.blocked && shown.len() < text.len() / 2, "{shown}");
+            for kept in ["all is done", "it may rain", "the key is lost"] {
+                assert!(shown.contains(kept), "{kept}: {shown}");
+            }
+        }
+    }
+}
+
+#[test]
 fn summary_risks_and_blockers_survive_every_cut() {
     let (summary, risks, blockers) = ("All found.", "- It may rain.", "- No key for the server.");
     let report = said(&sprawling(summary, risks, blockers));
@@ -131,6 +164,26 @@ fn a_report_with_blockers_is_no_plain_success() {
         ("SUMMARY: 完成\nBLOCKERS：无。", false),
         ("SUMMARY: listo\nBLOCKERS: Ninguno", false),
         ("Nothing about blockers: all is well.", false),
+        // One of them, in other languages, and what is missing.
+        ("SUMMARY: done\nBLOCKER: the server is down", true),
+        ("**Blocked by:** a missing key", true),
+        ("ZUSAMMENFASSUNG: fertig\nHINDERNISSE: Keine Schreibrechte.", true),
+        ("ZUSAMMENFASSUNG: fertig\nHINDERNISSE: Keine bekannten.", false),
+        ("## Blockaden\n- Der Server fehlt", true),
+        ("RESUMEN: listo\nBLOQUEOS: Sin permiso de escritura", true),
+        ("RESUMEN: listo\nBLOQUEOS: Ninguno conocido.", false),
+        ("RÉSUMÉ : fait\nBLOCAGES : aucun", false),
+        ("摘要：完成\n阻碍：无法连接数据库", true),
+        ("摘要：完成\n阻碍：没有权限", true),
+        ("摘要：完成\n阻碍：没有任何阻碍。", false),
+        ("## 障碍\n暂无", false),
+        ("要約：完了\nブロッカー：なし", false),
+        ("SUMMARY: done\nBLOCKERS: None of the tests could run.", true),
+        ("SUMMARY: done\nBLOCKERS: Nothing works without the key.", true),
+        ("SUMMARY: done\nBLOCKERS: No blockers so far.", false),
+        ("SUMMARY: done\nBLOCKERS: No", false),
+        ("SUMMARY: done\nBLOCKERS: None identified (but see RISKS).", false),
+        ("Blocker bugs are listed elsewhere.", false),
     ] {
         assert_eq!(blocked(text), is_blocked, "{text}");
         let report = Report { blocked: is_blocked, ..said(text) };
