@@ -141,6 +141,7 @@ fn as_json(
         "blocked": report.is_some_and(|report| report.blocked),
         "facts": report.map(|report| facts_line(&report.receipt)),
         "warnings": report.map(|report| report.warnings.as_slice()).unwrap_or_default(),
+        "notes": report.map(|report| report.notes.as_slice()).unwrap_or_default(),
         "subtree": {
             "agents": whole.agents,
             "turns": whole.turns,

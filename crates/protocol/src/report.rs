@@ -22,12 +22,22 @@ pub struct Report {
     /// What the words say and the facts do not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+    /// What else there is to know about it: a checkout that could not be made, calls that were not counted. No fault of
+    /// its words, so these are not counted as warnings.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 impl Report {
     /// A report that is not checked yet.
     pub fn new(ending: Ending, text: impl Into<String>, receipt: Receipt) -> Self {
-        Self { ending, text: text.into(), short: None, blocked: false, receipt, warnings: Vec::new() }
+        let (warnings, notes) = (Vec::new(), Vec::new());
+        Self { ending, text: text.into(), short: None, blocked: false, receipt, warnings, notes }
+    }
+
+    /// What is told beside its words: the warnings, then the notes.
+    pub fn remarks(&self) -> impl Iterator<Item = &String> {
+        self.warnings.iter().chain(&self.notes)
     }
 
     /// How it ended, in words. What was in the way is part of it: such a report is no plain success.

@@ -27,7 +27,7 @@ pub fn to_json(report: &Report) -> Value {
         Ending::Failed { .. } | Ending::Interrupted { .. } => Some(report.ending.to_string()),
         _ => None,
     };
-    let warnings: Vec<String> = reason.into_iter().chain(report.warnings.iter().cloned()).collect();
+    let warnings: Vec<String> = reason.into_iter().chain(report.remarks().cloned()).collect();
     let files = receipt.files_in_all();
     let created = files.iter().filter(|file| file.created);
     json!({

@@ -114,6 +114,9 @@ pub fn summary_block(told: &Told<'_>) -> String {
     for warning in told.report.warnings.iter().take(limits::BLOCK_WARNINGS_MAX) {
         let _ = writeln!(out, "  Warning: {}", one_line(warning, limits::WARNING_CHARS_MAX));
     }
+    for note in told.report.notes.iter().take(limits::BLOCK_WARNINGS_MAX) {
+        let _ = writeln!(out, "  Note: {}", one_line(note, limits::WARNING_CHARS_MAX));
+    }
     let result = first_paragraph(&sections(&told.report.text).summary);
     if !result.is_empty() {
         let _ = writeln!(out, "  Result: {}", one_line(&result, limits::RESULT_CHARS_MAX));
@@ -132,15 +135,16 @@ fn with_words(told: &Told<'_>, head: &str, parts: usize) -> String {
     for notice in notices(told) {
         let _ = writeln!(out, "{}", clip(&notice, room_bytes / 8));
     }
-    let warnings = &told.report.warnings;
-    for (at, warning) in warnings.iter().enumerate() {
-        let line = clip(&one_line(warning, limits::WARNING_CHARS_MAX), room_bytes / 8);
+    let warnings = told.report.warnings.iter().map(|warning| ("warning", warning));
+    let remarks: Vec<_> = warnings.chain(told.report.notes.iter().map(|note| ("note", note))).collect();
+    for (at, (kind, remark)) in remarks.iter().enumerate() {
+        let line = clip(&one_line(remark, limits::WARNING_CHARS_MAX), room_bytes / 8);
         // Half of the room is for the words.
         if out.len() + line.len() > room_bytes / 2 && at > 0 {
-            let _ = writeln!(out, "warning: and {} more", warnings.len() - at);
+            let _ = writeln!(out, "{kind}: and {} more", remarks.len() - at);
             break;
         }
-        let _ = writeln!(out, "warning: {line}");
+        let _ = writeln!(out, "{kind}: {line}");
     }
     let text = told.report.text.trim();
     if text.is_empty() {

@@ -42,11 +42,11 @@ pub(crate) fn line(receipt: &Receipt) -> String {
     one_line(&facts_line(receipt), FACTS_COLUMNS_MAX)
 }
 
-/// The warnings of a report, each on a line of its own, and how many more there are.
+/// The warnings and notes of a report, each on a line of its own, and how many more there are.
 pub(crate) fn warnings(report: &Report) -> Vec<String> {
-    let shown = report.warnings.iter().take(WARNINGS_SHOWN_MAX);
+    let shown = report.remarks().take(WARNINGS_SHOWN_MAX);
     let mut lines = shown.map(|warning| one_line(warning, WARNING_COLUMNS_MAX)).collect::<Vec<_>>();
-    if let Some(more @ 1..) = report.warnings.len().checked_sub(WARNINGS_SHOWN_MAX) {
+    if let Some(more @ 1..) = report.remarks().count().checked_sub(WARNINGS_SHOWN_MAX) {
         lines.push(format!("and {more} more"));
     }
     lines

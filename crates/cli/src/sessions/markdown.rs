@@ -132,7 +132,7 @@ impl Transcript {
             text.push_str(&format!("\n{}", quoted(&report.text)));
         }
         text.push_str(&format!("\n{}", receipt(&report.receipt)));
-        for warning in &report.warnings {
+        for warning in report.remarks() {
             text.push_str(&format!("- warning: {}\n", escaped(&one_line(warning, 300))));
         }
         text

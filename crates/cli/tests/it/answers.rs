@@ -1,6 +1,6 @@
 //! The main agent's answer is checked like any report: what does not hold is said in the summary.
 
-use posse_testkit::Turn;
+use posse_testkit::{Fixture, Turn};
 use serde_json::json;
 
 use crate::posse::Person;
@@ -58,4 +58,25 @@ fn a_true_answer_has_no_warning() {
     let ran = person.posse(&["run", "go"]);
     assert_eq!(ran.code, Some(0), "{ran:#?}");
     assert!(!ran.stderr.contains("warning"), "{ran:#?}");
+}
+
+/// A checkout that could not be made is told to everybody, and makes no report one that says what is not so.
+#[test]
+fn a_note_is_told_and_is_no_warning() {
+    let start = json!({"action": "start", "name": "ann", "role": "general", "prompt": "Do it.", "isolation": "worktree",
+                       "background": false});
+    let turns = [Turn::call("agent", start), Turn::text("SUMMARY: Looked."), Turn::text("Done.")];
+    let person = Person::with_project(turns, Fixture::new().file("main.py", "print('hi')\n"));
+    let ran = person.posse(&["run", "go"]);
+    let note = "No checkout of its own";
+    ran.says(note);
+    for args in [&["tasks"][..], &["sessions", "show", "last"], &["sessions", "export", "last"]] {
+        person.posse(args).says(note);
+    }
+    let tasks = person.posse(&["tasks", "--json"]).events();
+    let ann = tasks.iter().find(|agent| agent["name"] == "ann").unwrap();
+    assert!(ann["notes"][0].as_str().unwrap().contains(note), "{ann}");
+    assert_eq!(ann["warnings"], json!([]));
+    let stats = person.posse(&["stats", "--json"]).events().pop().unwrap();
+    assert_eq!((&stats["total"]["tasks"], &stats["total"]["warned"]), (&json!(2), &json!(0)));
 }

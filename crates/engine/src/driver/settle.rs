@@ -25,11 +25,11 @@ impl Driver {
         }
         let facts = WorkspaceFacts::new(self.site.workspace.clone(), self.checkout.is_some());
         report = checked(report, self.crew.earlier(self.id), self.deliverables, facts).await;
-        report.warnings.append(&mut self.notes);
+        report.notes.append(&mut self.notes);
         if let Some(checkout) = self.checkout {
             match self.crew.checkouts.finish(&checkout, &self.title).await {
                 Ok(branch) => report.receipt.branch = branch,
-                Err(error) => report.warnings.push(format!(
+                Err(error) => report.notes.push(format!(
                     "its work could not be committed and is still in {}: {error}",
                     checkout.top.display()
                 )),

@@ -285,9 +285,9 @@ async fn without_a_repository_it_works_in_the_shared_files_and_says_so() {
     assert_eq!(stage.files.read("c.txt"), "x\n");
     let report = ran.report_of("child");
     assert_eq!((report.ending.clone(), report.receipt.branch.clone()), (Ending::Completed, None));
-    assert_eq!(report.warnings.len(), 1, "{report:?}");
-    holds(&report.warnings[0], &["No checkout of its own: ", "It works in the shared folder."]);
-    holds(&ran.results_of("main")[1].1, &["warning: No checkout of its own"]);
+    assert_eq!((report.notes.len(), report.warnings.len()), (1, 0), "{report:?}");
+    holds(&report.notes[0], &["No checkout of its own: ", "It works in the shared folder."]);
+    holds(&ran.results_of("main")[1].1, &["note: No checkout of its own"]);
     let told = stage.requests_of("child")[0].json()["messages"].to_string();
     holds(
         &told,
@@ -490,8 +490,8 @@ async fn many_that_come_and_go_all_get_a_checkout() {
     stage.delegation.limits = Limits { running_max: 6, ..Limits::default() };
     let ran = stage.run("go").await;
     let warned = (0..ALL).filter_map(|n| {
-        let warnings = &ran.report_of(&format!("n{n}")).warnings;
-        warnings.iter().find(|text| text.contains("checkout")).map(|text| format!("n{n}: {text}"))
+        let notes = &ran.report_of(&format!("n{n}")).notes;
+        notes.iter().find(|text| text.contains("checkout")).map(|text| format!("n{n}: {text}"))
     });
     assert_eq!(warned.collect::<Vec<_>>(), Vec::<String>::new());
     assert_eq!((ran.endings().len(), left(&stage)), (ALL, (vec![], 0)));
@@ -561,8 +561,8 @@ async fn forty_delegations_leave_no_checkout_and_touch_nothing_outside() {
     let cancelled = ran.endings().into_iter().filter(|(_, ending)| *ending == Ending::Cancelled);
     assert_eq!(cancelled.count(), ALL / 5);
     for n in 0..ALL {
-        let warnings = &ran.report_of(&format!("n{n}")).warnings;
-        assert!(!warnings.iter().any(|text| text.contains("checkout")), "n{n}: {warnings:?}");
+        let notes = &ran.report_of(&format!("n{n}")).notes;
+        assert!(!notes.iter().any(|text| text.contains("checkout")), "n{n}: {notes:?}");
     }
     assert_eq!(left(&stage), (vec![], 0), "no stale checkout");
     let kept = std::fs::read_dir(outside.path()).unwrap().count();

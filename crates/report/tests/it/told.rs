@@ -18,6 +18,7 @@ fn report() -> Report {
             ..Receipt::default()
         },
         warnings: vec!["it cites `a.rs:9`, but the file has 3 lines".into()],
+        notes: vec!["No checkout of its own.".into()],
         ..said("SUMMARY: Created 5 test cases\nover login.\n\nMore.\n")
     }
 }
@@ -29,6 +30,7 @@ fn the_parent_reads_facts_then_words() {
                   Measured: no commands run; tests failed: `cargo test` (exit code 101, 4 of 5 passed); no commits; 2 \
                   sub-agents; 2 files changed (+85 -1): tests/auth.test.ts (+82 lines, new file), b.rs (+3 -1 lines).\n\
                   warning: it cites `a.rs:9`, but the file has 3 lines\n\
+                  note: No checkout of its own.\n\
                   <report from=\"explore-1\">\n\
                   | SUMMARY: Created 5 test cases\n\
                   | over login.\n\
@@ -66,13 +68,13 @@ fn the_block_is_that_of_the_terminal() {
     assert_eq!(
         summary_block(&told),
         format!(
-            "{block}  Warning: it cites `a.rs:9`, but the file has 3 lines\n  Result: Created 5 test cases over login."
+            "{block}  Warning: it cites `a.rs:9`, but the file has 3 lines\n  Note: No checkout of its own.\n  Result: Created 5 test cases over login."
         )
     );
     assert_eq!(
         spawn_text(&told),
         format!(
-            "{block}warning: it cites `a.rs:9`, but the file has 3 lines\n<report from=\"explore-1\">\n\
+            "{block}warning: it cites `a.rs:9`, but the file has 3 lines\nnote: No checkout of its own.\n<report from=\"explore-1\">\n\
              | SUMMARY: Created 5 test cases\n| over login.\n| \n| More.\n</report>"
         )
     );

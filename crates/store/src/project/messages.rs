@@ -187,6 +187,8 @@ struct Metadata<'a> {
     commands: u32,
     tests: Option<TestRun>,
     warnings: &'a [String],
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    notes: &'a [String],
     /// The agent and everything below it.
     subtree: Subtree,
 }
@@ -213,6 +215,7 @@ impl<'a> Metadata<'a> {
             commands: receipt.commands_total,
             tests: receipt.tests.as_ref().and_then(|tests| tests.counts),
             warnings: &report.warnings,
+            notes: &report.notes,
             subtree: Subtree {
                 agents: below.agents.saturating_add(1),
                 turns: receipt.turns.saturating_add(below.turns),

@@ -305,6 +305,7 @@ fn reports_with_warnings_are_counted() {
         for event in &mut events {
             if let EventKind::AgentSettled { report } = &mut event.kind {
                 report.warnings = vec!["it cites what is not there".into(); warnings];
+                report.notes = vec!["No checkout of its own.".into()];
             }
         }
         record.put(events);

@@ -39,7 +39,7 @@ async fn a_command_that_was_under_way_is_answered_with_what_to_do_about_it() {
     let events = crashed.events();
     holds(results(&events)[0], &[UNKNOWN, "Posse ended while this ran", "Look before you do it again"]);
     let warned = "Posse ended while 1 of its calls ran; what they changed is not counted here";
-    assert_eq!(ran.report.warnings, [warned]);
+    assert_eq!((ran.report.notes, ran.report.warnings), (vec![warned.to_string()], Vec::new()));
 }
 
 /// Mail that was accepted is on record, and is told once.
