@@ -37,7 +37,7 @@ pub(crate) fn measure() -> anyhow::Result<Vec<Line>> {
 }
 
 fn case(what: &str, commits: &[Commit]) -> anyhow::Result<Line> {
-    let bodies = commits.iter().map(|commit| bodies(commit)).collect::<Result<Vec<_>, _>>()?;
+    let bodies = commits.iter().map(bodies).collect::<Result<Vec<_>, _>>()?;
     let (mut ours, mut floors, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         // Made beforehand: a driver hands over what it has.

@@ -17,7 +17,7 @@ const READS: &[(&str, &[&str])] = &[
 
 /// What direnv reads because of a file, relative to the folder; nothing if the file is no `.envrc`.
 pub(super) fn read_by(root: &Path, file: &Path) -> Named {
-    if !file.file_name().is_some_and(|name| name == ".envrc") {
+    if file.file_name().is_none_or(|name| name != ".envrc") {
         return Named::new();
     }
     let Some(text) = text_of(&root.join(file)) else { return Named::new() };
