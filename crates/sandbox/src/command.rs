@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use crate::{Captured, Profile, Program, Touched, child_env, limits};
+use crate::{Captured, Profile, Program, Touched, child_env, env::without, limits};
 
 /// What to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +37,9 @@ pub struct Command {
     /// How the kernel confines it. With `None` it has all the rights of this process: only for what a person has
     /// allowed outside.
     pub confinement: Option<Profile>,
+    /// Folders that agents write. A command that a person let out looks for no program or library in there unless it says
+    /// so: entries of search paths that lead there, and settings that name them, are left out of its environment.
+    pub distrusted: Vec<PathBuf>,
 }
 
 impl Command {
@@ -59,7 +62,8 @@ impl Command {
     fn new(what: What, cwd: &Path, deadline: Duration) -> Self {
         let cwd = cwd.to_owned();
         let output = OutputLimits::default();
-        Self { what, cwd, env: Vec::new(), deadline, output, stdin: None, confinement: None }
+        let (env, distrusted) = (Vec::new(), Vec::new());
+        Self { what, cwd, env, deadline, output, stdin: None, confinement: None, distrusted }
     }
 
     /// The program and its arguments as they are started.
@@ -70,14 +74,19 @@ impl Command {
         }
     }
 
-    /// Everything in its environment. What is the person's is for what agents run; a program of ours gets none of it.
-    pub(crate) fn environment(&self) -> Vec<(OsString, OsString)> {
+    /// Everything in its environment, and what was left out of it. What is the person's is for what agents run; a program
+    /// of ours gets none of it.
+    pub(crate) fn environment(&self) -> (Vec<(OsString, OsString)>, Vec<String>) {
         let inherited = match self.what {
             What::Shell(_) => child_env(),
             What::Program(..) => Vec::new(),
         };
-        let own = self.env.iter().map(|(name, value)| (name.into(), value.into()));
-        inherited.into_iter().chain(own).collect()
+        let (mut all, left_out) = match self.distrusted.is_empty() {
+            true => (inherited, Vec::new()),
+            false => without(inherited, &self.distrusted, &self.cwd),
+        };
+        all.extend(self.env.iter().map(|(name, value)| (name.into(), value.into())));
+        (all, left_out)
     }
 }
 

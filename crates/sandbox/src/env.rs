@@ -2,7 +2,12 @@
 //!
 //! Fails closed: a variable that is not known to be needed and harmless does not reach a child.
 
-use std::ffi::OsString;
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
+
+use crate::SYSTEM_FOLDERS;
 
 /// Names that pass as they are.
 const PASS: &[&str] = &[
@@ -134,6 +139,66 @@ pub fn child_env() -> Vec<(OsString, OsString)> {
     kept.chain(SET.iter().map(|(name, value)| ((*name).into(), (*value).into()))).collect()
 }
 
+/// Variables that name folders in which programs look for others, one behind the other.
+const LISTS: &[&str] = &[
+    "PATH",
+    "LD_LIBRARY_PATH",
+    "DYLD_LIBRARY_PATH",
+    "LIBRARY_PATH",
+    "CPATH",
+    "PKG_CONFIG_PATH",
+    "PYTHONPATH",
+    "NODE_PATH",
+    "GEM_PATH",
+    "GOPATH",
+];
+
+/// The same without what leads into these folders: there, agents write what would run. Gives back what was left out, as
+/// `NAME` or `NAME: entry`. The home stays, whatever it is.
+pub(crate) fn without(
+    env: Vec<(OsString, OsString)>,
+    folders: &[PathBuf],
+    cwd: &Path,
+) -> (Vec<(OsString, OsString)>, Vec<String>) {
+    let real = folders.iter().filter_map(|folder| folder.canonicalize().ok());
+    let folders: Vec<PathBuf> = folders.iter().cloned().chain(real).collect();
+    let leads = |word: &str| leads_into(&cwd.join(word), &folders);
+    let (mut kept, mut left_out) = (Vec::new(), Vec::new());
+    for (name, value) in env {
+        let (shown, text) = (name.to_string_lossy(), value.to_string_lossy());
+        if LISTS.contains(&&*shown) {
+            // An empty entry is the folder that the program is in.
+            let (inside, outside): (Vec<&str>, Vec<&str>) = text.split(':').partition(|entry| leads(entry));
+            left_out.extend(inside.iter().map(|entry| format!("{shown}: {entry}")));
+            match outside.is_empty() {
+                false => kept.push((name.clone(), outside.join(":").into())),
+                // Without any, programs are looked for wherever a shell likes.
+                true if shown == "PATH" => kept.push((name.clone(), SYSTEM_FOLDERS.join(":").into())),
+                true => {}
+            }
+            continue;
+        }
+        let words = text.split(|c: char| c.is_whitespace() || "=,:;".contains(c));
+        // A letter before it says what it is for, as in `-I/usr/include`.
+        let words = words.map(|word| word.strip_prefix('-').and_then(|word| word.get(1..)).unwrap_or(word));
+        let is_path = |word: &&str| word.contains('/') || matches!(*word, "." | "..");
+        let mentions = folders.iter().any(|folder| text.contains(&*folder.to_string_lossy()));
+        if shown != "HOME" && (mentions || words.filter(is_path).any(leads)) {
+            left_out.push(shown.into_owned());
+        } else {
+            kept.push((name, value));
+        }
+    }
+    (kept, left_out)
+}
+
+/// Whether a path is in one of these folders, as it is written or where its links lead.
+fn leads_into(path: &Path, folders: &[PathBuf]) -> bool {
+    let there = path.ancestors().find_map(|above| above.canonicalize().ok());
+    let inside = |path: &Path| folders.iter().any(|folder| path.starts_with(folder));
+    inside(path) || there.as_deref().is_some_and(inside)
+}
+
 fn passes(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
     if SECRET_WORDS.iter().any(|word| upper.contains(word)) {
@@ -191,6 +256,57 @@ mod tests {
         ];
         pass.iter().for_each(|name| assert!(passes(name), "{name} should pass"));
         stay.iter().for_each(|name| assert!(!passes(name), "{name} should stay"));
+    }
+
+    #[test]
+    fn what_leads_to_where_agents_write_is_left_out() {
+        let outer = tempfile::tempdir().unwrap();
+        let at = |name: &str| outer.path().join(name).display().to_string();
+        let work = outer.path().join("work");
+        std::fs::create_dir_all(work.join("bin")).unwrap();
+        std::fs::create_dir(outer.path().join("beside")).unwrap();
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(work.join("bin"), outer.path().join("way")).unwrap();
+        let path = [
+            ".",
+            "",
+            "bin",
+            &at("work/bin"),
+            &at("work/missing"),
+            &at("way"),
+            &at("beside/../work"),
+            "/usr/bin",
+        ];
+        let path = format!("{}:{}", path.join(":"), at("beside"));
+        let env = [
+            ("PATH", path.as_str()),
+            ("PYTHONPATH", &at("work")),
+            ("VIRTUAL_ENV", &at("work/.venv")),
+            ("CARGO_HOME", &at("beside/cargo")),
+            ("RUSTFLAGS", &format!("-Clinker={} -O", at("work/ld"))),
+            ("LDFLAGS", &format!("-L{}", at("work/lib"))),
+            ("CFLAGS", "-O2 -I/usr/include"),
+            ("CC", "./cc"),
+            ("CXX", "clang++"),
+            ("HOME", &at("work")),
+            ("LANG", "C.UTF-8"),
+        ];
+        let env = env.map(|(name, value)| (name.into(), value.into())).to_vec();
+        let (kept, left_out) = without(env, std::slice::from_ref(&work), &work);
+        let kept: Vec<(String, String)> = kept
+            .iter()
+            .map(|(name, value)| (name.to_string_lossy().into(), value.to_string_lossy().into()))
+            .collect();
+        let want = [
+            ("PATH", format!("/usr/bin:{}", at("beside"))),
+            ("CARGO_HOME", at("beside/cargo")),
+            ("CFLAGS", "-O2 -I/usr/include".into()),
+            ("CXX", "clang++".into()),
+            ("HOME", at("work")),
+            ("LANG", "C.UTF-8".into()),
+        ];
+        assert_eq!(kept, want.map(|(name, value)| (name.to_owned(), value)));
+        assert_eq!(left_out.len(), 12, "{left_out:?}");
     }
 
     #[test]

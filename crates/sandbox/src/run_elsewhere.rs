@@ -45,7 +45,7 @@ pub(crate) async fn start(command: Command) -> Result<Started, SandboxError> {
         .args(arguments)
         .current_dir(&command.cwd)
         .env_clear()
-        .envs(command.environment())
+        .envs(command.environment().0)
         .kill_on_drop(true);
     process.stdin(if command.stdin.is_some() { Stdio::piped() } else { Stdio::null() });
     process.stdout(Stdio::piped()).stderr(Stdio::piped());

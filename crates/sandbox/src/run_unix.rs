@@ -55,6 +55,8 @@ pub(crate) struct Started {
     bytes: Vec<u8>,
     deadline: Duration,
     at: Instant,
+    /// What its environment lacks.
+    left_out: Vec<String>,
 }
 
 /// Starts a command, confined if it asks for that.
@@ -65,7 +67,7 @@ pub(crate) async fn start(mut command: Command) -> Result<Started, SandboxError>
     }
     let profile = command.confinement.take();
     let (program, arguments) = command.words();
-    let env = command.environment();
+    let (env, left_out) = command.environment();
     let name = program.to_string_lossy().into_owned();
     let (ends, ours) = streams(&command)?;
     let started = match profile {
@@ -91,7 +93,7 @@ pub(crate) async fn start(mut command: Command) -> Result<Started, SandboxError>
     let stdin = stdin.map(|writer| pipe::Sender::from_owned_fd(writer.into())).transpose()?;
     let (output, stderr) = (asynchronous(output)?, stderr.map(asynchronous).transpose()?);
     let (bytes, deadline) = (command.stdin.unwrap_or_default(), command.deadline);
-    Ok(Started { running, confined, output, stderr, stdin, bytes, deadline, at })
+    Ok(Started { running, confined, output, stderr, stdin, bytes, deadline, at, left_out })
 }
 
 /// A command's own ends of its streams.
@@ -175,6 +177,13 @@ impl Started {
             notes.push(format!("how it ended is not known: {error}"));
             Exit::Code(-1)
         });
+        if !self.left_out.is_empty() && exit != Exit::Code(0) {
+            let named = self.left_out.join(", ");
+            notes.push(format!(
+                "outside the sandbox nothing is looked for in folders that agents write unless it is named by its path; left \
+                 out: {named}"
+            ));
+        }
         if let Some(confined) = self.confined {
             let report = confined.end();
             notes.extend(report.notes);

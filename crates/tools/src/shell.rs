@@ -129,6 +129,12 @@ impl ShellCommand {
         command.env.clone_from(context.committer.get_or_init(|| committer(folder)).await);
         command.output =
             OutputLimits { head_bytes: settings.shell_head_bytes, tail_bytes: settings.shell_tail_bytes };
+        let sandbox = &settings.sandbox;
+        if sandbox.on && self.outside_sandbox == Some(true) {
+            // What a person let out is not to find a program that an agent has put on its way.
+            let all = [folder.to_path_buf()].into_iter().chain(sandbox.denied_in.clone());
+            command.distrusted = all.chain(sandbox.hidden.clone()).collect();
+        }
         command
     }
 

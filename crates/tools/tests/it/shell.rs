@@ -113,3 +113,44 @@ async fn what_is_in_the_place_of_a_repository_is_not_waited_for() {
     }
     assert_eq!(tried, 5);
 }
+
+/// A person who lets `git push` out means git, not what an agent has put on the search path.
+#[tokio::test]
+async fn outside_the_sandbox_nothing_is_found_where_agents_write() {
+    let me = std::env::current_exe().unwrap();
+    let again = ["--exact", "shell::calls_a_planted_program", "--nocapture"];
+    let desk = Desk::new(&[("bin/planted", "#!/bin/sh\necho planted ran\n")]);
+    std::fs::set_permissions(desk.at("bin/planted"), std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .unwrap();
+    let path = format!("{}:/usr/bin:/bin", desk.at("bin").display());
+    let root = desk.at("").canonicalize().unwrap();
+    // Started again, because setting variables in a threaded process is not safe.
+    let done =
+        std::process::Command::new(me).args(again).env("PATH", path).env("POSSE_TEST_ROOT", root).output();
+    let said = String::from_utf8(done.unwrap().stdout).unwrap();
+    assert!(said.contains("inside: exit code 0\nplanted ran"), "{said}");
+    assert!(said.contains("outside: exit code 127") && said.contains("left out: PATH: "), "{said}");
+    assert!(said.contains("by path: exit code 0\nplanted ran"), "{said}");
+}
+
+/// Only of interest when started by the test above.
+#[tokio::test]
+async fn calls_a_planted_program() {
+    let Some(root) = std::env::var_os("POSSE_TEST_ROOT") else { return };
+    let workspace = posse_workspace::Workspace::open(root).unwrap();
+    let tools = posse_tools::Toolbox::new(
+        &workspace,
+        full(),
+        ToolSettings::default(),
+        crate::owner(),
+        posse_tools::Jobs::default(),
+        posse_tools::Knowledge::default(),
+    );
+    let calls =
+        [("inside", "planted", false), ("outside", "planted", true), ("by path", "bin/planted", true)];
+    for (name, command, outside) in calls {
+        let call = call_of("shell", json!({"command": command, "outside_sandbox": outside}).to_string());
+        let text = tools.prepare(&call).unwrap().run().await.text;
+        println!("{name}: {text}");
+    }
+}
