@@ -158,7 +158,14 @@ fn of_program(simple: &Simple, targets: &mut Vec<Target>) {
         _ if LIKE_GIT.contains(&program) => targets.extend([Target::Tracked(String::new()), Target::History]),
         "find" => targets.extend(fed::starts(arguments)),
         "cp" | "mv" | "install" | "ln" | "scp" | "sftp" => copied(program, arguments, targets),
-        "rsync" | "rclone" => targets.extend(operands(arguments).pop().map(|last| remote(&last))),
+        "rsync" | "rclone" => match operands(arguments).as_slice() {
+            // One place alone is only listed, if it is one.
+            [place]
+                if program == "rsync"
+                    && !place.contains(UNKNOWN)
+                    && !place.contains(['*', '?', '[', '{']) => {}
+            places => targets.extend(places.last().map(|last| remote(last))),
+        },
         "dd" => targets.extend(all_at(valued(arguments, "of="))),
         "patch" => {
             targets.push(Target::Tracked(String::new()));

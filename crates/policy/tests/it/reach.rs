@@ -49,6 +49,7 @@ fn targets_are_what_is_written_and_nothing_else() {
         ("mv a b", &[itself("a"), into("b", &["a"])]),
         ("scp a host:b", &[Elsewhere]),
         ("rsync -a a/ b/", &[path("b/")]),
+        ("rsync rsync://host/x", &[]),
         ("rsync -a a/ host:b/", &[Elsewhere]),
         ("tar xf a.tar", &[path(".")]),
         ("tar -xf a.tar -C b", &[path("b")]),
@@ -85,7 +86,7 @@ fn targets_are_what_is_written_and_nothing_else() {
     let wrong = cases.iter().filter(|(command, targets)| reach(command).targets != *targets);
     let wrong: Vec<_> = wrong.map(|(command, _)| (command, reach(command).targets)).collect();
     assert!(wrong.is_empty(), "{wrong:#?}");
-    assert_eq!(cases.len(), 59);
+    assert_eq!(cases.len(), 60);
 }
 
 #[test]

@@ -71,6 +71,7 @@ const BY_PATH_FILES: &[(&str, &str)] = &[
     ("crates/workspace/src/git/plain.rs", "no link at the end, no waiting; by path where the system cannot"),
     ("crates/workspace/src/git/place.rs", "looks whether a folder is empty"),
     ("crates/workspace/src/places.rs", "lists names, which only makes more of them protected"),
+    ("crates/workspace/src/places/git.rs", "lists hooks, which only makes more of them protected"),
 ];
 
 /// Words that only the providers' protocols have.
