@@ -1,6 +1,6 @@
 //! Tests of the tools with real files, processes and sockets.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs, clippy::disallowed_types)]
 
 mod arguments;
 mod edit;

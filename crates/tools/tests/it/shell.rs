@@ -93,7 +93,6 @@ async fn the_same_command_gives_the_same_text() {
 /// In mode full an agent can put anything in the place of a repository. What Posse reads there keeps it neither waiting nor
 /// reading for ever.
 #[tokio::test]
-#[allow(clippy::disallowed_types)] // stands in for whoever made the folder
 async fn what_is_in_the_place_of_a_repository_is_not_waited_for() {
     let plants = [
         "mkfifo .git",
