@@ -290,7 +290,9 @@ impl Agent {
     }
 
     fn told(&mut self, from: Sender, text: String, record: &mut Vec<EventKind>) -> Step {
-        self.hear(from, text);
+        // The task comes first, also before what was mailed to an agent whose session was interrupted before it had its task.
+        let at = if self.task.is_empty() { 0 } else { self.inbox.len() };
+        self.inbox.insert(at, Heard::new(from, text));
         if self.rests() { self.next_turn(record) } else { Step::Wait }
     }
 

@@ -189,6 +189,18 @@ fn the_to_do_list_and_mail_that_was_not_told_come_back() {
 }
 
 #[test]
+fn the_task_comes_before_what_was_mailed_until_then() {
+    let mailed = EventKind::Mailed { from: Sender::Parent, text: "hurry".into() };
+    let mut recalled = recall(&settings(), &[mailed]);
+    let record = recalled.agent.handle(Input::Told { from: Sender::Parent, text: "go".into() }, 1).record;
+    let told = record.into_iter().filter_map(|event| match event {
+        EventKind::Told { text, .. } => Some(text),
+        _ => None,
+    });
+    assert_eq!(told.collect::<Vec<_>>(), ["go", "hurry"]);
+}
+
+#[test]
 fn an_agent_that_had_ended_goes_on_with_what_it_knows() {
     let (settings, mut agent, mut events) = started();
     let reply = Input::Replied(says("All done here."));
