@@ -98,7 +98,8 @@ pub const SESSION_PROCESSES_PART: u64 = 4;
 pub const DISK_FREE_PERCENT: u64 = 5;
 /// and at least. Where there is less to begin with, they leave half of it.
 pub const DISK_FREE_BYTES_MIN: u64 = 1 << 30;
-/// A command that wrote less than this is not to blame for a full disk as long as another wrote more.
+/// A command that wrote less than this is not to blame for a full disk as long as another wrote more, or half of what is
+/// to stay free still is.
 pub const DISK_BLAME_BYTES_MIN: u64 = 16 << 20;
 /// What a command may write to one file even where the disk is almost full.
 pub const FILE_BYTES_MIN: u64 = 16 << 20;

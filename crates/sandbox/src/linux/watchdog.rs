@@ -224,8 +224,12 @@ fn of_disk(watch: &Watch, used: &[(u64, Usage)]) -> Check {
             continue;
         }
         let written = usage.written();
-        // Room can be taken without writing. Then it was the last one that came, since the others left it as it was.
         let counts = if written < limits::DISK_BLAME_BYTES_MIN { 0 } else { written };
+        // Who wrote nothing is not ended for what others wrote, in this session or elsewhere. Some room can be taken without
+        // writing, by very many names: where hardly any is left it was the last one that came, since before it there was more.
+        if counts == 0 && disk.free_bytes >= reserve / 2 {
+            continue;
+        }
         if blamed.as_ref().is_none_or(|(_, most, ..)| counts >= *most) {
             blamed = Some((id, counts, disk, reserve));
         }

@@ -38,7 +38,9 @@ fn as_user(ordinary: bool, case: &str) -> Vec<String> {
 fn a_session_keeps_to_its_share() {
     let mut ran = 0;
     for ordinary in [false, true] {
-        for case in ["memory", "folders", "nameless", "shared", "processes", "disk", "room", "small"] {
+        for case in
+            ["memory", "folders", "nameless", "shared", "processes", "disk", "elsewhere", "room", "small"]
+        {
             assert_eq!(
                 as_user(ordinary, case),
                 ["kept", "the other went on"],
@@ -47,7 +49,7 @@ fn a_session_keeps_to_its_share() {
             ran += 1;
         }
     }
-    assert_eq!(ran, 16);
+    assert_eq!(ran, 18);
 }
 
 /// A program that takes memory in many processes, each of which alone takes little.
@@ -64,7 +66,11 @@ const SHARED: &str = "python3 -c 'import os, time\nx = bytearray(100_000_000)\nf
 const FORKS: &str = "python3 -c 'import os, time\nfor i in range(150):\n if os.fork() == 0: time.sleep(9); os._exit(0)\n\
      time.sleep(9)' 2>&1";
 const DISK: &str = "for i in $(seq 40); do head -c 100M /dev/zero > big$i; done; sleep 9";
-const ROOM: &str = "for i in $(seq 40); do fallocate -l 100M big$i; done; sleep 9";
+/// Room is taken by writing alone, so that it is known who took it.
+const ROOM: &str = "fallocate -l 100M big; stat -c %b big; python3 -c 'import os\nwith open(\"big\", \"w\") as file: \
+     os.posix_fallocate(file.fileno(), 0, 100_000); print(file.tell(), os.stat(\"big\").st_size)'";
+/// Goes on until it is told that somebody else has taken room, and has been so for a while.
+const ELSEWHERE: &str = "until test -e taken; do sleep 0.1; done; sleep 1";
 
 async fn start(work: &Path, line: &str, share: Share) -> Job {
     let mut command: Command =
@@ -76,7 +82,8 @@ async fn start(work: &Path, line: &str, share: Share) -> Job {
 fn kept(case: &str, finished: &Finished) -> bool {
     let noted = |word: &str| finished.notes.iter().any(|note| note.contains(word));
     match case {
-        "small" | "shared" => finished.exit == Exit::Code(0) && finished.notes.is_empty(),
+        "room" => text(finished).ends_with("supported\n0\n0 100000\n"),
+        "small" | "shared" | "elsewhere" => finished.exit == Exit::Code(0) && finished.notes.is_empty(),
         // In a cgroup the kernel ends what it chooses, or refuses a fork; else all of the command is ended.
         "memory" | "folders" => noted("memory"),
         "nameless" => noted("memory") && finished.exit != Exit::Code(0),
@@ -102,13 +109,15 @@ async fn stands_in_for_a_session() {
         "nameless" => NAMELESS,
         "shared" => SHARED,
         "processes" => FORKS,
-        "disk" | "room" => {
-            let found = rustix::fs::statvfs(work).unwrap();
-            share.disk_free_bytes = Some(found.f_bavail * found.f_frsize - (300 << 20));
-            if case == "disk" { DISK } else { ROOM }
-        }
+        "disk" => DISK,
+        "room" => ROOM,
+        "elsewhere" => ELSEWHERE,
         _ => "sleep 0.5; head -c 20M /dev/zero > /tmp/x; head -c 20M /dev/zero > x; sleep 0.5",
     };
+    if let "disk" | "elsewhere" = case {
+        let found = rustix::fs::statvfs(work).unwrap();
+        share.disk_free_bytes = Some(found.f_bavail * found.f_frsize - (100 << 20));
+    }
     // A command that was there before, with little of everything but, where it is about those, processes.
     let processes = if case == "processes" { 80 } else { 2 };
     let other = format!("for i in $(seq {processes}); do sleep 60 & done; touch began; wait");
@@ -116,7 +125,12 @@ async fn stands_in_for_a_session() {
     while !work.join("began").exists() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    let finished = start(work, line, share).await.wait().await;
+    let begun = start(work, line, share).await;
+    if case == "elsewhere" {
+        std::fs::write(work.join("theirs"), vec![1; 150 << 20]).unwrap();
+        std::fs::write(work.join("taken"), "").unwrap();
+    }
+    let finished = begun.wait().await;
     println!("SAID {}", if kept(case, &finished) { "kept".to_owned() } else { format!("{finished:?}") });
     match other.finished() {
         None => println!("SAID the other went on"),
