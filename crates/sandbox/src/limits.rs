@@ -63,10 +63,10 @@ pub const MOVED_LOOKS_MAX: usize = 20_000;
 pub const PATH_LINKS_MAX: usize = 40;
 /// Memory is mapped in multiples of this, on every machine.
 pub const PAGE_BYTES: usize = 4096;
-/// How many connections of a command are waited for at a time.
-pub const CONNECTS_MAX: usize = 256;
+/// How many calls of a command that have to wait are waited for at a time.
+pub const ASIDE_MAX: usize = 256;
 /// The stack of a thread that waits for one.
-pub const CONNECT_STACK_BYTES: usize = 64 * 1024;
+pub const ASIDE_STACK_BYTES: usize = 64 * 1024;
 /// How many sockets that a command has bound in its workspace can be connected to at a time.
 pub const BOUND_SOCKETS_MAX: usize = 256;
 /// How many entries of a workspace are looked at to find one that a throw-away view can be tried with.

@@ -123,6 +123,20 @@ const CLONE_NEWTIME: u32 = 0x80;
 /// Typing into a terminal as if it were the person.
 const TERMINAL_INPUT: [u32; 2] = [libc::TIOCSTI as u32, libc::TIOCLINUX as u32];
 
+/// Make or remove names by a request to a file system, past every call that names something: subvolumes and snapshots of
+/// btrfs and bcachefs, copies of ocfs2.
+const NAMES_BY_REQUEST: [u32; 9] = [
+    0x5000_9401,
+    0x5000_940e,
+    0x5000_940f,
+    0x5000_9417,
+    0x5000_9418,
+    0x5000_943f,
+    0x4020_bc10,
+    0x4020_bc11,
+    0x4018_6f04,
+];
+
 #[cfg(target_arch = "x86_64")]
 const ARCHITECTURE: u32 = 0xC000_003E;
 #[cfg(target_arch = "aarch64")]
@@ -223,7 +237,7 @@ fn program(which: Sockets) -> Vec<sock_filter> {
         all.extend(rule(*number, &body));
     }
     let mut body = vec![load(argument_at(1))];
-    TERMINAL_INPUT.iter().for_each(|request| {
+    TERMINAL_INPUT.iter().chain(&NAMES_BY_REQUEST).for_each(|request| {
         body.extend([unless(libc::BPF_JEQ, *request, 1), answer(error(libc::EPERM))]);
     });
     body.push(answer(ALLOW));

@@ -188,3 +188,21 @@ async fn names_and_repositories_do_not_come_to_be_by_their_parts() {
         assert_eq!((made, whole("W"), whole("sub")), ([false; 3], false, false), "{way}");
     }
 }
+
+/// Requests that make a name without a call that names one; whether a file system has them or not.
+#[tokio::test]
+async fn no_file_system_is_asked_to_make_a_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = format!(
+        "
+import errno
+names = [0x50009401, 0x5000940e, 0x5000940f, 0x50009417, 0x50009418, 0x5000943f, 0x4020bc10, 0x4020bc11, 0x40186f04]
+here = os.open('.', os.O_RDONLY)
+found = {{call({}, here, name, bytes(4096)) for name in names}}
+assert found == {{-errno.EPERM}}, found
+",
+        libc::SYS_ioctl
+    );
+    let finished = posse_sandbox::run(python(Level::Full, folder.path(), &program)).await.unwrap();
+    assert_eq!(finished.exit, Exit::Code(0), "{finished:?}");
+}

@@ -8,6 +8,8 @@ mod bare;
 #[cfg(target_os = "linux")]
 mod confined;
 #[cfg(target_os = "linux")]
+mod done_for;
+#[cfg(target_os = "linux")]
 mod endings;
 mod environment;
 #[cfg(target_os = "linux")]
@@ -27,6 +29,8 @@ mod outside;
 mod privilege;
 #[cfg(target_os = "linux")]
 mod protected;
+#[cfg(target_os = "linux")]
+mod raced;
 mod running;
 #[cfg(target_os = "linux")]
 mod share;

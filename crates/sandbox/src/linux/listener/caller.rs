@@ -14,7 +14,7 @@ use std::{
 };
 
 use rustix::{
-    fs::{CWD, Mode, OFlags, ResolveFlags, openat2, readlink, readlinkat},
+    fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Stat, openat2, readlink, statat},
     io::Errno,
 };
 
@@ -23,6 +23,27 @@ use crate::limits;
 /// One thread.
 pub(crate) struct Caller {
     thread: u32,
+}
+
+/// Where a path of a caller leads.
+#[derive(Debug, Default)]
+pub(crate) struct Place {
+    /// Its real path.
+    pub(crate) path: PathBuf,
+    /// The folder that it is in, if that was opened on the way.
+    pub(crate) folder: Option<OwnedFd>,
+    /// What is there, if that was looked at.
+    pub(crate) found: Option<rustix::io::Result<Stat>>,
+}
+
+impl From<PathBuf> for Place {
+    fn from(path: PathBuf) -> Self {
+        Self { path, ..Self::default() }
+    }
+}
+
+fn is_link(mode: u32) -> bool {
+    FileType::from_raw_mode(mode) == FileType::Symlink
 }
 
 /// Why something of a caller could not be found.
@@ -35,6 +56,9 @@ pub(crate) enum Unknown {
     /// Its path cannot be told or looked at: it is too long, or in a folder that is closed to us. The number that says so.
     OutOfSight(i32),
 }
+
+/// Terminals of `/dev/pts` have this number and the next.
+const FIRST_TERMINAL_MAJOR: u32 = 136;
 
 const TOO_LONG: Unknown = Unknown::OutOfSight(libc::ENAMETOOLONG);
 
@@ -170,38 +194,76 @@ impl Caller {
     /// The real path of what a path of the caller leads to: links in the folders above are resolved, and one at its end if
     /// it is to be followed.
     pub(crate) fn real(&self, start: &Path, path: &Path, follow: bool) -> Result<PathBuf, Unknown> {
-        let real = self.resolved(start, path, follow)?;
-        // By a longer one nothing could be looked at.
-        if real.as_os_str().len() < libc::PATH_MAX as usize { Ok(real) } else { Err(TOO_LONG) }
+        self.place(start, path, follow).map(|place| place.path)
     }
 
-    fn resolved(&self, start: &Path, path: &Path, follow: bool) -> Result<PathBuf, Unknown> {
+    /// The same, with what was held on the way.
+    pub(crate) fn place(&self, start: &Path, path: &Path, follow: bool) -> Result<Place, Unknown> {
+        let place = self.resolved(start, path, follow)?;
+        // By a longer one nothing could be looked at.
+        if place.path.as_os_str().len() < libc::PATH_MAX as usize { Ok(place) } else { Err(TOO_LONG) }
+    }
+
+    fn resolved(&self, start: &Path, path: &Path, follow: bool) -> Result<Place, Unknown> {
         let bytes = path.as_os_str().as_bytes();
         let plain = !bytes.is_empty() && !bytes.contains(&b'/') && bytes != b"." && bytes != b"..";
         let whole = start.join(path);
         if plain && !follow {
-            return Ok(whole);
+            return Ok(whole.into());
         }
         // By the folder: a file that somebody replaces in this moment would have no name any more.
         let (Some(folder), Some(name)) = (whole.parent(), last_part(&whole)) else {
-            return self.walk(&whole, true);
+            return self.walk(&whole, true).map(Place::from);
         };
-        match open_plainly(folder, OFlags::DIRECTORY) {
-            Ok(opened) if follow && readlinkat(&opened, name, Vec::new()).is_ok() => {
-                self.walk(&whole, follow)
-            }
-            Ok(opened) => match path_of(&opened)? {
-                // What has just been found there is our own.
-                folder if folder.starts_with("/proc") => self.walk(&whole, follow),
-                folder => Ok(folder.join(name)),
-            },
-            Err(_) => self.walk(&whole, follow),
+        let Ok(held) = open_plainly(folder, OFlags::DIRECTORY) else {
+            return self.walk(&whole, follow).map(Place::from);
+        };
+        let found = if follow { Some(statat(&held, name, AtFlags::SYMLINK_NOFOLLOW)) } else { None };
+        if found.is_some_and(|found| found.is_ok_and(|found| is_link(found.st_mode))) {
+            return self.walk(&whole, follow).map(Place::from);
+        }
+        match path_of(&held)? {
+            // What has just been found there is our own.
+            folder if folder.starts_with("/proc") => self.walk(&whole, follow).map(Place::from),
+            folder => Ok(Place { path: folder.join(name), folder: Some(held), found }),
         }
     }
 
     /// The same step by step, for what the kernel would resolve otherwise for us than for the caller: the links of `/proc`
     /// that are each process's own.
     fn walk(&self, whole: &Path, follow: bool) -> Result<PathBuf, Unknown> {
+        self.walk_past(whole, follow, |_| {})
+    }
+
+    /// The descriptor of the caller that a path leads to, if it ends in one of its own links: what it has open need not
+    /// have a name.
+    pub(crate) fn own_descriptor(&self, start: &Path, path: &Path) -> Option<RawFd> {
+        let mut last = None;
+        let _ = self.walk_past(&start.join(path), true, |link| last = Some(link.to_owned()));
+        let last = last?;
+        let number = last.file_name()?.to_str()?.parse().ok()?;
+        let folder = last.parent()?;
+        let process = self.process()?;
+        let own = [format!("/proc/{process}/fd"), format!("/proc/{process}/task/{}/fd", self.thread)];
+        own.iter().any(|own| folder == Path::new(own)).then_some(number)
+    }
+
+    /// The number of the terminal that its session is controlled from, if it has one.
+    pub(crate) fn terminal(&self) -> Option<u32> {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.thread)).ok()?;
+        // After the name, which may hold anything: the state, the parent, the group, the session.
+        let device: u32 = stat.rsplit(") ").next()?.split(' ').nth(4)?.parse().ok()?;
+        let (major, minor) = (device >> 8 & 0xfff, device & 0xff | device >> 12 & 0xfff00);
+        major.checked_sub(FIRST_TERMINAL_MAJOR).map(|above| above * 256 + minor)
+    }
+
+    /// Walks, and tells of each link of a process that is the end of what was left of the path.
+    fn walk_past(
+        &self,
+        whole: &Path,
+        follow: bool,
+        mut at_end: impl FnMut(&Path),
+    ) -> Result<PathBuf, Unknown> {
         let mut real = PathBuf::from("/");
         let mut rest: Vec<OsString> = parts_of(whole);
         let mut links = 0;
@@ -230,6 +292,9 @@ impl Caller {
                 return Err(Unknown::Fails(libc::ELOOP));
             }
             let to = PathBuf::from(OsString::from_vec(to.into_bytes()));
+            if rest.is_empty() && is_of_processes(&next) {
+                at_end(&next);
+            }
             if to.is_absolute() {
                 real = PathBuf::from("/");
             } else if is_of_processes(&next) {

@@ -23,6 +23,8 @@ fn program(level: Level) -> Vec<sock_filter> {
     all.extend(rule(libc::SYS_connect, &[answer(ASK)]));
     if level == Level::Full {
         all.extend(rule(libc::SYS_bind, &[answer(ASK)]));
+        // Whoever makes files for another has to know.
+        all.extend(rule(libc::SYS_umask, &[answer(ASK)]));
         for call in CALLS {
             match call.does {
                 Does::Opens(flags) => {

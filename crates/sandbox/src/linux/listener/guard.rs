@@ -1,8 +1,7 @@
 //! What nobody writes, wherever it is: names that other programs run or obey by themselves, and what those names lead to.
 //!
-//! This looks at a call before the kernel does it, and a second thread can change the path in between. It is the first line:
-//! names at the root are covered by mounts, and the workspace is looked at after the command. What cannot be looked at, such
-//! as the inside of a folder that is closed, counts as what it must not be.
+//! It only looks. What may be done is done for the caller by `act.rs`, so that nothing can be exchanged in between. What
+//! cannot be looked at, such as the inside of a folder that is closed, counts as what it must not be.
 
 use std::{
     collections::{BTreeSet, VecDeque},
@@ -27,7 +26,7 @@ pub(crate) struct Deed<'a> {
     /// The flags of an open or a rename.
     pub(crate) flags: libc::c_int,
     /// What it names, real paths.
-    pub(crate) names: &'a [Option<PathBuf>; 2],
+    pub(crate) names: [Option<&'a Path>; 2],
     /// What a new link says.
     pub(crate) target: Option<&'a Target>,
 }
@@ -51,8 +50,6 @@ impl Guard {
     /// The protected name that a deed would change, if any.
     pub(crate) fn refuses<'a>(&self, deed: &Deed<'a>) -> Option<PathBuf> {
         let [first, second] = deed.names;
-        let first = first.as_deref();
-        let second = second.as_deref();
         // What makes fails by itself where something is, what changes where nothing is: with the number that programs expect.
         let hit = match deed.does {
             Does::Opens(_) if deed.flags & libc::O_CREAT == 0 => {

@@ -7,32 +7,39 @@
 //! ```
 //! What each look is worth:
 //! - Paths are told as a hint on whose a change is. They are read from memory that another thread can change.
-//! - Protected names are refused by the same look, and so only to whoever does not race: see `guard.rs`.
+//! - Protected names are refused by the same look: see `guard.rs`. Where names are guarded, what makes, moves or opens for
+//!   writing is then done here, for the caller, so that nobody can exchange a path after the look: see `act.rs`.
 //! - Sockets of others are out of reach for everybody: see `sockets.rs`.
 //!
 //! Where there is no listener to be had, the command cannot make Unix sockets that lead anywhere, and what it touched is
 //! not known.
 
+mod act;
+mod aside;
 mod caller;
 mod calls;
 mod filter;
 mod guard;
+mod names;
 mod notices;
 mod sockets;
 mod touches;
 
 use std::{
     os::{
-        fd::{AsFd, BorrowedFd, OwnedFd, RawFd},
-        unix::{ffi::OsStrExt, net::UnixStream},
+        fd::{AsFd, BorrowedFd, OwnedFd},
+        unix::net::UnixStream,
     },
     path::{Path, PathBuf},
 };
 
 use self::{
+    act::{Acts, Asked},
+    aside::Aside,
     caller::{Caller, Unknown},
-    calls::{CALLS, Call, Does, End, Name},
-    guard::{Deed, Guard, Target},
+    calls::{CALLS, Call, Does},
+    guard::{Deed, Guard},
+    names::Named,
     notices::{Answer, Listener, Notice},
     sockets::Sockets,
     touches::Touches,
@@ -48,6 +55,8 @@ pub(crate) struct Watch {
     sees: bool,
     level: Level,
     guard: Option<Guard>,
+    /// Does calls for the command where names are guarded, so that none can be changed after the look.
+    acts: Option<Acts>,
     touches: Touches,
     sockets: Sockets,
 }
@@ -65,13 +74,16 @@ impl Watch {
         let can_look = || Caller::new(command.as_raw_pid().cast_unsigned()).can_be_looked_into();
         let sees = listener.is_some() && can_look();
         let guard = plan.guard_names && plan.level == Level::Full;
+        let aside = Aside::default();
+        let acts = guard && sees && notices::callers_are_patient();
         Self {
             sees,
             listener: listener.map(Listener::new),
             level: plan.level,
             guard: guard.then(|| Guard::new(plan)),
             touches: Touches::new(plan.workspace()),
-            sockets: Sockets::new(own_mounts, writable.to_vec(), !plan.network),
+            acts: acts.then(|| Acts::new(writable, aside.clone())),
+            sockets: Sockets::new(own_mounts, writable.to_vec(), !plan.network, aside),
         }
     }
 
@@ -123,8 +135,12 @@ impl Watch {
         match notice.number {
             libc::SYS_connect => self.sockets.connect(listener, notice),
             libc::SYS_bind => self.bind(listener, notice, line),
+            libc::SYS_umask => {
+                self.acts.iter_mut().for_each(|acts| acts.mask_is_set(notice.arguments[0]));
+                Answer::Continue
+            }
             number => match CALLS.iter().find(|call| call.number == number) {
-                Some(call) => self.change(notice, call, line),
+                Some(call) => self.change(listener, notice, call, line),
                 None => Answer::Error(libc::ENOSYS),
             },
         }
@@ -133,8 +149,8 @@ impl Watch {
     fn bind(&mut self, listener: &Listener, notice: &Notice, line: &UnixStream) -> Answer {
         let Self { sockets, guard, touches, .. } = self;
         let (answer, made) = sockets.bind(listener, notice, |path| {
-            let names = [Some(path.to_owned()), None];
-            !refused(guard, &Deed { does: Does::Makes, flags: 0, names: &names, target: None }, line)
+            let names = [Some(path), None];
+            !refused(guard, &Deed { does: Does::Makes, flags: 0, names, target: None }, line)
         });
         if let Some(made) = made {
             touches.add(&made, false);
@@ -143,7 +159,7 @@ impl Watch {
     }
 
     /// A call that names something in order to change it.
-    fn change(&mut self, notice: &Notice, call: &Call, line: &UnixStream) -> Answer {
+    fn change(&mut self, listener: &Listener, notice: &Notice, call: &Call, line: &UnixStream) -> Answer {
         let caller = Caller::new(notice.thread);
         let flags = match call.does {
             Does::Opens(at) | Does::Renames(Some(at)) => notice.arguments[at] as libc::c_int,
@@ -154,10 +170,10 @@ impl Watch {
         if opens && (flags & libc::O_PATH != 0 || flags & libc::O_TMPFILE == libc::O_TMPFILE) {
             return Answer::Continue;
         }
-        let mut names = [None, None];
-        for (name, found) in call.names.iter().zip(&mut names) {
-            match find(&caller, notice, call, name, flags) {
-                Ok(path) => *found = Some(path).filter(|path| !is_gone(path)),
+        let mut named = [Named::default(), Named::default()];
+        for (name, found) in call.names.iter().zip(&mut named) {
+            match names::find(&caller, notice, call, name, flags) {
+                Ok(name) => *found = name,
                 Err(Unknown::Fails(number)) => return Answer::Error(number),
                 Err(Unknown::Nameless) => {}
                 // What cannot be looked at is not let pass by those who guard.
@@ -165,34 +181,36 @@ impl Watch {
                 Err(Unknown::OutOfSight(_)) => self.touches.missed(),
             }
         }
-        let inside = |path: &Option<PathBuf>| {
-            path.as_deref().is_some_and(|path| self.touches.relative(path).is_some())
-        };
-        if !names.iter().any(inside) {
-            return Answer::Continue;
-        }
         let target = match call.does {
-            Does::Points(at) => match target(&caller, notice.arguments[at], &names) {
+            Does::Points(at) => match names::target(&caller, notice.arguments[at], named[0].path()) {
                 Ok(target) => Some(target),
                 Err(number) => return Answer::Error(number),
             },
             _ => None,
         };
-        let deed = Deed { does: call.does, flags, names: &names, target: target.as_ref() };
-        if refused(&mut self.guard, &deed, line) {
-            return Answer::Error(libc::EPERM);
+        let names = [named[0].path(), named[1].path()];
+        if names.iter().flatten().any(|path| self.touches.relative(path).is_some()) {
+            let deed = Deed { does: call.does, flags, names, target: target.as_ref() };
+            if refused(&mut self.guard, &deed, line) {
+                return Answer::Error(libc::EPERM);
+            }
+            // All that is in a folder moves with it.
+            let moves =
+                matches!(call.does, Does::Renames(_)) && names.iter().flatten().any(|path| is_folder(path));
+            names.iter().flatten().for_each(|path| self.touches.add(path, moves));
         }
-        // All that is in a folder moves with it.
-        let moves =
-            matches!(call.does, Does::Renames(_)) && names.iter().flatten().any(|path| is_folder(path));
-        names.iter().flatten().for_each(|path| self.touches.add(path, moves));
-        Answer::Continue
+        match &self.acts {
+            Some(acts) => acts.act(&Asked {
+                listener,
+                notice,
+                caller: &caller,
+                call,
+                named: &named,
+                target: target.as_ref(),
+            }),
+            None => Answer::Continue,
+        }
     }
-}
-
-/// So the kernel shows what is open and has no name any more, or none yet.
-fn is_gone(path: &Path) -> bool {
-    path.as_os_str().as_bytes().ends_with(b" (deleted)") && !guard::may_be_there(path)
 }
 
 fn is_folder(path: &Path) -> bool {
@@ -207,46 +225,4 @@ fn refused(guard: &mut Option<Guard>, deed: &Deed<'_>, line: &UnixStream) -> boo
         Message::Note(note).tell(line);
     }
     true
-}
-
-/// The real path of what a call names.
-fn find(
-    caller: &Caller,
-    notice: &Notice,
-    call: &Call,
-    name: &Name,
-    flags: libc::c_int,
-) -> Result<PathBuf, Unknown> {
-    let number = |at: usize| notice.arguments[at] as RawFd;
-    let (folder, path, end) = match name {
-        Name::Descriptor(at) => return caller.open_path(number(*at)),
-        Name::Path { folder, path, end } => (folder.map_or(libc::AT_FDCWD, number), *path, *end),
-    };
-    let path = match notice.arguments[path] {
-        0 => PathBuf::new(),
-        address => caller.path(address).map_err(Unknown::Fails)?,
-    };
-    // Then the descriptor itself is meant.
-    if path.as_os_str().is_empty() {
-        return if folder == libc::AT_FDCWD { Err(Unknown::Nameless) } else { caller.open_path(folder) };
-    }
-    let follow = match end {
-        End::Followed => true,
-        End::Itself => false,
-        End::FollowedUnless(at, bit) => notice.arguments[at] as libc::c_int & bit == 0,
-        End::FollowedIf(at, bit) => notice.arguments[at] as libc::c_int & bit != 0,
-    };
-    let only_new = libc::O_CREAT | libc::O_EXCL;
-    let slash = call.does == Does::Changes && path.as_os_str().as_bytes().ends_with(b"/");
-    let follow = (follow || slash) && flags & only_new != only_new;
-    let start = if path.is_absolute() { PathBuf::from("/") } else { caller.open_path(folder)? };
-    caller.real(&start, &path, follow)
-}
-
-/// What a new link says.
-fn target(caller: &Caller, address: u64, names: &[Option<PathBuf>; 2]) -> Result<Target, i32> {
-    let text = caller.path(address)?;
-    let folder = names[0].as_ref().and_then(|link| link.parent());
-    let real = folder.and_then(|folder| caller.real(folder, &text, true).ok());
-    Ok(Target { text, real })
 }

@@ -3,7 +3,7 @@
 use std::{
     io,
     mem::MaybeUninit,
-    os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
+    os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd},
     sync::Arc,
 };
 
@@ -24,12 +24,14 @@ pub(crate) struct Notice {
 }
 
 /// How it goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) enum Answer {
     /// The kernel does what was asked for.
     Continue,
     /// It was done for the caller.
     Done,
+    /// This was opened for the caller, who gets it; and whether it is closed by exec.
+    Opened(OwnedFd, bool),
     /// It fails with this number.
     Error(i32),
     /// Somebody else answers.
@@ -69,16 +71,50 @@ impl Listener {
 
     /// Answers. A caller that has been killed meanwhile is no error.
     pub(crate) fn answer(&self, id: u64, answer: Answer) {
-        let (error, flags) = match answer {
-            Answer::Continue => (0, libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32),
-            Answer::Done => (0, 0),
-            Answer::Error(number) => (-number, 0),
+        let (val, error, flags) = match answer {
+            Answer::Continue => (0, 0, libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32),
+            Answer::Done => (0, 0, 0),
+            Answer::Opened(opened, close_on_exec) => match self.give(id, opened, close_on_exec) {
+                Ok(number) => (number.into(), 0, 0),
+                Err(number) => (0, -number, 0),
+            },
+            Answer::Error(number) => (0, -number, 0),
             Answer::Later => return,
         };
-        let response = libc::seccomp_notif_resp { id, val: 0, error, flags };
+        let response = libc::seccomp_notif_resp { id, val, error, flags };
         // SAFETY: points to a whole response.
         unsafe { libc::ioctl(self.0.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND as _, &raw const response) };
     }
+
+    /// Puts what this process has opened among the caller's descriptors, and lets go of it before the caller goes on: a file
+    /// that somebody else has open for writing cannot be run.
+    fn give(&self, id: u64, opened: OwnedFd, close_on_exec: bool) -> Result<RawFd, i32> {
+        let given = libc::seccomp_notif_addfd {
+            id,
+            flags: 0,
+            srcfd: opened.as_raw_fd().cast_unsigned(),
+            newfd: 0,
+            newfd_flags: if close_on_exec { libc::O_CLOEXEC.cast_unsigned() } else { 0 },
+        };
+        // SAFETY: points to a whole request.
+        let number = unsafe {
+            libc::ioctl(self.0.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_ADDFD as _, &raw const given)
+        };
+        match number {
+            -1 => Err(io::Error::last_os_error().raw_os_error().unwrap_or(libc::EMFILE)),
+            number => Ok(number),
+        }
+    }
+}
+
+/// Whether a caller that is being answered is interrupted by nothing but its end: else it may ask a second time for what was
+/// done already. Since Linux 5.19.
+pub(crate) fn callers_are_patient() -> bool {
+    let flags = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
+    let nothing = std::ptr::null::<libc::sock_fprog>();
+    // SAFETY: without a filter the kernel refuses it, and says by the error whether it knows the flags.
+    let refused = unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, nothing) };
+    refused == -1 && io::Error::last_os_error().raw_os_error() == Some(libc::EFAULT)
 }
 
 impl AsFd for Listener {

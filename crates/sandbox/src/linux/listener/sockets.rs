@@ -17,10 +17,6 @@ use std::{
         unix::ffi::OsStrExt,
     },
     path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
 };
 
 use rustix::{
@@ -34,6 +30,7 @@ use rustix::{
 };
 
 use super::{
+    aside::Aside,
     caller::{Caller, Unknown, open_plainly, path_of},
     notices::{Answer, Listener, Notice},
 };
@@ -52,8 +49,7 @@ pub(crate) struct Sockets {
     own_network: bool,
     /// Sockets that were bound elsewhere, held so that no other can get their number.
     bound: Vec<OwnedFd>,
-    /// How many connections are being waited for.
-    waiting: Arc<AtomicUsize>,
+    aside: Aside,
 }
 
 /// An address as it was read, once.
@@ -128,9 +124,8 @@ impl Address {
 }
 
 impl Sockets {
-    pub(crate) fn new(own_mounts: Vec<u64>, writable: Vec<PathBuf>, own_network: bool) -> Self {
-        let waiting = Arc::new(AtomicUsize::new(0));
-        Self { own_mounts, writable, own_network, bound: Vec::new(), waiting }
+    pub(crate) fn new(own_mounts: Vec<u64>, writable: Vec<PathBuf>, own_network: bool, aside: Aside) -> Self {
+        Self { own_mounts, writable, own_network, bound: Vec::new(), aside }
     }
 
     /// Connects for a caller, if it may.
@@ -168,39 +163,11 @@ impl Sockets {
         if !patient || datagram {
             return address.give(libc::connect, &socket);
         }
-        self.connect_aside(listener, notice.id, move || {
+        self.aside.answer(listener, notice.id, move || {
             let answer = address.give(libc::connect, &socket);
             drop(file);
             answer
         })
-    }
-
-    /// Does what may have to wait, beside everything else.
-    fn connect_aside(
-        &self,
-        listener: &Listener,
-        id: u64,
-        connect: impl FnOnce() -> Answer + Send + 'static,
-    ) -> Answer {
-        let (listener, waiting) = (listener.clone(), Arc::clone(&self.waiting));
-        if waiting.fetch_add(1, Ordering::Relaxed) >= limits::CONNECTS_MAX {
-            waiting.fetch_sub(1, Ordering::Relaxed);
-            return Answer::Error(libc::EAGAIN);
-        }
-        let aside = std::thread::Builder::new().stack_size(limits::CONNECT_STACK_BYTES).spawn({
-            let waiting = Arc::clone(&waiting);
-            move || {
-                listener.answer(id, connect());
-                waiting.fetch_sub(1, Ordering::Relaxed);
-            }
-        });
-        match aside {
-            Ok(_) => Answer::Later,
-            Err(_) => {
-                waiting.fetch_sub(1, Ordering::Relaxed);
-                Answer::Error(libc::EAGAIN)
-            }
-        }
     }
 
     /// The socket at a path of the caller, held, if it is one of this confinement.
