@@ -3,14 +3,18 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
+#[cfg(unix)]
+use posse_engine::machine::home_of;
 use posse_engine::machine::secret_places;
 
 /// The largest list of users that is read.
 const USERS_BYTES_MAX: usize = 1024 * 1024;
+/// How many entries of a folder are looked at for homes.
+const ENTRIES_MAX: usize = 4_096;
 
 /// Refuses a folder that is a home, holds homes, or holds credentials, unless the person has said that they mean it.
 pub(crate) fn check(folder: &Path, meant: bool) -> anyhow::Result<()> {
-    match fault(folder, &Homes::find()) {
+    match fault(folder, &Homes::find(folder)) {
         Some(what) if !meant => bail!(
             "{} {what}, and an agent that works there could read and change everything in it. Work in the folder of a project \
              instead: posse run -C DIR. If you mean it, say --workspace-is-home; keys, sign-ins and histories stay hidden even then",
@@ -22,7 +26,7 @@ pub(crate) fn check(folder: &Path, meant: bool) -> anyhow::Result<()> {
 
 /// What of homes stays hidden in a workspace that is around it.
 pub(crate) fn hidden_in(folder: &Path) -> Vec<PathBuf> {
-    let homes = Homes::find().all;
+    let homes = Homes::find(folder).all;
     let places = homes.iter().flat_map(|home| secret_places(home));
     places.filter(|place| place.starts_with(folder) && place != folder).collect()
 }
@@ -34,17 +38,44 @@ struct Homes {
 }
 
 impl Homes {
-    fn find() -> Self {
+    fn find(folder: &Path) -> Self {
         let own = std::env::home_dir().and_then(|home| home.canonicalize().ok());
         let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
         let users = users.get(..USERS_BYTES_MAX).unwrap_or(&users);
         let listed = users.lines().filter_map(|line| line.split(':').nth(5)).filter(|home| !home.is_empty());
-        let listed = listed.filter_map(|home| Path::new(home).canonicalize().ok());
+        let listed = listed.map(PathBuf::from).chain(of_owners(folder, home_of));
+        let listed = listed.filter_map(|home| home.canonicalize().ok());
         let mut all: Vec<PathBuf> = listed.chain(own.clone()).filter(|home| home.is_dir()).collect();
         all.sort();
         all.dedup();
         Self { own, all }
     }
+}
+
+/// The homes of those who own a folder or something in it: not every system lists its users in a file, but each knows who
+/// somebody is.
+fn of_owners(folder: &Path, home_of: impl Fn(u32) -> Option<PathBuf>) -> Vec<PathBuf> {
+    let inside = std::fs::read_dir(folder).into_iter().flatten().flatten().take(ENTRIES_MAX);
+    let mut owners: Vec<u32> = inside.filter_map(|entry| Some(owner(&entry.metadata().ok()?))).collect();
+    owners.extend(folder.metadata().ok().as_ref().map(owner));
+    owners.sort_unstable();
+    owners.dedup();
+    owners.into_iter().filter_map(home_of).collect()
+}
+
+#[cfg(unix)]
+fn owner(found: &std::fs::Metadata) -> u32 {
+    std::os::unix::fs::MetadataExt::uid(found)
+}
+
+#[cfg(not(unix))]
+fn owner(_found: &std::fs::Metadata) -> u32 {
+    0
+}
+
+#[cfg(not(unix))]
+fn home_of(_user: u32) -> Option<PathBuf> {
+    None
 }
 
 /// What is wrong with a folder, links resolved, as a workspace.
@@ -66,7 +97,29 @@ fn fault(folder: &Path, homes: &Homes) -> Option<&'static str> {
 mod tests {
     use std::path::{Path, PathBuf};
 
-    use super::{Homes, fault};
+    use super::{Homes, fault, of_owners};
+
+    #[cfg(unix)]
+    #[test]
+    fn homes_that_no_list_has_are_known_by_their_owners() {
+        use std::os::unix::fs::MetadataExt as _;
+
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path().canonicalize().unwrap();
+        let home = folder.join("people/them");
+        std::fs::create_dir_all(home.join("src")).unwrap();
+        let owner = home.metadata().unwrap().uid();
+        let directory = |user: u32| (user == owner).then(|| home.clone());
+        let cases = [
+            (home.clone(), Some("is the home folder of another user")),
+            (folder.join("people"), Some("holds home folders")),
+            (home.join("src"), None),
+        ];
+        for (folder, want) in cases {
+            let homes = Homes { own: None, all: of_owners(&folder, directory) };
+            assert_eq!(fault(&folder, &homes), want, "{}", folder.display());
+        }
+    }
 
     #[test]
     fn folders_that_are_no_workspace() {

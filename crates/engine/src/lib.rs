@@ -101,6 +101,8 @@ pub mod record {
 
 /// What faces need to tell about the machine and the workspace.
 pub mod machine {
+    #[cfg(unix)]
+    pub use posse_sandbox::home_of;
     pub use posse_sandbox::{Support, available, secret_places, support};
     pub use posse_workspace::{Expect, Workspace, WorkspaceError, git};
 }

@@ -28,6 +28,8 @@ mod secrets;
 mod spawner;
 mod support;
 mod touched;
+#[cfg(unix)]
+mod users;
 
 pub use capture::Captured;
 pub use command::{Command, Exit, Finished, OutputLimits, SandboxError, What};
@@ -42,3 +44,5 @@ pub use protected::{
 pub use secrets::secret_places;
 pub use support::{Finding, Support, Unavailable, available, clear_placeholders, support};
 pub use touched::Touched;
+#[cfg(unix)]
+pub use users::home_of;

@@ -117,7 +117,15 @@ pub const MEMORY_LEFT_PERCENT: u64 = 5;
 pub const OOM_SCORE: &str = "800";
 /// How deep in a toolchain's folder secrets are looked for.
 pub const SECRETS_DEPTH_MAX: usize = 3;
-/// How many entries of such folders are looked at.
-pub const SECRETS_SEEN_MAX: usize = 2_048;
+/// How many entries of such folders are looked at; folders beyond that are hidden.
+pub const SECRETS_SEEN_MAX: usize = 50_000;
+/// How many folders are remembered as they were listed.
+pub const SECRETS_FOLDERS_MAX: usize = 20_000;
+/// A folder that changed this shortly before may change again and have the same times.
+pub const SECRETS_FRESH_MS: u64 = 2_000;
+/// How many folders that could not be looked through are named.
+pub const LEFT_OUT_NAMED_MAX: usize = 3;
 /// Settings that are longer are taken for secret.
 pub const SECRETS_SETTINGS_BYTES_MAX: u64 = 256 * 1024;
+/// The most that the system has to say about a user.
+pub const USER_BYTES_MAX: usize = 64 * 1024;

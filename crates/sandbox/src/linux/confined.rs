@@ -79,7 +79,8 @@ pub(crate) fn prepare(
     if !profile.bare {
         let known = secrets::known(&plan);
         plan.toolchains = known.toolchains.into_iter().map(Into::into).collect();
-        plan.secrets = known.in_toolchains.into_iter().map(Into::into).collect();
+        plan.notes.extend(secrets::left_out_note(&known.left_out));
+        plan.secrets = known.in_toolchains.into_iter().chain(known.left_out).map(Into::into).collect();
         plan.hidden.extend(known.named_here.into_iter().map(OsString::from));
     }
     let plan =

@@ -28,6 +28,7 @@ mod privileges;
 mod ready;
 mod recover;
 mod replaced;
+mod searched;
 mod seccomp;
 mod secrets;
 mod supervisor;

@@ -31,6 +31,8 @@ pub(crate) struct Plan {
     pub(crate) toolchains: Vec<OsString>,
     /// and what is masked in them.
     pub(crate) secrets: Vec<OsString>,
+    /// What the reader of the result should know beforehand.
+    pub(crate) notes: Vec<String>,
     pub(crate) readable: Vec<OsString>,
     pub(crate) network: bool,
     pub(crate) limits: ResourceLimits,
@@ -62,6 +64,7 @@ impl Plan {
             hidden: raw(&profile.hidden),
             toolchains: Vec::new(),
             secrets: Vec::new(),
+            notes: Vec::new(),
             readable: raw(&profile.readable),
             network: profile.network,
             limits: profile.limits,

@@ -5,9 +5,7 @@
 //! covered if they do.
 
 use std::{
-    collections::VecDeque,
     ffi::OsString,
-    fs,
     path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
     time::{Duration, Instant},
@@ -15,13 +13,14 @@ use std::{
 
 use super::{
     plan::Plan,
+    searched::{Searched, in_folders},
     toolchains::{self, VARIABLES},
     view,
 };
 use crate::limits;
 
 /// Files and folders that are secret by their name, wherever in a toolchain's folder they are.
-const NAMES: &[&str] = &[
+pub(super) const NAMES: &[&str] = &[
     // cargo, and others that took the name over
     "credentials",
     "credentials.toml",
@@ -83,7 +82,7 @@ const NAMES: &[&str] = &[
 ];
 
 /// Settings that hold secrets only sometimes, and are needed otherwise.
-const SETTINGS: &[&str] = &[
+pub(super) const SETTINGS: &[&str] = &[
     "config",
     "config.toml",
     "config.json",
@@ -97,7 +96,7 @@ const SETTINGS: &[&str] = &[
 ];
 
 /// What such a file sets where it holds one.
-const SIGNS: &[&str] =
+pub(super) const SIGNS: &[&str] =
     &["token", "password", "passwd", "secret", "_auth", "api_key", "apikey", "api-key", "authorization"];
 
 /// Below a home, where no folder of a toolchain is shown otherwise, or the name alone could be anything.
@@ -192,7 +191,7 @@ const FOLDERS: &[&str] = &[
 ];
 
 /// Where settings are not: programs, packages and caches, of which there are very many.
-const NOT_SETTINGS: &[&str] = &[
+pub(super) const NOT_SETTINGS: &[&str] = &[
     "bin",
     "lib",
     "lib64",
@@ -237,6 +236,8 @@ pub(crate) struct Known {
     pub(crate) toolchains: Vec<PathBuf>,
     /// Secrets in folders that it is shown.
     pub(crate) in_toolchains: Vec<PathBuf>,
+    /// Folders that are not shown because there was too much to look through.
+    pub(crate) left_out: Vec<PathBuf>,
     /// That variables of this process name.
     pub(crate) named_here: Vec<PathBuf>,
 }
@@ -253,33 +254,53 @@ pub(crate) fn known(plan: &Plan) -> Known {
     }
     let homes = view::homes(plan).1;
     let toolchains = toolchains::found(plan, &homes);
-    let (in_toolchains, named_here) = (found(plan, &homes, &toolchains), named_here(plan.workspace()));
-    let known = Known { toolchains, in_toolchains, named_here };
+    let (in_toolchains, left_out) = found(plan, &homes, &toolchains);
+    let named_here = named_here(plan.workspace());
+    let known = Known { toolchains, in_toolchains, left_out, named_here };
     *last = Some((Instant::now(), asked, known.clone()));
     known
 }
 
-/// All in the folders that a command is shown, links resolved.
-fn found(plan: &Plan, homes: &[PathBuf], toolchains: &[PathBuf]) -> Vec<PathBuf> {
+/// All in the folders that a command is shown, and what could not be looked through; links resolved.
+fn found(plan: &Plan, homes: &[PathBuf], toolchains: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let readable: Vec<PathBuf> =
         plan.readable.iter().filter_map(|path| Path::new(path).canonicalize().ok()).collect();
     let shown: Vec<PathBuf> = toolchains.iter().chain(&readable).cloned().collect();
     let folders =
         toolchains::usual(homes).chain(toolchains::named(plan, VARIABLES)).chain(shown.iter().cloned());
-    let mut found = in_folders(folders);
+    let searched = in_folders(folders);
     let beside = homes.iter().flat_map(|home| IN_HOMES.iter().map(|name| home.join(name)));
-    found.extend(beside.filter(|path| shown.iter().any(|folder| path.starts_with(folder))));
-    let mut found = there(found.into_iter().chain(in_environment(|name| plan.env(name).cloned())));
-    // What the person named itself is theirs to show.
-    found.retain(|path| !readable.contains(path));
-    // What is above something that is shown could only take that away.
-    found.retain(|path| !homes.iter().chain(&shown).any(|folder| folder.starts_with(path)));
-    found
+    let beside = beside.filter(|path| shown.iter().any(|folder| path.starts_with(folder)));
+    let named = in_environment(|name| plan.env(name).cloned());
+    let found = there(searched.secrets.into_iter().chain(beside).chain(named.secrets));
+    let left_out = there(searched.left_out.into_iter().chain(named.left_out));
+    let covered = |path: &PathBuf| {
+        // What the person named itself is theirs to show; what is above something that is shown could only take that away.
+        !readable.contains(path) && !homes.iter().chain(&shown).any(|folder| folder.starts_with(path))
+    };
+    let only = |paths: Vec<PathBuf>| paths.into_iter().filter(covered).collect();
+    (only(found), only(left_out))
+}
+
+/// What to say of folders that are hidden because they could not be looked through.
+pub(crate) fn left_out_note(folders: &[PathBuf]) -> Option<String> {
+    let first = folders.iter().take(limits::LEFT_OUT_NAMED_MAX).map(|path| path.display().to_string());
+    let named = first.collect::<Vec<_>>().join(", ");
+    let more = match folders.len().saturating_sub(limits::LEFT_OUT_NAMED_MAX) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let note = format!(
+        "hidden, because toolchains hold too much to be searched for secrets: {named}{more}; \
+         name what is needed in [sandbox] readable"
+    );
+    (!folders.is_empty()).then_some(note)
 }
 
 /// Those that variables name which no command is told of. To be asked where these are known.
 fn named_here(workspace: &Path) -> Vec<PathBuf> {
-    let mut found = there(in_environment(|name| std::env::var_os(name)).into_iter());
+    let named = in_environment(|name| std::env::var_os(name));
+    let mut found = there(named.secrets.into_iter().chain(named.left_out));
     let home = std::env::home_dir();
     found.retain(|path| !path.starts_with(workspace) && !workspace.starts_with(path));
     found.retain(|path| {
@@ -288,14 +309,14 @@ fn named_here(workspace: &Path) -> Vec<PathBuf> {
     found
 }
 
-fn in_environment(variable: impl Fn(&str) -> Option<OsString>) -> Vec<PathBuf> {
+fn in_environment(variable: impl Fn(&str) -> Option<OsString>) -> Searched {
     let paths = |names: &[&str]| -> Vec<PathBuf> {
         let values = names.iter().filter_map(|name| variable(name));
         let all = values.flat_map(|value| std::env::split_paths(&value).collect::<Vec<_>>());
         all.filter(|path| path.is_absolute() && path.components().count() > 2).collect()
     };
     let mut found = in_folders(paths(FOLDERS).into_iter());
-    found.extend(paths(NAMED));
+    found.secrets.extend(paths(NAMED));
     found
 }
 
@@ -306,57 +327,4 @@ fn there(paths: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
     found.sort();
     found.dedup();
     found
-}
-
-/// Looks through folders, what is near their tops first.
-fn in_folders(folders: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
-    let mut to_visit: VecDeque<(PathBuf, usize)> = folders.map(|folder| (folder, 0)).collect();
-    let (mut found, mut seen) = (Vec::new(), 0);
-    while let Some((folder, depth)) = to_visit.pop_front() {
-        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
-            seen += 1;
-            if seen > limits::SECRETS_SEEN_MAX {
-                return found;
-            }
-            let name = entry.file_name();
-            let Some(name) = name.to_str() else { continue };
-            if NAMES.contains(&name) || (SETTINGS.contains(&name) && tells(&entry.path())) {
-                found.push(entry.path());
-            } else if depth < limits::SECRETS_DEPTH_MAX
-                && !NOT_SETTINGS.contains(&name)
-                && entry.file_type().is_ok_and(|kind| kind.is_dir())
-            {
-                to_visit.push_back((entry.path(), depth + 1));
-            }
-        }
-    }
-    found
-}
-
-/// Whether settings hold a secret, as far as words can tell. Those that are very long do.
-fn tells(path: &Path) -> bool {
-    let Ok(found) = path.metadata() else { return false };
-    if !found.is_file() {
-        return false;
-    }
-    if found.len() > limits::SECRETS_SETTINGS_BYTES_MAX {
-        return true;
-    }
-    let text = fs::read(path).unwrap_or_default();
-    let text = String::from_utf8_lossy(&text).to_ascii_lowercase();
-    text.lines().any(|line| SIGNS.iter().any(|sign| is_set(line, sign)) || has_password(line))
-}
-
-/// Whether a line gives a value to something of that name: `token = …`, `"auth_token": …`, `<password>…`.
-fn is_set(line: &str, sign: &str) -> bool {
-    let after = line.match_indices(sign).map(|(at, _)| &line[at + sign.len()..]);
-    let mut after = after.map(|rest| rest.trim_start_matches(['"', '\'', ' ', '\t']));
-    after.any(|rest| rest.starts_with(['=', ':', '>']) && rest.len() > 1)
-}
-
-/// Whether there is an address with a user in it.
-fn has_password(line: &str) -> bool {
-    line.split("://")
-        .skip(1)
-        .any(|rest| rest.split(['/', '"', '\'', ' ']).next().is_some_and(|host| host.contains('@')))
 }

@@ -87,7 +87,7 @@ impl View {
         if plan.bare {
             return bare::view(plan);
         }
-        let mut view = Self::default();
+        let mut view = Self { notes: plan.notes.clone(), ..Self::default() };
         let workspace = plan.workspace();
         view.hide_homes(plan);
         view.hide_shared_folders();

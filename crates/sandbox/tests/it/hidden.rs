@@ -147,6 +147,22 @@ async fn secrets_in_toolchains_are_not_seen() {
     }
 }
 
+#[tokio::test]
+async fn secrets_are_found_among_very_many_files() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| home.path().join(name);
+    for n in 0..3_000 {
+        write(&at(&format!(".deno/gen/{}/{n}", n % 10)), "seen");
+    }
+    write(&at(".deno/zzz/token"), "secret");
+    let line = "cat ~/.deno/gen/0/0 ~/.deno/zzz/token 2>/dev/null";
+    let mut command = confined_shell(Level::Inspect, folder.path(), line, |_| {});
+    command.env = vec![("HOME".to_owned(), home.path().to_str().unwrap().to_owned())];
+    let finished = posse_sandbox::run(command).await.unwrap();
+    assert_eq!(String::from_utf8(finished.output.bytes()).unwrap(), "seen");
+}
+
 /// Secrets in folders of toolchains, in a home.
 const SECRETS: &[&str] = &[
     ".cargo/credentials",
