@@ -5,6 +5,7 @@
 //! under it. Most events only add to figures; those are added up, and written once at the end or before something
 //! depends on them. It must not know when transactions begin or end.
 
+mod agent_figures;
 mod agents;
 mod changes;
 mod figures;
@@ -28,7 +29,7 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension, Params, Row};
 
 use crate::queue::{Prepared, Waiting};
 use crate::{NewEvent, StoreError, blobs};
-use tally::AgentTally;
+use agent_figures::Agent;
 pub(crate) use word::type_word;
 
 /// Puts everything on record, each event in the next place of its session, and says which places they are.
@@ -79,6 +80,19 @@ impl Sql<'_> {
             .and_then(|mut statement| statement.query_row(parameters, read).optional())
             .map_err(|e| StoreError::from_sql(self.path, e))
     }
+
+    /// All rows; the question limits how many there can be.
+    fn ask_rows<T>(
+        self,
+        sql: &str,
+        parameters: impl Params,
+        read: fn(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, StoreError> {
+        self.connection
+            .prepare_cached(sql)
+            .and_then(|mut statement| statement.query_map(parameters, read)?.collect())
+            .map_err(|e| StoreError::from_sql(self.path, e))
+    }
 }
 
 /// One event on its way into the tables.
@@ -104,11 +118,19 @@ impl Change<'_> {
         self.sql.ask(sql, parameters)
     }
 
+    /// The agent that it happened to.
+    fn who(&self) -> (SessionId, AgentId) {
+        (self.event.session, self.event.agent)
+    }
+
     /// Whether this is about the main agent, whose state is the session's.
     fn is_main(&self) -> bool {
         self.event.parent.is_none()
     }
 }
+
+/// The agents that have been met in this transaction.
+type Agents = HashMap<(SessionId, AgentId), Agent>;
 
 /// One transaction: what has been added up and is not in the tables yet.
 struct Ledger<'a> {
@@ -116,7 +138,7 @@ struct Ledger<'a> {
     /// Puts an event on record: prepared once, because it runs most.
     insert: CachedStatement<'a>,
     sessions: HashMap<SessionId, sessions::Open>,
-    tallies: HashMap<(SessionId, AgentId), AgentTally>,
+    agents: Agents,
     calls: Vec<tool_calls::Call<'a>>,
 }
 
@@ -127,8 +149,7 @@ impl<'a> Ledger<'a> {
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
         );
         let insert = insert.map_err(|e| StoreError::from_sql(sql.path, e))?;
-        let (sessions, tallies) = (HashMap::new(), HashMap::new());
-        Ok(Self { sql, insert, sessions, tallies, calls: Vec::new() })
+        Ok(Self { sql, insert, sessions: HashMap::new(), agents: Agents::new(), calls: Vec::new() })
     }
 
     /// Puts one event on record and derives what follows from it.
@@ -187,21 +208,64 @@ impl<'a> Ledger<'a> {
                 recovery::interrupted(change, agents)
             }
             EventKind::SessionResumed { .. } => sessions::status(change, "running"),
-            kind @ (EventKind::AgentAdmitted { .. } | EventKind::AgentStarted { .. }) => {
-                // What came before its beginning is refused.
-                self.write_tally(change)?;
-                begin(change, kind)
+            EventKind::AgentAdmitted {
+                name,
+                role,
+                depth,
+                title,
+                requested_model,
+                context,
+                continues,
+                brief,
+            } => {
+                let admission = agents::Admission {
+                    name,
+                    role,
+                    depth: *depth,
+                    title,
+                    requested_model: requested_model.as_deref(),
+                    context: *context,
+                    continues: *continues,
+                    words: brief.as_ref().map_or(title.as_str(), |brief| &brief.words),
+                };
+                self.admit(change, &admission)
             }
-            kind => {
-                let agent = (change.event.session, change.event.agent);
-                self.tallies.entry(agent).or_default().note(change.event);
-                self.project_work(change, kind)
-            }
+            EventKind::AgentStarted {
+                role,
+                depth,
+                model,
+                model_id,
+                budget,
+                system,
+                grant: _,
+                checkout: _,
+            } => self.start(change, &agents::Start { role, depth: *depth, model, model_id, budget, system }),
+            kind => self.project_work(change, kind),
         }
+    }
+
+    /// One that is on record already stays as it is.
+    fn admit(&mut self, change: &Change<'_>, admission: &agents::Admission<'_>) -> Result<(), StoreError> {
+        if agent_of(&mut self.agents, change)?.is_none() {
+            self.agents.insert(change.who(), agents::admitted(change, admission)?);
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, change: &Change<'_>, start: &agents::Start<'_>) -> Result<(), StoreError> {
+        if agent_of(&mut self.agents, change)?.is_none() {
+            self.agents.insert(change.who(), agents::came(change, start)?);
+        }
+        let agent = known(&mut self.agents, change)?;
+        agent.note(change);
+        agents::started(change, agent, start)?;
+        sessions::runs(change, start.model)
     }
 
     /// What happens to an agent that is on record.
     fn project_work(&mut self, change: &Change<'a>, kind: &'a EventKind) -> Result<(), StoreError> {
+        let agent = known(&mut self.agents, change)?;
+        agent.note(change);
         match kind {
             // All that these tell has been added up, or is read from the events themselves.
             EventKind::TurnStarted { .. }
@@ -217,33 +281,21 @@ impl<'a> Ledger<'a> {
             | EventKind::BackgroundEnded { .. } => Ok(()),
             EventKind::ToolStarted { call, tool, title, repeatable } => {
                 let start = tool_calls::Start { seq: change.seq, title, repeatable: *repeatable };
-                tool_calls::started(&mut self.calls, change, call, tool, start);
+                tool_calls::started(&mut self.calls, agent, call, tool, start);
                 Ok(())
             }
             EventKind::ToolFinished { call, tool, ok, text, duration_ms, effects } => {
-                memory::noted(change, effects)?;
+                memory::noted(change, agent, effects)?;
                 let end = tool_calls::End::new(change.seq, *ok, *duration_ms, text.len());
-                tool_calls::finished(&mut self.calls, change, call, tool, end)
+                tool_calls::finished(self.sql, &mut self.calls, agent, call, tool, end)
             }
             EventKind::AgentSettled { report } => {
-                self.write_tally(change)?;
-                self.write_calls()?;
-                let session = self.session(change.event)?;
-                settling::settled(change, report, session.tally())
+                tool_calls::write(self.sql, &mut self.calls)?;
+                let session = self.sessions.get_mut(&change.event.session);
+                let session = session.ok_or(StoreError::UnknownSession { session: change.event.session })?;
+                settling::settled(change, agent, report, session.tally())
             }
-            kind => {
-                self.write_tally(change)?;
-                step(change, kind)
-            }
-        }
-    }
-
-    /// Writes what has been added up for the agent of this event.
-    fn write_tally(&mut self, change: &Change<'_>) -> Result<(), StoreError> {
-        let agent = (change.event.session, change.event.agent);
-        match self.tallies.remove(&agent) {
-            Some(tally) => known(agent.1, agents::add(self.sql, &change.session, &change.agent, &tally)?),
-            None => Ok(()),
+            kind => step(change, agent, kind),
         }
     }
 
@@ -254,63 +306,49 @@ impl<'a> Ledger<'a> {
     /// Writes everything that has been added up.
     fn close(mut self) -> Result<(), StoreError> {
         self.write_calls()?;
-        for ((session, agent), tally) in &self.tallies {
-            known(*agent, agents::add(self.sql, &session.to_string(), &agent.to_string(), tally)?)?;
-        }
+        self.agents.values_mut().try_for_each(|agent| agent.write(self.sql))?;
         self.sessions.values().try_for_each(|session| session.write(self.sql))
     }
 }
 
-fn known(agent: AgentId, known: bool) -> Result<(), StoreError> {
-    if known { Ok(()) } else { Err(StoreError::UnknownAgent { agent }) }
-}
-
-/// An agent comes into being, or begins.
-fn begin(change: &Change<'_>, kind: &EventKind) -> Result<(), StoreError> {
-    match kind {
-        EventKind::AgentAdmitted { name, role, depth, title, requested_model, context, continues, brief } => {
-            let admission = agents::Admission {
-                name,
-                role,
-                depth: *depth,
-                title,
-                requested_model: requested_model.as_deref(),
-                context: *context,
-                continues: *continues,
-                words: brief.as_ref().map_or(title.as_str(), |brief| &brief.words),
-            };
-            agents::admitted(change, &admission)
+/// The agent of an event, if it is on record.
+fn agent_of<'a>(agents: &'a mut Agents, change: &Change<'_>) -> Result<Option<&'a mut Agent>, StoreError> {
+    match agents.entry(change.who()) {
+        Entry::Occupied(met) => Ok(Some(met.into_mut())),
+        Entry::Vacant(new) => {
+            let found = Agent::find(change.sql, &change.session, change.event.agent)?;
+            Ok(found.map(|agent| new.insert(agent)))
         }
-        EventKind::AgentStarted { role, depth, model, model_id, budget, system, grant: _, checkout: _ } => {
-            agents::started(change, &agents::Start { role, depth: *depth, model, model_id, budget, system })?;
-            sessions::runs(change, model)
-        }
-        _ => Ok(()),
     }
 }
 
+/// The agent of an event, which must be on record.
+fn known<'a>(agents: &'a mut Agents, change: &Change<'_>) -> Result<&'a mut Agent, StoreError> {
+    agent_of(agents, change)?.ok_or(StoreError::UnknownAgent { agent: change.event.agent })
+}
+
 /// What changes more than figures.
-fn step(change: &Change<'_>, kind: &EventKind) -> Result<(), StoreError> {
+fn step(change: &Change<'_>, agent: &mut Agent, kind: &EventKind) -> Result<(), StoreError> {
     match kind {
-        EventKind::AgentQueued { .. } => agents::queued(change),
+        EventKind::AgentQueued { .. } => agents::queued(change, agent),
         EventKind::AgentResumed { model, model_id, budget, elapsed_ms: _, grant: _ } => {
-            recovery::resumed(change, &recovery::Resumption { model, model_id, budget })
+            recovery::resumed(change, agent, &recovery::Resumption { model, model_id, budget })
         }
         EventKind::Told { from: Sender::Person | Sender::Parent, text } => {
-            messages::opened(change, text)?;
+            messages::opened(change, agent, text)?;
             sessions::told(change, text)
         }
         EventKind::Told { from: Sender::Posse | Sender::Reports | Sender::Peer, text } => {
-            if messages::woken(change, text)? { sessions::told(change, text) } else { Ok(()) }
+            if messages::woken(change, agent, text)? { sessions::told(change, text) } else { Ok(()) }
         }
-        EventKind::ModelFailed { error, .. } => agents::model_failed(change, &error.message),
-        EventKind::CutShort { text, .. } => messages::cut_short(change, text),
+        EventKind::ModelFailed { error, .. } => agents::model_failed(change, agent, &error.message),
+        EventKind::CutShort { text, .. } => messages::cut_short(change, agent, text),
         EventKind::Compacted { .. } => {
-            agents::compacted(change)?;
-            messages::compacted(change)
+            agents::compacted(change, agent)?;
+            messages::compacted(change, agent)
         }
-        EventKind::PersonNeeded { .. } => agents::person_needed(change),
-        EventKind::PersonAnswered { .. } => agents::person_answered(change),
+        EventKind::PersonNeeded { .. } => agents::person_needed(change, agent),
+        EventKind::PersonAnswered { .. } => agents::person_answered(change, agent),
         EventKind::Checkpointed { turn, commit } => changes::checkpointed(change, *turn, commit),
         EventKind::Merged { from, conflicts, .. } => changes::merged(change, *from, conflicts.len()),
         EventKind::Undone { events, .. } => changes::undone(change, events),

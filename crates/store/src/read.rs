@@ -96,7 +96,7 @@ impl Reader<'_> {
     pub(crate) fn sessions_before(&self, at_ms: u64, limit: usize) -> Result<Vec<SessionRow>, StoreError> {
         self.rows(
             "SELECT * FROM sessions WHERE last_at_ms < ?1 AND status <> 'running'
-               AND NOT EXISTS (SELECT 1 FROM agents a WHERE a.session_id = sessions.id
+               AND NOT EXISTS (SELECT 1 FROM agent_rows a WHERE a.session_id = sessions.id
                                AND a.ended_at_ms IS NULL AND a.status <> 'interrupted')
              ORDER BY last_at_ms, id LIMIT ?2",
             (i64::try_from(at_ms).unwrap_or(i64::MAX), rows_max(limit, limits::ROWS_MAX)),
@@ -107,7 +107,7 @@ impl Reader<'_> {
     pub(crate) fn unfinished(&self) -> Result<Vec<SessionRow>, StoreError> {
         self.rows(
             "SELECT * FROM sessions WHERE status = 'running'
-               OR id IN (SELECT session_id FROM agents WHERE ended_at_ms IS NULL AND status <> 'interrupted')
+               OR id IN (SELECT session_id FROM agent_rows WHERE ended_at_ms IS NULL AND status <> 'interrupted')
              ORDER BY started_at_ms DESC, id DESC LIMIT ?1",
             (rows_max(limits::ROWS_MAX, usize::MAX),),
             SessionRow::read,

@@ -20,6 +20,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0006_messages.sql"),
     include_str!("migrations/0007_warnings.sql"),
     include_str!("migrations/0008_one_integer.sql"),
+    include_str!("migrations/0009_figures.sql"),
 ];
 
 /// The format this Posse writes.

@@ -101,7 +101,7 @@ fn hits(reader: &Reader<'_>, question: &str, limit: usize) -> Result<Vec<Hit>, S
            FROM search_words WHERE search_words MATCH ?1 AND +rowid IN (SELECT id FROM best))
          SELECT best.*, shown.snippet, coalesce(a.name, '') AS agent_name
          FROM best JOIN shown USING (id)
-           LEFT JOIN agents a ON a.session_id = best.session_id AND a.id = best.agent_id
+           LEFT JOIN agent_rows a ON a.session_id = best.session_id AND a.id = best.agent_id
          ORDER BY best.score, best.at_ms DESC, best.id DESC",
         (
             question,

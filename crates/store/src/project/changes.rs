@@ -20,7 +20,7 @@ pub(super) fn checkpointed(change: &Change<'_>, turn: u32, commit: &str) -> Resu
 pub(super) fn merged(change: &Change<'_>, from: AgentId, conflicts: usize) -> Result<(), StoreError> {
     change
         .run(
-            "UPDATE agents SET merges = merges + 1, merge_conflicts = merge_conflicts + ?3
+            "UPDATE agent_rows SET merges = merges + 1, merge_conflicts = merge_conflicts + ?3
              WHERE session_id = ?1 AND id = ?2",
             (&change.session, from.to_string(), conflicts > 0),
         )
@@ -34,7 +34,7 @@ pub(super) fn undone(change: &Change<'_>, events: &[Seq]) -> Result<(), StoreErr
         serde_json::to_string(events).map_err(|source| StoreError::NotJson { kind: "undone", source })?;
     change
         .run(
-            "UPDATE agents SET undone = undone + 1
+            "UPDATE agent_rows SET undone = undone + 1
              WHERE session_id = ?1 AND id IN (
                SELECT iif(type = 'merged', body ->> '$.from', agent_id) FROM event_rows
                WHERE id IN (SELECT ?3 + value FROM json_each(?2)) AND type IN ('changed', 'merged'))",

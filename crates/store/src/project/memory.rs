@@ -4,20 +4,21 @@
 use posse_protocol::{Effect, NewNote, NoteScope};
 
 use super::Change;
+use super::agent_figures::Agent;
 use super::figures::{moment, one_line};
 use crate::{StoreError, limits};
 
 /// Keeps the notes among the effects of a call.
-pub(super) fn noted(change: &Change<'_>, effects: &[Effect]) -> Result<(), StoreError> {
+pub(super) fn noted(change: &Change<'_>, agent: &Agent, effects: &[Effect]) -> Result<(), StoreError> {
     for effect in effects {
         if let Effect::Noted(note) = effect {
-            keep(change, note)?;
+            keep(change, agent, note)?;
         }
     }
     Ok(())
 }
 
-fn keep(change: &Change<'_>, note: &NewNote) -> Result<(), StoreError> {
+fn keep(change: &Change<'_>, agent: &Agent, note: &NewNote) -> Result<(), StoreError> {
     let text = note.text.trim();
     let text = &text[..text.floor_char_boundary(limits::NOTE_BYTES_MAX)];
     let kind = one_line(&note.kind, limits::NOTE_KIND_CHARS_MAX);
@@ -27,7 +28,7 @@ fn keep(change: &Change<'_>, note: &NewNote) -> Result<(), StoreError> {
     }
     let parameters = (
         &change.session,
-        &change.agent,
+        agent.number,
         note.scope.word(),
         kind,
         text,
@@ -39,8 +40,8 @@ fn keep(change: &Change<'_>, note: &NewNote) -> Result<(), StoreError> {
         &format!(
             "UPDATE memory SET project = s.project, kind = ?4, agent_name = a.name, role = a.role,
                session_id = ?1, seq = ?6, at_ms = max(at_ms, ?7)
-             FROM agents a JOIN sessions s ON s.id = a.session_id
-             WHERE a.session_id = ?1 AND a.id = ?2 AND memory.scope = ?3 AND {place} AND memory.text = ?5"
+             FROM agent_rows a JOIN sessions s ON s.id = a.session_id
+             WHERE a.number = ?2 AND memory.scope = ?3 AND {place} AND memory.text = ?5"
         ),
         parameters,
     )?;
@@ -48,7 +49,7 @@ fn keep(change: &Change<'_>, note: &NewNote) -> Result<(), StoreError> {
         change.run(
             "INSERT INTO memory (scope, project, kind, text, agent_name, role, session_id, seq, at_ms)
              SELECT ?3, s.project, ?4, ?5, a.name, a.role, ?1, ?6, ?7
-             FROM agents a JOIN sessions s ON s.id = a.session_id WHERE a.session_id = ?1 AND a.id = ?2",
+             FROM agent_rows a JOIN sessions s ON s.id = a.session_id WHERE a.number = ?2",
             parameters,
         )?;
         make_room(change, note.scope)?;

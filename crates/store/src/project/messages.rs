@@ -1,4 +1,4 @@
-//! The `prompts` table: one row a prompt, from the moment its agent is admitted, or is given it, until that agent
+//! The `prompt_rows` table: one row a prompt, from the moment its agent is admitted, or is given it, until that agent
 //! settles. The view `messages` shows it, in the words of the design that asked for that table.
 //!
 //! Work is counted under the newest prompt. A prompt given while an earlier one is still open does not close it: both
@@ -7,169 +7,158 @@
 use posse_protocol::{Ending, Report, TestRun};
 use serde::Serialize;
 
-use super::agents::error_message;
+use super::agent_figures::Agent;
+use super::agents::{self, Start, error_message};
 use super::figures::{first_paragraph, moment, shortened, whole};
-use super::tally::AgentTally;
-use super::{Change, Sql};
+use super::{Change, tool_calls};
 use crate::{StoreError, limits};
 
 /// An agent is admitted with these words and waits to be given them.
-pub(super) fn pending(change: &Change<'_>, words: &str) -> Result<(), StoreError> {
-    insert(change, words, Some("pending"))
+pub(super) fn pending(change: &Change<'_>, agent: &mut Agent, words: &str) -> Result<(), StoreError> {
+    insert(change, agent, words, Some("pending"))
 }
 
 /// A prompt is given: the one the agent was admitted with, or another.
-pub(super) fn opened(change: &Change<'_>, text: &str) -> Result<(), StoreError> {
+pub(super) fn opened(change: &Change<'_>, agent: &mut Agent, text: &str) -> Result<(), StoreError> {
     let waited = change.run(
-        "UPDATE prompts SET told = 1, seq = ?3, started_at = strftime('%Y-%m-%dT%H:%M:%fZ', ?4 / 1000.0, 'unixepoch'),
-           request_content = ?5, status = 'running'
-         WHERE id = (SELECT message_id FROM agents WHERE session_id = ?1 AND id = ?2) AND told = 0",
-        (&change.session, &change.agent, change.seq, moment(change.event.at_ms), text),
+        "UPDATE prompt_rows SET told = 1, seq = ?2, started_at = strftime('%Y-%m-%dT%H:%M:%fZ', ?3 / 1000.0, 'unixepoch'),
+           request_content = ?4, status = 'running'
+         WHERE id = ?1 AND told = 0",
+        (agent.message, change.seq, moment(change.event.at_ms), text),
     )?;
-    if waited > 0 { reopened(change) } else { insert(change, text, None) }
+    if waited == 0 {
+        insert(change, agent, text, None)?;
+    }
+    agents::reopened(change, agent)
 }
 
 /// The agent begins: what only its start tells is known now.
-pub(super) fn begun(change: &Change<'_>) -> Result<(), StoreError> {
+pub(super) fn begun(
+    change: &Change<'_>,
+    agent: &Agent,
+    start: &Start<'_>,
+    system_prompt_id: &str,
+) -> Result<(), StoreError> {
     change
         .run(
-            "UPDATE prompts SET status = 'running', model_id = a.model_id, system_prompt_id = a.system_prompt_id,
-               max_iterations = a.budget_turns, max_duration_ms = a.budget_time_ms
-             FROM agents a
-             WHERE a.session_id = ?1 AND a.id = ?2 AND prompts.id = a.message_id AND told = 0 AND completed_at IS NULL",
-            (&change.session, &change.agent),
+            "UPDATE prompt_rows SET status = 'running', model_id = ?2, system_prompt_id = ?3, max_iterations = ?4,
+               max_duration_ms = ?5
+             WHERE id = ?1 AND told = 0 AND completed_at IS NULL",
+            (
+                agent.message,
+                start.model_id,
+                system_prompt_id,
+                start.budget.turns,
+                start.budget.time_ms.map(whole),
+            ),
         )
         .map(drop)
 }
 
 /// `status`: that of a prompt which waits to be given; one that is given now runs.
-fn insert(change: &Change<'_>, text: &str, status: Option<&str>) -> Result<(), StoreError> {
+fn insert(
+    change: &Change<'_>,
+    agent: &mut Agent,
+    text: &str,
+    status: Option<&str>,
+) -> Result<(), StoreError> {
     change.run(
-        "INSERT INTO prompts (session_id, agent_id, seq, parent_message_id, started_at, agent_role, agent_depth,
+        "INSERT INTO prompt_rows (agent, session_id, agent_id, seq, parent_message_id, started_at, agent_role, agent_depth,
            model_id, system_prompt_id, request_type, request_content, context_mode, max_iterations, max_duration_ms,
            status, told)
-         SELECT a.session_id, a.id, ?3,
-           (SELECT p.message_id FROM agents p WHERE p.session_id = a.session_id AND p.id = a.parent_id),
-           strftime('%Y-%m-%dT%H:%M:%fZ', ?4 / 1000.0, 'unixepoch'), a.role, a.depth,
+         SELECT a.number, a.session_id, a.id, ?2,
+           (SELECT f.message_id FROM agent_rows p JOIN agent_figures f ON f.agent = p.number
+            WHERE p.session_id = a.session_id AND p.id = a.parent_id),
+           strftime('%Y-%m-%dT%H:%M:%fZ', ?3 / 1000.0, 'unixepoch'), a.role, a.depth,
            coalesce(a.model_id, ''), coalesce(a.system_prompt_id, ''),
-           CASE WHEN coalesce(a.message_id, a.continues_id) IS NOT NULL THEN 'continuation'
+           CASE WHEN coalesce(?6, a.continues_id) IS NOT NULL THEN 'continuation'
                 WHEN a.depth > 0 THEN 'delegation' ELSE 'prompt' END,
-           ?5, coalesce(a.context_mode, 'full'), a.budget_turns, a.budget_time_ms,
-           coalesce(?6, 'running'), ?6 IS NULL
-         FROM agents a WHERE a.session_id = ?1 AND a.id = ?2",
-        (&change.session, &change.agent, change.seq, moment(change.event.at_ms), text, status),
+           ?4, coalesce(a.context_mode, 'full'), a.budget_turns, a.budget_time_ms,
+           coalesce(?5, 'running'), ?5 IS NULL
+         FROM agent_rows a WHERE a.number = ?1",
+        (agent.number, change.seq, moment(change.event.at_ms), text, status, agent.message),
     )?;
-    let id = change.sql.connection.last_insert_rowid();
-    let sql = "UPDATE agents SET message_id = ?3 WHERE session_id = ?1 AND id = ?2";
-    change.run(sql, (&change.session, &change.agent, id))?;
-    if status.is_none() { reopened(change) } else { Ok(()) }
-}
-
-/// An agent that had settled works again.
-fn reopened(change: &Change<'_>) -> Result<(), StoreError> {
-    change
-        .run(
-            "UPDATE agents SET status = iif(ended_at_ms IS NULL, status, 'running'),
-               ended_at_ms = NULL
-             WHERE session_id = ?1 AND id = ?2",
-            (&change.session, &change.agent),
-        )
-        .map(drop)
+    agent.turn_to(change.sql, change.sql.connection.last_insert_rowid())
 }
 
 /// Words that are no prompt are part of the work on the prompt before. Where that is done, they are what the agent
 /// works on next.
-pub(super) fn woken(change: &Change<'_>, text: &str) -> Result<bool, StoreError> {
-    let done: Option<bool> = change.ask(
-        "SELECT m.completed_at IS NOT NULL FROM agents a JOIN prompts m ON m.id = a.message_id
-         WHERE a.session_id = ?1 AND a.id = ?2",
-        (&change.session, &change.agent),
-    )?;
+pub(super) fn woken(change: &Change<'_>, agent: &mut Agent, text: &str) -> Result<bool, StoreError> {
+    let done: Option<bool> =
+        change.ask("SELECT completed_at IS NOT NULL FROM prompt_rows WHERE id = ?1", (agent.message,))?;
     if done == Some(true) {
-        opened(change, text)?;
+        opened(change, agent, text)?;
     }
     Ok(done == Some(true))
 }
 
-pub(super) fn compacted(change: &Change<'_>) -> Result<(), StoreError> {
-    change.run(&current("context_mode = 'summary'"), (&change.session, &change.agent)).map(drop)
+pub(super) fn compacted(change: &Change<'_>, agent: &Agent) -> Result<(), StoreError> {
+    change.run("UPDATE prompt_rows SET context_mode = 'summary' WHERE id = ?1", (agent.message,)).map(drop)
 }
 
 /// What had arrived of a reply stands in for an answer until a better one comes.
-pub(super) fn cut_short(change: &Change<'_>, text: &str) -> Result<(), StoreError> {
+pub(super) fn cut_short(change: &Change<'_>, agent: &Agent, text: &str) -> Result<(), StoreError> {
     if text.trim().is_empty() {
         return Ok(());
     }
-    let sql = current("response_content = ?3, response_summary = ?4") + " AND completed_at IS NULL";
     let summary = first_paragraph(text, limits::SUMMARY_CHARS_MAX);
-    change.run(&sql, (&change.session, &change.agent, text, summary)).map(drop)
-}
-
-/// Changes the row that the agent's work is counted under; there may be none yet.
-fn current(set: &str) -> String {
-    format!(
-        "UPDATE prompts SET {set}
-         WHERE id = (SELECT message_id FROM agents WHERE session_id = ?1 AND id = ?2)"
-    )
-}
-
-/// The request of the latest reply is the size of the context; totals are sums over all replies.
-pub(super) fn add(sql: Sql<'_>, message: i64, tally: &AgentTally) -> Result<(), StoreError> {
-    sql.run(
-        "UPDATE prompts SET
-           iteration_count     = iteration_count + ?2,
-           context_token_count = coalesce(?3, context_token_count),
-           prompt_tokens       = iif(?4 IS NULL, prompt_tokens,     coalesce(prompt_tokens, 0) + ?4),
-           completion_tokens   = iif(?5 IS NULL, completion_tokens, coalesce(completion_tokens, 0) + ?5),
-           total_tokens        = iif(?6 IS NULL, total_tokens,      coalesce(total_tokens, 0) + ?6)
-         WHERE id = ?1",
-        (
-            message,
-            tally.turns,
-            tally.context_tokens,
-            tally.tokens.input,
-            tally.tokens.output,
-            tally.total_tokens,
-        ),
-    )
-    .map(drop)
-}
-
-/// Completes every open prompt of the agent.
-pub(super) fn settled(change: &Change<'_>, report: &Report) -> Result<(), StoreError> {
-    let text = Some(report.text.as_str()).filter(|text| !text.trim().is_empty());
     change
         .run(
-            "UPDATE prompts SET
-               completed_at = strftime('%Y-%m-%dT%H:%M:%fZ', ?3 / 1000.0, 'unixepoch'),
-               duration_ms = max(0, ?3 - CAST(round(unixepoch(started_at, 'subsec') * 1000) AS INTEGER)),
-               response_content = coalesce(?4, response_content, ''),
-               response_summary = coalesce(?5, response_summary, ?12), files_modified_json = ?6,
-               bailout_reason = ?7, status = ?8, error_message = ?9,
-               metadata_json = json_set(?10, '$.requested_model',
-                 (SELECT requested_model FROM agents a WHERE a.session_id = ?1 AND a.id = ?2)),
-               tool_calls_json = (
-                 SELECT json_group_array(json_object('id', call_id, 'tool', tool, 'title', title,
-                          'ok', json(CASE ok WHEN 1 THEN 'true' WHEN 0 THEN 'false' ELSE 'null' END),
-                          'duration_ms', duration_ms) ORDER BY id)
-                 FROM (SELECT * FROM tool_calls c
-                       WHERE c.session_id = ?1 AND c.agent_id = ?2
-                         AND coalesce(c.started_seq, c.finished_seq) > prompts.seq
-                       ORDER BY c.id LIMIT ?11))
-             WHERE session_id = ?1 AND agent_id = ?2 AND completed_at IS NULL",
+            "UPDATE prompt_rows SET response_content = ?2, response_summary = ?3
+             WHERE id = ?1 AND completed_at IS NULL",
+            (agent.message, text, summary),
+        )
+        .map(drop)
+}
+
+/// A prompt that is not completed.
+struct OpenPrompt {
+    id: i64,
+    seq: i64,
+    requested_model: Option<String>,
+}
+
+/// Completes every open prompt of the agent. One after the other by its id: what changes many rows at once, or reads and
+/// sorts within one statement, makes SQLite set up a table for the while, which takes longer than all the rest.
+pub(super) fn settled(change: &Change<'_>, agent: &Agent, report: &Report) -> Result<(), StoreError> {
+    let open = change.sql.ask_rows(
+        "SELECT p.id, p.seq, a.requested_model FROM prompt_rows p JOIN agent_rows a ON a.number = p.agent
+         WHERE p.agent = ?1 AND p.completed_at IS NULL",
+        (agent.number,),
+        |row| Ok(OpenPrompt { id: row.get(0)?, seq: row.get(1)?, requested_model: row.get(2)? }),
+    )?;
+    open.iter().try_for_each(|prompt| complete(change, agent, prompt, report))
+}
+
+fn complete(
+    change: &Change<'_>,
+    agent: &Agent,
+    prompt: &OpenPrompt,
+    report: &Report,
+) -> Result<(), StoreError> {
+    let text = Some(report.text.as_str()).filter(|text| !text.trim().is_empty());
+    let calls = tool_calls::since(change.sql, agent, prompt.id, prompt.seq)?;
+    change
+        .run(
+            "UPDATE prompt_rows SET
+               completed_at = strftime('%Y-%m-%dT%H:%M:%fZ', ?2 / 1000.0, 'unixepoch'),
+               duration_ms = max(0, ?2 - CAST(round(unixepoch(started_at, 'subsec') * 1000) AS INTEGER)),
+               response_content = coalesce(?3, response_content, ''),
+               response_summary = coalesce(?4, response_summary, ?5), files_modified_json = ?6,
+               bailout_reason = ?7, status = ?8, error_message = ?9, metadata_json = ?10, tool_calls_json = ?11
+             WHERE id = ?1",
             (
-                &change.session,
-                &change.agent,
+                prompt.id,
                 moment(change.event.at_ms),
                 text,
                 text.map(|_| shortened(&posse_report::summary(report), limits::SUMMARY_CHARS_MAX)),
+                report.ending.to_string(),
                 json(&report.receipt.files),
                 bailout_reason(&report.ending),
                 status(&report.ending),
                 error_message(&report.ending),
-                json(&Metadata::of(report)),
-                whole(limits::TOOL_CALLS_LISTED_MAX as u64),
-                report.ending.to_string(),
+                json(&Metadata::of(report, prompt.requested_model.as_deref())),
+                json(&calls),
             ),
         )
         .map(drop)
@@ -191,6 +180,7 @@ struct Metadata<'a> {
     notes: &'a [String],
     /// The agent and everything below it.
     subtree: Subtree,
+    requested_model: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -203,7 +193,7 @@ struct Subtree {
 }
 
 impl<'a> Metadata<'a> {
-    fn of(report: &'a Report) -> Self {
+    fn of(report: &'a Report, requested_model: Option<&'a str>) -> Self {
         let receipt = &report.receipt;
         let below = receipt.below;
         Self {
@@ -223,6 +213,7 @@ impl<'a> Metadata<'a> {
                 tokens: receipt.tokens_in_all(),
                 cost_usd: receipt.cost_in_all(),
             },
+            requested_model,
         }
     }
 }

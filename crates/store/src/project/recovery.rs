@@ -4,6 +4,7 @@
 use posse_protocol::{AgentId, Budget};
 
 use super::Change;
+use super::agent_figures::Agent;
 use super::figures::whole;
 use super::sessions;
 use crate::StoreError;
@@ -13,18 +14,20 @@ pub(super) fn interrupted(change: &Change<'_>, agents: &[AgentId]) -> Result<(),
     let agents = serde_json::to_string(agents)
         .map_err(|source| StoreError::NotJson { kind: "session_interrupted", source })?;
     change.run(
-        "UPDATE agents SET status = 'interrupted', interrupted_at_ms = ?3
+        "UPDATE agent_rows SET status = 'interrupted', interrupted_at_ms = ?3
          WHERE session_id = ?1 AND ended_at_ms IS NULL AND id IN (SELECT value FROM json_each(?2))",
         (&change.session, &agents, whole(change.event.at_ms)),
     )?;
     change.run(
-        "UPDATE prompts SET status = 'interrupted', bailout_reason = 'interrupted'
-         WHERE session_id = ?1 AND completed_at IS NULL AND agent_id IN (SELECT value FROM json_each(?2))",
+        "UPDATE prompt_rows SET status = 'interrupted', bailout_reason = 'interrupted'
+         WHERE completed_at IS NULL
+           AND agent IN (SELECT number FROM agent_rows WHERE session_id = ?1 AND id IN (SELECT value FROM json_each(?2)))",
         (&change.session, &agents),
     )?;
     change.run(
-        "UPDATE tool_calls SET interrupted_seq = ?3
-         WHERE session_id = ?1 AND finished_seq IS NULL AND agent_id IN (SELECT value FROM json_each(?2))",
+        "UPDATE call_rows SET interrupted_seq = ?3
+         WHERE finished_seq IS NULL
+           AND agent IN (SELECT number FROM agent_rows WHERE session_id = ?1 AND id IN (SELECT value FROM json_each(?2)))",
         (&change.session, &agents, change.seq),
     )?;
     sessions::status(change, "interrupted")
@@ -39,17 +42,20 @@ pub(super) struct Resumption<'a> {
 }
 
 /// The agent goes on; what it has used so far still counts. One that had not begun has still to begin.
-pub(super) fn resumed(change: &Change<'_>, resumption: &Resumption<'_>) -> Result<(), StoreError> {
+pub(super) fn resumed(
+    change: &Change<'_>,
+    agent: &Agent,
+    resumption: &Resumption<'_>,
+) -> Result<(), StoreError> {
     let budget = resumption.budget;
     change.run(
-        "UPDATE agents SET status = iif(started_at_ms IS NULL, 'pending', 'running'), interrupted_at_ms = NULL,
+        "UPDATE agent_rows SET status = iif(started_at_ms IS NULL, 'pending', 'running'), interrupted_at_ms = NULL,
            delivered_at_ms = iif(ended_at_ms IS NULL, delivered_at_ms, NULL), ended_at_ms = NULL, duration_ms = NULL,
-           error = NULL, budget_turns = ?3, budget_tokens = ?4, budget_time_ms = ?5, budget_cost_usd = ?6,
-           model = coalesce(nullif(?7, ''), model), model_id = coalesce(nullif(?8, ''), model_id)
-         WHERE session_id = ?1 AND id = ?2",
+           error = NULL, budget_turns = ?2, budget_tokens = ?3, budget_time_ms = ?4, budget_cost_usd = ?5,
+           model = coalesce(nullif(?6, ''), model), model_id = coalesce(nullif(?7, ''), model_id)
+         WHERE number = ?1",
         (
-            &change.session,
-            &change.agent,
+            agent.number,
             budget.turns,
             budget.tokens.map(whole),
             budget.time_ms.map(whole),
@@ -59,11 +65,11 @@ pub(super) fn resumed(change: &Change<'_>, resumption: &Resumption<'_>) -> Resul
         ),
     )?;
     change.run(
-        "UPDATE prompts SET bailout_reason = NULL,
-           status = iif(told, 'running', (SELECT iif(a.started_at_ms IS NULL, 'pending', 'running') FROM agents a
-                                          WHERE a.session_id = ?1 AND a.id = ?2))
-         WHERE session_id = ?1 AND agent_id = ?2 AND completed_at IS NULL",
-        (&change.session, &change.agent),
+        "UPDATE prompt_rows SET bailout_reason = NULL,
+           status = iif(told, 'running', (SELECT iif(a.started_at_ms IS NULL, 'pending', 'running') FROM agent_rows a
+                                          WHERE a.number = ?1))
+         WHERE agent = ?1 AND completed_at IS NULL",
+        (agent.number,),
     )?;
     sessions::runs(change, resumption.model)
 }

@@ -3,57 +3,49 @@
 //! older replies have no cost. It must not know how reports are made.
 
 use posse_protocol::{Receipt, Report};
-use rusqlite::Row;
 
+use super::agent_figures::{Agent, Told};
 use super::figures::{Cost, Tokens, figure};
 use super::tally::{AgentTally, SessionTally};
-use super::{Change, agents, messages, sessions};
+use super::{Change, Sql, agents, messages, sessions};
 use crate::StoreError;
 
 /// Sums of the same costs in another order differ by less.
 const ROUNDING_USD: f64 = 1e-9;
 
-/// What the agent's events came to.
-struct Told {
-    turns: i64,
-    tool_calls: i64,
-    tokens: Tokens,
-    cost: Cost,
-}
-
-/// Must run after all that was added up for the agent is written.
+/// Must run after the calls of the agent have their rows.
 pub(super) fn settled(
     change: &Change<'_>,
+    agent: &mut Agent,
     report: &Report,
     session: &mut SessionTally,
 ) -> Result<(), StoreError> {
-    raise(change, &report.receipt, session)?;
-    messages::settled(change, report)?;
+    raise(change.sql, agent, &report.receipt, session)?;
+    messages::settled(change, agent, report)?;
     if change.is_main() {
         sessions::status(change, report.ending.word())?;
     }
-    agents::settled(change, report)
+    agents::settled(change, agent, report)
 }
 
 /// Adds what the receipt knows beyond the events to the agent and to its session.
-fn raise(change: &Change<'_>, receipt: &Receipt, session: &mut SessionTally) -> Result<(), StoreError> {
-    let told = change.sql.ask_row(
-        "SELECT turns, tool_calls, input_tokens, cached_tokens, cache_write_tokens, output_tokens, reasoning_tokens,
-           cost_usd, cost_unknown
-         FROM agents WHERE session_id = ?1 AND id = ?2",
-        (&change.session, &change.agent),
-        Told::read,
-    )?;
-    let Some(told) = told else { return Ok(()) };
+fn raise(
+    sql: Sql<'_>,
+    agent: &mut Agent,
+    receipt: &Receipt,
+    session: &mut SessionTally,
+) -> Result<(), StoreError> {
+    let Some(told) = agent.told(sql)? else { return Ok(()) };
     if let Some(all) = receipt.cost_usd {
-        // A receipt covers the agent's whole life, so only what is new in it is added. The agent's own row gets all.
+        // A receipt covers the agent's whole life, so only what is new in it is added to the session.
         session.cost.usd = Some(session.cost.usd.unwrap_or(0.0) + all - told.cost.usd.unwrap_or(0.0));
+        agent.cost(sql, all)?;
     }
     let rest = told.rest(receipt);
     if !rest.has_figures() {
         return Ok(());
     }
-    agents::add(change.sql, &change.session, &change.agent, &rest)?;
+    agent.add(sql, &rest)?;
     session.turns += rest.turns;
     session.tokens.add(rest.tokens);
     session.cost.unknown += rest.cost.unknown;
@@ -61,21 +53,6 @@ fn raise(change: &Change<'_>, receipt: &Receipt, session: &mut SessionTally) -> 
 }
 
 impl Told {
-    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        Ok(Self {
-            turns: row.get(0)?,
-            tool_calls: row.get(1)?,
-            tokens: Tokens {
-                input: row.get(2)?,
-                cached: row.get(3)?,
-                cache_write: row.get(4)?,
-                output: row.get(5)?,
-                reasoning: row.get(6)?,
-            },
-            cost: Cost { usd: row.get(7)?, unknown: row.get(8)? },
-        })
-    }
-
     /// What is missing to the receipt's figures.
     fn rest(&self, receipt: &Receipt) -> AgentTally {
         let beyond = |all: u32, told: i64| (i64::from(all) - told).max(0);

@@ -22,7 +22,7 @@ fn a_newer_record_is_refused_and_left_alone() {
 }
 
 /// What leads from each format to the next, but for the last step: a record of every earlier format is made of them.
-const STEPS: [&str; 7] = [
+const STEPS: [&str; 8] = [
     include_str!("../../src/migrations/0001_record.sql"),
     include_str!("../../src/migrations/0002_tree.sql"),
     include_str!("../../src/migrations/0003_recovery.sql"),
@@ -30,6 +30,7 @@ const STEPS: [&str; 7] = [
     include_str!("../../src/migrations/0005_costs.sql"),
     include_str!("../../src/migrations/0006_messages.sql"),
     include_str!("../../src/migrations/0007_warnings.sql"),
+    include_str!("../../src/migrations/0008_one_integer.sql"),
 ];
 
 /// The format that this Posse writes.
@@ -46,9 +47,10 @@ fn old_record(path: &Path, format: usize) -> Connection {
     old.pragma_update(None, "user_version", i64::try_from(format).unwrap()).unwrap();
     old.pragma_update(None, "application_id", 0x504f_5353).unwrap();
     let (id, child) = (session(1), agent(2));
+    let (number, one) = if format < 8 { ("", "") } else { (", number", ", 1") };
     old.execute_batch(&format!(
-        "INSERT INTO sessions (id, started_at_ms, last_at_ms, last_seq, workspace, version)
-           VALUES ('{id}', 5, 9, 0, '/w', '0.1.0')"
+        "INSERT INTO sessions (id, started_at_ms, last_at_ms, last_seq, workspace, version{number})
+           VALUES ('{id}', 5, 9, 0, '/w', '0.1.0'{one})"
     ))
     .unwrap();
     let bodies = [
@@ -72,7 +74,12 @@ fn old_record(path: &Path, format: usize) -> Connection {
     let types = "session_started checkpointed changed merged merged undone undone checkpointed merged";
     for (seq, ((who, body), kind)) in (1_i64..).zip(bodies.iter().zip(types.split(' '))) {
         old.execute("UPDATE sessions SET last_seq = ?1", [seq]).unwrap();
-        let insert = "INSERT INTO events (session_id, seq, agent_id, at_ms, type, body) VALUES (?1, ?2, ?3, 5, ?4, ?5)";
+        let insert = if format < 8 {
+            "INSERT INTO events (session_id, seq, agent_id, at_ms, type, body) VALUES (?1, ?2, ?3, 5, ?4, ?5)"
+        } else {
+            "INSERT INTO event_rows (id, agent_id, at_ms, type, body)
+             SELECT (number << 32) + ?2, ?3, 5, ?4, ?5 FROM sessions WHERE id = ?1"
+        };
         old.execute(insert, (id.to_string(), seq, who, kind, body)).unwrap();
     }
     // They were called messages before that was a view.
@@ -90,8 +97,10 @@ fn old_record(path: &Path, format: usize) -> Connection {
            system_prompt_id, request_type, request_content, status)
          VALUES ('{id}', '{child}', 1, 'then', 'later', 'explore', 1, 'm', 'p', 'delegation', 'look', 'timed_out');
          INSERT INTO {prompts} (id, session_id, agent_id, seq, started_at, agent_role, agent_depth, model_id,
-           system_prompt_id, request_type, request_content, metadata_json)
-         VALUES (11, '{id}', '{id}', 2, '', 'main', 0, 'coder', 'p', 'prompt', 'go', '{{\"warnings\":[\"a\",\"b\"]}}');
+           system_prompt_id, request_type, request_content, metadata_json, iteration_count, prompt_tokens,
+           completion_tokens, total_tokens, context_token_count)
+         VALUES (11, '{id}', '{id}', 2, '', 'main', 0, 'coder', 'p', 'prompt', 'go', '{{\"warnings\":[\"a\",\"b\"]}}', 3,
+           100, 20, 120, 60);
          INSERT INTO tool_calls (session_id, agent_id, call_id, started_seq, tool) VALUES ('{id}', '{child}', 'c', 3, 'shell');",
         names[0], names[1]
     ))
@@ -125,7 +134,8 @@ fn a_record_of_every_earlier_format_is_migrated_with_all_that_is_in_it() {
             "explore|explore|1|running|local|coder|p|-|6|7|-|-|1|0|0|0|-|-|-|-|-|-|-|-|-|-|-|-",
         ];
         assert_eq!(found, expected, "from {format}");
-        assert_eq!(rows(&look, "SELECT call_id, tool, repeatable FROM tool_calls"), ["c|shell|-"]);
+        let calls = "SELECT id, session_id, agent_id, call_id, tool, started_seq, finished_seq, repeatable FROM tool_calls";
+        assert_eq!(rows(&look, calls), [format!("1|{}|{}|c|shell|3|-|-", session(1), agent(2))]);
         let unknown =
             "SELECT cost_unknown FROM agents UNION ALL SELECT cost_unknown || ' in all' FROM sessions";
         let expected = if format < 5 { ["0", "1", "1 in all"] } else { ["0", "0", "0 in all"] };
@@ -160,6 +170,30 @@ fn a_record_of_every_earlier_format_is_migrated_with_all_that_is_in_it() {
         assert_eq!(store.agents(session(1)).unwrap()[0].turns, 4);
         let health = Store::health(&path).unwrap();
         assert_eq!((health.schema_version, health.problem), (CURRENT, None));
+        ran += 1;
+    }
+    assert_eq!(ran, CURRENT - 1);
+}
+
+#[test]
+fn what_was_counted_under_a_prompt_of_an_older_record_stays_and_goes_on() {
+    let mut ran = 0;
+    for format in 1..=STEPS.len() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("posse.db");
+        drop(old_record(&path, format));
+        let store = quiet(&path).unwrap();
+        let counted = || {
+            let sql = "SELECT id, iteration_count, prompt_tokens, completion_tokens, total_tokens, context_token_count
+                       FROM prompts WHERE id >= 11 ORDER BY id";
+            rows(&Connection::open(&path).unwrap(), sql)
+        };
+        assert_eq!(counted(), ["11|3|100|20|120|60"], "from {format}");
+        wait(store.append(vec![event(1, turn(4)), event(1, replied(usage(70, 7)))])).unwrap();
+        assert_eq!(counted(), ["11|4|170|27|197|70"], "from {format}");
+        // The next prompt begins with nothing, and takes nothing from the one before.
+        wait(store.append(vec![event(1, told("and now?")), event(1, turn(5))])).unwrap();
+        assert_eq!(counted(), ["11|4|170|27|197|70", "12|1|-|-|-|-"], "from {format}");
         ran += 1;
     }
     assert_eq!(ran, CURRENT - 1);

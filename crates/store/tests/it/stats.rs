@@ -270,17 +270,16 @@ fn very_many_tasks_are_added_up() {
     const AGENTS: u64 = 100_000;
     let record = record();
     begin(&record, 1, "posse");
-    Connection::open(&record.path)
-        .unwrap()
-        .execute(
-            "WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?1)
-             INSERT INTO agents (session_id, id, parent_id, name, role, depth, status, model_id, last_at_ms,
-               ended_at_ms, duration_ms, turns, cost_usd)
-             SELECT (SELECT id FROM sessions), 'agent-' || i, 'main', 'a', 'role-' || (i % 3), 1,
-               iif(i % 4, 'completed', 'failed'), 'm', 0, ?2 + i, i, 1 + i % 9, 0.001 FROM n",
-            (AGENTS as i64, MONDAY_MS as i64),
-        )
-        .unwrap();
+    let rows = "WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?1)
+         INSERT INTO agent_rows (number, session_id, id, parent_id, name, role, depth, status, model_id, ended_at_ms,
+           duration_ms)
+         SELECT 1000 + i, (SELECT id FROM sessions), 'agent-' || i, 'main', 'a', 'role-' || (i % 3), 1,
+           iif(i % 4, 'completed', 'failed'), 'm', ?2 + i, i FROM n";
+    let figures = "INSERT INTO agent_figures (agent, last_at_ms, turns, cost_usd)
+         SELECT number, 0, 1 + (number - 1000) % 9, 0.001 FROM agent_rows WHERE number >= 1000";
+    let other = Connection::open(&record.path).unwrap();
+    other.execute(rows, (AGENTS as i64, MONDAY_MS as i64)).unwrap();
+    other.execute(figures, ()).unwrap();
     let found = stats(&record);
     assert_eq!((found.total.tasks, found.total.completed), (AGENTS, AGENTS / 4 * 3));
     assert_eq!(found.total.turns_median, Some(5));
