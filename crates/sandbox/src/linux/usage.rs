@@ -10,6 +10,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use rustix::fs::{Mode, OFlags};
+
 use crate::limits;
 
 /// What one command uses.
@@ -127,18 +129,26 @@ fn private_folders(pid: i32) -> Option<u64> {
             continue;
         }
         let relative = mount.at.strip_prefix("/").ok()?;
-        let used = || {
-            let found = rustix::fs::statvfs(root.join(relative)).ok()?;
-            Some(found.f_blocks.saturating_sub(found.f_bfree) * found.f_frsize)
-        };
+        let used = || used_in(&root.join(relative), &mount.device);
         match mount.kind.as_str() {
             "tmpfs" if mount.whole => bytes += used()?,
             // All throw-away views write to one folder, and each tells of all that is in there.
-            "overlay" => views = used().unwrap_or(0).max(views),
+            "overlay" => views = used()?.max(views),
             _ => {}
         }
     }
     Some(bytes + views)
+}
+
+/// What is used of a device that is seen at a path: nothing where another one covers it. None if nobody can look there.
+fn used_in(path: &Path, device: &OsString) -> Option<u64> {
+    let seen = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
+    let at = rustix::fs::fstat(&seen).ok()?.st_dev;
+    if *device != *format!("{}:{}", rustix::fs::major(at), rustix::fs::minor(at)) {
+        return Some(0);
+    }
+    let found = rustix::fs::fstatvfs(&seen).ok()?;
+    Some(found.f_blocks.saturating_sub(found.f_bfree) * found.f_frsize)
 }
 
 /// A line of a process's list of mounts.

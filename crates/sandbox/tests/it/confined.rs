@@ -297,7 +297,8 @@ async fn a_home_or_a_toolchain_can_be_the_workspace() {
     posse_sandbox::run(command).await.unwrap();
     assert_eq!(names_in(&at("project")), [".venv", "kept"]);
     assert_eq!(names_in(&at("project/.venv")), ["bin", "kept"]);
-    let line = "echo x > kept; echo x > .bashrc; mkdir .ssh/x; cat project/kept";
+    // Long enough for the watchdog to have a look.
+    let line = "echo x > kept; echo x > .bashrc; mkdir .ssh/x; sleep 0.5; cat project/kept";
     let mut command = confined_shell(Level::Full, home.path(), line, |_| {});
     command.env = vec![home_env];
     let finished = posse_sandbox::run(command).await.unwrap();
