@@ -21,6 +21,7 @@ mod reply;
 mod report;
 mod role;
 mod task;
+mod test_names;
 mod tool;
 pub mod visible;
 
@@ -43,4 +44,5 @@ pub use reply::{Reply, StopReason, Usage};
 pub use report::{Below, Denial, FileChange, Receipt, Report};
 pub use role::{ReportForm, Role, RoleOrigin};
 pub use task::{Brief, ContextMode, Isolation, Task};
+pub use test_names::{is_test_name, is_test_path};
 pub use tool::{Effect, Needs, ToolOutcome, ToolSpec};

@@ -30,6 +30,6 @@ pub use facts::{About, Fact, facts, facts_line};
 pub use handle::{Piece, read};
 pub use json::{summary, to_json, to_json_text};
 pub use sections::{Sections, blocked, sections};
-pub use test_files::{is_for_tests, is_test_path, test_file_delta};
+pub use test_files::{is_for_tests, is_test_setting, test_file_delta};
 pub use told::{Told, spawn_text, summary_block, to_text};
 pub use wrap::{quote, unquote};

@@ -1,7 +1,7 @@
 //! What an edit does to tests: how many tests, assertions and marks that skip one a file has before and after. By lines
 //! alone, in any language; a test that is commented out is gone.
 
-use posse_protocol::TestFileDelta;
+use posse_protocol::{TestFileDelta, is_test_path};
 
 /// How many tests, assertions and skips there are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -11,28 +11,47 @@ struct Marks {
     skips: i32,
 }
 
-/// Folders that hold tests.
-const FOLDERS: &[&str] = &["test", "tests", "__tests__", "spec", "specs", "testing", "e2e", "t", "testsuite"];
-
-/// Files that say what runs as a test. Only lines about tests count in them.
-const SETTINGS: &[&str] = &[
-    "package.json",
-    "Makefile",
-    "makefile",
-    "GNUmakefile",
-    "justfile",
-    "Justfile",
-    "tox.ini",
-    "noxfile.py",
-    "pytest.ini",
-    "setup.cfg",
-    "pyproject.toml",
-    "Taskfile.yml",
-    "composer.json",
-    "phpunit.xml",
-    "build.gradle",
-    "pom.xml",
+/// Files that say what runs as a test, and how. Only lines about that count in them.
+const SETTINGS: &str = "\
+    package.json Makefile makefile GNUmakefile justfile Justfile .justfile tox.ini noxfile.py pytest.ini .pytest.ini setup.cfg pyproject.toml \
+    Taskfile.yml Taskfile.yaml tasks.py composer.json phpunit.xml phpunit.xml.dist build.gradle build.gradle.kts pom.xml build.xml Rakefile \
+    Cargo.toml nextest.toml deno.json deno.jsonc bunfig.toml .rspec .npmrc turbo.json nx.json project.json lerna.json CMakeLists.txt meson.build \
+    build.ninja mix.exs build.sbt project.clj Package.swift dub.json .mocharc.json .mocharc.js .mocharc.yml karma.conf.js build.sc";
+/// The same by how their names begin.
+const SETTINGS_FROM: &[&str] = &[
+    "jest.config.",
+    "vitest.config.",
+    "playwright.config.",
+    "cypress.config.",
+    "wdio.conf.",
+    "ava.config.",
+    "vitest.workspace.",
 ];
+/// What a line that is about tests holds.
+const ABOUT: &[&str] = &[
+    "test",
+    "spec",
+    "runner",
+    "script-shell",
+    "jest",
+    "mocha",
+    "harness",
+    "addopts",
+    "phpunit",
+    "prove",
+    "check",
+    "behave",
+    "cucumber",
+];
+
+/// Whether a file says what runs as a test among other things.
+pub fn is_test_setting(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    SETTINGS.split_ascii_whitespace().any(|one| one == name)
+        || SETTINGS_FROM.iter().any(|begin| name.starts_with(begin))
+        || path.ends_with(".cargo/config.toml")
+        || path.ends_with(".cargo/config")
+}
 
 /// What a change does to tests; none if it has nothing to do with them. `None` is a file that is not there.
 pub fn test_file_delta(path: &str, before: Option<&str>, after: Option<&str>) -> Option<TestFileDelta> {
@@ -45,17 +64,20 @@ pub fn test_file_delta(path: &str, before: Option<&str>, after: Option<&str>) ->
         assertions: new.assertions - old.assertions,
         skips: new.skips - old.skips,
     };
-    let name = path.rsplit('/').next().unwrap_or(path);
     if is_test_path(path) {
         return Some(delta);
-    } else if SETTINGS.contains(&name) {
+    } else if is_test_setting(path) {
+        // Those of a runner alone are about tests in every line.
+        let all = SETTINGS_FROM
+            .iter()
+            .any(|begin| path.rsplit('/').next().is_some_and(|name| name.starts_with(begin)));
+        let is_about = |line: &&str| all || ABOUT.iter().any(|word| line.to_ascii_lowercase().contains(word));
         let about = |text: Option<&str>| {
-            let lines =
-                text.unwrap_or_default().lines().filter(|line| line.to_ascii_lowercase().contains("test"));
-            lines.map(|line| line.trim().to_owned()).collect::<Vec<_>>()
+            let lines = text.unwrap_or_default().lines();
+            lines.filter(is_about).map(|line| line.trim().to_owned()).collect::<Vec<_>>()
         };
         let plain = TestFileDelta { tests: 0, assertions: 0, skips: 0, ..delta };
-        return (before.is_some() && about(before) != about(after)).then_some(plain);
+        return (about(before) != about(after)).then_some(plain);
     }
     // Tests beside the code they test.
     let holds_tests = |text: Option<&str>| {
@@ -67,23 +89,9 @@ pub fn test_file_delta(path: &str, before: Option<&str>, after: Option<&str>) ->
     (any && (holds_tests(before) || holds_tests(after))).then_some(delta)
 }
 
-/// Whether a file is there for tests alone, so that any change of it is worth a word.
+/// Whether a file is there for tests alone, or says what runs as one, so that a change of that is worth a word.
 pub fn is_for_tests(path: &str) -> bool {
-    is_test_path(path) || SETTINGS.contains(&path.rsplit('/').next().unwrap_or(path))
-}
-
-/// Whether a path is that of a test file.
-pub fn is_test_path(path: &str) -> bool {
-    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let stem = name.split_once('.').map_or(name, |(stem, _)| stem);
-    let lower = name.to_ascii_lowercase();
-    let words = lower.split(|c: char| !c.is_ascii_alphanumeric());
-    let camel =
-        ["Test", "Tests", "Spec", "TestCase"].iter().any(|end| stem.len() > end.len() && stem.ends_with(end));
-    folder.split('/').any(|part| FOLDERS.contains(&part.to_ascii_lowercase().as_str()))
-        || words.into_iter().any(|word| matches!(word, "test" | "tests" | "spec" | "specs" | "conftest"))
-        || camel
-        || (stem.starts_with("Test") && stem.chars().nth(4).is_some_and(char::is_uppercase))
+    is_test_path(path) || is_test_setting(path)
 }
 
 fn marks(text: &str) -> Marks {

@@ -1,7 +1,7 @@
 //! What edits do to tests.
 
-use posse_protocol::TestFileDelta;
-use posse_report::{is_test_path, test_file_delta};
+use posse_protocol::{TestFileDelta, is_test_path};
+use posse_report::test_file_delta;
 
 #[test]
 fn test_files_are_known_by_their_paths() {
@@ -20,8 +20,25 @@ fn test_files_are_known_by_their_paths() {
         "run-tests.sh",
         "pkg/FooTests.cs",
         "t/a.t",
+        "check.sh",
+        "scripts/check",
+        "ci/runtests",
+        "runTests.sh",
+        "checks.bash",
     ];
-    let others = ["src/main.rs", "latest.py", "contest/a.py", "attest.go", "src/testimony.rs", "README.md"];
+    let others = [
+        "src/main.rs",
+        "latest.py",
+        "contest/a.py",
+        "attest.go",
+        "src/testimony.rs",
+        "README.md",
+        "src/check.rs",
+        "src/check/mod.rs",
+        "checks.py",
+        "recheck.sh",
+        "checkout.sh",
+    ];
     for path in tests {
         assert!(is_test_path(path), "{path}");
     }
@@ -100,4 +117,31 @@ fn other_edits_are_none_of_it() {
     // What says what runs as a test belongs to the tests.
     let script = |test: &str| format!("{{\"scripts\": {{\n\"test\": \"{test}\"\n}}}}");
     assert!(test_file_delta("package.json", Some(&script("jest")), Some(&script("true"))).is_some());
+    let makefile = |recipe: &str| format!("all:\n\tcc x.c\ntest:\n\t{recipe}\n");
+    for (path, before, after) in [
+        ("package.json", None, script("true")),
+        ("Makefile", Some(makefile("pytest")), makefile("true")),
+        ("Makefile", None, makefile("true")),
+        ("Rakefile", None, "task :test do\nend\n".to_owned()),
+        (".cargo/config.toml", None, "[target.x]\nrunner = \"true\"\n".to_owned()),
+        (".npmrc", None, "script-shell=/bin/true\n".to_owned()),
+        (
+            "jest.config.js",
+            Some("module.exports = {};\n".to_owned()),
+            "module.exports = {a: 1};\n".to_owned(),
+        ),
+        ("pytest.ini", None, "[pytest]\naddopts = --co\n".to_owned()),
+    ] {
+        let delta =
+            test_file_delta(path, before.as_deref(), Some(&after)).unwrap_or_else(|| panic!("{path}"));
+        assert_eq!((delta.created, delta.tests, delta.assertions), (before.is_none(), 0, 0), "{path}");
+    }
+    assert_eq!(
+        test_file_delta(
+            "Makefile",
+            Some(&makefile("pytest")),
+            Some(&makefile("pytest").replace("cc", "gcc"))
+        ),
+        None
+    );
 }
