@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use posse_protocol::{Approval, CommandRun, Effect, EventKind, RanTests, Sender};
+use posse_protocol::{Approval, CommandRun, Effect, EventKind, Sender};
 use posse_report::quote;
 use posse_sandbox::Exit;
 use posse_tools::{Job, JobNews, one_line};
@@ -107,8 +107,7 @@ fn ended(crew: &Arc<Crew>, job: &Job, known: bool) {
     tokio::spawn(async move {
         let running = crew.background.places().get_mut(&job.name).and_then(|place| place.running.take());
         let site = crew.background.places().get(&job.name).map(|place| Arc::clone(&place.site));
-        let tests = tests(&job, site.as_ref()).await;
-        let run = CommandRun { command: job.command.clone(), exit_code, tests };
+        let run = ran(&job, exit_code, site.as_ref()).await;
         let mut effects = Vec::new();
         if let (Some(running), Some(site)) = (running, site) {
             let mut found = site.history.after(running, &job.touched()).await;
@@ -136,11 +135,13 @@ fn ended(crew: &Arc<Crew>, job: &Job, known: bool) {
     });
 }
 
-/// The tests that it ran, if it is a command that runs some.
-async fn tests(job: &Job, site: Option<&Arc<Site>>) -> Option<RanTests> {
-    let (workspace, command, output) = (site?.workspace.clone(), job.command.clone(), job.output());
-    let look = tokio::task::spawn_blocking(move || posse_tools::tests_of(&workspace, &command, &output));
-    look.await.unwrap_or_default()
+/// What it has done.
+async fn ran(job: &Job, exit_code: Option<i32>, site: Option<&Arc<Site>>) -> CommandRun {
+    let unknown = CommandRun { command: job.command.clone(), exit_code, ..CommandRun::default() };
+    let Some(workspace) = site.map(|site| site.workspace.clone()) else { return unknown };
+    let job = job.clone();
+    let look = tokio::task::spawn_blocking(move || posse_tools::background_run(&workspace, &job, exit_code));
+    look.await.unwrap_or(unknown)
 }
 
 /// On record under the main agent: the session is the owner.

@@ -7,7 +7,7 @@ use posse_protocol::{
     AgentId, Below, ChildEnded, CommandRun, CommitMade, Denial, Effect, FileChange, Receipt, TestFileChange,
     TestFileDelta, TestsSeen, limits,
 };
-use posse_report::is_for_tests;
+use posse_report::{is_for_tests, is_test_setting};
 
 /// What an agent's sub-agents did and used, as far as they have ended.
 #[derive(Clone, Default)]
@@ -108,15 +108,30 @@ impl Effects {
 
     fn ran(&mut self, run: &CommandRun, edits: u64) {
         self.commands_failed = self.commands_failed.saturating_add(run.failed().into());
+        let run = self.with_own_files(run);
+        self.tests_of(&run, edits);
+        self.listed(run);
+    }
+
+    fn tests_of(&mut self, run: &CommandRun, edits: u64) {
         if let Some(tests) = TestsSeen::of(run) {
             self.tests = Some(tests);
             self.edits_before_tests = edits;
         }
-        self.listed(run.clone());
+    }
+
+    /// A command whose tests are what a file says that the agent itself has changed.
+    fn with_own_files(&self, run: &CommandRun) -> CommandRun {
+        let mut run = run.clone();
+        if let (Some(mut seen), Some(tests)) = (TestsSeen::of(&run), &mut run.tests) {
+            seen.changed(|path| is_among(path, &self.files));
+            (tests.own, tests.counts) = (seen.own, seen.counts);
+        }
+        run
     }
 
     fn started(&mut self, command: &str) {
-        self.listed(CommandRun { command: command.to_string(), exit_code: None, tests: None });
+        self.listed(CommandRun { command: command.to_string(), ..CommandRun::default() });
     }
 
     fn listed(&mut self, run: CommandRun) {
@@ -129,16 +144,14 @@ impl Effects {
 
     /// A command that went on beside the agent has ended.
     pub(crate) fn background_ended(&mut self, run: &CommandRun, edits: u64) {
+        let run = &self.with_own_files(run);
         let open = |known: &&mut CommandRun| known.command == run.command && known.exit_code.is_none();
         self.commands.iter_mut().rev().find(open).into_iter().for_each(|known| *known = run.clone());
         self.last_command.iter_mut().filter(open).for_each(|known| *known = run.clone());
         // One that was stopped with the agent did what it was there for.
         let failed = run.exit_code.is_some() && run.failed();
         self.commands_failed = self.commands_failed.saturating_add(failed.into());
-        if let Some(tests) = TestsSeen::of(run) {
-            self.tests = Some(tests);
-            self.edits_before_tests = edits;
-        }
+        self.tests_of(run, edits);
     }
 
     fn test_file(&mut self, delta: &TestFileDelta) {
@@ -173,8 +186,14 @@ impl Effects {
         self.files.iter().map(|file| file.path.clone()).collect()
     }
 
-    pub(crate) fn receipt(mut self, agent: &Agent, inherited: Inherited) -> Receipt {
+    pub(crate) fn receipt(mut self, agent: &Agent, mut inherited: Inherited) -> Receipt {
         let spent = agent.spent();
+        // What one of them changed, another may have run.
+        let changed: Vec<FileChange> = self.files.iter().chain(&inherited.files).cloned().collect();
+        for tests in self.tests.iter_mut().chain(&mut inherited.tests) {
+            tests.changed(|path| is_among(path, &changed));
+        }
+        let ran_by = run_by_changed(self.tests.as_ref().or(inherited.tests.as_ref()), &changed);
         inherited.not_certain.iter().for_each(|file| file.add_to(&mut self.not_certain));
         self.denied.extend(inherited.denied);
         self.denied.truncate(limits::RECEIPT_DENIALS_MAX);
@@ -183,6 +202,9 @@ impl Effects {
         }
         let mut test_files: Vec<TestFileChange> = self.test_files.into_values().filter_map(lost).collect();
         test_files.extend(inherited.test_files);
+        let new = ran_by.into_iter().filter(|file| !test_files.iter().any(|known| known.path == file.path));
+        let new: Vec<TestFileChange> = new.collect();
+        test_files.splice(..0, new);
         test_files.truncate(limits::RECEIPT_TEST_FILES_MAX);
         let mut commits = inherited.commits;
         commits.extend(self.commits);
@@ -213,6 +235,24 @@ impl Effects {
             branch: None,
         }
     }
+}
+
+fn is_among(path: &str, files: &[FileChange]) -> bool {
+    files.iter().any(|file| file.path == path)
+}
+
+/// The files that say what the tests run, as far as they were changed and are not settings, of which only some lines are
+/// about tests.
+fn run_by_changed(tests: Option<&TestsSeen>, changed: &[FileChange]) -> Vec<TestFileChange> {
+    let files = tests.map(|tests| tests.files.as_slice()).unwrap_or_default();
+    let said = files.iter().filter(|path| !is_test_setting(path));
+    let said = said.filter_map(|path| changed.iter().find(|file| file.path == *path));
+    said.map(|file| TestFileChange {
+        path: file.path.clone(),
+        created: file.created,
+        ..TestFileChange::default()
+    })
+    .collect()
 }
 
 /// Folders and files that tools make beside their work.

@@ -58,7 +58,7 @@ impl Progressed {
     /// Counts what still ran when everything was stopped: a command that was killed did run.
     pub(crate) fn stopped(&mut self) {
         for (_, command) in std::mem::take(&mut self.running) {
-            self.effects.push(Effect::Command(CommandRun { command, exit_code: None, tests: None }));
+            self.effects.push(Effect::Command(CommandRun { command, ..CommandRun::default() }));
         }
     }
 }

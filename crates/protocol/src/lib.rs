@@ -33,8 +33,8 @@ pub use grant::{Approval, Files, Grant, NameRules, Network, PathRules, Shell};
 pub use handle::HandleRead;
 pub use ids::{AgentId, CallId, Seq, SessionId};
 pub use measured::{
-    ChildEnded, CommandRun, CommitMade, RanTests, TestFileChange, TestFileDelta, TestRun, TestVerdict,
-    TestsSeen,
+    ChildEnded, CommandRun, CommandWork, CommitMade, RanTests, TestFileChange, TestFileDelta, TestRun,
+    TestVerdict, TestsSeen,
 };
 pub use message::{Message, Reasoning, ReasoningOrigin, ToolCall, ToolResult};
 pub use model_error::{ModelError, ModelErrorKind};

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::Ending;
 
 /// One command that was run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandRun {
     /// The command text.
     pub command: String,
@@ -14,12 +14,47 @@ pub struct CommandRun {
     /// What is known of its tests, if it is a command that runs tests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tests: Option<RanTests>,
+    /// What it does, by its words and the project's files; empty if that is not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub work: Vec<CommandWork>,
+}
+
+/// A kind of work that commands do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CommandWork {
+    /// Looks at things, or only changes files.
+    Look,
+    /// Builds.
+    Build,
+    /// Lints.
+    Lint,
+    /// Checks types.
+    Types,
+    /// Formats.
+    Format,
+    /// Installs.
+    Install,
+    /// Makes a commit.
+    Commit,
+    /// Sends commits elsewhere.
+    Push,
+    /// Anything: a script, a program that nobody knows.
+    #[serde(other)]
+    Other,
 }
 
 impl CommandRun {
     /// Whether it was killed, or ended with another exit code than 0.
     pub fn failed(&self) -> bool {
         self.exit_code != Some(0)
+    }
+
+    /// Whether it is known to do nothing but look.
+    pub fn only_looks(&self) -> bool {
+        self.tests.is_none()
+            && !self.work.is_empty()
+            && self.work.iter().all(|work| *work == CommandWork::Look)
     }
 }
 
@@ -41,6 +76,15 @@ pub struct RanTests {
     /// What in the command keeps its exit code from being that of the tests, such as `| tail`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hidden_by: Option<String>,
+    /// Files of the workspace that say what the command runs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// Whether only the name of such a file says that these are tests.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub by_name: bool,
+    /// Whether that is so, and the agent changed the file: it says itself what its tests are.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub own: bool,
 }
 
 /// The last tests that were seen. A record from before commands were told apart has counts only.
@@ -59,6 +103,15 @@ pub struct TestsSeen {
     /// What in the command keeps its exit code from being that of the tests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hidden_by: Option<String>,
+    /// Files of the workspace that say what the command runs.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// Whether only the name of such a file says that these are tests.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub by_name: bool,
+    /// Whether that is so, and the agent changed the file.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub own: bool,
     /// Whether a file was changed after them.
     pub edited_after: bool,
 }
@@ -72,6 +125,8 @@ pub enum TestVerdict {
     Failed,
     /// There were none to run.
     NoneRan,
+    /// A script that the agent changed itself ended well. What it tests is for it to say.
+    Own,
     /// They were stopped, or the command hides how they ended.
     Unknown,
 }
@@ -86,12 +141,26 @@ impl TestsSeen {
             exit_code: run.exit_code,
             counts: tests.counts,
             hidden_by: tests.hidden_by.clone(),
+            files: tests.files.clone(),
+            by_name: tests.by_name,
+            own: tests.own,
             edited_after: false,
         })
     }
 
+    /// Takes in which files the agent has changed: a script of its own counts nothing.
+    pub fn changed(&mut self, is_changed: impl Fn(&str) -> bool) {
+        if self.by_name && self.files.iter().any(|file| is_changed(file)) {
+            self.own = true;
+            self.counts = self.counts.filter(|counts| counts.passed < counts.run);
+        }
+    }
+
     /// How they ended. A failing exit is a failure whatever the output says.
     pub fn verdict(&self) -> TestVerdict {
+        if self.own && self.hidden_by.is_none() && self.counts.is_none() && self.exit_code == Some(0) {
+            return TestVerdict::Own;
+        }
         let counts_decide = self.command.is_empty() || self.hidden_by.is_some();
         match (self.counts, self.exit_code) {
             (Some(counts), _) if counts.passed < counts.run => TestVerdict::Failed,
@@ -123,6 +192,12 @@ enum RecordedTests {
         #[serde(default)]
         hidden_by: Option<String>,
         #[serde(default)]
+        files: Vec<String>,
+        #[serde(default)]
+        by_name: bool,
+        #[serde(default)]
+        own: bool,
+        #[serde(default)]
         edited_after: bool,
     },
 }
@@ -131,17 +206,25 @@ impl From<RecordedTests> for TestsSeen {
     fn from(recorded: RecordedTests) -> Self {
         match recorded {
             RecordedTests::Counts(counts) => Self { counts: Some(counts), ..Self::default() },
-            RecordedTests::Seen { by, command, exit_code, counts, hidden_by, edited_after } => {
-                Self { by, command, exit_code, counts, hidden_by, edited_after }
-            }
+            RecordedTests::Seen {
+                by,
+                command,
+                exit_code,
+                counts,
+                hidden_by,
+                files,
+                by_name,
+                own,
+                edited_after,
+            } => Self { by, command, exit_code, counts, hidden_by, files, by_name, own, edited_after },
         }
     }
 }
 
 impl From<RecordedTests> for RanTests {
     fn from(recorded: RecordedTests) -> Self {
-        let TestsSeen { counts, hidden_by, .. } = recorded.into();
-        Self { counts, hidden_by }
+        let TestsSeen { counts, hidden_by, files, by_name, own, .. } = recorded.into();
+        Self { counts, hidden_by, files, by_name, own }
     }
 }
 
@@ -214,8 +297,15 @@ mod tests {
         assert_eq!(seen.verdict(), TestVerdict::Failed);
         let run: CommandRun =
             serde_json::from_str(r#"{"command":"x","exit_code":0,"tests":{"run":5,"passed":4}}"#).unwrap();
-        assert_eq!(run.tests, Some(RanTests { counts, hidden_by: None }));
-        for run in [RanTests::default(), RanTests { counts, hidden_by: Some("| tail".into()) }] {
+        assert_eq!(run.tests, Some(RanTests { counts, ..RanTests::default() }));
+        let all = RanTests {
+            counts,
+            hidden_by: Some("| tail".into()),
+            files: vec!["Makefile".into()],
+            by_name: true,
+            own: true,
+        };
+        for run in [RanTests::default(), all] {
             let text = serde_json::to_string(&run).unwrap();
             assert_eq!(serde_json::from_str::<RanTests>(&text).unwrap(), run, "{text}");
         }
@@ -244,6 +334,36 @@ mod tests {
             let hidden_by = hidden.then(|| "| tail".to_owned());
             let command = "cargo test".to_owned();
             let seen = TestsSeen { command, exit_code, counts, hidden_by, ..TestsSeen::default() };
+            assert_eq!(seen.verdict(), wanted, "{seen:?}");
+        }
+    }
+
+    #[test]
+    fn a_script_that_the_agent_changed_itself_proves_nothing() {
+        use TestVerdict::{Failed, Own, Passed, Unknown};
+        let seen = |exit_code, counts: Option<(u32, u32)>, by_name, hidden: bool| TestsSeen {
+            command: "sh test.sh".into(),
+            exit_code,
+            counts: counts.map(|(run, passed)| TestRun { run, passed }),
+            hidden_by: hidden.then(|| "; true".into()),
+            files: vec!["test.sh".into()],
+            by_name,
+            ..TestsSeen::default()
+        };
+        let cases = [
+            (seen(Some(0), Some((12, 12)), true, false), Own),
+            (seen(Some(0), None, true, false), Own),
+            (seen(Some(0), Some((12, 11)), true, false), Failed),
+            (seen(Some(1), None, true, false), Failed),
+            (seen(None, None, true, false), Unknown),
+            (seen(Some(0), Some((12, 12)), true, true), Unknown),
+            // A runner of the table counts, whoever wrote the file that calls it.
+            (seen(Some(0), Some((12, 12)), false, false), Passed),
+        ];
+        for (mut seen, wanted) in cases {
+            seen.changed(|file| file == "other.sh");
+            assert!(!seen.own, "{seen:?}");
+            seen.changed(|file| file == "test.sh");
             assert_eq!(seen.verdict(), wanted, "{seen:?}");
         }
     }

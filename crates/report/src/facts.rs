@@ -116,7 +116,8 @@ fn seen(tests: &TestsSeen) -> String {
         TestVerdict::Passed => format!("tests{by} passed{when}"),
         TestVerdict::Failed => format!("tests{by} failed{when}"),
         TestVerdict::NoneRan => format!("a test command{by} ran no tests{when}"),
-        TestVerdict::Unknown => format!("tests{by} ran{when}, result not known"),
+        TestVerdict::Own => format!("its own test script{by} ran{when}"),
+        TestVerdict::Unknown => format!("a test command{by} ran{when}, result not known"),
     };
     let code = match (&tests.hidden_by, tests.exit_code) {
         (Some(by), _) => Some(format!("exit code hidden by {}", quoted(by))),

@@ -10,7 +10,7 @@ use posse_protocol::AgentId;
 use posse_sandbox::{Captured, Command, Exit, Finished, Touched};
 use tokio::sync::watch;
 
-use crate::{limits, tool::Failed};
+use crate::{limits, tests_run::Understood, tool::Failed};
 
 /// One command that was started.
 #[derive(Clone, Debug)]
@@ -25,6 +25,8 @@ pub struct Job {
     pub can_change: bool,
     /// Whether a person let it out of the sandbox.
     pub leaves: bool,
+    /// What it does, as it was understood when it was started.
+    pub(crate) understood: Arc<Understood>,
     running: posse_sandbox::Job,
     ended: Option<Exit>,
     /// Who waits for its end or brings it about.
@@ -93,6 +95,7 @@ impl Jobs {
         &self,
         command: Command,
         text: &str,
+        understood: Understood,
         owner: AgentId,
         leaves: bool,
     ) -> Result<Job, Failed> {
@@ -105,7 +108,7 @@ impl Jobs {
             )));
         }
         let running = posse_sandbox::start(command).await?;
-        let job = self.0.add(text, owner, (can_change, leaves), &running);
+        let job = self.0.add(text, owner, (can_change, leaves), understood, &running);
         self.0.news(JobNews::Started(job.clone()));
         let (name, inner) = (job.name.clone(), Arc::downgrade(&self.0));
         tokio::spawn(async move {
@@ -211,13 +214,16 @@ impl Inner {
         command: &str,
         owner: AgentId,
         (can_change, leaves): (bool, bool),
+        understood: Understood,
         running: &posse_sandbox::Job,
     ) -> Job {
         let mut jobs = self.lock();
         let number = jobs.last_key_value().map_or(1, |(number, _)| number + 1);
         let (name, command) = (format!("cmd-{number}"), command.to_owned());
         let (running, watchers) = (running.clone(), Vec::new());
-        let job = Job { name, command, owner, can_change, leaves, running, ended: None, watchers };
+        let understood = Arc::new(understood);
+        let job =
+            Job { name, command, owner, can_change, leaves, understood, running, ended: None, watchers };
         // Their output takes memory; the oldest that have ended are forgotten first.
         while jobs.len() >= limits::JOBS_KEPT_MAX {
             let Some(oldest) = jobs.iter().find(|(_, job)| job.ended.is_some()).map(|(number, _)| *number)

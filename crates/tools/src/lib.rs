@@ -48,6 +48,6 @@ pub use knowledge::{
 pub use preview::Preview;
 pub use rewrite::{Rewrite, Rewrites};
 pub use running::RunningCommand;
-pub use shell::tests_of;
+pub use shell::background_run;
 pub use show::one_line;
 pub use toolbox::{Prepared, ToolSettings, Toolbox};

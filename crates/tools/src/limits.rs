@@ -125,10 +125,18 @@ pub const SKILL_SAVED_BYTES_MAX: usize = 32 * 1024;
 pub const SKILL_DIFF_BYTES_MAX: usize = 4 * 1024;
 /// How many files and folders of a workspace are looked at to find those that rules hide from a command.
 pub(crate) const DENIED_ENTRIES_MAX: usize = 400_000;
-/// How deep shell texts within shell texts are read to find test runners.
-pub(crate) const TEST_SCRIPT_NESTING_MAX: usize = 6;
+/// How deep groups and the like within a shell text are read to find test runners.
+pub(crate) const TEST_SCRIPT_NESTING_MAX: usize = 40;
+/// How many shell texts and functions within each other are read.
+pub(crate) const TEST_SCRIPT_TEXTS_MAX: usize = 6;
+/// How many programs may stand around a test runner: `env timeout …`.
+pub(crate) const TEST_WRAPPERS_MAX: usize = 12;
 /// Steps of a shell text that are looked at for test runners.
 pub(crate) const TEST_SCRIPT_STEPS_MAX: usize = 300;
+/// Files of a project that are looked up to find out what a command runs.
+pub(crate) const TEST_FILES_LOOKED_MAX: usize = 100;
+/// Files that are named as those which say what a command runs.
+pub(crate) const TEST_FILES_NAMED_MAX: usize = 8;
 /// The largest file of a project that is read to find out what its name for tests runs.
 pub(crate) const TEST_SCRIPT_BYTES_MAX: u64 = 64 * 1024;
 /// Characters shown of what hides the exit code of tests.

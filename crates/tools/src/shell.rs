@@ -5,16 +5,18 @@ use std::{io::Read as _, path::PathBuf, sync::Arc, time::Duration};
 
 use posse_policy::Act;
 use posse_protocol::{CommandRun, Effect, Files, Grant, Needs, RanTests, Shell, ToolOutcome};
-use posse_sandbox::{Captured, Command, Exit, OutputLimits, Profile};
-use posse_workspace::Workspace;
+use posse_sandbox::{Captured, Command, Exit, Level, OutputLimits, Profile, Touched};
+use posse_workspace::{Workspace, WorkspaceError};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
     confine::{committer, hint, level},
-    denied_files, limits,
+    denied_files,
+    jobs::Job,
+    limits,
     show::one_line,
-    tests_run::{TestCommand, test_command},
+    tests_run::{Ended, Looked, Understood, understood},
     tool::{Context, Failed, Tool, crashed},
 };
 
@@ -70,7 +72,7 @@ impl Tool for ShellCommand {
         if self.background == Some(true) {
             return self.start(&context, profile).await;
         }
-        let tests = self.tests(&context).await;
+        let understood = self.understood(&context).await?;
         let deadline_ms = self.deadline_ms(&context);
         let mut command = self.to_run(&context, deadline_ms).await;
         command.confinement.clone_from(&profile);
@@ -85,13 +87,22 @@ impl Tool for ShellCommand {
             }
         };
         let output = shown(&finished.output);
-        let tests = tests.map(|tests| tests.ran(&output, finished.output.complete()));
+        let full = profile.as_ref().is_some_and(|profile| profile.level == Level::Full);
+        let (workspace, whole) = (context.workspace.clone(), finished.output.complete());
+        let touched = finished.touched.complete.then_some(finished.touched).filter(|_| full);
+        let (output, work, tests) = tokio::task::spawn_blocking(move || {
+            let work = understood.work();
+            let tests = tests_of(understood, &workspace, &output, whole, touched.as_ref());
+            (output, work, tests)
+        })
+        .await
+        .map_err(|_| crashed())?;
         let mut text = format!("{ending}\n{output}");
         let hint = profile.filter(|_| exit_code != Some(0)).and_then(|profile| hint(&profile, &output));
         for note in finished.notes.iter().map(String::as_str).chain(hint) {
             text.push_str(&format!("\n({note})"));
         }
-        let run = CommandRun { command: self.command, exit_code, tests };
+        let run = CommandRun { command: self.command, exit_code, tests, work };
         Ok(ToolOutcome { ok: exit_code == Some(0), text, effects: vec![Effect::Command(run)] })
     }
 }
@@ -108,10 +119,11 @@ impl ShellCommand {
         Err(Failed("this agent may not leave the sandbox; leave outside_sandbox out".to_owned()))
     }
 
-    /// Whether it runs tests, by its words and the files they name as they are now.
-    async fn tests(&self, context: &Context) -> Option<TestCommand> {
+    /// What it does, by its words and the files they name as they are now.
+    async fn understood(&self, context: &Context) -> Result<Understood, Failed> {
         let (command, workspace) = (self.command.clone(), context.workspace.clone());
-        tokio::task::spawn_blocking(move || found_tests(&workspace, &command)).await.unwrap_or_default()
+        let look = move || understood(&command, &|path| looked(&workspace, path));
+        tokio::task::spawn_blocking(look).await.map_err(|_| crashed())
     }
 
     fn deadline_ms(&self, context: &Context) -> u64 {
@@ -144,7 +156,8 @@ impl ShellCommand {
         let side = limits::JOB_OUTPUT_SIDE_BYTES;
         command.output = OutputLimits { head_bytes: side, tail_bytes: side };
         let leaves = self.outside_sandbox == Some(true);
-        let job = context.jobs.start(command, &self.command, context.owner, leaves).await?;
+        let understood = self.understood(context).await?;
+        let job = context.jobs.start(command, &self.command, understood, context.owner, leaves).await?;
         let text = format!(
             "{} runs in the background. You are told when it ends; see its output with jobs.",
             job.name
@@ -153,21 +166,58 @@ impl ShellCommand {
     }
 }
 
-/// What a command that has ended did with tests, if it is one that runs some.
-pub fn tests_of(workspace: &Workspace, command: &str, output: &Captured) -> Option<RanTests> {
-    let tests = found_tests(workspace, command)?;
-    Some(tests.ran(&shown(output), output.complete()))
+/// What a command that went on beside the agents has done.
+pub fn background_run(workspace: &Workspace, job: &Job, exit_code: Option<i32>) -> CommandRun {
+    let (understood, output) = (Understood::clone(&job.understood), job.output());
+    let work = understood.work();
+    let touched = Some(job.touched()).filter(|touched| touched.complete && job.can_change);
+    let tests = tests_of(understood, workspace, &shown(&output), output.complete(), touched.as_ref());
+    CommandRun { command: job.command.clone(), exit_code, tests, work }
 }
 
-fn found_tests(workspace: &Workspace, command: &str) -> Option<TestCommand> {
-    let lookup = |path: &str| {
-        let path = workspace.resolve(path).ok()?;
-        let mut start = Vec::new();
-        let file = workspace.open_file(&path).ok()?.file;
-        file.take(limits::TEST_SCRIPT_BYTES_MAX).read_to_end(&mut start).ok()?;
-        Some(start)
+/// What became of the tests of a command. `touched` is what it named to change, if all of that was seen and is kept.
+fn tests_of(
+    understood: Understood,
+    workspace: &Workspace,
+    output: &str,
+    whole: bool,
+    touched: Option<&Touched>,
+) -> Option<RanTests> {
+    let is_touched = touched.map(|touched| |path: &str| touched.names(&workspace.root().join(path)));
+    let touched = is_touched.as_ref().map(|is_touched| is_touched as &dyn Fn(&str) -> bool);
+    understood.tests(&Ended { output, whole, lookup: &|path| looked(workspace, path), touched })
+}
+
+/// What is at a path of the workspace, for whoever wants to know what a command runs.
+fn looked(workspace: &Workspace, path: &str) -> Looked {
+    let Ok(place) = workspace.resolve(path) else { return Looked::Missing };
+    let opened = match workspace.open_file(&place) {
+        Ok(opened) => opened,
+        Err(
+            WorkspaceError::Missing { .. }
+            | WorkspaceError::NotAFile { .. }
+            | WorkspaceError::NotAFolder { .. },
+        ) => {
+            return Looked::Missing;
+        }
+        Err(WorkspaceError::LinkOutside { .. }) => {
+            let target = workspace.real_path(&place);
+            return target.map_or(Looked::Closed, |target| Looked::Leads(target.display().to_string()));
+        }
+        Err(_) => return Looked::Closed,
     };
-    test_command(command, &lookup)
+    let stamp = opened.file.metadata().ok().and_then(|metadata| {
+        #[cfg(unix)]
+        let number = std::os::unix::fs::MetadataExt::ino(&metadata);
+        #[cfg(not(unix))]
+        let number = 0;
+        Some((metadata.modified().ok()?, number))
+    });
+    let mut bytes = Vec::new();
+    match opened.file.take(limits::TEST_SCRIPT_BYTES_MAX).read_to_end(&mut bytes) {
+        Ok(_) => Looked::File { bytes, stamp },
+        Err(_) => Looked::Closed,
+    }
 }
 
 /// The files that rules hide from commands, as they are now.

@@ -32,6 +32,59 @@ pub(crate) fn tests_in(family: Family, output: &str, whole: bool) -> Option<Test
     runners.iter().find_map(|runner| runner(output, whole))
 }
 
+/// How lines begin by which runners say that there was nothing to run, which for many of them is no failure.
+const NONE_RAN: &[&str] = &[
+    "no tests ran",
+    "no tests to run",
+    "no tests found",
+    "no tests were found",
+    "no test files found",
+    "no tests executed",
+    "no tests defined",
+    "no tests were run",
+    "no test is available",
+    "no test targets were found",
+    "there are no tests to run",
+    "all tests have been excluded",
+    "tests are skipped",
+    "result: notests",
+];
+
+/// No tests, where no number is told and the runner says that there were none.
+pub(crate) fn none_ran(family: Family, output: &str) -> Option<TestRun> {
+    let says = |line: &str| {
+        let lower = line.to_ascii_lowercase().replace("[info]", "").replace("[warning]", "");
+        let bare = lower.trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
+        // A file that is called like the target.
+        let make = bare.starts_with("make")
+            && (bare.contains("' is up to date.") || bare.contains("nothing to be done for"));
+        // Pytest, when it was told elsewhere not to run them.
+        let collected = bare.contains(" tests collected in ") || bare.contains(" test collected in ");
+        make || collected || NONE_RAN.iter().any(|words| bare.starts_with(words))
+    };
+    // Of several packages, some have none.
+    let none = match family {
+        Family::Go => go_packages(output) == Some(false),
+        _ => output.lines().any(says),
+    };
+    none.then(TestRun::default)
+}
+
+/// Whether the output says, without a number, that there were tests.
+pub(crate) fn some_ran(family: Family, output: &str) -> bool {
+    family == Family::Go && go_packages(output) == Some(true)
+}
+
+/// Whether tests of any package ran, by `ok  \tpackage\t0.1s`; none if there is no such line.
+fn go_packages(output: &str) -> Option<bool> {
+    let is_package =
+        |line: &&str| line.starts_with("ok  \t") || line.starts_with("?   \t") || line.starts_with("\t");
+    let told = output.lines().filter(is_package).filter(|line| line.contains("\t"));
+    let mut told = told.map(|line| line.starts_with("ok") && !line.contains("[no tests to run]")).peekable();
+    told.peek()?;
+    Some(told.any(|ran| ran))
+}
+
 /// Adds up what the lines of one runner say.
 fn sum(output: &str, of_line: impl Fn(&str) -> Option<(u32, u32)>) -> Option<TestRun> {
     let found = output.lines().filter_map(|line| of_line(line.trim()));
@@ -167,7 +220,9 @@ fn jest(output: &str, _: bool) -> Option<TestRun> {
     sum(output, |line| {
         let list = line.strip_prefix("Tests")?.strip_prefix([':', ' '])?;
         let (passed, failed) = (before(list, &["passed"]), before(list, &["failed"]));
-        (passed.is_some() || failed.is_some()).then(|| (passed.unwrap_or(0), failed.unwrap_or(0)))
+        let skipped = before(list, &["skipped", "todo"]);
+        let told = passed.or(failed).or(skipped).is_some();
+        told.then(|| (passed.unwrap_or(0), failed.unwrap_or(0)))
     })
 }
 
@@ -216,7 +271,7 @@ fn tap(output: &str, whole: bool) -> Option<TestRun> {
     if !whole || !output.lines().any(|line| plan(line.trim())) {
         return None;
     }
-    sum(output, |line| {
+    let found = sum(output, |line| {
         let (ok, rest) = match line.strip_prefix("not ok") {
             Some(rest) => (false, rest),
             None => (true, line.strip_prefix("ok")?),
@@ -224,7 +279,8 @@ fn tap(output: &str, whole: bool) -> Option<TestRun> {
         let left_out = ["# skip", "# todo"].iter().any(|mark| rest.to_ascii_lowercase().contains(mark));
         let point = (rest.is_empty() || rest.starts_with(' ')) && !left_out;
         point.then_some((u32::from(ok), u32::from(!ok)))
-    })
+    });
+    found.or_else(|| output.lines().any(|line| line.trim() == "1..0").then(TestRun::default))
 }
 
 /// `--- PASS: TestX`, subtests included. Without `-v` only failures are shown, which is no count.
@@ -235,7 +291,8 @@ fn go(output: &str, whole: bool) -> Option<TestRun> {
     sum(output, |line| {
         let result = line.strip_prefix("--- ")?;
         let (ok, bad) = (result.starts_with("PASS: "), result.starts_with("FAIL: "));
-        (ok || bad).then_some((u32::from(ok), u32::from(bad)))
+        let skipped = result.starts_with("SKIP: ");
+        (ok || bad || skipped).then_some((u32::from(ok), u32::from(bad)))
     })
 }
 
@@ -248,7 +305,9 @@ fn pytest(output: &str, _: bool) -> Option<TestRun> {
             return None;
         }
         let (passed, failed) = (before(list, &["passed"]), before(list, &["failed", "error", "errors"]));
-        (passed.is_some() || failed.is_some()).then(|| (passed.unwrap_or(0), failed.unwrap_or(0)))
+        let skipped = before(list, &["skipped", "deselected"]);
+        let told = passed.or(failed).or(skipped).is_some();
+        told.then(|| (passed.unwrap_or(0), failed.unwrap_or(0)))
     })
 }
 

@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn the_outcome_is_never_cut_off() {
-        let run = CommandRun { command: "x".into(), exit_code: Some(3), tests: None };
+        let run = CommandRun { command: "x".into(), exit_code: Some(3), ..CommandRun::default() };
         let failed = finished(false, "exit code 3\none\ntwo\n\nthree\nfour\n", vec![Effect::Command(run)]);
         let title = format!("shell for i in {}", "1 2 3 ".repeat(40));
         for columns_max in [40, 77] {

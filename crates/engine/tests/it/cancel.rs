@@ -41,7 +41,7 @@ async fn in_the_middle_of_a_command_the_whole_group_dies() {
     let results = ran.results();
     assert!(results[0].0, "what was done before stays: {results:?}");
     assert!(results[1].1.contains("stopped before it was done"), "{results:?}");
-    let killed = CommandRun { command: command.into(), exit_code: None, tests: None };
+    let killed = CommandRun { command: command.into(), ..CommandRun::default() };
     assert_eq!(ran.report.receipt.commands, [killed], "what was killed did run");
     for _ in 0..200 {
         if posse_testkit::processes_with("300.25").is_empty() {

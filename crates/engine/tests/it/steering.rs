@@ -46,7 +46,7 @@ async fn an_interrupt_stops_a_command_and_is_answered_at_once() {
     assert_eq!(last_text(&stage.requests_of("general-1")[1].json()), "Stop and report.");
     let report = ran.report_of("general-1");
     let command = "touch begun; exec sleep 30".to_string();
-    let killed = CommandRun { command, exit_code: None, tests: None };
+    let killed = CommandRun { command, ..CommandRun::default() };
     assert_eq!((&report.ending, &report.receipt.commands), (&Ending::Completed, &vec![killed]));
 }
 

@@ -1,18 +1,12 @@
 //! Tests, commands, commits and sub-agents that are said to have been there and were not, or ended otherwise.
 
-use posse_protocol::{CommandRun, Receipt, Report, TestVerdict, TestsSeen};
+use posse_protocol::{CommandRun, CommandWork, Receipt, Report, TestVerdict, TestsSeen};
 
 use super::Facts;
 use crate::{
     claims::{Claims, Others, Tests, Work},
     limits,
 };
-
-/// Programs that only look, or only change files: none of them tests, builds, checks or pushes anything.
-const LOOKS: &str = "\
-    ls cat head tail grep rg find fd wc echo printf pwd cd tree which type stat file diff cmp sort uniq cut tr sed awk mkdir touch rm cp mv ln \
-    chmod true false test [ git date whoami id env printenv basename dirname realpath readlink du df less more xxd od hexdump column jq yq \
-    sleep seq tee";
 
 fn commands_in_all(receipt: &Receipt) -> u32 {
     receipt.commands_total.saturating_add(receipt.below.commands)
@@ -26,15 +20,7 @@ fn all_commands(receipt: &Receipt) -> Option<&[CommandRun]> {
 
 /// Whether all that ran is known, and none of it does more than look.
 fn only_looked(receipt: &Receipt) -> bool {
-    all_commands(receipt).is_some_and(|all| all.iter().all(|run| looks(&run.command)))
-}
-
-fn looks(command: &str) -> bool {
-    // What a shell puts together anew is not taken apart here.
-    let plain = !command.contains(['`', '$', '(']);
-    let steps = command.split(['|', ';', '&', '\n']).map(str::trim).filter(|step| !step.is_empty());
-    let mut steps = steps.map(|step| step.split_whitespace().next().unwrap_or_default());
-    plain && steps.all(|program| LOOKS.split_ascii_whitespace().any(|one| one == program))
+    all_commands(receipt).is_some_and(|all| all.iter().all(CommandRun::only_looks))
 }
 
 pub(super) fn untrue_tests(report: &Report, said: &Tests) -> Option<String> {
@@ -121,13 +107,7 @@ pub(super) fn untrue_commands(report: &Report, said: &Claims) -> Vec<String> {
 
 /// The last command that did such work, if all that ran is known.
 fn last_of(receipt: &Receipt, work: Work) -> Option<&CommandRun> {
-    let is_sign = |word: &str| work.signs().split_ascii_whitespace().any(|sign| sign == word);
-    let does = |run: &&CommandRun| {
-        run.command
-            .split(|c: char| c.is_whitespace() || matches!(c, ':' | '/' | ';' | '&' | '|'))
-            .any(is_sign)
-    };
-    all_commands(receipt)?.iter().rev().find(does)
+    all_commands(receipt)?.iter().rev().find(|run| run.work.contains(&work.measured()))
 }
 
 pub(super) fn untrue_commits(report: &Report, said: &Others, facts: &dyn Facts) -> Vec<String> {
@@ -153,20 +133,16 @@ pub(super) fn untrue_commits(report: &Report, said: &Others, facts: &dyn Facts) 
                 .map(|id| format!("says it committed `{id}`: there is no such commit among those it made")),
         );
     }
-    if said.pushed && !ran("push") && all.iter().all(|run| looks(&run.command) || !opaque(&run.command)) {
+    if said.pushed && !ran("push") && !all.iter().any(may_push) {
         warnings.push("says it pushed: no push was run".to_owned());
     }
     warnings
 }
 
-/// Whether a command may do anything: a script, a task runner.
-fn opaque(command: &str) -> bool {
-    const PLAIN: &str = "cargo pytest go npm tsc rustc gcc mypy ruff eslint";
-    let mut steps = command.split(['|', ';', '&', '\n']).map(str::trim).filter(|step| !step.is_empty());
-    !steps.all(|step| {
-        let program = step.split_whitespace().next().unwrap_or_default();
-        PLAIN.split_ascii_whitespace().any(|one| one == program) || looks(step)
-    })
+/// Whether a command may send commits: a script, a task runner.
+fn may_push(run: &CommandRun) -> bool {
+    let known = !run.work.is_empty() || run.tests.is_some();
+    !known || run.work.iter().any(|work| matches!(work, CommandWork::Push | CommandWork::Other))
 }
 
 pub(super) fn untrue_agents(report: &Report, said: &Others) -> Option<String> {

@@ -1,5 +1,7 @@
 //! Finds what prose says about commands: that they were run, and that a build or a linter was content.
 
+use posse_protocol::CommandWork;
+
 use super::{
     doubt, phrases,
     tokens::{CODE, Kind, Sentence, Token},
@@ -16,7 +18,7 @@ pub(crate) struct Commands {
     pub(crate) went_well: Vec<Work>,
 }
 
-/// A kind of work that commands do.
+/// A kind of work that commands are said to have done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Work {
     Build,
@@ -36,12 +38,12 @@ impl Work {
         }
     }
 
-    /// What is in a command that does it.
-    pub(crate) fn signs(self) -> &'static str {
+    /// The same as it is measured.
+    pub(crate) fn measured(self) -> CommandWork {
         match self {
-            Self::Build => "build compile make gcc g++ clang javac webpack vite gradle mvn tsc ninja cmake",
-            Self::Lint => "lint clippy eslint ruff flake8 pylint golangci-lint shellcheck stylelint biome",
-            Self::Types => "mypy pyright tsc typecheck type-check",
+            Self::Build => CommandWork::Build,
+            Self::Lint => CommandWork::Lint,
+            Self::Types => CommandWork::Types,
         }
     }
 

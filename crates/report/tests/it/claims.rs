@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use posse_protocol::{
-    ChildEnded, CommandRun, CommitMade, Ending, Failure, RanTests, Receipt, Report, TestRun, TestsSeen,
+    ChildEnded, CommandRun, CommandWork, CommitMade, Ending, Failure, RanTests, Receipt, Report, TestRun,
+    TestsSeen,
 };
 use posse_report::{Facts, FileFacts, check, facts_line};
 
@@ -98,7 +99,7 @@ fn receipt(facts: &str) -> Receipt {
                 receipt.files.push(changed(path, false, 1, lines.parse().unwrap()));
             }
             "unsure" => receipt.files_not_certain.push(changed(rest, false, 1, 0)),
-            "ran" | "tests" => ran(&mut receipt, rest, kind == "tests"),
+            "ran" | "tests" | "looked" | "built" | "linted" | "committed" => ran(&mut receipt, rest, kind),
             "edited" => receipt.tests.as_mut().unwrap().edited_after = true,
             "commit" => {
                 receipt.commits.push(CommitMade { id: rest.into(), subject: "x".into() });
@@ -119,19 +120,27 @@ fn receipt(facts: &str) -> Receipt {
     receipt
 }
 
-/// `cargo test = 101 3/5`.
-fn run(text: &str, tests: bool) -> CommandRun {
+/// `tests cargo test = 101 3/5`, `built make = 2`.
+fn run(text: &str, kind: &str) -> CommandRun {
     let (command, end) = text.rsplit_once(" = ").unwrap();
     let (code, counts) = end.split_once(' ').unwrap_or((end, ""));
     let counts = counts
         .split_once('/')
         .map(|(passed, run)| TestRun { run: run.parse().unwrap(), passed: passed.parse().unwrap() });
-    let tests = tests.then_some(RanTests { counts, hidden_by: None });
-    CommandRun { command: command.into(), exit_code: Some(code.parse().unwrap()), tests }
+    let tests = (kind == "tests").then_some(RanTests { counts, ..RanTests::default() });
+    let work = match kind {
+        "tests" => Vec::new(),
+        "looked" => vec![CommandWork::Look],
+        "built" => vec![CommandWork::Build],
+        "linted" => vec![CommandWork::Lint],
+        "committed" => vec![CommandWork::Commit],
+        _ => vec![CommandWork::Other],
+    };
+    CommandRun { command: command.into(), exit_code: Some(code.parse().unwrap()), tests, work }
 }
 
-fn ran(receipt: &mut Receipt, text: &str, tests: bool) {
-    let run = run(text, tests);
+fn ran(receipt: &mut Receipt, text: &str, kind: &str) {
+    let run = run(text, kind);
     receipt.commands_total += 1;
     receipt.commands_failed += u32::from(run.failed());
     receipt.tests = TestsSeen::of(&run).or(receipt.tests.take());
@@ -145,7 +154,7 @@ fn below(receipt: &mut Receipt, text: &str) {
         "changed" => receipt.files_below.push(changed(rest, false, 1, 0)),
         "ran" | "tests" => {
             receipt.below.commands += 1;
-            receipt.tests_below = TestsSeen::of(&run(rest, kind == "tests"));
+            receipt.tests_below = TestsSeen::of(&run(rest, kind));
         }
         other => panic!("{other}"),
     }

@@ -67,19 +67,28 @@ fn tests_are_told_as_what_they_are() {
             TestsSeen { edited_after: true, ..seen("pytest", 0, None) },
             "tests passed before the last edit: `pytest` (exit code 0)",
         ),
-        (hidden(None), "tests ran, result not known: `cargo test | tail` (exit code hidden by `| tail`)"),
+        (
+            hidden(None),
+            "a test command ran, result not known: `cargo test | tail` (exit code hidden by `| tail`)",
+        ),
         (
             hidden(Some((5, 5))),
             "tests passed: `cargo test | tail` (exit code hidden by `| tail`, 5 of 5 passed)",
         ),
         (
             TestsSeen { exit_code: None, ..seen("pytest", 0, None) },
-            "tests ran, result not known: `pytest` (no exit code)",
+            "a test command ran, result not known: `pytest` (no exit code)",
         ),
         (
             TestsSeen { command: String::new(), exit_code: None, ..seen("", 0, Some((5, 4))) },
             "tests failed (4 of 5 passed)",
         ),
+        // What the agent made itself says nothing but how it ended.
+        (
+            TestsSeen { own: true, ..seen("sh test.sh", 0, None) },
+            "its own test script ran: `sh test.sh` (exit code 0)",
+        ),
+        (TestsSeen { own: true, ..seen("sh test.sh", 1, None) }, "tests failed: `sh test.sh` (exit code 1)"),
     ];
     for (tests, wanted) in cases {
         let receipt = Receipt { tests: Some(tests), ..Receipt::default() };

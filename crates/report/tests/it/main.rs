@@ -27,8 +27,8 @@ fn changed(path: &str, created: bool, lines_added: u32, lines_removed: u32) -> F
 
 fn ran(command: &str, tests: Option<(u32, u32)>) -> CommandRun {
     let tests =
-        tests.map(|(run, passed)| RanTests { counts: Some(TestRun { run, passed }), hidden_by: None });
-    CommandRun { command: command.into(), exit_code: Some(0), tests }
+        tests.map(|(run, passed)| RanTests { counts: Some(TestRun { run, passed }), ..RanTests::default() });
+    CommandRun { command: command.into(), exit_code: Some(0), tests, ..CommandRun::default() }
 }
 
 fn seen(command: &str, exit_code: i32, counts: Option<(u32, u32)>) -> TestsSeen {

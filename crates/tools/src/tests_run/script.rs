@@ -1,6 +1,7 @@
-//! A shell text as steps that are joined: which of them decides the exit code is what matters here. It reads as a shell
-//! does as far as that goes without running anything, and what it does not understand decides nothing.
+//! A shell text as a shell reads it: pipelines that are joined, groups, functions, and what may run never or often. Nothing
+//! is run or expanded; what is not understood makes the whole text one that is not.
 
+use super::word::Word;
 use crate::limits::{TEST_SCRIPT_NESTING_MAX, TEST_SCRIPT_STEPS_MAX};
 
 /// How a step is joined to the one before it.
@@ -14,13 +15,10 @@ pub(super) enum Joint {
     Or,
 }
 
-/// A command of a pipeline.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Part {
-    /// Words without their quotes, and what it is fed by `<<`.
-    Simple { words: Vec<String>, fed: Option<String> },
-    /// Between `( )`, or what a substitution runs.
-    Group(Script),
+/// A whole text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Script {
+    pub(super) steps: Vec<Step>,
 }
 
 /// One pipeline.
@@ -32,284 +30,400 @@ pub(super) struct Step {
     /// Whether nobody waits for it: `&`.
     pub(super) beside: bool,
     pub(super) parts: Vec<Part>,
-    /// What substitutions in its words run.
-    pub(super) within: Vec<Script>,
 }
 
-/// A whole text.
+/// A command of a pipeline.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    Simple(Simple),
+    /// `( … )` in a shell of its own, or `{ …; }`.
+    Group {
+        script: Script,
+        apart: bool,
+    },
+    /// What may run never, once or often: `if`, `while`, `for`, `case`.
+    Maybe {
+        keyword: &'static str,
+        scripts: Vec<Script>,
+    },
+    /// `name() { …; }`
+    Function {
+        name: String,
+        body: Box<Part>,
+    },
+    /// `[[ … ]]`, `(( … ))`
+    Condition,
+}
+
+/// A command with its words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Script {
-    pub(super) steps: Vec<Step>,
+pub(super) struct Simple {
+    /// What stands before its words: `NAME=value`.
+    pub(super) assigned: Vec<(String, Word)>,
+    pub(super) words: Vec<Word>,
+    pub(super) fed: Option<Fed>,
+    /// The files that it is led to or from.
+    pub(super) files: Vec<Word>,
+}
+
+/// What a command reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Fed {
+    /// A text as it stands: `<<'END'`.
+    Text(String),
+    /// `<<< word`
+    Word(Word),
+    /// `< file`
+    File(Word),
+    /// A text that is put together when it runs.
+    Unknown,
 }
 
 /// Reads a text; nothing if it is not to be understood.
 pub(super) fn read(text: &str, depth: usize) -> Option<Script> {
-    if depth > TEST_SCRIPT_NESTING_MAX {
-        return None;
-    }
     let chars = text.chars().collect();
-    let mut reader = Reader { chars, at: 0, depth, waiting: Vec::new() };
-    let script = reader.script(false)?;
-    (reader.at >= reader.chars.len()).then_some(script)
+    let mut reader = Reader { chars, at: 0, depth, steps: 0, resumes: None };
+    match reader.deeper(|reader| reader.script(&[]))? {
+        (script, Stop::End) => Some(script),
+        _ => None,
+    }
 }
 
-struct Reader {
-    chars: Vec<char>,
-    at: usize,
+pub(super) struct Reader {
+    pub(super) chars: Vec<char>,
+    pub(super) at: usize,
     depth: usize,
-    /// The words that end what the next lines feed.
-    waiting: Vec<String>,
+    steps: usize,
+    /// Where the next line begins, behind what this one feeds to commands.
+    pub(super) resumes: Option<usize>,
 }
 
-/// A step while it is read.
-struct Open {
-    step: Step,
-    words: Vec<String>,
-    fed: Option<String>,
-    word: Option<String>,
-    /// Whether the word is a file that is written or read, not an argument.
-    file: bool,
+/// What ends a script.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stop {
+    End,
+    /// `)`
+    Bracket,
+    /// `;;`
+    Case,
+    Word(&'static str),
 }
 
-impl Open {
-    fn new(joint: Joint) -> Self {
-        let step = Step { joint, negated: false, beside: false, parts: Vec::new(), within: Vec::new() };
-        Self { step, words: Vec::new(), fed: None, word: None, file: false }
-    }
-
-    fn push(&mut self, c: char) {
-        self.word.get_or_insert_default().push(c);
-    }
-
-    fn end_word(&mut self) {
-        let Some(word) = self.word.take() else { return };
-        if std::mem::take(&mut self.file) {
-            return;
-        }
-        if self.words.is_empty() && self.step.parts.is_empty() && word == "!" {
-            self.step.negated = !self.step.negated;
-        } else {
-            self.words.push(word);
-        }
-    }
-
-    fn end_part(&mut self) {
-        self.end_word();
-        self.file = false;
-        let (words, fed) = (std::mem::take(&mut self.words), self.fed.take());
-        if !words.is_empty() {
-            self.step.parts.push(Part::Simple { words, fed });
-        }
-    }
-}
+/// Words that cannot begin a command.
+const CLOSING: &[&str] = &["then", "elif", "else", "fi", "do", "done", "esac", "}", "in"];
 
 impl Reader {
-    fn peek(&self) -> Option<char> {
+    pub(super) fn peek(&self) -> Option<char> {
         self.chars.get(self.at).copied()
     }
 
-    fn takes(&mut self, c: char) -> bool {
-        let there = self.peek() == Some(c);
-        self.at += usize::from(there);
+    pub(super) fn next(&mut self) -> Option<char> {
+        let c = self.peek()?;
+        self.at += 1;
+        Some(c)
+    }
+
+    pub(super) fn takes(&mut self, text: &str) -> bool {
+        let there = text.chars().enumerate().all(|(at, c)| self.chars.get(self.at + at) == Some(&c));
+        if there {
+            self.at += text.chars().count();
+        }
         there
     }
 
-    /// Up to the end, or up to the bracket that closes.
-    fn script(&mut self, closes: bool) -> Option<Script> {
-        let mut script = Script::default();
-        let mut open = Open::new(Joint::Next);
-        while let Some(c) = self.peek() {
-            self.at += 1;
-            match c {
-                ' ' | '\t' | '\r' => open.end_word(),
-                ')' if closes => {
-                    end_step(&mut script, open, Joint::Next)?;
-                    return Some(script);
-                }
-                '\n' => {
-                    // A line can end behind `&&` or `|`.
-                    let goes_on = open.words.is_empty() && open.word.is_none() && open.step.parts.is_empty();
-                    if !goes_on {
-                        open = end_step(&mut script, open, Joint::Next)?;
-                    }
-                    self.feed(&mut script);
-                }
-                ';' => {
-                    while self.takes(';') {}
-                    open = end_step(&mut script, open, Joint::Next)?;
-                }
-                '&' if self.takes('&') => open = end_step(&mut script, open, Joint::And)?,
-                '&' if self.peek() == Some('>') => self.redirect(&mut open),
-                '&' => {
-                    open.step.beside = true;
-                    open = end_step(&mut script, open, Joint::Next)?;
-                }
-                '|' if self.takes('|') => open = end_step(&mut script, open, Joint::Or)?,
-                '|' => {
-                    self.takes('&');
-                    open.end_part();
-                }
-                '(' if open.word.is_none() && open.words.is_empty() => {
-                    let inner = self.deeper(|reader| reader.script(true))?;
-                    open.step.parts.push(Part::Group(inner));
-                }
-                '#' if open.word.is_none() => {
-                    while self.peek().is_some_and(|c| c != '\n') {
-                        self.at += 1;
-                    }
-                }
-                '<' | '>' => {
-                    self.at -= 1;
-                    self.redirect(&mut open);
-                }
-                c => self.in_word(c, &mut open)?,
-            }
-        }
-        end_step(&mut script, open, Joint::Next)?;
-        (!closes).then_some(script)
-    }
-
-    fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+    pub(super) fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         self.depth += 1;
         let found = if self.depth > TEST_SCRIPT_NESTING_MAX { None } else { read(self) };
         self.depth -= 1;
         found
     }
 
-    fn in_word(&mut self, c: char, open: &mut Open) -> Option<()> {
-        match c {
-            '\'' => {
-                open.word.get_or_insert_default();
-                loop {
-                    let c = self.peek()?;
-                    self.at += 1;
-                    if c == '\'' {
+    pub(super) fn depth(&self) -> usize {
+        self.depth
+    }
+
+    /// What stands between `$(` and `)`.
+    pub(super) fn bracketed(&mut self) -> Option<Script> {
+        match self.deeper(|reader| reader.script(&[]))? {
+            (script, Stop::Bracket) => Some(script),
+            _ => None,
+        }
+    }
+
+    pub(super) fn blanks(&mut self) {
+        loop {
+            if matches!(self.peek(), Some(' ' | '\t' | '\r')) {
+                self.at += 1;
+            } else if !self.takes("\\\n") {
+                return;
+            }
+        }
+    }
+
+    /// Skips empty lines and comments.
+    fn lines(&mut self) {
+        loop {
+            self.blanks();
+            match self.peek() {
+                Some('\n') => {
+                    self.at = self.resumes.take().unwrap_or(0).max(self.at + 1);
+                }
+                Some('#') => {
+                    while self.peek().is_some_and(|c| c != '\n') {
+                        self.at += 1;
+                    }
+                }
+                _ => return,
+            }
+        }
+    }
+
+    /// Steps up to one of the words, or to what closes.
+    fn script(&mut self, until: &[&'static str]) -> Option<(Script, Stop)> {
+        let mut script = Script::default();
+        let mut joint = Joint::Next;
+        loop {
+            self.lines();
+            if let Some(stop) = self.stop(until) {
+                // Something must follow `&&`.
+                return (joint == Joint::Next).then_some((script, stop));
+            }
+            let mut step = self.pipeline(joint)?;
+            self.steps += 1;
+            self.blanks();
+            joint = Joint::Next;
+            if self.takes("&&") {
+                joint = Joint::And;
+            } else if self.takes("||") {
+                joint = Joint::Or;
+            } else if self.takes("&") {
+                step.beside = true;
+            } else if self.peek() == Some(';') && self.chars.get(self.at + 1) != Some(&';') {
+                self.at += 1;
+            } else if !matches!(self.peek(), None | Some('\n' | '#' | ')' | ';')) {
+                return None;
+            }
+            script.steps.push(step);
+            if self.steps > TEST_SCRIPT_STEPS_MAX {
+                return None;
+            }
+        }
+    }
+
+    fn stop(&mut self, until: &[&'static str]) -> Option<Stop> {
+        if self.at >= self.chars.len() {
+            return Some(Stop::End);
+        } else if self.takes(")") {
+            return Some(Stop::Bracket);
+        } else if self.takes(";;") {
+            let _ = self.takes("&");
+            return Some(Stop::Case);
+        }
+        let before = self.at;
+        let word = self.bare_word();
+        let found = until.iter().find(|one| word.as_deref() == Some(**one));
+        if found.is_none() {
+            self.at = before;
+        }
+        found.map(|word| Stop::Word(word))
+    }
+
+    /// A word without quotes and anything to expand, if the next one is.
+    fn bare_word(&mut self) -> Option<String> {
+        let begin = self.at;
+        while self.peek().is_some_and(|c| !c.is_whitespace() && !";&|<>()\"'`$\\".contains(c)) {
+            self.at += 1;
+        }
+        let ends = self.peek().is_none_or(|c| c.is_whitespace() || ";&|<>()".contains(c));
+        (ends && self.at > begin).then(|| self.chars[begin..self.at].iter().collect())
+    }
+
+    fn pipeline(&mut self, joint: Joint) -> Option<Step> {
+        let mut step = Step { joint, negated: false, beside: false, parts: Vec::new() };
+        while self.peek() == Some('!') && self.chars.get(self.at + 1).is_some_and(|c| c.is_whitespace()) {
+            step.negated = !step.negated;
+            self.at += 1;
+            self.blanks();
+        }
+        loop {
+            let part = self.deeper(Self::part)?;
+            step.parts.push(part);
+            self.blanks();
+            let pipes = self.peek() == Some('|') && self.chars.get(self.at + 1) != Some(&'|');
+            if !pipes {
+                return Some(step);
+            }
+            self.at += 1;
+            let _ = self.takes("&");
+            self.lines();
+        }
+    }
+
+    fn part(&mut self) -> Option<Part> {
+        self.blanks();
+        if self.takes("((") {
+            self.until_double(')')?;
+            return self.led(Part::Condition);
+        } else if self.takes("(") {
+            let script = self.bracketed()?;
+            return self.led(Part::Group { script, apart: true });
+        }
+        let before = self.at;
+        let word = self.bare_word().unwrap_or_default();
+        let part = match word.as_str() {
+            "{" => Part::Group { script: self.up_to("}")?, apart: false },
+            "if" => self.conditional()?,
+            "while" | "until" => {
+                let keyword = if word == "while" { "while" } else { "until" };
+                let test = self.up_to("do")?;
+                Part::Maybe { keyword, scripts: vec![test, self.up_to("done")?] }
+            }
+            "for" | "select" => self.repeated()?,
+            "case" => self.cases()?,
+            "[[" => {
+                self.condition()?;
+                Part::Condition
+            }
+            "function" => {
+                self.blanks();
+                let name = self.bare_word()?;
+                self.blanks();
+                if self.takes("(") {
+                    self.blanks();
+                    self.takes(")").then_some(())?;
+                }
+                return self.function(name);
+            }
+            "coproc" => return None,
+            word if CLOSING.contains(&word) => return None,
+            _ => {
+                self.blanks();
+                if word == "time" && matches!(self.peek(), Some('(' | '{')) {
+                    return self.deeper(Self::part);
+                }
+                // `NAME=(…)` is a list.
+                if !word.is_empty() && !word.ends_with('=') && self.takes("(") {
+                    self.blanks();
+                    return if self.takes(")") { self.function(word) } else { None };
+                }
+                self.at = before;
+                return self.simple().map(Part::Simple);
+            }
+        };
+        self.led(part)
+    }
+
+    fn up_to(&mut self, word: &'static str) -> Option<Script> {
+        match self.deeper(|reader| reader.script(&[word]))? {
+            (script, Stop::Word(_)) => Some(script),
+            _ => None,
+        }
+    }
+
+    fn function(&mut self, name: String) -> Option<Part> {
+        self.lines();
+        let body = self.deeper(Self::part)?;
+        // Anything else is no body.
+        let whole = matches!(body, Part::Group { .. } | Part::Maybe { .. });
+        whole.then(|| Part::Function { name, body: Box::new(body) })
+    }
+
+    fn conditional(&mut self) -> Option<Part> {
+        let mut scripts = vec![self.up_to("then")?];
+        loop {
+            let (script, stop) = self.deeper(|reader| reader.script(&["elif", "else", "fi"]))?;
+            scripts.push(script);
+            match stop {
+                Stop::Word("elif") => scripts.push(self.up_to("then")?),
+                Stop::Word("else") => {}
+                Stop::Word(_) => return Some(Part::Maybe { keyword: "if", scripts }),
+                _ => return None,
+            }
+        }
+    }
+
+    /// `for NAME in WORDS; do …; done`, `for ((…)); do …; done`.
+    fn repeated(&mut self) -> Option<Part> {
+        self.blanks();
+        if self.takes("((") {
+            self.until_double(')')?;
+        } else {
+            self.bare_word()?;
+        }
+        loop {
+            self.blanks();
+            match self.peek()? {
+                ';' | '\n' => break,
+                _ => drop(self.word()?),
+            }
+        }
+        let _ = self.takes(";");
+        self.lines();
+        (self.bare_word()? == "do").then_some(())?;
+        Some(Part::Maybe { keyword: "for", scripts: vec![self.up_to("done")?] })
+    }
+
+    fn cases(&mut self) -> Option<Part> {
+        self.blanks();
+        self.word()?;
+        self.lines();
+        (self.bare_word()? == "in").then_some(())?;
+        let mut scripts = Vec::new();
+        loop {
+            self.lines();
+            if self.stop(&["esac"]).is_some_and(|stop| stop == Stop::Word("esac")) {
+                return Some(Part::Maybe { keyword: "case", scripts });
+            }
+            let _ = self.takes("(");
+            loop {
+                self.blanks();
+                match self.peek()? {
+                    ')' => break,
+                    '|' => self.at += 1,
+                    _ => drop(self.word()?),
+                }
+            }
+            self.at += 1;
+            let (script, stop) = self.deeper(|reader| reader.script(&["esac"]))?;
+            scripts.push(script);
+            match stop {
+                Stop::Case => {}
+                Stop::Word(_) => return Some(Part::Maybe { keyword: "case", scripts }),
+                _ => return None,
+            }
+        }
+    }
+
+    /// Up to `]]`, with its own operators.
+    fn condition(&mut self) -> Option<()> {
+        loop {
+            self.blanks();
+            match self.peek()? {
+                '\n' | '&' | '|' | '(' | ')' | '<' | '>' | '!' | ';' => self.at += 1,
+                _ => {
+                    let word = self.word()?;
+                    if word.bare() == Some("]]") {
                         return Some(());
                     }
-                    open.push(c);
                 }
             }
-            '"' => return self.quoted(open),
-            '\\' => {
-                let c = self.peek();
-                self.at += 1;
-                if let Some(c) = c.filter(|c| *c != '\n') {
-                    open.push(c);
-                }
-            }
-            '$' if self.takes('(') => self.substituted(open)?,
-            '`' => self.backticks(open)?,
-            c => open.push(c),
         }
-        Some(())
     }
 
-    fn quoted(&mut self, open: &mut Open) -> Option<()> {
-        open.word.get_or_insert_default();
+    /// Up to two of these in a row.
+    pub(super) fn until_double(&mut self, close: char) -> Option<()> {
+        let mut open = 0_usize;
         loop {
-            let c = self.peek()?;
-            self.at += 1;
-            match c {
-                '"' => return Some(()),
-                '\\' => {
-                    let c = self.peek()?;
+            match self.next()? {
+                '(' => open += 1,
+                c if c == close && open > 0 => open -= 1,
+                c if c == close && self.peek() == Some(close) => {
                     self.at += 1;
-                    if !matches!(c, '$' | '`' | '"' | '\\' | '\n') {
-                        open.push('\\');
-                    }
-                    if c != '\n' {
-                        open.push(c);
-                    }
+                    return Some(());
                 }
-                '$' if self.takes('(') => self.substituted(open)?,
-                '`' => self.backticks(open)?,
-                c => open.push(c),
+                c if c == close || "'\"`".contains(c) => return None,
+                _ => {}
             }
         }
     }
-
-    fn substituted(&mut self, open: &mut Open) -> Option<()> {
-        let inner = self.deeper(|reader| reader.script(true))?;
-        open.step.within.push(inner);
-        open.push('$');
-        Some(())
-    }
-
-    fn backticks(&mut self, open: &mut Open) -> Option<()> {
-        let mut inner = String::new();
-        loop {
-            let c = self.peek()?;
-            self.at += 1;
-            match c {
-                '`' => break,
-                '\\' => {
-                    inner.extend(self.peek());
-                    self.at += 1;
-                }
-                c => inner.push(c),
-            }
-        }
-        open.step.within.push(read(&inner, self.depth + 1)?);
-        open.push('$');
-        Some(())
-    }
-
-    /// `>`, `2>&1`, `<<END`: what follows is no argument.
-    fn redirect(&mut self, open: &mut Open) {
-        if open.word.as_ref().is_some_and(|word| word.chars().all(|c| c.is_ascii_digit())) {
-            open.word = None;
-        }
-        open.end_word();
-        let feeds = self.takes('<') && self.takes('<');
-        if feeds && !self.takes('<') {
-            self.takes('-');
-            while self.takes(' ') {}
-            let mut end = String::new();
-            while let Some(c) = self.peek().filter(|c| !c.is_whitespace() && !";&|<>()".contains(*c)) {
-                self.at += 1;
-                if !matches!(c, '\'' | '"' | '\\') {
-                    end.push(c);
-                }
-            }
-            self.waiting.push(end);
-            return;
-        }
-        while matches!(self.peek(), Some('>' | '&' | '|')) {
-            self.at += 1;
-        }
-        open.file = true;
-    }
-
-    /// The lines that feed the commands of the line above.
-    fn feed(&mut self, script: &mut Script) {
-        for end in std::mem::take(&mut self.waiting) {
-            let mut fed = String::new();
-            while self.at < self.chars.len() {
-                let line: String = self.chars[self.at..].iter().take_while(|c| **c != '\n').collect();
-                self.at += line.chars().count() + 1;
-                if line.trim_start_matches('\t') == end {
-                    break;
-                }
-                fed.push_str(&line);
-                fed.push('\n');
-            }
-            if let Some(Part::Simple { fed: place, .. }) =
-                script.steps.last_mut().and_then(|step| step.parts.first_mut())
-            {
-                *place = Some(fed);
-            }
-        }
-    }
-}
-
-/// Closes a step, and opens the next one.
-fn end_step(script: &mut Script, mut open: Open, joint: Joint) -> Option<Open> {
-    open.end_part();
-    if open.step.parts.is_empty() && open.step.within.is_empty() {
-        // Nothing stood there: what was said of the next step still holds.
-        let joint = if open.step.joint == Joint::Next { joint } else { open.step.joint };
-        return Some(Open::new(joint));
-    }
-    script.steps.push(open.step);
-    (script.steps.len() <= TEST_SCRIPT_STEPS_MAX).then(|| Open::new(joint))
 }

@@ -1,4 +1,11 @@
-//! The tables: test runners, and programs that may stand around them.
+//! The table of test runners, and how the words behind a program say that it is one.
+
+use super::environment::is_loose;
+use super::expand::is_open;
+use super::judged::{Judged, Worth};
+use super::looked::joined;
+use super::options::{self, Checked, Kind, Options, Shows};
+use super::shell::Shell;
 
 /// Whose words the output of a runner is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,52 +34,8 @@ pub(crate) enum Family {
     Any,
 }
 
-/// Programs that run what follows: options that take a value, and how many words of their own come first.
-pub(super) const WRAPPERS: &[(&str, &[&str], usize)] = &[
-    ("env", &["-u", "--unset", "-C", "--chdir"], 0),
-    ("timeout", &["-k", "--kill-after", "-s", "--signal"], 1),
-    ("gtimeout", &["-k", "--kill-after", "-s", "--signal"], 1),
-    ("nice", &["-n", "--adjustment"], 0),
-    ("ionice", &["-c", "-n"], 0),
-    ("time", &["-f", "-o"], 0),
-    ("nohup", &[], 0),
-    ("setsid", &[], 0),
-    ("stdbuf", &["-i", "-o", "-e"], 0),
-    ("xvfb-run", &["-s", "-n", "-e", "--server-args"], 0),
-    ("sudo", &["-u", "-g"], 0),
-    ("doas", &["-u"], 0),
-    ("command", &[], 0),
-    ("exec", &[], 0),
-    ("unbuffer", &[], 0),
-    ("taskset", &[], 1),
-    ("cross-env", &[], 0),
-    ("dotenv", &["-e", "-f"], 0),
-    ("npx", &["-p", "--package"], 0),
-    ("bunx", &[], 0),
-    ("pnpx", &[], 0),
-];
-
-/// Programs that run what follows their second word.
-pub(super) const WRAPPERS_OF_TWO: &[(&str, &[&str], &[&str])] = &[
-    ("uv", &["run"], &["--with", "--python", "-p", "--extra", "--group", "--project", "--directory"]),
-    ("poetry", &["run"], &[]),
-    ("pipenv", &["run"], &[]),
-    ("pdm", &["run"], &[]),
-    ("rye", &["run"], &[]),
-    ("hatch", &["run"], &[]),
-    ("conda", &["run"], &["-n", "-p"]),
-    ("micromamba", &["run"], &["-n", "-p"]),
-    ("bundle", &["exec"], &[]),
-    ("pnpm", &["exec", "dlx"], &["-C", "--filter"]),
-    ("yarn", &["exec", "dlx"], &[]),
-    ("npm", &["exec", "x"], &["-p", "--package"]),
-    ("bun", &["x"], &[]),
-    ("mise", &["exec", "x"], &[]),
-    ("direnv", &["exec"], &[]),
-];
-
 /// Runners by the words they begin with. An empty list of words is a runner by its name alone.
-pub(super) const RUNNERS: &[(&str, &[&str], Family)] = &[
+const RUNNERS: &[(&str, &[&str], Family)] = &[
     ("cargo", &["test", "t", "nextest", "tarpaulin", "llvm-cov", "mutants"], Family::Cargo),
     ("cross", &["test"], Family::Cargo),
     ("pytest", &[], Family::Pytest),
@@ -103,7 +66,7 @@ pub(super) const RUNNERS: &[(&str, &[&str], Family)] = &[
     ("ng", &["test", "e2e"], Family::Any),
     ("nx", &["test", "e2e"], Family::Any),
     ("turbo", &["test"], Family::Any),
-    ("lerna", &["test"], Family::Any),
+    ("lerna", &["run"], Family::Any),
     ("deno", &["test"], Family::Any),
     ("mvn", &["test", "verify", "integration-test", "install", "package"], Family::Java),
     ("mvnw", &["test", "verify", "integration-test", "install", "package"], Family::Java),
@@ -121,7 +84,6 @@ pub(super) const RUNNERS: &[(&str, &[&str], Family)] = &[
     ("pest", &[], Family::Php),
     ("paratest", &[], Family::Php),
     ("codecept", &["run"], Family::Php),
-    ("composer", &["test"], Family::Php),
     ("rspec", &[], Family::Ruby),
     ("minitest", &[], Family::Ruby),
     ("cucumber", &[], Family::Any),
@@ -147,7 +109,7 @@ pub(super) const RUNNERS: &[(&str, &[&str], Family)] = &[
     ("cabal", &["test"], Family::Any),
     ("stack", &["test"], Family::Any),
     ("dune", &["test", "runtest"], Family::Any),
-    ("zig", &["test"], Family::Any),
+    ("zig", &["test", "build"], Family::Any),
     ("nim", &["test"], Family::Any),
     ("nimble", &["test"], Family::Any),
     ("crystal", &["spec"], Family::Any),
@@ -173,30 +135,8 @@ pub(super) const RUNNERS: &[(&str, &[&str], Family)] = &[
     ("julia", &["Pkg.test()"], Family::Any),
 ];
 
-/// Options with which nothing is run.
-pub(super) const SHOWS_ONLY: &[&str] = &[
-    "--help",
-    "-h",
-    "--version",
-    "--collect-only",
-    "--co",
-    "--list",
-    "-list",
-    "--no-run",
-    "--dry-run",
-    "--listTests",
-    "--list-tests",
-    "--show-only",
-    "--fixtures",
-    "--markers",
-    "--listenvs",
-    "-DskipTests",
-    "-Dmaven.test.skip=true",
-    "--build-only",
-];
-
 /// Programs that take several goals at once: `clean test`, `run app:test`.
-pub(super) const OF_GOALS: &[&str] = &[
+const OF_GOALS: &[&str] = &[
     "mvn",
     "mvnw",
     "mvnd",
@@ -208,31 +148,209 @@ pub(super) const OF_GOALS: &[&str] = &[
     "sbt",
     "mill",
     "xcodebuild",
-    "nx",
     "turbo",
-    "lerna",
     "invoke",
     "inv",
     "task",
 ];
 
-/// Programs that write nothing, or nothing that a runner would.
-pub(super) const SILENT: &[&str] = &[
-    "cd", "export", "unset", "set", "true", "false", ":", "exit", "return", "sleep", "mkdir", "rm", "cp",
-    "mv", "touch", "chmod", "test", "[", "wait", "kill", "umask", "ulimit", "shift", "trap", "fi", "done",
-    "esac", "local",
+/// Second words with which a runner does something else.
+const NOT_TESTS: &[(&str, &str)] = &[
+    ("vitest", "list init bench"),
+    ("jest", "init"),
+    ("mocha", "init"),
+    ("tap", "list build plugin dump-config config help repl report versions debug"),
+    ("ava", "reset-cache debug"),
+    ("wdio", "config install repl"),
+    ("tox", "l list c config d devenv q quickstart e exec schema de depends"),
 ];
 
-/// Tools that build or install, and write no results of tests.
-pub(super) const BUILDERS: &[(&str, &[&str])] = &[
-    ("cargo", &["build", "check", "fmt", "clippy", "clean", "b", "c"]),
-    ("npm", &["ci", "install", "i"]),
-    ("pnpm", &["install", "i"]),
-    ("yarn", &["install"]),
-    ("pip", &["install"]),
-    ("pip3", &["install"]),
-    ("uv", &["sync", "pip"]),
-    ("poetry", &["install"]),
-    ("go", &["build", "vet", "mod", "fmt"]),
-    ("cmake", &["--build", "-S", "-B"]),
+/// Files of the project that say what such a runner does; they are not read.
+const EXPLAINED: &[(&str, &[&str])] = &[
+    ("rake", &["Rakefile", "rakefile", "Rakefile.rb"]),
+    ("task", &["Taskfile.yml", "Taskfile.yaml", "taskfile.yml"]),
+    ("invoke", &["tasks.py"]),
+    ("inv", &["tasks.py"]),
+    ("ant", &["build.xml"]),
+    ("nox", &["noxfile.py"]),
+    ("tox", &["tox.ini"]),
+    ("ninja", &["build.ninja"]),
+    ("mill", &["build.sc", "build.mill"]),
+    ("nx", &["nx.json", "project.json"]),
+    ("turbo", &["turbo.json"]),
+    ("lerna", &["lerna.json"]),
 ];
+
+/// A runner that was found.
+pub(super) struct Known {
+    pub(super) family: Family,
+    checked: Checked,
+}
+
+/// What a runner of the table does with these words; none if it is not one that tests.
+pub(super) fn known(program: &str, rest: &[String]) -> Option<Result<Known, Shows>> {
+    let base = program.trim_end_matches(".exe").trim_end_matches(".cmd");
+    RUNNERS.iter().filter(|(name, ..)| *name == base).find_map(|(name, words, family)| {
+        let options = options::of(name);
+        let words = behind(name, words, rest, options)?;
+        Some(options.judge(&words).map(|checked| Known { family: *family, checked }))
+    })
+}
+
+/// A runner by its name: what it does with these words.
+pub(super) fn run(program: &str, rest: &[String], shell: &Shell<'_>) -> Option<Judged> {
+    let Ok(known) = known(program, rest)? else {
+        // It only says something.
+        return Some(Judged { output: Worth::Nothing, ..Judged::NOTHING });
+    };
+    let mut judged = tested(known.family, known.checked, shell);
+    let explained = EXPLAINED.iter().find(|(name, _)| *name == program);
+    if let Some((_, files)) = explained {
+        let folder = shell.folder.as_deref().unwrap_or_default();
+        judged.by_name = true;
+        let mut places = files.iter().map(|file| joined(folder, file));
+        let found = places.find(|place| shell.files.is_there(place));
+        found.iter().for_each(|place| judged.explained_by(place));
+    }
+    Some(judged)
+}
+
+/// A runner that was found in another way, with the options of a program of the table.
+pub(super) fn with_options(family: Family, program: &str, rest: &[String], shell: &Shell<'_>) -> Judged {
+    match options::of(program).judge(rest) {
+        Err(Shows) => Judged { output: Worth::Nothing, ..Judged::NOTHING },
+        Ok(checked) => tested(family, checked, shell),
+    }
+}
+
+/// Tests, as far as the options and the folder say that they are the project's.
+fn tested(family: Family, checked: Checked, shell: &Shell<'_>) -> Judged {
+    let mut judged = Judged::tests(family);
+    let folder = shell.folder.as_deref().unwrap_or_default();
+    for place in checked.reads.iter().filter(|file| !is_open(file)).map(|file| joined(folder, file)) {
+        if shell.files.is_there(&place) {
+            judged.explained_by(&place);
+        }
+    }
+    if let Some(by) = checked.replaced.or(is_loose(folder).then(|| format!("cd {folder}"))) {
+        judged.distrust(|| by);
+    }
+    judged.doubt(checked.doubt);
+    judged
+}
+
+/// The words behind what makes a program a test runner; none if nothing does.
+fn behind(name: &str, words: &[&str], rest: &[String], options: &Options) -> Option<Vec<String>> {
+    if words.is_empty() {
+        let first = rest.iter().find(|word| !word.starts_with('-'));
+        let other = NOT_TESTS.iter().find(|(runner, _)| *runner == name).map_or("", |(_, other)| *other);
+        let other = first.is_some_and(|first| other.split(' ').any(|word| word == first));
+        return (!other && (name != "tox" && name != "nox" || of_tests(name, rest))).then(|| rest.to_vec());
+    }
+    if name == "nx" {
+        return nx(rest);
+    }
+    if OF_GOALS.contains(&name) {
+        return goals(words, rest, options);
+    }
+    // `clj -X:test`, `julia -e 'Pkg.test()'`.
+    if let Some(at) = rest.iter().position(|word| word.starts_with('-') && words.contains(&word.as_str())) {
+        return Some(rest[at + 1..].to_vec());
+    }
+    let mut at = 0;
+    while let Some(word) = rest.get(at) {
+        at += 1;
+        if word.starts_with('+') {
+            continue;
+        } else if word.starts_with('-') {
+            match options.kind(word) {
+                Kind::Flag => {}
+                Kind::Value | Kind::Selects | Kind::Reads | Kind::Replaces => {
+                    at += usize::from(!word.contains('='))
+                }
+                Kind::Shows => return None,
+                Kind::Strange if word.contains('=') => {}
+                Kind::Strange if matches!(name, "julia") => {}
+                Kind::Strange => return None,
+            }
+            continue;
+        }
+        let more = words.contains(&word.as_str()).then(|| second(name, word, &rest[at..])).flatten()?;
+        let before = rest[..at - 1].iter().filter(|word| !word.starts_with('+'));
+        return Some(before.chain(&more).cloned().collect());
+    }
+    None
+}
+
+/// What follows the word that makes it a runner, which may need another one: `cargo nextest run`.
+fn second(name: &str, word: &str, rest: &[String]) -> Option<Vec<String>> {
+    let plain = rest.first().filter(|word| !word.starts_with('-')).map(String::as_str);
+    let skips = match (name, word, plain) {
+        ("cargo", "nextest", None | Some("run" | "r")) => usize::from(plain.is_some()),
+        ("cargo", "llvm-cov", Some("test")) => 1,
+        ("cargo", "llvm-cov", Some("nextest")) => 1,
+        ("cargo", "llvm-cov", None) => 0,
+        ("cargo", "nextest" | "llvm-cov", _) | ("swift", _, Some("list")) => return None,
+        ("lerna", _, Some("test")) | ("zig", "build", Some("test")) => 1,
+        ("lerna", ..) | ("zig", "build", _) => return None,
+        _ => 0,
+    };
+    Some(rest[skips..].to_vec())
+}
+
+/// One of several goals is to test; one that was left out does not count.
+fn goals(words: &[&str], rest: &[String], options: &Options) -> Option<Vec<String>> {
+    let is_goal = |word: &str| {
+        let name = word.split_whitespace().next().unwrap_or(word);
+        words.iter().any(|known| name == *known || name.ends_with(&format!(":{known}")))
+    };
+    let (mut at, mut found, mut others) = (0, false, Vec::new());
+    while let Some(word) = rest.get(at) {
+        at += 1;
+        if word.starts_with('-') {
+            others.push(word.clone());
+            let apart =
+                matches!(options.kind(word), Kind::Value | Kind::Selects | Kind::Reads | Kind::Replaces)
+                    && !word.contains('=');
+            if apart || matches!(word.as_str(), "-x" | "--exclude-task") {
+                others.extend(rest.get(at).cloned());
+                at += 1;
+            }
+        } else if !is_open(word) {
+            found |= is_goal(word);
+        }
+    }
+    found.then_some(others)
+}
+
+/// `nx test app`, `nx run app:test`, `nx run-many -t test`.
+fn nx(rest: &[String]) -> Option<Vec<String>> {
+    let target = |word: &str| matches!(word, "test" | "e2e");
+    let more = rest.get(1..).unwrap_or_default();
+    let tests = match rest.first()?.as_str() {
+        "run" => more.first().is_some_and(|word| word.split(':').nth(1).is_some_and(target)),
+        "run-many" | "affected" => {
+            let pairs = more.iter().zip(more.iter().skip(1));
+            let apart = pairs.into_iter().any(|(option, value)| {
+                matches!(option.as_str(), "-t" | "--target" | "--targets") && value.split(',').all(target)
+            });
+            apart || more.iter().any(|word| word.strip_prefix("--target=").is_some_and(target))
+        }
+        word => target(word) || word.strip_prefix("affected:").is_some_and(target),
+    };
+    tests.then(|| more.iter().filter(|word| options::shows_only(word)).cloned().collect())
+}
+
+/// Whether the environments or sessions that are named are about tests: `tox -e lint` is not.
+fn of_tests(name: &str, rest: &[String]) -> bool {
+    let named = |option: &str| match name {
+        "tox" => matches!(option, "-e" | "-m"),
+        _ => matches!(option, "-s" | "-e" | "--session" | "--sessions"),
+    };
+    let Some(at) = rest.iter().position(|word| named(word)) else { return true };
+    let is = |env: &str| {
+        let versioned = env.starts_with("py") || env.starts_with(|c: char| c.is_ascii_digit());
+        versioned || posse_protocol::is_test_name(env)
+    };
+    rest.get(at + 1).is_some_and(|envs| envs.split(',').all(is))
+}
