@@ -7,6 +7,7 @@ mod asking;
 #[cfg(target_os = "linux")]
 mod attacks;
 mod changes;
+mod claims;
 mod collection;
 mod config;
 mod crew;
