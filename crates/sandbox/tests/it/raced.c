@@ -1,5 +1,5 @@
 // Tries to have a protected name made by a path that another thread changes between the look at a call and the call.
-// usage: raced KIND ROUNDS; ends early once `.zed` or `.cargo/config.toml` is there, or holds something.
+// usage: raced KIND ROUNDS; ends early, with 3, once `.zed` or `.cargo/config.toml` is there, or holds something.
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@
 
 static _Alignas(8) char path[64];
 static uint64_t decoy, aim;
-static volatile int over;
+static volatile int over, seen;
 
 static void *flip(void *unused) {
     volatile uint64_t *first = (volatile uint64_t *)path;
@@ -24,10 +24,15 @@ static void *flip(void *unused) {
     return unused;
 }
 
+static int is_there(void) {
+    if (!access(".cargo/config.toml", F_OK)) seen = 1;
+    return seen;
+}
+
 static void *rename_back_and_forth(void *unused) {
-    while (!over && access(".cargo/config.toml", F_OK)) {
+    while (!over && !seen) {
         rename("x", ".cargo");
-        if (access(".cargo/config.toml", F_OK)) rename(".cargo", "x");
+        if (!is_there()) rename(".cargo", "x");
     }
     return unused;
 }
@@ -60,13 +65,13 @@ int main(int count, char **words) {
         mkdir("x", 0755);
         int folder = open("x", O_RDONLY | O_DIRECTORY);
         pthread_create(&other, 0, rename_back_and_forth, 0);
-        for (int i = 0; i < rounds && access(".cargo/config.toml", F_OK); i++) {
+        for (int i = 0; i < rounds && !seen; i++) {
             close(openat(folder, "config.toml", O_CREAT | O_WRONLY, 0600));
-            if (access(".cargo/config.toml", F_OK)) unlinkat(folder, "config.toml", 0);
+            if (!is_there()) unlinkat(folder, "config.toml", 0);
         }
         over = 1;
         pthread_join(other, 0);
-        return 0;
+        return seen ? 3 : 0;
     }
     set(strstr(kind, "null") ? "/dev/null" : !strcmp(kind, "stdout") ? "/dev/fd/1" : "aaaa", ".zed");
     pthread_create(&other, 0, flip, 0);
@@ -82,5 +87,5 @@ int main(int count, char **words) {
     }
     over = 1;
     pthread_join(other, 0);
-    return 0;
+    return through() ? 3 : 0;
 }
