@@ -6,7 +6,7 @@ use crate::decide::Decision;
 use crate::destroys::destroys;
 use crate::paths::clean_path;
 use crate::pattern::literal;
-use crate::rules::{LEAVE, OBEYED, Rules};
+use crate::rules::{LEAVE, OBEYED, Rules, outside};
 use crate::{address, own_name};
 
 /// What kind of thing a call does.
@@ -56,8 +56,9 @@ pub fn judge(approval: Approval, rules: &Rules, wish: &Wish<'_>) -> Decision {
 /// forbids stays forbidden; what a person has said yes to is not asked again; `ask` rules win over `allow` rules, and
 /// those only spare a question.
 ///
-/// Rules speak of Posse's own tools outside the sandbox as `leave(…)`: allowing a tool does not allow it there. They speak
-/// of files that other programs run or obey by themselves as `obeyed(…)`, word for word: nothing else spares that question.
+/// Rules speak of commands outside the sandbox as `leave(…)`, and of notes for all projects as `leave:remember(…)`:
+/// allowing a tool does not allow it there. They speak of files that other programs run or obey by themselves as
+/// `obeyed(…)`, word for word: nothing else spares that question.
 ///
 /// Where undo does not hold, commands that seem to destroy something ask in mode auto, too. Only a rule that names the
 /// very command spares that question.
@@ -126,12 +127,12 @@ fn doing(act: Act) -> &'static str {
 pub fn pattern_for(wish: &Wish<'_>) -> String {
     let Wish { tool, what, act } = *wish;
     let ours = own_name(tool);
-    let leaves = act == Act::Leave && ours.is_some();
+    let leaves = outside(wish);
     if let Act::Obeyed(_) = act {
         return format!("{OBEYED}({})", literal(what));
     }
-    if leaves || matches!(act, Act::Command(_)) || ours == Some("shell") {
-        let tool = if leaves { LEAVE } else { tool };
+    if leaves.is_some() || matches!(act, Act::Command(_)) || ours == Some("shell") {
+        let tool = leaves.as_deref().unwrap_or(tool);
         // A lone `*` would be every command.
         return if what == "*" { format!("{tool}(\\*)") } else { format!("{tool}({what})") };
     }
@@ -149,11 +150,12 @@ pub fn pattern_for(wish: &Wish<'_>) -> String {
 }
 
 /// What "for this session" allows from now on: every call of the tool, on its side of the sandbox. Of what other programs
-/// act on by themselves only the very same file.
+/// act on by themselves only the very same file; of notes for all projects, which last, only the very same.
 pub fn session_pattern(wish: &Wish<'_>) -> String {
-    if let Act::Obeyed(_) = wish.act {
-        return pattern_for(wish);
+    match outside(wish) {
+        _ if matches!(wish.act, Act::Obeyed(_)) => pattern_for(wish),
+        Some(name) if name == LEAVE => name,
+        Some(_) => pattern_for(wish),
+        None => wish.tool.to_owned(),
     }
-    let leaves = wish.act == Act::Leave && own_name(wish.tool).is_some();
-    if leaves { LEAVE } else { wish.tool }.to_owned()
 }

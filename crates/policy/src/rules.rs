@@ -14,12 +14,16 @@ use crate::paths::{clean_path, resolved};
 use crate::pattern::{has_wildcard, literal, matches};
 use crate::{address, command, own_name};
 
-/// The name by which rules speak of one of Posse's own tools that leaves the sandbox. Rules about the tool itself are
-/// about what it does inside.
+/// The name by which rules speak of commands that leave the sandbox. Rules about the tool itself are about what it does
+/// inside.
 pub(crate) const LEAVE: &str = "leave";
 /// The name by which rules speak of files that other programs run or obey by themselves.
 pub(crate) const OBEYED: &str = "obeyed";
+/// What that begins with for other tools that do inside what they also do outside: notes for all projects.
+const LEAVE_BY: &str = "leave:";
 const SHELL: &str = "shell";
+/// Writes where no other tool does, so its own name speaks of that.
+const SKILL_SAVE: &str = "skill_save";
 
 /// The rules of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -124,7 +128,8 @@ impl Rules {
 
     /// Forgets every answer that lets something leave the sandbox. What a person has written down as a rule stays.
     pub fn end_leaving(&mut self) {
-        self.answered.retain(|rule| rule.tool != LEAVE);
+        self.answered
+            .retain(|rule| ![LEAVE, SKILL_SAVE].contains(&&*rule.tool) && !rule.tool.starts_with(LEAVE_BY));
     }
 
     /// Whether a rule allows what is wished.
@@ -153,6 +158,15 @@ impl Rules {
     }
 }
 
+/// The name by which rules speak of what one of Posse's own tools does outside the sandbox, where that is not the tool's.
+/// A yes to a note is none to a command, whatever the note says.
+pub(crate) fn outside(wish: &Wish<'_>) -> Option<String> {
+    match own_name(wish.tool).filter(|_| wish.act == Act::Leave)? {
+        SHELL => Some(LEAVE.to_owned()),
+        tool => Some(format!("{LEAVE_BY}{tool}")),
+    }
+}
+
 impl Rule {
     fn read(text: &str) -> Result<Self, RuleError> {
         if text.len() > RULE_BYTES_MAX {
@@ -173,9 +187,8 @@ impl Rule {
     }
 
     fn allows(&self, wish: &Wish<'_>) -> bool {
-        let is_ours = own_name(wish.tool).is_some();
-        if wish.act == Act::Leave && is_ours {
-            return self.tool == LEAVE && self.pattern.as_deref().is_none_or(|pattern| pattern == wish.what);
+        if let Some(name) = outside(wish) {
+            return self.tool == name && self.pattern.as_deref().is_none_or(|pattern| pattern == wish.what);
         }
         if let Act::Obeyed(_) = wish.act {
             return self.tool == OBEYED && self.pattern.as_deref() == Some(&literal(wish.what));
@@ -213,7 +226,8 @@ impl Rule {
             Act::Obeyed(_) => OBEYED,
             _ => wish.tool,
         };
-        let names = [wish.tool, twin, kind];
+        let outside = outside(wish);
+        let names = [wish.tool, twin, kind, outside.as_deref().unwrap_or(kind)];
         if !names.iter().any(|name| matches(&self.tool, name)) {
             return false;
         }

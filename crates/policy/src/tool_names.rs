@@ -87,7 +87,7 @@ const FOREIGN: [&str; 32] = [
     "sendmessage",
 ];
 /// Beginnings of the names of tools that come from elsewhere, and of commands where everything is one.
-const OPEN: [&str; 5] = ["mcp_", "mcp:", "task:", "skill:", "handle:"];
+const OPEN: [&str; 6] = ["mcp_", "mcp:", "task:", "skill:", "handle:", "leave:"];
 
 /// Whether rules can be about that: one of Posse's tools or of another program's, by any of its names, or a pattern that fits
 /// one.

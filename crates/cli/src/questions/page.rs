@@ -171,16 +171,19 @@ fn heading(style: Style, asked: Asked<'_>, width: usize) -> Vec<String> {
 /// One row a choice, where the terminal is wide enough.
 fn choices(question: &Question, width: usize) -> Vec<String> {
     let rows: Vec<String> = if question.leaves {
-        let every = "every command outside";
+        let every = "  outside session   yes, and every command outside until a file is written";
         let very = if is_command(question) { "this very command" } else { "the same again" };
-        vec![
-            "  outside           yes, once".to_string(),
-            format!("  outside session   yes, and {every} until a file is written"),
-            format!("  outside pattern   yes, and {very} until a file is written"),
-            "  n                 no; you may say why after it".to_string(),
-        ]
+        let mut rows = vec!["  outside           yes, once".to_string()];
+        rows.extend(is_command(question).then(|| every.to_string()));
+        rows.push(format!("  outside pattern   yes, and {very} until a file is written"));
+        rows.push("  n                 no; you may say why after it".to_string());
+        rows
     } else {
-        let every = format!("every {}", one_line(&question.tool, 30));
+        // Of what other programs act on by themselves nothing else is ever allowed.
+        let every = match question.pattern.starts_with("obeyed(") {
+            true => "this very file".to_string(),
+            false => format!("every {}", one_line(&question.tool, 30)),
+        };
         let pattern = match is_command(question) {
             true => "this very command".to_string(),
             false => one_line(&question.pattern, width.saturating_sub(40).clamp(10, 80)),
@@ -197,8 +200,10 @@ fn choices(question: &Question, width: usize) -> Vec<String> {
 
 /// The same in as few rows as there can be.
 fn brief_choices(question: &Question, width: usize) -> Vec<String> {
-    let text = if question.leaves {
+    let text = if question.leaves && is_command(question) {
         "outside | outside session | outside pattern | n"
+    } else if question.leaves {
+        "outside | outside pattern | n"
     } else {
         "y once | s session | p pattern | n no"
     };

@@ -151,11 +151,53 @@ fn a_pattern_is_offered_for_each_kind_of_call() {
         ("web_fetch", "https://a@b.c/", Act::Network, "web_fetch(https://a@b.c/)", "web_fetch"),
         ("mcp__db__query", "drop *", Act::Leave, "mcp__db__query(drop \\*)", "mcp__db__query"),
         ("mcp__db__list", "", Act::Leave, "mcp__db__list", "mcp__db__list"),
+        ("remember", "rm x", Act::Leave, "leave:remember(rm x)", "leave:remember(rm x)"),
+        ("skill_save", "a/b.md", Act::Leave, "skill_save(a/b.md)", "skill_save"),
     ];
-    assert_eq!(cases.len(), 14);
+    assert_eq!(cases.len(), 16);
     for (tool, what, act, pattern, session) in cases {
         let wish = Wish { tool, what, act };
         assert_eq!((pattern_for(&wish).as_str(), session_pattern(&wish).as_str()), (pattern, session));
+    }
+}
+
+/// A yes to a note or a skill lets out no command, whatever the note says, and one to a note no other note.
+#[test]
+fn an_answer_about_another_tool_lets_no_command_out() {
+    let whats = ["rm -rf x", "*", "shell", ".posse/skills/a/SKILL.md", "a) (b"];
+    let mut seen = 0;
+    for tool in ["remember", "skill_save"] {
+        for what in whats {
+            let wish = Wish { tool, what, act: Act::Leave };
+            for pattern in [pattern_for(&wish), session_pattern(&wish)] {
+                let mut rules = Rules::default();
+                rules.add_allow(&pattern).unwrap();
+                let allowed = |wish: Wish<'_>| judge(Approval::Auto, &rules, &wish) == Decision::Allow;
+                // A note that is a lone `*` is asked about each time.
+                assert_eq!(allowed(wish), what != "*" || tool == "skill_save", "{pattern}");
+                for other in ["rm -rf x", "ls", what, &pattern] {
+                    assert!(
+                        !allowed(Wish { tool: "shell", what: other, act: Act::Leave }),
+                        "{pattern}: {other}"
+                    );
+                }
+                let another = if tool == "remember" { "skill_save" } else { "remember" };
+                assert!(!allowed(Wish { tool: another, what, act: Act::Leave }), "{pattern}: {another}");
+                let another = Wish { tool, what: "something else", act: Act::Leave };
+                assert_eq!(allowed(another), pattern == "skill_save", "{pattern}");
+                rules.end_leaving();
+                assert_ne!(judge(Approval::Auto, &rules, &wish), Decision::Allow, "{pattern} stays");
+                seen += 1;
+            }
+        }
+    }
+    assert_eq!(seen, 20);
+    // Rules that a person writes forbid by the same names.
+    let note = Wish { tool: "remember", what: "x", act: Act::Leave };
+    for (deny, denied) in [("leave", true), ("leave:remember", true), ("leave:remember(y)", false)] {
+        let rules = Rules::parse(&[], &[], &[deny.to_string()]).unwrap();
+        let judged = judge(Approval::Full, &rules, &note);
+        assert_eq!(matches!(judged, Decision::Deny(_)), denied, "{deny}");
     }
 }
 

@@ -176,6 +176,17 @@ fn a_question_reads_from_top_to_bottom() {
     ];
     let text = asked(&leaves, "mend it");
     assert_eq!(text.lines().collect::<Vec<_>>(), expected);
+    // A yes to anything but a command lets no command out, and is not offered as one.
+    leaves = Question { tool: "remember".to_string(), pattern: "leave:remember(x)".to_string(), ..leaves };
+    let text = asked(&leaves, "");
+    assert!(
+        !text.contains("session ") && text.contains("  outside pattern   yes, and the same again"),
+        "{text}"
+    );
+    let mut obeyed = edit("@@ -1,1 +1,1 @@\n-old\n+new\n");
+    obeyed.pattern = "obeyed(src/a)".to_string();
+    let text = asked(&obeyed, "");
+    assert!(text.contains("  s  yes, and this very file until") && !text.contains("every"), "{text}");
     let expected = "    src/a\\nPosse: allowed.txt
     @@ -1,1 +1,1 @@
     -old
