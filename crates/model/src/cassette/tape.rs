@@ -34,6 +34,11 @@ impl Tape {
         matching: Matching,
         substitutions: Substitutions,
     ) -> io::Result<Self> {
+        // In a folder that agents write it could lead to any file of the person's.
+        if existing == Existing::Replace && path.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
+            let why = "it is a link, which is not written through; name the file itself";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        }
         let mut options = OpenOptions::new();
         match existing {
             Existing::Replace => options.write(true).create(true).truncate(true),

@@ -60,6 +60,22 @@ fn player(path: &Path, folder: &str) -> Model {
     Model::new(config, &Governors::new()).unwrap()
 }
 
+/// An agent may have left one where the person records.
+#[cfg(unix)]
+#[test]
+fn a_recording_does_not_go_through_a_link() {
+    let folder = TempDir::new().unwrap();
+    let (kept, path) = (folder.path().join("kept"), folder.path().join("c.jsonl"));
+    std::fs::write(&kept, "kept").unwrap();
+    for target in [kept.clone(), folder.path().join("new")] {
+        std::os::unix::fs::symlink(&target, &path).unwrap();
+        assert!(Recorder::create(&path, pairs(HERE)).is_err(), "{}", target.display());
+        std::fs::remove_file(&path).unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(kept).unwrap(), "kept");
+    assert!(!folder.path().join("new").exists());
+}
+
 #[tokio::test]
 async fn what_was_recorded_is_played_elsewhere() {
     for protocol in PROTOCOLS {
