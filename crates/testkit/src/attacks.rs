@@ -69,6 +69,15 @@ pub fn later() -> Vec<Attempt> {
     commands(include_str!("../attacks/later.txt"))
 }
 
+/// Keys that are typed before a question: name, keys.
+pub fn typed() -> Vec<(&'static str, String)> {
+    let rows = rows::<2>(include_str!("../attacks/typed.txt"));
+    let keys = |keys: &str| {
+        keys.replace("\\n", "\n").replace("\\r", "\r").replace("\\e", "\u{1b}").replace("\\t", "\t")
+    };
+    rows.map(|[name, typed]| (name, keys(typed))).collect()
+}
+
 /// Attempts of an agent with a checkout of its own.
 pub fn apart() -> Vec<Attempt> {
     commands(include_str!("../attacks/apart.txt"))
@@ -238,6 +247,7 @@ mod tests {
             ("undo", undo().len(), 26),
             ("apart", apart().len(), 29),
             ("later", later().len(), 246),
+            ("typed", typed().len(), 16),
             ("orphans", orphans().len(), 22),
             ("repositories", repositories().len(), 55),
             ("helpers", helpers().len(), 81),

@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use posse_testkit::{FakeModel, Fixture, Turn};
+use posse_testkit::{FakeModel, Fixture, Turn, attacks};
 use serde_json::json;
 
 use crate::posse::{Person, eventually};
@@ -122,10 +122,12 @@ fn what_was_typed_before_a_question_does_not_answer_it() {
         ("run -C sub --approval ask go", Turn::call("shell", json!({"command": "touch left"}))),
         ("run -C sub --approval ask go", Turn::call("write_file", json!({"path": "left", "content": "x"}))),
     ];
-    let early = ["outside\n", "y\n", "y\ny\noutside\n", "outside", "y"];
+    let early = attacks::typed();
+    // All of them for the gravest question, and some of each kind for the others.
+    let some = ["word", "letter", "letters", "no-line-end", "no-line-end-letter"];
     let mut cases = 0;
-    for (args, turn) in turns {
-        for keys in early {
+    for (number, (args, turn)) in turns.into_iter().enumerate() {
+        for (_, keys) in early.iter().filter(|(name, _)| number == 0 || some.contains(name)) {
             let (person, go_on) = held(turn.clone());
             let mut seat = Seat::run(&person, &format!("exec posse {args}"));
             seat.until("model: fake", 1);
@@ -145,7 +147,7 @@ fn what_was_typed_before_a_question_does_not_answer_it() {
             cases += 1;
         }
     }
-    assert_eq!(cases, 15);
+    assert_eq!(cases, 16 + 5 + 5);
 }
 
 #[test]
