@@ -163,6 +163,9 @@ pub(crate) const CODE: [(&str, &[&str]); 12] = [
 pub(crate) const REMOVES_IN_CODE: [&str; 8] =
     ["remove", "unlink", "rmtree", "rmdir", "delete", "rm(", "rm_r", "rmsync"];
 
+/// Words by which it asks for the names in the folder where it runs, without naming one.
+pub(crate) const HERE_IN_CODE: [&str; 5] = ["listdir()", "scandir()", "cwd", "curdir", "dir.pwd"];
+
 /// Other words by which it writes or starts something.
 const IN_CODE: [&str; 22] = [
     "rename",

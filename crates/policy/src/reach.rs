@@ -7,7 +7,7 @@ mod fed;
 mod of_git;
 
 use crate::command::{program, simple_commands};
-use crate::destroys::{CODE, DATABASES, REMOVES_IN_CODE, by_program, edits, is_harmless};
+use crate::destroys::{CODE, DATABASES, HERE_IN_CODE, REMOVES_IN_CODE, by_program, edits, is_harmless};
 use crate::limits::FOLDERS_MAX;
 use crate::pattern::{literal, may_match};
 use crate::shell_text::{ANY, GLOB, SOME, Simple, UNKNOWN};
@@ -328,8 +328,12 @@ fn code(simple: &Simple) -> Target {
     let between = |c: char| c.is_whitespace() || "'\"=;|&<>(){}$`,".contains(c);
     let words = texts.iter().flat_map(|text| text.split(between)).filter(|word| !word.is_empty());
     let words = words.map(|word| word.replace(['*', '?'], &GLOB.to_string())).collect();
-    let removes = |text: &&String| REMOVES_IN_CODE.iter().any(|word| text.to_lowercase().contains(word));
-    Target::Code { words, removes: texts.iter().any(removes) }
+    let lower: Vec<String> = texts.iter().map(|text| text.to_lowercase()).collect();
+    let has = |any: &[&str]| lower.iter().any(|text| any.iter().any(|word| text.contains(word)));
+    match has(&REMOVES_IN_CODE) {
+        true if has(&HERE_IN_CODE) => Target::Anything,
+        removes => Target::Code { words, removes },
+    }
 }
 
 /// Where a command may be when it runs another: none if that cannot be told.

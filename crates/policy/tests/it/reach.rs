@@ -99,6 +99,12 @@ fn a_piece_of_program_reaches_what_it_names() {
     assert_eq!(words("perl -e 'unlink \"a\"'"), ("-e unlink a".to_owned(), true));
     assert!(words("ruby -rfileutils -e 'FileUtils.rm_rf(%q)'").1);
     assert_eq!(reach("python3 -c \"open('$x','w')\"").targets, [Target::Anything]);
+    // What lists the names where it runs removes more than it names.
+    for lists in ["listdir()", "scandir()", "listdir(os.getcwd())", "walk(os.curdir)"] {
+        let command = format!("python3 -c \"import os; [os.remove(f) for f in os.{lists} if f != '.git']\"");
+        assert_eq!(reach(&command).targets, [Target::Anything], "{command}");
+    }
+    assert!(words("python3 -c \"import os; [os.remove(f) for f in os.listdir('a')]\"").1);
 }
 
 #[test]
