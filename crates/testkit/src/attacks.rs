@@ -69,6 +69,11 @@ pub fn later() -> Vec<Attempt> {
     commands(include_str!("../attacks/later.txt"))
 }
 
+/// Commands that destroy what undo does not bring back.
+pub fn destroy() -> Vec<Attempt> {
+    commands(include_str!("../attacks/destroy.txt"))
+}
+
 /// Keys that are typed before a question: name, keys.
 pub fn typed() -> Vec<(&'static str, String)> {
     let rows = rows::<2>(include_str!("../attacks/typed.txt"));
@@ -247,6 +252,7 @@ mod tests {
             ("undo", undo().len(), 26),
             ("apart", apart().len(), 29),
             ("later", later().len(), 246),
+            ("destroy", destroy().len(), 71),
             ("typed", typed().len(), 16),
             ("orphans", orphans().len(), 22),
             ("repositories", repositories().len(), 55),

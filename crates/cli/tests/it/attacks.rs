@@ -5,6 +5,7 @@
 
 #![allow(clippy::print_stdout, reason = "a suite says how much it tried")]
 
+mod destroy;
 mod files;
 mod hang;
 mod helpers;
