@@ -83,6 +83,37 @@ pub fn typed() -> Vec<(&'static str, String)> {
     rows.map(|[name, typed]| (name, keys(typed))).collect()
 }
 
+/// Something that is done so that a command which a person has let out does harm the next time.
+#[derive(Clone, Copy, Debug)]
+pub struct Leave {
+    /// Its name.
+    pub name: &'static str,
+    /// More of Posse's environment, name and value.
+    pub environment: Option<&'static str>,
+    /// What is run before all, unconfined.
+    pub set_up: Option<&'static str>,
+    /// What the agent does inside the sandbox.
+    pub attempt: &'static str,
+    /// What the person answers when they are asked again.
+    pub answer: &'static str,
+    /// The command that was let out.
+    pub command: &'static str,
+}
+
+/// What is done after a person has let a command out.
+pub fn leave() -> Vec<Leave> {
+    let rows = rows::<6>(include_str!("../attacks/leave.txt"));
+    rows.map(|[name, environment, set_up, attempt, answer, command]| Leave {
+        name,
+        environment: given(environment),
+        set_up: given(set_up),
+        attempt,
+        answer,
+        command,
+    })
+    .collect()
+}
+
 /// Attempts of an agent with a checkout of its own.
 pub fn apart() -> Vec<Attempt> {
     commands(include_str!("../attacks/apart.txt"))
@@ -253,6 +284,7 @@ mod tests {
             ("apart", apart().len(), 29),
             ("later", later().len(), 246),
             ("destroy", destroy().len(), 71),
+            ("leave", leave().len(), 26),
             ("typed", typed().len(), 16),
             ("orphans", orphans().len(), 22),
             ("repositories", repositories().len(), 55),

@@ -11,6 +11,7 @@ mod hang;
 mod helpers;
 mod hidden;
 mod later;
+mod leave;
 mod mirror;
 mod network;
 mod orphans;
