@@ -320,6 +320,10 @@ impl History {
     pub(crate) async fn after(&self, running: Running, touched: &Touched) -> Found {
         let mut ledger = self.0.ledger.lock().await;
         let mut changes = std::mem::take(&mut ledger.pending);
+        if let Some(checkpoints) = self.checkpoints().await {
+            let root = self.0.workspace.root();
+            checkpoints.doubt(touched.paths.iter().filter_map(|path| path.strip_prefix(root).ok()));
+        }
         changes.extend(self.look(&mut ledger).await);
         let (own, rest): (Vec<_>, Vec<_>) =
             folded(changes).into_iter().partition(|change| self.named(touched, &change.path));

@@ -89,6 +89,30 @@ async fn what_a_person_writes_while_a_command_runs_is_not_taken_back() {
     assert_eq!(stage.files.read("person.txt"), "mine\n");
 }
 
+/// A name that is gone again, or that nobody watches, is reported for no other name of the same file.
+#[tokio::test]
+async fn what_is_written_by_another_name_is_taken_back() {
+    let commands = [
+        "ln src/x hard && echo evil > hard && rm hard",
+        "ln src/x out/hard && echo evil > out/hard",
+        "ln src/x out/hard && echo evil > out/hard && rm out/hard",
+        "ln src/x out/hard && mv out/hard out/h && echo evil > out/h && rm out/h",
+    ];
+    let mut seen = 0;
+    for command in commands {
+        let mut stage = crew([], vec![sh(command)]).await;
+        stage.files =
+            stage.files.file(".gitignore", "/out/\n").git().file("src/x", "x\n").file("out/y", "y\n");
+        let ran = stage.run("go").await;
+        assert!(ran.results()[0].1.contains("exit code 0"), "{command}: {:?}", ran.results());
+        assert_eq!(on_record(ran.events(), true), ["src/x"], "{command}");
+        undo(&stage, Extent::Session).await.unwrap();
+        assert_eq!(stage.files.read("src/x"), "x\n", "{command}");
+        seen += 1;
+    }
+    assert_eq!(seen, 4);
+}
+
 #[tokio::test]
 async fn commands_that_run_at_the_same_time_are_told_apart() {
     let meet = |own: &str, other: &str| {

@@ -20,7 +20,7 @@ mod undo;
 mod watch;
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     fmt,
     fs::{self, File},
     path::{Path, PathBuf},
@@ -65,6 +65,8 @@ struct Inner {
     /// What was kept since the last look began. Apart from the state, because whoever writes a file must not wait for a
     /// look.
     expected: Mutex<Vec<Expected>>,
+    /// What is looked at next although nothing may be reported about it.
+    doubted: Mutex<BTreeSet<Box<[u8]>>>,
     /// Tells the states of one opening from those of others.
     id: u64,
 }
@@ -124,9 +126,9 @@ impl Checkpoints {
             let store = shared(&folder.join(name))?;
             let own = folder.strip_prefix(workspace.root()).ok().map(Path::to_owned);
             let top = Top::open(workspace.root())?;
-            let (turn, state, expected) = (Arc::default(), Mutex::default(), Mutex::default());
-            let id = fastrand::u64(..);
-            Ok(Self(Arc::new(Inner { store, workspace, top, own, turn, state, expected, id })))
+            let (turn, state, id) = (Arc::default(), Mutex::default(), fastrand::u64(..));
+            let (expected, doubted) = (Mutex::default(), Mutex::default());
+            Ok(Self(Arc::new(Inner { store, workspace, top, own, turn, state, expected, doubted, id })))
         });
         opened.await?.map_err(kept)
     }
@@ -140,6 +142,12 @@ impl Checkpoints {
         let changes = std::mem::take(&mut state.found);
         let name = format!("{:016x}-{}", self.0.id, state.version);
         Ok(Look { changes, name, everything })
+    }
+
+    /// Looks at these paths the next time, whatever is reported: what is written by a name that is gone again, or that is in
+    /// a folder nobody watches, is reported for no other name of the file.
+    pub fn doubt<'a>(&self, paths: impl Iterator<Item = &'a Path>) {
+        lock(&self.0.doubted).extend(paths.map(|path| path.as_os_str().as_encoded_bytes().into()));
     }
 
     /// Looks at everything from the next look on, as where the system reports no changes.
@@ -161,7 +169,15 @@ impl Checkpoints {
         for (path, before, after) in std::mem::take(&mut *lock(&inner.expected)) {
             inner.state().expect(&path, before, after);
         }
-        let reported = inner.with_place(|place, state| state.reported(place));
+        let mut reported = inner.with_place(|place, state| state.reported(place));
+        let doubted = std::mem::take(&mut *lock(&inner.doubted));
+        if let Ok(reported) = &mut reported {
+            let state = inner.state();
+            let folders = state.manifest().map(|manifest| &manifest.folders);
+            let splits = doubted.iter().map(|path| split(path));
+            let known = splits.filter(|(folder, _)| folders.is_some_and(|known| known.contains_key(*folder)));
+            known.for_each(|(folder, name)| reported.add(folder, name, false));
+        }
         if reported.as_ref().is_ok_and(|reported| reported.names.is_empty()) {
             return Ok((turn, None));
         }
