@@ -6,14 +6,14 @@
 //!
 //! ```text
 //! begins ─► look: what differs is the person's, or, while other commands run, pending
-//! after  ─► look: pending and new ─► named by this command: its own
+//! after  ─► look: pending and new ─► done by this command, as what it named tells: its own
 //!                                 ─► others still run: pending
 //!                                 ─► else: meanwhile, not certain whose
 //! ```
 
 mod put_back;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex as SyncMutex, MutexGuard, PoisonError};
@@ -30,10 +30,8 @@ use tokio::sync::{Mutex, OnceCell};
 use crate::found::{Found, folded};
 use crate::limits::{LINKED_FOLDERS_MAX, MEASURED_CHANGES_MAX, SLOW_LOOK_MS};
 use crate::measured;
+use crate::shares::Shares;
 use crate::undoable;
-
-/// What stands for the history of the repository in the workspace.
-const HISTORY: &str = ".git/objects";
 
 /// Is told how many files were looked at, now and then.
 pub(crate) type OnLook = Arc<dyn Fn(usize) + Send + Sync>;
@@ -325,12 +323,16 @@ impl History {
             checkpoints.doubt(touched.paths.iter().filter_map(|path| path.strip_prefix(root).ok()));
         }
         changes.extend(self.look(&mut ledger).await);
-        let (own, rest): (Vec<_>, Vec<_>) =
-            folded(changes).into_iter().partition(|change| self.named(touched, &change.path));
+        let Shares { mut own, mut named, mut rest } =
+            Shares::of(folded(changes), touched, self.0.workspace.root());
+        let uncertain: HashSet<String> = named.iter().map(|change| change.path.clone()).collect();
+        own.append(&mut named);
         let mut found = Found { own, ..Found::default() };
         if !running.unguarded {
             self.put_back(&mut found).await;
         }
+        // For what other programs act on naming is enough. Elsewhere what is not certain is left alone.
+        rest.extend(found.own.extract_if(.., |change| uncertain.contains(&change.path)));
         // Only now: whoever looks next takes what is there for somebody else's.
         drop(running);
         if *self.running() > 0 {
@@ -348,14 +350,6 @@ impl History {
             found.meanwhile.clear();
         }
         found
-    }
-
-    /// Whether a command named a path, or anything of the repository's history, which is one change.
-    fn named(&self, touched: &Touched, path: &str) -> bool {
-        let place = self.0.workspace.root().join(path);
-        let below =
-            || touched.paths.range(place.clone()..).next().is_some_and(|next| next.starts_with(&place));
-        touched.names(&place) || (path == HISTORY && below())
     }
 
     /// What changes say beyond their lines: tests that were lost, commits that were made.

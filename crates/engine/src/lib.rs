@@ -48,6 +48,7 @@ mod roles_file;
 mod routes;
 mod session;
 mod session_view;
+mod shares;
 mod shell_rights;
 mod site;
 mod skill_drafts;

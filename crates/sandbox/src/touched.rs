@@ -6,13 +6,16 @@ use std::{
 };
 
 /// What a command opened for writing, made, removed, renamed, linked or changed the attributes of. That it named something
-/// does not say that anything came of it.
+/// does not say that anything came of it. All are absolute, links in the folders above resolved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Touched {
-    /// Absolute, links in the folders above resolved. Of a rename and of a new hard link both names.
+    /// What may hold something else by it. Of a rename and of a new hard link both names.
     pub paths: BTreeSet<PathBuf>,
     /// Folders that got another name, by both: with them, all that was and is below.
     pub moved: BTreeSet<PathBuf>,
+    /// What held afterwards what it held before: it got other permissions, times or attributes, or the call failed. What
+    /// is in it by now, somebody else may have written.
+    pub marked: BTreeSet<PathBuf>,
     /// Whether these are all. Not so where the command was not watched, or named more than is kept.
     pub complete: bool,
 }
@@ -20,6 +23,11 @@ pub struct Touched {
 impl Touched {
     /// Whether a path is among them, or moved with a folder.
     pub fn names(&self, path: &Path) -> bool {
+        self.writes(path) || self.marked.contains(path)
+    }
+
+    /// The same without what is only marked.
+    pub fn writes(&self, path: &Path) -> bool {
         self.paths.contains(path) || path.ancestors().any(|above| self.moved.contains(above))
     }
 }

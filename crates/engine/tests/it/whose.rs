@@ -89,6 +89,79 @@ async fn what_a_person_writes_while_a_command_runs_is_not_taken_back() {
     assert_eq!(stage.files.read("person.txt"), "mine\n");
 }
 
+/// A command that names a file without writing it does not make what somebody else writes there its own.
+#[tokio::test]
+async fn naming_a_file_does_not_make_somebody_elses_edit_the_commands() {
+    let tricks = [
+        ("touch src/x", "touch src/x"),
+        ("chmod 644 src/x", "chmod 600 src/x"),
+        ("mkdir src/x; ln -s a src/x; mkfifo src/x", "mkdir src/x"),
+        ("set -C; echo z > src/x", "set -C; echo z > src/x"),
+        ("mv missing src/x; ln missing src/x; ln missing src/new", "true"),
+        ("rm -f src/new; truncate -c -s 0 src/new; mv src/new z", "touch src/x src/new"),
+    ];
+    let mut seen = 0;
+    for (before, after) in tricks {
+        let command =
+            format!("{{ {before}; }} 2>/dev/null; cat held; {{ {after}; }} 2>/dev/null; echo end > own.txt");
+        let mut stage = crew([], vec![sh(&command)]).await;
+        stage.files = stage.files.file("src/x", "x\n");
+        let root = stage.files.path().to_owned();
+        let made = std::process::Command::new("mkfifo").arg(root.join("held")).status().unwrap();
+        assert!(made.success());
+        let there = root.clone();
+        // It opens once the command reads.
+        let person = std::thread::spawn(move || {
+            let _held = std::fs::File::options().write(true).open(there.join("held")).unwrap();
+            std::fs::write(there.join("src/x"), "the person's\n").unwrap();
+            std::fs::write(there.join("src/new"), "the person's\n").unwrap();
+        });
+        let ran = stage.run("go").await;
+        person.join().unwrap();
+        let events = ran.events().cloned().collect::<Vec<_>>();
+        assert_eq!(on_record(events.iter(), true), ["own.txt"], "{before}: {:?}", ran.results());
+        assert_eq!(on_record(events.iter(), false), ["src/new", "src/x"], "{before}");
+        undo(&stage, Extent::Session).await.unwrap();
+        let kept = ["src/x", "src/new"].map(|path| stage.files.read(path));
+        assert_eq!(kept, ["the person's\n"; 2], "{before}");
+        assert!(!root.join("own.txt").exists(), "{before}");
+        seen += 1;
+    }
+    assert_eq!(seen, 6);
+}
+
+/// What a command does by the same calls is its own, and is taken back.
+#[tokio::test]
+async fn what_is_moved_and_marked_is_taken_back() {
+    let commands = [
+        "chmod +x src/x",
+        "mv src lib",
+        "mv src lib && rm -rf lib",
+        "mv src/x src/y",
+        "mv -f src/x a.txt",
+        "mkdir t && mv src/* t && rmdir src && mv t src && mv src/x src/z",
+        "mkdir made && echo new > made/n && mv made kept",
+        "sed -i s/x/evil/ src/x",
+        "mv src t && mkdir src && cp t/x src/x && echo evil >> src/x && rm -r t",
+    ];
+    let mut seen = 0;
+    for command in commands {
+        let mut stage = crew([], vec![sh(command)]).await;
+        stage.files = stage.files.file("src/x", "x\n");
+        let root = stage.files.path().to_owned();
+        let modes =
+            || std::os::unix::fs::PermissionsExt::mode(&root.join("src/x").metadata().unwrap().permissions());
+        let (before, mode) = (contents(&root), modes());
+        let ran = stage.run("go").await;
+        assert!(ran.results()[0].1.contains("exit code 0"), "{command}: {:?}", ran.results());
+        assert_eq!(on_record(ran.events(), false), [""; 0], "{command}");
+        undo(&stage, Extent::Session).await.unwrap_or_else(|error| panic!("{command}: {error}"));
+        assert_eq!((contents(&root), modes() & 0o111), (before, mode & 0o111), "{command}");
+        seen += 1;
+    }
+    assert_eq!(seen, 9);
+}
+
 /// A name that is gone again, or that nobody watches, is reported for no other name of the same file.
 #[tokio::test]
 async fn what_is_written_by_another_name_is_taken_back() {

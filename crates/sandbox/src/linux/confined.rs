@@ -258,8 +258,11 @@ impl Confined {
             Message::Touched(paths) => {
                 report.touched.paths.extend(paths.into_iter().map(|path| path.below(workspace)));
             }
-            Message::TouchedBelow(paths) => {
+            Message::Moved(paths) => {
                 report.touched.moved.extend(paths.into_iter().map(|path| path.below(workspace)));
+            }
+            Message::Marked(paths) => {
+                report.touched.marked.extend(paths.into_iter().map(|path| path.below(workspace)));
             }
             Message::Watched(complete) => report.touched.complete = complete,
             Message::Over => self.over = true,

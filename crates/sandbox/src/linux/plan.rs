@@ -119,10 +119,12 @@ pub(crate) enum Message {
     Signal(i32),
     /// Something to know about how it was run.
     Note(String),
-    /// What it named in order to change it, relative to the workspace.
+    /// What it wrote, made or removed, relative to the workspace.
     Touched(Vec<Told>),
     /// Folders that got another name, by both names.
-    TouchedBelow(Vec<Told>),
+    Moved(Vec<Told>),
+    /// What it named and that holds what it held.
+    Marked(Vec<Told>),
     /// Nothing more comes of that, and whether that was all of it.
     Watched(bool),
     /// Nothing of the command is left, and the workspace has no placeholder of it. The last message.

@@ -64,7 +64,7 @@ const CASES: &[(&str, &str, &[&str])] = &[
     ("openat", "D, b'../file', os.O_WRONLY", &["file"]),
     ("openat", "H, b'flink', os.O_WRONLY | os.O_APPEND", &["dir/inner"]),
     ("openat", "H, b'flink', os.O_RDONLY | os.O_TRUNC", &["dir/inner"]),
-    ("openat", "H, b'flink', os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600", &["flink"]),
+    ("openat", "H, b'flink', os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600", &["flink!"]),
     ("openat", "H, b'flink', os.O_WRONLY | os.O_NOFOLLOW", &["flink"]),
     ("openat", "H, b'dangling', os.O_WRONLY | os.O_CREAT, 0o600", &["dir/made"]),
     ("openat", "H, b'dir//./../dir/inner', os.O_WRONLY", &["dir/inner"]),
@@ -96,26 +96,26 @@ const CASES: &[(&str, &str, &[&str])] = &[
     ("symlinkat", "b'anything', D, b'sym'", &["dir/sym"]),
     ("mkdirat", "D, b'sub/'", &["dir/sub"]),
     ("mknodat", "D, b'pipe', 0o10600, 0", &["dir/pipe"]),
-    ("fchmod", "F, 0o600", &["file"]),
-    ("fchmodat", "H, b'flink', 0o600", &["dir/inner"]),
-    ("fchmodat2", "H, b'flink', 0o600, 0x100", &["flink"]),
-    ("fchmodat2", "F, b'', 0o600, 0x1000", &["file"]),
-    ("fchown", "F, -1, -1", &["file"]),
-    ("fchownat", "H, b'flink', -1, -1, 0", &["dir/inner"]),
-    ("fchownat", "H, b'flink', -1, -1, 0x100", &["flink"]),
-    ("fchownat", "D, b'', -1, -1, 0x1000", &["dir"]),
-    ("utimensat", "H, b'flink', 0, 0", &["dir/inner"]),
-    ("utimensat", "H, b'flink', 0, 0x100", &["flink"]),
-    ("utimensat", "F, 0, 0, 0", &["file"]),
-    ("setxattr", "b'flink', b'user.a', b'x', 1, 0", &["dir/inner"]),
-    ("lsetxattr", "b'flink', b'user.a', b'x', 1, 0", &["flink"]),
-    ("fsetxattr", "F, b'user.a', b'x', 1, 0", &["file"]),
-    ("removexattr", "b'flink', b'user.a'", &["dir/inner"]),
-    ("lremovexattr", "b'flink', b'user.a'", &["flink"]),
-    ("fremovexattr", "F, b'user.a'", &["file"]),
-    ("setxattrat", "D, b'inner', 0, b'user.a', bytes(16), 16", &["dir/inner"]),
-    ("removexattrat", "D, b'inner', 0, b'user.a'", &["dir/inner"]),
-    ("file_setattr", "D, b'inner', bytes(24), 24, 0", &["dir/inner"]),
+    ("fchmod", "F, 0o600", &["file!"]),
+    ("fchmodat", "H, b'flink', 0o600", &["dir/inner!"]),
+    ("fchmodat2", "H, b'flink', 0o600, 0x100", &["flink!"]),
+    ("fchmodat2", "F, b'', 0o600, 0x1000", &["file!"]),
+    ("fchown", "F, -1, -1", &["file!"]),
+    ("fchownat", "H, b'flink', -1, -1, 0", &["dir/inner!"]),
+    ("fchownat", "H, b'flink', -1, -1, 0x100", &["flink!"]),
+    ("fchownat", "D, b'', -1, -1, 0x1000", &["dir!"]),
+    ("utimensat", "H, b'flink', 0, 0", &["dir/inner!"]),
+    ("utimensat", "H, b'flink', 0, 0x100", &["flink!"]),
+    ("utimensat", "F, 0, 0, 0", &["file!"]),
+    ("setxattr", "b'flink', b'user.a', b'x', 1, 0", &["dir/inner!"]),
+    ("lsetxattr", "b'flink', b'user.a', b'x', 1, 0", &["flink!"]),
+    ("fsetxattr", "F, b'user.a', b'x', 1, 0", &["file!"]),
+    ("removexattr", "b'flink', b'user.a'", &["dir/inner!"]),
+    ("lremovexattr", "b'flink', b'user.a'", &["flink!"]),
+    ("fremovexattr", "F, b'user.a'", &["file!"]),
+    ("setxattrat", "D, b'inner', 0, b'user.a', bytes(16), 16", &["dir/inner!"]),
+    ("removexattrat", "D, b'inner', 0, b'user.a'", &["dir/inner!"]),
+    ("file_setattr", "D, b'inner', bytes(24), 24, 0", &["dir/inner!"]),
     ("open", "b'link/new', os.O_RDWR | os.O_CREAT, 0o600", &["dir/new"]),
     ("creat", "b'dangling', 0o600", &["dir/made"]),
     ("unlink", "b'link/inner'", &["dir/inner"]),
@@ -127,14 +127,26 @@ const CASES: &[(&str, &str, &[&str])] = &[
     ("symlink", "b'x', b'link/sym'", &["dir/sym"]),
     ("mkdir", "b'link/sub'", &["dir/sub"]),
     ("mknod", "b'pipe', 0o10600, 0", &["pipe"]),
-    ("chmod", "b'flink', 0o600", &["dir/inner"]),
-    ("chown", "b'flink', -1, -1", &["dir/inner"]),
-    ("lchown", "b'flink', -1, -1", &["flink"]),
-    ("lchown", "b'link/', -1, -1", &["dir"]),
-    ("utime", "b'flink', 0", &["dir/inner"]),
-    ("utimes", "b'flink', 0", &["dir/inner"]),
-    ("futimesat", "D, b'inner', 0", &["dir/inner"]),
-    ("futimesat", "F, 0, 0", &["file"]),
+    ("chmod", "b'flink', 0o600", &["dir/inner!"]),
+    ("chown", "b'flink', -1, -1", &["dir/inner!"]),
+    ("lchown", "b'flink', -1, -1", &["flink!"]),
+    ("lchown", "b'link/', -1, -1", &["dir!"]),
+    ("utime", "b'flink', 0", &["dir/inner!"]),
+    ("utimes", "b'flink', 0", &["dir/inner!"]),
+    ("futimesat", "D, b'inner', 0", &["dir/inner!"]),
+    ("futimesat", "F, 0, 0", &["file!"]),
+    // What fails by itself.
+    ("openat", "H, b'missing', os.O_WRONLY", &["missing!"]),
+    ("openat", "H, b'file', os.O_RDONLY | os.O_CREAT, 0o600", &["file!"]),
+    ("truncate", "b'missing', 0", &["missing!"]),
+    ("unlinkat", "H, b'missing', 0", &["missing!"]),
+    ("renameat", "H, b'missing', H, b'file'", &["missing!", "file!"]),
+    ("renameat2", "H, b'file', H, b'flink', 1", &["file!", "flink!"]),
+    ("renameat2", "H, b'file', H, b'missing', 2", &["file!", "missing!"]),
+    ("linkat", "H, b'file', H, b'flink', 0", &["file!", "flink!"]),
+    ("symlinkat", "b'anything', D, b'inner'", &["dir/inner!"]),
+    ("mkdirat", "H, b'dir'", &["dir!"]),
+    ("mknodat", "H, b'file', 0o10600, 0", &["file!"]),
     // Nothing of the workspace.
     ("openat", "H, b'file', os.O_RDONLY", &[]),
     ("openat", "H, b'dir', os.O_PATH", &[]),
@@ -164,12 +176,12 @@ fn workspace() -> tempfile::TempDir {
     folder
 }
 
-/// Relative to the workspace; folders that moved with all that is in them end in `/`.
+/// Relative to the workspace; folders that moved with all that is in them end in `/`, and what holds what it held in `!`.
 fn names(touched: &Touched, workspace: &Path) -> BTreeSet<String> {
     let shown =
         |path: &Path, end: &str| format!("{}{end}", path.strip_prefix(workspace).unwrap().to_string_lossy());
-    let paths = touched.paths.iter().map(|path| shown(path, ""));
-    paths.chain(touched.moved.iter().map(|path| shown(path, "/"))).collect()
+    let kinds = [(&touched.paths, ""), (&touched.moved, "/"), (&touched.marked, "!")];
+    kinds.iter().flat_map(|(paths, end)| paths.iter().map(|path| shown(path, end))).collect()
 }
 
 async fn ran(command: posse_sandbox::Command) -> Finished {
@@ -240,7 +252,7 @@ async fn ordinary_work_is_seen_whoever_does_it() {
                 chmod 600 dir/inner; mv empty full; cp file copy";
     let finished = ran(confined_shell(Level::Full, folder.path(), line, |_| {})).await;
     let found = names(&finished.touched, folder.path());
-    for name in ["dir/static", "dir/sub", "far", "file", "spawned", "dir/inner", "empty/", "full/", "copy"] {
+    for name in ["dir/static", "dir/sub", "far", "file", "spawned", "dir/inner!", "empty/", "full/", "copy"] {
         assert!(found.contains(name), "{name}: {finished:?}");
     }
     assert!(finished.touched.complete && !found.contains("s.c"), "{found:?}");
@@ -283,17 +295,17 @@ async fn many_are_kept_and_too_many_are_said_to_be_too_many() {
     let name =
         name.replace("87, b'", &format!("{}, -100, b'", libc::SYS_unlinkat)).replace("% n)", "% n, 0)");
     let finished = ran(python(Level::Full, folder.path(), &name)).await;
-    assert_eq!((finished.touched.paths.len(), finished.touched.complete), (limits::TOUCHED_MAX, false));
+    assert_eq!((finished.touched.marked.len(), finished.touched.complete), (limits::TOUCHED_MAX, false));
 }
 
 #[tokio::test]
 async fn what_a_command_touched_is_known_when_it_is_ended() {
-    let folder = tempfile::tempdir().unwrap();
     let cases = [
         ("touch one two; sleep 60", true),
         ("trap '' TERM; touch one two; while :; do sleep 60; done", false),
     ];
     for (line, complete) in cases {
+        let folder = tempfile::tempdir().unwrap();
         let mut command = confined_shell(Level::Full, folder.path(), line, |_| {});
         command.deadline = Duration::from_millis(1_500);
         let finished = ran(command).await;

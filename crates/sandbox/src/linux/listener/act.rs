@@ -100,7 +100,7 @@ impl Acts {
         let [first, second] = asked.named;
         let arguments = &asked.notice.arguments;
         let done = match asked.call.does {
-            Does::Changes => return Answer::Continue,
+            Does::Changes | Does::Marks => return Answer::Continue,
             Does::Opens(at) => {
                 return self.open(asked, arguments[at] as libc::c_int, arguments[at + 1]);
             }

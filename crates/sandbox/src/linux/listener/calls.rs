@@ -21,8 +21,10 @@ pub(crate) enum Does {
     Makes,
     /// Makes a link by that name, if nothing has it; the link's own text is this argument.
     Points(usize),
-    /// Changes or removes it, if it is there.
+    /// Empties or removes it, if it is there.
     Changes,
+    /// Gives it other permissions, owners, times or attributes, if it is there. What it holds stays.
+    Marks,
     /// Gives the first the name of the second; this argument says how, if there is one.
     Renames(Option<usize>),
     /// Makes the second another name of the first.
@@ -48,7 +50,7 @@ pub(crate) enum End {
     FollowedIf(usize, c_int),
 }
 
-use Does::{Changes, Links, Makes, Opens, Points, Renames};
+use Does::{Changes, Links, Makes, Marks, Opens, Points, Renames};
 use End::{Followed, FollowedIf, FollowedUnless, Itself};
 
 /// Newer than the C library's list; the same numbers everywhere.
@@ -81,21 +83,21 @@ pub(crate) const CALLS: &[Call] = &[
     call(libc::SYS_symlinkat, Points(0), &[at(1, 2, Itself)]),
     call(libc::SYS_mkdirat, Makes, &[at(0, 1, Itself)]),
     call(libc::SYS_mknodat, Makes, &[at(0, 1, Itself)]),
-    call(libc::SYS_fchmod, Changes, &[Name::Descriptor(0)]),
-    call(libc::SYS_fchmodat, Changes, &[at(0, 1, Followed)]),
-    call(SYS_FCHMODAT2, Changes, &[at(0, 1, FollowedUnless(3, NOFOLLOW))]),
-    call(libc::SYS_fchown, Changes, &[Name::Descriptor(0)]),
-    call(libc::SYS_fchownat, Changes, &[at(0, 1, FollowedUnless(4, NOFOLLOW))]),
-    call(libc::SYS_utimensat, Changes, &[at(0, 1, FollowedUnless(3, NOFOLLOW))]),
-    call(libc::SYS_setxattr, Changes, &[here(0, Followed)]),
-    call(libc::SYS_lsetxattr, Changes, &[here(0, Itself)]),
-    call(libc::SYS_fsetxattr, Changes, &[Name::Descriptor(0)]),
-    call(libc::SYS_removexattr, Changes, &[here(0, Followed)]),
-    call(libc::SYS_lremovexattr, Changes, &[here(0, Itself)]),
-    call(libc::SYS_fremovexattr, Changes, &[Name::Descriptor(0)]),
-    call(SYS_SETXATTRAT, Changes, &[at(0, 1, FollowedUnless(2, NOFOLLOW))]),
-    call(SYS_REMOVEXATTRAT, Changes, &[at(0, 1, FollowedUnless(2, NOFOLLOW))]),
-    call(SYS_FILE_SETATTR, Changes, &[at(0, 1, FollowedUnless(4, NOFOLLOW))]),
+    call(libc::SYS_fchmod, Marks, &[Name::Descriptor(0)]),
+    call(libc::SYS_fchmodat, Marks, &[at(0, 1, Followed)]),
+    call(SYS_FCHMODAT2, Marks, &[at(0, 1, FollowedUnless(3, NOFOLLOW))]),
+    call(libc::SYS_fchown, Marks, &[Name::Descriptor(0)]),
+    call(libc::SYS_fchownat, Marks, &[at(0, 1, FollowedUnless(4, NOFOLLOW))]),
+    call(libc::SYS_utimensat, Marks, &[at(0, 1, FollowedUnless(3, NOFOLLOW))]),
+    call(libc::SYS_setxattr, Marks, &[here(0, Followed)]),
+    call(libc::SYS_lsetxattr, Marks, &[here(0, Itself)]),
+    call(libc::SYS_fsetxattr, Marks, &[Name::Descriptor(0)]),
+    call(libc::SYS_removexattr, Marks, &[here(0, Followed)]),
+    call(libc::SYS_lremovexattr, Marks, &[here(0, Itself)]),
+    call(libc::SYS_fremovexattr, Marks, &[Name::Descriptor(0)]),
+    call(SYS_SETXATTRAT, Marks, &[at(0, 1, FollowedUnless(2, NOFOLLOW))]),
+    call(SYS_REMOVEXATTRAT, Marks, &[at(0, 1, FollowedUnless(2, NOFOLLOW))]),
+    call(SYS_FILE_SETATTR, Marks, &[at(0, 1, FollowedUnless(4, NOFOLLOW))]),
     #[cfg(target_arch = "x86_64")]
     call(libc::SYS_open, Opens(1), &[here(0, FollowedUnless(1, libc::O_NOFOLLOW))]),
     #[cfg(target_arch = "x86_64")]
@@ -116,17 +118,17 @@ pub(crate) const CALLS: &[Call] = &[
     #[cfg(target_arch = "x86_64")]
     call(libc::SYS_mknod, Makes, &[here(0, Itself)]),
     #[cfg(target_arch = "x86_64")]
-    call(libc::SYS_chmod, Changes, &[here(0, Followed)]),
+    call(libc::SYS_chmod, Marks, &[here(0, Followed)]),
     #[cfg(target_arch = "x86_64")]
-    call(libc::SYS_chown, Changes, &[here(0, Followed)]),
+    call(libc::SYS_chown, Marks, &[here(0, Followed)]),
     #[cfg(target_arch = "x86_64")]
-    call(libc::SYS_lchown, Changes, &[here(0, Itself)]),
+    call(libc::SYS_lchown, Marks, &[here(0, Itself)]),
     #[cfg(target_arch = "x86_64")]
-    call(libc::SYS_utime, Changes, &[here(0, Followed)]),
+    call(libc::SYS_utime, Marks, &[here(0, Followed)]),
     #[cfg(target_arch = "x86_64")]
-    call(libc::SYS_utimes, Changes, &[here(0, Followed)]),
+    call(libc::SYS_utimes, Marks, &[here(0, Followed)]),
     #[cfg(target_arch = "x86_64")]
-    call(libc::SYS_futimesat, Changes, &[at(0, 1, Followed)]),
+    call(libc::SYS_futimesat, Marks, &[at(0, 1, Followed)]),
 ];
 
 /// The flags of an open that can change something.

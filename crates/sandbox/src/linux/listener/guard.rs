@@ -60,7 +60,7 @@ impl Guard {
             }
             Does::Opens(_) | Does::Empties => self.written(first),
             Does::Makes => self.written(first).filter(|path| may_be_missing(path)),
-            Does::Changes => self.protected(first).filter(|path| may_be_there(path)),
+            Does::Changes | Does::Marks => self.protected(first).filter(|path| may_be_there(path)),
             Does::Points(_) => {
                 let new = first.filter(|path| may_be_missing(path));
                 let misleads = |new: &&'a Path| deed.target.is_some_and(|target| self.misleads(new, target));

@@ -30,7 +30,7 @@ use std::{
         fd::{AsFd, BorrowedFd, OwnedFd},
         unix::net::UnixStream,
     },
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
 
 use self::{
@@ -153,7 +153,7 @@ impl Watch {
             !refused(guard, &Deed { does: Does::Makes, flags: 0, names, target: None }, line)
         });
         if let Some(made) = made {
-            touches.add(&made, false);
+            touches.wrote(&made);
         }
         answer
     }
@@ -194,10 +194,7 @@ impl Watch {
             if refused(&mut self.guard, &deed, line) {
                 return Answer::Error(libc::EPERM);
             }
-            // All that is in a folder moves with it.
-            let moves =
-                matches!(call.does, Does::Renames(_)) && names.iter().flatten().any(|path| is_folder(path));
-            names.iter().flatten().for_each(|path| self.touches.add(path, moves));
+            self.touches.took(call.does, flags, names);
         }
         match &self.acts {
             Some(acts) => acts.act(&Asked {
@@ -211,10 +208,6 @@ impl Watch {
             None => Answer::Continue,
         }
     }
-}
-
-fn is_folder(path: &Path) -> bool {
-    path.symlink_metadata().is_ok_and(|found| found.is_dir())
 }
 
 /// Whether the guard has something against it; then that is told.

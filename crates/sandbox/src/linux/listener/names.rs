@@ -60,13 +60,14 @@ pub(crate) fn find(
     flags: libc::c_int,
 ) -> Result<Named, Unknown> {
     let number = |at: usize| notice.arguments[at] as RawFd;
+    let changes = matches!(call.does, Does::Changes | Does::Marks);
     let (folder, path, end) = match name {
         Name::Descriptor(at) => return opened(caller, number(*at)),
         Name::Path { folder, path, end } => (folder.map_or(libc::AT_FDCWD, number), *path, *end),
     };
     let path = match notice.arguments[path] {
         // Some of those that change mean the descriptor by that.
-        0 if call.does != Does::Changes => return Err(Unknown::Fails(libc::EFAULT)),
+        0 if !changes => return Err(Unknown::Fails(libc::EFAULT)),
         0 => PathBuf::new(),
         address => caller.path(address).map_err(Unknown::Fails)?,
     };
@@ -82,7 +83,7 @@ pub(crate) fn find(
     };
     let only_new = libc::O_CREAT | libc::O_EXCL;
     let ends = Ends::of(&path);
-    let slash = call.does == Does::Changes && path.as_os_str().as_bytes().ends_with(b"/");
+    let slash = changes && path.as_os_str().as_bytes().ends_with(b"/");
     let follow = (follow || slash) && flags & only_new != only_new;
     let start = if path.is_absolute() { PathBuf::from("/") } else { caller.open_path(folder)? };
     let by = || if follow { caller.own_descriptor(&start, &path) } else { None };
