@@ -215,7 +215,7 @@ for place in PLACES:
     os.makedirs('deep/' + 'x' * 100, exist_ok=True); E = os.open('deep/' + 'x' * 100, os.O_RDONLY)
     serve(f'/proc/self/fd/{E}/nine'); os.unlink(f'/proc/self/fd/{E}/nine')
     os.rename('one', 'two'); os.unlink('two'); serve('two')
-    threading.Thread(target=serve, args=('thread',)).start()
+    threading.Thread(target=serve, args=(place + '/thread',)).start()
 for client in (socket.socket(socket.AF_UNIX),):
     client.setblocking(False)
     try: client.connect('/tmp/nobody')
