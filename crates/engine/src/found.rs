@@ -38,7 +38,7 @@ impl Written {
 
     /// What a command named in order to change it, whether or not anything came of it.
     pub(crate) fn add_touched(&mut self, root: &Path, touched: &Touched) {
-        let named = touched.paths.iter().chain(&touched.moved).chain(&touched.marked);
+        let named = touched.paths.iter().chain(touched.moved.keys()).chain(&touched.marked);
         let named = named.filter(|path| !is_past_lock(root, path));
         let inside = named.filter_map(|path| path.strip_prefix(root).ok());
         self.paths.extend(inside.map(|path| path.to_string_lossy().into_owned()));

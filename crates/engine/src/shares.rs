@@ -1,12 +1,14 @@
 //! Whose changes are that were found when a command had ended, by what it did to what it named. Pure.
 //!
-//! Naming is no proof. What a command wrote, made, removed or moved is its own. What it only touched, or failed to make, is
-//! its own as far as it holds the same as before: then its permissions are what differs. The rest may be the person's.
+//! Naming is no proof. What a command wrote, made or removed is its own. What it moved holds what it held: its own is what is
+//! gone, and what is now where it moved it. Of what it only touched, or failed to make, permissions are its own. The rest may
+//! be the person's.
 
-use std::path::Path;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
-use posse_protocol::Change;
-use posse_sandbox::Touched;
+use posse_protocol::{Change, Saved};
+use posse_sandbox::{Came, Touched};
 
 /// What stands for the history of the repository in the workspace.
 const HISTORY: &str = ".git/objects";
@@ -24,10 +26,14 @@ pub(crate) struct Shares {
 
 impl Shares {
     pub(crate) fn of(changes: Vec<Change>, touched: &Touched, root: &Path) -> Self {
+        let held =
+            changes.iter().filter_map(|change| Some((root.join(&change.path), change.before.clone()?)));
+        let held: HashMap<PathBuf, Saved> =
+            if touched.moved.is_empty() { HashMap::new() } else { held.collect() };
         let mut shares = Self::default();
         for change in changes {
             let place = root.join(&change.path);
-            let share = if is_own(&change, &place, touched) {
+            let share = if is_own(&change, &place, touched, &held) {
                 &mut shares.own
             } else if touched.names(&place) {
                 &mut shares.named
@@ -40,12 +46,26 @@ impl Shares {
     }
 }
 
-fn is_own(change: &Change, place: &Path, touched: &Touched) -> bool {
+/// `held` is what was where before, of what has changed.
+fn is_own(change: &Change, place: &Path, touched: &Touched, held: &HashMap<PathBuf, Saved>) -> bool {
     // All of the repository's history is one change.
     let below = || touched.paths.range(place.to_owned()..).next().is_some_and(|next| next.starts_with(place));
-    touched.writes(place)
+    let moved = || match touched.came(place) {
+        Some(Came::Gone) => change.after.is_none(),
+        Some(Came::Outside) => true,
+        // Back where it was, it would not differ.
+        Some(Came::From(origin)) if origin == place => false,
+        Some(Came::From(origin)) => match (&change.after, held.get(&origin)) {
+            (Some(after), Some(held)) => after.blob == held.blob,
+            // What is ignored is not looked at.
+            _ => true,
+        },
+        None => false,
+    };
+    touched.paths.contains(place)
         || (change.path == HISTORY && below())
         || (touched.marked.contains(place) && holds_the_same(change))
+        || moved()
 }
 
 fn holds_the_same(change: &Change) -> bool {
@@ -54,8 +74,6 @@ fn holds_the_same(change: &Change) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use posse_protocol::Saved;
-
     use super::*;
 
     /// Path, before, after, and whose it is.
@@ -72,19 +90,22 @@ mod tests {
 
     fn touched(words: &str) -> Touched {
         let mut touched = Touched { complete: true, ..Touched::default() };
+        let at = |path: &str| Path::new("/ws").join(path);
         for word in words.split_whitespace() {
             let (kind, path) = word.split_once(':').unwrap();
-            let paths = match kind {
-                "w" => &mut touched.paths,
-                "m" => &mut touched.moved,
-                _ => &mut touched.marked,
-            };
-            paths.insert(Path::new("/ws").join(path));
+            match (kind, path.split_once('<')) {
+                ("w", _) => drop(touched.paths.insert(at(path))),
+                ("a", _) => drop(touched.marked.insert(at(path))),
+                (_, Some((to, "outside"))) => drop(touched.moved.insert(at(to), Came::Outside)),
+                (_, Some((to, from))) => drop(touched.moved.insert(at(to), Came::From(at(from)))),
+                (_, None) => drop(touched.moved.insert(at(path), Came::Gone)),
+            }
         }
         touched
     }
 
-    /// What was written, moved and only marked, what changed, and whose it is: own, named, or the rest.
+    /// What was written (`w`), moved (`m`, from where) and only marked (`a`), what changed, and whose it is: own, named, or
+    /// the rest.
     #[test]
     fn naming_is_no_proof() {
         let cases: &[(&str, &str, &[Row])] = &[
@@ -95,6 +116,24 @@ mod tests {
             ("chmod of what is new", "a:a", &[("a", "", "1", 'n')]),
             ("chmod of what is gone", "a:a", &[("a", "1", "", 'n')]),
             ("chmod and a write", "a:a w:a", &[("a", "1", "2", 'o')]),
+            ("a moved folder", "m:d m:e<d", &[("d/x", "1", "", 'o'), ("e/x", "", "1", 'o')]),
+            (
+                "there and back",
+                "m:d<d m:e",
+                &[
+                    ("d/x", "1", "2", 'n'),
+                    ("d/y", "1", "", 'n'),
+                    ("d/new", "", "3", 'n'),
+                    ("e/y", "", "4", 'n'),
+                ],
+            ),
+            ("moved, and somebody's edit", "m:d m:e<d", &[("d/x", "1", "", 'o'), ("e/x", "", "2", 'n')]),
+            ("moved, and another there", "m:d m:e<d", &[("d/x", "1", "2", 'n'), ("e/x", "", "1", 'o')]),
+            ("exchanged", "m:d<e m:e<d", &[("d/x", "1", "2", 'o'), ("e/x", "2", "1", 'o')]),
+            ("moved and written", "m:d m:e<d w:e/x", &[("d/x", "1", "", 'o'), ("e/x", "", "2", 'o')]),
+            ("moved with other rights", "m:a m:b<a a:a", &[("a", "1", "", 'o'), ("b", "", "100755 1", 'o')]),
+            ("from where nobody looks", "m:out/a m:b<out/a", &[("b", "1", "2", 'o')]),
+            ("from outside", "m:b<outside", &[("b/c", "", "2", 'o')]),
             ("history", "w:.git/objects/ab/c", &[(".git/objects", "1", "2", 'o')]),
             ("another's history", "w:.git/index", &[(".git/objects", "1", "2", 'r')]),
         ];
@@ -109,6 +148,6 @@ mod tests {
                 assert_eq!(found, [*whose], "{name}: {path}");
             }
         }
-        assert_eq!(cases.len(), 9);
+        assert_eq!(cases.len(), 18);
     }
 }

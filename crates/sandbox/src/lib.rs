@@ -43,6 +43,6 @@ pub use protected::{
 };
 pub use secrets::secret_places;
 pub use support::{Finding, Support, Unavailable, available, clear_placeholders, support};
-pub use touched::Touched;
+pub use touched::{Came, Touched};
 #[cfg(unix)]
 pub use users::home_of;

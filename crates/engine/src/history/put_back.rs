@@ -51,7 +51,7 @@ mod tests {
     use std::{fs, os::unix::fs::symlink};
 
     use posse_protocol::Approval;
-    use posse_sandbox::Touched;
+    use posse_sandbox::{Came, Touched};
     use posse_tools::LinkedFolders;
     use posse_workspace::Workspace;
 
@@ -80,7 +80,8 @@ mod tests {
         );
         let running = history.begins(mode).await;
         does(&root);
-        let touched = Touched { moved: [root.clone()].into(), complete: true, ..Touched::default() };
+        let moved = [(root.clone(), Came::Outside)].into();
+        let touched = Touched { moved, complete: true, ..Touched::default() };
         let found = history.after(running, &touched).await;
         let told =
             found.refused.iter().map(|refused| format!("{} {}", refused.path, refused.put_back)).collect();

@@ -17,7 +17,7 @@ use tokio::{
 use super::{
     handing::hand_over,
     machine,
-    plan::{Message, Plan},
+    plan::{Message, Plan, Told, ToldCame},
     ready::{self, Ready},
     secrets,
     watchdog::{self, Watched},
@@ -259,7 +259,8 @@ impl Confined {
                 report.touched.paths.extend(paths.into_iter().map(|path| path.below(workspace)));
             }
             Message::Moved(paths) => {
-                report.touched.moved.extend(paths.into_iter().map(|path| path.below(workspace)));
+                let below = |(path, came): (Told, ToldCame)| (path.below(workspace), came.below(workspace));
+                report.touched.moved.extend(paths.into_iter().map(below));
             }
             Message::Marked(paths) => {
                 report.touched.marked.extend(paths.into_iter().map(|path| path.below(workspace)));

@@ -3,13 +3,13 @@
 use std::{
     ffi::OsString,
     io::{self, Read, Write},
-    os::unix::ffi::OsStringExt,
+    os::unix::ffi::{OsStrExt, OsStringExt},
     path::{Path, PathBuf},
 };
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Level, Profile, ResourceLimits, limits};
+use crate::{Came, Level, Profile, ResourceLimits, limits};
 
 /// Everything about one confined command. Paths are [`OsString`]s because a path need not be text.
 #[derive(Debug, Serialize, Deserialize)]
@@ -121,8 +121,8 @@ pub(crate) enum Message {
     Note(String),
     /// What it wrote, made or removed, relative to the workspace.
     Touched(Vec<Told>),
-    /// Folders that got another name, by both names.
-    Moved(Vec<Told>),
+    /// What got another name, by both names, and where what is there came from.
+    Moved(Vec<(Told, ToldCame)>),
     /// What it named and that holds what it held.
     Marked(Vec<Told>),
     /// Nothing more comes of that, and whether that was all of it.
@@ -139,8 +139,36 @@ pub(crate) enum Told {
     Bytes(Vec<u8>),
 }
 
+/// [`Came`] as it is told.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum ToldCame {
+    Gone,
+    Outside,
+    From(Told),
+}
+
+impl ToldCame {
+    pub(crate) fn new(came: &Came) -> Self {
+        match came {
+            Came::Gone => Self::Gone,
+            Came::Outside => Self::Outside,
+            Came::From(path) => Self::From(Told::new(path)),
+        }
+    }
+
+    /// The same, with paths below a folder.
+    pub(crate) fn below(self, folder: &Path) -> Came {
+        match self {
+            Self::Gone => Came::Gone,
+            Self::Outside => Came::Outside,
+            Self::From(path) => Came::From(path.below(folder)),
+        }
+    }
+}
+
 impl Told {
-    pub(crate) fn new(path: Vec<u8>) -> Self {
+    pub(crate) fn new(path: &Path) -> Self {
+        let path = path.as_os_str().as_bytes().to_vec();
         String::from_utf8(path).map_or_else(|error| Self::Bytes(error.into_bytes()), Self::Text)
     }
 

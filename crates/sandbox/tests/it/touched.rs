@@ -4,7 +4,7 @@ use std::{
     collections::BTreeSet, fs, os::unix::ffi::OsStrExt, os::unix::fs::symlink, path::Path, time::Duration,
 };
 
-use posse_sandbox::{Exit, Finished, Level, Touched, limits};
+use posse_sandbox::{Came, Exit, Finished, Level, Touched, limits};
 
 use crate::{confined_shell, python};
 
@@ -81,8 +81,8 @@ const CASES: &[(&str, &str, &[&str])] = &[
     ("unlinkat", "D, b'inner', 0", &["dir/inner"]),
     ("unlinkat", "H, b'flink', 0", &["flink"]),
     ("unlinkat", "H, b'empty/', 0x200", &["empty"]),
-    ("renameat", "H, b'file', D, b'moved'", &["file", "dir/moved"]),
-    ("renameat2", "H, b'file', H, b'flink', 2", &["file", "flink"]),
+    ("renameat", "H, b'file', D, b'moved'", &["file/", "dir/moved/"]),
+    ("renameat2", "H, b'file', H, b'flink', 2", &["file/", "flink/"]),
     ("renameat2", "H, b'dir', H, b'dir2', 0", &["dir/", "dir2/"]),
     ("renameat2", "H, b'dir/', H, b'empty/', 0", &["dir/", "empty/"]),
     ("linkat", "H, b'file', D, b'hard', 0", &["file", "dir/hard"]),
@@ -120,9 +120,9 @@ const CASES: &[(&str, &str, &[&str])] = &[
     ("creat", "b'dangling', 0o600", &["dir/made"]),
     ("unlink", "b'link/inner'", &["dir/inner"]),
     ("rmdir", "b'link/../empty'", &["empty"]),
-    ("rename", "b'file', b'link/moved'", &["file", "dir/moved"]),
+    ("rename", "b'file', b'link/moved'", &["file/", "dir/moved/"]),
     ("rename", "b'empty', b'link/full'", &["empty/", "dir/full/"]),
-    ("rename", "b'link', b'link2'", &["link", "link2"]),
+    ("rename", "b'link', b'link2'", &["link/", "link2/"]),
     ("link", "b'file', b'link/hard'", &["file", "dir/hard"]),
     ("symlink", "b'x', b'link/sym'", &["dir/sym"]),
     ("mkdir", "b'link/sub'", &["dir/sub"]),
@@ -143,6 +143,7 @@ const CASES: &[(&str, &str, &[&str])] = &[
     ("renameat", "H, b'missing', H, b'file'", &["missing!", "file!"]),
     ("renameat2", "H, b'file', H, b'flink', 1", &["file!", "flink!"]),
     ("renameat2", "H, b'file', H, b'missing', 2", &["file!", "missing!"]),
+    ("renameat", "H, b'empty', H, b'dir'", &["empty!", "dir!"]),
     ("linkat", "H, b'file', H, b'flink', 0", &["file!", "flink!"]),
     ("symlinkat", "b'anything', D, b'inner'", &["dir/inner!"]),
     ("mkdirat", "H, b'dir'", &["dir!"]),
@@ -176,11 +177,12 @@ fn workspace() -> tempfile::TempDir {
     folder
 }
 
-/// Relative to the workspace; folders that moved with all that is in them end in `/`, and what holds what it held in `!`.
+/// Relative to the workspace; what moved with all that is in it ends in `/`, and what holds what it held in `!`.
 fn names(touched: &Touched, workspace: &Path) -> BTreeSet<String> {
     let shown =
         |path: &Path, end: &str| format!("{}{end}", path.strip_prefix(workspace).unwrap().to_string_lossy());
-    let kinds = [(&touched.paths, ""), (&touched.moved, "/"), (&touched.marked, "!")];
+    let moved = touched.moved.keys().cloned().collect();
+    let kinds = [(&touched.paths, ""), (&moved, "/"), (&touched.marked, "!")];
     kinds.iter().flat_map(|(paths, end)| paths.iter().map(|path| shown(path, end))).collect()
 }
 
@@ -259,6 +261,61 @@ async fn ordinary_work_is_seen_whoever_does_it() {
     let at = |name: &str| folder.path().join(name);
     assert!(finished.touched.names(&at("full/anything")) && finished.touched.names(&at("copy")));
     assert!(!finished.touched.names(&at("dir/other")) && !finished.touched.names(&at("dir")));
+}
+
+/// What is renamed holds what it held: only what is written counts as that, wherever it is moved.
+#[tokio::test]
+async fn what_is_moved_about_is_told_from_what_is_written() {
+    // What is written, and what is where that was elsewhere: `to<from`, or nothing if it is gone.
+    let cases: &[(&str, &str, &str)] = &[
+        ("mv -T dir away && mv -T away dir", "", "away< dir<dir"),
+        ("mv -T dir a && mv -T a b && mv -T b dir", "", "a< b< dir<dir"),
+        ("mv file away && mv away file", "", "away< file<file"),
+        ("mv file a && mv a b", "", "a< b<file file<"),
+        ("mv dir d && mkdir dir && mv d/inner dir/inner", "dir", "d/inner< d<dir dir/inner<dir/inner dir<"),
+        ("mv file dir/file && mv dir d", "", "d/file<file d<dir dir/file< dir< file<"),
+        (
+            "python3 -c \"import ctypes; ctypes.CDLL(None).renameat2(-100, b'file', -100, b'dir', 2)\"",
+            "",
+            "dir<file file<dir",
+        ),
+        ("echo y > new && mv new file", "file new", ""),
+        ("mkdir made && echo y > made/x && mv made full", "full full/x made made/x", "full<made made<"),
+        ("echo y > dir/inner && mv dir d && mv d dir", "d/inner dir/inner", "d< dir<dir"),
+        (
+            "mv file empty/x && mv empty/x x && rmdir empty && mkdir e && mv dir/inner e/x && mv e empty",
+            "e empty",
+            "dir/inner< e/x< e< empty/x<dir/inner empty<e file< x<file",
+        ),
+        ("touch file; chmod 600 file; mkdir -p dir; touch -c missing", "", ""),
+    ];
+    let mut seen = 0;
+    for (line, written, moved) in cases {
+        let folder = workspace();
+        let finished = ran(confined_shell(Level::Full, folder.path(), line, |_| {})).await;
+        assert_eq!(finished.exit, Exit::Code(0), "{line}: {finished:?}");
+        let shown = |path: &Path| path.strip_prefix(folder.path()).unwrap().display().to_string();
+        let paths: Vec<String> = finished.touched.paths.iter().map(|path| shown(path)).collect();
+        let came = |came: &Came| match came {
+            Came::Gone => String::new(),
+            Came::Outside => "outside".to_owned(),
+            Came::From(origin) => shown(origin),
+        };
+        let mut names: Vec<String> = finished
+            .touched
+            .moved
+            .iter()
+            .map(|(path, from)| format!("{}<{}", shown(path), came(from)))
+            .collect();
+        names.sort();
+        assert_eq!(
+            (paths.join(" "), names.join(" ")),
+            ((*written).to_owned(), (*moved).to_owned()),
+            "{line}"
+        );
+        seen += 1;
+    }
+    assert_eq!(seen, 12);
 }
 
 #[tokio::test]
