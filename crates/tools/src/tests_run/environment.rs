@@ -205,8 +205,8 @@ fn path(value: &str, shell: &mut Shell<'_>) {
 
 /// A place that only installing something writes to.
 fn is_of_system(entry: &str) -> bool {
-    let fixed = ["/usr/", "/bin", "/sbin", "/opt/", "/nix/", "/snap/", "/home/linuxbrew/"];
-    let of_home = ["$HOME/.", "~/.", "$HOME/go/bin", "~/go/bin", "/root/."];
+    let fixed = ["/usr/", "/bin", "/sbin", "/opt/", "/nix/", "/snap/"];
+    let of_home = ["$HOME/.", "~/.", "$HOME/go/bin", "~/go/bin"];
     fixed.iter().chain(&of_home).any(|begin| entry.starts_with(begin)) && !entry.contains("..")
 }
 

@@ -31,7 +31,7 @@ const KINDS: &[Options] = &[
         flags: "--workspace --all --all-features --no-default-features --release -r --lib --bins --tests --doc --examples \
                 --benches --all-targets --locked --offline --frozen -q --quiet -v -vv --verbose --no-fail-fast --keep-going --ff \
                 --fail-fast --ignore-rust-version --timings --nocapture --no-capture --show-output --include-ignored \
-                --hide-progress-bar --html --lcov",
+                --html --lcov",
         values: "-p --package --exclude --bin --test --example --bench -F --features --target --profile --target-dir \
                  --manifest-path -j --jobs --color --message-format --test-threads -P --cargo-profile --retries --partition \
                  --status-level --final-status-level --success-output --failure-output --build-jobs --output-path --no-tests -C",

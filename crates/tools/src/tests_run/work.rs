@@ -8,7 +8,7 @@ use super::judged::{Judged, Worth};
 /// Programs that only look, or only change files: none of them tests, builds, checks or sends anything.
 const LOOKS: &str = "\
     ls cat head tail grep egrep fgrep rg find fd wc echo printf pwd cd tree which type stat file diff cmp sort uniq cut tr sed awk gawk mkdir touch \
-    rm cp mv ln chmod true false test [ git date whoami id printenv basename dirname realpath readlink du df less more xxd od hexdump column jq yq \
+    rm cp mv ln chmod true false test [ git date whoami id printenv basename dirname realpath readlink du df less more xxd od jq yq \
     sleep seq tee : export unset set umask ulimit wait shift local sha256sum md5sum rmdir install mktemp";
 
 /// Programs that write nothing, or nothing that a runner would.

@@ -102,15 +102,14 @@ impl Dice {
 #[tokio::test]
 async fn what_is_said_to_have_passed_has_passed_in_a_real_shell() {
     let folder = tempfile::tempdir().unwrap();
-    let bin = folder.path().join("bin");
-    std::fs::create_dir(&bin).unwrap();
-    std::fs::write(bin.join("pytest"), "#!/bin/sh\necho >> \"$CALLS\"\nexit $CODE\n").unwrap();
     let mut dice = Dice(0x5eed_0011);
     let texts: Vec<String> = (0..TEXTS).map(|_| dice.list(3)).collect();
     let mut driver =
-        "chmod +x bin/pytest; export FUNCNEST=10 PATH=$PWD/bin:$PATH CALLS=$PWD/calls\n".to_owned();
+        "mkdir bin; printf '#!/bin/sh\necho >> \"$CALLS\"\nexit $CODE\n' > bin/pytest; chmod +x bin/pytest\n\
+                      export FUNCNEST=10 PATH=$PWD/bin:$PATH CALLS=$PWD/calls\n"
+            .to_owned();
     for (at, text) in texts.iter().enumerate() {
-        std::fs::write(folder.path().join(format!("s{at}")), text).unwrap();
+        let _ = writeln!(driver, "cat > s{at} <<'END_OF_TEXT'\n{text}\nEND_OF_TEXT");
         for code in [0, 1] {
             let _ = writeln!(
                 driver,
@@ -118,11 +117,11 @@ async fn what_is_said_to_have_passed_has_passed_in_a_real_shell() {
             );
         }
     }
-    std::fs::write(folder.path().join("driver"), driver).unwrap();
-    let command = Command::shell("bash driver > results", folder.path(), Duration::from_secs(300));
+    let mut command = Command::shell("cat > driver; bash driver", folder.path(), Duration::from_secs(300));
+    command.stdin = Some(driver.into_bytes());
     let finished = posse_sandbox::start(command).await.unwrap().wait().await;
     assert_eq!(finished.exit, posse_sandbox::Exit::Code(0), "{finished:?}");
-    let output = std::fs::read_to_string(folder.path().join("results")).unwrap();
+    let output = String::from_utf8(finished.output.bytes()).unwrap();
     let (mut runs, mut passed, mut certain) = (0, 0, 0);
     for line in output.lines() {
         let [at, code, exit, calls] =
