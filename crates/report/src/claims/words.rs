@@ -3,18 +3,12 @@
 
 /// Whether a list of words holds one.
 pub(crate) fn is(list: &str, word: &str) -> bool {
+    let list = list.as_bytes();
     let space = |byte: Option<&u8>| byte.is_none_or(u8::is_ascii_whitespace);
-    let bytes = list.as_bytes();
-    let mut from = 0;
-    // Found by searching rather than by splitting: it is done for every word of a report.
-    while let Some(at) = list[from..].find(word).filter(|_| !word.is_empty()).map(|at| from + at) {
-        let before = at.checked_sub(1).and_then(|at| bytes.get(at));
-        if space(before) && space(bytes.get(at + word.len())) {
-            return true;
-        }
-        from = list.ceil_char_boundary(at + 1);
-    }
-    false
+    let alone =
+        |at: usize| space(at.checked_sub(1).and_then(|at| list.get(at))) && space(list.get(at + word.len()));
+    // Found by searching rather than by splitting: it is done for every word of a report, with a score of lists.
+    !word.is_empty() && memchr::memmem::find_iter(list, word).any(alone)
 }
 
 /// In a heading of a few words: what follows is no statement of what was done.
