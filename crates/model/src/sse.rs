@@ -61,13 +61,19 @@ impl SseDecoder {
                 bytes = &bytes[1..];
                 continue;
             }
-            let Some(end) = bytes.iter().position(|b| matches!(b, b'\n' | b'\r')) else {
+            let Some(end) = memchr::memchr2(b'\n', b'\r', bytes) else {
                 return self.keep(bytes);
             };
-            self.keep(&bytes[..end])?;
+            let (line, rest) = (&bytes[..end], &bytes[end + 1..]);
             self.after_cr = bytes[end] == b'\r';
-            bytes = &bytes[end + 1..];
-            out.extend(self.end_line());
+            bytes = rest;
+            if self.line.is_empty() {
+                self.must_fit(line)?;
+                out.extend(self.take_line(line));
+            } else {
+                self.keep(line)?;
+                out.extend(self.end_line());
+            }
         }
         Ok(())
     }
@@ -81,31 +87,38 @@ impl SseDecoder {
     }
 
     fn keep(&mut self, part: &[u8]) -> Result<(), SseError> {
-        if self.line.len() + self.data.len() + part.len() > self.bytes_max {
-            return Err(SseError::FrameTooLong);
-        }
+        self.must_fit(part)?;
         self.line.extend_from_slice(part);
         Ok(())
     }
 
+    fn must_fit(&self, part: &[u8]) -> Result<(), SseError> {
+        let bytes = self.line.len() + self.data.len() + part.len();
+        if bytes > self.bytes_max { Err(SseError::FrameTooLong) } else { Ok(()) }
+    }
+
     fn end_line(&mut self) -> Option<Frame> {
         let mut line = std::mem::take(&mut self.line);
-        let mut content = line.as_slice();
-        if std::mem::take(&mut self.first_line) {
-            content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content);
-        }
-        let frame = if content.is_empty() { self.take_frame() } else { None };
-        if !content.is_empty() {
-            self.field(content);
-        }
+        let frame = self.take_line(&line);
         // The buffer goes back, so that a long stream does not allocate a line at a time.
         line.clear();
         self.line = line;
         frame
     }
 
+    fn take_line(&mut self, mut content: &[u8]) -> Option<Frame> {
+        if std::mem::take(&mut self.first_line) {
+            content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content);
+        }
+        if content.is_empty() {
+            return self.take_frame();
+        }
+        self.field(content);
+        None
+    }
+
     fn field(&mut self, line: &[u8]) {
-        let (name, value) = match line.iter().position(|&b| b == b':') {
+        let (name, value) = match memchr::memchr(b':', line) {
             Some(colon) => (&line[..colon], &line[colon + 1..]),
             None => (line, &[][..]),
         };

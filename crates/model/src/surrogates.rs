@@ -9,11 +9,8 @@ pub(crate) fn mended(json: &str) -> Cow<'_, str> {
     let mut kept = 0;
     let mut at = 0;
     let bytes = json.as_bytes();
-    while at < bytes.len() {
-        if bytes[at] != b'\\' {
-            at += 1;
-            continue;
-        }
+    while let Some(escape) = memchr::memchr(b'\\', bytes.get(at..).unwrap_or_default()) {
+        at += escape;
         match unit(bytes, at) {
             Some(0xd800..=0xdbff) if matches!(unit(bytes, at + 6), Some(0xdc00..=0xdfff)) => at += 12,
             Some(0xd800..=0xdfff) => {
