@@ -4,20 +4,23 @@ use posse_protocol::{CallId, ToolCall};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::borrowed::Text;
 use crate::fault::Trouble;
 use crate::limits;
 
 /// A piece of a call.
 #[derive(Deserialize)]
-pub(super) struct CallDelta {
+pub(super) struct CallDelta<'a> {
     index: Option<u64>,
-    id: Option<String>,
-    function: Option<FunctionDelta>,
+    #[serde(borrow)]
+    id: Option<Text<'a>>,
+    function: Option<FunctionDelta<'a>>,
 }
 
 #[derive(Deserialize)]
-struct FunctionDelta {
-    name: Option<String>,
+struct FunctionDelta<'a> {
+    #[serde(borrow)]
+    name: Option<Text<'a>>,
     arguments: Option<Value>,
 }
 
@@ -34,11 +37,11 @@ struct Entry {
 
 impl Calls {
     /// Adds a piece; returns the tool's name when it begins a call.
-    pub(super) fn add(&mut self, delta: CallDelta) -> Result<Option<&str>, Trouble> {
-        let id = delta.id.unwrap_or_default();
+    pub(super) fn add(&mut self, delta: CallDelta<'_>) -> Result<Option<&str>, Trouble> {
+        let id = delta.id.unwrap_or_default().0;
         let (name, arguments) = match delta.function {
-            Some(function) => (function.name.unwrap_or_default(), function.arguments),
-            None => (String::new(), None),
+            Some(function) => (function.name.unwrap_or_default().0, function.arguments),
+            None => Default::default(),
         };
         let at = match self.find(delta.index, &id, &name) {
             Some(at) => at,
@@ -46,7 +49,7 @@ impl Calls {
         };
         let entry = &mut self.calls[at];
         if entry.call.id.0.is_empty() {
-            entry.call.id.0 = id;
+            entry.call.id.0 = id.into_owned();
         }
         // Some servers repeat the whole name with every piece, others send it in pieces.
         let named_now = entry.call.name.is_empty() && !name.is_empty();

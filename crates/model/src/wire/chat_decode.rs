@@ -4,6 +4,7 @@ use posse_protocol::{Reasoning, ReasoningOrigin, Reply, StopReason, Usage};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::borrowed::{Content, Few, Text};
 use super::chat_calls::{CallDelta, Calls};
 use super::chat_encode::REASONING_FIELD;
 use super::{Decode, Delta, usage};
@@ -29,32 +30,34 @@ pub(super) struct ChatDecoder {
 }
 
 #[derive(Deserialize)]
-struct Chunk {
-    model: Option<String>,
-    choices: Option<Vec<Choice>>,
+struct Chunk<'a> {
+    #[serde(borrow)]
+    model: Option<Text<'a>>,
+    choices: Option<Few<Choice<'a>>>,
     usage: Option<Value>,
     timings: Option<Value>,
     error: Option<Value>,
 }
 
 #[derive(Deserialize)]
-struct Choice {
+struct Choice<'a> {
     index: Option<u64>,
     /// A piece, in a stream; the whole, in a plain JSON answer.
-    #[serde(alias = "message")]
-    delta: Option<Piece>,
-    finish_reason: Option<String>,
+    #[serde(alias = "message", borrow)]
+    delta: Option<Piece<'a>>,
+    finish_reason: Option<Text<'a>>,
     usage: Option<Value>,
 }
 
 #[derive(Deserialize)]
-struct Piece {
-    content: Option<Value>,
-    reasoning_content: Option<String>,
-    reasoning: Option<String>,
+struct Piece<'a> {
+    #[serde(borrow)]
+    content: Option<Content<'a>>,
+    reasoning_content: Option<Text<'a>>,
+    reasoning: Option<Text<'a>>,
     reasoning_details: Option<Vec<Value>>,
-    refusal: Option<String>,
-    tool_calls: Option<Vec<CallDelta>>,
+    refusal: Option<Text<'a>>,
+    tool_calls: Option<Few<CallDelta<'a>>>,
 }
 
 impl Decode for ChatDecoder {
@@ -70,13 +73,13 @@ impl Decode for ChatDecoder {
         if frame.event == "error" {
             return Err(Trouble::Provider(ProviderError::from_json(&value(data)?)));
         }
-        let chunk: Chunk = serde_json::from_str(data)
+        let chunk: Chunk<'_> = serde_json::from_str(data)
             .map_err(|error| Trouble::malformed(format!("a chunk of the stream cannot be read: {error}")))?;
         if chunk.error.as_ref().is_some_and(|error| !error.is_null()) {
             return Err(Trouble::Provider(ProviderError::from_json(&value(data)?)));
         }
-        if let Some(model) = chunk.model.filter(|model| !model.is_empty()) {
-            self.model = model;
+        if let Some(model) = chunk.model.as_ref().and_then(Text::said).filter(|model| *model != self.model) {
+            self.model = model.to_owned();
         }
         if let Some(reported) = chunk.usage {
             usage::update(&mut self.usage, usage::chat(&reported));
@@ -124,43 +127,42 @@ impl Decode for ChatDecoder {
 }
 
 impl ChatDecoder {
-    fn choice(&mut self, choice: Choice, on: &mut dyn FnMut(Delta<'_>)) -> Result<(), Trouble> {
+    fn choice(&mut self, choice: Choice<'_>, on: &mut dyn FnMut(Delta<'_>)) -> Result<(), Trouble> {
         if let Some(reported) = choice.usage {
             usage::update(&mut self.usage, usage::chat(&reported));
         }
         if let Some(piece) = choice.delta {
             self.piece(piece, on)?;
         }
-        if let Some(finish) = choice.finish_reason.filter(|word| !word.is_empty()) {
-            self.finish = Some(finish);
+        if let Some(finish) = choice.finish_reason.as_ref().and_then(Text::said) {
+            self.finish = Some(finish.to_owned());
         }
         Ok(())
     }
 
-    fn piece(&mut self, piece: Piece, on: &mut dyn FnMut(Delta<'_>)) -> Result<(), Trouble> {
-        let shown_by_content = piece.reasoning_content.as_ref().is_some_and(|text| !text.is_empty());
-        if let Some(text) = piece.reasoning_content.filter(|text| !text.is_empty()) {
-            on(Delta::Reasoning(&text));
-            self.reasoning_content.push_str(&text);
+    fn piece(&mut self, piece: Piece<'_>, on: &mut dyn FnMut(Delta<'_>)) -> Result<(), Trouble> {
+        let by_content = piece.reasoning_content.as_ref().and_then(Text::said);
+        if let Some(text) = by_content {
+            on(Delta::Reasoning(text));
+            self.reasoning_content.push_str(text);
         }
-        if let Some(text) = piece.reasoning.filter(|text| !text.is_empty()) {
+        if let Some(text) = piece.reasoning.as_ref().and_then(Text::said) {
             // Servers in transition send the same words under both names.
-            if !shown_by_content {
-                on(Delta::Reasoning(&text));
+            if by_content.is_none() {
+                on(Delta::Reasoning(text));
             }
-            self.reasoning.push_str(&text);
+            self.reasoning.push_str(text);
         }
         for detail in piece.reasoning_details.unwrap_or_default() {
             on(Delta::Other);
             self.detail(detail)?;
         }
-        let refusal = piece.refusal.filter(|text| !text.is_empty());
+        let refusal = piece.refusal.as_ref().and_then(Text::said);
         self.refused |= refusal.is_some();
-        for text in [piece.content.map(|content| content_text(&content)), refusal].into_iter().flatten() {
-            if !text.is_empty() {
-                on(Delta::Text(&text));
-                self.text.push_str(&text);
-            }
+        let content = piece.content.as_ref().map(|content| &*content.0).filter(|text| !text.is_empty());
+        for text in [content, refusal].into_iter().flatten() {
+            on(Delta::Text(text));
+            self.text.push_str(text);
         }
         for call in piece.tool_calls.unwrap_or_default() {
             match self.calls.add(call)? {
@@ -218,13 +220,4 @@ impl ChatDecoder {
 fn value(data: &str) -> Result<Value, Trouble> {
     serde_json::from_str(data)
         .map_err(|error| Trouble::malformed(format!("an error that cannot be read: {error}")))
-}
-
-/// Text, or the texts of a list of parts.
-fn content_text(content: &Value) -> String {
-    match content {
-        Value::String(text) => text.clone(),
-        Value::Array(parts) => parts.iter().filter_map(|part| part["text"].as_str()).collect(),
-        _ => String::new(),
-    }
 }

@@ -6,6 +6,7 @@
 mod anthropic_decode;
 mod anthropic_encode;
 mod arguments;
+mod borrowed;
 mod chat_calls;
 mod chat_decode;
 mod chat_encode;
