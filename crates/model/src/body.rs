@@ -10,7 +10,7 @@ use http_body::{Body, Frame, SizeHint};
 
 /// Head, then a transcript's chunks, then the rest.
 pub(crate) struct PiecesBody {
-    head: Option<Bytes>,
+    head: std::array::IntoIter<Bytes, 2>,
     chunks: Arc<Vec<Bytes>>,
     next: usize,
     rest: Option<Bytes>,
@@ -19,12 +19,12 @@ pub(crate) struct PiecesBody {
 
 impl PiecesBody {
     /// The three together are `total` bytes.
-    pub(crate) fn new(head: Bytes, chunks: Arc<Vec<Bytes>>, rest: Bytes, total: usize) -> Self {
-        Self { head: Some(head), chunks, next: 0, rest: Some(rest), left: total as u64 }
+    pub(crate) fn new(head: [Bytes; 2], chunks: Arc<Vec<Bytes>>, rest: Bytes, total: usize) -> Self {
+        Self { head: head.into_iter(), chunks, next: 0, rest: Some(rest), left: total as u64 }
     }
 
     fn take(&mut self) -> Option<Bytes> {
-        if let Some(head) = self.head.take() {
+        if let Some(head) = self.head.next() {
             return Some(head);
         }
         let chunk = self.chunks.get(self.next).cloned();

@@ -23,6 +23,7 @@ mod list;
 mod live;
 mod model;
 mod names;
+mod openings;
 mod page;
 mod pieces;
 mod retry;

@@ -14,6 +14,8 @@ pub const MODEL_LIST_BYTES_MAX: usize = 8 * 1024 * 1024;
 pub const MODEL_LIST_MAX: usize = 10_000;
 /// How much of a provider's own words an error message quotes.
 pub const EXCERPT_CHARS_MAX: usize = 500;
+/// Beginnings of requests that are kept to be shared.
+pub const OPENINGS_KEPT_MAX: usize = 16;
 /// The most tool calls one reply may hold.
 pub const CALLS_MAX: usize = 128;
 /// The most pieces of content (text, reasoning, calls) one reply may hold.

@@ -10,6 +10,7 @@ use crate::call;
 use crate::cassette::{Log, Player, Substitutions};
 use crate::clouds;
 use crate::live::Live;
+use crate::openings::Openings;
 use crate::wire::Wire;
 use crate::{Governors, ModelConfig, Recorder, SetupError, Transcript, limits};
 
@@ -59,6 +60,7 @@ impl fmt::Debug for Model {
 struct Inner {
     config: ModelConfig,
     source: Source,
+    openings: Openings,
 }
 
 /// Where replies come from.
@@ -80,7 +82,8 @@ impl Model {
                 Source::Cassette { player, substitutions: Substitutions::new(&config.substitutions) }
             }
         };
-        Ok(Self { inner: Arc::new(Inner { config, source }), recorder: None, max_output_tokens: None })
+        let inner = Arc::new(Inner { config, source, openings: Openings::default() });
+        Ok(Self { inner, recorder: None, max_output_tokens: None })
     }
 
     /// The same model with its exchanges recorded. Transcripts made before are not.
@@ -108,14 +111,15 @@ impl Model {
             (Source::Live(_), None) => None,
         };
         let log = substitutions.map(|substitutions| Log::new(system, tools, substitutions));
+        let openings = &self.inner.openings;
         match self.max_output_tokens {
-            None => Transcript::new(&self.inner.config, system, tools, log),
+            None => Transcript::new(&self.inner.config, system, tools, openings, log),
             Some(max) => {
                 let known = clouds::reply_tokens_max(&self.inner.config.base_url);
                 let most = [self.inner.config.max_output_tokens, known].into_iter().flatten();
                 let max = most.fold(max, u32::min);
                 let config = ModelConfig { max_output_tokens: Some(max), ..self.inner.config.clone() };
-                Transcript::new(&config, system, tools, log)
+                Transcript::new(&config, system, tools, openings, log)
             }
         }
     }

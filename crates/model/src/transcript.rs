@@ -12,6 +12,7 @@ use posse_protocol::{CallId, Message, Reply, StopReason, ToolSpec};
 
 use crate::body::PiecesBody;
 use crate::cassette::Log;
+use crate::openings::Openings;
 use crate::pieces::Pieces;
 use crate::wire::{self, Items, Wire};
 use crate::{ModelConfig, ToolCallMode, text_calls};
@@ -37,7 +38,8 @@ pub struct Transcript {
 struct Head {
     wire: Option<Wire>,
     mode: ToolCallMode,
-    bytes: Bytes,
+    /// Settings and tools, which agents with the same tools share; then the agent's own system prompt.
+    bytes: [Bytes; 2],
     offered: Vec<String>,
 }
 
@@ -55,19 +57,27 @@ struct Calls {
 }
 
 impl Transcript {
-    pub(crate) fn new(config: &ModelConfig, system: &str, tools: &[ToolSpec], log: Option<Log>) -> Self {
+    pub(crate) fn new(
+        config: &ModelConfig,
+        system: &str,
+        tools: &[ToolSpec],
+        openings: &Openings,
+        log: Option<Log>,
+    ) -> Self {
         let wire = Wire::of(config.protocol);
+        let opening = wire.map(|wire| openings.get(wire, config, tools)).unwrap_or_default();
         let items = match wire {
             None => Items::default(),
             Some(wire) if config.tool_calls == ToolCallMode::Text => {
-                wire.head(config, &text_calls::system_prompt(system, tools), &[])
+                wire.head(&text_calls::system_prompt(system, tools))
             }
-            Some(wire) => wire.head(config, system, tools),
+            Some(wire) => wire.head(system),
         };
         let offered = tools.iter().map(|tool| tool.name.clone()).collect();
-        let head = Head { wire, mode: config.tool_calls, bytes: Bytes::from(items.bytes), offered };
+        let bytes = [opening, Bytes::from(items.bytes)];
+        let head = Head { wire, mode: config.tool_calls, bytes, offered };
         Self {
-            bytes: head.bytes.len() + wire::TAIL.len(),
+            bytes: head.bytes.iter().map(Bytes::len).sum::<usize>() + wire::TAIL.len(),
             head: Arc::new(head),
             pieces: Pieces::default(),
             any: items.any,

@@ -16,7 +16,7 @@ use crate::{ModelConfig, limits};
 /// Stands where the protocol refuses an empty text.
 const NO_TEXT: &str = "(no text)";
 
-pub(super) fn head(config: &ModelConfig, system: &str, tools: &[ToolSpec]) -> Items {
+pub(super) fn settings(config: &ModelConfig, tools: &[ToolSpec]) -> Map<String, Value> {
     let mut settings = Map::new();
     let mut max_tokens = config.max_output_tokens.unwrap_or(limits::ANTHROPIC_OUTPUT_TOKENS);
     settings.insert("model".into(), config.model.clone().into());
@@ -44,11 +44,12 @@ pub(super) fn head(config: &ModelConfig, system: &str, tools: &[ToolSpec]) -> It
     if !tools.is_empty() {
         settings.insert("tools".into(), tools_value(tools));
     }
-    if !system.is_empty() {
-        let block = json!({"type": "text", "text": system, "cache_control": {"type": "ephemeral"}});
-        settings.insert("system".into(), json!([block]));
-    }
-    Items::opening(&settings, "messages")
+    settings
+}
+
+pub(super) fn head(system: &str) -> Items {
+    let blocks = json!([{"type": "text", "text": system, "cache_control": {"type": "ephemeral"}}]);
+    Items::fields((!system.is_empty()).then_some(("system", &blocks)), "messages")
 }
 
 fn tools_value(tools: &[ToolSpec]) -> Value {

@@ -13,7 +13,7 @@ use crate::{ModelConfig, endpoint};
 /// What `Reasoning::opaque` says when it came as `reasoning` instead of `reasoning_content`.
 pub(super) const REASONING_FIELD: &str = "\"reasoning\"";
 
-pub(super) fn head(config: &ModelConfig, system: &str, tools: &[ToolSpec]) -> Items {
+pub(super) fn settings(config: &ModelConfig, tools: &[ToolSpec]) -> Map<String, Value> {
     let mut settings = Map::new();
     settings.insert("model".into(), config.model.clone().into());
     settings.insert("stream".into(), true.into());
@@ -30,7 +30,11 @@ pub(super) fn head(config: &ModelConfig, system: &str, tools: &[ToolSpec]) -> It
     if !tools.is_empty() {
         settings.insert("tools".into(), tools.iter().map(tool).collect());
     }
-    let mut items = Items::opening(&settings, "messages");
+    settings
+}
+
+pub(super) fn head(system: &str) -> Items {
+    let mut items = Items::fields(None::<(&str, &String)>, "messages");
     if !system.is_empty() {
         items.push(&Plain { role: "system", content: system });
     }

@@ -54,12 +54,25 @@ impl Wire {
         }
     }
 
-    /// Everything before the messages, the opening bracket of their list included.
-    pub(crate) fn head(self, config: &ModelConfig, system: &str, tools: &[ToolSpec]) -> Items {
+    /// The beginning of a body: settings and tools. It is the same for all agents that have the same tools.
+    pub(crate) fn opening(self, config: &ModelConfig, tools: &[ToolSpec]) -> Vec<u8> {
+        let settings = match self {
+            Self::Chat => chat_encode::settings(config, tools),
+            Self::Responses => responses_encode::settings(config, tools),
+            Self::Anthropic => anthropic_encode::settings(config, tools),
+        };
+        let mut bytes = encoded(&settings);
+        // More fields follow.
+        bytes.pop();
+        bytes
+    }
+
+    /// What follows it before the messages: the system prompt, and the opening bracket of their list.
+    pub(crate) fn head(self, system: &str) -> Items {
         match self {
-            Self::Chat => chat_encode::head(config, system, tools),
-            Self::Responses => responses_encode::head(config, system, tools),
-            Self::Anthropic => anthropic_encode::head(config, system, tools),
+            Self::Chat => chat_encode::head(system),
+            Self::Responses => responses_encode::head(system),
+            Self::Anthropic => anthropic_encode::head(system),
         }
     }
 
@@ -124,10 +137,13 @@ pub(crate) struct Items {
 }
 
 impl Items {
-    /// The head of a body: an object's fields without its end, then the name of the list that follows.
-    fn opening(settings: &serde_json::Map<String, serde_json::Value>, list: &str) -> Self {
-        let mut bytes = encoded(settings);
-        bytes.pop();
+    /// The last fields of a body: one more where there is something to say, then the list that follows.
+    fn fields(field: Option<(&str, &impl Serialize)>, list: &str) -> Self {
+        let mut bytes = Vec::new();
+        if let Some((name, value)) = field {
+            bytes.extend_from_slice(format!(",\"{name}\":").as_bytes());
+            bytes.extend(encoded(value));
+        }
         bytes.extend_from_slice(format!(",\"{list}\":[").as_bytes());
         Self { bytes, any: false }
     }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::{Items, description, or_unparseable, raw, safe};
 use crate::ModelConfig;
 
-pub(super) fn head(config: &ModelConfig, system: &str, tools: &[ToolSpec]) -> Items {
+pub(super) fn settings(config: &ModelConfig, tools: &[ToolSpec]) -> Map<String, Value> {
     let mut settings = Map::new();
     settings.insert("model".into(), config.model.clone().into());
     settings.insert("stream".into(), true.into());
@@ -27,10 +27,11 @@ pub(super) fn head(config: &ModelConfig, system: &str, tools: &[ToolSpec]) -> It
     if !tools.is_empty() {
         settings.insert("tools".into(), tools.iter().map(tool).collect());
     }
-    if !system.is_empty() {
-        settings.insert("instructions".into(), system.into());
-    }
-    Items::opening(&settings, "input")
+    settings
+}
+
+pub(super) fn head(system: &str) -> Items {
+    Items::fields((!system.is_empty()).then_some(("instructions", &system)), "input")
 }
 
 fn tool(spec: &ToolSpec) -> Value {
