@@ -50,7 +50,7 @@ pub(crate) async fn attempt(
         config,
         decoder: live.wire.decoder(),
         gate: TextGate::new(live.reads(config.tool_calls, transcript), !transcript.offered().is_empty()),
-        on,
+        shown: Shown { on, held: None },
         output: false,
         frames: 0,
         told: Instant::now(),
@@ -107,13 +107,38 @@ async fn error_body(mut response: Response) -> Vec<u8> {
     body
 }
 
+/// What is shown of an answer. Pieces of text that have come together are shown together.
+struct Shown<'a> {
+    on: On<'a>,
+    held: Option<Signal>,
+}
+
+impl Shown<'_> {
+    fn add(&mut self, signal: Signal) {
+        match (&mut self.held, signal) {
+            (Some(Signal::Text(text)), Signal::Text(more))
+            | (Some(Signal::Reasoning(text)), Signal::Reasoning(more)) => text.push_str(&more),
+            (_, signal) => {
+                self.send();
+                self.held = Some(signal);
+            }
+        }
+    }
+
+    fn send(&mut self) {
+        if let Some(signal) = self.held.take() {
+            (self.on)(signal);
+        }
+    }
+}
+
 /// Reads one answer.
 struct Reader<'a> {
     live: &'a Live,
     config: &'a ModelConfig,
     decoder: Box<dyn Decode>,
     gate: TextGate,
-    on: On<'a>,
+    shown: Shown<'a>,
     output: bool,
     frames: usize,
     /// When whoever waits was last told that something has come.
@@ -259,12 +284,14 @@ impl Reader<'_> {
     }
 
     fn frames(&mut self, frames: &mut Vec<Frame>) -> Result<(), Fault> {
-        frames.drain(..).try_for_each(|frame| self.frame(&frame))
+        let taken = frames.drain(..).try_for_each(|frame| self.frame(&frame));
+        self.shown.send();
+        taken
     }
 
     fn frame(&mut self, frame: &Frame) -> Result<(), Fault> {
         self.frames += 1;
-        let (gate, on, output) = (&mut self.gate, &mut *self.on, &mut self.output);
+        let (gate, shown, output) = (&mut self.gate, &mut self.shown, &mut self.output);
         let told = &mut self.told;
         let mended = match surrogates::mended(&frame.data) {
             Cow::Borrowed(_) => None,
@@ -273,18 +300,16 @@ impl Reader<'_> {
         let taken = self.decoder.frame(mended.as_ref().unwrap_or(frame), &mut |delta| {
             *output = true;
             let signal = match delta {
-                Delta::Text(text) => {
-                    Some(gate.push(text)).filter(|shown| !shown.is_empty()).map(Signal::Text)
-                }
+                Delta::Text(text) => Some(gate.push(text)).filter(|text| !text.is_empty()).map(Signal::Text),
                 Delta::Reasoning("") | Delta::Other => None,
                 Delta::Reasoning(text) => Some(Signal::Reasoning(text.to_owned())),
                 Delta::Calling(name) => Some(Signal::Calling(name.to_owned())),
             };
             match signal {
-                Some(signal) => on(signal),
+                Some(signal) => shown.add(signal),
                 None if told.elapsed() >= Duration::from_millis(limits::ARRIVING_EVERY_MS) => {
                     *told = Instant::now();
-                    on(Signal::Arriving);
+                    shown.add(Signal::Arriving);
                 }
                 None => {}
             }
@@ -309,25 +334,25 @@ impl Reader<'_> {
         self.words().cut()
     }
 
-    fn failed(self, fault: Fault) -> Failed {
+    fn failed(mut self, fault: Fault) -> Failed {
+        self.shown.send();
         Failed { fault, partial: self.decoder.text().to_owned(), output: self.output }
     }
 
-    fn reply(self, transcript: &Transcript) -> Reply {
+    fn reply(mut self, transcript: &Transcript) -> Reply {
         let mut reply = self.decoder.reply();
         if !reply.calls.is_empty() || transcript.has_native_calls() {
             self.live.endpoint.made_a_call();
         }
         if transcript.settle(&mut reply, self.live.reads(self.config.tool_calls, transcript)) {
-            for call in &reply.calls {
-                (self.on)(Signal::Calling(call.name.clone()));
-            }
+            reply.calls.iter().for_each(|call| self.shown.add(Signal::Calling(call.name.clone())));
         } else {
             let held = self.gate.release();
             if !held.is_empty() {
-                (self.on)(Signal::Text(held));
+                self.shown.add(Signal::Text(held));
             }
         }
+        self.shown.send();
         reply
     }
 }
@@ -336,4 +361,24 @@ impl Reader<'_> {
 async fn drain(mut response: Response) {
     let deadline = Instant::now() + Duration::from_millis(limits::DRAIN_MS);
     while let Ok(Ok(Some(_))) = timeout_at(deadline, response.chunk()).await {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_that_came_together_are_shown_together_and_in_order() {
+        let text = |text: &str| Signal::Text(text.to_owned());
+        let thought = |text: &str| Signal::Reasoning(text.to_owned());
+        let calling = |name: &str| Signal::Calling(name.to_owned());
+        let came = [thought("a"), thought("b"), text("c"), text("d"), calling("e"), calling("f"), text("g")];
+        let mut signals = Vec::new();
+        let mut on = |signal| signals.push(signal);
+        let mut shown = Shown { on: &mut on, held: None };
+        came.into_iter().for_each(|signal| shown.add(signal));
+        shown.send();
+        shown.send();
+        assert_eq!(signals, [thought("ab"), text("cd"), calling("e"), calling("f"), text("g")]);
+    }
 }

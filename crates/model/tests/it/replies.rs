@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::{PROTOCOLS, ask, call, config, messages, model, one, question, result, said, shown_text, usage};
 
 #[tokio::test]
-async fn text_arrives_whole_and_in_pieces() {
+async fn text_arrives_whole_however_it_is_cut() {
     let text = "Grüße, 世界! 🎉 A longer text that is streamed in several deltas.";
     for protocol in PROTOCOLS {
         for split in [1, 3, 7, 64, 100_000] {
@@ -22,7 +22,6 @@ async fn text_arrives_whole_and_in_pieces() {
             };
             assert_eq!(reply.unwrap(), want, "{protocol:?} split {split}");
             assert_eq!(shown_text(&signals), text);
-            assert!(signals.len() > 3);
         }
     }
 }

@@ -286,9 +286,17 @@ async fn words_are_shown_as_they_come() {
     let server = FakeModel::start().await;
     for mode in [Auto, Native, Text] {
         let model = model(ModelConfig { tool_calls: mode, ..config(Protocol::Chat, &server) });
-        server.push(Turn::text("Plain words, streamed in pieces: one, two, three, four, five."));
-        let (_, signals) = ask(&model, &question(&model)).await;
-        assert!(signals.len() >= 5, "{mode:?}: {signals:?}");
+        let whole = "Plain words, streamed in pieces: one, two, three, four, five.";
+        server.push(Turn::text(whole).stall_after(4));
+        let (transcript, (told, mut shown)) = (question(&model), tokio::sync::mpsc::unbounded_channel());
+        let mut on = |signal| drop(told.send(signal));
+        // The reply never ends; what has come of it is shown all the same.
+        let first = tokio::select! {
+            reply = model.call(&transcript, &mut on) => panic!("{reply:?}"),
+            first = shown.recv() => first.unwrap(),
+        };
+        let Signal::Text(words) = first else { panic!("{first:?}") };
+        assert!(whole.starts_with(&words) && !words.is_empty() && words != whole, "{mode:?}: {words}");
     }
 }
 
