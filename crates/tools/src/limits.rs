@@ -11,8 +11,12 @@ pub const OUTCOME_BYTES_MAX: usize = 64 * 1024;
 pub const READ_LINES_MAX: usize = 2_000;
 /// Bytes of text that one read gives back.
 pub const READ_BYTES_MAX: usize = 50 * 1024;
+/// Room that the text of a read has to begin with.
+pub const READ_TEXT_BYTES: usize = 1024;
 /// Bytes shown of one line.
 pub const READ_LINE_BYTES_MAX: usize = 2_000;
+/// The largest file that is read without a thread of its own, where it is in memory.
+pub const READ_AT_ONCE_BYTES_MAX: usize = 128 * 1024;
 /// How far into a file a read looks for its lines.
 pub const READ_SCAN_BYTES_MAX: u64 = 256 * 1024 * 1024;
 /// How far past the lines it shows a read counts how many more there are.

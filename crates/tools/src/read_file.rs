@@ -3,11 +3,11 @@
 use std::{
     fmt::Write as _,
     fs::File,
-    io::{self, BufRead, BufReader, Read, Seek},
+    io::{self, BufRead, BufReader, Read},
 };
 
 use posse_protocol::{Files, Needs, ToolOutcome};
-use posse_workspace::{Stop, WorkspaceError, WorkspacePath, text};
+use posse_workspace::{Stamp, Stop, WorkspaceError, WorkspacePath, text};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -72,16 +72,27 @@ impl Tool for ReadFile {
     }
 
     async fn run(self, context: Context) -> Result<ToolOutcome, Failed> {
-        context.blocking(move |context, stop| self.read(context, stop)).await
+        if self.last().is_some_and(|last| last < self.first()) {
+            return Err(Failed("end_line is before start_line; swap them".to_owned()));
+        }
+        match self.read_at_once(&context) {
+            Some(read) => read,
+            None => context.blocking(move |context, stop| self.read(context, stop)).await,
+        }
     }
 }
 
 impl ReadFile {
+    /// Reads a small file that is in memory; `None` if it takes a thread that may wait, if only to say what is wrong.
+    fn read_at_once(&self, context: &Context) -> Option<Result<ToolOutcome, Failed>> {
+        let path = context.workspace.resolve(self.path.trim()).ok()?;
+        let (bytes, stamp) = context.workspace.read_cached(&path, limits::READ_AT_ONCE_BYTES_MAX)?;
+        let start = &bytes[..bytes.len().min(posse_workspace::limits::SNIFF_BYTES)];
+        Some(self.told(context, &path, stamp, start, bytes.as_slice()))
+    }
+
     fn read(&self, context: &Context, stop: &Stop) -> Result<ToolOutcome, Failed> {
         let path = place(&context.workspace, &self.path)?;
-        if self.last().is_some_and(|last| last < self.first()) {
-            return Err(Failed("end_line is before start_line; swap them".to_owned()));
-        }
         let open = context.workspace.open_file(&path);
         let mut open = open.map_err(|error| match error {
             WorkspaceError::NotAFile { kind: posse_workspace::Kind::Folder, .. } => {
@@ -89,21 +100,38 @@ impl ReadFile {
             }
             error => explained(&context.workspace, &error, stop),
         })?;
-        let failed = |error: io::Error| Failed(format!("{path}: {error}"));
-        let start = start_of_file(&mut open.file).map_err(failed)?;
-        context.seen.read(&path, open.stamp);
+        let start = start_of_file(&mut open.file).map_err(|error| failed(&path, &error))?;
+        let rest = BufReader::with_capacity(64 * 1024, open.file);
+        self.told(context, &path, open.stamp, &start, start.as_slice().chain(rest))
+    }
+
+    /// What is told of a file that begins with `start`; `all` gives it from its beginning.
+    fn told(
+        &self,
+        context: &Context,
+        path: &WorkspacePath,
+        stamp: Stamp,
+        start: &[u8],
+        all: impl BufRead,
+    ) -> Result<ToolOutcome, Failed> {
+        context.seen.read(path, stamp);
         if start.is_empty() || start == text::BOM {
             return Ok(ToolOutcome::ok("(the file is empty)"));
-        } else if text::is_binary(&start) {
-            let kind = text::binary_kind(&start);
+        } else if text::is_binary(start) {
+            let kind = text::binary_kind(start);
             let text =
-                format!("{path} is not text: {kind}, {} bytes. Use shell to inspect it.", open.stamp.bytes());
+                format!("{path} is not text: {kind}, {} bytes. Use shell to inspect it.", stamp.bytes());
             return Err(Failed(text));
         }
         let mut window = Window::new(self.first(), self.last());
-        window.fill(&mut Lines::new(open.file, start.starts_with(text::BOM))).map_err(failed)?;
+        let filled = window.fill(&mut Lines::new(all, start.starts_with(text::BOM)));
+        filled.map_err(|error| failed(path, &error))?;
         window.into_text(self.first()).map(ToolOutcome::ok)
     }
+}
+
+fn failed(path: &WorkspacePath, error: &io::Error) -> Failed {
+    Failed(format!("{path}: {error}"))
 }
 
 /// What is in a folder, so that the next call can name a file of it.
@@ -116,9 +144,8 @@ fn folder(context: &Context, path: &WorkspacePath, stop: &Stop) -> Failed {
 }
 
 fn start_of_file(file: &mut File) -> io::Result<Vec<u8>> {
-    let mut start = Vec::new();
-    file.by_ref().take(posse_workspace::limits::SNIFF_BYTES as u64).read_to_end(&mut start)?;
-    file.rewind()?;
+    let mut start = Vec::with_capacity(posse_workspace::limits::SNIFF_BYTES);
+    file.take(posse_workspace::limits::SNIFF_BYTES as u64).read_to_end(&mut start)?;
     Ok(start)
 }
 
@@ -139,24 +166,19 @@ impl Window {
     fn new(first: u64, last: Option<u64>) -> Self {
         let most = first.saturating_add(limits::READ_LINES_MAX as u64 - 1);
         let last = last.unwrap_or(u64::MAX).min(most);
-        let text = String::new();
+        let text = String::with_capacity(limits::READ_TEXT_BYTES);
         Self { first, last, text, shown: 0, full: false, crlf: 0, not_utf8: false, total: None }
     }
 
-    fn fill(&mut self, lines: &mut Lines) -> io::Result<()> {
-        let mut number = 0;
-        loop {
-            let done = self.full || number >= self.last;
-            if done {
-                lines.only_count();
-            }
-            let wanted = !done && number + 1 >= self.first;
-            let Some(line) = lines.next(if wanted { limits::READ_LINE_BYTES_MAX } else { 0 })? else { break };
+    fn fill(&mut self, lines: &mut Lines<impl BufRead>) -> io::Result<()> {
+        let mut number = lines.skip(self.first - 1)?;
+        while !self.full && number < self.last {
+            let Some(line) = lines.next(limits::READ_LINE_BYTES_MAX)? else { break };
             number += 1;
-            if wanted {
-                self.take(number, &line);
-            }
+            self.take(number, &line);
         }
+        lines.only_count();
+        number += lines.skip(u64::MAX)?;
         self.total = lines.at_end.then_some(number);
         Ok(())
     }
@@ -172,13 +194,16 @@ impl Window {
         };
         let shown = String::from_utf8_lossy(shown);
         self.not_utf8 |= shown.contains('\u{fffd}');
-        let cut =
-            if line.is_cut() { format!("… ({} bytes in this line)", line.bytes) } else { String::new() };
         if self.text.len() + shown.len() > limits::READ_BYTES_MAX {
             self.full = true;
             return;
         }
-        let _ = writeln!(self.text, "{number}\t{shown}{cut}");
+        let _ = write!(self.text, "{number}\t");
+        self.text.push_str(&shown);
+        if line.is_cut() {
+            let _ = write!(self.text, "… ({} bytes in this line)", line.bytes);
+        }
+        self.text.push('\n');
         self.shown += 1;
     }
 
@@ -230,8 +255,8 @@ impl Line {
 }
 
 /// Reads line by line without ever holding more than the start of one.
-struct Lines {
-    reader: BufReader<File>,
+struct Lines<R> {
+    reader: R,
     /// How much is looked at still.
     left_bytes: u64,
     /// How much is looked at still if it is only counted.
@@ -240,9 +265,8 @@ struct Lines {
     skip_bom: bool,
 }
 
-impl Lines {
-    fn new(file: File, skip_bom: bool) -> Self {
-        let reader = BufReader::with_capacity(64 * 1024, file);
+impl<R: BufRead> Lines<R> {
+    fn new(reader: R, skip_bom: bool) -> Self {
         let (left_bytes, count_bytes) = (limits::READ_SCAN_BYTES_MAX, limits::READ_COUNT_BYTES_MAX);
         Self { reader, left_bytes, count_bytes, at_end: false, skip_bom }
     }
@@ -252,19 +276,52 @@ impl Lines {
         self.left_bytes = self.left_bytes.min(self.count_bytes);
     }
 
-    /// The next line with up to `keep` bytes of it; `None` at the end of the file or of what is looked at.
-    fn next(&mut self, keep: usize) -> io::Result<Option<Line>> {
+    /// More of the file, as far as it is looked at; nothing at its end, or at the end of that.
+    fn more(&mut self) -> io::Result<&[u8]> {
         if std::mem::take(&mut self.skip_bom) {
             self.reader.read_exact(&mut [0; text::BOM.len()])?;
         }
+        let chunk = self.reader.fill_buf()?;
+        self.at_end = chunk.is_empty();
+        let most = usize::try_from(self.left_bytes).unwrap_or(usize::MAX).min(chunk.len());
+        Ok(&chunk[..most])
+    }
+
+    fn consume(&mut self, used: usize) {
+        self.left_bytes = self.left_bytes.saturating_sub(used as u64);
+        self.reader.consume(used);
+    }
+
+    /// Passes over so many lines, or fewer if there are no more. Says how many.
+    fn skip(&mut self, lines: u64) -> io::Result<u64> {
+        let (mut passed, mut begun) = (0, false);
+        while passed < lines {
+            let chunk = self.more()?;
+            let Some(last) = chunk.last() else {
+                return Ok(passed + u64::from(begun && self.at_end));
+            };
+            begun = *last != b'\n';
+            let wanted = usize::try_from(lines - passed).unwrap_or(usize::MAX);
+            let (found, used) = if wanted >= chunk.len() {
+                (memchr::memchr_iter(b'\n', chunk).count(), chunk.len())
+            } else {
+                let ends = memchr::memchr_iter(b'\n', chunk).take(wanted);
+                let (found, end) = ends.fold((0, 0), |(found, _), at| (found + 1, at + 1));
+                (found, if found == wanted { end } else { chunk.len() })
+            };
+            passed += found as u64;
+            self.consume(used);
+        }
+        Ok(passed)
+    }
+
+    /// The next line with up to `keep` bytes of it; `None` at the end of the file or of what is looked at.
+    fn next(&mut self, keep: usize) -> io::Result<Option<Line>> {
         let mut line = Line { start: Vec::new(), bytes: 0 };
         loop {
-            let chunk = self.reader.fill_buf()?;
+            let chunk = self.more()?;
             if chunk.is_empty() {
-                self.at_end = true;
-                return Ok((line.bytes > 0).then_some(line));
-            } else if self.left_bytes == 0 {
-                return Ok(None);
+                return Ok((self.at_end && line.bytes > 0).then_some(line));
             }
             let newline = memchr::memchr(b'\n', chunk);
             let piece = &chunk[..newline.unwrap_or(chunk.len())];
@@ -272,11 +329,43 @@ impl Lines {
             line.start.extend_from_slice(&piece[..room]);
             line.bytes += piece.len() as u64;
             let used = piece.len() + usize::from(newline.is_some());
-            self.left_bytes = self.left_bytes.saturating_sub(used as u64);
-            self.reader.consume(used);
+            self.consume(used);
             if newline.is_some() {
                 return Ok(Some(line));
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn window(reader: impl BufRead, first: u64, last: Option<u64>) -> (String, Option<u64>) {
+        let mut window = Window::new(first, last);
+        window.fill(&mut Lines::new(reader, false)).unwrap();
+        (window.text, window.total)
+    }
+
+    proptest! {
+        /// What is read at once and what is streamed in pieces of any size is the same.
+        #[test]
+        fn lines_do_not_depend_on_how_they_come(
+            text in "([a-z]{0,4}\n?){0,12}",
+            first in 1_u64..8,
+            more in proptest::option::of(0_u64..6),
+            piece in 1_usize..9,
+        ) {
+            let last = more.map(|more| first + more);
+            let lines: Vec<&str> = text.split_terminator('\n').collect();
+            let wanted = lines.iter().enumerate().skip(first as usize - 1);
+            let wanted = wanted.take(last.map_or(usize::MAX, |last| (last + 1 - first) as usize));
+            let want: String = wanted.map(|(at, line)| format!("{}\t{line}\n", at + 1)).collect();
+            let whole = window(text.as_bytes(), first, last);
+            prop_assert_eq!(&whole, &(want, Some(lines.len() as u64)));
+            prop_assert_eq!(window(BufReader::with_capacity(piece, text.as_bytes()), first, last), whole);
         }
     }
 }

@@ -18,6 +18,7 @@ use rustix::{
 
 use crate::{
     Expect, Kind, Stamp, WorkspaceError, WorkspacePath, Written,
+    cached::LastDevice,
     guard::Guard,
     limits,
     workspace::{must_be_expected, must_be_file, temporary_name},
@@ -27,6 +28,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Beneath {
     pub(crate) root: OwnedFd,
+    pub(crate) last_device: LastDevice,
 }
 
 /// Where a file is, or is to be: an open folder and a name in it that is not a link.
@@ -40,7 +42,8 @@ impl Beneath {
     /// Opens the folder; `None` where the kernel lacks what this needs.
     pub(crate) fn open(root: &Path) -> io::Result<Option<Self>> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let beneath = Self { root: rustix::fs::openat(CWD, root, flags, Mode::empty())? };
+        let root = rustix::fs::openat(CWD, root, flags, Mode::empty())?;
+        let beneath = Self { root, last_device: LastDevice::default() };
         let works = beneath.open_at(Path::new("."), OFlags::PATH).is_ok() && beneath.real_root().is_ok();
         Ok(works.then_some(beneath))
     }

@@ -8,6 +8,8 @@ mod apply;
 mod below;
 #[cfg(target_os = "linux")]
 mod beneath;
+#[cfg(target_os = "linux")]
+mod cached;
 mod checked;
 mod checkpoint;
 mod entry;

@@ -300,6 +300,29 @@ impl Workspace {
         Ok((bytes, stamp))
     }
 
+    /// Reads a whole regular file of at most `bytes_max` without waiting for anything: it is in memory. `None` where that
+    /// is not so, or where anything is wrong; [`Self::open_file`] tells what.
+    pub fn read_cached(&self, path: &WorkspacePath, bytes_max: usize) -> Option<(Vec<u8>, Stamp)> {
+        match &self.inner.access {
+            #[cfg(target_os = "linux")]
+            Access::Beneath(beneath) => {
+                let hides = self.guard.hides_anything();
+                if hides && self.guard.hides(path.as_path()) {
+                    return None;
+                }
+                let read = beneath.read_cached(path, bytes_max, hides)?;
+                // A link must not lead to what is hidden.
+                if let Some(real) = read.real
+                    && self.guard.hides(real.strip_prefix(self.root()).ok()?)
+                {
+                    return None;
+                }
+                Some((read.bytes, Stamp::of(&read.metadata)))
+            }
+            Access::Checked(_) => None,
+        }
+    }
+
     /// What a path leads to, links followed; `None` if nothing is there.
     pub fn look(&self, path: &WorkspacePath) -> Result<Option<(Kind, Stamp)>, WorkspaceError> {
         self.must_be_seen(path)?;
