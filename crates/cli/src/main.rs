@@ -50,6 +50,7 @@ use crate::args::{Args, Command};
 use crate::exit::{Exit, ExitError};
 
 fn main() -> ExitCode {
+    posse_engine::machine::keep_freed_memory();
     let args = match Args::try_parse() {
         Ok(args) => args,
         // Help is ours; a complaint repeats what was typed.

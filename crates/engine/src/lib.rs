@@ -104,7 +104,7 @@ pub mod record {
 pub mod machine {
     #[cfg(unix)]
     pub use posse_sandbox::home_of;
-    pub use posse_sandbox::{Support, available, secret_places, support};
+    pub use posse_sandbox::{Support, available, keep_freed_memory, secret_places, support};
     pub use posse_workspace::{Expect, Workspace, WorkspaceError, git};
 }
 

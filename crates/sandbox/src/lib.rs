@@ -15,6 +15,7 @@ mod job;
 pub mod limits;
 #[cfg(target_os = "linux")]
 mod linux;
+mod memory;
 mod profile;
 mod program;
 mod protected;
@@ -36,6 +37,7 @@ pub use command::{Command, Exit, Finished, OutputLimits, SandboxError, What};
 pub use env::child_env;
 pub use git_settings::{names_no_program, settings};
 pub use job::{Job, run, start};
+pub use memory::keep_freed_memory;
 pub use profile::{Level, Profile, ResourceLimits, Share};
 pub use program::{Program, SYSTEM_FOLDERS, Unfit};
 pub use protected::{
