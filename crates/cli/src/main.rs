@@ -49,6 +49,11 @@ use clap::Parser as _;
 use crate::args::{Args, Command};
 use crate::exit::{Exit, ExitError};
 
+/// Threads that agents run on, at least: one that is busy does not hold up the others.
+const WORKERS_MIN: usize = 2;
+/// The same at most. All of them are started at once, which takes time, and thousands of agents do not keep these busy.
+const WORKERS_MAX: usize = 8;
+
 fn main() -> ExitCode {
     posse_engine::machine::keep_freed_memory();
     let args = match Args::try_parse() {
@@ -97,10 +102,17 @@ fn dispatch(args: Args) -> anyhow::Result<Exit> {
     }
 }
 
+/// Threads that agents run on: one for each core, within limits.
+fn workers() -> usize {
+    let cores = std::thread::available_parallelism().map_or(WORKERS_MIN, std::num::NonZero::get);
+    cores.clamp(WORKERS_MIN, WORKERS_MAX)
+}
+
 fn on_runtime(work: impl Future<Output = anyhow::Result<Exit>>) -> anyhow::Result<Exit> {
-    resources::look()?;
+    let workers = workers();
+    resources::look(workers)?;
     resources::end_plainly_when_refused();
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(workers).enable_all().build()?;
     let result = runtime.block_on(work);
     // A blocking file operation that was cancelled must not hold up the exit.
     runtime.shutdown_background();

@@ -10,8 +10,8 @@ use anyhow::{Context as _, anyhow};
 use crate::exit::Exit;
 use crate::output;
 
-/// Threads that every command may need at a time.
-const THREADS_MIN: usize = 8;
+/// Threads that every command may need at a time, beside those that agents run on.
+const THREADS_BESIDE: usize = 6;
 /// The same of open files.
 const FILES_MIN: usize = 32;
 /// These threads do nothing.
@@ -25,7 +25,8 @@ const REFUSALS: [&str; 4] = [
 ];
 
 /// Tries to have them all at once, and lets go of them.
-pub(crate) fn look() -> anyhow::Result<()> {
+pub(crate) fn look(workers: usize) -> anyhow::Result<()> {
+    let threads_min = workers + THREADS_BESIDE;
     let files = (0..FILES_MIN).map(|_| File::open("/dev/null")).collect::<Result<Vec<_>, _>>();
     let files = files.with_context(|| {
         format!("fewer than {FILES_MIN} files can be opened at a time; raise the limit (ulimit -n)")
@@ -37,7 +38,7 @@ pub(crate) fn look() -> anyhow::Result<()> {
     let held = std::sync::Arc::new(std::sync::Mutex::new(held));
     let mut threads = Vec::new();
     let mut refused = None;
-    for _ in 0..THREADS_MIN {
+    for _ in 0..threads_min {
         let held = std::sync::Arc::clone(&held);
         let wait = move || drop(held.lock().map(|held| held.recv()));
         match thread::Builder::new().stack_size(STACK_BYTES).spawn(wait) {
@@ -53,7 +54,7 @@ pub(crate) fn look() -> anyhow::Result<()> {
     match refused {
         None => Ok(()),
         Some(error) => Err(anyhow!(error).context(format!(
-            "fewer than {THREADS_MIN} threads can be started; end other programs, or raise the limit (ulimit -u, \
+            "fewer than {threads_min} threads can be started; end other programs, or raise the limit (ulimit -u, \
              ulimit -v, or that of the container)"
         ))),
     }
