@@ -19,6 +19,7 @@ use posse_protocol::{
     Sender, SessionId, Spent, ToolSpec, Update,
 };
 use posse_store::Store;
+use posse_surface::Surface;
 use posse_tools::{Jobs, Knowledge, Library, ToolSettings, Toolbox};
 use tokio::sync::{broadcast, watch};
 use tokio::task::AbortHandle;
@@ -242,7 +243,9 @@ impl Crew {
     pub(crate) fn offers(&self, toolbox: &Toolbox, roles: &[&Role], grant: &Grant) -> Arc<[ToolSpec]> {
         let few = toolbox.offers_few().then_some("(few)");
         let own = toolbox.specs().iter().map(|tool| tool.name.as_str()).chain(few);
-        let denied = shell_rights::denied(&grant.tools);
+        let by_command =
+            self.delegation.as_ref().is_some_and(|delegation| delegation.surface == Surface::Shell);
+        let denied = if by_command { shell_rights::denied(&grant.tools) } else { Vec::new() };
         let names = roles.iter().map(|role| role.name.clone()).collect();
         let key: Rights = (own.map(str::to_string).collect(), names, denied);
         if let Some(known) = self.lock().offers.get(&key) {

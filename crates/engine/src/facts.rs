@@ -27,7 +27,7 @@ impl WorkspaceFacts {
     fn read(&self, path: &str) -> Option<(u64, Option<Vec<u8>>)> {
         let opened = self.workspace.open_file(&self.workspace.resolve(path).ok()?).ok()?;
         let bytes = opened.file.metadata().ok()?.len();
-        let mut read = Vec::new();
+        let mut read = Vec::with_capacity(usize::try_from(bytes.min(FACT_BYTES_MAX)).unwrap_or(0));
         let whole =
             bytes <= FACT_BYTES_MAX && opened.file.take(FACT_BYTES_MAX).read_to_end(&mut read).is_ok();
         Some((bytes, Some(read).filter(|read| whole && !is_binary(read))))

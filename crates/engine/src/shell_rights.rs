@@ -47,6 +47,9 @@ fn lets(rules: &NameRules, names: &[&str]) -> bool {
 }
 
 fn is_denied(rules: &NameRules, names: &[&str]) -> bool {
+    if rules.deny.is_empty() {
+        return false;
+    }
     let denies = NameRules { allow: BTreeSet::new(), deny: rules.deny.clone() };
     names.iter().any(|name| !passes(&denies, name))
 }
