@@ -2,27 +2,43 @@
 //!
 //! Events come onto the bus from the store's writer, after they are committed; progress comes from the drivers.
 //! A face that is slower than the channel is long misses progress, never events.
+//!
+//! Waking a face costs more than what it is woken for, so one that was woken takes a short pause before it can be woken
+//! again, and then takes all that has come. The end of the session cuts the pause short.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use posse_protocol::{Event, Seq, SessionId, Update};
 use posse_store::{Store, StoreError};
 use tokio::sync::broadcast;
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
-use crate::limits::{EVENTS_PER_PAGE, UPDATES_BEHIND_MAX};
+use crate::limits::{EVENTS_PER_PAGE, FACE_PAUSE_MS, UPDATES_BEHIND_MAX};
 
 /// The channels of all sessions that run in this process. A session's channel lives as long as its handle.
 #[derive(Clone, Default)]
 pub(crate) struct Bus {
-    channels: Arc<Mutex<HashMap<SessionId, broadcast::Sender<Update>>>>,
+    channels: Arc<Mutex<HashMap<SessionId, Channel>>>,
+}
+
+struct Channel {
+    updates: broadcast::Sender<Update>,
+    /// Cancelled when nothing more comes.
+    over: CancellationToken,
 }
 
 impl Bus {
-    pub(crate) fn open(&self, session: SessionId) -> broadcast::Sender<Update> {
-        let (sender, _) = broadcast::channel(UPDATES_BEHIND_MAX);
-        self.lock().insert(session, sender.clone());
-        sender
+    /// Opens a session's channel, with its first reader.
+    pub(crate) fn open(&self, session: SessionId) -> (broadcast::Sender<Update>, Live) {
+        let (updates, reader) = broadcast::channel(UPDATES_BEHIND_MAX);
+        let over = CancellationToken::new();
+        let live = Live { updates: reader, over: over.clone(), woken: None };
+        self.lock().insert(session, Channel { updates: updates.clone(), over });
+        (updates, live)
     }
 
     /// Closes the session's channel when it is dropped, even by a panic: whoever follows must not wait for ever.
@@ -31,14 +47,14 @@ impl Bus {
     }
 
     pub(crate) fn publish(&self, event: Event) {
-        let sender = self.lock().get(&event.session).cloned();
+        let sender = self.lock().get(&event.session).map(|channel| channel.updates.clone());
         if let Some(sender) = sender {
             // No receiver is fine: the event is on record.
             let _ = sender.send(Update::Event(Arc::new(event)));
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<SessionId, broadcast::Sender<Update>>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<SessionId, Channel>> {
         self.channels.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -51,15 +67,46 @@ pub(crate) struct CloseOnDrop {
 
 impl Drop for CloseOnDrop {
     fn drop(&mut self) {
-        self.bus.lock().remove(&self.session);
+        let closed = self.bus.lock().remove(&self.session);
+        if let Some(channel) = closed {
+            channel.over.cancel();
+        }
     }
 }
+
+/// One reader of a session's channel.
+pub(crate) struct Live {
+    updates: broadcast::Receiver<Update>,
+    over: CancellationToken,
+    /// When it was woken last.
+    woken: Option<Instant>,
+}
+
+impl Live {
+    /// What comes next. What is not awaited to the end can be awaited again.
+    async fn next(&mut self) -> Result<Update, RecvError> {
+        match self.updates.try_recv() {
+            Ok(update) => return Ok(update),
+            Err(TryRecvError::Lagged(missed)) => return Err(RecvError::Lagged(missed)),
+            Err(TryRecvError::Closed) => return Err(RecvError::Closed),
+            Err(TryRecvError::Empty) => {}
+        }
+        if let Some(woken) = self.woken.filter(|woken| woken.elapsed() < PAUSE) {
+            let _ = tokio::time::timeout_at(woken + PAUSE, self.over.cancelled()).await;
+        }
+        let update = self.updates.recv().await;
+        self.woken = Some(Instant::now());
+        update
+    }
+}
+
+const PAUSE: Duration = Duration::from_millis(FACE_PAUSE_MS);
 
 /// The updates of one session, in order and without gaps in its events.
 pub struct Updates {
     session: SessionId,
     store: Store,
-    live: Option<broadcast::Receiver<Update>>,
+    live: Option<Live>,
     /// The last event given out.
     cursor: Seq,
     /// Events read from the record that are still to be given out.
@@ -73,7 +120,7 @@ impl Updates {
     pub(crate) fn new(
         session: SessionId,
         store: Store,
-        live: Option<broadcast::Receiver<Update>>,
+        live: Option<Live>,
         cursor: Seq,
         behind: bool,
     ) -> Self {
@@ -91,15 +138,15 @@ impl Updates {
                 self.read_page();
                 continue;
             }
-            match self.live.as_mut()?.recv().await {
+            match self.live.as_mut()?.next().await {
                 Ok(Update::Event(event)) if event.seq <= self.cursor => {}
                 Ok(Update::Event(event)) => {
                     self.cursor = event.seq;
                     return Some(Update::Event(event));
                 }
                 Ok(progress) => return Some(progress),
-                Err(broadcast::error::RecvError::Lagged(_)) => self.behind = true,
-                Err(broadcast::error::RecvError::Closed) => self.live = None,
+                Err(RecvError::Lagged(_)) => self.behind = true,
+                Err(RecvError::Closed) => self.live = None,
             }
         }
     }

@@ -1,5 +1,7 @@
 //! Every limit of the engine, in one place.
 
+/// For how long a face that was woken is not woken again. Nobody sees the difference.
+pub const FACE_PAUSE_MS: u64 = 5;
 /// Updates a slow face may fall behind before it reads from the record instead.
 pub const UPDATES_BEHIND_MAX: usize = 16_384;
 /// Read-only calls of one turn that run at the same time.

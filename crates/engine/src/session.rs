@@ -271,9 +271,8 @@ impl Opening {
         let workspace = workspace.hiding_where(hides.clone());
         tools.sandbox.denied_in.push(workspace.root().to_path_buf());
         workspace.clear_placeholders();
-        let sender = engine.bus.open(self.id);
-        let updates =
-            Updates::new(self.id, engine.store.clone(), Some(sender.subscribe()), self.after, false);
+        let (sender, live) = engine.bus.open(self.id);
+        let updates = Updates::new(self.id, engine.store.clone(), Some(live), self.after, false);
         let limits = request.delegation.as_ref().map(|delegation| delegation.limits).unwrap_or_default();
         let tree = Tree::new(limits, self.agent, grant.clone(), request.budget);
         if !tools.sandbox.on {
