@@ -16,6 +16,7 @@ mod files;
 mod keep;
 mod open;
 mod record;
+mod run_end;
 mod sandbox;
 mod server;
 mod startup;
@@ -35,9 +36,10 @@ pub(crate) struct Line {
 type Measure = fn() -> anyhow::Result<Vec<Line>>;
 
 /// What can be measured; all of it unless the command line names some.
-const PARTS: [(&str, Measure); 10] = [
+const PARTS: [(&str, Measure); 11] = [
     ("turns", turns::measure),
     ("startup", startup::measure),
+    ("run", run_end::measure),
     ("sandbox", sandbox::measure),
     ("keep", keep::measure),
     ("commands", commands::measure),
@@ -65,7 +67,7 @@ fn main() -> anyhow::Result<()> {
     }
     ensure!(
         !lines.is_empty(),
-        "the parts are turns, startup, sandbox, keep, commands, files, crew, record, append and open"
+        "the parts are turns, startup, run, sandbox, keep, commands, files, crew, record, append and open"
     );
     println!("| what | measured | floor | promise | holds |\n|---|---|---|---|---|");
     for line in &lines {

@@ -55,6 +55,7 @@ fn run_ms(mut command: Command) -> anyhow::Result<f64> {
     Ok(since.elapsed().as_secs_f64() * 1000.0)
 }
 
+/// The binary that is measured.
 fn built() -> anyhow::Result<PathBuf> {
     let posse = std::env::current_exe()?.with_file_name("posse");
     ensure!(posse.exists(), "{} is not built: use scripts/bench", posse.display());
@@ -62,7 +63,7 @@ fn built() -> anyhow::Result<PathBuf> {
 }
 
 /// A home with a configuration that names the server, and a folder to work in.
-fn prepare(base_url: &str) -> anyhow::Result<(tempfile::TempDir, Command)> {
+pub(crate) fn prepare(base_url: &str) -> anyhow::Result<(tempfile::TempDir, Command)> {
     let home = tempfile::tempdir()?;
     let work = home.path().join("work");
     std::fs::create_dir(&work)?;

@@ -68,7 +68,9 @@ pub(crate) async fn run(paths: &Paths, mut args: ResumeArgs) -> anyhow::Result<E
     for note in note.into_iter().chain(kept) {
         work.display.note(&one_line(&note, output::NOTE_COLUMNS_MAX))?;
     }
-    follow(&engine, session, work.display, watching, notice).await
+    let exit = follow(&engine, session, work.display, watching, notice).await?;
+    engine.leave();
+    Ok(exit)
 }
 
 /// How the session was begun.

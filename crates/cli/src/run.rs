@@ -33,6 +33,7 @@ pub(crate) async fn run(paths: &Paths, args: RunArgs) -> anyhow::Result<Exit> {
     let request = work.request(args.no_agents, choice, prompt.text, recorder.clone())?;
     let (notice, watching) = (work.notice(&request), Watching::new(work.person(), args.work.detach));
     let exit = follow(&engine, engine.start(request)?, work.display, watching, notice).await?;
+    engine.leave();
     if let Some(failure) = recorder.and_then(|recorder| recorder.failure()) {
         bail!("the cassette is not complete: {failure}");
     }

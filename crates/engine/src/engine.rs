@@ -86,6 +86,13 @@ impl Engine {
         Ok(self.store.has_event(session, "changed")?)
     }
 
+    /// Lets go of the record without closing it, as [`Store::leave`] says: this process is about to end.
+    pub fn leave(self) {
+        if let Err(error) = self.store.leave() {
+            tracing::warn!(%error, "the end of the record could not be written");
+        }
+    }
+
     /// A session by its id, the beginning of its id, or `last`.
     pub fn find_session(&self, wanted: &str) -> Result<SessionRow, EngineError> {
         Ok(self.as_it_is(self.store.find_session(wanted)?))

@@ -45,7 +45,7 @@ pub(crate) fn protect_database(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn side_file(path: &Path, ending: &str) -> PathBuf {
+pub(crate) fn side_file(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
     PathBuf::from(name)

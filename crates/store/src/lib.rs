@@ -12,6 +12,7 @@ mod durability;
 mod error;
 mod files;
 mod health;
+mod leaving;
 pub mod limits;
 mod log;
 mod memory;

@@ -44,6 +44,8 @@ pub const WAL_KEPT_BYTES_MAX: u64 = 16 * 1024 * 1024;
 pub const LOG_PAGES_STEP: i32 = 2_000;
 /// From this length on the writer moves them itself, so that the log can begin anew: 64 MiB.
 pub const LOG_PAGES_MAX: i32 = 16_384;
+/// The longest log that is left as it is when a process ends. Reading it takes about a millisecond per megabyte.
+pub const LOG_LEFT_BYTES_MAX: u64 = 4 * 1024 * 1024;
 /// How long tidying waits for others: what is appended meanwhile waits with it.
 pub const TIDY_WAIT_MS_MAX: u64 = 250;
 /// The database is not made smaller unless it has more free pages than these.

@@ -8,7 +8,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
@@ -65,6 +65,8 @@ struct Shared {
     running: AtomicUsize,
     running_peak: AtomicUsize,
     connections: AtomicUsize,
+    /// When the last byte of the last answer was sent.
+    answered_at: Mutex<Option<Instant>>,
 }
 
 impl FakeModel {
@@ -106,6 +108,7 @@ impl FakeModel {
             running: AtomicUsize::new(0),
             running_peak: AtomicUsize::new(0),
             connections: AtomicUsize::new(0),
+            answered_at: Mutex::default(),
         });
         let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a loopback port");
         listener.set_nonblocking(true).expect("a non-blocking listener");
@@ -161,6 +164,11 @@ impl FakeModel {
         self.shared.connections.load(Ordering::Relaxed)
     }
 
+    /// When the last byte of the last answer to a model call was sent.
+    pub fn answered_at(&self) -> Option<Instant> {
+        *lock(&self.shared.answered_at)
+    }
+
     /// How many turns of the script are left.
     pub fn turns_left(&self) -> usize {
         lock(&self.shared.queue).len()
@@ -190,6 +198,7 @@ async fn serve(stream: TcpStream, shared: &Shared) -> io::Result<()> {
         }
         let running = Running::start(shared);
         let keep = call(&mut connection, request, shared).await?;
+        *lock(&shared.answered_at) = Some(Instant::now());
         drop(running);
         if !keep {
             return Ok(());

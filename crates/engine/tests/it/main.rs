@@ -16,6 +16,7 @@ mod failures_of_children;
 mod follow;
 mod lasting;
 mod layers_of_rights;
+mod leaving;
 mod measured;
 mod obeyed;
 mod order;

@@ -17,6 +17,7 @@ mod docs;
 mod files;
 mod fixture;
 mod hostile;
+mod leaving;
 mod locking;
 mod memory;
 mod messages;

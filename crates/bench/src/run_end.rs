@@ -1,0 +1,46 @@
+//! The end of a run of the real binary: how long it takes after the last reply.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::time::Instant;
+
+use anyhow::{Context as _, ensure};
+
+use crate::server::Server;
+use crate::startup::prepare;
+use crate::{Line, median};
+
+const TRIES: usize = 31;
+const BEYOND_FSYNC_MS_MAX: f64 = 5.0;
+
+pub(crate) fn measure() -> anyhow::Result<Vec<Line>> {
+    let (mut ends, mut syncs) = (Vec::new(), Vec::new());
+    for _ in 0..TRIES {
+        let (end_ms, sync_ms) = end_ms()?;
+        ends.push(end_ms);
+        syncs.push(sync_ms);
+    }
+    let (end, sync) = (median(ends), median(syncs));
+    Ok(vec![Line {
+        what: "end of `posse run` after the last byte of the last reply".into(),
+        measured: format!("{end:.1} ms"),
+        floor: format!("{sync:.1} ms (one fsync there)"),
+        promise: format!("≤ {BEYOND_FSYNC_MS_MAX} ms more"),
+        holds: end - sync <= BEYOND_FSYNC_MS_MAX,
+    }])
+}
+
+/// How long a run takes from its last reply to its exit, and one fsync in the folder of its record after it.
+fn end_ms() -> anyhow::Result<(f64, f64)> {
+    let server = Server::start(0, false)?;
+    let (home, mut command) = prepare(&server.base_url)?;
+    let status = command.status()?;
+    let exit = Instant::now();
+    ensure!(status.success(), "posse run failed");
+    let answered = server.model.answered_at().context("nothing was answered")?;
+    let mut file = File::create(home.path().join("data/synced"))?;
+    file.write_all(&[0; 4096])?;
+    let since = Instant::now();
+    file.sync_all()?;
+    Ok(((exit - answered).as_secs_f64() * 1000.0, since.elapsed().as_secs_f64() * 1000.0))
+}
