@@ -7,6 +7,7 @@
 use std::fs::File;
 use std::io;
 use std::path::Path;
+use std::thread;
 
 use crate::files::side_file;
 use crate::limits::LOG_LEFT_BYTES_MAX;
@@ -38,10 +39,12 @@ fn sync_log(database: &Path) -> io::Result<bool> {
     if log.metadata()?.len() > LOG_LEFT_BYTES_MAX {
         return Ok(false);
     }
-    log.sync_data()?;
-    // Its name as well: it may be new.
-    if let Some(folder) = database.parent() {
-        File::open(folder)?.sync_all()?;
-    }
+    let folder = File::open(database.parent().unwrap_or(Path::new(".")))?;
+    // Its name as well, which may be new; both at once, so that there is one wait for the disk.
+    thread::scope(|both| {
+        let name = thread::Builder::new().spawn_scoped(both, || folder.sync_all())?;
+        log.sync_data()?;
+        name.join().unwrap_or_else(|_| Err(io::Error::other("syncing the folder panicked")))
+    })?;
     Ok(true)
 }
