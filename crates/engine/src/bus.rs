@@ -27,7 +27,7 @@ pub(crate) struct Bus {
 
 struct Channel {
     updates: broadcast::Sender<Update>,
-    /// Cancelled when nothing more comes.
+    /// Cancelled when no event comes any more.
     over: CancellationToken,
 }
 
@@ -84,19 +84,31 @@ pub(crate) struct Live {
 
 impl Live {
     /// What comes next. What is not awaited to the end can be awaited again.
+    ///
+    /// A session that is over has published all its events. Others may hold the channel for longer, such as a first look at a
+    /// large folder that nobody needs any more; nobody waits for them.
     async fn next(&mut self) -> Result<Update, RecvError> {
-        match self.updates.try_recv() {
-            Ok(update) => return Ok(update),
-            Err(TryRecvError::Lagged(missed)) => return Err(RecvError::Lagged(missed)),
-            Err(TryRecvError::Closed) => return Err(RecvError::Closed),
-            Err(TryRecvError::Empty) => {}
+        loop {
+            // Asked before the channel is: what was sent before the end is found there.
+            let over = self.over.is_cancelled();
+            match self.updates.try_recv() {
+                Ok(update) => return Ok(update),
+                Err(TryRecvError::Lagged(missed)) => return Err(RecvError::Lagged(missed)),
+                Err(TryRecvError::Closed) => return Err(RecvError::Closed),
+                Err(TryRecvError::Empty) if over => return Err(RecvError::Closed),
+                Err(TryRecvError::Empty) => {}
+            }
+            if let Some(woken) = self.woken.filter(|woken| woken.elapsed() < PAUSE) {
+                let _ = tokio::time::timeout_at(woken + PAUSE, self.over.cancelled()).await;
+            }
+            tokio::select! {
+                update = self.updates.recv() => {
+                    self.woken = Some(Instant::now());
+                    return update;
+                }
+                () = self.over.cancelled() => {}
+            }
         }
-        if let Some(woken) = self.woken.filter(|woken| woken.elapsed() < PAUSE) {
-            let _ = tokio::time::timeout_at(woken + PAUSE, self.over.cancelled()).await;
-        }
-        let update = self.updates.recv().await;
-        self.woken = Some(Instant::now());
-        update
     }
 }
 
@@ -164,5 +176,31 @@ impl Updates {
                 self.behind = false;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use posse_protocol::{AgentId, Progress, ProgressKind};
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_session_that_is_over_ends_its_updates_whoever_holds_the_channel() {
+        let (bus, session) = (Bus::default(), SessionId::from(Uuid::from_u128(1)));
+        let (held, mut live) = bus.open(session);
+        let progress = Update::Progress(Progress {
+            agent: AgentId::from(Uuid::from_u128(2)),
+            kind: ProgressKind::Text("a".to_owned()),
+        });
+        for _ in 0..2 {
+            held.send(progress.clone()).unwrap();
+        }
+        assert_eq!(live.next().await, Ok(progress.clone()));
+        drop(bus.closing(session));
+        assert_eq!(live.next().await, Ok(progress), "what was sent before the end is still given out");
+        assert_eq!(live.next().await, Err(RecvError::Closed));
+        drop(held);
     }
 }
