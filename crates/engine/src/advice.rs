@@ -47,7 +47,7 @@ mod tests {
                 assert_eq!(text.contains("is the call's result"), surface.blocks(), "{surface}: {text}");
                 assert_eq!(text.contains("arrive by themselves"), !surface.blocks(), "{surface}: {text}");
             }
-            assert_eq!(delegating(surface).contains("(explore"), surface != Surface::Spawn, "{surface}");
+            assert_eq!(delegating(surface).contains("system_prompt"), surface == Surface::Spawn, "{surface}");
         }
     }
 }

@@ -32,8 +32,8 @@ const ACCEPTED: &str = "offset and length (characters), from and to (lines), cou
 
 /// The tool.
 pub(crate) fn spec() -> ToolSpec {
-    let description = "Read part of a stored value: offset and length (characters), from and to (lines), count (its \
-                       size), or jsonpath.";
+    let description =
+        "Read part of a stored value: characters (offset, length), lines (from, to), count or jsonpath.";
     let fields = [
         ("handle", text()),
         ("offset", integer()),

@@ -26,7 +26,6 @@ pub(crate) struct EditFile {
     path: String,
     /// Copied exactly, with indentation, without line numbers.
     old_text: String,
-    /// What shall stand there instead. To add lines, repeat old_text and put them after it.
     new_text: String,
     replace_all: Option<bool>,
 }

@@ -14,12 +14,11 @@ use crate::{
     tool::{Context, Failed, Tool},
 };
 
-/// Find files by path pattern, such as *.rs or **/test_*.py.
+/// Find files by path pattern, such as **/test_*.py.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Glob {
     pattern: String,
-    /// Folder to search.
     path: Option<String>,
 }
 

@@ -19,14 +19,11 @@ use crate::{
 #[serde(deny_unknown_fields)]
 pub(crate) struct Grep {
     pattern: String,
-    /// File or folder.
     path: Option<String>,
-    /// Only files whose path matches this; all files if left out.
+    /// Only files whose path matches.
     glob: Option<String>,
     ignore_case: Option<bool>,
-    /// Lines around each match.
     context: Option<u32>,
-    /// Matches, 100 by default.
     limit: Option<u32>,
 }
 

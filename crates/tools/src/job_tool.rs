@@ -16,11 +16,10 @@ use crate::{
     tool::{Context, Failed, Tool},
 };
 
-/// Commands started with background: list them, or with a name show one's output, wait for its end, or stop it.
+/// Background commands: list them, or by name show the output, wait for the end, or stop one.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct JobsTool {
-    /// Such as cmd-1.
     name: Option<String>,
     wait_ms: Option<u64>,
     stop: Option<bool>,

@@ -19,7 +19,6 @@ use crate::{
 #[serde(deny_unknown_fields)]
 pub(crate) struct ListFiles {
     path: Option<String>,
-    /// Levels, 2 by default.
     depth: Option<u32>,
 }
 

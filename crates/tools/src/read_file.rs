@@ -21,9 +21,7 @@ use crate::{
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ReadFile {
-    /// Relative to the workspace.
     path: String,
-    /// From 1.
     start_line: Option<u64>,
     end_line: Option<u64>,
     /// How many lines, for models that think in these terms.

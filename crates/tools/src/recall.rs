@@ -13,13 +13,11 @@ use crate::{
     tool::{Context, Failed, Tool},
 };
 
-/// Search the notes of earlier sessions, best matches first; without a query the newest ones.
+/// Search the notes of earlier sessions; without a query the newest.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Recall {
-    /// A few words.
     query: Option<String>,
-    /// 8 by default.
     limit: Option<u32>,
 }
 

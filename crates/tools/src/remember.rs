@@ -9,12 +9,11 @@ use crate::{
     tool::{Context, Failed, Tool},
 };
 
-/// Note a fact that later sessions should know: a decision, a pitfall, a wish of the person. One fact each, no secrets.
+/// Note a fact for later sessions: a decision, a pitfall, a wish of the person. One fact each, no secrets.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Remember {
     text: String,
-    /// One word, such as decision.
     kind: Option<String>,
     /// user: for all projects.
     scope: Option<Scope>,

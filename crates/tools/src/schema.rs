@@ -19,10 +19,11 @@ pub(crate) fn schema_of<T: JsonSchema>() -> (String, Value) {
     (description, schema)
 }
 
-/// Takes out what is noise to a model: titles, number formats, nulls for what can be left out.
+/// Takes out what is noise to a model: titles, number formats, nulls for what can be left out. That there are no other fields
+/// is said when somebody uses one.
 fn clean(schema: &mut Value) {
     let Value::Object(object) = schema else { return };
-    for noise in ["title", "format", "default", "$schema", "minimum"] {
+    for noise in ["title", "format", "default", "$schema", "minimum", "additionalProperties"] {
         object.shift_remove(noise);
     }
     if let Some(Value::String(text)) = object.get_mut("description") {

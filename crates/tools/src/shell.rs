@@ -25,14 +25,13 @@ use crate::{
 #[serde(deny_unknown_fields)]
 pub(crate) struct ShellCommand {
     command: String,
-    /// 120000 by default.
     timeout_ms: Option<u64>,
     /// The same in seconds, for models that think in these terms.
     #[schemars(skip)]
     timeout_s: Option<u64>,
-    /// Do not wait for it: you are told when it ends. See jobs.
+    /// You are told when it ends; see jobs.
     background: Option<bool>,
-    /// Only if it cannot work inside: a person is asked.
+    /// Only if it cannot work inside: asks the person.
     outside_sandbox: Option<bool>,
 }
 

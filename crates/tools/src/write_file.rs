@@ -12,12 +12,11 @@ use crate::{
     tool::{Context, Failed, Tool},
 };
 
-/// Create a file, or replace one that you have read. Folders are made as needed.
+/// Write a whole file: a new one, or one that you have read.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WriteFile {
     path: String,
-    /// The whole content.
     content: String,
 }
 

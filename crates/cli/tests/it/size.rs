@@ -20,3 +20,21 @@ fn the_first_request_is_small_on_every_protocol() {
         assert!(bytes / 4 <= FIRST_REQUEST_TOKENS_MAX, "{protocol}: {bytes} bytes are {} tokens", bytes / 4);
     }
 }
+
+/// Bytes of the first request of a session that can delegate, in a repository, on Chat Completions.
+const WITH_SUB_AGENTS_BYTES_MAX: usize = 7_500;
+
+#[test]
+fn the_first_request_with_sub_agents_is_small() {
+    let person = Person::new([Turn::text("ok")]);
+    assert_eq!(person.posse(&["run", "go"]).code, Some(0));
+    let request = &person.model.requests()[0];
+    let body = request.json();
+    let tools = body["tools"].as_array().unwrap();
+    let names = tools.iter().map(|tool| &tool["function"]["name"]).collect::<Vec<_>>();
+    for name in ["read_file", "edit_file", "shell", "todo", "remember", "agent", "handle_read"] {
+        assert!(names.iter().any(|one| *one == name), "{name} is not among {names:?}");
+    }
+    let bytes = request.body.len();
+    assert!(bytes <= WITH_SUB_AGENTS_BYTES_MAX, "{bytes} bytes");
+}

@@ -65,7 +65,8 @@ fn a_review_can_have_words_of_its_own_but_no_more_rights() {
     let (main, child) = (requests[0].json(), requests[1].json());
     assert!(system(&child).starts_with(words), "{}", system(&child));
     assert!(offers(&child, "read_file") && !offers(&child, "write_file") && !offers(&child, "edit_file"));
-    assert!(!system(&main).contains("(explore"), "there are no roles here: {}", system(&main));
+    let advice = "a review (with a system_prompt of its own)";
+    assert!(system(&main).contains(advice), "there are no roles here: {}", system(&main));
     // Beside the words it is given, a sub-agent is told about a hundred tokens.
     assert!((system(&child).len() - words.len()) / 4 <= 115, "{}", system(&child));
 }

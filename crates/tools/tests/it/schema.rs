@@ -24,11 +24,12 @@ fn check(desk: &Desk, names: &[&str], bytes_max: usize) -> String {
     let bytes = serde_json::to_string(&sent).unwrap().len();
     assert!(bytes <= bytes_max, "{bytes} bytes");
     let text = serde_json::to_string_pretty(&shown).unwrap();
-    for noise in ["$ref", "$defs", "$schema", "\"title\"", "\"format\"", "null", "\"default\""] {
+    for noise in
+        ["$ref", "$defs", "$schema", "\"title\"", "\"format\"", "null", "\"default\"", "additionalProperties"]
+    {
         assert!(!text.contains(noise), "{noise}");
     }
     for spec in specs() {
-        assert_eq!(spec.schema["additionalProperties"], false, "{}", spec.name);
         assert!(!spec.description.is_empty());
     }
     text

@@ -51,7 +51,7 @@ fn other_names_are_understood_what_is_unknown_is_refused_and_advice_fits() {
         };
         holds(&played.system_of("main"), &[advice]);
         assert_eq!(
-            played.system_of("main").contains("(explore"),
+            played.system_of("main").contains("a decided change"),
             !matches!(surface, "spawn" | "delegate"),
             "{surface}"
         );
