@@ -18,6 +18,9 @@ use crate::http::Connection;
 use crate::render;
 use crate::turn::{Answer, End, MODEL_ID, Pace, Turn};
 
+/// How often an answer that waits for something looks whether it is there.
+const LOOK_AGAIN: Duration = Duration::from_millis(2);
+
 /// One request as it arrived.
 #[derive(Clone, Debug)]
 pub struct Captured {
@@ -226,6 +229,9 @@ async fn call(connection: &mut Connection, request: Captured, shared: &Shared) -
     }
     if !turn.delay.is_zero() {
         tokio::time::sleep(turn.delay).await;
+    }
+    while turn.after.as_ref().is_some_and(|set| !set.load(Ordering::Acquire)) {
+        tokio::time::sleep(LOOK_AGAIN).await;
     }
     match &turn.answer {
         Answer::Reset => {

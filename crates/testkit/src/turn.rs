@@ -1,5 +1,7 @@
 //! One scripted answer of the fake model, in no provider's format. Says what to send, not how.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use posse_protocol::{StopReason, Usage};
@@ -14,6 +16,8 @@ pub struct Turn {
     pub(crate) answer: Answer,
     pub(crate) pace: Pace,
     pub(crate) delay: Duration,
+    /// Set when the answer may begin.
+    pub(crate) after: Option<Arc<AtomicBool>>,
 }
 
 /// The kinds of answer.
@@ -65,7 +69,7 @@ pub(crate) enum End {
 
 impl Turn {
     fn new(answer: Answer) -> Self {
-        Self { answer, pace: Pace::default(), delay: Duration::ZERO }
+        Self { answer, pace: Pace::default(), delay: Duration::ZERO, after: None }
     }
 
     fn reply(script: Script) -> Self {
@@ -230,6 +234,13 @@ impl Turn {
     #[must_use]
     pub fn delay(mut self, delay: Duration) -> Self {
         self.delay = delay;
+        self
+    }
+
+    /// Waits before the first byte of the answer until this is set.
+    #[must_use]
+    pub fn after(mut self, set: &Arc<AtomicBool>) -> Self {
+        self.after = Some(Arc::clone(set));
         self
     }
 

@@ -1,5 +1,7 @@
 //! Commands that run beside the agents: they belong to the session, are told of when they end, and never outlive it.
 
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use posse_engine::{Engine, Extent};
@@ -54,6 +56,10 @@ fn changes_of(ran: &Ran, name: &str) -> Vec<Change> {
         _ => None,
     });
     changed.flatten().collect()
+}
+
+fn is_change(event: &Event) -> bool {
+    matches!(event.kind, EventKind::Changed { .. })
 }
 
 fn is_result(event: &Event) -> bool {
@@ -252,12 +258,13 @@ async fn the_seventeenth_is_refused_until_one_has_ended() {
 
 #[tokio::test]
 async fn files_it_changes_are_its_starters_work_and_can_be_undone() {
+    let recorded = Arc::default();
     let main = vec![
         Turn::call("agent", named("child", "general", "Start it.")),
         wait(),
         jobs(json!({"name": "cmd-1", "wait_ms": 20_000})),
         // What it changed is looked for once it has ended.
-        Turn::text("Done.").delay(Duration::from_millis(1_000)),
+        Turn::text("Done.").after(&recorded),
     ];
     let child = vec![
         background("until [ -e b.txt.go ]; do sleep 0.02; done; echo made > made.txt; echo more >> a.txt"),
@@ -268,6 +275,8 @@ async fn files_it_changes_are_its_starters_work_and_can_be_undone() {
     let waits = |event: &Event| matches!(&event.kind, EventKind::ToolStarted { tool, .. } if tool == "jobs");
     followed.until(1, waits).await;
     std::fs::write(stage.files.path().join("b.txt.go"), "").unwrap();
+    followed.until(1, is_change).await;
+    recorded.store(true, Ordering::Release);
     let ran = followed.finish().await;
     let mut paths = changes_of(&ran, "child").into_iter().map(|change| change.path).collect::<Vec<_>>();
     paths.sort();
@@ -284,17 +293,21 @@ async fn files_it_changes_are_its_starters_work_and_can_be_undone() {
 
 #[tokio::test]
 async fn what_it_changed_is_on_record_also_when_the_session_stops_it() {
+    let made = Arc::default();
     let main = vec![
         background("until [ -e go ]; do sleep 0.02; done; echo made > made.txt; sleep 300"),
         Turn::call("read_file", json!({"path": "a.txt"})),
-        Turn::text("Done.").delay(Duration::from_millis(1_000)),
+        Turn::text("Done.").after(&made),
     ];
     let stage = Stage::new([("main", main)]).await;
     let mut followed = Followed::new(stage.start("go"));
     followed.until(2, is_result).await;
     std::fs::write(stage.files.path().join("go"), "").unwrap();
+    while std::fs::read(stage.files.path().join("made.txt")).unwrap_or_default() != b"made\n" {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    made.store(true, Ordering::Release);
     let ran = followed.finish().await;
-    assert_eq!(stage.files.read("made.txt"), "made\n");
     let changes = changes_of(&ran, "main");
     assert!(changes.iter().any(|change| change.path == "made.txt"), "not before the end: {changes:?}");
     let session = stage.engine.find_session("last").unwrap();

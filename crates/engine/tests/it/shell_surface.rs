@@ -2,6 +2,7 @@
 //! commands, what a skill agent learns from, and skills that wait for the person.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -28,9 +29,13 @@ fn skill_agents(ran: &Ran) -> Vec<bool> {
 }
 
 /// Main starts these agents, each of which asks for a skill and reports what it was told. `first` is what the skill agent
-/// says to whoever comes first, and `main` what main does after starting them.
-async fn queue(names: &'static [&'static str], first: fn() -> Turn, main: &'static [&'static str]) -> Ran {
-    let asked = AtomicBool::new(false);
+/// says to whoever comes first, told when main has done the first of what it does after starting them, `main`.
+async fn queue(
+    names: &'static [&'static str],
+    first: fn(&Arc<AtomicBool>) -> Turn,
+    main: &'static [&'static str],
+) -> Ran {
+    let (asked, done) = (AtomicBool::new(false), Arc::new(AtomicBool::new(false)));
     let stage = Stage::by_rule(move |request| {
         let request = request.json();
         let turn = turn_of(&request);
@@ -39,11 +44,14 @@ async fn queue(names: &'static [&'static str], first: fn() -> Turn, main: &'stat
                 let line = format!("task:general -p 'Ask for a skill.' --name {name} --background");
                 reply.and_call("bash", json!({"command": line}))
             }),
-            "main" => match main.get(turn - 1) {
-                Some(line) => bash(line).delay(Duration::from_millis(150)),
-                None => Turn::text("Done."),
-            },
-            "skill-1" if !asked.swap(true, Ordering::SeqCst) => first(),
+            "main" => {
+                done.fetch_or(turn > 1, Ordering::SeqCst);
+                match main.get(turn - 1) {
+                    Some(line) => bash(line).delay(Duration::from_millis(150)),
+                    None => Turn::text("Done."),
+                }
+            }
+            "skill-1" if !asked.swap(true, Ordering::SeqCst) => first(&done),
             "skill-1" | "skill-2" => Turn::text(REPORT),
             name if turn == 0 => bash(&format!("task:skill:search -p 'for {name}' -d 'find one'")),
             _ => Turn::text(REPORT),
@@ -56,7 +64,7 @@ async fn queue(names: &'static [&'static str], first: fn() -> Turn, main: &'stat
 
 #[tokio::test(flavor = "multi_thread")]
 async fn those_who_ask_for_the_one_skill_agent_queue() {
-    let slow = || Turn::text(REPORT).delay(Duration::from_millis(60));
+    let slow = |_: &_| Turn::text(REPORT).delay(Duration::from_millis(60));
     let ran = queue(&["ann", "bob", "cid"], slow, &["task:wait"]).await;
     assert_eq!(skill_agents(&ran), [false, true, true], "one instance answers all, one after the other");
     for name in ["ann", "bob", "cid"] {
@@ -67,12 +75,12 @@ async fn those_who_ask_for_the_one_skill_agent_queue() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_skill_agent_that_fails_or_is_stopped_holds_nobody_up() {
-    let failed = queue(&["ann", "bob"], || Turn::status(400), &["task:wait"]).await;
+    let failed = queue(&["ann", "bob"], |_| Turn::status(400), &["task:wait"]).await;
     let answers = ["ann", "bob"].map(|name| failed.results_of(name)[0].0);
     assert_eq!(answers.iter().filter(|ok| **ok).count(), 1, "the other one is served: {answers:?}");
     assert_eq!(skill_agents(&failed).len(), 2);
     // Whoever waits for it is stopped, and it with them; the next one gets a new one.
-    let stuck = || Turn::text(REPORT).stall_after(0);
+    let stuck = |_: &_| Turn::text(REPORT).stall_after(0);
     let stopped = queue(&["ann"], stuck, &["task:cancel ann", "task:skill:search -p 'for main'"]).await;
     let results = stopped.results_of("main");
     assert!(results.last().is_some_and(|(ok, text)| *ok && text.contains("(skill)")), "{results:?}");
@@ -81,8 +89,8 @@ async fn a_skill_agent_that_fails_or_is_stopped_holds_nobody_up() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_is_stopped_in_the_queue_is_out_of_it() {
-    let slow = || Turn::text(REPORT).delay(Duration::from_millis(400));
-    let ran = queue(&["ann", "bob", "cid"], slow, &["task:cancel bob", "task:wait"]).await;
+    let held = |cancelled: &_| Turn::text(REPORT).after(cancelled);
+    let ran = queue(&["ann", "bob", "cid"], held, &["task:cancel bob", "task:wait"]).await;
     let served = ["ann", "cid"].map(|name| ran.results_of(name)[0].0);
     assert_eq!(served, [true, true]);
     assert_eq!(ran.report_of("bob").ending.word(), "cancelled");

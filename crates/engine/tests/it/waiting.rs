@@ -189,11 +189,7 @@ async fn a_long_status_comes_in_pages() {
     }
     let page = |n: u32| Turn::call("agent", json!({"action": "status", "page": n}));
     let main = vec![all, page(1), message("general-1", "Hello."), Turn::text("Waiting.")];
-    let mut stage = Stage::new([
-        ("main", main),
-        ("*", vec![Turn::text(REPORT).delay(std::time::Duration::from_millis(700))]),
-    ])
-    .await;
+    let mut stage = Stage::new([("main", main), ("*", vec![Turn::text(REPORT).stall_after(0)])]).await;
     stage.delegation.limits = Limits { running_max: 1, ..Limits::default() };
     let session = stage.start("go");
     let mut followed = crate::follow::Followed::new(session);
