@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use posse_protocol::{EventKind, SessionId};
 use posse_store::Store;
+use tokio_util::sync::CancellationToken;
 
 use crate::error::EngineError;
 use crate::journal::Journal;
@@ -19,7 +20,9 @@ const TRIES_MAX: usize = 20;
 /// Held while a session is at work in this process.
 pub(crate) struct Alive {
     path: PathBuf,
-    _lock: File,
+    lock: File,
+    /// Cancelled once the lock is free again.
+    free: CancellationToken,
 }
 
 impl Alive {
@@ -31,7 +34,9 @@ impl Alive {
         for _ in 0..TRIES_MAX {
             let file = File::options().create(true).truncate(false).write(true).open(&path)?;
             match file.try_lock() {
-                Ok(()) if still_there(&file, &path) => return Ok(Some(Self { path, _lock: file })),
+                Ok(()) if still_there(&file, &path) => {
+                    return Ok(Some(Self { path, lock: file, free: CancellationToken::new() }));
+                }
                 // Whoever had it has just removed it: a lock on that is none.
                 Ok(()) => {}
                 Err(std::fs::TryLockError::WouldBlock) => return Ok(None),
@@ -39,6 +44,11 @@ impl Alive {
             }
         }
         Ok(None)
+    }
+
+    /// Tells when the lock is free again.
+    pub(crate) fn free(&self) -> CancellationToken {
+        self.free.clone()
     }
 }
 
@@ -71,6 +81,8 @@ fn still_there(_: &File, _: &Path) -> bool {
 impl Drop for Alive {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.path);
+        let _ = self.lock.unlock();
+        self.free.cancel();
     }
 }
 

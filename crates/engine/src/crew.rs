@@ -57,6 +57,8 @@ pub(crate) struct Crew {
 
 /// What all agents of a session have in common, and nobody changes.
 pub(crate) struct Common {
+    /// Says that the session is at work, as long as it is. The first that goes: who waits for it need not wait for the rest.
+    pub(crate) alive: Alive,
     pub(crate) session: SessionId,
     pub(crate) main: AgentId,
     pub(crate) store: Store,
@@ -83,8 +85,6 @@ pub(crate) struct Common {
     pub(crate) notes: usize,
     /// Whether the person trusts the repository.
     pub(crate) trusted: bool,
-    /// Says that the session is at work, as long as it is.
-    pub(crate) _alive: Alive,
 }
 
 impl Deref for Crew {

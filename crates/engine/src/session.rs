@@ -13,6 +13,7 @@ use posse_store::{RoleRecord, Store, StoreError};
 use posse_tools::{Jobs, ToolSettings, Toolbox};
 use posse_workspace::Workspace;
 use tokio::sync::{broadcast, oneshot};
+use tokio_util::sync::CancellationToken;
 
 use crate::alive::Alive;
 use crate::approvals::{Approvals, Asking, Taken};
@@ -29,7 +30,7 @@ use crate::jobs::Background;
 use crate::journal::Journal;
 use crate::launch::{self, Launch};
 use crate::library::SessionLibrary;
-use crate::limits::{LET_GO_LOOK_MS, LET_GO_MS_MAX};
+use crate::limits::LET_GO_MS_MAX;
 use crate::model_choice::Models;
 use crate::project::{ProjectContext, project_of};
 use crate::prompt::MainPrompt;
@@ -84,6 +85,8 @@ pub struct Session {
     updates: Updates,
     /// Its agents, as long as one of them runs: their channel closes with them.
     crew: Weak<Crew>,
+    /// Cancelled when somebody else can go on with it.
+    free: CancellationToken,
     report: oneshot::Receiver<Report>,
 }
 
@@ -113,11 +116,14 @@ impl Session {
         let driving = tokio::spawn(driver.run());
         crew.driven_by(driving.abort_handle());
         let (weak, (told, report)) = (Arc::downgrade(&crew), oneshot::channel());
+        let free = crew.alive.free();
+        let freed = free.clone();
         drop(crew);
         let (open, agents, store) = (engine.bus.closing(id), weak.clone(), engine.store.clone());
         tokio::spawn(async move {
             match driving.await {
                 Ok(report) => {
+                    until_free(&freed).await;
                     drop(open);
                     let _ = told.send(report);
                 }
@@ -138,7 +144,7 @@ impl Session {
                 }
             }
         });
-        Self { id, agent, updates, crew: weak, report }
+        Self { id, agent, updates, crew: weak, free, report }
     }
 
     /// Lets go of the session: what runs is stopped where it is, and can be resumed. Gives back how many agents had not
@@ -159,13 +165,7 @@ impl Session {
         journal.note(EventKind::SessionInterrupted { agents, detached: true });
         journal.durable().await?;
         drop((journal, crew));
-        // Whoever resumes it now finds it free.
-        let free = async {
-            while self.crew.strong_count() > 0 {
-                tokio::time::sleep(Duration::from_millis(LET_GO_LOOK_MS)).await;
-            }
-        };
-        let _ = tokio::time::timeout(Duration::from_millis(LET_GO_MS_MAX), free).await;
+        until_free(&self.free).await;
         Ok(open)
     }
 
@@ -212,6 +212,11 @@ impl Session {
     pub async fn report(self) -> Option<Report> {
         self.report.await.ok()
     }
+}
+
+/// Whoever resumes it now finds it free.
+async fn until_free(free: &CancellationToken) {
+    let _ = tokio::time::timeout(Duration::from_millis(LET_GO_MS_MAX), free.cancelled()).await;
 }
 
 /// The agents of a session that have not ended, once everything that was written is on record.
@@ -291,6 +296,7 @@ impl Opening {
         let on_look = keeping(self.agent, sender.clone());
         let (checkpoints, linked) = (engine.data_dir.join(CHECKPOINTS), tools.sandbox.linked.clone());
         let common = Common {
+            alive,
             session: self.id,
             main: self.agent,
             store: engine.store.clone(),
@@ -311,7 +317,6 @@ impl Opening {
             memory: request.lasting.memory,
             notes,
             trusted: request.lasting.trusted,
-            _alive: alive,
         };
         Ok((Crew::new(common, tree), updates))
     }

@@ -105,11 +105,11 @@ async fn it_is_not_waited_for_and_can_be_listed_read_and_waited_for() {
 
 #[tokio::test]
 async fn it_outlives_its_agent_and_is_stopped_by_another() {
-    let mark = mark("outlives");
+    let (mark, seen) = (mark("outlives"), Arc::default());
     let main = vec![
         Turn::call("agent", named("child", "general", "Start it.")),
         wait(),
-        jobs(json!({})),
+        jobs(json!({})).after(&seen),
         jobs(json!({"name": "cmd-1", "stop": true})),
         jobs(json!({"name": "cmd-2"})),
         Turn::text("Done."),
@@ -126,6 +126,7 @@ async fn it_outlives_its_agent_and_is_stopped_by_another() {
     let settled = |event: &Event| matches!(event.kind, EventKind::AgentSettled { .. });
     followed.until(1, settled).await;
     assert!(!processes_with(&mark).is_empty(), "it goes on without the agent that started it");
+    seen.store(true, Ordering::Release);
     let ran = followed.finish().await;
     let results = ran.results_of("main");
     holds(&results[2].1, &["cmd-1 (running): ", "cmd-2 (running): "]);
