@@ -26,7 +26,7 @@ pub(crate) struct EditFile {
     path: String,
     /// Copied exactly, with indentation, without line numbers.
     old_text: String,
-    /// Instead of it. To add lines, repeat old_text first.
+    /// To add lines, repeat old_text first.
     new_text: String,
     replace_all: Option<bool>,
 }
