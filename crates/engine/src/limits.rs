@@ -92,7 +92,7 @@ pub const JOB_SETTLE_MS_MAX: u64 = 60_000;
 pub const JOB_TAIL_BYTES_MAX: usize = 2 * 1024;
 /// How often it is looked whether agents that were let go of are gone.
 pub(crate) const LET_GO_LOOK_MS: u64 = 2;
-/// How long whoever lets go of a session waits until it can be resumed.
+/// How long whoever lets go of a session, or sees it end, waits until it can be resumed.
 pub(crate) const LET_GO_MS_MAX: u64 = 5_000;
 /// Characters kept of the first line of a commit's message.
 pub(crate) const COMMIT_SUBJECT_CHARS_MAX: usize = 200;
