@@ -28,7 +28,7 @@ use posse_workspace::{Checkpoints, Permit, Workspace, WorkspaceError, is_loose};
 use tokio::sync::{Mutex, OnceCell};
 
 use crate::found::{Found, folded};
-use crate::limits::{LINKED_FOLDERS_MAX, MEASURED_CHANGES_MAX, SLOW_LOOK_MS};
+use crate::limits::{AHEAD_AFTER_MS, LINKED_FOLDERS_MAX, MEASURED_CHANGES_MAX, SLOW_LOOK_MS};
 use crate::measured;
 use crate::shares::Shares;
 use crate::undoable;
@@ -187,12 +187,17 @@ impl History {
         self.0.slow.get()
     }
 
-    /// Begins the first look, so that the first command does not have to wait for it. Nobody waits for this one.
+    /// Has the first look made while the model thinks, so that the first command does not have to wait for it. Not at
+    /// once: a session that is over by then, or that begins with a file tool, would only be slowed down.
     pub(crate) fn look_ahead(&self) {
-        let history = self.clone();
+        let history = Arc::downgrade(&self.0);
         tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_millis(AHEAD_AFTER_MS)).await;
+            let Some(history) = history.upgrade().map(Self) else { return };
             let mut ledger = history.0.ledger.lock().await;
-            history.others(&mut ledger).await;
+            if !history.0.looked.load(Ordering::Relaxed) {
+                history.others(&mut ledger).await;
+            }
         });
     }
 

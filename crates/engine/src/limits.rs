@@ -10,6 +10,8 @@ pub const PARALLEL_CALLS_MAX: usize = 8;
 pub const SHOW_AFTER_MS: u64 = 3;
 /// Folders that are read-only for commands one by one, because their files have other names outside.
 pub const LINKED_FOLDERS_MAX: usize = 32;
+/// How long a session has run before its folder is walked through ahead of the first command. Models take longer to answer.
+pub const AHEAD_AFTER_MS: u64 = 100;
 /// A look at every file of a workspace that takes longer is worth a word.
 pub const SLOW_LOOK_MS: u64 = 1_000;
 /// Once its time is over an agent has a tenth of it again for a last report, but at least this long.

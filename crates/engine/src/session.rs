@@ -30,7 +30,7 @@ use crate::jobs::Background;
 use crate::journal::Journal;
 use crate::launch::{self, Launch};
 use crate::library::SessionLibrary;
-use crate::limits::LET_GO_MS_MAX;
+use crate::limits::{AHEAD_AFTER_MS, LET_GO_MS_MAX};
 use crate::model_choice::Models;
 use crate::project::{ProjectContext, project_of};
 use crate::prompt::MainPrompt;
@@ -105,13 +105,11 @@ impl Session {
     pub(crate) fn drive(engine: &Engine, crew: Arc<Crew>, main: Launch, updates: Updates) -> Self {
         let (id, agent) = (crew.session, crew.main);
         let places = [crew.site.workspace.root().to_path_buf(), engine.data_dir.clone()];
-        // Beside everything else; nobody waits for it.
-        drop(tokio::task::spawn_blocking(move || {
-            let left: usize = places.iter().map(|place| posse_workspace::clear_leftovers(place)).sum();
-            if left > 0 {
-                tracing::info!(left, "half-written files of a killed process were removed");
-            }
-        }));
+        // While the model thinks; nobody waits for it.
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_millis(AHEAD_AFTER_MS)).await;
+            drop(tokio::task::spawn_blocking(move || clear_leftovers(&places)));
+        });
         let driver = Driver::new(Arc::clone(&crew), main);
         let driving = tokio::spawn(driver.run());
         crew.driven_by(driving.abort_handle());
@@ -421,6 +419,14 @@ pub(crate) fn main_tools(crew: &Arc<Crew>, grant: &Grant) -> (Toolbox, Arc<[Tool
         offered.retain(|tool| !toolbox.specs().contains(tool));
     }
     (toolbox, offered.into())
+}
+
+/// Removes what a killed process has left half-written.
+fn clear_leftovers(places: &[PathBuf]) {
+    let left: usize = places.iter().map(|place| posse_workspace::clear_leftovers(place)).sum();
+    if left > 0 {
+        tracing::info!(left, "half-written files of a killed process were removed");
+    }
 }
 
 /// The role that the main agent has.

@@ -41,7 +41,8 @@ pub use memory::keep_freed_memory;
 pub use profile::{Level, Profile, ResourceLimits, Share};
 pub use program::{Program, SYSTEM_FOLDERS, Unfit};
 pub use protected::{
-    Protected, ProtectedName, completes_repository, is_git, is_unpacked, protected_by, protected_names,
+    Protected, ProtectedName, completes_repository, is_git, is_unpacked, may_be_protected, protected_by,
+    protected_names,
 };
 pub use secrets::secret_places;
 pub use support::{Finding, Support, Unavailable, available, clear_placeholders, support};

@@ -3,7 +3,7 @@
 
 use std::{
     borrow::Cow,
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     path::{Component, Path, PathBuf},
     sync::OnceLock,
 };
@@ -75,6 +75,13 @@ pub fn protected_names() -> &'static [ProtectedName] {
 /// work. Of git's own folder this is what can run code; the rest is written by every commit.
 pub fn protected_by(relative: &Path) -> Option<&'static str> {
     in_table(&parts_of(relative))
+}
+
+/// Whether a path that ends in this name can be protected where what is above it is not: most names need no closer look.
+pub fn may_be_protected(name: &str) -> bool {
+    let name = folded(Cow::Borrowed(name));
+    let table = table();
+    is_git(&name) || table.lasts.contains(name.as_ref()) || table.by_ends(&name).is_some()
 }
 
 fn in_table(parts: &[Cow<'_, str>]) -> Option<&'static str> {
@@ -202,6 +209,8 @@ fn is_ignored(c: char) -> bool {
 struct Table {
     /// By the first part of a path.
     by_first: HashMap<&'static str, Vec<Name>>,
+    /// The last parts of all of them.
+    lasts: HashSet<&'static str>,
     /// What a name begins and ends with, and the program.
     by_ends: Vec<(&'static str, &'static str, &'static str)>,
 }
@@ -223,6 +232,7 @@ impl Table {
                     self.by_ends.push((start, end, program));
                     continue;
                 }
+                self.lasts.extend(name.rsplit('/').next());
                 let mut parts = name.split('/');
                 let first = parts.next().unwrap_or_default();
                 let name = Name { rest: parts.collect(), program, everywhere };
@@ -242,10 +252,15 @@ impl Table {
         if let Some(name) = self.by_first.get(first).and_then(|names| names.iter().find(fits)) {
             return Some(name.program);
         }
-        let mut by_ends = self.by_ends.iter().filter(|(start, end, _)| {
-            first.len() >= start.len() + end.len() && first.starts_with(start) && first.ends_with(end)
-        });
-        by_ends.next().filter(|_| !unpacked).map(|(_, _, program)| *program)
+        if unpacked { None } else { self.by_ends(first) }
+    }
+
+    /// The program of a name that begins and ends like this one.
+    fn by_ends(&self, name: &str) -> Option<&'static str> {
+        let fits = |(start, end, _): &&(&str, &str, &'static str)| {
+            name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end)
+        };
+        self.by_ends.iter().find(fits).map(|(_, _, program)| *program)
     }
 
     /// The ends of names that the end of these parts is the beginning of.
@@ -318,6 +333,23 @@ mod tests {
         assert!(names.len() >= 500, "{}", names.len());
         for name in protected_names() {
             assert!(protected_by(Path::new(name.path)).is_some(), "{}", name.path);
+        }
+    }
+
+    #[test]
+    fn what_may_not_be_protected_by_its_last_name_is_not() {
+        let groups = REPOSITORIES.iter().chain(PROGRAMS).chain(TOOLS);
+        let names = groups.flat_map(|(_, names)| names.iter().map(|name| name.replace('*', "x")));
+        for name in names.chain([".git".into(), "git~1".into()]) {
+            let last = name.rsplit('/').next().unwrap();
+            for spelled in
+                [last.to_owned(), last.to_uppercase(), format!("{last}. "), format!("\u{200b}{last}")]
+            {
+                assert!(may_be_protected(&spelled), "{spelled:?} of {name}");
+            }
+        }
+        for ordinary in ["main.rs", "file12.txt", "README.md", "src", "a", ""] {
+            assert!(!may_be_protected(ordinary), "{ordinary:?}");
         }
     }
 

@@ -7,14 +7,14 @@ mod git;
 
 use std::{
     collections::{BTreeMap, VecDeque},
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     fs::{self, File},
     io::Read,
     path::{Component, Path, PathBuf},
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
-use posse_sandbox::{Protected, is_git, protected_by};
+use posse_sandbox::{Protected, is_git, may_be_protected, protected_by};
 
 use crate::{Stamp, limits};
 
@@ -97,7 +97,10 @@ fn existing(root: &Path) -> (Vec<PathBuf>, Named) {
     let mut open = VecDeque::from([PathBuf::new()]);
     let mut protected = VecDeque::new();
     while let Some(folder) = open.pop_front() {
-        for (inside, kind) in listed(root, &folder, limits::PLACES_ENTRIES_MAX, &mut entries) {
+        let ordinary = |name: &OsStr, kind: fs::FileType| {
+            kind.is_file() && name.to_str().is_some_and(|name| !may_be_protected(name))
+        };
+        for (inside, kind) in listed(root, &folder, limits::PLACES_ENTRIES_MAX, &mut entries, ordinary) {
             let name = inside.file_name().unwrap_or_default().to_string_lossy().into_owned();
             if is_git(&name) && kind.is_dir() {
                 // The workspace's own is guarded anyway, there or not.
@@ -120,7 +123,9 @@ fn existing(root: &Path) -> (Vec<PathBuf>, Named) {
     // Programs follow the links in there as well: `.git/hooks/pre-commit`, `.claude/skills`.
     entries = 0;
     while let Some(folder) = protected.pop_front() {
-        for (inside, kind) in listed(root, &folder, limits::PLACES_LINKS_ENTRIES_MAX, &mut entries) {
+        for (inside, kind) in
+            listed(root, &folder, limits::PLACES_LINKS_ENTRIES_MAX, &mut entries, |_, _| false)
+        {
             follow(root, &inside, kind, &mut linked);
             if kind.is_dir() {
                 protected.push_back(inside);
@@ -131,13 +136,24 @@ fn existing(root: &Path) -> (Vec<PathBuf>, Named) {
     (found, linked)
 }
 
-/// The entries of a folder in order, as long as not too many were listed.
-fn listed(root: &Path, folder: &Path, max: usize, count: &mut usize) -> Vec<(PathBuf, fs::FileType)> {
+/// The entries of a folder in order, without those to be left out, as long as not too many were met.
+fn listed(
+    root: &Path,
+    folder: &Path,
+    max: usize,
+    count: &mut usize,
+    left_out: impl Fn(&OsStr, fs::FileType) -> bool,
+) -> Vec<(PathBuf, fs::FileType)> {
     let Ok(listed) = fs::read_dir(root.join(folder)) else { return Vec::new() };
-    let listed = listed.take(max.saturating_sub(*count)).flatten();
-    let mut all: Vec<_> =
-        listed.filter_map(|entry| Some((folder.join(entry.file_name()), entry.file_type().ok()?))).collect();
-    *count += all.len();
+    let mut all = Vec::new();
+    for entry in listed.take(max.saturating_sub(*count)).flatten() {
+        let Ok(kind) = entry.file_type() else { continue };
+        *count += 1;
+        let name = entry.file_name();
+        if !left_out(&name, kind) {
+            all.push((folder.join(name), kind));
+        }
+    }
     all.sort_by(|(a, _), (b, _)| a.cmp(b));
     all
 }

@@ -33,7 +33,6 @@ pub(crate) use linux::Watches;
 mod linux {
     use std::{
         collections::HashMap,
-        mem::MaybeUninit,
         os::fd::{AsRawFd, OwnedFd},
         sync::{Mutex, MutexGuard, PoisonError},
     };
@@ -133,8 +132,8 @@ mod linux {
         pub(crate) fn read(&self) -> Reported {
             let mut found = Reported::default();
             let Some(reports) = &self.reports else { return found };
-            let mut buffer = vec![MaybeUninit::uninit(); limits::REPORTS_BYTES];
-            let mut reader = inotify::Reader::new(reports, &mut buffer);
+            let mut buffer = Vec::with_capacity(limits::REPORTS_BYTES);
+            let mut reader = inotify::Reader::new(reports, buffer.spare_capacity_mut());
             let mut known = self.known();
             loop {
                 let event = match reader.next() {

@@ -133,9 +133,9 @@ pub(super) fn crash_points(events: &[Event]) -> Vec<usize> {
 
 /// The files that were written with `write_file`, and no others.
 pub(super) fn written(folder: &Path, events: &[Event]) {
+    let is_new = |name: &str| name.trim_start_matches('.').starts_with("new-");
     for entry in std::fs::read_dir(folder).unwrap().flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if name.starts_with("new-") {
+        if is_new(&entry.file_name().to_string_lossy()) {
             std::fs::remove_file(entry.path()).unwrap();
         }
     }
@@ -144,7 +144,7 @@ pub(super) fn written(folder: &Path, events: &[Event]) {
             && tool == "write_file"
         {
             let name = text.split(' ').nth(1).unwrap();
-            assert!(name.starts_with("new-"), "{name}");
+            assert!(is_new(name), "{name}");
             std::fs::write(folder.join(name), "written\n").unwrap();
         }
     }

@@ -49,7 +49,8 @@ impl Author {
 
     fn work(&mut self, turn: Turn) -> Turn {
         self.files += 1;
-        let file = format!("new-{}.txt", self.files);
+        // Hidden: what is told of `missing.txt` lists the other files, and must not depend on who was first.
+        let file = format!(".new-{}.txt", self.files);
         match self.rng.u32(0..4) {
             0 => turn.and_call("write_file", json!({"path": file, "content": "written\n"})),
             1 => {
