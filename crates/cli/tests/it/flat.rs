@@ -6,6 +6,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use posse_protocol::Usage;
 use posse_testkit::{Captured, FakeModel, Fixture, Turn};
 use serde_json::json;
 
@@ -35,6 +36,9 @@ fn memory_stays_flat_in_a_long_session() {
     let made = std::sync::Arc::new(AtomicU64::new(0));
     let count = std::sync::Arc::clone(&made);
     let model = FakeModel::by_rule_blocking(move |request: &Captured| {
+        // As a server counts: so the conversation is known to be long, and is shortened.
+        let input_tokens = Some(request.body.len() as u64 / 4);
+        let usage = Usage { input_tokens, output_tokens: Some(20), ..Usage::default() };
         let request = request.json();
         let last = request["messages"].as_array().unwrap().last().unwrap()["content"].to_string();
         if last.contains("will be replaced by your next message") {
@@ -45,6 +49,7 @@ fn memory_stays_flat_in_a_long_session() {
             return Turn::text("All is read.");
         }
         Turn::call("read_file", json!({"path": "lines.txt", "start_line": turn, "end_line": turn + 3}))
+            .usage(usage)
     });
     model.capture(false);
     let lines: String = (0..LINES).map(|line| format!("this is line {line} of many\n")).collect();
