@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ModelErrorKind;
 use crate::model_error::write_sentences;
+use crate::words::grouped;
 
 /// How an agent ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -149,20 +150,6 @@ fn write_too_large(f: &mut fmt::Formatter<'_>, tokens: Option<u64>, window: Opti
         }
         None => f.write_str("the task or the conversation is larger than the model's context"),
     }
-}
-
-/// A number with its thousands apart.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let first = digits.len() % 3;
-    let mut out = digits[..first].to_string();
-    for (index, digit) in digits[first..].chars().enumerate() {
-        if index % 3 == 0 && !out.is_empty() {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 #[cfg(test)]

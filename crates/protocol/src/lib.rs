@@ -24,6 +24,7 @@ mod task;
 mod test_names;
 mod tool;
 pub mod visible;
+pub mod words;
 
 pub use budget::{Budget, Prices, Spent};
 pub use change::{Branch, Change, Conflict, Saved};
