@@ -4,6 +4,7 @@
 use std::{collections::BTreeMap, fmt::Write as _};
 
 use posse_protocol::{CommandRun, FileChange, Receipt, TestFileChange, TestVerdict, TestsSeen};
+use serde::{Deserialize, Serialize};
 
 use crate::{
     limits,
@@ -13,7 +14,8 @@ use crate::{
 };
 
 /// What a fact is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum About {
     /// Commands run.
     Commands,
@@ -28,7 +30,7 @@ pub enum About {
 }
 
 /// One measured fact.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fact {
     /// What it is about.
     pub about: About,

@@ -15,6 +15,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("roles", &["protocol", "policy"]),
     ("surface", &["protocol", "policy"]),
     ("report", &["protocol"]),
+    ("view", &["protocol", "report"]),
     ("model", &["protocol"]),
     ("sandbox", &["protocol"]),
     ("workspace", &["protocol", "sandbox"]),
@@ -37,18 +38,19 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "store",
         ],
     ),
-    ("mcp", &["engine", "protocol"]),
-    ("acp", &["engine", "protocol"]),
-    ("api", &["engine", "protocol"]),
-    ("tui", &["engine", "protocol"]),
-    ("cluster", &["engine", "protocol"]),
-    ("cli", &["engine", "protocol", "mcp", "acp", "api", "tui", "cluster"]),
+    ("mcp", &["engine", "protocol", "view"]),
+    ("acp", &["engine", "protocol", "view"]),
+    ("api", &["engine", "protocol", "view"]),
+    ("tui", &["engine", "protocol", "view"]),
+    ("cluster", &["engine", "protocol", "view"]),
+    ("cli", &["engine", "protocol", "view", "mcp", "acp", "api", "tui", "cluster"]),
     ("testkit", &["protocol"]),
     ("bench", &["engine", "protocol", "sandbox", "store", "workspace", "testkit"]),
 ];
 
 /// Crates without runtime, network, database, files or clock.
-pub(crate) const PURE: &[&str] = &["protocol", "policy", "agent", "delegate", "roles", "surface", "report"];
+pub(crate) const PURE: &[&str] =
+    &["protocol", "policy", "agent", "delegate", "roles", "surface", "report", "view"];
 
 /// What a pure crate may not even build on indirectly.
 const IMPURE: &[&str] = &["tokio", "mio", "hyper", "reqwest", "rustls", "rusqlite", "libsqlite3-sys"];

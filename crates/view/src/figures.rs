@@ -1,0 +1,155 @@
+//! What agents have used: turns, calls, tokens, money. Unknown stays unknown, which is not zero.
+
+use posse_protocol::{Receipt, Usage};
+use serde::{Deserialize, Serialize};
+
+use crate::AgentView;
+
+/// Sums of the same costs in another order differ by less.
+const ROUNDING_USD: f64 = 1e-9;
+
+/// Figures of one agent, or of many.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Figures {
+    /// How many agents these are of.
+    pub agents: u64,
+    /// Model calls made.
+    pub turns: u64,
+    /// Tool calls answered.
+    pub tool_calls: u64,
+    /// Tokens, as far as reported.
+    pub usage: Usage,
+    /// What it cost in US dollars, as far as known.
+    pub cost_usd: Option<f64>,
+    /// How many of the agents called a model at a cost that is not known: then it cost more than that.
+    pub cost_unknown: u64,
+}
+
+impl Figures {
+    /// These and others together.
+    #[must_use]
+    pub fn with(mut self, others: Self) -> Self {
+        self.agents = self.agents.saturating_add(others.agents);
+        self.turns = self.turns.saturating_add(others.turns);
+        self.tool_calls = self.tool_calls.saturating_add(others.tool_calls);
+        self.usage.add(others.usage);
+        self.cost_unknown = self.cost_unknown.saturating_add(others.cost_unknown);
+        if let Some(cost) = others.cost_usd {
+            self.cost_usd = Some(self.cost_usd.unwrap_or(0.0) + cost);
+        }
+        self
+    }
+
+    /// Adds what one agent has used more.
+    pub(crate) fn add(&mut self, more: &More) {
+        self.turns = self.turns.saturating_add(more.turns);
+        self.tool_calls = self.tool_calls.saturating_add(more.tool_calls);
+        self.usage.add(more.usage);
+        if let Some(cost) = more.cost_usd {
+            self.cost_usd = Some(self.cost_usd.unwrap_or(0.0) + cost);
+        }
+        match more.unknown {
+            Known::Same => {}
+            Known::NoLonger => self.cost_unknown = self.cost_unknown.saturating_add(1),
+            Known::Now => self.cost_unknown = self.cost_unknown.saturating_sub(1),
+        }
+    }
+}
+
+/// Whether the cost of an agent has become known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Known {
+    #[default]
+    Same,
+    NoLonger,
+    Now,
+}
+
+/// What one agent has used more.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct More {
+    pub(crate) turns: u64,
+    pub(crate) tool_calls: u64,
+    pub(crate) usage: Usage,
+    pub(crate) cost_usd: Option<f64>,
+    pub(crate) unknown: Known,
+}
+
+/// What one agent has used itself. Each of these says what is new, for those above it.
+impl AgentView {
+    /// A model call begins.
+    pub(crate) fn used_turn(&mut self) -> More {
+        self.add_own(More { turns: 1, ..More::default() })
+    }
+
+    /// A tool call was answered.
+    pub(crate) fn used_tool(&mut self) -> More {
+        self.add_own(More { tool_calls: 1, ..More::default() })
+    }
+
+    /// A model replied.
+    pub(crate) fn used_reply(&mut self, usage: Usage, cost_usd: Option<f64>) -> More {
+        let cost_usd = cost_usd.filter(|usd| usd.is_finite() && *usd >= 0.0);
+        self.unpriced_calls = self.unpriced_calls.saturating_add(u64::from(cost_usd.is_none()));
+        self.add_own(More { usage, cost_usd, ..More::default() })
+    }
+
+    /// The agent ended. Its receipt covers its whole life and may know more than its events: not every agent has each
+    /// of its steps on record, and older replies have no cost.
+    pub(crate) fn used_in_all(&mut self, receipt: &Receipt) -> More {
+        let told = self.own;
+        self.unpriced_calls = self.unpriced_after(receipt);
+        let mut more = self.add_own(More {
+            turns: u64::from(receipt.turns).saturating_sub(told.turns),
+            tool_calls: u64::from(receipt.tool_calls).saturating_sub(told.tool_calls),
+            usage: beyond(receipt.usage, told.usage),
+            cost_usd: receipt.cost_usd.map(|all| all - told.cost_usd.unwrap_or(0.0)),
+            unknown: Known::Same,
+        });
+        // The sum of both differs from it by rounding.
+        self.own.cost_usd = receipt.cost_usd.or(self.own.cost_usd);
+        if told.cost_usd == self.own.cost_usd {
+            more.cost_usd = None;
+        }
+        more
+    }
+
+    fn unpriced_after(&self, receipt: &Receipt) -> u64 {
+        match (receipt.cost_usd, self.own.cost_usd) {
+            // It has priced what the replies do not.
+            (Some(all), told) if told.is_none_or(|told| all > told + ROUNDING_USD) => 0,
+            (None, None) => self.unpriced_calls.max(self.own.turns).max(u64::from(receipt.turns)),
+            _ => self.unpriced_calls,
+        }
+    }
+
+    fn add_own(&mut self, mut more: More) -> More {
+        let before = self.own.cost_unknown;
+        self.own.add(&more);
+        // A call that never came back has no reply, and nobody knows what it cost.
+        let unknown = self.unpriced_calls > 0 || (self.own.cost_usd.is_none() && self.own.turns > 0);
+        self.own.cost_unknown = u64::from(unknown);
+        more.unknown = match (before, self.own.cost_unknown) {
+            (0, 1..) => Known::NoLonger,
+            (1.., 0) => Known::Now,
+            _ => Known::Same,
+        };
+        more
+    }
+}
+
+/// What is missing to these tokens in those that are known already; none where nothing is.
+fn beyond(all: Usage, known: Usage) -> Usage {
+    let beyond = |all: Option<u64>, known: Option<u64>| match (all, known) {
+        (Some(all), Some(known)) => Some(all.saturating_sub(known)).filter(|more| *more > 0),
+        (all, None) => all,
+        (None, _) => None,
+    };
+    Usage {
+        input_tokens: beyond(all.input_tokens, known.input_tokens),
+        cached_tokens: beyond(all.cached_tokens, known.cached_tokens),
+        cache_write_tokens: beyond(all.cache_write_tokens, known.cache_write_tokens),
+        output_tokens: beyond(all.output_tokens, known.output_tokens),
+        reasoning_tokens: beyond(all.reasoning_tokens, known.reasoning_tokens),
+    }
+}

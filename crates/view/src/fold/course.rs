@@ -1,0 +1,201 @@
+//! How a session and its agents come and go: begin, are interrupted, go on, end.
+
+use posse_protocol::{AgentId, Ending, Event, EventKind, Report, Sender};
+
+use super::short;
+use crate::text::{cut, first_line};
+use crate::{AgentView, Doing, ReportView, SessionView, State, branches, limits};
+
+impl SessionView {
+    pub(super) fn begin(&mut self, kind: &EventKind) {
+        let EventKind::SessionStarted {
+            workspace,
+            sandboxed,
+            project,
+            surface,
+            coordinator,
+            team,
+            version: _,
+        } = kind
+        else {
+            return;
+        };
+        self.workspace.clone_from(workspace);
+        // Older records that only know the workspace mean it.
+        self.project.clone_from(if project.is_empty() { workspace } else { project });
+        self.surface.clone_from(surface);
+        (self.coordinator, self.team, self.sandboxed) = (*coordinator, *team, *sandboxed);
+    }
+
+    /// These agents had not ended. Nobody works for them now; what they asked is asked again when they go on.
+    pub(super) fn interrupt(&mut self, agents: &[AgentId], at_ms: u64) {
+        self.state = State::Interrupted;
+        for id in agents {
+            self.withdraw_questions(*id, at_ms);
+            let Some(agent) = self.agents.get_mut(*id).filter(|agent| !agent.has_ended()) else { continue };
+            agent.state = State::Interrupted;
+            agent.interrupted_at_ms = Some(at_ms);
+            agent.doing = Doing::Nothing;
+            agent.clock.stop(at_ms);
+        }
+    }
+
+    /// One that is known already stays as it is.
+    pub(super) fn admit(&mut self, event: &Event) {
+        let EventKind::AgentAdmitted {
+            name,
+            role,
+            depth,
+            title,
+            requested_model,
+            context,
+            continues,
+            brief: _,
+        } = &event.kind
+        else {
+            return;
+        };
+        if self.agents.get(event.agent).is_some() {
+            return;
+        }
+        self.add_agent(AgentView {
+            title: Some(short(title)),
+            requested_model: requested_model.as_deref().map(short),
+            context: Some(*context),
+            continues: *continues,
+            ..AgentView::new(event, name, role, *depth)
+        });
+    }
+
+    /// An agent begins, or is taken up again: then its figures go on.
+    pub(super) fn start(&mut self, event: &Event) {
+        let EventKind::AgentStarted { role, depth, model, model_id, budget, grant, system: _, checkout: _ } =
+            &event.kind
+        else {
+            return;
+        };
+        if self.agents.get(event.agent).is_none() {
+            self.add_agent(AgentView::new(event, role, role, *depth));
+        }
+        self.reopen(event);
+        let Some(agent) = self.agents.get_mut(event.agent) else { return };
+        agent.role = short(role);
+        agent.depth = *depth;
+        agent.state = State::Running;
+        agent.doing = Doing::Starting;
+        agent.model = Some(short(model));
+        agent.model_id = Some(short(model_id));
+        agent.budget = *budget;
+        agent.started_at_ms.get_or_insert(event.at_ms);
+        agent.interrupted_at_ms = None;
+        agent.error = None;
+        agent.clock.start(event.at_ms);
+        if event.parent.is_none() {
+            self.state = State::Running;
+            self.model = Some(short(model)).filter(|model| !model.is_empty()).or(self.model.take());
+            self.approval.get_or_insert(grant.approval);
+        }
+    }
+
+    /// An agent goes on; what it has used so far still counts. One that had not begun has still to begin.
+    pub(super) fn resume(&mut self, event: &Event) {
+        let EventKind::AgentResumed { model, model_id, elapsed_ms, budget, grant: _ } = &event.kind else {
+            return;
+        };
+        self.withdraw_questions(event.agent, event.at_ms);
+        self.reopen(event);
+        let Some(agent) = self.agents.get_mut(event.agent) else { return };
+        agent.interrupted_at_ms = None;
+        agent.duration_ms = None;
+        agent.error = None;
+        agent.budget = *budget;
+        agent.doing = Doing::GoingOn;
+        // An older event may not say with which model.
+        if !model.is_empty() {
+            agent.model = Some(short(model));
+        }
+        if !model_id.is_empty() {
+            agent.model_id = Some(short(model_id));
+        }
+        if agent.started_at_ms.is_some() {
+            agent.state = State::Running;
+            agent.clock.resume(*elapsed_ms, event.at_ms);
+        } else {
+            agent.state = State::Pending;
+        }
+        if event.parent.is_none() {
+            self.state = State::Running;
+            self.model = Some(short(model)).filter(|model| !model.is_empty()).or(self.model.take());
+        }
+    }
+
+    /// Words for an agent. One that had ended works again; the first words to the main agent are the session's title.
+    pub(super) fn tell(&mut self, event: &Event, from: Sender, text: &str) {
+        let woken = self.agents.get(event.agent).is_some_and(AgentView::has_ended);
+        if woken {
+            self.reopen(event);
+            if let Some(agent) = self.agents.get_mut(event.agent) {
+                agent.state = State::Running;
+                agent.doing = Doing::GoingOn;
+                agent.clock.start(event.at_ms);
+            }
+        }
+        if event.parent.is_none() && (woken || matches!(from, Sender::Person | Sender::Parent)) {
+            self.state = State::Running;
+            if self.title.is_none() {
+                let title = first_line(text, limits::TITLE_CHARS_MAX);
+                self.title = Some(title).filter(|title| !title.is_empty());
+            }
+        }
+    }
+
+    /// An agent that had ended, if it had, has not.
+    fn reopen(&mut self, event: &Event) {
+        let Some(agent) = self.agents.get_mut(event.agent).filter(|agent| agent.has_ended()) else { return };
+        agent.ended_at_ms = None;
+        if matches!(event.kind, EventKind::AgentResumed { .. }) {
+            agent.delivered = false;
+        }
+        let parent = agent.parent;
+        self.count_open(parent, 1);
+    }
+
+    /// An agent ended.
+    pub(super) fn settle(&mut self, event: &Event, report: &Report) {
+        self.withdraw_questions(event.agent, event.at_ms);
+        let Some(agent) = self.agents.get_mut(event.agent) else { return };
+        let was_open = !agent.has_ended();
+        let more = agent.used_in_all(&report.receipt);
+        agent.state = State::from(&report.ending);
+        agent.doing = Doing::Nothing;
+        agent.ended_at_ms = Some(event.at_ms);
+        agent.duration_ms = Some(report.receipt.duration_ms);
+        agent.clock.end(report.receipt.duration_ms, event.at_ms);
+        agent.error = error_message(&report.ending).map(|error| cut(&error, limits::MESSAGE_CHARS_MAX));
+        agent.report = Some(ReportView::of(report));
+        let (state, parent) = (agent.state, agent.parent);
+        if parent.is_some() {
+            branches::settled(agent, &report.receipt, &mut self.changed_here);
+        } else {
+            self.state = state;
+        }
+        if was_open {
+            self.count_open(parent, -1);
+        }
+        self.spread(event.agent, more);
+    }
+}
+
+/// What a person should read about an ending that was not wished for.
+fn error_message(ending: &Ending) -> Option<String> {
+    match ending {
+        Ending::Completed | Ending::Cancelled => None,
+        Ending::Failed { failure } => Some(failure.to_string()),
+        Ending::Interrupted { reason } => Some(reason.clone()),
+        Ending::TimedOut
+        | Ending::OutOfTurns
+        | Ending::OutOfTokens
+        | Ending::OutOfMoney
+        | Ending::Refused => Some(ending.to_string()),
+    }
+}

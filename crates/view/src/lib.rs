@@ -1,0 +1,45 @@
+//! What every interface shows of a session: one fold of its events into a [`SessionView`], and one set of [`words`] for it.
+//!
+//! ```text
+//!   Event ──▶ fold ──▶ SessionView ──▶ words ──▶ terminal, table, Markdown, JSON, page
+//!   Progress ─▶ note ─▶    │  ▲
+//!                          ▼  │
+//!                          JSON   (a snapshot with its sequence number; folding goes on from there)
+//! ```
+//!
+//! Events are folded in the order of their sequence numbers. Folding one costs no more than the agent's level in the tree:
+//! nothing here looks at all agents, and nothing keeps the texts of a conversation. An event that is in the view already
+//! changes nothing; one after a gap, or of another session, is an error and changes nothing either.
+//!
+//! Pure: this crate must not know clocks, files, the record, terminals or the engine. The time is told to it. The texts in
+//! a view are as agents and models wrote them, cut to a length: whoever shows them makes them harmless first.
+#![forbid(unsafe_code)]
+
+mod agent;
+mod agents;
+mod attention;
+mod branches;
+mod clock;
+mod doing;
+mod figures;
+mod fold;
+pub mod limits;
+mod questions;
+mod report;
+mod state;
+mod text;
+mod view;
+pub mod words;
+
+pub use agent::{AgentView, OpenCall, TodoItem, TodoState};
+pub use agents::Agents;
+pub use attention::Attention;
+pub use branches::{BranchState, BranchView};
+pub use clock::Clock;
+pub use doing::Doing;
+pub use figures::Figures;
+pub use fold::{FoldError, Folded};
+pub use questions::{OpenQuestion, Questions};
+pub use report::ReportView;
+pub use state::State;
+pub use view::SessionView;

@@ -1,0 +1,112 @@
+//! How an agent or a session does, in one word.
+
+use std::str::FromStr;
+
+use posse_protocol::Ending;
+use serde::{Deserialize, Serialize};
+
+/// The states of an agent. A session has those of its main agent, and never waits to begin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// Admitted, and not begun.
+    #[default]
+    Pending,
+    /// Waits for its turn to begin.
+    Queued,
+    /// At work, or waiting for sub-agents.
+    Running,
+    /// Waits for a person's answer.
+    NeedsPerson,
+    /// Its process is gone; it can be resumed.
+    Interrupted,
+    /// Ended: it said that it was done.
+    Completed,
+    /// Ended: it could not go on.
+    Failed,
+    /// Ended: a person or its parent stopped it.
+    Cancelled,
+    /// Ended: its time was over.
+    TimedOut,
+    /// Ended: its turns were used up.
+    OutOfTurns,
+    /// Ended: its tokens were used up.
+    OutOfTokens,
+    /// Ended: its money was used up.
+    OutOfMoney,
+    /// Ended: the model declined.
+    Refused,
+}
+
+impl State {
+    /// Every state.
+    pub const ALL: [Self; 13] = [
+        Self::Pending,
+        Self::Queued,
+        Self::Running,
+        Self::NeedsPerson,
+        Self::Interrupted,
+        Self::Completed,
+        Self::Failed,
+        Self::Cancelled,
+        Self::TimedOut,
+        Self::OutOfTurns,
+        Self::OutOfTokens,
+        Self::OutOfMoney,
+        Self::Refused,
+    ];
+
+    /// The word that programs and the record have for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Queued => "queued",
+            Self::Running => "running",
+            Self::NeedsPerson => "needs_person",
+            Self::Interrupted => "interrupted",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+            Self::TimedOut => "timed_out",
+            Self::OutOfTurns => "out_of_turns",
+            Self::OutOfTokens => "out_of_tokens",
+            Self::OutOfMoney => "out_of_money",
+            Self::Refused => "refused",
+        }
+    }
+
+    /// Whether it ended without having done what it was asked, and nobody wanted it so.
+    pub fn is_failure(self) -> bool {
+        use State::{Failed, OutOfMoney, OutOfTokens, OutOfTurns, Refused, TimedOut};
+        matches!(self, Failed | TimedOut | OutOfTurns | OutOfTokens | OutOfMoney | Refused)
+    }
+}
+
+impl From<&Ending> for State {
+    fn from(ending: &Ending) -> Self {
+        match ending {
+            Ending::Completed => Self::Completed,
+            Ending::Failed { .. } => Self::Failed,
+            Ending::Cancelled => Self::Cancelled,
+            Ending::Interrupted { .. } => Self::Interrupted,
+            Ending::TimedOut => Self::TimedOut,
+            Ending::OutOfTurns => Self::OutOfTurns,
+            Ending::OutOfTokens => Self::OutOfTokens,
+            Ending::OutOfMoney => Self::OutOfMoney,
+            Ending::Refused => Self::Refused,
+        }
+    }
+}
+
+/// A word that is no state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("this is no state of an agent or a session")]
+pub struct UnknownState;
+
+impl FromStr for State {
+    type Err = UnknownState;
+
+    fn from_str(word: &str) -> Result<Self, UnknownState> {
+        Self::ALL.into_iter().find(|state| state.word() == word).ok_or(UnknownState)
+    }
+}

@@ -1,0 +1,175 @@
+//! One set of words for what is shown of a session, wherever it is shown.
+//!
+//! The words of numbers come from `protocol`, since reports use them as well. What agents and models wrote stands in these
+//! texts as they wrote it.
+
+pub use posse_protocol::words::{counted, duration, grouped, plural};
+
+use posse_protocol::{Answer, QueueReason, Receipt, Usage};
+
+use crate::{AgentView, Doing, Figures, State};
+
+/// How an agent or a session does.
+pub fn state(state: State) -> &'static str {
+    match state {
+        State::NeedsPerson => "needs you",
+        State::TimedOut => "out of time",
+        State::OutOfTurns => "out of turns",
+        State::OutOfTokens => "out of tokens",
+        State::OutOfMoney => "out of money",
+        state => state.word(),
+    }
+}
+
+/// The same in one character. `blocked`: it says that something was in its way, so it is no plain success.
+pub fn mark(state: State, blocked: bool) -> &'static str {
+    match state {
+        State::Completed if blocked => "!",
+        State::Completed => "✓",
+        State::Cancelled => "■",
+        State::Running => "●",
+        State::Interrupted => "‖",
+        State::NeedsPerson => "?",
+        State::Pending | State::Queued => "…",
+        _ => "✗",
+    }
+}
+
+/// What an agent does right now; empty if nothing.
+pub fn doing(doing: &Doing) -> String {
+    match doing {
+        Doing::Starting => "starting".to_owned(),
+        Doing::Queued { reason, at } => why_queued(*reason, at.as_deref()),
+        Doing::GoingOn => "going on".to_owned(),
+        Doing::WaitingForTurn => "waiting for its turn at the model".to_owned(),
+        Doing::WaitingForModel => "waiting for the model".to_owned(),
+        Doing::Retrying { attempt, attempts_max, delay_ms, reason } => {
+            let of = if *attempts_max > 0 { format!(" of {attempts_max}") } else { String::new() };
+            format!("{reason} · try {}{of} in {}", attempt.saturating_add(1), duration(*delay_ms))
+        }
+        Doing::Thinking => "thinking".to_owned(),
+        Doing::Writing => "writing".to_owned(),
+        Doing::WritingCall { tool } => format!("writing a {tool} call"),
+        Doing::LookingAtFiles { files } => {
+            format!("looking at the workspace before the first command: {}", counted(*files, "file"))
+        }
+        Doing::Calling { title } => title.clone(),
+        Doing::AskingPerson { tool, what } => format!("needs you: {tool} {what}"),
+        Doing::WaitingForSubAgents => "waiting for sub-agents".to_owned(),
+        Doing::Nothing => String::new(),
+    }
+}
+
+/// What an agent does now, or for how long its reply has stood still, once that is worth telling.
+pub fn now(agent: &AgentView, now_ms: u64) -> String {
+    match agent.silent_ms(now_ms) {
+        Some(silent_ms) => format!("no answer for {} s", silent_ms / 1000),
+        None => doing(&agent.doing),
+    }
+}
+
+/// Why an agent has not begun, and what to change about it.
+pub fn why_queued(reason: QueueReason, at: Option<&str>) -> String {
+    match (reason, at) {
+        (QueueReason::RunningCap, _) => "queued: as many agents run as may (max_running)".to_owned(),
+        (QueueReason::Endpoint, None) => "queued: one at a time at its model (max_concurrent)".to_owned(),
+        (QueueReason::Endpoint, Some(at)) => format!("queued: one at a time on {at} (max_concurrent)"),
+    }
+}
+
+/// The turn an agent is in: `turn 3`, or `turn 3/50` where its turns are limited.
+pub fn turn(agent: &AgentView) -> String {
+    match agent.budget.turns {
+        Some(turns_max) => format!("turn {}/{turns_max}", agent.turn),
+        None => format!("turn {}", agent.turn),
+    }
+}
+
+/// Tokens, as far as reported.
+pub fn tokens(usage: Usage) -> String {
+    match (usage.total_tokens(), usage.cached_tokens) {
+        (None, _) => "tokens not reported".to_owned(),
+        (Some(total), Some(cached)) if cached > 0 => {
+            format!("{} ({} cached)", counted(total, "token"), grouped(cached))
+        }
+        (Some(total), _) => counted(total, "token"),
+    }
+}
+
+/// The tokens of an agent, and of all below it where those are others.
+pub fn tokens_in_all(own: Usage, in_all: Usage) -> String {
+    let own_total = own.total_tokens();
+    let text = own_total.map_or_else(|| tokens(own), |total| counted(total, "token"));
+    match in_all.total_tokens().filter(|in_all| Some(*in_all) != own_total) {
+        Some(in_all) => format!("{text} ({} in all)", grouped(in_all)),
+        None => text,
+    }
+}
+
+/// What something cost; at least, where not all of it is known.
+pub fn cost(usd: f64, more: bool) -> String {
+    format!("{}${usd:.4}", if more { "≥ " } else { "" })
+}
+
+/// The cost of an agent, and of all below it where that is another; none where nothing is known.
+pub fn cost_in_all(own: &Figures, in_all: &Figures) -> Option<String> {
+    let text = |figures: &Figures| figures.cost_usd.map(|usd| cost(usd, figures.cost_unknown > 0));
+    let own = text(own);
+    let in_all = text(in_all).filter(|in_all| Some(in_all) != own.as_ref());
+    match (own, in_all.map(|in_all| format!("{in_all} in all"))) {
+        (Some(own), Some(in_all)) => Some(format!("{own} ({in_all})")),
+        (own, in_all) => own.or(in_all),
+    }
+}
+
+/// What an agent took, part by part: turns, calls, tokens, cost, sub-agents, time.
+pub fn spent(receipt: &Receipt) -> Vec<String> {
+    let mut parts = vec![
+        counted(receipt.turns.into(), "turn"),
+        counted(receipt.tool_calls.into(), "tool call"),
+        tokens(receipt.usage),
+    ];
+    parts.extend(receipt.cost_usd.map(|usd| cost(usd, false)));
+    if receipt.below.agents > 0 {
+        let agents = counted(receipt.below.agents.into(), "sub-agent");
+        let tokens = receipt.tokens_in_all().map(|total| format!(": {} in all", counted(total, "token")));
+        let usd = receipt.below.cost_usd.and_then(|_| receipt.cost_in_all());
+        let usd = usd.map(|usd| format!(", {}", cost(usd, false))).unwrap_or_default();
+        parts.push(format!("{agents}{}{usd}", tokens.unwrap_or_default()));
+    }
+    parts.push(duration(receipt.duration_ms));
+    parts
+}
+
+/// That agents do not run, because their session was interrupted.
+pub fn interrupted(agents: u64) -> String {
+    let verb = if agents == 1 { "does" } else { "do" };
+    format!("interrupted: {} {verb} not run now", counted(agents, "agent"))
+}
+
+/// That a session was interrupted, or left by the person, at some time.
+pub fn was_interrupted(agents: u64, detached: bool) -> String {
+    let how = if detached { "left" } else { "interrupted" };
+    format!("the session was {how} with {} that had not ended", counted(agents, "agent"))
+}
+
+/// That an agent works on another model than was asked for.
+pub fn missing_model(name: &str, asked: &str, model: &str) -> String {
+    format!("{name} asks for the model \"{asked}\", which is not configured: it runs on {model}")
+}
+
+/// How a command ended that ran beside the agents.
+pub fn command_ended(exit_code: Option<i32>) -> String {
+    exit_code.map_or_else(|| "stopped".to_owned(), |code| format!("exit code {code}"))
+}
+
+/// What a person answered; none where nobody did.
+pub fn answer(answer: &Answer) -> Option<String> {
+    match answer {
+        Answer::Once => Some("yes, once".to_owned()),
+        Answer::Session => Some("yes, in this session".to_owned()),
+        Answer::Pattern { pattern } => Some(format!("yes, whenever it is {pattern}")),
+        Answer::No { reason } => Some(format!("no {reason}").trim_end().to_owned()),
+        Answer::Nobody | Answer::Withdrawn => None,
+    }
+}
