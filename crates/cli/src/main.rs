@@ -27,6 +27,7 @@ mod paths;
 mod prompt;
 mod providers;
 mod questions;
+mod recorded;
 mod resources;
 mod resting;
 mod resume;

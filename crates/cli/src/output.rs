@@ -17,6 +17,7 @@ pub(crate) const NOTE_COLUMNS_MAX: usize = 2000;
 
 /// A text as people are shown it: nothing is left out, and what a terminal acts on or nobody sees is written as an escape.
 pub(crate) use posse_protocol::visible::text as visible;
+pub(crate) use posse_view::words::{counted, duration, grouped};
 
 /// The colours of [`Style`].
 const COLOURS: [&str; 7] = ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m"];
@@ -259,34 +260,6 @@ pub(crate) fn can_draw() -> bool {
     std::env::var_os("TERM").is_none_or(|t| t != "dumb")
 }
 
-/// A number with thin groups of three: 12,345.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// A number and what it counts: `1 turn`, `2 turns`.
-pub(crate) fn counted(number: u64, what: &str) -> String {
-    format!("{} {what}{}", grouped(number), if number == 1 { "" } else { "s" })
-}
-
-/// A duration as people say it: `0.8 s`, `12 s`, `3 min 5 s`, `2 h 10 min`.
-pub(crate) fn duration(ms: u64) -> String {
-    match ms {
-        0..10_000 => format!("{}.{} s", ms / 1000, ms % 1000 / 100),
-        10_000..60_000 => format!("{} s", ms / 1000),
-        60_000..3_600_000 => format!("{} min {} s", ms / 60_000, ms % 60_000 / 1000),
-        _ => format!("{} h {} min", ms / 3_600_000, ms % 3_600_000 / 60_000),
-    }
-}
-
 /// A moment as people write it, where they are.
 pub(crate) fn local_time(ms: u64) -> String {
     let ms = i64::try_from(ms).unwrap_or(i64::MAX);
@@ -304,7 +277,7 @@ pub(crate) fn now_ms() -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{duration, fitted, grouped, guarded, json_line, one_line, visible};
+    use super::{fitted, guarded, json_line, one_line, visible};
 
     #[test]
     fn strangers_cannot_drive_the_terminal() {
@@ -354,24 +327,6 @@ mod tests {
         ];
         for (head, last, width, want) in cases {
             assert_eq!(fitted(head, last, width), want, "{head}{last} in {width}");
-        }
-    }
-
-    #[test]
-    fn numbers_and_times() {
-        let numbers = [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")];
-        for (number, want) in numbers {
-            assert_eq!(grouped(number), want);
-        }
-        let times = [
-            (0, "0.0 s"),
-            (1234, "1.2 s"),
-            (59_999, "59 s"),
-            (185_000, "3 min 5 s"),
-            (7_800_000, "2 h 10 min"),
-        ];
-        for (ms, want) in times {
-            assert_eq!(duration(ms), want);
         }
     }
 }

@@ -1,12 +1,12 @@
 //! `posse resume`: goes on with a session from its record, in its folder.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
 use posse_engine::Engine;
-use posse_engine::record::{AgentRow, SessionRow};
-use posse_protocol::{AgentId, Approval, CallId, Event, EventKind, Seq, Update};
+use posse_engine::record::SessionRow;
+use posse_protocol::{Seq, Update};
+use posse_view::{AgentView, SessionView};
 
 use crate::args::{ResumeArgs, WorkArgs};
 use crate::detect::{self, Choice};
@@ -16,51 +16,47 @@ use crate::follow::{Watching, follow};
 use crate::output::{self, Style, one_line};
 use crate::paths::{Paths, shown};
 use crate::prompt::{self, Prompt};
+use crate::recorded::view_of;
 use crate::which_session::{can_name, elsewhere, session_of, session_to_resume};
 use crate::work::Work;
 
 /// Calls without a result that are named one by one.
 const CALLS_SHOWN_MAX: usize = 12;
-/// Events that say how a session was begun.
-const FIRST_EVENTS: usize = 4;
 /// Agents that are named one by one.
 const NAMES_SHOWN_MAX: usize = 12;
 
 pub(crate) async fn run(paths: &Paths, mut args: ResumeArgs) -> anyhow::Result<Exit> {
     let (wanted, prompt) = said(&mut args)?;
     // Also finds out which sessions were interrupted.
-    let (row, agents, before) = {
+    let (row, view) = {
         let engine = Engine::open(&paths.data_dir)?;
         let row = match &wanted {
             Some(wanted) => named(&engine, wanted)?,
             None => session_to_resume(&engine)?,
         };
-        let agents = engine.agents(row.id)?;
-        let before = Before::read(&engine, &row)?;
-        (row, agents, before)
+        let view = view_of(&engine, &row).await?;
+        (row, view)
     };
     may_go_on(&row, &prompt.text)?;
     let folder = folder(&row)?;
-    let alone = take_surface(&mut args.work, &row, agents.len())?;
-    args.work.modes.coordinator |= before.coordinator;
-    args.work.modes.team |= before.team;
+    let alone = take_surface(&mut args.work, &row, view.agents.len())?;
+    args.work.modes.coordinator |= view.coordinator;
+    args.work.modes.team |= view.team;
     let mut work = Work::new(paths, &folder, &args.work)?;
-    work.no_more_than(before.approval);
+    work.no_more_than(view.approval.unwrap_or_default());
     let (choice, note) = choose(&work, &row).await?;
     prompt.must_fit(&choice.model)?;
     let engine = Engine::open_with(&paths.data_dir, work.config.record.durability())?;
     let mut watching = Watching::new(work.person(), args.work.detach);
-    let mut found = Found::default();
     let mut updates = engine.recorded(row.id, Seq(0));
     while let Some(Update::Event(event)) = updates.next().await {
         work.display.recall(&event);
         watching.recall(&event);
-        found.event(&event);
     }
     let request = work.request(alone, choice, prompt.text, None)?;
     let notice = work.notice(&request);
     let session = engine.resume(row.id, request)?;
-    work.display.found(&found.told(Style::for_stderr(), &row, &agents))?;
+    work.display.found(&overview(Style::for_stderr(), &row, &view))?;
     let limited =
         args.work.max_turns.is_some() || args.work.max_tokens.is_some() || args.work.max_time.is_some();
     let kept = "the limits do not count: what was interrupted goes on with those it had";
@@ -71,33 +67,6 @@ pub(crate) async fn run(paths: &Paths, mut args: ResumeArgs) -> anyhow::Result<E
     let exit = follow(&engine, session, work.display, watching, notice).await?;
     engine.leave();
     Ok(exit)
-}
-
-/// How the session was begun.
-#[derive(Default)]
-struct Before {
-    coordinator: bool,
-    team: bool,
-    approval: Approval,
-}
-
-impl Before {
-    /// Its first events say so.
-    fn read(engine: &Engine, row: &SessionRow) -> anyhow::Result<Self> {
-        let mut before = Self::default();
-        for event in engine.events_after(row.id, Seq(0), FIRST_EVENTS)? {
-            match event.kind {
-                EventKind::SessionStarted { coordinator, team, .. } => {
-                    (before.coordinator, before.team) = (coordinator, team);
-                }
-                EventKind::AgentStarted { grant, .. } if event.parent.is_none() => {
-                    before.approval = grant.approval;
-                }
-                _ => {}
-            }
-        }
-        Ok(before)
-    }
 }
 
 /// What was typed: which session, and what to do next. Words that cannot be an id are a prompt.
@@ -179,59 +148,36 @@ async fn choose(work: &Work<'_>, row: &SessionRow) -> anyhow::Result<(Choice, Op
     }
 }
 
-/// What the record says about where a session was.
-#[derive(Default)]
-struct Found {
-    /// Calls that have no result.
-    calls: BTreeMap<(AgentId, CallId), String>,
-}
-
-impl Found {
-    fn event(&mut self, event: &Event) {
-        match &event.kind {
-            EventKind::ToolStarted { call, title, .. } => {
-                self.calls.insert((event.agent, call.clone()), one_line(title, 100));
-            }
-            EventKind::ToolFinished { call, .. } => {
-                self.calls.remove(&(event.agent, call.clone()));
-            }
-            EventKind::AgentSettled { .. } => self.calls.retain(|(agent, _), _| *agent != event.agent),
-            _ => {}
+/// Where a session was: the tree, who goes on, who had ended, and which calls have no result.
+fn overview(style: Style, row: &SessionRow, view: &SessionView) -> String {
+    let title = one_line(view.title.as_deref().unwrap_or(""), 80);
+    let mut text = format!("{} {}  {title}\n", style.bold("session"), short(row.id));
+    if let Some(folder) = elsewhere(row) {
+        text.push_str(&format!("  in {folder}\n"));
+    }
+    text.push_str(&tree::agents(style, view, output::stderr_width(), output::now_ms()));
+    let (ended, open): (Vec<_>, Vec<_>) = view.sub_agents().partition(|agent| agent.has_ended());
+    for (what, agents) in [("go on", open), ("ended", ended)] {
+        if !agents.is_empty() {
+            text.push_str(&style.dim(&format!("  {what:<9}  {}\n", names(&agents))));
         }
     }
-
-    /// The tree, who goes on, who had ended, and which calls have no result.
-    fn told(&self, style: Style, row: &SessionRow, agents: &[AgentRow]) -> String {
-        let title = one_line(row.title.as_deref().unwrap_or(""), 80);
-        let mut text = format!("{} {}  {title}\n", style.bold("session"), short(row.id));
-        if let Some(folder) = elsewhere(row) {
-            text.push_str(&format!("  in {folder}\n"));
-        }
-        text.push_str(&tree::agents(style, agents, output::stderr_width(), output::now_ms()));
-        let (ended, open): (Vec<_>, Vec<_>) = agents
-            .iter()
-            .filter(|agent| agent.parent.is_some())
-            .partition(|agent| agent.ended_at_ms.is_some());
-        for (what, agents) in [("go on", open), ("ended", ended)] {
-            if !agents.is_empty() {
-                text.push_str(&style.dim(&format!("  {what:<9}  {}\n", names(&agents))));
-            }
-        }
-        for (number, ((agent, _), title)) in self.calls.iter().take(CALLS_SHOWN_MAX).enumerate() {
-            let name = agents.iter().find(|row| row.id == *agent).map_or("?", |row| row.name.as_str());
-            let what = if number == 0 { "no result" } else { "" };
-            text.push_str(&style.dim(&format!("  {what:<9}  {}: {title}\n", one_line(name, 60))));
-        }
-        if let Some(more @ 1..) = self.calls.len().checked_sub(CALLS_SHOWN_MAX) {
-            text.push_str(&style.dim(&format!("             and {more} more\n")));
-        }
-        text
+    let open = view.agents.iter().filter(|agent| !agent.has_ended());
+    let calls = open.flat_map(|agent| agent.calls.iter().map(move |call| (agent, call))).collect::<Vec<_>>();
+    for (number, (agent, call)) in calls.iter().take(CALLS_SHOWN_MAX).enumerate() {
+        let what = if number == 0 { "no result" } else { "" };
+        let (name, title) = (one_line(&agent.name, 60), one_line(&call.title, 100));
+        text.push_str(&style.dim(&format!("  {what:<9}  {name}: {title}\n")));
     }
+    if let Some(more @ 1..) = calls.len().checked_sub(CALLS_SHOWN_MAX) {
+        text.push_str(&style.dim(&format!("             and {more} more\n")));
+    }
+    text
 }
 
-fn names(agents: &[&AgentRow]) -> String {
+fn names(agents: &[&AgentView]) -> String {
     let mut names =
-        agents.iter().take(NAMES_SHOWN_MAX).map(|row| one_line(&row.name, 60)).collect::<Vec<_>>();
+        agents.iter().take(NAMES_SHOWN_MAX).map(|agent| one_line(&agent.name, 60)).collect::<Vec<_>>();
     if let Some(more @ 1..) = agents.len().checked_sub(NAMES_SHOWN_MAX) {
         names.push(format!("and {more} more"));
     }

@@ -1,10 +1,10 @@
 //! A recorded session as people read it, event by event. Pure; it must not know where the events come from.
 
-use std::collections::{BTreeMap, HashMap};
+use posse_engine::reports::facts_line;
+use posse_protocol::{AgentId, Answer, Event, EventKind, Report, Sender};
+use posse_view::{FoldError, OpenCall, SessionView, words};
 
-use posse_protocol::{AgentId, Answer, CallId, Event, EventKind, Report, Sender};
-
-use crate::display::{ending_line, measured, not_covered, read_only_for_commands, why_queued};
+use crate::display::{ending_line, measured, not_covered, read_only_for_commands};
 use crate::output::{Style, counted, duration, one_line, trimmed, visible};
 
 /// Characters of a tool's result, a report or a reason that are shown.
@@ -17,60 +17,44 @@ const LEVELS_INDENTED_MAX: u32 = 12;
 /// Turns events into text. What a sub-agent did carries its name and is indented by its depth.
 pub(crate) struct Steps {
     style: Style,
-    /// Names and depths of the sub-agents so far.
-    names: HashMap<AgentId, (String, u32)>,
-    /// Calls that wait for their result, with which they are shown.
-    open: BTreeMap<(AgentId, CallId), String>,
+    view: SessionView,
 }
 
 impl Steps {
     pub(crate) fn new(style: Style) -> Self {
-        Self { style, names: HashMap::new(), open: BTreeMap::new() }
+        Self { style, view: SessionView::default() }
     }
 
     /// One event; nothing for those that only matter to programs.
-    pub(crate) fn lines(&mut self, event: &Event) -> String {
-        self.learn(event);
-        let text = match event.parent {
-            None => self.text(event, None),
-            Some(parent) => {
-                let name = self.name(event.agent);
-                self.text(event, Some((&name, &self.name(parent))))
-            }
-        };
-        self.indented(event.agent, &text)
+    pub(crate) fn lines(&mut self, event: &Event) -> Result<String, FoldError> {
+        let call = self.view.fold(event)?.call;
+        let name = self.name(event.agent);
+        let parent = event.parent.map(|parent| self.name(parent));
+        let names = parent.as_ref().map(|parent| (name.as_str(), parent.as_str()));
+        Ok(self.indented(event.agent, &self.text(event, names, call)))
     }
 
     /// The calls that never got a result.
-    pub(crate) fn unanswered(&mut self) -> String {
+    pub(crate) fn unanswered(&self) -> String {
         let mut text = String::new();
-        for ((agent, _), title) in std::mem::take(&mut self.open) {
-            let who = self.names.get(&agent).map(|(name, _)| format!("{name} ")).unwrap_or_default();
-            let lines = self.style.dim(&format!("  {who}• {title}\n    … no result\n"));
-            text.push_str(&self.indented(agent, &lines));
+        for agent in &self.view.agents {
+            let who = agent.parent.map(|_| format!("{} ", self.name(agent.id))).unwrap_or_default();
+            for call in &agent.calls {
+                let title = one_line(&call.title, 200);
+                let lines = self.style.dim(&format!("  {who}• {title}\n    … no result\n"));
+                text.push_str(&self.indented(agent.id, &lines));
+            }
         }
         text
     }
 
-    fn learn(&mut self, event: &Event) {
-        let (name, depth) = match &event.kind {
-            EventKind::AgentAdmitted { name, depth, .. } => (name, *depth),
-            EventKind::AgentStarted { role, depth, .. } if !self.names.contains_key(&event.agent) => {
-                (role, *depth)
-            }
-            _ => return,
-        };
-        if event.parent.is_some() {
-            self.names.insert(event.agent, (one_line(name, 60), depth));
-        }
-    }
-
     fn name(&self, agent: AgentId) -> String {
-        self.names.get(&agent).map_or_else(|| "main".to_string(), |(name, _)| name.clone())
+        one_line(self.view.agents.get(agent).map_or("main", |agent| agent.name.as_str()), 60)
     }
 
     fn indented(&self, agent: AgentId, text: &str) -> String {
-        let depth = self.names.get(&agent).map_or(0, |(_, depth)| (*depth).min(LEVELS_INDENTED_MAX));
+        let agent = self.view.agents.get(agent).filter(|agent| agent.parent.is_some());
+        let depth = agent.map_or(0, |agent| agent.depth.min(LEVELS_INDENTED_MAX));
         let indent = "  ".repeat(usize::try_from(depth).unwrap_or(0));
         if indent.is_empty() {
             return text.to_string();
@@ -78,8 +62,9 @@ impl Steps {
         text.split_inclusive('\n').map(|line| format!("{indent}{line}")).collect()
     }
 
-    /// `names`: those of the sub-agent it happened to and of its parent; none for the main agent.
-    fn text(&mut self, event: &Event, names: Option<(&str, &str)>) -> String {
+    /// `names`: those of the sub-agent it happened to and of its parent; none for the main agent. `call`: the one that it
+    /// ends.
+    fn text(&self, event: &Event, names: Option<(&str, &str)>, call: Option<OpenCall>) -> String {
         let style = self.style;
         let who = names.map(|(name, _)| format!("{name} ")).unwrap_or_default();
         match &event.kind {
@@ -87,18 +72,13 @@ impl Steps {
                 let label = format!("{}:", names.map_or("agent", |(name, _)| name));
                 format!("{} {}\n{}", style.cyan(&label), said(text), style.yellow("  … cut short\n"))
             }
-            EventKind::Told { from, text } => words(style, names, *from, text),
+            EventKind::Told { from, text } => message(style, names, *from, text),
             EventKind::Replied { reply, .. } if !reply.text.trim().is_empty() => {
                 let label = format!("{}:", names.map_or("agent", |(name, _)| name));
                 format!("{} {}\n", style.cyan(&label), said(&reply.text))
             }
-            EventKind::ToolStarted { call, title, .. } => {
-                self.open.insert((event.agent, call.clone()), one_line(title, 200));
-                String::new()
-            }
-            EventKind::ToolFinished { call, tool, ok, text, duration_ms, .. } => {
-                let title = self.open.remove(&(event.agent, call.clone()));
-                let title = title.unwrap_or_else(|| one_line(tool, 60));
+            EventKind::ToolFinished { tool, ok, text, duration_ms, .. } => {
+                let title = call.map_or_else(|| one_line(tool, 60), |call| one_line(&call.title, 200));
                 let (mark, text) = (if *ok { "→" } else { "✗" }, one_line(trimmed(text), RESULT_CHARS_MAX));
                 style.dim(&format!("  {who}• {title}\n    {mark} {text}  ({})\n", duration(*duration_ms)))
             }
@@ -142,7 +122,7 @@ impl Steps {
                 one_line(command, RESULT_CHARS_MAX)
             )),
             EventKind::BackgroundEnded { name, exit_code, .. } => {
-                let how = exit_code.map_or("stopped".to_string(), |code| format!("exit code {code}"));
+                let how = words::command_ended(*exit_code);
                 style.dim(&format!("  {who}{} ended: {how}\n", one_line(name, 60)))
             }
             kind => course(style, kind, &who),
@@ -153,15 +133,19 @@ impl Steps {
 /// How sessions and agents come and go; `who` is empty for the main agent.
 fn course(style: Style, kind: &EventKind, who: &str) -> String {
     match kind {
-        EventKind::SessionInterrupted { agents, detached } => interrupted(style, agents.len(), *detached),
+        EventKind::SessionInterrupted { agents, detached } => {
+            let told = words::was_interrupted(agents.len() as u64, *detached);
+            style.yellow(&format!("{told}\n"))
+        }
         EventKind::SessionResumed { .. } => style.yellow("the session goes on\n"),
         EventKind::AgentResumed { .. } if !who.is_empty() => style.dim(&format!("{who}goes on\n")),
         EventKind::AgentAdmitted { role, title, .. } => {
             style.dim(&format!("{who}({}) is to: {}\n", one_line(role, 60), one_line(title, 200)))
         }
-        EventKind::AgentQueued { reason, at } => {
-            style.dim(&format!("{who}{}\n", why_queued(*reason, at.as_deref())))
-        }
+        EventKind::AgentQueued { reason, at } => style.dim(&format!(
+            "{who}{}\n",
+            one_line(&words::why_queued(*reason, at.as_deref()), RESULT_CHARS_MAX)
+        )),
         EventKind::CheckedOut { branch, .. } => {
             style.dim(&format!("{who}works on a branch of its own: {}\n", one_line(branch, 100)))
         }
@@ -177,14 +161,14 @@ fn course(style: Style, kind: &EventKind, who: &str) -> String {
 /// How it ended, what was measured, and what does not hold of what it said.
 fn settled(style: Style, who: &str, report: &Report) -> String {
     let mut text = format!("{who}{}\n", ending_line(style, report));
-    text.push_str(&style.dim(&format!("  measured: {}\n", measured::line(&report.receipt))));
-    for warning in measured::warnings(report) {
+    text.push_str(&style.dim(&format!("  measured: {}\n", measured::line(&facts_line(&report.receipt)))));
+    for warning in measured::warnings(report.remarks()) {
         text.push_str(&style.yellow(&format!("  warning: {warning}\n")));
     }
     text
 }
 
-fn words(style: Style, names: Option<(&str, &str)>, from: Sender, text: &str) -> String {
+fn message(style: Style, names: Option<(&str, &str)>, from: Sender, text: &str) -> String {
     match from {
         Sender::Person => format!("{} {}\n", style.bold("you:"), said(text)),
         // What is said to a model is not for the person; the events around it tell them why.
@@ -206,22 +190,12 @@ fn said(text: &str) -> String {
     visible(trimmed(text)).replace('\n', "\n  ")
 }
 
-fn interrupted(style: Style, agents: usize, detached: bool) -> String {
-    let open = counted(agents as u64, "agent");
-    let what = if detached { "the session was left" } else { "the session was interrupted" };
-    style.yellow(&format!("{what} with {open} that had not ended\n"))
-}
-
 fn answered(style: Style, answer: &Answer) -> String {
-    let text = match answer {
-        Answer::Once => "yes, once".to_string(),
-        Answer::Session => "yes, in this session".to_string(),
-        Answer::Pattern { pattern } => format!("yes, whenever it is {}", one_line(pattern, 200)),
-        Answer::No { reason } => format!("no {}", one_line(reason, MESSAGE_CHARS_MAX)).trim_end().to_string(),
-        Answer::Nobody => return style.yellow("nobody was there to ask, so it was not done\n"),
-        Answer::Withdrawn => return style.dim("nobody had answered when it was taken back\n"),
-    };
-    format!("{} {text}\n", style.bold("you:"))
+    match (words::answer(answer), answer) {
+        (Some(text), _) => format!("{} {}\n", style.bold("you:"), one_line(&text, MESSAGE_CHARS_MAX)),
+        (None, Answer::Nobody) => style.yellow("nobody was there to ask, so it was not done\n"),
+        (None, _) => style.dim("nobody had answered when it was taken back\n"),
+    }
 }
 
 #[cfg(test)]
@@ -257,7 +231,8 @@ mod tests {
             event(1, 0, settled("Fixed.")),
         ];
         let mut steps = Steps::new(Style::plain());
-        let mut text = events.iter().map(|event| steps.lines(event)).collect::<String>();
+        let mut text =
+            numbered(events.to_vec()).iter().map(|event| steps.lines(event).unwrap()).collect::<String>();
         text.push_str(&steps.unanswered());
         let expected = "\
 you: fix it
@@ -311,7 +286,8 @@ agent: Fixed.
             event(1, 0, EventKind::SessionInterrupted { agents: vec![id(2)], detached: true }),
         ];
         let mut steps = Steps::new(Style::plain());
-        let text = events.iter().map(|event| steps.lines(event)).collect::<String>();
+        let text =
+            numbered(events.to_vec()).iter().map(|event| steps.lines(event).unwrap()).collect::<String>();
         let expected = "  explore-1 (explore) is to: find it
   explore-1 works on a branch of its own: posse/x
   explore-1: I was

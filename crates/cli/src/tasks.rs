@@ -1,17 +1,15 @@
 //! `posse tasks`: the agents of a session as a tree, with what each of them took. What was interrupted stands apart: it
 //! does not run, whatever it did when its process ended.
 
-use std::collections::HashMap;
-
 use posse_engine::Engine;
-use posse_engine::record::{AgentRow, SessionRow, Totals, subtree_totals};
-use posse_engine::reports::facts_line;
-use posse_protocol::{AgentId, Report};
+use posse_engine::record::SessionRow;
+use posse_view::{AgentView, ReportView, SessionView, State};
 
 use crate::display::{measured, short, tree};
 use crate::exit::Exit;
 use crate::output::{self, Style, local_time, one_line};
 use crate::paths::Paths;
+use crate::recorded::view_of;
 use crate::which_session::session_of;
 
 /// Characters of the session's title that are shown.
@@ -28,24 +26,19 @@ const OTHERS_SHOWN_MAX: usize = 5;
 pub(crate) async fn run(paths: &Paths, wanted: Option<String>, json: bool) -> anyhow::Result<Exit> {
     let engine = Engine::open(&paths.data_dir)?;
     let session = session_of(&engine, wanted.as_deref().unwrap_or("last"))?;
-    let agents = engine.agents(session.id)?;
-    let reports = engine.reports(session.id)?;
+    let view = view_of(&engine, &session).await?;
     if json {
-        let totals = subtree_totals(&agents);
-        for agent in &agents {
-            let whole = totals.get(&agent.id).copied().unwrap_or_default();
-            output::print_json(&as_json(&session, agent, whole, reports.get(&agent.id)))?;
-        }
+        view.agents.iter().try_for_each(|agent| output::print_json(&as_json(&view, agent)))?;
         return Ok(Exit::Completed);
     }
     let style = Style::for_stdout();
     let title = one_line(session.title.as_deref().unwrap_or(""), TITLE_CHARS_MAX);
     let mut text = format!("{} {}  {title}\n", style.bold("session"), short(session.id));
-    if let Some(left) = tree::interrupted(&session, &agents) {
+    if let Some(left) = tree::interrupted(&view) {
         text.push_str(&format!("{}\n", style.yellow(&left)));
     }
-    text.push_str(&tree::agents(style, &agents, output::stdout_width(), output::now_ms()));
-    text.push_str(&measured_of(style, &agents, &reports));
+    text.push_str(&tree::agents(style, &view, output::stdout_width(), output::now_ms()));
+    text.push_str(&measured_of(style, &view));
     if wanted.is_none() {
         let others = engine.sessions(SESSIONS_LOOKED_AT_MAX)?;
         let others = others.iter().filter(|other| other.id != session.id).collect::<Vec<_>>();
@@ -62,8 +55,8 @@ pub(crate) async fn run(paths: &Paths, wanted: Option<String>, json: bool) -> an
 }
 
 /// What was measured of those that have ended, and what does not hold of what they say.
-fn measured_of(style: Style, agents: &[AgentRow], reports: &HashMap<AgentId, Report>) -> String {
-    let ended = agents.iter().filter_map(|agent| Some((agent, reports.get(&agent.id)?)));
+fn measured_of(style: Style, view: &SessionView) -> String {
+    let ended = view.agents.iter().filter_map(|agent| Some((agent, agent.report.as_ref()?)));
     let ended = ended.collect::<Vec<_>>();
     if ended.is_empty() {
         return String::new();
@@ -71,11 +64,11 @@ fn measured_of(style: Style, agents: &[AgentRow], reports: &HashMap<AgentId, Rep
     let mut text = format!("\n{}\n", style.bold("measured"));
     for (agent, report) in ended.iter().take(MEASURED_SHOWN_MAX) {
         let name = one_line(&agent.name, NAME_COLUMNS_MAX);
-        text.push_str(&format!("  {name}: {}\n", style.dim(&measured::line(&report.receipt))));
+        text.push_str(&format!("  {name}: {}\n", style.dim(&measured::line(&report.facts_line()))));
         if report.blocked {
             text.push_str(&style.yellow("    it names blockers: see its report\n"));
         }
-        for warning in measured::warnings(report) {
+        for warning in measured::warnings(report.remarks()) {
             text.push_str(&style.yellow(&format!("    warning: {warning}\n")));
         }
     }
@@ -102,23 +95,19 @@ fn apart(style: Style, sessions: &[&SessionRow], status: &str, heading: &str) ->
     text
 }
 
-fn as_json(
-    session: &SessionRow,
-    agent: &AgentRow,
-    whole: Totals,
-    report: Option<&Report>,
-) -> serde_json::Value {
+fn as_json(view: &SessionView, agent: &AgentView) -> serde_json::Value {
     // Nobody was there to see when an interrupted one ended.
-    let elapsed_ms = tree::worked_ms(agent, output::now_ms()).filter(|_| agent.status != "interrupted");
+    let elapsed_ms = agent.worked_ms(output::now_ms()).filter(|_| agent.state != State::Interrupted);
+    let (own, whole, report) = (agent.own, agent.in_all(), agent.report.as_ref());
     serde_json::json!({
-        "session": session.id,
+        "session": view.session,
         "agent": agent.id,
         "parent": agent.parent,
         "name": agent.name,
         "role": agent.role,
         "depth": agent.depth,
         "title": agent.title,
-        "status": agent.status,
+        "status": agent.state,
         "error": agent.error,
         "requested_model": agent.requested_model,
         "model": agent.model,
@@ -132,14 +121,14 @@ fn as_json(
         "ended_at_ms": agent.ended_at_ms,
         "duration_ms": agent.duration_ms,
         "elapsed_ms": elapsed_ms,
-        "turns": agent.turns,
+        "turns": own.turns,
         "retries": agent.retries,
-        "tool_calls": agent.tool_calls,
-        "usage": agent.usage,
-        "cost_usd": agent.cost_usd,
-        "cost_unknown": agent.cost_unknown,
+        "tool_calls": own.tool_calls,
+        "usage": own.usage,
+        "cost_usd": own.cost_usd,
+        "cost_unknown": own.cost_unknown > 0,
         "blocked": report.is_some_and(|report| report.blocked),
-        "facts": report.map(|report| facts_line(&report.receipt)),
+        "facts": report.map(ReportView::facts_line),
         "warnings": report.map(|report| report.warnings.as_slice()).unwrap_or_default(),
         "notes": report.map(|report| report.notes.as_slice()).unwrap_or_default(),
         "subtree": {

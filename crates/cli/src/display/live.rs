@@ -18,9 +18,7 @@ use super::block::{Block, Line};
 use super::branches::Branches;
 use super::call::{call_text, last_lines};
 use super::crew::{Crew, doing, is_reply, retrying, stands_still, why_queued};
-use super::summary::{
-    left, not_covered, read_only_for_commands, settled_line, sub_agent_block, summary, tokens,
-};
+use super::summary::{left, not_covered, read_only_for_commands, settled_line, sub_agent_block, summary};
 use super::terminal::Terminal;
 use crate::output::{self, Style, columns, duration, now_ms, one_line, trimmed, visible};
 
@@ -478,7 +476,7 @@ impl Live {
         let (width, height) = self.terminal.size();
         let elapsed = duration(u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX));
         let spent = match self.usage.total_tokens() {
-            Some(_) => format!(" · {}", tokens(self.usage)),
+            Some(_) => format!(" · {}", posse_view::words::tokens(self.usage)),
             None => String::new(),
         };
         let spinner = FRAMES[self.frame];

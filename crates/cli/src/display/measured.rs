@@ -1,8 +1,8 @@
 //! What was measured of an agent's work, and what does not hold of what it says: the same lines wherever an ending is
 //! shown. The facts themselves are made elsewhere, once for everybody.
 
-use posse_engine::reports::{About, facts, facts_line};
-use posse_protocol::{Receipt, Report};
+use posse_engine::reports::{About, facts};
+use posse_protocol::Receipt;
 
 use crate::output::{Style, one_line};
 
@@ -38,15 +38,16 @@ pub(super) fn lines(style: Style, receipt: &Receipt) -> String {
 }
 
 /// All facts on one line.
-pub(crate) fn line(receipt: &Receipt) -> String {
-    one_line(&facts_line(receipt), FACTS_COLUMNS_MAX)
+pub(crate) fn line(facts: &str) -> String {
+    one_line(facts, FACTS_COLUMNS_MAX)
 }
 
 /// The warnings and notes of a report, each on a line of its own, and how many more there are.
-pub(crate) fn warnings(report: &Report) -> Vec<String> {
-    let shown = report.remarks().take(WARNINGS_SHOWN_MAX);
+pub(crate) fn warnings<'a>(remarks: impl Iterator<Item = &'a String>) -> Vec<String> {
+    let remarks = remarks.collect::<Vec<_>>();
+    let shown = remarks.iter().take(WARNINGS_SHOWN_MAX);
     let mut lines = shown.map(|warning| one_line(warning, WARNING_COLUMNS_MAX)).collect::<Vec<_>>();
-    if let Some(more @ 1..) = report.remarks().count().checked_sub(WARNINGS_SHOWN_MAX) {
+    if let Some(more @ 1..) = remarks.len().checked_sub(WARNINGS_SHOWN_MAX) {
         lines.push(format!("and {more} more"));
     }
     lines

@@ -6,6 +6,7 @@ mod call;
 mod crew;
 mod json;
 mod live;
+mod mark;
 pub(crate) mod measured;
 #[cfg(test)]
 pub(crate) mod sample;
@@ -19,8 +20,7 @@ use posse_protocol::{Ending, Event, Failure, Report, SessionId, Update};
 
 use crate::output::{self, Style};
 
-pub(crate) use crew::why_queued;
-pub(crate) use summary::{ending_line, not_covered, read_only_for_commands, short, tokens};
+pub(crate) use summary::{ending_line, not_covered, read_only_for_commands, short};
 
 /// One way of showing a session.
 pub(crate) enum Display {

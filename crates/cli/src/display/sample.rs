@@ -5,6 +5,7 @@ use posse_protocol::{
     ProgressKind, Purpose, Question, QueueReason, Receipt, Reply, Report, Sender, Seq, TestRun, TestsSeen,
     Usage,
 };
+use posse_view::SessionView;
 
 /// When everything begins.
 pub(crate) const START_MS: u64 = 1_000_000;
@@ -13,11 +14,28 @@ pub(crate) fn id(n: u32) -> AgentId {
     format!("00000000-0000-7000-8000-{n:012}").parse().unwrap()
 }
 
-/// An event of agent `n`, whose parent is `parent`; 0 is none.
+/// An event of agent `n`, whose parent is `parent`; 0 is none. It has no number yet.
 pub(crate) fn event(n: u32, parent: u32, kind: EventKind) -> Event {
     let session = "00000000-0000-7000-8000-000000000099".parse().unwrap();
     let parent = (parent > 0).then(|| id(parent));
     Event { seq: Seq(1), session, agent: id(n), parent, at_ms: START_MS, kind }
+}
+
+/// The same events, numbered.
+pub(crate) fn numbered(mut events: Vec<Event>) -> Vec<Event> {
+    for (event, number) in events.iter_mut().zip(1..) {
+        event.seq = Seq(number);
+    }
+    events
+}
+
+/// What there is to show after these events.
+pub(crate) fn view(events: Vec<Event>) -> SessionView {
+    let mut view = SessionView::default();
+    for event in numbered(events) {
+        view.fold(&event).unwrap();
+    }
+    view
 }
 
 pub(crate) fn admitted(name: &str, depth: u32, title: &str) -> EventKind {

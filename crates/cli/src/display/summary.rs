@@ -2,12 +2,14 @@
 
 use std::io;
 
-use posse_engine::reports::{Told, files, summary_block};
-use posse_protocol::{Ending, Failure, Receipt, Report, SessionId, Usage};
+use posse_engine::reports::{Told, facts_line, files, summary_block};
+use posse_protocol::{Ending, Failure, Receipt, Report, SessionId};
+use posse_view::{State, words};
 
 use super::branches::Branches;
+use super::mark::mark;
 use super::measured;
-use crate::output::{self, Style, counted, duration, grouped, one_line, trimmed, visible};
+use crate::output::{self, Style, counted, one_line, trimmed, visible};
 
 /// What is not covered, named one by one; the others are counted.
 const LISTED_MAX: usize = 12;
@@ -26,9 +28,9 @@ pub(super) fn quiet(report: &Report) -> io::Result<()> {
         output::print(&format!("{}\n", visible(trimmed(&report.text))))?;
     }
     if !nothing_done(report) {
-        output::print_aside(&format!("posse: measured: {}\n", measured::line(&report.receipt)))?;
+        output::print_aside(&format!("posse: measured: {}\n", measured::line(&facts_line(&report.receipt))))?;
     }
-    for warning in measured::warnings(report) {
+    for warning in measured::warnings(report.remarks()) {
         output::print_aside(&format!("posse: warning: {warning}\n"))?;
     }
     match report.ending {
@@ -64,11 +66,10 @@ pub(crate) fn short(session: SessionId) -> String {
 /// A mark and how it ended.
 pub(crate) fn ending_line(style: Style, report: &Report) -> String {
     let text = visible(&report.outcome());
+    let mark = mark(style, State::from(&report.ending), report.blocked);
     match report.ending {
-        Ending::Completed if report.blocked => format!("{} {text}", style.yellow("!")),
-        Ending::Completed => format!("{} {text}", style.green("✓")),
-        Ending::Cancelled => format!("{} stopped: what was done so far stays", style.yellow("■")),
-        _ => format!("{} {text}", style.red("✗")),
+        Ending::Cancelled => format!("{mark} stopped: what was done so far stays"),
+        _ => format!("{mark} {text}"),
     }
 }
 
@@ -123,7 +124,7 @@ pub(super) fn summary(style: Style, session: SessionId, report: &Report, branche
         Receipt { files: branches.in_folder(receipt), files_below: Vec::new(), ..receipt.clone() };
     let recorded = !matches!(report.ending, Ending::Failed { failure: Failure::Internal { .. } });
     if !recorded {
-        let facts = measured::line(&in_folder);
+        let facts = measured::line(&facts_line(&in_folder));
         text.push_str(&style.dim(&format!("  not all of it is on record; by then: {facts}\n")));
     } else if !nothing_done(report) {
         text.push_str(&measured::lines(style, &in_folder));
@@ -137,7 +138,7 @@ pub(super) fn summary(style: Style, session: SessionId, report: &Report, branche
     if let Some(note) = not_covered(&receipt.not_covered).filter(|_| commands > 0) {
         text.push_str(&style.dim(&format!("  note     {note}\n")));
     }
-    for warning in measured::warnings(report) {
+    for warning in measured::warnings(report.remarks()) {
         text.push_str(&style.yellow(&format!("  warning  {warning}\n")));
     }
     for denial in report.receipt.denied.iter().take(DENIALS_SHOWN_MAX) {
@@ -180,12 +181,7 @@ fn listed(all: &[String]) -> String {
 
 /// What a sub-agent came to, in a few lines: how it ended, what it took, what it changed, what it says.
 pub(super) fn sub_agent_block(style: Style, name: &str, title: &str, report: &Report) -> String {
-    let mark = match report.ending {
-        Ending::Completed if report.blocked => style.yellow("!"),
-        Ending::Completed => style.green("✓"),
-        Ending::Cancelled => style.yellow("■"),
-        _ => style.red("✗"),
-    };
+    let mark = mark(style, State::from(&report.ending), report.blocked);
     let told = Told { name, role: "", title, report, bytes_max: 0, handle: "" };
     let block = visible(&summary_block(&told));
     let (first, rest) = block.split_once('\n').unwrap_or((&block, ""));
@@ -195,46 +191,21 @@ pub(super) fn sub_agent_block(style: Style, name: &str, title: &str, report: &Re
 /// The same in one line.
 pub(super) fn settled_line(style: Style, report: &Report) -> String {
     let ending = ending_line(style, report).replace('\n', " ");
-    let mut text = format!("{ending} · {} · {}", spent(&report.receipt), measured::line(&report.receipt));
-    for warning in measured::warnings(report) {
+    let mut text =
+        format!("{ending} · {} · {}", spent(&report.receipt), measured::line(&facts_line(&report.receipt)));
+    for warning in measured::warnings(report.remarks()) {
         text.push_str(&style.yellow(&format!(" · warning: {warning}")));
     }
     text
 }
 
 fn spent(receipt: &Receipt) -> String {
-    let mut parts = vec![
-        counted(receipt.turns.into(), "turn"),
-        counted(receipt.tool_calls.into(), "tool call"),
-        tokens(receipt.usage),
-    ];
-    if let Some(cost) = receipt.cost_usd {
-        parts.push(format!("${cost:.4}"));
-    }
-    if receipt.below.agents > 0 {
-        let agents = counted(receipt.below.agents.into(), "sub-agent");
-        let tokens = receipt.tokens_in_all().map(|total| format!(": {} in all", counted(total, "token")));
-        let cost = receipt.below.cost_usd.and_then(|_| receipt.cost_in_all());
-        let cost = cost.map(|cost| format!(", ${cost:.4}")).unwrap_or_default();
-        parts.push(format!("{agents}{}{cost}", tokens.unwrap_or_default()));
-    }
-    parts.push(duration(receipt.duration_ms));
-    parts.join(" · ")
-}
-
-pub(crate) fn tokens(usage: Usage) -> String {
-    match (usage.total_tokens(), usage.cached_tokens) {
-        (None, _) => "tokens not reported".to_string(),
-        (Some(total), Some(cached)) if cached > 0 => {
-            format!("{} ({} cached)", counted(total, "token"), grouped(cached))
-        }
-        (Some(total), _) => counted(total, "token"),
-    }
+    words::spent(receipt).join(" · ")
 }
 
 #[cfg(test)]
 mod tests {
-    use posse_protocol::Below;
+    use posse_protocol::{Below, Usage};
 
     use super::super::sample::report;
     use super::*;

@@ -1,14 +1,14 @@
 //! Agents as a tree: who is under whom, and one line an agent with what it used. Pure; it must not know where the
-//! rows come from.
+//! view comes from.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
-use posse_engine::record::{AgentRow, SessionRow, Totals, subtree_totals};
-use posse_protocol::Usage;
+use posse_view::{AgentView, SessionView, State, words};
 
+use super::mark::mark;
 use super::summary::short;
-use crate::output::{Style, columns, counted, duration, grouped, one_line};
+use crate::output::{Style, columns, counted, duration, one_line};
 
 /// Levels that are indented; what is deeper stands under the deepest of them.
 const LEVELS_INDENTED_MAX: usize = 12;
@@ -63,30 +63,27 @@ pub(crate) fn arranged<Id: Copy + Eq + Hash>(nodes: &[(Id, Option<Id>)]) -> Vec<
 }
 
 /// The tree of a session, one line an agent, none wider than `width` as far as names and figures allow.
-pub(crate) fn agents(style: Style, rows: &[AgentRow], width: usize, now_ms: u64) -> String {
-    let totals = subtree_totals(rows);
-    let nodes = rows.iter().map(|row| (row.id, row.parent)).collect::<Vec<_>>();
-    let lines = arranged(&nodes).into_iter().map(|Branch { index, stem }| {
-        let row = &rows[index];
-        let whole = totals.get(&row.id).copied().filter(|totals| totals.agents > 1);
-        (stem, row, figures(row, whole, now_ms))
-    });
-    let lines = lines.collect::<Vec<_>>();
+pub(crate) fn agents(style: Style, view: &SessionView, width: usize, now_ms: u64) -> String {
+    let agents = view.agents.iter().collect::<Vec<_>>();
+    let nodes = agents.iter().map(|agent| (agent.id, agent.parent)).collect::<Vec<_>>();
+    let line = |Branch { index, stem }| (stem, agents[index], figures(agents[index], now_ms));
+    let lines = arranged(&nodes).into_iter().map(line).collect::<Vec<_>>();
     let widest = lines.iter().map(|(_, _, figures)| columns(figures)).max().unwrap_or(0);
     let name_max = width.saturating_sub(widest + 5).max(NAME_COLUMNS_MIN);
-    let named = lines.iter().map(|(stem, row, _)| {
+    let named = lines.iter().map(|(stem, agent, _)| {
         let room = name_max.saturating_sub(columns(stem));
-        let name = one_line(&name(row), room.max(4));
+        let name = one_line(&name(agent), room.max(4));
         (columns(stem) + columns(&name), name)
     });
     let named = named.collect::<Vec<_>>();
     let left = named.iter().map(|(taken, _)| *taken).max().unwrap_or(0);
     let mut text = String::new();
-    for ((stem, row, figures), (taken, name)) in lines.iter().zip(named) {
+    for ((stem, agent, figures), (taken, name)) in lines.iter().zip(named) {
         let pad = " ".repeat(left.saturating_sub(taken));
         let figures = one_line(figures, width.saturating_sub(left + 4).max(1));
-        let line =
-            format!("{}{} {name}{pad}  {}", style.dim(stem), mark(style, &row.status), style.dim(&figures));
+        let blocked = agent.report.as_ref().is_some_and(|report| report.blocked);
+        let mark = mark(style, agent.state, blocked);
+        let line = format!("{}{mark} {name}{pad}  {}", style.dim(stem), style.dim(&figures));
         text.push_str(line.trim_end());
         text.push('\n');
     }
@@ -94,186 +91,148 @@ pub(crate) fn agents(style: Style, rows: &[AgentRow], width: usize, now_ms: u64)
 }
 
 /// What to say of a session that was interrupted: how many agents had not ended, and how to go on.
-pub(crate) fn interrupted(session: &SessionRow, rows: &[AgentRow]) -> Option<String> {
-    let open = rows.iter().filter(|row| row.status == "interrupted").count();
-    (session.status == "interrupted" || open > 0).then(|| {
-        let open =
-            if open == 1 { "1 agent does not run".to_string() } else { format!("{open} agents do not run") };
-        // One that is at work goes on by itself.
-        let go_on = match session.status.as_str() {
-            "running" => String::new(),
-            _ => format!("; posse resume {}", short(session.id)),
-        };
-        format!("interrupted: {open} now{go_on}")
-    })
+pub(crate) fn interrupted(view: &SessionView) -> Option<String> {
+    let left = words::interrupted(view.interrupted()?);
+    // One that is at work goes on by itself.
+    let session = view.session.filter(|_| view.state != State::Running);
+    Some(session.map_or(left.clone(), |session| format!("{left}; posse resume {}", short(session))))
 }
 
-fn name(row: &AgentRow) -> String {
-    let role = if row.name.starts_with(&row.role) { String::new() } else { format!(" ({})", row.role) };
-    let title = row.title.as_deref().map(|title| format!(" \"{title}\"")).unwrap_or_default();
-    format!("{}{role}{title}", row.name)
-}
-
-fn mark(style: Style, status: &str) -> String {
-    match status {
-        "completed" => style.green("✓"),
-        "cancelled" => style.yellow("■"),
-        "running" => style.cyan("●"),
-        "interrupted" => style.yellow("‖"),
-        "needs_person" => style.yellow("?"),
-        "pending" | "queued" => style.dim("…"),
-        _ => style.red("✗"),
-    }
+fn name(agent: &AgentView) -> String {
+    let role = if agent.name.starts_with(&agent.role) { String::new() } else { format!(" ({})", agent.role) };
+    let title = agent.title.as_deref().map(|title| format!(" \"{title}\"")).unwrap_or_default();
+    format!("{}{role}{title}", agent.name)
 }
 
 /// What an agent used, and what it used together with those below it where there are some.
-fn figures(row: &AgentRow, whole: Option<Totals>, now_ms: u64) -> String {
+fn figures(agent: &AgentView, now_ms: u64) -> String {
+    let (own, in_all) = (agent.own, agent.in_all());
     let mut parts = Vec::new();
-    if row.status != "completed" {
-        parts.push(row.status.replace('_', " "));
+    if agent.state != State::Completed {
+        parts.push(words::state(agent.state).to_string());
     }
-    match worked_ms(row, now_ms) {
+    match agent.worked_ms(now_ms) {
         Some(worked_ms) => {
-            parts.push(counted(row.turns, "turn"));
-            parts.push(counted(row.tool_calls, "tool call"));
+            parts.push(counted(own.turns, "turn"));
+            parts.push(counted(own.tool_calls, "tool call"));
             // Nobody was there to see when its process ended.
-            parts.extend((row.status != "interrupted").then(|| duration(worked_ms)));
-            parts.push(tokens(row.usage, whole.map(|whole| whole.usage)));
+            parts.extend((agent.state != State::Interrupted).then(|| duration(worked_ms)));
+            parts.push(words::tokens_in_all(own.usage, in_all.usage));
         }
-        None if row.ended_at_ms.is_some() => parts.push("before it began".to_string()),
+        None if agent.has_ended() => parts.push("before it began".to_string()),
         None => {}
     }
-    let own = row.cost_usd.map(|usd| cost(usd, row.cost_unknown));
-    let in_all = whole.and_then(|whole| Some(cost(whole.cost_usd?, whole.cost_unknown > 0)));
-    let in_all = in_all.filter(|in_all| Some(in_all) != own.as_ref()).map(|cost| format!("{cost} in all"));
-    match (own, in_all) {
-        (Some(own), Some(in_all)) => parts.push(format!("{own} ({in_all})")),
-        (own, in_all) => parts.extend(own.or(in_all)),
-    }
-    if let Some(error) = row.error.as_deref().filter(|_| row.status != "completed") {
-        parts.push(one_line(error, ERROR_CHARS_MAX));
-    }
+    parts.extend(words::cost_in_all(&own, &in_all));
+    // Some errors say no more than the state.
+    let error = agent.error.as_deref().filter(|error| *error != words::state(agent.state));
+    parts.extend(
+        error.filter(|_| agent.state != State::Completed).map(|error| one_line(error, ERROR_CHARS_MAX)),
+    );
     parts.join(" · ")
-}
-
-/// What something cost; at least, where not all of it is known.
-pub(crate) fn cost(usd: f64, more: bool) -> String {
-    format!("{}${usd:.4}", if more { "≥ " } else { "" })
-}
-
-/// How long it worked; until now for one that is at work. None if it never began.
-pub(crate) fn worked_ms(row: &AgentRow, now_ms: u64) -> Option<u64> {
-    let started = row.started_at_ms?;
-    let until = if row.status == "running" { now_ms.max(row.last_at_ms) } else { row.last_at_ms };
-    Some(row.duration_ms.unwrap_or_else(|| until.saturating_sub(started)))
-}
-
-fn tokens(own: Usage, whole: Option<Usage>) -> String {
-    let own = own.total_tokens();
-    let text = own.map_or_else(|| "? tokens".to_string(), |total| counted(total, "token"));
-    match whole.and_then(Usage::total_tokens).filter(|whole| Some(*whole) != own) {
-        Some(whole) => format!("{text} ({} in all)", grouped(whole)),
-        None => text,
-    }
 }
 
 #[cfg(test)]
 mod tests {
-    use posse_protocol::{AgentId, Budget};
+    use posse_protocol::{Ending, Event, EventKind, Failure, Receipt, Reply, Usage};
 
+    use super::super::sample::*;
     use super::*;
 
     type Node = (u32, Option<u32>);
     type Found<'a> = (usize, &'a str);
 
-    fn id(n: u32) -> AgentId {
-        format!("00000000-0000-7000-8000-{n:012}").parse().unwrap()
+    const WORKED_MS: u64 = 8_000;
+
+    fn role_of(name: &str) -> String {
+        name.split('-').next().unwrap_or_default().replace("alice", "coder")
     }
 
-    fn row(n: u32, parent: Option<u32>, name: &str, status: &str) -> AgentRow {
-        AgentRow {
-            id: id(n),
-            parent: parent.map(id),
-            name: name.to_string(),
-            role: name.split('-').next().unwrap_or_default().to_string(),
-            depth: 0,
-            title: parent.map(|_| format!("task of {name}")),
-            status: status.to_string(),
-            requested_model: None,
-            model: None,
-            model_id: None,
-            context: None,
-            continues: None,
-            budget: Budget::UNLIMITED,
-            turns: 3,
-            retries: 0,
-            tool_calls: 1,
-            usage: Usage { input_tokens: Some(1_000), output_tokens: Some(20), ..Usage::default() },
-            cost_usd: Some(0.01),
-            cost_unknown: false,
-            queued_at_ms: None,
-            started_at_ms: Some(1_000),
-            last_at_ms: 9_000,
-            ended_at_ms: Some(9_000),
-            duration_ms: Some(12_300),
-            delivered: false,
-            interrupted_at_ms: None,
-            error: None,
+    /// The events of an agent that has taken three turns and is at work.
+    fn at_work(n: u32, parent: u32, name: &str, cost_usd: Option<f64>) -> Vec<Event> {
+        let usage = Usage { input_tokens: Some(1_000), output_tokens: Some(20), ..Usage::default() };
+        let reply = Reply { usage, ..Reply::default() };
+        let replied = EventKind::Replied { turn: 1, reply, duration_ms: 5, cost_usd };
+        let mut events = waiting(n, parent, name);
+        events.extend(
+            [started(0, None), turn(1), turn(2), turn(3), replied].map(|kind| event(n, parent, kind)),
+        );
+        if let EventKind::AgentStarted { role, .. } = &mut events[usize::from(parent > 0)].kind {
+            *role = role_of(name);
         }
+        let mut last = event(n, parent, tool_finished("c", ""));
+        last.at_ms += WORKED_MS;
+        events.push(last);
+        events
     }
 
-    fn waiting(n: u32, parent: u32, name: &str, status: &str) -> AgentRow {
-        AgentRow {
-            turns: 0,
-            usage: Usage::default(),
-            cost_usd: None,
-            started_at_ms: None,
-            ended_at_ms: None,
-            duration_ms: None,
-            ..row(n, Some(parent), name, status)
+    /// One that has not begun.
+    fn waiting(n: u32, parent: u32, name: &str) -> Vec<Event> {
+        let mut admitted = admitted(name, 1, &format!("task of {name}"));
+        if let EventKind::AgentAdmitted { role, .. } = &mut admitted {
+            *role = role_of(name);
         }
+        if parent > 0 { vec![event(n, parent, admitted)] } else { Vec::new() }
     }
 
-    fn session() -> Vec<AgentRow> {
-        vec![
-            row(1, None, "main", "completed"),
-            row(2, Some(1), "explore-1", "completed"),
-            row(3, Some(2), "explore-2", "out_of_turns"),
-            AgentRow { role: "coder".into(), ..row(4, Some(1), "alice", "cancelled") },
-            AgentRow {
-                duration_ms: None,
-                ended_at_ms: None,
-                cost_usd: None,
-                ..row(5, Some(1), "coder-1", "running")
-            },
-            waiting(6, 5, "tester-1", "queued"),
-            AgentRow { ended_at_ms: None, duration_ms: None, ..row(9, Some(5), "tester-9", "interrupted") },
-            AgentRow { ended_at_ms: Some(1), ..waiting(7, 1, "tester-2", "cancelled") },
-            AgentRow {
-                error: Some("no\x1b[2J answer".into()),
-                usage: Usage::default(),
-                ..row(8, Some(1), "plan-1", "failed")
-            },
-        ]
+    fn ends(n: u32, parent: u32, ending: Ending) -> Vec<Event> {
+        let mut report = report(ending, "");
+        report.receipt = Receipt { duration_ms: 12_300, ..Receipt::default() };
+        vec![event(n, parent, EventKind::AgentSettled { report })]
+    }
+
+    fn failed() -> Ending {
+        Ending::Failed { failure: Failure::Internal { message: "no\x1b[2J answer".into() } }
+    }
+
+    fn session() -> SessionView {
+        let cost = Some(0.01);
+        let mut plan = at_work(8, 1, "plan-1", cost);
+        for event in &mut plan {
+            if let EventKind::Replied { reply, .. } = &mut event.kind {
+                reply.usage = Usage::default();
+            }
+        }
+        let interrupted = EventKind::SessionInterrupted { agents: vec![id(9)], detached: false };
+        let again = EventKind::SessionResumed { version: String::new(), sandboxed: true };
+        let events = [
+            at_work(1, 0, "main", cost),
+            at_work(2, 1, "explore-1", cost),
+            at_work(3, 2, "explore-2", cost),
+            at_work(4, 1, "alice", cost),
+            at_work(5, 1, "coder-1", None),
+            waiting(6, 5, "tester-1"),
+            vec![event(6, 5, queued())],
+            at_work(9, 5, "tester-9", cost),
+            waiting(7, 1, "tester-2"),
+            plan,
+            vec![event(1, 0, interrupted), event(1, 0, again)],
+            ends(3, 2, Ending::OutOfTurns),
+            ends(2, 1, Ending::Completed),
+            ends(4, 1, Ending::Cancelled),
+            ends(7, 1, Ending::Cancelled),
+            ends(8, 1, failed()),
+            ends(1, 0, Ending::Completed),
+        ];
+        view(events.concat())
     }
 
     #[test]
     fn a_session_is_drawn_as_a_tree() {
         let expected = "\
-✓ main                               3 turns · 1 tool call · 12 s · 1,020 tokens (6,120 in all) · $0.0100 ($0.0600 in all)
+✓ main                               3 turns · 1 tool call · 12 s · 1,020 tokens (6,120 in all) · $0.0100 (≥ $0.0600 in all)
 ├ ✓ explore-1 \"task of explore-1\"    3 turns · 1 tool call · 12 s · 1,020 tokens (2,040 in all) · $0.0100 ($0.0200 in all)
 │ └ ✗ explore-2 \"task of explore-2\"  out of turns · 3 turns · 1 tool call · 12 s · 1,020 tokens · $0.0100
 ├ ■ alice (coder) \"task of alice\"    cancelled · 3 turns · 1 tool call · 12 s · 1,020 tokens · $0.0100
-├ ● coder-1 \"task of coder-1\"        running · 3 turns · 1 tool call · 8.0 s · 1,020 tokens (2,040 in all) · $0.0100 in all
+├ ● coder-1 \"task of coder-1\"        running · 3 turns · 1 tool call · 8.0 s · 1,020 tokens (2,040 in all) · ≥ $0.0100 in all
 │ ├ … tester-1 \"task of tester-1\"    queued
 │ └ ‖ tester-9 \"task of tester-9\"    interrupted · 3 turns · 1 tool call · 1,020 tokens · $0.0100
 ├ ■ tester-2 \"task of tester-2\"      cancelled · before it began
-└ ✗ plan-1 \"task of plan-1\"          failed · 3 turns · 1 tool call · 12 s · ? tokens · $0.0100 · no\\u{1b}[2J answer
+└ ✗ plan-1 \"task of plan-1\"          failed · 3 turns · 1 tool call · 12 s · tokens not reported · $0.0100 · no\\u{1b}[2J answer
 ";
         assert_eq!(agents(Style::plain(), &session(), 160, 0), expected);
-        assert_eq!(agents(Style::plain(), &[], 160, 0), "");
+        assert_eq!(agents(Style::plain(), &SessionView::default(), 160, 0), "");
         // The clock of one that is at work goes on, and of nobody else.
-        let later = agents(Style::plain(), &session(), 160, 3_600_000);
+        let later = agents(Style::plain(), &session(), 160, START_MS + 3_600_000);
         let changed = expected.lines().zip(later.lines()).filter(|(now, later)| now != later);
         assert!(changed.map(|(now, _)| now.contains("● coder-1")).eq([true]), "{later}");
     }

@@ -8,11 +8,12 @@ use posse_engine::Engine;
 use posse_engine::record::SessionRow;
 use posse_protocol::{Seq, Update};
 
-use super::markdown::Transcript;
+use super::markdown::{Transcript, head};
 use super::replay::Replay;
 use crate::args::ExportFormat;
 use crate::output::{self, counted};
 use crate::paths::{create_new_private, shown};
+use crate::recorded::view_of;
 use crate::which_session::session_of;
 use crate::work::substitutions;
 
@@ -97,11 +98,11 @@ async fn write(
     let mut updates = engine.recorded(session.id, Seq(0));
     let mut transcript = Transcript::default();
     if format == ExportFormat::Markdown {
-        put(&transcript.head(session, &engine.agents(session.id)?))?;
+        put(&head(&view_of(engine, session).await?))?;
     }
     while let Some(Update::Event(event)) = updates.next().await {
         let text = match format {
-            ExportFormat::Markdown => transcript.event(&event),
+            ExportFormat::Markdown => transcript.event(&event)?,
             ExportFormat::Jsonl | ExportFormat::Cassette => output::event_json(&event)?,
         };
         put(&text)?;

@@ -1,13 +1,13 @@
 //! A session as a text to read: its tree, what was said, what was done, what it came to. Pure; it must not know where
 //! the events come from. What strangers wrote is quoted line by line or fenced, so that it cannot pass for the rest.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
-use posse_engine::record::{AgentRow, SessionRow};
-use posse_engine::reports::files;
-use posse_protocol::{AgentId, CallId, Event, EventKind, Receipt, Report, Sender};
+use posse_engine::reports::{facts_line, files};
+use posse_protocol::{AgentId, Event, EventKind, Receipt, Report, Sender};
+use posse_view::{FoldError, OpenCall, SessionView, words};
 
-use crate::display::{measured, tokens, tree};
+use crate::display::{measured, tree};
 use crate::output::{Style, counted, duration, local_time, one_line, trimmed, visible};
 
 /// Characters of a tool's result that are kept.
@@ -19,50 +19,51 @@ const FILES_A_LINE: usize = 10;
 /// Lines of files beside what was measured.
 const FILE_LINES_MAX: usize = 4;
 
+/// What stands above the conversation.
+pub(super) fn head(view: &SessionView) -> String {
+    let title = one_line(view.title.as_deref().unwrap_or("A session"), 120);
+    let (all, id) = (view.in_all, view.session.map(|id| id.to_string()).unwrap_or_default());
+    let facts = [
+        ("session", code(&id)),
+        ("started", local_time(view.started_at_ms)),
+        ("workspace", code(&view.workspace)),
+        ("model", code(view.model.as_deref().unwrap_or("?"))),
+        ("status", words::state(view.state).to_string()),
+        ("took", format!("{}, {}", counted(all.turns, "turn"), words::tokens(all.usage))),
+        ("cost", all.cost_usd.map_or_else(|| "not known".to_string(), |usd| words::cost(usd, false))),
+    ];
+    let mut text = format!("# {}\n\n", escaped(&title));
+    for (what, value) in facts {
+        text.push_str(&format!("- {what}: {value}\n"));
+    }
+    let tree = tree::agents(Style::plain(), view, TREE_COLUMNS, crate::output::now_ms());
+    text.push_str(&format!("\n## Agents\n\n{}\n## What happened\n", fenced(&tree)));
+    text
+}
+
 /// Turns events into Markdown, one after the other.
 #[derive(Default)]
 pub(super) struct Transcript {
-    names: HashMap<AgentId, String>,
-    /// Calls that wait for their result, with which they are shown.
-    open: BTreeMap<(AgentId, CallId), String>,
+    view: SessionView,
     /// What each agent said last.
     last: HashMap<AgentId, String>,
 }
 
 impl Transcript {
-    /// What stands above the conversation.
-    pub(super) fn head(&mut self, session: &SessionRow, agents: &[AgentRow]) -> String {
-        let title = one_line(session.title.as_deref().unwrap_or("A session"), 120);
-        let cost = session.cost_usd.map_or_else(|| "not known".to_string(), |cost| format!("${cost:.4}"));
-        let facts = [
-            ("session", code(&session.id.to_string())),
-            ("started", local_time(session.started_at_ms)),
-            ("workspace", code(&session.workspace)),
-            ("model", code(session.model.as_deref().unwrap_or("?"))),
-            ("status", session.status.clone()),
-            ("took", format!("{}, {}", counted(session.turns, "turn"), tokens(session.usage))),
-            ("cost", cost),
-        ];
-        let mut text = format!("# {}\n\n", escaped(&title));
-        for (what, value) in facts {
-            text.push_str(&format!("- {what}: {value}\n"));
-        }
-        text.push_str(&format!(
-            "\n## Agents\n\n{}",
-            fenced(&tree::agents(Style::plain(), agents, TREE_COLUMNS, crate::output::now_ms()))
-        ));
-        text.push_str("\n## What happened\n");
-        text
+    /// One event; nothing for those that only matter to programs.
+    pub(super) fn event(&mut self, event: &Event) -> Result<String, FoldError> {
+        let call = self.view.fold(event)?.call;
+        let text = self.text(event, call);
+        Ok(if text.is_empty() { text } else { format!("\n{text}") })
     }
 
-    /// One event; nothing for those that only matter to programs.
-    pub(super) fn event(&mut self, event: &Event) -> String {
-        let who = self.learn(event);
-        let text = match &event.kind {
+    /// `call`: the one that it ends.
+    fn text(&mut self, event: &Event, call: Option<OpenCall>) -> String {
+        let who = self.name(event.agent);
+        match &event.kind {
             EventKind::SessionInterrupted { agents, detached } => {
-                let how = if *detached { "left" } else { "interrupted" };
-                let open = counted(agents.len() as u64, "agent");
-                format!("*The session was {how} with {open} that had not ended.*\n")
+                let told = words::was_interrupted(agents.len() as u64, *detached);
+                format!("*{}.*\n", told.replacen("the", "The", 1))
             }
             EventKind::SessionResumed { .. } => "*The session goes on.*\n".to_string(),
             EventKind::AgentAdmitted { role, title, .. } => {
@@ -75,22 +76,15 @@ impl Transcript {
             EventKind::Told { from, text } => format!("**{}:**\n\n{}", speaker(*from, &who), quoted(text)),
             EventKind::Replied { turn, reply, .. } => {
                 self.last.insert(event.agent, reply.text.clone());
-                let words = quoted(&reply.text);
-                if words.is_empty() {
-                    return String::new();
-                }
-                format!("**{who}** (turn {turn}, {}):\n\n{words}", tokens(reply.usage))
+                let said = quoted(&reply.text);
+                let head = format!("**{who}** (turn {turn}, {}):\n\n", words::tokens(reply.usage));
+                if said.is_empty() { said } else { format!("{head}{said}") }
             }
             EventKind::CutShort { text, .. } if !text.trim().is_empty() => {
                 format!("**{who}**, cut short:\n\n{}", quoted(text))
             }
-            EventKind::ToolStarted { call, title, .. } => {
-                self.open.insert((event.agent, call.clone()), one_line(title, 300));
-                return String::new();
-            }
-            EventKind::ToolFinished { call, tool, ok, text, duration_ms, .. } => {
-                let title = self.open.remove(&(event.agent, call.clone()));
-                let title = title.unwrap_or_else(|| one_line(tool, 60));
+            EventKind::ToolFinished { tool, ok, text, duration_ms, .. } => {
+                let title = call.map_or_else(|| one_line(tool, 60), |call| one_line(&call.title, 300));
                 let how = if *ok { "" } else { "failed, " };
                 let result = fenced(&shortened(text));
                 format!("**{who}** {} ({how}{}):\n\n{result}", code(&title), duration(*duration_ms))
@@ -101,27 +95,26 @@ impl Transcript {
             EventKind::Compacted { .. } => format!("*The conversation of {who} was shortened.*\n"),
             EventKind::Undone { what, .. } => format!("*Undone: {}.*\n", escaped(&one_line(what, 300))),
             EventKind::AgentSettled { report } => self.settled(event.agent, &who, report),
-            _ => return String::new(),
-        };
-        format!("\n{text}")
+            _ => String::new(),
+        }
     }
 
     /// The calls that never got a result.
-    pub(super) fn unanswered(&mut self) -> String {
+    pub(super) fn unanswered(&self) -> String {
         let mut text = String::new();
-        for ((agent, _), title) in std::mem::take(&mut self.open) {
-            let who = self.names.get(&agent).map_or("main", String::as_str);
-            text.push_str(&format!("\n**{who}** {}: no result\n", code(&title)));
+        for agent in &self.view.agents {
+            for call in &agent.calls {
+                let title = code(&one_line(&call.title, 300));
+                text.push_str(&format!("\n**{}** {title}: no result\n", self.name(agent.id)));
+            }
         }
         text
     }
 
-    /// The name of the agent that something happened to, ready to be written.
-    fn learn(&mut self, event: &Event) -> String {
-        if let EventKind::AgentAdmitted { name, .. } = &event.kind {
-            self.names.insert(event.agent, escaped(&one_line(name, 60)));
-        }
-        self.names.get(&event.agent).cloned().unwrap_or_else(|| "main".to_string())
+    /// The name of an agent, ready to be written.
+    fn name(&self, agent: AgentId) -> String {
+        let name = self.view.agents.get(agent).map_or("main", |agent| agent.name.as_str());
+        escaped(&one_line(name, 60))
     }
 
     fn settled(&mut self, agent: AgentId, who: &str, report: &Report) -> String {
@@ -141,15 +134,8 @@ impl Transcript {
 
 /// What was measured.
 fn receipt(receipt: &Receipt) -> String {
-    let cost = receipt.cost_usd.map(|cost| format!(", ${cost:.4}")).unwrap_or_default();
-    let mut text = format!(
-        "- took: {}, {}, {}{cost}, {}\n",
-        counted(receipt.turns.into(), "turn"),
-        counted(receipt.tool_calls.into(), "tool call"),
-        tokens(receipt.usage),
-        duration(receipt.duration_ms),
-    );
-    text.push_str(&format!("- measured: {}\n", escaped(&measured::line(receipt))));
+    let mut text = format!("- took: {}\n", words::spent(receipt).join(", "));
+    text.push_str(&format!("- measured: {}\n", escaped(&measured::line(&facts_line(receipt)))));
     // The first of them were named there.
     for more in receipt.files_in_all().chunks(FILES_A_LINE).skip(1).take(FILE_LINES_MAX) {
         text.push_str(&format!("- also changed: {}\n", escaped(&files(more))));
@@ -225,6 +211,7 @@ mod tests {
     fn a_session_reads_from_top_to_bottom() {
         let settled = |text| EventKind::AgentSettled { report: report(Ending::Completed, text) };
         let events = [
+            event(1, 0, started(0, None)),
             event(1, 0, told(Sender::Person, "fix it\n# now")),
             event(2, 1, admitted("explore-1", 1, "find *it*")),
             event(2, 1, tool_started("c", "grep `Foo`")),
@@ -235,7 +222,8 @@ mod tests {
             event(1, 0, EventKind::SessionInterrupted { agents: vec![id(1)], detached: false }),
         ];
         let mut transcript = Transcript::default();
-        let mut text = events.iter().map(|event| transcript.event(event)).collect::<String>();
+        let events = numbered(events.to_vec());
+        let mut text = events.iter().map(|event| transcript.event(event).unwrap()).collect::<String>();
         text.push_str(&transcript.unanswered());
         let expected = "
 **you to main:**

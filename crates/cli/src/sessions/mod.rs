@@ -7,14 +7,16 @@ mod replay;
 mod search;
 
 use posse_engine::Engine;
-use posse_engine::record::{AgentRow, SessionRow};
+use posse_engine::record::SessionRow;
 use posse_protocol::{Seq, Update};
+use posse_view::{SessionView, words};
 
 use crate::args::SessionsCommand;
-use crate::display::{short, tokens, tree};
+use crate::display::{short, tree};
 use crate::exit::Exit;
 use crate::output::{self, Style, counted, local_time, one_line};
 use crate::paths::{Paths, shown};
+use crate::recorded::view_of;
 use crate::steps::Steps;
 use crate::which_session::session_of;
 
@@ -85,7 +87,11 @@ fn list(engine: &Engine, paths: &Paths, limit: usize, json: bool) -> anyhow::Res
 /// One session in one line, none wider than `width`.
 fn line(session: &SessionRow, width: usize) -> String {
     let started = local_time(session.started_at_ms);
-    let mut head = format!("{:<13}  {started}  {:<12}  ", short(session.id), session.status);
+    let status = match session.status.parse() {
+        Ok(state) => words::state(state),
+        Err(_) => session.status.as_str(),
+    };
+    let mut head = format!("{:<13}  {started}  {status:<12}  ", short(session.id));
     if width >= NARROW {
         let total = session.usage.total_tokens().map_or_else(|| "?".to_string(), output::grouped);
         head.push_str(&format!("{:>5}  {total:>9}  ", session.turns));
@@ -115,49 +121,48 @@ fn as_json(session: &SessionRow) -> serde_json::Value {
 async fn show(engine: &Engine, wanted: &str, json: bool) -> anyhow::Result<()> {
     let session = session_of(engine, wanted)?;
     if !json {
-        output::print(&head(&session, &engine.agents(session.id)?))?;
+        output::print(&head(&view_of(engine, &session).await?))?;
     }
     let mut steps = Steps::new(Style::for_stdout());
     let mut updates = engine.recorded(session.id, Seq(0));
     while let Some(Update::Event(event)) = updates.next().await {
-        let text = if json { output::event_json(&event)? } else { steps.lines(&event) };
+        let text = if json { output::event_json(&event)? } else { steps.lines(&event)? };
         output::print(&text)?;
     }
     output::print(&if json { String::new() } else { steps.unanswered() })?;
     Ok(())
 }
 
-fn head(session: &SessionRow, agents: &[AgentRow]) -> String {
+fn head(view: &SessionView) -> String {
     let style = Style::for_stdout();
+    let session = view.session.map(|session| session.to_string()).unwrap_or_default();
     let mut text = format!(
-        "{} {}\n  started    {}\n  workspace  {}\n  status     {}\n",
+        "{} {session}\n  started    {}\n  workspace  {}\n  status     {}\n",
         style.bold("session"),
-        session.id,
-        local_time(session.started_at_ms),
-        one_line(&session.workspace, PATH_COLUMNS_MAX),
-        session.status,
+        local_time(view.started_at_ms),
+        one_line(&view.workspace, PATH_COLUMNS_MAX),
+        words::state(view.state),
     );
-    for agent in agents.iter().filter(|agent| agent.parent.is_none()) {
-        let cost = agent.cost_usd.map(|usd| format!(", {}", tree::cost(usd, agent.cost_unknown)));
-        let cost = cost.unwrap_or_default();
+    if let Some(main) = view.main() {
+        let own = main.own;
+        let cost = own.cost_usd.map(|usd| format!(", {}", words::cost(usd, own.cost_unknown > 0)));
         text.push_str(&format!(
-            "  agent      {} on {}: {}, {}, {}, {}{cost}\n",
-            one_line(&agent.role, 60),
-            one_line(agent.model.as_deref().unwrap_or("?"), 100),
-            agent.status,
-            counted(agent.turns, "turn"),
-            counted(agent.tool_calls, "tool call"),
-            tokens(agent.usage),
+            "  agent      {} on {}: {}, {}, {}, {}{}\n",
+            one_line(&main.role, 60),
+            one_line(main.model.as_deref().unwrap_or("?"), 100),
+            words::state(main.state),
+            counted(own.turns, "turn"),
+            counted(own.tool_calls, "tool call"),
+            words::tokens(own.usage),
+            cost.unwrap_or_default(),
         ));
     }
-    if let Some(left) = tree::interrupted(session, agents) {
+    if let Some(left) = tree::interrupted(view) {
         text.push_str(&format!("  {}  {left}\n", style.yellow("go on    ")));
     }
-    if agents.len() > 1 {
-        text.push_str(&format!(
-            "\n{}",
-            tree::agents(style, agents, output::stdout_width(), output::now_ms())
-        ));
+    if view.agents.len() > 1 {
+        let tree = tree::agents(style, view, output::stdout_width(), output::now_ms());
+        text.push_str(&format!("\n{tree}"));
     }
     text.push('\n');
     text

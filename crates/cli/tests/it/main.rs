@@ -42,4 +42,5 @@ mod tasks;
 mod team;
 mod terminal;
 mod typing;
+mod view;
 mod wire;

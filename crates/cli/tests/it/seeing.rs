@@ -16,6 +16,9 @@ fn escaped(c: char) -> String {
     if c == '\r' { "x\\r".to_string() } else { format!("x{}", c.escape_unicode()) }
 }
 
+/// What must be left of them.
+const NOTHING: [char; 0] = [];
+
 fn raw(text: &str) -> Vec<char> {
     let hides = hidden_characters();
     text.chars().filter(|c| hides.contains(c)).collect()
@@ -114,7 +117,7 @@ fn no_command_shows_what_hides_as_it_is_or_drops_it() {
     for (args, all) in whole.iter().map(|args| (args, true)).chain(part.iter().map(|args| (args, false))) {
         let ran = person.posse(args);
         let text = both(&ran);
-        assert_eq!(raw(&text), [], "{args:?}: {text}");
+        assert_eq!(raw(&text), NOTHING, "{args:?}: {text}");
         assert!(!text.contains("\n✓ completed: all is well"), "{args:?}: {text}");
         let cut = args.first() == Some(&"memory");
         // Files of roles and skills are read with one kind of line end.
@@ -129,10 +132,10 @@ fn no_command_shows_what_hides_as_it_is_or_drops_it() {
         let ran = person.posse(args);
         assert_eq!(ran.code, Some(0), "{ran:#?}");
         ran.says(NAME_SHOWN);
-        assert_eq!(raw(&both(&ran)), [], "{args:?}");
+        assert_eq!(raw(&both(&ran)), NOTHING, "{args:?}");
         checked += 1;
     }
-    assert_eq!(raw(&both(&ran)), [], "posse run");
+    assert_eq!(raw(&both(&ran)), NOTHING, "posse run");
     assert_eq!(checked, 32);
     ran.says(&format!("{NAME_SHOWN} ("));
     assert!(!ran.stderr.contains("\n✓ completed: all is well"), "{}", ran.stderr);
@@ -169,11 +172,11 @@ fn json_says_the_same_and_a_terminal_sees_none_of_it() {
         }
         values.iter().any(|value| within(value, part))
     };
-    assert_eq!(raw(&ran.stdout), [], "posse run --json");
+    assert_eq!(raw(&ran.stdout), NOTHING, "posse run --json");
     assert!(holds(&ran.events(), &odd) && holds(&ran.events(), NAME));
     for args in lists {
         let listed = person.posse(args);
-        assert_eq!(raw(&both(&listed)), [], "{args:?}");
+        assert_eq!(raw(&both(&listed)), NOTHING, "{args:?}");
         let values = listed.events();
         let whole = matches!(args, ["sessions", "show" | "export", ..] | ["agents" | "skills", "show", ..]);
         let text = if args[0] == "sessions" { odd.clone() } else { odd.replace('\r', "\n") };
@@ -185,6 +188,6 @@ fn json_says_the_same_and_a_terminal_sees_none_of_it() {
         let out =
             person.posse(&["sessions", "export", "last", "--format", format, "-o", path.to_str().unwrap()]);
         assert_eq!(out.code, Some(0), "{out:#?}");
-        assert_eq!(raw(&std::fs::read_to_string(path).unwrap()), [], "{format}");
+        assert_eq!(raw(&std::fs::read_to_string(path).unwrap()), NOTHING, "{format}");
     }
 }

@@ -1,0 +1,30 @@
+//! The view of a session on record.
+
+use posse_engine::Engine;
+use posse_engine::record::SessionRow;
+use posse_protocol::Update;
+use posse_view::SessionView;
+
+/// What there is to show of a session, as far as it is on record.
+pub(crate) async fn view_of(engine: &Engine, session: &SessionRow) -> anyhow::Result<SessionView> {
+    let mut view = SessionView::default();
+    catch_up(engine, session, &mut view).await?;
+    // The row knows whether anybody works on it, even where that could not be put on record.
+    if session.status != "running" && view.seq == session.last_seq {
+        view.show_interrupted();
+    }
+    Ok(view)
+}
+
+/// Takes in what is on record after what a view has.
+pub(crate) async fn catch_up(
+    engine: &Engine,
+    session: &SessionRow,
+    view: &mut SessionView,
+) -> anyhow::Result<()> {
+    let mut updates = engine.recorded(session.id, view.seq);
+    while let Some(Update::Event(event)) = updates.next().await {
+        view.fold(&event)?;
+    }
+    Ok(())
+}
