@@ -8,6 +8,7 @@ use posse_engine::Engine;
 use posse_engine::machine::git;
 use posse_engine::models::ModelConfig;
 use posse_engine::record::DATABASE_FILE;
+use posse_view::SessionView;
 
 use crate::args::{DemoArgs, ModeArgs};
 use crate::config::{Config, Trusted};
@@ -63,7 +64,7 @@ pub(crate) async fn run(paths: &Paths, args: DemoArgs) -> anyhow::Result<Exit> {
     let request = work::request(&config, setup, choice, &folder, PROMPT.to_string(), None)?;
     let session = engine.start(request)?;
     let id = short(session.id);
-    let watching = Watching::new(false, false);
+    let watching = Watching::new(SessionView::default(), false, false);
     let exit = follow(&engine, session, Display::live(), watching, std::future::ready(None)).await?;
     if exit == Exit::Completed {
         output::print(&next_steps(style, paths, &id, args.keep.then_some(folder.as_path())))?;

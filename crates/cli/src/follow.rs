@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use posse_engine::{Engine, Session, Taken};
-use posse_protocol::{Event, Seq, SessionId, Update};
+use posse_protocol::{SessionId, Update};
+use posse_view::SessionView;
 
 use crate::display::Display;
 use crate::exit::Exit;
@@ -21,32 +22,24 @@ const RESTING_TICKS: u32 = 5;
 
 /// What is done while a session is watched.
 pub(crate) struct Watching {
+    /// The session as far as it was shown.
+    view: SessionView,
     /// Questions of agents, where a person answers them.
     questions: Option<Questions>,
     /// Whether the main agent rests, where it is let go of then.
     resting: Option<Resting>,
-    /// The last event that was shown.
-    last: Seq,
 }
 
 impl Watching {
-    pub(crate) fn new(person: bool, detach: bool) -> Self {
-        let (questions, resting) = (person.then(Questions::default), detach.then(Resting::default));
-        Self { questions, resting, last: Seq(0) }
-    }
-
-    /// Takes in what happened before this process.
-    pub(crate) fn recall(&mut self, event: &Event) {
-        if let Some(questions) = &mut self.questions {
-            questions.recall(event);
-        }
-        if let Some(resting) = &mut self.resting {
-            resting.recall(event);
-        }
+    /// Goes on from a view: what is in it is known, and not shown.
+    pub(crate) fn new(view: SessionView, person: bool, detach: bool) -> Self {
+        let questions = person.then(Questions::default);
+        let resting = detach.then(|| Resting::after(view.seq));
+        Self { view, questions, resting }
     }
 
     fn rests(&mut self) -> bool {
-        self.resting.as_mut().is_some_and(|resting| resting.look(RESTING_TICKS))
+        self.resting.as_mut().is_some_and(|resting| resting.look(&self.view, RESTING_TICKS))
     }
 }
 
@@ -75,18 +68,18 @@ pub(crate) async fn follow(
                 if watching.rests() {
                     let agents = session.detach().await?;
                     if agents > 0 {
-                        return let_go(engine, session.id, display, &watching, agents).await;
+                        return let_go(engine, session.id, display, watching, agents).await;
                     }
                     watching.resting = None;
                 }
-                display.tick()
+                display.tick(&watching.view)
             }
             update = session.next() => match update {
                 Some(update) => shown(&mut display, &mut watching, &update),
                 None => break,
             },
             reply = typed(&mut watching.questions) => {
-                answered(&session, &mut display, &mut watching.questions, reply)
+                answered(&session, &mut display, &mut watching, reply)
             }
             text = &mut notice, if !noticed => {
                 noticed = true;
@@ -105,7 +98,7 @@ pub(crate) async fn follow(
     let report =
         session.report().await.context("the session ended without a report; this is a defect in posse")?;
     let exit = Exit::from(&report.ending);
-    unless_nobody_reads(display.finish(id, &report))?;
+    unless_nobody_reads(display.finish(id, &report, &watching.view))?;
     Ok(exit)
 }
 
@@ -114,12 +107,14 @@ async fn let_go(
     engine: &Engine,
     session: SessionId,
     mut display: Display,
-    watching: &Watching,
+    mut watching: Watching,
     agents: usize,
 ) -> anyhow::Result<Exit> {
-    let mut rest = engine.recorded(session, watching.last);
+    // Nobody is left who could be asked for somebody.
+    watching.questions = None;
+    let mut rest = engine.recorded(session, watching.view.seq);
     while let Some(update) = rest.next().await {
-        unless_nobody_reads(display.update(&update))?;
+        unless_nobody_reads(shown(&mut display, &mut watching, &update))?;
     }
     let words = watching.resting.as_ref().map_or("", Resting::words);
     unless_nobody_reads(display.let_go(session, words, agents))?;
@@ -135,18 +130,24 @@ fn unless_nobody_reads(shown: io::Result<()>) -> io::Result<()> {
 }
 
 fn shown(display: &mut Display, watching: &mut Watching, update: &Update) -> io::Result<()> {
-    display.update(update)?;
-    let Update::Event(event) = update else { return Ok(()) };
-    watching.last = event.seq;
+    let event = match update {
+        Update::Event(event) => event,
+        Update::Progress(progress) => {
+            watching.view.note(progress, output::now_ms());
+            return display.progress(progress, &watching.view);
+        }
+    };
+    let folded = watching.view.fold(event).map_err(io::Error::other)?;
+    display.event(event, &folded, &watching.view)?;
     if let Some(resting) = &mut watching.resting {
         resting.event(event);
     }
     let Some(questions) = watching.questions.as_mut() else { return Ok(()) };
-    if !questions.event(event) {
+    if !questions.look(&watching.view) {
         return Ok(());
     }
     let text = questions.show(display.style(), display.size());
-    display.question(text)?;
+    display.question(text, &watching.view)?;
     questions.read();
     Ok(())
 }
@@ -162,10 +163,10 @@ async fn typed(questions: &mut Option<Questions>) -> Reply {
 fn answered(
     session: &Session,
     display: &mut Display,
-    questions: &mut Option<Questions>,
+    watching: &mut Watching,
     reply: Reply,
 ) -> io::Result<()> {
-    let Some(questions) = questions else { return Ok(()) };
+    let Some(questions) = &mut watching.questions else { return Ok(()) };
     let (style, size) = (display.style(), display.size());
     let text = match reply {
         Reply::Answer(agent, question, answer) => match session.answer(agent, &question.call, answer) {
@@ -179,7 +180,7 @@ fn answered(
         Reply::Again(hint) => questions.again(style, size, hint),
         Reply::More => questions.more(style, size),
     };
-    display.question(text)?;
+    display.question(text, &watching.view)?;
     questions.read();
     Ok(())
 }

@@ -5,10 +5,10 @@
 
 mod page;
 
-use std::collections::{HashMap, VecDeque};
 use std::io::{self, BufRead as _};
 
-use posse_protocol::{AgentId, Answer, Event, EventKind, Question};
+use posse_protocol::{AgentId, Answer, Question, Seq};
+use posse_view::SessionView;
 use tokio::sync::mpsc;
 
 use self::page::{Asked, View, drawn};
@@ -32,9 +32,10 @@ pub(crate) fn person_agrees(question: &str, what: &str) -> anyhow::Result<bool> 
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
-/// One open question and who asks it.
+/// The question that is shown, and who asks it.
 #[derive(Clone, Debug)]
 struct Open {
+    seq: Seq,
     agent: AgentId,
     name: String,
     title: String,
@@ -44,12 +45,10 @@ struct Open {
 /// What the person typed, or that there is nothing more to come.
 type Typed = (u64, Option<String>);
 
-/// All open questions; the first is the one that is shown.
+/// The first of all open questions, which is the one that is shown.
 #[derive(Default)]
 pub(crate) struct Questions {
-    open: VecDeque<Open>,
-    /// Names and titles of sub-agents, to say who asks.
-    names: HashMap<AgentId, (String, String)>,
+    open: Option<Open>,
     reader: Option<Reader>,
     /// Which reading the shown question waits for.
     asked: Option<u64>,
@@ -77,34 +76,24 @@ pub(crate) enum Reply {
 }
 
 impl Questions {
-    /// Takes in what happened. True if another question has to be shown now, or none.
-    pub(crate) fn event(&mut self, event: &Event) -> bool {
-        let first = self.open.front().map(|open| (open.agent, open.question.call.clone()));
-        match &event.kind {
-            EventKind::AgentAdmitted { name, title, .. } => {
-                self.names.insert(event.agent, (one_line(name, 60), one_line(title, 100)));
-            }
-            EventKind::PersonNeeded { question } => {
-                let (name, title) =
-                    self.names.get(&event.agent).cloned().unwrap_or_else(|| ("main".into(), String::new()));
-                let question = question.clone();
-                self.open.push_back(Open { agent: event.agent, name, title, question });
-            }
-            EventKind::PersonAnswered { call, .. } => {
-                self.open.retain(|open| (open.agent, &open.question.call) != (event.agent, call));
-            }
-            // It was stopped with its question open.
-            EventKind::AgentSettled { .. } => self.open.retain(|open| open.agent != event.agent),
-            _ => return false,
+    /// Looks which question is the first now. True if another has to be shown, or none.
+    pub(crate) fn look(&mut self, view: &SessionView) -> bool {
+        let first = view.questions.first();
+        if first.map(|open| open.seq) == self.open.as_ref().map(|open| open.seq) {
+            return false;
         }
-        first != self.open.front().map(|open| (open.agent, open.question.call.clone()))
-    }
-
-    /// Takes in what happened before this process: who the agents are. Questions of then are asked again.
-    pub(crate) fn recall(&mut self, event: &Event) {
-        if matches!(event.kind, EventKind::AgentAdmitted { .. }) {
-            self.event(event);
-        }
+        self.open = first.map(|open| {
+            let agent = view.agents.get(open.agent);
+            let title = agent.and_then(|agent| agent.title.as_deref()).unwrap_or_default();
+            Open {
+                seq: open.seq,
+                agent: open.agent,
+                name: one_line(agent.map_or("main", |agent| &agent.name), 60),
+                title: one_line(title, 100),
+                question: open.question.clone(),
+            }
+        });
+        true
     }
 
     /// The question to show, if there is one, drawn for a terminal of this size.
@@ -127,7 +116,7 @@ impl Questions {
     }
 
     fn draw(&mut self, style: Style, size: (usize, usize), hint: &str) -> Option<String> {
-        let Open { name, title, question, .. } = self.open.front()?;
+        let Open { name, title, question, .. } = self.open.as_ref()?;
         let drawn =
             drawn(style, Asked { name, title, question }, size, self.view.unwrap_or(View::Ends), hint);
         self.next = drawn.next;
@@ -137,7 +126,7 @@ impl Questions {
     /// Has a line read for the question in front, unless one is. One that is still being read for another was meant for
     /// that.
     pub(crate) fn read(&mut self) {
-        if self.open.is_empty() || self.asked.is_some() {
+        if self.open.is_none() || self.asked.is_some() {
             return;
         }
         let reader = self.reader.get_or_insert_with(Reader::start);
@@ -151,7 +140,7 @@ impl Questions {
         loop {
             let Some(reader) = &mut self.reader else { return std::future::pending().await };
             let Some((number, line)) = reader.typed.recv().await else { return std::future::pending().await };
-            let Some(open) = self.open.front() else { continue };
+            let Some(open) = &self.open else { continue };
             if self.asked != Some(number) {
                 return Reply::Again("that was for a question that is gone; this is another");
             }
@@ -222,10 +211,10 @@ fn answer(line: &str, question: &Question) -> Result<Answer, &'static str> {
 
 #[cfg(test)]
 mod tests {
-    use posse_protocol::CallId;
+    use posse_protocol::{CallId, EventKind};
 
     use super::*;
-    use crate::display::sample::{admitted, event, id, report};
+    use crate::display::sample::{admitted, event, id, report, started, view};
 
     fn question(call: &str) -> Question {
         Question {
@@ -294,9 +283,14 @@ mod tests {
     #[test]
     fn questions_come_one_at_a_time_and_go_with_their_agent() {
         let mut questions = Questions::default();
-        assert!(!questions.event(&event(2, 1, admitted("coder-1", 1, "mend it"))));
-        assert!(questions.event(&event(2, 1, asks("a"))), "the first is shown");
-        assert!(!questions.event(&event(1, 0, asks("b"))), "the second waits");
+        let mut events = vec![event(1, 0, started(0, None)), event(2, 1, admitted("coder-1", 1, "mend it"))];
+        let mut after = |questions: &mut Questions, event| {
+            events.push(event);
+            questions.look(&view(events.clone()))
+        };
+        assert!(!after(&mut questions, event(2, 1, started(1, None))));
+        assert!(after(&mut questions, event(2, 1, asks("a"))), "the first is shown");
+        assert!(!after(&mut questions, event(1, 0, asks("b"))), "the second waits");
         let text = questions.show(Style::plain(), (80, 24)).unwrap();
         assert!(
             text.contains("? coder-1 wants to run this outside the sandbox, with all your rights:\n"),
@@ -304,10 +298,10 @@ mod tests {
         );
         assert!(text.starts_with("    cargo fetch\\u{1b}[2J\n"), "{text}");
         let settled = EventKind::AgentSettled { report: report(posse_protocol::Ending::Cancelled, "") };
-        assert!(questions.event(&event(2, 1, settled)), "it was stopped, so the second is shown");
-        assert_eq!(questions.open[0].agent, id(1));
+        assert!(after(&mut questions, event(2, 1, settled)), "it was stopped, so the second is shown");
+        assert_eq!(questions.open.as_ref().map(|open| open.agent), Some(id(1)));
         let answered = EventKind::PersonAnswered { call: CallId("b".into()), answer: Answer::Once };
-        assert!(questions.event(&event(1, 0, answered)));
-        assert!(questions.open.is_empty());
+        assert!(after(&mut questions, event(1, 0, answered)));
+        assert!(questions.open.is_none());
     }
 }

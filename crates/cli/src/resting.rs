@@ -1,56 +1,42 @@
-//! Notices, from its events, that a main agent has said what it has to say and only waits for sub-agents. Pure; it must
-//! not know the clock.
+//! Notices that a main agent has said what it has to say and only waits for sub-agents. Pure; it must not know the clock.
 
-use std::collections::HashSet;
-
-use posse_protocol::{AgentId, Event, EventKind};
+use posse_protocol::{Event, EventKind, Seq};
+use posse_view::SessionView;
 
 /// Whether the main agent rests.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Resting {
-    /// Sub-agents that have not ended.
-    open: HashSet<AgentId>,
-    /// Whether the last thing it did was to say something without calling a tool.
-    spoke: bool,
+    /// What was said by then does not count: it was before this process, and the agent goes on first.
+    from: Seq,
     /// What it said last.
     words: String,
-    /// How often it was looked at since, without anything new from it.
+    /// The last thing that happened to it.
+    last: Seq,
+    /// How often it was looked at since.
     looks: u32,
 }
 
 impl Resting {
-    /// Takes in what happened before this process. What was said then does not count: it goes on first.
-    pub(crate) fn recall(&mut self, event: &Event) {
-        self.event(event);
-        self.spoke = false;
+    /// From after an event on.
+    pub(crate) fn after(from: Seq) -> Self {
+        Self { from, words: String::new(), last: from, looks: 0 }
     }
 
-    /// Takes in what happened.
+    /// Keeps what the main agent said last.
     pub(crate) fn event(&mut self, event: &Event) {
-        if event.parent.is_some() {
-            match event.kind {
-                EventKind::AgentAdmitted { .. } | EventKind::AgentStarted { .. } => {
-                    self.open.insert(event.agent)
-                }
-                EventKind::AgentSettled { .. } => self.open.remove(&event.agent),
-                _ => false,
-            };
-            return;
+        if let (None, EventKind::Replied { reply, .. }) = (event.parent, &event.kind) {
+            self.words.clone_from(&reply.text);
         }
-        self.looks = 0;
-        self.spoke = match &event.kind {
-            EventKind::Replied { reply, .. } => {
-                self.words.clone_from(&reply.text);
-                reply.calls.is_empty()
-            }
-            _ => false,
-        };
     }
 
     /// Looks whether it rests, and has done so for as many looks. One that only seems to rest loses nothing: it goes on
     /// when it is resumed.
-    pub(crate) fn look(&mut self, looks: u32) -> bool {
-        let rests = self.spoke && !self.open.is_empty();
+    pub(crate) fn look(&mut self, view: &SessionView, looks: u32) -> bool {
+        let last = view.main().map_or(self.from, |main| main.last_seq);
+        if std::mem::replace(&mut self.last, last) != last {
+            self.looks = 0;
+        }
+        let rests = last > self.from && view.rests();
         self.looks = if rests { self.looks.saturating_add(1) } else { 0 };
         self.looks >= looks
     }
@@ -89,25 +75,31 @@ mod tests {
             (event(3, 1, admitted("explore-2", 1, "look")), Some("One more.")),
         ];
         assert_eq!(steps.len(), 9);
-        let mut resting = Resting::default();
+        let (mut resting, mut events) = (Resting::after(Seq(0)), vec![event(1, 0, started(0, None))]);
         for (number, (event, rests)) in steps.into_iter().enumerate() {
             resting.event(&event);
-            assert_eq!(resting.look(1).then(|| resting.words()), rests, "after step {number}");
+            events.push(event);
+            let rested = resting.look(&view(events.clone()), 1);
+            assert_eq!(rested.then(|| resting.words()), rests, "after step {number}");
         }
-        assert!(!resting.look(3), "looked at twice");
-        assert!(resting.look(3));
-        resting.event(&event(1, 0, replied("Again.", 5)));
-        assert!(!resting.look(2), "something new begins the count anew");
+        let now = view(events.clone());
+        assert!(!resting.look(&now, 3), "looked at twice");
+        assert!(resting.look(&now, 3));
+        events.push(event(1, 0, replied("Again.", 5)));
+        assert!(!resting.look(&view(events), 2), "something new begins the count anew");
     }
 
     #[test]
     fn what_was_said_before_it_was_resumed_does_not_count() {
-        let mut resting = Resting::default();
-        for event in [event(2, 1, admitted("explore-1", 1, "look")), event(1, 0, replied("They look.", 5))] {
-            resting.recall(&event);
-        }
-        assert!(!resting.look(1));
-        resting.event(&event(1, 0, replied("They still look.", 5)));
-        assert!(resting.look(1), "who is open is known");
+        let mut events = vec![
+            event(1, 0, started(0, None)),
+            event(2, 1, admitted("explore-1", 1, "look")),
+            event(1, 0, replied("They look.", 5)),
+        ];
+        let before = view(events.clone());
+        let mut resting = Resting::after(before.seq);
+        assert!(!resting.look(&before, 1));
+        events.push(event(1, 0, replied("They still look.", 5)));
+        assert!(resting.look(&view(events), 1), "who is open is known");
     }
 }

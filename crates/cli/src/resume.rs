@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use anyhow::{Context as _, bail};
 use posse_engine::Engine;
 use posse_engine::record::SessionRow;
-use posse_protocol::{Seq, Update};
 use posse_view::{AgentView, SessionView};
 
 use crate::args::{ResumeArgs, WorkArgs};
@@ -16,7 +15,7 @@ use crate::follow::{Watching, follow};
 use crate::output::{self, Style, one_line};
 use crate::paths::{Paths, shown};
 use crate::prompt::{self, Prompt};
-use crate::recorded::view_of;
+use crate::recorded::{catch_up, view_of};
 use crate::which_session::{can_name, elsewhere, session_of, session_to_resume};
 use crate::work::Work;
 
@@ -28,7 +27,7 @@ const NAMES_SHOWN_MAX: usize = 12;
 pub(crate) async fn run(paths: &Paths, mut args: ResumeArgs) -> anyhow::Result<Exit> {
     let (wanted, prompt) = said(&mut args)?;
     // Also finds out which sessions were interrupted.
-    let (row, view) = {
+    let (row, mut view) = {
         let engine = Engine::open(&paths.data_dir)?;
         let row = match &wanted {
             Some(wanted) => named(&engine, wanted)?,
@@ -47,14 +46,9 @@ pub(crate) async fn run(paths: &Paths, mut args: ResumeArgs) -> anyhow::Result<E
     let (choice, note) = choose(&work, &row).await?;
     prompt.must_fit(&choice.model)?;
     let engine = Engine::open_with(&paths.data_dir, work.config.record.durability())?;
-    let mut watching = Watching::new(work.person(), args.work.detach);
-    let mut updates = engine.recorded(row.id, Seq(0));
-    while let Some(Update::Event(event)) = updates.next().await {
-        work.display.recall(&event);
-        watching.recall(&event);
-    }
     let request = work.request(alone, choice, prompt.text, None)?;
     let notice = work.notice(&request);
+    catch_up(&engine, &row, &mut view).await?;
     let session = engine.resume(row.id, request)?;
     work.display.found(&overview(Style::for_stderr(), &row, &view))?;
     let limited =
@@ -64,6 +58,7 @@ pub(crate) async fn run(paths: &Paths, mut args: ResumeArgs) -> anyhow::Result<E
     for note in note.into_iter().chain(kept) {
         work.display.note(&one_line(&note, output::NOTE_COLUMNS_MAX))?;
     }
+    let watching = Watching::new(view, work.person(), args.work.detach);
     let exit = follow(&engine, session, work.display, watching, notice).await?;
     engine.leave();
     Ok(exit)

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, bail};
 use posse_engine::Engine;
 use posse_engine::models::Recorder;
+use posse_view::SessionView;
 
 use crate::args::RunArgs;
 use crate::detect;
@@ -31,7 +32,8 @@ pub(crate) async fn run(paths: &Paths, args: RunArgs) -> anyhow::Result<Exit> {
         None => None,
     };
     let request = work.request(args.no_agents, choice, prompt.text, recorder.clone())?;
-    let (notice, watching) = (work.notice(&request), Watching::new(work.person(), args.work.detach));
+    let (notice, watching) =
+        (work.notice(&request), Watching::new(SessionView::default(), work.person(), args.work.detach));
     let exit = follow(&engine, engine.start(request)?, work.display, watching, notice).await?;
     engine.leave();
     if let Some(failure) = recorder.and_then(|recorder| recorder.failure()) {

@@ -114,7 +114,7 @@ impl SessionView {
     }
 
     /// Closes all open questions of an agent: it was stopped, or asks again.
-    fn withdraw_questions(&mut self, id: AgentId, at_ms: u64) {
+    pub(crate) fn withdraw_questions(&mut self, id: AgentId, at_ms: u64) {
         while let Some(seq) = self.agents.get_mut(id).and_then(|agent| agent.asks.pop()) {
             self.close_question(id, seq, at_ms);
         }

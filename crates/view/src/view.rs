@@ -77,13 +77,15 @@ impl SessionView {
         }
     }
 
-    /// Shows as interrupted what had not ended: for a session whose process is gone and could not put that on record. Not
-    /// part of the fold.
+    /// Shows as interrupted what had not ended: for a session whose process is gone and could not put that on record. No
+    /// event says so, so this is no part of the fold; the events of going on can be folded after it.
     pub fn show_interrupted(&mut self) {
         if self.state == State::Running {
             self.state = State::Interrupted;
         }
         let at_ms = self.last_at_ms;
+        let asking = self.questions.iter().map(|open| open.agent).collect::<Vec<_>>();
+        asking.into_iter().for_each(|agent| self.withdraw_questions(agent, at_ms));
         for agent in self.agents.iter_mut().filter(|agent| !agent.has_ended()) {
             agent.state = State::Interrupted;
             agent.doing = Doing::Nothing;

@@ -4,23 +4,19 @@
 //!
 //! The answer goes to standard output, everything else to standard error, so that a pipe gets the answer alone.
 
-use std::collections::HashMap;
+use std::collections::BTreeSet;
 use std::io;
-use std::time::Instant;
 
 use posse_protocol::visible::Visible;
-use posse_protocol::{
-    AgentId, Answer, CallId, Ending, Event, EventKind, Progress, ProgressKind, Report, SessionId, Update,
-    Usage,
-};
+use posse_protocol::{AgentId, Answer, Ending, Event, EventKind, Progress, ProgressKind, Report, SessionId};
+use posse_view::{AgentView, Folded, SessionView, words};
 
 use super::block::{Block, Line};
-use super::branches::Branches;
 use super::call::{call_text, last_lines};
-use super::crew::{Crew, doing, is_reply, retrying, stands_still, why_queued};
+use super::crew;
 use super::summary::{left, not_covered, read_only_for_commands, settled_line, sub_agent_block, summary};
 use super::terminal::Terminal;
-use crate::output::{self, Style, columns, duration, now_ms, one_line, trimmed, visible};
+use crate::output::{self, Style, columns, now_ms, one_line, trimmed, visible};
 
 const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 /// Columns of a call in a log.
@@ -33,23 +29,14 @@ const LINES_LEFT_ABOVE: usize = 4;
 const ECHO_COLUMNS: usize = 3;
 /// Lines of sub-agents that wait for the end of a line of the main agent's text.
 const HELD_LINES_MAX: usize = 500;
+/// Columns of a name, a title or an action.
+const TEXT_COLUMNS_MAX: usize = 200;
 
 /// Shows one session. Ends with it.
 pub(crate) struct Live {
     terminal: Terminal,
     style: Style,
-    started: Instant,
     frame: usize,
-    turn: u32,
-    usage: Usage,
-    /// What the main agent is doing right now.
-    doing: String,
-    /// Titles of the main agent's calls under way.
-    running: HashMap<CallId, String>,
-    /// The sub-agents that have not settled.
-    crew: Crew,
-    /// What sub-agents did in checkouts of their own.
-    branches: Branches,
     /// This turn's text as far as it was shown.
     shown: String,
     /// How it goes on.
@@ -61,12 +48,8 @@ pub(crate) struct Live {
     /// The sub-agent under whose name the last line stands.
     heading: Option<AgentId>,
     block: Block,
-    /// When the main agent's reply last went on; none while it does not reply.
-    heard: Option<Instant>,
-    /// What was asked, as long as it is not answered.
-    asked: HashMap<(AgentId, CallId), String>,
-    /// While a question is open nothing else is written: what happens waits here.
-    waiting: Option<Vec<Update>>,
+    /// Models that were asked for and are not there, as far as that was said.
+    missing_models: BTreeSet<String>,
 }
 
 impl Live {
@@ -74,96 +57,94 @@ impl Live {
         Self {
             style: terminal.style,
             terminal,
-            started: Instant::now(),
             frame: 0,
-            turn: 0,
-            usage: Usage::default(),
-            doing: "starting".to_string(),
-            running: HashMap::new(),
-            crew: Crew::default(),
-            branches: Branches::default(),
             shown: String::new(),
             visible: Visible::default(),
             mid_line: false,
             held: Vec::new(),
             heading: None,
             block: Block::default(),
-            heard: None,
-            asked: HashMap::new(),
-            waiting: None,
+            missing_models: BTreeSet::new(),
         }
     }
 
-    pub(crate) fn update(&mut self, update: &Update) -> io::Result<()> {
-        if let Some(waiting) = &mut self.waiting {
-            // Progress may be lost; the event that follows holds all of it.
-            if matches!(update, Update::Event(_)) {
-                waiting.push(update.clone());
-            }
-            return Ok(());
+    pub(crate) fn event(&mut self, event: &Event, folded: &Folded, view: &SessionView) -> io::Result<()> {
+        match (event.parent, view.agents.get(event.agent)) {
+            (None, _) => self.main_event(event, folded)?,
+            (Some(_), Some(agent)) => self.sub_agent_event(event, folded, agent)?,
+            (Some(_), None) => {}
         }
-        if let Update::Event(event) = update {
-            self.branches.event(event);
-        }
-        match update {
-            Update::Event(event) if event.parent.is_some() => {
-                self.asked(event);
-                self.sub_agent_event(event)?;
-            }
-            Update::Event(event) => {
-                self.asked(event);
-                self.event(event)?;
-            }
-            Update::Progress(progress) => self.progress(progress)?,
-        }
-        self.draw()
+        self.draw(view)
     }
 
-    pub(crate) fn tick(&mut self) -> io::Result<()> {
+    pub(crate) fn progress(&mut self, progress: &Progress, view: &SessionView) -> io::Result<()> {
+        // A sub-agent's words are not shown as they come: only one agent can write to one place. While a question is
+        // open nobody's are; the event that follows holds all of them.
+        let is_main = view.main().is_some_and(|main| main.id == progress.agent);
+        if let ProgressKind::Text(text) = &progress.kind
+            && is_main
+            && !self.terminal.holds()
+        {
+            self.text(text)?;
+        }
+        self.draw(view)
+    }
+
+    pub(crate) fn tick(&mut self, view: &SessionView) -> io::Result<()> {
         self.frame = (self.frame + 1) % FRAMES.len();
         // Text that stops in the middle of a line leaves its line, so that there is room to say so.
-        if self.mid_line && self.terminal.spins && self.silent().is_some() {
+        let silent = view.main().is_some_and(|main| main.silent_ms(now_ms()).is_some());
+        if self.mid_line && self.terminal.spins && silent {
             self.end_line()?;
         }
-        self.draw()
+        self.draw(view)
     }
 
     /// Shows a question below everything else; with none, goes on with what happened meanwhile.
-    pub(crate) fn question(&mut self, text: Option<String>) -> io::Result<()> {
-        let waited = self.waiting.take();
-        match text {
-            Some(text) => {
-                self.end_line()?;
-                self.clear()?;
-                self.heading = None;
-                self.terminal.aside(&text)?;
-                // Behind the question and before the mark: whatever is typed from here on was typed in sight of it.
-                output::forget_typed();
-                self.terminal.aside("> ")?;
-                self.waiting = Some(waited.unwrap_or_default());
-            }
-            None => waited.into_iter().flatten().try_for_each(|update| self.update(&update))?,
-        }
+    pub(crate) fn question(&mut self, text: Option<String>, view: &SessionView) -> io::Result<()> {
+        let Some(text) = text else {
+            self.terminal.release()?;
+            return self.draw(view);
+        };
+        self.end_line()?;
+        self.clear()?;
+        self.heading = None;
+        self.terminal.aside_now(&text)?;
+        // Behind the question and before the mark: whatever is typed from here on was typed in sight of it.
+        output::forget_typed();
+        self.terminal.aside_now("> ")?;
+        self.terminal.hold();
         Ok(())
     }
 
+    /// Something the person is told at once, whatever is open.
     pub(crate) fn note(&mut self, text: &str) -> io::Result<()> {
         let text = self.style.yellow(text);
+        if self.terminal.holds() {
+            return self.terminal.aside_now(&format!("{text}\n"));
+        }
         self.line(&text)
     }
 
-    pub(crate) fn finish(&mut self, session: SessionId, report: &Report) -> io::Result<()> {
+    pub(crate) fn finish(
+        &mut self,
+        session: SessionId,
+        report: &Report,
+        view: &SessionView,
+    ) -> io::Result<()> {
+        self.terminal.release()?;
         self.end_line()?;
         self.clear()?;
         if !self.terminal.streams && !report.text.trim().is_empty() {
             self.terminal.text(&format!("{}\n", visible(trimmed(&report.text))))?;
         }
-        let text = summary(self.style, session, report, &self.branches);
+        let text = summary(self.style, session, report, view);
         self.terminal.aside(&format!("\n{text}"))
     }
 
     /// What is said in place of the end where agents were left to be resumed.
     pub(crate) fn let_go(&mut self, session: SessionId, words: &str, agents: usize) -> io::Result<()> {
+        self.terminal.release()?;
         self.end_line()?;
         self.clear()?;
         if !self.terminal.streams && !words.trim().is_empty() {
@@ -173,83 +154,25 @@ impl Live {
         self.terminal.aside(&format!("\n{text}\n"))
     }
 
-    /// Takes in what happened before this process: who the agents are, and what they have used.
-    pub(crate) fn recall(&mut self, event: &Event) {
-        self.branches.event(event);
-        if event.parent.is_some() {
-            self.crew.event(event);
-            return;
-        }
-        match &event.kind {
-            EventKind::TurnStarted { turn, .. } => self.turn = *turn,
-            EventKind::Replied { reply, .. } => self.usage.add(reply.usage),
-            EventKind::ToolStarted { call, title, .. } => {
-                self.running.insert(call.clone(), one_line(title, 200));
-            }
-            EventKind::ToolFinished { call, .. } => drop(self.running.remove(call)),
-            _ => {}
-        }
-    }
-
     /// What was found on record.
     pub(crate) fn found(&mut self, text: &str) -> io::Result<()> {
         self.line(text.trim_end())
     }
 
-    /// That a reply has begun and does not go on, once that is worth telling.
-    fn silent(&self) -> Option<String> {
-        stands_still(self.heard?.elapsed())
-    }
-
-    fn progress(&mut self, progress: &Progress) -> io::Result<()> {
-        // A sub-agent's words are not shown as they come: only one agent can write to one place.
-        if self.crew.progress(progress, now_ms()) {
-            return Ok(());
-        }
-        self.heard = is_reply(&progress.kind).then(Instant::now);
-        if let Some(doing) = doing(&progress.kind) {
-            self.doing = doing;
-        }
-        if let ProgressKind::Text(text) = &progress.kind { self.text(text) } else { Ok(()) }
-    }
-
     /// Something that happened to the main agent.
-    fn event(&mut self, event: &Event) -> io::Result<()> {
-        self.heard = None;
+    fn main_event(&mut self, event: &Event, folded: &Folded) -> io::Result<()> {
         match &event.kind {
             EventKind::AgentStarted { model, .. } => {
                 let text = self.style.dim(&format!("model: {}", one_line(model, 100)));
                 self.line(&text)
             }
-            EventKind::TurnStarted { turn, .. } => {
-                self.turn = *turn;
+            EventKind::TurnStarted { .. } => {
                 self.show_anew();
-                self.doing = "waiting for the model".to_string();
                 Ok(())
             }
-            EventKind::Replied { reply, .. } => {
-                self.usage.add(reply.usage);
-                self.replied(&reply.text, reply.calls.is_empty())?;
-                if reply.calls.is_empty() && !self.crew.is_empty() {
-                    self.doing = "waiting for sub-agents".to_string();
-                }
-                Ok(())
-            }
-            EventKind::AgentResumed { .. } => {
-                self.doing = "going on".to_string();
-                Ok(())
-            }
-            EventKind::ToolStarted { call, title, .. } => {
-                self.running.insert(call.clone(), one_line(title, 200));
-                self.doing = one_line(title, 200);
-                Ok(())
-            }
-            EventKind::ToolFinished { call, tool, .. } => {
-                let title = self.running.remove(call).unwrap_or_else(|| one_line(tool, 60));
-                self.call_done(&title, &event.kind)
-            }
-            EventKind::Retrying { attempt, attempts_max, delay_ms, reason } => {
-                self.doing = retrying(*attempt, *attempts_max, *delay_ms, reason);
+            EventKind::Replied { reply, .. } => self.replied(&reply.text, reply.calls.is_empty()),
+            EventKind::ToolFinished { .. } => self.call_done(&title(event, folded), &event.kind),
+            EventKind::Retrying { attempt, reason, .. } => {
                 // What was shown of the reply is not part of the one that is to come.
                 let broke_off = !self.shown.is_empty();
                 self.end_line()?;
@@ -266,13 +189,9 @@ impl Live {
                 let text = self.style.dim(&one_line(&closing_text(ending), self.width().saturating_sub(3)));
                 self.line(&text)
             }
-            EventKind::PersonNeeded { .. } => {
-                self.doing = "waiting for you".to_string();
-                Ok(())
-            }
-            EventKind::PersonAnswered { call, answer } => self.answered(event.agent, "main", call, answer),
+            EventKind::PersonAnswered { answer, .. } => self.answered("main", answer, folded),
             EventKind::BackgroundEnded { name, exit_code, .. } => {
-                let how = exit_code.map_or("stopped".to_string(), |code| format!("exit code {code}"));
+                let how = words::command_ended(*exit_code);
                 let text = self.style.dim(&format!("  {} ended: {how}", one_line(name, 60)));
                 self.aside(text)
             }
@@ -299,46 +218,47 @@ impl Live {
     }
 
     /// Something that happened to a sub-agent.
-    fn sub_agent_event(&mut self, event: &Event) -> io::Result<()> {
-        let known = self.crew.member(event.agent).map(|member| (member.name.clone(), member.title.clone()));
-        let call = self.crew.event(event);
-        let member = self.crew.member(event.agent);
-        let Some((name, title)) = member.map(|member| (member.name.clone(), member.title.clone())).or(known)
-        else {
-            return Ok(());
-        };
+    fn sub_agent_event(&mut self, event: &Event, folded: &Folded, agent: &AgentView) -> io::Result<()> {
+        let name = one_line(&agent.name, TEXT_COLUMNS_MAX);
+        let task = one_line(agent.title.as_deref().unwrap_or_default(), TEXT_COLUMNS_MAX);
         match &event.kind {
             EventKind::AgentQueued { reason, at } if !self.terminal.spins => {
-                self.said(&name, &format!("{}: {title}", why_queued(*reason, at.as_deref())))
+                let why = one_line(&words::why_queued(*reason, at.as_deref()), TEXT_COLUMNS_MAX);
+                self.said(&name, &format!("{why}: {task}"))
             }
             EventKind::AgentStarted { model, .. } => {
-                if let Some(text) = self.crew.stand_in(event) {
-                    let text = self.style.yellow(&text);
-                    self.aside(text)?;
-                }
+                self.missing_model(&name, agent)?;
                 match self.terminal.spins {
                     true => Ok(()),
-                    false => self.said(&name, &format!("started on {}: {title}", one_line(model, 100))),
+                    false => self.said(&name, &format!("started on {}: {task}", one_line(model, 100))),
                 }
             }
             EventKind::AgentResumed { .. } if !self.terminal.spins => {
-                self.said(&name, &format!("goes on: {title}"))
+                self.said(&name, &format!("goes on: {task}"))
             }
-            EventKind::ToolFinished { tool, .. } => {
-                let title = call.unwrap_or_else(|| one_line(tool, 60));
-                self.call_of(event.agent, &title, &event.kind)
-            }
+            EventKind::ToolFinished { .. } => self.call_of(agent, &title(event, folded), &event.kind),
             EventKind::Retrying { attempt, reason, .. } => {
                 self.retry_line(&format!("[{name}] "), *attempt, reason, false)
             }
-            EventKind::PersonAnswered { call, answer } => self.answered(event.agent, &name, call, answer),
+            EventKind::PersonAnswered { answer, .. } => self.answered(&name, answer, folded),
             EventKind::AgentSettled { report } if self.terminal.spins => {
-                let text = sub_agent_block(self.style, &name, &title, report);
+                let text = sub_agent_block(self.style, &name, &task, report);
                 self.aside(text.trim_end().to_string())
             }
             EventKind::AgentSettled { report } => self.said(&name, &settled_line(self.style, report)),
             _ => Ok(()),
         }
+    }
+
+    /// That an agent begins on another model than its file asks for; once for each such model.
+    fn missing_model(&mut self, name: &str, agent: &AgentView) -> io::Result<()> {
+        let Some(asked) = agent.missing_model() else { return Ok(()) };
+        if !self.missing_models.insert(asked.to_string()) {
+            return Ok(());
+        }
+        let model = one_line(agent.model.as_deref().unwrap_or_default(), 60);
+        let text = self.style.yellow(&words::missing_model(name, &one_line(asked, 60), &model));
+        self.aside(text)
     }
 
     /// That a request is sent again: the block shows it, so a line is needed only where there is no block, once, and where
@@ -354,19 +274,14 @@ impl Live {
         self.aside(text)
     }
 
-    fn asked(&mut self, event: &Event) {
-        if let EventKind::PersonNeeded { question } = &event.kind {
-            let what = one_line(&format!("{} {}", question.tool, question.what), LOGGED_CALL_COLUMNS_MAX);
-            self.asked.insert((event.agent, question.call.clone()), what);
-        }
-    }
-
     /// What came of a question, where nobody could be asked.
-    fn answered(&mut self, agent: AgentId, name: &str, call: &CallId, answer: &Answer) -> io::Result<()> {
-        let what = self.asked.remove(&(agent, call.clone())).unwrap_or_default();
+    fn answered(&mut self, name: &str, answer: &Answer, folded: &Folded) -> io::Result<()> {
         if *answer != Answer::Nobody {
             return Ok(());
         }
+        let asked = folded.question.as_ref().map(|open| &open.question);
+        let what = asked.map(|asked| format!("{} {}", asked.tool, asked.what)).unwrap_or_default();
+        let what = one_line(&what, LOGGED_CALL_COLUMNS_MAX);
         let text = self.style.yellow(&format!("[{name}] not allowed, for nobody is there to ask: {what}"));
         self.aside(text)
     }
@@ -377,26 +292,24 @@ impl Live {
     }
 
     /// A sub-agent's call, under its name.
-    fn call_of(&mut self, agent: AgentId, title: &str, finished: &EventKind) -> io::Result<()> {
-        let Some(member) = self.crew.member(agent) else { return Ok(()) };
+    fn call_of(&mut self, agent: &AgentView, title: &str, finished: &EventKind) -> io::Result<()> {
+        let name = one_line(&agent.name, TEXT_COLUMNS_MAX);
         if !self.terminal.spins {
             let call = call_text(title, finished, LOGGED_CALL_COLUMNS_MAX);
-            let before = format!("[{}]   ", member.name);
-            let printed = self.printed(finished, &before, LOGGED_CALL_COLUMNS_MAX);
-            let text = format!("[{}] {call}{printed}", member.name);
-            return self.aside(text);
+            let printed = self.printed(finished, &format!("[{name}]   "), LOGGED_CALL_COLUMNS_MAX);
+            return self.aside(format!("[{name}] {call}{printed}"));
         }
-        let indent = "  ".repeat(usize::try_from(member.depth.clamp(1, 12)).unwrap_or(1));
+        let indent = "  ".repeat(usize::try_from(agent.depth.clamp(1, 12)).unwrap_or(1));
         let room = self.width().saturating_sub(indent.len() + 3);
         let mut text = String::new();
-        if self.heading != Some(agent) {
-            let heading = one_line(&format!("{} ▸", member.name), room);
+        if self.heading != Some(agent.id) {
+            let heading = one_line(&format!("{name} ▸"), room);
             text = format!("{indent}{}\n", self.style.dim(&heading));
         }
         text.push_str(&format!("{indent}  {}", self.style.dim(&call_text(title, finished, room))));
         text.push_str(&self.printed(finished, &format!("{indent}      "), room));
         self.aside(text)?;
-        self.heading = Some(agent);
+        self.heading = Some(agent.id);
         Ok(())
     }
 
@@ -412,7 +325,6 @@ impl Live {
 
     /// Text as it comes.
     fn text(&mut self, text: &str) -> io::Result<()> {
-        self.doing = "writing".to_string();
         if !self.terminal.streams {
             return Ok(());
         }
@@ -469,31 +381,23 @@ impl Live {
         held.iter().try_for_each(|text| self.terminal.aside(&format!("{text}\n")))
     }
 
-    fn draw(&mut self) -> io::Result<()> {
-        if !self.terminal.spins || self.mid_line || self.waiting.is_some() {
+    fn draw(&mut self, view: &SessionView) -> io::Result<()> {
+        if !self.terminal.spins || self.mid_line || self.terminal.holds() {
             return Ok(());
         }
         let (width, height) = self.terminal.size();
-        let elapsed = duration(u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX));
-        let spent = match self.usage.total_tokens() {
-            Some(_) => format!(" · {}", posse_view::words::tokens(self.usage)),
-            None => String::new(),
-        };
-        let spinner = FRAMES[self.frame];
-        let doing = self.silent().unwrap_or_else(|| self.doing.clone());
-        let main = format!("turn {} · {elapsed}{spent} · {doing}", self.turn);
+        let (spinner, now_ms) = (FRAMES[self.frame], now_ms());
+        let main = view.main().map_or_else(|| "starting".to_string(), |main| crew::progress(main, now_ms));
         let main = one_line(&main, width.saturating_sub(2 + ECHO_COLUMNS));
         let main_columns = columns(&main) + 2;
         let painted = format!("{} {}", self.style.cyan(spinner), self.style.dim(&main));
         let mut lines = vec![Line { painted, columns: main_columns }];
-        if !self.crew.is_empty() {
-            let lines_max = BLOCK_LINES_MAX.min(height.saturating_sub(LINES_LEFT_ABOVE)).saturating_sub(1);
-            let crew = self.crew.render(width.saturating_sub(2 + ECHO_COLUMNS), lines_max, now_ms(), spinner);
-            lines.extend(crew.into_iter().map(|line| Line {
-                columns: columns(&line) + 2,
-                painted: format!("  {}", self.style.dim(&line)),
-            }));
-        }
+        let lines_max = BLOCK_LINES_MAX.min(height.saturating_sub(LINES_LEFT_ABOVE)).saturating_sub(1);
+        let crew = crew::lines(view, width.saturating_sub(2 + ECHO_COLUMNS), lines_max, now_ms, spinner);
+        lines.extend(crew.into_iter().map(|line| Line {
+            columns: columns(&line) + 2,
+            painted: format!("  {}", self.style.dim(&line)),
+        }));
         self.block.draw(&lines, width, self.terminal.block())
     }
 
@@ -509,6 +413,15 @@ impl Live {
 
     fn width(&self) -> usize {
         self.terminal.size().0
+    }
+}
+
+/// What the call that ends was about. One that was refused never began.
+fn title(event: &Event, folded: &Folded) -> String {
+    match (&folded.call, &event.kind) {
+        (Some(call), _) => one_line(&call.title, TEXT_COLUMNS_MAX),
+        (None, EventKind::ToolFinished { tool, .. }) => one_line(tool, 60),
+        (None, _) => String::new(),
     }
 }
 

@@ -4,7 +4,6 @@ mod block;
 mod branches;
 mod call;
 mod crew;
-mod json;
 mod live;
 mod mark;
 pub(crate) mod measured;
@@ -16,7 +15,8 @@ pub(crate) mod tree;
 
 use std::io;
 
-use posse_protocol::{Ending, Event, Failure, Report, SessionId, Update};
+use posse_protocol::{Ending, Event, Failure, Progress, Report, SessionId};
+use posse_view::{Folded, SessionView};
 
 use crate::output::{self, Style};
 
@@ -37,19 +37,18 @@ impl Display {
         Self::Live(Box::new(live::Live::new(terminal::Terminal::of_process())))
     }
 
-    pub(crate) fn update(&mut self, update: &Update) -> io::Result<()> {
+    /// Something that happened, and is in the view by now. `folded` says what it has ended.
+    pub(crate) fn event(&mut self, event: &Event, folded: &Folded, view: &SessionView) -> io::Result<()> {
         match self {
-            Self::Live(live) => live.update(update),
-            Self::Json => json::update(update),
+            Self::Live(live) => live.event(event, folded, view),
+            Self::Json => output::print(&output::event_json(event)?),
             Self::Quiet => Ok(()),
         }
     }
 
-    /// Takes in what happened before this process, and shows nothing of it.
-    pub(crate) fn recall(&mut self, event: &Event) {
-        if let Self::Live(live) = self {
-            live.recall(event);
-        }
+    /// Something worth showing before it is complete; the event that follows holds all of it.
+    pub(crate) fn progress(&mut self, progress: &Progress, view: &SessionView) -> io::Result<()> {
+        if let Self::Live(live) = self { live.progress(progress, view) } else { Ok(()) }
     }
 
     /// What was found on record, before a session goes on.
@@ -58,8 +57,8 @@ impl Display {
     }
 
     /// Moves the spinner.
-    pub(crate) fn tick(&mut self) -> io::Result<()> {
-        if let Self::Live(live) = self { live.tick() } else { Ok(()) }
+    pub(crate) fn tick(&mut self, view: &SessionView) -> io::Result<()> {
+        if let Self::Live(live) = self { live.tick(view) } else { Ok(()) }
     }
 
     /// Something the person should know that is no event.
@@ -71,8 +70,8 @@ impl Display {
     }
 
     /// Shows a question and stays there until another comes or none.
-    pub(crate) fn question(&mut self, text: Option<String>) -> io::Result<()> {
-        if let Self::Live(live) = self { live.question(text) } else { Ok(()) }
+    pub(crate) fn question(&mut self, text: Option<String>, view: &SessionView) -> io::Result<()> {
+        if let Self::Live(live) = self { live.question(text, view) } else { Ok(()) }
     }
 
     /// The end of watching, not of the work: what was said last, and how to go on.
@@ -94,9 +93,14 @@ impl Display {
     }
 
     /// The end: the answer where it was not shown yet, and what it took.
-    pub(crate) fn finish(&mut self, session: SessionId, report: &Report) -> io::Result<()> {
+    pub(crate) fn finish(
+        &mut self,
+        session: SessionId,
+        report: &Report,
+        view: &SessionView,
+    ) -> io::Result<()> {
         match self {
-            Self::Live(live) => live.finish(session, report),
+            Self::Live(live) => live.finish(session, report, view),
             Self::Json => match &report.ending {
                 // The one ending that cannot be an event.
                 Ending::Failed { failure: failure @ Failure::Internal { .. } } => {

@@ -4,9 +4,9 @@ use std::io;
 
 use posse_engine::reports::{Told, facts_line, files, summary_block};
 use posse_protocol::{Ending, Failure, Receipt, Report, SessionId};
-use posse_view::{State, words};
+use posse_view::{SessionView, State, words};
 
-use super::branches::Branches;
+use super::branches;
 use super::mark::mark;
 use super::measured;
 use crate::output::{self, Style, counted, one_line, trimmed, visible};
@@ -117,11 +117,11 @@ fn ended(style: Style, report: &Report) -> String {
 }
 
 /// All that is said after the answer.
-pub(super) fn summary(style: Style, session: SessionId, report: &Report, branches: &Branches) -> String {
+pub(super) fn summary(style: Style, session: SessionId, report: &Report, view: &SessionView) -> String {
     let mut text = ended(style, report);
     let receipt = &report.receipt;
     let in_folder =
-        Receipt { files: branches.in_folder(receipt), files_below: Vec::new(), ..receipt.clone() };
+        Receipt { files: view.files_in_folder(receipt), files_below: Vec::new(), ..receipt.clone() };
     let recorded = !matches!(report.ending, Ending::Failed { failure: Failure::Internal { .. } });
     if !recorded {
         let facts = measured::line(&facts_line(&in_folder));
@@ -129,7 +129,7 @@ pub(super) fn summary(style: Style, session: SessionId, report: &Report, branche
     } else if !nothing_done(report) {
         text.push_str(&measured::lines(style, &in_folder));
     }
-    text.push_str(&branches.told(style));
+    text.push_str(&branches::told(style, view));
     if !receipt.files_not_certain.is_empty() {
         let files = files(&receipt.files_not_certain);
         text.push_str(&style.yellow(&format!("  not certain whose  {files}\n")));
@@ -252,7 +252,7 @@ mod tests {
         assert!(settled_line(Style::plain(), &report).ends_with(&format!(" · warning: {note}")));
         assert!(sub_agent_block(Style::plain(), "tester-1", "", &report).contains(note));
         let id = "00000000-0000-7000-8000-000000000001".parse().unwrap();
-        let told = summary(Style::plain(), id, &report, &Branches::default());
+        let told = summary(Style::plain(), id, &report, &SessionView::default());
         assert!(told.contains(&format!("  warning  {note}\n")), "{told}");
     }
 

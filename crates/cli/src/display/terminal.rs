@@ -3,10 +3,19 @@
 
 use std::io::{self, IsTerminal as _, Write};
 
-use crate::output::{Style, can_draw, guarded, stderr_size};
+use crate::output::{Style, can_draw, counted, guarded, stderr_size};
 
 const WIDTH_WITHOUT_TERMINAL: usize = 100;
 const HEIGHT_WITHOUT_TERMINAL: usize = 24;
+
+/// Lines beside the answer that wait while a question is open; the rest are only counted.
+const WAITING_MAX: usize = 20_000;
+
+/// Something that waits to be written.
+enum Waiting {
+    Text(String),
+    Aside(String),
+}
 
 /// Standard output and standard error, and what is known of the terminals behind them.
 pub(crate) struct Terminal {
@@ -17,6 +26,10 @@ pub(crate) struct Terminal {
     /// Whether standard error is one: then there is a block that is drawn again and again.
     pub(crate) spins: bool,
     pub(crate) style: Style,
+    /// While a question is open nothing else is written: it waits here, in order.
+    waiting: Option<Vec<Waiting>>,
+    /// How much found no room there.
+    left_out: u64,
 }
 
 impl Terminal {
@@ -28,25 +41,72 @@ impl Terminal {
             streams: io::stdout().is_terminal(),
             spins: io::stderr().is_terminal() && can_draw(),
             style: Style::for_stderr(),
+            waiting: None,
+            left_out: 0,
         }
     }
 
     /// Both ends in one place that a test can look at.
     #[cfg(test)]
     pub(crate) fn of_test(out: Box<dyn Write>, err: Box<dyn Write>, is_terminal: bool) -> Self {
-        Self { out, err, streams: is_terminal, spins: is_terminal, style: Style::plain() }
+        let (streams, spins) = (is_terminal, is_terminal);
+        Self { out, err, streams, spins, style: Style::plain(), waiting: None, left_out: 0 }
     }
 
     /// A piece of the answer.
     pub(crate) fn text(&mut self, text: &str) -> io::Result<()> {
+        if let Some(waiting) = &mut self.waiting {
+            waiting.push(Waiting::Text(text.to_string()));
+            return Ok(());
+        }
         self.out.write_all(guarded(text, false).as_bytes())?;
         self.out.flush()
     }
 
     /// Everything else.
     pub(crate) fn aside(&mut self, text: &str) -> io::Result<()> {
+        match &mut self.waiting {
+            Some(waiting) if waiting.len() < WAITING_MAX => {
+                waiting.push(Waiting::Aside(text.to_string()));
+                Ok(())
+            }
+            Some(_) => {
+                self.left_out += 1;
+                Ok(())
+            }
+            None => self.aside_now(text),
+        }
+    }
+
+    /// The same, whatever is open.
+    pub(crate) fn aside_now(&mut self, text: &str) -> io::Result<()> {
         self.err.write_all(guarded(text, self.style.has_colours()).as_bytes())?;
         self.err.flush()
+    }
+
+    /// Lets everything wait until a question is answered.
+    pub(crate) fn hold(&mut self) {
+        self.waiting.get_or_insert_default();
+    }
+
+    /// Whether everything waits.
+    pub(crate) fn holds(&self) -> bool {
+        self.waiting.is_some()
+    }
+
+    /// Writes what has waited.
+    pub(crate) fn release(&mut self) -> io::Result<()> {
+        for waiting in self.waiting.take().into_iter().flatten() {
+            match waiting {
+                Waiting::Text(text) => self.text(&text)?,
+                Waiting::Aside(text) => self.aside(&text)?,
+            }
+        }
+        match std::mem::take(&mut self.left_out) {
+            0 => Ok(()),
+            more => self
+                .aside(&format!("… and {}, which came while you were asked\n", counted(more, "more line"))),
+        }
     }
 
     /// Where the block is drawn, which moves about.

@@ -62,7 +62,7 @@ fn the_screen_at_the_end_holds_the_story_and_no_spinner() {
     let raw = String::from_utf8_lossy(&bytes);
     assert!(raw.contains("\u{1b}[2m• read_file main.py"), "tool lines are dimmed");
     assert!(
-        raw.contains("turn 2 ·") && raw.contains("tokens · shell sleep"),
+        raw.contains("turn 2/200 ·") && raw.contains("tokens · shell sleep"),
         "the status line tells turn and tool"
     );
 }
@@ -122,8 +122,8 @@ fn a_reply_that_stands_still_is_said_to() {
     let start = || Turn::call("agent", json!({"role": "explore", "prompt": "Look.", "background": false}));
     // In the middle of text, of a call's arguments, and of the text of a sub-agent.
     let cases = [
-        (vec![Turn::text("one two three four").stall_after(2)], "turn 1 · "),
-        (vec![call().stall_after(4)], "turn 1 · "),
+        (vec![Turn::text("one two three four").stall_after(2)], "turn 1/200 · "),
+        (vec![call().stall_after(4)], "turn 1/200 · "),
         (vec![start(), Turn::text("one two three four").stall_after(2)], "explore-1 \"Look.\" turn 1/"),
     ];
     std::thread::scope(|scope| {

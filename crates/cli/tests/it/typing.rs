@@ -109,7 +109,7 @@ fn ctrl_c_leaves_no_line_of_the_block_behind() {
     eventually("its end", || seat.text().contains("posse sessions show"));
     let screen = seat.screen();
     assert!(seat.text().contains("^C") && screen.contains("■ stopped"), "{screen}");
-    assert!(!screen.contains("turn 1 ·") && !screen.contains(['⠋', '⠙', '⠹', '⠸', '⠼']), "{screen}");
+    assert!(!screen.contains("turn 1/") && !screen.contains(['⠋', '⠙', '⠹', '⠸', '⠼']), "{screen}");
     let told = screen.lines().filter(|line| line.contains("shell touch began"));
     assert!(told.count() <= 1, "{screen}");
     seat.end();

@@ -220,9 +220,11 @@ fn work_on_a_branch_is_not_work_in_the_folder() {
 fn a_session_whose_process_is_gone_is_shown_as_interrupted() {
     let mut script = Script::new();
     script.add(1, started(0)).admit(2, 1, "ann", 1).add(2, started(1)).admit(3, 1, "bob", 1).add(3, queued());
-    script.wait(400).add(2, settled(Ending::Completed, Receipt::default()));
+    script.add(1, asks("a")).wait(9_000).add(1, allowed("a")).wait(400).add(1, asks("b"));
+    script.add(2, settled(Ending::Completed, Receipt::default()));
     let mut view = script.view();
     view.show_interrupted();
+    assert!(view.questions.is_empty());
     assert_eq!((view.state, view.interrupted()), (State::Interrupted, Some(2)));
     assert_eq!(view.agents.get(id(2)).unwrap().state, State::Completed);
     assert_eq!(view.main().unwrap().worked_ms(script.now_ms() + 9_000), Some(400));

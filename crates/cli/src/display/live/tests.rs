@@ -2,9 +2,8 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::sync::Arc;
 
-use posse_protocol::{Budget, Ending, Grant};
+use posse_protocol::{Budget, CallId, Ending, Grant, Seq};
 
 use super::*;
 use crate::display::sample::*;
@@ -37,14 +36,45 @@ impl Paper {
     }
 }
 
-fn show(live: &mut Live, events: Vec<Event>) {
-    for event in events {
-        live.update(&Update::Event(Arc::new(event))).unwrap();
-    }
+/// A display and the view that it shows.
+struct Watched {
+    live: Live,
+    view: SessionView,
 }
 
-fn stream(live: &mut Live, agent: u32, text: &str) {
-    live.update(&Update::Progress(progress(agent, ProgressKind::Text(text.to_string())))).unwrap();
+impl Watched {
+    fn new(out: &Paper, err: &Paper, is_terminal: bool) -> Self {
+        let terminal = Terminal::of_test(Box::new(out.clone()), Box::new(err.clone()), is_terminal);
+        Self { live: Live::new(terminal), view: SessionView::default() }
+    }
+
+    /// Takes in an event without showing it.
+    fn fold(&mut self, mut event: Event) -> (Event, Folded) {
+        event.seq = Seq(self.view.seq.0 + 1);
+        let folded = self.view.fold(&event).unwrap();
+        (event, folded)
+    }
+
+    fn show(&mut self, events: Vec<Event>) {
+        for event in events {
+            let (event, folded) = self.fold(event);
+            self.live.event(&event, &folded, &self.view).unwrap();
+        }
+    }
+
+    fn stream(&mut self, agent: u32, text: &str) {
+        let progress = progress(agent, ProgressKind::Text(text.to_string()));
+        self.view.note(&progress, now_ms());
+        self.live.progress(&progress, &self.view).unwrap();
+    }
+
+    fn tick(&mut self) {
+        self.live.tick(&self.view).unwrap();
+    }
+
+    fn question(&mut self, text: Option<&str>) {
+        self.live.question(text.map(str::to_string), &self.view).unwrap();
+    }
 }
 
 fn settled(text: &str) -> EventKind {
@@ -95,12 +125,11 @@ const NOTHING: &str = "no commands run; no tests run; no commits; no sub-agents;
 #[test]
 fn a_terminal_shows_the_crew_at_work_below_what_is_done() {
     let paper = Paper::default();
-    let (out, err) = (Box::new(paper.clone()), Box::new(paper.clone()));
-    let mut live = Live::new(Terminal::of_test(out, err, true));
-    show(&mut live, at_work());
+    let mut watched = Watched::new(&paper, &paper, true);
+    watched.show(at_work());
     // A sub-agent's words are not shown as they come.
-    stream(&mut live, 2, "secret musings");
-    live.tick().unwrap();
+    watched.stream(2, "secret musings");
+    watched.tick();
     let at_work = "\
 model: fake
   explore-1 ▸
@@ -116,8 +145,8 @@ model: fake
   … explore-2 \"find more\" queued: as many agents run as may (max_running)
 ";
     assert_eq!(timeless(&paper.screen()), at_work);
-    show(&mut live, vec![event(4, 2, settled("Deep.")), event(2, 1, settled("Found\nit.\n\nMore."))]);
-    show(&mut live, vec![event(3, 1, settled(""))]);
+    watched.show(vec![event(4, 2, settled("Deep.")), event(2, 1, settled("Found\nit.\n\nMore."))]);
+    watched.show(vec![event(3, 1, settled(""))]);
     let settled = "\
     • glob *.rs
 ✓ [sub-agent explore-3] Completed: \"deeper\"
@@ -140,16 +169,15 @@ model: fake
 #[test]
 fn sub_agents_do_not_break_into_a_line_of_text() {
     let paper = Paper::default();
-    let (out, err) = (Box::new(paper.clone()), Box::new(paper.clone()));
-    let mut live = Live::new(Terminal::of_test(out, err, true));
-    show(&mut live, at_work().into_iter().take(4).collect());
-    stream(&mut live, 1, "While they ");
-    show(&mut live, vec![event(2, 1, tool_started("a", "grep Foo")), event(2, 1, tool_finished("a", ""))]);
-    live.tick().unwrap();
+    let mut watched = Watched::new(&paper, &paper, true);
+    watched.show(at_work().into_iter().take(4).collect());
+    watched.stream(1, "While they ");
+    watched.show(vec![event(2, 1, tool_started("a", "grep Foo")), event(2, 1, tool_finished("a", ""))]);
+    watched.tick();
     assert!(paper.screen().ends_with("While they\n"), "{}", paper.screen());
-    stream(&mut live, 1, "look, I wait.\n");
-    show(&mut live, vec![event(2, 1, tool_finished("b", ""))]);
-    stream(&mut live, 1, "And wait.");
+    watched.stream(1, "look, I wait.\n");
+    watched.show(vec![event(2, 1, tool_finished("b", ""))]);
+    watched.stream(1, "And wait.");
     let expected = "\
 model: fake
 While they look, I wait.
@@ -165,8 +193,8 @@ And wait.
 #[test]
 fn without_a_terminal_each_line_names_its_agent() {
     let (out, err) = (Paper::default(), Paper::default());
-    let mut live = Live::new(Terminal::of_test(Box::new(out.clone()), Box::new(err.clone()), false));
-    show(&mut live, at_work());
+    let mut watched = Watched::new(&out, &err, false);
+    watched.show(at_work());
     let retrying = |attempt| EventKind::Retrying {
         attempt,
         attempts_max: 6,
@@ -177,10 +205,10 @@ fn without_a_terminal_each_line_names_its_agent() {
         EventKind::PersonAnswered { call: CallId("c".to_string()), answer: posse_protocol::Answer::Nobody };
     let asking =
         [event(4, 2, retrying(1)), event(4, 2, retrying(2)), event(2, 1, asks("rm x")), event(2, 1, nobody)];
-    show(&mut live, asking.to_vec());
-    show(&mut live, vec![event(2, 1, settled("Found it."))]);
-    stream(&mut live, 1, "All is found.");
-    live.tick().unwrap();
+    watched.show(asking.to_vec());
+    watched.show(vec![event(2, 1, settled("Found it."))]);
+    watched.stream(1, "All is found.");
+    watched.tick();
     let begun = "\
 model: fake
 [explore-1] started on fake: find it
@@ -203,11 +231,12 @@ model: fake
 #[test]
 fn who_was_at_work_before_is_known_and_what_they_did_is_not_shown_again() {
     let paper = Paper::default();
-    let (out, err) = (Box::new(paper.clone()), Box::new(paper.clone()));
-    let mut live = Live::new(Terminal::of_test(out, err, true));
-    at_work().iter().for_each(|event| live.recall(event));
+    let mut watched = Watched::new(&paper, &paper, true);
+    for event in at_work() {
+        watched.fold(event);
+    }
     assert_eq!(paper.text(), "");
-    live.found("session 01a1  fix it\n").unwrap();
+    watched.live.found("session 01a1  fix it\n").unwrap();
     let resumed = EventKind::AgentResumed {
         model: "fake".into(),
         model_id: "fake-model".into(),
@@ -215,10 +244,11 @@ fn who_was_at_work_before_is_known_and_what_they_did_is_not_shown_again() {
         budget: Budget::UNLIMITED,
         grant: Grant::none(),
     };
-    show(
-        &mut live,
-        vec![event(1, 0, resumed.clone()), event(2, 1, resumed), event(2, 1, tool_finished("z", "4"))],
-    );
+    watched.show(vec![
+        event(1, 0, resumed.clone()),
+        event(2, 1, resumed),
+        event(2, 1, tool_finished("z", "4")),
+    ]);
     let expected = "\
 session 01a1  fix it
   explore-1 ▸
@@ -229,7 +259,7 @@ session 01a1  fix it
   … explore-2 \"find more\" queued: as many agents run as may (max_running)
 ";
     assert_eq!(timeless(&paper.screen()), expected);
-    show(&mut live, vec![event(1, 0, replied("They are at it.", 5))]);
+    watched.show(vec![event(1, 0, replied("They are at it.", 5))]);
     assert!(timeless(&paper.screen()).contains("They are at it.\n⠋ turn 1 · waiting for sub-agents\n"));
 }
 
@@ -239,10 +269,40 @@ fn what_is_let_go_of_says_how_to_go_on() {
         [(2, "1 sub-agent is left where it is"), (4, "3 sub-agents are left where they are")]
     {
         let (out, err) = (Paper::default(), Paper::default());
-        let mut live = Live::new(Terminal::of_test(Box::new(out.clone()), Box::new(err.clone()), false));
+        let mut watched = Watched::new(&out, &err, false);
         let session = event(1, 0, turn(1)).session;
-        live.let_go(session, "They are\x1b[2J at it. ", agents).unwrap();
+        watched.live.let_go(session, "They are\x1b[2J at it. ", agents).unwrap();
         assert_eq!(out.text(), "They are\\u{1b}[2J at it.\n");
         assert_eq!(err.text(), format!("\n‖ not done: {words}; go on with: posse resume 00000000-0000\n"));
     }
+}
+
+#[test]
+fn while_a_question_is_open_nothing_else_is_written() {
+    let paper = Paper::default();
+    let mut watched = Watched::new(&paper, &paper, true);
+    watched.show(at_work().into_iter().take(4).collect());
+    watched.stream(1, "I would ");
+    watched.show(vec![event(2, 1, asks("rm x"))]);
+    watched.question(Some("? explore-1 wants to run rm x\n"));
+    let asked = "model: fake\nI would\n? explore-1 wants to run rm x\n>\n";
+    assert_eq!(paper.screen(), asked);
+    watched.stream(1, "like to ");
+    watched.show(vec![event(2, 1, tool_started("a", "grep Foo")), event(2, 1, tool_finished("a", ""))]);
+    watched.show(vec![event(1, 0, replied("I would like to know.", 5))]);
+    watched.tick();
+    assert_eq!(paper.screen(), asked);
+    watched.live.note("stopping …").unwrap();
+    assert!(paper.screen().ends_with("> stopping …\n"), "this cannot wait: {}", paper.screen());
+    watched.show(vec![event(2, 1, allowed())]);
+    watched.question(None);
+    let expected = "\
+> stopping …
+  explore-1 ▸
+    • grep Foo
+I would like to know.
+⠙ turn 1 · waiting for sub-agents
+  ⠙ explore-1 \"find it\" turn 0/50 · going on
+";
+    assert!(timeless(&paper.screen()).ends_with(expected), "{}", paper.screen());
 }
