@@ -3,15 +3,11 @@
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
+use posse_protocol::words::{counted, ending, plural};
 use posse_protocol::{CommandRun, FileChange, Receipt, TestFileChange, TestVerdict, TestsSeen};
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    limits,
-    told::{counted, plural},
-    visible::one_line,
-    wrap::word,
-};
+use crate::{limits, visible::one_line, wrap::word};
 
 /// What a fact is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -207,14 +203,13 @@ fn sub_agents(receipt: &Receipt) -> String {
     let named = if children.is_empty() {
         String::new()
     } else if children.len() <= limits::CHILDREN_NAMED_MAX && children.len() as u64 == u64::from(own) {
-        let named = children
-            .iter()
-            .map(|child| format!("{} {}", word(&child.name, "agent"), child.ending.word().replace('_', " ")));
+        let named =
+            children.iter().map(|child| format!("{} {}", word(&child.name, "agent"), ending(&child.ending)));
         format!(": {}", named.collect::<Vec<_>>().join(", "))
     } else {
         let mut endings: BTreeMap<&str, u32> = BTreeMap::new();
-        children.iter().for_each(|child| *endings.entry(child.ending.word()).or_default() += 1);
-        let counts = endings.iter().map(|(word, count)| format!("{count} {}", word.replace('_', " ")));
+        children.iter().for_each(|child| *endings.entry(ending(&child.ending)).or_default() += 1);
+        let counts = endings.iter().map(|(word, count)| format!("{count} {word}"));
         let of = if (children.len() as u64) < u64::from(own) { ", of the first: " } else { ": " };
         format!("{of}{}", counts.collect::<Vec<_>>().join(", "))
     };

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use posse_protocol::words::{counted, duration, plural};
 use posse_protocol::{Ending, Receipt, Report};
 
 use crate::{
@@ -245,8 +246,9 @@ fn spent(receipt: &Receipt) -> String {
         counted(receipt.tool_calls.into(), "tool call")
     );
     let _ = match receipt.usage.total_tokens() {
+        // Digits that a model reads are not grouped.
         Some(tokens) => write!(out, "{tokens} tokens"),
-        None => write!(out, "tokens unknown"),
+        None => write!(out, "tokens not reported"),
     };
     if receipt.below.agents > 0 {
         let agents = counted(receipt.below.agents.into(), "sub-agent");
@@ -257,21 +259,4 @@ fn spent(receipt: &Receipt) -> String {
     }
     let _ = write!(out, ", {}", duration(receipt.duration_ms));
     out
-}
-
-fn duration(ms: u64) -> String {
-    let tenths = ms.saturating_add(50) / 100;
-    if tenths < 600 {
-        return format!("{}.{}s", tenths / 10, tenths % 10);
-    }
-    let seconds = ms.saturating_add(500) / 1_000;
-    format!("{}m {:02}s", seconds / 60, seconds % 60)
-}
-
-pub(crate) fn counted(count: u64, noun: &str) -> String {
-    format!("{count} {}", plural(count, noun))
-}
-
-pub(crate) fn plural(count: u64, noun: &str) -> String {
-    if count == 1 { noun.to_owned() } else { format!("{noun}s") }
 }

@@ -222,7 +222,7 @@ mod tests {
                 done,
                 "\
 ✓ [sub-agent tester-1] Completed: \"tests for auth\"
-  Duration: 34.2s (6 turns, 8 tool calls)
+  Duration: 34 s (6 turns, 8 tool calls)
   Files modified: tests/auth.rs (+82 lines, new file)
   Measured: no commands run; tests failed: `cargo test` (exit code 101, 4 of 5 passed); no commits; no sub-agents
   Result: Five cases for \\u{1b}[2Jlogin.
@@ -232,7 +232,7 @@ mod tests {
                 failed,
                 "\
 ✗ [sub-agent tester-1] Out of turns: \"tests for auth\"
-  Duration: 34.2s (6 turns, 8 tool calls)
+  Duration: 34 s (6 turns, 8 tool calls)
   Measured: no commands run; no tests run; no commits; no sub-agents; no files changed
   Warning: a.rs:99 does not exist
 ",

@@ -1,6 +1,7 @@
 //! Rows of statistics as tables under one another, with the same columns. Pure; it must not know where they come from.
 
 use posse_engine::record::StatsRow;
+use posse_view::words;
 
 use crate::output::{Style, columns, duration, grouped, one_line};
 
@@ -98,15 +99,16 @@ fn warned(row: &StatsRow) -> String {
 fn endings(row: &StatsRow) -> String {
     let mut others = row.endings.iter().filter(|(word, _)| *word != "completed").collect::<Vec<_>>();
     others.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-    let others = others.iter().map(|(word, count)| format!("{count} {}", word.replace('_', " ")));
+    let told =
+        |word: &str| word.parse().map_or_else(|_| word.to_string(), |state| words::state(state).to_string());
+    let others = others.iter().map(|(word, count)| format!("{count} {}", told(word)));
     others.collect::<Vec<_>>().join(", ")
 }
 
 /// What is known of the cost: all, a part, or nothing.
 fn cost(row: &StatsRow) -> String {
     match (row.cost_usd, row.cost_unknown) {
-        (Some(cost), 0) => format!("${cost:.4}"),
-        (Some(cost), _) => format!("≥ ${cost:.4}"),
+        (Some(cost), unknown) => words::cost(cost, unknown > 0),
         (None, 0) => "-".to_string(),
         (None, _) => "?".to_string(),
     }

@@ -239,7 +239,7 @@ fn facts_and_warnings_survive_every_cut_of_json() {
         value["facts"]
             .as_str()
             .unwrap()
-            .contains("no tests run; no commits; 4294967295 sub-agents; 200 files")
+            .contains("no tests run; no commits; 4,294,967,295 sub-agents; 200 files")
     );
     assert!(value["warnings"][0].as_str().unwrap().chars().count() >= limits::JSON_WARNING_CHARS_MIN);
 }

@@ -26,7 +26,7 @@ fn report() -> Report {
 #[test]
 fn the_parent_reads_facts_then_words() {
     let wanted = "explore-1 (explore) \"Find the parser\": completed; 6 turns, 8 tool calls, 1200 tokens (1500 with 2 \
-                  sub-agents), 34.2s\n\
+                  sub-agents), 34 s\n\
                   Measured: no commands run; tests failed: `cargo test` (exit code 101, 4 of 5 passed); no commits; 2 \
                   sub-agents; 2 files changed (+85 -1): tests/auth.test.ts (+82 lines, new file), b.rs (+3 -1 lines).\n\
                   warning: it cites `a.rs:9`, but the file has 3 lines\n\
@@ -46,12 +46,12 @@ fn what_is_unknown_or_missing_is_said() {
     let report = Report { ending: Ending::Failed { failure }, ..said(" \n") };
     assert_eq!(
         to_text(&told(&report)),
-        "explore-1 (explore) \"Find the parser\": failed: disk full; 0 turns, 0 tool calls, tokens unknown, 0.0s\n\
+        "explore-1 (explore) \"Find the parser\": failed: disk full; 0 turns, 0 tool calls, tokens not reported, 0.0 s\n\
          Measured: no commands run; no tests run; no commits; no sub-agents; no files changed.\nIt said nothing."
     );
     assert_eq!(
         summary_block(&told(&report)),
-        "[sub-agent explore-1] Failed: \"Find the parser\"\n  Duration: 0.0s (0 turns, 0 tool calls)\n  Reason: failed: disk full\n  \
+        "[sub-agent explore-1] Failed: \"Find the parser\"\n  Duration: 0.0 s (0 turns, 0 tool calls)\n  Reason: failed: disk full\n  \
          Measured: no commands run; no tests run; no commits; no sub-agents; no files changed"
     );
 }
@@ -60,7 +60,7 @@ fn what_is_unknown_or_missing_is_said() {
 fn the_block_is_that_of_the_terminal() {
     let report = report();
     let block = "[sub-agent explore-1] Completed: \"Write tests for auth.ts\"\n\
-                 \x20 Duration: 34.2s (6 turns, 8 tool calls)\n\
+                 \x20 Duration: 34 s (6 turns, 8 tool calls)\n\
                  \x20 Files modified: tests/auth.test.ts (+82 lines, new file), b.rs (+3 -1 lines)\n\
                  \x20 Measured: no commands run; tests failed: `cargo test` (exit code 101, 4 of 5 passed); no commits; 2 \
                  sub-agents\n";
@@ -104,7 +104,7 @@ fn every_ending_has_its_headline() {
 #[test]
 fn durations_and_many_files_are_readable() {
     for (ms, shown) in
-        [(0, "0.0s"), (349, "0.3s"), (59_900, "59.9s"), (60_000, "1m 00s"), (754_600, "12m 35s")]
+        [(0, "0.0 s"), (349, "0.3 s"), (59_900, "59 s"), (60_000, "1 min 0 s"), (754_600, "12 min 34 s")]
     {
         let mut report = said("x");
         report.receipt.duration_ms = ms;

@@ -1,6 +1,6 @@
 //! One set of words.
 
-use posse_protocol::{Answer, ProgressKind, QueueReason, Usage};
+use posse_protocol::{Answer, Ending, Failure, ProgressKind, QueueReason, Usage};
 use posse_view::{Doing, State, words};
 
 use crate::sample::*;
@@ -29,6 +29,22 @@ fn every_state_has_a_word_for_programs_and_one_for_people() {
         assert_eq!(serde_json::to_value(state).unwrap(), state.word());
     }
     assert!("gone".parse::<State>().is_err());
+    let endings = [
+        Ending::Completed,
+        Ending::Failed { failure: Failure::EmptyReply },
+        Ending::Cancelled,
+        Ending::Interrupted { reason: String::new() },
+        Ending::TimedOut,
+        Ending::OutOfTurns,
+        Ending::OutOfTokens,
+        Ending::OutOfMoney,
+        Ending::Refused,
+    ];
+    for ending in endings {
+        let state = State::from(&ending);
+        assert_eq!(state.word(), ending.word(), "as the record has it");
+        assert_eq!(words::state(state), posse_protocol::words::ending(&ending), "as reports say it");
+    }
     assert_eq!(words::mark(State::Completed, true), "!");
 }
 

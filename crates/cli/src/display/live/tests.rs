@@ -150,15 +150,15 @@ model: fake
     let settled = "\
     • glob *.rs
 ✓ [sub-agent explore-3] Completed: \"deeper\"
-  Duration: 34.2s (6 turns, 8 tool calls)
+  Duration: 34 s (6 turns, 8 tool calls)
   Measured: -
   Result: Deep.
 ✓ [sub-agent explore-1] Completed: \"find it\"
-  Duration: 34.2s (6 turns, 8 tool calls)
+  Duration: 34 s (6 turns, 8 tool calls)
   Measured: -
   Result: Found it.
 ✓ [sub-agent explore-2] Completed: \"find more\"
-  Duration: 34.2s (6 turns, 8 tool calls)
+  Duration: 34 s (6 turns, 8 tool calls)
   Measured: -
 ⠙ turn 1 · waiting for the model
 ";
