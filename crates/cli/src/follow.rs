@@ -13,6 +13,7 @@ use crate::exit::Exit;
 use crate::interrupts;
 use crate::output;
 use crate::questions::{Questions, Reply};
+use crate::recorded::fold;
 use crate::resting::Resting;
 
 /// Between two looks at what moves without events.
@@ -137,7 +138,7 @@ fn shown(display: &mut Display, watching: &mut Watching, update: &Update) -> io:
             return display.progress(progress, &watching.view);
         }
     };
-    let folded = watching.view.fold(event).map_err(io::Error::other)?;
+    let folded = fold(&mut watching.view, event).map_err(io::Error::other)?;
     display.event(event, &folded, &watching.view)?;
     if let Some(resting) = &mut watching.resting {
         resting.event(event);

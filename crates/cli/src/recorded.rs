@@ -2,8 +2,8 @@
 
 use posse_engine::Engine;
 use posse_engine::record::SessionRow;
-use posse_protocol::Update;
-use posse_view::SessionView;
+use posse_protocol::{Event, Update};
+use posse_view::{FoldError, Folded, SessionView};
 
 /// What there is to show of a session, as far as it is on record.
 pub(crate) async fn view_of(engine: &Engine, session: &SessionRow) -> anyhow::Result<SessionView> {
@@ -24,7 +24,14 @@ pub(crate) async fn catch_up(
 ) -> anyhow::Result<()> {
     let mut updates = engine.recorded(session.id, view.seq);
     while let Some(Update::Event(event)) = updates.next().await {
-        view.fold(&event)?;
+        fold(view, &event)?;
     }
     Ok(())
+}
+
+/// Takes in an event as the engine gives it out: in order, and all that can be read. Where one is missing before it, the
+/// record is damaged there, and the rest is still worth showing.
+pub(crate) fn fold(view: &mut SessionView, event: &Event) -> Result<Folded, FoldError> {
+    view.pass_over(event.seq);
+    view.fold(event)
 }

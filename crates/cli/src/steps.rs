@@ -6,6 +6,7 @@ use posse_view::{FoldError, OpenCall, SessionView, words};
 
 use crate::display::{ending_line, measured, not_covered, read_only_for_commands};
 use crate::output::{Style, counted, duration, one_line, trimmed, visible};
+use crate::recorded::fold;
 
 /// Characters of a tool's result, a report or a reason that are shown.
 const RESULT_CHARS_MAX: usize = 160;
@@ -27,7 +28,7 @@ impl Steps {
 
     /// One event; nothing for those that only matter to programs.
     pub(crate) fn lines(&mut self, event: &Event) -> Result<String, FoldError> {
-        let call = self.view.fold(event)?.call;
+        let call = fold(&mut self.view, event)?.call;
         let name = self.name(event.agent);
         let parent = event.parent.map(|parent| self.name(parent));
         let names = parent.as_ref().map(|parent| (name.as_str(), parent.as_str()));
@@ -299,5 +300,18 @@ the session goes on
 the session was left with 1 agent that had not ended
 ";
         assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn what_is_damaged_is_passed_over_and_the_rest_is_told() {
+        let mut events = numbered(vec![
+            event(1, 0, started(0, None)),
+            event(1, 0, told(Sender::Person, "fix it")),
+            event(1, 0, replied("Fixed.", 5)),
+        ]);
+        events.remove(1);
+        let mut steps = Steps::new(Style::plain());
+        let text = events.iter().map(|event| steps.lines(event).unwrap()).collect::<String>();
+        assert_eq!(text, "agent: Fixed.\n");
     }
 }

@@ -56,6 +56,12 @@ impl SessionView {
         Ok(self.take(event))
     }
 
+    /// Passes over events that cannot be read, so that the one with this number comes next. For a damaged record only: what
+    /// those events told is missing from the view.
+    pub fn pass_over(&mut self, next: Seq) {
+        self.seq = self.seq.max(Seq(next.0.saturating_sub(1)));
+    }
+
     fn take(&mut self, event: &Event) -> Folded {
         if let Some(agent) = self.agents.get_mut(event.agent) {
             agent.touch(event);

@@ -9,6 +9,7 @@ use posse_view::{FoldError, OpenCall, SessionView, words};
 
 use crate::display::{measured, tree};
 use crate::output::{Style, counted, duration, local_time, one_line, trimmed, visible};
+use crate::recorded::fold;
 
 /// Characters of a tool's result that are kept.
 const RESULT_CHARS_MAX: usize = 2000;
@@ -52,7 +53,7 @@ pub(super) struct Transcript {
 impl Transcript {
     /// One event; nothing for those that only matter to programs.
     pub(super) fn event(&mut self, event: &Event) -> Result<String, FoldError> {
-        let call = self.view.fold(event)?.call;
+        let call = fold(&mut self.view, event)?.call;
         let text = self.text(event, call);
         Ok(if text.is_empty() { text } else { format!("\n{text}") })
     }

@@ -28,6 +28,20 @@ fn events_are_taken_by_their_numbers() {
 }
 
 #[test]
+fn what_cannot_be_read_is_passed_over() {
+    let mut script = Script::new();
+    script.add(1, started(0)).add(1, turn(1)).add(1, turn(2)).add(1, turn(3));
+    let mut view = SessionView::default();
+    view.fold(&script.events[0]).unwrap();
+    view.pass_over(Seq(4));
+    view.fold(&script.events[3]).unwrap();
+    let main = view.main().unwrap();
+    assert_eq!((view.seq, main.turn, main.own.turns), (Seq(4), 3, 1));
+    view.pass_over(Seq(2));
+    assert_eq!(view.seq, Seq(4), "nothing is taken back");
+}
+
+#[test]
 fn the_clock_stands_still_while_a_person_is_asked() {
     let mut script = Script::new();
     script.add(1, started(0)).admit(2, 1, "ann", 1).admit(3, 2, "bob", 2).admit(4, 1, "eve", 1);
