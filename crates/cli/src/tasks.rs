@@ -3,7 +3,7 @@
 
 use posse_engine::Engine;
 use posse_engine::record::SessionRow;
-use posse_view::{AgentView, ReportView, SessionView, State};
+use posse_view::{AgentState, AgentView, ReportView, SessionView};
 
 use crate::display::{measured, short, tree};
 use crate::exit::Exit;
@@ -97,7 +97,7 @@ fn apart(style: Style, sessions: &[&SessionRow], status: &str, heading: &str) ->
 
 fn as_json(view: &SessionView, agent: &AgentView) -> serde_json::Value {
     // Nobody was there to see when an interrupted one ended.
-    let elapsed_ms = agent.worked_ms(output::now_ms()).filter(|_| agent.state != State::Interrupted);
+    let elapsed_ms = agent.worked_ms(output::now_ms()).filter(|_| agent.state != AgentState::Interrupted);
     let (own, whole, report) = (agent.own, agent.in_all(), agent.report.as_ref());
     serde_json::json!({
         "session": view.session,

@@ -4,7 +4,7 @@ use posse_protocol::{AgentId, Budget, CallId, ContextMode, Event, Seq};
 use serde::{Deserialize, Serialize};
 
 use crate::text::cut;
-use crate::{BranchView, Clock, Doing, Figures, ReportView, State, limits};
+use crate::{Activity, AgentState, BranchView, Figures, ReportView, WorkClock, limits};
 
 /// One agent, from its admission to its end and after.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,9 +22,9 @@ pub struct AgentView {
     /// What it is asked to do, in a few words; none for the main agent.
     pub title: Option<String>,
     /// How it does.
-    pub state: State,
+    pub state: AgentState,
     /// What it does right now.
-    pub doing: Doing,
+    pub doing: Activity,
     /// When its reply last went on; none while it does not reply. Known from progress alone.
     pub heard_at_ms: Option<u64>,
     /// Whether it has said something without calling a tool, and nothing has happened to it since.
@@ -44,7 +44,7 @@ pub struct AgentView {
     /// What it may spend.
     pub budget: Budget,
     /// The time it has spent.
-    pub clock: Clock,
+    pub clock: WorkClock,
     /// What it has used itself.
     pub own: Figures,
     /// What all agents below it have used.
@@ -134,8 +134,8 @@ impl AgentView {
             role: cut(role, limits::TEXT_CHARS_MAX),
             depth,
             title: None,
-            state: State::Pending,
-            doing: Doing::Starting,
+            state: AgentState::Pending,
+            doing: Activity::Starting,
             heard_at_ms: None,
             rests: false,
             requested_model: None,
@@ -145,7 +145,7 @@ impl AgentView {
             continues: None,
             turn: 0,
             budget: Budget::UNLIMITED,
-            clock: Clock::default(),
+            clock: WorkClock::default(),
             own: Figures { agents: 1, ..Figures::default() },
             below: Figures::default(),
             unpriced_calls: 0,

@@ -3,7 +3,7 @@
 use posse_protocol::{AgentId, Seq};
 use serde::{Deserialize, Serialize};
 
-use crate::{AgentView, BranchState, SessionView, State};
+use crate::{AgentState, AgentView, BranchState, SessionView};
 
 /// One thing that needs attention.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,7 +26,7 @@ pub enum Attention {
         /// Which.
         agent: AgentId,
         /// How it ended.
-        state: State,
+        state: AgentState,
     },
     /// An agent says that something was in its way.
     Blocked {
@@ -77,8 +77,8 @@ impl SessionView {
 
     /// How many agents do not run because the session was interrupted; none if it was not.
     pub fn interrupted(&self) -> Option<u64> {
-        let open = self.agents.iter().filter(|agent| agent.state == State::Interrupted).count() as u64;
-        (self.state == State::Interrupted || open > 0).then_some(open)
+        let open = self.agents.iter().filter(|agent| agent.state == AgentState::Interrupted).count() as u64;
+        (self.state == AgentState::Interrupted || open > 0).then_some(open)
     }
 }
 

@@ -5,18 +5,18 @@ use serde::{Deserialize, Serialize};
 
 /// A clock that is told the time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Clock {
+pub struct WorkClock {
     /// What was spent before it last started.
     pub spent_ms: u64,
     /// Since when it goes; none while it stands still.
     pub since_ms: Option<u64>,
-    /// Questions to a person that are open, of the agent and below it.
+    /// OpenQuestions to a person that are open, of the agent and below it.
     pub asked: u32,
     /// Whether the agent is at work, so that the clock goes whenever nobody is asked.
     pub at_work: bool,
 }
 
-impl Clock {
+impl WorkClock {
     /// What was spent until now.
     pub fn spent_ms(&self, now_ms: u64) -> u64 {
         let now = self.since_ms.map_or(0, |since| now_ms.saturating_sub(since));

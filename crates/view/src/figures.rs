@@ -41,7 +41,7 @@ impl Figures {
     }
 
     /// Adds what one agent has used more.
-    pub(crate) fn add(&mut self, more: &More) {
+    pub(crate) fn add(&mut self, more: &NewlyUsed) {
         self.turns = self.turns.saturating_add(more.turns);
         self.tool_calls = self.tool_calls.saturating_add(more.tool_calls);
         self.usage.add(more.usage);
@@ -49,62 +49,62 @@ impl Figures {
             self.cost_usd = Some(self.cost_usd.unwrap_or(0.0) + cost);
         }
         match more.unknown {
-            Known::Same => {}
-            Known::NoLonger => self.cost_unknown = self.cost_unknown.saturating_add(1),
-            Known::Now => self.cost_unknown = self.cost_unknown.saturating_sub(1),
+            CostChange::Same => {}
+            CostChange::NoLongerKnown => self.cost_unknown = self.cost_unknown.saturating_add(1),
+            CostChange::NowKnown => self.cost_unknown = self.cost_unknown.saturating_sub(1),
         }
     }
 }
 
 /// Whether the cost of an agent has become known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Known {
+pub(crate) enum CostChange {
     #[default]
     Same,
-    NoLonger,
-    Now,
+    NoLongerKnown,
+    NowKnown,
 }
 
 /// What one agent has used more.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct More {
+pub(crate) struct NewlyUsed {
     pub(crate) turns: u64,
     pub(crate) tool_calls: u64,
     pub(crate) usage: Usage,
     pub(crate) cost_usd: Option<f64>,
-    pub(crate) unknown: Known,
+    pub(crate) unknown: CostChange,
 }
 
 /// What one agent has used itself. Each of these says what is new, for those above it.
 impl AgentView {
     /// A model call begins.
-    pub(crate) fn used_turn(&mut self) -> More {
-        self.add_own(More { turns: 1, ..More::default() })
+    pub(crate) fn used_turn(&mut self) -> NewlyUsed {
+        self.add_own(NewlyUsed { turns: 1, ..NewlyUsed::default() })
     }
 
     /// A tool call was answered.
-    pub(crate) fn used_tool(&mut self) -> More {
-        self.add_own(More { tool_calls: 1, ..More::default() })
+    pub(crate) fn used_tool(&mut self) -> NewlyUsed {
+        self.add_own(NewlyUsed { tool_calls: 1, ..NewlyUsed::default() })
     }
 
     /// A model replied.
-    pub(crate) fn used_reply(&mut self, usage: Usage, cost_usd: Option<f64>) -> More {
+    pub(crate) fn used_reply(&mut self, usage: Usage, cost_usd: Option<f64>) -> NewlyUsed {
         let cost_usd = cost_usd.filter(|usd| usd.is_finite() && *usd >= 0.0);
         self.unpriced_calls = self.unpriced_calls.saturating_add(u64::from(cost_usd.is_none()));
-        self.add_own(More { usage, cost_usd, ..More::default() })
+        self.add_own(NewlyUsed { usage, cost_usd, ..NewlyUsed::default() })
     }
 
     /// The agent ended. Its receipt covers its whole life and may know more than its events: not every agent has each
     /// of its steps on record, and older replies have no cost.
-    pub(crate) fn used_in_all(&mut self, receipt: &Receipt) -> More {
+    pub(crate) fn used_in_all(&mut self, receipt: &Receipt) -> NewlyUsed {
         let told = self.own;
         self.unpriced_calls = self.unpriced_after(receipt);
-        let mut more = self.add_own(More {
+        let mut more = self.add_own(NewlyUsed {
             turns: u64::from(receipt.turns).saturating_sub(told.turns),
             tool_calls: u64::from(receipt.tool_calls).saturating_sub(told.tool_calls),
             usage: beyond(receipt.usage, told.usage),
             cost_usd: receipt.cost_usd.map(|all| all - told.cost_usd.unwrap_or(0.0)),
-            unknown: Known::Same,
+            unknown: CostChange::Same,
         });
         // The sum of both differs from it by rounding.
         self.own.cost_usd = receipt.cost_usd.or(self.own.cost_usd);
@@ -123,16 +123,16 @@ impl AgentView {
         }
     }
 
-    fn add_own(&mut self, mut more: More) -> More {
+    fn add_own(&mut self, mut more: NewlyUsed) -> NewlyUsed {
         let before = self.own.cost_unknown;
         self.own.add(&more);
         // A call that never came back has no reply, and nobody knows what it cost.
         let unknown = self.unpriced_calls > 0 || (self.own.cost_usd.is_none() && self.own.turns > 0);
         self.own.cost_unknown = u64::from(unknown);
         more.unknown = match (before, self.own.cost_unknown) {
-            (0, 1..) => Known::NoLonger,
-            (1.., 0) => Known::Now,
-            _ => Known::Same,
+            (0, 1..) => CostChange::NoLongerKnown,
+            (1.., 0) => CostChange::NowKnown,
+            _ => CostChange::Same,
         };
         more
     }

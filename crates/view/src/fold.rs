@@ -5,8 +5,8 @@ mod work;
 
 use posse_protocol::{AgentId, Event, EventKind, Seq};
 
-use crate::figures::More;
-use crate::{AgentView, OpenCall, OpenQuestion, SessionView, State, branches, limits};
+use crate::figures::NewlyUsed;
+use crate::{AgentState, AgentView, OpenCall, OpenQuestion, SessionView, branches, limits};
 
 /// What an event has ended: who shows the event wants to say what that was.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,7 +49,7 @@ impl SessionView {
         if self.session.is_none() {
             self.session = Some(event.session);
             self.started_at_ms = event.at_ms;
-            self.state = State::Running;
+            self.state = AgentState::Running;
         }
         self.seq = event.seq;
         self.last_at_ms = self.last_at_ms.max(event.at_ms);
@@ -70,7 +70,7 @@ impl SessionView {
             EventKind::SessionStarted { .. } => self.begin(&event.kind),
             EventKind::SessionInterrupted { agents, detached: _ } => self.interrupt(agents, event.at_ms),
             EventKind::SessionResumed { sandboxed, version: _ } => {
-                self.state = State::Running;
+                self.state = AgentState::Running;
                 self.sandboxed = *sandboxed;
             }
             EventKind::AgentAdmitted { .. } => self.admit(event),
@@ -96,7 +96,7 @@ impl SessionView {
     }
 
     /// Adds what an agent has used more to those above it and to the session.
-    fn spread(&mut self, id: AgentId, more: More) {
+    fn spread(&mut self, id: AgentId, more: NewlyUsed) {
         self.agents.change_above(id, |agent| agent.below.add(&more));
         self.in_all.add(&more);
     }

@@ -15,31 +15,31 @@
 //! a view are as agents and models wrote them, cut to a length: whoever shows them makes them harmless first.
 #![forbid(unsafe_code)]
 
+mod activity;
 mod agent;
-mod agents;
+mod agent_list;
+mod agent_state;
 mod attention;
 mod branches;
 mod clock;
-mod doing;
 mod figures;
 mod fold;
 pub mod limits;
-mod questions;
+mod open_questions;
 mod report;
-mod state;
 mod text;
 mod view;
 pub mod words;
 
+pub use activity::Activity;
 pub use agent::{AgentView, OpenCall, TodoItem, TodoState};
-pub use agents::Agents;
+pub use agent_list::AgentList;
+pub use agent_state::AgentState;
 pub use attention::Attention;
 pub use branches::{BranchState, BranchView};
-pub use clock::Clock;
-pub use doing::Doing;
+pub use clock::WorkClock;
 pub use figures::Figures;
 pub use fold::{FoldError, Folded};
-pub use questions::{OpenQuestion, Questions};
+pub use open_questions::{OpenQuestion, OpenQuestions};
 pub use report::ReportView;
-pub use state::State;
 pub use view::SessionView;

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use posse_protocol::{Approval, Progress, Seq, SessionId};
 use serde::{Deserialize, Serialize};
 
-use crate::doing::is_reply;
-use crate::{AgentView, Agents, Doing, Figures, Questions, State};
+use crate::activity::is_reply;
+use crate::{Activity, AgentList, AgentState, AgentView, Figures, OpenQuestions};
 
 /// What there is to show of a session after the event `seq`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -16,7 +16,7 @@ pub struct SessionView {
     /// The session; none before its first event.
     pub session: Option<SessionId>,
     /// How it does.
-    pub state: State,
+    pub state: AgentState,
     /// The first words of the person, in one line; none before they are said.
     pub title: Option<String>,
     /// The folder the work is done in.
@@ -44,9 +44,9 @@ pub struct SessionView {
     /// Its sub-agents that have not ended.
     pub open_sub_agents: u32,
     /// Its agents, in the order in which they came.
-    pub agents: Agents,
+    pub agents: AgentList,
     /// The open questions to a person, in the order in which they were asked.
-    pub questions: Questions,
+    pub questions: OpenQuestions,
     /// Paths that sub-agents changed in the folder itself, or that were merged into it.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub changed_here: BTreeSet<String>,
@@ -72,7 +72,7 @@ impl SessionView {
     pub fn note(&mut self, progress: &Progress, now_ms: u64) {
         let Some(agent) = self.agents.get_mut(progress.agent) else { return };
         agent.heard_at_ms = is_reply(&progress.kind).then_some(now_ms);
-        if let Some(doing) = Doing::of(&progress.kind) {
+        if let Some(doing) = Activity::of(&progress.kind) {
             agent.doing = doing;
         }
     }
@@ -80,15 +80,15 @@ impl SessionView {
     /// Shows as interrupted what had not ended: for a session whose process is gone and could not put that on record. No
     /// event says so, so this is no part of the fold; the events of going on can be folded after it.
     pub fn show_interrupted(&mut self) {
-        if self.state == State::Running {
-            self.state = State::Interrupted;
+        if self.state == AgentState::Running {
+            self.state = AgentState::Interrupted;
         }
         let at_ms = self.last_at_ms;
         let asking = self.questions.iter().map(|open| open.agent).collect::<Vec<_>>();
         asking.into_iter().for_each(|agent| self.withdraw_questions(agent, at_ms));
         for agent in self.agents.iter_mut().filter(|agent| !agent.has_ended()) {
-            agent.state = State::Interrupted;
-            agent.doing = Doing::Nothing;
+            agent.state = AgentState::Interrupted;
+            agent.doing = Activity::Nothing;
             agent.clock.stop(at_ms);
         }
     }

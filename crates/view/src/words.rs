@@ -7,56 +7,56 @@ pub use posse_protocol::words::{counted, duration, grouped, plural};
 
 use posse_protocol::{Answer, QueueReason, Receipt, Usage};
 
-use crate::{AgentView, Doing, Figures, State};
+use crate::{Activity, AgentState, AgentView, Figures};
 
 /// How an agent or a session does.
-pub fn state(state: State) -> &'static str {
+pub fn state(state: AgentState) -> &'static str {
     match state {
-        State::NeedsPerson => "needs you",
-        State::TimedOut => "out of time",
-        State::OutOfTurns => "out of turns",
-        State::OutOfTokens => "out of tokens",
-        State::OutOfMoney => "out of money",
+        AgentState::NeedsPerson => "needs you",
+        AgentState::TimedOut => "out of time",
+        AgentState::OutOfTurns => "out of turns",
+        AgentState::OutOfTokens => "out of tokens",
+        AgentState::OutOfMoney => "out of money",
         state => state.word(),
     }
 }
 
 /// The same in one character. `blocked`: it says that something was in its way, so it is no plain success.
-pub fn mark(state: State, blocked: bool) -> &'static str {
+pub fn mark(state: AgentState, blocked: bool) -> &'static str {
     match state {
-        State::Completed if blocked => "!",
-        State::Completed => "✓",
-        State::Cancelled => "■",
-        State::Running => "●",
-        State::Interrupted => "‖",
-        State::NeedsPerson => "?",
-        State::Pending | State::Queued => "…",
+        AgentState::Completed if blocked => "!",
+        AgentState::Completed => "✓",
+        AgentState::Cancelled => "■",
+        AgentState::Running => "●",
+        AgentState::Interrupted => "‖",
+        AgentState::NeedsPerson => "?",
+        AgentState::Pending | AgentState::Queued => "…",
         _ => "✗",
     }
 }
 
 /// What an agent does right now; empty if nothing.
-pub fn doing(doing: &Doing) -> String {
+pub fn doing(doing: &Activity) -> String {
     match doing {
-        Doing::Starting => "starting".to_owned(),
-        Doing::Queued { reason, at } => why_queued(*reason, at.as_deref()),
-        Doing::GoingOn => "going on".to_owned(),
-        Doing::WaitingForTurn => "waiting for its turn at the model".to_owned(),
-        Doing::WaitingForModel => "waiting for the model".to_owned(),
-        Doing::Retrying { attempt, attempts_max, delay_ms, reason } => {
+        Activity::Starting => "starting".to_owned(),
+        Activity::Queued { reason, at } => why_queued(*reason, at.as_deref()),
+        Activity::GoingOn => "going on".to_owned(),
+        Activity::WaitingForTurn => "waiting for its turn at the model".to_owned(),
+        Activity::WaitingForModel => "waiting for the model".to_owned(),
+        Activity::Retrying { attempt, attempts_max, delay_ms, reason } => {
             let of = if *attempts_max > 0 { format!(" of {attempts_max}") } else { String::new() };
             format!("{reason} · try {}{of} in {}", attempt.saturating_add(1), duration(*delay_ms))
         }
-        Doing::Thinking => "thinking".to_owned(),
-        Doing::Writing => "writing".to_owned(),
-        Doing::WritingCall { tool } => format!("writing a {tool} call"),
-        Doing::LookingAtFiles { files } => {
+        Activity::Thinking => "thinking".to_owned(),
+        Activity::Writing => "writing".to_owned(),
+        Activity::WritingCall { tool } => format!("writing a {tool} call"),
+        Activity::LookingAtFiles { files } => {
             format!("looking at the workspace before the first command: {}", counted(*files, "file"))
         }
-        Doing::Calling { title } => title.clone(),
-        Doing::AskingPerson { tool, what } => format!("needs you: {tool} {what}"),
-        Doing::WaitingForSubAgents => "waiting for sub-agents".to_owned(),
-        Doing::Nothing => String::new(),
+        Activity::Calling { title } => title.clone(),
+        Activity::AskingPerson { tool, what } => format!("needs you: {tool} {what}"),
+        Activity::WaitingForSubAgents => "waiting for sub-agents".to_owned(),
+        Activity::Nothing => String::new(),
     }
 }
 

@@ -4,7 +4,7 @@ use std::io;
 
 use posse_engine::reports::{Told, facts_line, files, summary_block};
 use posse_protocol::{Ending, Failure, Receipt, Report, SessionId};
-use posse_view::{SessionView, State, words};
+use posse_view::{AgentState, SessionView, words};
 
 use super::branches;
 use super::mark::mark;
@@ -66,7 +66,7 @@ pub(crate) fn short(session: SessionId) -> String {
 /// A mark and how it ended.
 pub(crate) fn ending_line(style: Style, report: &Report) -> String {
     let text = visible(&report.outcome());
-    let mark = mark(style, State::from(&report.ending), report.blocked);
+    let mark = mark(style, AgentState::from(&report.ending), report.blocked);
     match report.ending {
         Ending::Cancelled => format!("{mark} stopped: what was done so far stays"),
         _ => format!("{mark} {text}"),
@@ -181,7 +181,7 @@ fn listed(all: &[String]) -> String {
 
 /// What a sub-agent came to, in a few lines: how it ended, what it took, what it changed, what it says.
 pub(super) fn sub_agent_block(style: Style, name: &str, title: &str, report: &Report) -> String {
-    let mark = mark(style, State::from(&report.ending), report.blocked);
+    let mark = mark(style, AgentState::from(&report.ending), report.blocked);
     let told = Told { name, role: "", title, report, bytes_max: 0, handle: "" };
     let block = visible(&summary_block(&told));
     let (first, rest) = block.split_once('\n').unwrap_or((&block, ""));

@@ -12,7 +12,7 @@ const HEIGHT_WITHOUT_TERMINAL: usize = 24;
 const WAITING_MAX: usize = 20_000;
 
 /// Something that waits to be written.
-enum Waiting {
+enum HeldWrite {
     Text(String),
     Aside(String),
 }
@@ -27,7 +27,7 @@ pub(crate) struct Terminal {
     pub(crate) spins: bool,
     pub(crate) style: Style,
     /// While a question is open nothing else is written: it waits here, in order.
-    waiting: Option<Vec<Waiting>>,
+    waiting: Option<Vec<HeldWrite>>,
     /// How much found no room there.
     left_out: u64,
 }
@@ -56,7 +56,7 @@ impl Terminal {
     /// A piece of the answer.
     pub(crate) fn text(&mut self, text: &str) -> io::Result<()> {
         if let Some(waiting) = &mut self.waiting {
-            waiting.push(Waiting::Text(text.to_string()));
+            waiting.push(HeldWrite::Text(text.to_string()));
             return Ok(());
         }
         self.out.write_all(guarded(text, false).as_bytes())?;
@@ -67,7 +67,7 @@ impl Terminal {
     pub(crate) fn aside(&mut self, text: &str) -> io::Result<()> {
         match &mut self.waiting {
             Some(waiting) if waiting.len() < WAITING_MAX => {
-                waiting.push(Waiting::Aside(text.to_string()));
+                waiting.push(HeldWrite::Aside(text.to_string()));
                 Ok(())
             }
             Some(_) => {
@@ -98,8 +98,8 @@ impl Terminal {
     pub(crate) fn release(&mut self) -> io::Result<()> {
         for waiting in self.waiting.take().into_iter().flatten() {
             match waiting {
-                Waiting::Text(text) => self.text(&text)?,
-                Waiting::Aside(text) => self.aside(&text)?,
+                HeldWrite::Text(text) => self.text(&text)?,
+                HeldWrite::Aside(text) => self.aside(&text)?,
             }
         }
         match std::mem::take(&mut self.left_out) {

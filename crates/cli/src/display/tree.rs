@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
-use posse_view::{AgentView, SessionView, State, words};
+use posse_view::{AgentState, AgentView, SessionView, words};
 
 use super::mark::mark;
 use super::summary::short;
@@ -94,7 +94,7 @@ pub(crate) fn agents(style: Style, view: &SessionView, width: usize, now_ms: u64
 pub(crate) fn interrupted(view: &SessionView) -> Option<String> {
     let left = words::interrupted(view.interrupted()?);
     // One that is at work goes on by itself.
-    let session = view.session.filter(|_| view.state != State::Running);
+    let session = view.session.filter(|_| view.state != AgentState::Running);
     Some(session.map_or(left.clone(), |session| format!("{left}; posse resume {}", short(session))))
 }
 
@@ -108,7 +108,7 @@ fn name(agent: &AgentView) -> String {
 fn figures(agent: &AgentView, now_ms: u64) -> String {
     let (own, in_all) = (agent.own, agent.in_all());
     let mut parts = Vec::new();
-    if agent.state != State::Completed {
+    if agent.state != AgentState::Completed {
         parts.push(words::state(agent.state).to_string());
     }
     match agent.worked_ms(now_ms) {
@@ -116,7 +116,7 @@ fn figures(agent: &AgentView, now_ms: u64) -> String {
             parts.push(counted(own.turns, "turn"));
             parts.push(counted(own.tool_calls, "tool call"));
             // Nobody was there to see when its process ended.
-            parts.extend((agent.state != State::Interrupted).then(|| duration(worked_ms)));
+            parts.extend((agent.state != AgentState::Interrupted).then(|| duration(worked_ms)));
             parts.push(words::tokens_in_all(own.usage, in_all.usage));
         }
         None if agent.has_ended() => parts.push("before it began".to_string()),
@@ -126,7 +126,7 @@ fn figures(agent: &AgentView, now_ms: u64) -> String {
     // Some errors say no more than the state.
     let error = agent.error.as_deref().filter(|error| *error != words::state(agent.state));
     parts.extend(
-        error.filter(|_| agent.state != State::Completed).map(|error| one_line(error, ERROR_CHARS_MAX)),
+        error.filter(|_| agent.state != AgentState::Completed).map(|error| one_line(error, ERROR_CHARS_MAX)),
     );
     parts.join(" · ")
 }

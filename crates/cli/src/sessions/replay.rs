@@ -5,9 +5,11 @@ use std::path::Path;
 
 use posse_engine::Engine;
 use posse_engine::record::SessionRow;
-use posse_protocol::{AgentId, EventKind, QueueReason, Sender, Seq, Update};
+use posse_protocol::{EventKind, QueueReason, Sender, Seq, Update};
+use posse_view::SessionView;
 
 use crate::output::{one_line, visible};
+use crate::recorded::fold;
 
 /// The longest prompt that is put into the command line; longer ones are better kept in a file.
 const PROMPT_CHARS_MAX: usize = 120;
@@ -30,9 +32,10 @@ pub(super) struct Replay {
 impl Replay {
     pub(super) async fn read(engine: &Engine, session: &SessionRow) -> anyhow::Result<Self> {
         let mut replay = Self::default();
-        let mut heard: HashSet<AgentId> = HashSet::new();
+        let (mut view, mut heard) = (SessionView::default(), HashSet::new());
         let mut updates = engine.recorded(session.id, Seq(0));
         while let Some(Update::Event(event)) = updates.next().await {
+            fold(&mut view, &event)?;
             match &event.kind {
                 EventKind::Told { from: Sender::Person, text } if event.parent.is_none() => {
                     replay.prompt.get_or_insert_with(|| text.clone());
@@ -42,11 +45,11 @@ impl Replay {
                 _ => {}
             }
         }
-        for agent in engine.agents(session.id)? {
-            if agent.ended_at_ms.is_some() && agent.turns > 0 && !heard.contains(&agent.id) {
-                replay.not_in_it.push(agent.name);
+        for agent in &view.agents {
+            if agent.has_ended() && agent.own.turns > 0 && !heard.contains(&agent.id) {
+                replay.not_in_it.push(agent.name.clone());
             }
-            replay.models.extend(agent.model);
+            replay.models.extend(agent.model.clone());
         }
         Ok(replay)
     }

@@ -4,7 +4,7 @@ use posse_protocol::{AgentId, Ending, Event, EventKind, Report, Sender};
 
 use super::short;
 use crate::text::{cut, first_line};
-use crate::{AgentView, Doing, ReportView, SessionView, State, branches, limits};
+use crate::{Activity, AgentState, AgentView, ReportView, SessionView, branches, limits};
 
 impl SessionView {
     pub(super) fn begin(&mut self, kind: &EventKind) {
@@ -29,13 +29,13 @@ impl SessionView {
 
     /// These agents had not ended. Nobody works for them now; what they asked is asked again when they go on.
     pub(super) fn interrupt(&mut self, agents: &[AgentId], at_ms: u64) {
-        self.state = State::Interrupted;
+        self.state = AgentState::Interrupted;
         for id in agents {
             self.withdraw_questions(*id, at_ms);
             let Some(agent) = self.agents.get_mut(*id).filter(|agent| !agent.has_ended()) else { continue };
-            agent.state = State::Interrupted;
+            agent.state = AgentState::Interrupted;
             agent.interrupted_at_ms = Some(at_ms);
-            agent.doing = Doing::Nothing;
+            agent.doing = Activity::Nothing;
             agent.clock.stop(at_ms);
         }
     }
@@ -81,8 +81,8 @@ impl SessionView {
         let Some(agent) = self.agents.get_mut(event.agent) else { return };
         agent.role = short(role);
         agent.depth = *depth;
-        agent.state = State::Running;
-        agent.doing = Doing::Starting;
+        agent.state = AgentState::Running;
+        agent.doing = Activity::Starting;
         agent.model = Some(short(model));
         agent.model_id = Some(short(model_id));
         agent.budget = *budget;
@@ -91,7 +91,7 @@ impl SessionView {
         agent.error = None;
         agent.clock.start(event.at_ms);
         if event.parent.is_none() {
-            self.state = State::Running;
+            self.state = AgentState::Running;
             self.model = Some(short(model)).filter(|model| !model.is_empty()).or(self.model.take());
             self.approval.get_or_insert(grant.approval);
         }
@@ -109,7 +109,7 @@ impl SessionView {
         agent.duration_ms = None;
         agent.error = None;
         agent.budget = *budget;
-        agent.doing = Doing::GoingOn;
+        agent.doing = Activity::GoingOn;
         // An older event may not say with which model.
         if !model.is_empty() {
             agent.model = Some(short(model));
@@ -118,13 +118,13 @@ impl SessionView {
             agent.model_id = Some(short(model_id));
         }
         if agent.started_at_ms.is_some() {
-            agent.state = State::Running;
+            agent.state = AgentState::Running;
             agent.clock.resume(*elapsed_ms, event.at_ms);
         } else {
-            agent.state = State::Pending;
+            agent.state = AgentState::Pending;
         }
         if event.parent.is_none() {
-            self.state = State::Running;
+            self.state = AgentState::Running;
             self.model = Some(short(model)).filter(|model| !model.is_empty()).or(self.model.take());
         }
     }
@@ -135,13 +135,13 @@ impl SessionView {
         if woken {
             self.reopen(event);
             if let Some(agent) = self.agents.get_mut(event.agent) {
-                agent.state = State::Running;
-                agent.doing = Doing::GoingOn;
+                agent.state = AgentState::Running;
+                agent.doing = Activity::GoingOn;
                 agent.clock.start(event.at_ms);
             }
         }
         if event.parent.is_none() && (woken || matches!(from, Sender::Person | Sender::Parent)) {
-            self.state = State::Running;
+            self.state = AgentState::Running;
             if self.title.is_none() {
                 let title = first_line(text, limits::TITLE_CHARS_MAX);
                 self.title = Some(title).filter(|title| !title.is_empty());
@@ -166,8 +166,8 @@ impl SessionView {
         let Some(agent) = self.agents.get_mut(event.agent) else { return };
         let was_open = !agent.has_ended();
         let more = agent.used_in_all(&report.receipt);
-        agent.state = State::from(&report.ending);
-        agent.doing = Doing::Nothing;
+        agent.state = AgentState::from(&report.ending);
+        agent.doing = Activity::Nothing;
         agent.ended_at_ms = Some(event.at_ms);
         agent.duration_ms = Some(report.receipt.duration_ms);
         agent.clock.end(report.receipt.duration_ms, event.at_ms);

@@ -5,31 +5,31 @@ use posse_protocol::{AgentId, CallId, Effect, Event, EventKind, Question};
 use super::{Folded, short};
 use crate::agent::todo_items;
 use crate::text::cut;
-use crate::{AgentView, Doing, OpenCall, OpenQuestion, SessionView, State, branches, limits};
+use crate::{Activity, AgentState, AgentView, OpenCall, OpenQuestion, SessionView, branches, limits};
 
 impl SessionView {
     pub(super) fn work(&mut self, event: &Event) -> Folded {
         let Some(agent) = self.agents.get_mut(event.agent) else { return Folded::default() };
         match &event.kind {
             EventKind::AgentQueued { reason, at } => {
-                agent.queue(event.at_ms, Doing::Queued { reason: *reason, at: at.as_deref().map(short) });
+                agent.queue(event.at_ms, Activity::Queued { reason: *reason, at: at.as_deref().map(short) });
             }
             EventKind::CheckedOut { branch, base: _ } => branches::checked_out(agent, branch),
             EventKind::TurnStarted { turn, purpose: _ } => {
                 agent.turn = *turn;
-                agent.doing = Doing::WaitingForModel;
+                agent.doing = Activity::WaitingForModel;
                 let more = agent.used_turn();
                 self.spread(event.agent, more);
             }
             EventKind::Retrying { attempt, attempts_max, delay_ms, reason } => {
                 agent.retries = agent.retries.saturating_add(1);
                 let (attempt, attempts_max, delay_ms) = (*attempt, *attempts_max, *delay_ms);
-                agent.doing = Doing::Retrying { attempt, attempts_max, delay_ms, reason: short(reason) };
+                agent.doing = Activity::Retrying { attempt, attempts_max, delay_ms, reason: short(reason) };
             }
             EventKind::Replied { reply, cost_usd, .. } => {
                 agent.rests = reply.calls.is_empty();
                 if agent.rests && agent.open_children > 0 {
-                    agent.doing = Doing::WaitingForSubAgents;
+                    agent.doing = Activity::WaitingForSubAgents;
                 }
                 let more = agent.used_reply(reply.usage, *cost_usd);
                 self.spread(event.agent, more);
@@ -38,7 +38,7 @@ impl SessionView {
                 agent.error = Some(cut(&error.message, limits::MESSAGE_CHARS_MAX));
             }
             EventKind::ToolStarted { call, tool, title, repeatable: _ } => {
-                agent.doing = Doing::Calling { title: short(title) };
+                agent.doing = Activity::Calling { title: short(title) };
                 agent.calls.retain(|open| open.call != *call);
                 agent.calls.push(OpenCall {
                     call: call.clone(),
@@ -68,10 +68,10 @@ impl SessionView {
         // The same call can be asked about again after an interruption.
         self.answer(event.agent, &question.call, event.at_ms);
         let Some(agent) = self.agents.get_mut(event.agent) else { return };
-        if agent.state == State::Running {
-            agent.state = State::NeedsPerson;
+        if agent.state == AgentState::Running {
+            agent.state = AgentState::NeedsPerson;
         }
-        agent.doing = Doing::AskingPerson { tool: short(&question.tool), what: short(&question.what) };
+        agent.doing = Activity::AskingPerson { tool: short(&question.tool), what: short(&question.what) };
         agent.asks.push(event.seq);
         agent.clock.ask(event.at_ms);
         self.agents.change_above(event.agent, |above| above.clock.ask(event.at_ms));
@@ -86,9 +86,9 @@ impl SessionView {
         let seq = *asks.iter().find(about)?;
         let agent = self.agents.get_mut(id)?;
         agent.asks.retain(|other| *other != seq);
-        if agent.asks.is_empty() && agent.state == State::NeedsPerson {
-            agent.state = State::Running;
-            agent.doing = Doing::GoingOn;
+        if agent.asks.is_empty() && agent.state == AgentState::NeedsPerson {
+            agent.state = AgentState::Running;
+            agent.doing = Activity::GoingOn;
         }
         self.close_question(id, seq, at_ms)
     }
@@ -96,11 +96,11 @@ impl SessionView {
 
 impl AgentView {
     /// It has to wait: before it begins, or before it goes on where it was interrupted. Nothing that has ended waits.
-    fn queue(&mut self, at_ms: u64, doing: Doing) {
-        if self.has_ended() || !matches!(self.state, State::Pending | State::Interrupted) {
+    fn queue(&mut self, at_ms: u64, doing: Activity) {
+        if self.has_ended() || !matches!(self.state, AgentState::Pending | AgentState::Interrupted) {
             return;
         }
-        self.state = State::Queued;
+        self.state = AgentState::Queued;
         self.doing = doing;
         self.interrupted_at_ms = None;
         if self.started_at_ms.is_none() {

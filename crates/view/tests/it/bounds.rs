@@ -8,7 +8,7 @@ use crate::sample::*;
 /// The bytes of a view after so many turns with texts of so many bytes.
 fn bytes(turns: u32, text_bytes: usize) -> usize {
     let text = "x".repeat(text_bytes);
-    let mut script = Script::new();
+    let mut script = EventScript::new();
     script.add(1, started(0)).add(1, told(Sender::Person, "go"));
     for n in 1..=turns {
         let call = format!("c{n}");

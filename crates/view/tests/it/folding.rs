@@ -1,13 +1,13 @@
 //! What single events do to a view.
 
 use posse_protocol::{Conflict, Effect, Ending, EventKind, FileChange, Receipt, Sender, Seq, Usage};
-use posse_view::{BranchState, Doing, FoldError, Folded, SessionView, State, TodoState};
+use posse_view::{Activity, AgentState, BranchState, FoldError, Folded, SessionView, TodoState};
 
 use crate::sample::*;
 
 #[test]
 fn events_are_taken_by_their_numbers() {
-    let mut script = Script::new();
+    let mut script = EventScript::new();
     script.add(1, started(0)).add(1, turn(1)).add(1, turn(2)).add(1, turn(3));
     let events = &script.events;
     let mut view = SessionView::default();
@@ -29,7 +29,7 @@ fn events_are_taken_by_their_numbers() {
 
 #[test]
 fn what_cannot_be_read_is_passed_over() {
-    let mut script = Script::new();
+    let mut script = EventScript::new();
     script.add(1, started(0)).add(1, turn(1)).add(1, turn(2)).add(1, turn(3));
     let mut view = SessionView::default();
     view.fold(&script.events[0]).unwrap();
@@ -43,10 +43,10 @@ fn what_cannot_be_read_is_passed_over() {
 
 #[test]
 fn the_clock_stands_still_while_a_person_is_asked() {
-    let mut script = Script::new();
+    let mut script = EventScript::new();
     script.add(1, started(0)).admit(2, 1, "ann", 1).admit(3, 2, "bob", 2).admit(4, 1, "eve", 1);
     script.add(2, started(1)).add(3, started(2)).add(4, started(1));
-    let spent = |script: &Script| {
+    let spent = |script: &EventScript| {
         let (view, now) = (script.view(), script.now_ms());
         [1, 2, 3, 4].map(|n| view.agents.get(id(n)).unwrap().worked_ms(now).unwrap())
     };
@@ -67,7 +67,7 @@ fn the_clock_stands_still_while_a_person_is_asked() {
 
 #[test]
 fn questions_are_kept_in_order_and_go_with_their_agent() {
-    let mut script = Script::new();
+    let mut script = EventScript::new();
     script.add(1, started(0)).admit(2, 1, "ann", 1).add(2, started(1));
     script.add(2, asks("a")).add(1, asks("b")).add(2, asks("c"));
     let view = script.view();
@@ -75,11 +75,11 @@ fn questions_are_kept_in_order_and_go_with_their_agent() {
         |view: &SessionView| view.questions.iter().map(|one| one.question.call.0.clone()).collect::<Vec<_>>();
     assert_eq!(open(&view), ["a", "b", "c"]);
     assert_eq!(view.questions.first().map(|one| (one.agent, one.asked_at_ms)), Some((id(2), START_MS)));
-    assert_eq!(view.agents.get(id(2)).unwrap().state, State::NeedsPerson);
+    assert_eq!(view.agents.get(id(2)).unwrap().state, AgentState::NeedsPerson);
     let mut view = view;
     let folded = view.fold(script.add(2, allowed("a")).events.last().unwrap()).unwrap();
     assert_eq!(folded.question.unwrap().question.call.0, "a");
-    assert_eq!(view.agents.get(id(2)).unwrap().state, State::NeedsPerson, "one is still open");
+    assert_eq!(view.agents.get(id(2)).unwrap().state, AgentState::NeedsPerson, "one is still open");
     view.fold(script.add(2, settled(Ending::Cancelled, Receipt::default())).events.last().unwrap()).unwrap();
     assert_eq!(open(&view), ["b"]);
     view.fold(script.add(1, interrupted(&[1])).events.last().unwrap()).unwrap();
@@ -89,7 +89,7 @@ fn questions_are_kept_in_order_and_go_with_their_agent() {
 
 #[test]
 fn a_finished_call_is_handed_back() {
-    let mut script = Script::new();
+    let mut script = EventScript::new();
     script.add(1, started(0)).add(1, tool_started("c", "shell make")).add(1, tool_started("d", "shell ls"));
     let mut view = script.view();
     let folded = view.fold(script.add(1, tool_finished("c", "ok", Vec::new())).events.last().unwrap());
@@ -98,12 +98,12 @@ fn a_finished_call_is_handed_back() {
     assert_eq!(again.unwrap().call, None, "a refused call never began");
     let main = view.main().unwrap();
     assert_eq!((main.calls.len(), main.own.tool_calls), (1, 2));
-    assert_eq!(main.doing, Doing::Calling { title: "shell ls".to_owned() });
+    assert_eq!(main.doing, Activity::Calling { title: "shell ls".to_owned() });
 }
 
 #[test]
 fn a_to_do_list_is_the_last_one() {
-    let mut script = Script::new();
+    let mut script = EventScript::new();
     let todo = |text: &str| vec![Effect::Todo { text: text.to_owned() }];
     script.add(1, started(0)).add(1, tool_finished("c", "", todo("[ ] one")));
     script.add(1, tool_finished("d", "", todo("[x] one\n[>] two [x] y\n[ ] three\nodd")));
@@ -120,7 +120,7 @@ fn a_to_do_list_is_the_last_one() {
 
 #[test]
 fn a_receipt_tells_what_the_events_do_not() {
-    let mut script = Script::new();
+    let mut script = EventScript::new();
     let usage = Usage { input_tokens: Some(500), output_tokens: Some(10), ..Usage::default() };
     let whole = Receipt { turns: 4, tool_calls: 3, usage, cost_usd: Some(0.75), ..Receipt::default() };
     script.add(1, started(0)).admit(2, 1, "ann", 1).add(2, started(1));
@@ -140,9 +140,9 @@ fn a_receipt_tells_what_the_events_do_not() {
 
 #[test]
 fn an_unknown_cost_is_not_nothing() {
-    let mut script = Script::new();
+    let mut script = EventScript::new();
     script.add(1, started(0)).admit(2, 1, "ann", 1).add(2, started(1)).add(2, turn(1));
-    let unknown = |script: &Script| script.view().main().unwrap().below.cost_unknown;
+    let unknown = |script: &EventScript| script.view().main().unwrap().below.cost_unknown;
     assert_eq!(unknown(&script), 1, "a call that is under way");
     script.add(2, replied("", 1, Some(0.1), true));
     assert_eq!(unknown(&script), 0);
@@ -154,7 +154,7 @@ fn an_unknown_cost_is_not_nothing() {
 
 #[test]
 fn who_rests_waits_for_sub_agents() {
-    let mut script = Script::new();
+    let mut script = EventScript::new();
     script.add(1, started(0)).add(1, replied("Hello.", 5, None, false));
     assert!(!script.view().rests(), "there is nobody to wait for");
     script.admit(2, 1, "ann", 1);
@@ -164,7 +164,7 @@ fn who_rests_waits_for_sub_agents() {
     script.add(1, replied("They look.", 5, None, false)).add(2, started(1));
     assert_eq!(
         (script.view().rests(), script.view().main().unwrap().doing.clone()),
-        (true, Doing::WaitingForSubAgents)
+        (true, Activity::WaitingForSubAgents)
     );
     script.add(1, told(Sender::Reports, "somebody is done"));
     assert!(!script.view().rests());
@@ -176,22 +176,22 @@ fn who_rests_waits_for_sub_agents() {
 
 #[test]
 fn words_to_one_that_has_ended_open_it_again() {
-    let mut script = Script::new();
+    let mut script = EventScript::new();
     script.add(1, started(0)).add(1, told(Sender::Person, "\n  fix\tit \nnow"));
     script.wait(700).add(1, settled(Ending::Completed, receipt("x", None)));
     let view = script.view();
-    assert_eq!((view.state, view.title.as_deref()), (State::Completed, Some("fix it")));
+    assert_eq!((view.state, view.title.as_deref()), (AgentState::Completed, Some("fix it")));
     script.wait(5_000).add(1, told(Sender::Person, "and more"));
     let view = script.view();
     let main = view.main().unwrap();
-    assert_eq!((view.state, main.state, main.ended_at_ms), (State::Running, State::Running, None));
+    assert_eq!((view.state, main.state, main.ended_at_ms), (AgentState::Running, AgentState::Running, None));
     assert_eq!(view.title.as_deref(), Some("fix it"), "the first words stay");
     assert_eq!(main.worked_ms(script.now_ms() + 300), Some(1_000), "what was in between does not count");
 }
 
 /// What is in the folder after these events, and what became of the branch.
 fn after(kinds: &[EventKind]) -> (usize, Option<BranchState>) {
-    let mut script = Script::new();
+    let mut script = EventScript::new();
     script.add(1, started(0)).admit(2, 1, "ann", 1);
     for kind in kinds {
         script.add(2, kind.clone());
@@ -232,14 +232,14 @@ fn work_on_a_branch_is_not_work_in_the_folder() {
 
 #[test]
 fn a_session_whose_process_is_gone_is_shown_as_interrupted() {
-    let mut script = Script::new();
+    let mut script = EventScript::new();
     script.add(1, started(0)).admit(2, 1, "ann", 1).add(2, started(1)).admit(3, 1, "bob", 1).add(3, queued());
     script.add(1, asks("a")).wait(9_000).add(1, allowed("a")).wait(400).add(1, asks("b"));
     script.add(2, settled(Ending::Completed, Receipt::default()));
     let mut view = script.view();
     view.show_interrupted();
     assert!(view.questions.is_empty());
-    assert_eq!((view.state, view.interrupted()), (State::Interrupted, Some(2)));
-    assert_eq!(view.agents.get(id(2)).unwrap().state, State::Completed);
+    assert_eq!((view.state, view.interrupted()), (AgentState::Interrupted, Some(2)));
+    assert_eq!(view.agents.get(id(2)).unwrap().state, AgentState::Completed);
     assert_eq!(view.main().unwrap().worked_ms(script.now_ms() + 9_000), Some(400));
 }

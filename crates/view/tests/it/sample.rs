@@ -17,13 +17,13 @@ pub(crate) fn id(n: u32) -> AgentId {
 
 /// A session that is being written. Agent 1 is the main agent; others are children of whoever admits them.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Script {
+pub(crate) struct EventScript {
     pub(crate) events: Vec<Event>,
     parents: std::collections::HashMap<u32, u32>,
     now_ms: u64,
 }
 
-impl Script {
+impl EventScript {
     pub(crate) fn new() -> Self {
         Self { now_ms: START_MS, ..Self::default() }
     }

@@ -71,7 +71,7 @@ fn assert_same(kept: Figures, summed: Figures, whose: &str) {
 
 /// A session as it could happen: each step is something that the agent it falls on can do.
 fn session(steps: &[(u8, u8, u16)]) -> Vec<Event> {
-    let mut script = Script::new();
+    let mut script = EventScript::new();
     let (workspace, version) = ("/work/x".to_owned(), "1".to_owned());
     script.add(
         1,
@@ -95,7 +95,7 @@ fn session(steps: &[(u8, u8, u16)]) -> Vec<Event> {
     script.events
 }
 
-fn step(script: &mut Script, depths: &mut Vec<u32>, n: u32, what: u8, more: u16) {
+fn step(script: &mut EventScript, depths: &mut Vec<u32>, n: u32, what: u8, more: u16) {
     let call = format!("c{}", more % 3);
     let path = format!("f{}.rs", more % 5);
     let count = depths.len() as u32;
@@ -194,7 +194,7 @@ fn recorded_sessions_can_be_cut_anywhere() {
 
 #[test]
 fn progress_is_part_of_a_snapshot() {
-    let mut script = Script::new();
+    let mut script = EventScript::new();
     script.add(1, started(0)).add(1, turn(1));
     let mut view = script.view();
     let progress = posse_protocol::Progress { agent: id(1), kind: ProgressKind::Text("hm".to_owned()) };

@@ -1,13 +1,13 @@
 //! One set of words.
 
 use posse_protocol::{Answer, Ending, Failure, ProgressKind, QueueReason, Usage};
-use posse_view::{Doing, State, words};
+use posse_view::{Activity, AgentState, words};
 
 use crate::sample::*;
 
 #[test]
 fn every_state_has_a_word_for_programs_and_one_for_people() {
-    let told = State::ALL.map(|state| (state.word(), words::state(state), words::mark(state, false)));
+    let told = AgentState::ALL.map(|state| (state.word(), words::state(state), words::mark(state, false)));
     let expected = [
         ("pending", "pending", "…"),
         ("queued", "queued", "…"),
@@ -24,11 +24,11 @@ fn every_state_has_a_word_for_programs_and_one_for_people() {
         ("refused", "refused", "✗"),
     ];
     assert_eq!(told, expected);
-    for state in State::ALL {
+    for state in AgentState::ALL {
         assert_eq!(state.word().parse(), Ok(state));
         assert_eq!(serde_json::to_value(state).unwrap(), state.word());
     }
-    assert!("gone".parse::<State>().is_err());
+    assert!("gone".parse::<AgentState>().is_err());
     let endings = [
         Ending::Completed,
         Ending::Failed { failure: Failure::EmptyReply },
@@ -41,45 +41,45 @@ fn every_state_has_a_word_for_programs_and_one_for_people() {
         Ending::Refused,
     ];
     for ending in endings {
-        let state = State::from(&ending);
+        let state = AgentState::from(&ending);
         assert_eq!(state.word(), ending.word(), "as the record has it");
         assert_eq!(words::state(state), posse_protocol::words::ending(&ending), "as reports say it");
     }
-    assert_eq!(words::mark(State::Completed, true), "!");
+    assert_eq!(words::mark(AgentState::Completed, true), "!");
 }
 
 #[test]
 fn what_an_agent_does_in_words() {
     let text = |text: &str| text.to_owned();
     let cases = [
-        (Doing::Starting, "starting"),
+        (Activity::Starting, "starting"),
         (
-            Doing::Queued { reason: QueueReason::RunningCap, at: None },
+            Activity::Queued { reason: QueueReason::RunningCap, at: None },
             "queued: as many agents run as may (max_running)",
         ),
         (
-            Doing::Queued { reason: QueueReason::Endpoint, at: None },
+            Activity::Queued { reason: QueueReason::Endpoint, at: None },
             "queued: one at a time at its model (max_concurrent)",
         ),
         (
-            Doing::Queued { reason: QueueReason::Endpoint, at: Some(text("box")) },
+            Activity::Queued { reason: QueueReason::Endpoint, at: Some(text("box")) },
             "queued: one at a time on box (max_concurrent)",
         ),
         (
-            Doing::Retrying { attempt: 1, attempts_max: 6, delay_ms: 500, reason: text("h: busy (529)") },
+            Activity::Retrying { attempt: 1, attempts_max: 6, delay_ms: 500, reason: text("h: busy (529)") },
             "h: busy (529) · try 2 of 6 in 0.5 s",
         ),
         (
-            Doing::Retrying { attempt: 2, attempts_max: 0, delay_ms: 61_000, reason: text("h: gone") },
+            Activity::Retrying { attempt: 2, attempts_max: 0, delay_ms: 61_000, reason: text("h: gone") },
             "h: gone · try 3 in 1 min 1 s",
         ),
         (
-            Doing::LookingAtFiles { files: 1_200 },
+            Activity::LookingAtFiles { files: 1_200 },
             "looking at the workspace before the first command: 1,200 files",
         ),
-        (Doing::AskingPerson { tool: text("shell"), what: text("rm x") }, "needs you: shell rm x"),
-        (Doing::WritingCall { tool: text("grep") }, "writing a grep call"),
-        (Doing::Nothing, ""),
+        (Activity::AskingPerson { tool: text("shell"), what: text("rm x") }, "needs you: shell rm x"),
+        (Activity::WritingCall { tool: text("grep") }, "writing a grep call"),
+        (Activity::Nothing, ""),
     ];
     assert_eq!(cases.len(), 10);
     for (doing, expected) in cases {
@@ -98,7 +98,7 @@ fn a_reply_that_stands_still_is_told_once_that_is_worth_telling() {
         (ProgressKind::Arriving, "writing a grep call", true),
     ];
     assert_eq!(news.len(), 6);
-    let mut script = Script::new();
+    let mut script = EventScript::new();
     script.add(1, started(0)).add(1, turn(1));
     let mut view = script.view();
     for (kind, expected, replies) in news {

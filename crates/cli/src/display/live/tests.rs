@@ -37,12 +37,12 @@ impl Paper {
 }
 
 /// A display and the view that it shows.
-struct Watched {
+struct WatchedLive {
     live: Live,
     view: SessionView,
 }
 
-impl Watched {
+impl WatchedLive {
     fn new(out: &Paper, err: &Paper, is_terminal: bool) -> Self {
         let terminal = Terminal::of_test(Box::new(out.clone()), Box::new(err.clone()), is_terminal);
         Self { live: Live::new(terminal), view: SessionView::default() }
@@ -125,7 +125,7 @@ const NOTHING: &str = "no commands run; no tests run; no commits; no sub-agents;
 #[test]
 fn a_terminal_shows_the_crew_at_work_below_what_is_done() {
     let paper = Paper::default();
-    let mut watched = Watched::new(&paper, &paper, true);
+    let mut watched = WatchedLive::new(&paper, &paper, true);
     watched.show(at_work());
     // A sub-agent's words are not shown as they come.
     watched.stream(2, "secret musings");
@@ -169,7 +169,7 @@ model: fake
 #[test]
 fn sub_agents_do_not_break_into_a_line_of_text() {
     let paper = Paper::default();
-    let mut watched = Watched::new(&paper, &paper, true);
+    let mut watched = WatchedLive::new(&paper, &paper, true);
     watched.show(at_work().into_iter().take(4).collect());
     watched.stream(1, "While they ");
     watched.show(vec![event(2, 1, tool_started("a", "grep Foo")), event(2, 1, tool_finished("a", ""))]);
@@ -193,7 +193,7 @@ And wait.
 #[test]
 fn without_a_terminal_each_line_names_its_agent() {
     let (out, err) = (Paper::default(), Paper::default());
-    let mut watched = Watched::new(&out, &err, false);
+    let mut watched = WatchedLive::new(&out, &err, false);
     watched.show(at_work());
     let retrying = |attempt| EventKind::Retrying {
         attempt,
@@ -231,7 +231,7 @@ model: fake
 #[test]
 fn who_was_at_work_before_is_known_and_what_they_did_is_not_shown_again() {
     let paper = Paper::default();
-    let mut watched = Watched::new(&paper, &paper, true);
+    let mut watched = WatchedLive::new(&paper, &paper, true);
     for event in at_work() {
         watched.fold(event);
     }
@@ -269,7 +269,7 @@ fn what_is_let_go_of_says_how_to_go_on() {
         [(2, "1 sub-agent is left where it is"), (4, "3 sub-agents are left where they are")]
     {
         let (out, err) = (Paper::default(), Paper::default());
-        let mut watched = Watched::new(&out, &err, false);
+        let mut watched = WatchedLive::new(&out, &err, false);
         let session = event(1, 0, turn(1)).session;
         watched.live.let_go(session, "They are\x1b[2J at it. ", agents).unwrap();
         assert_eq!(out.text(), "They are\\u{1b}[2J at it.\n");
@@ -280,7 +280,7 @@ fn what_is_let_go_of_says_how_to_go_on() {
 #[test]
 fn while_a_question_is_open_nothing_else_is_written() {
     let paper = Paper::default();
-    let mut watched = Watched::new(&paper, &paper, true);
+    let mut watched = WatchedLive::new(&paper, &paper, true);
     watched.show(at_work().into_iter().take(4).collect());
     watched.stream(1, "I would ");
     watched.show(vec![event(2, 1, asks("rm x"))]);

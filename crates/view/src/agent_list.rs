@@ -9,12 +9,12 @@ use crate::{AgentView, limits};
 
 /// The agents of a session. As JSON, a list.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Agents {
+pub struct AgentList {
     list: Vec<AgentView>,
     places: HashMap<AgentId, usize>,
 }
 
-impl Agents {
+impl AgentList {
     /// An agent by its id.
     pub fn get(&self, id: AgentId) -> Option<&AgentView> {
         self.list.get(*self.places.get(&id)?)
@@ -49,7 +49,7 @@ impl Agents {
         self.list.push(agent);
     }
 
-    /// Changes all agents above one, the nearest first. Agents that name each other as parents, which no session has, end
+    /// Changes all agents above one, the nearest first. AgentList that name each other as parents, which no session has, end
     /// it.
     pub(crate) fn change_above(&mut self, id: AgentId, mut change: impl FnMut(&mut AgentView)) {
         let mut next = self.get(id).and_then(|agent| agent.parent);
@@ -61,7 +61,7 @@ impl Agents {
     }
 }
 
-impl<'a> IntoIterator for &'a Agents {
+impl<'a> IntoIterator for &'a AgentList {
     type Item = &'a AgentView;
     type IntoIter = std::slice::Iter<'a, AgentView>;
 
@@ -70,13 +70,13 @@ impl<'a> IntoIterator for &'a Agents {
     }
 }
 
-impl Serialize for Agents {
+impl Serialize for AgentList {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.list.serialize(serializer)
     }
 }
 
-impl<'de> Deserialize<'de> for Agents {
+impl<'de> Deserialize<'de> for AgentList {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut agents = Self::default();
         for agent in Vec::<AgentView>::deserialize(deserializer)? {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// The states of an agent. A session has those of its main agent, and never waits to begin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum AgentState {
     /// Admitted, and not begun.
     #[default]
     Pending,
@@ -38,7 +38,7 @@ pub enum State {
     Refused,
 }
 
-impl State {
+impl AgentState {
     /// Every state.
     pub const ALL: [Self; 13] = [
         Self::Pending,
@@ -77,12 +77,12 @@ impl State {
 
     /// Whether it ended without having done what it was asked, and nobody wanted it so.
     pub fn is_failure(self) -> bool {
-        use State::{Failed, OutOfMoney, OutOfTokens, OutOfTurns, Refused, TimedOut};
+        use AgentState::{Failed, OutOfMoney, OutOfTokens, OutOfTurns, Refused, TimedOut};
         matches!(self, Failed | TimedOut | OutOfTurns | OutOfTokens | OutOfMoney | Refused)
     }
 }
 
-impl From<&Ending> for State {
+impl From<&Ending> for AgentState {
     fn from(ending: &Ending) -> Self {
         match ending {
             Ending::Completed => Self::Completed,
@@ -103,7 +103,7 @@ impl From<&Ending> for State {
 #[error("this is no state of an agent or a session")]
 pub struct UnknownState;
 
-impl FromStr for State {
+impl FromStr for AgentState {
     type Err = UnknownState;
 
     fn from_str(word: &str) -> Result<Self, UnknownState> {

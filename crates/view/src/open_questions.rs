@@ -20,11 +20,11 @@ pub struct OpenQuestion {
 
 /// All open questions. As JSON, a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Questions {
+pub struct OpenQuestions {
     open: BTreeMap<Seq, OpenQuestion>,
 }
 
-impl Questions {
+impl OpenQuestions {
     /// The one that was asked first.
     pub fn first(&self) -> Option<&OpenQuestion> {
         self.open.values().next()
@@ -58,13 +58,13 @@ impl Questions {
     }
 }
 
-impl Serialize for Questions {
+impl Serialize for OpenQuestions {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.open.values())
     }
 }
 
-impl<'de> Deserialize<'de> for Questions {
+impl<'de> Deserialize<'de> for OpenQuestions {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let list = Vec::<OpenQuestion>::deserialize(deserializer)?;
         Ok(Self { open: list.into_iter().map(|one| (one.seq, one)).collect() })

@@ -9,7 +9,7 @@ use crate::text::cut;
 /// What an agent does right now.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Doing {
+pub enum Activity {
     /// It has not done anything yet.
     #[default]
     Starting,
@@ -69,7 +69,7 @@ pub enum Doing {
     Nothing,
 }
 
-impl Doing {
+impl Activity {
     /// What an agent does that makes this progress; none if that is what it did before.
     pub(crate) fn of(progress: &ProgressKind) -> Option<Self> {
         Some(match progress {
