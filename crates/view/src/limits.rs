@@ -2,8 +2,10 @@
 
 /// Characters of a name, a title, a path or a reason that are kept.
 pub const TEXT_CHARS_MAX: usize = 400;
-/// Characters of an error, a warning or a report's summary that are kept.
+/// Characters of an error or a warning that are kept.
 pub const MESSAGE_CHARS_MAX: usize = 4_000;
+/// Characters of a report's summary that are kept.
+pub const SUMMARY_CHARS_MAX: usize = 1_000;
 /// Characters of a session's title.
 pub const TITLE_CHARS_MAX: usize = 120;
 /// Items of a to-do list that are kept.

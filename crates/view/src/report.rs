@@ -37,11 +37,11 @@ impl ReportView {
         Self {
             ending: report.ending.clone(),
             blocked: report.blocked,
-            summary: cut(&posse_report::summary(report), limits::MESSAGE_CHARS_MAX),
+            summary: cut(&posse_report::summary(report), limits::SUMMARY_CHARS_MAX),
             facts: facts(&report.receipt),
             warnings: cut_all(&report.warnings),
             notes: cut_all(&report.notes),
-            denied: report.receipt.denied.clone(),
+            denied: report.receipt.denied.iter().map(shortened).collect(),
         }
     }
 
@@ -53,5 +53,16 @@ impl ReportView {
     /// What is told beside its words: the warnings, then the notes.
     pub fn remarks(&self) -> impl Iterator<Item = &String> {
         self.warnings.iter().chain(&self.notes)
+    }
+}
+
+/// A denial whose texts are cut: a command can be long.
+fn shortened(denial: &Denial) -> Denial {
+    let short = |text: &str| cut(text, limits::TEXT_CHARS_MAX);
+    Denial {
+        agent: short(&denial.agent),
+        tool: short(&denial.tool),
+        what: short(&denial.what),
+        reason: short(&denial.reason),
     }
 }

@@ -29,7 +29,7 @@ fn a_view_does_not_grow_with_the_conversation() {
     assert!(long < short + 100, "{short} bytes after 9 turns, {long} after 2,000");
     let large = bytes(9, 1_000_000);
     assert!(
-        large < short + posse_view::limits::MESSAGE_CHARS_MAX + 100,
+        large < short + posse_view::limits::SUMMARY_CHARS_MAX + 100,
         "{short} bytes, {large} of large texts"
     );
 }

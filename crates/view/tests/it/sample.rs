@@ -182,7 +182,7 @@ pub(crate) fn fixtures() -> Vec<(String, Vec<Event>)> {
         }
     }
     found.sort_by(|(one, _): &(String, Vec<Event>), (other, _)| one.cmp(other));
-    assert!(found.len() >= 8, "only {} fixtures found", found.len());
+    assert!(found.len() >= 9, "only {} fixtures found", found.len());
     found
 }
 
