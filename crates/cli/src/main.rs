@@ -22,6 +22,8 @@ mod interrupts;
 mod logs;
 mod memory;
 mod output;
+#[cfg(test)]
+mod outputs;
 mod own_git;
 mod paths;
 mod prompt;

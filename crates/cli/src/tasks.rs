@@ -32,13 +32,7 @@ pub(crate) async fn run(paths: &Paths, wanted: Option<String>, json: bool) -> an
         return Ok(Exit::Completed);
     }
     let style = Style::for_stdout();
-    let title = one_line(session.title.as_deref().unwrap_or(""), TITLE_CHARS_MAX);
-    let mut text = format!("{} {}  {title}\n", style.bold("session"), short(session.id));
-    if let Some(left) = tree::interrupted(&view) {
-        text.push_str(&format!("{}\n", style.yellow(&left)));
-    }
-    text.push_str(&tree::agents(style, &view, output::stdout_width(), output::now_ms()));
-    text.push_str(&measured_of(style, &view));
+    let mut text = told(style, &view, output::stdout_width(), output::now_ms());
     if wanted.is_none() {
         let others = engine.sessions(SESSIONS_LOOKED_AT_MAX)?;
         let others = others.iter().filter(|other| other.id != session.id).collect::<Vec<_>>();
@@ -52,6 +46,19 @@ pub(crate) async fn run(paths: &Paths, wanted: Option<String>, json: bool) -> an
     }
     output::print(&text)?;
     Ok(Exit::Completed)
+}
+
+/// All that is told of one session.
+pub(crate) fn told(style: Style, view: &SessionView, width: usize, now_ms: u64) -> String {
+    let title = one_line(view.title.as_deref().unwrap_or(""), TITLE_CHARS_MAX);
+    let id = view.session.map(short).unwrap_or_default();
+    let mut text = format!("{} {id}  {title}\n", style.bold("session"));
+    if let Some(left) = tree::interrupted(view) {
+        text.push_str(&format!("{}\n", style.yellow(&left)));
+    }
+    text.push_str(&tree::agents(style, view, width, now_ms));
+    text.push_str(&measured_of(style, view));
+    text
 }
 
 /// What was measured of those that have ended, and what does not hold of what they say.

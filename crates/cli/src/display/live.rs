@@ -431,4 +431,4 @@ fn closing_text(ending: &Ending) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -20,6 +20,8 @@ use posse_view::{Folded, SessionView};
 
 use crate::output::{self, Style};
 
+#[cfg(test)]
+pub(crate) use live::tests::live_without_terminal;
 pub(crate) use summary::{ending_line, not_covered, read_only_for_commands, short};
 
 /// One way of showing a session.

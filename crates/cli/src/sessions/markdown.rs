@@ -201,6 +201,15 @@ fn escaped(text: &str) -> String {
     kept
 }
 
+/// The conversation as it is exported, without its head.
+#[cfg(test)]
+pub(crate) fn markdown_of(events: &[Event]) -> String {
+    let mut transcript = Transcript::default();
+    let mut text = events.iter().map(|event| transcript.event(event).unwrap()).collect::<String>();
+    text.push_str(&transcript.unanswered());
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use posse_protocol::Ending;

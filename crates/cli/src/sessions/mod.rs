@@ -6,6 +6,9 @@ mod markdown;
 mod replay;
 mod search;
 
+#[cfg(test)]
+pub(crate) use markdown::markdown_of;
+
 use posse_engine::Engine;
 use posse_engine::record::SessionRow;
 use posse_protocol::{Seq, Update};

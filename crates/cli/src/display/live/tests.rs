@@ -306,3 +306,14 @@ I would like to know.
 ";
     assert!(timeless(&paper.screen()).ends_with(expected), "{}", paper.screen());
 }
+
+/// What `posse run` writes of a session where there is no terminal: the answer, and everything else.
+pub(crate) fn live_without_terminal(events: &[Event], report: Option<&Report>) -> String {
+    let (out, err) = (Paper::default(), Paper::default());
+    let mut watched = WatchedLive::new(&out, &err, false);
+    watched.show(events.to_vec());
+    if let Some((event, report)) = events.first().zip(report) {
+        watched.live.finish(event.session, report, &watched.view).unwrap();
+    }
+    format!("{}-- answer\n{}", err.text(), out.text())
+}
