@@ -49,7 +49,7 @@ impl AgentList {
         self.list.push(agent);
     }
 
-    /// Changes all agents above one, the nearest first. AgentList that name each other as parents, which no session has, end
+    /// Changes all agents above one, the nearest first. Agents that name each other as parents, which no session has, end
     /// it.
     pub(crate) fn change_above(&mut self, id: AgentId, mut change: impl FnMut(&mut AgentView)) {
         let mut next = self.get(id).and_then(|agent| agent.parent);

@@ -10,7 +10,7 @@ pub struct WorkClock {
     pub spent_ms: u64,
     /// Since when it goes; none while it stands still.
     pub since_ms: Option<u64>,
-    /// OpenQuestions to a person that are open, of the agent and below it.
+    /// Questions to a person that are open, of the agent and below it.
     pub asked: u32,
     /// Whether the agent is at work, so that the clock goes whenever nobody is asked.
     pub at_work: bool,
