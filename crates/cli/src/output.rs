@@ -17,28 +17,11 @@ pub(crate) const NOTE_COLUMNS_MAX: usize = 2000;
 
 /// A text as people are shown it: nothing is left out, and what a terminal acts on or nobody sees is written as an escape.
 pub(crate) use posse_protocol::visible::text as visible;
+pub(crate) use posse_protocol::visible::{columns, one_line};
 pub(crate) use posse_view::words::{counted, duration, grouped};
 
 /// The colours of [`Style`].
 const COLOURS: [&str; 7] = ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m"];
-
-/// One line of it, cut to a number of columns. Line ends are written as escapes, too: a name stays in its line.
-pub(crate) fn one_line(text: &str, columns_max: usize) -> String {
-    // Every character counts for a column at least: more of them are not needed.
-    let end = text.char_indices().nth(columns_max.saturating_add(1));
-    let line = visible::line(&text[..end.map_or(text.len(), |(end, _)| end)]);
-    if columns(&line) <= columns_max {
-        return line;
-    }
-    let mut room = columns_max.saturating_sub(1);
-    let fits = |c: &char| {
-        let left = room.checked_sub(char_columns(*c));
-        room = left.unwrap_or(0);
-        left.is_some()
-    };
-    let kept = line.chars().take_while(fits).collect::<String>();
-    format!("{}…", kept.trim_end_matches(' '))
-}
 
 /// A text without the blank space around it. Only what is blank without doubt goes.
 pub(crate) fn trimmed(text: &str) -> &str {
@@ -71,27 +54,6 @@ pub(crate) fn fitted(head: &str, last: &str, width: usize) -> String {
     match width.checked_sub(columns(head)) {
         Some(room @ 1..) => format!("{head}{}", one_line(last, room)).trim_end().to_string(),
         _ => head.chars().take(width).collect::<String>().trim_end().to_string(),
-    }
-}
-
-/// How many columns of a terminal a line takes.
-pub(crate) fn columns(line: &str) -> usize {
-    line.chars().map(char_columns).sum()
-}
-
-/// The scripts and pictures that terminals draw two columns wide.
-fn char_columns(c: char) -> usize {
-    match c {
-        '\u{1100}'..='\u{115F}'
-        | '\u{2E80}'..='\u{A4CF}'
-        | '\u{AC00}'..='\u{D7A3}'
-        | '\u{F900}'..='\u{FAFF}'
-        | '\u{FE30}'..='\u{FE6F}'
-        | '\u{FF00}'..='\u{FF60}'
-        | '\u{FFE0}'..='\u{FFE6}'
-        | '\u{1F300}'..='\u{1FAFF}'
-        | '\u{20000}'..='\u{3FFFD}' => 2,
-        _ => 1,
     }
 }
 
@@ -299,23 +261,6 @@ mod tests {
         assert_eq!(json_line(&"a\u{9b}\u{e0041}\n").unwrap(), "\"a\\u009b\\udb40\\udc41\\n\"\n");
         assert_eq!(one_line("a\n b\x07 c ", 30), "a\\n b\\u{7} c ");
         assert_eq!(one_line("abcdefgh", 5), "abcd…");
-    }
-
-    #[test]
-    fn lines_are_cut_by_the_columns_they_take() {
-        let cases = [
-            ("日本語", 6, "日本語"),
-            ("日本語", 5, "日本…"),
-            ("日本語", 4, "日…"),
-            ("a日本", 3, "a…"),
-            ("😀😀", 3, "😀…"),
-            ("é", 1, "é"),
-            ("abc", 0, "…"),
-        ];
-        assert_eq!(cases.len(), 7);
-        for (text, columns_max, want) in cases {
-            assert_eq!(one_line(text, columns_max), want, "{text} in {columns_max}");
-        }
     }
 
     #[test]

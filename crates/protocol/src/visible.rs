@@ -25,6 +25,45 @@ pub fn line(text: &str) -> String {
     out
 }
 
+/// A text in one line, as [`line`] writes it, cut to a number of columns.
+pub fn one_line(text: &str, columns_max: usize) -> String {
+    // Every character counts for a column at least: more of them are not needed.
+    let end = text.char_indices().nth(columns_max.saturating_add(1));
+    let line = line(&text[..end.map_or(text.len(), |(end, _)| end)]);
+    if columns(&line) <= columns_max {
+        return line;
+    }
+    let mut room = columns_max.saturating_sub(1);
+    let fits = |c: &char| {
+        let left = room.checked_sub(char_columns(*c));
+        room = left.unwrap_or(0);
+        left.is_some()
+    };
+    let kept = line.chars().take_while(fits).collect::<String>();
+    format!("{}…", kept.trim_end_matches(' '))
+}
+
+/// How many columns of a terminal a line takes.
+pub fn columns(line: &str) -> usize {
+    line.chars().map(char_columns).sum()
+}
+
+/// The scripts and pictures that terminals draw two columns wide.
+fn char_columns(c: char) -> usize {
+    match c {
+        '\u{1100}'..='\u{115F}'
+        | '\u{2E80}'..='\u{A4CF}'
+        | '\u{AC00}'..='\u{D7A3}'
+        | '\u{F900}'..='\u{FAFF}'
+        | '\u{FE30}'..='\u{FE6F}'
+        | '\u{FF00}'..='\u{FF60}'
+        | '\u{FFE0}'..='\u{FFE6}'
+        | '\u{1F300}'..='\u{1FAFF}'
+        | '\u{20000}'..='\u{3FFFD}' => 2,
+        _ => 1,
+    }
+}
+
 /// The name of a file in one line, whatever its bytes.
 pub fn name(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len());
@@ -231,6 +270,23 @@ mod tests {
         let pieces = ["e", "\u{301}", "\n", "\u{301}"].map(|piece| visible.text(piece));
         assert_eq!(pieces.concat(), "e\u{301}\n\\u{301}");
         assert_eq!(name(b"a\xff\xed\xa0\x80\n\xc3\xa9"), "a\\xff\\xed\\xa0\\x80\\né");
+    }
+
+    #[test]
+    fn lines_are_cut_by_the_columns_they_take() {
+        let cases = [
+            ("日本語", 6, "日本語"),
+            ("日本語", 5, "日本…"),
+            ("日本語", 4, "日…"),
+            ("a日本", 3, "a…"),
+            ("😀😀", 3, "😀…"),
+            ("é", 1, "é"),
+            ("abc", 0, "…"),
+        ];
+        assert_eq!(cases.len(), 7);
+        for (text, columns_max, want) in cases {
+            assert_eq!(one_line(text, columns_max), want, "{text} in {columns_max}");
+        }
     }
 
     #[test]
