@@ -9,14 +9,15 @@ use posse_engine::roles::{
     INHERIT, LoadedRoles, Problem, RolePlace, Roles, Team, Told, load_roles, template, valid_name,
 };
 use posse_protocol::{Files, Grant, NameRules, Network, Role, RoleOrigin, Shell};
+use posse_setup::Paths;
 
 use crate::args::AgentsCommand;
 use crate::config::{Config, Trusted};
 use crate::exit::Exit;
 use crate::output::{self, Style, columns, counted, duration, grouped, one_line, trimmed, visible};
-use crate::paths::{Paths, shown};
 use crate::role_fit::RoleFit;
 use crate::roles::Sources;
+use crate::surroundings::shown;
 
 /// How many files with the same warning are named one by one.
 const SAME_NAMED_MAX: usize = 3;

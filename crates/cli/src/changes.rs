@@ -7,6 +7,7 @@ use posse_engine::machine::available;
 use posse_engine::record::SessionRow;
 use posse_engine::{Engine, EngineError, Extent, Merging, Undoing};
 use posse_protocol::{Change, Conflict, EventKind, Seq};
+use posse_setup::Paths;
 
 use crate::args::UndoArgs;
 use crate::config::Config;
@@ -14,7 +15,6 @@ use crate::display::short;
 use crate::exit::Exit;
 use crate::output::{self, Style, counted, one_line, visible};
 use crate::own_git;
-use crate::paths::Paths;
 use crate::which_session::{elsewhere, session_of, session_with_changes};
 
 /// The longest diff that is printed.

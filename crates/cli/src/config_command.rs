@@ -1,12 +1,13 @@
 //! `posse config`: what is in force here, and where it comes from.
 
 use posse_engine::models::shown_address;
+use posse_setup::Paths;
 
 use crate::args::ConfigCommand;
 use crate::config::{Config, FileConfig, PROJECT_FILE, project_file};
 use crate::exit::Exit;
 use crate::output;
-use crate::paths::{Paths, shown, whole};
+use crate::surroundings::{shown, whole};
 
 pub(crate) fn run(paths: &Paths, command: ConfigCommand) -> anyhow::Result<Exit> {
     match command {

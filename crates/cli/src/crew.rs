@@ -13,8 +13,8 @@ use crate::args::ModeArgs;
 use crate::config::{Config, RoleSet, SubAgentsFile, Trusted};
 use crate::detect;
 use crate::output::one_line;
-use crate::paths::shown;
 use crate::roles::{self, Sources};
+use crate::surroundings::shown;
 
 /// How much is said about agent files when a session begins.
 const WARNINGS_SHOWN_MAX: usize = 6;

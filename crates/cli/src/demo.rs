@@ -8,6 +8,7 @@ use posse_engine::Engine;
 use posse_engine::machine::git;
 use posse_engine::models::ModelConfig;
 use posse_engine::record::DATABASE_FILE;
+use posse_setup::Paths;
 use posse_view::SessionView;
 
 use crate::args::{DemoArgs, ModeArgs};
@@ -20,8 +21,8 @@ use crate::exit::Exit;
 use crate::follow::{Watching, follow};
 use crate::output::{self, Style};
 use crate::own_git;
-use crate::paths::{Paths, shown, whole};
 use crate::roles::Sources;
+use crate::surroundings::{shown, whole};
 use crate::work;
 
 const FILES: [(&str, &str); 3] = [
@@ -37,7 +38,8 @@ const PACE_MS: u64 = 180;
 pub(crate) async fn run(paths: &Paths, args: DemoArgs) -> anyhow::Result<Exit> {
     let style = Style::for_stdout();
     let engine = Engine::open(&paths.data_dir)?;
-    let place = DemoFolder::make(args.keep).context("cannot make the demo's folder")?;
+    let place = DemoFolder::make(paths.surroundings().temp_dir(), args.keep)
+        .context("cannot make the demo's folder")?;
     let folder = place.path().join("greet");
     own_git::settle(paths, Config::load(paths, place.path()).ok().as_ref(), &folder, true);
     make_repository(&folder).await.context("cannot make the demo's repository")?;

@@ -15,9 +15,9 @@ pub(crate) struct DemoFolder {
 }
 
 impl DemoFolder {
-    pub(crate) fn make(keep: bool) -> io::Result<Self> {
-        clear(&std::env::temp_dir());
-        let folder = tempfile::Builder::new().prefix(PREFIX).tempdir()?;
+    pub(crate) fn make(place: &Path, keep: bool) -> io::Result<Self> {
+        clear(place);
+        let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(place)?;
         let path = std::fs::canonicalize(folder.path())?;
         if keep {
             let _ = folder.keep();

@@ -8,8 +8,8 @@ use posse_protocol::{ModelError, Prices};
 
 use crate::config::{Config, ModelFile};
 use crate::exit::Exit;
-use crate::paths::shown;
 use crate::providers::{PROVIDERS, Provider};
+use crate::surroundings::shown;
 
 /// How long a local server has to say that it is there.
 const PROBE_MS: u64 = 700;

@@ -6,15 +6,15 @@ use posse_engine::Engine;
 use posse_engine::machine::{available, git, support};
 use posse_engine::models::{ModelConfig, Protocol, list_models_of, missing_model, shown_address};
 use posse_protocol::{ModelError, ModelErrorKind};
+use posse_setup::{Paths, try_writing, writing_advice};
 
 use crate::config::Config;
-use crate::data_folder;
 use crate::detect;
 use crate::exit::Exit;
 use crate::output::{self, Style, grouped, one_line, visible};
 use crate::own_git;
-use crate::paths::{Paths, shown};
 use crate::providers::{PROVIDERS, Provider};
+use crate::surroundings::shown;
 
 /// How long the chosen model's endpoint has to answer.
 const ANSWER_MS: u64 = 5000;
@@ -113,9 +113,9 @@ fn sandbox(findings: &mut Findings) {
 }
 
 fn record(findings: &mut Findings, paths: &Paths) {
-    if let Err(error) = data_folder::try_writing(&paths.data_dir) {
+    if let Err(error) = try_writing(&paths.data_dir) {
         let text = format!("{} cannot be written: {error}", shown(&paths.data_dir));
-        findings.bad("record", &text, data_folder::advice(&error));
+        findings.bad("record", &text, writing_advice(&error));
         return;
     }
     match Engine::health(&paths.data_dir) {

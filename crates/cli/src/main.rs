@@ -9,7 +9,6 @@ mod completions;
 mod config;
 mod config_command;
 mod crew;
-mod data_folder;
 mod demo;
 mod demo_folder;
 mod detect;
@@ -25,7 +24,6 @@ mod output;
 #[cfg(test)]
 mod outputs;
 mod own_git;
-mod paths;
 mod prompt;
 mod providers;
 mod questions;
@@ -40,6 +38,7 @@ mod sessions;
 mod skills;
 mod stats;
 mod steps;
+mod surroundings;
 mod tasks;
 mod trust;
 mod which_session;
@@ -48,6 +47,7 @@ mod work;
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use posse_setup::{Paths, Surroundings};
 
 use crate::args::{Args, Command};
 use crate::exit::{Exit, ExitError};
@@ -59,6 +59,8 @@ const WORKERS_MAX: usize = 8;
 
 fn main() -> ExitCode {
     posse_engine::machine::keep_freed_memory();
+    let around = Surroundings::of_process();
+    surroundings::set(around.clone());
     let args = match Args::try_parse() {
         Ok(args) => args,
         // Help is ours; a complaint repeats what was typed.
@@ -68,7 +70,7 @@ fn main() -> ExitCode {
         }
         Err(error) => error.exit(),
     };
-    let exit = match dispatch(args) {
+    let exit = match dispatch(around, args) {
         Ok(exit) => exit,
         Err(error) if output::is_broken_pipe(&error) => Exit::Completed,
         Err(error) => {
@@ -79,8 +81,8 @@ fn main() -> ExitCode {
     ExitCode::from(exit.code())
 }
 
-fn dispatch(args: Args) -> anyhow::Result<Exit> {
-    let paths = paths::Paths::find(args.data_dir.as_deref(), args.config.as_deref())?;
+fn dispatch(surroundings: Surroundings, args: Args) -> anyhow::Result<Exit> {
+    let paths = Paths::find(surroundings, args.data_dir.as_deref(), args.config.as_deref())?;
     logs::start(&paths)?;
     match args.command {
         Command::Run(args) => on_runtime(run::run(&paths, args)),

@@ -2,15 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use posse_engine::{Engine, project_folders};
 use posse_protocol::Note;
+use posse_setup::Paths;
 
 use crate::args::MemoryCommand;
 use crate::display::short;
 use crate::exit::Exit;
 use crate::output::{self, Style, columns, counted, local_time, one_line, trimmed, visible};
-use crate::paths::Paths;
+use crate::surroundings::real_folder;
 
 /// Notes that are looked through where words are wanted from all projects.
 const NOTES_LOOKED_AT_MAX: usize = 10_000;
@@ -33,7 +34,7 @@ pub(crate) fn run(paths: &Paths, command: MemoryCommand) -> anyhow::Result<Exit>
 
 /// The project that this folder belongs to, as sessions that are held in it say.
 pub(crate) fn project_here() -> anyhow::Result<String> {
-    let here = std::fs::canonicalize(".").context("cannot open this folder")?;
+    let here = real_folder()?;
     Ok(project_folders(&here).last().unwrap_or(&here).display().to_string())
 }
 

@@ -10,6 +10,9 @@ use posse_protocol::{Event, EventKind, visible};
 use serde::Serialize;
 use serde_json::Value;
 
+pub(crate) use crate::surroundings::can_draw;
+use crate::surroundings::colour_wanted;
+
 /// Columns of lines that go to a file or a pipe.
 const WIDTH_WITHOUT_TERMINAL: usize = 200;
 /// Columns of a warning.
@@ -210,16 +213,6 @@ impl Style {
         let (text, end) = text.strip_suffix('\n').map_or((text, ""), |text| (text, "\n"));
         format!("\x1b[{code}m{text}\x1b[0m{end}")
     }
-}
-
-/// NO_COLOR (any non-empty value) and TERM=dumb turn colours off.
-fn colour_wanted() -> bool {
-    std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()) && can_draw()
-}
-
-/// Whether a terminal does more than print what it is sent. TERM=dumb says that it does not.
-pub(crate) fn can_draw() -> bool {
-    std::env::var_os("TERM").is_none_or(|t| t != "dumb")
 }
 
 /// A moment as people write it, where they are.

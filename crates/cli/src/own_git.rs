@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use posse_engine::machine::git::{self, GitError, Person, Use};
 use posse_engine::project_folders;
+use posse_setup::Paths;
 
 use crate::config::Config;
-use crate::paths::Paths;
 
 /// Settles it for work in this folder. Says what the person should know, if there is something.
 pub(crate) fn settle(

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, bail};
 use posse_engine::Engine;
 use posse_engine::record::SessionRow;
+use posse_setup::Paths;
 use posse_view::{AgentView, SessionView};
 
 use crate::args::{ResumeArgs, WorkArgs};
@@ -13,9 +14,9 @@ use crate::display::{short, tree};
 use crate::exit::Exit;
 use crate::follow::{Watching, follow};
 use crate::output::{self, Style, one_line};
-use crate::paths::{Paths, shown};
 use crate::prompt::{self, Prompt};
 use crate::recorded::{catch_up, view_of};
+use crate::surroundings::shown;
 use crate::which_session::{can_name, elsewhere, session_of, session_to_resume};
 use crate::work::Work;
 

@@ -5,10 +5,11 @@ use std::path::Path;
 
 use anyhow::{anyhow, bail};
 use posse_engine::roles::{LoadedRoles, RolePlace, Roles, RolesFile, Team, load_roles, project_role_places};
+use posse_setup::Paths;
 
 use crate::agents;
 use crate::config::{Config, Trusted};
-use crate::paths::{Paths, shown};
+use crate::surroundings::shown;
 
 /// Where the roles come from.
 #[derive(Default)]

@@ -5,14 +5,15 @@ use std::sync::Arc;
 use anyhow::{Context as _, bail};
 use posse_engine::Engine;
 use posse_engine::models::Recorder;
+use posse_setup::Paths;
 use posse_view::SessionView;
 
 use crate::args::RunArgs;
 use crate::detect;
 use crate::exit::Exit;
 use crate::follow::{Watching, follow};
-use crate::paths::{Paths, shown};
 use crate::prompt;
+use crate::surroundings::shown;
 use crate::work::{Work, substitutions};
 
 pub(crate) async fn run(paths: &Paths, args: RunArgs) -> anyhow::Result<Exit> {

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use posse_engine::skills::{FoundSkill, LoadedSkill, SkillFolder, find_skills, project_skill_folders};
+use posse_setup::Paths;
 
 use crate::args::SkillsCommand;
 use crate::exit::Exit;
 use crate::output::{self, Style, columns, counted, one_line, trimmed, visible};
-use crate::paths::{Paths, shown};
+use crate::surroundings::shown;
 
 /// How alike another key must be to be meant.
 const ALIKE: f64 = 0.75;

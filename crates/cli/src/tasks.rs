@@ -3,12 +3,12 @@
 
 use posse_engine::Engine;
 use posse_engine::record::SessionRow;
+use posse_setup::Paths;
 use posse_view::{AgentState, AgentView, ReportView, SessionView};
 
 use crate::display::{measured, short, tree};
 use crate::exit::Exit;
 use crate::output::{self, Style, local_time, one_line};
-use crate::paths::Paths;
 use crate::recorded::view_of;
 use crate::which_session::session_of;
 

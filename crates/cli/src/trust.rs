@@ -7,6 +7,7 @@ use anyhow::{Context as _, anyhow};
 use posse_engine::models::shown_address;
 use posse_engine::roles::{RolesFile, Team, load_roles, project_role_places};
 use posse_protocol::{Files, Network, Role, RoleOrigin, Shell};
+use posse_setup::Paths;
 
 use crate::agents;
 use crate::args::TrustArgs;
@@ -16,8 +17,8 @@ use crate::config::{
 };
 use crate::exit::Exit;
 use crate::output::{self, Style, visible};
-use crate::paths::{Paths, shown};
 use crate::questions::person_agrees;
+use crate::surroundings::shown;
 
 /// Columns of what a file wants.
 const WANT_COLUMNS_MAX: usize = 1000;

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use posse_engine::record::SessionRow;
 use posse_engine::{Engine, project_of};
 
 use crate::display::short;
-use crate::paths::shown;
+use crate::surroundings::{real_folder, shown};
 
 /// Sessions among which the newest of a folder is looked for.
 const SESSIONS_LOOKED_AT_MAX: usize = 1000;
@@ -37,7 +37,7 @@ pub(crate) fn session_to_resume(engine: &Engine) -> anyhow::Result<SessionRow> {
 /// The folder of a session, if it is not the current one.
 pub(crate) fn elsewhere(session: &SessionRow) -> Option<String> {
     let same = |here: PathBuf| std::fs::canonicalize(&session.workspace).is_ok_and(|folder| folder == here);
-    let here = std::fs::canonicalize(".").is_ok_and(same);
+    let here = real_folder().is_ok_and(same);
     (!here).then(|| shown(session.workspace.as_ref()))
 }
 
@@ -84,7 +84,7 @@ fn newest_here(
     engine: &Engine,
     fits: impl Fn(&SessionRow) -> anyhow::Result<bool>,
 ) -> anyhow::Result<Option<SessionRow>> {
-    let here = std::fs::canonicalize(".").context("cannot open this folder")?;
+    let here = real_folder()?;
     let project = PathBuf::from(project_of(&here));
     for session in engine.sessions(SESSIONS_LOOKED_AT_MAX)? {
         let of = std::fs::canonicalize(&session.project).unwrap_or_else(|_| PathBuf::from(&session.project));

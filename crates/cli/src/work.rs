@@ -9,6 +9,7 @@ use anyhow::bail;
 use posse_engine::models::{Governors, Model, Models, Recorder};
 use posse_engine::{Asking, Lasting, SessionRequest, ToolSettings, project_context};
 use posse_protocol::{Approval, Shell};
+use posse_setup::Paths;
 
 use crate::args::WorkArgs;
 use crate::config::{Config, Time, Trusted};
@@ -18,7 +19,6 @@ use crate::display::Display;
 use crate::homes;
 use crate::output;
 use crate::own_git;
-use crate::paths::Paths;
 use crate::questions;
 use crate::roles::Sources;
 use crate::skills;

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::roles::RoleFile;
 use super::sub_agents::SubAgentsFile;
 use super::written;
-use crate::paths::shown;
+use crate::surroundings::shown;
 
 /// A whole file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -21,6 +21,7 @@ use posse_engine::machine::Workspace;
 use posse_engine::models::Profile;
 use posse_engine::project_folders;
 use posse_protocol::{Approval, Budget, Files, Grant, Network, PathRules, Shell};
+use posse_setup::Paths;
 
 pub(crate) use file::{
     ApprovalFile, DurabilityWord, FileConfig, GitFile, LimitsFile, MemoryFile, ModelFile, NetworkFile,
@@ -30,7 +31,7 @@ pub(crate) use roles::{RoleFile, RolesFileNamed};
 pub(crate) use sub_agents::{RoleSet, SubAgentsFile};
 pub(crate) use trusted::Trusted;
 
-use crate::paths::{Paths, shown};
+use crate::surroundings::shown;
 
 /// Where a project keeps its configuration.
 pub(crate) const PROJECT_FILE: &str = ".posse/config.toml";

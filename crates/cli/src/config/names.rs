@@ -11,8 +11,8 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::Config;
-use crate::paths::shown;
 use crate::providers::Provider;
+use crate::surroundings::shown;
 
 /// How alike another name must be to be meant.
 const ALIKE: f64 = 0.75;

@@ -8,7 +8,7 @@ use posse_engine::roles::RolesFileAt;
 use serde::{Deserialize, Serialize};
 
 use super::SubAgentsFile;
-use crate::paths::shown;
+use crate::surroundings::shown;
 
 /// `[roles.NAME]`: what the configuration says of one role.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use posse_engine::record::prepare_data_dir;
 
-use crate::paths::shown;
+use crate::surroundings::shown;
 
 const FILE: &str = "trusted.json";
 
@@ -59,7 +59,7 @@ impl Trusted {
                 prepare_data_dir(dir)?;
             }
             let new = self.file.with_extension("new");
-            let mut file = crate::paths::create_private(&new)?;
+            let mut file = posse_setup::create_private(&new)?;
             file.write_all(serde_json::to_string_pretty(&self.contents)?.as_bytes())?;
             Ok(std::fs::rename(&new, &self.file)?)
         };

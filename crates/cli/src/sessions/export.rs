@@ -7,13 +7,14 @@ use anyhow::{Context as _, anyhow, bail};
 use posse_engine::Engine;
 use posse_engine::record::SessionRow;
 use posse_protocol::{Seq, Update};
+use posse_setup::create_new_private;
 
 use super::markdown::{Transcript, head};
 use super::replay::Replay;
 use crate::args::ExportFormat;
 use crate::output::{self, counted};
-use crate::paths::{create_new_private, shown};
 use crate::recorded::view_of;
+use crate::surroundings::shown;
 use crate::which_session::session_of;
 use crate::work::substitutions;
 

@@ -12,15 +12,16 @@ pub(crate) use markdown::markdown_of;
 use posse_engine::Engine;
 use posse_engine::record::SessionRow;
 use posse_protocol::{Seq, Update};
+use posse_setup::Paths;
 use posse_view::{SessionView, words};
 
 use crate::args::SessionsCommand;
 use crate::display::{short, tree};
 use crate::exit::Exit;
 use crate::output::{self, Style, counted, local_time, one_line};
-use crate::paths::{Paths, shown};
 use crate::recorded::view_of;
 use crate::steps::Steps;
+use crate::surroundings::shown;
 use crate::which_session::session_of;
 
 /// Columns of a session's title that are shown.

@@ -4,11 +4,12 @@
 use anyhow::{bail, ensure};
 use posse_engine::skills::{FoundSkill, SkillDraft, SkillDrafts, find_skills};
 use posse_protocol::NoteScope;
+use posse_setup::Paths;
 
 use super::{folders, own_folder, place};
 use crate::memory::project_here;
 use crate::output::{self, Style, columns, counted, local_time, one_line, trimmed, visible};
-use crate::paths::{Paths, shown};
+use crate::surroundings::shown;
 
 /// What is done with a draft.
 #[derive(Clone, Copy, PartialEq, Eq)]

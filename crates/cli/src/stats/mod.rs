@@ -4,13 +4,13 @@ mod table;
 
 use posse_engine::Engine;
 use posse_engine::record::{Stats, StatsQuery, StatsRow};
+use posse_setup::Paths;
 
 use crate::args::StatsArgs;
 use crate::config::Config;
 use crate::exit::Exit;
 use crate::memory::project_here;
 use crate::output::{self, Style, counted, local_time, now_ms, one_line};
-use crate::paths::Paths;
 
 pub(crate) fn run(paths: &Paths, args: &StatsArgs) -> anyhow::Result<Exit> {
     let engine = Engine::open(&paths.data_dir)?;

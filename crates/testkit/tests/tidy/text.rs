@@ -4,7 +4,7 @@ use crate::repo::{File, Repo};
 use crate::rust::{literals, without_tests};
 
 /// Crates whose texts reach a model.
-const SPEAKING: &[&str] = &["agent", "engine", "tools", "cli"];
+const SPEAKING: &[&str] = &["agent", "engine", "tools", "setup", "cli"];
 /// A longer string is a text, and a text is a file.
 const LITERAL_CHARS_MAX: usize = 400;
 

@@ -122,8 +122,11 @@ pub(crate) fn processes(repo: &Repo) -> Vec<String> {
 }
 
 pub(crate) fn environment(repo: &Repo) -> Vec<String> {
-    let files = repo.sources().filter(|(name, _)| !["cli", "sandbox", "testkit", "bench"].contains(name));
-    using(files, SURROUNDINGS, |path| format!("reads {path}; only cli does, and hands down what it found"))
+    let files =
+        repo.sources().filter(|(name, _)| !["setup", "cli", "sandbox", "testkit", "bench"].contains(name));
+    using(files, SURROUNDINGS, |path| {
+        format!("reads {path}; only setup and cli do, and hand down what they found")
+    })
 }
 
 pub(crate) fn by_path(repo: &Repo) -> Vec<String> {

@@ -10,7 +10,7 @@ const PROBE_BYTES: usize = 64 * 1024;
 
 /// Makes a file in a folder, writes it, has it on the disk, and removes it. A folder that was not there is made for that,
 /// and removed as well.
-pub(crate) fn try_writing(folder: &Path) -> io::Result<()> {
+pub fn try_writing(folder: &Path) -> io::Result<()> {
     let missing: Vec<PathBuf> =
         folder.ancestors().take_while(|folder| !folder.exists()).map(Path::to_path_buf).collect();
     let tried = std::fs::create_dir_all(folder).and_then(|()| {
@@ -27,8 +27,8 @@ pub(crate) fn try_writing(folder: &Path) -> io::Result<()> {
     tried
 }
 
-/// What to do about it.
-pub(crate) fn advice(error: &io::Error) -> &'static str {
+/// What to do about a folder that cannot be written.
+pub fn writing_advice(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             "make room on that disk, or keep the record elsewhere: --data-dir, POSSE_HOME"
