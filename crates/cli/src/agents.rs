@@ -9,14 +9,11 @@ use posse_engine::roles::{
     INHERIT, LoadedRoles, Problem, RolePlace, Roles, Team, Told, load_roles, template, valid_name,
 };
 use posse_protocol::{Files, Grant, NameRules, Network, Role, RoleOrigin, Shell};
-use posse_setup::Paths;
+use posse_setup::{Config, Paths, RoleFit, RoleSources, Trusted, own_role_folder};
 
 use crate::args::AgentsCommand;
-use crate::config::{Config, Trusted};
 use crate::exit::Exit;
 use crate::output::{self, Style, columns, counted, duration, grouped, one_line, trimmed, visible};
-use crate::role_fit::RoleFit;
-use crate::roles::Sources;
 use crate::surroundings::shown;
 
 /// How many files with the same warning are named one by one.
@@ -26,43 +23,48 @@ const SAME_NAMED_MAX: usize = 3;
 const DESCRIPTION: &str = "Say here when to use this agent, for the model that chooses.";
 
 pub(crate) fn run(paths: &Paths, command: AgentsCommand) -> anyhow::Result<Exit> {
-    let folder = std::env::current_dir()?;
+    let folder = paths.surroundings().folder()?;
     match command {
         AgentsCommand::List { all, json } => {
-            let (sources, config) = sources(paths, &folder)?;
-            let team = if all { Team::With } else { Team::Without };
-            list(&sources.load(team, &config)?, &sources.warnings, json)?;
+            let here = Here::read(paths, folder)?;
+            list(&here.load(if all { Team::With } else { Team::Without })?, &here.sources, json)?;
         }
-        AgentsCommand::Show { name, json } => show(&sources(paths, &folder)?, &name, json)?,
+        AgentsCommand::Show { name, json } => show(&Here::read(paths, folder)?, &name, json)?,
         AgentsCommand::Check { paths: named, verbose } => {
-            return check(&sources(paths, &folder)?, &named, verbose);
+            return check(&Here::read(paths, folder)?, &named, verbose);
         }
         AgentsCommand::New { name, user, description } => {
             let description = description.as_deref().unwrap_or(DESCRIPTION);
-            new(paths, &folder, &name, user, description)?;
+            new(paths, folder, &name, user, description)?;
         }
     }
     Ok(Exit::Completed)
 }
 
-/// Where the person's own agent files are looked for; later ones win.
-pub(crate) fn own_places(paths: &Paths) -> Vec<RolePlace> {
-    let claude = std::env::home_dir().map(|home| RolePlace::User(home.join(".claude/agents")));
-    [RolePlace::User(user_folder(paths))].into_iter().chain(claude).collect()
+/// Where roles come from in a folder, and the configuration that has a say in them.
+struct Here<'a> {
+    paths: &'a Paths,
+    sources: RoleSources,
+    config: Config,
 }
 
-/// Where roles come from here, and the configuration that has a say in them.
-fn sources(paths: &Paths, folder: &Path) -> anyhow::Result<(Sources, Config)> {
-    let config = Config::load(paths, folder)?;
-    let sources = Sources::of(paths, folder, &config, &Trusted::load(&paths.data_dir)?)?;
-    Ok((sources, config))
+impl<'a> Here<'a> {
+    fn read(paths: &'a Paths, folder: &Path) -> anyhow::Result<Self> {
+        let config = Config::load(paths, folder)?;
+        let sources = RoleSources::of(paths, folder, &config, &Trusted::load(paths)?)?;
+        Ok(Self { paths, sources, config })
+    }
+
+    fn load(&self, team: Team) -> anyhow::Result<LoadedRoles> {
+        Ok(self.sources.load(team, &self.config, self.paths.surroundings())?)
+    }
+
+    fn fit(&self) -> RoleFit {
+        RoleFit::of(&self.config, self.paths.surroundings())
+    }
 }
 
-fn user_folder(paths: &Paths) -> PathBuf {
-    paths.config.with_file_name("agents")
-}
-
-fn list(loaded: &LoadedRoles, warnings: &[String], json: bool) -> anyhow::Result<()> {
+fn list(loaded: &LoadedRoles, sources: &RoleSources, json: bool) -> anyhow::Result<()> {
     let mut text = String::new();
     if json {
         for role in loaded.roles.iter() {
@@ -98,8 +100,8 @@ fn list(loaded: &LoadedRoles, warnings: &[String], json: bool) -> anyhow::Result
     if !told.is_empty() {
         text.push_str(&format!("\n{told}"));
     }
-    for warning in warnings {
-        text.push_str(&format!("\n{}\n", one_line(warning, 1000)));
+    for warning in &sources.warnings {
+        text.push_str(&format!("\n{}\n", one_line(&warning.to_string(), 1000)));
     }
     let broken = loaded.problems.iter().filter(|problem| problem.fatal).count();
     if broken > 0 {
@@ -109,9 +111,9 @@ fn list(loaded: &LoadedRoles, warnings: &[String], json: bool) -> anyhow::Result
     Ok(output::print(&text)?)
 }
 
-fn show((sources, config): &(Sources, Config), name: &str, json: bool) -> anyhow::Result<()> {
-    let roles = sources.load(Team::Without, config)?.roles;
-    let with_team = sources.load(Team::With, config)?.roles;
+fn show(here: &Here<'_>, name: &str, json: bool) -> anyhow::Result<()> {
+    let roles = here.load(Team::Without)?.roles;
+    let with_team = here.load(Team::With)?.roles;
     let role = roles.find(name).or_else(|_| with_team.find(name))?;
     if json {
         return Ok(output::print_json(role)?);
@@ -132,7 +134,7 @@ fn show((sources, config): &(Sources, Config), name: &str, json: bool) -> anyhow
         ("may", rights(&role.grant)),
         ("tools", tools),
         ("delegates", names(&role.grant.delegates, "to every role")),
-        ("model", model(role, config)),
+        ("model", model(role, here)),
         ("limits", limits(role)),
     ];
     if role.single {
@@ -148,10 +150,10 @@ fn show((sources, config): &(Sources, Config), name: &str, json: bool) -> anyhow
 }
 
 /// Its model, where that is set if not in its file, and what it means here.
-fn model(role: &Role, config: &Config) -> String {
-    let set = config.roles.keys().find(|name| name.eq_ignore_ascii_case(&role.name));
-    let set = set.map(|name| format!(" (set by [roles.{name}])")).unwrap_or_default();
-    match (&role.model, RoleFit::of(config).stand_in(role)) {
+fn model(role: &Role, here: &Here<'_>) -> String {
+    let set = here.config.role_section(&role.name);
+    let set = set.map(|section| format!(" (set by {section})")).unwrap_or_default();
+    match (&role.model, here.fit().stand_in(role)) {
         (Some(wanted), Some(model)) => format!("{wanted}{set} (not configured: runs on {model})"),
         (Some(wanted), None) if wanted != INHERIT => format!("{wanted}{set}"),
         _ => "its parent's".to_string(),
@@ -220,14 +222,14 @@ fn limits(role: &Role) -> String {
     if parts.is_empty() { "the general ones".to_string() } else { parts.join(", ") }
 }
 
-fn check((sources, config): &(Sources, Config), paths: &[PathBuf], verbose: bool) -> anyhow::Result<Exit> {
+fn check(here: &Here<'_>, paths: &[PathBuf], verbose: bool) -> anyhow::Result<Exit> {
     let named = paths.iter().map(|path| {
         std::fs::metadata(path).with_context(|| format!("cannot look at {}", shown(path)))?;
         Ok(RolePlace::User(path.clone()))
     });
     let named = named.collect::<anyhow::Result<Vec<_>>>()?;
-    let mut loaded = load_roles(Team::With, if named.is_empty() { &sources.places } else { &named });
-    loaded.problems.extend(RoleFit::of(config).problems(&loaded));
+    let mut loaded = load_roles(Team::With, if named.is_empty() { &here.sources.places } else { &named });
+    loaded.problems.extend(here.fit().problems(&loaded));
     let style = Style::for_stdout();
     let mut text = String::new();
     let mut often: BTreeMap<&str, usize> = BTreeMap::new();
@@ -281,7 +283,7 @@ fn new(paths: &Paths, folder: &Path, name: &str, user: bool, description: &str) 
     let text = template(name, description);
     let file = format!("{name}.md");
     let path = if user {
-        let path = user_folder(paths).join(&file);
+        let path = own_role_folder(paths).join(&file);
         create(&path, &text).with_context(|| format!("cannot write {}", shown(&path)))?;
         path
     } else {

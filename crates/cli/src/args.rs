@@ -150,7 +150,7 @@ pub(crate) struct WorkArgs {
     pub(crate) max_turns: Option<NonZeroU32>,
 
     /// Wall time, such as `90s` or `1h30m`, after which a moment (5 to 30 s) is left to report
-    #[arg(long, value_name = "TIME", value_parser = crate::config::parse_time_ms)]
+    #[arg(long, value_name = "TIME", value_parser = posse_setup::parse_time_ms)]
     pub(crate) max_time: Option<u64>,
 
     /// Tokens of all requests and replies together, after which one more turn is left to report
@@ -167,7 +167,7 @@ pub(crate) struct WorkArgs {
 
     /// What is done without asking: plan (nothing is written), ask (writes, commands and network ask), edit (commands
     /// and network ask), auto (leaving the sandbox asks; the default) or full (nothing asks)
-    #[arg(long, value_name = "MODE", value_parser = crate::config::parse_approval)]
+    #[arg(long, value_name = "MODE", value_parser = posse_setup::parse_approval)]
     pub(crate) approval: Option<Approval>,
 
     /// Run commands without the sandbox, with all your rights: also those of read-only roles

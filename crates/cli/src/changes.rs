@@ -7,14 +7,12 @@ use posse_engine::machine::available;
 use posse_engine::record::SessionRow;
 use posse_engine::{Engine, EngineError, Extent, Merging, Undoing};
 use posse_protocol::{Change, Conflict, EventKind, Seq};
-use posse_setup::Paths;
+use posse_setup::{Config, Paths, settle_git};
 
 use crate::args::UndoArgs;
-use crate::config::Config;
 use crate::display::short;
 use crate::exit::Exit;
 use crate::output::{self, Style, counted, one_line, visible};
-use crate::own_git;
 use crate::which_session::{elsewhere, session_of, session_with_changes};
 
 /// The longest diff that is printed.
@@ -40,7 +38,7 @@ fn open(paths: &Paths, (which, session): Which<'_>, protected: bool) -> anyhow::
     let open =
         began.iter().any(|event| matches!(event.kind, EventKind::SessionStarted { sandboxed: false, .. }));
     let confined = !open || available().is_ok();
-    own_git::settle(paths, Config::load(paths, folder).ok().as_ref(), folder, confined);
+    settle_git(paths, Config::load(paths, folder).ok().as_ref(), folder, confined);
     Ok((engine, session))
 }
 

@@ -8,20 +8,15 @@ use posse_engine::Engine;
 use posse_engine::machine::git;
 use posse_engine::models::ModelConfig;
 use posse_engine::record::DATABASE_FILE;
-use posse_setup::Paths;
+use posse_setup::{Config, ModelChoice, Paths, RoleSources, Sharing, Trusted, Wishes, settle_git};
 use posse_view::SessionView;
 
-use crate::args::{DemoArgs, ModeArgs};
-use crate::config::{Config, Trusted};
-use crate::crew::Setup;
+use crate::args::DemoArgs;
 use crate::demo_folder::DemoFolder;
-use crate::detect::Choice;
 use crate::display::{Display, short};
 use crate::exit::Exit;
 use crate::follow::{Watching, follow};
 use crate::output::{self, Style};
-use crate::own_git;
-use crate::roles::Sources;
 use crate::surroundings::{shown, whole};
 use crate::work;
 
@@ -41,7 +36,7 @@ pub(crate) async fn run(paths: &Paths, args: DemoArgs) -> anyhow::Result<Exit> {
     let place = DemoFolder::make(paths.surroundings().temp_dir(), args.keep)
         .context("cannot make the demo's folder")?;
     let folder = place.path().join("greet");
-    own_git::settle(paths, Config::load(paths, place.path()).ok().as_ref(), &folder, true);
+    settle_git(paths, Config::load(paths, place.path()).ok().as_ref(), &folder, true);
     make_repository(&folder).await.context("cannot make the demo's repository")?;
     let stays = if args.keep {
         "and stays there for you to look at"
@@ -60,10 +55,10 @@ pub(crate) async fn run(paths: &Paths, args: DemoArgs) -> anyhow::Result<Exit> {
     let mut model = ModelConfig::replay("demo recording", &cassette);
     model.replay_pace_ms = if args.fast { 0 } else { PACE_MS };
     let config = Config::defaults();
-    let choice = Choice { model, prices: None };
-    let modes = ModeArgs::default();
-    let setup = Setup::of(&config, Some(&modes), false, &Sources::default(), &Trusted::default())?;
-    let request = work::request(&config, setup, choice, &folder, PROMPT.to_string(), None)?;
+    let choice = ModelChoice { model, prices: None };
+    let (wishes, sources, surroundings) = (Wishes::default(), RoleSources::default(), paths.surroundings());
+    let sharing = Sharing::of(&config, &wishes, false, &sources, &Trusted::default(), surroundings)?;
+    let request = work::request(paths, &config, sharing, choice, &folder, PROMPT.to_string(), None)?;
     let session = engine.start(request)?;
     let id = short(session.id);
     let watching = Watching::new(SessionView::default(), false, false);

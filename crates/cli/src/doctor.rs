@@ -6,14 +6,13 @@ use posse_engine::Engine;
 use posse_engine::machine::{available, git, support};
 use posse_engine::models::{ModelConfig, Protocol, list_models_of, missing_model, shown_address};
 use posse_protocol::{ModelError, ModelErrorKind};
-use posse_setup::{Paths, try_writing, writing_advice};
+use posse_setup::{
+    Config, ModelChoiceError, PROVIDERS, Paths, Surroundings, choose, probe, settle_git, try_writing,
+    writing_advice,
+};
 
-use crate::config::Config;
-use crate::detect;
 use crate::exit::Exit;
 use crate::output::{self, Style, grouped, one_line, visible};
-use crate::own_git;
-use crate::providers::{PROVIDERS, Provider};
 use crate::surroundings::shown;
 
 /// How long the chosen model's endpoint has to answer.
@@ -53,17 +52,17 @@ impl Findings {
 pub(crate) async fn run(paths: &Paths, named: Option<&str>) -> anyhow::Result<Exit> {
     let style = Style::for_stdout();
     let mut findings = Findings { style, text: String::new(), problems: 0 };
-    let folder = std::env::current_dir()?;
+    let (surroundings, folder) = (paths.surroundings(), paths.surroundings().folder()?);
     // What is wrong with the configuration is told below.
-    own_git::settle(paths, Config::load(paths, &folder).ok().as_ref(), &folder, true);
+    settle_git(paths, Config::load(paths, folder).ok().as_ref(), folder, true);
     git_program(&mut findings).await;
     sandbox(&mut findings);
     record(&mut findings, paths);
     let config = configuration(&mut findings, paths);
-    keys(&mut findings);
-    servers(&mut findings).await;
+    keys(&mut findings, surroundings);
+    servers(&mut findings, surroundings).await;
     if let Some(config) = config {
-        model(&mut findings, &config, named).await;
+        model(&mut findings, &config, surroundings, named).await;
     }
     let end = match findings.problems {
         0 => "Everything is there. Try: posse run \"what does this project do?\"\n".to_string(),
@@ -149,28 +148,28 @@ fn record(findings: &mut Findings, paths: &Paths) {
 }
 
 fn configuration(findings: &mut Findings, paths: &Paths) -> Option<Config> {
-    let folder = std::env::current_dir().ok()?;
-    match Config::load(paths, &folder) {
+    match Config::load(paths, paths.surroundings().folder().ok()?) {
         Ok(config) => {
-            let sources = config.sources.iter().map(|path| shown(path)).collect::<Vec<_>>().join(", ");
+            let sources = config.sources.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
             let sources = if sources.is_empty() { "none; defaults are used".to_string() } else { sources };
             findings.good("config", &sources);
             for warning in &config.warnings {
-                findings.absent("config", warning);
+                findings.absent("config", &warning.to_string());
             }
             Some(config)
         }
         Err(error) => {
+            let error = anyhow::Error::from(error);
             findings.bad("config", &format!("{error:#}"), "mend the file, then look again");
             None
         }
     }
 }
 
-fn keys(findings: &mut Findings) {
+fn keys(findings: &mut Findings, surroundings: &Surroundings) {
     for provider in PROVIDERS {
         let Some(variable) = provider.key_env else { continue };
-        if provider.key().is_some() {
+        if provider.key(surroundings).is_some() {
             findings.good("key", &format!("{variable} is set"));
         } else {
             findings.absent("key", &format!("{variable} is not set"));
@@ -178,11 +177,12 @@ fn keys(findings: &mut Findings) {
     }
 }
 
-async fn servers(findings: &mut Findings) {
+async fn servers(findings: &mut Findings, surroundings: &Surroundings) {
     let local = PROVIDERS.iter().filter(|p| p.key_env.is_none());
-    let probes = local.map(|provider: &'static Provider| (provider, tokio::spawn(detect::probe(provider))));
+    let probes =
+        local.map(|provider| (provider, tokio::spawn(probe(provider, provider.endpoint(surroundings)))));
     for (provider, probe) in probes.collect::<Vec<_>>() {
-        let place = format!("{} at {}", provider.title, shown_address(&provider.endpoint()));
+        let place = format!("{} at {}", provider.title, shown_address(&provider.endpoint(surroundings)));
         match probe.await {
             Ok(Ok(model)) => findings.good("server", &format!("{place}: {}", one_line(&model.name, 100))),
             Ok(Err(_)) | Err(_) => findings.absent("server", &format!("{place}: no answer")),
@@ -191,10 +191,10 @@ async fn servers(findings: &mut Findings) {
 }
 
 /// The model that `posse run` would use, with the same names from the same places.
-async fn model(findings: &mut Findings, config: &Config, named: Option<&str>) {
-    let choice = match detect::choose(config, named).await {
+async fn model(findings: &mut Findings, config: &Config, surroundings: &Surroundings, named: Option<&str>) {
+    let choice = match choose(config, surroundings, named).await {
         Ok(choice) => choice,
-        Err(_) if named.is_none() && config.model.is_none() && config.models.is_empty() => {
+        Err(ModelChoiceError::NoneFound { .. }) => {
             let advice = "set one of the keys above, start one of the servers above, or add [models.NAME] to the config";
             return findings.bad("model", "none found", advice);
         }

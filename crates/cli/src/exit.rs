@@ -3,6 +3,7 @@
 use std::fmt;
 
 use posse_protocol::Ending;
+use posse_setup::{ModelChoiceError, PrepareError};
 
 /// How the program ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,11 +65,22 @@ impl From<&Ending> for Exit {
 /// An error that ends the program with a code of its own.
 #[derive(Debug)]
 pub(crate) struct ExitError {
-    pub(crate) exit: Exit,
+    exit: Exit,
     message: String,
 }
 
 impl Exit {
+    /// How an error ends the program.
+    pub(crate) fn of(error: &anyhow::Error) -> Self {
+        if let Some(error) = error.downcast_ref::<ExitError>() {
+            return error.exit;
+        }
+        match error.downcast_ref::<PrepareError>() {
+            Some(PrepareError::Model(ModelChoiceError::NoneFound { .. })) => Self::NoModel,
+            _ => Self::Usage,
+        }
+    }
+
     /// The error that ends the program this way.
     pub(crate) fn because(self, message: String) -> anyhow::Error {
         ExitError { exit: self, message }.into()

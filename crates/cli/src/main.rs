@@ -1,38 +1,30 @@
-//! `posse`: flags become a configuration, the configuration one mode. Only this crate reads the environment, the
-//! home folder and the terminal.
+//! `posse`: flags become wishes, and one command shows what comes of them. Only this crate reads flags and the terminal;
+//! `setup` reads the environment and prepares sessions.
 #![forbid(unsafe_code)]
 
 mod agents;
 mod args;
 mod changes;
 mod completions;
-mod config;
 mod config_command;
-mod crew;
 mod demo;
 mod demo_folder;
-mod detect;
 mod display;
 mod doctor;
 mod exit;
 mod follow;
-mod homes;
 mod interrupts;
 mod logs;
 mod memory;
 mod output;
 #[cfg(test)]
 mod outputs;
-mod own_git;
 mod prompt;
-mod providers;
 mod questions;
 mod recorded;
 mod resources;
 mod resting;
 mod resume;
-mod role_fit;
-mod roles;
 mod run;
 mod sessions;
 mod skills;
@@ -50,7 +42,7 @@ use clap::Parser as _;
 use posse_setup::{Paths, Surroundings};
 
 use crate::args::{Args, Command};
-use crate::exit::{Exit, ExitError};
+use crate::exit::Exit;
 
 /// Threads that agents run on, at least: one that is busy does not hold up the others.
 const WORKERS_MIN: usize = 2;
@@ -75,7 +67,7 @@ fn main() -> ExitCode {
         Err(error) if output::is_broken_pipe(&error) => Exit::Completed,
         Err(error) => {
             output::complain(&error);
-            error.downcast_ref::<ExitError>().map_or(Exit::Usage, |error| error.exit)
+            Exit::of(&error)
         }
     };
     ExitCode::from(exit.code())

@@ -5,11 +5,10 @@ use std::path::PathBuf;
 use anyhow::{Context as _, bail};
 use posse_engine::Engine;
 use posse_engine::record::SessionRow;
-use posse_setup::Paths;
+use posse_setup::{ModelChoice, Paths, PrepareError, choose as choose_model};
 use posse_view::{AgentView, SessionView};
 
 use crate::args::{ResumeArgs, WorkArgs};
-use crate::detect::{self, Choice};
 use crate::display::{short, tree};
 use crate::exit::Exit;
 use crate::follow::{Watching, follow};
@@ -42,12 +41,12 @@ pub(crate) async fn run(paths: &Paths, mut args: ResumeArgs) -> anyhow::Result<E
     let alone = take_surface(&mut args.work, &row, view.agents.len())?;
     args.work.modes.coordinator |= view.coordinator;
     args.work.modes.team |= view.team;
-    let mut work = Work::new(paths, &folder, &args.work)?;
+    let mut work = Work::new(paths, &folder, &args.work, alone)?;
     work.no_more_than(view.approval.unwrap_or_default());
     let (choice, note) = choose(&work, &row).await?;
     prompt.must_fit(&choice.model)?;
-    let engine = Engine::open_with(&paths.data_dir, work.config.record.durability())?;
-    let request = work.request(alone, choice, prompt.text, None)?;
+    let engine = Engine::open_with(&paths.data_dir, work.config.durability())?;
+    let request = work.request(choice, prompt.text, None)?;
     let notice = work.notice(&request);
     catch_up(&engine, &row, &mut view).await?;
     let session = engine.resume(row.id, request)?;
@@ -126,15 +125,16 @@ fn take_surface(args: &mut WorkArgs, row: &SessionRow, agents: usize) -> anyhow:
 }
 
 /// The model that was asked for, else the session's own, else the usual one with a word about it.
-async fn choose(work: &Work<'_>, row: &SessionRow) -> anyhow::Result<(Choice, Option<String>)> {
+async fn choose(work: &Work<'_>, row: &SessionRow) -> Result<(ModelChoice, Option<String>), PrepareError> {
     let (config, named) = (&work.config, work.args.model.as_deref());
+    let surroundings = work.paths.surroundings();
     let Some(recorded) = row.model.as_deref().filter(|_| named.is_none()) else {
-        return Ok((detect::choose(config, named).await?, None));
+        return Ok((choose_model(config, surroundings, named).await?, None));
     };
-    match detect::choose(config, Some(recorded)).await {
+    match choose_model(config, surroundings, Some(recorded)).await {
         Ok(choice) => Ok((choice, None)),
         Err(_) => {
-            let choice = detect::choose(config, None).await?;
+            let choice = choose_model(config, surroundings, None).await?;
             let note = format!(
                 "its model {recorded} cannot be used any more; it goes on with {}",
                 choice.model.name

@@ -2,11 +2,11 @@
 
 mod review;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::bail;
-use posse_engine::skills::{FoundSkill, LoadedSkill, SkillFolder, find_skills, project_skill_folders};
-use posse_setup::Paths;
+use posse_engine::skills::{FoundSkill, LoadedSkill, find_skills};
+use posse_setup::{Paths, own_skill_folder, skill_folders};
 
 use crate::args::SkillsCommand;
 use crate::exit::Exit;
@@ -17,31 +17,17 @@ use crate::surroundings::shown;
 const ALIKE: f64 = 0.75;
 
 pub(crate) fn run(paths: &Paths, command: SkillsCommand) -> anyhow::Result<Exit> {
-    let folder = std::env::current_dir()?;
-    let found = find_skills(&folders(paths, &folder));
+    let folder = paths.surroundings().folder()?;
+    let found = find_skills(&skill_folders(paths, folder));
     match command {
         SkillsCommand::List { json } => list(paths, &found, json)?,
         SkillsCommand::Review { key: None, json, .. } => review::list(paths, json)?,
         SkillsCommand::Review { key: Some(key), accept, reject, json } => {
             review::one(paths, &key, review::Verdict::of(accept, reject), json)?;
         }
-        SkillsCommand::Show { key, json } => show(&folder, &found, &key, json)?,
+        SkillsCommand::Show { key, json } => show(folder, &found, &key, json)?,
     }
     Ok(Exit::Completed)
-}
-
-/// Where skills are looked for; earlier ones win. The person's own come first, so that no project replaces one of them;
-/// then the project's folders, the closest first.
-pub(crate) fn folders(paths: &Paths, folder: &Path) -> Vec<SkillFolder> {
-    let claude = std::env::home_dir().map(|home| home.join(".claude/skills"));
-    let own = [own_folder(paths)].into_iter().chain(claude);
-    let own = own.map(|path| SkillFolder { path, within: None, hides: None });
-    own.chain(project_skill_folders(folder)).collect()
-}
-
-/// Where the person's own skills are written.
-pub(crate) fn own_folder(paths: &Paths) -> PathBuf {
-    paths.config.with_file_name("skills")
 }
 
 fn list(paths: &Paths, found: &[FoundSkill], json: bool) -> anyhow::Result<()> {
@@ -51,7 +37,7 @@ fn list(paths: &Paths, found: &[FoundSkill], json: bool) -> anyhow::Result<()> {
     if found.is_empty() {
         return Ok(output::print(&format!(
             "No skills here. One is a folder with a SKILL.md, in .posse/skills or .claude/skills of a project, or in {}.\n{}",
-            shown(&own_folder(paths)),
+            shown(&own_skill_folder(paths)),
             review::waiting(paths)?
         ))?);
     }

@@ -20,7 +20,7 @@ pub struct Paths {
     /// The user's configuration.
     pub config: PathBuf,
     /// Whether `config` was named, so that it must be there.
-    pub config_named: bool,
+    pub(crate) config_named: bool,
 }
 
 impl Paths {
@@ -72,7 +72,7 @@ impl Paths {
 }
 
 /// Makes or empties a file that its owner alone can read.
-pub fn create_private(path: &Path) -> std::io::Result<File> {
+pub(crate) fn create_private(path: &Path) -> std::io::Result<File> {
     private().create(true).write(true).truncate(true).open(path)
 }
 

@@ -90,6 +90,14 @@ impl Surroundings {
         &self.temp
     }
 
+    /// A path of a configuration, in which `~` stands for the home folder.
+    pub(crate) fn expanded(&self, path: &Path) -> PathBuf {
+        match (path.strip_prefix("~"), self.home()) {
+            (Ok(rest), Some(home)) => home.join(rest),
+            _ => path.to_path_buf(),
+        }
+    }
+
     /// A path as people write it, in one line: the home folder as `~`.
     pub fn shown(&self, path: &Path) -> ShownPath {
         let text = match self.home().and_then(|home| path.strip_prefix(home).ok()) {
@@ -123,6 +131,12 @@ impl ShownPath {
     /// The path itself.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The path in full.
+    #[cfg(test)]
+    pub(crate) fn in_full(path: &str) -> Self {
+        Self { path: path.into(), text: path.to_owned() }
     }
 }
 

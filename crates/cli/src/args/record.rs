@@ -79,7 +79,7 @@ pub(crate) enum SessionsCommand {
 #[derive(Debug, clap::Args)]
 pub(crate) struct PruneArgs {
     /// For how long, such as `30d`, `8w` or `12h`
-    #[arg(long, value_name = "TIME", value_parser = crate::config::parse_age_ms)]
+    #[arg(long, value_name = "TIME", value_parser = posse_setup::parse_age_ms)]
     pub(crate) older_than: u64,
     /// The newest sessions that stay in any case
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -179,7 +179,7 @@ pub(crate) enum SkillsCommand {
 #[derive(Debug, clap::Args)]
 pub(crate) struct StatsArgs {
     /// Only tasks that ended within this time, such as `30d`, `8w` or `12h` [default: all]
-    #[arg(long, value_name = "TIME", value_parser = crate::config::parse_age_ms)]
+    #[arg(long, value_name = "TIME", value_parser = posse_setup::parse_age_ms)]
     pub(crate) since: Option<u64>,
     /// Only this folder's project (the default)
     #[arg(long, conflicts_with = "all")]

@@ -4,9 +4,9 @@
 use anyhow::{bail, ensure};
 use posse_engine::skills::{FoundSkill, SkillDraft, SkillDrafts, find_skills};
 use posse_protocol::NoteScope;
-use posse_setup::Paths;
+use posse_setup::{Paths, own_skill_folder, skill_folders};
 
-use super::{folders, own_folder, place};
+use super::place;
 use crate::memory::project_here;
 use crate::output::{self, Style, columns, counted, local_time, one_line, trimmed, visible};
 use crate::surroundings::shown;
@@ -81,7 +81,8 @@ pub(super) fn one(paths: &Paths, key: &str, verdict: Verdict, json: bool) -> any
     let Some(newest) = drafts.last() else {
         bail!("there is no draft {key:?}; posse skills review lists them");
     };
-    let known = find_skills(&folders(paths, &newest.workspace)).into_iter().find(|one| one.skill.key == key);
+    let known =
+        find_skills(&skill_folders(paths, &newest.workspace)).into_iter().find(|one| one.skill.key == key);
     match verdict {
         Verdict::Look if json => Ok(output::print_json(newest)?),
         Verdict::Look => show(newest, known.as_ref(), drafts.len() - 1),
@@ -133,7 +134,7 @@ fn accept(
         "the folder {} is gone; throw the draft away with --reject",
         shown(&newest.workspace)
     );
-    let saved = SkillDrafts::of(&paths.data_dir).accept(newest, own_folder(paths), known);
+    let saved = SkillDrafts::of(&paths.data_dir).accept(newest, own_skill_folder(paths), known);
     let saved = saved.map_err(|why| anyhow::anyhow!("{why}"))?;
     let older = drafts.iter().filter(|draft| *draft != newest).cloned().collect::<Vec<_>>();
     throw_away(paths, &older)?;

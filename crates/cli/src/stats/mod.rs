@@ -4,10 +4,9 @@ mod table;
 
 use posse_engine::Engine;
 use posse_engine::record::{Stats, StatsQuery, StatsRow};
-use posse_setup::Paths;
+use posse_setup::{Config, Paths};
 
 use crate::args::StatsArgs;
-use crate::config::Config;
 use crate::exit::Exit;
 use crate::memory::project_here;
 use crate::output::{self, Style, counted, local_time, now_ms, one_line};
@@ -88,11 +87,9 @@ fn interrupted(total: &StatsRow) -> String {
 
 /// Whether a model whose cost is not known has no price in the configuration of today.
 fn unpriced(paths: &Paths, stats: &Stats) -> bool {
-    let config = std::env::current_dir().ok().and_then(|folder| Config::load(paths, &folder).ok());
-    let priced = |id: &str| {
-        let models = config.iter().flat_map(|config| &config.models);
-        models.into_iter().any(|(_, model)| model.model.as_deref() == Some(id) && model.price.is_some())
-    };
+    let folder = paths.surroundings().folder();
+    let config = folder.ok().and_then(|folder| Config::load(paths, folder).ok());
+    let priced = |id: &str| config.as_ref().is_some_and(|config| config.has_price(id));
     stats.models.iter().any(|row| row.cost_unknown > 0 && !priced(&row.key))
 }
 

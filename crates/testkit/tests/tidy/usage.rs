@@ -13,8 +13,22 @@ const STARTERS: &[&str] =
     &["std::process::Command", "tokio::process", "process::Command", "async_process", "nix::unistd::fork"];
 
 /// The ways to look at the person's environment.
-const SURROUNDINGS: &[&str] =
-    &["env::var", "env::var_os", "env::vars", "env::vars_os", "env::home_dir", "dirs::home_dir"];
+const SURROUNDINGS: &[&str] = &[
+    "env::var",
+    "env::var_os",
+    "env::vars",
+    "env::vars_os",
+    "env::home_dir",
+    "env::current_dir",
+    "env::temp_dir",
+    "dirs::home_dir",
+];
+
+/// The one file that may.
+const SURROUNDINGS_FILE: &str = "crates/setup/src/surroundings.rs";
+
+/// The crates that may as well: `sandbox` hands the environment on to commands, the others are not shipped.
+const SURROUNDINGS_CRATES: &[&str] = &["sandbox", "testkit", "bench"];
 
 /// The ways to write where a person looks, round what makes text visible.
 const SCREENS: &[&str] = &["io::stdout", "io::stderr", "serde_json::to_string"];
@@ -122,10 +136,11 @@ pub(crate) fn processes(repo: &Repo) -> Vec<String> {
 }
 
 pub(crate) fn environment(repo: &Repo) -> Vec<String> {
-    let files =
-        repo.sources().filter(|(name, _)| !["setup", "cli", "sandbox", "testkit", "bench"].contains(name));
+    let files = repo
+        .sources()
+        .filter(|(name, file)| !SURROUNDINGS_CRATES.contains(name) && file.path != SURROUNDINGS_FILE);
     using(files, SURROUNDINGS, |path| {
-        format!("reads {path}; only setup and cli do, and hand down what they found")
+        format!("reads {path}; only {SURROUNDINGS_FILE} does; take it from setup::Surroundings")
     })
 }
 
@@ -223,7 +238,7 @@ pub(crate) fn bad_processes() -> Repo {
 }
 
 pub(crate) fn bad_environment() -> Repo {
-    sample("crates/model/src/lib.rs", "crates/cli/src/main.rs", "//! x\nlet key = std::env::var(\"KEY\");\n")
+    sample("crates/cli/src/main.rs", SURROUNDINGS_FILE, "//! x\nlet key = std::env::var(\"KEY\");\n")
 }
 
 pub(crate) fn bad_by_path() -> Repo {

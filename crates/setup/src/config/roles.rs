@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::bail;
 use posse_engine::project_folders;
 use posse_engine::roles::RolesFileAt;
 use serde::{Deserialize, Serialize};
 
 use super::SubAgentsFile;
-use crate::surroundings::shown;
+use crate::error::RolesError;
+use crate::surroundings::Surroundings;
 
 /// `[roles.NAME]`: what the configuration says of one role.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -30,26 +30,18 @@ pub(crate) struct RolesFileNamed {
 
 impl RolesFileNamed {
     /// What a configuration names, if it does.
-    pub(crate) fn of(section: &SubAgentsFile, by: Option<&PathBuf>, by_project: bool) -> Option<Self> {
-        Some(Self { name: section.roles_file.clone()?, by: by?.clone(), by_project })
+    pub(crate) fn of(section: &SubAgentsFile, by: Option<&Path>, by_project: bool) -> Option<Self> {
+        Some(Self { name: section.roles_file.clone()?, by: by?.to_path_buf(), by_project })
     }
 
     /// Where it is, for whoever works in `folder`. What is inside a project is the project's, whoever names it.
-    pub(crate) fn find(&self, folder: &Path) -> anyhow::Result<RolesFileAt> {
-        let found = if self.by_project { self.in_project() } else { self.of_person(folder) };
-        match found {
-            Some(at) => Ok(at),
-            None => bail!(
-                "{}: there is no roles_file {:?} beside it{}; write the path from there",
-                shown(&self.by),
-                self.name,
-                if self.by_project {
-                    " or at the top of the project"
-                } else {
-                    " or in the folder you work in"
-                }
-            ),
-        }
+    pub(crate) fn find(&self, folder: &Path, surroundings: &Surroundings) -> Result<RolesFileAt, RolesError> {
+        let found = if self.by_project { self.in_project() } else { self.of_person(folder, surroundings) };
+        found.ok_or_else(|| RolesError::NoFile {
+            by: surroundings.shown(&self.by),
+            name: self.name.clone(),
+            by_project: self.by_project,
+        })
     }
 
     /// Beside the project's configuration, or at the top of the project; nowhere else.
@@ -63,12 +55,9 @@ impl RolesFileNamed {
     }
 
     /// As an absolute path, beside the person's configuration, or in the project.
-    fn of_person(&self, folder: &Path) -> Option<RolesFileAt> {
+    fn of_person(&self, folder: &Path, surroundings: &Surroundings) -> Option<RolesFileAt> {
         let written = Path::new(&self.name);
-        let written = match (written.strip_prefix("~"), std::env::home_dir()) {
-            (Ok(rest), Some(home)) => home.join(rest),
-            _ => written.to_path_buf(),
-        };
+        let written = surroundings.expanded(written);
         let beside = self.by.parent().unwrap_or(Path::new("")).join(&written);
         if written.is_relative() && beside.exists() {
             return Some(RolesFileAt::Own(beside));

@@ -1,7 +1,8 @@
-//! From configuration and flags to how a session delegates.
+//! From configuration and wishes to how a session delegates.
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 
 use posse_engine::Delegation;
 use posse_engine::delegating::Surface;
@@ -9,52 +10,50 @@ use posse_engine::models::{Governors, Model, Models, Recorder, Routes, shown_add
 use posse_engine::roles::{Problem, Team, Told};
 use posse_protocol::{Approval, Budget, Files, Grant, RoleOrigin, Shell};
 
-use crate::args::ModeArgs;
 use crate::config::{Config, RoleSet, SubAgentsFile, Trusted};
 use crate::detect;
-use crate::output::one_line;
-use crate::roles::{self, Sources};
-use crate::surroundings::shown;
+use crate::error::RolesError;
+use crate::roles::{self, RoleSources};
+use crate::surroundings::Surroundings;
+use crate::warning::SetupWarning;
+use crate::wishes::Wishes;
 
 /// How much is said about agent files when a session begins.
 const WARNINGS_SHOWN_MAX: usize = 6;
 
 /// How the session delegates, what its main agent may do and spend, and what the person should know.
-pub(crate) struct Setup {
-    pub(crate) delegation: Option<Delegation>,
-    pub(crate) grant: Grant,
-    pub(crate) budget: Budget,
-    pub(crate) warnings: Vec<String>,
+pub struct Sharing {
+    pub delegation: Option<Delegation>,
+    pub grant: Grant,
+    pub budget: Budget,
+    pub warnings: Vec<SetupWarning>,
 }
 
-impl Setup {
-    /// `modes`: how the work is shared out; not at all where `None`. `lean`: only if somebody asks for it, because the tools
-    /// for it are many words for a small model.
-    pub(crate) fn of(
+impl Sharing {
+    /// `lean`: agents are offered only if somebody asks for it, because the tools for it are many words for a small model.
+    pub fn of(
         config: &Config,
-        modes: Option<&ModeArgs>,
+        wishes: &Wishes,
         lean: bool,
-        sources: &Sources,
+        sources: &RoleSources,
         trusted: &Trusted,
-    ) -> anyhow::Result<Self> {
+        surroundings: &Surroundings,
+    ) -> Result<Self, RolesError> {
         let (mut grant, mut budget) = (config.grant(), config.budget());
         if grant.approval == Approval::Plan {
             grant.files = grant.files.min(Files::Read);
             grant.shell = grant.shell.min(Shell::Inspect);
         }
-        let modes = modes.filter(|modes| match config.sub_agents.enabled {
-            Some(enabled) => enabled,
-            None => !lean || wants_agents(config, modes),
-        });
-        let Some(modes) = modes else {
+        let enabled = config.sub_agents.enabled.unwrap_or_else(|| !lean || wants_agents(config, wishes));
+        if wishes.alone || !enabled {
             return Ok(Self { delegation: None, grant, budget, warnings: Vec::new() });
-        };
-        let surface = modes.surface.or(config.sub_agents.surface).unwrap_or_default();
-        let loaded = sources.load(team(config, modes, sources), config)?;
+        }
+        let surface = surface(config, wishes);
+        let loaded = sources.load(team(config, wishes, sources), config, surroundings)?;
         let mut trusted_files = trusted_files(&loaded.project_files, trusted);
         // One of a project is among the sources only if it is trusted.
         trusted_files.extend(sources.settings.iter().map(|file| file.path.clone()));
-        let mut warnings = warnings(&loaded.problems, &trusted_files);
+        let mut warnings = role_warnings(&loaded.problems, &trusted_files, surroundings);
         warnings.extend(over_ceiling(config, surface));
         warnings.extend(sources.warnings.iter().cloned());
         let sub_agents = match &sources.settings {
@@ -71,48 +70,51 @@ impl Setup {
             roles: loaded.roles,
             limits: sub_agents.limits(surface),
             sub_agents: sub_agents.sub_agents(),
-            coordinator: modes.coordinator,
-            team: modes.team,
+            coordinator: wishes.coordinator,
+            team: wishes.team,
             trusted_files,
         };
         Ok(Self { delegation: Some(delegation), grant, budget, warnings })
     }
 }
 
-/// Whether a flag or a setting says how the work is shared out.
-fn wants_agents(config: &Config, modes: &ModeArgs) -> bool {
-    let flags = modes.coordinator || modes.team || modes.surface.is_some();
-    flags || config.sub_agents != SubAgentsFile::default()
+/// Whether a wish or a setting says how the work is shared out.
+fn wants_agents(config: &Config, wishes: &Wishes) -> bool {
+    let wished = wishes.coordinator || wishes.team || wishes.surface.is_some();
+    wished || config.sub_agents != SubAgentsFile::default()
 }
 
 /// That fewer agents run at the same time than the configuration says.
-fn over_ceiling(config: &Config, surface: Surface) -> Option<String> {
+fn over_ceiling(config: &Config, surface: Surface) -> Option<SetupWarning> {
     let (wanted, most) = (config.sub_agents.max_running?.get(), surface.running_max()?);
-    (wanted > most).then(|| {
-        format!("[sub_agents] max_running = {wanted}: on the surface {surface} at most {most} run at the same time")
-    })
+    (wanted > most).then_some(SetupWarning::MaxRunning { wanted, most, surface })
+}
+
+/// The tools that models delegate with.
+fn surface(config: &Config, wishes: &Wishes) -> Surface {
+    wishes.surface.or(config.sub_agents.surface).unwrap_or_default()
 }
 
 /// Whether the main agent leads a team: where the surface is made for it, and where a settings file says who is in it.
-fn team(config: &Config, modes: &ModeArgs, sources: &Sources) -> Team {
-    let surface = modes.surface.or(config.sub_agents.surface).unwrap_or_default();
-    let leads = surface == Surface::Delegate || sources.settings.is_some();
+fn team(config: &Config, wishes: &Wishes, sources: &RoleSources) -> Team {
+    let leads = surface(config, wishes) == Surface::Delegate || sources.settings.is_some();
     let usual = if leads { RoleSet::Team } else { RoleSet::Standard };
     if config.sub_agents.roles.unwrap_or(usual) == RoleSet::Team { Team::With } else { Team::Without }
 }
 
 /// The model that the main agent is to have by its role: what `[roles.main]` says, or the file of the one who leads.
-pub(crate) fn main_model(
+pub fn main_model(
     config: &Config,
-    modes: Option<&ModeArgs>,
-    sources: &Sources,
+    wishes: &Wishes,
+    sources: &RoleSources,
     trusted: &Trusted,
-) -> anyhow::Result<Option<String>> {
-    let team = modes.map_or(Team::Without, |modes| team(config, modes, sources));
+    surroundings: &Surroundings,
+) -> Result<Option<String>, RolesError> {
+    let team = if wishes.alone { Team::Without } else { team(config, wishes, sources) };
     if team == Team::Without {
         return Ok(roles::main_model(config, None));
     }
-    let loaded = sources.load(team, config)?;
+    let loaded = sources.load(team, config, surroundings)?;
     let mut seen = trusted_files(&loaded.project_files, trusted);
     seen.extend(sources.settings.iter().map(|file| file.path.clone()));
     // A stranger's file has no say in it.
@@ -123,21 +125,26 @@ pub(crate) fn main_model(
     Ok(roles::main_model(config, lead.and_then(|lead| lead.model.as_deref())))
 }
 
-/// What whoever starts a session is told of agent files: which are left out, which may only read, which replace a prompt.
-fn warnings(problems: &[Problem], trusted: &BTreeSet<String>) -> Vec<String> {
+/// What is said of agent files when a session starts: which are left out, which may only read, which replace a prompt.
+fn role_warnings(
+    problems: &[Problem],
+    trusted: &BTreeSet<String>,
+    surroundings: &Surroundings,
+) -> Vec<SetupWarning> {
     let is_told = |problem: &&Problem| match problem.told {
         Told::Everybody => true,
         Told::UntilTrusted => !trusted.contains(&problem.path),
         Told::WhoChecks => false,
     };
-    let said = |problem: &Problem| {
-        let (path, text) = (shown(Path::new(&problem.path)), one_line(&problem.text, 200));
-        if problem.fatal { format!("{path} is left out: {text}") } else { format!("{path}: {text}") }
+    let said = |problem: &Problem| SetupWarning::RoleFile {
+        path: surroundings.shown(Path::new(&problem.path)),
+        fault: problem.text.clone(),
+        left_out: problem.fatal,
     };
-    let mut warnings: Vec<String> = problems.iter().filter(is_told).map(said).collect();
+    let mut warnings: Vec<SetupWarning> = problems.iter().filter(is_told).map(said).collect();
     if warnings.len() > WARNINGS_SHOWN_MAX {
         warnings.truncate(WARNINGS_SHOWN_MAX);
-        warnings.push("there is more to know about agent files; see: posse agents check".to_string());
+        warnings.push(SetupWarning::MoreRoleFiles);
     }
     warnings
 }
@@ -149,12 +156,13 @@ fn trusted_files(files: &[(String, String)], trusted: &Trusted) -> BTreeSet<Stri
 }
 
 /// Adds the other configured models and addresses, for sub-agents. One that cannot be set up is left out, with the reason.
-pub(crate) fn add_models(
+pub fn add_models(
     models: &mut Models,
     config: &Config,
+    surroundings: &Surroundings,
     substitutions: &[(String, String)],
     governors: &Governors,
-    recorder: Option<&std::sync::Arc<Recorder>>,
+    recorder: Option<&Arc<Recorder>>,
 ) {
     const NO_PRICE: &str = "its price is not known, and max_cost_usd is set";
     let addresses = config.sub_agents.addresses();
@@ -164,8 +172,11 @@ pub(crate) fn add_models(
         let (governors, recorder) = (governors.clone(), recorder.cloned());
         models.route(Routes { addresses, governors, substitutions: substitutions.to_vec(), recorder });
     }
-    let configured = config.models.iter().map(|(name, file)| (name, detect::configured(name, file)));
-    let provided = config.models_named().filter_map(|(_, name)| Some((name, detect::for_sub_agents(name)?)));
+    let configured =
+        config.models.iter().map(|(name, file)| (name, detect::configured(name, file, surroundings)));
+    let provided = config
+        .models_named()
+        .filter_map(|(_, name)| Some((name, detect::for_sub_agents(name, surroundings)?)));
     for (name, choice) in configured.chain(provided) {
         let set_up = choice.and_then(|mut choice| {
             choice.model.substitutions = substitutions.to_vec();

@@ -26,6 +26,7 @@ pub(super) fn settle(models: &mut BTreeMap<String, ModelFile>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::surroundings::ShownPath;
 
     #[test]
     fn what_is_written_counts_for_those_that_say_nothing() {
@@ -45,7 +46,7 @@ mod tests {
             [models.tape]
             protocol = "replay"
         "#;
-        let mut models = super::super::parse(text, std::path::Path::new("c.toml")).unwrap().models;
+        let mut models = super::super::parse(text, &ShownPath::in_full("c.toml")).unwrap().models;
         settle(&mut models);
         let found = models.iter().map(|(name, model)| (name.as_str(), model.max_concurrent));
         let remote =

@@ -6,6 +6,8 @@ use posse_engine::models::address_fault;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
+use crate::error::ConfigError;
+
 /// The longest name of a file with the project's notes.
 const NAME_BYTES_MAX: usize = 200;
 
@@ -59,12 +61,12 @@ impl<'de> Deserialize<'de> for FileName {
 }
 
 /// Whether notes are kept, as `POSSE_MEMORY` says; `None` where it says nothing.
-pub(crate) fn memory_switch(said: Option<&str>) -> Result<Option<bool>, String> {
+pub(crate) fn memory_switch(said: Option<&str>) -> Result<Option<bool>, ConfigError> {
     let Some(said) = said.map(str::trim).filter(|said| !said.is_empty()) else { return Ok(None) };
     match said.to_ascii_lowercase().as_str() {
         "off" | "false" | "no" | "0" => Ok(Some(false)),
         "on" | "true" | "yes" | "1" => Ok(Some(true)),
-        _ => Err(format!("POSSE_MEMORY is {said:?}; set it to on or off")),
+        _ => Err(ConfigError::MemorySwitch { said: said.to_owned() }),
     }
 }
 
@@ -72,21 +74,22 @@ pub(crate) fn memory_switch(said: Option<&str>) -> Result<Option<bool>, String> 
 mod tests {
     use super::memory_switch;
     use crate::config::parse;
+    use crate::surroundings::ShownPath;
 
     #[test]
     fn memory_is_switched_by_a_word() {
         for (said, want) in
             [(None, None), (Some(" "), None), (Some("OFF"), Some(false)), (Some("1"), Some(true))]
         {
-            assert_eq!(memory_switch(said), Ok(want));
+            assert_eq!(memory_switch(said).unwrap(), want);
         }
-        assert!(memory_switch(Some("maybe")).unwrap_err().contains("on or off"));
+        assert!(memory_switch(Some("maybe")).unwrap_err().to_string().contains("on or off"));
     }
 
     /// What cannot work is told with its line, and what to write.
     #[test]
     fn addresses_and_names_are_checked_where_they_are_written() {
-        let path = std::path::Path::new("/c.toml");
+        let path = &ShownPath::in_full("/c.toml");
         let bad = [
             ("127.0.0.1:8080/v1", "write it like http://"),
             ("localhost", "write it like http://"),
@@ -136,7 +139,7 @@ mod tests {
 
     #[test]
     fn other_names_of_settings() {
-        let path = std::path::Path::new("/c.toml");
+        let path = &ShownPath::in_full("/c.toml");
         let file = parse("[subagents]\nmax_concurrent = 7\ninherit_vault = false", path).unwrap().sub_agents;
         assert_eq!((file.max_running.map(|n| n.get()), file.inherit_memory), (Some(7), Some(false)));
         for twice in ["[sub_agents]\nmax_running = 1\nmax_concurrent = 2", "[sub_agents]\n[subagents]\n"] {

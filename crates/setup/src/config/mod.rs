@@ -5,6 +5,7 @@
 
 mod concurrency;
 mod file;
+mod in_force;
 mod names;
 mod roles;
 mod sub_agents;
@@ -12,68 +13,75 @@ mod trusted;
 mod written;
 
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail};
 use posse_engine::approving::Rules;
 use posse_engine::machine::Workspace;
 use posse_engine::models::Profile;
 use posse_engine::project_folders;
+use posse_engine::record::Durability;
 use posse_protocol::{Approval, Budget, Files, Grant, Network, PathRules, Shell};
-use posse_setup::Paths;
 
+pub use file::Time;
 pub(crate) use file::{
     ApprovalFile, DurabilityWord, FileConfig, GitFile, LimitsFile, MemoryFile, ModelFile, NetworkFile,
-    RecordFile, RightsFile, SandboxFile, Time, parse, parse_age_ms, parse_approval, parse_time_ms,
+    RecordFile, RightsFile, SandboxFile, parse,
 };
+pub use file::{parse_age_ms, parse_approval, parse_time_ms};
 pub(crate) use roles::{RoleFile, RolesFileNamed};
 pub(crate) use sub_agents::{RoleSet, SubAgentsFile};
-pub(crate) use trusted::Trusted;
+pub use trusted::Trusted;
 
-use crate::surroundings::shown;
+use crate::error::ConfigError;
+use crate::paths::Paths;
+use crate::surroundings::{ShownPath, Surroundings};
+use crate::warning::SetupWarning;
 
 /// Where a project keeps its configuration.
-pub(crate) const PROJECT_FILE: &str = ".posse/config.toml";
+pub const PROJECT_FILE: &str = ".posse/config.toml";
+/// The variable that turns notes on and off.
+const MEMORY_VARIABLE: &str = "POSSE_MEMORY";
 /// The largest configuration file that is read.
 const FILE_BYTES_MAX: u64 = 256 * 1024;
 
 /// What the files say, put together.
 #[derive(Clone, Debug)]
-pub(crate) struct Config {
+pub struct Config {
     /// The model to use when none is named.
     pub(crate) model: Option<String>,
     /// The files with a project's notes for agents.
-    pub(crate) context_files: Option<Vec<String>>,
+    pub context_files: Option<Vec<String>>,
     /// How much models are told and offered that do not say so themselves.
     pub(crate) profile: Option<Profile>,
     pub(crate) models: BTreeMap<String, ModelFile>,
-    pub(crate) limits: LimitsFile,
+    pub limits: LimitsFile,
     pub(crate) rights: RightsFile,
-    pub(crate) approval: ApprovalFile,
-    pub(crate) sandbox: SandboxFile,
+    pub approval: ApprovalFile,
+    pub sandbox: SandboxFile,
     pub(crate) git: GitFile,
     pub(crate) record: RecordFile,
-    pub(crate) memory: MemoryFile,
+    pub memory: MemoryFile,
     pub(crate) sub_agents: SubAgentsFile,
     pub(crate) roles: BTreeMap<String, RoleFile>,
     /// The settings file with roles, if one is named.
     pub(crate) roles_file: Option<RolesFileNamed>,
     /// Where the person's own configuration is, or would be.
-    pub(crate) own_file: Option<PathBuf>,
+    pub(crate) own_file: Option<ShownPath>,
     /// The files that were read, in order.
-    pub(crate) sources: Vec<PathBuf>,
+    pub sources: Vec<ShownPath>,
     /// What was left out and why; to be shown to the person.
-    pub(crate) warnings: Vec<String>,
+    pub warnings: Vec<SetupWarning>,
 }
 
 impl Config {
     /// What is in force where there are no files.
-    pub(crate) fn defaults() -> Self {
+    pub fn defaults() -> Self {
         Self::from_user(FileConfig::default(), Vec::new())
     }
 
-    fn from_user(user: FileConfig, sources: Vec<PathBuf>) -> Self {
+    fn from_user(user: FileConfig, sources: Vec<ShownPath>) -> Self {
         let FileConfig {
             model,
             context_files,
@@ -90,7 +98,7 @@ impl Config {
             roles,
         } = user;
         let warnings = Vec::new();
-        let roles_file = RolesFileNamed::of(&sub_agents, sources.first(), false);
+        let roles_file = RolesFileNamed::of(&sub_agents, sources.first().map(ShownPath::path), false);
         Self {
             model,
             context_files,
@@ -113,30 +121,31 @@ impl Config {
     }
 
     /// Reads the user's file and the one of the project in `folder`.
-    pub(crate) fn load(paths: &Paths, folder: &Path) -> anyhow::Result<Self> {
-        let mut sources = Vec::new();
-        let mut named = Vec::new();
+    pub fn load(paths: &Paths, folder: &Path) -> Result<Self, ConfigError> {
+        let surroundings = paths.surroundings();
+        let (mut sources, mut named) = (Vec::new(), Vec::new());
+        let own_file = paths.shown(&paths.config);
         let user = match std::fs::read_to_string(&paths.config) {
             Ok(text) => {
-                sources.push(paths.config.clone());
-                let user = parse(&text, &paths.config)?;
-                named.push(names::check(&text, &paths.config)?);
+                sources.push(own_file.clone());
+                let user = parse(&text, &own_file)?;
+                named.push(names::check(&text, &own_file)?);
                 if user.git.path.as_ref().is_some_and(|path| !path.is_absolute()) {
-                    bail!("{}: path in [git] must be an absolute path", shown(&paths.config));
+                    return Err(ConfigError::RelativeGit { path: own_file });
                 }
                 user
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound && !paths.config_named => {
                 FileConfig::default()
             }
-            Err(error) => bail!("cannot read {}: {error}", shown(&paths.config)),
+            Err(error) => return Err(ConfigError::Unreadable { path: own_file, source: error.into() }),
         };
         let mut config = Self::from_user(user, sources);
-        config.own_file = Some(paths.config.clone());
-        if let Some((path, text)) = project_file(folder)? {
+        config.own_file = Some(own_file);
+        if let Some((path, text)) = project_file(folder, surroundings)? {
             let project = parse(&text, &path)?;
             named.push(names::check(&text, &path)?);
-            let trusted = Trusted::load(&paths.data_dir)?.holds(&path, &text);
+            let trusted = Trusted::load(paths)?.holds(path.path(), &text);
             config.sources.push(path.clone());
             config.add_project(project, &path, trusted);
         }
@@ -144,17 +153,15 @@ impl Config {
         named.iter().try_for_each(|named| named.check(&config))?;
         concurrency::settle(&mut config.models);
         // What the person says here and now counts more than any file.
-        let said = std::env::var("POSSE_MEMORY").ok();
-        let switch = written::memory_switch(said.as_deref()).map_err(anyhow::Error::msg)?;
+        let switch = written::memory_switch(surroundings.text(MEMORY_VARIABLE))?;
         config.memory.enabled = switch.or(config.memory.enabled);
         Ok(config)
     }
 
-    fn add_project(&mut self, project: FileConfig, path: &Path, trusted: bool) {
+    fn add_project(&mut self, project: FileConfig, path: &ShownPath, trusted: bool) {
         // A program that Posse runs by itself is nothing a repository has a say in, trusted or not.
         if project.git != GitFile::default() {
-            let path = shown(path);
-            self.warnings.push(format!("{path} wants to set git; only your own configuration can: left out"));
+            self.warnings.push(SetupWarning::ProjectNamesGit { path: path.clone() });
         }
         if trusted {
             self.model = project.model.or(self.model.take());
@@ -167,7 +174,7 @@ impl Config {
             self.sandbox = self.sandbox.replaced_by(&project.sandbox);
             self.record.durability = project.record.durability.or(self.record.durability);
             self.memory.enabled = project.memory.enabled.or(self.memory.enabled);
-            let roles_file = RolesFileNamed::of(&project.sub_agents, Some(&path.to_path_buf()), true);
+            let roles_file = RolesFileNamed::of(&project.sub_agents, Some(path.path()), true);
             self.roles_file = roles_file.or(self.roles_file.take());
             self.sub_agents = self.sub_agents.replaced_by(&project.sub_agents);
             self.roles.extend(project.roles);
@@ -219,16 +226,13 @@ impl Config {
             None => {}
         }
         if !asks.is_empty() {
-            let (path, asks) = (shown(path), asks.join(", "));
-            self.warnings.push(format!(
-                "{path} wants to set {asks}; that is left out until you have looked at it: posse trust"
-            ));
+            self.warnings.push(SetupWarning::NotTrusted { path: path.clone(), settings: asks });
         }
         self.limits = self.limits.lowered_by(&project.limits);
     }
 
     /// The models that it names for sub-agents beside the configured ones, and the section that names each.
-    pub(crate) fn models_named(&self) -> impl Iterator<Item = (String, &String)> {
+    pub fn models_named(&self) -> impl Iterator<Item = (String, &String)> {
         // The main agent's model is chosen before.
         let of_roles = self.roles.iter().filter(|(role, _)| !role.eq_ignore_ascii_case("main"));
         let of_roles =
@@ -254,19 +258,31 @@ impl Config {
     }
 
     /// What is allowed, asked and denied whatever the mode.
-    pub(crate) fn rules(&self) -> anyhow::Result<Rules> {
+    pub fn rules(&self) -> Result<Rules, ConfigError> {
         let ApprovalFile { allow, ask, deny, .. } = &self.approval;
-        Rules::parse(allow, ask, deny).context("[approval] in the configuration")
+        Ok(Rules::parse(allow, ask, deny)?)
     }
 
     /// What of the home folder commands may read.
-    pub(crate) fn readable(&self) -> Vec<PathBuf> {
-        let home = std::env::home_dir();
-        let whole = |path: &PathBuf| match (path.strip_prefix("~"), &home) {
-            (Ok(rest), Some(home)) => home.join(rest),
-            _ => path.clone(),
-        };
-        self.sandbox.readable.iter().map(whole).filter(|path| path.is_absolute()).collect()
+    pub fn readable(&self, surroundings: &Surroundings) -> Vec<PathBuf> {
+        let paths = self.sandbox.readable.iter().map(|path| surroundings.expanded(path));
+        paths.filter(|path| path.is_absolute()).collect()
+    }
+
+    /// What an acknowledged step of a session outlives.
+    pub fn durability(&self) -> Durability {
+        self.record.durability()
+    }
+
+    /// Whether the model that a provider calls so has a price.
+    pub fn has_price(&self, id: &str) -> bool {
+        self.models.values().any(|model| model.model.as_deref() == Some(id) && model.price.is_some())
+    }
+
+    /// The section that sets the model of a role, as it is written: `[roles.NAME]`.
+    pub fn role_section(&self, role: &str) -> Option<String> {
+        let name = self.roles.keys().find(|name| name.eq_ignore_ascii_case(role))?;
+        Some(format!("[roles.{name}]"))
     }
 }
 
@@ -304,15 +320,20 @@ const DEFAULT_TURNS: NonZeroU32 = NonZeroU32::new(200).unwrap();
 
 /// The project's file, the closest one up to the top of the repository. Read without following links out of the
 /// project.
-pub(crate) fn project_file(folder: &Path) -> anyhow::Result<Option<(PathBuf, String)>> {
+pub fn project_file(
+    folder: &Path,
+    surroundings: &Surroundings,
+) -> Result<Option<(ShownPath, String)>, ConfigError> {
     let there = |folder: &&Path| std::fs::symlink_metadata(folder.join(PROJECT_FILE)).is_ok();
     let Some(folder) = project_folders(folder).find(there) else { return Ok(None) };
-    let path = folder.join(PROJECT_FILE);
-    let read = || -> anyhow::Result<String> {
+    let path = surroundings.shown(&folder.join(PROJECT_FILE));
+    let read = || -> Result<String, Box<dyn Error + Send + Sync>> {
         let project = Workspace::open(folder)?;
         let (bytes, _) = project.read(&project.resolve(PROJECT_FILE)?, FILE_BYTES_MAX)?;
         Ok(String::from_utf8(bytes)?)
     };
-    let text = read().with_context(|| format!("cannot read {}", shown(&path)))?;
-    Ok(Some((path, text)))
+    match read() {
+        Ok(text) => Ok(Some((path, text))),
+        Err(source) => Err(ConfigError::Unreadable { path, source }),
+    }
 }

@@ -2,19 +2,21 @@
 
 use posse_engine::models::Protocol;
 
+use crate::surroundings::Surroundings;
+
 /// A place where models may be found.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Provider {
+pub struct Provider {
     /// As in `--model NAME/…`.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// How people call it.
-    pub(crate) title: &'static str,
+    pub title: &'static str,
     pub(crate) protocol: Protocol,
     pub(crate) endpoint: &'static str,
     /// The variable that moves the endpoint, where there is a usual one.
     pub(crate) endpoint_env: Option<&'static str>,
     /// The variable that holds the key; none for local servers.
-    pub(crate) key_env: Option<&'static str>,
+    pub key_env: Option<&'static str>,
     /// What is used when no model is named; none where the server is asked.
     pub(crate) model: Option<&'static str>,
     pub(crate) context_window: Option<u64>,
@@ -23,7 +25,7 @@ pub(crate) struct Provider {
 }
 
 /// In the order in which they are looked for: keys first, then local servers on their usual ports.
-pub(crate) const PROVIDERS: [Provider; 8] = [
+pub const PROVIDERS: [Provider; 8] = [
     Provider {
         name: "anthropic",
         title: "Anthropic",
@@ -100,17 +102,17 @@ impl Provider {
     }
 
     /// The endpoint, moved if the person's environment moves it.
-    pub(crate) fn endpoint(&self) -> String {
-        let moved = self.endpoint_env.and_then(|name| std::env::var(name).ok()).filter(|url| !url.is_empty());
+    pub fn endpoint(&self, surroundings: &Surroundings) -> String {
+        let moved = self.endpoint_env.and_then(|name| surroundings.text(name)).filter(|url| !url.is_empty());
         match moved {
             None => self.endpoint.to_string(),
-            Some(url) => versioned(&url),
+            Some(url) => versioned(url),
         }
     }
 
     /// The key, if the person has set one.
-    pub(crate) fn key(&self) -> Option<String> {
-        std::env::var(self.key_env?).ok().filter(|key| !key.trim().is_empty())
+    pub fn key<'a>(&self, surroundings: &'a Surroundings) -> Option<&'a str> {
+        surroundings.text(self.key_env?).filter(|key| !key.trim().is_empty())
     }
 }
 

@@ -2,10 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::bail;
 #[cfg(unix)]
 use posse_engine::machine::home_of;
 use posse_engine::machine::secret_places;
+
+use crate::error::PrepareError;
+use crate::surroundings::Surroundings;
 
 /// The largest list of users that is read.
 const USERS_BYTES_MAX: usize = 1024 * 1024;
@@ -13,20 +15,16 @@ const USERS_BYTES_MAX: usize = 1024 * 1024;
 const ENTRIES_MAX: usize = 4_096;
 
 /// Refuses a folder that is a home, holds homes, or holds credentials, unless the person has said that they mean it.
-pub(crate) fn check(folder: &Path, meant: bool) -> anyhow::Result<()> {
-    match fault(folder, &Homes::find(folder)) {
-        Some(what) if !meant => bail!(
-            "{} {what}, and an agent that works there could read and change everything in it. Work in the folder of a project \
-             instead: posse run -C DIR. If you mean it, say --workspace-is-home; keys, sign-ins and histories stay hidden even then",
-            folder.display()
-        ),
+pub fn check(folder: &Path, meant: bool, surroundings: &Surroundings) -> Result<(), PrepareError> {
+    match fault(folder, &Homes::find(folder, surroundings)) {
+        Some(what) if !meant => Err(PrepareError::FolderIsHome { folder: folder.to_path_buf(), what }),
         _ => Ok(()),
     }
 }
 
 /// What of homes stays hidden in a workspace that is around it.
-pub(crate) fn hidden_in(folder: &Path) -> Vec<PathBuf> {
-    let homes = Homes::find(folder).all;
+pub fn hidden_in(folder: &Path, surroundings: &Surroundings) -> Vec<PathBuf> {
+    let homes = Homes::find(folder, surroundings).all;
     let places = homes.iter().flat_map(|home| secret_places(home));
     places.filter(|place| place.starts_with(folder) && place != folder).collect()
 }
@@ -38,8 +36,8 @@ struct Homes {
 }
 
 impl Homes {
-    fn find(folder: &Path) -> Self {
-        let own = std::env::home_dir().and_then(|home| home.canonicalize().ok());
+    fn find(folder: &Path, surroundings: &Surroundings) -> Self {
+        let own = surroundings.home().and_then(|home| home.canonicalize().ok());
         let users = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
         let users = users.get(..USERS_BYTES_MAX).unwrap_or(&users);
         let listed = users.lines().filter_map(|line| line.split(':').nth(5)).filter(|home| !home.is_empty());

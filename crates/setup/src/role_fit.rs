@@ -2,17 +2,18 @@
 
 use posse_engine::models::{KnownModel, meant};
 use posse_engine::roles::{INHERIT, LoadedRoles, Problem, Told};
+use posse_protocol::visible::one_line;
 use posse_protocol::{Network, Role, RoleOrigin};
 
 use crate::config::Config;
 use crate::detect;
-use crate::output::one_line;
+use crate::surroundings::Surroundings;
 
 /// The tool that cannot do anything without a network.
 const NETWORK_TOOL: &str = "web_fetch";
 
 /// What roles are held against.
-pub(crate) struct RoleFit {
+pub struct RoleFit {
     /// Name and provider's name of each model, the usual one first if it is known.
     models: Vec<(String, String)>,
     /// The model of a role that names none.
@@ -22,8 +23,8 @@ pub(crate) struct RoleFit {
 
 impl RoleFit {
     /// Without asking any server which models it has.
-    pub(crate) fn of(config: &Config) -> Self {
-        let main = detect::settled(config);
+    pub fn of(config: &Config, surroundings: &Surroundings) -> Self {
+        let main = detect::settled(config, surroundings);
         let id = |name: &String| config.models.get(name).and_then(|file| file.model.clone());
         let configured = config.models.keys().map(|name| (name.clone(), id(name).unwrap_or_default()));
         let usual = config.sub_agents.model.clone().or_else(|| main.as_ref().map(|(name, _)| name.clone()));
@@ -32,7 +33,7 @@ impl RoleFit {
     }
 
     /// The model that a role runs on, where that is not the one its file names.
-    pub(crate) fn stand_in(&self, role: &Role) -> Option<String> {
+    pub fn stand_in(&self, role: &Role) -> Option<String> {
         let wanted = role.model.as_deref().filter(|model| *model != INHERIT)?;
         let known = self.models.iter().map(|(name, id)| KnownModel { name, id }).collect::<Vec<_>>();
         match meant(wanted, &known).map(|at| known[at]) {
@@ -60,7 +61,7 @@ impl RoleFit {
     }
 
     /// What whoever checks these roles should know.
-    pub(crate) fn problems(&self, loaded: &LoadedRoles) -> Vec<Problem> {
+    pub fn problems(&self, loaded: &LoadedRoles) -> Vec<Problem> {
         let mut problems = Vec::new();
         for role in loaded.roles.iter() {
             let (RoleOrigin::User(path) | RoleOrigin::Project(path)) = &role.origin else { continue };

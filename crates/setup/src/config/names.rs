@@ -3,16 +3,15 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
 
-use anyhow::{anyhow, bail};
 use posse_engine::approving::{Rules, is_tool, likely_tool};
 use serde::Deserialize;
 use toml::Spanned;
 
 use super::Config;
+use crate::error::ConfigError;
 use crate::providers::Provider;
-use crate::surroundings::shown;
+use crate::surroundings::ShownPath;
 
 /// How alike another name must be to be meant.
 const ALIKE: f64 = 0.75;
@@ -44,7 +43,7 @@ struct ModelPlace {
 /// The models that a file names. Whether they are there is known when all files are read.
 #[derive(Clone, Debug, Default)]
 pub(super) struct NamedModels {
-    file: PathBuf,
+    file: ShownPath,
     main: Option<(usize, String)>,
     sub_agents: Option<(usize, String)>,
     /// Role, line and name.
@@ -52,23 +51,25 @@ pub(super) struct NamedModels {
 }
 
 /// Checks the rules of a file, and gives back the models it names.
-pub(super) fn check(text: &str, path: &Path) -> anyhow::Result<NamedModels> {
-    let places: Places = toml::from_str(text).map_err(|error| anyhow!("{}: {error}", shown(path)))?;
+pub(super) fn check(text: &str, path: &ShownPath) -> Result<NamedModels, ConfigError> {
     let line = |span: Range<usize>| text[..span.start.min(text.len())].matches('\n').count() + 1;
+    let wrong = |line, fault| ConfigError::Line { path: path.clone(), line, fault };
+    let places: Places = toml::from_str(text)
+        .map_err(|error| wrong(error.span().map_or(0, line), error.message().to_owned()))?;
     let RulePlaces { allow, ask, deny } = &places.approval;
     for (rules, allows) in [(allow, true), (ask, false), (deny, false)] {
         for rule in rules {
-            let wrong = |why: String| anyhow!("{}, line {}: {why}", shown(path), line(rule.span()));
             let one = std::slice::from_ref(rule.get_ref());
             let read = if allows { Rules::parse(one, &[], &[]) } else { Rules::parse(&[], one, &[]) };
-            read.map_err(|error| wrong(error.to_string()))?;
+            read.map_err(|error| wrong(line(rule.span()), error.to_string()))?;
             let tool = Rules::tool_of(rule.get_ref());
             if !is_tool(tool) {
                 let hint = likely_tool(tool).map(|tool| format!("; did you mean {tool:?}?"));
                 let hint = hint.unwrap_or_else(|| {
                     "; there are shell, edit_file, write_file, read_file, web_fetch and others".into()
                 });
-                return Err(wrong(format!("there is no tool {tool:?}{hint}")));
+                let (path, line) = (path.clone(), line(rule.span()));
+                return Err(ConfigError::UnknownTool { path, line, tool: tool.to_owned(), hint });
             }
         }
     }
@@ -77,7 +78,7 @@ pub(super) fn check(text: &str, path: &Path) -> anyhow::Result<NamedModels> {
         |(role, place): (String, ModelPlace)| named(place.model).map(|(line, name)| (role, line, name));
     Ok(NamedModels {
         roles: places.roles.into_iter().filter_map(role).collect(),
-        file: path.to_path_buf(),
+        file: path.clone(),
         main: named(places.model),
         sub_agents: named(places.sub_agents.model),
     })
@@ -85,7 +86,7 @@ pub(super) fn check(text: &str, path: &Path) -> anyhow::Result<NamedModels> {
 
 impl NamedModels {
     /// Whether every model that counts is one: configured, or of a provider.
-    pub(super) fn check(&self, config: &Config) -> anyhow::Result<()> {
+    pub(super) fn check(&self, config: &Config) -> Result<(), ConfigError> {
         let of_all = [(&self.main, &config.model), (&self.sub_agents, &config.sub_agents.model)];
         let of_all = of_all.into_iter().filter_map(|(named, in_force)| Some((named.as_ref()?, in_force)));
         let of_roles = self.roles.iter().filter(|(_, _, name)| !name.eq_ignore_ascii_case("inherit"));
@@ -94,7 +95,8 @@ impl NamedModels {
         let counts = of_all.map(|((line, name), in_force)| (line, name, in_force)).chain(of_roles);
         for (line, name, in_force) in counts {
             if in_force.as_ref() == Some(name) && !is_model(config, name) {
-                bail!("{}, line {line}: {}", shown(&self.file), no_model(config, name));
+                let (path, line, hint) = (self.file.clone(), *line, likely_model(config, name));
+                return Err(ConfigError::UnknownModel { path, line, model: name.clone(), hint });
             }
         }
         Ok(())
@@ -114,17 +116,16 @@ fn is_model(config: &Config, name: &str) -> bool {
         || Provider::named(provider).is_some()
 }
 
-/// What to say of a model that is none.
-fn no_model(config: &Config, name: &str) -> String {
+/// What may be meant by the name of a model that is none.
+fn likely_model(config: &Config, name: &str) -> String {
     let alike = |known: &&String| strsim::jaro_winkler(known, name);
     let closest = config.models.keys().max_by(|a, b| alike(a).total_cmp(&alike(b)));
-    let hint = match closest {
+    match closest {
         Some(known) if alike(&known) > ALIKE => format!("did you mean {known:?}?"),
         Some(_) => {
             let known = config.models.keys().map(String::as_str).collect::<Vec<_>>();
             format!("configured: {}", known.join(", "))
         }
         None => "none is configured; add [models.NAME], or write PROVIDER/MODEL".to_string(),
-    };
-    format!("there is no model {name:?}; {hint}")
+    }
 }

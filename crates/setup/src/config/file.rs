@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::{Path, PathBuf};
 
-use anyhow::anyhow;
 use posse_engine::models::{Profile, Protocol, ToolCallMode};
 use posse_engine::record::Durability;
 use posse_protocol::{Approval, Files, Prices, Shell};
@@ -13,7 +12,8 @@ use serde::{Deserialize, Serialize};
 use super::roles::RoleFile;
 use super::sub_agents::SubAgentsFile;
 use super::written;
-use crate::surroundings::shown;
+use crate::error::ConfigError;
+use crate::surroundings::ShownPath;
 
 /// A whole file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -88,15 +88,15 @@ fn chat() -> Protocol {
 /// `[limits]`
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct LimitsFile {
+pub struct LimitsFile {
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) max_turns: Option<NonZeroU32>,
+    pub max_turns: Option<NonZeroU32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) max_tokens: Option<NonZeroU64>,
+    pub max_tokens: Option<NonZeroU64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) max_time: Option<Time>,
+    pub max_time: Option<Time>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) max_cost_usd: Option<f64>,
+    pub max_cost_usd: Option<f64>,
 }
 
 impl LimitsFile {
@@ -181,9 +181,9 @@ impl RightsFile {
 /// `[approval]`: what is done without asking.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct ApprovalFile {
+pub struct ApprovalFile {
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) mode: Option<Approval>,
+    pub mode: Option<Approval>,
     /// Rules such as `edit_file(docs/*)` that spare a question.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) allow: Vec<String>,
@@ -217,19 +217,19 @@ impl ApprovalFile {
 /// `[sandbox]`: what commands see.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct SandboxFile {
+pub struct SandboxFile {
     /// Files and folders that commands may read although they are in the home folder; `~/` is the home folder.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) readable: Vec<PathBuf>,
     /// Memory that all commands of a session may use together, in MiB; without it, a share of the machine's.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) memory_mb: Option<NonZeroU64>,
+    pub memory_mb: Option<NonZeroU64>,
     /// Processes and threads that they may have together.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) processes: Option<NonZeroU64>,
+    pub processes: Option<NonZeroU64>,
     /// What they leave free on the disk of the workspace, in MiB.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) disk_free_mb: Option<u64>,
+    pub disk_free_mb: Option<u64>,
 }
 
 impl SandboxFile {
@@ -283,14 +283,14 @@ pub(crate) enum DurabilityWord {
 /// `[memory]`: notes that agents keep from one session to the next.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct MemoryFile {
+pub struct MemoryFile {
     /// Whether agents read and make them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) enabled: Option<bool>,
 }
 
 impl MemoryFile {
-    pub(crate) fn enabled(&self) -> bool {
+    pub fn enabled(&self) -> bool {
         self.enabled.unwrap_or(true)
     }
 }
@@ -316,7 +316,7 @@ pub(crate) enum NetworkWord {
 
 /// Milliseconds, written as `90s` or `1h30m`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Time(pub(crate) u64);
+pub struct Time(pub u64);
 
 impl Serialize for Time {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -333,7 +333,7 @@ impl<'de> Deserialize<'de> for Time {
 }
 
 /// Reads a time such as `90s`, `10m` or `1h30m`; a bare number is seconds.
-pub(crate) fn parse_time_ms(text: &str) -> Result<u64, String> {
+pub fn parse_time_ms(text: &str) -> Result<u64, String> {
     let text = text.trim();
     let wrong = || format!("{text:?} is not a time; write it like 90s, 10m or 1h30m");
     let ms = match text.parse::<u64>() {
@@ -347,7 +347,7 @@ pub(crate) fn parse_time_ms(text: &str) -> Result<u64, String> {
 }
 
 /// Reads an age such as `30d`, `8w` or `12h`.
-pub(crate) fn parse_age_ms(text: &str) -> Result<u64, String> {
+pub fn parse_age_ms(text: &str) -> Result<u64, String> {
     let text = text.trim();
     let wrong = || format!("{text:?} is not a time; write it like 30d, 8w or 12h");
     let day_ms = 24 * 60 * 60 * 1000;
@@ -361,7 +361,7 @@ pub(crate) fn parse_age_ms(text: &str) -> Result<u64, String> {
 }
 
 /// Reads the name of an approval mode.
-pub(crate) fn parse_approval(text: &str) -> Result<Approval, String> {
+pub fn parse_approval(text: &str) -> Result<Approval, String> {
     let known = [
         ("plan", Approval::Plan),
         ("ask", Approval::Ask),
@@ -375,15 +375,15 @@ pub(crate) fn parse_approval(text: &str) -> Result<Approval, String> {
 
 /// Reads a file's text. Errors name the file, the line, and for a misspelt key the likely one. A cassette is looked for
 /// beside the file that names it, wherever posse is started.
-pub(crate) fn parse(text: &str, path: &Path) -> anyhow::Result<FileConfig> {
+pub(crate) fn parse(text: &str, path: &ShownPath) -> Result<FileConfig, ConfigError> {
     let mut file: FileConfig = toml::from_str(text).map_err(|error| {
         let line =
             error.span().map_or(0, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
         let message = error.message();
         let hint = suggestion(message).map(|key| format!(" — did you mean `{key}`?")).unwrap_or_default();
-        anyhow!("{}, line {line}: {message}{hint}", shown(path))
+        ConfigError::Line { path: path.clone(), line, fault: format!("{message}{hint}") }
     })?;
-    let folder = path.parent().unwrap_or(Path::new(""));
+    let folder = path.path().parent().unwrap_or(Path::new(""));
     for cassette in file.models.values_mut().filter_map(|model| model.cassette.as_mut()) {
         *cassette = folder.join(&*cassette);
     }
@@ -405,6 +405,7 @@ fn suggestion(message: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::{parse, parse_age_ms, parse_time_ms};
+    use crate::surroundings::ShownPath;
 
     #[test]
     fn times() {
@@ -439,7 +440,7 @@ mod tests {
         ];
         for (written, want) in cases {
             let text = format!("[models.a]\nprotocol = \"replay\"\ncassette = \"{written}\"");
-            let file = parse(&text, std::path::Path::new("/conf/config.toml")).unwrap();
+            let file = parse(&text, &ShownPath::in_full("/conf/config.toml")).unwrap();
             assert_eq!(file.models["a"].cassette.as_deref(), Some(std::path::Path::new(want)));
         }
     }
@@ -467,7 +468,7 @@ mod tests {
             ("x = ", "line 1", ""),
         ];
         for (text, start, end) in cases {
-            let error = parse(text, std::path::Path::new("/c.toml")).map_err(|e| e.to_string());
+            let error = parse(text, &ShownPath::in_full("/c.toml")).map_err(|e| e.to_string());
             let error = error.expect_err(text);
             assert!(error.starts_with("/c.toml, line") && error.contains(start), "{error}");
             assert!(error.contains(end), "{error}");

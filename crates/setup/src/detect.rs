@@ -1,15 +1,14 @@
-//! Which model is used: the named one, the configured one, or the first that is found.
+//! Which model is used, and how it is called.
 
 use std::time::Duration;
 
-use anyhow::{anyhow, bail};
 use posse_engine::models::{ListedModel, ModelConfig, Protocol, SecretString, list_models, shown_address};
 use posse_protocol::{ModelError, Prices};
 
 use crate::config::{Config, ModelFile};
-use crate::exit::Exit;
+use crate::error::ModelChoiceError;
 use crate::providers::{PROVIDERS, Provider};
-use crate::surroundings::shown;
+use crate::surroundings::Surroundings;
 
 /// How long a local server has to say that it is there.
 const PROBE_MS: u64 = 700;
@@ -18,91 +17,108 @@ const PROBE_MS: u64 = 700;
 const MODEL_VARIABLE: &str = "POSSE_MODEL";
 
 /// A model that can be called, and what it costs.
-pub(crate) struct Choice {
-    pub(crate) model: ModelConfig,
-    pub(crate) prices: Option<Prices>,
+pub struct ModelChoice {
+    /// The model.
+    pub model: ModelConfig,
+    /// US dollars for a million tokens, where they are known.
+    pub prices: Option<Prices>,
 }
 
-/// Finds the model to use, or says what to do about it.
-pub(crate) async fn choose(config: &Config, named: Option<&str>) -> anyhow::Result<Choice> {
-    let mut choice = found(config, named).await?;
+/// The model that the environment names.
+pub(crate) fn named_model(surroundings: &Surroundings) -> Option<&str> {
+    surroundings.text(MODEL_VARIABLE)
+}
+
+/// Finds the model to use: the named one, the one of `POSSE_MODEL`, a configured one, or the first that is found.
+pub async fn choose(
+    config: &Config,
+    surroundings: &Surroundings,
+    named: Option<&str>,
+) -> Result<ModelChoice, ModelChoiceError> {
+    let named = named.or_else(|| named_model(surroundings));
+    let mut choice = found(config, surroundings, named).await?;
     choice.model.profile = choice.model.profile.or(config.profile);
     Ok(choice)
 }
 
-async fn found(config: &Config, named: Option<&str>) -> anyhow::Result<Choice> {
+async fn found(
+    config: &Config,
+    surroundings: &Surroundings,
+    named: Option<&str>,
+) -> Result<ModelChoice, ModelChoiceError> {
     if let Some(name) = named.or(config.model.as_deref()) {
-        return by_name(config, name).await;
+        return by_name(config, surroundings, name).await;
     }
     match config.models.iter().next() {
-        Some((name, file)) if config.models.len() == 1 => return configured(name, file),
+        Some((name, file)) if config.models.len() == 1 => return configured(name, file, surroundings),
         // Whoever has configured models did not mean any other.
-        Some(_) => {
-            let names = config.models.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
-            bail!(
-                "several models are configured ({names}); choose one with --model, or with `model = \"NAME\"` in the file"
-            );
-        }
+        Some(_) => return Err(ModelChoiceError::Several { names: config.models.keys().cloned().collect() }),
         None => {}
     }
-    for provider in PROVIDERS.iter().filter(|p| p.key().is_some()) {
+    for provider in PROVIDERS.iter().filter(|p| p.key(surroundings).is_some()) {
         if let Some(model) = provider.model {
-            return Ok(provided(provider, model, provider.context_window));
+            return Ok(provided(provider, surroundings, model, provider.context_window));
         }
     }
-    match first_local().await {
-        Some((provider, model)) => Ok(provided(provider, &model.name, model.context_window)),
-        None => Err(nothing_found(config)),
+    match first_local(surroundings).await {
+        Some((provider, model)) => Ok(provided(provider, surroundings, &model.name, model.context_window)),
+        None => Err(ModelChoiceError::NoneFound { own_file: config.own_file.clone() }),
     }
 }
 
 /// The name and the provider's name of the model that would be used, as far as no server has to be asked for it.
-pub(crate) fn settled(config: &Config) -> Option<(String, String)> {
-    let named =
-        std::env::var(MODEL_VARIABLE).ok().filter(|name| !name.is_empty()).or_else(|| config.model.clone());
+pub(crate) fn settled(config: &Config, surroundings: &Surroundings) -> Option<(String, String)> {
+    let said = named_model(surroundings).filter(|name| !name.is_empty());
+    let named = said.map(str::to_owned).or_else(|| config.model.clone());
     let only = || config.models.keys().next().filter(|_| config.models.len() == 1).cloned();
     if let Some(name) = named.or_else(only) {
         let configured = config.models.get(&name).and_then(|file| file.model.clone());
         let id = || name.split_once('/').map_or(name.clone(), |(_, model)| model.to_string());
         return Some((name.clone(), configured.unwrap_or_else(id)));
     }
-    let provider =
-        PROVIDERS.iter().find(|p| config.models.is_empty() && p.key().is_some() && p.model.is_some())?;
+    let has_model = |p: &&Provider| p.key(surroundings).is_some() && p.model.is_some();
+    let provider = PROVIDERS.iter().filter(|_| config.models.is_empty()).find(has_model)?;
     let model = provider.model?;
     Some((format!("{}/{model}", provider.name), model.to_string()))
 }
 
 /// A configured model, or `PROVIDER/MODEL`, or a provider's name for its usual model.
-async fn by_name(config: &Config, name: &str) -> anyhow::Result<Choice> {
+async fn by_name(
+    config: &Config,
+    surroundings: &Surroundings,
+    name: &str,
+) -> Result<ModelChoice, ModelChoiceError> {
     if let Some(file) = config.models.get(name) {
-        return configured(name, file);
+        return configured(name, file, surroundings);
     }
     if let Some((provider, model)) = of_provider(name) {
-        let provider = with_key(provider)?;
+        let provider = with_key(provider, surroundings)?;
         return match model.or(provider.model) {
             Some(model) => {
                 let window = match provider.context_window {
-                    None if provider.key_env.is_none() => listed_window(provider, model).await,
+                    None if provider.key_env.is_none() => listed_window(provider, surroundings, model).await,
                     known => known,
                 };
-                Ok(provided(provider, model, window))
+                Ok(provided(provider, surroundings, model, window))
             }
             None => {
-                let model = probe(provider).await.map_err(|error| anyhow!("{}: {error}", provider.title))?;
-                Ok(provided(provider, &model.name, model.context_window))
+                let probed = probe(provider, provider.endpoint(surroundings)).await;
+                let no_answer = |error| ModelChoiceError::NoAnswer { provider: provider.title, error };
+                let model = probed.map_err(no_answer)?;
+                Ok(provided(provider, surroundings, &model.name, model.context_window))
             }
         };
     }
-    let known = config.models.keys().map(String::as_str).collect::<Vec<_>>();
-    let known = if known.is_empty() { "none is configured".to_string() } else { known.join(", ") };
-    let providers = PROVIDERS.map(|p| p.name).join(", ");
-    bail!(
-        "there is no model {name:?}. Configured: {known}. Or name one as PROVIDER/MODEL, with one of: {providers}"
-    )
+    let configured = config.models.keys().cloned().collect();
+    Err(ModelChoiceError::Unknown { name: name.to_owned(), configured })
 }
 
-pub(crate) fn configured(name: &str, file: &ModelFile) -> anyhow::Result<Choice> {
-    let wanted = |what: &str| anyhow!("[models.{name}] needs `{what}`");
+pub(crate) fn configured(
+    name: &str,
+    file: &ModelFile,
+    surroundings: &Surroundings,
+) -> Result<ModelChoice, ModelChoiceError> {
+    let wanted = |setting| ModelChoiceError::Incomplete { name: name.to_owned(), setting };
     let mut model = match (file.protocol, &file.cassette) {
         (Protocol::Replay, Some(cassette)) => ModelConfig::replay(name, cassette),
         (Protocol::Replay, None) => return Err(wanted("cassette")),
@@ -114,13 +130,11 @@ pub(crate) fn configured(name: &str, file: &ModelFile) -> anyhow::Result<Choice>
     };
     if let Some(variable) = &file.api_key_env {
         if !variable.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
-            bail!(
-                "[models.{name}] api_key_env is the name of a variable, such as MY_KEY; the key itself never goes into a file"
-            );
+            return Err(ModelChoiceError::KeyInFile { name: name.to_owned() });
         }
-        let key = std::env::var(variable).ok().filter(|key| !key.trim().is_empty());
-        let key =
-            key.ok_or_else(|| anyhow!("[models.{name}] takes its key from {variable}, which is not set"))?;
+        let key = surroundings.text(variable).filter(|key| !key.trim().is_empty());
+        let not_set = || ModelChoiceError::KeyNotSet { name: name.to_owned(), variable: variable.clone() };
+        let key = key.ok_or_else(not_set)?;
         model.api_key = Some(SecretString::from(key));
         model.key_name = Some(variable.clone());
     }
@@ -136,7 +150,7 @@ pub(crate) fn configured(name: &str, file: &ModelFile) -> anyhow::Result<Choice>
         model.timeouts.idle_ms = idle.0;
         model.timeouts.first_byte_ms = model.timeouts.first_byte_ms.max(idle.0);
     }
-    Ok(Choice { model, prices: file.price })
+    Ok(ModelChoice { model, prices: file.price })
 }
 
 /// The provider that a name begins with, and the model if it names one.
@@ -146,50 +160,61 @@ fn of_provider(name: &str) -> Option<(&'static Provider, Option<&str>)> {
     Provider::named(provider).map(|provider| (provider, model))
 }
 
-fn with_key(provider: &Provider) -> anyhow::Result<&Provider> {
-    match (provider.key_env, provider.key()) {
-        (Some(variable), None) => bail!("{} needs a key: set {variable}", provider.title),
+fn with_key<'a>(
+    provider: &'a Provider,
+    surroundings: &Surroundings,
+) -> Result<&'a Provider, ModelChoiceError> {
+    match (provider.key_env, provider.key(surroundings)) {
+        (Some(variable), None) => Err(ModelChoiceError::ProviderKey { provider: provider.title, variable }),
         _ => Ok(provider),
     }
 }
 
 /// `PROVIDER/MODEL` for sub-agents, under the name as it is written; nothing where that names no provider. No server is
 /// asked for it.
-pub(crate) fn for_sub_agents(name: &str) -> Option<anyhow::Result<Choice>> {
+pub(crate) fn for_sub_agents(
+    name: &str,
+    surroundings: &Surroundings,
+) -> Option<Result<ModelChoice, ModelChoiceError>> {
     let (provider, model) = of_provider(name)?;
     let choice = || {
-        let provider = with_key(provider)?;
+        let provider = with_key(provider, surroundings)?;
         let model = model.or(provider.model);
-        let model = model.ok_or_else(|| anyhow!("write {}/MODEL", provider.name))?;
-        let mut choice = provided(provider, model, provider.context_window);
+        let model = model.ok_or(ModelChoiceError::NoUsualModel { provider: provider.name })?;
+        let mut choice = provided(provider, surroundings, model, provider.context_window);
         choice.model.name = name.to_string();
         Ok(choice)
     };
     Some(choice())
 }
 
-fn provided(provider: &Provider, model: &str, context_window: Option<u64>) -> Choice {
+fn provided(
+    provider: &Provider,
+    surroundings: &Surroundings,
+    model: &str,
+    context_window: Option<u64>,
+) -> ModelChoice {
     // llama.cpp names a model by its file; people need the last part only.
     let short = model.rsplit('/').next().unwrap_or(model);
     let name = format!("{}/{}", provider.name, if model.starts_with('/') { short } else { model });
-    let mut config = ModelConfig::new(name, model, provider.protocol, provider.endpoint());
-    config.api_key = provider.key().map(SecretString::from);
+    let mut config = ModelConfig::new(name, model, provider.protocol, provider.endpoint(surroundings));
+    config.api_key = provider.key(surroundings).map(SecretString::from);
     config.key_name = provider.key_env.map(str::to_string);
     config.context_window = context_window;
     config.temperature = provider.temperature;
-    Choice { model: config, prices: None }
+    ModelChoice { model: config, prices: None }
 }
 
 /// The window that a local server gives a model, if it answers and says so.
-async fn listed_window(provider: &Provider, model: &str) -> Option<u64> {
+async fn listed_window(provider: &Provider, surroundings: &Surroundings, model: &str) -> Option<u64> {
     let timeout = Duration::from_millis(PROBE_MS);
-    let models = list_models(&provider.endpoint(), None, provider.protocol, timeout).await.ok()?;
+    let models =
+        list_models(&provider.endpoint(surroundings), None, provider.protocol, timeout).await.ok()?;
     models.into_iter().find(|listed| listed.name == model)?.context_window
 }
 
-/// Asks a server for its models and takes the first.
-pub(crate) async fn probe(provider: &Provider) -> Result<ListedModel, ModelError> {
-    let endpoint = provider.endpoint();
+/// Asks a provider's server for its models and takes the first.
+pub async fn probe(provider: &Provider, endpoint: String) -> Result<ListedModel, ModelError> {
     let timeout = Duration::from_millis(PROBE_MS);
     let models = list_models(&endpoint, None, provider.protocol, timeout).await?;
     let none = || {
@@ -203,35 +228,13 @@ pub(crate) async fn probe(provider: &Provider) -> Result<ListedModel, ModelError
 }
 
 /// Asks all local servers at once; the first of the table that answers wins.
-async fn first_local() -> Option<(&'static Provider, ListedModel)> {
+async fn first_local(surroundings: &Surroundings) -> Option<(&'static Provider, ListedModel)> {
     let mut probes = tokio::task::JoinSet::new();
     for (index, provider) in PROVIDERS.iter().enumerate().filter(|(_, p)| p.key_env.is_none()) {
-        probes.spawn(async move { (index, probe(provider).await) });
+        let endpoint = provider.endpoint(surroundings);
+        probes.spawn(async move { (index, probe(provider, endpoint).await) });
     }
     let mut found = probes.join_all().await;
     found.sort_by_key(|(index, _)| *index);
     found.into_iter().find_map(|(index, result)| result.ok().map(|model| (&PROVIDERS[index], model)))
-}
-
-/// What to do, a line each.
-fn nothing_found(config: &Config) -> anyhow::Error {
-    let names = |keyed: bool| -> Vec<&str> {
-        let of_kind = PROVIDERS.iter().filter(|provider| provider.key_env.is_some() == keyed);
-        of_kind.map(|provider| provider.key_env.unwrap_or(provider.title)).collect()
-    };
-    let keys = names(true);
-    let first = keys.first().copied().unwrap_or_default();
-    let others: Vec<String> =
-        keys.iter().skip(1).map(|key| key.strip_suffix("API_KEY").unwrap_or(key).to_string()).collect();
-    let servers: Vec<&str> = names(false).into_iter().filter(|title| *title != "Ollama").collect();
-    Exit::NoModel.because(format!(
-        "no model found\n\
-         with a key       export {first}=…  (or {})\n\
-         on this machine  ollama serve  (or {})\n\
-         your own         [models.NAME] in {}\n\
-         just look        posse demo",
-        others.join(", "),
-        servers.join(", "),
-        config.own_file.as_deref().map_or("the configuration".to_string(), shown)
-    ))
 }

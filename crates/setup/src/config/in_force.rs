@@ -1,0 +1,47 @@
+//! The configuration in force, every value that counts included, as a file that could be written.
+
+use std::num::NonZeroU32;
+
+use posse_engine::models::shown_address;
+
+use super::{Config, DurabilityWord, FileConfig, NetworkFile};
+use crate::error::ConfigError;
+
+impl Config {
+    /// All of it as TOML, without passwords and keys in addresses: what is printed ends up in reports of defects.
+    pub fn to_toml(&self) -> Result<String, ConfigError> {
+        let grant = self.grant();
+        let mut file = FileConfig {
+            model: self.model.clone(),
+            context_files: self.context_files.clone(),
+            profile: self.profile,
+            limits: self.limits.clone(),
+            rights: self.rights.clone(),
+            approval: self.approval.clone(),
+            sandbox: self.sandbox.clone(),
+            git: self.git.clone(),
+            record: self.record.clone(),
+            memory: self.memory.clone(),
+            sub_agents: self.sub_agents.clone(),
+            roles: self.roles.clone(),
+            models: self.models.clone(),
+        };
+        file.limits.max_turns = self.budget().turns.and_then(NonZeroU32::new);
+        (file.rights.files, file.rights.shell) = (Some(grant.files), Some(grant.shell));
+        file.rights.network.get_or_insert(NetworkFile::NONE);
+        file.approval.mode = Some(grant.approval);
+        file.record.durability.get_or_insert(DurabilityWord::Process);
+        file.memory.enabled.get_or_insert(true);
+        let addresses = file.models.values_mut().filter_map(|model| model.endpoint.as_mut());
+        let sub_agents = &mut file.sub_agents;
+        let routed = sub_agents.endpoint.iter_mut().chain(sub_agents.endpoints.iter_mut().flatten());
+        for address in addresses.chain(routed) {
+            let shown = shown_address(address);
+            if shown != address.trim_end_matches('/') {
+                *address = shown;
+            }
+        }
+        file.sub_agents = file.sub_agents.in_force();
+        Ok(toml::to_string(&file)?)
+    }
+}

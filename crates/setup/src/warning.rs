@@ -1,0 +1,104 @@
+//! What the person should know about a session before it starts, as values that every interface can show in its way.
+
+use std::fmt;
+
+use posse_engine::delegating::Surface;
+use posse_protocol::visible::one_line;
+
+use crate::surroundings::ShownPath;
+
+/// Columns of what is said about one agent file.
+const FAULT_COLUMNS_MAX: usize = 200;
+
+/// One thing to know. Its `Display` is one sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SetupWarning {
+    /// A project's file names a git program, which only the person's own file can.
+    ProjectNamesGit {
+        /// The project's file.
+        path: ShownPath,
+    },
+    /// A project's file has settings that do not count before it is trusted.
+    NotTrusted {
+        /// The project's file.
+        path: ShownPath,
+        /// The names of the settings.
+        settings: Vec<String>,
+    },
+    /// The configured git program cannot be used.
+    GitLeftOut {
+        /// Why.
+        reason: String,
+    },
+    /// Something is wrong with an agent file.
+    RoleFile {
+        /// The file.
+        path: ShownPath,
+        /// What is wrong with it.
+        fault: String,
+        /// Whether the whole file is left out.
+        left_out: bool,
+    },
+    /// More is wrong with agent files than is listed.
+    MoreRoleFiles,
+    /// Fewer agents run at the same time than the configuration says.
+    MaxRunning {
+        /// What the configuration says.
+        wanted: usize,
+        /// What the surface allows.
+        most: usize,
+        /// The surface.
+        surface: Surface,
+    },
+    /// Commands run without the sandbox, as was wished.
+    NoSandbox,
+    /// Commands cannot be confined on this machine, so nobody has a shell.
+    NoShell {
+        /// What is missing.
+        missing: String,
+    },
+    /// A session continues with another model than it had.
+    ModelReplaced {
+        /// The model it had.
+        recorded: String,
+        /// The model it has now.
+        model: String,
+    },
+}
+
+impl fmt::Display for SetupWarning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ProjectNamesGit { path } => {
+                write!(f, "{path} wants to set git; only your own configuration can: left out")
+            }
+            Self::NotTrusted { path, settings } => write!(
+                f,
+                "{path} wants to set {}; that is left out until you have looked at it: posse trust",
+                settings.join(", ")
+            ),
+            Self::GitLeftOut { reason } => write!(f, "{reason}; Posse goes on without git"),
+            Self::RoleFile { path, fault, left_out } => {
+                let fault = one_line(fault, FAULT_COLUMNS_MAX);
+                write!(f, "{path}{}: {fault}", if *left_out { " is left out" } else { "" })
+            }
+            Self::MoreRoleFiles => {
+                f.write_str("there is more to know about agent files; see: posse agents check")
+            }
+            Self::MaxRunning { wanted, most, surface } => write!(
+                f,
+                "[sub_agents] max_running = {wanted}: on the surface {surface} at most {most} run at the same time"
+            ),
+            Self::NoSandbox => {
+                f.write_str("--no-sandbox: commands run with all your rights, also those of read-only roles")
+            }
+            Self::NoShell { missing } => write!(
+                f,
+                "no shell: {missing}; `posse doctor` tells more, --no-sandbox runs commands with all your rights"
+            ),
+            Self::ModelReplaced { recorded, model } => {
+                write!(f, "its model {recorded} cannot be used any more; it goes on with {model}")
+            }
+        }
+    }
+}

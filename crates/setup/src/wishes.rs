@@ -1,0 +1,37 @@
+//! What somebody wants of one session, whichever interface they say it in.
+
+use std::num::{NonZeroU32, NonZeroU64};
+
+use posse_engine::delegating::Surface;
+use posse_protocol::Approval;
+
+/// What counts for this session, over what the files say. The default wishes for nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wishes {
+    /// A configured model, or `PROVIDER/MODEL`. Without it, `POSSE_MODEL` counts.
+    pub model: Option<String>,
+    /// Turns of the main agent.
+    pub max_turns: Option<NonZeroU32>,
+    /// Tokens of all requests and replies together.
+    pub max_tokens: Option<NonZeroU64>,
+    /// Wall time.
+    pub max_time_ms: Option<u64>,
+    /// What is done without asking.
+    pub approval: Option<Approval>,
+    /// The most that is done without asking where `approval` says nothing: what held when the session began.
+    pub approval_max: Option<Approval>,
+    /// Commands run without the sandbox.
+    pub no_sandbox: bool,
+    /// The folder may be a home folder, or hold homes.
+    pub workspace_is_home: bool,
+    /// Nobody is delegated to.
+    pub alone: bool,
+    /// The main agent only delegates.
+    pub coordinator: bool,
+    /// Agents write to each other and share a board of tasks.
+    pub team: bool,
+    /// The tools that models delegate with.
+    pub surface: Option<Surface>,
+    /// Somebody is there to answer questions.
+    pub person: bool,
+}
