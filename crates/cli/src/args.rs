@@ -24,12 +24,12 @@ pub(crate) use record::{
     after_help = "Try `posse demo` first: it needs no model and no key."
 )]
 pub(crate) struct Args {
-    /// Where sessions are recorded [default: the platform's data directory]
-    #[arg(long, global = true, value_name = "DIR", env = "POSSE_HOME", hide_env_values = true)]
+    /// Where sessions are recorded [default: the platform's data directory] [env: POSSE_HOME]
+    #[arg(long, global = true, value_name = "DIR")]
     pub(crate) data_dir: Option<PathBuf>,
 
-    /// The user's configuration file [default: see `posse config path`]
-    #[arg(long, global = true, value_name = "FILE", env = "POSSE_CONFIG", hide_env_values = true)]
+    /// The user's configuration file [default: see `posse config path`] [env: POSSE_CONFIG]
+    #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 
     #[command(subcommand)]
@@ -48,8 +48,8 @@ pub(crate) enum Command {
     Demo(DemoArgs),
     /// Look at models, keys, git, sandbox and record, and say what is missing
     Doctor {
-        /// Look at this model: one from the configuration, or PROVIDER/MODEL
-        #[arg(short, long, value_name = "NAME", env = "POSSE_MODEL", hide_env_values = true)]
+        /// Look at this model: one from the configuration, or PROVIDER/MODEL [env: POSSE_MODEL]
+        #[arg(short, long, value_name = "NAME")]
         model: Option<String>,
     },
     /// Look at recorded sessions, search, export and clear them
@@ -141,8 +141,8 @@ pub(crate) struct RunArgs {
 /// How work is done, whether it begins or goes on.
 #[derive(Debug, clap::Args)]
 pub(crate) struct WorkArgs {
-    /// A model from the configuration, or PROVIDER/MODEL such as `ollama/qwen3-coder`
-    #[arg(short, long, value_name = "NAME", env = "POSSE_MODEL", hide_env_values = true)]
+    /// A model from the configuration, or PROVIDER/MODEL such as `ollama/qwen3-coder` [env: POSSE_MODEL]
+    #[arg(short, long, value_name = "NAME")]
     pub(crate) model: Option<String>,
 
     /// Turns of work, after which one more is left to report

@@ -8,7 +8,7 @@ use posse_engine::Engine;
 use posse_engine::machine::git;
 use posse_engine::models::ModelConfig;
 use posse_engine::record::DATABASE_FILE;
-use posse_setup::{Config, ModelChoice, Paths, RoleSources, Sharing, Trusted, Wishes, settle_git};
+use posse_setup::{ModelChoice, Paths, SessionPlan, Wishes};
 use posse_view::SessionView;
 
 use crate::args::DemoArgs;
@@ -36,7 +36,7 @@ pub(crate) async fn run(paths: &Paths, args: DemoArgs) -> anyhow::Result<Exit> {
     let place = DemoFolder::make(paths.surroundings().temp_dir(), args.keep)
         .context("cannot make the demo's folder")?;
     let folder = place.path().join("greet");
-    settle_git(paths, Config::load(paths, place.path()).ok().as_ref(), &folder, true);
+    let plan = SessionPlan::without_files(paths, &folder, Wishes::default());
     make_repository(&folder).await.context("cannot make the demo's repository")?;
     let stays = if args.keep {
         "and stays there for you to look at"
@@ -54,15 +54,13 @@ pub(crate) async fn run(paths: &Paths, args: DemoArgs) -> anyhow::Result<Exit> {
     std::fs::write(&cassette, CASSETTE)?;
     let mut model = ModelConfig::replay("demo recording", &cassette);
     model.replay_pace_ms = if args.fast { 0 } else { PACE_MS };
-    let config = Config::defaults();
-    let choice = ModelChoice { model, prices: None };
-    let (wishes, sources, surroundings) = (Wishes::default(), RoleSources::default(), paths.surroundings());
-    let sharing = Sharing::of(&config, &wishes, false, &sources, &Trusted::default(), surroundings)?;
-    let request = work::request(paths, &config, sharing, choice, &folder, PROMPT.to_string(), None)?;
+    let terms = plan.terms(ModelChoice { model, prices: None })?;
+    let mut display = Display::live();
+    let (request, _) = work::request(terms, &mut display, PROMPT.to_string(), None)?;
     let session = engine.start(request)?;
     let id = short(session.id);
     let watching = Watching::new(SessionView::default(), false, false);
-    let exit = follow(&engine, session, Display::live(), watching, std::future::ready(None)).await?;
+    let exit = follow(&engine, session, display, watching, std::future::ready(None)).await?;
     if exit == Exit::Completed {
         output::print(&next_steps(style, paths, &id, args.keep.then_some(folder.as_path())))?;
     }

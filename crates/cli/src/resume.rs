@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use anyhow::{Context as _, bail};
 use posse_engine::Engine;
 use posse_engine::record::SessionRow;
-use posse_setup::{ModelChoice, Paths, PrepareError, choose as choose_model};
+use posse_setup::{Paths, SessionPlan, Wishes};
 use posse_view::{AgentView, SessionView};
 
-use crate::args::{ResumeArgs, WorkArgs};
+use crate::args::ResumeArgs;
 use crate::display::{short, tree};
 use crate::exit::Exit;
 use crate::follow::{Watching, follow};
@@ -17,7 +17,7 @@ use crate::prompt::{self, Prompt};
 use crate::recorded::{catch_up, view_of};
 use crate::surroundings::shown;
 use crate::which_session::{can_name, elsewhere, session_of, session_to_resume};
-use crate::work::Work;
+use crate::work;
 
 /// Calls without a result that are named one by one.
 const CALLS_SHOWN_MAX: usize = 12;
@@ -38,28 +38,30 @@ pub(crate) async fn run(paths: &Paths, mut args: ResumeArgs) -> anyhow::Result<E
     };
     may_go_on(&row, &prompt.text)?;
     let folder = folder(&row)?;
-    let alone = take_surface(&mut args.work, &row, view.agents.len())?;
-    args.work.modes.coordinator |= view.coordinator;
-    args.work.modes.team |= view.team;
-    let mut work = Work::new(paths, &folder, &args.work, alone)?;
-    work.no_more_than(view.approval.unwrap_or_default());
-    let (choice, note) = choose(&work, &row).await?;
+    let mut display = work::display(&args.work);
+    let mut wishes = work::wishes(&args.work, &display);
+    take_surface(&mut wishes, &row, view.agents.len())?;
+    wishes.coordinator |= view.coordinator;
+    wishes.team |= view.team;
+    wishes.approval_max = Some(view.approval.unwrap_or_default());
+    let person = wishes.person;
+    let plan = SessionPlan::read(paths, &folder, wishes)?;
+    let (choice, note) = plan.choose_model_again(row.model.as_deref()).await?;
     prompt.must_fit(&choice.model)?;
-    let engine = Engine::open_with(&paths.data_dir, work.config.durability())?;
-    let request = work.request(choice, prompt.text, None)?;
-    let notice = work.notice(&request);
+    let engine = Engine::open_with(&paths.data_dir, plan.config().durability())?;
+    let (request, notice) = work::request(plan.terms(choice)?, &mut display, prompt.text, None)?;
     catch_up(&engine, &row, &mut view).await?;
     let session = engine.resume(row.id, request)?;
-    work.display.found(&overview(Style::for_stderr(), &row, &view))?;
+    display.found(&overview(Style::for_stderr(), &row, &view))?;
     let limited =
         args.work.max_turns.is_some() || args.work.max_tokens.is_some() || args.work.max_time.is_some();
     let kept = "the limits do not count: what was interrupted goes on with those it had";
     let kept = (limited && row.status == "interrupted").then(|| kept.to_string());
-    for note in note.into_iter().chain(kept) {
-        work.display.note(&one_line(&note, output::NOTE_COLUMNS_MAX))?;
+    for note in note.map(|note| note.to_string()).into_iter().chain(kept) {
+        display.note(&one_line(&note, output::NOTE_COLUMNS_MAX))?;
     }
-    let watching = Watching::new(view, work.person(), args.work.detach);
-    let exit = follow(&engine, session, work.display, watching, notice).await?;
+    let watching = Watching::new(view, person, args.work.detach);
+    let exit = follow(&engine, session, display, watching, notice).await?;
     engine.leave();
     Ok(exit)
 }
@@ -102,46 +104,27 @@ fn folder(row: &SessionRow) -> anyhow::Result<PathBuf> {
     })
 }
 
-/// The session's own surface, unless another was asked for. True if nobody delegates.
-fn take_surface(args: &mut WorkArgs, row: &SessionRow, agents: usize) -> anyhow::Result<bool> {
+/// The session's own surface, unless another was asked for; none if nobody delegates.
+fn take_surface(wishes: &mut Wishes, row: &SessionRow, agents: usize) -> anyhow::Result<()> {
     // Older records do not name the surface; where there are sub-agents, there was one.
-    if args.modes.surface.is_some() || (row.surface.is_empty() && agents > 1) {
-        return Ok(false);
+    if wishes.surface.is_some() || (row.surface.is_empty() && agents > 1) {
+        return Ok(());
     }
     if row.surface.is_empty() {
-        if args.modes.coordinator || args.modes.team {
+        if wishes.coordinator || wishes.team {
             bail!("nobody delegates in this session; name the tools to do it with: --surface agent");
         }
-        return Ok(true);
+        wishes.alone = true;
+        return Ok(());
     }
     let known = row.surface.parse();
-    args.modes.surface = Some(known.ok().with_context(|| {
+    wishes.surface = Some(known.ok().with_context(|| {
         format!(
             "this session delegates with {:?}, which this posse does not know; give --surface",
             row.surface
         )
     })?);
-    Ok(false)
-}
-
-/// The model that was asked for, else the session's own, else the usual one with a word about it.
-async fn choose(work: &Work<'_>, row: &SessionRow) -> Result<(ModelChoice, Option<String>), PrepareError> {
-    let (config, named) = (&work.config, work.args.model.as_deref());
-    let surroundings = work.paths.surroundings();
-    let Some(recorded) = row.model.as_deref().filter(|_| named.is_none()) else {
-        return Ok((choose_model(config, surroundings, named).await?, None));
-    };
-    match choose_model(config, surroundings, Some(recorded)).await {
-        Ok(choice) => Ok((choice, None)),
-        Err(_) => {
-            let choice = choose_model(config, surroundings, None).await?;
-            let note = format!(
-                "its model {recorded} cannot be used any more; it goes on with {}",
-                choice.model.name
-            );
-            Ok((choice, Some(note)))
-        }
-    }
+    Ok(())
 }
 
 /// Where a session was: the tree, who goes on, who had ended, and which calls have no result.

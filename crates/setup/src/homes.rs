@@ -15,7 +15,7 @@ const USERS_BYTES_MAX: usize = 1024 * 1024;
 const ENTRIES_MAX: usize = 4_096;
 
 /// Refuses a folder that is a home, holds homes, or holds credentials, unless the person has said that they mean it.
-pub fn check(folder: &Path, meant: bool, surroundings: &Surroundings) -> Result<(), PrepareError> {
+pub(crate) fn check(folder: &Path, meant: bool, surroundings: &Surroundings) -> Result<(), PrepareError> {
     match fault(folder, &Homes::find(folder, surroundings)) {
         Some(what) if !meant => Err(PrepareError::FolderIsHome { folder: folder.to_path_buf(), what }),
         _ => Ok(()),
@@ -23,7 +23,7 @@ pub fn check(folder: &Path, meant: bool, surroundings: &Surroundings) -> Result<
 }
 
 /// What of homes stays hidden in a workspace that is around it.
-pub fn hidden_in(folder: &Path, surroundings: &Surroundings) -> Vec<PathBuf> {
+pub(crate) fn hidden_in(folder: &Path, surroundings: &Surroundings) -> Vec<PathBuf> {
     let homes = Homes::find(folder, surroundings).all;
     let places = homes.iter().flat_map(|home| secret_places(home));
     places.filter(|place| place.starts_with(folder) && place != folder).collect()

@@ -1,6 +1,17 @@
-//! Prepares sessions: the surroundings of a process as a value, configuration, models, roles, and what is trusted.
+//! Prepares sessions: reads the configuration, finds a model, and builds the engine's `SessionRequest`.
 //!
-//! It must not know flags, the terminal or exit codes: errors and warnings are values, and the interface shows them.
+//! Every interface starts sessions this way, so the same files and wishes give the same session everywhere:
+//!
+//! 1. [`Surroundings`] are the environment, the home folder and the current folder, as a value. [`Paths::find`] derives
+//!    where the person's files are.
+//! 2. [`SessionPlan::read`] reads the configuration of a folder and puts the [`Wishes`] of this session over it.
+//! 3. [`SessionPlan::choose_model`] finds the model.
+//! 4. [`SessionPlan::terms`] decides what the session may do, and returns what the person should know as
+//!    [`SetupWarning`]s.
+//! 5. [`SessionTerms::request`] builds the request.
+//!
+//! This is the only crate that reads the environment and the home folder. It must not know flags, the terminal or
+//! exit codes: errors and warnings are values, and the interface shows them.
 #![forbid(unsafe_code)]
 
 mod config;
@@ -10,6 +21,7 @@ mod error;
 mod homes;
 mod own_git;
 mod paths;
+mod plan;
 mod providers;
 mod role_fit;
 mod roles;
@@ -20,22 +32,18 @@ mod trust;
 mod warning;
 mod wishes;
 
-pub use config::{
-    Config, PROJECT_FILE, Time, Trusted, parse_age_ms, parse_approval, parse_time_ms, project_file,
-};
+pub use config::{Config, PROJECT_FILE, Trusted, parse_age_ms, parse_approval, parse_time_ms, project_file};
 pub use data_folder::{try_writing, writing_advice};
 pub use detect::{ModelChoice, choose, probe};
 pub use error::{ConfigError, ModelChoiceError, PrepareError, RolesError};
-pub use homes::{check as check_workspace, hidden_in};
 pub use own_git::settle_git;
 pub use paths::{Paths, append_private, create_new_private};
+pub use plan::{SessionPlan, SessionTerms, substitutions};
 pub use providers::{PROVIDERS, Provider};
 pub use role_fit::RoleFit;
 pub use roles::{RoleSources, own_role_folder};
-pub use sharing::{Sharing, add_models, main_model};
 pub use skill_places::{own_skill_folder, skill_folders};
 pub use surroundings::{NoFolder, ShownPath, Surroundings};
-pub use trust::is_trusted;
 pub use trust::{TrustItem, trust_items};
 pub use warning::SetupWarning;
 pub use wishes::Wishes;

@@ -61,7 +61,7 @@ impl Paths {
 
     /// What belongs to Posse and to nobody it runs: the folder of the configuration, a file that was named in its place,
     /// the record.
-    pub fn own_places(&self) -> Vec<PathBuf> {
+    pub(crate) fn own_places(&self) -> Vec<PathBuf> {
         let named = self.config_named.then(|| self.config.clone());
         default_config_dir(&self.surroundings)
             .into_iter()

@@ -22,16 +22,16 @@ use crate::wishes::Wishes;
 const WARNINGS_SHOWN_MAX: usize = 6;
 
 /// How the session delegates, what its main agent may do and spend, and what the person should know.
-pub struct Sharing {
-    pub delegation: Option<Delegation>,
-    pub grant: Grant,
-    pub budget: Budget,
-    pub warnings: Vec<SetupWarning>,
+pub(crate) struct Sharing {
+    pub(crate) delegation: Option<Delegation>,
+    pub(crate) grant: Grant,
+    pub(crate) budget: Budget,
+    pub(crate) warnings: Vec<SetupWarning>,
 }
 
 impl Sharing {
     /// `lean`: agents are offered only if somebody asks for it, because the tools for it are many words for a small model.
-    pub fn of(
+    pub(crate) fn of(
         config: &Config,
         wishes: &Wishes,
         lean: bool,
@@ -103,7 +103,7 @@ fn team(config: &Config, wishes: &Wishes, sources: &RoleSources) -> Team {
 }
 
 /// The model that the main agent is to have by its role: what `[roles.main]` says, or the file of the one who leads.
-pub fn main_model(
+pub(crate) fn main_model(
     config: &Config,
     wishes: &Wishes,
     sources: &RoleSources,
@@ -156,7 +156,7 @@ fn trusted_files(files: &[(String, String)], trusted: &Trusted) -> BTreeSet<Stri
 }
 
 /// Adds the other configured models and addresses, for sub-agents. One that cannot be set up is left out, with the reason.
-pub fn add_models(
+pub(crate) fn add_models(
     models: &mut Models,
     config: &Config,
     surroundings: &Surroundings,

@@ -75,7 +75,7 @@ fn settings(paths: &Paths, folder: &Path) -> Result<Vec<TrustItem>, PrepareError
 
 /// Whether a person has looked at what a repository wants and trusts all of it as it is. One that wants nothing was never
 /// looked at.
-pub fn is_trusted(paths: &Paths, folder: &Path, trusted: &Trusted) -> bool {
+pub(crate) fn is_trusted(paths: &Paths, folder: &Path, trusted: &Trusted) -> bool {
     let items = trust_items(paths, folder).unwrap_or_default();
     !items.is_empty() && items.iter().all(|item| trusted.holds(&item.path, &item.text))
 }

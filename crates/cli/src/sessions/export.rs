@@ -7,7 +7,7 @@ use anyhow::{Context as _, anyhow, bail};
 use posse_engine::Engine;
 use posse_engine::record::SessionRow;
 use posse_protocol::{Seq, Update};
-use posse_setup::create_new_private;
+use posse_setup::{create_new_private, substitutions};
 
 use super::markdown::{Transcript, head};
 use super::replay::Replay;
@@ -16,7 +16,6 @@ use crate::output::{self, counted};
 use crate::recorded::view_of;
 use crate::surroundings::shown;
 use crate::which_session::session_of;
-use crate::work::substitutions;
 
 pub(super) async fn run(
     engine: &Engine,

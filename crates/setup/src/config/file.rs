@@ -88,15 +88,15 @@ fn chat() -> Protocol {
 /// `[limits]`
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct LimitsFile {
+pub(crate) struct LimitsFile {
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_turns: Option<NonZeroU32>,
+    pub(crate) max_turns: Option<NonZeroU32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_tokens: Option<NonZeroU64>,
+    pub(crate) max_tokens: Option<NonZeroU64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_time: Option<Time>,
+    pub(crate) max_time: Option<Time>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_cost_usd: Option<f64>,
+    pub(crate) max_cost_usd: Option<f64>,
 }
 
 impl LimitsFile {
@@ -181,9 +181,9 @@ impl RightsFile {
 /// `[approval]`: what is done without asking.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct ApprovalFile {
+pub(crate) struct ApprovalFile {
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub mode: Option<Approval>,
+    pub(crate) mode: Option<Approval>,
     /// Rules such as `edit_file(docs/*)` that spare a question.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) allow: Vec<String>,
@@ -217,19 +217,19 @@ impl ApprovalFile {
 /// `[sandbox]`: what commands see.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct SandboxFile {
+pub(crate) struct SandboxFile {
     /// Files and folders that commands may read although they are in the home folder; `~/` is the home folder.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) readable: Vec<PathBuf>,
     /// Memory that all commands of a session may use together, in MiB; without it, a share of the machine's.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub memory_mb: Option<NonZeroU64>,
+    pub(crate) memory_mb: Option<NonZeroU64>,
     /// Processes and threads that they may have together.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub processes: Option<NonZeroU64>,
+    pub(crate) processes: Option<NonZeroU64>,
     /// What they leave free on the disk of the workspace, in MiB.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub disk_free_mb: Option<u64>,
+    pub(crate) disk_free_mb: Option<u64>,
 }
 
 impl SandboxFile {
@@ -283,14 +283,14 @@ pub(crate) enum DurabilityWord {
 /// `[memory]`: notes that agents keep from one session to the next.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct MemoryFile {
+pub(crate) struct MemoryFile {
     /// Whether agents read and make them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) enabled: Option<bool>,
 }
 
 impl MemoryFile {
-    pub fn enabled(&self) -> bool {
+    pub(crate) fn enabled(&self) -> bool {
         self.enabled.unwrap_or(true)
     }
 }
@@ -316,7 +316,7 @@ pub(crate) enum NetworkWord {
 
 /// Milliseconds, written as `90s` or `1h30m`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Time(pub u64);
+pub(crate) struct Time(pub(crate) u64);
 
 impl Serialize for Time {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -24,10 +24,9 @@ use posse_engine::project_folders;
 use posse_engine::record::Durability;
 use posse_protocol::{Approval, Budget, Files, Grant, Network, PathRules, Shell};
 
-pub use file::Time;
 pub(crate) use file::{
     ApprovalFile, DurabilityWord, FileConfig, GitFile, LimitsFile, MemoryFile, ModelFile, NetworkFile,
-    RecordFile, RightsFile, SandboxFile, parse,
+    RecordFile, RightsFile, SandboxFile, Time, parse,
 };
 pub use file::{parse_age_ms, parse_approval, parse_time_ms};
 pub(crate) use roles::{RoleFile, RolesFileNamed};
@@ -52,17 +51,17 @@ pub struct Config {
     /// The model to use when none is named.
     pub(crate) model: Option<String>,
     /// The files with a project's notes for agents.
-    pub context_files: Option<Vec<String>>,
+    pub(crate) context_files: Option<Vec<String>>,
     /// How much models are told and offered that do not say so themselves.
     pub(crate) profile: Option<Profile>,
     pub(crate) models: BTreeMap<String, ModelFile>,
-    pub limits: LimitsFile,
+    pub(crate) limits: LimitsFile,
     pub(crate) rights: RightsFile,
-    pub approval: ApprovalFile,
-    pub sandbox: SandboxFile,
+    pub(crate) approval: ApprovalFile,
+    pub(crate) sandbox: SandboxFile,
     pub(crate) git: GitFile,
     pub(crate) record: RecordFile,
-    pub memory: MemoryFile,
+    pub(crate) memory: MemoryFile,
     pub(crate) sub_agents: SubAgentsFile,
     pub(crate) roles: BTreeMap<String, RoleFile>,
     /// The settings file with roles, if one is named.
@@ -77,7 +76,7 @@ pub struct Config {
 
 impl Config {
     /// What is in force where there are no files.
-    pub fn defaults() -> Self {
+    pub(crate) fn defaults() -> Self {
         Self::from_user(FileConfig::default(), Vec::new())
     }
 
@@ -232,7 +231,7 @@ impl Config {
     }
 
     /// The models that it names for sub-agents beside the configured ones, and the section that names each.
-    pub fn models_named(&self) -> impl Iterator<Item = (String, &String)> {
+    pub(crate) fn models_named(&self) -> impl Iterator<Item = (String, &String)> {
         // The main agent's model is chosen before.
         let of_roles = self.roles.iter().filter(|(role, _)| !role.eq_ignore_ascii_case("main"));
         let of_roles =
@@ -258,13 +257,13 @@ impl Config {
     }
 
     /// What is allowed, asked and denied whatever the mode.
-    pub fn rules(&self) -> Result<Rules, ConfigError> {
+    pub(crate) fn rules(&self) -> Result<Rules, ConfigError> {
         let ApprovalFile { allow, ask, deny, .. } = &self.approval;
         Ok(Rules::parse(allow, ask, deny)?)
     }
 
     /// What of the home folder commands may read.
-    pub fn readable(&self, surroundings: &Surroundings) -> Vec<PathBuf> {
+    pub(crate) fn readable(&self, surroundings: &Surroundings) -> Vec<PathBuf> {
         let paths = self.sandbox.readable.iter().map(|path| surroundings.expanded(path));
         paths.filter(|path| path.is_absolute()).collect()
     }

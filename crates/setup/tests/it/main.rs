@@ -1,4 +1,8 @@
-//! Tests of what an interface needs before it starts a session.
+//! Tests of the one way in which sessions are prepared, as an interface uses it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod errors;
+mod requests;
 mod surroundings;
+mod warnings;
+mod world;

@@ -1,0 +1,249 @@
+//! One session, from files and wishes to the request that the engine starts it with. Every interface goes this way.
+
+use std::num::NonZeroU64;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use posse_engine::models::{Governors, Model, Models, Recorder};
+use posse_engine::{Asking, Lasting, SessionRequest, ToolSettings, project_context};
+use posse_protocol::{Approval, Shell};
+
+use crate::config::{Config, Time, Trusted};
+use crate::detect::{self, ModelChoice};
+use crate::error::{ConfigError, ModelChoiceError, PrepareError};
+use crate::homes;
+use crate::own_git::settle_git;
+use crate::paths::Paths;
+use crate::roles::RoleSources;
+use crate::sharing::{self, Sharing};
+use crate::skill_places::{own_skill_folder, skill_folders};
+use crate::trust;
+use crate::warning::SetupWarning;
+use crate::wishes::Wishes;
+
+/// When it is found out whether commands can be confined here.
+const SANDBOX_TRIED_AFTER_MS: u64 = 500;
+/// What stands for the workspace's path in a cassette.
+const WORKSPACE_PLACEHOLDER: &str = "{workspace}";
+
+/// A session in a folder, as files and wishes describe it. Its model is not chosen yet.
+pub struct SessionPlan<'a> {
+    paths: &'a Paths,
+    folder: &'a Path,
+    wishes: Wishes,
+    config: Config,
+    /// Whether the person's and the project's files count, also those with roles, skills and notes.
+    with_files: bool,
+}
+
+impl<'a> SessionPlan<'a> {
+    /// Reads the configuration for a folder, links resolved, and puts the wishes over it.
+    pub fn read(paths: &'a Paths, folder: &'a Path, wishes: Wishes) -> Result<Self, PrepareError> {
+        homes::check(folder, wishes.workspace_is_home, paths.surroundings())?;
+        let mut config = Config::load(paths, folder)?;
+        let limits = &mut config.limits;
+        limits.max_turns = wishes.max_turns.or(limits.max_turns);
+        limits.max_tokens = wishes.max_tokens.or(limits.max_tokens);
+        limits.max_time = wishes.max_time_ms.map(Time).or(limits.max_time);
+        config.approval.mode = wishes.approval.or(config.approval.mode);
+        if let (None, Some(most)) = (wishes.approval, wishes.approval_max) {
+            let mode = config.approval.mode.unwrap_or(Approval::Auto);
+            config.approval.mode = Some(mode.min(most));
+        }
+        let warning = settle_git(paths, Some(&config), folder, !wishes.no_sandbox);
+        config.warnings.extend(warning);
+        Ok(Self { paths, folder, wishes, config, with_files: true })
+    }
+
+    /// A session for which no file counts: it is the same for everybody. Only git is the person's.
+    pub fn without_files(paths: &'a Paths, folder: &'a Path, wishes: Wishes) -> Self {
+        settle_git(paths, Config::load(paths, folder).ok().as_ref(), folder, !wishes.no_sandbox);
+        Self { paths, folder, wishes, config: Config::defaults(), with_files: false }
+    }
+
+    /// The configuration, with the wishes over it.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Finds the model of a new session: the wished one, the one of the main agent's role, or the usual one.
+    pub async fn choose_model(&self) -> Result<ModelChoice, PrepareError> {
+        let named = match self.wished_model() {
+            Some(name) => Some(name.to_owned()),
+            None => self.model_of_role()?,
+        };
+        Ok(detect::choose(&self.config, self.paths.surroundings(), named.as_deref()).await?)
+    }
+
+    /// Finds the model of a session that continues: the wished one, else the one it had. If that one cannot be used
+    /// any more, it is the usual one, with a warning.
+    pub async fn choose_model_again(
+        &self,
+        recorded: Option<&str>,
+    ) -> Result<(ModelChoice, Option<SetupWarning>), PrepareError> {
+        let (config, surroundings) = (&self.config, self.paths.surroundings());
+        let Some(recorded) = recorded.filter(|_| self.wished_model().is_none()) else {
+            return Ok((detect::choose(config, surroundings, self.wished_model()).await?, None));
+        };
+        match detect::choose(config, surroundings, Some(recorded)).await {
+            Ok(choice) => Ok((choice, None)),
+            Err(_) => {
+                let choice = detect::choose(config, surroundings, None).await?;
+                let (recorded, model) = (recorded.to_owned(), choice.model.name.clone());
+                Ok((choice, Some(SetupWarning::ModelReplaced { recorded, model })))
+            }
+        }
+    }
+
+    fn wished_model(&self) -> Option<&str> {
+        self.wishes.model.as_deref().or_else(|| detect::named_model(self.paths.surroundings()))
+    }
+
+    fn model_of_role(&self) -> Result<Option<String>, PrepareError> {
+        let (trusted, sources) = self.roles()?;
+        let surroundings = self.paths.surroundings();
+        Ok(sharing::main_model(&self.config, &self.wishes, &sources, &trusted, surroundings)?)
+    }
+
+    /// What is trusted, and where roles come from.
+    fn roles(&self) -> Result<(Trusted, RoleSources), PrepareError> {
+        if !self.with_files {
+            return Ok((Trusted::default(), RoleSources::default()));
+        }
+        let trusted = Trusted::load(self.paths)?;
+        let sources = RoleSources::of(self.paths, self.folder, &self.config, &trusted)?;
+        Ok((trusted, sources))
+    }
+
+    /// Decides what the session may do and spend with this model, and how it delegates.
+    pub fn terms(&self, choice: ModelChoice) -> Result<SessionTerms<'_>, PrepareError> {
+        let Self { paths, wishes, config, .. } = self;
+        if config.limits.max_cost_usd.is_some() && choice.prices.is_none() {
+            return Err(ModelChoiceError::NoPrice { model: choice.model.name }.into());
+        }
+        let (trusted, sources) = self.roles()?;
+        let lean = choice.model.is_lean();
+        let mut sharing = Sharing::of(config, wishes, lean, &sources, &trusted, paths.surroundings())?;
+        let mut warnings = config.warnings.clone();
+        warnings.append(&mut sharing.warnings);
+        if sharing.grant.shell != Shell::None && wishes.no_sandbox {
+            warnings.push(SetupWarning::NoSandbox);
+        }
+        Ok(SessionTerms { plan: self, choice, trusted, sharing, warnings })
+    }
+
+    /// How commands run: confined, unless it is wished otherwise.
+    fn tool_settings(&self) -> ToolSettings {
+        let (mut settings, surroundings) = (ToolSettings::default(), self.paths.surroundings());
+        settings.sandbox.on = !self.wishes.no_sandbox;
+        settings.sandbox.readable = self.config.readable(surroundings);
+        let file = &self.config.sandbox;
+        let share = &mut settings.sandbox.share;
+        share.memory_bytes = file.memory_mb.map(|mb| mb.get().saturating_mul(1 << 20));
+        share.processes = file.processes.map(NonZeroU64::get);
+        share.disk_free_bytes = file.disk_free_mb.map(|mb| mb.saturating_mul(1 << 20));
+        settings.sandbox.hidden.extend(self.paths.own_places());
+        settings.sandbox.hidden.extend(homes::hidden_in(self.folder, surroundings));
+        settings
+    }
+
+    /// What outlives the session.
+    fn lasting(&self, trusted: &Trusted) -> Lasting {
+        if !self.with_files {
+            return Lasting::default();
+        }
+        Lasting {
+            memory: self.config.memory.enabled(),
+            skills: skill_folders(self.paths, self.folder),
+            own_skills: Some(own_skill_folder(self.paths)),
+            trusted: trust::is_trusted(self.paths, self.folder, trusted),
+        }
+    }
+
+    fn asking(&self) -> Result<Asking, ConfigError> {
+        Ok(Asking { rules: self.config.rules()?, person: self.wishes.person })
+    }
+}
+
+/// What a session may do with the model that was chosen, and what the person should know before it starts.
+pub struct SessionTerms<'a> {
+    plan: &'a SessionPlan<'a>,
+    choice: ModelChoice,
+    trusted: Trusted,
+    sharing: Sharing,
+    /// To be shown before the session starts.
+    pub warnings: Vec<SetupWarning>,
+}
+
+impl SessionTerms<'_> {
+    /// Finds out whether commands can be confined here, and says so if they cannot. It takes a moment; the session does
+    /// not wait for it.
+    pub fn shell_warning(&self) -> impl Future<Output = Option<SetupWarning>> + use<> {
+        let wanted = self.sharing.grant.shell != Shell::None && !self.plan.wishes.no_sandbox;
+        async move { if wanted { missing_shell().await } else { None } }
+    }
+
+    /// Builds what the engine starts or resumes the session with. `recorder` writes every exchange with a model to a
+    /// cassette.
+    pub fn request(
+        self,
+        prompt: String,
+        recorder: Option<&Arc<Recorder>>,
+    ) -> Result<SessionRequest, PrepareError> {
+        let Self { plan, choice, trusted, sharing, .. } = self;
+        let models = models(plan, choice, sharing.delegation.is_some(), recorder)?;
+        Ok(SessionRequest {
+            workspace: plan.folder.to_path_buf(),
+            prompt,
+            models,
+            grant: sharing.grant,
+            budget: sharing.budget,
+            tools: plan.tool_settings(),
+            project: project_context(plan.folder, plan.config.context_files.as_deref()),
+            delegation: sharing.delegation,
+            asking: plan.asking()?,
+            lasting: plan.lasting(&trusted),
+        })
+    }
+}
+
+/// The main agent's model, and with delegation those that sub-agents may use.
+fn models(
+    plan: &SessionPlan<'_>,
+    choice: ModelChoice,
+    delegates: bool,
+    recorder: Option<&Arc<Recorder>>,
+) -> Result<Models, ModelChoiceError> {
+    let (ModelChoice { model: mut settings, prices }, governors) = (choice, Governors::default());
+    let substitutions = substitutions(plan.folder);
+    settings.substitutions.clone_from(&substitutions);
+    let mut model = Model::new(settings, &governors)?;
+    if let Some(recorder) = recorder {
+        model = model.recording(recorder.clone());
+    }
+    let mut models = Models::new(model, prices);
+    if delegates {
+        let (config, surroundings) = (&plan.config, plan.paths.surroundings());
+        sharing::add_models(&mut models, config, surroundings, &substitutions, &governors, recorder);
+        // One that is configured and cannot be used is told to whoever asks for it.
+        for (section, name) in config.models_named() {
+            let checked = models.check(Some(name), None);
+            checked.map_err(|reason| ModelChoiceError::ForSubAgents { section, reason })?;
+        }
+    }
+    Ok(models)
+}
+
+/// What stands for this machine's texts in a cassette.
+pub fn substitutions(folder: &Path) -> Vec<(String, String)> {
+    vec![(folder.display().to_string(), WORKSPACE_PLACEHOLDER.to_string())]
+}
+
+/// Finds out, beside everything else, whether commands can be confined.
+async fn missing_shell() -> Option<SetupWarning> {
+    // Not while the first request is on its way: it has the machine to itself.
+    tokio::time::sleep(Duration::from_millis(SANDBOX_TRIED_AFTER_MS)).await;
+    let tried = tokio::task::spawn_blocking(posse_engine::machine::available).await;
+    Some(SetupWarning::NoShell { missing: tried.ok()?.err()?.to_string() })
+}
