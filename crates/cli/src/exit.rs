@@ -77,6 +77,7 @@ impl Exit {
         }
         match error.downcast_ref::<PrepareError>() {
             Some(PrepareError::Model(ModelChoiceError::NoneFound { .. })) => Self::NoModel,
+            Some(PrepareError::TaskTooLarge { .. }) => Self::Failed,
             _ => Self::Usage,
         }
     }

@@ -5,57 +5,19 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use posse_setup::Task;
 
-use posse_engine::models::ModelConfig;
-
-use crate::exit::Exit;
-use crate::output::{self, grouped, one_line};
+use crate::output::{self, grouped};
 
 /// The longest prompt that is read from standard input.
 const PROMPT_BYTES_MAX: u64 = 4 * 1024 * 1024;
 /// How long standard input beside a prompt has to come to its end.
 const PIPED_WAIT_MS: u64 = 1000;
 
-/// Bytes taken for one token before anybody has counted.
-const BYTES_PER_TOKEN: u64 = 4;
-/// The share of a model's context that a task may fill, in percent; the rest is for the work.
-const TASK_PERCENT_MAX: u64 = 80;
-
-/// What the person wants.
-#[derive(Debug, Default)]
-pub(crate) struct Prompt {
-    pub(crate) text: String,
-    /// How much of it was piped in.
-    piped_bytes: usize,
-}
-
-impl Prompt {
-    /// Refuses what the model cannot take, with the numbers, before anything is begun.
-    pub(crate) fn must_fit(&self, model: &ModelConfig) -> anyhow::Result<()> {
-        let Some(window) = model.context_window else { return Ok(()) };
-        let tokens = |bytes: usize| bytes as u64 / BYTES_PER_TOKEN;
-        if tokens(self.text.len()) <= window.saturating_mul(TASK_PERCENT_MAX) / 100 {
-            return Ok(());
-        }
-        let is_piped = self.piped_bytes * 2 > self.text.len();
-        let (what, bytes) =
-            if is_piped { ("piped text", self.piped_bytes) } else { ("task", self.text.len()) };
-        let tokens = tokens(bytes);
-        // It is an estimate: more digits would say more than is known.
-        let tokens = if tokens < 10_000 { tokens } else { (tokens + 500) / 1_000 * 1_000 };
-        Err(Exit::Failed.because(format!(
-            "the {what} is about {} tokens, {} takes {}; cut it, or put it in a file and let the agent read it",
-            grouped(tokens),
-            one_line(&model.name, 100),
-            grouped(window)
-        )))
-    }
-}
-
 /// The prompt from the command line, with what is piped in behind it; or from standard input alone.
-pub(crate) fn read(words: &[String]) -> anyhow::Result<Prompt> {
+pub(crate) fn read(words: &[String]) -> anyhow::Result<Task> {
     let from_stdin = words.is_empty() || words == ["-"];
-    let (text, piped_bytes) = if from_stdin {
+    let (text, attached_bytes) = if from_stdin {
         if output::stdin_is_terminal() {
             bail!("say what to do: posse run \"fix the failing test\"");
         }
@@ -72,7 +34,7 @@ pub(crate) fn read(words: &[String]) -> anyhow::Result<Prompt> {
     if text.trim().is_empty() {
         bail!("the prompt is empty; say what to do: posse run \"fix the failing test\"");
     }
-    Ok(Prompt { text, piped_bytes })
+    Ok(Task { text, attached_bytes })
 }
 
 /// What is piped in beside a prompt. A pipe that stays open and silent is left alone: whoever started posse may not

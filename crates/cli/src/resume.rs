@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, bail};
 use posse_engine::Engine;
 use posse_engine::record::SessionRow;
-use posse_setup::{Paths, SessionPlan, Wishes};
+use posse_setup::{Paths, SessionPlan, Task, Wishes};
 use posse_view::{AgentView, SessionView};
 
 use crate::args::ResumeArgs;
@@ -13,7 +13,7 @@ use crate::display::{short, tree};
 use crate::exit::Exit;
 use crate::follow::{Watching, follow};
 use crate::output::{self, Style, one_line};
-use crate::prompt::{self, Prompt};
+use crate::prompt;
 use crate::recorded::{catch_up, view_of};
 use crate::surroundings::shown;
 use crate::which_session::{can_name, elsewhere, session_of, session_to_resume};
@@ -25,7 +25,7 @@ const CALLS_SHOWN_MAX: usize = 12;
 const NAMES_SHOWN_MAX: usize = 12;
 
 pub(crate) async fn run(paths: &Paths, mut args: ResumeArgs) -> anyhow::Result<Exit> {
-    let (wanted, prompt) = said(&mut args)?;
+    let (wanted, task) = said(&mut args)?;
     // Also finds out which sessions were interrupted.
     let (row, mut view) = {
         let engine = Engine::open(&paths.data_dir)?;
@@ -36,7 +36,7 @@ pub(crate) async fn run(paths: &Paths, mut args: ResumeArgs) -> anyhow::Result<E
         let view = view_of(&engine, &row).await?;
         (row, view)
     };
-    may_go_on(&row, &prompt.text)?;
+    may_go_on(&row, &task.text)?;
     let folder = folder(&row)?;
     let mut display = work::display(&args.work);
     let mut wishes = work::wishes(&args.work, &display);
@@ -47,9 +47,9 @@ pub(crate) async fn run(paths: &Paths, mut args: ResumeArgs) -> anyhow::Result<E
     let person = wishes.person;
     let plan = SessionPlan::read(paths, &folder, wishes)?;
     let (choice, note) = plan.choose_model_again(row.model.as_deref()).await?;
-    prompt.must_fit(&choice.model)?;
+    task.must_fit(&choice.model)?;
     let engine = Engine::open_with(&paths.data_dir, plan.config().durability())?;
-    let (request, notice) = work::request(plan.terms(choice)?, &mut display, prompt.text, None)?;
+    let (request, notice) = work::request(plan.terms(choice)?, &mut display, task.text, None)?;
     catch_up(&engine, &row, &mut view).await?;
     let session = engine.resume(row.id, request)?;
     display.found(&overview(Style::for_stderr(), &row, &view))?;
@@ -67,13 +67,13 @@ pub(crate) async fn run(paths: &Paths, mut args: ResumeArgs) -> anyhow::Result<E
 }
 
 /// What was typed: which session, and what to do next. Words that cannot be an id are a prompt.
-fn said(args: &mut ResumeArgs) -> anyhow::Result<(Option<String>, Prompt)> {
+fn said(args: &mut ResumeArgs) -> anyhow::Result<(Option<String>, Task)> {
     let mut session = args.session.take();
     if session.as_ref().is_some_and(|text| text == "-" || text.contains(char::is_whitespace)) {
         args.prompt.insert(0, session.take().unwrap_or_default());
     }
-    let prompt = if args.prompt.is_empty() { Prompt::default() } else { prompt::read(&args.prompt)? };
-    Ok((session, prompt))
+    let task = if args.prompt.is_empty() { Task::default() } else { prompt::read(&args.prompt)? };
+    Ok((session, task))
 }
 
 fn named(engine: &Engine, wanted: &str) -> anyhow::Result<SessionRow> {

@@ -7,9 +7,14 @@ use posse_engine::approving::RuleError;
 use posse_engine::models::SetupError;
 use posse_engine::roles::UnknownRole;
 use posse_protocol::ModelError;
+use posse_protocol::visible::one_line;
+use posse_protocol::words::grouped;
 
 use crate::providers::PROVIDERS;
 use crate::surroundings::{NoFolder, ShownPath};
+
+/// Columns of a model's name.
+const MODEL_COLUMNS_MAX: usize = 100;
 
 /// Whatever a system or a parser said.
 type Cause = Box<dyn Error + Send + Sync>;
@@ -41,6 +46,18 @@ pub enum PrepareError {
     /// A path cannot be made absolute.
     #[error(transparent)]
     Path(std::io::Error),
+    /// The task does not fit into the model's context.
+    #[error("{}", too_large(*.attached, *.tokens, .model, *.window))]
+    TaskTooLarge {
+        /// Whether most of it was attached.
+        attached: bool,
+        /// About how many tokens it is: all of it, or what was attached if that is most of it.
+        tokens: u64,
+        /// The model.
+        model: String,
+        /// The tokens of its context.
+        window: u64,
+    },
     /// The folder is a home, holds homes, or holds credentials.
     #[error(
         "{} {what}, and an agent that works there could read and change everything in it. Work in the folder of a project \
@@ -265,6 +282,19 @@ pub enum RolesError {
         /// What is known instead.
         unknown: UnknownRole,
     },
+}
+
+/// How large it is, and what to do.
+fn too_large(attached: bool, tokens: u64, model: &str, window: u64) -> String {
+    // It is an estimate: more digits would say more than is known.
+    let tokens = if tokens < 10_000 { tokens } else { (tokens + 500) / 1_000 * 1_000 };
+    format!(
+        "the {} is about {} tokens, {} takes {}; cut it, or put it in a file and let the agent read it",
+        if attached { "piped text" } else { "task" },
+        grouped(tokens),
+        one_line(model, MODEL_COLUMNS_MAX),
+        grouped(window)
+    )
 }
 
 /// What to do, a line each.

@@ -1,7 +1,8 @@
 //! Every kind of error is a value to branch on.
 
+use posse_engine::models::{ModelConfig, Protocol};
 use posse_setup::{
-    ConfigError, ModelChoiceError, Paths, PrepareError, RolesError, Surroundings, Trusted, Wishes,
+    ConfigError, ModelChoiceError, Paths, PrepareError, RolesError, Surroundings, Task, Trusted, Wishes,
 };
 
 use crate::world::{TWO_MODELS, World, prepare};
@@ -62,6 +63,10 @@ async fn files_and_variables_that_cannot_be_used() {
     let home = around().with_home(world.project());
     let error = error_of(&world, home, Wishes::default()).await;
     assert!(matches!(error, PrepareError::FolderIsHome { folder, .. } if folder == world.project()));
+    let meant = Wishes { workspace_is_home: true, ..Wishes::default() };
+    let home = around().with_home(world.project());
+    let home = home.with_variable("POSSE_CONFIG", world.path("home/.config/posse/config.toml"));
+    prepare(home, &world.project(), meant).await.map(|_| ()).unwrap();
 }
 
 #[test]
@@ -166,6 +171,24 @@ async fn roles_that_cannot_be_used() {
         world.write("home/.config/posse/odd.json", ODD_ROLES);
         let error = error_of(&world, world.surroundings(), Wishes::default()).await;
         assert!(is_that(&error), "{text}: {error:?}");
+    }
+}
+
+#[test]
+fn a_task_that_the_model_cannot_take() {
+    let mut model = ModelConfig::new("a", "m", Protocol::Chat, "http://127.0.0.1:9/v1");
+    let task = |bytes: usize, attached_bytes| Task { text: "x".repeat(bytes), attached_bytes };
+    task(1 << 20, 0).must_fit(&model).unwrap();
+    model.context_window = Some(1000);
+    let cases = [(3200, 0, None), (3300, 0, Some((false, 825))), (4000, 3000, Some((true, 750)))];
+    for (bytes, attached_bytes, want) in cases {
+        let found = match task(bytes, attached_bytes).must_fit(&model) {
+            Err(PrepareError::TaskTooLarge { attached, tokens, window: 1000, .. }) => {
+                Some((attached, tokens))
+            }
+            other => other.map(|()| None).unwrap(),
+        };
+        assert_eq!(found, want, "{bytes} bytes");
     }
 }
 

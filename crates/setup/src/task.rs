@@ -1,0 +1,33 @@
+//! What the person wants done, and whether a model can take it.
+
+use posse_engine::models::ModelConfig;
+
+use crate::error::PrepareError;
+
+/// Bytes taken for one token before anybody has counted.
+const BYTES_PER_TOKEN: u64 = 4;
+/// The share of a model's context that a task may fill, in percent; the rest is for the work.
+const TASK_PERCENT_MAX: u64 = 80;
+
+/// What the person wants done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Task {
+    /// All of it, as the model is told.
+    pub text: String,
+    /// How many bytes of it were attached, such as text that was piped in, and not written as the task.
+    pub attached_bytes: usize,
+}
+
+impl Task {
+    /// Refuses what the model cannot take, with the numbers, before anything is begun.
+    pub fn must_fit(&self, model: &ModelConfig) -> Result<(), PrepareError> {
+        let Some(window) = model.context_window else { return Ok(()) };
+        let tokens = |bytes: usize| bytes as u64 / BYTES_PER_TOKEN;
+        if tokens(self.text.len()) <= window.saturating_mul(TASK_PERCENT_MAX) / 100 {
+            return Ok(());
+        }
+        let attached = self.attached_bytes * 2 > self.text.len();
+        let tokens = tokens(if attached { self.attached_bytes } else { self.text.len() });
+        Err(PrepareError::TaskTooLarge { attached, tokens, window, model: model.name.clone() })
+    }
+}
