@@ -1,4 +1,5 @@
 //! What can be typed. One tree makes the parser, the help and the completions; what it means is decided elsewhere.
+//! Variables that count where a flag is not given are only named here: `setup` reads them, for every interface.
 
 mod record;
 

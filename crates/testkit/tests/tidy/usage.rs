@@ -27,7 +27,7 @@ const SURROUNDINGS: &[&str] = &[
 /// The one file that may.
 const SURROUNDINGS_FILE: &str = "crates/setup/src/surroundings.rs";
 
-/// The crates that may as well: `sandbox` hands the environment on to commands, the others are not shipped.
+/// The crates that may as well: `sandbox` hides what they name from commands and hands the environment on; the others are not shipped.
 const SURROUNDINGS_CRATES: &[&str] = &["sandbox", "testkit", "bench"];
 
 /// The ways to write where a person looks, round what makes text visible.
