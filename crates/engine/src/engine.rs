@@ -1,9 +1,8 @@
 //! The engine as faces see it: open it on a data directory, start sessions, look at the record.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use posse_protocol::{AgentId, Event, Report, Seq, SessionId};
+use posse_protocol::{AgentId, Event, Seq, SessionId};
 use posse_store::{
     AgentRow, DATABASE_FILE, Durability, Health, SessionRow, Store, StoreError, prepare_data_dir,
 };
@@ -118,11 +117,6 @@ impl Engine {
                 .for_each(|agent| agent.status = "interrupted".into());
         }
         Ok(agents)
-    }
-
-    /// What the agents of a session came to that have ended.
-    pub fn reports(&self, session: SessionId) -> Result<HashMap<AgentId, Report>, EngineError> {
-        Ok(self.store.reports(session)?)
     }
 
     /// Events of a session on record, in order, from after a place.

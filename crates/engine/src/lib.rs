@@ -96,7 +96,7 @@ pub mod models {
 pub mod record {
     pub use posse_store::{
         AgentRow, DATABASE_FILE, Durability, Health, Hit, HitKind, RoleRecord, SessionRow, Stats, StatsQuery,
-        StatsRow, Totals, prepare_data_dir, subtree_totals,
+        StatsRow, prepare_data_dir,
     };
 }
 

@@ -1,10 +1,9 @@
 //! Queries. Each runs on a connection that cannot write, so that no question holds up the writer.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use posse_protocol::{AgentId, Event, EventKind, Report, Seq, SessionId};
+use posse_protocol::{Event, EventKind, Seq, SessionId};
 use rusqlite::{Connection, Row};
 
 use crate::rows::{maybe_parsed, parsed};
@@ -154,27 +153,6 @@ impl Reader<'_> {
             (session.to_string(), rows_max(limits::ROWS_MAX, usize::MAX)),
             AgentRow::read,
         )
-    }
-
-    /// The report of each agent that has ended; the last, where an agent was taken up again.
-    pub(crate) fn reports(&self, session: SessionId) -> Result<HashMap<AgentId, Report>, StoreError> {
-        let mut statement = self.sql(self.connection.prepare_cached(
-            "SELECT seq, agent_id, parent_id, at_ms, body, blob_bytes FROM events
-             WHERE session_id = ?1 AND type = 'agent_settled' ORDER BY id LIMIT ?2",
-        ))?;
-        let parameters = (session.to_string(), rows_max(limits::ROWS_MAX, usize::MAX));
-        let mut rows = self.sql(statement.query(parameters))?;
-        let mut reports = HashMap::new();
-        while let Some(row) = self.sql(rows.next())? {
-            let seq: i64 = self.sql(row.get("seq"))?;
-            let seq = Seq(u64::try_from(seq).unwrap_or(0));
-            let event = read_event(self.connection, session, row);
-            let event = event.map_err(|detail| StoreError::DamagedEvent { session, seq, detail })?;
-            if let EventKind::AgentSettled { report } = event.kind {
-                reports.insert(event.agent, report);
-            }
-        }
-        Ok(reports)
     }
 
     pub(crate) fn rows<T>(

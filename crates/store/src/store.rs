@@ -1,11 +1,10 @@
 //! The handle that everyone holds: it queues what is to be written and answers queries. It must not know SQL.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 
-use posse_protocol::{AgentId, Event, EventKind, Report, Seq, SessionId};
+use posse_protocol::{AgentId, Event, EventKind, Seq, SessionId};
 use rusqlite::Connection;
 
 use crate::queue::{Ack, Batch, Queue};
@@ -189,11 +188,6 @@ impl Store {
     /// The agents of a session, in the order they came into being: parents before their children.
     pub fn agents(&self, session: SessionId) -> Result<Vec<AgentRow>, StoreError> {
         self.ask(|reader| reader.agents(session))
-    }
-
-    /// What the agents of a session came to that have ended.
-    pub fn reports(&self, session: SessionId) -> Result<HashMap<AgentId, Report>, StoreError> {
-        self.ask(|reader| reader.reports(session))
     }
 
     /// Looks at a database without changing it. A missing file is an answer, not an error.

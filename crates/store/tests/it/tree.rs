@@ -1,9 +1,7 @@
-//! Sub-agents on record: from their admission to the moment their parent is told, and what a subtree used.
-
-use std::collections::HashMap;
+//! Sub-agents on record: from their admission to the moment their parent is told, and what they used.
 
 use posse_protocol::*;
-use posse_store::{AgentRow, NewEvent, Totals, subtree_totals};
+use posse_store::NewEvent;
 
 use crate::fixture::*;
 
@@ -221,88 +219,7 @@ fn a_tree_is_read_back_in_the_order_it_grew() {
     let never_began = &agents[2];
     assert_eq!((never_began.started_at_ms, &never_began.model, never_began.turns), (None, &None, 0));
     assert_eq!(never_began.ended_at_ms, Some(START_MS + 1_000));
-    let totals = subtree_totals(&agents);
-    let below_main = totals[&agent(1)];
-    assert_eq!((below_main.agents, below_main.turns, below_main.usage), (3, 1, usage(70, 30)));
-    assert_eq!(below_main.cost_usd, Some(0.75));
-}
-
-/// A row of an agent that made one turn and one call.
-fn row(id: u128, parent: Option<u128>, tokens: Option<u64>, cost_usd: Option<f64>) -> AgentRow {
-    AgentRow {
-        id: agent(id),
-        parent: parent.map(agent),
-        name: format!("a-{id}"),
-        role: "explore".into(),
-        depth: 1,
-        title: None,
-        status: "running".into(),
-        requested_model: None,
-        model: None,
-        model_id: None,
-        context: None,
-        continues: None,
-        budget: Budget::UNLIMITED,
-        turns: 1,
-        retries: 0,
-        tool_calls: 2,
-        usage: Usage { input_tokens: tokens, ..Usage::default() },
-        cost_usd,
-        cost_unknown: cost_usd.is_none(),
-        queued_at_ms: None,
-        started_at_ms: None,
-        last_at_ms: 0,
-        interrupted_at_ms: None,
-        ended_at_ms: None,
-        duration_ms: None,
-        delivered: false,
-        error: None,
-    }
-}
-
-/// The last figure is how many there are of unknown cost.
-fn sum(agents: u64, tokens: Option<u64>, cost_usd: Option<f64>, cost_unknown: u64) -> Totals {
-    let usage = Usage { input_tokens: tokens, ..Usage::default() };
-    Totals { agents, turns: agents, tool_calls: agents * 2, usage, cost_usd, cost_unknown }
-}
-
-#[test]
-fn subtrees_are_added_up_in_any_order() {
-    let mut rows = vec![
-        row(1, None, Some(1), Some(1.0)),
-        row(2, Some(1), Some(10), None),
-        row(3, Some(1), None, None),
-        row(4, Some(2), Some(100), Some(0.5)),
-        row(5, Some(4), None, Some(0.25)),
-        // A parent that is not among the rows.
-        row(6, Some(77), Some(1_000), None),
-    ];
-    let expected = HashMap::from([
-        (agent(1), sum(5, Some(111), Some(1.75), 2)),
-        (agent(2), sum(3, Some(110), Some(0.75), 1)),
-        (agent(3), sum(1, None, None, 1)),
-        (agent(4), sum(2, Some(100), Some(0.75), 0)),
-        (agent(5), sum(1, None, Some(0.25), 0)),
-        (agent(6), sum(1, Some(1_000), None, 1)),
-    ]);
-    for _ in 0..rows.len() {
-        rows.rotate_left(1);
-        assert_eq!(subtree_totals(&rows), expected);
-    }
-    rows.reverse();
-    assert_eq!(subtree_totals(&rows), expected);
-}
-
-#[test]
-fn circles_and_long_chains_come_to_an_end() {
-    let circle =
-        [row(1, Some(2), Some(1), None), row(2, Some(1), Some(1), None), row(3, Some(1), Some(5), None)];
-    let totals = subtree_totals(&circle);
-    assert_eq!(totals[&agent(1)], sum(2, Some(6), None, 2));
-    assert_eq!(totals[&agent(2)], sum(1, Some(1), None, 1));
-    assert_eq!(subtree_totals(&[row(1, Some(1), None, None)])[&agent(1)].agents, 1);
-    let doubled = [row(1, None, None, None), row(2, Some(1), None, None), row(2, Some(1), None, None)];
-    assert_eq!(subtree_totals(&doubled).len(), 2);
-    let chain: Vec<_> = (1..=10_000).map(|n| row(n, Some(n - 1), Some(1), None)).collect();
-    assert_eq!(subtree_totals(&chain)[&agent(1)], sum(10_000, Some(10_000), None, 10_000));
+    let used: Vec<_> = agents.iter().map(|a| (a.turns, a.usage, a.cost_usd)).collect();
+    let (none, cost) = (Usage::default(), Some(0.25));
+    assert_eq!(used, [(0, none, cost), (1, usage(70, 30), cost), (0, none, cost)]);
 }

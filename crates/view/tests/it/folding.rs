@@ -139,6 +139,41 @@ fn a_receipt_tells_what_the_events_do_not() {
 }
 
 #[test]
+fn what_is_below_an_agent_is_added_up() {
+    let mut script = EventScript::new();
+    // A turn and a reply of each: number, parent, tokens, cost. The parent of the last is not on record.
+    let agents = [
+        (2, 1, 10, None),
+        (3, 1, 20, None),
+        (4, 2, 100, Some(0.5)),
+        (5, 4, 200, Some(0.25)),
+        (6, 77, 1_000, None),
+    ];
+    script.add(1, started(0)).add(1, turn(1)).add(1, replied("", 1, Some(1.0), true));
+    for (n, parent, ..) in agents {
+        script.admit(n, parent, &format!("a-{n}"), 1);
+    }
+    // The last begins to work first.
+    for (n, _, tokens, cost_usd) in agents.into_iter().rev() {
+        script.add(n, turn(1)).add(n, replied("", tokens, cost_usd, false));
+    }
+    let view = script.view();
+    let all = view.agents.iter().map(|agent| {
+        let all = agent.in_all();
+        (all.agents, all.turns, all.usage.input_tokens.unwrap(), all.cost_usd, all.cost_unknown)
+    });
+    let expected = [
+        (5, 5, 331, Some(1.75), 2),
+        (3, 3, 310, Some(0.75), 1),
+        (1, 1, 20, None, 1),
+        (2, 2, 300, Some(0.75), 0),
+        (1, 1, 200, Some(0.25), 0),
+        (1, 1, 1_000, None, 1),
+    ];
+    assert_eq!(all.collect::<Vec<_>>(), expected);
+}
+
+#[test]
 fn an_unknown_cost_is_not_nothing() {
     let mut script = EventScript::new();
     script.add(1, started(0)).admit(2, 1, "ann", 1).add(2, started(1)).add(2, turn(1));
