@@ -150,3 +150,21 @@ impl fmt::Display for ShownPath {
 fn whole(path: &Path) -> String {
     visible::name(path.as_os_str().as_encoded_bytes())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Paths, PrepareError};
+
+    /// As in a folder that was removed: what does not depend on it can be used.
+    #[test]
+    fn without_a_current_folder_only_relative_paths_are_refused() {
+        let gone = NoFolder(Arc::new(std::io::ErrorKind::NotFound.into()));
+        let surroundings =
+            Surroundings { folder: Err(gone), ..Surroundings::new("/").with_home("/people/me") };
+        let find = |data: Option<&str>| Paths::find(surroundings.clone(), data.map(Path::new), None);
+        assert!(matches!(find(Some("data")), Err(PrepareError::NoFolder(_))));
+        assert_eq!(find(Some("/data")).unwrap().data_dir, Path::new("/data"));
+        assert!(find(None).unwrap().config.starts_with("/people/me"));
+    }
+}

@@ -1,5 +1,6 @@
 //! Every kind of error is a value to branch on.
 
+use posse_engine::approving::RuleError;
 use posse_engine::models::{ModelConfig, Protocol};
 use posse_setup::{
     ConfigError, ModelChoiceError, Paths, PrepareError, RolesError, Surroundings, Task, Trusted, Wishes,
@@ -41,6 +42,18 @@ async fn faults_of_the_configuration() {
         let error = error_of(&world, world.surroundings(), Wishes::default()).await;
         assert!(is_that(&error), "{text}: {error:?}");
     }
+}
+
+/// Each line can be read; there are too many of them.
+#[tokio::test]
+async fn more_rules_than_there_may_be() {
+    let rules = |n: usize| format!("{TWO_MODELS}[approval]\ndeny = [{}]", "\"shell(rm)\", ".repeat(n));
+    let world = World::new(&rules(2_001));
+    let error = error_of(&world, world.surroundings(), Wishes::default()).await;
+    assert!(matches!(error, PrepareError::Config(ConfigError::Rule(RuleError::TooMany))), "{error:?}");
+    assert_eq!(error.to_string(), "[approval] in the configuration");
+    let world = World::new(&rules(2_000));
+    prepare(world.surroundings(), &world.project(), Wishes::default()).await.map(|_| ()).unwrap();
 }
 
 #[tokio::test]
