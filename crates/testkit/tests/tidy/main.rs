@@ -56,6 +56,7 @@ const RULES: &[Rule] = rules! {
     "no file is forgotten": reach forgotten bad_forgotten => "crates/model/tests/it/lost.rs is named by no mod";
     "one test binary a crate": reach binaries bad_binaries => "crates/model/tests/second.rs makes";
     "requirements name tests": reach requirements bad_requirements => "docs/requirements.md names run::gone";
+    "pages name files that are there": reach pages bad_pages => "docs/page.md names model/src/gone.rs";
     "designs are played": reach designs bad_designs => "docs/requirements.md names no test through the binary for: it works";
     "prompts live in files": text prompts bad_prompts => "crates/engine/src/lib.rs:3 has a string of 401";
     "no host of a registry": text hosts bad_hosts => "docs/page.md:2 names";
@@ -78,7 +79,7 @@ fn the_repository_keeps_its_rules() {
 
 #[test]
 fn every_rule_notices_its_bad_sample() {
-    assert_eq!(RULES.len(), 27);
+    assert_eq!(RULES.len(), 28);
     for Rule { name, find, bad, says } in RULES {
         let findings = find(&bad());
         assert_eq!(findings.len(), 1, "[{name}] {findings:#?}");
