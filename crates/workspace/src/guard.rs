@@ -8,6 +8,7 @@ use std::{
     sync::Arc,
 };
 
+use posse_policy::may_write;
 use posse_protocol::PathRules;
 use posse_sandbox::is_git;
 
@@ -92,7 +93,7 @@ impl Guard {
         self.must_be_seen(path, place)?;
         self.must_not_be_protected(path, place)?;
         let place = place.to_string_lossy();
-        match self.rules.iter().find(|rules| !passes(rules, &place)) {
+        match self.rules.iter().find(|rules| !may_write(rules, &place)) {
             Some(rules) => {
                 Err(WorkspaceError::NotGranted { path: path.to_string(), allowed: described(rules) })
             }
@@ -141,19 +142,6 @@ impl Guard {
 /// Whether a place is in a repository's own folder.
 pub(crate) fn is_of_git(place: &Path) -> bool {
     place.components().any(|part| is_git(&part.as_os_str().to_string_lossy()))
-}
-
-fn passes(rules: &PathRules, place: &str) -> bool {
-    let holds = |entry: &String| is_within(place, entry);
-    rules.roots.iter().all(|layer| layer.iter().any(holds)) && !rules.except.iter().any(holds)
-}
-
-/// Whether a place is an entry or below it. An empty entry or `.` is the whole workspace.
-fn is_within(place: &str, entry: &str) -> bool {
-    let parts = |text: &str| -> Vec<String> {
-        text.split('/').filter(|part| !matches!(*part, "" | ".")).map(str::to_owned).collect()
-    };
-    parts(place).starts_with(&parts(entry))
 }
 
 fn described(rules: &PathRules) -> String {

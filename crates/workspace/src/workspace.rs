@@ -118,9 +118,16 @@ impl Workspace {
     }
 
     /// The same folder, but writes outside these rules are refused, whatever links lead there. Narrows what is there:
-    /// rules given before hold as well.
-    pub fn limited_to(&self, rules: PathRules) -> Self {
+    /// rules given before hold as well. An exception that is a link, or behind one, is one for what it leads to, too.
+    pub fn limited_to(&self, mut rules: PathRules) -> Self {
         let mut guard = Guard::clone(&self.guard);
+        let real: Vec<String> = rules
+            .except
+            .iter()
+            .filter_map(|except| self.real_inside(&self.root().join(except)))
+            .map(|place| place.to_string_lossy().into_owned())
+            .collect();
+        rules.except.extend(real);
         guard.rules.push(rules);
         Self { inner: Arc::clone(&self.inner), guard: Arc::new(guard) }
     }
@@ -128,16 +135,18 @@ impl Workspace {
     /// The same folder, but these places in it, given absolute and there or not, are neither read nor written nor found.
     pub fn hiding(&self, places: &[PathBuf]) -> Self {
         let mut guard = Guard::clone(&self.guard);
-        let inside = places.iter().filter_map(|place| {
-            let there = place.ancestors().find_map(|above| Some((above.canonicalize().ok()?, above)))?;
-            let rest = place.strip_prefix(there.1).ok()?;
-            // Joined with nothing it would be another path.
-            let real = if rest.as_os_str().is_empty() { there.0 } else { there.0.join(rest) };
-            let inside = real.strip_prefix(self.root()).ok()?.to_path_buf();
-            (!inside.as_os_str().is_empty()).then_some(inside)
-        });
-        guard.hidden.extend(inside);
+        guard.hidden.extend(places.iter().filter_map(|place| self.real_inside(place)));
         Self { inner: Arc::clone(&self.inner), guard: Arc::new(guard) }
+    }
+
+    /// Where an absolute path, there or not, really leads, relative to the folder; none if that is outside, or the folder.
+    fn real_inside(&self, place: &Path) -> Option<PathBuf> {
+        let there = place.ancestors().find_map(|above| Some((above.canonicalize().ok()?, above)))?;
+        let rest = place.strip_prefix(there.1).ok()?;
+        // Joined with nothing it would be another path.
+        let real = if rest.as_os_str().is_empty() { there.0 } else { there.0.join(rest) };
+        let inside = real.strip_prefix(self.root()).ok()?.to_path_buf();
+        (!inside.as_os_str().is_empty()).then_some(inside)
     }
 
     /// The same folder, in which this much may be written although it is protected.

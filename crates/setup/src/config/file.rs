@@ -137,10 +137,10 @@ pub(crate) struct RightsFile {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) network: Option<NetworkFile>,
     /// The only folders and files of the workspace that may be written.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "written::paths")]
     pub(crate) write_roots: Option<BTreeSet<String>>,
     /// What of them may not.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "written::paths")]
     pub(crate) write_except: Option<BTreeSet<String>>,
 }
 

@@ -295,20 +295,11 @@ fn grant(rights: &RightsFile) -> Grant {
             Some(NetworkFile::Hosts(hosts)) => Network::Hosts(hosts.clone()),
         },
         writes: PathRules {
-            roots: rights
-                .write_roots
-                .iter()
-                .map(|roots| roots.iter().map(|at| folder(at)).collect())
-                .collect(),
-            except: rights.write_except.iter().flatten().map(|at| folder(at)).collect(),
+            roots: rights.write_roots.iter().cloned().collect(),
+            except: rights.write_except.iter().flatten().cloned().collect(),
         },
         ..Grant::full()
     }
-}
-
-/// A path as rules know it.
-fn folder(written: &str) -> String {
-    written.trim_start_matches("./").trim_end_matches('/').to_string()
 }
 
 /// What is done without asking when nothing is said: everything inside the sandbox.

@@ -1,8 +1,10 @@
 //! Values of the configuration that are checked where they are written, so that an error names their line.
 
+use std::collections::BTreeSet;
 use std::path::{Component, Path};
 
 use posse_engine::models::address_fault;
+use posse_policy::clean_path;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
@@ -28,6 +30,27 @@ pub(crate) fn file_names<'de, D: Deserializer<'de>>(
 ) -> Result<Option<Vec<String>>, D::Error> {
     let names = Vec::<FileName>::deserialize(deserializer)?;
     Ok(Some(names.into_iter().map(|name| name.0).collect()))
+}
+
+/// Paths of the workspace for rules about writing, as the rules have them.
+pub(crate) fn paths<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<BTreeSet<String>>, D::Error> {
+    let paths = Vec::<RulePath>::deserialize(deserializer)?;
+    Ok(Some(paths.into_iter().map(|path| path.0).collect()))
+}
+
+struct RulePath(String);
+
+impl<'de> Deserialize<'de> for RulePath {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        clean_path(&text).map(Self).ok_or_else(|| {
+            let shown: String = text.chars().take(NAME_BYTES_MAX).collect();
+            let wrong = "is no path within the workspace; write it like \"src/api\", relative and without *";
+            D::Error::custom(format!("{shown:?} {wrong}"))
+        })
+    }
 }
 
 struct Address(String);
@@ -135,6 +158,22 @@ mod tests {
         }
         let file = parse("context_files = [\".idlehands.md\", \"docs/NOTES.md\"]", path).unwrap();
         assert_eq!(file.context_files.unwrap(), [".idlehands.md", "docs/NOTES.md"]);
+    }
+
+    #[test]
+    fn paths_of_rules_are_within_the_workspace() {
+        let path = &ShownPath::in_full("/c.toml");
+        for key in ["write_roots", "write_except"] {
+            for written in ["/etc", "../x", "a/../../x", "~/x", "src/*"] {
+                let text = format!("[rights]\n{key} = [\"src\", \"{written}\"]");
+                let error = parse(&text, path).map(|_| ()).expect_err(&text).to_string();
+                assert!(error.contains("line 2") && error.contains("within the workspace"), "{error}");
+            }
+        }
+        let text = "[rights]\nwrite_roots = [\"./src/\", \"a/../docs\"]\nwrite_except = [\".\"]";
+        let rights = parse(text, path).unwrap().rights;
+        assert_eq!(rights.write_roots.unwrap().into_iter().collect::<Vec<_>>(), ["docs", "src"]);
+        assert_eq!(rights.write_except.unwrap().into_iter().collect::<Vec<_>>(), [""]);
     }
 
     #[test]

@@ -18,7 +18,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("view", &["protocol", "report"]),
     ("model", &["protocol"]),
     ("sandbox", &["protocol"]),
-    ("workspace", &["protocol", "sandbox"]),
+    ("workspace", &["protocol", "policy", "sandbox"]),
     ("tools", &["protocol", "policy", "sandbox", "workspace"]),
     ("store", &["protocol", "report"]),
     (
@@ -38,7 +38,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "store",
         ],
     ),
-    ("setup", &["engine", "protocol"]),
+    ("setup", &["engine", "protocol", "policy"]),
     ("mcp", &["engine", "protocol", "setup", "view"]),
     ("acp", &["engine", "protocol", "setup", "view"]),
     ("api", &["engine", "protocol", "setup", "view"]),

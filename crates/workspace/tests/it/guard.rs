@@ -215,6 +215,16 @@ fn a_limited_workspace_writes_only_where_it_may() {
         (&rules(&[&["."]], &["docs"]), "docs/new", false),
         (&rules(&[&["not/there"]], &[]), "not/there/yet", true),
         (&rules(&[&["not/there"]], &[]), "not/here", false),
+        // An exception behind a link is one for what it leads to.
+        (&rules(&[], &["link-out"]), "docs/new", false),
+        (&rules(&[], &["link-out/secret"]), "docs/secret/new", false),
+        (&rules(&[], &["link-out/secret"]), "docs/new", true),
+        // What is not understood holds back everything.
+        (&rules(&[], &["/etc"]), "new", false),
+        (&rules(&[], &["../x"]), "new", false),
+        (&rules(&[], &["src/../docs"]), "docs/new", false),
+        (&rules(&[&["/"]], &[]), "new", false),
+        (&rules(&[&["src/../docs"]], &[]), "docs/new", false),
     ];
     let mut checked = 0;
     for (rules, path, expected) in cases {
@@ -231,7 +241,7 @@ fn a_limited_workspace_writes_only_where_it_may() {
         }
         checked += 1;
     }
-    assert_eq!(checked, 17);
+    assert_eq!(checked, 25);
     let fixture = Fixture::new(&[("a", "")]);
     let twice =
         fixture.workspace.limited_to(rules(&[&["a", "b"]], &[])).limited_to(rules(&[&["b"]], &["b/c"]));
