@@ -91,7 +91,7 @@ impl Checkouts {
         checkout: &Checkout,
         title: &str,
     ) -> Result<Option<Branch>, WorkspaceError> {
-        let title = posse_tools::one_line(title, 72);
+        let title = posse_protocol::visible::one_line(title, 72);
         let message = if title.is_empty() { "work of a sub-agent" } else { &title };
         worktree::finish(checkout, message, BRANCH_DIFF_BYTES_MAX).await
     }

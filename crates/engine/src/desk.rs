@@ -9,12 +9,13 @@ mod waiting;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use posse_protocol::visible::one_line;
 use posse_protocol::{
     AgentId, CallId, ContextMode, Ending, Grant, Role, Sender, Task, ToolCall, ToolOutcome,
 };
 use posse_report::quote;
 use posse_surface::{Command, Join, Shape, Surface, Until};
-use posse_tools::{Prepared, Toolbox, one_line};
+use posse_tools::{Prepared, Toolbox};
 use posse_workspace::Permit;
 
 use crate::answers;

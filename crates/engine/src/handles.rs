@@ -1,8 +1,8 @@
 //! What handles stand for: `NAME:report`, `NAME:json`, `NAME:transcript` and `NAME:diff` of an agent that has ended,
 //! `cmd-1:output` of a command that runs beside the agents.
 
+use posse_protocol::visible::one_line;
 use posse_protocol::{AgentId, HandleRead, Message};
-use posse_tools::one_line;
 
 use crate::crew::Crew;
 

@@ -4,10 +4,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use posse_protocol::visible::one_line;
 use posse_protocol::{Approval, CommandRun, Effect, EventKind, Sender};
 use posse_report::quote;
 use posse_sandbox::Exit;
-use posse_tools::{Job, JobNews, one_line};
+use posse_tools::{Job, JobNews};
 use tokio::sync::watch;
 
 use crate::crew::Crew;

@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use posse_agent::{Input, Next, Recalled};
 use posse_delegate::{Known, KnownMain, Restored, Tree};
+use posse_protocol::visible::one_line;
 use posse_protocol::{
     AgentId, Answer, Budget, CallId, Ending, Event, EventKind, Isolation, Receipt, Report, Sender, Seq,
     SessionId,
 };
 use posse_store::{SessionRow, Store, StoreError};
-use posse_tools::one_line;
 
 use crate::crew::{Crew, TakenOver};
 use crate::delegation::{Delegation, Record};

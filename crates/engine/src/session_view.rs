@@ -3,9 +3,9 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use posse_protocol::visible::one_line;
 use posse_protocol::{AgentId, Answer, CallId, Event, EventKind, Sender, Seq, SessionId};
 use posse_store::{Store, StoreError};
-use posse_tools::one_line;
 
 use crate::context::first_chars;
 use crate::limits::{

@@ -1,10 +1,10 @@
 //! What a team shares: mail from one agent to another, and the board of tasks.
 
 use posse_delegate::ItemId;
+use posse_protocol::visible::one_line;
 use posse_protocol::{AgentId, Sender};
 use posse_report::quote;
 use posse_surface::BoardCommand;
-use posse_tools::one_line;
 
 use crate::crew::Crew;
 use crate::desk::Answer;

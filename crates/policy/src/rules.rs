@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use posse_protocol::clip::clipped;
 use serde::{Deserialize, Serialize};
 
 use crate::approval::{Act, Wish};
@@ -309,8 +310,5 @@ fn dotless(pattern: &str) -> &str {
 }
 
 fn shortened(text: &str) -> String {
-    match text.char_indices().nth(SHOWN_CHARS_MAX) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
+    clipped(text, SHOWN_CHARS_MAX)
 }

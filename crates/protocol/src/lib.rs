@@ -6,6 +6,7 @@
 
 mod budget;
 mod change;
+pub mod clip;
 mod ending;
 mod event;
 mod grant;

@@ -19,7 +19,7 @@ pub fn line(text: &str) -> String {
     for c in text.chars() {
         match c {
             '\n' | '\t' => out.extend(c.escape_default()),
-            _ => visible.push(&mut out, c),
+            _ => visible.push_escaped(&mut out, c),
         }
     }
     out
@@ -41,6 +41,20 @@ pub fn one_line(text: &str, columns_max: usize) -> String {
     };
     let kept = line.chars().take_while(fits).collect::<String>();
     format!("{}…", kept.trim_end_matches(' '))
+}
+
+/// A text of several lines in one, cut to a number of columns: line ends and tabs become spaces.
+pub fn joined_lines(text: &str, columns_max: usize) -> String {
+    let text = text.trim();
+    // As above: more characters are not needed.
+    let end = text.char_indices().nth(columns_max.saturating_add(1));
+    let text = &text[..end.map_or(text.len(), |(end, _)| end)];
+    one_line(&text.replace(|c| ends_line(c) || c == '\t', " "), columns_max)
+}
+
+/// Whether anything may take a character for the end of a line.
+pub fn ends_line(c: char) -> bool {
+    matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
 /// How many columns of a terminal a line takes.
@@ -118,17 +132,22 @@ impl Visible {
     pub fn text(&mut self, piece: &str) -> String {
         let mut out = String::with_capacity(piece.len());
         for c in piece.chars() {
-            if matches!(c, '\n' | '\t') {
-                out.push(c);
-                *self = Self::default();
-            } else {
-                self.push(&mut out, c);
-            }
+            self.push(&mut out, c);
         }
         out
     }
 
-    fn push(&mut self, out: &mut String, c: char) {
+    /// The next character of a text of several lines.
+    pub fn push(&mut self, out: &mut String, c: char) {
+        if matches!(c, '\n' | '\t') {
+            out.push(c);
+            *self = Self::default();
+        } else {
+            self.push_escaped(out, c);
+        }
+    }
+
+    fn push_escaped(&mut self, out: &mut String, c: char) {
         let is_mark = is_mark(c);
         self.marks = if is_mark { self.marks + 1 } else { 0 };
         let shown = match c {
@@ -286,6 +305,19 @@ mod tests {
         assert_eq!(cases.len(), 7);
         for (text, columns_max, want) in cases {
             assert_eq!(one_line(text, columns_max), want, "{text} in {columns_max}");
+        }
+    }
+
+    #[test]
+    fn several_lines_become_one() {
+        let cases = [
+            (" a\nb\tc\u{2028}d\n", 20, "a b c d"),
+            ("a\r\nb\u{202e}", 20, "a  b\\u{202e}"),
+            ("one\ntwo", 6, "one t…"),
+            ("\n\n", 6, ""),
+        ];
+        for (text, columns_max, want) in cases {
+            assert_eq!(joined_lines(text, columns_max), want, "{text:?} in {columns_max}");
         }
     }
 

@@ -3,11 +3,12 @@
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
+use posse_protocol::visible::{joined_lines, one_line};
 use posse_protocol::words::{counted, ending, plural};
 use posse_protocol::{CommandRun, FileChange, Receipt, TestFileChange, TestVerdict, TestsSeen};
 use serde::{Deserialize, Serialize};
 
-use crate::{limits, visible::one_line, wrap::word};
+use crate::{limits, wrap::word};
 
 /// What a fact is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -218,10 +219,10 @@ fn sub_agents(receipt: &Receipt) -> String {
 
 /// Words that an agent chose, within a fact: they can neither end their quotes nor be long.
 fn quoted(text: &str) -> String {
-    format!("`{}`", one_line(text, limits::QUOTED_CHARS_MAX).replace('`', "'"))
+    format!("`{}`", joined_lines(text, limits::QUOTED_CHARS_MAX).replace('`', "'"))
 }
 
 /// A name with line ends must not become several words.
 fn path(path: &str) -> String {
-    one_line(&posse_protocol::visible::line(path), limits::PATH_SHOWN_CHARS_MAX)
+    one_line(path, limits::PATH_SHOWN_CHARS_MAX)
 }

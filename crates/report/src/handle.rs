@@ -6,7 +6,9 @@ use std::fmt::Write as _;
 use posse_protocol::HandleRead;
 use serde_json::Value;
 
-use crate::{json_path, limits, visible::head, visible::one_line};
+use posse_protocol::visible::one_line;
+
+use crate::{json_path, limits, visible::head};
 
 /// A piece of a value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -4,7 +4,9 @@
 use jsonpath_rust::JsonPath as _;
 use serde_json::Value;
 
-use crate::{limits, visible::one_line};
+use posse_protocol::visible::one_line;
+
+use crate::limits;
 
 const EXAMPLES: &str = "Paths look like $.files[0].path, $..name, $.items[?@.ok == true] or $.items[0:10]";
 

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use posse_protocol::visible::joined_lines;
 use posse_protocol::words::{counted, duration, plural};
 use posse_protocol::{Ending, Receipt, Report};
 
@@ -12,7 +13,7 @@ use crate::{
     facts::{About, facts, facts_line, files, joined},
     limits,
     sections::{Sections, first_paragraph, sections},
-    visible::{clip, one_line},
+    visible::clip,
     wrap::{quote, quote_within, word},
 };
 
@@ -40,13 +41,13 @@ impl Told<'_> {
 
     /// Where all of the agent's words are.
     pub(crate) fn whole(&self) -> String {
-        let handle = one_line(self.handle, limits::HANDLE_CHARS_MAX);
+        let handle = joined_lines(self.handle, limits::HANDLE_CHARS_MAX);
         format!("All of its words: handle_read {handle}")
     }
 
     /// What is said where words were cut.
     pub(crate) fn more(&self, chars: usize) -> String {
-        let handle = one_line(self.handle, limits::HANDLE_CHARS_MAX);
+        let handle = joined_lines(self.handle, limits::HANDLE_CHARS_MAX);
         format!("… {chars} more {}: handle_read {handle}", plural(chars as u64, "character"))
     }
 }
@@ -58,8 +59,8 @@ pub fn to_text(told: &Told<'_>) -> String {
         "{} ({}) \"{}\": {}; {}\nMeasured: {}.",
         word(told.name, "agent"),
         word(told.role, "agent"),
-        one_line(told.title, limits::TITLE_CHARS_MAX),
-        one_line(&report.outcome(), limits::WARNING_CHARS_MAX),
+        joined_lines(told.title, limits::TITLE_CHARS_MAX),
+        joined_lines(&report.outcome(), limits::WARNING_CHARS_MAX),
         spent(&report.receipt),
         facts_line(&report.receipt),
     );
@@ -74,12 +75,12 @@ fn notices(told: &Told<'_>) -> Vec<String> {
         lines.push(format!(
             "Its changes are in a checkout of its own, committed to the branch {}. They are not in the workspace before \
              they are merged.",
-            one_line(&branch.name, limits::HANDLE_CHARS_MAX)
+            joined_lines(&branch.name, limits::HANDLE_CHARS_MAX)
         ));
     }
     for denial in receipt.denied.iter().take(limits::DENIALS_TOLD_MAX) {
-        let what = one_line(&denial.what, limits::TITLE_CHARS_MAX);
-        let reason = one_line(&denial.reason, limits::WARNING_CHARS_MAX);
+        let what = joined_lines(&denial.what, limits::TITLE_CHARS_MAX);
+        let reason = joined_lines(&denial.reason, limits::WARNING_CHARS_MAX);
         lines.push(format!("denied to {}: {} {what} ({reason})", word(&denial.agent, "agent"), denial.tool));
     }
     if let Some(more @ 1..) = receipt.denied.len().checked_sub(limits::DENIALS_TOLD_MAX) {
@@ -113,14 +114,14 @@ pub fn summary_block(told: &Told<'_>) -> String {
         let _ = writeln!(out, "  {notice}");
     }
     for warning in told.report.warnings.iter().take(limits::BLOCK_WARNINGS_MAX) {
-        let _ = writeln!(out, "  Warning: {}", one_line(warning, limits::WARNING_CHARS_MAX));
+        let _ = writeln!(out, "  Warning: {}", joined_lines(warning, limits::WARNING_CHARS_MAX));
     }
     for note in told.report.notes.iter().take(limits::BLOCK_WARNINGS_MAX) {
-        let _ = writeln!(out, "  Note: {}", one_line(note, limits::WARNING_CHARS_MAX));
+        let _ = writeln!(out, "  Note: {}", joined_lines(note, limits::WARNING_CHARS_MAX));
     }
     let result = first_paragraph(&sections(&told.report.text).summary);
     if !result.is_empty() {
-        let _ = writeln!(out, "  Result: {}", one_line(&result, limits::RESULT_CHARS_MAX));
+        let _ = writeln!(out, "  Result: {}", joined_lines(&result, limits::RESULT_CHARS_MAX));
     }
     out.truncate(out.trim_end().len());
     out
@@ -139,7 +140,7 @@ fn with_words(told: &Told<'_>, head: &str, parts: usize) -> String {
     let warnings = told.report.warnings.iter().map(|warning| ("warning", warning));
     let remarks: Vec<_> = warnings.chain(told.report.notes.iter().map(|note| ("note", note))).collect();
     for (at, (kind, remark)) in remarks.iter().enumerate() {
-        let line = clip(&one_line(remark, limits::WARNING_CHARS_MAX), room_bytes / 8);
+        let line = clip(&joined_lines(remark, limits::WARNING_CHARS_MAX), room_bytes / 8);
         // Half of the room is for the words.
         if out.len() + line.len() > room_bytes / 2 && at > 0 {
             let _ = writeln!(out, "{kind}: and {} more", remarks.len() - at);
@@ -200,7 +201,7 @@ fn quote_cut(name: &str, text: &str, bytes_max: usize) -> (String, usize) {
 
 fn block(told: &Told<'_>) -> String {
     let (report, receipt) = (told.report, &told.report.receipt);
-    let title = one_line(told.title, limits::TITLE_CHARS_MAX);
+    let title = joined_lines(told.title, limits::TITLE_CHARS_MAX);
     let name = word(told.name, "agent");
     let mut out = format!("[sub-agent {name}] {}: \"{title}\"\n", headline(report));
     let _ = writeln!(
@@ -212,7 +213,7 @@ fn block(told: &Told<'_>) -> String {
     );
     if let Ending::Failed { .. } | Ending::Interrupted { .. } = &report.ending {
         let reason = report.ending.to_string();
-        let _ = writeln!(out, "  Reason: {}", one_line(&reason, limits::WARNING_CHARS_MAX));
+        let _ = writeln!(out, "  Reason: {}", joined_lines(&reason, limits::WARNING_CHARS_MAX));
     }
     let changed = receipt.files_in_all();
     if !changed.is_empty() {

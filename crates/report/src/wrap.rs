@@ -2,6 +2,8 @@
 //! words behind a mark, a line that closes. Nothing in the words can look like either of the two, since no line of
 //! theirs begins without the mark (promise X8).
 
+use posse_protocol::visible::Visible;
+
 use crate::{limits, visible};
 
 /// What stands before every line of the words.
@@ -24,16 +26,15 @@ pub(crate) fn quote_within(kind: &str, from: &str, text: &str, bytes_max: usize)
             return (out + &close, left_out(text, line.as_ptr()));
         }
         out.push_str(MARK);
-        let mut before = None;
+        let mut visible = Visible::default();
         for (at, c) in line.char_indices() {
             let length = out.len();
-            visible::push(&mut out, c, before);
+            visible.push(&mut out, c);
             if out.len() + 1 > bytes_max {
                 out.truncate(length);
                 out.push('\n');
                 return (out + &close, left_out(text, line[at..].as_ptr()));
             }
-            before = Some(c);
         }
         out.push('\n');
     }

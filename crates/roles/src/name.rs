@@ -1,5 +1,7 @@
 //! Names of roles: what may be one, and when two are the same.
 
+use posse_protocol::clip::clipped;
+
 use crate::error::NameFault;
 use crate::limits::{NAME_CHARS_MAX, WORD_CHARS_MAX};
 
@@ -26,8 +28,5 @@ pub(crate) fn folded(name: &str) -> String {
 
 /// A stranger's word as a message repeats it.
 pub(crate) fn shortened(word: &str) -> String {
-    match word.char_indices().nth(WORD_CHARS_MAX) {
-        Some((end, _)) => format!("{}…", &word[..end]),
-        None => word.to_string(),
-    }
+    clipped(word, WORD_CHARS_MAX)
 }

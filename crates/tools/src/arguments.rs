@@ -6,10 +6,11 @@
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use posse_protocol::visible::one_line;
+
 use crate::{
     limits,
     schema::{required, shape},
-    show::one_line,
 };
 
 /// Reads arguments as `T`.

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use posse_protocol::visible::one_line;
 use posse_protocol::{Files, Needs, Shell, ToolOutcome};
 use posse_workspace::Stop;
 use schemars::JsonSchema;
@@ -10,7 +11,6 @@ use serde::Deserialize;
 use crate::{
     limits,
     lookup::{explained, place_or_root},
-    show::one_line,
     tool::{Context, Failed, Tool},
 };
 

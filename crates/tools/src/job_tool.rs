@@ -2,6 +2,7 @@
 
 use std::{fmt::Write as _, time::Duration};
 
+use posse_protocol::visible::one_line;
 use posse_protocol::{Files, Needs, Shell, ToolOutcome};
 use posse_sandbox::Exit;
 use schemars::JsonSchema;
@@ -12,7 +13,6 @@ use crate::{
     confine::level,
     limits,
     shell::shown,
-    show::one_line,
     tool::{Context, Failed, Tool},
 };
 
@@ -78,7 +78,7 @@ fn line(job: &Job) -> String {
         None => "running".to_owned(),
         Some(exit) => ending(exit),
     };
-    format!("{} ({state}): {}", job.name, one_line(&job.command, limits::TITLE_CHARS_MAX))
+    format!("{} ({state}): {}", job.name, one_line(job.command.trim(), limits::TITLE_CHARS_MAX))
 }
 
 /// How a command in the background ended, in words.

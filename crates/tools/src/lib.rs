@@ -49,5 +49,4 @@ pub use preview::Preview;
 pub use rewrite::{Rewrite, Rewrites};
 pub use running::RunningCommand;
 pub use shell::background_run;
-pub use show::one_line;
 pub use toolbox::{Prepared, ToolSettings, Toolbox};

@@ -1,8 +1,9 @@
 //! From a written path to a place in the workspace, with a hint when it leads nowhere.
 
+use posse_protocol::visible::one_line;
 use posse_workspace::{GlobFound, Nearby, Stop, Workspace, WorkspaceError, WorkspacePath, similar_names};
 
-use crate::{limits, show::one_line, tool::Failed};
+use crate::{limits, tool::Failed};
 
 /// Reads a written path; a refused absolute path whose end is in the workspace is named.
 pub(crate) fn place(workspace: &Workspace, written: &str) -> Result<WorkspacePath, Failed> {

@@ -3,13 +3,14 @@
 
 use std::fmt::Write as _;
 
+use posse_protocol::visible::one_line;
 use posse_protocol::{Files, Needs, Note, Shell, ToolOutcome};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
     Knowledge, Library, limits,
-    show::{day, one_line, start_of},
+    show::{day, start_of},
     tool::{Context, Failed, Tool},
 };
 

@@ -4,6 +4,7 @@
 use std::{io::Read as _, path::PathBuf, sync::Arc, time::Duration};
 
 use posse_policy::Act;
+use posse_protocol::visible::one_line;
 use posse_protocol::{CommandRun, Effect, Files, Grant, Needs, RanTests, Shell, ToolOutcome};
 use posse_sandbox::{Captured, Command, Exit, Level, OutputLimits, Profile, Touched};
 use posse_workspace::{Workspace, WorkspaceError};
@@ -15,7 +16,6 @@ use crate::{
     denied_files,
     jobs::Job,
     limits,
-    show::one_line,
     tests_run::{Ended, Looked, Understood, understood},
     tool::{Context, Failed, Tool, crashed},
 };

@@ -1,30 +1,6 @@
-//! Text made fit to be shown: to people in one harmless line, to models within a size. Pure.
-
-use posse_protocol::visible;
+//! Text made fit for models: within a size, with line numbers, as a diff. Pure.
 
 use crate::limits;
-
-/// One line of at most `chars_max` characters, as people are shown it.
-pub fn one_line(text: &str, chars_max: usize) -> String {
-    // Escapes make a text longer, never shorter: more characters than this are not needed.
-    let text = text.trim_matches([' ', '\n', '\t']);
-    let end = text.char_indices().nth(chars_max.saturating_add(1)).map_or(text.len(), |(end, _)| end);
-    let mut line = visible::line(&text[..end]);
-    if let Some((cut, _)) = line.char_indices().nth(chars_max) {
-        // Room for the mark is made by what was put last.
-        let kept = line[..cut].char_indices().next_back().map_or(0, |(at, _)| at);
-        line.truncate(kept);
-        line.push('…');
-    }
-    line
-}
-
-/// Characters that change what other characters look like, or look like nothing.
-pub(crate) fn is_invisible(character: char) -> bool {
-    matches!(character,
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
-}
 
 /// The start of a text, cut at a character, and whether anything was cut.
 pub(crate) fn start_of(text: &str, bytes_max: usize) -> (&str, bool) {

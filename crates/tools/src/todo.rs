@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
+use posse_protocol::visible::one_line;
 use posse_protocol::{Effect, Needs, ToolOutcome};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
     limits,
-    show::one_line,
     tool::{Context, Failed, Tool},
 };
 
@@ -63,7 +63,7 @@ impl Tool for Todo {
                 Status::Doing => '>',
                 Status::Done => 'x',
             };
-            let _ = writeln!(list, "[{mark}] {}", one_line(&item.text, limits::TODO_ITEM_CHARS_MAX));
+            let _ = writeln!(list, "[{mark}] {}", one_line(item.text.trim(), limits::TODO_ITEM_CHARS_MAX));
         }
         list.truncate(list.trim_end().len());
         let left = self.items.iter().filter(|item| item.status != Status::Done).count();

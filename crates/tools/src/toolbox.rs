@@ -8,6 +8,7 @@ use std::{
 };
 
 use posse_policy::{Act, Decision, Wish, decide, offers};
+use posse_protocol::visible::one_line;
 use posse_protocol::{AgentId, Grant, Shell, ToolCall, ToolOutcome, ToolSpec};
 use posse_workspace::{Permit, Workspace};
 
@@ -17,7 +18,7 @@ use crate::{
     confine::Sandbox,
     lean, limits,
     seen::Seen,
-    show::{bounded, one_line},
+    show::bounded,
     tool::{self, Call, Context, Entry, Tool as _, crashed},
 };
 
@@ -144,7 +145,10 @@ impl Toolbox {
                 format!("{}: {why}\nNothing was run. Correct the arguments and call again.", call.name);
             ToolOutcome::error(bounded(text))
         })?;
-        let title = one_line(&format!("{} {}", entry.spec.name, read.about()), limits::TITLE_CHARS_MAX);
+        let title = one_line(
+            format!("{} {}", entry.spec.name, read.about()).trim_matches([' ', '\n']),
+            limits::TITLE_CHARS_MAX,
+        );
         let (tool, about) = (entry.spec.name.as_str(), read.about());
         // A stranger's repository must not speak to agents in other projects without a person's word.
         let act = match read.for_all_projects() && !self.context.knowledge.trusted {
@@ -229,9 +233,10 @@ impl Prepared {
     /// What it is about, in one line that is safe to show.
     pub fn title(&self) -> String {
         match self.draft.get() {
-            Some(()) => {
-                one_line(&format!("draft for posse skills review: {}", self.title), limits::TITLE_CHARS_MAX)
-            }
+            Some(()) => one_line(
+                format!("draft for posse skills review: {}", self.title).trim(),
+                limits::TITLE_CHARS_MAX,
+            ),
             None => self.title.clone(),
         }
     }

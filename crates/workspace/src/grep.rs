@@ -11,6 +11,7 @@ use std::{
 
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
+use posse_protocol::clip::clipped;
 
 use crate::{
     Cut, Kind, OpenFile, Stop, Workspace, WorkspaceError, WorkspacePath, limits, tree::PathPattern,
@@ -215,7 +216,8 @@ struct Lines<'a> {
 
 impl Lines<'_> {
     fn push(&mut self, line: Option<u64>, bytes: &[u8], is_match: bool) {
-        let text = shortened(&String::from_utf8_lossy(bytes));
+        let whole = String::from_utf8_lossy(bytes);
+        let text = clipped(whole.trim_end_matches(['\n', '\r']), limits::GREP_LINE_CHARS_MAX);
         let path = self.path.clone();
         self.in_file.lines.push(GrepLine { path, line: line.unwrap_or(0), text, is_match });
     }
@@ -233,13 +235,5 @@ impl Sink for Lines<'_> {
     fn context(&mut self, _: &Searcher, found: &SinkContext<'_>) -> Result<bool, io::Error> {
         self.push(found.line_number(), found.bytes(), false);
         Ok(true)
-    }
-}
-
-fn shortened(line: &str) -> String {
-    let line = line.trim_end_matches(['\n', '\r']);
-    match line.char_indices().nth(limits::GREP_LINE_CHARS_MAX) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line.to_owned(),
     }
 }

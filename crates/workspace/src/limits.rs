@@ -148,3 +148,5 @@ pub const LEFTOVERS_SEEN_MAX: usize = 500_000;
 pub(crate) const CONTENTS_BYTES_MAX: u64 = 1024 * 1024;
 /// How many places of a kind that undo does not cover are known by name.
 pub(crate) const UNCOVERED_PLACES_MAX: usize = 1_000;
+/// The longest path that an error repeats.
+pub(crate) const SHOWN_PATH_CHARS_MAX: usize = 80;

@@ -6,6 +6,8 @@ use std::{
     path::{Component, Path},
 };
 
+use posse_protocol::clip::clipped;
+
 use crate::{WorkspaceError, limits};
 
 /// A path within the workspace: relative, `/` between parts, without `.` and `..`. Empty for the workspace itself.
@@ -61,7 +63,7 @@ impl WorkspacePath {
 
     /// Reads a path as a model writes it. `roots` are the absolute names of the workspace folder.
     pub(crate) fn parse(written: &str, roots: &[&Path]) -> Result<Self, WorkspaceError> {
-        let bad = |why| WorkspaceError::BadPath { path: shortened(written), why };
+        let bad = |why| WorkspaceError::BadPath { path: clipped(written, limits::SHOWN_PATH_CHARS_MAX), why };
         if written.len() > limits::PATH_BYTES_MAX {
             return Err(bad("it is too long"));
         } else if written.contains('\0') {
@@ -93,14 +95,6 @@ impl WorkspacePath {
 impl fmt::Display for WorkspacePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
-    }
-}
-
-fn shortened(written: &str) -> String {
-    const CHARS_MAX: usize = 80;
-    match written.char_indices().nth(CHARS_MAX) {
-        Some((end, _)) => format!("{}…", &written[..end]),
-        None => written.to_owned(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Numbers and short texts as the tables keep them: never out of range, never more than a line. Pure.
 
 use posse_protocol::Usage;
+use posse_protocol::clip::clipped;
 
 /// Figures that are added up are cut here, so that no provider's number can make a sum overflow.
 const FIGURE_MAX: u64 = 1 << 40;
@@ -102,52 +103,16 @@ impl Tokens {
     }
 }
 
-/// The first line with something in it, without control characters, cut at a number of characters.
-pub(super) fn one_line(text: &str, chars_max: usize) -> String {
-    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    clip(line.chars().map(|c| if c.is_control() { ' ' } else { c }), chars_max)
-}
-
 /// The first paragraph, cut at a number of characters.
 pub(super) fn first_paragraph(text: &str, chars_max: usize) -> String {
     let lines = text.lines().map(str::trim).skip_while(|line| line.is_empty());
     let paragraph: Vec<&str> = lines.take_while(|line| !line.is_empty()).collect();
-    clip(paragraph.join(" ").chars(), chars_max)
-}
-
-/// A text as it is, cut at a number of characters.
-pub(super) fn shortened(text: &str, chars_max: usize) -> String {
-    clip(text.trim().chars(), chars_max)
-}
-
-fn clip(mut chars: impl Iterator<Item = char>, chars_max: usize) -> String {
-    let mut clipped: String = chars.by_ref().take(chars_max).collect();
-    if chars.next().is_some() {
-        clipped.pop();
-        clipped.push('…');
-    }
-    clipped
+    clipped(&paragraph.join(" "), chars_max)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn texts_are_cut_to_one_line() {
-        let cases = [
-            ("", ""),
-            ("\n\n  fix it \nand more", "fix it"),
-            ("tab\tx\u{1b}[3m", "tab x [3m"),
-            ("0123456789", "0123456789"),
-            ("0123456789a", "012345678…"),
-            ("ääääääääääää", "äääääääää…"),
-        ];
-        assert_eq!(cases.len(), 6);
-        for (text, line) in cases {
-            assert_eq!(one_line(text, 10), line, "of {text:?}");
-        }
-    }
 
     #[test]
     fn a_summary_is_the_first_paragraph() {

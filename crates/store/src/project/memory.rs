@@ -1,11 +1,12 @@
 //! The `memory` table: notes that agents make. The same text is kept once a project; what is too much goes, oldest
 //! first. It must not know how notes are found.
 
+use posse_protocol::clip::first_line;
 use posse_protocol::{Effect, NewNote, NoteScope};
 
 use super::Change;
 use super::agent_figures::Agent;
-use super::figures::{moment, one_line};
+use super::figures::moment;
 use crate::{StoreError, limits};
 
 /// Keeps the notes among the effects of a call.
@@ -21,7 +22,7 @@ pub(super) fn noted(change: &Change<'_>, agent: &Agent, effects: &[Effect]) -> R
 fn keep(change: &Change<'_>, agent: &Agent, note: &NewNote) -> Result<(), StoreError> {
     let text = note.text.trim();
     let text = &text[..text.floor_char_boundary(limits::NOTE_BYTES_MAX)];
-    let kind = one_line(&note.kind, limits::NOTE_KIND_CHARS_MAX);
+    let kind = first_line(&note.kind, limits::NOTE_KIND_CHARS_MAX);
     let kind = if kind.is_empty() { NewNote::NOTE } else { &kind };
     if text.is_empty() {
         return Ok(());

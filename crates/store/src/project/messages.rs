@@ -4,12 +4,13 @@
 //! Work is counted under the newest prompt. A prompt given while an earlier one is still open does not close it: both
 //! are answered when the agent settles.
 
+use posse_protocol::clip::clipped;
 use posse_protocol::{Ending, Report, TestRun};
 use serde::Serialize;
 
 use super::agent_figures::Agent;
 use super::agents::{self, Start, error_message};
-use super::figures::{first_paragraph, moment, shortened, whole};
+use super::figures::{first_paragraph, moment, whole};
 use super::{Change, tool_calls};
 use crate::{StoreError, limits};
 
@@ -151,7 +152,7 @@ fn complete(
                 prompt.id,
                 moment(change.event.at_ms),
                 text,
-                text.map(|_| shortened(&posse_report::summary(report), limits::SUMMARY_CHARS_MAX)),
+                text.map(|_| clipped(posse_report::summary(report).trim(), limits::SUMMARY_CHARS_MAX)),
                 report.ending.to_string(),
                 json(&report.receipt.files),
                 bailout_reason(&report.ending),

@@ -2,10 +2,11 @@
 
 use std::rc::Rc;
 
+use posse_protocol::clip::first_line;
 use posse_protocol::{EventKind, Seq, SessionId};
 use rusqlite::ErrorCode;
 
-use super::figures::{one_line, whole};
+use super::figures::whole;
 use super::tally::SessionTally;
 use super::{Change, Sql};
 use crate::{NewEvent, StoreError, limits};
@@ -135,7 +136,7 @@ pub(super) fn runs(change: &Change<'_>, model: &str) -> Result<(), StoreError> {
 
 pub(super) fn told(change: &Change<'_>, text: &str) -> Result<(), StoreError> {
     if change.is_main() {
-        let title = Some(one_line(text, limits::TITLE_CHARS_MAX)).filter(|title| !title.is_empty());
+        let title = Some(first_line(text, limits::TITLE_CHARS_MAX)).filter(|title| !title.is_empty());
         change.run(
             "UPDATE sessions SET title = coalesce(title, ?2), status = 'running' WHERE id = ?1",
             (&change.session, title),

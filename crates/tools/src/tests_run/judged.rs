@@ -1,10 +1,11 @@
 //! What is known of a command or a text so far. Plain data.
 
 use posse_protocol::CommandWork;
+use posse_protocol::visible::one_line;
 
 use super::shell::Shell;
 use super::table::Family;
-use crate::{limits::HIDDEN_BY_CHARS_MAX, show::one_line};
+use crate::limits::HIDDEN_BY_CHARS_MAX;
 
 /// What the output of a command says about its tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

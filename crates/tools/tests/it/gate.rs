@@ -1,7 +1,7 @@
 //! Who gets which tools, titles, and names that are not tools.
 
 use posse_protocol::{Files, Grant, NameRules, Network, Shell};
-use posse_tools::{ToolSettings, limits, one_line};
+use posse_tools::{ToolSettings, limits};
 use serde_json::json;
 
 use crate::{Desk, call_of, full};
@@ -117,6 +117,4 @@ fn titles_are_one_harmless_line() {
             "{title}"
         );
     }
-    assert_eq!(one_line("ab", 2), "ab");
-    assert_eq!(one_line("abc", 2), "a…");
 }

@@ -1,9 +1,10 @@
 //! How a session and its agents come and go: begin, are interrupted, go on, end.
 
+use posse_protocol::clip::first_line;
 use posse_protocol::{AgentId, Ending, Event, EventKind, Report, Sender};
 
 use super::short;
-use crate::text::{cut, first_line};
+use crate::text::cut;
 use crate::{Activity, AgentState, AgentView, ReportView, SessionView, branches, limits};
 
 impl SessionView {
