@@ -17,7 +17,7 @@ use posse_protocol::{
 use serde::{Deserialize, Serialize};
 
 use crate::conversation::Conversation;
-use crate::guard::Guard;
+use crate::guard::RepetitionGuard;
 use crate::limits;
 use crate::prompts;
 use crate::step::{Done, Input, Kin, Output, Settings, Step};
@@ -54,7 +54,7 @@ pub struct Agent {
     tool_calls: u32,
     /// Tokens of the last request and its reply, and the conversation's bytes right after it.
     measured: Option<(u64, usize)>,
-    guard: Guard,
+    guard: RepetitionGuard,
     bad_turns: u32,
     empty_replies: u32,
     cut_replies: u32,
@@ -120,7 +120,7 @@ impl Agent {
             reply_tokens: 0,
             tool_calls: 0,
             measured: None,
-            guard: Guard::default(),
+            guard: RepetitionGuard::default(),
             bad_turns: 0,
             empty_replies: 0,
             cut_replies: 0,

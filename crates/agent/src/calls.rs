@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use posse_protocol::{CallId, ToolCall, ToolResult};
 
-use crate::guard::Guard;
+use crate::guard::RepetitionGuard;
 use crate::limits::{CALLS_PER_REPLY_MAX, QUOTE_CHARS_MAX};
 
 /// The calls of one reply, sorted.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Sorted {
+pub(crate) struct SortedCalls {
     /// To be run.
     pub(crate) run: Vec<ToolCall>,
     /// Answered already, with what is wrong.
@@ -36,8 +36,12 @@ pub(crate) fn distinct_ids(calls: &mut [ToolCall], turn: u32) -> BTreeSet<CallId
 }
 
 /// Decides about each call of a reply.
-pub(crate) fn sort(calls: &[ToolCall], duplicates: &BTreeSet<CallId>, guard: &Guard) -> Sorted {
-    let mut sorted = Sorted::default();
+pub(crate) fn sort(
+    calls: &[ToolCall],
+    duplicates: &BTreeSet<CallId>,
+    guard: &RepetitionGuard,
+) -> SortedCalls {
+    let mut sorted = SortedCalls::default();
     for (index, call) in calls.iter().enumerate() {
         let problem = if index >= CALLS_PER_REPLY_MAX {
             Some(format!("not run: at most {CALLS_PER_REPLY_MAX} calls are taken from one reply"))

@@ -15,7 +15,7 @@ use crate::step::Done;
 
 /// What was called how often.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Guard {
+pub(crate) struct RepetitionGuard {
     seen: BTreeMap<u64, Seen>,
     changes: BTreeSet<u64>,
 }
@@ -26,7 +26,7 @@ struct Seen {
     times: u32,
 }
 
-impl Guard {
+impl RepetitionGuard {
     /// Whether this call has had its tries.
     pub(crate) fn exhausted(&self, call: &ToolCall) -> bool {
         self.seen.get(&key(call)).is_some_and(|seen| seen.times >= SAME_RESULT_MAX)

@@ -7,7 +7,7 @@ use posse_protocol::{AgentId, Budget, Grant, NameRules, QueueReason};
 
 use crate::budget;
 use crate::limits::{self, OverCap};
-use crate::names::Names;
+use crate::names::AgentNames;
 use crate::node::{Endpoint, Node, State};
 use crate::refusal::Refusal;
 use crate::tree::Tree;
@@ -138,7 +138,7 @@ impl Tree {
             (None, Some(predecessor)) => Ok(predecessor.name.clone()),
             (None, None) => Ok(self.names.numbered(&request.role)),
             (Some(name), _) => {
-                let name = Names::given(name)?;
+                let name = AgentNames::given(name)?;
                 match self.names.find(&name) {
                     Some(owner) if Some(owner) != request.continues => Err(Refusal::NameTaken { name }),
                     _ => Ok(name),

@@ -13,13 +13,13 @@ const EVERYONE: &str = "all";
 
 /// The names of a session. Owned by its tree; a name is never given up, only handed on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Names {
+pub(crate) struct AgentNames {
     taken: BTreeMap<String, AgentId>,
     /// The last number given, by beginning.
     numbers: BTreeMap<String, u32>,
 }
 
-impl Names {
+impl AgentNames {
     pub(crate) fn find(&self, name: &str) -> Option<AgentId> {
         self.taken.get(&folded(name)).copied()
     }

@@ -107,7 +107,7 @@ pub struct Node {
     pub(crate) reports: VecDeque<AgentId>,
     /// How many agents before it had the same conversation and name.
     pub(crate) generation: u32,
-    pub(crate) changes: Changes,
+    pub(crate) changes: ChangeCounts,
 }
 
 impl Node {
@@ -136,7 +136,7 @@ impl Node {
             strays: Vec::new(),
             reports: VecDeque::new(),
             generation: 0,
-            changes: Changes::default(),
+            changes: ChangeCounts::default(),
         }
     }
 
@@ -176,7 +176,7 @@ pub(crate) struct Ledger {
 
 /// What has changed, counted, and how far the agent has looked.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Changes {
+pub(crate) struct ChangeCounts {
     /// Changes of its own state.
     pub(crate) own: u64,
     /// Changes of its children's states.

@@ -16,7 +16,7 @@ use posse_protocol::{AgentId, Budget, Seq, Spent};
 use crate::budget::{self, Bill};
 use crate::known::{Known, KnownEnd, KnownMain, Misfit, Restored, StopCause};
 use crate::limits::{self, Limits};
-use crate::names::Names;
+use crate::names::AgentNames;
 use crate::node::{Node, State};
 use crate::tree::{Tree, dearer};
 
@@ -81,7 +81,7 @@ impl Tree {
     fn put_back(&mut self, known: &Known) -> Result<(), Misfit> {
         let mut node = node_of(known);
         if let Err(misfit) = self.fits(known) {
-            if let Ok(name) = Names::given(&known.name) {
+            if let Ok(name) = AgentNames::given(&known.name) {
                 self.names.hold(name, known.id);
             }
             node.budget = Budget::UNLIMITED;
@@ -115,7 +115,7 @@ impl Tree {
         if matches!(predecessor, Some(None)) {
             return Err(Misfit::BadPredecessor);
         }
-        if Names::given(&known.name).as_ref() != Ok(&known.name) {
+        if AgentNames::given(&known.name).as_ref() != Ok(&known.name) {
             return Err(Misfit::BadName);
         }
         if self.names.find(&known.name).is_some_and(|owner| Some(owner) != known.continues) {

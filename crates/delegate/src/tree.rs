@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::finite;
 use crate::limits::Limits;
-use crate::names::Names;
+use crate::names::AgentNames;
 use crate::node::{Node, State};
 use crate::slots::{Freed, Slots, Unparked};
 
@@ -19,7 +19,7 @@ pub struct Tree {
     pub(crate) main: AgentId,
     /// Never shrinks: settled agents stay to be looked at. At most `limits.agents_max` and main.
     pub(crate) nodes: BTreeMap<AgentId, Node>,
-    pub(crate) names: Names,
+    pub(crate) names: AgentNames,
     pub(crate) slots: Slots,
 }
 
@@ -28,7 +28,7 @@ impl Tree {
     pub fn new(limits: Limits, main: AgentId, grant: Grant, budget: Budget) -> Self {
         let budget = Budget { cost_usd: finite(budget.cost_usd), ..budget };
         let node = Node::main(main, grant, budget);
-        let mut names = Names::default();
+        let mut names = AgentNames::default();
         names.set(node.name.clone(), main);
         Self {
             limits: limits.bounded(),

@@ -10,18 +10,18 @@ use reqwest::header::LOCATION;
 use tokio::time::{Instant, timeout_at};
 
 use crate::fault::{Fault, ProviderError, Trouble};
-use crate::live::Live;
+use crate::live::LiveModel;
 use crate::sse::{self, Frame, SseDecoder};
 use crate::text_gate::TextGate;
 use crate::wire::{Decode, Delta};
-use crate::words::Words;
+use crate::words::ErrorWords;
 use crate::{ModelConfig, Signal, Transcript, http, limits, page, retry, surrogates};
 
 /// The bytes of a byte-order mark.
 const BOM: [u8; 3] = [0xef, 0xbb, 0xbf];
 
 /// An attempt that did not lead to a reply.
-pub(crate) struct Failed {
+pub(crate) struct FailedAttempt {
     pub(crate) fault: Fault,
     /// Text that had arrived.
     pub(crate) partial: String,
@@ -29,7 +29,7 @@ pub(crate) struct Failed {
     pub(crate) output: bool,
 }
 
-impl From<Fault> for Failed {
+impl From<Fault> for FailedAttempt {
     fn from(fault: Fault) -> Self {
         Self { fault, partial: String::new(), output: false }
     }
@@ -38,11 +38,11 @@ impl From<Fault> for Failed {
 type On<'a> = &'a mut (dyn FnMut(Signal) + Send);
 
 pub(crate) async fn attempt(
-    live: &Live,
+    live: &LiveModel,
     config: &ModelConfig,
     transcript: &Transcript,
     on: On<'_>,
-) -> Result<Reply, Failed> {
+) -> Result<Reply, FailedAttempt> {
     let first_byte = Instant::now() + Duration::from_millis(config.timeouts.first_byte_ms);
     let response = send(live, transcript, first_byte, config).await?;
     let mut reader = Reader {
@@ -62,7 +62,7 @@ pub(crate) async fn attempt(
 }
 
 async fn send(
-    live: &Live,
+    live: &LiveModel,
     transcript: &Transcript,
     first_byte: Instant,
     config: &ModelConfig,
@@ -134,7 +134,7 @@ impl Shown<'_> {
 
 /// Reads one answer.
 struct Reader<'a> {
-    live: &'a Live,
+    live: &'a LiveModel,
     config: &'a ModelConfig,
     decoder: Box<dyn Decode>,
     gate: TextGate,
@@ -320,7 +320,7 @@ impl Reader<'_> {
         })
     }
 
-    fn words(&self) -> Words<'_> {
+    fn words(&self) -> ErrorWords<'_> {
         self.live.words(self.config)
     }
 
@@ -334,9 +334,9 @@ impl Reader<'_> {
         self.words().cut()
     }
 
-    fn failed(mut self, fault: Fault) -> Failed {
+    fn failed(mut self, fault: Fault) -> FailedAttempt {
         self.shown.send();
-        Failed { fault, partial: self.decoder.text().to_owned(), output: self.output }
+        FailedAttempt { fault, partial: self.decoder.text().to_owned(), output: self.output }
     }
 
     fn reply(mut self, transcript: &Transcript) -> Reply {

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use posse_protocol::{ModelError, Reply};
 
-use crate::attempt::{Failed, attempt};
-use crate::live::Live;
+use crate::attempt::{FailedAttempt, attempt};
+use crate::live::LiveModel;
 use crate::{ModelConfig, Signal, Transcript, limits, names, retry};
 
 pub(crate) async fn call(
-    live: &Live,
+    live: &LiveModel,
     config: &ModelConfig,
     transcript: &Transcript,
     on: &mut (dyn FnMut(Signal) + Send),
@@ -63,7 +63,7 @@ pub(crate) async fn call(
 /// A reply that was cut after its first words is asked for once more, whatever had arrived: nobody acts on a reply before it
 /// is complete, so nothing is done twice. Only once, because each time costs the tokens of a whole request.
 fn give_up(
-    failed: &Failed,
+    failed: &FailedAttempt,
     attempts: u32,
     attempts_max: u32,
     delay_ms: u64,

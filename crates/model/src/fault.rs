@@ -4,7 +4,7 @@ use posse_protocol::{ModelError, ModelErrorKind};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 
-use crate::words::Words;
+use crate::words::ErrorWords;
 use crate::{limits, page, retry};
 
 /// One failed attempt.
@@ -126,7 +126,7 @@ impl ProviderError {
     }
 
     /// Decides what it means.
-    pub(crate) fn fault(&self, words: &Words<'_>) -> Fault {
+    pub(crate) fn fault(&self, words: &ErrorWords<'_>) -> Fault {
         let kind = self.kind();
         let by_status = self.status.is_none_or(retry::is_retryable);
         Fault {

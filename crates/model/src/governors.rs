@@ -20,7 +20,7 @@ pub struct Governors {
 
 #[derive(Default)]
 struct Shared {
-    endpoints: Mutex<HashMap<String, Endpoint>>,
+    endpoints: Mutex<HashMap<String, GovernedEndpoint>>,
     clients: Clients,
 }
 
@@ -37,9 +37,9 @@ impl Governors {
         Self::default()
     }
 
-    pub(crate) fn endpoint(&self, key: &str) -> Endpoint {
+    pub(crate) fn endpoint(&self, key: &str) -> GovernedEndpoint {
         let mut endpoints = lock(&self.shared.endpoints);
-        endpoints.entry(key.to_owned()).or_insert_with(Endpoint::new).clone()
+        endpoints.entry(key.to_owned()).or_insert_with(GovernedEndpoint::new).clone()
     }
 
     pub(crate) fn clients(&self) -> &Clients {
@@ -53,7 +53,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// One endpoint's governor, with those who wait for it.
 #[derive(Clone)]
-pub(crate) struct Endpoint {
+pub(crate) struct GovernedEndpoint {
     inner: Arc<Inner>,
 }
 
@@ -72,7 +72,7 @@ struct State {
     waiters: HashMap<Ticket, oneshot::Sender<()>>,
 }
 
-impl Endpoint {
+impl GovernedEndpoint {
     fn new() -> Self {
         let state = State { governor: Governor::new(limits::CONCURRENT_MAX), waiters: HashMap::new() };
         Self {
@@ -98,7 +98,7 @@ impl Endpoint {
     /// Waits for a place; `queued` is called once if there is none at once. Dropping the future gives up the place.
     /// `max_concurrent` is what the model allows here: it counts from its first request on, so that a model that nobody
     /// uses holds nobody up.
-    pub(crate) async fn enter(&self, max_concurrent: usize, queued: impl FnOnce()) -> Permit {
+    pub(crate) async fn enter(&self, max_concurrent: usize, queued: impl FnOnce()) -> RequestPermit {
         let (sender, mut granted) = oneshot::channel();
         let place = {
             let mut state = lock(&self.inner.state);
@@ -159,15 +159,15 @@ impl Endpoint {
 
 /// A place in the queue or, once granted, among the running. Given back when dropped.
 struct Place {
-    endpoint: Endpoint,
+    endpoint: GovernedEndpoint,
     ticket: Ticket,
     owned: bool,
 }
 
 impl Place {
-    fn into_permit(mut self) -> Permit {
+    fn into_permit(mut self) -> RequestPermit {
         self.owned = false;
-        Permit { endpoint: self.endpoint.clone(), outcome: Outcome::Neither }
+        RequestPermit { endpoint: self.endpoint.clone(), outcome: Outcome::Neither }
     }
 }
 
@@ -188,12 +188,12 @@ impl Drop for Place {
 }
 
 /// The right to have one request running. Given back when dropped.
-pub(crate) struct Permit {
-    endpoint: Endpoint,
+pub(crate) struct RequestPermit {
+    endpoint: GovernedEndpoint,
     outcome: Outcome,
 }
 
-impl Permit {
+impl RequestPermit {
     /// The request was answered.
     pub(crate) fn succeeded(&mut self) {
         self.outcome = Outcome::Success;
@@ -205,7 +205,7 @@ impl Permit {
     }
 }
 
-impl Drop for Permit {
+impl Drop for RequestPermit {
     fn drop(&mut self) {
         self.endpoint.leave(self.outcome);
     }

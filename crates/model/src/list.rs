@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::fault::{ProviderError, Secrets};
 use crate::http::Clients;
-use crate::words::Words;
+use crate::words::ErrorWords;
 use crate::{ModelConfig, Protocol, endpoint, limits, live};
 
 /// One model of an endpoint's list.
@@ -70,7 +70,7 @@ async fn listed_at(
     let host = endpoint::host(&base);
     let secrets = Secrets::new(api_key.cloned().into_iter().chain(endpoint::secrets(&base)));
     let headers = live::headers("", api_key, protocol).map_err(|error| bad_request(&error.to_string()))?;
-    let words = Words { host: &host, secrets: &secrets, config };
+    let words = ErrorWords { host: &host, secrets: &secrets, config };
     match tokio::time::timeout(timeout, fetch(&base, headers, &words, timeout)).await {
         Ok(models) => models,
         Err(_) => {
@@ -83,7 +83,7 @@ async fn listed_at(
 async fn fetch(
     base: &reqwest::Url,
     headers: HeaderMap,
-    words: &Words<'_>,
+    words: &ErrorWords<'_>,
     timeout: Duration,
 ) -> Result<Vec<ListedModel>, ModelError> {
     let host = words.host;

@@ -7,9 +7,9 @@ use reqwest::{Client, Url};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::fault::{Fault, Secrets};
-use crate::governors::{Endpoint, Governors};
+use crate::governors::{GovernedEndpoint, Governors};
 use crate::wire::Wire;
-use crate::words::Words;
+use crate::words::ErrorWords;
 use crate::{ModelConfig, Protocol, SetupError, ToolCallMode, Transcript, clouds, endpoint, limits};
 use posse_protocol::ModelErrorKind;
 
@@ -17,14 +17,14 @@ use posse_protocol::ModelErrorKind;
 const ANTHROPIC_VERSION: HeaderValue = HeaderValue::from_static("2023-06-01");
 
 /// A model behind an endpoint.
-pub(crate) struct Live {
+pub(crate) struct LiveModel {
     pub(crate) wire: Wire,
     pub(crate) url: Url,
     /// Host and port, for messages.
     pub(crate) host: String,
     pub(crate) headers: HeaderMap,
     pub(crate) secrets: Secrets,
-    pub(crate) endpoint: Endpoint,
+    pub(crate) endpoint: GovernedEndpoint,
     /// Whether it is a known provider, whose models make calls by the protocol.
     is_cloud: bool,
     connect_ms: u64,
@@ -33,7 +33,7 @@ pub(crate) struct Live {
     governors: Governors,
 }
 
-impl Live {
+impl LiveModel {
     pub(crate) fn new(config: &ModelConfig, wire: Wire, governors: &Governors) -> Result<Self, SetupError> {
         let base = base(&config.name, &config.base_url)?;
         check(config)?;
@@ -74,8 +74,8 @@ impl Live {
     }
 
     /// Who is spoken of when something goes wrong.
-    pub(crate) fn words<'a>(&'a self, config: &'a ModelConfig) -> Words<'a> {
-        Words { host: &self.host, secrets: &self.secrets, config: Some(config) }
+    pub(crate) fn words<'a>(&'a self, config: &'a ModelConfig) -> ErrorWords<'a> {
+        ErrorWords { host: &self.host, secrets: &self.secrets, config: Some(config) }
     }
 
     /// The server has answered, whatever it said.

@@ -7,9 +7,9 @@ use std::time::Duration;
 use posse_protocol::{ModelError, ModelErrorKind, Reply, ToolSpec};
 
 use crate::call;
-use crate::cassette::{Log, Player, Substitutions};
+use crate::cassette::{MessageLog, Player, Substitutions};
 use crate::clouds;
-use crate::live::Live;
+use crate::live::LiveModel;
 use crate::openings::Openings;
 use crate::wire::Wire;
 use crate::{Governors, ModelConfig, Recorder, SetupError, Transcript, limits};
@@ -65,7 +65,7 @@ struct Inner {
 
 /// Where replies come from.
 enum Source {
-    Live(Live),
+    Live(LiveModel),
     Cassette { player: Player, substitutions: Substitutions },
 }
 
@@ -73,7 +73,7 @@ impl Model {
     /// Sets a model up. Opens no connection; reads the cassette of a replay.
     pub fn new(config: ModelConfig, governors: &Governors) -> Result<Self, SetupError> {
         let source = match Wire::of(config.protocol) {
-            Some(wire) => Source::Live(Live::new(&config, wire, governors)?),
+            Some(wire) => Source::Live(LiveModel::new(&config, wire, governors)?),
             None => {
                 let Some(path) = &config.cassette else {
                     return Err(SetupError::NoCassette { name: config.name });
@@ -110,7 +110,7 @@ impl Model {
             (Source::Live(_), Some(recorder)) => Some(recorder.substitutions()),
             (Source::Live(_), None) => None,
         };
-        let log = substitutions.map(|substitutions| Log::new(system, tools, substitutions));
+        let log = substitutions.map(|substitutions| MessageLog::new(system, tools, substitutions));
         let openings = &self.inner.openings;
         match self.max_output_tokens {
             None => Transcript::new(&self.inner.config, system, tools, openings, log),

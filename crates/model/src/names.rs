@@ -7,12 +7,12 @@ use posse_protocol::{ModelError, ModelErrorKind};
 use reqwest::header::CONTENT_TYPE;
 
 use crate::fault::{Secrets, excerpt};
-use crate::live::Live;
-use crate::words::Words;
+use crate::live::LiveModel;
+use crate::words::ErrorWords;
 use crate::{ListedModel, ModelConfig, endpoint, limits, list};
 
 /// The error with the names there are, or as it was where the server does not list them.
-pub(crate) async fn look_up(live: &Live, config: &ModelConfig, error: ModelError) -> ModelError {
+pub(crate) async fn look_up(live: &LiveModel, config: &ModelConfig, error: ModelError) -> ModelError {
     let time = Duration::from_millis(limits::MODEL_NAMES_MS);
     match tokio::time::timeout(time, names(live, config)).await {
         Ok(Some(models)) if !models.is_empty() => told(config, &models, error),
@@ -31,13 +31,13 @@ pub fn missing(config: &ModelConfig, models: &[ListedModel]) -> Option<ModelErro
     // The ones that look alike first; a misspelt name is the usual cause.
     names.sort_by_key(|name| Reverse(likeness(name, &config.model)));
     let shown = names.iter().take(limits::MODEL_NAMES_SHOWN_MAX).map(|name| cleaned(name, &secrets));
-    let words = Words { host: &endpoint::host(&base), secrets: &secrets, config: Some(config) };
+    let words = ErrorWords { host: &endpoint::host(&base), secrets: &secrets, config: Some(config) };
     let asked = cleaned(&config.model, &secrets);
     let (message, advice) = words.unknown_model(&asked, &shown.collect::<Vec<_>>(), names.len());
     Some(ModelError { advice, ..ModelError::new(ModelErrorKind::UnknownModel, message) })
 }
 
-async fn names(live: &Live, config: &ModelConfig) -> Option<Vec<ListedModel>> {
+async fn names(live: &LiveModel, config: &ModelConfig) -> Option<Vec<ListedModel>> {
     let url = list::address(&endpoint::parse(&config.base_url)?);
     let mut headers = live.headers.clone();
     headers.remove(CONTENT_TYPE);

@@ -34,7 +34,7 @@ pub(crate) fn before_forged(text: &str, mode: ToolCallMode) -> &str {
 
 /// A reply's text, taken apart.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Parsed {
+pub(crate) struct ParsedText {
     /// The words before the calls.
     pub(crate) words: String,
     /// The calls, without ids.
@@ -42,7 +42,7 @@ pub(crate) struct Parsed {
 }
 
 /// The calls in a reply's text; `None` if it is to be taken as words.
-pub(crate) fn parse(text: &str, mode: ToolCallMode, offered: &[String]) -> Option<Parsed> {
+pub(crate) fn parse(text: &str, mode: ToolCallMode, offered: &[String]) -> Option<ParsedText> {
     let parsed = match mode {
         ToolCallMode::Native => None,
         ToolCallMode::Auto => parse_strict(text.trim(), offered),
@@ -51,11 +51,11 @@ pub(crate) fn parse(text: &str, mode: ToolCallMode, offered: &[String]) -> Optio
     parsed.filter(|parsed| !parsed.calls.is_empty() && parsed.calls.len() <= limits::CALLS_MAX)
 }
 
-fn parse_strict(text: &str, offered: &[String]) -> Option<Parsed> {
+fn parse_strict(text: &str, offered: &[String]) -> Option<ParsedText> {
     let (calls, rest) = run_of_calls(text);
     let is_call =
         |call: &ToolCall| offered.contains(&call.name) || made_up(&call.name) && !offered.is_empty();
-    (rest.is_empty() && calls.iter().all(is_call)).then(|| Parsed { words: String::new(), calls })
+    (rest.is_empty() && calls.iter().all(is_call)).then(|| ParsedText { words: String::new(), calls })
 }
 
 /// Whether a name is one that a model has made up for a tool, `rename_function` say, rather than that of something else.
@@ -67,11 +67,11 @@ fn made_up(name: &str) -> bool {
         && name.len() <= limits::TOOL_NAME_CHARS_MAX
 }
 
-fn parse_lenient(text: &str, offered: &[String]) -> Option<Parsed> {
+fn parse_lenient(text: &str, offered: &[String]) -> Option<ParsedText> {
     if let Some(start) = TAGS.iter().filter_map(|(open, _)| text.find(open)).min() {
         let (words, tagged) = text.split_at(start);
         let (calls, _) = blocks(tagged);
-        return Some(Parsed { words: words.trim_end().to_owned(), calls });
+        return Some(ParsedText { words: words.trim_end().to_owned(), calls });
     }
     let fences = text.match_indices(FENCE).map(|(at, _)| at).take(limits::CALLS_MAX);
     fences.chain(text.find('{')).find_map(|start| {
@@ -80,7 +80,7 @@ fn parse_lenient(text: &str, offered: &[String]) -> Option<Parsed> {
         // Words may stand after a fence, but what goes on after a bare object is not a call.
         let ended = rest.is_empty() || written.starts_with(FENCE);
         let known = !calls.is_empty() && calls.iter().all(|call| offered.contains(&call.name));
-        (ended && known).then(|| Parsed { words: words.trim_end().to_owned(), calls })
+        (ended && known).then(|| ParsedText { words: words.trim_end().to_owned(), calls })
     })
 }
 

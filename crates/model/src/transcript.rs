@@ -11,7 +11,7 @@ use bytes::Bytes;
 use posse_protocol::{CallId, Message, Reply, StopReason, ToolSpec};
 
 use crate::body::PiecesBody;
-use crate::cassette::Log;
+use crate::cassette::MessageLog;
 use crate::openings::Openings;
 use crate::pieces::Pieces;
 use crate::wire::{self, Items, Wire};
@@ -30,7 +30,7 @@ pub struct Transcript {
     markable: bool,
     calls: Calls,
     /// The same conversation in no provider's format, where a cassette needs it.
-    log: Option<Log>,
+    log: Option<MessageLog>,
 }
 
 /// What is fixed for a conversation's life.
@@ -62,7 +62,7 @@ impl Transcript {
         system: &str,
         tools: &[ToolSpec],
         openings: &Openings,
-        log: Option<Log>,
+        log: Option<MessageLog>,
     ) -> Self {
         let wire = Wire::of(config.protocol);
         let opening = wire.map(|wire| openings.get(wire, config, tools)).unwrap_or_default();
@@ -132,7 +132,7 @@ impl Transcript {
         self.calls.native
     }
 
-    pub(crate) fn log(&self) -> Option<&Log> {
+    pub(crate) fn log(&self) -> Option<&MessageLog> {
         self.log.as_ref()
     }
 

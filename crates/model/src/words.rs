@@ -8,14 +8,14 @@ use crate::{ModelConfig, endpoint, http};
 
 /// Who is spoken of: a server, and how the model behind it is configured.
 #[derive(Clone, Copy)]
-pub(crate) struct Words<'a> {
+pub(crate) struct ErrorWords<'a> {
     pub(crate) host: &'a str,
     pub(crate) secrets: &'a Secrets,
     /// None where only the address is known.
     pub(crate) config: Option<&'a ModelConfig>,
 }
 
-impl Words<'_> {
+impl ErrorWords<'_> {
     /// An error that the server reports, with its own words.
     pub(crate) fn answered(&self, kind: ModelErrorKind, status: Option<u16>, said: &str) -> Fault {
         let number = status.map_or_else(String::new, |status| format!(" ({status})"));

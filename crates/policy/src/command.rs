@@ -90,10 +90,10 @@ const KEYWORDS: [&str; 11] = ["if", "then", "else", "elif", "while", "until", "d
 const EXECS: [&str; 6] = ["-exec", "-execdir", "-ok", "-okdir", "-x", "--exec"];
 
 /// One command, in words without quotes. The first is the program without its folder.
-pub(crate) type Words = Vec<String>;
+pub(crate) type CommandWords = Vec<String>;
 
 /// Every command that a text may run, also those within others; none if it is too long to be looked through.
-pub(crate) fn commands(text: &str) -> Option<Vec<Words>> {
+pub(crate) fn commands(text: &str) -> Option<Vec<CommandWords>> {
     if text.len() > COMMAND_BYTES_MAX {
         return None;
     }
@@ -336,7 +336,7 @@ pub(crate) fn is_assignment(word: &str) -> bool {
 }
 
 /// A command and those that it runs itself.
-fn within(words: &[&str], found: &mut Vec<Words>) {
+fn within(words: &[&str], found: &mut Vec<CommandWords>) {
     let Some(first) = words.first() else { return };
     found.push(command(words));
     let program = base(first);
@@ -348,7 +348,7 @@ fn within(words: &[&str], found: &mut Vec<Words>) {
     }
 }
 
-fn command(words: &[&str]) -> Words {
+fn command(words: &[&str]) -> CommandWords {
     let program = words.first().map(|first| base(first));
     program.into_iter().chain(words.iter().skip(1).copied()).map(str::to_owned).collect()
 }

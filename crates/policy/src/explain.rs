@@ -2,7 +2,7 @@
 
 use posse_protocol::visible;
 
-use crate::command::{Words, commands};
+use crate::command::{CommandWords, commands};
 use crate::limits::{NOTES_MAX, SHOWN_CHARS_MAX};
 
 const DELETES: [&str; 6] = ["rm", "rmdir", "unlink", "shred", "truncate", "wipefs"];
@@ -50,7 +50,7 @@ pub fn explain(command: &str) -> Vec<String> {
     notes
 }
 
-fn notes_on(words: &Words) -> Vec<String> {
+fn notes_on(words: &CommandWords) -> Vec<String> {
     let Some((program, arguments)) = words.split_first() else { return Vec::new() };
     let program = program.as_str();
     let has = |wanted: &[&str]| arguments.iter().any(|word| wanted.contains(&word.as_str()));

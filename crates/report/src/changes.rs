@@ -3,7 +3,7 @@
 
 use crate::{
     limits,
-    paths::{self, Word},
+    paths::{self, TextWord},
     section_names::says_none,
     sections::sections,
 };
@@ -64,12 +64,12 @@ fn head_paths(line: &str) -> Vec<String> {
     found
 }
 
-fn changed_path(word: Word<'_>) -> Option<String> {
+fn changed_path(word: TextWord<'_>) -> Option<String> {
     if word.text.contains("://") {
         return None;
     }
     let text = word.text.split(['#', ':']).next().unwrap_or(word.text);
-    let path = paths::path(Word { text, ..word })?;
+    let path = paths::path(TextWord { text, ..word })?;
     Some(path.strip_prefix("./").unwrap_or(path).to_owned())
 }
 

@@ -1,9 +1,9 @@
 //! Finds the places in files that a report cites: `src/a.rs:12`, `src/a.rs:12-30`, `a.rs#L12-L30`.
 
 use crate::{
-    claims::{Kind, Token, is_spaceless, tokens},
+    claims::{Token, TokenKind, is_spaceless, tokens},
     limits,
-    paths::{self, Word},
+    paths::{self, TextWord},
 };
 
 /// Lines of a file that a report names.
@@ -19,7 +19,7 @@ pub struct Citation {
 
 /// A citation and where it stands.
 #[derive(Clone, Debug)]
-pub(crate) struct Place<'a> {
+pub(crate) struct CitedPlace<'a> {
     pub(crate) citation: Citation,
     /// The line of the report.
     pub(crate) line: &'a str,
@@ -42,7 +42,7 @@ const EXCUSES: &str = "\
 const EXCUSES_CHINESE: &str = "不存在 已删除 没有 旧 依赖 例如 比如 之前 原来 将 示例 重命名";
 
 /// The cited places in order. What is quoted, or stands in a fenced block, is not said by the agent itself.
-pub(crate) fn places(text: &str) -> Vec<Place<'_>> {
+pub(crate) fn places(text: &str) -> Vec<CitedPlace<'_>> {
     let text = &text[..text.floor_char_boundary(limits::PROSE_BYTES_MAX)];
     let mut found = Vec::new();
     for (begin, line) in paths::lines_outside_fences(text) {
@@ -55,7 +55,7 @@ pub(crate) fn places(text: &str) -> Vec<Place<'_>> {
             if let Some(citation) = citation(word) {
                 let start = word.text.as_ptr() as usize - line.as_ptr() as usize;
                 let end = start + word.text.len();
-                found.push(Place { citation, line, start, end, after, glued, excused: false });
+                found.push(CitedPlace { citation, line, start, end, after, glued, excused: false });
             }
         }
         spelled_out(line, after, &mut found);
@@ -71,7 +71,7 @@ pub(crate) fn places(text: &str) -> Vec<Place<'_>> {
 }
 
 fn excuses(line: &str) -> bool {
-    tokens(line).iter().filter(|token| token.kind == Kind::Word).any(|token| {
+    tokens(line).iter().filter(|token| token.kind == TokenKind::Word).any(|token| {
         token.is_word_in(EXCUSES)
             || token.lower.ends_with("n't")
             || EXCUSES_CHINESE.split(' ').any(|word| token.lower.contains(word))
@@ -79,7 +79,7 @@ fn excuses(line: &str) -> bool {
 }
 
 /// A word without the letters around it that belong to the sentence: "在src/a.rs:3中".
-fn unglued(word: Word<'_>) -> (Word<'_>, bool) {
+fn unglued(word: TextWord<'_>) -> (TextWord<'_>, bool) {
     if word.code || !word.text.contains(is_spaceless) {
         return (word, false);
     }
@@ -89,11 +89,11 @@ fn unglued(word: Word<'_>) -> (Word<'_>, bool) {
         .max_by_key(|run| run.len())
         .unwrap_or_default();
     let begins = run.starts_with(|c: char| c.is_ascii_alphanumeric());
-    if begins && run.contains('.') { (Word { text: run, ..word }, true) } else { (word, false) }
+    if begins && run.contains('.') { (TextWord { text: run, ..word }, true) } else { (word, false) }
 }
 
 /// "line 12 of src/a.rs", "src/a.rs, line 12", "Zeile 12 in a.rs", "a.rs 第 12 行".
-fn spelled_out<'a>(line: &'a str, after: &'a str, found: &mut Vec<Place<'a>>) {
+fn spelled_out<'a>(line: &'a str, after: &'a str, found: &mut Vec<CitedPlace<'a>>) {
     const LINE: &str = "line lines zeile zeilen línea líneas";
     const LINKS: &str = "of in at on von der datei file the auf bei del de archivo en around about";
     let lower = line.to_lowercase();
@@ -102,11 +102,11 @@ fn spelled_out<'a>(line: &'a str, after: &'a str, found: &mut Vec<Place<'a>>) {
     }
     let tokens = tokens(line);
     let number = |at: usize| {
-        tokens.get(at).filter(|token| token.kind == Kind::Word).and_then(|token| lines(&token.lower))
+        tokens.get(at).filter(|token| token.kind == TokenKind::Word).and_then(|token| lines(&token.lower))
     };
     for (at, token) in tokens.iter().enumerate() {
         let western = token.is_word_in(LINE);
-        let chinese = token.kind == Kind::Word
+        let chinese = token.kind == TokenKind::Word
             && token.lower.ends_with('第')
             && tokens.get(at + 2).is_some_and(|t| t.lower.starts_with('行'));
         let Some((from, mut to)) = number(at + 1).filter(|_| western || chinese) else { continue };
@@ -116,16 +116,16 @@ fn spelled_out<'a>(line: &'a str, after: &'a str, found: &mut Vec<Place<'a>>) {
         to = range.map_or(to, |(_, last)| last);
         let behind_from = if range.is_some() { at + 4 } else { at + 2 };
         let links = |token: &&Token<'_>| {
-            token.is_word_in(LINKS) || token.kind == Kind::Mark && ",(（：:、".contains(token.text)
+            token.is_word_in(LINKS) || token.kind == TokenKind::Mark && ",(（：:、".contains(token.text)
         };
         let behind = || {
             let rest = tokens.get(behind_from..)?;
             let skipped = rest.iter().take_while(|token| token.is_word_in(LINKS)).take(3).count();
-            rest.get(skipped).filter(|token| skipped > 0 && token.kind == Kind::Path)
+            rest.get(skipped).filter(|token| skipped > 0 && token.kind == TokenKind::Path)
         };
         let ahead = || {
             let skipped = tokens[..at].iter().rev().take_while(links).take(3).count();
-            tokens[..at - skipped].last().filter(|token| token.kind == Kind::Path)
+            tokens[..at - skipped].last().filter(|token| token.kind == TokenKind::Path)
         };
         let path = if chinese { ahead() } else { ahead().or_else(behind) };
         let Some(path) = path else { continue };
@@ -137,7 +137,7 @@ fn spelled_out<'a>(line: &'a str, after: &'a str, found: &mut Vec<Place<'a>>) {
             offset(path.text).min(offset(token.text)),
             (offset(last) + last.len()).max(offset(path.text) + path.text.len()),
         );
-        found.push(Place { citation, line, start, end, after, glued: path.glued, excused: false });
+        found.push(CitedPlace { citation, line, start, end, after, glued: path.glued, excused: false });
     }
 }
 
@@ -157,7 +157,7 @@ pub fn citations(text: &str) -> Vec<Citation> {
     found
 }
 
-fn citation(word: Word<'_>) -> Option<Citation> {
+fn citation(word: TextWord<'_>) -> Option<Citation> {
     // An address has ports and anchors, and is no file.
     if word.text.contains("://") {
         return None;
@@ -166,7 +166,7 @@ fn citation(word: Word<'_>) -> Option<Citation> {
         Some((path, place)) => (path, format!("L{place}")),
         None => word.text.split_once(':').map(|(path, place)| (path, place.to_owned()))?,
     };
-    let path = paths::path(Word { text: path, ..word })?;
+    let path = paths::path(TextWord { text: path, ..word })?;
     let (from, to) = lines(&place)?;
     Some(Citation { path: path.to_owned(), from: from.min(to), to: from.max(to) })
 }

@@ -1,7 +1,7 @@
 //! Makes words shorter without losing what matters: cuts are made inside sections, and SUMMARY, RISKS and BLOCKERS give
 //! way last. Where they do not all fit either, each keeps a fair part.
 
-use crate::sections::{Name, Span, spans};
+use crate::sections::{SectionName, Span, spans};
 
 /// What stands where something was cut.
 const CUT: &str = " […]";
@@ -36,9 +36,9 @@ pub(crate) fn within(text: &str, bytes_max: usize) -> (String, usize) {
 
 /// Which parts matter most. Without a summary the words before the first heading are one.
 fn matters(spans: &[Span]) -> Vec<bool> {
-    let has_summary = spans.iter().any(|span| span.name == Some(Name::Summary));
+    let has_summary = spans.iter().any(|span| span.name == Some(SectionName::Summary));
     let matters = |span: &Span| match span.name {
-        Some(Name::Summary | Name::Risks | Name::Blockers) => true,
+        Some(SectionName::Summary | SectionName::Risks | SectionName::Blockers) => true,
         Some(_) => false,
         None => !has_summary && spans.len() > 1,
     };

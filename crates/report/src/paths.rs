@@ -25,14 +25,14 @@ const PRODUCTS: &str = "\
 
 /// One word of a text that may be a path with something behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Word<'a> {
+pub(crate) struct TextWord<'a> {
     pub(crate) text: &'a str,
     /// Whether it stands in backticks.
     pub(crate) code: bool,
 }
 
 /// The words of a line, without the punctuation around them.
-pub(crate) fn words(line: &str) -> impl Iterator<Item = Word<'_>> {
+pub(crate) fn words(line: &str) -> impl Iterator<Item = TextWord<'_>> {
     // Every second piece between backticks is code.
     line.split('`').enumerate().flat_map(|(at, piece)| {
         let code = at % 2 == 1;
@@ -42,7 +42,7 @@ pub(crate) fn words(line: &str) -> impl Iterator<Item = Word<'_>> {
         let parts = parts.flat_map(|part| part.split("]("));
         // A path and a place in it; longer words would only cost time.
         let parts = parts.filter(|part| part.len() <= limits::WORD_BYTES_MAX);
-        parts.map(bare).filter(|text| !text.is_empty()).map(move |text| Word { text, code })
+        parts.map(bare).filter(|text| !text.is_empty()).map(move |text| TextWord { text, code })
     })
 }
 
@@ -93,7 +93,7 @@ fn closed(text: &str) -> bool {
 }
 
 /// The path that a word, or the part of it before a line number, stands for.
-pub(crate) fn path(word: Word<'_>) -> Option<&str> {
+pub(crate) fn path(word: TextWord<'_>) -> Option<&str> {
     // `call(src/a.rs` and `[see](a.rs` leave a bracket open in front of the path.
     let text = if closed(word.text) { word.text } else { word.text.rsplit(['(', '[', '{']).next()? };
     let odd = |c: char| {

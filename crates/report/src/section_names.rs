@@ -3,12 +3,12 @@
 
 use std::{collections::HashMap, sync::LazyLock};
 
-use crate::{limits, sections::Name};
+use crate::{limits, sections::SectionName};
 
 /// Names of sections in small letters, some languages a line.
-const NAMES: &[(Name, &[&str])] = &[
+const NAMES: &[(SectionName, &[&str])] = &[
     (
-        Name::Summary,
+        SectionName::Summary,
         &[
             "summary",
             "zusammenfassung|kurzfassung|ergebnis",
@@ -19,7 +19,7 @@ const NAMES: &[(Name, &[&str])] = &[
         ],
     ),
     (
-        Name::Changes,
+        SectionName::Changes,
         &[
             "change|changes|changes made|files changed|files modified|files modified/created|created files|files created",
             "modified files|changed files|new files|edited files|files edited|files updated",
@@ -30,7 +30,7 @@ const NAMES: &[(Name, &[&str])] = &[
         ],
     ),
     (
-        Name::Evidence,
+        SectionName::Evidence,
         &[
             "evidence|findings|finding",
             "beleg|belege|nachweis|nachweise|befund|befunde",
@@ -40,7 +40,7 @@ const NAMES: &[(Name, &[&str])] = &[
         ],
     ),
     (
-        Name::Risks,
+        SectionName::Risks,
         &[
             "risk|risks|known risks|open risks|remaining risks|risks and blockers|risks & blockers",
             "risiko|risiken|bekannte risiken|offene risiken",
@@ -50,7 +50,7 @@ const NAMES: &[(Name, &[&str])] = &[
         ],
     ),
     (
-        Name::Blockers,
+        SectionName::Blockers,
         &[
             "blocker|blockers|open blockers|blocked|blocked by",
             "blockade|blockaden|blockierer|hindernis|hindernisse|blockiert|blockiert durch",
@@ -61,7 +61,7 @@ const NAMES: &[(Name, &[&str])] = &[
         ],
     ),
     (
-        Name::Suggestions,
+        SectionName::Suggestions,
         &[
             "suggestion|suggestions|recommendation|recommendations|next steps",
             "vorschlag|vorschläge|empfehlung|empfehlungen|nächste schritte",
@@ -71,14 +71,14 @@ const NAMES: &[(Name, &[&str])] = &[
         ],
     ),
     (
-        Name::Other,
+        SectionName::Other,
         &["details|warnings|notes", "einzelheiten|hinweise|warnungen", "detalles|notas", "详情|说明|备注"],
     ),
 ];
 
 /// The same, to be found by name: this is asked of every line.
-static BY_NAME: LazyLock<HashMap<&str, Name>> = LazyLock::new(|| {
-    let names = |(section, lists): &(Name, &'static [&'static str])| {
+static BY_NAME: LazyLock<HashMap<&str, SectionName>> = LazyLock::new(|| {
+    let names = |(section, lists): &(SectionName, &'static [&'static str])| {
         let section = *section;
         lists.iter().flat_map(|list| list.split('|')).map(move |name| (name, section))
     };
@@ -86,7 +86,7 @@ static BY_NAME: LazyLock<HashMap<&str, Name>> = LazyLock::new(|| {
 });
 
 /// The section that a line names before its colon, or in all of it, and what follows the name.
-pub(crate) fn named(words: &str) -> Option<(Name, &str)> {
+pub(crate) fn named(words: &str) -> Option<(SectionName, &str)> {
     let end = words.find([':', '：']).unwrap_or(words.len());
     let name = words[..end].trim_end_matches(['*', '_', '#', ' ', '\t']);
     if name.len() > limits::SECTION_NAME_BYTES_MAX {

@@ -23,7 +23,7 @@ pub struct Sections {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Name {
+pub(crate) enum SectionName {
     Summary,
     Changes,
     Evidence,
@@ -37,33 +37,33 @@ pub(crate) enum Name {
 /// Splits a report. Never fails: words without any heading are a summary.
 pub fn sections(text: &str) -> Sections {
     let pieces = pieces(text);
-    let all = |wanted: Name| {
+    let all = |wanted: SectionName| {
         let found = pieces.iter().filter(|piece| piece.name == Some(wanted) && !piece.body.is_empty());
         found.map(|piece| piece.body.as_str()).collect::<Vec<_>>().join("\n\n")
     };
-    let mut summary = all(Name::Summary);
+    let mut summary = all(SectionName::Summary);
     if summary.is_empty() {
-        let before = pieces.iter().filter(|piece| matches!(piece.name, None | Some(Name::Other)));
+        let before = pieces.iter().filter(|piece| matches!(piece.name, None | Some(SectionName::Other)));
         summary =
             before.map(|piece| first_paragraph(&piece.body)).find(|p| !p.is_empty()).unwrap_or_default();
     }
     Sections {
         summary,
-        changes: all(Name::Changes),
-        evidence: all(Name::Evidence),
-        risks: all(Name::Risks),
-        blockers: all(Name::Blockers),
-        suggestions: items(&all(Name::Suggestions)),
+        changes: all(SectionName::Changes),
+        evidence: all(SectionName::Evidence),
+        risks: all(SectionName::Risks),
+        blockers: all(SectionName::Blockers),
+        suggestions: items(&all(SectionName::Suggestions)),
     }
 }
 
 /// All but the section that is marked as the summary.
 pub(crate) fn details(text: &str) -> String {
     let pieces = pieces(text);
-    if !pieces.iter().any(|piece| piece.name == Some(Name::Summary) && !piece.body.is_empty()) {
+    if !pieces.iter().any(|piece| piece.name == Some(SectionName::Summary) && !piece.body.is_empty()) {
         return text.trim().to_owned();
     }
-    let rest = pieces.iter().filter(|piece| piece.name != Some(Name::Summary));
+    let rest = pieces.iter().filter(|piece| piece.name != Some(SectionName::Summary));
     rest.map(|piece| piece.whole.trim()).filter(|whole| !whole.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
@@ -82,7 +82,7 @@ pub fn blocked(text: &str) -> bool {
 /// Where a section is in a text, its heading included.
 pub(crate) struct Span {
     /// `None` is what comes before the first heading.
-    pub(crate) name: Option<Name>,
+    pub(crate) name: Option<SectionName>,
     from: usize,
     to: usize,
 }
@@ -111,7 +111,7 @@ pub(crate) fn spans(text: &str) -> Vec<Span> {
 
 struct Piece<'a> {
     /// `None` is what comes before the first heading.
-    name: Option<Name>,
+    name: Option<SectionName>,
     /// Without the heading.
     body: String,
     /// With it.
@@ -120,7 +120,7 @@ struct Piece<'a> {
 
 fn pieces(text: &str) -> Vec<Piece<'_>> {
     // Where each piece begins, its name, the rest of its heading's line, and where its other lines begin.
-    let mut starts: Vec<(usize, Option<Name>, &str, usize)> = vec![(0, None, "", 0)];
+    let mut starts: Vec<(usize, Option<SectionName>, &str, usize)> = vec![(0, None, "", 0)];
     let mut level = 0;
     for (at, line) in paths::lines_outside_fences(text) {
         let Some(heading) = heading(line) else { continue };
@@ -133,7 +133,7 @@ fn pieces(text: &str) -> Vec<Piece<'_>> {
     }
     let ends = starts.iter().skip(1).map(|start| start.0).chain([text.len()]);
     let ends: Vec<usize> = ends.collect();
-    let piece = |((at, name, rest, body), end): (&(usize, Option<Name>, &str, usize), usize)| {
+    let piece = |((at, name, rest, body), end): (&(usize, Option<SectionName>, &str, usize), usize)| {
         let body = text.get(*body..end).unwrap_or_default();
         Piece { name: *name, body: format!("{rest}\n{body}").trim().to_owned(), whole: &text[*at..end] }
     };
@@ -141,7 +141,7 @@ fn pieces(text: &str) -> Vec<Piece<'_>> {
 }
 
 struct Heading<'a> {
-    name: Name,
+    name: SectionName,
     /// Whether it is one of ours.
     known: bool,
     /// How many `#`; 0 for the other ways to mark a heading.
@@ -167,7 +167,7 @@ fn heading(line: &str) -> Option<Heading<'_>> {
         };
         (colon || rest.is_empty()).then_some(Heading { name, known: true, level, rest })
     });
-    known.or((level > 0).then_some(Heading { name: Name::Other, known: false, level, rest: "" }))
+    known.or((level > 0).then_some(Heading { name: SectionName::Other, known: false, level, rest: "" }))
 }
 
 /// `2. ` or `2) ` before a heading.

@@ -16,7 +16,7 @@ pub(crate) struct Field {
 }
 
 /// A file taken apart.
-pub(crate) struct Pieces {
+pub(crate) struct FileParts {
     pub(crate) fields: Vec<Field>,
     pub(crate) body: String,
 }
@@ -27,9 +27,9 @@ pub(crate) fn plain(text: &str) -> String {
 }
 
 /// Takes a file apart.
-pub(crate) fn take_apart(text: &str) -> Result<Pieces, RoleError> {
+pub(crate) fn take_apart(text: &str) -> Result<FileParts, RoleError> {
     let (front, body, line) = cut(&plain(text))?;
-    Ok(Pieces { fields: read(&front, line), body })
+    Ok(FileParts { fields: read(&front, line), body })
 }
 
 /// Cuts a plain text at the lines `---`: its front matter, what is below, and the number of the first line inside.

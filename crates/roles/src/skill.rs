@@ -1,7 +1,7 @@
 //! One SKILL.md becomes one skill, and back. Public collections load as they are: nothing in a file is an error, what is
 //! odd is told. A skill gives no rights; what it says of tools is only words.
 
-use crate::fields::{Pieces, cut, plain, take_apart};
+use crate::fields::{FileParts, cut, plain, take_apart};
 use crate::keys::Key;
 use crate::lenient;
 use crate::limits::{DESCRIPTION_CHARS_MAX, LIST_ITEMS_MAX, NAME_CHARS_MAX, SKILL_DESCRIPTION_CHARS};
@@ -37,21 +37,21 @@ pub fn parse_skill(text: &str, key: &str) -> Skill {
     let pieces = take_apart(text).unwrap_or_else(|error| {
         let why = format!("{error}; until then all of it is the skill's text");
         warnings.push(Warning::new(error.line(), why));
-        Pieces { fields: Vec::new(), body: plain(text).trim().to_string() }
+        FileParts { fields: Vec::new(), body: plain(text).trim().to_string() }
     });
     let mut reading = Reading { pieces, warnings };
     let name = reading.name(key);
     let description = reading.description();
     let listed = reading.listed();
     let tools = reading.value("allowedtools").map(|(_, value)| value.entries()).unwrap_or_default();
-    let Reading { pieces: Pieces { body, .. }, mut warnings } = reading;
+    let Reading { pieces: FileParts { body, .. }, mut warnings } = reading;
     warnings.sort_by_key(|warning| warning.line);
     let allowed_tools = tools.into_iter().take(LIST_ITEMS_MAX).collect();
     Skill { key: key.to_string(), name, description, body, listed, allowed_tools, warnings }
 }
 
 struct Reading {
-    pieces: Pieces,
+    pieces: FileParts,
     warnings: Vec<Warning>,
 }
 
@@ -145,7 +145,7 @@ fn text_with(key: &str, description: &str, more: &[&str], body: &str) -> String 
 
 /// The text itself, where somebody has put a whole file into it.
 fn without_front(body: &str) -> String {
-    let is_file = |pieces: &Pieces| {
+    let is_file = |pieces: &FileParts| {
         pieces.fields.iter().any(|field| matches!(field.kind(), Some(Key::Name | Key::Description)))
     };
     match take_apart(body) {

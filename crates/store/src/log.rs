@@ -15,7 +15,7 @@ use rusqlite::{Connection, MAIN_DB};
 use crate::{connection, limits};
 
 /// Watches the log of the writer's connection.
-pub(crate) struct Log {
+pub(crate) struct WalLog {
     path: PathBuf,
     /// How many pages it had after the last commit.
     pages: Arc<AtomicI32>,
@@ -31,7 +31,7 @@ struct Helper {
     thread: Option<JoinHandle<()>>,
 }
 
-impl Log {
+impl WalLog {
     pub(crate) fn watch(connection: &mut Connection, path: &Path) -> rusqlite::Result<Self> {
         let pages = Arc::new(AtomicI32::new(0));
         let counter = Arc::clone(&pages);

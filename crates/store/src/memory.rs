@@ -6,7 +6,7 @@ use rusqlite::Row;
 
 use crate::read::rows_max;
 use crate::rows::{count, parsed};
-use crate::words::Words;
+use crate::words::QueryWords;
 use crate::{Store, StoreError, limits};
 
 impl Store {
@@ -14,7 +14,7 @@ impl Store {
     /// equals. A word also finds longer ones that begin with it. Without a word in the query: the newest.
     pub fn recall(&self, query: &str, project: &str, limit: usize) -> Result<Vec<Note>, StoreError> {
         let limit = limit.min(limits::NOTES_RECALLED_MAX);
-        let words = Words::of(query);
+        let words = QueryWords::of(query);
         if words.is_empty() {
             return self.notes(Some(project), limit);
         }

@@ -27,9 +27,9 @@ use posse_protocol::{AgentId, EventKind, Sender, Seq, SessionId};
 use rusqlite::types::FromSql;
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Params, Row};
 
-use crate::queue::{Prepared, Waiting};
+use crate::queue::{PreparedEvent, Waiting};
 use crate::{NewEvent, StoreError, blobs};
-use agent_figures::Agent;
+use agent_figures::AgentFigures;
 pub(crate) use word::type_word;
 
 /// Puts everything on record, each event in the next place of its session, and says which places they are.
@@ -130,16 +130,16 @@ impl Change<'_> {
 }
 
 /// The agents that have been met in this transaction.
-type Agents = HashMap<(SessionId, AgentId), Agent>;
+type Agents = HashMap<(SessionId, AgentId), AgentFigures>;
 
 /// One transaction: what has been added up and is not in the tables yet.
 struct Ledger<'a> {
     sql: Sql<'a>,
     /// Puts an event on record: prepared once, because it runs most.
     insert: CachedStatement<'a>,
-    sessions: HashMap<SessionId, sessions::Open>,
+    sessions: HashMap<SessionId, sessions::OpenSession>,
     agents: Agents,
-    calls: Vec<tool_calls::Call<'a>>,
+    calls: Vec<tool_calls::NewCall<'a>>,
 }
 
 impl<'a> Ledger<'a> {
@@ -153,7 +153,7 @@ impl<'a> Ledger<'a> {
     }
 
     /// Puts one event on record and derives what follows from it.
-    fn record(&mut self, prepared: &'a Prepared) -> Result<Seq, StoreError> {
+    fn record(&mut self, prepared: &'a PreparedEvent) -> Result<Seq, StoreError> {
         let event = &prepared.event;
         let (sql, agent) = (self.sql, event.agent.to_string());
         let session = self.session(event)?;
@@ -178,11 +178,11 @@ impl<'a> Ledger<'a> {
     }
 
     /// The session of an event, which may begin with it.
-    fn session(&mut self, event: &NewEvent) -> Result<&mut sessions::Open, StoreError> {
+    fn session(&mut self, event: &NewEvent) -> Result<&mut sessions::OpenSession, StoreError> {
         sessions::start(self.sql, event)?;
         match self.sessions.entry(event.session) {
             Entry::Occupied(known) => Ok(known.into_mut()),
-            Entry::Vacant(new) => Ok(new.insert(sessions::Open::read(self.sql, event.session)?)),
+            Entry::Vacant(new) => Ok(new.insert(sessions::OpenSession::read(self.sql, event.session)?)),
         }
     }
 
@@ -218,7 +218,7 @@ impl<'a> Ledger<'a> {
                 continues,
                 brief,
             } => {
-                let admission = agents::Admission {
+                let admission = agents::AdmittedAgent {
                     name,
                     role,
                     depth: *depth,
@@ -239,20 +239,25 @@ impl<'a> Ledger<'a> {
                 system,
                 grant: _,
                 checkout: _,
-            } => self.start(change, &agents::Start { role, depth: *depth, model, model_id, budget, system }),
+            } => self
+                .start(change, &agents::AgentStart { role, depth: *depth, model, model_id, budget, system }),
             kind => self.project_work(change, kind),
         }
     }
 
     /// One that is on record already stays as it is.
-    fn admit(&mut self, change: &Change<'_>, admission: &agents::Admission<'_>) -> Result<(), StoreError> {
+    fn admit(
+        &mut self,
+        change: &Change<'_>,
+        admission: &agents::AdmittedAgent<'_>,
+    ) -> Result<(), StoreError> {
         if agent_of(&mut self.agents, change)?.is_none() {
             self.agents.insert(change.who(), agents::admitted(change, admission)?);
         }
         Ok(())
     }
 
-    fn start(&mut self, change: &Change<'_>, start: &agents::Start<'_>) -> Result<(), StoreError> {
+    fn start(&mut self, change: &Change<'_>, start: &agents::AgentStart<'_>) -> Result<(), StoreError> {
         if agent_of(&mut self.agents, change)?.is_none() {
             self.agents.insert(change.who(), agents::came(change, start)?);
         }
@@ -280,13 +285,13 @@ impl<'a> Ledger<'a> {
             | EventKind::BackgroundStarted { .. }
             | EventKind::BackgroundEnded { .. } => Ok(()),
             EventKind::ToolStarted { call, tool, title, repeatable } => {
-                let start = tool_calls::Start { seq: change.seq, title, repeatable: *repeatable };
+                let start = tool_calls::CallStart { seq: change.seq, title, repeatable: *repeatable };
                 tool_calls::started(&mut self.calls, agent, call, tool, start);
                 Ok(())
             }
             EventKind::ToolFinished { call, tool, ok, text, duration_ms, effects } => {
                 memory::noted(change, agent, effects)?;
-                let end = tool_calls::End::new(change.seq, *ok, *duration_ms, text.len());
+                let end = tool_calls::CallEnd::new(change.seq, *ok, *duration_ms, text.len());
                 tool_calls::finished(self.sql, &mut self.calls, agent, call, tool, end)
             }
             EventKind::AgentSettled { report } => {
@@ -312,23 +317,26 @@ impl<'a> Ledger<'a> {
 }
 
 /// The agent of an event, if it is on record.
-fn agent_of<'a>(agents: &'a mut Agents, change: &Change<'_>) -> Result<Option<&'a mut Agent>, StoreError> {
+fn agent_of<'a>(
+    agents: &'a mut Agents,
+    change: &Change<'_>,
+) -> Result<Option<&'a mut AgentFigures>, StoreError> {
     match agents.entry(change.who()) {
         Entry::Occupied(met) => Ok(Some(met.into_mut())),
         Entry::Vacant(new) => {
-            let found = Agent::find(change.sql, &change.session, change.event.agent)?;
+            let found = AgentFigures::find(change.sql, &change.session, change.event.agent)?;
             Ok(found.map(|agent| new.insert(agent)))
         }
     }
 }
 
 /// The agent of an event, which must be on record.
-fn known<'a>(agents: &'a mut Agents, change: &Change<'_>) -> Result<&'a mut Agent, StoreError> {
+fn known<'a>(agents: &'a mut Agents, change: &Change<'_>) -> Result<&'a mut AgentFigures, StoreError> {
     agent_of(agents, change)?.ok_or(StoreError::UnknownAgent { agent: change.event.agent })
 }
 
 /// What changes more than figures.
-fn step(change: &Change<'_>, agent: &mut Agent, kind: &EventKind) -> Result<(), StoreError> {
+fn step(change: &Change<'_>, agent: &mut AgentFigures, kind: &EventKind) -> Result<(), StoreError> {
     match kind {
         EventKind::AgentQueued { .. } => agents::queued(change, agent),
         EventKind::AgentResumed { model, model_id, budget, elapsed_ms: _, grant: _ } => {

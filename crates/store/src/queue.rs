@@ -70,14 +70,14 @@ impl Future for Ack {
 }
 
 /// An event with its JSON.
-pub(crate) struct Prepared {
+pub(crate) struct PreparedEvent {
     pub(crate) event: NewEvent,
     pub(crate) body: Body,
 }
 
 /// Events that go on record together or not at all.
 pub(crate) struct Batch {
-    pub(crate) events: Vec<Prepared>,
+    pub(crate) events: Vec<PreparedEvent>,
     bytes: usize,
 }
 
@@ -98,14 +98,14 @@ impl Batch {
             }
             let body = Body::new(&event.kind, json);
             batch.bytes += body.bytes();
-            batch.events.push(Prepared { event, body });
+            batch.events.push(PreparedEvent { event, body });
         }
         Ok(batch)
     }
 
     /// Events that are not to be written.
     pub(crate) fn unwritten(events: Vec<NewEvent>) -> Self {
-        let events = events.into_iter().map(|event| Prepared { event, body: Body::default() }).collect();
+        let events = events.into_iter().map(|event| PreparedEvent { event, body: Body::default() }).collect();
         Self { events, bytes: 0 }
     }
 
@@ -115,7 +115,7 @@ impl Batch {
 
     /// Tells of the events, which have these places.
     pub(crate) fn publish(self, seqs: &[Seq], on_commit: impl Fn(Event)) {
-        for (Prepared { event, .. }, seq) in self.events.into_iter().zip(seqs) {
+        for (PreparedEvent { event, .. }, seq) in self.events.into_iter().zip(seqs) {
             let NewEvent { session, agent, parent, at_ms, kind } = event;
             on_commit(Event { seq: *seq, session, agent, parent, at_ms, kind });
         }
@@ -129,20 +129,20 @@ pub(crate) struct Waiting {
 }
 
 /// Something else that the writer does, on its connection. It tells by itself what came of it.
-pub(crate) type Job = Box<dyn FnOnce(&mut Connection) + Send>;
+pub(crate) type WriterJob = Box<dyn FnOnce(&mut Connection) + Send>;
 
 /// One thing that waits for the writer.
 enum Entry {
     Events(Waiting),
-    Job(Job),
+    Job(WriterJob),
 }
 
 /// What the writer does next.
-pub(crate) enum Next {
+pub(crate) enum WriterStep {
     /// These go into one transaction.
     Commit(Vec<Waiting>),
     /// Everything queued before it is done.
-    Work(Job),
+    Work(WriterJob),
     /// The queue is closed and empty.
     End,
 }
@@ -207,7 +207,7 @@ impl Queue {
 
     /// Adds a job. One that cannot be done any more is dropped, and its owner notices. There is no limit: whoever
     /// adds one waits for it.
-    pub(crate) fn push_job(&self, job: Job) {
+    pub(crate) fn push_job(&self, job: WriterJob) {
         let mut state = self.lock();
         if !state.closed {
             state.waiting.push_back(Entry::Job(job));
@@ -219,7 +219,7 @@ impl Queue {
 
     /// Waits for something to do. Batches that stand side by side are taken together, as many as one transaction
     /// should hold.
-    pub(crate) fn take(&self) -> Next {
+    pub(crate) fn take(&self) -> WriterStep {
         let mut state = self.lock();
         while state.waiting.is_empty() && !state.closed {
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -237,7 +237,7 @@ impl Queue {
         let mut events = 0;
         while let Some(entry) = state.waiting.pop_front() {
             match entry {
-                Entry::Job(job) if taken.is_empty() => return Next::Work(job),
+                Entry::Job(job) if taken.is_empty() => return WriterStep::Work(job),
                 Entry::Events(next)
                     if taken.is_empty() || events + next.batch.events.len() <= limits::COMMIT_EVENTS_MAX =>
                 {
@@ -253,7 +253,7 @@ impl Queue {
             }
         }
         state.hurried &= !state.waiting.is_empty();
-        if taken.is_empty() { Next::End } else { Next::Commit(taken) }
+        if taken.is_empty() { WriterStep::End } else { WriterStep::Commit(taken) }
     }
 
     /// Nothing more comes in; what is in is still taken.

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::read::{Reader, rows_max};
 use crate::rows::{count, parsed};
-use crate::words::Words;
+use crate::words::QueryWords;
 use crate::{Store, StoreError, limits};
 
 /// One thing said in a session that a search has found.
@@ -74,7 +74,7 @@ impl Store {
     /// What is on record when it is called is found. Events that cannot be read are passed over. Takes a while when
     /// there is much that nobody has searched yet.
     pub fn search(&self, query: &str, limit: usize) -> Result<Vec<Hit>, StoreError> {
-        let words = Words::of(query);
+        let words = QueryWords::of(query);
         if words.is_empty() {
             return Ok(Vec::new());
         }

@@ -5,17 +5,17 @@ use std::collections::HashMap;
 
 use posse_protocol::{Event, Seq, SessionId};
 
-use crate::queue::{Next, Queue, Waiting};
+use crate::queue::{Queue, Waiting, WriterStep};
 
 /// Works until the queue is closed and empty.
 pub(crate) fn run(queue: &Queue, on_commit: impl Fn(Event)) {
     let mut last: HashMap<SessionId, u64> = HashMap::new();
     loop {
         let waiting = match queue.take() {
-            Next::Commit(waiting) => waiting,
+            WriterStep::Commit(waiting) => waiting,
             // Whoever asked is told by its end being dropped.
-            Next::Work(_) => continue,
-            Next::End => return,
+            WriterStep::Work(_) => continue,
+            WriterStep::End => return,
         };
         for Waiting { batch, promise } in waiting {
             let mut next = |session| {

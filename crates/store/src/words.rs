@@ -4,9 +4,9 @@
 use crate::limits;
 
 /// The first distinct words of a query.
-pub(crate) struct Words(Vec<String>);
+pub(crate) struct QueryWords(Vec<String>);
 
-impl Words {
+impl QueryWords {
     pub(crate) fn of(query: &str) -> Self {
         let query = &query[..query.floor_char_boundary(limits::QUERY_BYTES_MAX)];
         let apart = |c: char| c.is_whitespace() || c.is_control() || c.is_ascii_punctuation();
@@ -68,16 +68,16 @@ mod tests {
         ];
         assert_eq!(cases.len(), 9);
         for (query, expected) in cases {
-            assert_eq!(Words::of(query).any(), expected, "of {query:?}");
+            assert_eq!(QueryWords::of(query).any(), expected, "of {query:?}");
         }
-        assert_eq!(Words::of("one two").all(), "\"one\"* AND \"two\"*");
+        assert_eq!(QueryWords::of("one two").all(), "\"one\"* AND \"two\"*");
     }
 
     #[test]
     fn long_queries_are_cut() {
         let many: String = (0..1_000).map(|n| format!("word{n} ")).collect();
-        assert_eq!(Words::of(&many).0.len(), limits::QUERY_WORDS_MAX);
+        assert_eq!(QueryWords::of(&many).0.len(), limits::QUERY_WORDS_MAX);
         let long = "ä".repeat(100_000);
-        assert_eq!(Words::of(&long).0, ["ä".repeat(limits::QUERY_WORD_CHARS_MAX)]);
+        assert_eq!(QueryWords::of(&long).0, ["ä".repeat(limits::QUERY_WORD_CHARS_MAX)]);
     }
 }

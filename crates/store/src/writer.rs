@@ -6,15 +6,15 @@ use std::path::PathBuf;
 use posse_protocol::{Event, Seq};
 use rusqlite::{Connection, TransactionBehavior};
 
-use crate::log::Log;
-use crate::queue::{Next, Queue, Waiting};
+use crate::log::WalLog;
+use crate::queue::{Queue, Waiting, WriterStep};
 use crate::{StoreError, project};
 
 /// Owns the only connection that writes; lives on its own thread until the queue is closed and empty.
 pub(crate) struct Writer<F> {
     connection: Connection,
     path: PathBuf,
-    log: Log,
+    log: WalLog,
     on_commit: F,
 }
 
@@ -29,7 +29,7 @@ impl Drop for Abandon<'_> {
 
 impl<F: Fn(Event)> Writer<F> {
     pub(crate) fn new(mut connection: Connection, path: PathBuf, on_commit: F) -> Result<Self, StoreError> {
-        let log = Log::watch(&mut connection, &path).map_err(|e| StoreError::from_sql(&path, e))?;
+        let log = WalLog::watch(&mut connection, &path).map_err(|e| StoreError::from_sql(&path, e))?;
         Ok(Self { connection, path, log, on_commit })
     }
 
@@ -38,9 +38,9 @@ impl<F: Fn(Event)> Writer<F> {
         let _abandon = Abandon(queue);
         loop {
             match queue.take() {
-                Next::Commit(waiting) => self.write(waiting),
-                Next::Work(job) => job(&mut self.connection),
-                Next::End => return,
+                WriterStep::Commit(waiting) => self.write(waiting),
+                WriterStep::Work(job) => job(&mut self.connection),
+                WriterStep::End => return,
             }
             self.log.tend(&self.connection);
         }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::{
     command::{Command, Join, Shape, Until},
-    fields::{Fields, Names},
+    fields::{FieldNames, Fields},
     limits,
     offer::{Offer, about, integer, integers, isolation, text, texts, tool},
     start::{ROLE, saturated, start},
@@ -30,9 +30,9 @@ const ALIASES: &[(&str, Option<Action>)] = &[
     ("merge_agent", Some(Action::Merge)),
 ];
 
-const PROMPT: Names =
+const PROMPT: FieldNames =
     &["prompt", "task", "instructions", "message", "input", "objective", "goal", "instruction"];
-const AGENT: Names =
+const AGENT: FieldNames =
     &["agent", "target", "agent_id", "id", "name", "agents", "to", "names", "targets", "ids", "agent_ids"];
 
 #[derive(Clone, Copy)]
@@ -126,9 +126,9 @@ pub(crate) fn parse(tool: &str, fields: &Fields) -> Result<Command, Wrong> {
 
 /// The action as named, or as it follows from what is there.
 fn named(fields: &Fields) -> Result<Action, Wrong> {
-    const ACTION: Names = &["action"];
+    const ACTION: FieldNames = &["action"];
     /// Words that start something; a message may be for an agent that is there.
-    const ASKED: Names = &["prompt", "task", "instructions", "objective", "goal", "instruction"];
+    const ASKED: FieldNames = &["prompt", "task", "instructions", "objective", "goal", "instruction"];
     let named = fields.choice(ACTION, ACTIONS, MORE_ACTIONS)?;
     let implied = || {
         if fields.has(ASKED) {

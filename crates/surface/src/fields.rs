@@ -15,13 +15,13 @@ use crate::{
 const WRAPPERS: &[&str] = &["arguments", "parameters", "params", "args", "input"];
 
 /// All names of one field, the proper one first.
-pub(crate) type Names = &'static [&'static str];
+pub(crate) type FieldNames = &'static [&'static str];
 
 /// The arguments of one call, by field. A field is asked for by all its names, the proper one first.
 pub(crate) struct Fields {
     written: Map<String, Value>,
     /// What was asked for so far: what a call says beyond that, nobody understands.
-    asked: RefCell<Vec<Names>>,
+    asked: RefCell<Vec<FieldNames>>,
 }
 
 impl Fields {
@@ -70,7 +70,7 @@ impl Fields {
     }
 
     /// The first of these that says something.
-    pub(crate) fn find(&self, names: Names) -> Option<(&'static str, &Value)> {
+    pub(crate) fn find(&self, names: FieldNames) -> Option<(&'static str, &Value)> {
         self.asked.borrow_mut().push(names);
         names.iter().find_map(|name| {
             let value = self.written.get(*name)?;
@@ -98,12 +98,12 @@ impl Fields {
     }
 
     /// Whether one of these says something.
-    pub(crate) fn has(&self, names: Names) -> bool {
+    pub(crate) fn has(&self, names: FieldNames) -> bool {
         self.find(names).is_some()
     }
 
     /// Text exactly as it was written.
-    pub(crate) fn text(&self, names: Names) -> Result<Option<String>, Wrong> {
+    pub(crate) fn text(&self, names: FieldNames) -> Result<Option<String>, Wrong> {
         let Some((name, value)) = self.find(names) else { return Ok(None) };
         match value {
             Value::String(text) => Ok(Some(text.clone())),
@@ -115,7 +115,7 @@ impl Fields {
     /// Text of at most so many bytes.
     pub(crate) fn capped(
         &self,
-        names: Names,
+        names: FieldNames,
         max: usize,
         advice: &'static str,
     ) -> Result<Option<String>, Wrong> {
@@ -129,7 +129,7 @@ impl Fields {
     }
 
     /// A name: one trimmed line of at most so many characters.
-    pub(crate) fn word(&self, names: Names, max: usize) -> Result<Option<String>, Wrong> {
+    pub(crate) fn word(&self, names: FieldNames, max: usize) -> Result<Option<String>, Wrong> {
         let Some(text) = self.text(names)? else { return Ok(None) };
         let text = text.trim();
         if text.chars().count() > max {
@@ -140,7 +140,7 @@ impl Fields {
     }
 
     /// `true`, `"yes"`, 1.
-    pub(crate) fn flag(&self, names: Names) -> Result<Option<bool>, Wrong> {
+    pub(crate) fn flag(&self, names: FieldNames) -> Result<Option<bool>, Wrong> {
         let Some((name, value)) = self.find(names) else { return Ok(None) };
         let found = match value {
             Value::Bool(flag) => Some(*flag),
@@ -160,18 +160,18 @@ impl Fields {
     }
 
     /// A whole number from 0.
-    pub(crate) fn number(&self, names: Names) -> Result<Option<u64>, Wrong> {
+    pub(crate) fn number(&self, names: FieldNames) -> Result<Option<u64>, Wrong> {
         let Some((name, value)) = self.find(names) else { return Ok(None) };
         whole(value).map(Some).ok_or_else(|| Wrong::of_type(name, "a whole number from 0", value))
     }
 
     /// A whole number from 1; 0 is "as usual".
-    pub(crate) fn positive(&self, names: Names) -> Result<Option<u64>, Wrong> {
+    pub(crate) fn positive(&self, names: FieldNames) -> Result<Option<u64>, Wrong> {
         Ok(self.number(names)?.filter(|number| *number > 0))
     }
 
     /// A number above 0 that need not be whole; 0 is "as usual".
-    pub(crate) fn decimal(&self, names: Names) -> Result<Option<f64>, Wrong> {
+    pub(crate) fn decimal(&self, names: FieldNames) -> Result<Option<f64>, Wrong> {
         let Some((name, value)) = self.find(names) else { return Ok(None) };
         let number = match value {
             Value::Number(number) => number.as_f64(),
@@ -185,7 +185,7 @@ impl Fields {
     }
 
     /// Texts: an array, JSON of one within a string, or a list with commas or lines.
-    pub(crate) fn list(&self, names: Names, max: usize) -> Result<Vec<String>, Wrong> {
+    pub(crate) fn list(&self, names: FieldNames, max: usize) -> Result<Vec<String>, Wrong> {
         const WANTS: &str = "an array of strings";
         let Some((name, value)) = self.find(names) else { return Ok(Vec::new()) };
         let wrong = |value: &Value| Wrong::of_type(name, WANTS, value);
@@ -222,7 +222,7 @@ impl Fields {
     }
 
     /// Whole numbers, in any form that a list may have.
-    pub(crate) fn numbers(&self, names: Names, max: usize) -> Result<Vec<u32>, Wrong> {
+    pub(crate) fn numbers(&self, names: FieldNames, max: usize) -> Result<Vec<u32>, Wrong> {
         let list = self.list(names, max)?;
         let number = |item: String| {
             let item = Value::String(item);
@@ -235,7 +235,7 @@ impl Fields {
     /// One of some words. `also` are other spellings, which errors do not advertise.
     pub(crate) fn choice<T: Copy>(
         &self,
-        names: Names,
+        names: FieldNames,
         accepted: &[(&str, T)],
         also: &[(&str, T)],
     ) -> Result<Option<T>, Wrong> {
@@ -251,7 +251,7 @@ impl Fields {
     }
 
     /// The error for a field that must be there.
-    pub(crate) fn missing(&self, names: Names) -> Wrong {
+    pub(crate) fn missing(&self, names: FieldNames) -> Wrong {
         let keys =
             self.written.keys().take(limits::KEYS_COMPARED_MAX).filter(|key| !names.contains(&key.as_str()));
         let mut near = keys.filter(|key| closest(key, names.iter().copied()).is_some());
@@ -260,7 +260,7 @@ impl Fields {
     }
 }
 
-fn first(names: Names) -> &'static str {
+fn first(names: FieldNames) -> &'static str {
     names.first().copied().unwrap_or_default()
 }
 

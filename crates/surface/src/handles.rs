@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     command::Command,
-    fields::{Fields, Names},
+    fields::{FieldNames, Fields},
     limits,
     offer::{boolean, integer, text, tool},
     wrong::Wrong,
@@ -15,19 +15,19 @@ use crate::{
 /// The tool's name.
 pub(crate) const NAME: &str = "handle_read";
 
-const HANDLE: Names = &["handle", "handle_id", "id", "name", "ref"];
-const OFFSET: Names = &["offset", "start", "begin"];
-const LENGTH: Names = &["length", "limit", "len"];
-const END: Names = &["end", "stop"];
-const FROM: Names = &["from", "from_line", "start_line", "line_start"];
-const TO: Names = &["to", "to_line", "end_line", "line_end"];
+const HANDLE: FieldNames = &["handle", "handle_id", "id", "name", "ref"];
+const OFFSET: FieldNames = &["offset", "start", "begin"];
+const LENGTH: FieldNames = &["length", "limit", "len"];
+const END: FieldNames = &["end", "stop"];
+const FROM: FieldNames = &["from", "from_line", "start_line", "line_start"];
+const TO: FieldNames = &["to", "to_line", "end_line", "line_end"];
 /// Within a range there is no doubt what these count.
-const WITHIN_FROM: Names = &["from", "start", "first", "from_line", "start_line", "line_start"];
-const WITHIN_TO: Names = &["to", "end", "last", "to_line", "end_line", "line_end"];
-const SLICE: Names = &["slice", "characters", "chars"];
-const RANGE: Names = &["range", "lines", "line_range"];
-const COUNT: Names = &["count"];
-const JSONPATH: Names = &["jsonpath", "json_path", "path", "query"];
+const WITHIN_FROM: FieldNames = &["from", "start", "first", "from_line", "start_line", "line_start"];
+const WITHIN_TO: FieldNames = &["to", "end", "last", "to_line", "end_line", "line_end"];
+const SLICE: FieldNames = &["slice", "characters", "chars"];
+const RANGE: FieldNames = &["range", "lines", "line_range"];
+const COUNT: FieldNames = &["count"];
+const JSONPATH: FieldNames = &["jsonpath", "json_path", "path", "query"];
 const ACCEPTED: &str = "offset and length (characters), from and to (lines), count, jsonpath";
 
 /// The tool.
@@ -62,7 +62,7 @@ enum Given {
     Something,
 }
 
-fn given(fields: &Fields, kinds: &[Names]) -> Result<Given, Wrong> {
+fn given(fields: &Fields, kinds: &[FieldNames]) -> Result<Given, Wrong> {
     let mut given = Given::Nothing;
     for names in kinds {
         match fields.number(names)? {
@@ -119,7 +119,7 @@ enum Filled {
 }
 
 /// A slice or range written as one thing: an object, two numbers, or two numbers in a text.
-fn within(fields: &Fields, names: Names, between: char) -> Result<Option<Fields>, Wrong> {
+fn within(fields: &Fields, names: FieldNames, between: char) -> Result<Option<Fields>, Wrong> {
     let Some((name, value)) = fields.find(names) else { return Ok(None) };
     let two = |from: Value, to: Value| Map::from_iter([("start".to_owned(), from), ("end".to_owned(), to)]);
     let read = match value {
@@ -170,7 +170,7 @@ fn characters(fields: &Fields, filled: Filled) -> Result<HandleRead, Wrong> {
 }
 
 /// Some lines, the last one included.
-fn lines(fields: &Fields, from: Names, to: Names, filled: Filled) -> Result<HandleRead, Wrong> {
+fn lines(fields: &Fields, from: FieldNames, to: FieldNames, filled: Filled) -> Result<HandleRead, Wrong> {
     let zero = |number: &u64| *number == 0 && filled == Filled::Yes;
     let from = fields.number(from)?.filter(|from| !zero(from)).map_or(1, size);
     if from == 0 {

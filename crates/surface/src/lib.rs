@@ -27,5 +27,5 @@ mod wrong;
 
 pub use command::{BoardCommand, Command, Join, Routed, Shape, Until};
 pub use offer::{Offer, RoleOffer};
-pub use shell::{ENHANCE, ShellCommand, parse_routed, shell_commands, shell_help};
+pub use shell::{ENHANCE, OfferedCommand, parse_routed, shell_commands, shell_help};
 pub use surface::{Surface, UnknownSurface};

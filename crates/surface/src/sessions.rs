@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::{
     agent,
     command::{Command, Join, Shape, Until},
-    fields::{Fields, Names},
+    fields::{FieldNames, Fields},
     limits,
     offer::{Offer, about, boolean, integer, isolation, text, texts, tool},
     start::start,
@@ -56,7 +56,7 @@ pub(crate) fn owns(tool: &str) -> bool {
 
 /// Reads a call of one of these.
 pub(crate) fn parse(tool: &str, fields: &Fields) -> Result<Command, Wrong> {
-    const PROMPT: Names =
+    const PROMPT: FieldNames =
         &["prompt", "message", "task", "input", "instructions", "objective", "goal", "instruction"];
     match tool {
         OPEN => start(fields, PROMPT, Join::Background, Shape::Text),
@@ -66,7 +66,7 @@ pub(crate) fn parse(tool: &str, fields: &Fields) -> Result<Command, Wrong> {
 }
 
 fn eval(fields: &Fields) -> Result<Command, Wrong> {
-    const MESSAGE: Names = &["message", "input", "text", "prompt"];
+    const MESSAGE: FieldNames = &["message", "input", "text", "prompt"];
     let timeout_ms = agent::timeout_ms(fields)?;
     let (wait, until) = waits(fields)?;
     let wait = wait.unwrap_or(timeout_ms.is_some() || until.is_some());
@@ -92,7 +92,7 @@ fn eval(fields: &Fields) -> Result<Command, Wrong> {
 
 /// Whether to wait, and for whom: `wait` is a flag, and "all" or "any" say both.
 fn waits(fields: &Fields) -> Result<(Option<bool>, Option<Until>), Wrong> {
-    const WAIT: Names = &["wait", "block"];
+    const WAIT: FieldNames = &["wait", "block"];
     let words = &[("any", Until::Any), ("all", Until::All)];
     let until = fields.choice(&["until", "wait_for"], words, &[("first", Until::Any)])?;
     if fields.flag(&["wait_all", "wait_for_all"])? == Some(true) {

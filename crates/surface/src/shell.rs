@@ -11,16 +11,16 @@ mod line;
 mod offered;
 mod table;
 
-pub use self::offered::{ENHANCE, ShellCommand, shell_commands, shell_help};
+pub use self::offered::{ENHANCE, OfferedCommand, shell_commands, shell_help};
 
 use posse_policy::{Invoked, invoked};
 use posse_protocol::{ToolCall, ToolSpec};
 use serde_json::{Map, Value, json};
 
 use self::{
-    flags::{Sorted, sort},
-    line::Line,
-    table::{COMMANDS, Entry, Kind, SKILL, TASK, find},
+    flags::{SortedWords, sort},
+    line::CommandLine,
+    table::{COMMANDS, CommandKind, SKILL, TASK, TableEntry, find},
 };
 use crate::{
     agent,
@@ -101,14 +101,14 @@ pub fn parse_routed(call: &ToolCall) -> Result<Routed, String> {
 fn route(call: &ToolCall, fields: &Fields) -> Result<Routed, Wrong> {
     const COMMAND: &[&str] = &["command", "cmd", "script", "code"];
     let written = fields.text(COMMAND)?.ok_or_else(|| fields.missing(COMMAND))?;
-    let line = Line::read(&written);
+    let line = CommandLine::read(&written);
     let first = line.words.first().map(String::as_str).unwrap_or_default();
     if let Some(name) = own_name(first) {
         plain(&name, &line)?;
         return own(call, &name, line);
     }
     match find(first) {
-        Some(entry) if matches!(entry.kind, Kind::Tool(_)) && !is_builtin(&line) => {
+        Some(entry) if matches!(entry.kind, CommandKind::Tool(_)) && !is_builtin(&line) => {
             plain(entry.name, &line)?;
             return ordinary(call, entry, line)?.ok_or_else(|| misused(entry));
         }
@@ -128,7 +128,7 @@ fn route(call: &ToolCall, fields: &Fields) -> Result<Routed, Wrong> {
 }
 
 /// Refuses a line that is not routed as it stands and yet names a command of ours where a shell would look for a program.
-fn lost(written: &str, line: &Line) -> Result<(), Wrong> {
+fn lost(written: &str, line: &CommandLine) -> Result<(), Wrong> {
     let named = match invoked(written) {
         Some(commands) => commands.iter().find_map(|one| {
             let name = routed_name(one.words.first()?)?;
@@ -147,14 +147,14 @@ fn lost(written: &str, line: &Line) -> Result<(), Wrong> {
 
 /// The name of a command of ours that no program of the same name stands in for.
 fn routed_name(word: &str) -> Option<String> {
-    let tool = |entry: &&Entry| matches!(entry.kind, Kind::Tool(_));
+    let tool = |entry: &&TableEntry| matches!(entry.kind, CommandKind::Tool(_));
     let known = find(word).filter(tool).map(|entry| entry.name.to_owned());
     let known = known.or_else(|| word.eq_ignore_ascii_case(HELP).then(|| HELP.to_owned()));
     known.or_else(|| own_name(word)).map(|name| short(&name, limits::SHOWN_CHARS_MAX))
 }
 
 /// Whether a line of several commands begins with the shell's own `read`.
-fn is_builtin(line: &Line) -> bool {
+fn is_builtin(line: &CommandLine) -> bool {
     let flag = line.words.get(1).is_some_and(|word| is_read_flag(word));
     line.words.first().is_some_and(|first| first == READ) && line.operator.is_some() && flag
 }
@@ -187,7 +187,7 @@ fn own_name(word: &str) -> Option<String> {
 }
 
 /// One command and nothing else, or the reason why it cannot run.
-fn plain(name: &str, line: &Line) -> Result<(), Wrong> {
+fn plain(name: &str, line: &CommandLine) -> Result<(), Wrong> {
     match &line.operator {
         Some(operator) => {
             let name = short(name, limits::SHOWN_CHARS_MAX);
@@ -199,7 +199,7 @@ fn plain(name: &str, line: &Line) -> Result<(), Wrong> {
 }
 
 /// A command that no program has.
-fn own(call: &ToolCall, name: &str, line: Line) -> Result<Routed, Wrong> {
+fn own(call: &ToolCall, name: &str, line: CommandLine) -> Result<Routed, Wrong> {
     let routed = |command| Ok(Routed { command, name: name.to_owned() });
     match name {
         "skill:search" => return Err(Wrong::Renamed { old: "skill:search", new: "task:skill:search" }),
@@ -209,7 +209,7 @@ fn own(call: &ToolCall, name: &str, line: Line) -> Result<Routed, Wrong> {
     }
     let words = line.words.get(1..).unwrap_or_default();
     if let Some(entry) = find(name) {
-        if let Kind::Tool(_) = entry.kind {
+        if let CommandKind::Tool(_) = entry.kind {
             return ordinary(call, entry, line)?.ok_or_else(|| misused(entry));
         }
         let sorted = sort(words, entry.flags, &entry.usage())?;
@@ -230,7 +230,7 @@ fn own(call: &ToolCall, name: &str, line: Line) -> Result<Routed, Wrong> {
 }
 
 /// The start of an agent; the one for skills is asked again if it is there.
-fn launch(name: &str, role: &str, sorted: Sorted, here: Option<String>) -> Result<Command, Wrong> {
+fn launch(name: &str, role: &str, sorted: SortedWords, here: Option<String>) -> Result<Command, Wrong> {
     let skill = match role {
         "skill:search" => Some("Search for skills that help with this: "),
         "skill:enhance" => Some("Improve skills by what can be learnt from this: "),
@@ -254,12 +254,12 @@ fn launch(name: &str, role: &str, sorted: Sorted, here: Option<String>) -> Resul
 
 /// The fields, with the one word or here-document without a flag as the text that is still missing.
 fn one_text(
-    sorted: Sorted,
+    sorted: SortedWords,
     here: Option<String>,
     field: &str,
-    entry: &Entry,
+    entry: &TableEntry,
 ) -> Result<Map<String, Value>, Wrong> {
-    let Sorted { mut fields, rest, .. } = sorted;
+    let SortedWords { mut fields, rest, .. } = sorted;
     let mut texts = rest.into_iter().chain(here);
     let wrong = |why: String| Wrong::Usage { why, usage: entry.usage() };
     if !fields.contains_key(field) {
@@ -276,7 +276,7 @@ fn one_text(
 }
 
 /// A command of the table that is about agents or handles.
-fn known(entry: &Entry, mut sorted: Sorted, here: Option<String>) -> Result<Command, Wrong> {
+fn known(entry: &TableEntry, mut sorted: SortedWords, here: Option<String>) -> Result<Command, Wrong> {
     if entry.name == "task:wait" {
         sorted.fields.insert("agents".to_owned(), std::mem::take(&mut sorted.rest).into());
         if sorted.fields.get("any") == Some(&Value::Bool(true)) {
@@ -307,10 +307,10 @@ fn known(entry: &Entry, mut sorted: Sorted, here: Option<String>) -> Result<Comm
 }
 
 /// An ordinary tool; `None` if it is meant for a program.
-fn ordinary(call: &ToolCall, entry: &Entry, line: Line) -> Result<Option<Routed>, Wrong> {
+fn ordinary(call: &ToolCall, entry: &TableEntry, line: CommandLine) -> Result<Option<Routed>, Wrong> {
     let words = line.words.get(1..).unwrap_or_default();
     let sorted = match sort(words, entry.flags, &entry.usage()) {
-        Err(Wrong::NoFlag { .. }) if matches!(entry.kind, Kind::Program(_)) => return Ok(None),
+        Err(Wrong::NoFlag { .. }) if matches!(entry.kind, CommandKind::Program(_)) => return Ok(None),
         sorted => sorted?,
     };
     let name = entry.name.to_owned();
@@ -352,6 +352,6 @@ fn no_command(name: &str) -> Wrong {
     Wrong::NoCommand { name: short(name, limits::SHOWN_CHARS_MAX), available }
 }
 
-fn misused(entry: &Entry) -> Wrong {
+fn misused(entry: &TableEntry) -> Wrong {
     Wrong::Usage { why: format!("{} was not understood.", entry.name), usage: entry.usage() }
 }

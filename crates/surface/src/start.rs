@@ -4,26 +4,27 @@ use posse_protocol::{Budget, ContextMode, Isolation, Task};
 
 use crate::{
     command::{Command, Join, Shape},
-    fields::{Fields, Names},
+    fields::{FieldNames, Fields},
     limits,
     words::short,
     wrong::Wrong,
 };
 
-pub(crate) const ROLE: Names =
+pub(crate) const ROLE: FieldNames =
     &["role", "type", "agent_type", "subagent_type", "subagent", "agent_role", "subagent_name", "agent_name"];
-const TITLE: Names = &["title", "description", "short_description", "label"];
-const NAME: Names = &["name", "session_name", "task_name", "nickname"];
-const CONTEXT_FILES: Names = &["context_files", "context_file", "files", "file_paths"];
-const TURNS: Names = &["max_turns", "max_iterations", "max_steps"];
-const OUTPUT_TOKENS: Names = &["max_tokens", "max_output_tokens"];
-const TOKENS: Names = &["token_budget", "max_total_tokens", "budget_tokens"];
-const BACKGROUND: Names = &["background", "run_in_background", "in_background", "is_background", "async"];
-const WAIT: Names = &["wait", "block", "blocking", "wait_for_result"];
-const SYSTEM_PROMPT: Names = &["system_prompt", "system", "system_message"];
+const TITLE: FieldNames = &["title", "description", "short_description", "label"];
+const NAME: FieldNames = &["name", "session_name", "task_name", "nickname"];
+const CONTEXT_FILES: FieldNames = &["context_files", "context_file", "files", "file_paths"];
+const TURNS: FieldNames = &["max_turns", "max_iterations", "max_steps"];
+const OUTPUT_TOKENS: FieldNames = &["max_tokens", "max_output_tokens"];
+const TOKENS: FieldNames = &["token_budget", "max_total_tokens", "budget_tokens"];
+const BACKGROUND: FieldNames =
+    &["background", "run_in_background", "in_background", "is_background", "async"];
+const WAIT: FieldNames = &["wait", "block", "blocking", "wait_for_result"];
+const SYSTEM_PROMPT: FieldNames = &["system_prompt", "system", "system_message"];
 
 /// The start of an agent, on a surface that joins like this and tells a joined report in this shape.
-pub(crate) fn start(fields: &Fields, prompt: Names, join: Join, shape: Shape) -> Result<Command, Wrong> {
+pub(crate) fn start(fields: &Fields, prompt: FieldNames, join: Join, shape: Shape) -> Result<Command, Wrong> {
     let task = task(fields, prompt)?;
     let waits = fields.flag(WAIT)?;
     let join = match fields.flag(BACKGROUND)?.or(waits.map(|waits| !waits)) {
@@ -36,7 +37,7 @@ pub(crate) fn start(fields: &Fields, prompt: Names, join: Join, shape: Shape) ->
 }
 
 /// The task itself, its prompt under one of these names.
-fn task(fields: &Fields, prompt: Names) -> Result<Task, Wrong> {
+fn task(fields: &Fields, prompt: FieldNames) -> Result<Task, Wrong> {
     const ADVICE: &str = "Write the long part into a file and name it in context_files.";
     let text = fields.capped(prompt, limits::PROMPT_BYTES_MAX, ADVICE)?;
     let text = text.ok_or_else(|| fields.missing(prompt))?;

@@ -5,7 +5,7 @@ use posse_protocol::{
 };
 
 use super::{Agent, Heard, INTERRUPTED, MODEL_REFUSED, NO_MORE_TOOLS, NOT_RUN, REPEATING, State};
-use crate::calls::{Sorted, distinct_ids, sort};
+use crate::calls::{SortedCalls, distinct_ids, sort};
 use crate::step::{Done, Step};
 use crate::{limits, prompts};
 
@@ -38,7 +38,7 @@ impl Agent {
         if calls.is_empty() {
             return self.said(&text, cut, record);
         }
-        let Sorted { run, refused, repeated } = sort(&calls, &duplicates, &self.guard);
+        let SortedCalls { run, refused, repeated } = sort(&calls, &duplicates, &self.guard);
         for result in &refused {
             record.push(refusal(&calls, result));
         }

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use posse_protocol::{Message, ToolCall};
 use similar::TextDiff;
 
-use super::Log;
+use super::MessageLog;
 use super::log::Head;
 use super::play::Recorded;
 use crate::limits;
 
 /// What a person needs to know about a request that was not found.
-pub(super) fn explain(path: &Path, recorded: &[Recorded], log: &Log, with_head: bool) -> String {
+pub(super) fn explain(path: &Path, recorded: &[Recorded], log: &MessageLog, with_head: bool) -> String {
     let cassette = path.display();
     let Some(closest) = closest(recorded, log) else {
         return format!("the cassette {cassette} has no exchange left to play. Record it again.");
@@ -45,7 +45,7 @@ pub(super) fn explain(path: &Path, recorded: &[Recorded], log: &Log, with_head: 
 }
 
 /// The exchange with the longest common beginning; unplayed ones first, then those of the same length.
-fn closest<'a>(recorded: &'a [Recorded], log: &Log) -> Option<&'a Recorded> {
+fn closest<'a>(recorded: &'a [Recorded], log: &MessageLog) -> Option<&'a Recorded> {
     recorded.iter().max_by_key(|exchange| {
         let common = exchange.hashes.iter().zip(log.hashes.iter()).take_while(|(a, b)| a == b).count();
         let same_head = exchange.head.hash == log.head.hash;

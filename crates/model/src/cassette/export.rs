@@ -7,7 +7,7 @@ use std::sync::Arc;
 use posse_protocol::{Message, Reply};
 
 use super::tape::{Existing, Tape};
-use super::{CassetteError, Log, Matching, Substitutions};
+use super::{CassetteError, Matching, MessageLog, Substitutions};
 use crate::limits;
 
 /// One call as it is on record: the whole request, and what came back.
@@ -74,16 +74,16 @@ struct Conversations {
 struct Conversation {
     system: Arc<str>,
     messages: Vec<Arc<Message>>,
-    log: Log,
+    log: MessageLog,
 }
 
 impl Conversations {
     /// The request as a cassette sees it.
-    fn log(&mut self, call: &Exported, substitutions: &Substitutions) -> &Log {
+    fn log(&mut self, call: &Exported, substitutions: &Substitutions) -> &MessageLog {
         let begin = || Conversation {
             system: Arc::clone(&call.system),
             messages: Vec::new(),
-            log: Log::new(&call.system, &[], substitutions.clone()),
+            log: MessageLog::new(&call.system, &[], substitutions.clone()),
         };
         let known = self.by_first.entry(call.messages.first().map(Arc::as_ptr)).or_insert_with(begin);
         if known.system != call.system {

@@ -10,7 +10,7 @@ use super::{Substitutions, Tool};
 
 /// Neutral messages with a running hash, so that "is this the same conversation" costs no walk over it.
 #[derive(Clone, Debug)]
-pub(crate) struct Log {
+pub(crate) struct MessageLog {
     pub(super) head: Arc<Head>,
     pub(super) messages: Arc<Vec<Arc<Message>>>,
     /// Entry n is the hash of the first n messages.
@@ -34,7 +34,7 @@ impl Head {
     }
 }
 
-impl Log {
+impl MessageLog {
     pub(crate) fn new(system: &str, tools: &[ToolSpec], substitutions: Substitutions) -> Self {
         let tools = tools.iter().map(|tool| Tool {
             name: tool.name.clone(),

@@ -39,7 +39,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use export::{Exported, export};
-pub(crate) use log::Log;
+pub(crate) use log::MessageLog;
 pub(crate) use play::Player;
 pub use record::Recorder;
 pub(crate) use substitute::Substitutions;

@@ -11,7 +11,7 @@ use posse_protocol::{Message, Reply};
 
 use super::log::{Head, hash_of};
 use super::times::without_times;
-use super::{CassetteError, Exchange, Header, Log, Matching, diff};
+use super::{CassetteError, Exchange, Header, Matching, MessageLog, diff};
 use crate::limits;
 
 /// A cassette in memory. Many agents may play it at the same time.
@@ -111,7 +111,7 @@ impl Player {
     }
 
     /// The recorded reply to this request, which is thereby used up; or a text that shows the difference.
-    pub(crate) fn play(&self, log: &Log) -> Result<&Reply, String> {
+    pub(crate) fn play(&self, log: &MessageLog) -> Result<&Reply, String> {
         let candidates = self.by_request.get(&self.key(log.head.hash, log.hash()));
         for at in candidates.into_iter().flatten() {
             let recorded = &self.recorded[*at];
@@ -125,7 +125,7 @@ impl Player {
         Err(diff::explain(&self.path, &self.recorded, log, with_head))
     }
 
-    fn offers_what_is_called(&self, log: &Log, reply: &Reply) -> bool {
+    fn offers_what_is_called(&self, log: &MessageLog, reply: &Reply) -> bool {
         let offered = |name: &str| log.head.tools.iter().any(|tool| tool.name == name);
         self.matching == Matching::Request || reply.calls.iter().all(|call| offered(&call.name))
     }

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use posse_protocol::Reply;
 
 use super::tape::{Existing, Tape};
-use super::{CassetteError, Log, Matching, Substitutions};
+use super::{CassetteError, Matching, MessageLog, Substitutions};
 
 /// Writes exchanges to a cassette, each as soon as it is complete: a crash keeps what was done.
 pub struct Recorder {
@@ -51,7 +51,7 @@ impl Recorder {
         self.substitutions.clone()
     }
 
-    pub(crate) fn write(&self, model: &str, log: &Log, reply: &Reply) {
+    pub(crate) fn write(&self, model: &str, log: &MessageLog, reply: &Reply) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.failure.is_some() {
             return;

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use posse_protocol::Reply;
 
-use super::{Exchange, Header, Log, Matching, Substitutions};
+use super::{Exchange, Header, Matching, MessageLog, Substitutions};
 
 /// What happens to a file that is there.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -58,7 +58,7 @@ impl Tape {
     }
 
     /// Writes one exchange, after the longest request on file that this one goes on from.
-    pub(super) fn write(&mut self, model: &str, log: &Log, reply: &Reply) -> io::Result<()> {
+    pub(super) fn write(&mut self, model: &str, log: &MessageLog, reply: &Reply) -> io::Result<()> {
         let head = log.head.hash;
         // Usually two messages back.
         let before = (0..=log.messages.len())

@@ -5,11 +5,11 @@ use posse_protocol::{FileChange, Report, limits::RECEIPT_FILES_MAX};
 use super::{Facts, same_file};
 use crate::{
     claimed_changes,
-    claims::{Changed, Changes, Deed},
+    claims::{Changed, ClaimedChanges, FileDeed},
     limits,
 };
 
-pub(super) fn untrue(report: &Report, said: &Changes, facts: &dyn Facts) -> Vec<String> {
+pub(super) fn untrue(report: &Report, said: &ClaimedChanges, facts: &dyn Facts) -> Vec<String> {
     let receipt = &report.receipt;
     // What nobody is certain about may well be the agent's.
     let mut files = receipt.files_in_all();
@@ -20,7 +20,7 @@ pub(super) fn untrue(report: &Report, said: &Changes, facts: &dyn Facts) -> Vec<
     }
     let listed = claimed_changes(&report.text).into_iter();
     let mut claims: Vec<Changed> =
-        listed.map(|path| Changed { path, deed: Deed::Changed, glued: false }).collect();
+        listed.map(|path| Changed { path, deed: FileDeed::Changed, glued: false }).collect();
     for claim in &said.files {
         match claims.iter_mut().find(|known| known.path == claim.path) {
             Some(known) => known.deed = claim.deed,
@@ -41,9 +41,9 @@ pub(super) fn untrue(report: &Report, said: &Changes, facts: &dyn Facts) -> Vec<
         .take(limits::CLAIMS_MAX)
         .map(|claim| {
             let deed = match claim.deed {
-                Deed::Created => "created",
-                Deed::Changed => "changed",
-                Deed::Deleted => "deleted",
+                FileDeed::Created => "created",
+                FileDeed::Changed => "changed",
+                FileDeed::Deleted => "deleted",
             };
             format!("says it {deed} `{}`: {why}", claim.path)
         })

@@ -7,7 +7,7 @@ use posse_protocol::{FileChange, Report};
 use super::{Facts, FileFacts, quotes, same_file};
 use crate::{
     Citation,
-    citations::{Place, places},
+    citations::{CitedPlace, places},
     limits,
 };
 
@@ -56,7 +56,7 @@ fn find(path: &str, known: &[&str], facts: &dyn Facts) -> Option<(String, FileFa
 }
 
 fn bad_place(
-    place: &Place<'_>,
+    place: &CitedPlace<'_>,
     file: Option<FileFacts>,
     change: Option<&FileChange>,
     facts: &dyn Facts,

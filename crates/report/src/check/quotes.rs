@@ -3,7 +3,7 @@
 //! the text of the line.
 
 use crate::{
-    citations::{Citation, Place},
+    citations::{Citation, CitedPlace},
     limits,
 };
 
@@ -23,7 +23,7 @@ const MESSAGES: &str = "error warning expected cannot unused missing undefined u
 /// The warning about a place whose quote is not there. The file is read only if there is a quote. `moved` is whether its
 /// lines may have had other numbers when the agent saw them.
 pub(super) fn untrue(
-    place: &Place<'_>,
+    place: &CitedPlace<'_>,
     moved: bool,
     text: impl FnOnce() -> Option<String>,
 ) -> Option<String> {
@@ -100,7 +100,7 @@ impl Lines {
 }
 
 /// The fenced block that follows a line which ends with the place, or with a word that announces it.
-fn block<'a>(place: &Place<'a>) -> Option<&'a str> {
+fn block<'a>(place: &CitedPlace<'a>) -> Option<&'a str> {
     let rest = &place.line[place.end..];
     let words = rest.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     let mut words = words.map(str::to_lowercase);
@@ -161,7 +161,7 @@ fn plain(text: &str) -> String {
 }
 
 /// "`a.rs:3`: `let x = 1;`", "a.rs:3 says "hello there"".
-fn behind<'a>(place: &Place<'a>) -> Option<&'a str> {
+fn behind<'a>(place: &CitedPlace<'a>) -> Option<&'a str> {
     let mut rest = place.line[place.end..].trim_start_matches(['`', '*', ')', ']', '"', '”']);
     let (mut says, mut describes) = (false, false);
     for _ in 0..limits::QUOTE_WORDS_BETWEEN_MAX {
@@ -198,7 +198,7 @@ fn behind<'a>(place: &Place<'a>) -> Option<&'a str> {
 }
 
 /// "`let x = 1;` (a.rs:3)", "`let x = 1;` at a.rs:3".
-fn before<'a>(place: &Place<'a>) -> Option<&'a str> {
+fn before<'a>(place: &CitedPlace<'a>) -> Option<&'a str> {
     let head = place.line[..place.start].trim_end_matches(['`', '*', '[']).trim_end();
     let leads = ["(", " at", " in", " on", " bei", "（", "(siehe", "(see"];
     let head = leads.iter().find_map(|word| head.strip_suffix(word))?.trim_end();

@@ -4,7 +4,7 @@ use posse_protocol::{CommandRun, CommandWork, Receipt, Report, TestVerdict, Test
 
 use super::Facts;
 use crate::{
-    claims::{Claims, Others, Tests, Work},
+    claims::{ClaimedWork, Claims, Others, Tests},
     limits,
 };
 
@@ -106,7 +106,7 @@ pub(super) fn untrue_commands(report: &Report, said: &Claims) -> Vec<String> {
 }
 
 /// The last command that did such work, if all that ran is known.
-fn last_of(receipt: &Receipt, work: Work) -> Option<&CommandRun> {
+fn last_of(receipt: &Receipt, work: ClaimedWork) -> Option<&CommandRun> {
     all_commands(receipt)?.iter().rev().find(|run| run.work.contains(&work.measured()))
 }
 

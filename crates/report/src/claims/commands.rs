@@ -4,7 +4,7 @@ use posse_protocol::CommandWork;
 
 use super::{
     doubt, phrases,
-    tokens::{CODE, Kind, Sentence, Token},
+    tokens::{CODE, Sentence, Token, TokenKind},
     words::{self, is},
 };
 use crate::limits;
@@ -15,18 +15,18 @@ pub(crate) struct Commands {
     /// What is said to have been run, in the agent's words.
     pub(crate) ran: Vec<String>,
     /// What is said to have gone well.
-    pub(crate) went_well: Vec<Work>,
+    pub(crate) went_well: Vec<ClaimedWork>,
 }
 
 /// A kind of work that commands are said to have done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Work {
+pub(crate) enum ClaimedWork {
     Build,
     Lint,
     Types,
 }
 
-impl Work {
+impl ClaimedWork {
     pub(crate) const ALL: [Self; 3] = [Self::Build, Self::Lint, Self::Types];
 
     /// What a warning calls it.
@@ -94,7 +94,7 @@ pub(crate) fn read(sentence: &Sentence<'_>, commands: &mut Commands) {
         return;
     }
     let tokens = &sentence.tokens;
-    for work in Work::ALL {
+    for work in ClaimedWork::ALL {
         let found = phrases::any(sentence, work.stems(), work.patterns());
         let said = found
             .is_some_and(|(_, end)| !phrases::has_object(tokens, end) && !phrases::taken_back(tokens, end));
@@ -162,12 +162,12 @@ fn spoken(tokens: &[Token<'_>], at: usize) -> bool {
 fn runnable(tokens: &[Token<'_>]) -> Option<String> {
     for token in tokens.iter().take(limits::PHRASE_GAP_TOKENS_MAX) {
         match token.kind {
-            Kind::Code => {
+            TokenKind::Code => {
                 let first = token.lower.split_whitespace().next().unwrap_or_default();
                 return is(PROGRAMS, first).then(|| token.text.to_owned());
             }
-            Kind::Word if is(RUNNABLE, &token.lower) => return Some(token.text.to_owned()),
-            Kind::Word
+            TokenKind::Word if is(RUNNABLE, &token.lower) => return Some(token.text.to_owned()),
+            TokenKind::Word
                 if is(
                     "into out through a the full whole all new unit existing my our also of over again entire den die das alle el la",
                     &token.lower,
@@ -177,8 +177,8 @@ fn runnable(tokens: &[Token<'_>]) -> Option<String> {
                     return None;
                 }
             }
-            Kind::Word if tokens.len() > 1 => {}
-            Kind::Word | Kind::Mark | Kind::Path | Kind::Quote => return None,
+            TokenKind::Word if tokens.len() > 1 => {}
+            TokenKind::Word | TokenKind::Mark | TokenKind::Path | TokenKind::Quote => return None,
         }
     }
     None
@@ -187,7 +187,8 @@ fn runnable(tokens: &[Token<'_>]) -> Option<String> {
 /// "运行了 `cargo test`", "已执行构建".
 fn chinese(sentence: &Sentence<'_>, commands: &mut Commands) {
     let masked = &sentence.masked;
-    let codes: Vec<&Token<'_>> = sentence.tokens.iter().filter(|token| token.kind == Kind::Code).collect();
+    let codes: Vec<&Token<'_>> =
+        sentence.tokens.iter().filter(|token| token.kind == TokenKind::Code).collect();
     let mut passed = 0;
     for clause in masked.split(['，', ',']) {
         let here = clause.matches(CODE).count();
@@ -220,11 +221,11 @@ fn chinese(sentence: &Sentence<'_>, commands: &mut Commands) {
     }
 }
 
-fn well_in_chinese(sentence: &Sentence<'_>, work: Work) -> bool {
+fn well_in_chinese(sentence: &Sentence<'_>, work: ClaimedWork) -> bool {
     let nouns: &[&str] = match work {
-        Work::Build => &["构建", "编译"],
-        Work::Lint => &["lint", "代码检查", "静态检查", "clippy", "linter", "eslint"],
-        Work::Types => &["类型检查"],
+        ClaimedWork::Build => &["构建", "编译"],
+        ClaimedWork::Lint => &["lint", "代码检查", "静态检查", "clippy", "linter", "eslint"],
+        ClaimedWork::Types => &["类型检查"],
     };
     let masked = &sentence.masked;
     !sentence.asks

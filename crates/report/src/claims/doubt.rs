@@ -1,7 +1,7 @@
 //! Whether a sentence states something as done: without a question, a condition, a doubt or another person in it.
 
 use super::{
-    tokens::{Kind, Token},
+    tokens::{Token, TokenKind},
     words::{self, is},
 };
 
@@ -16,16 +16,17 @@ pub(crate) fn clause_start(tokens: &[Token<'_>], at: usize) -> usize {
         let token = &tokens[at];
         let next = tokens.get(at + 1);
         match token.kind {
-            Kind::Mark => {
+            TokenKind::Mark => {
                 matches!(token.text, "—" | "–" | "(" | "→" | "：" | ":")
-                    || (matches!(token.text, "," | "，") && next.is_some_and(|next| next.kind != Kind::Path))
+                    || (matches!(token.text, "," | "，")
+                        && next.is_some_and(|next| next.kind != TokenKind::Path))
             }
-            Kind::Word => {
+            TokenKind::Word => {
                 is("but however aber jedoch sondern pero whereas", &token.lower)
                     || (is("and und so y", &token.lower)
                         && next.is_some_and(|next| next.is_word_in(words::SPEAKERS)))
             }
-            Kind::Path | Kind::Code | Kind::Quote => false,
+            TokenKind::Path | TokenKind::Code | TokenKind::Quote => false,
         }
     };
     (0..at).rev().find(|at| breaks(*at)).map_or(0, |at| at + 1)

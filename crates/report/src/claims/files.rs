@@ -3,14 +3,14 @@
 
 use super::{
     doubt,
-    tokens::{CODE, Kind, PATH, QUOTE, Sentence, Token},
+    tokens::{CODE, PATH, QUOTE, Sentence, Token, TokenKind},
     words::{self, is},
 };
 use crate::limits;
 
 /// What is said to have happened to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Deed {
+pub(crate) enum FileDeed {
     Created,
     Changed,
     Deleted,
@@ -20,21 +20,21 @@ pub(crate) enum Deed {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Changed {
     pub(crate) path: String,
-    pub(crate) deed: Deed,
+    pub(crate) deed: FileDeed,
     /// Whether the name may begin earlier than it was read.
     pub(crate) glued: bool,
 }
 
 /// What prose says about changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Changes {
+pub(crate) struct ClaimedChanges {
     pub(crate) files: Vec<Changed>,
     /// Whether it says, without a name, that a file, a bug or code was changed.
     pub(crate) unnamed: bool,
 }
 
 /// Adds what one sentence says.
-pub(crate) fn read(sentence: &Sentence<'_>, changes: &mut Changes) {
+pub(crate) fn read(sentence: &Sentence<'_>, changes: &mut ClaimedChanges) {
     if changes.files.len() >= limits::CLAIMS_MAX || sentence.asks_or_depends {
         return;
     }
@@ -67,21 +67,21 @@ pub(crate) fn read(sentence: &Sentence<'_>, changes: &mut Changes) {
     chinese(sentence, changes);
 }
 
-fn add(changes: &mut Changes, token: &Token<'_>, deed: Deed) {
+fn add(changes: &mut ClaimedChanges, token: &Token<'_>, deed: FileDeed) {
     let path = token.text.strip_prefix("./").unwrap_or(token.text).to_owned();
     if changes.files.iter().all(|known| known.path != path) {
         changes.files.push(Changed { path, deed, glued: token.glued });
     }
 }
 
-fn deed(verb: &Token<'_>) -> Option<Deed> {
+fn deed(verb: &Token<'_>) -> Option<FileDeed> {
     let found = |list| verb.is_word_in(list);
     if found(words::REMOVED) {
-        Some(Deed::Deleted)
+        Some(FileDeed::Deleted)
     } else if found(words::CHANGED) {
-        Some(Deed::Changed)
+        Some(FileDeed::Changed)
     } else {
-        found(words::MADE).then_some(Deed::Created)
+        found(words::MADE).then_some(FileDeed::Created)
     }
 }
 
@@ -94,8 +94,9 @@ fn licensed(tokens: &[Token<'_>], at: usize, speaks: Option<usize>) -> bool {
     let fillers = before.iter().rev().take_while(|token| filler(token)).count();
     let lead = &before[before.len() - fillers..];
     let speaker = lead.iter().any(|token| token.is_word_in(words::SPEAKERS));
-    let opened =
-        |token: &Token<'_>| token.is_word_in(words::OPENERS) || filler(token) || token.kind == Kind::Mark;
+    let opened = |token: &Token<'_>| {
+        token.is_word_in(words::OPENERS) || filler(token) || token.kind == TokenKind::Mark
+    };
     let first = tokens[..start].iter().all(opened);
     let same = speaks.is_some_and(|verb| {
         let between = &tokens[verb..at];
@@ -131,15 +132,16 @@ fn passive(tokens: &[Token<'_>], at: usize) -> bool {
 }
 
 /// The files a verb is about: those behind it.
-fn objects(tokens: &[Token<'_>], verb: usize, deed: Deed, changes: &mut Changes) {
+fn objects(tokens: &[Token<'_>], verb: usize, deed: FileDeed, changes: &mut ClaimedChanges) {
     let mut accepted_last = false;
     let mut named = false;
     for at in verb + 1..tokens.len() {
         let token = &tokens[at];
-        if token.is_word_in(words::ENDS_OBJECTS) || token.kind == Kind::Mark && "—–（(→".contains(token.text)
+        if token.is_word_in(words::ENDS_OBJECTS)
+            || token.kind == TokenKind::Mark && "—–（(→".contains(token.text)
         {
             break;
-        } else if token.kind != Kind::Path {
+        } else if token.kind != TokenKind::Path {
             continue;
         }
         let joined = accepted_last && joins(&tokens[at - 1]) && ends_list(tokens.get(at + 1));
@@ -155,16 +157,16 @@ fn objects(tokens: &[Token<'_>], verb: usize, deed: Deed, changes: &mut Changes)
                 changes,
                 token,
                 if made {
-                    Deed::Created
-                } else if deed == Deed::Deleted && !direct {
-                    Deed::Changed
+                    FileDeed::Created
+                } else if deed == FileDeed::Deleted && !direct {
+                    FileDeed::Changed
                 } else {
                     deed
                 },
             );
         }
     }
-    let near = tokens[verb + 1..].iter().take(5).take_while(|token| token.kind == Kind::Word);
+    let near = tokens[verb + 1..].iter().take(5).take_while(|token| token.kind == TokenKind::Word);
     let solid = near.clone().any(|token| token.is_word_in("file files bug bugs code changes"));
     let speaker = verb > 0 && tokens[..verb].iter().any(|token| token.is_word_in("i i've we we've"));
     changes.unnamed |= !named && solid && speaker;
@@ -174,11 +176,11 @@ fn objects(tokens: &[Token<'_>], verb: usize, deed: Deed, changes: &mut Changes)
 /// a sentence of its own.
 fn ends_list(next: Option<&Token<'_>>) -> bool {
     const GOES_ON: &str = "and & + plus to as for with so in per accordingly successfully too now also respectively using via by from";
-    next.is_none_or(|next| next.kind != Kind::Word || next.is_word_in(GOES_ON))
+    next.is_none_or(|next| next.kind != TokenKind::Word || next.is_word_in(GOES_ON))
 }
 
 fn joins(token: &Token<'_>) -> bool {
-    token.is_word_in("and & + plus und y") || (token.kind == Kind::Mark && ",、".contains(token.text))
+    token.is_word_in("and & + plus und y") || (token.kind == TokenKind::Mark && ",、".contains(token.text))
 }
 
 /// Whether what stands before a path makes it what the verb was done to.
@@ -188,7 +190,7 @@ fn leads_to(tokens: &[Token<'_>], verb: usize, at: usize) -> bool {
         .iter()
         .rev()
         .take_while(|token| {
-            token.is_word_in(words::FILE_NOUNS) || token.text == ":" && token.kind == Kind::Mark
+            token.is_word_in(words::FILE_NOUNS) || token.text == ":" && token.kind == TokenKind::Mark
         })
         .count();
     let Some((last, before)) = between[..between.len() - nouns].split_last() else { return true };
@@ -200,13 +202,13 @@ fn leads_to(tokens: &[Token<'_>], verb: usize, at: usize) -> bool {
     }
     // "described in", "a link to"; but a list of what was added has commas and participles of its own.
     let odd = |token: &Token<'_>| {
-        token.kind == Kind::Path
+        token.kind == TokenKind::Path
             || is(words::NOT_INTO, &token.lower)
             || (token.lower.ends_with("ed") && token.lower.len() > 4)
     };
     match before.last() {
         // "Moved a.rs to b.rs" names both.
-        Some(token) if token.kind == Kind::Path => tokens[verb].is_word_in("renamed moved converted"),
+        Some(token) if token.kind == TokenKind::Path => tokens[verb].is_word_in("renamed moved converted"),
         Some(token) => !odd(token),
         // "Saved to a.md", "wrote in a.md"
         None => true,
@@ -214,14 +216,14 @@ fn leads_to(tokens: &[Token<'_>], verb: usize, at: usize) -> bool {
 }
 
 /// The files a verb in the passive is about: those that its clause begins with.
-fn subjects(tokens: &[Token<'_>], verb: usize, deed: Deed, changes: &mut Changes) {
+fn subjects(tokens: &[Token<'_>], verb: usize, deed: FileDeed, changes: &mut ClaimedChanges) {
     let start = doubt::clause_start(tokens, verb);
     let clause = &tokens[start..verb];
     let noun = |token: &Token<'_>| {
         token.is_word_in(words::FILE_NOUNS)
             || token.is_word_in(words::LEADS)
             || joins(token)
-            || token.kind == Kind::Path
+            || token.kind == TokenKind::Path
     };
     let auxiliary =
         |token: &Token<'_>| token.is_word_in("has have been is are was were now also successfully");
@@ -229,20 +231,20 @@ fn subjects(tokens: &[Token<'_>], verb: usize, deed: Deed, changes: &mut Changes
         return;
     }
     let made = tokens[verb].is_word_in("created generated written");
-    for token in clause.iter().filter(|token| token.kind == Kind::Path) {
-        add(changes, token, if made { Deed::Created } else { deed });
+    for token in clause.iter().filter(|token| token.kind == TokenKind::Path) {
+        add(changes, token, if made { FileDeed::Created } else { deed });
     }
 }
 
 const RELATIVES: &str = "das die der den dem welche welches welcher was wie dass weil wo";
 
 /// "Ich habe hello.py erstellt", "hello.py wurde erstellt", "Fehler in a.rs behoben".
-fn german(tokens: &[Token<'_>], changes: &mut Changes) {
+fn german(tokens: &[Token<'_>], changes: &mut ClaimedChanges) {
     for at in 0..tokens.len() {
         let deed = match &tokens[at] {
-            token if token.is_word_in(words::REMOVED_GERMAN) => Deed::Deleted,
-            token if token.is_word_in(words::MADE_GERMAN) => Deed::Created,
-            token if token.is_word_in(words::CHANGED_GERMAN) => Deed::Changed,
+            token if token.is_word_in(words::REMOVED_GERMAN) => FileDeed::Deleted,
+            token if token.is_word_in(words::MADE_GERMAN) => FileDeed::Created,
+            token if token.is_word_in(words::CHANGED_GERMAN) => FileDeed::Changed,
             _ => continue,
         };
         let start = doubt::clause_start(tokens, at);
@@ -253,7 +255,8 @@ fn german(tokens: &[Token<'_>], changes: &mut Changes) {
         let passive = has("wurde wurden") || (has("ist sind") && has("jetzt nun"));
         // "das a.js erzeugt", "a.sh erstellt das Archiv": the present has the same form.
         let relative = start > 0 && clause.first().is_some_and(|t| t.is_word_in(RELATIVES));
-        let last = tokens.get(at + 1).is_none_or(|next| next.kind == Kind::Mark || next.is_word_in("und"));
+        let last =
+            tokens.get(at + 1).is_none_or(|next| next.kind == TokenKind::Mark || next.is_word_in("und"));
         let bare = last && !relative && !has("habe hab haben hat wurde wurden ist sind war waren hatte dass");
         let spoken = active || (passive && !has(words::NOT_NOW)) || bare;
         if !spoken
@@ -263,7 +266,7 @@ fn german(tokens: &[Token<'_>], changes: &mut Changes) {
             continue;
         }
         let mut any = false;
-        for (place, token) in clause.iter().enumerate().filter(|(_, token)| token.kind == Kind::Path) {
+        for (place, token) in clause.iter().enumerate().filter(|(_, token)| token.kind == TokenKind::Path) {
             let before = place.checked_sub(1).map(|before| &clause[before]);
             let fits = before.is_none_or(|t| t.is_word_in(words::BEFORE_FILE_GERMAN) || joins(t));
             let like = place.checked_sub(2).is_some_and(|two| clause[two].is_word_in("wie siehe aus von"));
@@ -273,7 +276,7 @@ fn german(tokens: &[Token<'_>], changes: &mut Changes) {
             if fits && !like && !attribute {
                 any = true;
                 let within = before.is_some_and(|t| t.is_word_in("in im"));
-                add(changes, token, if within { Deed::Changed } else { deed });
+                add(changes, token, if within { FileDeed::Changed } else { deed });
             }
         }
         changes.unnamed |= !any && active && has("datei dateien fehler bug änderungen");
@@ -282,7 +285,7 @@ fn german(tokens: &[Token<'_>], changes: &mut Changes) {
 }
 
 /// "Erstellt: hello.py", "Created: a.rs, b.rs".
-fn listed(tokens: &[Token<'_>], changes: &mut Changes) {
+fn listed(tokens: &[Token<'_>], changes: &mut ClaimedChanges) {
     let [verb, mark, rest @ ..] = tokens else { return };
     let verbs = [
         words::MADE_GERMAN,
@@ -296,15 +299,15 @@ fn listed(tokens: &[Token<'_>], changes: &mut Changes) {
         return;
     }
     let removed = verb.is_word_in(words::REMOVED) || verb.is_word_in(words::REMOVED_GERMAN);
-    for token in rest.iter().take_while(|token| token.kind == Kind::Path || joins(token)) {
-        if token.kind == Kind::Path {
-            add(changes, token, if removed { Deed::Deleted } else { Deed::Changed });
+    for token in rest.iter().take_while(|token| token.kind == TokenKind::Path || joins(token)) {
+        if token.kind == TokenKind::Path {
+            add(changes, token, if removed { FileDeed::Deleted } else { FileDeed::Changed });
         }
     }
 }
 
 /// "He creado hello.py", "Se ha actualizado config.ini".
-fn spanish(tokens: &[Token<'_>], changes: &mut Changes) {
+fn spanish(tokens: &[Token<'_>], changes: &mut ClaimedChanges) {
     for at in 0..tokens.len() {
         let behind = at.checked_sub(1).map(|before| &tokens[before]);
         let perfect = behind.is_some_and(|t| t.is_word_in("he hemos ha han"))
@@ -317,21 +320,22 @@ fn spanish(tokens: &[Token<'_>], changes: &mut Changes) {
             continue;
         }
         let nouns = tokens[at + 1..].iter().take_while(|t| t.is_word_in(words::FILE_NOUNS_SPANISH)).count();
-        for token in tokens[at + 1 + nouns..].iter().take_while(|t| t.kind == Kind::Path || joins(t)) {
-            if token.kind == Kind::Path {
-                add(changes, token, Deed::Changed);
+        for token in tokens[at + 1 + nouns..].iter().take_while(|t| t.kind == TokenKind::Path || joins(t)) {
+            if token.kind == TokenKind::Path {
+                add(changes, token, FileDeed::Changed);
             }
         }
     }
 }
 
 /// "我已创建 hello.py", "修改了 a.rs", "在 a.rs 中修复了错误", "hello.py 已创建".
-fn chinese(sentence: &Sentence<'_>, changes: &mut Changes) {
+fn chinese(sentence: &Sentence<'_>, changes: &mut ClaimedChanges) {
     let masked = &sentence.masked;
     if !masked.chars().any(super::tokens::is_spaceless) {
         return;
     }
-    let paths: Vec<&Token<'_>> = sentence.tokens.iter().filter(|token| token.kind == Kind::Path).collect();
+    let paths: Vec<&Token<'_>> =
+        sentence.tokens.iter().filter(|token| token.kind == TokenKind::Path).collect();
     let (mut passed, mut others) = (0, false);
     for clause in masked.split(['，', ',']) {
         let here = clause.matches(PATH).count();
@@ -346,11 +350,11 @@ fn chinese(sentence: &Sentence<'_>, changes: &mut Changes) {
     }
 }
 
-fn chinese_clause(clause: &str, paths: &[&Token<'_>], changes: &mut Changes) {
+fn chinese_clause(clause: &str, paths: &[&Token<'_>], changes: &mut ClaimedChanges) {
     let lists = [
-        (words::REMOVED_CHINESE, Deed::Deleted),
-        (words::CHANGED_CHINESE, Deed::Changed),
-        (words::MADE_CHINESE, Deed::Created),
+        (words::REMOVED_CHINESE, FileDeed::Deleted),
+        (words::CHANGED_CHINESE, FileDeed::Changed),
+        (words::MADE_CHINESE, FileDeed::Created),
     ];
     for (list, deed) in lists {
         for verb in list.split_ascii_whitespace() {
@@ -367,7 +371,7 @@ fn chinese_clause(clause: &str, paths: &[&Token<'_>], changes: &mut Changes) {
             let before = left.matches(PATH).count();
             for path in paths.iter().take(before) {
                 let within = left.contains('在');
-                add(changes, path, if within { Deed::Changed } else { deed });
+                add(changes, path, if within { FileDeed::Changed } else { deed });
             }
             let object = right
                 .trim_start_matches(|c: char| "了完成成功好：:一个新的空文件脚本名为叫做模块 ".contains(c));

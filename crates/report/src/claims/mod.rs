@@ -11,16 +11,16 @@ mod tests;
 mod tokens;
 mod words;
 
-pub(crate) use commands::{Commands, Work};
-pub(crate) use files::{Changed, Changes, Deed};
+pub(crate) use commands::{ClaimedWork, Commands};
+pub(crate) use files::{Changed, ClaimedChanges, FileDeed};
 pub(crate) use others::Others;
 pub(crate) use tests::Tests;
-pub(crate) use tokens::{Kind, Token, is_spaceless, tokens};
+pub(crate) use tokens::{Token, TokenKind, is_spaceless, tokens};
 
 /// Everything that a text claims.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Claims {
-    pub(crate) changes: Changes,
+    pub(crate) changes: ClaimedChanges,
     pub(crate) tests: Tests,
     pub(crate) commands: Commands,
     pub(crate) others: Others,

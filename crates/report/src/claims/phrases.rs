@@ -3,16 +3,16 @@
 
 use super::{
     doubt,
-    tokens::{Kind, Sentence, Token},
+    tokens::{Sentence, Token, TokenKind},
     words::is,
 };
 use crate::limits;
 
 /// Where a pattern was found: its first token, and the one behind its last.
-pub(crate) type Found = (usize, usize);
+pub(crate) type PhraseSpan = (usize, usize);
 
 /// The first place where a pattern stands without doubt before it or in its gaps.
-fn find(tokens: &[Token<'_>], pattern: &str) -> Option<Found> {
+fn find(tokens: &[Token<'_>], pattern: &str) -> Option<PhraseSpan> {
     let items: Vec<&str> = pattern.split_ascii_whitespace().collect();
     (0..tokens.len()).find_map(|start| {
         let end = matches(tokens, start, &items)?;
@@ -21,7 +21,7 @@ fn find(tokens: &[Token<'_>], pattern: &str) -> Option<Found> {
 }
 
 /// The first of several patterns that is found, in a sentence that holds one of the stems they share.
-pub(crate) fn any(sentence: &Sentence<'_>, stems: &[&str], patterns: &[&str]) -> Option<Found> {
+pub(crate) fn any(sentence: &Sentence<'_>, stems: &[&str], patterns: &[&str]) -> Option<PhraseSpan> {
     // Most sentences are about something else.
     let about = stems.iter().any(|stem| sentence.masked.contains(stem));
     about.then(|| patterns.iter().find_map(|pattern| find(&sentence.tokens, pattern))).flatten()
@@ -30,7 +30,7 @@ pub(crate) fn any(sentence: &Sentence<'_>, stems: &[&str], patterns: &[&str]) ->
 fn matches(tokens: &[Token<'_>], at: usize, items: &[&str]) -> Option<usize> {
     let Some((first, rest)) = items.split_first() else { return Some(at) };
     if *first != ".." {
-        let token = tokens.get(at).filter(|token| matches!(token.kind, Kind::Word | Kind::Code))?;
+        let token = tokens.get(at).filter(|token| matches!(token.kind, TokenKind::Word | TokenKind::Code))?;
         return one_of(first, &token.lower).then(|| matches(tokens, at + 1, rest)).flatten();
     }
     for gap in 0..=limits::PHRASE_GAP_TOKENS_MAX {
@@ -38,7 +38,7 @@ fn matches(tokens: &[Token<'_>], at: usize, items: &[&str]) -> Option<usize> {
             return Some(end);
         }
         let next = tokens.get(at + gap)?;
-        if (next.kind == Kind::Mark && next.text != ":") || next.doubts {
+        if (next.kind == TokenKind::Mark && next.text != ":") || next.doubts {
             return None;
         }
     }
@@ -54,7 +54,7 @@ pub(crate) fn has_object(tokens: &[Token<'_>], end: usize) -> bool {
     const OBJECTS: &str = "a an the it its them their this that these through data arguments flags to into ein eine einen das un una";
     let verb = end.checked_sub(1).map(|at| tokens[at].lower.as_str()).unwrap_or_default();
     is("pass passes passed passing", verb)
-        && tokens.get(end).is_some_and(|next| next.kind == Kind::Code || next.is_word_in(OBJECTS))
+        && tokens.get(end).is_some_and(|next| next.kind == TokenKind::Code || next.is_word_in(OBJECTS))
 }
 
 /// Whether what follows takes it back: "tests pass if", "except".

@@ -2,7 +2,7 @@
 
 use super::{
     doubt, phrases,
-    tokens::{Kind, Sentence, Token},
+    tokens::{Sentence, Token, TokenKind},
     words::is,
 };
 
@@ -104,7 +104,7 @@ fn partial(tokens: &[Token<'_>]) -> bool {
 }
 
 fn count(tokens: &[Token<'_>]) -> Option<u32> {
-    tokens.iter().filter(|token| token.kind == Kind::Word).find_map(|token| {
+    tokens.iter().filter(|token| token.kind == TokenKind::Word).find_map(|token| {
         let whole = fraction(&token.lower).filter(|(some, all)| some == all).map(|(some, _)| some);
         whole.or_else(|| token.lower.parse().ok())
     })

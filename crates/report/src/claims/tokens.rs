@@ -7,12 +7,12 @@ use super::{
 };
 use crate::{
     limits,
-    paths::{self, Word},
+    paths::{self, TextWord},
 };
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum TokenKind {
     Word,
     /// Looks like a file.
     Path,
@@ -27,7 +27,7 @@ pub(crate) enum Kind {
 /// One piece of a sentence.
 #[derive(Clone, Debug)]
 pub(crate) struct Token<'a> {
-    pub(crate) kind: Kind,
+    pub(crate) kind: TokenKind,
     pub(crate) text: &'a str,
     /// In small letters, with a plain apostrophe.
     pub(crate) lower: String,
@@ -39,7 +39,7 @@ pub(crate) struct Token<'a> {
 
 impl Token<'_> {
     pub(crate) fn is_word_in(&self, list: &str) -> bool {
-        self.kind == Kind::Word && is(list, &self.lower)
+        self.kind == TokenKind::Word && is(list, &self.lower)
     }
 }
 
@@ -64,10 +64,10 @@ fn masked(tokens: &[Token<'_>]) -> String {
     let mut out = String::new();
     for token in tokens {
         match token.kind {
-            Kind::Word | Kind::Mark => out.push_str(&token.lower),
-            Kind::Path => out.push(PATH),
-            Kind::Code => out.push(CODE),
-            Kind::Quote => out.push(QUOTE),
+            TokenKind::Word | TokenKind::Mark => out.push_str(&token.lower),
+            TokenKind::Path => out.push(PATH),
+            TokenKind::Code => out.push(CODE),
+            TokenKind::Quote => out.push(QUOTE),
         }
     }
     out
@@ -102,7 +102,7 @@ pub(crate) fn sentences(text: &str) -> Vec<Sentence<'_>> {
             continue;
         }
         for token in tokens(bare) {
-            let ends = token.kind == Kind::Mark && ".!?;。！？；|…".contains(token.text);
+            let ends = token.kind == TokenKind::Mark && ".!?;。！？；|…".contains(token.text);
             if ends || open.tokens.len() >= limits::SENTENCE_TOKENS_MAX {
                 open.asks = "?？".contains(token.text);
                 end(&mut open, &mut found);
@@ -179,7 +179,7 @@ pub(crate) fn tokens(line: &str) -> Vec<Token<'_>> {
         } else if let Some(close) = closing(c) {
             quote(rest, width, close, &mut found)
         } else if is_mark(c) {
-            push(&mut found, Kind::Mark, &rest[..width], false);
+            push(&mut found, TokenKind::Mark, &rest[..width], false);
             width
         } else {
             let end =
@@ -213,9 +213,9 @@ fn closing(open: char) -> Option<&'static [char]> {
     }
 }
 
-fn push<'a>(found: &mut Vec<Token<'a>>, kind: Kind, text: &'a str, glued: bool) {
+fn push<'a>(found: &mut Vec<Token<'a>>, kind: TokenKind, text: &'a str, glued: bool) {
     let lower = text.to_lowercase().replace('’', "'");
-    let doubts = kind == Kind::Word && doubt::doubts(&lower);
+    let doubts = kind == TokenKind::Word && doubt::doubts(&lower);
     found.push(Token { kind, text, lower, doubts, glued });
 }
 
@@ -225,8 +225,8 @@ fn code<'a>(rest: &'a str, found: &mut Vec<Token<'a>>) -> usize {
     let Some(len) = rest[ticks..].find(&rest[..ticks]) else { return ticks };
     let inner = rest[ticks..ticks + len].trim();
     match file(inner, true) {
-        Some(path) => push(found, Kind::Path, path, false),
-        None if !inner.is_empty() => push(found, Kind::Code, inner, false),
+        Some(path) => push(found, TokenKind::Path, path, false),
+        None if !inner.is_empty() => push(found, TokenKind::Code, inner, false),
         None => {}
     }
     ticks + len + ticks
@@ -237,8 +237,8 @@ fn quote<'a>(rest: &'a str, width: usize, close: &[char], found: &mut Vec<Token<
     let inner = &rest[width..width + len];
     let after = rest[width + len..].chars().next().map_or(0, char::len_utf8);
     match file(inner.trim_matches('`'), true) {
-        Some(path) => push(found, Kind::Path, path, false),
-        None => push(found, Kind::Quote, inner, false),
+        Some(path) => push(found, TokenKind::Path, path, false),
+        None => push(found, TokenKind::Quote, inner, false),
     }
     width + len + after
 }
@@ -252,7 +252,7 @@ fn word<'a>(text: &'a str, found: &mut Vec<Token<'a>>) {
         let end = rest.find(|c| is_spaceless(c) != spaceless).unwrap_or(rest.len());
         let (run, after) = rest.split_at(end);
         if spaceless {
-            push(found, Kind::Word, run, glued);
+            push(found, TokenKind::Word, run, glued);
         } else {
             plain(run, glued, found);
         }
@@ -266,20 +266,20 @@ fn plain<'a>(run: &'a str, glued: bool, found: &mut Vec<Token<'a>>) {
         run.to_ascii_lowercase().as_str(),
         "e.g." | "i.e." | "z.b." | "d.h." | "vs." | "etc." | "bzw."
     ) {
-        return push(found, Kind::Word, run, glued);
+        return push(found, TokenKind::Word, run, glued);
     }
     let bare = run.trim_start_matches(['*', '~', '!']);
     let bare = bare.trim_end_matches(['.', ':', '!', '?', '*', '~']);
     if let Some(path) = file(bare, false) {
-        push(found, Kind::Path, path, glued);
+        push(found, TokenKind::Path, path, glued);
     } else if bare.contains("://") {
-        push(found, Kind::Code, bare, glued);
+        push(found, TokenKind::Code, bare, glued);
     } else if bare.chars().any(char::is_alphanumeric) {
-        push(found, Kind::Word, bare.trim_matches(['*', '_', '~', '\'', '[', ']']), glued);
+        push(found, TokenKind::Word, bare.trim_matches(['*', '_', '~', '\'', '[', ']']), glued);
     }
     let behind = &run[run.len() - (run.len() - run.trim_end_matches(['.', ':', '!', '?', '*', '~']).len())..];
     for (at, mark) in behind.char_indices().filter(|(_, c)| matches!(c, '.' | ':' | '!' | '?')) {
-        push(found, Kind::Mark, &behind[at..at + mark.len_utf8()], false);
+        push(found, TokenKind::Mark, &behind[at..at + mark.len_utf8()], false);
     }
 }
 
@@ -290,7 +290,7 @@ fn file(text: &str, code: bool) -> Option<&str> {
     }
     let text = text.split_once("](").map_or(text, |(first, _)| first).trim_matches(['[', ']', '\'']);
     let bare = text.split(['#', ':']).next().unwrap_or(text);
-    paths::path(Word { text: bare, code })
+    paths::path(TextWord { text: bare, code })
 }
 
 /// Letters that are written without spaces between words.

@@ -10,7 +10,7 @@ use super::{Change, Sql};
 use crate::StoreError;
 
 /// One agent in this transaction.
-pub(super) struct Agent {
+pub(super) struct AgentFigures {
     /// What its rows are found by.
     pub(super) number: i64,
     /// Its newest prompt: what its work is counted under.
@@ -20,14 +20,14 @@ pub(super) struct Agent {
 }
 
 /// What the agent's events came to.
-pub(super) struct Told {
+pub(super) struct AgentTotals {
     pub(super) turns: i64,
     pub(super) tool_calls: i64,
     pub(super) tokens: Tokens,
     pub(super) cost: Cost,
 }
 
-impl Agent {
+impl AgentFigures {
     /// The agent whose row in `agent_rows` was put there just now.
     pub(super) fn new(change: &Change<'_>) -> Result<Self, StoreError> {
         let number = change.sql.connection.last_insert_rowid();
@@ -125,14 +125,14 @@ impl Agent {
     }
 
     /// What its events came to, all of them.
-    pub(super) fn told(&mut self, sql: Sql<'_>) -> Result<Option<Told>, StoreError> {
+    pub(super) fn told(&mut self, sql: Sql<'_>) -> Result<Option<AgentTotals>, StoreError> {
         self.write(sql)?;
         sql.ask_row(
             "SELECT turns, tool_calls, input_tokens, cached_tokens, cache_write_tokens, output_tokens, reasoning_tokens,
                cost_usd, cost_unknown
              FROM agent_figures WHERE agent = ?1",
             (self.number,),
-            Told::read,
+            AgentTotals::read,
         )
     }
 
@@ -178,7 +178,7 @@ impl Counted {
     }
 }
 
-impl Told {
+impl AgentTotals {
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
             turns: row.get(0)?,

@@ -2,14 +2,14 @@
 
 use posse_protocol::{AgentId, Budget, ContextMode, Ending, Report};
 
-use super::agent_figures::Agent;
+use super::agent_figures::AgentFigures;
 use super::figures::{figure, whole};
 use super::{Change, messages};
 use crate::StoreError;
 use crate::blobs::hash;
 
 /// What is known of an agent before it begins.
-pub(super) struct Admission<'a> {
+pub(super) struct AdmittedAgent<'a> {
     pub(super) name: &'a str,
     pub(super) role: &'a str,
     pub(super) depth: u32,
@@ -22,7 +22,7 @@ pub(super) struct Admission<'a> {
 }
 
 /// What an agent starts with.
-pub(super) struct Start<'a> {
+pub(super) struct AgentStart<'a> {
     pub(super) role: &'a str,
     pub(super) depth: u32,
     pub(super) model: &'a str,
@@ -32,7 +32,10 @@ pub(super) struct Start<'a> {
 }
 
 /// A new agent that has not begun yet.
-pub(super) fn admitted(change: &Change<'_>, admission: &Admission<'_>) -> Result<Agent, StoreError> {
+pub(super) fn admitted(
+    change: &Change<'_>,
+    admission: &AdmittedAgent<'_>,
+) -> Result<AgentFigures, StoreError> {
     change.run(
         "INSERT INTO agent_rows (session_id, id, parent_id, name, role, depth, title, status, requested_model,
            context_mode, continues_id)
@@ -50,13 +53,13 @@ pub(super) fn admitted(change: &Change<'_>, admission: &Admission<'_>) -> Result
             admission.continues.map(|id| id.to_string()),
         ),
     )?;
-    let mut agent = Agent::new(change)?;
+    let mut agent = AgentFigures::new(change)?;
     messages::pending(change, &mut agent, admission.words)?;
     Ok(agent)
 }
 
 /// It has to wait: before it begins, or before it goes on where it was interrupted. Nothing that has ended waits.
-pub(super) fn queued(change: &Change<'_>, agent: &Agent) -> Result<(), StoreError> {
+pub(super) fn queued(change: &Change<'_>, agent: &AgentFigures) -> Result<(), StoreError> {
     change
         .run(
             "UPDATE agent_rows SET status = 'queued', queued_at_ms = iif(started_at_ms IS NULL, ?2, queued_at_ms),
@@ -68,7 +71,7 @@ pub(super) fn queued(change: &Change<'_>, agent: &Agent) -> Result<(), StoreErro
 }
 
 /// An agent begins that was not admitted before.
-pub(super) fn came(change: &Change<'_>, start: &Start<'_>) -> Result<Agent, StoreError> {
+pub(super) fn came(change: &Change<'_>, start: &AgentStart<'_>) -> Result<AgentFigures, StoreError> {
     change.run(
         "INSERT INTO agent_rows (session_id, id, parent_id, name, role, depth, status)
          VALUES (?1, ?2, ?3, iif(?3 IS NULL, 'main', ?4), ?4, ?5, 'running')",
@@ -80,11 +83,15 @@ pub(super) fn came(change: &Change<'_>, start: &Start<'_>) -> Result<Agent, Stor
             start.depth,
         ),
     )?;
-    Agent::new(change)
+    AgentFigures::new(change)
 }
 
 /// An agent begins, or is taken up again: then its totals go on.
-pub(super) fn started(change: &Change<'_>, agent: &Agent, start: &Start<'_>) -> Result<(), StoreError> {
+pub(super) fn started(
+    change: &Change<'_>,
+    agent: &AgentFigures,
+    start: &AgentStart<'_>,
+) -> Result<(), StoreError> {
     // Equal prompts have equal ids, across sessions and machines.
     let system_prompt_id = hash(start.system);
     change.run(
@@ -111,7 +118,7 @@ pub(super) fn started(change: &Change<'_>, agent: &Agent, start: &Start<'_>) -> 
 }
 
 /// It stands still until a person answers.
-pub(super) fn person_needed(change: &Change<'_>, agent: &Agent) -> Result<(), StoreError> {
+pub(super) fn person_needed(change: &Change<'_>, agent: &AgentFigures) -> Result<(), StoreError> {
     update(
         change,
         agent,
@@ -119,7 +126,7 @@ pub(super) fn person_needed(change: &Change<'_>, agent: &Agent) -> Result<(), St
     )
 }
 
-pub(super) fn person_answered(change: &Change<'_>, agent: &Agent) -> Result<(), StoreError> {
+pub(super) fn person_answered(change: &Change<'_>, agent: &AgentFigures) -> Result<(), StoreError> {
     update(
         change,
         agent,
@@ -128,7 +135,7 @@ pub(super) fn person_answered(change: &Change<'_>, agent: &Agent) -> Result<(), 
 }
 
 /// An agent that had settled works again.
-pub(super) fn reopened(change: &Change<'_>, agent: &Agent) -> Result<(), StoreError> {
+pub(super) fn reopened(change: &Change<'_>, agent: &AgentFigures) -> Result<(), StoreError> {
     update(
         change,
         agent,
@@ -136,11 +143,11 @@ pub(super) fn reopened(change: &Change<'_>, agent: &Agent) -> Result<(), StoreEr
     )
 }
 
-pub(super) fn compacted(change: &Change<'_>, agent: &Agent) -> Result<(), StoreError> {
+pub(super) fn compacted(change: &Change<'_>, agent: &AgentFigures) -> Result<(), StoreError> {
     update(change, agent, "UPDATE agent_rows SET compactions = compactions + 1 WHERE number = ?1")
 }
 
-fn update(change: &Change<'_>, agent: &Agent, sql: &str) -> Result<(), StoreError> {
+fn update(change: &Change<'_>, agent: &AgentFigures, sql: &str) -> Result<(), StoreError> {
     change.run(sql, (agent.number,)).map(drop)
 }
 
@@ -157,11 +164,15 @@ pub(super) fn delivered(change: &Change<'_>, agents: &[AgentId]) -> Result<(), S
         .map(drop)
 }
 
-pub(super) fn model_failed(change: &Change<'_>, agent: &Agent, message: &str) -> Result<(), StoreError> {
+pub(super) fn model_failed(
+    change: &Change<'_>,
+    agent: &AgentFigures,
+    message: &str,
+) -> Result<(), StoreError> {
     change.run("UPDATE agent_rows SET error = ?2 WHERE number = ?1", (agent.number, message)).map(drop)
 }
 
-pub(super) fn settled(change: &Change<'_>, agent: &Agent, report: &Report) -> Result<(), StoreError> {
+pub(super) fn settled(change: &Change<'_>, agent: &AgentFigures, report: &Report) -> Result<(), StoreError> {
     change
         .run(
             "UPDATE agent_rows SET status = ?2, ended_at_ms = ?3, duration_ms = ?4, error = ?5, warnings = ?6

@@ -5,12 +5,12 @@ use posse_protocol::clip::first_line;
 use posse_protocol::{Effect, NewNote, NoteScope};
 
 use super::Change;
-use super::agent_figures::Agent;
+use super::agent_figures::AgentFigures;
 use super::figures::moment;
 use crate::{StoreError, limits};
 
 /// Keeps the notes among the effects of a call.
-pub(super) fn noted(change: &Change<'_>, agent: &Agent, effects: &[Effect]) -> Result<(), StoreError> {
+pub(super) fn noted(change: &Change<'_>, agent: &AgentFigures, effects: &[Effect]) -> Result<(), StoreError> {
     for effect in effects {
         if let Effect::Noted(note) = effect {
             keep(change, agent, note)?;
@@ -19,7 +19,7 @@ pub(super) fn noted(change: &Change<'_>, agent: &Agent, effects: &[Effect]) -> R
     Ok(())
 }
 
-fn keep(change: &Change<'_>, agent: &Agent, note: &NewNote) -> Result<(), StoreError> {
+fn keep(change: &Change<'_>, agent: &AgentFigures, note: &NewNote) -> Result<(), StoreError> {
     let text = note.text.trim();
     let text = &text[..text.floor_char_boundary(limits::NOTE_BYTES_MAX)];
     let kind = first_line(&note.kind, limits::NOTE_KIND_CHARS_MAX);

@@ -8,19 +8,19 @@ use posse_protocol::clip::clipped;
 use posse_protocol::{Ending, Report, TestRun};
 use serde::Serialize;
 
-use super::agent_figures::Agent;
-use super::agents::{self, Start, error_message};
+use super::agent_figures::AgentFigures;
+use super::agents::{self, AgentStart, error_message};
 use super::figures::{first_paragraph, moment, whole};
 use super::{Change, tool_calls};
 use crate::{StoreError, limits};
 
 /// An agent is admitted with these words and waits to be given them.
-pub(super) fn pending(change: &Change<'_>, agent: &mut Agent, words: &str) -> Result<(), StoreError> {
+pub(super) fn pending(change: &Change<'_>, agent: &mut AgentFigures, words: &str) -> Result<(), StoreError> {
     insert(change, agent, words, Some("pending"))
 }
 
 /// A prompt is given: the one the agent was admitted with, or another.
-pub(super) fn opened(change: &Change<'_>, agent: &mut Agent, text: &str) -> Result<(), StoreError> {
+pub(super) fn opened(change: &Change<'_>, agent: &mut AgentFigures, text: &str) -> Result<(), StoreError> {
     let waited = change.run(
         "UPDATE prompt_rows SET told = 1, seq = ?2, started_at = strftime('%Y-%m-%dT%H:%M:%fZ', ?3 / 1000.0, 'unixepoch'),
            request_content = ?4, status = 'running'
@@ -36,8 +36,8 @@ pub(super) fn opened(change: &Change<'_>, agent: &mut Agent, text: &str) -> Resu
 /// The agent begins: what only its start tells is known now.
 pub(super) fn begun(
     change: &Change<'_>,
-    agent: &Agent,
-    start: &Start<'_>,
+    agent: &AgentFigures,
+    start: &AgentStart<'_>,
     system_prompt_id: &str,
 ) -> Result<(), StoreError> {
     change
@@ -59,7 +59,7 @@ pub(super) fn begun(
 /// `status`: that of a prompt which waits to be given; one that is given now runs.
 fn insert(
     change: &Change<'_>,
-    agent: &mut Agent,
+    agent: &mut AgentFigures,
     text: &str,
     status: Option<&str>,
 ) -> Result<(), StoreError> {
@@ -84,7 +84,7 @@ fn insert(
 
 /// Words that are no prompt are part of the work on the prompt before. Where that is done, they are what the agent
 /// works on next.
-pub(super) fn woken(change: &Change<'_>, agent: &mut Agent, text: &str) -> Result<bool, StoreError> {
+pub(super) fn woken(change: &Change<'_>, agent: &mut AgentFigures, text: &str) -> Result<bool, StoreError> {
     let done: Option<bool> =
         change.ask("SELECT completed_at IS NOT NULL FROM prompt_rows WHERE id = ?1", (agent.message,))?;
     if done == Some(true) {
@@ -93,12 +93,12 @@ pub(super) fn woken(change: &Change<'_>, agent: &mut Agent, text: &str) -> Resul
     Ok(done == Some(true))
 }
 
-pub(super) fn compacted(change: &Change<'_>, agent: &Agent) -> Result<(), StoreError> {
+pub(super) fn compacted(change: &Change<'_>, agent: &AgentFigures) -> Result<(), StoreError> {
     change.run("UPDATE prompt_rows SET context_mode = 'summary' WHERE id = ?1", (agent.message,)).map(drop)
 }
 
 /// What had arrived of a reply stands in for an answer until a better one comes.
-pub(super) fn cut_short(change: &Change<'_>, agent: &Agent, text: &str) -> Result<(), StoreError> {
+pub(super) fn cut_short(change: &Change<'_>, agent: &AgentFigures, text: &str) -> Result<(), StoreError> {
     if text.trim().is_empty() {
         return Ok(());
     }
@@ -121,7 +121,7 @@ struct OpenPrompt {
 
 /// Completes every open prompt of the agent. One after the other by its id: what changes many rows at once, or reads and
 /// sorts within one statement, makes SQLite set up a table for the while, which takes longer than all the rest.
-pub(super) fn settled(change: &Change<'_>, agent: &Agent, report: &Report) -> Result<(), StoreError> {
+pub(super) fn settled(change: &Change<'_>, agent: &AgentFigures, report: &Report) -> Result<(), StoreError> {
     let open = change.sql.ask_rows(
         "SELECT p.id, p.seq, a.requested_model FROM prompt_rows p JOIN agent_rows a ON a.number = p.agent
          WHERE p.agent = ?1 AND p.completed_at IS NULL",
@@ -133,7 +133,7 @@ pub(super) fn settled(change: &Change<'_>, agent: &Agent, report: &Report) -> Re
 
 fn complete(
     change: &Change<'_>,
-    agent: &Agent,
+    agent: &AgentFigures,
     prompt: &OpenPrompt,
     report: &Report,
 ) -> Result<(), StoreError> {

@@ -4,7 +4,7 @@
 use posse_protocol::{AgentId, Budget};
 
 use super::Change;
-use super::agent_figures::Agent;
+use super::agent_figures::AgentFigures;
 use super::figures::whole;
 use super::sessions;
 use crate::StoreError;
@@ -44,7 +44,7 @@ pub(super) struct Resumption<'a> {
 /// The agent goes on; what it has used so far still counts. One that had not begun has still to begin.
 pub(super) fn resumed(
     change: &Change<'_>,
-    agent: &Agent,
+    agent: &AgentFigures,
     resumption: &Resumption<'_>,
 ) -> Result<(), StoreError> {
     let budget = resumption.budget;

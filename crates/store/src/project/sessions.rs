@@ -12,7 +12,7 @@ use super::{Change, Sql};
 use crate::{NewEvent, StoreError, limits};
 
 /// One session in this transaction.
-pub(super) struct Open {
+pub(super) struct OpenSession {
     /// What its events are keyed by.
     number: i64,
     /// Its id as the tables keep it.
@@ -24,7 +24,7 @@ pub(super) struct Open {
     tally: SessionTally,
 }
 
-impl Open {
+impl OpenSession {
     /// Reads where a session is. The transaction holds the write lock, so that several processes may write to one
     /// session without a gap. No place is given where the events do not end where the session's row says.
     pub(super) fn read(sql: Sql<'_>, session: SessionId) -> Result<Self, StoreError> {

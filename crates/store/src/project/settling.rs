@@ -4,7 +4,7 @@
 
 use posse_protocol::{Receipt, Report};
 
-use super::agent_figures::{Agent, Told};
+use super::agent_figures::{AgentFigures, AgentTotals};
 use super::figures::{Cost, Tokens, figure};
 use super::tally::{AgentTally, SessionTally};
 use super::{Change, Sql, agents, messages, sessions};
@@ -16,7 +16,7 @@ const ROUNDING_USD: f64 = 1e-9;
 /// Must run after the calls of the agent have their rows.
 pub(super) fn settled(
     change: &Change<'_>,
-    agent: &mut Agent,
+    agent: &mut AgentFigures,
     report: &Report,
     session: &mut SessionTally,
 ) -> Result<(), StoreError> {
@@ -31,7 +31,7 @@ pub(super) fn settled(
 /// Adds what the receipt knows beyond the events to the agent and to its session.
 fn raise(
     sql: Sql<'_>,
-    agent: &mut Agent,
+    agent: &mut AgentFigures,
     receipt: &Receipt,
     session: &mut SessionTally,
 ) -> Result<(), StoreError> {
@@ -52,7 +52,7 @@ fn raise(
     Ok(())
 }
 
-impl Told {
+impl AgentTotals {
     /// What is missing to the receipt's figures.
     fn rest(&self, receipt: &Receipt) -> AgentTally {
         let beyond = |all: u32, told: i64| (i64::from(all) - told).max(0);

@@ -5,12 +5,12 @@ use posse_protocol::CallId;
 use serde::Serialize;
 
 use super::Sql;
-use super::agent_figures::Agent;
+use super::agent_figures::AgentFigures;
 use super::figures::{figure, whole};
 use crate::{StoreError, limits};
 
 /// A call that has no row yet.
-pub(super) struct Call<'a> {
+pub(super) struct NewCall<'a> {
     /// The agent's number.
     agent: i64,
     /// The prompt it was made under.
@@ -18,26 +18,26 @@ pub(super) struct Call<'a> {
     call: &'a CallId,
     tool: &'a str,
     /// None where the call was refused before anything ran.
-    start: Option<Start<'a>>,
-    end: Option<End>,
+    start: Option<CallStart<'a>>,
+    end: Option<CallEnd>,
 }
 
 /// What is known of a call once it runs.
-pub(super) struct Start<'a> {
+pub(super) struct CallStart<'a> {
     pub(super) seq: i64,
     pub(super) title: &'a str,
     pub(super) repeatable: bool,
 }
 
 /// How a call was answered.
-pub(super) struct End {
+pub(super) struct CallEnd {
     seq: i64,
     ok: bool,
     duration_ms: i64,
     output_bytes: i64,
 }
 
-impl End {
+impl CallEnd {
     pub(super) fn new(seq: i64, ok: bool, duration_ms: u64, output_bytes: usize) -> Self {
         Self { seq, ok, duration_ms: figure(duration_ms), output_bytes: whole(output_bytes as u64) }
     }
@@ -45,27 +45,27 @@ impl End {
 
 /// Notes that a call runs.
 pub(super) fn started<'a>(
-    calls: &mut Vec<Call<'a>>,
-    agent: &Agent,
+    calls: &mut Vec<NewCall<'a>>,
+    agent: &AgentFigures,
     call: &'a CallId,
     tool: &'a str,
-    start: Start<'a>,
+    start: CallStart<'a>,
 ) {
     let (agent, prompt) = (agent.number, agent.message);
-    calls.push(Call { agent, prompt, call, tool, start: Some(start), end: None });
+    calls.push(NewCall { agent, prompt, call, tool, start: Some(start), end: None });
 }
 
 /// Closes the newest open call of this id; a call that never started was refused, and gets its row now.
 pub(super) fn finished<'a>(
     sql: Sql<'_>,
-    calls: &mut Vec<Call<'a>>,
-    agent: &Agent,
+    calls: &mut Vec<NewCall<'a>>,
+    agent: &AgentFigures,
     call: &'a CallId,
     tool: &'a str,
-    end: End,
+    end: CallEnd,
 ) -> Result<(), StoreError> {
     let (agent, prompt) = (agent.number, agent.message);
-    let open = |one: &&mut Call<'a>| one.end.is_none() && one.agent == agent && one.call == call;
+    let open = |one: &&mut NewCall<'a>| one.end.is_none() && one.agent == agent && one.call == call;
     if let Some(known) = calls.iter_mut().rev().find(open) {
         known.end = Some(end);
         return Ok(());
@@ -76,7 +76,7 @@ pub(super) fn finished<'a>(
         (agent, &call.0, end.seq, end.ok, end.duration_ms, end.output_bytes),
     )?;
     if closed == 0 {
-        calls.push(Call { agent, prompt, call, tool, start: None, end: Some(end) });
+        calls.push(NewCall { agent, prompt, call, tool, start: None, end: Some(end) });
     }
     Ok(())
 }
@@ -92,7 +92,12 @@ pub(super) struct Listed {
 }
 
 /// The first calls that an agent has made since it was given a prompt, in their order.
-pub(super) fn since(sql: Sql<'_>, agent: &Agent, prompt: i64, seq: i64) -> Result<Vec<Listed>, StoreError> {
+pub(super) fn since(
+    sql: Sql<'_>,
+    agent: &AgentFigures,
+    prompt: i64,
+    seq: i64,
+) -> Result<Vec<Listed>, StoreError> {
     sql.ask_rows(
         "SELECT call_id, tool, title, ok, duration_ms FROM call_rows
          WHERE agent = ?1 AND prompt_id >= ?2 AND coalesce(started_seq, finished_seq) > ?3
@@ -111,8 +116,8 @@ pub(super) fn since(sql: Sql<'_>, agent: &Agent, prompt: i64, seq: i64) -> Resul
 }
 
 /// Gives each call its row, in the order in which they came.
-pub(super) fn write(sql: Sql<'_>, calls: &mut Vec<Call<'_>>) -> Result<(), StoreError> {
-    for Call { agent, prompt, call, tool, start, end } in calls.drain(..) {
+pub(super) fn write(sql: Sql<'_>, calls: &mut Vec<NewCall<'_>>) -> Result<(), StoreError> {
+    for NewCall { agent, prompt, call, tool, start, end } in calls.drain(..) {
         sql.run(
             "INSERT INTO call_rows (agent, prompt_id, call_id, tool, started_seq, title, repeatable, finished_seq, ok,
                duration_ms, output_bytes)

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    flags::Sorted,
-    table::{Entry, Kind},
+    flags::SortedWords,
+    table::{CommandKind, TableEntry},
 };
 use crate::{limits, words::short, wrong::Wrong};
 
@@ -18,15 +18,15 @@ pub(crate) struct Ordinary {
 
 /// The tool and its arguments; `None` if it is meant for a program of that name in the real shell.
 pub(crate) fn arguments(
-    entry: &Entry,
-    sorted: Sorted,
+    entry: &TableEntry,
+    sorted: SortedWords,
     here: Option<String>,
 ) -> Result<Option<Ordinary>, Wrong> {
-    let (Kind::Program(tool) | Kind::Tool(tool)) = entry.kind else { return Ok(None) };
+    let (CommandKind::Program(tool) | CommandKind::Tool(tool)) = entry.kind else { return Ok(None) };
     if here.is_some() && !matches!(entry.name, "write" | "edit" | "todo" | "skill:save" | "remember") {
         return Ok(None);
     }
-    let Sorted { mut fields, mut rest, .. } = sorted;
+    let SortedWords { mut fields, mut rest, .. } = sorted;
     if matches!(entry.name, "remember" | "recall") {
         // Words without quotes around them are one text.
         let text = rest.drain(..).chain(here.clone()).collect::<Vec<_>>().join(" ");
@@ -92,7 +92,7 @@ fn for_the_program(name: &str, fields: &Map<String, Value>) -> bool {
 }
 
 /// Puts the text of a here-document where it is missing.
-fn here_text(entry: &Entry, fields: &mut Map<String, Value>, here: Option<String>) -> Result<(), Wrong> {
+fn here_text(entry: &TableEntry, fields: &mut Map<String, Value>, here: Option<String>) -> Result<(), Wrong> {
     let Some(text) = here else { return Ok(()) };
     let field = match entry.name {
         "write" => "content",
@@ -130,7 +130,7 @@ fn replacement(fields: &mut Map<String, Value>, text: &str) {
     fields.insert("new_text".to_owned(), new.join("\n").into());
 }
 
-fn items(words: Vec<String>, here: Option<&str>, entry: &Entry) -> Result<Value, Wrong> {
+fn items(words: Vec<String>, here: Option<&str>, entry: &TableEntry) -> Result<Value, Wrong> {
     let lines = here.unwrap_or_default().lines().map(str::to_owned);
     let words = words.into_iter().chain(lines).filter(|word| !word.trim().is_empty());
     let items: Vec<Value> = words.map(|word| item(&word)).collect();

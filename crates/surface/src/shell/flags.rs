@@ -30,7 +30,7 @@ pub(crate) struct Flag {
 
 /// The words after a command's name, sorted.
 #[derive(Default)]
-pub(crate) struct Sorted {
+pub(crate) struct SortedWords {
     /// What flags said.
     pub(crate) fields: Map<String, Value>,
     /// What stood without a flag.
@@ -40,8 +40,8 @@ pub(crate) struct Sorted {
 }
 
 /// Sorts words. `usage` is for errors.
-pub(crate) fn sort(words: &[String], flags: &[Flag], usage: &str) -> Result<Sorted, Wrong> {
-    let mut sorted = Sorted::default();
+pub(crate) fn sort(words: &[String], flags: &[Flag], usage: &str) -> Result<SortedWords, Wrong> {
+    let mut sorted = SortedWords::default();
     let mut words = words.iter();
     while let Some(word) = words.next() {
         if word == "--" {
@@ -67,7 +67,7 @@ pub(crate) fn sort(words: &[String], flags: &[Flag], usage: &str) -> Result<Sort
     Ok(sorted)
 }
 
-impl Sorted {
+impl SortedWords {
     /// `-rn`, `-C3`, `-C 3`.
     fn letters<'a>(
         &mut self,

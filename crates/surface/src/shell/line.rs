@@ -13,7 +13,7 @@ const CAT: &str = "$(cat <<";
 const BLANKS: [char; 4] = [' ', '\t', '\n', '\r'];
 
 /// One command line.
-pub(crate) struct Line {
+pub(crate) struct CommandLine {
     /// The words, without their quotes.
     pub(crate) words: Vec<String>,
     /// The text of its here-document.
@@ -26,7 +26,7 @@ pub(crate) struct Line {
     pub(crate) open_quote: bool,
 }
 
-impl Line {
+impl CommandLine {
     /// Reads a command line.
     pub(crate) fn read(text: &str) -> Self {
         let rest = without_comments(text).trim_end_matches(BLANKS);

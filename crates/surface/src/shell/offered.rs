@@ -2,7 +2,7 @@
 
 use crate::{limits, offer::Offer, words::short};
 
-use super::table::{COMMANDS, Entry, Kind, SKILL, TASK, find};
+use super::table::{COMMANDS, CommandKind, SKILL, TASK, TableEntry, find};
 
 /// The role of the one agent for skills.
 const SKILL_ROLE: &str = "skill";
@@ -28,7 +28,7 @@ pub const ENHANCE: &str = SKILL_COMMANDS[1];
 
 /// A command that can be offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ShellCommand {
+pub struct OfferedCommand {
     /// As it is called; rights name it so.
     pub name: &'static str,
     /// The ordinary tool behind it, which rights name as well.
@@ -36,12 +36,14 @@ pub struct ShellCommand {
 }
 
 /// Every command of the shell surface but those that start an agent of an ordinary role.
-pub fn shell_commands() -> impl Iterator<Item = ShellCommand> {
+pub fn shell_commands() -> impl Iterator<Item = OfferedCommand> {
     let others = COMMANDS.iter().map(|entry| match entry.kind {
-        Kind::Program(tool) | Kind::Tool(tool) => ShellCommand { name: entry.name, tool: Some(tool) },
-        _ => ShellCommand { name: entry.name, tool: None },
+        CommandKind::Program(tool) | CommandKind::Tool(tool) => {
+            OfferedCommand { name: entry.name, tool: Some(tool) }
+        }
+        _ => OfferedCommand { name: entry.name, tool: None },
     });
-    SKILL_COMMANDS.iter().map(|name| ShellCommand { name, tool: None }).chain(others)
+    SKILL_COMMANDS.iter().map(|name| OfferedCommand { name, tool: None }).chain(others)
 }
 
 impl Offer<'_> {
@@ -54,7 +56,7 @@ impl Offer<'_> {
         self.has_tool("shell") && !self.denied.contains(&"bash")
     }
 
-    fn has(&self, entry: &Entry) -> bool {
+    fn has(&self, entry: &TableEntry) -> bool {
         let denied = |name: &str| self.denied.contains(&name);
         if entry.name == SKILL.name {
             let role = self.roles.is_empty() || self.roles.iter().any(|role| role.name == SKILL_ROLE);
@@ -64,10 +66,10 @@ impl Offer<'_> {
             return self.may_delegate && roles;
         }
         let there = match entry.kind {
-            Kind::Always => true,
-            Kind::Delegation => self.may_delegate,
-            Kind::Merge => self.may_delegate && self.merges,
-            Kind::Program(name) | Kind::Tool(name) => self.has_tool(name),
+            CommandKind::Always => true,
+            CommandKind::Delegation => self.may_delegate,
+            CommandKind::Merge => self.may_delegate && self.merges,
+            CommandKind::Program(name) | CommandKind::Tool(name) => self.has_tool(name),
         };
         there && !denied(entry.name)
     }

@@ -3,7 +3,7 @@
 use super::flags::{Flag, Takes};
 
 /// One command.
-pub(crate) struct Entry {
+pub(crate) struct TableEntry {
     /// As it is called.
     pub(crate) name: &'static str,
     /// What follows the name.
@@ -11,14 +11,14 @@ pub(crate) struct Entry {
     /// What it is for.
     pub(crate) about: &'static str,
     /// What makes it available.
-    pub(crate) kind: Kind,
+    pub(crate) kind: CommandKind,
     /// Its flags.
     pub(crate) flags: &'static [Flag],
 }
 
 /// What a command is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum CommandKind {
     /// Something about agents.
     Delegation,
     /// Something about agents with checkouts of their own.
@@ -31,7 +31,7 @@ pub(crate) enum Kind {
     Tool(&'static str),
 }
 
-impl Entry {
+impl TableEntry {
     /// How it is called.
     pub(crate) fn usage(&self) -> String {
         format!("Usage: {} {}", self.name, self.synopsis)
@@ -87,30 +87,30 @@ const START: &[Flag] = &[
 ];
 
 /// Any role but `skill`.
-pub(crate) const TASK: Entry = Entry {
+pub(crate) const TASK: TableEntry = TableEntry {
     name: "task:ROLE",
     synopsis: "--prompt TEXT [--description WORDS] [--background]",
     about: "Start an agent of that role and wait for its report; with --background go on without waiting. -p and -d are short for --prompt and --description. Also: --max-turns N, --model M, --name N, --context-file PATH (more than once), --context fresh|fork|summary|selective, --max-time-s N.",
-    kind: Kind::Delegation,
+    kind: CommandKind::Delegation,
     flags: START,
 };
 
 /// The single agent for skills.
-pub(crate) const SKILL: Entry = Entry {
+pub(crate) const SKILL: TableEntry = TableEntry {
     name: "task:skill:search|enhance",
     synopsis: "--prompt TEXT [--description WORDS]",
     about: "Ask the skill agent of this session to find a skill, or to write or improve one. enhance is told what happened in the session whose id is in the prompt, else in this one. -p and -d are short for --prompt and --description.",
-    kind: Kind::Delegation,
+    kind: CommandKind::Delegation,
     flags: START,
 };
 
 /// All others.
-pub(crate) const COMMANDS: &[Entry] = &[
-    Entry {
+pub(crate) const COMMANDS: &[TableEntry] = &[
+    TableEntry {
         name: "task:wait",
         synopsis: "[NAME…] [--any] [--timeout-s N]",
         about: "Wait for background agents to end: all that are named, or all of yours; with --any for the first.",
-        kind: Kind::Delegation,
+        kind: CommandKind::Delegation,
         flags: &[
             switch(&["any"], "any"),
             switch(&["all"], ""),
@@ -119,53 +119,53 @@ pub(crate) const COMMANDS: &[Entry] = &[
             number(&["timeout_ms"], "timeout_ms"),
         ],
     },
-    Entry {
+    TableEntry {
         name: "task:status",
         synopsis: "[NAME] [--page N]",
         about: "Tell what background agents are doing.",
-        kind: Kind::Delegation,
+        kind: CommandKind::Delegation,
         flags: &[number(&["page"], "page")],
     },
-    Entry {
+    TableEntry {
         name: "task:message",
         synopsis: "NAME TEXT [--interrupt]",
         about: "Tell an agent something: at its next turn, at once with --interrupt, or as a follow-up if it has ended.",
-        kind: Kind::Delegation,
+        kind: CommandKind::Delegation,
         flags: &[switch(&["interrupt"], "interrupt"), text(&["message", "text", "prompt"], "message")],
     },
-    Entry {
+    TableEntry {
         name: "task:cancel",
         synopsis: "NAME",
         about: "Stop an agent and everything below it.",
-        kind: Kind::Delegation,
+        kind: CommandKind::Delegation,
         flags: &[],
     },
-    Entry {
+    TableEntry {
         name: "task:close",
         synopsis: "NAME",
         about: "Be done with an agent.",
-        kind: Kind::Delegation,
+        kind: CommandKind::Delegation,
         flags: &[],
     },
-    Entry {
+    TableEntry {
         name: "task:merge",
         synopsis: "NAME",
         about: "Bring in the work of an agent that was started with --isolation worktree; conflicts are told.",
-        kind: Kind::Merge,
+        kind: CommandKind::Merge,
         flags: &[],
     },
-    Entry {
+    TableEntry {
         name: "skill:load",
         synopsis: "KEY [FILE] [--offset N]",
         about: "Read the text of a skill, or of a file that belongs to it, from an offset on. A word that is no key finds the skills that have it.",
-        kind: Kind::Tool("skill_load"),
+        kind: CommandKind::Tool("skill_load"),
         flags: &[text(&["key"], "key"), text(&["file"], "file"), number(&["offset"], "offset")],
     },
-    Entry {
+    TableEntry {
         name: "skill:save",
         synopsis: "KEY --description WORDS [--scope project|user] --body TEXT (or <<'EOF')",
         about: "Write a skill, or replace the text of one.",
-        kind: Kind::Tool("skill_save"),
+        kind: CommandKind::Tool("skill_save"),
         flags: &[
             text(&["key"], "key"),
             text(&["description", "d"], "description"),
@@ -173,11 +173,11 @@ pub(crate) const COMMANDS: &[Entry] = &[
             text(&["body", "content", "text"], "body"),
         ],
     },
-    Entry {
+    TableEntry {
         name: "handle:read",
         synopsis: "HANDLE [--offset N --length N | --from LINE --to LINE | --count | --jsonpath PATH]",
         about: "Read part of a stored value.",
-        kind: Kind::Always,
+        kind: CommandKind::Always,
         flags: &[
             number(&["offset"], "offset"),
             number(&["length", "limit"], "length"),
@@ -187,11 +187,11 @@ pub(crate) const COMMANDS: &[Entry] = &[
             text(&["jsonpath", "json_path"], "jsonpath"),
         ],
     },
-    Entry {
+    TableEntry {
         name: "read",
         synopsis: "PATH [--offset LINE] [--limit LINES]",
         about: "Read a text file.",
-        kind: Kind::Tool("read_file"),
+        kind: CommandKind::Tool("read_file"),
         flags: &[
             PATH,
             number(&["offset", "start_line", "from"], "start_line"),
@@ -199,18 +199,18 @@ pub(crate) const COMMANDS: &[Entry] = &[
             number(&["limit"], "limit"),
         ],
     },
-    Entry {
+    TableEntry {
         name: "write",
         synopsis: "PATH TEXT (or <<'EOF')",
         about: "Create a file, or replace one that you have read.",
-        kind: Kind::Tool("write_file"),
+        kind: CommandKind::Tool("write_file"),
         flags: &[PATH, text(&["content", "text"], "content")],
     },
-    Entry {
+    TableEntry {
         name: "edit",
         synopsis: "PATH OLD NEW [--all]",
         about: "Replace exact text in a file. By <<'EOF' give the new text, or the old and the new one with a line ======= between them. After -- a text may begin with a dash.",
-        kind: Kind::Tool("edit_file"),
+        kind: CommandKind::Tool("edit_file"),
         flags: &[
             PATH,
             text(&["old", "old_text", "old_string"], "old_text"),
@@ -218,18 +218,18 @@ pub(crate) const COMMANDS: &[Entry] = &[
             switch(&["all", "replace_all"], "replace_all"),
         ],
     },
-    Entry {
+    TableEntry {
         name: "glob",
         synopsis: "PATTERN [--path FOLDER]",
         about: "Find files by path pattern.",
-        kind: Kind::Tool("glob"),
+        kind: CommandKind::Tool("glob"),
         flags: &[PATH, text(&["pattern"], "pattern")],
     },
-    Entry {
+    TableEntry {
         name: "grep",
         synopsis: "PATTERN [PATH] [-i] [-C N] [--include GLOB] [--limit N]",
         about: "Search file contents by regular expression. With other options, several files or in a pipe it is the program.",
-        kind: Kind::Program("grep"),
+        kind: CommandKind::Program("grep"),
         flags: &[
             PATH,
             text(&["e", "pattern", "regexp"], "pattern"),
@@ -247,44 +247,44 @@ pub(crate) const COMMANDS: &[Entry] = &[
             switch(&["E", "extended_regexp"], "extended"),
         ],
     },
-    Entry {
+    TableEntry {
         name: "list",
         synopsis: "[PATH] [--depth N]",
         about: "List a folder.",
-        kind: Kind::Tool("list_files"),
+        kind: CommandKind::Tool("list_files"),
         flags: &[PATH, number(&["depth"], "depth")],
     },
-    Entry {
+    TableEntry {
         name: "todo",
         synopsis: "ITEM… (each may begin with [x], [>] or [ ])",
         about: "Keep a to-do list: the whole list each time; [x] is done, [>] is being done.",
-        kind: Kind::Tool("todo"),
+        kind: CommandKind::Tool("todo"),
         flags: &[],
     },
-    Entry {
+    TableEntry {
         name: "remember",
         synopsis: "TEXT [--kind WORD] [--scope project|user]",
         about: "Note a fact that later sessions should know, in this project or in all of the person's.",
-        kind: Kind::Tool("remember"),
+        kind: CommandKind::Tool("remember"),
         flags: &[text(&["text"], "text"), text(&["kind"], "kind"), text(&["scope"], "scope")],
     },
-    Entry {
+    TableEntry {
         name: "recall",
         synopsis: "[WORDS] [--limit N]",
         about: "Search the notes of earlier sessions; without words the newest ones.",
-        kind: Kind::Tool("recall"),
+        kind: CommandKind::Tool("recall"),
         flags: &[text(&["query"], "query"), number(&["limit"], "limit")],
     },
-    Entry {
+    TableEntry {
         name: "fetch",
         synopsis: "URL",
         about: "Fetch a web page as text.",
-        kind: Kind::Tool("web_fetch"),
+        kind: CommandKind::Tool("web_fetch"),
         flags: &[],
     },
 ];
 
 /// The command of this name, apart from those that start agents. Case does not count.
-pub(crate) fn find(name: &str) -> Option<&'static Entry> {
+pub(crate) fn find(name: &str) -> Option<&'static TableEntry> {
     COMMANDS.iter().find(|entry| entry.name.eq_ignore_ascii_case(name))
 }
