@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use posse_setup::Task;
+use posse_setup::TaskPrompt;
 
 use crate::output::{self, grouped};
 
@@ -15,7 +15,7 @@ const PROMPT_BYTES_MAX: u64 = 4 * 1024 * 1024;
 const PIPED_WAIT_MS: u64 = 1000;
 
 /// The prompt from the command line, with what is piped in behind it; or from standard input alone.
-pub(crate) fn read(words: &[String]) -> anyhow::Result<Task> {
+pub(crate) fn read(words: &[String]) -> anyhow::Result<TaskPrompt> {
     let from_stdin = words.is_empty() || words == ["-"];
     let (text, attached_bytes) = if from_stdin {
         if output::stdin_is_terminal() {
@@ -34,7 +34,7 @@ pub(crate) fn read(words: &[String]) -> anyhow::Result<Task> {
     if text.trim().is_empty() {
         bail!("the prompt is empty; say what to do: posse run \"fix the failing test\"");
     }
-    Ok(Task { text, attached_bytes })
+    Ok(TaskPrompt { text, attached_bytes })
 }
 
 /// What is piped in beside a prompt. A pipe that stays open and silent is left alone: whoever started posse may not

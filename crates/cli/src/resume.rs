@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, bail};
 use posse_engine::Engine;
 use posse_engine::record::SessionRow;
-use posse_setup::{Paths, SessionPlan, Task, Wishes};
+use posse_setup::{Paths, SessionPlan, TaskPrompt, Wishes};
 use posse_view::{AgentView, SessionView};
 
 use crate::args::ResumeArgs;
@@ -67,12 +67,12 @@ pub(crate) async fn run(paths: &Paths, mut args: ResumeArgs) -> anyhow::Result<E
 }
 
 /// What was typed: which session, and what to do next. Words that cannot be an id are a prompt.
-fn said(args: &mut ResumeArgs) -> anyhow::Result<(Option<String>, Task)> {
+fn said(args: &mut ResumeArgs) -> anyhow::Result<(Option<String>, TaskPrompt)> {
     let mut session = args.session.take();
     if session.as_ref().is_some_and(|text| text == "-" || text.contains(char::is_whitespace)) {
         args.prompt.insert(0, session.take().unwrap_or_default());
     }
-    let task = if args.prompt.is_empty() { Task::default() } else { prompt::read(&args.prompt)? };
+    let task = if args.prompt.is_empty() { TaskPrompt::default() } else { prompt::read(&args.prompt)? };
     Ok((session, task))
 }
 

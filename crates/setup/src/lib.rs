@@ -5,7 +5,7 @@
 //! 1. [`Surroundings`] are the environment, the home folder and the current folder, as a value. [`Paths::find`] derives
 //!    where the person's files are.
 //! 2. [`SessionPlan::read`] reads the configuration of a folder and puts the [`Wishes`] of this session over it.
-//! 3. [`SessionPlan::choose_model`] finds the model. [`Task::must_fit`] says whether it can take the task.
+//! 3. [`SessionPlan::choose_model`] finds the model. [`TaskPrompt::must_fit`] says whether it can take the task.
 //! 4. [`SessionPlan::terms`] decides what the session may do, and returns what the person should know as
 //!    [`SetupWarning`]s.
 //! 5. [`SessionTerms::request`] builds the request.
@@ -45,7 +45,7 @@ pub use role_fit::RoleFit;
 pub use roles::{RoleSources, own_role_folder};
 pub use skill_places::{own_skill_folder, skill_folders};
 pub use surroundings::{NoFolder, ShownPath, Surroundings};
-pub use task::Task;
+pub use task::TaskPrompt;
 pub use trust::{TrustItem, trust_items};
 pub use warning::SetupWarning;
 pub use wishes::Wishes;

@@ -11,14 +11,14 @@ const TASK_PERCENT_MAX: u64 = 80;
 
 /// What the person wants done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Task {
+pub struct TaskPrompt {
     /// All of it, as the model is told.
     pub text: String,
     /// How many bytes of it were attached, such as text that was piped in, and not written as the task.
     pub attached_bytes: usize,
 }
 
-impl Task {
+impl TaskPrompt {
     /// Refuses what the model cannot take, with the numbers, before anything is begun.
     pub fn must_fit(&self, model: &ModelConfig) -> Result<(), PrepareError> {
         let Some(window) = model.context_window else { return Ok(()) };

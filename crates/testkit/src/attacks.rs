@@ -127,7 +127,7 @@ pub fn orphans() -> Vec<Attempt> {
 
 /// A repository that wants to act.
 #[derive(Clone, Copy, Debug)]
-pub struct Repository {
+pub struct HostileRepository {
     /// Its name.
     pub name: &'static str,
     /// A command by which its trap goes off where nobody takes care.
@@ -137,9 +137,9 @@ pub struct Repository {
 }
 
 /// Hostile repositories.
-pub fn repositories() -> Vec<Repository> {
+pub fn repositories() -> Vec<HostileRepository> {
     let rows = rows::<3>(include_str!("../attacks/repositories.txt"));
-    rows.map(|[name, control, set_up]| Repository { name, control: given(control), set_up }).collect()
+    rows.map(|[name, control, set_up]| HostileRepository { name, control: given(control), set_up }).collect()
 }
 
 /// Something planted for a program that Posse starts on its own account.

@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 
 use crate::http::Connection;
 use crate::render;
-use crate::turn::{Answer, End, MODEL_ID, Pace, Turn};
+use crate::turn::{MODEL_ID, Pace, ScriptedAnswer, StreamEnd, Turn};
 
 /// How often an answer that waits for something looks whether it is there.
 const LOOK_AGAIN: Duration = Duration::from_millis(2);
@@ -234,11 +234,11 @@ async fn call(connection: &mut Connection, request: Captured, shared: &Shared) -
         tokio::time::sleep(LOOK_AGAIN).await;
     }
     match &turn.answer {
-        Answer::Reset => {
+        ScriptedAnswer::Reset => {
             connection.stream.set_zero_linger()?;
             Ok(false)
         }
-        Answer::Status { code, headers, body } => {
+        ScriptedAnswer::Status { code, headers, body } => {
             let mut lines = String::from("content-type: application/json\r\n");
             for (name, value) in headers {
                 lines.push_str(&format!("{name}: {value}\r\n"));
@@ -246,10 +246,10 @@ async fn call(connection: &mut Connection, request: Captured, shared: &Shared) -
             connection.answer(*code, &lines, body.as_bytes()).await?;
             Ok(true)
         }
-        Answer::Raw { content_type, body } => {
+        ScriptedAnswer::Raw { content_type, body } => {
             stream(connection, content_type, std::slice::from_ref(body), turn.pace).await
         }
-        Answer::Reply(script) => {
+        ScriptedAnswer::Reply(script) => {
             stream(connection, "text/event-stream", &render::events(&path, script), turn.pace).await
         }
     }
@@ -262,8 +262,8 @@ async fn stream<E: AsRef<[u8]>>(
     pace: Pace,
 ) -> io::Result<bool> {
     let count = match pace.end {
-        End::Whole => events.len(),
-        End::CutAfter(events) | End::StallAfter(events) => events,
+        StreamEnd::Whole => events.len(),
+        StreamEnd::CutAfter(events) | StreamEnd::StallAfter(events) => events,
     };
     let bytes: Vec<u8> = events.iter().take(count).flat_map(|e| e.as_ref().iter().copied()).collect();
     connection.begin_stream(content_type).await?;
@@ -280,12 +280,12 @@ async fn stream<E: AsRef<[u8]>>(
         }
     }
     match pace.end {
-        End::Whole => {
+        StreamEnd::Whole => {
             connection.end_stream().await?;
             Ok(true)
         }
-        End::CutAfter(_) => Ok(false),
-        End::StallAfter(_) => {
+        StreamEnd::CutAfter(_) => Ok(false),
+        StreamEnd::StallAfter(_) => {
             connection.until_closed().await;
             Ok(false)
         }

@@ -13,7 +13,7 @@ pub const MODEL_ID: &str = "fake-model";
 /// What the fake model does with one request.
 #[derive(Clone, Debug)]
 pub struct Turn {
-    pub(crate) answer: Answer,
+    pub(crate) answer: ScriptedAnswer,
     pub(crate) pace: Pace,
     pub(crate) delay: Duration,
     /// Set when the answer may begin.
@@ -22,7 +22,7 @@ pub struct Turn {
 
 /// The kinds of answer.
 #[derive(Clone, Debug)]
-pub(crate) enum Answer {
+pub(crate) enum ScriptedAnswer {
     Reply(Script),
     Status { code: u16, headers: Vec<(String, String)>, body: String },
     Raw { content_type: String, body: Vec<u8> },
@@ -34,14 +34,14 @@ pub(crate) enum Answer {
 pub(crate) struct Script {
     pub(crate) reasoning: String,
     pub(crate) text: String,
-    pub(crate) calls: Vec<Call>,
+    pub(crate) calls: Vec<ScriptedCall>,
     pub(crate) stop: Option<StopReason>,
     pub(crate) usage: Option<Usage>,
 }
 
 /// One tool call of a scripted reply; `arguments` is sent as it is, JSON or not.
 #[derive(Clone, Debug)]
-pub(crate) struct Call {
+pub(crate) struct ScriptedCall {
     pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) arguments: String,
@@ -53,12 +53,12 @@ pub(crate) struct Pace {
     pub(crate) split_bytes: Option<usize>,
     /// Between two writes.
     pub(crate) pause: Duration,
-    pub(crate) end: End,
+    pub(crate) end: StreamEnd,
 }
 
 /// Where the stream ends.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) enum End {
+pub(crate) enum StreamEnd {
     #[default]
     Whole,
     /// The connection closes after so many events.
@@ -68,7 +68,7 @@ pub(crate) enum End {
 }
 
 impl Turn {
-    fn new(answer: Answer) -> Self {
+    fn new(answer: ScriptedAnswer) -> Self {
         Self { answer, pace: Pace::default(), delay: Duration::ZERO, after: None }
     }
 
@@ -79,7 +79,7 @@ impl Turn {
             output_tokens: Some(10),
             ..Usage::default()
         };
-        Self::new(Answer::Reply(Script { usage: Some(usage), ..script }))
+        Self::new(ScriptedAnswer::Reply(Script { usage: Some(usage), ..script }))
     }
 
     /// A reply that says this.
@@ -104,27 +104,27 @@ impl Turn {
 
     /// An error status with this body.
     pub fn status_body(code: u16, body: Value) -> Self {
-        Self::new(Answer::Status { code, headers: Vec::new(), body: body.to_string() })
+        Self::new(ScriptedAnswer::Status { code, headers: Vec::new(), body: body.to_string() })
     }
 
     /// An error status with this body, which is no JSON.
     pub fn status_text(code: u16, body: &str) -> Self {
-        Self::new(Answer::Status { code, headers: Vec::new(), body: body.to_owned() })
+        Self::new(ScriptedAnswer::Status { code, headers: Vec::new(), body: body.to_owned() })
     }
 
     /// A 200 answer whose event stream is exactly these bytes.
     pub fn raw(body: impl Into<Vec<u8>>) -> Self {
-        Self::new(Answer::Raw { content_type: "text/event-stream".into(), body: body.into() })
+        Self::new(ScriptedAnswer::Raw { content_type: "text/event-stream".into(), body: body.into() })
     }
 
     /// A 200 answer of exactly these bytes under this content type.
     pub fn labelled(content_type: &str, body: impl Into<Vec<u8>>) -> Self {
-        Self::new(Answer::Raw { content_type: content_type.into(), body: body.into() })
+        Self::new(ScriptedAnswer::Raw { content_type: content_type.into(), body: body.into() })
     }
 
     /// A 200 answer that is one JSON document instead of a stream.
     pub fn json(body: &Value) -> Self {
-        Self::new(Answer::Raw {
+        Self::new(ScriptedAnswer::Raw {
             content_type: "application/json".into(),
             body: body.to_string().into_bytes(),
         })
@@ -132,7 +132,7 @@ impl Turn {
 
     /// The connection is reset once the request has been read.
     pub fn reset() -> Self {
-        Self::new(Answer::Reset)
+        Self::new(ScriptedAnswer::Reset)
     }
 
     /// One more tool call in the same reply.
@@ -145,7 +145,7 @@ impl Turn {
         let name = name.into();
         self.with(|s| {
             let id = format!("call_{name}_{}", s.calls.len() + 1);
-            s.calls.push(Call { id, name, arguments });
+            s.calls.push(ScriptedCall { id, name, arguments });
         })
     }
 
@@ -191,7 +191,9 @@ impl Turn {
     /// If the turn is not a status answer.
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Self {
-        let Answer::Status { headers, .. } = &mut self.answer else { panic!("header() follows status()") };
+        let ScriptedAnswer::Status { headers, .. } = &mut self.answer else {
+            panic!("header() follows status()")
+        };
         headers.push((name.into(), value.into()));
         self
     }
@@ -219,14 +221,14 @@ impl Turn {
     /// Closes the connection after so many events, in the middle of the stream.
     #[must_use]
     pub fn cut_after(mut self, events: usize) -> Self {
-        self.pace.end = End::CutAfter(events);
+        self.pace.end = StreamEnd::CutAfter(events);
         self
     }
 
     /// Sends so many events and then nothing more, with the connection open.
     #[must_use]
     pub fn stall_after(mut self, events: usize) -> Self {
-        self.pace.end = End::StallAfter(events);
+        self.pace.end = StreamEnd::StallAfter(events);
         self
     }
 
@@ -245,7 +247,7 @@ impl Turn {
     }
 
     fn with(mut self, change: impl FnOnce(&mut Script)) -> Self {
-        let Answer::Reply(script) = &mut self.answer else {
+        let ScriptedAnswer::Reply(script) = &mut self.answer else {
             panic!("only replies have text, calls and usage")
         };
         change(script);

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use posse_testkit::attacks::{self, Repository};
+use posse_testkit::attacks::{self, HostileRepository};
 use posse_testkit::{FakeModel, Turn};
 use serde_json::{Value, json};
 
@@ -50,7 +50,7 @@ fn marker(world: &World) -> std::path::PathBuf {
     world.at("marker")
 }
 
-fn set_up(world: &World, repository: &Repository, trap: &str) {
+fn set_up(world: &World, repository: &HostileRepository, trap: &str) {
     let ran = world.shell(&fill(world, repository.set_up, trap));
     assert_eq!(ran.code, Some(0), "the set-up of {}: {ran:#?}", repository.name);
     remove(&marker(world));
@@ -60,7 +60,7 @@ fn remove(path: &Path) {
     let _ = std::fs::remove_file(path);
 }
 
-fn visit(repository: &Repository) -> Vec<String> {
+fn visit(repository: &HostileRepository) -> Vec<String> {
     let (model, trap) = (FakeModel::start_blocking(), FakeModel::start_blocking());
     turns().into_iter().for_each(|turn| model.push(turn));
     let endpoint = model.base_url();
@@ -123,7 +123,7 @@ fn a_good_repository_is_worked_in() {
 #[test]
 fn hostile_repositories_are_real_ones() {
     let with_control = attacks::repositories().into_iter().filter(|repository| repository.control.is_some());
-    let harmless = in_parallel(with_control.collect(), 2, |repository: Repository| {
+    let harmless = in_parallel(with_control.collect(), 2, |repository: HostileRepository| {
         let world = World::new("");
         set_up(&world, &repository, "http://127.0.0.1:9/v1");
         let ran = world.shell(&fill(&world, repository.control.unwrap_or_default(), ""));
