@@ -11,7 +11,7 @@ use posse_protocol::*;
 use posse_store::{Durability, NewEvent, Store};
 use rusqlite::{Connection, TransactionBehavior};
 
-use crate::{Line, median};
+use crate::{ResultLine, median};
 
 /// The last of them is the report.
 const TURNS: u32 = 5;
@@ -28,7 +28,7 @@ const TICKS_PER_SECOND: f64 = 100.0;
 /// What goes into one transaction.
 type Commit = Vec<Vec<NewEvent>>;
 
-pub(crate) fn measure() -> anyhow::Result<Vec<Line>> {
+pub(crate) fn measure() -> anyhow::Result<Vec<ResultLine>> {
     let cases = [
         ("one agent after the other, a turn in a commit", 1, 1),
         ("200 agents at once, 16 turns in a commit", AT_ONCE, TURNS_PER_COMMIT),
@@ -36,7 +36,7 @@ pub(crate) fn measure() -> anyhow::Result<Vec<Line>> {
     cases.into_iter().map(|(what, at_once, turns)| case(what, &lives(at_once, turns)?)).collect()
 }
 
-fn case(what: &str, commits: &[Commit]) -> anyhow::Result<Line> {
+fn case(what: &str, commits: &[Commit]) -> anyhow::Result<ResultLine> {
     let bodies = commits.iter().map(bodies).collect::<Result<Vec<_>, _>>()?;
     let (mut ours, mut floors, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
@@ -49,7 +49,7 @@ fn case(what: &str, commits: &[Commit]) -> anyhow::Result<Line> {
         ratios.push(mine / floor);
     }
     let ratio = median(ratios);
-    Ok(Line {
+    Ok(ResultLine {
         what: format!("CPU time of the record a turn, {what}"),
         measured: format!("{:.0} µs, {ratio:.1} times bare SQLite", median(ours)),
         floor: format!("{:.0} µs", median(floors)),

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::server::Server;
 use crate::turns::session_in;
-use crate::{Line, median};
+use crate::{ResultLine, median};
 
 const TURNS: usize = 40;
 /// Turns that are left out: the first commands of a process find nothing in memory.
@@ -22,7 +22,7 @@ const CHANGED_MS_MAX: f64 = 10.0;
 const FIRST_MS_MAX: f64 = 500.0;
 const FIRST_TRIES: usize = 3;
 
-pub(crate) fn measure() -> anyhow::Result<Vec<Line>> {
+pub(crate) fn measure() -> anyhow::Result<Vec<ResultLine>> {
     let place = tempfile::tempdir()?;
     let folders = [("small", 10), ("large", LARGE_FILES), ("huge", HUGE_FILES), ("empty", 0)];
     for (name, files) in folders {
@@ -39,14 +39,14 @@ pub(crate) fn measure() -> anyhow::Result<Vec<Line>> {
         floors.push(first_ms(&at("empty"))?);
     }
     let (first, floor) = (median(firsts), median(floors));
-    let turn = |what: &str, ms: f64, max: f64| Line {
+    let turn = |what: &str, ms: f64, max: f64| ResultLine {
         what: format!("a shell turn (`true`), {what}"),
         measured: format!("{ms:.1} ms"),
         floor: "–".into(),
         promise: format!("≤ {max} ms"),
         holds: ms <= max,
     };
-    let changed = |what: &str, ms: f64, than: f64| Line {
+    let changed = |what: &str, ms: f64, than: f64| ResultLine {
         what: format!("the same with one file changed by the command, {what}"),
         measured: format!("{ms:.1} ms"),
         floor: format!("{than:.1} ms (`true`)"),
@@ -58,7 +58,7 @@ pub(crate) fn measure() -> anyhow::Result<Vec<Line>> {
         turn("50,000 files", large, LARGE_MS_MAX),
         changed("10 files", small_changed, small),
         changed("50,000 files", large_changed, large),
-        Line {
+        ResultLine {
             what: "the first command among 100,000 files, never seen before".into(),
             measured: format!("{first:.0} ms"),
             floor: format!("{floor:.0} ms (in an empty folder)"),

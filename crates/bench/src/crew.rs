@@ -19,7 +19,7 @@ use posse_protocol::{Budget, Ending, EventKind, Grant, Network, Update};
 use posse_testkit::{Captured, FakeModel, Turn};
 use serde_json::json;
 
-use crate::{Line, median};
+use crate::{ResultLine, median};
 
 pub(crate) const AGENTS: usize = 1_000;
 /// The last of them is the report.
@@ -42,14 +42,14 @@ pub(crate) const REPORT: &str = "SUMMARY: I read four parts of the notes and fou
 pub(crate) const SESSION: &str = "crew-session";
 pub(crate) const FORK_SESSION: &str = "fork-session";
 
-pub(crate) fn measure() -> anyhow::Result<Vec<Line>> {
+pub(crate) fn measure() -> anyhow::Result<Vec<ResultLine>> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let recording = Server::start(crew_turn, true);
+    let recording = CrewServer::start(crew_turn, true);
     let mut settled = run(SESSION, &recording.base_url)?.number("settled")?;
     let conversations = conversations(recording.take());
     ensure!(conversations.len() == AGENTS, "{} agents sent requests", conversations.len());
 
-    let server = Server::start(crew_turn, false);
+    let server = CrewServer::start(crew_turn, false);
     let (mut ratios, mut rates) = (Vec::new(), [Vec::new(), Vec::new()]);
     let (mut peaks, mut cpu_us) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
@@ -107,12 +107,12 @@ pub(crate) fn measure() -> anyhow::Result<Vec<Line>> {
     ])
 }
 
-fn line(what: &str, measured: String, floor: &str, promise: String, holds: bool) -> Line {
-    Line { what: what.into(), measured, floor: floor.into(), promise, holds }
+fn line(what: &str, measured: String, floor: &str, promise: String, holds: bool) -> ResultLine {
+    ResultLine { what: what.into(), measured, floor: floor.into(), promise, holds }
 }
 
 fn fork_kb() -> anyhow::Result<f64> {
-    let server = Server::start(fork_turn, false);
+    let server = CrewServer::start(fork_turn, false);
     Ok(run(FORK_SESSION, &server.base_url)?.number("grown_kb")? / FORKS as f64)
 }
 
@@ -143,13 +143,13 @@ struct Arrival {
 }
 
 /// A fake model that answers by rule and notes the requests of sub-agents.
-pub(crate) struct Server {
+pub(crate) struct CrewServer {
     pub(crate) base_url: String,
     arrivals: Arc<Mutex<Vec<Arrival>>>,
     _model: FakeModel,
 }
 
-impl Server {
+impl CrewServer {
     pub(crate) fn start(rule: fn(&str, usize) -> Turn, keep: bool) -> Self {
         let arrivals = Arc::new(Mutex::new(Vec::new()));
         let noted = Arc::clone(&arrivals);

@@ -12,7 +12,7 @@ use anyhow::{Context as _, ensure};
 use posse_testkit::Turn;
 use serde_json::json;
 
-use crate::{Line, commands::grow, median, server::Server, startup::program};
+use crate::{ResultLine, commands::grow, median, server::Server, startup::program};
 
 const TRIES: usize = 5;
 const FILES: usize = 50_000;
@@ -30,7 +30,7 @@ const CALLS: usize = 9;
 /// In a few of the files, so that every file has to be searched.
 const SEARCHED: &str = "file 4999[0-9]";
 
-pub(crate) fn measure() -> anyhow::Result<Vec<Line>> {
+pub(crate) fn measure() -> anyhow::Result<Vec<ResultLine>> {
     let place = tempfile::tempdir()?;
     let at = |name: &str| place.path().join(name);
     for (name, files) in [("empty", 0), ("plain", FILES), ("repository", FILES)] {
@@ -54,7 +54,7 @@ pub(crate) fn measure() -> anyhow::Result<Vec<Line>> {
 
 /// The turn of the first write in a folder, and what comes after the last reply; the floors are the same in an empty folder,
 /// and the bare write.
-fn first_writes(empty: &Path, what: &str, folder: &Path, ms_max: f64) -> anyhow::Result<Vec<Line>> {
+fn first_writes(empty: &Path, what: &str, folder: &Path, ms_max: f64) -> anyhow::Result<Vec<ResultLine>> {
     let (mut turns, mut ends, mut bare) = ([const { Vec::new() }; 2], [const { Vec::new() }; 2], Vec::new());
     // In turn, so that what else the machine does is met by both.
     for _ in 0..TRIES {
@@ -68,14 +68,14 @@ fn first_writes(empty: &Path, what: &str, folder: &Path, ms_max: f64) -> anyhow:
     }
     let ([turn, turn_floor], [end, end_floor]) = (turns.map(median), ends.map(median));
     Ok(vec![
-        Line {
+        ResultLine {
             what: format!("the first write, {what}"),
             measured: format!("{turn:.1} ms"),
             floor: format!("{turn_floor:.1} ms (in an empty folder), {:.1} ms (write, fsync)", median(bare)),
             promise: format!("≤ {ms_max} ms"),
             holds: turn <= ms_max,
         },
-        Line {
+        ResultLine {
             what: "… from the last request to the program's end".into(),
             measured: format!("{end:.1} ms"),
             floor: format!("{end_floor:.1} ms (in an empty folder)"),
@@ -100,7 +100,7 @@ fn synced_write_ms(folder: &Path) -> anyhow::Result<f64> {
 }
 
 /// A search through all files, beside GNU grep in the same folder, in turn.
-fn search(folder: &Path) -> anyhow::Result<Line> {
+fn search(folder: &Path) -> anyhow::Result<ResultLine> {
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for _ in 0..TRIES {
         // Different every time, so that it is no repetition.
@@ -111,7 +111,7 @@ fn search(folder: &Path) -> anyhow::Result<Line> {
         }
     }
     let (ours, theirs) = (median(ours), median(theirs));
-    Ok(Line {
+    Ok(ResultLine {
         what: "grep over 50,000 files".into(),
         measured: format!("{ours:.0} ms"),
         floor: format!("{theirs:.0} ms (GNU grep), {:.2} ×", ours / theirs),
@@ -130,7 +130,7 @@ fn gnu_grep_ms(folder: &Path) -> anyhow::Result<f64> {
 }
 
 /// A read of a name that is not there, for which others are suggested.
-fn missing(large: &Path, empty: &Path) -> anyhow::Result<Line> {
+fn missing(large: &Path, empty: &Path) -> anyhow::Result<ResultLine> {
     let (mut among_many, mut floors) = (Vec::new(), Vec::new());
     for _ in 0..TRIES {
         let call = |n: usize| Turn::call("read_file", json!({"path": format!("src/part{n}/fil{n}.txt")}));
@@ -138,7 +138,7 @@ fn missing(large: &Path, empty: &Path) -> anyhow::Result<Line> {
         floors.extend(run(empty, CALLS, call)?.turns_ms.split_off(1));
     }
     let (ms, floor) = (median(among_many), median(floors));
-    Ok(Line {
+    Ok(ResultLine {
         what: "a read of a missing name among 50,000 files".into(),
         measured: format!("{ms:.1} ms"),
         floor: format!("{floor:.1} ms (in an empty folder)"),

@@ -11,7 +11,7 @@ use std::{
 use anyhow::ensure;
 use posse_workspace::{Checkpoints, Workspace};
 
-use crate::{Line, median};
+use crate::{ResultLine, median};
 
 const TRIES: usize = 11;
 const MANY: usize = 1_000;
@@ -20,7 +20,7 @@ const ONE_MS_MAX: f64 = 10.0;
 const MANY_MS_MAX: f64 = 300.0;
 const FIRST_MS_MAX: f64 = 500.0;
 
-pub(crate) fn measure() -> anyhow::Result<Vec<Line>> {
+pub(crate) fn measure() -> anyhow::Result<Vec<ResultLine>> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let mut lines = Vec::new();
     for files in [50_000, 100_000] {
@@ -29,13 +29,13 @@ pub(crate) fn measure() -> anyhow::Result<Vec<Line>> {
     Ok(lines)
 }
 
-async fn of(files: usize) -> anyhow::Result<Vec<Line>> {
+async fn of(files: usize) -> anyhow::Result<Vec<ResultLine>> {
     let place = tempfile::tempdir()?;
     let work = place.path().join("work");
     grow(&work, files)?;
     let workspace = Workspace::open(&work)?;
     let floor = median((0..TRIES).map(|_| walk(&work)).collect());
-    let line = |what: &str, ms: f64, ms_max: f64| Line {
+    let line = |what: &str, ms: f64, ms_max: f64| ResultLine {
         what: format!("{what}, {files} files"),
         measured: format!("{ms:.2} ms"),
         floor: format!("{floor:.0} ms (a walk), {:.2} ×", ms / floor),

@@ -28,7 +28,7 @@ use std::process::ExitCode;
 use anyhow::ensure;
 
 /// One line of the result: what, measured, floor, and whether the promise holds.
-pub(crate) struct Line {
+pub(crate) struct ResultLine {
     pub(crate) what: String,
     pub(crate) measured: String,
     pub(crate) floor: String,
@@ -36,7 +36,7 @@ pub(crate) struct Line {
     pub(crate) holds: bool,
 }
 
-type Measure = fn() -> anyhow::Result<Vec<Line>>;
+type Measure = fn() -> anyhow::Result<Vec<ResultLine>>;
 
 /// What can be measured; all of it unless the command line names some.
 const PARTS: [(&str, Measure); 11] = [

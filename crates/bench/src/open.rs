@@ -9,8 +9,8 @@ use posse_protocol::{Ending, Event, Seq, SessionId};
 use posse_testkit::Turn;
 use serde_json::json;
 
-use crate::crew::{self, AGENTS, AT_ONCE, REPORT, STARTS_PER_REPLY, Server};
-use crate::{Line, median};
+use crate::crew::{self, AGENTS, AT_ONCE, CrewServer, REPORT, STARTS_PER_REPLY};
+use crate::{ResultLine, median};
 
 /// The last of them is the report.
 const TURNS_EACH: usize = 10;
@@ -22,7 +22,7 @@ const PAGE: usize = 500;
 const READ_MS_MAX: f64 = 1_000.0;
 const LIST_MS_MAX: f64 = 100.0;
 
-pub(crate) fn measure() -> anyhow::Result<Vec<Line>> {
+pub(crate) fn measure() -> anyhow::Result<Vec<ResultLine>> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let place = tempfile::tempdir()?;
     let session = runtime.block_on(make(place.path()))?;
@@ -41,7 +41,7 @@ pub(crate) fn measure() -> anyhow::Result<Vec<Line>> {
     let bytes =
         events.iter().map(|event| serde_json::to_vec(event).map_or(0, |json| json.len())).sum::<usize>();
     ensure!(turns as usize >= AGENTS * TURNS_EACH && bytes >= BYTES_MIN, "{turns} turns, {bytes} bytes");
-    let line = |what: String, ms: f64, most: f64| Line {
+    let line = |what: String, ms: f64, most: f64| ResultLine {
         what,
         measured: format!("{ms:.0} ms"),
         floor: "–".into(),
@@ -67,7 +67,7 @@ fn read(engine: &Engine, session: SessionId) -> anyhow::Result<Vec<Event>> {
 
 /// Has the session made, and waits until all of it is on record.
 async fn make(place: &Path) -> anyhow::Result<SessionId> {
-    let server = Server::start(turn, false);
+    let server = CrewServer::start(turn, false);
     let mut session = crew::begin(place, &server.base_url, AT_ONCE)?;
     let id = session.id;
     while session.next().await.is_some() {}

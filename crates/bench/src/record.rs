@@ -6,7 +6,7 @@ use posse_engine::Engine;
 
 use crate::server::Server;
 use crate::turns::{posse, raw, recorded};
-use crate::{Line, median};
+use crate::{ResultLine, median};
 
 /// Short sessions and many of them, so that what else the machine does hits all sides alike.
 const TURNS: usize = 200;
@@ -21,7 +21,7 @@ enum Side {
     Raw,
 }
 
-pub(crate) fn measure() -> anyhow::Result<Vec<Line>> {
+pub(crate) fn measure() -> anyhow::Result<Vec<ResultLine>> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let first = Server::start(TURNS, true)?;
     runtime.block_on(posse(&first.base_url, recorded))?;
@@ -56,13 +56,13 @@ fn turns_us(server: &Server) -> anyhow::Result<Vec<f64>> {
     Ok(arrivals.windows(2).map(|pair| (pair[1].at - pair[0].at).as_secs_f64() * 1e6).collect())
 }
 
-fn lines(gaps: [Vec<f64>; 3]) -> Vec<Line> {
+fn lines(gaps: [Vec<f64>; 3]) -> Vec<ResultLine> {
     // Commits that now and then take long show in the means only, and so does everything else that disturbs.
     let [mean_on, mean_off, _] = gaps.each_ref().map(|gaps| gaps.iter().sum::<f64>() / gaps.len() as f64);
     let [on, off, floor] = gaps.map(median);
     let share = (on - off) / on;
     let percent = |share: f64| format!("{:.1}%", share * 100.0);
-    let line = |what: &str, measured: String, promise: String, holds: bool| Line {
+    let line = |what: &str, measured: String, promise: String, holds: bool| ResultLine {
         what: what.into(),
         measured,
         floor: format!("{floor:.0} µs (the raw client)"),

@@ -9,13 +9,13 @@ use posse_testkit::Fixture;
 
 use crate::server::Server;
 use crate::startup::{prepare, program};
-use crate::{Line, median};
+use crate::{ResultLine, median};
 
 const TRIES: usize = 31;
 const BEYOND_FSYNC_MS_MAX: f64 = 5.0;
 const FIRST_REQUEST_BYTES_MAX: usize = 7_500;
 
-pub(crate) fn measure() -> anyhow::Result<Vec<Line>> {
+pub(crate) fn measure() -> anyhow::Result<Vec<ResultLine>> {
     let (mut ends, mut syncs) = (Vec::new(), Vec::new());
     for _ in 0..TRIES {
         let (end_ms, sync_ms) = end_ms()?;
@@ -25,14 +25,14 @@ pub(crate) fn measure() -> anyhow::Result<Vec<Line>> {
     let (end, sync) = (median(ends), median(syncs));
     let bytes = first_request_bytes()?;
     Ok(vec![
-        Line {
+        ResultLine {
             what: "end of `posse run` after the last byte of the last reply".into(),
             measured: format!("{end:.1} ms"),
             floor: format!("{sync:.1} ms (one fsync there)"),
             promise: format!("≤ {BEYOND_FSYNC_MS_MAX} ms more"),
             holds: end - sync <= BEYOND_FSYNC_MS_MAX,
         },
-        Line {
+        ResultLine {
             what: "first request of `posse run` in a repository, with sub-agents".into(),
             measured: format!("{bytes} bytes"),
             floor: "–".into(),

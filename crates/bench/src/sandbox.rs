@@ -5,14 +5,14 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::ensure;
-use posse_sandbox::{Command, Exit, Level, Profile, Program, child_env};
+use posse_sandbox::{Command, CommandExit, Level, Program, SandboxProfile, child_env};
 
-use crate::{Line, median};
+use crate::{ResultLine, median};
 
 const TRIES: usize = 41;
 const EXTRA_MS_MAX: f64 = 8.0;
 
-pub(crate) fn measure() -> anyhow::Result<Vec<Line>> {
+pub(crate) fn measure() -> anyhow::Result<Vec<ResultLine>> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {
         let folder = tempfile::tempdir()?;
@@ -26,7 +26,7 @@ pub(crate) fn measure() -> anyhow::Result<Vec<Line>> {
             }
         }
         let [plain, inspect, verify, full] = times.map(median);
-        let line = |name: &str, ms: f64| Line {
+        let line = |name: &str, ms: f64| ResultLine {
             what: format!("`true` in the sandbox, {name}"),
             measured: format!("{ms:.1} ms"),
             floor: format!("{plain:.1} ms (plain)"),
@@ -44,9 +44,9 @@ async fn run_ms(workspace: &Path, level: Option<Level>) -> anyhow::Result<f64> {
     let text =
         |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
     command.env = child_env().into_iter().filter_map(text).collect();
-    command.confinement = level.map(|level| Profile::new(level, workspace));
+    command.confinement = level.map(|level| SandboxProfile::new(level, workspace));
     let since = Instant::now();
     let finished = posse_sandbox::run(command).await?;
-    ensure!(finished.exit == Exit::Code(0), "{finished:?}");
+    ensure!(finished.exit == CommandExit::Code(0), "{finished:?}");
     Ok(since.elapsed().as_secs_f64() * 1000.0)
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, ensure};
 
 use crate::server::Server;
-use crate::{Line, median};
+use crate::{ResultLine, median};
 
 const TRIES: usize = 21;
 const VERSION_MS_MAX: f64 = 10.0;
@@ -15,14 +15,14 @@ const FIRST_REQUEST_MS_MAX: f64 = 50.0;
 const MEMORY_MB_MAX: f64 = 40.0;
 const TURNS: usize = 500;
 
-pub(crate) fn measure() -> anyhow::Result<Vec<Line>> {
+pub(crate) fn measure() -> anyhow::Result<Vec<ResultLine>> {
     let posse = built()?;
     let floor = median((0..TRIES).map(|_| run_ms(Command::new("true"))).collect::<anyhow::Result<_>>()?);
     let version =
         median((0..TRIES).map(|_| run_ms(with_arg(&posse, "--version"))).collect::<anyhow::Result<_>>()?);
     let first = median((0..TRIES).map(|_| first_request_ms()).collect::<anyhow::Result<_>>()?);
     let memory = peak_mb()?;
-    let time = |what: &str, ms: f64, promise: f64| Line {
+    let time = |what: &str, ms: f64, promise: f64| ResultLine {
         what: what.into(),
         measured: format!("{ms:.1} ms"),
         floor: format!("{floor:.1} ms (`true`)"),
@@ -32,7 +32,7 @@ pub(crate) fn measure() -> anyhow::Result<Vec<Line>> {
     Ok(vec![
         time("`posse --version`", version, VERSION_MS_MAX),
         time("start to first request received", first, FIRST_REQUEST_MS_MAX),
-        Line {
+        ResultLine {
             what: format!("peak memory of `posse run` at turn {TURNS}"),
             measured: format!("{memory:.1} MB"),
             floor: "–".into(),

@@ -11,7 +11,7 @@ use posse_engine::{Engine, SessionRequest, ToolSettings};
 use posse_protocol::{Budget, Ending, Grant, Network};
 
 use crate::server::{Arrival, Server};
-use crate::{Line, median};
+use crate::{ResultLine, median};
 
 const TURNS: usize = 500;
 const ROUNDS: usize = 15;
@@ -27,7 +27,7 @@ fn around(arrivals: &[Arrival], turn: usize) -> Vec<f64> {
     gaps.skip(from).take(AROUND * 2).collect()
 }
 
-pub(crate) fn measure() -> anyhow::Result<Vec<Line>> {
+pub(crate) fn measure() -> anyhow::Result<Vec<ResultLine>> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let recording = Server::start(TURNS, true)?;
     runtime.block_on(posse(&recording.base_url, recorded))?;
@@ -50,7 +50,7 @@ pub(crate) fn measure() -> anyhow::Result<Vec<Line>> {
         }
     }
     let breaks = prefix_breaks(&bodies);
-    let prefix = Line {
+    let prefix = ResultLine {
         what: format!("requests of {TURNS} turns that break the prefix"),
         measured: breaks.to_string(),
         floor: "0".into(),
@@ -60,10 +60,10 @@ pub(crate) fn measure() -> anyhow::Result<Vec<Line>> {
     Ok(vec![line("turn 10", early, EARLY_RATIO_MAX), line("turn 500", late, LATE_RATIO_MAX), prefix])
 }
 
-fn line(what: &str, [posse, raw]: [Vec<f64>; 2], ratio_max: f64) -> Line {
+fn line(what: &str, [posse, raw]: [Vec<f64>; 2], ratio_max: f64) -> ResultLine {
     let (posse, raw) = (median(posse), median(raw));
     let ratio = posse / raw;
-    Line {
+    ResultLine {
         what: format!("time per turn at {what}, ratio to the raw client"),
         measured: format!("{ratio:.2} ({posse:.0} µs)"),
         floor: format!("1 ({raw:.0} µs)"),
@@ -84,7 +84,7 @@ fn prefix_breaks(bodies: &[Bytes]) -> usize {
 }
 
 /// How a session comes to an engine, in a data directory of its own.
-pub(crate) type Open = fn(&Path) -> anyhow::Result<Engine>;
+pub(crate) type OpenEngine = fn(&Path) -> anyhow::Result<Engine>;
 
 /// An engine that records in a database, as always.
 pub(crate) fn recorded(data_dir: &Path) -> anyhow::Result<Engine> {
@@ -92,7 +92,7 @@ pub(crate) fn recorded(data_dir: &Path) -> anyhow::Result<Engine> {
 }
 
 /// One session, of as many turns as the server wants.
-pub(crate) async fn posse(base_url: &str, open: Open) -> anyhow::Result<()> {
+pub(crate) async fn posse(base_url: &str, open: OpenEngine) -> anyhow::Result<()> {
     let (data, workspace) = (tempfile::tempdir()?, tempfile::tempdir()?);
     let notes = (1..=1000).map(|n| format!("line {n} of the notes\n")).collect::<String>();
     std::fs::write(workspace.path().join("notes.txt"), notes)?;

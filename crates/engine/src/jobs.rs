@@ -7,7 +7,7 @@ use std::time::Duration;
 use posse_protocol::visible::one_line;
 use posse_protocol::{Approval, CommandRun, Effect, EventKind, Sender};
 use posse_report::quote;
-use posse_sandbox::Exit;
+use posse_sandbox::CommandExit;
 use posse_tools::{Job, JobNews};
 use tokio::sync::watch;
 
@@ -93,7 +93,7 @@ fn started(crew: &Crew, job: Job) {
 
 fn ended(crew: &Arc<Crew>, job: &Job, known: bool) {
     let exit_code = match job.ended() {
-        Some(Exit::Code(code)) => Some(code),
+        Some(CommandExit::Code(code)) => Some(code),
         _ => None,
     };
     let tail = tail(job);

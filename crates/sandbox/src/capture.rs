@@ -6,7 +6,7 @@ use crate::{OutputLimits, limits};
 
 /// The kept part of an output, and how long it was in all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Captured {
+pub struct CapturedOutput {
     /// The first bytes.
     pub head: Vec<u8>,
     /// The last bytes, not overlapping the head.
@@ -15,7 +15,7 @@ pub struct Captured {
     pub total_bytes: u64,
 }
 
-impl Captured {
+impl CapturedOutput {
     /// How many bytes between head and tail were not kept.
     pub fn left_out_bytes(&self) -> u64 {
         self.total_bytes.saturating_sub((self.head.len() + self.tail.len()) as u64)
@@ -62,9 +62,9 @@ impl Capture {
     }
 
     /// What there is so far.
-    pub(crate) fn so_far(&self) -> Captured {
+    pub(crate) fn so_far(&self) -> CapturedOutput {
         let tail = self.tail.iter().copied().collect();
-        Captured { head: self.head.clone(), tail, total_bytes: self.total_bytes }
+        CapturedOutput { head: self.head.clone(), tail, total_bytes: self.total_bytes }
     }
 }
 
@@ -83,7 +83,7 @@ mod tests {
                 stream.chunks(chunk).for_each(|piece| capture.push(piece));
                 let head_end = head_bytes.min(stream.len());
                 let tail_start = head_end.max(stream.len().saturating_sub(tail_bytes));
-                let expected = Captured {
+                let expected = CapturedOutput {
                     head: stream[..head_end].to_vec(),
                     tail: stream[tail_start..].to_vec(),
                     total_bytes: 40,

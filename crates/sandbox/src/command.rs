@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use crate::{Captured, Profile, Program, Touched, child_env, env::without, limits};
+use crate::{CapturedOutput, Program, SandboxProfile, Touched, child_env, env::without, limits};
 
 /// What to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub struct Command {
     pub stdin: Option<Vec<u8>>,
     /// How the kernel confines it. With `None` it has all the rights of this process: only for what a person has
     /// allowed outside.
-    pub confinement: Option<Profile>,
+    pub confinement: Option<SandboxProfile>,
     /// Folders that agents write. A command that a person let out looks for no program or library in there unless it says
     /// so: entries of search paths that lead there, and settings that name them, are left out of its environment.
     pub distrusted: Vec<PathBuf>,
@@ -117,7 +117,7 @@ impl Default for OutputLimits {
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
+pub enum CommandExit {
     /// By itself, with this code.
     Code(i32),
     /// By this signal, not sent by us.
@@ -128,13 +128,13 @@ pub enum Exit {
 
 /// What came of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finished {
+pub struct CommandOutcome {
     /// How it ended.
-    pub exit: Exit,
+    pub exit: CommandExit,
     /// For a shell command everything it wrote, in order; for a program its standard output.
-    pub output: Captured,
+    pub output: CapturedOutput,
     /// The standard error of a program; empty for a shell command.
-    pub stderr: Captured,
+    pub stderr: CapturedOutput,
     /// From start to end.
     pub duration: Duration,
     /// What somebody who reads the result should know about how it was run; usually nothing.

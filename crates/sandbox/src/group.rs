@@ -10,7 +10,7 @@ use crate::descendants::Descendants;
 use crate::limits;
 
 /// A started child. Dropping it ends the child and what is below it; the runtime then reaps the child.
-pub(crate) struct Running {
+pub(crate) struct RunningChild {
     hold: Hold,
     pub(crate) child: Child,
 }
@@ -27,7 +27,7 @@ enum Hold {
     Leash(UnixStream),
 }
 
-impl Drop for Running {
+impl Drop for RunningChild {
     fn drop(&mut self) {
         // A reaped leader has no id any more: its group was killed before, and the number may be somebody else's.
         if self.child.id().is_some() {
@@ -36,7 +36,7 @@ impl Drop for Running {
     }
 }
 
-impl Running {
+impl RunningChild {
     /// Takes over a child that leads a group or, with a leash, watches over a confinement.
     pub(crate) fn new(child: Child, leash: Option<UnixStream>) -> io::Result<Self> {
         let hold = match leash {

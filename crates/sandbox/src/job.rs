@@ -18,17 +18,20 @@ use tokio::{sync::watch, task::AbortHandle};
 use crate::run_elsewhere as system;
 #[cfg(unix)]
 use crate::run_unix as system;
-use crate::{Captured, Command, Exit, Finished, OutputLimits, SandboxError, Touched, capture::Capture};
+use crate::{
+    CapturedOutput, Command, CommandExit, CommandOutcome, OutputLimits, SandboxError, Touched,
+    capture::Capture,
+};
 
 /// A started command. Copies stand for the same command; dropping the last one ends it and all that it started.
 #[derive(Clone, Debug)]
-pub struct Job(Arc<Held>);
+pub struct CommandHandle(Arc<Held>);
 
 #[derive(Debug)]
 struct Held {
     streams: Arc<Streams>,
     stop: watch::Sender<bool>,
-    finished: watch::Receiver<Option<Finished>>,
+    finished: watch::Receiver<Option<CommandOutcome>>,
     task: AbortHandle,
 }
 
@@ -52,25 +55,25 @@ impl Streams {
     }
 }
 
-fn so_far(capture: &Mutex<Capture>) -> Captured {
+fn so_far(capture: &Mutex<Capture>) -> CapturedOutput {
     capture.lock().unwrap_or_else(PoisonError::into_inner).so_far()
 }
 
 /// How a command ended, as the system-specific part tells it.
-pub(crate) struct Ending {
-    pub(crate) exit: Exit,
+pub(crate) struct CommandEnd {
+    pub(crate) exit: CommandExit,
     pub(crate) duration: Duration,
     pub(crate) notes: Vec<String>,
     pub(crate) touched: Touched,
 }
 
 /// Runs a command to its end, its deadline, or until the future is dropped; then nothing of it is left.
-pub async fn run(command: Command) -> Result<Finished, SandboxError> {
+pub async fn run(command: Command) -> Result<CommandOutcome, SandboxError> {
     Ok(start(command).await?.wait().await)
 }
 
 /// Starts a command and leaves it running. Its deadline holds as ever.
-pub async fn start(command: Command) -> Result<Job, SandboxError> {
+pub async fn start(command: Command) -> Result<CommandHandle, SandboxError> {
     let streams = Arc::new(Streams::new(command.output));
     let (stop, stopping) = watch::channel(false);
     let (result, finished) = watch::channel(None);
@@ -80,36 +83,36 @@ pub async fn start(command: Command) -> Result<Job, SandboxError> {
         async move {
             let ending = started.finish(&streams, stopping).await;
             let (output, stderr) = (so_far(&streams.output), so_far(&streams.stderr));
-            let Ending { exit, duration, notes, touched } = ending;
-            let _ = result.send(Some(Finished { exit, output, stderr, duration, notes, touched }));
+            let CommandEnd { exit, duration, notes, touched } = ending;
+            let _ = result.send(Some(CommandOutcome { exit, output, stderr, duration, notes, touched }));
         }
     });
-    Ok(Job(Arc::new(Held { streams, stop, finished, task: task.abort_handle() })))
+    Ok(CommandHandle(Arc::new(Held { streams, stop, finished, task: task.abort_handle() })))
 }
 
-impl Job {
+impl CommandHandle {
     /// What it has written so far; for a program without a shell, its standard output.
-    pub fn output(&self) -> Captured {
+    pub fn output(&self) -> CapturedOutput {
         so_far(&self.0.streams.output)
     }
 
-    /// Asks it to end and, if it does not soon, ends it and all that it started. Returns at once; [`Job::wait`] tells
+    /// Asks it to end and, if it does not soon, ends it and all that it started. Returns at once; [`CommandHandle::wait`] tells
     /// when it is done.
     pub fn stop(&self) {
         self.0.stop.send_replace(true);
     }
 
     /// Its end, if it has ended.
-    pub fn finished(&self) -> Option<Finished> {
+    pub fn finished(&self) -> Option<CommandOutcome> {
         self.0.finished.borrow().clone()
     }
 
     /// Waits for its end. May be asked by several at once, and again afterwards.
-    pub async fn wait(&self) -> Finished {
+    pub async fn wait(&self) -> CommandOutcome {
         let mut finished = self.0.finished.clone();
         let ended = finished.wait_for(Option::is_some).await.ok().and_then(|ended| ended.clone());
-        ended.unwrap_or_else(|| Finished {
-            exit: Exit::Signal(9),
+        ended.unwrap_or_else(|| CommandOutcome {
+            exit: CommandExit::Signal(9),
             output: self.output(),
             stderr: so_far(&self.0.streams.stderr),
             duration: Duration::ZERO,

@@ -32,13 +32,13 @@ mod touched;
 #[cfg(unix)]
 mod users;
 
-pub use capture::Captured;
-pub use command::{Command, Exit, Finished, OutputLimits, SandboxError, What};
+pub use capture::CapturedOutput;
+pub use command::{Command, CommandExit, CommandOutcome, OutputLimits, SandboxError, What};
 pub use env::child_env;
 pub use git_settings::{names_no_program, settings};
-pub use job::{Job, run, start};
+pub use job::{CommandHandle, run, start};
 pub use memory::keep_freed_memory;
-pub use profile::{Level, Profile, ResourceLimits, Share};
+pub use profile::{Level, ResourceLimits, SandboxProfile, Share};
 pub use program::{Program, SYSTEM_FOLDERS, Unfit};
 pub use protected::{
     Protected, ProtectedName, completes_repository, is_git, is_unpacked, may_be_protected, protected_by,

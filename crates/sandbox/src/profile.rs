@@ -18,7 +18,7 @@ pub enum Level {
 
 /// What a confined command sees and may do. What is not in it is not allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Profile {
+pub struct SandboxProfile {
     /// How much it may change.
     pub level: Level,
     /// The folder it works on: absolute, links resolved.
@@ -51,7 +51,7 @@ pub struct Profile {
     pub without_overlay: bool,
 }
 
-impl Profile {
+impl SandboxProfile {
     /// The usual profile for a level: all of the workspace writable if it is [`Level::Full`], protected names, no network.
     pub fn new(level: Level, workspace: &Path) -> Self {
         let writable = if level == Level::Full { vec![workspace.to_owned()] } else { Vec::new() };

@@ -16,22 +16,22 @@ use tokio::{
 };
 
 use crate::{
-    Command, Exit, SandboxError, Touched, What,
+    Command, CommandExit, SandboxError, Touched, What,
     capture::Capture,
-    job::{Ending, Streams},
+    job::{CommandEnd, Streams},
     limits,
     support::no_confinement,
 };
 
 /// A command that has been started. Dropping it kills the child.
-pub(crate) struct Started {
+pub(crate) struct StartedCommand {
     child: Child,
     command: Command,
     at: Instant,
 }
 
 /// Starts a command; one that is to be confined is refused.
-pub(crate) async fn start(command: Command) -> Result<Started, SandboxError> {
+pub(crate) async fn start(command: Command) -> Result<StartedCommand, SandboxError> {
     let at = Instant::now();
     if command.confinement.is_some() {
         return Err(SandboxError::NotConfined(no_confinement::REASON.to_owned()));
@@ -51,12 +51,12 @@ pub(crate) async fn start(command: Command) -> Result<Started, SandboxError> {
     process.stdout(Stdio::piped()).stderr(Stdio::piped());
     let program = program.to_string_lossy().into_owned();
     let child = process.spawn().map_err(|source| SandboxError::Start { program, source })?;
-    Ok(Started { child, command, at })
+    Ok(StartedCommand { child, command, at })
 }
 
-impl Started {
+impl StartedCommand {
     /// Sees the command to its end.
-    pub(crate) async fn finish(mut self, into: &Streams, mut stop: watch::Receiver<bool>) -> Ending {
+    pub(crate) async fn finish(mut self, into: &Streams, mut stop: watch::Receiver<bool>) -> CommandEnd {
         let (stdin, stdout, errors) =
             (self.child.stdin.take(), self.child.stdout.take(), self.child.stderr.take());
         // A shell command's streams come out as one.
@@ -78,13 +78,13 @@ impl Started {
         };
         let exit = tokio::select! {
             ended = timeout(deadline, all) => match ended {
-                Ok(status) => Exit::Code(status.ok().and_then(|status| status.code()).unwrap_or(-1)),
-                Err(_) => Exit::DeadlineExceeded,
+                Ok(status) => CommandExit::Code(status.ok().and_then(|status| status.code()).unwrap_or(-1)),
+                Err(_) => CommandExit::DeadlineExceeded,
             },
-            () = asked => Exit::Code(-1),
+            () = asked => CommandExit::Code(-1),
         };
         let _ = timeout(Duration::from_millis(limits::REAP_MS), self.child.kill()).await;
-        Ending { exit, duration: self.at.elapsed(), notes: Vec::new(), touched: Touched::default() }
+        CommandEnd { exit, duration: self.at.elapsed(), notes: Vec::new(), touched: Touched::default() }
     }
 }
 

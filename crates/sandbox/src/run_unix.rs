@@ -37,16 +37,16 @@ use crate::linux::confined::{self, Confined};
 #[cfg(not(target_os = "linux"))]
 use crate::support::no_confinement::{self as confined, Confined};
 use crate::{
-    Command, Exit, SandboxError, Touched, What,
+    Command, CommandExit, SandboxError, Touched, What,
     capture::Capture,
-    group::Running,
-    job::{Ending, Streams},
+    group::RunningChild,
+    job::{CommandEnd, Streams},
     limits, spawner,
 };
 
 /// A command that has been started.
-pub(crate) struct Started {
-    running: Running,
+pub(crate) struct StartedCommand {
+    running: RunningChild,
     confined: Option<Confined>,
     output: pipe::Receiver,
     stderr: Option<pipe::Receiver>,
@@ -60,7 +60,7 @@ pub(crate) struct Started {
 }
 
 /// Starts a command, confined if it asks for that.
-pub(crate) async fn start(mut command: Command) -> Result<Started, SandboxError> {
+pub(crate) async fn start(mut command: Command) -> Result<StartedCommand, SandboxError> {
     let at = Instant::now();
     if !command.cwd.is_dir() {
         return Err(SandboxError::NoFolder(command.cwd));
@@ -79,7 +79,7 @@ pub(crate) async fn start(mut command: Command) -> Result<Started, SandboxError>
         None => {
             let mut process = tokio::process::Command::new(&program);
             process.args(arguments).current_dir(&command.cwd).env_clear().envs(env).kill_on_drop(true);
-            let Ends { stdin, stdout, stderr } = ends;
+            let StreamEnds { stdin, stdout, stderr } = ends;
             process.stdin(stdin).stdout(stdout).stderr(stderr);
             let parent = rustix::process::getpid();
             // SAFETY: the closure runs between fork and exec and makes only system calls; it allocates nothing.
@@ -93,11 +93,11 @@ pub(crate) async fn start(mut command: Command) -> Result<Started, SandboxError>
     let stdin = stdin.map(|writer| pipe::Sender::from_owned_fd(writer.into())).transpose()?;
     let (output, stderr) = (asynchronous(output)?, stderr.map(asynchronous).transpose()?);
     let (bytes, deadline) = (command.stdin.unwrap_or_default(), command.deadline);
-    Ok(Started { running, confined, output, stderr, stdin, bytes, deadline, at, left_out })
+    Ok(StartedCommand { running, confined, output, stderr, stdin, bytes, deadline, at, left_out })
 }
 
 /// A command's own ends of its streams.
-pub(crate) struct Ends {
+pub(crate) struct StreamEnds {
     pub(crate) stdin: OwnedFd,
     pub(crate) stdout: OwnedFd,
     pub(crate) stderr: OwnedFd,
@@ -112,7 +112,7 @@ struct Ours {
     stderr: Option<PipeReader>,
 }
 
-fn streams(command: &Command) -> io::Result<(Ends, Ours)> {
+fn streams(command: &Command) -> io::Result<(StreamEnds, Ours)> {
     let (theirs, stdin) = match command.stdin {
         Some(_) => io::pipe().map(|(reader, writer)| (reader.into(), Some(writer)))?,
         None => (OwnedFd::from(File::open("/dev/null")?), None),
@@ -122,7 +122,7 @@ fn streams(command: &Command) -> io::Result<(Ends, Ours)> {
         What::Shell(_) => (writer.try_clone()?, None),
         What::Program(..) => io::pipe().map(|(reader, writer)| (writer, Some(reader)))?,
     };
-    let ends = Ends { stdin: theirs, stdout: writer.into(), stderr: errors.into() };
+    let ends = StreamEnds { stdin: theirs, stdout: writer.into(), stderr: errors.into() };
     Ok((ends, Ours { stdin, output, stderr }))
 }
 
@@ -153,9 +153,9 @@ pub(crate) fn close_on_exec() {
     };
 }
 
-impl Started {
+impl StartedCommand {
     /// Sees the command to its end.
-    pub(crate) async fn finish(mut self, into: &Streams, stop: watch::Receiver<bool>) -> Ending {
+    pub(crate) async fn finish(mut self, into: &Streams, stop: watch::Receiver<bool>) -> CommandEnd {
         let over = AtomicBool::new(false);
         let ended = {
             let pump = async {
@@ -175,9 +175,9 @@ impl Started {
         let (mut notes, mut touched) = (Vec::new(), Touched::default());
         let mut exit = ended.unwrap_or_else(|error| {
             notes.push(format!("how it ended is not known: {error}"));
-            Exit::Code(-1)
+            CommandExit::Code(-1)
         });
-        if !self.left_out.is_empty() && exit != Exit::Code(0) {
+        if !self.left_out.is_empty() && exit != CommandExit::Code(0) {
             let named = self.left_out.join(", ");
             notes.push(format!(
                 "outside the sandbox nothing is looked for in folders that agents write unless it is named by its path; left \
@@ -188,21 +188,21 @@ impl Started {
             let report = confined.end();
             notes.extend(report.notes);
             touched = report.touched;
-            if exit != Exit::DeadlineExceeded {
+            if exit != CommandExit::DeadlineExceeded {
                 exit = report.exit;
             }
         }
-        Ending { exit, duration: self.at.elapsed(), notes, touched }
+        CommandEnd { exit, duration: self.at.elapsed(), notes, touched }
     }
 }
 
-impl Running {
+impl RunningChild {
     async fn see_off<F: Future<Output = ()>>(
         &mut self,
         mut pump: Pump<'_, F>,
         deadline: Duration,
         mut stop: watch::Receiver<bool>,
-    ) -> io::Result<Exit> {
+    ) -> io::Result<CommandExit> {
         let asked = async move {
             if stop.wait_for(|stop| *stop).await.is_err() {
                 std::future::pending::<()>().await;
@@ -211,7 +211,7 @@ impl Running {
         let why = pump.until(deadline, asked, self.ended()).await?;
         match why {
             // How it ended is in the report.
-            Why::Over => return Ok(Exit::Code(0)),
+            Why::Over => return Ok(CommandExit::Code(0)),
             Why::Ended => pump.drain().await,
             Why::Stopped | Why::Deadline => {
                 self.terminate();
@@ -225,18 +225,18 @@ impl Running {
         let reaped = timeout(patience, pump.beside(self.child.wait())).await;
         pump.drain().await;
         match (why, reaped) {
-            (Why::Deadline, _) => Ok(Exit::DeadlineExceeded),
+            (Why::Deadline, _) => Ok(CommandExit::DeadlineExceeded),
             (_, Ok(status)) => Ok(exit_of(status?)),
-            (_, Err(_)) => Ok(Exit::Signal(9)),
+            (_, Err(_)) => Ok(CommandExit::Signal(9)),
         }
     }
 }
 
-fn exit_of(status: ExitStatus) -> Exit {
+fn exit_of(status: ExitStatus) -> CommandExit {
     match (status.code(), status.signal()) {
-        (Some(code), _) => Exit::Code(code),
-        (None, Some(signal)) => Exit::Signal(signal),
-        (None, None) => Exit::Code(-1),
+        (Some(code), _) => CommandExit::Code(code),
+        (None, Some(signal)) => CommandExit::Signal(signal),
+        (None, None) => CommandExit::Code(-1),
     }
 }
 

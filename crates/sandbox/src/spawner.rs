@@ -14,26 +14,26 @@ use std::{
 
 use tokio::{process::Command, runtime::Handle, sync::oneshot};
 
-use crate::group::Running;
+use crate::group::RunningChild;
 
-struct Job {
+struct CommandHandle {
     command: Command,
     leash: Option<UnixStream>,
     runtime: Handle,
-    reply: oneshot::Sender<io::Result<Running>>,
+    reply: oneshot::Sender<io::Result<RunningChild>>,
 }
 
 /// Starts `command`, held by its group or by the leash. If the caller goes away meanwhile, it is ended at once.
-pub(crate) async fn spawn(command: Command, leash: Option<UnixStream>) -> io::Result<Running> {
+pub(crate) async fn spawn(command: Command, leash: Option<UnixStream>) -> io::Result<RunningChild> {
     let (reply, answer) = oneshot::channel();
     let gone = || io::Error::other("the thread that starts processes is gone");
-    let job = Job { command, leash, runtime: Handle::current(), reply };
+    let job = CommandHandle { command, leash, runtime: Handle::current(), reply };
     thread_of_spawner()?.send(job).map_err(|_| gone())?;
     answer.await.map_err(|_| gone())?
 }
 
-fn thread_of_spawner() -> io::Result<mpsc::Sender<Job>> {
-    static SPAWNER: OnceLock<mpsc::Sender<Job>> = OnceLock::new();
+fn thread_of_spawner() -> io::Result<mpsc::Sender<CommandHandle>> {
+    static SPAWNER: OnceLock<mpsc::Sender<CommandHandle>> = OnceLock::new();
     if let Some(jobs) = SPAWNER.get() {
         return Ok(jobs.clone());
     }
@@ -43,11 +43,11 @@ fn thread_of_spawner() -> io::Result<mpsc::Sender<Job>> {
     Ok(SPAWNER.get_or_init(|| jobs).clone())
 }
 
-fn serve(inbox: &mpsc::Receiver<Job>) {
+fn serve(inbox: &mpsc::Receiver<CommandHandle>) {
     while let Ok(mut job) = inbox.recv() {
         let _in_runtime = job.runtime.enter();
         // If nobody waits for it any more it is dropped, here or in the channel, and ends with all its group.
-        let started = job.command.spawn().and_then(|child| Running::new(child, job.leash));
+        let started = job.command.spawn().and_then(|child| RunningChild::new(child, job.leash));
         let _ = job.reply.send(started);
     }
 }

@@ -90,7 +90,7 @@ fn try_once() -> Result<(), String> {
 pub(crate) mod no_confinement {
     use std::{ffi::OsString, path::Path};
 
-    use crate::{Exit, Profile, SandboxError, Touched, group::Running, run_unix::Ends};
+    use crate::{CommandExit, SandboxError, SandboxProfile, Touched, group::RunningChild, run_unix::Ends};
 
     pub(crate) const REASON: &str = "this system has no confinement yet; Linux has";
 
@@ -101,13 +101,13 @@ pub(crate) mod no_confinement {
     pub(crate) enum Confined {}
 
     pub(crate) struct Report {
-        pub(crate) exit: Exit,
+        pub(crate) exit: CommandExit,
         pub(crate) notes: Vec<String>,
         pub(crate) touched: Touched,
     }
 
     pub(crate) fn prepare(
-        _: &Profile,
+        _: &SandboxProfile,
         _: &Path,
         _: OsString,
         _: Vec<OsString>,
@@ -117,7 +117,7 @@ pub(crate) mod no_confinement {
     }
 
     impl Prepared {
-        pub(crate) async fn begin(self, _: &str, _: Ends) -> Result<(Running, Confined), SandboxError> {
+        pub(crate) async fn begin(self, _: &str, _: Ends) -> Result<(RunningChild, Confined), SandboxError> {
             match self {}
         }
     }

@@ -8,7 +8,7 @@ use std::{io::Read, os::fd::AsRawFd, ptr};
 use super::{Finding, Support};
 
 /// A step that failed, and the system's error number.
-type Failed = (usize, i32);
+type FailedStep = (usize, i32);
 
 /// Has every way of confinement tried.
 pub(super) fn support() -> Support {
@@ -41,7 +41,7 @@ impl Entry {
     }
 
     /// Enters new namespaces: user, mount, and those asked for.
-    fn enter(&self, others: libc::c_int) -> Result<(), Failed> {
+    fn enter(&self, others: libc::c_int) -> Result<(), FailedStep> {
         let flags = libc::CLONE_NEWUSER | libc::CLONE_NEWNS | others;
         // SAFETY: the forked child is single-threaded and ends right after; nothing else sees its namespaces.
         succeeded(0, unsafe { libc::unshare(flags) }.into())?;
@@ -58,7 +58,7 @@ fn mount(
     at: &std::ffi::CStr,
     flags: libc::c_ulong,
     options: Option<&std::ffi::CStr>,
-) -> Result<(), Failed> {
+) -> Result<(), FailedStep> {
     let options = options.map_or(ptr::null(), |options| options.as_ptr().cast());
     // SAFETY: all pointers are valid C strings, or null where that is allowed.
     let mounted = unsafe { libc::mount(kind.as_ptr(), at.as_ptr(), kind.as_ptr(), flags, options) };
@@ -176,12 +176,12 @@ fn seccomp() -> Finding {
     finding(in_child(attempt), &steps, "a filter was installed and denied a call as asked".into())
 }
 
-fn no_new_privileges(step: usize) -> Result<(), Failed> {
+fn no_new_privileges(step: usize) -> Result<(), FailedStep> {
     // SAFETY: affects only this child.
     succeeded(step, unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }.into())
 }
 
-fn write_file(step: usize, path: &std::ffi::CStr, bytes: &[u8]) -> Result<(), Failed> {
+fn write_file(step: usize, path: &std::ffi::CStr, bytes: &[u8]) -> Result<(), FailedStep> {
     // SAFETY: the path is a C string, and the buffer is valid for its length.
     unsafe {
         let file = libc::open(path.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
@@ -190,13 +190,13 @@ fn write_file(step: usize, path: &std::ffi::CStr, bytes: &[u8]) -> Result<(), Fa
     }
 }
 
-fn succeeded(step: usize, returned: i64) -> Result<(), Failed> {
+fn succeeded(step: usize, returned: i64) -> Result<(), FailedStep> {
     // SAFETY: errno is a valid thread-local location.
     if returned >= 0 { Ok(()) } else { Err((step, unsafe { *libc::__errno_location() })) }
 }
 
 /// Runs `attempt` in a forked child. `None`: the child could not be made, or died without an answer.
-fn in_child(attempt: impl FnOnce() -> Result<(), Failed>) -> Option<Result<(), Failed>> {
+fn in_child(attempt: impl FnOnce() -> Result<(), FailedStep>) -> Option<Result<(), FailedStep>> {
     let (mut reader, writer) = std::io::pipe().ok()?;
     // SAFETY: the child makes only system calls and leaves by `_exit`, so no Rust state is touched twice.
     match unsafe { libc::fork() } {
@@ -224,7 +224,7 @@ fn in_child(attempt: impl FnOnce() -> Result<(), Failed>) -> Option<Result<(), F
     }
 }
 
-fn finding(tried: Option<Result<(), Failed>>, steps: &[&str], found: String) -> Finding {
+fn finding(tried: Option<Result<(), FailedStep>>, steps: &[&str], found: String) -> Finding {
     let reason = match tried {
         Some(Ok(())) => return Finding { usable: true, reason: found },
         Some(Err((step, 0))) => format!("{} failed", steps[step]),

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use posse_policy::{HiddenPaths, shell_level, writable_roots};
 use posse_protocol::{Approval, Files, Grant, Network, Shell};
-use posse_sandbox::{Level, Profile, Share};
+use posse_sandbox::{Level, SandboxProfile, Share};
 use posse_workspace::Workspace;
 
 /// Folders whose files have other names outside the workspace, as package stores and local clones have: a write in place
@@ -62,7 +62,7 @@ impl Default for Sandbox {
 
 impl Sandbox {
     /// What a command of an agent with this grant may do in this folder; none where nothing is confined.
-    pub(crate) fn profile(&self, grant: &Grant, place: &Workspace) -> Option<Profile> {
+    pub(crate) fn profile(&self, grant: &Grant, place: &Workspace) -> Option<SandboxProfile> {
         if !self.on {
             return None;
         }
@@ -72,7 +72,7 @@ impl Sandbox {
             Shell::Verify => Level::Verify,
             Shell::Inspect | Shell::None => Level::Inspect,
         };
-        let mut profile = Profile::new(level, workspace);
+        let mut profile = SandboxProfile::new(level, workspace);
         if profile.level == Level::Full {
             let roots = writable_roots(&grant.writes);
             // An empty root is all of it; joined it would be another path.
@@ -108,7 +108,7 @@ pub(crate) fn level(grant: &Grant) -> Shell {
 }
 
 /// Why a command that failed may have failed, where its output looks like the sandbox had a hand in it.
-pub(crate) fn hint(profile: &Profile, output: &str) -> Option<&'static str> {
+pub(crate) fn hint(profile: &SandboxProfile, output: &str) -> Option<&'static str> {
     let says = |words: &[&str]| words.iter().any(|word| output.contains(word));
     let no_network = ["resolve host", "name resolution", "Network is unreachable", "ENOTFOUND", "EAI_AGAIN"];
     let no_write = ["Read-only file system", "Permission denied", "Operation not permitted", "EROFS"];

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use posse_policy::HiddenPaths;
 
-use crate::{limits::DENIED_ENTRIES_MAX, tool::Failed};
+use crate::{limits::DENIED_ENTRIES_MAX, tool::ToolFailure};
 
 /// Git's store of contents: nothing in there has the name of a file, and it is large.
 const NOT_LOOKED_AT: &str = ".git/objects";
 
 /// What is there of hidden paths below a folder; a folder stands for all that is in it. Links are not followed.
-pub(crate) fn find(top: &Path, denied: &HiddenPaths) -> Result<Vec<PathBuf>, Failed> {
+pub(crate) fn find(top: &Path, denied: &HiddenPaths) -> Result<Vec<PathBuf>, ToolFailure> {
     let mut found = Vec::new();
     if denied.is_empty() {
         return Ok(found);
@@ -27,8 +27,8 @@ pub(crate) fn find(top: &Path, denied: &HiddenPaths) -> Result<Vec<PathBuf>, Fai
     Ok(found)
 }
 
-fn too_many() -> Failed {
-    Failed(format!(
+fn too_many() -> ToolFailure {
+    ToolFailure(format!(
         "a rule hides files from commands, and with more than {DENIED_ENTRIES_MAX} files here they cannot all be found, so no command \
          is run; use the file tools, and tell the person that the rule \"deny read_file(…)\" is why"
     ))

@@ -16,7 +16,7 @@ use crate::{
     lookup::{explained, place},
     preview::content,
     show::{numbered, plain_lines},
-    tool::{Context, Failed, Tool},
+    tool::{Context, Tool, ToolFailure},
 };
 
 /// Replace exact text in a file. old_text must occur exactly once, unless replace_all.
@@ -70,13 +70,13 @@ impl Tool for EditFile {
         })
     }
 
-    async fn run(self, context: Context) -> Result<ToolOutcome, Failed> {
+    async fn run(self, context: Context) -> Result<ToolOutcome, ToolFailure> {
         context.blocking(move |context, stop| self.edit(context, stop)).await
     }
 }
 
 impl EditFile {
-    fn edit(&self, context: &Context, stop: &Stop) -> Result<ToolOutcome, Failed> {
+    fn edit(&self, context: &Context, stop: &Stop) -> Result<ToolOutcome, ToolFailure> {
         let path = place(&context.workspace, &self.path)?;
         let read = context.workspace.read(&path, limits::EDIT_BYTES_MAX);
         let (old, stamp) = read.map_err(|error| explained(&context.workspace, &error, stop))?;
@@ -108,13 +108,13 @@ impl EditFile {
     }
 
     /// The file as it would be, and what of the old text was forgiven.
-    fn edited(&self, path: &WorkspacePath, old: &[u8]) -> Result<(Replaced, &'static str), Failed> {
+    fn edited(&self, path: &WorkspacePath, old: &[u8]) -> Result<(Replaced, &'static str), ToolFailure> {
         if text::is_binary(old) {
             let kind = text::binary_kind(old);
-            return Err(Failed(format!("{path} is not text ({kind}); edit_file cannot change it")));
+            return Err(ToolFailure(format!("{path} is not text ({kind}); edit_file cannot change it")));
         }
         if self.is_done(old) {
-            return Err(Failed(format!(
+            return Err(ToolFailure(format!(
                 "new_text is in {path} already; nothing was changed. If nothing else is to be done, answer."
             )));
         }
@@ -152,8 +152,8 @@ impl EditFile {
         }
     }
 
-    fn advice(&self, path: &WorkspacePath, file: &[u8], error: &ReplaceError) -> Failed {
-        Failed(match error {
+    fn advice(&self, path: &WorkspacePath, file: &[u8], error: &ReplaceError) -> ToolFailure {
+        ToolFailure(match error {
             ReplaceError::EmptyOld => {
                 "old_text is empty; to add lines, give the line before them as old_text, and that line with \
                  the new ones after it as new_text"
@@ -214,10 +214,10 @@ impl EditFile {
     }
 
     /// Why a guess is not taken: whoever has read the file would have written the whole of it.
-    fn blind(&self, path: &WorkspacePath, file: &[u8], line: usize) -> Failed {
+    fn blind(&self, path: &WorkspacePath, file: &[u8], line: usize) -> ToolFailure {
         let file = String::from_utf8_lossy(file);
         let last = line + self.old_text.lines().count().saturating_sub(1);
-        Failed(format!(
+        ToolFailure(format!(
             "old_text is only part of what stands in {path}, which you have not read; nothing was changed. There it says:\n{}\n\
              Call edit_file again with old_text copied from there.",
             plain_lines(&file, line, last)

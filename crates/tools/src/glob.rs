@@ -11,7 +11,7 @@ use serde::Deserialize;
 use crate::{
     limits,
     lookup::{explained, place_or_root},
-    tool::{Context, Failed, Tool},
+    tool::{Context, Tool, ToolFailure},
 };
 
 /// Find files by path pattern, such as **/test_*.py.
@@ -41,13 +41,13 @@ impl Tool for Glob {
         }
     }
 
-    async fn run(self, context: Context) -> Result<ToolOutcome, Failed> {
+    async fn run(self, context: Context) -> Result<ToolOutcome, ToolFailure> {
         context.blocking(move |context, stop| self.find(context, stop)).await
     }
 }
 
 impl Glob {
-    fn find(&self, context: &Context, stop: &Stop) -> Result<ToolOutcome, Failed> {
+    fn find(&self, context: &Context, stop: &Stop) -> Result<ToolOutcome, ToolFailure> {
         let path = place_or_root(&context.workspace, self.path.as_deref())?;
         let found = context.workspace.glob(&self.pattern, &path, limits::GLOB_PATHS_MAX, stop);
         let found = found.map_err(|error| explained(&context.workspace, &error, stop))?;

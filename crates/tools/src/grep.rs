@@ -11,7 +11,7 @@ use serde::Deserialize;
 use crate::{
     limits,
     lookup::{explained, place_or_root},
-    tool::{Context, Failed, Tool},
+    tool::{Context, Tool, ToolFailure},
 };
 
 /// Search file contents line by line with a regular expression.
@@ -53,13 +53,13 @@ impl Tool for Grep {
         }
     }
 
-    async fn run(self, context: Context) -> Result<ToolOutcome, Failed> {
+    async fn run(self, context: Context) -> Result<ToolOutcome, ToolFailure> {
         context.blocking(move |context, stop| self.search(context, stop)).await
     }
 }
 
 impl Grep {
-    fn search(self, context: &Context, stop: &Stop) -> Result<ToolOutcome, Failed> {
+    fn search(self, context: &Context, stop: &Stop) -> Result<ToolOutcome, ToolFailure> {
         let path = place_or_root(&context.workspace, self.path.as_deref())?;
         let matches_max = self.limit.unwrap_or(limits::GREP_MATCHES).clamp(1, limits::GREP_MATCHES_MAX);
         let query = GrepQuery {
@@ -79,12 +79,17 @@ impl Grep {
 }
 
 /// What is found in all files where the named one is not there: what is looked for matters more than a made-up place.
-fn elsewhere(context: &Context, error: &WorkspaceError, query: &GrepQuery, stop: &Stop) -> Option<Failed> {
+fn elsewhere(
+    context: &Context,
+    error: &WorkspaceError,
+    query: &GrepQuery,
+    stop: &Stop,
+) -> Option<ToolFailure> {
     let WorkspaceError::Missing { path } = error else { return None };
     let everywhere = GrepQuery { path: WorkspacePath::root(), ..query.clone() };
     let found = look(context, &everywhere, stop).ok().filter(|found| found.matches > 0)?;
     let (path, found) = (one_line(path, 200), shown(&found, None));
-    Some(Failed(format!("{path} is not there, so all files were searched:\n{found}")))
+    Some(ToolFailure(format!("{path} is not there, so all files were searched:\n{found}")))
 }
 
 /// Searches; what is found nowhere as a regular expression is searched for as it is written.

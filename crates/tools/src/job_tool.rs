@@ -4,7 +4,7 @@ use std::{fmt::Write as _, time::Duration};
 
 use posse_protocol::visible::one_line;
 use posse_protocol::{Files, Needs, Shell, ToolOutcome};
-use posse_sandbox::Exit;
+use posse_sandbox::CommandExit;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -13,7 +13,7 @@ use crate::{
     confine::level,
     limits,
     shell::shown,
-    tool::{Context, Failed, Tool},
+    tool::{Context, Tool, ToolFailure},
 };
 
 /// Background commands: list them, or by name show the output, wait for the end, or stop one.
@@ -40,16 +40,22 @@ impl Tool for JobsTool {
         format!("{verb}{}", self.name.as_deref().unwrap_or("list"))
     }
 
-    async fn run(self, context: Context) -> Result<ToolOutcome, Failed> {
+    async fn run(self, context: Context) -> Result<ToolOutcome, ToolFailure> {
         let Some(name) = &self.name else {
             return Ok(ToolOutcome::ok(listed(&context.jobs.list())));
         };
         let job = context.jobs.find(name).ok_or_else(|| {
-            Failed(format!("There is no command {}. {}", one_line(name, 60), listed(&context.jobs.list())))
+            ToolFailure(format!(
+                "There is no command {}. {}",
+                one_line(name, 60),
+                listed(&context.jobs.list())
+            ))
         })?;
         if self.stop == Some(true) {
             if job.owner != context.owner && level(&context.grant) != Shell::Full {
-                return Err(Failed(format!("{name} is another agent's, and this one may only look at it")));
+                return Err(ToolFailure(format!(
+                    "{name} is another agent's, and this one may only look at it"
+                )));
             }
             context.jobs.stop(&job, context.owner).await;
         } else if let Some(wait_ms) = self.wait_ms {
@@ -82,10 +88,10 @@ fn line(job: &Job) -> String {
 }
 
 /// How a command in the background ended, in words.
-pub(crate) fn ending(exit: Exit) -> String {
+pub(crate) fn ending(exit: CommandExit) -> String {
     match exit {
-        Exit::Code(code) => format!("exit code {code}"),
-        Exit::Signal(signal) => format!("ended by signal {signal}"),
-        Exit::DeadlineExceeded => "stopped".to_owned(),
+        CommandExit::Code(code) => format!("exit code {code}"),
+        CommandExit::Signal(signal) => format!("ended by signal {signal}"),
+        CommandExit::DeadlineExceeded => "stopped".to_owned(),
     }
 }

@@ -7,10 +7,10 @@ use std::{
 };
 
 use posse_protocol::AgentId;
-use posse_sandbox::{Captured, Command, Exit, Finished, Touched};
+use posse_sandbox::{CapturedOutput, Command, CommandExit, CommandOutcome, Touched};
 use tokio::sync::watch;
 
-use crate::{limits, tests_run::Understood, tool::Failed};
+use crate::{limits, tests_run::Understood, tool::ToolFailure};
 
 /// One command that was started.
 #[derive(Clone, Debug)]
@@ -27,15 +27,15 @@ pub struct Job {
     pub leaves: bool,
     /// What it does, as it was understood when it was started.
     pub(crate) understood: Arc<Understood>,
-    running: posse_sandbox::Job,
-    ended: Option<Exit>,
+    running: posse_sandbox::CommandHandle,
+    ended: Option<CommandExit>,
     /// Who waits for its end or brings it about.
     watchers: Vec<AgentId>,
 }
 
 impl Job {
     /// What it has written so far.
-    pub fn output(&self) -> Captured {
+    pub fn output(&self) -> CapturedOutput {
         self.running.output()
     }
 
@@ -45,7 +45,7 @@ impl Job {
     }
 
     /// How it ended; none while it runs.
-    pub fn ended(&self) -> Option<Exit> {
+    pub fn ended(&self) -> Option<CommandExit> {
         self.ended
     }
 }
@@ -98,12 +98,12 @@ impl Jobs {
         understood: Understood,
         owner: AgentId,
         leaves: bool,
-    ) -> Result<Job, Failed> {
+    ) -> Result<Job, ToolFailure> {
         let can_change =
             command.confinement.as_ref().is_none_or(|profile| profile.level == posse_sandbox::Level::Full);
         let running_now = self.list().iter().filter(|job| job.ended.is_none()).count();
         if running_now >= limits::JOBS_MAX {
-            return Err(Failed(format!(
+            return Err(ToolFailure(format!(
                 "{running_now} commands run in the background, and no more may; stop one with jobs first"
             )));
         }
@@ -215,7 +215,7 @@ impl Inner {
         owner: AgentId,
         (can_change, leaves): (bool, bool),
         understood: Understood,
-        running: &posse_sandbox::Job,
+        running: &posse_sandbox::CommandHandle,
     ) -> Job {
         let mut jobs = self.lock();
         let number = jobs.last_key_value().map_or(1, |(number, _)| number + 1);
@@ -236,7 +236,7 @@ impl Inner {
         job
     }
 
-    fn ended(&self, name: &str, finished: Finished) {
+    fn ended(&self, name: &str, finished: CommandOutcome) {
         let job = {
             let mut jobs = self.lock();
             let Some(job) = jobs.values_mut().find(|job| job.name == name) else { return };

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use crate::{
     limits,
     lookup::{explained, place_or_root},
-    tool::{Context, Failed, Tool},
+    tool::{Context, Tool, ToolFailure},
 };
 
 /// List a folder. Ignored and hidden files are left out.
@@ -38,13 +38,13 @@ impl Tool for ListFiles {
         self.path.clone().unwrap_or_else(|| ".".to_owned())
     }
 
-    async fn run(self, context: Context) -> Result<ToolOutcome, Failed> {
+    async fn run(self, context: Context) -> Result<ToolOutcome, ToolFailure> {
         context.blocking(move |context, stop| self.list(context, stop)).await
     }
 }
 
 impl ListFiles {
-    fn list(&self, context: &Context, stop: &Stop) -> Result<ToolOutcome, Failed> {
+    fn list(&self, context: &Context, stop: &Stop) -> Result<ToolOutcome, ToolFailure> {
         let path = place_or_root(&context.workspace, self.path.as_deref())?;
         let depth = self.depth.unwrap_or(limits::LIST_DEPTH).clamp(1, limits::LIST_DEPTH_MAX) as usize;
         let (entries_max, folder_max) = (limits::LIST_ENTRIES_MAX, limits::LIST_FOLDER_ENTRIES_MAX);

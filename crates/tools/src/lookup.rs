@@ -3,10 +3,10 @@
 use posse_protocol::visible::one_line;
 use posse_workspace::{GlobFound, Nearby, Stop, Workspace, WorkspaceError, WorkspacePath, similar_names};
 
-use crate::{limits, tool::Failed};
+use crate::{limits, tool::ToolFailure};
 
 /// Reads a written path; a refused absolute path whose end is in the workspace is named.
-pub(crate) fn place(workspace: &Workspace, written: &str) -> Result<WorkspacePath, Failed> {
+pub(crate) fn place(workspace: &Workspace, written: &str) -> Result<WorkspacePath, ToolFailure> {
     workspace.resolve(written.trim()).map_err(|error| {
         let mut text = error.to_string();
         let parts: Vec<&str> = written.split('/').filter(|part| !part.is_empty() && *part != "..").collect();
@@ -16,18 +16,21 @@ pub(crate) fn place(workspace: &Workspace, written: &str) -> Result<WorkspacePat
         if let Some(end) = there {
             text = format!("{text}. Did you mean {end}?");
         }
-        Failed(text)
+        ToolFailure(text)
     })
 }
 
 /// The same for a path that may be left out: then it is the workspace itself.
-pub(crate) fn place_or_root(workspace: &Workspace, written: Option<&str>) -> Result<WorkspacePath, Failed> {
+pub(crate) fn place_or_root(
+    workspace: &Workspace,
+    written: Option<&str>,
+) -> Result<WorkspacePath, ToolFailure> {
     written.map_or_else(|| Ok(WorkspacePath::root()), |written| place(workspace, written))
 }
 
 /// The error's text, with similar names if the path is not there.
-pub(crate) fn explained(workspace: &Workspace, error: &WorkspaceError, stop: &Stop) -> Failed {
-    let WorkspaceError::Missing { path } = error else { return Failed(error.to_string()) };
+pub(crate) fn explained(workspace: &Workspace, error: &WorkspaceError, stop: &Stop) -> ToolFailure {
+    let WorkspaceError::Missing { path } = error else { return ToolFailure(error.to_string()) };
     let place = workspace.resolve(path).unwrap_or_else(|_| WorkspacePath::root());
     let Nearby { files, cut } = workspace.nearby(&place, stop);
     let similar = similar_names(path, files.iter().map(ToString::to_string));
@@ -38,7 +41,7 @@ pub(crate) fn explained(workspace: &Workspace, error: &WorkspaceError, stop: &St
     } else {
         format!("These files are there: {}.", listed(&files))
     };
-    Failed(format!("{error}. {hint}"))
+    ToolFailure(format!("{error}. {hint}"))
 }
 
 /// The files that were found, if these are all.

@@ -5,7 +5,7 @@ use posse_workspace::{Kind, WorkspaceError, WorkspacePath, text, unified};
 
 use crate::{
     limits,
-    tool::{Context, Failed},
+    tool::{Context, ToolFailure},
 };
 
 /// What a call would change as things are now.
@@ -34,7 +34,7 @@ impl Preview {
     }
 
     /// The same for a call that cannot do what it is asked.
-    pub(crate) fn of_failure(before: Option<Vec<u8>>, failed: &Failed) -> Self {
+    pub(crate) fn of_failure(before: Option<Vec<u8>>, failed: &ToolFailure) -> Self {
         // What follows is for the model that calls.
         let why = failed.0.lines().next().unwrap_or_default().split("; nothing was changed").next();
         Self { text: capped(format!("nothing would be changed: {}\n", why.unwrap_or_default())), before }
@@ -47,7 +47,7 @@ impl Preview {
 }
 
 /// The content of a file, none if there is none yet.
-pub(crate) fn content(context: &Context, path: &WorkspacePath) -> Result<Option<Vec<u8>>, Failed> {
+pub(crate) fn content(context: &Context, path: &WorkspacePath) -> Result<Option<Vec<u8>>, ToolFailure> {
     match context.workspace.look(path)? {
         None => Ok(None),
         Some((Kind::File, _)) => Ok(Some(context.workspace.read(path, limits::EDIT_BYTES_MAX)?.0)),

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use crate::{
     limits,
     lookup::{explained, named, place},
-    tool::{Context, Failed, Tool},
+    tool::{Context, Tool, ToolFailure},
 };
 
 /// Read a text file. Lines come numbered; the numbers are not part of the file.
@@ -69,9 +69,9 @@ impl Tool for ReadFile {
         Some(&self.path)
     }
 
-    async fn run(self, context: Context) -> Result<ToolOutcome, Failed> {
+    async fn run(self, context: Context) -> Result<ToolOutcome, ToolFailure> {
         if self.last().is_some_and(|last| last < self.first()) {
-            return Err(Failed("end_line is before start_line; swap them".to_owned()));
+            return Err(ToolFailure("end_line is before start_line; swap them".to_owned()));
         }
         match self.read_at_once(&context) {
             Some(read) => read,
@@ -82,14 +82,14 @@ impl Tool for ReadFile {
 
 impl ReadFile {
     /// Reads a small file that is in memory; `None` if it takes a thread that may wait, if only to say what is wrong.
-    fn read_at_once(&self, context: &Context) -> Option<Result<ToolOutcome, Failed>> {
+    fn read_at_once(&self, context: &Context) -> Option<Result<ToolOutcome, ToolFailure>> {
         let path = context.workspace.resolve(self.path.trim()).ok()?;
         let (bytes, stamp) = context.workspace.read_cached(&path, limits::READ_AT_ONCE_BYTES_MAX)?;
         let start = &bytes[..bytes.len().min(posse_workspace::limits::SNIFF_BYTES)];
         Some(self.told(context, &path, stamp, start, bytes.as_slice()))
     }
 
-    fn read(&self, context: &Context, stop: &Stop) -> Result<ToolOutcome, Failed> {
+    fn read(&self, context: &Context, stop: &Stop) -> Result<ToolOutcome, ToolFailure> {
         let path = place(&context.workspace, &self.path)?;
         let open = context.workspace.open_file(&path);
         let mut open = open.map_err(|error| match error {
@@ -111,7 +111,7 @@ impl ReadFile {
         stamp: Stamp,
         start: &[u8],
         all: impl BufRead,
-    ) -> Result<ToolOutcome, Failed> {
+    ) -> Result<ToolOutcome, ToolFailure> {
         context.seen.read(path, stamp);
         if start.is_empty() || start == text::BOM {
             return Ok(ToolOutcome::ok("(the file is empty)"));
@@ -119,7 +119,7 @@ impl ReadFile {
             let kind = text::binary_kind(start);
             let text =
                 format!("{path} is not text: {kind}, {} bytes. Use shell to inspect it.", stamp.bytes());
-            return Err(Failed(text));
+            return Err(ToolFailure(text));
         }
         let mut window = Window::new(self.first(), self.last());
         let filled = window.fill(&mut Lines::new(all, start.starts_with(text::BOM)));
@@ -128,14 +128,14 @@ impl ReadFile {
     }
 }
 
-fn failed(path: &WorkspacePath, error: &io::Error) -> Failed {
-    Failed(format!("{path}: {error}"))
+fn failed(path: &WorkspacePath, error: &io::Error) -> ToolFailure {
+    ToolFailure(format!("{path}: {error}"))
 }
 
 /// What is in a folder, so that the next call can name a file of it.
-fn folder(context: &Context, path: &WorkspacePath, stop: &Stop) -> Failed {
+fn folder(context: &Context, path: &WorkspacePath, stop: &Stop) -> ToolFailure {
     let found = context.workspace.glob("*", path, limits::NAMED_PATHS_MAX, stop).ok();
-    Failed(match found.map(|found| named(&found)).filter(|files| !files.is_empty()) {
+    ToolFailure(match found.map(|found| named(&found)).filter(|files| !files.is_empty()) {
         Some(files) => format!("{path} is a folder; call read_file with one of its files: {files}"),
         None => format!("{path} is a folder; call list_files on it"),
     })
@@ -205,9 +205,9 @@ impl Window {
         self.shown += 1;
     }
 
-    fn into_text(mut self, first: u64) -> Result<String, Failed> {
+    fn into_text(mut self, first: u64) -> Result<String, ToolFailure> {
         if self.shown == 0 {
-            return Err(Failed(match self.total {
+            return Err(ToolFailure(match self.total {
                 Some(total) => format!("the file has only {total} lines; line {first} is past its end"),
                 None => format!(
                     "line {first} is not within the first {} bytes of the file; use grep or shell for it",

@@ -11,18 +11,18 @@ use serde::Deserialize;
 use crate::{
     Knowledge, Library, limits,
     show::{day, start_of},
-    tool::{Context, Failed, Tool},
+    tool::{Context, Tool, ToolFailure},
 };
 
 /// Search the notes of earlier sessions; without a query the newest.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Recall {
+pub(crate) struct RecallNotes {
     query: Option<String>,
     limit: Option<u32>,
 }
 
-impl Tool for Recall {
+impl Tool for RecallNotes {
     const NAME: &'static str = "recall";
     const NEEDS: Needs = Needs { files: Files::None, shell: Shell::None, network: false };
     const ALIASES: &'static [(&'static str, &'static str)] =
@@ -36,22 +36,23 @@ impl Tool for Recall {
         self.words().to_owned()
     }
 
-    async fn run(self, context: Context) -> Result<ToolOutcome, Failed> {
+    async fn run(self, context: Context) -> Result<ToolOutcome, ToolFailure> {
         context.blocking(move |context, _| self.search(context)).await
     }
 }
 
-impl Recall {
+impl RecallNotes {
     fn words(&self) -> &str {
         self.query.as_deref().unwrap_or_default().trim()
     }
 
-    fn search(&self, context: &Context) -> Result<ToolOutcome, Failed> {
-        let library = context.knowledge.memory().ok_or_else(|| Failed("memory is off here".to_owned()))?;
+    fn search(&self, context: &Context) -> Result<ToolOutcome, ToolFailure> {
+        let library =
+            context.knowledge.memory().ok_or_else(|| ToolFailure("memory is off here".to_owned()))?;
         let limit = self.limit.filter(|limit| *limit > 0).unwrap_or(limits::RECALL_NOTES);
         let limit = limit.min(limits::RECALL_NOTES_MAX) as usize;
         let (query, _) = start_of(self.words(), limits::RECALL_QUERY_BYTES_MAX);
-        let notes = library.recall(query, limit).map_err(Failed)?;
+        let notes = library.recall(query, limit).map_err(ToolFailure)?;
         Ok(ToolOutcome::ok(if notes.is_empty() { nothing(query) } else { told(library.as_ref(), &notes) }))
     }
 }

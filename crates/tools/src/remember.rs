@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use crate::{
     Knowledge, limits,
-    tool::{Context, Failed, Tool},
+    tool::{Context, Tool, ToolFailure},
 };
 
 /// Note a fact for later sessions: a decision, a pitfall, a wish of the person. One fact each, no secrets.
@@ -79,7 +79,7 @@ impl Tool for Remember {
         Scope::of(self.scope) == NoteScope::User
     }
 
-    async fn run(self, context: Context) -> Result<ToolOutcome, Failed> {
+    async fn run(self, context: Context) -> Result<ToolOutcome, ToolFailure> {
         context.blocking(move |context, _| self.note(context)).await
     }
 }
@@ -89,25 +89,26 @@ impl Remember {
         self.kind.as_deref().map(str::trim).filter(|kind| !kind.is_empty())
     }
 
-    fn note(&self, context: &Context) -> Result<ToolOutcome, Failed> {
-        let library = context.knowledge.memory().ok_or_else(|| Failed("memory is off here".to_owned()))?;
+    fn note(&self, context: &Context) -> Result<ToolOutcome, ToolFailure> {
+        let library =
+            context.knowledge.memory().ok_or_else(|| ToolFailure("memory is off here".to_owned()))?;
         if context.grant.approval == Approval::Plan {
-            return Err(Failed("in plan mode nothing is kept; say it in your answer".to_owned()));
+            return Err(ToolFailure("in plan mode nothing is kept; say it in your answer".to_owned()));
         }
         let scope = Scope::of(self.scope);
         if scope == NoteScope::User && context.knowledge.sub_agent {
-            return Err(Failed("a sub-agent's notes are of the project; leave scope out".to_owned()));
+            return Err(ToolFailure("a sub-agent's notes are of the project; leave scope out".to_owned()));
         }
         let asked = self.kind().unwrap_or(NewNote::NOTE).to_lowercase();
         let kind = match context.knowledge.sub_agent {
             // Whatever it asks for: who reads the note must be able to tell.
             true => NewNote::SUB_AGENT_RESULT.to_owned(),
             false if asked == NewNote::SUB_AGENT_RESULT => {
-                return Err(Failed(format!("{asked} is the kind of sub-agents' notes; leave kind out")));
+                return Err(ToolFailure(format!("{asked} is the kind of sub-agents' notes; leave kind out")));
             }
             false => asked,
         };
-        library.room(scope).map_err(Failed)?;
+        library.room(scope).map_err(ToolFailure)?;
         let who = match scope {
             NoteScope::Project => "in this project",
             NoteScope::User => "in all projects of the person",

@@ -3,14 +3,14 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use posse_sandbox::{Job, Touched};
+use posse_sandbox::{CommandHandle, Touched};
 
 /// The command of one call; there is none until it is started. Clones are the same; with the last of them it is ended.
 #[derive(Clone, Debug, Default)]
-pub struct RunningCommand(Arc<Mutex<Option<Job>>>);
+pub struct RunningCommand(Arc<Mutex<Option<CommandHandle>>>);
 
 impl RunningCommand {
-    pub(crate) fn is(&self, job: &Job) {
+    pub(crate) fn is(&self, job: &CommandHandle) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(job.clone());
     }
 

@@ -11,7 +11,7 @@ use crate::limits;
 
 /// Files by path, as the agent last saw them.
 #[derive(Debug, Default)]
-pub(crate) struct Seen(Mutex<Files>);
+pub(crate) struct SeenFiles(Mutex<Files>);
 
 #[derive(Debug, Default)]
 struct Files {
@@ -26,7 +26,7 @@ struct Sight {
     from_turn: u64,
 }
 
-impl Seen {
+impl SeenFiles {
     /// The agent has been told the results of all calls so far.
     pub(crate) fn next_turn(&self) {
         self.lock().turn += 1;

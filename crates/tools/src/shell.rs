@@ -6,7 +6,7 @@ use std::{io::Read as _, path::PathBuf, sync::Arc, time::Duration};
 use posse_policy::Act;
 use posse_protocol::visible::one_line;
 use posse_protocol::{CommandRun, Effect, Files, Grant, Needs, RanTests, Shell, ToolOutcome};
-use posse_sandbox::{Captured, Command, Exit, Level, OutputLimits, Profile, Touched};
+use posse_sandbox::{CapturedOutput, Command, CommandExit, Level, OutputLimits, SandboxProfile, Touched};
 use posse_workspace::{Workspace, WorkspaceError};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -17,7 +17,7 @@ use crate::{
     jobs::Job,
     limits,
     tests_run::{Ended, Looked, Understood, understood},
-    tool::{Context, Failed, Tool, crashed},
+    tool::{Context, Tool, ToolFailure, crashed},
 };
 
 /// Run a shell command in the workspace folder, in a sandbox. No terminal, no input. Processes end with it.
@@ -60,9 +60,9 @@ impl Tool for ShellCommand {
         self.background == Some(true)
     }
 
-    async fn run(self, context: Context) -> Result<ToolOutcome, Failed> {
+    async fn run(self, context: Context) -> Result<ToolOutcome, ToolFailure> {
         if self.command.trim().is_empty() {
-            return Err(Failed("command is empty; give a command line".to_owned()));
+            return Err(ToolFailure("command is empty; give a command line".to_owned()));
         }
         let mut profile = self.profile(&context)?;
         if let Some(profile) = &mut profile {
@@ -79,9 +79,9 @@ impl Tool for ShellCommand {
         context.running.is(&job);
         let finished = job.wait().await;
         let (ending, exit_code) = match finished.exit {
-            Exit::Code(code) => (format!("exit code {code}"), Some(code)),
-            Exit::Signal(signal) => (format!("ended by signal {signal}"), None),
-            Exit::DeadlineExceeded => {
+            CommandExit::Code(code) => (format!("exit code {code}"), Some(code)),
+            CommandExit::Signal(signal) => (format!("ended by signal {signal}"), None),
+            CommandExit::DeadlineExceeded => {
                 (format!("stopped: not done within {deadline_ms} ms (timeout_ms can be longer)"), None)
             }
         };
@@ -108,18 +108,18 @@ impl Tool for ShellCommand {
 
 impl ShellCommand {
     /// What confines it. Only an agent with a whole shell may leave the sandbox, whatever a person says.
-    fn profile(&self, context: &Context) -> Result<Option<Profile>, Failed> {
+    fn profile(&self, context: &Context) -> Result<Option<SandboxProfile>, ToolFailure> {
         if self.outside_sandbox != Some(true) {
             return Ok(context.settings.sandbox.profile(&context.grant, &context.workspace));
         }
         if level(&context.grant) == Shell::Full {
             return Ok(None);
         }
-        Err(Failed("this agent may not leave the sandbox; leave outside_sandbox out".to_owned()))
+        Err(ToolFailure("this agent may not leave the sandbox; leave outside_sandbox out".to_owned()))
     }
 
     /// What it does, by its words and the files they name as they are now.
-    async fn understood(&self, context: &Context) -> Result<Understood, Failed> {
+    async fn understood(&self, context: &Context) -> Result<Understood, ToolFailure> {
         let (command, workspace) = (self.command.clone(), context.workspace.clone());
         let look = move || understood(&command, &|path| looked(&workspace, path));
         tokio::task::spawn_blocking(look).await.map_err(|_| crashed())
@@ -149,7 +149,11 @@ impl ShellCommand {
         command
     }
 
-    async fn start(self, context: &Context, profile: Option<Profile>) -> Result<ToolOutcome, Failed> {
+    async fn start(
+        self,
+        context: &Context,
+        profile: Option<SandboxProfile>,
+    ) -> Result<ToolOutcome, ToolFailure> {
         let mut command = self.to_run(context, limits::JOB_TIME_MS_MAX).await;
         command.confinement = profile;
         let side = limits::JOB_OUTPUT_SIDE_BYTES;
@@ -220,7 +224,7 @@ fn looked(workspace: &Workspace, path: &str) -> Looked {
 }
 
 /// The files that rules hide from commands, as they are now.
-async fn denied(context: &Context) -> Result<Vec<PathBuf>, Failed> {
+async fn denied(context: &Context) -> Result<Vec<PathBuf>, ToolFailure> {
     let (top, settings) = (context.workspace.root().to_path_buf(), Arc::clone(&context.settings));
     if settings.sandbox.denied.is_empty() {
         return Ok(Vec::new());
@@ -236,7 +240,7 @@ async fn denied(context: &Context) -> Result<Vec<PathBuf>, Failed> {
     found.await.unwrap_or_else(|_| Err(crashed()))
 }
 
-pub(crate) fn shown(output: &Captured) -> String {
+pub(crate) fn shown(output: &CapturedOutput) -> String {
     if output.total_bytes == 0 {
         return "(no output)".to_owned();
     } else if output.complete() {

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use crate::{
     Knowledge, Library, LoadedSkill, SkillLine, limits,
     show::start_of,
-    tool::{Context, Failed, Tool},
+    tool::{Context, Tool, ToolFailure},
 };
 
 /// Read a skill: how one kind of work is done. Look whether one fits before you begin such work.
@@ -54,7 +54,7 @@ impl Tool for SkillLoad {
         }
     }
 
-    async fn run(self, context: Context) -> Result<ToolOutcome, Failed> {
+    async fn run(self, context: Context) -> Result<ToolOutcome, ToolFailure> {
         context.blocking(move |context, _| self.load(context)).await
     }
 }
@@ -64,16 +64,16 @@ impl SkillLoad {
         self.file.as_deref().map(str::trim).filter(|file| !file.is_empty())
     }
 
-    fn load(&self, context: &Context) -> Result<ToolOutcome, Failed> {
+    fn load(&self, context: &Context) -> Result<ToolOutcome, ToolFailure> {
         let library = context.knowledge.library.as_ref();
-        let library = library.ok_or_else(|| Failed("There are no skills here.".to_owned()))?;
+        let library = library.ok_or_else(|| ToolFailure("There are no skills here.".to_owned()))?;
         let key = self.key.trim();
-        let skill = library.skill(key).map_err(Failed)?;
+        let skill = library.skill(key).map_err(ToolFailure)?;
         let skill = skill.ok_or_else(|| match library.has_draft(key) {
-            true => Failed(format!(
+            true => ToolFailure(format!(
                 "The skill {key} is a draft: the person has not accepted it yet (`posse skills review`). Go on without it."
             )),
-            false => Failed(unknown(key, &library.skills())),
+            false => ToolFailure(unknown(key, &library.skills())),
         })?;
         let text = match self.file() {
             Some(file) => self.resource(library.as_ref(), &skill.key, file)?,
@@ -103,8 +103,8 @@ impl SkillLoad {
         text
     }
 
-    fn resource(&self, library: &dyn Library, key: &str, file: &str) -> Result<String, Failed> {
-        let content = library.skill_file(key, file).map_err(Failed)?;
+    fn resource(&self, library: &dyn Library, key: &str, file: &str) -> Result<String, ToolFailure> {
+        let content = library.skill_file(key, file).map_err(ToolFailure)?;
         Ok(self.page(library, "file", &format!("{key}/{file}"), &content))
     }
 

@@ -11,7 +11,7 @@ use crate::{
     Knowledge, NewSkill, Preview, SavedSkill, limits,
     remember::Scope,
     show::{line_diff, start_of},
-    tool::{Context, Failed, Tool},
+    tool::{Context, Tool, ToolFailure},
     valid_skill_key,
 };
 
@@ -84,15 +84,15 @@ impl Tool for SkillSave {
         Some(preview)
     }
 
-    async fn run(self, context: Context) -> Result<ToolOutcome, Failed> {
+    async fn run(self, context: Context) -> Result<ToolOutcome, ToolFailure> {
         context.blocking(move |context, _| self.save(context)).await
     }
 }
 
 impl SkillSave {
-    fn save(&self, context: &Context) -> Result<ToolOutcome, Failed> {
+    fn save(&self, context: &Context) -> Result<ToolOutcome, ToolFailure> {
         let library = context.knowledge.library.as_ref().filter(|_| context.knowledge.writes_skills);
-        let library = library.ok_or_else(|| Failed("this agent does not write skills".to_owned()))?;
+        let library = library.ok_or_else(|| ToolFailure("this agent does not write skills".to_owned()))?;
         let skill = NewSkill {
             key: self.key.clone(),
             description: self.description.trim().to_owned(),
@@ -100,14 +100,14 @@ impl SkillSave {
             scope: Scope::of(self.scope),
         };
         if context.draft {
-            library.draft_skill(&skill).map_err(Failed)?;
+            library.draft_skill(&skill).map_err(ToolFailure)?;
             return Ok(ToolOutcome::ok(format!(
                 "Kept as a draft: nobody is here to look at it. The skill {} is there once the person accepts it with \
                  `posse skills review`; say so in your report.",
                 skill.key
             )));
         }
-        let SavedSkill { path, before, after } = library.save_skill(&skill).map_err(Failed)?;
+        let SavedSkill { path, before, after } = library.save_skill(&skill).map_err(ToolFailure)?;
         let created = before.is_none();
         let old = before.unwrap_or_default();
         if old == after {

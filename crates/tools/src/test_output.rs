@@ -3,7 +3,7 @@
 
 use posse_protocol::TestRun;
 
-use crate::tests_run::Family;
+use crate::tests_run::RunnerFamily;
 
 /// What one kind of runner says. `whole` is whether nothing of the output was left out.
 type Runner = fn(output: &str, whole: bool) -> Option<TestRun>;
@@ -15,19 +15,19 @@ const RUNNERS: &[Runner] = &[
 ];
 
 /// The tests in the output of a runner, if its own words say how many there were.
-pub(crate) fn tests_in(family: Family, output: &str, whole: bool) -> Option<TestRun> {
+pub(crate) fn tests_in(family: RunnerFamily, output: &str, whole: bool) -> Option<TestRun> {
     let runners: &[Runner] = match family {
-        Family::Cargo => &[nextest, cargo],
-        Family::Pytest => &[pytest],
-        Family::Unittest => &[unittest, pytest],
-        Family::Go => &[go],
-        Family::Ctest => &[ctest],
-        Family::Dotnet => &[dotnet],
-        Family::Java => &[maven],
-        Family::Php => &[phpunit, jest],
-        Family::Ruby => &[rspec],
-        Family::Tap => &[tap],
-        Family::Any => RUNNERS,
+        RunnerFamily::Cargo => &[nextest, cargo],
+        RunnerFamily::Pytest => &[pytest],
+        RunnerFamily::Unittest => &[unittest, pytest],
+        RunnerFamily::Go => &[go],
+        RunnerFamily::Ctest => &[ctest],
+        RunnerFamily::Dotnet => &[dotnet],
+        RunnerFamily::Java => &[maven],
+        RunnerFamily::Php => &[phpunit, jest],
+        RunnerFamily::Ruby => &[rspec],
+        RunnerFamily::Tap => &[tap],
+        RunnerFamily::Any => RUNNERS,
     };
     runners.iter().find_map(|runner| runner(output, whole))
 }
@@ -51,7 +51,7 @@ const NONE_RAN: &[&str] = &[
 ];
 
 /// No tests, where no number is told and the runner says that there were none.
-pub(crate) fn none_ran(family: Family, output: &str) -> Option<TestRun> {
+pub(crate) fn none_ran(family: RunnerFamily, output: &str) -> Option<TestRun> {
     let says = |line: &str| {
         let lower = line.to_ascii_lowercase().replace("[info]", "").replace("[warning]", "");
         let bare = lower.trim_start_matches(|c: char| !c.is_ascii_alphanumeric());
@@ -64,15 +64,15 @@ pub(crate) fn none_ran(family: Family, output: &str) -> Option<TestRun> {
     };
     // Of several packages, some have none.
     let none = match family {
-        Family::Go => go_packages(output) == Some(false),
+        RunnerFamily::Go => go_packages(output) == Some(false),
         _ => output.lines().any(says),
     };
     none.then(TestRun::default)
 }
 
 /// Whether the output says, without a number, that there were tests.
-pub(crate) fn some_ran(family: Family, output: &str) -> bool {
-    family == Family::Go && go_packages(output) == Some(true)
+pub(crate) fn some_ran(family: RunnerFamily, output: &str) -> bool {
+    family == RunnerFamily::Go && go_packages(output) == Some(true)
 }
 
 /// Whether tests of any package ran, by `ok  \tpackage\t0.1s`; none if there is no such line.

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::{
     limits,
-    tool::{Context, Failed, Tool},
+    tool::{Context, Tool, ToolFailure},
 };
 
 /// Keep a to-do list for work of several steps. Send the whole list each time.
@@ -52,9 +52,12 @@ impl Tool for Todo {
         format!("{done} of {} done{now}", self.items.len())
     }
 
-    async fn run(self, _context: Context) -> Result<ToolOutcome, Failed> {
+    async fn run(self, _context: Context) -> Result<ToolOutcome, ToolFailure> {
         if self.items.len() > limits::TODO_ITEMS_MAX {
-            return Err(Failed(format!("the list is too long; keep it to {} items", limits::TODO_ITEMS_MAX)));
+            return Err(ToolFailure(format!(
+                "the list is too long; keep it to {} items",
+                limits::TODO_ITEMS_MAX
+            )));
         }
         let mut list = String::new();
         for item in &self.items {

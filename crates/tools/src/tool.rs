@@ -15,7 +15,7 @@ use serde_json::Value;
 use tokio::sync::OnceCell;
 
 use crate::{
-    Jobs, Knowledge, Preview, Rewrites, RunningCommand, ToolSettings, arguments, schema, seen::Seen,
+    Jobs, Knowledge, Preview, Rewrites, RunningCommand, ToolSettings, arguments, schema, seen::SeenFiles,
 };
 
 /// One tool; the implementing type is its input.
@@ -80,20 +80,20 @@ pub(crate) trait Tool: DeserializeOwned + JsonSchema + Send + Sync + 'static {
     }
 
     /// Does it.
-    fn run(self, context: Context) -> impl Future<Output = Result<ToolOutcome, Failed>> + Send;
+    fn run(self, context: Context) -> impl Future<Output = Result<ToolOutcome, ToolFailure>> + Send;
 }
 
 /// Why a call did not do what it was asked: text for the model.
 #[derive(Debug)]
-pub(crate) struct Failed(pub(crate) String);
+pub(crate) struct ToolFailure(pub(crate) String);
 
-impl From<WorkspaceError> for Failed {
+impl From<WorkspaceError> for ToolFailure {
     fn from(error: WorkspaceError) -> Self {
         Self(error.to_string())
     }
 }
 
-impl From<SandboxError> for Failed {
+impl From<SandboxError> for ToolFailure {
     fn from(error: SandboxError) -> Self {
         Self(error.to_string())
     }
@@ -104,7 +104,7 @@ impl From<SandboxError> for Failed {
 pub(crate) struct Context {
     pub(crate) workspace: Workspace,
     pub(crate) settings: Arc<ToolSettings>,
-    pub(crate) seen: Arc<Seen>,
+    pub(crate) seen: Arc<SeenFiles>,
     pub(crate) grant: Arc<Grant>,
     pub(crate) owner: AgentId,
     pub(crate) jobs: Jobs,
@@ -121,8 +121,8 @@ impl Context {
     /// Does file work on a thread that may wait. Dropping the future asks the work to stop.
     pub(crate) async fn blocking(
         self,
-        work: impl FnOnce(&Self, &Stop) -> Result<ToolOutcome, Failed> + Send + 'static,
-    ) -> Result<ToolOutcome, Failed> {
+        work: impl FnOnce(&Self, &Stop) -> Result<ToolOutcome, ToolFailure> + Send + 'static,
+    ) -> Result<ToolOutcome, ToolFailure> {
         struct StopOnDrop(Stop);
         impl Drop for StopOnDrop {
             fn drop(&mut self) {
@@ -137,24 +137,24 @@ impl Context {
 }
 
 /// What the model is told when a tool panics.
-pub(crate) fn crashed() -> Failed {
-    Failed("the tool crashed, which is a fault of Posse and not of the call; try another way".to_owned())
+pub(crate) fn crashed() -> ToolFailure {
+    ToolFailure("the tool crashed, which is a fault of Posse and not of the call; try another way".to_owned())
 }
 
-pub(crate) type Running = Pin<Box<dyn Future<Output = Result<ToolOutcome, Failed>> + Send>>;
+pub(crate) type RunningCall = Pin<Box<dyn Future<Output = Result<ToolOutcome, ToolFailure>> + Send>>;
 
 /// A call that has been read.
-pub(crate) trait Call: Send + Sync {
+pub(crate) trait ReadCall: Send + Sync {
     fn about(&self) -> String;
     fn act(&self, grant: &Grant) -> Act;
     fn for_all_projects(&self) -> bool;
     fn path(&self) -> Option<&str>;
     fn preview(&self, context: &Context) -> Option<Preview>;
     fn goes_on(&self) -> bool;
-    fn start(self: Box<Self>, context: Context) -> Running;
+    fn start(self: Box<Self>, context: Context) -> RunningCall;
 }
 
-impl<T: Tool> Call for T {
+impl<T: Tool> ReadCall for T {
     fn about(&self) -> String {
         Tool::about(self)
     }
@@ -179,17 +179,17 @@ impl<T: Tool> Call for T {
         Tool::goes_on(self)
     }
 
-    fn start(self: Box<Self>, context: Context) -> Running {
+    fn start(self: Box<Self>, context: Context) -> RunningCall {
         Box::pin(self.run(context))
     }
 }
 
 /// Reads arguments by a schema.
-type Reader = fn(&str, &Value) -> Result<Box<dyn Call>, String>;
+type Reader = fn(&str, &Value) -> Result<Box<dyn ReadCall>, String>;
 
 /// A tool in the list.
 #[derive(Debug)]
-pub(crate) struct Entry {
+pub(crate) struct ToolEntry {
     pub(crate) spec: ToolSpec,
     /// Whether a call leaves no trace.
     pub(crate) read_only: bool,
@@ -198,12 +198,12 @@ pub(crate) struct Entry {
     read: Reader,
 }
 
-impl Entry {
+impl ToolEntry {
     fn of<T: Tool>() -> Self {
         let (description, schema) = schema::schema_of::<T>();
         let (name, schema) = (T::NAME.to_owned(), Arc::new(schema));
         let spec = ToolSpec { name, description, schema, needs: T::NEEDS };
-        let read = |written: &str, schema: &Value| -> Result<Box<dyn Call>, String> {
+        let read = |written: &str, schema: &Value| -> Result<Box<dyn ReadCall>, String> {
             let call = arguments::read::<T>(written, schema, T::ALIASES)?;
             call.check()?;
             Ok(Box::new(call))
@@ -224,30 +224,30 @@ impl Entry {
     }
 
     /// Reads a call's arguments.
-    pub(crate) fn read(&self, written: &str) -> Result<Box<dyn Call>, String> {
+    pub(crate) fn read(&self, written: &str) -> Result<Box<dyn ReadCall>, String> {
         (self.read)(written, &self.spec.schema)
     }
 }
 
 /// Every tool there is, in the order models see them.
-pub(crate) fn all() -> &'static [Entry] {
-    static ALL: OnceLock<Vec<Entry>> = OnceLock::new();
+pub(crate) fn all() -> &'static [ToolEntry] {
+    static ALL: OnceLock<Vec<ToolEntry>> = OnceLock::new();
     ALL.get_or_init(|| {
         vec![
-            Entry::of::<crate::read_file::ReadFile>(),
-            Entry::of::<crate::write_file::WriteFile>(),
-            Entry::of::<crate::edit_file::EditFile>(),
-            Entry::of::<crate::list_files::ListFiles>(),
-            Entry::of::<crate::glob::Glob>(),
-            Entry::of::<crate::grep::Grep>(),
-            Entry::of::<crate::shell::ShellCommand>(),
-            Entry::of::<crate::job_tool::JobsTool>(),
-            Entry::of::<crate::todo::Todo>(),
-            Entry::of::<crate::web_fetch::WebFetch>(),
-            Entry::of::<crate::remember::Remember>(),
-            Entry::of::<crate::recall::Recall>(),
-            Entry::of::<crate::skill_load::SkillLoad>(),
-            Entry::of::<crate::skill_save::SkillSave>(),
+            ToolEntry::of::<crate::read_file::ReadFile>(),
+            ToolEntry::of::<crate::write_file::WriteFile>(),
+            ToolEntry::of::<crate::edit_file::EditFile>(),
+            ToolEntry::of::<crate::list_files::ListFiles>(),
+            ToolEntry::of::<crate::glob::Glob>(),
+            ToolEntry::of::<crate::grep::Grep>(),
+            ToolEntry::of::<crate::shell::ShellCommand>(),
+            ToolEntry::of::<crate::job_tool::JobsTool>(),
+            ToolEntry::of::<crate::todo::Todo>(),
+            ToolEntry::of::<crate::web_fetch::WebFetch>(),
+            ToolEntry::of::<crate::remember::Remember>(),
+            ToolEntry::of::<crate::recall::RecallNotes>(),
+            ToolEntry::of::<crate::skill_load::SkillLoad>(),
+            ToolEntry::of::<crate::skill_save::SkillSave>(),
         ]
     })
 }

@@ -17,9 +17,9 @@ use crate::{
     arguments::closest,
     confine::Sandbox,
     lean, limits,
-    seen::Seen,
+    seen::SeenFiles,
     show::bounded,
-    tool::{self, Call, Context, Entry, Tool as _, crashed},
+    tool::{self, Context, ReadCall, Tool as _, ToolEntry, crashed},
 };
 
 /// What can be set about the tools.
@@ -54,7 +54,7 @@ impl Default for ToolSettings {
 pub struct Toolbox {
     specs: Vec<ToolSpec>,
     /// The tools that are there, allowed or not.
-    there: Vec<&'static Entry>,
+    there: Vec<&'static ToolEntry>,
     /// Whether only a few of them are offered, in few words.
     lean: bool,
     context: Context,
@@ -79,7 +79,7 @@ impl Toolbox {
         let context = Context {
             workspace: workspace.limited_to(grant.writes.clone()),
             settings: Arc::new(settings),
-            seen: Arc::new(Seen::default()),
+            seen: Arc::new(SeenFiles::default()),
             grant: Arc::new(grant),
             owner,
             jobs,
@@ -112,7 +112,7 @@ impl Toolbox {
             specs,
             there,
             lean: self.lean,
-            context: Context { workspace, seen: Arc::new(Seen::default()), ..context.clone() },
+            context: Context { workspace, seen: Arc::new(SeenFiles::default()), ..context.clone() },
         }
     }
 
@@ -166,7 +166,7 @@ impl Toolbox {
         Ok(Prepared { tool, title, about, path, act, read_only, runs, permit, draft, call: read, context })
     }
 
-    fn find(&self, name: &str) -> Result<&'static Entry, String> {
+    fn find(&self, name: &str) -> Result<&'static ToolEntry, String> {
         if let Some(entry) = self.there.iter().find(|entry| entry.spec.name == name) {
             return Ok(entry);
         }
@@ -219,7 +219,7 @@ pub struct Prepared {
     permit: OnceLock<Permit>,
     /// Whether what it writes waits as a draft.
     draft: OnceLock<()>,
-    call: Box<dyn Call>,
+    call: Box<dyn ReadCall>,
     context: Context,
 }
 
@@ -343,11 +343,11 @@ impl Prepared {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tool::{Failed, Running};
+    use crate::tool::{RunningCall, ToolFailure};
 
     struct Panics(bool);
 
-    impl Call for Panics {
+    impl ReadCall for Panics {
         fn about(&self) -> String {
             String::new()
         }
@@ -372,11 +372,11 @@ mod tests {
             false
         }
 
-        fn start(self: Box<Self>, context: Context) -> Running {
+        fn start(self: Box<Self>, context: Context) -> RunningCall {
             if self.0 {
                 return Box::pin(async { panic!("on the runtime") });
             }
-            Box::pin(context.blocking(|_, _| -> Result<ToolOutcome, Failed> { panic!("on a thread") }))
+            Box::pin(context.blocking(|_, _| -> Result<ToolOutcome, ToolFailure> { panic!("on a thread") }))
         }
     }
 
@@ -388,7 +388,7 @@ mod tests {
         let (settings, knowledge) = (ToolSettings::default(), Knowledge::default());
         let tools = Toolbox::new(&workspace, Grant::none(), settings, owner, Jobs::default(), knowledge);
         for on_runtime in [true, false] {
-            let call: Box<dyn Call> = Box::new(Panics(on_runtime));
+            let call: Box<dyn ReadCall> = Box::new(Panics(on_runtime));
             let prepared = Prepared {
                 tool: "panics",
                 title: String::new(),

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use crate::{
     html, limits,
     show::start_of,
-    tool::{Context, Failed, Tool},
+    tool::{Context, Tool, ToolFailure},
     web_address::{PublicNames, check},
 };
 
@@ -32,35 +32,38 @@ impl Tool for WebFetch {
         self.url.clone()
     }
 
-    async fn run(self, context: Context) -> Result<ToolOutcome, Failed> {
+    async fn run(self, context: Context) -> Result<ToolOutcome, ToolFailure> {
         let fetched =
             tokio::time::timeout(Duration::from_millis(limits::WEB_TIMEOUT_MS), self.fetch(&context));
-        let late = || Failed(format!("the page did not come within {} ms", limits::WEB_TIMEOUT_MS));
+        let late = || ToolFailure(format!("the page did not come within {} ms", limits::WEB_TIMEOUT_MS));
         fetched.await.map_err(|_| late())?
     }
 }
 
 impl WebFetch {
-    async fn fetch(&self, context: &Context) -> Result<ToolOutcome, Failed> {
+    async fn fetch(&self, context: &Context) -> Result<ToolOutcome, ToolFailure> {
         if self.url.len() > limits::WEB_URL_BYTES_MAX {
-            return Err(Failed("the address is too long".to_owned()));
+            return Err(ToolFailure("the address is too long".to_owned()));
         }
         let mut url = Url::parse(self.url.trim())
-            .map_err(|error| Failed(format!("this is no web address ({error}); write https://…")))?;
+            .map_err(|error| ToolFailure(format!("this is no web address ({error}); write https://…")))?;
         let client = client(context)?;
         for _ in 0..=limits::WEB_REDIRECTS_MAX {
-            check(&context.grant.network, &url).map_err(Failed)?;
+            check(&context.grant.network, &url).map_err(ToolFailure)?;
             let response = client.get(url.clone()).send().await.map_err(|error| unreachable(&url, &error))?;
             match redirected(&url, &response) {
-                Some(next) => url = next.map_err(Failed)?,
+                Some(next) => url = next.map_err(ToolFailure)?,
                 None => return page(&url, response).await,
             }
         }
-        Err(Failed(format!("more than {} redirects; fetch the final address", limits::WEB_REDIRECTS_MAX)))
+        Err(ToolFailure(format!(
+            "more than {} redirects; fetch the final address",
+            limits::WEB_REDIRECTS_MAX
+        )))
     }
 }
 
-fn client(context: &Context) -> Result<Client, Failed> {
+fn client(context: &Context) -> Result<Client, ToolFailure> {
     // Fails if another part of the program was first, which is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
     // Without proxies: a proxy looks names up itself, where nobody checks what they lead to.
@@ -71,10 +74,10 @@ fn client(context: &Context) -> Result<Client, Failed> {
         .connect_timeout(Duration::from_millis(limits::WEB_CONNECT_TIMEOUT_MS))
         .dns_resolver(Arc::new(PublicNames(context.grant.network.clone())))
         .build()
-        .map_err(|error| Failed(format!("no web client could be made: {error}")))
+        .map_err(|error| ToolFailure(format!("no web client could be made: {error}")))
 }
 
-fn unreachable(url: &Url, error: &reqwest::Error) -> Failed {
+fn unreachable(url: &Url, error: &reqwest::Error) -> ToolFailure {
     let mut reason = error.to_string();
     let mut cause = error.source();
     // The innermost cause is the one that tells.
@@ -82,7 +85,7 @@ fn unreachable(url: &Url, error: &reqwest::Error) -> Failed {
         reason = inner.to_string();
         cause = inner.source();
     }
-    Failed(format!("{} could not be fetched: {}", shown(url), one_line(&reason, 300)))
+    ToolFailure(format!("{} could not be fetched: {}", shown(url), one_line(&reason, 300)))
 }
 
 fn redirected(url: &Url, response: &Response) -> Option<Result<Url, String>> {
@@ -94,7 +97,7 @@ fn redirected(url: &Url, response: &Response) -> Option<Result<Url, String>> {
     Some(next.ok_or_else(|| "the page redirects to something that is no address".to_owned()))
 }
 
-async fn page(url: &Url, mut response: Response) -> Result<ToolOutcome, Failed> {
+async fn page(url: &Url, mut response: Response) -> Result<ToolOutcome, ToolFailure> {
     let status = response.status();
     let kind = response.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     let kind = kind.unwrap_or("text/plain").to_ascii_lowercase();
@@ -103,7 +106,7 @@ async fn page(url: &Url, mut response: Response) -> Result<ToolOutcome, Failed> 
         || kind.starts_with("text/")
         || ["json", "xml", "javascript", "yaml", "toml"].iter().any(|word| kind.contains(word));
     if !is_text {
-        return Err(Failed(format!("{} is not text but {}", shown(url), one_line(&kind, 80))));
+        return Err(ToolFailure(format!("{} is not text but {}", shown(url), one_line(&kind, 80))));
     }
     let mut body = Vec::new();
     let mut cut = false;

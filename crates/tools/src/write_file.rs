@@ -9,7 +9,7 @@ use crate::{
     Preview, Rewrite, limits,
     lookup::place,
     preview::content,
-    tool::{Context, Failed, Tool},
+    tool::{Context, Tool, ToolFailure},
 };
 
 /// Write a whole file: a new one, or one that you have read.
@@ -49,13 +49,13 @@ impl Tool for WriteFile {
         })
     }
 
-    async fn run(self, context: Context) -> Result<ToolOutcome, Failed> {
+    async fn run(self, context: Context) -> Result<ToolOutcome, ToolFailure> {
         context.blocking(move |context, _| self.write(context)).await
     }
 }
 
 impl WriteFile {
-    fn write(&self, context: &Context) -> Result<ToolOutcome, Failed> {
+    fn write(&self, context: &Context) -> Result<ToolOutcome, ToolFailure> {
         let path = place(&context.workspace, &self.path)?;
         let (old, expect) = match context.workspace.look(&path)? {
             None => (Vec::new(), Expect::Absent),
@@ -88,7 +88,7 @@ impl WriteFile {
     }
 }
 
-fn seen_or_empty(context: &Context, path: &WorkspacePath, stamp: Stamp) -> Result<(), Failed> {
+fn seen_or_empty(context: &Context, path: &WorkspacePath, stamp: Stamp) -> Result<(), ToolFailure> {
     match context.seen.last(path) {
         Some(seen) if seen == stamp => Ok(()),
         _ if stamp.bytes() == 0 => Ok(()),
@@ -98,14 +98,16 @@ fn seen_or_empty(context: &Context, path: &WorkspacePath, stamp: Stamp) -> Resul
 }
 
 /// What is there, so that the next call can be made with it; what is long has to be read.
-fn unseen(context: &Context, path: &WorkspacePath, stamp: Stamp) -> Failed {
+fn unseen(context: &Context, path: &WorkspacePath, stamp: Stamp) -> ToolFailure {
     let there = format!("{path} is already there and you have not seen what is in it; nothing was written.");
     let read = context.workspace.read(path, limits::UNSEEN_BYTES_MAX).ok();
     let shown = read.filter(|(bytes, read)| *read == stamp && !text::is_binary(bytes));
     let Some(shown) = shown.and_then(|(bytes, _)| String::from_utf8(bytes).ok()) else {
-        return Failed(format!("{there} Call read_file on it, then change a part with edit_file."));
+        return ToolFailure(format!("{there} Call read_file on it, then change a part with edit_file."));
     };
     context.seen.read(path, stamp);
     let shown = shown.trim_end();
-    Failed(format!("{there} It is:\n{shown}\nChange a part of it with edit_file, or call write_file again."))
+    ToolFailure(format!(
+        "{there} It is:\n{shown}\nChange a part of it with edit_file, or call write_file again."
+    ))
 }

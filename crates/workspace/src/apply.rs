@@ -5,7 +5,7 @@ use posse_protocol::{Change, Conflict, Saved};
 
 use crate::{
     Entry, Expect, Kind, Mode, Stamp, Workspace, WorkspaceError, WorkspacePath,
-    checkpoint::Store,
+    checkpoint::ContentStore,
     limits,
     merge3::{Touching, merge},
     shadow::{blocking, store_blobs},
@@ -24,13 +24,13 @@ pub(crate) enum Policy {
 
 /// One path and what is to be brought onto it, in order.
 #[derive(Clone, Debug)]
-pub(crate) struct Steps {
+pub(crate) struct PathSteps {
     pub(crate) path: WorkspacePath,
     /// From what to what.
     pub(crate) steps: Vec<(Option<Entry>, Option<Entry>)>,
 }
 
-/// What came of [`Steps`], before anything is written.
+/// What came of [`PathSteps`], before anything is written.
 #[derive(Clone, Debug)]
 struct Plan {
     path: WorkspacePath,
@@ -49,7 +49,7 @@ impl Plan {
 /// Where contents are kept before files are written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Keep<'a> {
-    Store(&'a Store),
+    Store(&'a ContentStore),
     /// The person's own repository, where there are no checkpoints.
     Repository(&'a Repository),
 }
@@ -69,7 +69,7 @@ impl Keep<'_> {
 /// Plans, keeps and writes. Says what changed by it, and what could not be done.
 pub(crate) async fn carry_out(
     workspace: &Workspace,
-    mut open: Vec<Steps>,
+    mut open: Vec<PathSteps>,
     policy: Policy,
     keep: Keep<'_>,
 ) -> Result<(Vec<Change>, Vec<Conflict>), WorkspaceError> {
@@ -130,7 +130,7 @@ async fn saved(plans: &[Plan], keep: Keep<'_>) -> Result<Vec<Option<Change>>, Wo
 }
 
 /// Looks at what is there and works out what should be.
-fn plan(workspace: &Workspace, steps: &Steps, policy: Policy) -> Plan {
+fn plan(workspace: &Workspace, steps: &PathSteps, policy: Policy) -> Plan {
     let path = steps.path.clone();
     let (now, stamp) = match workspace.entry(&path, limits::CHECKPOINT_FILE_BYTES_MAX) {
         Ok(Some((entry, stamp))) => (Some(entry), Some(stamp)),

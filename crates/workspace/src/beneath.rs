@@ -19,7 +19,7 @@ use rustix::{
 use crate::{
     Expect, Kind, Stamp, WorkspaceError, WorkspacePath, Written,
     cached::LastDevice,
-    guard::Guard,
+    guard::WriteGuard,
     limits,
     workspace::{must_be_expected, must_be_file, temporary_name},
 };
@@ -74,7 +74,7 @@ impl Beneath {
         path: &WorkspacePath,
         bytes: &[u8],
         expect: Expect,
-        guard: &Guard,
+        guard: &WriteGuard,
     ) -> Result<Written, WorkspaceError> {
         let slot = self.slot(path, guard)?;
         must_be_expected(path, expect, slot.old.as_ref().map(Stamp::of))?;
@@ -108,7 +108,7 @@ impl Beneath {
     }
 
     /// Finds the place to write to, following links within the folder by hand so that the last name is no link.
-    fn slot(&self, path: &WorkspacePath, guard: &Guard) -> Result<Slot, WorkspaceError> {
+    fn slot(&self, path: &WorkspacePath, guard: &WriteGuard) -> Result<Slot, WorkspaceError> {
         let mut place = path.as_path().to_owned();
         for followed in 0..=limits::LINKS_MAX {
             let name = place.file_name().map(OsStr::to_owned);
@@ -150,7 +150,7 @@ impl Beneath {
         &self,
         path: &WorkspacePath,
         folder: &Path,
-        guard: &Guard,
+        guard: &WriteGuard,
     ) -> Result<OwnedFd, WorkspaceError> {
         let flags = OFlags::PATH | OFlags::DIRECTORY;
         let opened = self.open_at(folder, flags).map_err(|error| failed(path, error))?;
@@ -172,7 +172,7 @@ impl Beneath {
         path: &WorkspacePath,
         folder: &Path,
         name: &OsStr,
-        guard: &Guard,
+        guard: &WriteGuard,
     ) -> Result<OwnedFd, WorkspaceError> {
         let mut made = PathBuf::from(".");
         let mut current = self.open_folder(path, &made, guard)?;

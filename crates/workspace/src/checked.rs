@@ -8,18 +8,18 @@ use std::{
 
 use crate::{
     Entry, Expect, Kind, Mode, Stamp, WorkspaceError, WorkspacePath, Written,
-    guard::Guard,
+    guard::WriteGuard,
     limits,
     workspace::{must_be_expected, must_be_file, temporary_name},
 };
 
 /// The folder by its real name.
 #[derive(Debug)]
-pub(crate) struct Checked {
+pub(crate) struct CheckedFolder {
     root: PathBuf,
 }
 
-impl Checked {
+impl CheckedFolder {
     pub(crate) fn new(root: PathBuf) -> Self {
         Self { root }
     }
@@ -40,7 +40,7 @@ impl Checked {
         path: &WorkspacePath,
         bytes: &[u8],
         expect: Expect,
-        guard: &Guard,
+        guard: &WriteGuard,
     ) -> Result<Written, WorkspaceError> {
         let failed = |source| WorkspaceError::from_io(path.as_str(), source);
         let target = self.target(path, guard)?;
@@ -153,7 +153,7 @@ impl Checked {
     }
 
     /// The real place of what is to be written, its folder made.
-    fn target(&self, path: &WorkspacePath, guard: &Guard) -> Result<PathBuf, WorkspaceError> {
+    fn target(&self, path: &WorkspacePath, guard: &WriteGuard) -> Result<PathBuf, WorkspaceError> {
         let failed = |source| WorkspaceError::from_io(path.as_str(), source);
         let mut folder = self.root.clone();
         for part in path.parent().parts() {
@@ -242,18 +242,19 @@ mod tests {
         for (target, link) in [("../secret", "out"), ("..", "up"), ("src/a", "in"), ("gone", "dangling")] {
             symlink(target, root.join(link)).unwrap();
         }
-        let checked = Checked::new(root.clone());
+        let checked = CheckedFolder::new(root.clone());
         let path = |text: &str| WorkspacePath::parse(text, &[]).unwrap();
         for refused in ["out", "up/secret", "dangling", ".git/hooks/x"] {
             assert!(checked.read(&path(refused)).is_err(), "read {refused}");
             assert!(
-                checked.write(&path(refused), b"new", Expect::Anything, &Guard::default()).is_err(),
+                checked.write(&path(refused), b"new", Expect::Anything, &WriteGuard::default()).is_err(),
                 "write {refused}"
             );
         }
-        assert!(checked.write(&path("up/new"), b"new", Expect::Anything, &Guard::default()).is_err());
+        assert!(checked.write(&path("up/new"), b"new", Expect::Anything, &WriteGuard::default()).is_err());
         let created = [("in", false), ("new/deep/b", true)].map(|(name, expected)| {
-            let written = checked.write(&path(name), b"new", Expect::Anything, &Guard::default()).unwrap();
+            let written =
+                checked.write(&path(name), b"new", Expect::Anything, &WriteGuard::default()).unwrap();
             written.created == expected
         });
         assert_eq!(created, [true, true]);

@@ -16,7 +16,7 @@ use crate::{WorkspaceError, WorkspacePath, places::Places};
 
 /// What holds for the writes of one [`crate::Workspace`] value.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Guard {
+pub(crate) struct WriteGuard {
     /// Every one of these must let a place pass.
     pub(crate) rules: Vec<PathRules>,
     /// Places, relative to the workspace, that are not for agents at all: neither to read nor to write.
@@ -71,7 +71,7 @@ impl PartialEq for Hides {
 
 impl Eq for Hides {}
 
-impl Guard {
+impl WriteGuard {
     /// Whether a real place, relative to the workspace, is not for agents.
     pub(crate) fn hides(&self, place: &Path) -> bool {
         let by_path = || self.hidden_by.as_ref().is_some_and(|hides| hides.holds(place));

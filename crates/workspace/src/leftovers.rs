@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::{
-    checkpoint::folder::{Hint, Seen, Top, path_of},
+    checkpoint::folder::{EntryState, Hint, Top, path_of},
     limits,
 };
 
@@ -48,7 +48,7 @@ fn is_ours(name: &str) -> bool {
 }
 
 /// Whether it is a file that nobody has written for a while.
-fn is_old(seen: &Seen) -> bool {
+fn is_old(seen: &EntryState) -> bool {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let written = Duration::from_nanos(u64::try_from(seen.modified).unwrap_or(u64::MAX));
     let age = now.saturating_sub(written);

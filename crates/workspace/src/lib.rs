@@ -41,7 +41,7 @@ mod workspace;
 pub mod worktree;
 
 pub use below::visit_below;
-pub use checkpoint::{Checkpoints, Covered, Look, Told, Undone, is_loose};
+pub use checkpoint::{Checkpoints, Covered, Look, LookProgress, Undone, is_loose};
 pub use entry::{Entry, Mode};
 pub use error::WorkspaceError;
 pub use grep::{GrepFound, GrepLine, GrepQuery};
@@ -55,5 +55,5 @@ pub use path::WorkspacePath;
 pub use stop::Stop;
 pub use tree::{GlobFound, Listing};
 pub use unified::unified;
-pub use walk::{Cut, Found};
+pub use walk::{Cut, WalkEntry};
 pub use workspace::{Expect, OpenFile, Workspace, Written};

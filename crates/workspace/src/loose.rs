@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use similar::{Algorithm, DiffTag, capture_diff_slices};
 
 use crate::limits;
-use crate::text::{ReplaceError, Replaced, View, line_of, replace, with_lf};
+use crate::text::{ReplaceError, Replaced, UnixText, line_of, replace, with_lf};
 
 /// Replaces the one run of whole lines that is `old` but for white space. New lines are indented as those they stand for.
 pub fn replace_loosely(file: &[u8], old: &str, new: &str) -> Result<Replaced, ReplaceError> {
@@ -18,7 +18,7 @@ pub fn replace_loosely(file: &[u8], old: &str, new: &str) -> Result<Replaced, Re
     if old.is_empty() || old.len() > limits::LOOSE_LINES_MAX || file.len() > limits::LOOSE_BYTES_MAX {
         return Err(ReplaceError::NotFound);
     }
-    let view = View::of(file);
+    let view = UnixText::of(file);
     let lines: Vec<&[u8]> = view.bytes.split(|byte| *byte == b'\n').collect();
     let first = match fitting(&lines, &old).as_slice() {
         [] => return Err(ReplaceError::NotFound),
@@ -51,7 +51,7 @@ pub fn replace_numbered(file: &[u8], old: &str, new: &str) -> Result<Replaced, R
         Some(_) if !new.contains('\t') => return Err(ReplaceError::NotFound),
         _ => new.split('\n').map(|line| tabbed(line).unwrap_or(line)).collect::<Vec<_>>().join("\n"),
     };
-    let view = View::of(file);
+    let view = UnixText::of(file);
     let mut starts = memchr::memmem::find_iter(&view.bytes, old.as_bytes());
     let (exactly, more) = (starts.next(), starts.next().is_some());
     let (replaced, at) = match exactly {

@@ -6,9 +6,9 @@ use std::{collections::VecDeque, sync::Arc};
 use crate::{
     Stop, Workspace, WorkspacePath,
     checkpoint::{
-        folder::{Hint, Top, What, path_of},
+        folder::{EntryKind, Hint, Top, path_of},
         joined,
-        rules::{self, Rules},
+        rules::{self, IgnoreRules},
         split,
     },
     limits,
@@ -54,7 +54,7 @@ impl Workspace {
 }
 
 /// Folders that are still to be looked at, with the rules that hold where they are.
-type Open = VecDeque<(Box<[u8]>, Arc<Rules>)>;
+type Open = VecDeque<(Box<[u8]>, Arc<IgnoreRules>)>;
 
 struct Search<'a> {
     workspace: &'a Workspace,
@@ -74,21 +74,22 @@ impl Search<'_> {
         }
     }
 
-    fn folder(&mut self, place: &[u8], above: &Arc<Rules>, open: &mut Open, done: Option<&[u8]>) {
+    fn folder(&mut self, place: &[u8], above: &Arc<IgnoreRules>, open: &mut Open, done: Option<&[u8]>) {
         self.left = self.left.saturating_sub(limits::NEARBY_FOLDER_ENTRIES);
         let Ok(folder) = self.top.folder(place) else { return };
         let Ok(names) = folder.names_up_to(self.left) else { return };
         self.left -= names.len();
         let has_rules = names.iter().any(|(name, _)| name.as_ref() == rules::FILE);
-        let rules = if has_rules { Rules::within(above, place, &folder) } else { Arc::clone(above) };
+        let rules = if has_rules { IgnoreRules::within(above, place, &folder) } else { Arc::clone(above) };
         for (name, hint) in names {
             let (path, is_folder) = (joined(place, &name), hint == Hint::Folder);
             let passed_over = name.starts_with(b".") || rules.ignores(&path, is_folder);
             if passed_over || self.workspace.hides(path_of(&path)) || done == Some(&*path) {
                 continue;
             }
-            let is_entry =
-                || folder.look(&name).ok().flatten().is_some_and(|seen| matches!(seen.what, What::Entry(_)));
+            let is_entry = || {
+                folder.look(&name).ok().flatten().is_some_and(|seen| matches!(seen.what, EntryKind::Entry(_)))
+            };
             if is_folder {
                 open.push_back((path, Arc::clone(&rules)));
             } else if hint == Hint::Regular || is_entry() {
@@ -98,16 +99,16 @@ impl Search<'_> {
     }
 
     /// The rules that hold in the folder in which `place` is.
-    fn rules_above(&self, place: &[u8]) -> Arc<Rules> {
+    fn rules_above(&self, place: &[u8]) -> Arc<IgnoreRules> {
         if place.is_empty() {
             // As for walks: what a repository around the workspace ignores is none of it.
             let own = self.top.path.join(".git").symlink_metadata().is_ok();
-            return if own { Rules::from_above(&self.top.path) } else { Arc::default() };
+            return if own { IgnoreRules::from_above(&self.top.path) } else { Arc::default() };
         }
         let (above, _) = split(place);
         let rules = self.rules_above(above);
         self.top
             .folder(above)
-            .map_or_else(|_| Arc::clone(&rules), |folder| Rules::within(&rules, above, &folder))
+            .map_or_else(|_| Arc::clone(&rules), |folder| IgnoreRules::within(&rules, above, &folder))
     }
 }

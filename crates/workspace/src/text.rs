@@ -18,7 +18,7 @@ pub const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 /// What a file is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
+pub struct TextFormat {
     /// Whether it starts with a byte order mark.
     pub bom: bool,
     /// Its line endings.
@@ -40,7 +40,7 @@ pub enum Endings {
     Mixed,
 }
 
-impl Shape {
+impl TextFormat {
     /// Looks at all of `bytes`.
     pub fn of(bytes: &[u8]) -> Self {
         let newlines = memchr::memchr_iter(b'\n', bytes).count();
@@ -115,7 +115,7 @@ pub fn replace(bytes: &[u8], old: &str, new: &str, all: bool) -> Result<Replaced
     } else if old == new {
         return Err(ReplaceError::NoChange);
     }
-    let view = View::of(bytes);
+    let view = UnixText::of(bytes);
     let starts: Vec<usize> =
         if all { memmem::find_iter(&view.bytes, &old).collect() } else { places(&view.bytes, &old) };
     if starts.is_empty() {
@@ -162,13 +162,13 @@ fn insert(out: &mut Vec<u8>, file: &[u8], removed: Range<usize>, inserted: &[u8]
 }
 
 /// The file with `\n` for every `\r\n`, and the way back.
-pub(crate) struct View {
+pub(crate) struct UnixText {
     pub(crate) bytes: Vec<u8>,
     /// Where in `bytes` a `\r` before it was left out, in order.
     returns: Vec<usize>,
 }
 
-impl View {
+impl UnixText {
     pub(crate) fn of(file: &[u8]) -> Self {
         let mut returns = Vec::new();
         for (left_out, at) in memmem::find_iter(file, b"\r\n").enumerate() {

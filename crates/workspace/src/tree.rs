@@ -7,13 +7,13 @@ use std::{
 
 use globset::{GlobBuilder, GlobMatcher};
 
-use crate::{Cut, Found, Kind, Stop, Workspace, WorkspaceError, WorkspacePath, limits, walk::Walk};
+use crate::{Cut, Kind, Stop, WalkEntry, Workspace, WorkspaceError, WorkspacePath, limits, walk::Walk};
 
 /// What is in a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Listing {
     /// The entries, parents first.
-    pub entries: Vec<Found>,
+    pub entries: Vec<WalkEntry>,
     /// How many more entries each folder has that are not in `entries`.
     pub left_out: BTreeMap<WorkspacePath, u64>,
     /// Why the walk ended early, if it did.

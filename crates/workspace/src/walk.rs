@@ -12,7 +12,7 @@ use crate::{Kind, Stop, Workspace, WorkspaceError, WorkspacePath, limits};
 
 /// One entry found by a walk.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct WalkEntry {
     /// Where it is.
     pub path: WorkspacePath,
     /// What it is; links are not followed.
@@ -43,7 +43,7 @@ impl Walk<'_> {
     /// Calls `visit` for every entry below the start, parents first, names in order.
     pub(crate) fn run(
         &self,
-        visit: &mut dyn FnMut(Found) -> ControlFlow<()>,
+        visit: &mut dyn FnMut(WalkEntry) -> ControlFlow<()>,
     ) -> Result<Option<Cut>, WorkspaceError> {
         let start = self.workspace.root().join(self.workspace.folder(self.start)?);
         // From the top, so that the ignore files on the way count; a start that is itself ignored or hidden was
@@ -58,7 +58,7 @@ impl Walk<'_> {
         top: &Path,
         start: &Path,
         met: &mut bool,
-        visit: &mut dyn FnMut(Found) -> ControlFlow<()>,
+        visit: &mut dyn FnMut(WalkEntry) -> ControlFlow<()>,
     ) -> Result<Option<Cut>, WorkspaceError> {
         let began = Instant::now();
         let mut entries = 0;
@@ -85,7 +85,7 @@ impl Walk<'_> {
                 continue;
             }
             let Some(kind) = entry.file_type() else { continue };
-            let found = Found { path: WorkspacePath::from_walk(inside), kind: Kind::of_type(kind) };
+            let found = WalkEntry { path: WorkspacePath::from_walk(inside), kind: Kind::of_type(kind) };
             if visit(found).is_break() {
                 break;
             }

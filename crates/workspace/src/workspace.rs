@@ -13,8 +13,8 @@ use posse_protocol::PathRules;
 use crate::beneath::Beneath;
 use crate::{
     Entry, Kind, Mode, Stamp, WorkspaceError, WorkspacePath,
-    checked::Checked,
-    guard::{Guard, Hides, Permit, is_of_git},
+    checked::CheckedFolder,
+    guard::{Hides, Permit, WriteGuard, is_of_git},
     limits,
     locks::Locks,
     places::Places,
@@ -25,7 +25,7 @@ use crate::{
 pub struct Workspace {
     inner: Arc<Inner>,
     /// Where this clone may write.
-    guard: Arc<Guard>,
+    guard: Arc<WriteGuard>,
 }
 
 #[derive(Debug)]
@@ -49,7 +49,7 @@ enum Access {
     #[cfg(target_os = "linux")]
     Beneath(Beneath),
     /// Links are resolved and checked first. A link swapped in that very moment could be missed.
-    Checked(Checked),
+    Checked(CheckedFolder),
 }
 
 impl Access {
@@ -58,7 +58,7 @@ impl Access {
         if let Some(beneath) = Beneath::open(real)? {
             return Ok(Self::Beneath(beneath));
         }
-        Ok(Self::Checked(Checked::new(real.to_owned())))
+        Ok(Self::Checked(CheckedFolder::new(real.to_owned())))
     }
 }
 
@@ -112,7 +112,7 @@ impl Workspace {
         }
         let access = Access::open(&real).map_err(failed)?;
         let writing = WRITING.of(&real);
-        let guard = Guard { places: Arc::new(Places::of(&real)), ..Guard::default() };
+        let guard = WriteGuard { places: Arc::new(Places::of(&real)), ..WriteGuard::default() };
         let inner = Arc::new(Inner { given, real, access, writing });
         Ok(Self { inner, guard: Arc::new(guard) })
     }
@@ -120,7 +120,7 @@ impl Workspace {
     /// The same folder, but writes outside these rules are refused, whatever links lead there. Narrows what is there:
     /// rules given before hold as well. An exception that is a link, or behind one, is one for what it leads to, too.
     pub fn limited_to(&self, mut rules: PathRules) -> Self {
-        let mut guard = Guard::clone(&self.guard);
+        let mut guard = WriteGuard::clone(&self.guard);
         let real: Vec<String> = rules
             .except
             .iter()
@@ -134,7 +134,7 @@ impl Workspace {
 
     /// The same folder, but these places in it, given absolute and there or not, are neither read nor written nor found.
     pub fn hiding(&self, places: &[PathBuf]) -> Self {
-        let mut guard = Guard::clone(&self.guard);
+        let mut guard = WriteGuard::clone(&self.guard);
         guard.hidden.extend(places.iter().filter_map(|place| self.real_inside(place)));
         Self { inner: Arc::clone(&self.inner), guard: Arc::new(guard) }
     }
@@ -151,7 +151,7 @@ impl Workspace {
 
     /// The same folder, in which this much may be written although it is protected.
     pub fn permitting(&self, permit: Permit) -> Self {
-        let guard = Guard { permit, ..Guard::clone(&self.guard) };
+        let guard = WriteGuard { permit, ..WriteGuard::clone(&self.guard) };
         Self { inner: Arc::clone(&self.inner), guard: Arc::new(guard) }
     }
 
@@ -238,7 +238,7 @@ impl Workspace {
     /// The same folder, but places in it that `hides` knows, by their absolute path, are neither read nor written nor found,
     /// also those that appear later.
     pub fn hiding_where(&self, hides: Option<Hides>) -> Self {
-        let (mut guard, root) = (Guard::clone(&self.guard), self.root().to_path_buf());
+        let (mut guard, root) = (WriteGuard::clone(&self.guard), self.root().to_path_buf());
         guard.hidden_by = hides.map(|hides| Hides::new(move |inside| hides.holds(&root.join(inside))));
         Self { inner: Arc::clone(&self.inner), guard: Arc::new(guard) }
     }

@@ -6,9 +6,9 @@
 use std::path::{Path, PathBuf};
 
 use super::{
-    Failed, Step,
+    FailedStep, NamedStep,
     plan::Plan,
-    view::{Cover, View, home_of_this_user},
+    view::{Cover, FileView, home_of_this_user},
 };
 
 /// Where programs and libraries are; most of them are links into the first.
@@ -19,8 +19,8 @@ const LOADER: &str = "/etc/ld.so.cache";
 const STORES: &[&str] = &["/nix/store", "/gnu/store"];
 
 /// The view for a plan of ours.
-pub(crate) fn view(plan: &Plan) -> Result<View, Failed> {
-    let mut view = View::default();
+pub(crate) fn view(plan: &Plan) -> Result<FileView, FailedStep> {
+    let mut view = FileView::default();
     for name in SYSTEM.iter().map(Path::new) {
         match name.symlink_metadata() {
             Ok(found) if found.is_symlink() => {
@@ -67,10 +67,10 @@ fn paths(raw: &[std::ffi::OsString]) -> Vec<PathBuf> {
 }
 
 /// What a link leads to is not what was asked for. Links above it are refused when it is mounted.
-fn must_be_itself(path: &Path) -> Result<(), Failed> {
+fn must_be_itself(path: &Path) -> Result<(), FailedStep> {
     let found = path.symlink_metadata().step_at("looking at", path)?;
     if found.is_symlink() {
-        return Err(Failed::new(format!("showing {}", path.display()), "it is a link"));
+        return Err(FailedStep::new(format!("showing {}", path.display()), "it is a link"));
     }
     Ok(())
 }

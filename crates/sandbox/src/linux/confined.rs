@@ -17,17 +17,18 @@ use tokio::{
 use super::{
     handing::hand_over,
     machine,
-    plan::{Message, Plan, Told, ToldCame},
+    plan::{PathText, Plan, PlanMessage, ToldCame},
     ready::{self, Ready},
     secrets,
     watchdog::{self, Watched},
 };
 use crate::{
-    Exit, Level, Profile, SandboxError, Share, Touched, child_env, group::Running, limits, run_unix::Ends,
+    CommandExit, Level, SandboxError, SandboxProfile, Share, Touched, child_env, group::RunningChild, limits,
+    run_unix::StreamEnds,
 };
 
 /// What is to be confined, and how.
-pub(crate) struct Prepared {
+pub(crate) struct PreparedConfinement {
     plan: Vec<u8>,
     workspace: PathBuf,
     /// The session's share, and where this command can write to a disk.
@@ -44,37 +45,37 @@ pub(crate) struct Confined {
     heard_bytes: usize,
     /// Whether nothing of the command is left.
     over: bool,
-    report: Report,
+    report: ConfinementReport,
     watched: Option<Watched>,
 }
 
 /// What a confinement had to say once it was over.
-pub(crate) struct Report {
-    pub(crate) exit: Exit,
+pub(crate) struct ConfinementReport {
+    pub(crate) exit: CommandExit,
     pub(crate) notes: Vec<String>,
     pub(crate) touched: Touched,
     /// Why it was not run, if it was not.
     refused: Option<String>,
 }
 
-impl Report {
+impl ConfinementReport {
     /// Without a word it was killed, and the command with it.
     fn new() -> Self {
-        Self { exit: Exit::Signal(9), notes: Vec::new(), touched: Touched::default(), refused: None }
+        Self { exit: CommandExit::Signal(9), notes: Vec::new(), touched: Touched::default(), refused: None }
     }
 }
 
 /// Makes everything ready for a confined command.
 pub(crate) fn prepare(
-    profile: &Profile,
+    profile: &SandboxProfile,
     cwd: &Path,
     program: OsString,
     arguments: Vec<OsString>,
     env: Vec<(OsString, OsString)>,
-) -> Result<Prepared, SandboxError> {
+) -> Result<PreparedConfinement, SandboxError> {
     check(profile)?;
     let limits = machine::fitted(profile.limits, &profile.workspace);
-    let profile = &Profile { limits, ..profile.clone() };
+    let profile = &SandboxProfile { limits, ..profile.clone() };
     let mut plan = Plan::new(profile, cwd, program, arguments, env);
     if !profile.bare {
         let known = secrets::known(&plan);
@@ -87,10 +88,10 @@ pub(crate) fn prepare(
         plan.to_bytes().map_err(|error| not_confined(format!("the plan could not be written: {error}")))?;
     let workspace = profile.workspace.clone();
     let writes = (profile.level == Level::Full && !profile.bare).then(|| workspace.clone());
-    Ok(Prepared { plan, workspace, share: limits.session, writes })
+    Ok(PreparedConfinement { plan, workspace, share: limits.session, writes })
 }
 
-fn check(profile: &Profile) -> Result<(), SandboxError> {
+fn check(profile: &SandboxProfile) -> Result<(), SandboxError> {
     if profile.bare {
         let mut all = profile.readable.iter().chain(&profile.writable).chain(&profile.read_only);
         return match all.find(|path| !path.is_absolute()) {
@@ -126,23 +127,23 @@ pub(crate) fn clear(workspace: &Path) {
 pub(crate) fn try_once() -> Result<(), String> {
     let places = [std::env::temp_dir(), "/tmp".into(), "/var/tmp".into()];
     let mut places = places.iter().filter_map(|place| place.canonicalize().ok());
-    let folder = places.find(|place| check(&Profile::new(Level::Inspect, place)).is_ok());
+    let folder = places.find(|place| check(&SandboxProfile::new(Level::Inspect, place)).is_ok());
     let folder = folder.ok_or("there is no folder for temporary files to try it in")?;
     // A name that nobody can have foreseen: everybody can write there.
     let name = format!("posse-probe-{:016x}{:016x}", super::folder::random(), super::folder::random());
     let tried = try_in(&folder, &name);
     let wrote = std::fs::remove_file(folder.join(&name)).is_ok();
     match tried? {
-        Exit::Code(0) if !wrote => Ok(()),
+        CommandExit::Code(0) if !wrote => Ok(()),
         _ => Err("it was tried, and a confined command could write".to_owned()),
     }
 }
 
-fn try_in(folder: &Path, name: &str) -> Result<Exit, String> {
-    let profile = Profile::new(Level::Inspect, folder);
+fn try_in(folder: &Path, name: &str) -> Result<CommandExit, String> {
+    let profile = SandboxProfile::new(Level::Inspect, folder);
     let words = ["-c", "! (: > \"$0\") 2>/dev/null", name].map(OsString::from).to_vec();
     let prepared = prepare(&profile, folder, "/bin/sh".into(), words, child_env());
-    let Prepared { plan, workspace, .. } = prepared.map_err(|error| error.to_string())?;
+    let PreparedConfinement { plan, workspace, .. } = prepared.map_err(|error| error.to_string())?;
     let system = |error: io::Error| format!("it could not be tried: {error}");
     let null = fs::File::options().read(true).write(true).open("/dev/null").map_err(system)?;
     let (line, mut process) = ready::process().map_err(system)?;
@@ -158,9 +159,13 @@ fn try_in(folder: &Path, name: &str) -> Result<Exit, String> {
     report.refused.map_or(Ok(report.exit), Err)
 }
 
-impl Prepared {
+impl PreparedConfinement {
     /// Has a process confine it, and waits until the command runs, or for the reason why it does not.
-    pub(crate) async fn begin(self, program: &str, ends: Ends) -> Result<(Running, Confined), SandboxError> {
+    pub(crate) async fn begin(
+        self,
+        program: &str,
+        ends: StreamEnds,
+    ) -> Result<(RunningChild, Confined), SandboxError> {
         let Self { plan, workspace, share, writes } = self;
         let start = |source| SandboxError::Start { program: program.to_owned(), source };
         let Ready { running, line } = Ready::with(&ends).await.map_err(start)?;
@@ -175,15 +180,15 @@ impl Prepared {
         let patience = Duration::from_millis(limits::CONFINE_MS);
         let verdict = timeout(patience, confined.exchange(&plan)).await;
         let verdict = verdict.map_err(|_| not_confined("the set-up took too long".to_owned()))??;
-        if verdict != Some(Message::Started) {
+        if verdict != Some(PlanMessage::Started) {
             // It is cleaning up; whoever hears of the failure finds everything as it was.
             let patience = Duration::from_millis(limits::UNCONFINE_MS);
             let _ = timeout(patience, confined.until_gone()).await;
         }
         match verdict {
-            Some(Message::Started) => Ok((running, confined)),
-            Some(Message::Failed(step, reason)) => Err(not_confined(format!("{step}: {reason}"))),
-            Some(Message::NoProgram(errno)) => Err(start(io::Error::from_raw_os_error(errno))),
+            Some(PlanMessage::Started) => Ok((running, confined)),
+            Some(PlanMessage::Failed(step, reason)) => Err(not_confined(format!("{step}: {reason}"))),
+            Some(PlanMessage::NoProgram(errno)) => Err(start(io::Error::from_raw_os_error(errno))),
             _ => Err(not_confined("the process that confines it died".to_owned())),
         }
     }
@@ -191,12 +196,13 @@ impl Prepared {
 
 impl Confined {
     fn new(line: UnixStream, workspace: PathBuf) -> Self {
-        let (heard, heard_bytes, over, report, watched) = (Vec::new(), 0, false, Report::new(), None);
+        let (heard, heard_bytes, over, report, watched) =
+            (Vec::new(), 0, false, ConfinementReport::new(), None);
         Self { line, workspace, heard, heard_bytes, over, report, watched }
     }
 
     /// Sends a plan and waits for the first word about it.
-    async fn exchange(&mut self, plan: &[u8]) -> io::Result<Option<Message>> {
+    async fn exchange(&mut self, plan: &[u8]) -> io::Result<Option<PlanMessage>> {
         let mut line = tokio::net::UnixStream::from_std(self.line.try_clone()?)?;
         // If it is not taken, the reason is to be heard.
         let _ = line.write_all(plan).await;
@@ -237,7 +243,7 @@ impl Confined {
     }
 
     /// Takes in what was heard. The first message that says whether the command runs is returned.
-    fn take(&mut self, bytes: &[u8]) -> Option<Message> {
+    fn take(&mut self, bytes: &[u8]) -> Option<PlanMessage> {
         self.heard_bytes += bytes.len();
         if self.heard_bytes > limits::REPORT_BYTES_MAX {
             return None;
@@ -245,44 +251,45 @@ impl Confined {
         self.heard.extend_from_slice(bytes);
         let whole = self.heard.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         let lines: Vec<u8> = self.heard.drain(..whole).collect();
-        let messages = lines.split(|byte| *byte == b'\n').filter_map(Message::from_line);
+        let messages = lines.split(|byte| *byte == b'\n').filter_map(PlanMessage::from_line);
         messages.fold(None, |verdict, message| verdict.or(self.note(message)))
     }
 
-    fn note(&mut self, message: Message) -> Option<Message> {
+    fn note(&mut self, message: PlanMessage) -> Option<PlanMessage> {
         let Self { report, workspace, .. } = self;
         match message {
-            Message::Code(code) => report.exit = Exit::Code(code),
-            Message::Signal(signal) => report.exit = Exit::Signal(signal),
-            Message::Note(note) => report.notes.push(note),
-            Message::Touched(paths) => {
+            PlanMessage::Code(code) => report.exit = CommandExit::Code(code),
+            PlanMessage::Signal(signal) => report.exit = CommandExit::Signal(signal),
+            PlanMessage::Note(note) => report.notes.push(note),
+            PlanMessage::Touched(paths) => {
                 report.touched.paths.extend(paths.into_iter().map(|path| path.below(workspace)));
             }
-            Message::Moved(paths) => {
-                let below = |(path, came): (Told, ToldCame)| (path.below(workspace), came.below(workspace));
+            PlanMessage::Moved(paths) => {
+                let below =
+                    |(path, came): (PathText, ToldCame)| (path.below(workspace), came.below(workspace));
                 report.touched.moved.extend(paths.into_iter().map(below));
             }
-            Message::Marked(paths) => {
+            PlanMessage::Marked(paths) => {
                 report.touched.marked.extend(paths.into_iter().map(|path| path.below(workspace)));
             }
-            Message::Watched(complete) => report.touched.complete = complete,
-            Message::Over => self.over = true,
-            Message::Failed(ref step, ref reason) => {
+            PlanMessage::Watched(complete) => report.touched.complete = complete,
+            PlanMessage::Over => self.over = true,
+            PlanMessage::Failed(ref step, ref reason) => {
                 report.refused = Some(format!("{step}: {reason}"));
                 return Some(message);
             }
-            Message::Started | Message::NoProgram(_) => return Some(message),
+            PlanMessage::Started | PlanMessage::NoProgram(_) => return Some(message),
         }
         None
     }
 
     /// What it had to say. To be asked when nothing of it is left, or it is given up.
-    pub(crate) fn end(self) -> Report {
+    pub(crate) fn end(self) -> ConfinementReport {
         Ready::prepare_next();
         self.report()
     }
 
-    fn report(mut self) -> Report {
+    fn report(mut self) -> ConfinementReport {
         let mut chunk = [0; 4096];
         while let Ok(count @ 1..) = self.line.read(&mut chunk) {
             self.take(&chunk[..count]);

@@ -21,16 +21,16 @@ use rustix::{
 };
 
 use super::{
-    Failed, Step,
+    FailedStep, NamedStep,
     cgroup::Cgroup,
     handing::take_over,
     last_steps,
     listener::Watch,
     mounts,
     placeholders::Placeholders,
-    plan::{Message, Plan},
+    plan::{Plan, PlanMessage},
     privileges,
-    view::View,
+    view::FileView,
 };
 use crate::limits;
 
@@ -39,7 +39,7 @@ pub(crate) fn run(
     line: &UnixStream,
     plan: &Plan,
     placeholders: &Placeholders,
-    who: Identity,
+    who: UserIds,
     cgroup: Option<&Cgroup>,
     supervisor: PipeReader,
 ) -> i32 {
@@ -54,15 +54,15 @@ pub(crate) fn run(
             tend(line, begun);
             0
         }
-        Err(Failed { step, reason }) => {
-            Message::Failed(step, reason).tell(line);
+        Err(FailedStep { step, reason }) => {
+            PlanMessage::Failed(step, reason).tell(line);
             1
         }
     }
 }
 
 /// Lives no longer than its supervisor, which may have died before this was asked for: then its pipe is empty.
-fn bind_to(mut supervisor: PipeReader) -> Result<(), Failed> {
+fn bind_to(mut supervisor: PipeReader) -> Result<(), FailedStep> {
     let step = "binding its life to its supervisor's";
     set_parent_process_death_signal(Some(Signal::KILL)).step(step)?;
     supervisor.read_exact(&mut [0]).step(step)
@@ -79,17 +79,17 @@ fn begin(
     line: &UnixStream,
     plan: &Plan,
     placeholders: &Placeholders,
-    who: Identity,
+    who: UserIds,
     in_cgroup: bool,
-) -> Result<Begun, Failed> {
+) -> Result<Begun, FailedStep> {
     who.map()?;
-    let mut view = View::new(plan, placeholders)?;
+    let mut view = FileView::new(plan, placeholders)?;
     unshare_rest(plan.network)?;
     if !plan.network && !plan.bare {
         loopback_up().step("starting the loopback network")?;
     }
     let own_mounts = mounts::build(&mut view, plan)?;
-    view.notes.drain(..).for_each(|note| Message::Note(note).tell(line));
+    view.notes.drain(..).for_each(|note| PlanMessage::Note(note).tell(line));
     // Nobody in there may look into this process; a program that is run afterwards can be looked into again.
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable)
         .step("hiding its memory")?;
@@ -108,7 +108,7 @@ fn begin(
     let listener = take_over(&ran).pop();
     // Its end is closed by exec, or by its death, of which it will have told the reason.
     let _ = ran.read(&mut [0]);
-    Message::Started.tell(line);
+    PlanMessage::Started.tell(line);
     super::release_streams();
     let watch = Watch::new(plan, &view.writable, own_mounts, listener, command);
     Ok(Begun { command, signals, watch })
@@ -116,12 +116,12 @@ fn begin(
 
 /// Who this is outside, where it has a name.
 #[derive(Clone, Copy)]
-pub(crate) struct Identity {
+pub(crate) struct UserIds {
     uid: u32,
     gid: u32,
 }
 
-impl Identity {
+impl UserIds {
     /// To be asked outside of the namespace.
     pub(crate) fn of_this_process() -> Self {
         let (uid, gid) = (rustix::process::geteuid(), rustix::process::getegid());
@@ -129,7 +129,7 @@ impl Identity {
     }
 
     /// Maps this user and group to themselves, and nobody else.
-    fn map(self) -> Result<(), Failed> {
+    fn map(self) -> Result<(), FailedStep> {
         let Self { uid, gid } = self;
         std::fs::write("/proc/self/setgroups", "deny").step("writing setgroups")?;
         std::fs::write("/proc/self/uid_map", format!("{uid} {uid} 1")).step("writing uid_map")?;
@@ -137,7 +137,7 @@ impl Identity {
     }
 }
 
-fn unshare_rest(network: bool) -> Result<(), Failed> {
+fn unshare_rest(network: bool) -> Result<(), FailedStep> {
     let always = UnshareFlags::NEWIPC | UnshareFlags::NEWUTS | UnshareFlags::NEWCGROUP;
     let flags = if network { always } else { always | UnshareFlags::NEWNET };
     // SAFETY: this process has one thread, and none of these flags changes its files or memory.
@@ -275,8 +275,8 @@ fn reap(line: &UnixStream, command: Pid) -> Reaped {
 
 fn tell_end(line: &UnixStream, status: WaitStatus) {
     match (status.exit_status(), status.terminating_signal()) {
-        (Some(code), _) => Message::Code(code).tell(line),
-        (None, Some(signal)) => Message::Signal(signal).tell(line),
+        (Some(code), _) => PlanMessage::Code(code).tell(line),
+        (None, Some(signal)) => PlanMessage::Signal(signal).tell(line),
         (None, None) => {}
     }
 }

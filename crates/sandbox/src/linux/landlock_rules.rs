@@ -8,10 +8,10 @@ use landlock::{
     RulesetCreatedAttr, RulesetStatus, Scope,
 };
 
-use super::{Failed, Step};
+use super::{FailedStep, NamedStep};
 
 /// Restricts this process and all it starts.
-pub(crate) fn restrict(writable: &[PathBuf]) -> Result<(), Failed> {
+pub(crate) fn restrict(writable: &[PathBuf]) -> Result<(), FailedStep> {
     let step = "restricting file access with Landlock";
     let all = AccessFs::from_all(ABI::V5);
     let created = Ruleset::default()
@@ -37,7 +37,7 @@ pub(crate) fn restrict(writable: &[PathBuf]) -> Result<(), Failed> {
     }
     let status = rules.restrict_self().step(step)?;
     if status.ruleset == RulesetStatus::NotEnforced {
-        return Err(Failed::new(step, "this kernel does not have it, or it is switched off"));
+        return Err(FailedStep::new(step, "this kernel does not have it, or it is switched off"));
     }
     Ok(())
 }

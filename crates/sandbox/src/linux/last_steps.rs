@@ -8,17 +8,17 @@ use std::os::{
 };
 
 use super::{
-    Failed, Step,
+    FailedStep, NamedStep,
     handing::hand_over,
     landlock_rules, listener,
-    plan::{Message, Plan},
+    plan::{Plan, PlanMessage},
     privileges,
-    seccomp::{self, Sockets},
-    view::View,
+    seccomp::{self, SocketRule},
+    view::FileView,
 };
 
 /// Becomes the command, or tells why not. Process 1 is handed what listens to its calls.
-pub(crate) fn run(line: &UnixStream, first: &UnixStream, plan: &Plan, view: &View, in_cgroup: bool) -> ! {
+pub(crate) fn run(line: &UnixStream, first: &UnixStream, plan: &Plan, view: &FileView, in_cgroup: bool) -> ! {
     match confine(first, plan, view, in_cgroup) {
         Ok(()) => {
             let error = std::process::Command::new(&plan.program)
@@ -27,22 +27,22 @@ pub(crate) fn run(line: &UnixStream, first: &UnixStream, plan: &Plan, view: &Vie
                 .envs(plan.env.iter().map(|(name, value)| (name, value)))
                 .envs(view.env.iter().map(|(name, value)| (name, value)))
                 .exec();
-            Message::NoProgram(error.raw_os_error().unwrap_or(libc::EINVAL)).tell(line);
+            PlanMessage::NoProgram(error.raw_os_error().unwrap_or(libc::EINVAL)).tell(line);
         }
-        Err(Failed { step, reason }) => Message::Failed(step, reason).tell(line),
+        Err(FailedStep { step, reason }) => PlanMessage::Failed(step, reason).tell(line),
     }
     // SAFETY: ends the process without anything of the parent's being run twice.
     unsafe { libc::_exit(127) }
 }
 
-fn confine(first: &UnixStream, plan: &Plan, view: &View, in_cgroup: bool) -> Result<(), Failed> {
+fn confine(first: &UnixStream, plan: &Plan, view: &FileView, in_cgroup: bool) -> Result<(), FailedStep> {
     rustix::process::setsid().step("making a session")?;
     std::env::set_current_dir(&plan.cwd).step_at("entering", plan.cwd.as_ref())?;
     privileges::limit(&plan.limits, in_cgroup)?;
     privileges::drop_all()?;
     landlock_rules::restrict(&view.writable)?;
     // Last, because they refuse what the steps before them need.
-    seccomp::install(if plan.bare { Sockets::None } else { Sockets::Usual })?;
+    seccomp::install(if plan.bare { SocketRule::None } else { SocketRule::Usual })?;
     if plan.bare {
         return Ok(());
     }

@@ -22,7 +22,7 @@ use rustix::{
     io::Errno,
 };
 
-use super::{Failed, Step, folder::Folder};
+use super::{FailedStep, NamedStep, folder::Folder};
 use crate::limits;
 
 /// A share of a workspace's lock. It ends with this value.
@@ -34,7 +34,7 @@ pub(crate) struct Lock {
 
 impl Lock {
     /// Takes a share; waits for somebody who cleans up, but not for long.
-    pub(crate) fn shared(workspace: &Folder) -> Result<Self, Failed> {
+    pub(crate) fn shared(workspace: &Folder) -> Result<Self, FailedStep> {
         let found = fstat(workspace.as_fd()).step("looking at the workspace")?;
         let folder = private_folder()?;
         let name = format!("{:x}-{:x}", found.st_dev, found.st_ino);
@@ -46,7 +46,7 @@ impl Lock {
                 Ok(()) if is_at(&file, &folder, &name) => return Ok(Self { file, folder, name }),
                 Ok(()) | Err(Errno::INTR) => {}
                 Err(Errno::WOULDBLOCK) if Instant::now() < end => thread::sleep(Duration::from_millis(2)),
-                Err(error) => return Err(Failed::new("locking the workspace", error)),
+                Err(error) => return Err(FailedStep::new("locking the workspace", error)),
             }
         }
     }
@@ -132,7 +132,7 @@ fn held(folder: &Path) -> Option<OwnedFd> {
 
 /// The first that is ours and nobody else's: others can make things of that name there too. Where they have, one by a name
 /// that they could not know.
-fn private_folder() -> Result<OwnedFd, Failed> {
+fn private_folder() -> Result<OwnedFd, FailedStep> {
     let make = |folder: &Path| {
         // What is wrong, if anything is, the look at it says.
         let _ = mkdir(folder, Mode::from_raw_mode(0o700));
@@ -151,5 +151,5 @@ fn private_folder() -> Result<OwnedFd, Failed> {
             return Ok(folder);
         }
     }
-    Err(Failed::new("finding a place for locks", "no folder can be made in /tmp or /var/tmp"))
+    Err(FailedStep::new("finding a place for locks", "no folder can be made in /tmp or /var/tmp"))
 }

@@ -49,32 +49,32 @@ fn release_streams() {
 /// A step of the set-up that failed.
 #[derive(Debug, thiserror::Error)]
 #[error("{step}: {reason}")]
-pub(crate) struct Failed {
+pub(crate) struct FailedStep {
     /// What was tried.
     pub(crate) step: String,
     /// Why it did not work.
     pub(crate) reason: String,
 }
 
-impl Failed {
+impl FailedStep {
     pub(crate) fn new(step: impl Into<String>, reason: impl ToString) -> Self {
         Self { step: step.into(), reason: reason.to_string() }
     }
 }
 
 /// Names the step that an error came from.
-pub(crate) trait Step<T> {
-    fn step(self, name: &str) -> Result<T, Failed>;
+pub(crate) trait NamedStep<T> {
+    fn step(self, name: &str) -> Result<T, FailedStep>;
 
-    fn step_at(self, name: &str, path: &std::path::Path) -> Result<T, Failed>;
+    fn step_at(self, name: &str, path: &std::path::Path) -> Result<T, FailedStep>;
 }
 
-impl<T, E: ToString> Step<T> for Result<T, E> {
-    fn step(self, name: &str) -> Result<T, Failed> {
-        self.map_err(|error| Failed::new(name, error.to_string()))
+impl<T, E: ToString> NamedStep<T> for Result<T, E> {
+    fn step(self, name: &str) -> Result<T, FailedStep> {
+        self.map_err(|error| FailedStep::new(name, error.to_string()))
     }
 
-    fn step_at(self, name: &str, path: &std::path::Path) -> Result<T, Failed> {
-        self.map_err(|error| Failed::new(format!("{name} {}", path.display()), error.to_string()))
+    fn step_at(self, name: &str, path: &std::path::Path) -> Result<T, FailedStep> {
+        self.map_err(|error| FailedStep::new(format!("{name} {}", path.display()), error.to_string()))
     }
 }

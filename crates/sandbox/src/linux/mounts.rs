@@ -28,10 +28,10 @@ use rustix::{
 };
 
 use super::{
-    Failed, Step,
+    FailedStep, NamedStep,
     listener::mount_of,
     plan::Plan,
-    view::{Cover, View},
+    view::{Cover, FileView},
 };
 use crate::limits;
 
@@ -82,7 +82,7 @@ const BUILD_ENV: &[(&str, &str)] = &[
 
 /// Makes all mounts of a view and leaves the old root behind. Returns the numbers of those in which no socket leads to
 /// anybody else.
-pub(crate) fn build(view: &mut View, plan: &Plan) -> Result<Vec<u64>, Failed> {
+pub(crate) fn build(view: &mut FileView, plan: &Plan) -> Result<Vec<u64>, FailedStep> {
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .step("parting its mounts from the system's")?;
     let old =
@@ -232,7 +232,7 @@ impl Root {
         pivot_root(".", ".")
     }
 
-    fn cover(&mut self, cover: &Cover, view: &mut View) -> Result<(), Failed> {
+    fn cover(&mut self, cover: &Cover, view: &mut FileView) -> Result<(), FailedStep> {
         match cover {
             Cover::Empty(path) => self.empty(path, if path.ends_with("tmp") { 0o1777 } else { 0o755 }),
             Cover::Writable(path) => self.show(path, 0),
@@ -260,7 +260,7 @@ impl Root {
     }
 
     /// An empty private folder.
-    fn empty(&self, path: &Path, mode: u32) -> Result<(), Failed> {
+    fn empty(&self, path: &Path, mode: u32) -> Result<(), FailedStep> {
         self.make_target(path, true).step_at("making", path)?;
         self.tmpfs(mode).and_then(|made| attach(&made, path)).step_at("mounting a private folder at", path)
     }
@@ -283,7 +283,7 @@ impl Root {
         open_tree(found, "", flags)
     }
 
-    fn show(&self, path: &Path, attributes: u64) -> Result<(), Failed> {
+    fn show(&self, path: &Path, attributes: u64) -> Result<(), FailedStep> {
         let step = if attributes == 0 { "mounting" } else { "mounting read-only" };
         let source = self.old(path).step_at(step, path)?;
         set_attributes(source.as_fd(), attributes, true).step_at(step, path)?;
@@ -351,7 +351,12 @@ impl Root {
     }
 
     /// The workspace read-only, with private folders where builds write.
-    fn build_folders(&self, workspace: &Path, why: &std::io::Error, view: &mut View) -> Result<(), Failed> {
+    fn build_folders(
+        &self,
+        workspace: &Path,
+        why: &std::io::Error,
+        view: &mut FileView,
+    ) -> Result<(), FailedStep> {
         self.show(workspace, libc::MOUNT_ATTR_RDONLY)?;
         for name in BUILD_FOLDERS {
             let path = workspace.join(name);
@@ -369,7 +374,7 @@ impl Root {
     }
 
     /// Keeps a file of /run that was hidden with it.
-    fn keep(&self, path: &Path) -> Result<(), Failed> {
+    fn keep(&self, path: &Path) -> Result<(), FailedStep> {
         if path.symlink_metadata().is_ok() { Ok(()) } else { self.show(path, libc::MOUNT_ATTR_RDONLY) }
     }
 
@@ -387,7 +392,7 @@ impl Root {
     }
 
     /// The few devices that every program may expect.
-    fn plain_devices(&self) -> Result<(), Failed> {
+    fn plain_devices(&self) -> Result<(), FailedStep> {
         let step = "mounting a /dev of its own";
         let folder = Path::new(DEVICES);
         self.empty(folder, 0o755)?;
@@ -401,7 +406,7 @@ impl Root {
     }
 
     /// The same, and no terminal of anybody.
-    fn devices(&self) -> Result<(), Failed> {
+    fn devices(&self) -> Result<(), FailedStep> {
         self.plain_devices()?;
         let (step, folder) = ("mounting a /dev of its own", Path::new(DEVICES));
         let links = [("fd", ""), ("stdin", "/0"), ("stdout", "/1"), ("stderr", "/2")];

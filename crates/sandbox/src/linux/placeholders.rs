@@ -23,11 +23,11 @@ use std::{
 use rustix::{fs::FileType, io::Errno};
 
 use super::{
-    Failed, Step,
+    FailedStep, NamedStep,
     folder::{Folder, Slot},
     lock::Lock,
     plan::Plan,
-    replaced::{self, Identity},
+    replaced::{self, FileId},
 };
 use crate::{Level, limits};
 
@@ -38,7 +38,7 @@ pub(crate) struct Placeholders {
     /// Folders above them, to be mounted as they are: a mount cannot be renamed, and so nothing be put in its place.
     pub(crate) pinned: Vec<PathBuf>,
     /// All that must stay what it was when it was found, or its cover is gone.
-    pub(crate) found: Vec<(PathBuf, Identity)>,
+    pub(crate) found: Vec<(PathBuf, FileId)>,
     folder: Folder,
     made: Vec<PathBuf>,
     /// The first socket that was made.
@@ -69,7 +69,7 @@ impl Placeholders {
         held
     }
 
-    pub(crate) fn make(plan: &Plan) -> Result<Self, Failed> {
+    pub(crate) fn make(plan: &Plan) -> Result<Self, FailedStep> {
         let (guarded, pinned, found, made) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         // A program of ours has no workspace, and nothing is guarded for it.
         let top = if plan.bare { Path::new("/") } else { plan.workspace() };
@@ -97,7 +97,7 @@ impl Placeholders {
     }
 
     /// Takes over what somebody who was killed has left in a workspace, to be dropped.
-    pub(crate) fn left_in(workspace: &Path) -> Result<Self, Failed> {
+    pub(crate) fn left_in(workspace: &Path) -> Result<Self, FailedStep> {
         let (guarded, pinned, found) = (Vec::new(), Vec::new(), Vec::new());
         let folder = Folder::open(workspace).step_at("opening", workspace)?;
         let lock = Some(Lock::shared(&folder)?);
@@ -113,7 +113,7 @@ impl Placeholders {
         &self.folder
     }
 
-    fn guard_all(&mut self, plan: &Plan) -> Result<(), Failed> {
+    fn guard_all(&mut self, plan: &Plan) -> Result<(), FailedStep> {
         let protected = plan.protected.iter().map(|(name, _)| plan.workspace().join(name));
         // What is hidden must not be made by the command either.
         let others = plan.read_only.iter().chain(&plan.hidden).map(PathBuf::from);
@@ -260,7 +260,7 @@ impl Placeholders {
 
 /// What is at a path.
 struct Found {
-    identity: Identity,
+    identity: FileId,
     is_folder: bool,
     /// Where it leads, if it is a link.
     link: Option<PathBuf>,

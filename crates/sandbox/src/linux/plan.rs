@@ -9,7 +9,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Came, Level, Profile, ResourceLimits, limits};
+use crate::{Came, Level, ResourceLimits, SandboxProfile, limits};
 
 /// Everything about one confined command. Paths are [`OsString`]s because a path need not be text.
 #[derive(Debug, Serialize, Deserialize)]
@@ -42,7 +42,7 @@ pub(crate) struct Plan {
 
 impl Plan {
     pub(crate) fn new(
-        profile: &Profile,
+        profile: &SandboxProfile,
         cwd: &Path,
         program: OsString,
         arguments: Vec<OsString>,
@@ -106,7 +106,7 @@ impl Plan {
 
 /// What is told back, one to a line. The first that is not a note says whether the command runs.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Message {
+pub(crate) enum PlanMessage {
     /// It is confined and runs.
     Started,
     /// This step failed for that reason; nothing was run.
@@ -120,11 +120,11 @@ pub(crate) enum Message {
     /// Something to know about how it was run.
     Note(String),
     /// What it wrote, made or removed, relative to the workspace.
-    Touched(Vec<Told>),
+    Touched(Vec<PathText>),
     /// What got another name, by both names, and where what is there came from.
-    Moved(Vec<(Told, ToldCame)>),
+    Moved(Vec<(PathText, ToldCame)>),
     /// What it named and that holds what it held.
-    Marked(Vec<Told>),
+    Marked(Vec<PathText>),
     /// Nothing more comes of that, and whether that was all of it.
     Watched(bool),
     /// Nothing of the command is left, and the workspace has no placeholder of it. The last message.
@@ -134,7 +134,7 @@ pub(crate) enum Message {
 /// A path as it is told: as text if it is that.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub(crate) enum Told {
+pub(crate) enum PathText {
     Text(String),
     Bytes(Vec<u8>),
 }
@@ -144,7 +144,7 @@ pub(crate) enum Told {
 pub(crate) enum ToldCame {
     Gone,
     Outside,
-    From(Told),
+    From(PathText),
 }
 
 impl ToldCame {
@@ -152,7 +152,7 @@ impl ToldCame {
         match came {
             Came::Gone => Self::Gone,
             Came::Outside => Self::Outside,
-            Came::From(path) => Self::From(Told::new(path)),
+            Came::From(path) => Self::From(PathText::new(path)),
         }
     }
 
@@ -166,7 +166,7 @@ impl ToldCame {
     }
 }
 
-impl Told {
+impl PathText {
     pub(crate) fn new(path: &Path) -> Self {
         let path = path.as_os_str().as_bytes().to_vec();
         String::from_utf8(path).map_or_else(|error| Self::Bytes(error.into_bytes()), Self::Text)
@@ -183,7 +183,7 @@ impl Told {
     }
 }
 
-impl Message {
+impl PlanMessage {
     /// Tells it. A listener that has gone is no error: then all of this is about to end. On a line of its own, even after
     /// somebody who was killed in the middle of one.
     pub(crate) fn tell(&self, mut to: impl Write) {

@@ -8,16 +8,16 @@ use rustix::{
     },
 };
 
-use super::{Failed, Step};
+use super::{FailedStep, NamedStep};
 use crate::{ResourceLimits, limits as numbers};
 
 /// No capability, none to be had from any program, and no new privileges.
-pub(crate) fn drop_all() -> Result<(), Failed> {
+pub(crate) fn drop_all() -> Result<(), FailedStep> {
     keep_only(CapabilitySet::empty())
 }
 
 /// The same but for these, which this process keeps and no program that it runs gets.
-pub(crate) fn keep_only(kept: CapabilitySet) -> Result<(), Failed> {
+pub(crate) fn keep_only(kept: CapabilitySet) -> Result<(), FailedStep> {
     set_no_new_privs(true).step("giving up new privileges")?;
     clear_ambient_capability_set().step("clearing ambient capabilities")?;
     // Up to the first number that the kernel does not know.
@@ -43,7 +43,7 @@ pub(crate) fn keep_only(kept: CapabilitySet) -> Result<(), Failed> {
 
 /// The limits of each process. What the caller has less of stays less. Where a cgroup counts the memory that is used, room
 /// that is only set aside is not limited: checkers of memory errors set aside terabytes.
-pub(crate) fn limit(limits: &ResourceLimits, in_cgroup: bool) -> Result<(), Failed> {
+pub(crate) fn limit(limits: &ResourceLimits, in_cgroup: bool) -> Result<(), FailedStep> {
     let memory = (!in_cgroup).then_some((Resource::Data, limits.memory_bytes));
     let others = [
         (Resource::Nproc, limits.processes),

@@ -25,14 +25,14 @@ use tokio::{
 
 use super::{handing::hand_over, supervisor};
 use crate::{
-    group::Running,
-    run_unix::{Ends, close_on_exec},
+    group::RunningChild,
+    run_unix::{StreamEnds, close_on_exec},
     spawner,
 };
 
 /// A process that waits for what it is to confine.
 pub(crate) struct Ready {
-    pub(crate) running: Running,
+    pub(crate) running: RunningChild,
     /// Our end of its line.
     pub(crate) line: UnixStream,
 }
@@ -45,7 +45,7 @@ fn next() -> MutexGuard<'static, Option<(Id, Ready)>> {
 
 impl Ready {
     /// One that has been given these streams.
-    pub(crate) async fn with(ends: &Ends) -> io::Result<Self> {
+    pub(crate) async fn with(ends: &StreamEnds) -> io::Result<Self> {
         let waiting = next().take().filter(|(runtime, _)| *runtime == Handle::current().id());
         if let Some((_, ready)) = waiting
             && ready.give(ends).is_ok()
@@ -78,7 +78,7 @@ impl Ready {
         Ok(Self { running, line })
     }
 
-    fn give(&self, Ends { stdin, stdout, stderr }: &Ends) -> io::Result<()> {
+    fn give(&self, StreamEnds { stdin, stdout, stderr }: &StreamEnds) -> io::Result<()> {
         hand_over(&self.line, &[stdin.as_fd(), stdout.as_fd(), stderr.as_fd()])
     }
 }

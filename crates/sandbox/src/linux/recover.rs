@@ -25,7 +25,7 @@ use super::{
     mounts,
     placeholders::Placeholders,
     plan::Plan,
-    replaced::{Happened, Names},
+    replaced::{CoveredNames, Happened},
 };
 use crate::limits;
 
@@ -76,7 +76,7 @@ impl Inside {
 pub(crate) fn recover(
     plan: &Plan,
     inside: &Inside,
-    names: &mut Names,
+    names: &mut CoveredNames,
     placeholders: &mut Placeholders,
     mut happened: Happened,
 ) -> Result<(), PathBuf> {

@@ -21,21 +21,21 @@ use rustix::{
     fs::{Stat, inotify},
 };
 
-use super::{Failed, folder::Folder};
+use super::{FailedStep, folder::Folder};
 use crate::{git_settings::differ_harmlessly, limits};
 
 /// What tells one thing from another that has taken its name.
-pub(crate) type Identity = (u64, u64);
+pub(crate) type FileId = (u64, u64);
 
 /// The identity of what was found.
-pub(crate) fn of(found: &Stat) -> Identity {
+pub(crate) fn of(found: &Stat) -> FileId {
     (found.st_dev, found.st_ino)
 }
 
 /// A name that is covered.
 struct Name {
     path: PathBuf,
-    identity: Identity,
+    identity: FileId,
     /// The number of its folder's watch.
     watch: Option<i32>,
     /// Keeps its number from being given to another as long as we compare by it.
@@ -45,7 +45,7 @@ struct Name {
 }
 
 /// All that are covered.
-pub(crate) struct Names {
+pub(crate) struct CoveredNames {
     names: Vec<Name>,
     /// None where the system has no more of them for us: then we look from time to time.
     watches: Option<OwnedFd>,
@@ -68,20 +68,20 @@ impl Happened {
     }
 }
 
-impl Names {
+impl CoveredNames {
     /// Begins to watch. Fails if one is not any more what it was when it was found.
     pub(crate) fn watch(
         folder: &Folder,
-        found: &[(PathBuf, Identity)],
+        found: &[(PathBuf, FileId)],
         guarded: bool,
-    ) -> Result<Self, Failed> {
+    ) -> Result<Self, FailedStep> {
         let make = || inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK).ok();
         let watches = if found.is_empty() { None } else { make() };
         let mut all = Self { names: Vec::new(), watches, guarded };
         let mut folders: Vec<(&Path, Option<i32>)> = Vec::new();
         for (path, identity) in found {
             let above = path.parent().unwrap_or(path);
-            let failed = |error: io::Error| Failed::new(format!("watching {}", path.display()), error);
+            let failed = |error: io::Error| FailedStep::new(format!("watching {}", path.display()), error);
             let slot = folder.slot(path).map_err(failed)?;
             let known = folders.iter().find(|(known, _)| *known == above).map(|(_, watch)| *watch);
             let watch = known.unwrap_or_else(|| {
@@ -99,7 +99,7 @@ impl Names {
         match all.changed(folder).into_iter().next() {
             Some(path) => {
                 let step = format!("protecting {}", path.display());
-                Err(Failed::new(step, "it was replaced from outside just now; run it again"))
+                Err(FailedStep::new(step, "it was replaced from outside just now; run it again"))
             }
             None => Ok(all),
         }

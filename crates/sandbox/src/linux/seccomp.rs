@@ -4,7 +4,7 @@
 
 use libc::{c_long, sock_filter};
 
-use super::{Failed, Step};
+use super::{FailedStep, NamedStep};
 
 /// Refused as not permitted.
 const REFUSED: &[c_long] = &[
@@ -189,14 +189,14 @@ pub(super) fn rule(number: c_long, body: &[sock_filter]) -> Vec<sock_filter> {
 
 /// Which sockets may be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sockets {
+pub(crate) enum SocketRule {
     /// Those that programs usually make.
     Usual,
     /// None at all: what is in the folders that are shown cannot be talked to either.
     None,
 }
 
-fn program(which: Sockets) -> Vec<sock_filter> {
+fn program(which: SocketRule) -> Vec<sock_filter> {
     let mut all = vec![
         load(ARCHITECTURE_AT),
         unless(libc::BPF_JEQ, ARCHITECTURE, 1),
@@ -243,11 +243,11 @@ fn program(which: Sockets) -> Vec<sock_filter> {
     body.push(answer(ALLOW));
     all.extend(rule(libc::SYS_ioctl, &body));
     match which {
-        Sockets::Usual => {
+        SocketRule::Usual => {
             all.extend(rule(libc::SYS_socket, &sockets()));
             all.extend(rule(libc::SYS_socketpair, &only_connected()));
         }
-        Sockets::None => all.extend(rule(libc::SYS_socket, &[answer(error(libc::EACCES))])),
+        SocketRule::None => all.extend(rule(libc::SYS_socket, &[answer(error(libc::EACCES))])),
     }
     all.push(answer(ALLOW));
     all
@@ -286,9 +286,9 @@ fn only_connected() -> Vec<sock_filter> {
 }
 
 /// Installs the refusals for this process and all it starts.
-pub(crate) fn install(which: Sockets) -> Result<(), Failed> {
+pub(crate) fn install(which: SocketRule) -> Result<(), FailedStep> {
     if ARCHITECTURE == 0 {
-        return Err(Failed::new(
+        return Err(FailedStep::new(
             "writing a system call filter",
             "there is none for this kind of machine yet",
         ));
@@ -297,7 +297,7 @@ pub(crate) fn install(which: Sockets) -> Result<(), Failed> {
 }
 
 /// Installs a filter. What it gives is a listener if the flags ask for one.
-pub(super) fn apply(filter: &[sock_filter], flags: libc::c_ulong) -> Result<libc::c_int, Failed> {
+pub(super) fn apply(filter: &[sock_filter], flags: libc::c_ulong) -> Result<libc::c_int, FailedStep> {
     let length = u16::try_from(filter.len()).step("writing a system call filter")?;
     let filter = libc::sock_fprog { len: length, filter: filter.as_ptr().cast_mut() };
     // SAFETY: the program points to a live array of the stated length, which the kernel only reads.

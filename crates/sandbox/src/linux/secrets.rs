@@ -231,7 +231,7 @@ pub(super) const NOT_SETTINGS: &[&str] = &[
 
 /// The toolchains that a command sees, and the secrets that it must not see.
 #[derive(Clone, Default)]
-pub(crate) struct Known {
+pub(crate) struct ToolchainSecrets {
     /// The folders of toolchains.
     pub(crate) toolchains: Vec<PathBuf>,
     /// Secrets in folders that it is shown.
@@ -243,9 +243,9 @@ pub(crate) struct Known {
 }
 
 /// All of them, or as they were a moment ago if somebody asked for the same then: looking takes longer than most commands.
-pub(crate) fn known(plan: &Plan) -> Known {
+pub(crate) fn known(plan: &Plan) -> ToolchainSecrets {
     type Asked = (Vec<(OsString, OsString)>, Vec<OsString>, OsString);
-    static LAST: Mutex<Option<(Instant, Asked, Known)>> = Mutex::new(None);
+    static LAST: Mutex<Option<(Instant, Asked, ToolchainSecrets)>> = Mutex::new(None);
     let asked = (plan.env.clone(), plan.readable.clone(), plan.workspace.clone());
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
     let fresh = |at: &Instant| at.elapsed() < Duration::from_millis(limits::SECRETS_KNOWN_MS);
@@ -256,7 +256,7 @@ pub(crate) fn known(plan: &Plan) -> Known {
     let toolchains = toolchains::found(plan, &homes);
     let (in_toolchains, left_out) = found(plan, &homes, &toolchains);
     let named_here = named_here(plan.workspace());
-    let known = Known { toolchains, in_toolchains, left_out, named_here };
+    let known = ToolchainSecrets { toolchains, in_toolchains, left_out, named_here };
     *last = Some((Instant::now(), asked, known.clone()));
     known
 }

@@ -21,14 +21,14 @@ use rustix::{
 };
 
 use super::{
-    Failed, Step,
+    FailedStep, NamedStep,
     cgroup::Cgroup,
     handing::take_over,
     inside,
     placeholders::Placeholders,
-    plan::{Message, Plan},
+    plan::{Plan, PlanMessage},
     recover::{Inside, recover},
-    replaced::Names,
+    replaced::CoveredNames,
 };
 use crate::group::TERMINATE;
 
@@ -86,18 +86,18 @@ fn confine(mut line: &UnixStream) -> i32 {
         .and_then(|plan| supervise(line, &plan));
     match begun {
         Ok(()) => 0,
-        Err(Failed { step, reason }) => {
-            Message::Failed(step, reason).tell(line);
+        Err(FailedStep { step, reason }) => {
+            PlanMessage::Failed(step, reason).tell(line);
             FAILED
         }
     }
 }
 
 /// Takes the command's streams for its own. Whoever started this may end without ever having a command.
-fn take_streams(line: &UnixStream) -> Result<(), Failed> {
+fn take_streams(line: &UnixStream) -> Result<(), FailedStep> {
     let step = "taking the command's streams";
     let handed: [OwnedFd; 3] =
-        take_over(line).try_into().map_err(|_| Failed::new(step, "they were not handed over"))?;
+        take_over(line).try_into().map_err(|_| FailedStep::new(step, "they were not handed over"))?;
     let [stdin, stdout, stderr] = &handed;
     rustix::stdio::dup2_stdin(stdin)
         .and_then(|()| rustix::stdio::dup2_stdout(stdout))
@@ -105,9 +105,9 @@ fn take_streams(line: &UnixStream) -> Result<(), Failed> {
         .step(step)
 }
 
-fn supervise(line: &UnixStream, plan: &Plan) -> Result<(), Failed> {
+fn supervise(line: &UnixStream, plan: &Plan) -> Result<(), FailedStep> {
     let mut placeholders = Placeholders::make(plan)?;
-    let names = Names::watch(placeholders.folder(), &placeholders.found, plan.guard_names)?;
+    let names = CoveredNames::watch(placeholders.folder(), &placeholders.found, plan.guard_names)?;
     // A program of ours has its limits, and is not worth the time a group takes.
     let cgroup = if plan.bare { None } else { Cgroup::make(&plan.limits).ok() };
     let started = start_inside(line, plan, &placeholders, cgroup.as_ref());
@@ -119,12 +119,12 @@ fn supervise(line: &UnixStream, plan: &Plan) -> Result<(), Failed> {
     let names = covers.names;
     // From here on nothing of the command is left.
     if let Some(note) = cgroup.as_ref().and_then(Cgroup::note) {
-        Message::Note(note).tell(line);
+        PlanMessage::Note(note).tell(line);
     }
     let held = placeholders.remove();
     if started.is_ok() {
         // Nobody has to wait for the rest, which takes longer than most commands.
-        Message::Over.tell(line);
+        PlanMessage::Over.tell(line);
     }
     drop((names, held, cgroup));
     started
@@ -133,7 +133,7 @@ fn supervise(line: &UnixStream, plan: &Plan) -> Result<(), Failed> {
 /// What is covered for a command, and what it takes to cover it again.
 struct Covers<'a> {
     plan: &'a Plan,
-    names: Names,
+    names: CoveredNames,
     placeholders: &'a mut Placeholders,
     /// None where there is no way in: then a cover that is lost ends the command.
     inside: Option<Inside>,
@@ -156,9 +156,9 @@ fn start_inside(
     plan: &Plan,
     placeholders: &Placeholders,
     cgroup: Option<&Cgroup>,
-) -> Result<(Pid, Option<Inside>), Failed> {
+) -> Result<(Pid, Option<Inside>), FailedStep> {
     let (wait, mut go) = std::io::pipe().step("making a pipe")?;
-    let who = inside::Identity::of_this_process();
+    let who = inside::UserIds::of_this_process();
     let flags = libc::CLONE_NEWUSER | libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::SIGCHLD;
     // SAFETY: without a stack of its own the child is a fork, and this process has one thread.
     let pid = unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) };
@@ -190,7 +190,7 @@ fn watch(line: &UnixStream, covers: &mut Covers<'_>, first: Pid) {
             "stopped: {name} was replaced from outside while the command ran, \
              so it could not be protected any longer; run it again"
         );
-        Message::Note(note).tell(line);
+        PlanMessage::Note(note).tell(line);
     }
     while matches!(waitpid(Some(first), WaitOptions::empty()), Err(Errno::INTR)) {}
 }

@@ -16,7 +16,7 @@ use crate::limits;
 
 /// What one command uses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Usage {
+pub(crate) struct CommandUsage {
     /// Its processes, the outermost first.
     pub(crate) processes: Vec<i32>,
     /// Processes and threads.
@@ -27,7 +27,7 @@ pub(crate) struct Usage {
     pub(crate) files_bytes: u64,
 }
 
-impl Usage {
+impl CommandUsage {
     /// Looks at all below a supervisor.
     pub(crate) fn of(supervisor: i32) -> Self {
         let mut usage = Self::default();

@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{Failed, bare, lock, placeholders::Placeholders, plan::Plan};
+use super::{FailedStep, bare, lock, placeholders::Placeholders, plan::Plan};
 use crate::Level;
 
 /// One mount. Each shows, at its path, ...
@@ -47,7 +47,7 @@ impl Cover {
 
 /// All of it.
 #[derive(Debug, Default)]
-pub(crate) struct View {
+pub(crate) struct FileView {
     /// In the order in which they are made.
     pub(crate) covers: Vec<Cover>,
     /// Where the command may write, for the second layer.
@@ -82,8 +82,8 @@ const KEYS_OF_THE_SYSTEM: &[&str] = &[
     "/etc/NetworkManager/system-connections",
 ];
 
-impl View {
-    pub(crate) fn new(plan: &Plan, placeholders: &Placeholders) -> Result<Self, Failed> {
+impl FileView {
+    pub(crate) fn new(plan: &Plan, placeholders: &Placeholders) -> Result<Self, FailedStep> {
         if plan.bare {
             return bare::view(plan);
         }

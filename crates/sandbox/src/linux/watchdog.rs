@@ -20,7 +20,7 @@ use std::{
 
 use super::{
     machine::{self, Disk},
-    usage::Usage,
+    usage::CommandUsage,
 };
 use crate::{Share, limits};
 
@@ -137,7 +137,8 @@ fn look(watch: &Watch) -> bool {
         let commands = watch.commands();
         commands.list.iter().filter(|(_, one)| !one.ended).map(|(id, one)| (*id, one.supervisor)).collect()
     };
-    let used: Vec<(u64, Usage)> = running.into_iter().map(|(id, pid)| (id, Usage::of(pid))).collect();
+    let used: Vec<(u64, CommandUsage)> =
+        running.into_iter().map(|(id, pid)| (id, CommandUsage::of(pid))).collect();
     let share = watch.share();
     let checks = [of_processes(&used, &share), of_memory(&used, &share), of_disk(watch, &used)];
     let close = checks.iter().any(|check| matches!(check, Check::Close | Check::Above(..)));
@@ -159,7 +160,7 @@ enum Check {
     Above(u64, String),
 }
 
-fn of_processes(used: &[(u64, Usage)], share: &Share) -> Check {
+fn of_processes(used: &[(u64, CommandUsage)], share: &Share) -> Check {
     let most = share.processes.unwrap_or(u64::MAX);
     let sum: u64 = used.iter().map(|(_, usage)| usage.tasks).sum();
     match used.iter().max_by_key(|(_, usage)| usage.tasks) {
@@ -176,7 +177,7 @@ fn of_processes(used: &[(u64, Usage)], share: &Share) -> Check {
     }
 }
 
-fn of_memory(used: &[(u64, Usage)], share: &Share) -> Check {
+fn of_memory(used: &[(u64, CommandUsage)], share: &Share) -> Check {
     let most = share.memory_bytes.unwrap_or(u64::MAX);
     let at_most: u64 = used.iter().map(|(_, usage)| usage.memory_at_most()).sum();
     let left = machine::memory("MemAvailable:").unwrap_or(u64::MAX);
@@ -206,7 +207,7 @@ fn of_memory(used: &[(u64, Usage)], share: &Share) -> Check {
     }
 }
 
-fn of_disk(watch: &Watch, used: &[(u64, Usage)]) -> Check {
+fn of_disk(watch: &Watch, used: &[(u64, CommandUsage)]) -> Check {
     let (folders, reserves) = {
         let commands = watch.commands();
         let writes = |(id, one): (&u64, &One)| Some((*id, one.writes.clone()?));

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use posse_sandbox::{Command, Exit, Profile, Program, SandboxError, Unfit};
+use posse_sandbox::{Command, CommandExit, Program, SandboxError, SandboxProfile, Unfit};
 
 /// A program that leaves a mark, where somebody may have planted it.
 fn plant(at: &Path) -> PathBuf {
@@ -69,7 +69,7 @@ fn a_search_path_is_gone_through_without_what_agents_write() {
 }
 
 /// What a script of ours says, and how it ends.
-async fn said(profile: Profile, cwd: &Path, script: &str) -> (Exit, String) {
+async fn said(profile: SandboxProfile, cwd: &Path, script: &str) -> (CommandExit, String) {
     let shell = Program::at(Path::new("/bin/sh"), &[]).unwrap();
     let mut command = Command::program(&shell, ["-c", script], cwd, Duration::from_secs(20));
     command.env = vec![("PATH".to_owned(), "/usr/bin:/bin".to_owned())];
@@ -92,7 +92,7 @@ async fn nothing_is_seen_but_what_a_call_needs() {
     symlink("kept", real.join("write/leads-in")).unwrap();
     let _listening = UnixListener::bind(real.join("read/socket")).unwrap();
     let profile = || {
-        let mut profile = Profile::bare(vec![real.join("read")], vec![real.join("write")]);
+        let mut profile = SandboxProfile::bare(vec![real.join("read")], vec![real.join("write")]);
         profile.read_only = vec![real.join("write/kept"), real.join("write/not-there")];
         profile
     };
@@ -122,7 +122,7 @@ async fn nothing_is_seen_but_what_a_call_needs() {
     ];
     for (script, works) in cases {
         let (exit, text) = said(profile(), &real, script).await;
-        assert_eq!(exit == Exit::Code(0), works, "{script}: {text}");
+        assert_eq!(exit == CommandExit::Code(0), works, "{script}: {text}");
     }
     assert!(
         !real.join("other/new").exists() && !real.join("new").exists() && real.join("write/new").exists()
@@ -132,7 +132,7 @@ async fn nothing_is_seen_but_what_a_call_needs() {
 
 #[tokio::test]
 async fn nothing_of_the_persons_environment_is_handed_on() {
-    let (_, text) = said(Profile::bare(Vec::new(), Vec::new()), Path::new("/tmp"), "env").await;
+    let (_, text) = said(SandboxProfile::bare(Vec::new(), Vec::new()), Path::new("/tmp"), "env").await;
     let names: Vec<&str> =
         text.lines().filter_map(|line| line.split_once('=')).map(|(name, _)| name).collect();
     let known =
@@ -148,12 +148,12 @@ async fn links_in_the_place_of_what_is_needed_are_refused() {
     fs::create_dir_all(real.join("other/sub")).unwrap();
     symlink(real.join("other"), real.join("link")).unwrap();
     let cases = [
-        Profile::bare(vec![real.join("link")], Vec::new()),
-        Profile::bare(vec![real.join("link/sub")], Vec::new()),
-        Profile::bare(Vec::new(), vec![real.join("link")]),
-        Profile::bare(Vec::new(), vec![real.join("link/sub")]),
-        Profile::bare(Vec::new(), vec![real.join("missing")]),
-        Profile::bare(Vec::new(), vec!["relative".into()]),
+        SandboxProfile::bare(vec![real.join("link")], Vec::new()),
+        SandboxProfile::bare(vec![real.join("link/sub")], Vec::new()),
+        SandboxProfile::bare(Vec::new(), vec![real.join("link")]),
+        SandboxProfile::bare(Vec::new(), vec![real.join("link/sub")]),
+        SandboxProfile::bare(Vec::new(), vec![real.join("missing")]),
+        SandboxProfile::bare(Vec::new(), vec!["relative".into()]),
     ];
     let shell = Program::at(Path::new("/bin/sh"), &[]).unwrap();
     for profile in cases {

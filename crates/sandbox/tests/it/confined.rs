@@ -5,7 +5,7 @@ use std::{
     path::Path,
 };
 
-use posse_sandbox::{Command, Exit, Level, SandboxError};
+use posse_sandbox::{Command, CommandExit, Level, SandboxError};
 
 use crate::{confined_said, confined_shell, names_in};
 
@@ -41,9 +41,9 @@ async fn each_level_writes_where_it_may_and_nothing_else_remains() {
             let path = path.replace('@', workspace.to_str().unwrap());
             let line = format!("(printf after > {path}) 2>/dev/null && cat {path}");
             let expected = if works.contains(&level) {
-                (Exit::Code(0), "after".to_owned())
+                (CommandExit::Code(0), "after".to_owned())
             } else {
-                (Exit::Code(1), String::new())
+                (CommandExit::Code(1), String::new())
             };
             assert_eq!(confined_said(level, workspace, &line, |_| {}).await, expected, "{level:?} {path}");
             if path.starts_with('/') && !path.starts_with("/proc") {
@@ -67,7 +67,7 @@ async fn a_throw_away_view_is_a_whole_workspace() {
     let line = "rm doomed && mv old/deep old/moved && cat old/moved/file && rm -r old && mkdir old && ls -A old \
                 && ln -s x link && git init -q . && ls -A";
     let (exit, text) = confined_said(Level::Verify, folder.path(), line, |_| {}).await;
-    assert_eq!((exit, text.as_str()), (Exit::Code(0), "kept.git\nlink\nold\n"));
+    assert_eq!((exit, text.as_str()), (CommandExit::Code(0), "kept.git\nlink\nold\n"));
     assert_eq!(names_in(folder.path()), ["doomed", "old"]);
     assert_eq!(std::fs::read_to_string(at("old/deep/file")).unwrap(), "kept");
 }
@@ -123,7 +123,7 @@ async fn toolchains_of_this_machine_work() {
     for level in LEVELS {
         let line = "cargo --version && rustc --version && python3 --version && git --version";
         let (exit, text) = confined_said(level, folder.path(), line, |_| {}).await;
-        assert_eq!(exit, Exit::Code(0), "{level:?}: {text}");
+        assert_eq!(exit, CommandExit::Code(0), "{level:?}: {text}");
     }
 }
 
@@ -247,7 +247,7 @@ async fn places_that_are_no_workspaces_are_refused() {
     let mut refused = 0;
     for place in ["/", "/proc", "/sys/fs", "/dev/shm", "relative"] {
         let mut command = Command::shell("true", Path::new("/tmp"), std::time::Duration::from_secs(5));
-        command.confinement = Some(posse_sandbox::Profile::new(Level::Full, Path::new(place)));
+        command.confinement = Some(posse_sandbox::SandboxProfile::new(Level::Full, Path::new(place)));
         assert!(matches!(posse_sandbox::run(command).await, Err(SandboxError::NotConfined(_))), "{place}");
         refused += 1;
     }
@@ -266,12 +266,12 @@ async fn places_that_are_no_workspaces_are_refused() {
 async fn endings_are_told_as_without_confinement() {
     let folder = tempfile::tempdir().unwrap();
     let cases = [
-        ("exit 7", Exit::Code(7), ""),
-        ("echo out; echo err >&2; echo out2", Exit::Code(0), "out\nerr\nout2\n"),
-        ("kill -9 $$", Exit::Signal(9), ""),
-        ("kill -TERM $$", Exit::Signal(15), ""),
-        ("(sleep 0.05; echo late) & echo first", Exit::Code(0), "first\nlate\n"),
-        ("kill -9 1; kill -TERM 1; kill -STOP 1; echo on", Exit::Code(0), "on\n"),
+        ("exit 7", CommandExit::Code(7), ""),
+        ("echo out; echo err >&2; echo out2", CommandExit::Code(0), "out\nerr\nout2\n"),
+        ("kill -9 $$", CommandExit::Signal(9), ""),
+        ("kill -TERM $$", CommandExit::Signal(15), ""),
+        ("(sleep 0.05; echo late) & echo first", CommandExit::Code(0), "first\nlate\n"),
+        ("kill -9 1; kill -TERM 1; kill -STOP 1; echo on", CommandExit::Code(0), "on\n"),
     ];
     let mut checked = 0;
     for (line, exit, output) in cases {
@@ -325,7 +325,7 @@ async fn room_that_is_only_set_aside_counts_where_nothing_else_can_be_counted() 
     let folder = tempfile::tempdir().unwrap();
     let expected = if posse_sandbox::support().cgroup.usable { "unlimited\n" } else { "8388608\n" };
     let said = confined_said(Level::Inspect, folder.path(), "ulimit -d", |_| {}).await;
-    assert_eq!(said, (Exit::Code(0), expected.to_owned()));
+    assert_eq!(said, (CommandExit::Code(0), expected.to_owned()));
 }
 
 /// Only root can give something away, so for others there is nothing to see.
@@ -369,7 +369,7 @@ async fn the_time_to_start_is_printed() {
         let mut times = Vec::new();
         for _ in 0..21 {
             let mut command = Command::shell("exec true", folder.path(), std::time::Duration::from_secs(20));
-            command.confinement = level.map(|level| posse_sandbox::Profile::new(level, folder.path()));
+            command.confinement = level.map(|level| posse_sandbox::SandboxProfile::new(level, folder.path()));
             times.push(posse_sandbox::run(command).await.unwrap().duration);
         }
         times.sort();

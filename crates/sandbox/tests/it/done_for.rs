@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use posse_sandbox::{Exit, Level};
+use posse_sandbox::{CommandExit, Level};
 
 use crate::python;
 
@@ -214,7 +214,7 @@ async fn results(guarded: bool) -> Vec<String> {
     let finished = posse_sandbox::run(command).await.unwrap();
     let said = String::from_utf8_lossy(&finished.output.bytes()).into_owned();
     let errors = String::from_utf8_lossy(&finished.stderr.bytes()).into_owned();
-    assert_eq!(finished.exit, Exit::Code(0), "{said}{errors}");
+    assert_eq!(finished.exit, CommandExit::Code(0), "{said}{errors}");
     said.lines().filter_map(|line| line.strip_prefix("RESULT ")).map(str::to_owned).collect()
 }
 
@@ -225,7 +225,7 @@ async fn what_was_just_written_can_be_run() {
     let line = "for n in $(seq 300); do cp /bin/true ./run && ./run || exit 1; rm run; done";
     let command = crate::confined_shell(Level::Full, folder.path(), line, |_| {});
     let finished = posse_sandbox::run(command).await.unwrap();
-    assert_eq!(finished.exit, Exit::Code(0), "{finished:?}");
+    assert_eq!(finished.exit, CommandExit::Code(0), "{finished:?}");
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use posse_sandbox::{Exit, Job, Level};
+use posse_sandbox::{CommandExit, CommandHandle, Level};
 
 use crate::{again, confined_shell, names_in};
 
@@ -76,7 +76,7 @@ fn folders(around: &Path) -> Vec<PathBuf> {
     folders
 }
 
-async fn start_all(around: &Path, mark: &str, stays: bool, deadline: Duration) -> Vec<Job> {
+async fn start_all(around: &Path, mark: &str, stays: bool, deadline: Duration) -> Vec<CommandHandle> {
     let mut jobs = Vec::new();
     for (index, folder) in folders(around).iter().enumerate() {
         let mut command = confined_shell(Level::Full, folder, &line_of(index, mark, stays), |_| {});
@@ -109,7 +109,7 @@ async fn nothing_survives_its_exit() {
     let jobs = start_all(around.path(), &mark(1), false, Duration::from_secs(60)).await;
     let mut ended = 0;
     for job in jobs {
-        assert_eq!(job.wait().await.exit, Exit::Code(0));
+        assert_eq!(job.wait().await.exit, CommandExit::Code(0));
         ended += 1;
     }
     assert_eq!(ended, 20);
@@ -132,7 +132,7 @@ async fn nothing_survives_a_deadline() {
     assert_eq!(until(&mark(3), 20, 9_000).await, 20);
     let mut late = 0;
     for job in jobs {
-        assert_eq!(job.wait().await.exit, Exit::DeadlineExceeded);
+        assert_eq!(job.wait().await.exit, CommandExit::DeadlineExceeded);
         late += 1;
     }
     assert_eq!(late, 20);
@@ -191,7 +191,7 @@ async fn a_killed_supervisor_takes_everything_along_and_the_next_one_cleans_up()
     } else {
         job.stop();
     }
-    assert!(matches!(job.wait().await.exit, Exit::Signal(_)));
+    assert!(matches!(job.wait().await.exit, CommandExit::Signal(_)));
     assert_eq!(until(&mark(6), 0, 2_000).await, 0);
     posse_sandbox::run(confined_shell(Level::Full, folder.path(), "true", |_| {})).await.unwrap();
     assert_eq!(names_in(folder.path()), Vec::<String>::new());

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use posse_sandbox::{Exit, Level};
+use posse_sandbox::{CommandExit, Level};
 
 use crate::{names_in, python};
 
@@ -90,7 +90,7 @@ async fn left_as_it_was(way: &str, name: &str, exists: bool) {
     command.confinement.as_mut().unwrap().protected.clear();
     let finished = posse_sandbox::run(command).await.unwrap();
     let stderr = String::from_utf8_lossy(&finished.stderr.bytes()).into_owned();
-    assert_eq!(finished.exit, Exit::Code(0), "{way}: {stderr}");
+    assert_eq!(finished.exit, CommandExit::Code(0), "{way}: {stderr}");
     assert_eq!(at(name).symlink_metadata().is_ok(), exists, "{way}");
     if exists {
         assert_eq!(names_in(&at(name)), ["f"], "{way}");
@@ -144,7 +144,7 @@ assert found == [errno.EEXIST, errno.ENOENT, errno.ENOENT, errno.ENOENT, 0, 0, 0
     let mut command = python(Level::Full, folder.path(), program);
     command.confinement.as_mut().unwrap().protected.clear();
     let finished = posse_sandbox::run(command.clone()).await.unwrap();
-    assert_eq!(finished.exit, Exit::Code(0), "{finished:?}");
+    assert_eq!(finished.exit, CommandExit::Code(0), "{finished:?}");
     assert_eq!(finished.notes.len(), 1, "{finished:?}");
     // Where nobody asked for it, nothing is guarded.
     let program = "os.mkdir('.vscode/x'); open('.envrc', 'w')";
@@ -153,7 +153,7 @@ assert found == [errno.EEXIST, errno.ENOENT, errno.ENOENT, errno.ENOENT, 0, 0, 0
     profile.protected.clear();
     profile.guard_names = false;
     let finished = posse_sandbox::run(command).await.unwrap();
-    assert_eq!((finished.exit, finished.notes), (Exit::Code(0), vec![]));
+    assert_eq!((finished.exit, finished.notes), (CommandExit::Code(0), vec![]));
 }
 
 #[tokio::test]
@@ -204,5 +204,5 @@ assert found == {{-errno.EPERM}}, found
         libc::SYS_ioctl
     );
     let finished = posse_sandbox::run(python(Level::Full, folder.path(), &program)).await.unwrap();
-    assert_eq!(finished.exit, Exit::Code(0), "{finished:?}");
+    assert_eq!(finished.exit, CommandExit::Code(0), "{finished:?}");
 }

@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use posse_sandbox::{Exit, Level};
+use posse_sandbox::{CommandExit, Level};
 
 use crate::{confined_said, confined_shell, names_in};
 
@@ -51,7 +51,7 @@ async fn covers_in_the_workspace_come_after_what_is_shown_of_it() {
             command.env.push(("HOME".to_owned(), at("home").to_str().unwrap().to_owned()));
             let finished = posse_sandbox::run(command).await.unwrap();
             let text = String::from_utf8(finished.output.bytes()).unwrap();
-            assert_eq!((finished.exit, text.as_str()), (Exit::Code(0), ""), "{level:?} {roots:?}");
+            assert_eq!((finished.exit, text.as_str()), (CommandExit::Code(0), ""), "{level:?} {roots:?}");
             checked += 1;
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use posse_sandbox::{Command, Exit, Level, Profile};
+use posse_sandbox::{Command, CommandExit, Level, SandboxProfile};
 
 use crate::{alive, gone, number_in};
 
@@ -23,7 +23,7 @@ async fn a_job_is_seen_stopped_and_waited_for() {
     for level in levels {
         let line = "trap 'echo cleaned; exit 3' TERM; echo begun; while :; do sleep 0.01; done";
         let mut command = Command::shell(line, folder.path(), Duration::from_secs(60));
-        command.confinement = level.map(|level| Profile::new(level, folder.path()));
+        command.confinement = level.map(|level| SandboxProfile::new(level, folder.path()));
         let job = posse_sandbox::start(command).await.unwrap();
         eventually(|| job.output().bytes() == b"begun\n").await;
         assert_eq!(job.finished(), None);
@@ -31,7 +31,7 @@ async fn a_job_is_seen_stopped_and_waited_for() {
         let waiting = tokio::spawn(async move { copy.wait().await });
         other.stop();
         let finished = job.wait().await;
-        assert_eq!(finished.exit, Exit::Code(3), "{level:?}");
+        assert_eq!(finished.exit, CommandExit::Code(3), "{level:?}");
         // Between the two the shell may tell of the sleep that was ended too.
         let text = String::from_utf8(finished.output.bytes()).unwrap();
         assert!(text.starts_with("begun\n") && text.ends_with("cleaned\n"), "{level:?}: {text}");

@@ -45,7 +45,7 @@ mod touched;
 
 use std::{path::Path, time::Duration};
 
-use posse_sandbox::{Command, Exit, Finished, Level, Profile};
+use posse_sandbox::{Command, CommandExit, CommandOutcome, Level, SandboxProfile};
 
 /// This very program, to run one of its tests with a variable set: for what needs a process of its own.
 #[cfg(target_os = "linux")]
@@ -64,8 +64,13 @@ fn said_lines(mut process: std::process::Command) -> Vec<String> {
 }
 
 /// A confined shell line with changes to its profile.
-fn confined_shell(level: Level, workspace: &Path, line: &str, change: impl FnOnce(&mut Profile)) -> Command {
-    let mut profile = Profile::new(level, workspace);
+fn confined_shell(
+    level: Level,
+    workspace: &Path,
+    line: &str,
+    change: impl FnOnce(&mut SandboxProfile),
+) -> Command {
+    let mut profile = SandboxProfile::new(level, workspace);
     change(&mut profile);
     let mut command = Command::shell(line, workspace, Duration::from_secs(30));
     command.confinement = Some(profile);
@@ -78,8 +83,8 @@ async fn confined_said(
     level: Level,
     workspace: &Path,
     line: &str,
-    change: impl FnOnce(&mut Profile),
-) -> (Exit, String) {
+    change: impl FnOnce(&mut SandboxProfile),
+) -> (CommandExit, String) {
     let finished = posse_sandbox::run(confined_shell(level, workspace, line, change)).await.unwrap();
     (finished.exit, String::from_utf8_lossy(&finished.output.bytes()).into_owned())
 }
@@ -95,7 +100,7 @@ fn python(level: Level, workspace: &Path, program: &str) -> Command {
     let quoted = format!("{with}{program}").replace('\'', r"'\''");
     let line = format!("exec python3 -c '{quoted}'");
     let mut command = Command::shell(line, workspace, Duration::from_secs(60));
-    command.confinement = Some(Profile::new(level, workspace));
+    command.confinement = Some(SandboxProfile::new(level, workspace));
     command
 }
 
@@ -109,18 +114,18 @@ fn names_in(folder: &Path) -> Vec<String> {
 }
 
 /// Runs a shell command line in a fresh folder.
-async fn shell(line: &str, deadline_ms: u64) -> Finished {
+async fn shell(line: &str, deadline_ms: u64) -> CommandOutcome {
     let folder = tempfile::tempdir().unwrap();
     shell_in(folder.path(), line, deadline_ms).await
 }
 
-async fn shell_in(folder: &Path, line: &str, deadline_ms: u64) -> Finished {
+async fn shell_in(folder: &Path, line: &str, deadline_ms: u64) -> CommandOutcome {
     let command = Command::shell(line, folder, Duration::from_millis(deadline_ms));
     posse_sandbox::run(command).await.unwrap()
 }
 
 /// How a command ended and all it wrote.
-async fn said(line: &str) -> (Exit, String) {
+async fn said(line: &str) -> (CommandExit, String) {
     let finished = shell(line, 20_000).await;
     (finished.exit, String::from_utf8(finished.output.bytes()).unwrap())
 }

@@ -8,7 +8,7 @@ use std::{
     path::Path,
 };
 
-use posse_sandbox::{Exit, Level};
+use posse_sandbox::{CommandExit, Level};
 
 use crate::{again, confined_said, names_in, said_lines};
 
@@ -54,7 +54,7 @@ async fn stands_in_for_a_program() {
     let mut refused = 0;
     for line in ["echo x > .git/hooks/x", "mkdir .claude/x", "echo x > /etc/x", "unshare -Ur true"] {
         let (exit, _) = confined_said(Level::Full, work, line, |_| {}).await;
-        refused += u32::from(exit != Exit::Code(0));
+        refused += u32::from(exit != CommandExit::Code(0));
     }
     println!("SAID {refused}");
 }

@@ -2,12 +2,12 @@
 
 use std::{fs, path::Path, time::Duration};
 
-use posse_sandbox::{Exit, Job, Level};
+use posse_sandbox::{CommandExit, CommandHandle, Level};
 
 use crate::{again, confined_said, confined_shell, names_in, number_in, said_lines, shell_in};
 
 /// A repository, and a command in it that tries to change git's settings until it is stopped.
-async fn busy(folder: &Path, line: &str) -> Job {
+async fn busy(folder: &Path, line: &str) -> CommandHandle {
     let run = "echo $$ > running; ";
     let command = confined_shell(Level::Full, folder, &format!("{run}{line}"), |_| {});
     let job = posse_sandbox::start(command).await.unwrap();
@@ -58,11 +58,11 @@ async fn what_is_replaced_from_outside_is_covered_again() {
         let job = posse_sandbox::start(command).await.unwrap();
         number_in(&folder.path().join("running")).await;
         let outside = shell_in(folder.path(), &format!("{line} && touch go"), 20_000).await;
-        assert_eq!(outside.exit, Exit::Code(0), "{line}: {outside:?}");
+        assert_eq!(outside.exit, CommandExit::Code(0), "{line}: {outside:?}");
         let finished = job.wait().await;
         let stopped = finished.notes.iter().any(|note| note.starts_with("stopped: "));
         if unwatched && stopped {
-            assert_eq!(finished.exit, Exit::Signal(9), "{line}");
+            assert_eq!(finished.exit, CommandExit::Signal(9), "{line}");
         } else {
             let said = String::from_utf8(finished.output.bytes()).unwrap();
             assert!(said.ends_with("done\n"), "{line}: {:?} {:?} {said}", finished.exit, finished.notes);
@@ -98,7 +98,7 @@ async fn a_command_ends_when_nobody_can_tell_whose_a_change_is() {
             "stopped: {name} was replaced from outside while the command ran, \
              so it could not be protected any longer; run it again"
         );
-        assert_eq!((finished.exit, finished.notes), (Exit::Signal(9), vec![note]), "{line}");
+        assert_eq!((finished.exit, finished.notes), (CommandExit::Signal(9), vec![note]), "{line}");
         assert!(!names_in(folder.path()).contains(&".codex".to_owned()), "{line}: placeholders are gone");
         stopped += 1;
     }
@@ -120,7 +120,7 @@ async fn the_persons_git_and_a_command_that_lies_in_wait() {
     let config = fs::read_to_string(folder.path().join(".git/config")).unwrap();
     assert!(!folder.path().join(".git/hooks/x").exists());
     assert!(!config.contains("evil"), "{config}");
-    assert_eq!(outside.exit, Exit::Code(0), "{outside:?}");
+    assert_eq!(outside.exit, CommandExit::Code(0), "{outside:?}");
     assert!(finished.output.bytes().ends_with(b"done\n"), "{finished:?}");
 }
 
@@ -131,14 +131,14 @@ async fn ordinary_work_outside_ends_nothing() {
     let outside = "echo a > file && git add file && git commit -qm one && git branch b && git tag t && git status -s >/dev/null \
                    && git checkout -q b && mkdir d && mv file d && rm -r d && echo >> .git/info/exclude";
     let outside = shell_in(folder.path(), outside, 20_000).await;
-    assert_eq!(outside.exit, Exit::Code(0), "{outside:?}");
+    assert_eq!(outside.exit, CommandExit::Code(0), "{outside:?}");
     // Others come and go, with placeholders of their own.
     for _ in 0..3 {
         let (exit, _) = confined_said(Level::Full, folder.path(), "echo x > y; rm y", |profile| {
             profile.read_only = vec![folder.path().join("later")];
         })
         .await;
-        assert_eq!(exit, Exit::Code(0));
+        assert_eq!(exit, CommandExit::Code(0));
     }
     let finished = job.wait().await;
     assert_eq!((finished.output.bytes(), finished.notes), (b"done\n".to_vec(), vec![]));
@@ -176,7 +176,7 @@ async fn hidden_files_that_are_replaced_are_not_shown() {
         fs::write(folder.path().join("new"), "secret").unwrap();
         fs::rename(folder.path().join("new"), &file).unwrap();
         let finished = job.wait().await;
-        assert_eq!((finished.exit, finished.notes.len()), (Exit::Signal(9), 1), "{level:?}");
+        assert_eq!((finished.exit, finished.notes.len()), (CommandExit::Signal(9), 1), "{level:?}");
         assert!(finished.notes[0].starts_with("stopped: token was replaced"), "{:?}", finished.notes);
         stopped += 1;
     }
@@ -213,7 +213,7 @@ async fn a_lock_on_the_workspace_keeps_nobody_out() {
     assert_eq!(holder.output().bytes(), b"locked\n");
     assert_eq!(
         confined_said(Level::Full, folder.path(), "echo in", |_| {}).await,
-        (Exit::Code(0), "in\n".into())
+        (CommandExit::Code(0), "in\n".into())
     );
     // Nor can a command see the lock, even where it sees all that is around it.
     let line = "ls -A /tmp/.posse-* /var/tmp/.posse-*; true";

@@ -152,7 +152,7 @@ async fn nobody_outside_is_seen_or_reached() {
     let mut tried = 0;
     for line in &lines {
         let (exit, text) = confined_said(Level::Full, folder.path(), line, |_| {}).await;
-        assert_ne!(exit, posse_sandbox::Exit::Code(0), "{line}: {text}");
+        assert_ne!(exit, posse_sandbox::CommandExit::Code(0), "{line}: {text}");
         tried += 1;
     }
     assert_eq!(tried, 22);

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, time::Duration};
 
-use posse_sandbox::{Exit, Level, protected_names};
+use posse_sandbox::{CommandExit, Level, protected_names};
 
 use crate::{confined_said, confined_shell, names_in};
 
@@ -134,7 +134,7 @@ async fn git_works_meanwhile_inside_and_outside() {
         20_000,
     )
     .await;
-    assert_eq!(outside.exit, Exit::Code(0), "{outside:?}");
+    assert_eq!(outside.exit, CommandExit::Code(0), "{outside:?}");
     let finished = job.wait().await;
     assert_eq!(String::from_utf8(finished.output.bytes()).unwrap(), "one\nfile\n");
     assert_eq!(names_in(folder.path()), [".git", "file"]);
@@ -258,5 +258,5 @@ async fn placeholders_go_when_a_command_is_dropped_or_late() {
     assert_eq!(names_in(folder.path()), Vec::<String>::new());
     command.deadline = Duration::from_millis(200);
     let finished = posse_sandbox::run(command).await.unwrap();
-    assert_eq!((finished.exit, names_in(folder.path())), (Exit::DeadlineExceeded, vec![]));
+    assert_eq!((finished.exit, names_in(folder.path())), (CommandExit::DeadlineExceeded, vec![]));
 }

@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path, process, time::Duration};
 
-use posse_sandbox::{Exit, Level};
+use posse_sandbox::{CommandExit, Level};
 
 use crate::confined_shell;
 
@@ -50,9 +50,9 @@ async fn tried(folder: &Path, kind: &str, guarded: bool) -> bool {
     });
     command.deadline = Duration::from_secs(600);
     let finished = posse_sandbox::run(command).await.unwrap();
-    assert!(matches!(finished.exit, Exit::Code(0 | 3)), "{kind}: {finished:?}");
+    assert!(matches!(finished.exit, CommandExit::Code(0 | 3)), "{kind}: {finished:?}");
     let left = |name: &&str| folder.join(name).symlink_metadata().is_ok_and(|found| !kept || found.len() > 0);
-    finished.exit == Exit::Code(3) || NAMES.iter().any(left)
+    finished.exit == CommandExit::Code(3) || NAMES.iter().any(left)
 }
 
 #[tokio::test]

@@ -2,25 +2,25 @@
 
 use std::{path::Path, time::Duration};
 
-use posse_sandbox::{Command, Exit, Program, SandboxError};
+use posse_sandbox::{Command, CommandExit, Program, SandboxError};
 
 use crate::{gone, number_in, said, shell, shell_in};
 
 #[tokio::test]
 async fn endings_and_output_are_told() {
     let cases = [
-        ("true", Exit::Code(0), ""),
-        ("exit 7", Exit::Code(7), ""),
-        ("echo hi", Exit::Code(0), "hi\n"),
-        ("echo out; echo err >&2; echo out2", Exit::Code(0), "out\nerr\nout2\n"),
-        ("kill -9 $$", Exit::Signal(9), ""),
-        ("kill -TERM $$", Exit::Signal(15), ""),
-        ("no-such-program-here 2>/dev/null", Exit::Code(127), ""),
-        ("cat", Exit::Code(0), ""),
-        ("read x; echo \"got:$x\"", Exit::Code(0), "got:\n"),
-        ("echo > /dev/tty", Exit::Code(1), ""),
-        ("printf 'a\\0b'", Exit::Code(0), "a\0b"),
-        ("(sleep 0.05; echo late) & echo first", Exit::Code(0), "first\nlate\n"),
+        ("true", CommandExit::Code(0), ""),
+        ("exit 7", CommandExit::Code(7), ""),
+        ("echo hi", CommandExit::Code(0), "hi\n"),
+        ("echo out; echo err >&2; echo out2", CommandExit::Code(0), "out\nerr\nout2\n"),
+        ("kill -9 $$", CommandExit::Signal(9), ""),
+        ("kill -TERM $$", CommandExit::Signal(15), ""),
+        ("no-such-program-here 2>/dev/null", CommandExit::Code(127), ""),
+        ("cat", CommandExit::Code(0), ""),
+        ("read x; echo \"got:$x\"", CommandExit::Code(0), "got:\n"),
+        ("echo > /dev/tty", CommandExit::Code(1), ""),
+        ("printf 'a\\0b'", CommandExit::Code(0), "a\0b"),
+        ("(sleep 0.05; echo late) & echo first", CommandExit::Code(0), "first\nlate\n"),
     ];
     let mut checked = 0;
     for (line, exit, output) in cases {
@@ -42,7 +42,7 @@ async fn a_program_has_its_streams_apart_and_its_input() {
     command.stdin = Some(vec![b'x'; 300_000]);
     command.output.head_bytes = 1_000_000;
     let finished = posse_sandbox::run(command).await.unwrap();
-    assert_eq!(finished.exit, Exit::Code(0));
+    assert_eq!(finished.exit, CommandExit::Code(0));
     assert_eq!(finished.output.bytes(), vec![b'x'; 300_000]);
     assert_eq!(finished.stderr.bytes(), b"oops\n");
 }
@@ -97,7 +97,7 @@ async fn children_in_groups_of_their_own_end_too() {
         let folder = tempfile::tempdir().unwrap();
         let child = folder.path().join("child");
         let finished = shell_in(folder.path(), line, 1_000).await;
-        assert_eq!(finished.exit, Exit::DeadlineExceeded, "{line}");
+        assert_eq!(finished.exit, CommandExit::DeadlineExceeded, "{line}");
         gone(number_in(&child).await).await;
         std::fs::remove_file(&child).unwrap();
         let command = Command::shell(line, folder.path(), Duration::from_secs(60));
@@ -123,7 +123,7 @@ async fn background_children_end_with_the_command() {
     for line in lines {
         let _ = std::fs::remove_file(folder.path().join("child"));
         let finished = shell_in(folder.path(), line, 20_000).await;
-        assert_eq!(finished.exit, Exit::Code(0), "{line}");
+        assert_eq!(finished.exit, CommandExit::Code(0), "{line}");
         assert!(finished.duration < Duration::from_secs(5), "{line} took {:?}", finished.duration);
         gone(number_in(&folder.path().join("child")).await).await;
     }
@@ -133,7 +133,7 @@ async fn background_children_end_with_the_command() {
 async fn a_deadline_leaves_the_output_so_far_and_a_chance_to_clean_up() {
     let finished =
         shell("trap 'echo cleaned; exit 3' TERM; echo begun; while :; do sleep 0.01; done", 300).await;
-    assert_eq!(finished.exit, Exit::DeadlineExceeded);
+    assert_eq!(finished.exit, CommandExit::DeadlineExceeded);
     let text = String::from_utf8(finished.output.bytes()).unwrap();
     assert!(text.starts_with("begun\n") && text.ends_with("cleaned\n"), "{text}");
 }
@@ -144,7 +144,7 @@ async fn many_at_once_do_not_mix() {
         (0..50).map(|n| tokio::spawn(async move { said(&format!("echo {n}")).await })).collect();
     let mut checked = 0;
     for (n, run) in runs.into_iter().enumerate() {
-        assert_eq!(run.await.unwrap(), (Exit::Code(0), format!("{n}\n")));
+        assert_eq!(run.await.unwrap(), (CommandExit::Code(0), format!("{n}\n")));
         checked += 1;
     }
     assert_eq!(checked, 50);

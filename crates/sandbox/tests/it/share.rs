@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use posse_sandbox::{Command, Exit, Finished, Job, Level, Share};
+use posse_sandbox::{Command, CommandExit, CommandHandle, CommandOutcome, Level, Share};
 
 use crate::{again, confined_shell, said_lines};
 
@@ -72,27 +72,29 @@ const ROOM: &str = "fallocate -l 100M big; stat -c %b big; python3 -c 'import os
 /// Goes on until it is told that somebody else has taken room, and has been so for a while.
 const ELSEWHERE: &str = "until test -e taken; do sleep 0.1; done; sleep 1";
 
-async fn start(work: &Path, line: &str, share: Share) -> Job {
+async fn start(work: &Path, line: &str, share: Share) -> CommandHandle {
     let mut command: Command =
         confined_shell(Level::Full, work, line, |profile| profile.limits.session = share);
     command.deadline = Duration::from_secs(60);
     posse_sandbox::start(command).await.unwrap()
 }
 
-fn kept(case: &str, finished: &Finished) -> bool {
+fn kept(case: &str, finished: &CommandOutcome) -> bool {
     let noted = |word: &str| finished.notes.iter().any(|note| note.contains(word));
     match case {
         "room" => text(finished).ends_with("supported\n0\n0 100000\n"),
-        "small" | "shared" | "elsewhere" => finished.exit == Exit::Code(0) && finished.notes.is_empty(),
+        "small" | "shared" | "elsewhere" => {
+            finished.exit == CommandExit::Code(0) && finished.notes.is_empty()
+        }
         // In a cgroup the kernel ends what it chooses, or refuses a fork; else all of the command is ended.
         "memory" | "folders" => noted("memory"),
-        "nameless" => noted("memory") && finished.exit != Exit::Code(0),
+        "nameless" => noted("memory") && finished.exit != CommandExit::Code(0),
         "processes" => noted("processes") || text(finished).contains("os.fork()"),
-        _ => noted("disk") && finished.exit == Exit::Signal(9),
+        _ => noted("disk") && finished.exit == CommandExit::Signal(9),
     }
 }
 
-fn text(finished: &Finished) -> String {
+fn text(finished: &CommandOutcome) -> String {
     String::from_utf8_lossy(&finished.output.bytes()).into_owned()
 }
 

@@ -3,7 +3,7 @@
 
 use std::{fs, path::Path, process};
 
-use posse_sandbox::{Exit, Level};
+use posse_sandbox::{CommandExit, Level};
 
 use crate::python;
 
@@ -103,7 +103,7 @@ fn left(root: &Path) -> Vec<String> {
 }
 
 /// Takes one of them, and says how it ended and what is left.
-async fn take(way: &str, guarded: bool) -> (Exit, Vec<String>, String) {
+async fn take(way: &str, guarded: bool) -> (CommandExit, Vec<String>, String) {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().to_owned();
     let program = format!("{BEFORE}\ntry:\n {}\nexcept OSError as e: print(e)", way.replace("; ", "\n "));
@@ -129,7 +129,7 @@ async fn no_way_round_leaves_a_protected_name() {
     let mut faults = Vec::new();
     for way in WAYS {
         let (exit, left, said) = take(way, true).await;
-        if exit != Exit::Code(0) || !left.is_empty() {
+        if exit != CommandExit::Code(0) || !left.is_empty() {
             faults.push(format!("{way}: {exit:?} {left:?} {said}"));
         }
     }
@@ -141,6 +141,6 @@ async fn no_way_round_leaves_a_protected_name() {
 async fn every_way_round_is_a_real_one() {
     for way in WAYS {
         let (exit, left, said) = take(way, false).await;
-        assert!(exit == Exit::Code(0) && !left.is_empty(), "{way}: {exit:?} {said}");
+        assert!(exit == CommandExit::Code(0) && !left.is_empty(), "{way}: {exit:?} {said}");
     }
 }

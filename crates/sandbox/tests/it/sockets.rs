@@ -7,7 +7,7 @@ use std::{
     process::{Child, ChildStdin, Stdio},
 };
 
-use posse_sandbox::{Exit, Level};
+use posse_sandbox::{CommandExit, Level};
 
 use crate::python;
 
@@ -85,7 +85,7 @@ fn talk(names: &[String]) -> String {
     )
 }
 
-async fn said(command: posse_sandbox::Command) -> (Exit, String) {
+async fn said(command: posse_sandbox::Command) -> (CommandExit, String) {
     let finished = posse_sandbox::run(command).await.unwrap();
     let bytes = [finished.output.bytes(), finished.stderr.bytes()].concat();
     (finished.exit, String::from_utf8_lossy(&bytes).into_owned())
@@ -134,7 +134,7 @@ async fn sockets_of_others_are_out_of_reach_by_every_name() {
                 let mut command = python(level, workspace.path(), &talk(&names));
                 let profile = command.confinement.as_mut().unwrap();
                 (profile.network, profile.without_overlay) = (network, without_overlay);
-                assert_eq!(said(command).await, (Exit::Code(0), String::new()), "{level:?} {network}");
+                assert_eq!(said(command).await, (CommandExit::Code(0), String::new()), "{level:?} {network}");
                 tried += 1;
             }
         }
@@ -183,7 +183,7 @@ async fn a_socket_that_is_made_while_a_command_runs_is_out_of_reach() {
         service.bind(libc::SOCK_STREAM, "", path.to_str().unwrap());
         let finished = job.wait().await;
         assert_eq!(String::from_utf8_lossy(&finished.output.bytes()), "ready\n", "{finished:?}");
-        assert_eq!((finished.exit, service.end()), (Exit::Code(0), 0));
+        assert_eq!((finished.exit, service.end()), (CommandExit::Code(0), 0));
     }
 }
 
@@ -235,7 +235,7 @@ a, b = socket.socketpair(); a.send(b'x'); assert b.recv(1) == b'x'
         let program =
             format!("{program}serve('\\0own')\nlibc.prctl(4, 0); serve('/tmp/hidden')\nprint('done')");
         let done = said(python(level, folder.path(), &program)).await;
-        assert_eq!(done, (Exit::Code(0), "done\n".to_owned()), "{level:?}");
+        assert_eq!(done, (CommandExit::Code(0), "done\n".to_owned()), "{level:?}");
         for name in ["one", "two", "three", "four", "five", "six", "seven", "eight", "thread"] {
             let _ = fs::remove_file(folder.path().join(name));
         }
@@ -293,7 +293,7 @@ print('done')
     );
     for level in [Level::Inspect, Level::Full] {
         let done = said(python(level, folder.path(), &program)).await;
-        assert_eq!(done, (Exit::Code(0), "done\n".to_owned()), "{level:?}");
+        assert_eq!(done, (CommandExit::Code(0), "done\n".to_owned()), "{level:?}");
     }
     assert_eq!(service.end(), 0);
 }
@@ -333,7 +333,7 @@ full.accept(); full.accept(); thread.join()
 ";
     let program = program.replace("CONNECT", &libc::SYS_connect.to_string());
     let done = said(python(Level::Full, folder.path(), &program)).await;
-    assert_eq!(done, (Exit::Code(0), "goes on\ncame in\n".to_owned()));
+    assert_eq!(done, (CommandExit::Code(0), "goes on\ncame in\n".to_owned()));
 }
 
 /// Services of others are no reason to refuse, however many there are.
@@ -347,6 +347,6 @@ async fn any_number_of_services_may_be_there() {
     let names: Vec<String> =
         [0, 400, 799].map(|number: i32| place.path().join(number.to_string()).display().to_string()).into();
     let done = said(python(Level::Inspect, folder.path(), &talk(&names))).await;
-    assert_eq!(done, (Exit::Code(0), String::new()));
+    assert_eq!(done, (CommandExit::Code(0), String::new()));
     drop(held);
 }

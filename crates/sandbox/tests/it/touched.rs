@@ -4,7 +4,7 @@ use std::{
     collections::BTreeSet, fs, os::unix::ffi::OsStrExt, os::unix::fs::symlink, path::Path, time::Duration,
 };
 
-use posse_sandbox::{Came, Exit, Finished, Level, Touched, limits};
+use posse_sandbox::{Came, CommandExit, CommandOutcome, Level, Touched, limits};
 
 use crate::{confined_shell, python};
 
@@ -186,7 +186,7 @@ fn names(touched: &Touched, workspace: &Path) -> BTreeSet<String> {
     kinds.iter().flat_map(|(paths, end)| paths.iter().map(|path| shown(path, end))).collect()
 }
 
-async fn ran(command: posse_sandbox::Command) -> Finished {
+async fn ran(command: posse_sandbox::Command) -> CommandOutcome {
     posse_sandbox::run(command).await.unwrap()
 }
 
@@ -210,7 +210,7 @@ async fn every_call_is_seen_with_its_real_path() {
         tried.insert(*name);
     }
     let finished = ran(python(Level::Full, folder.path(), &program)).await;
-    assert_eq!((finished.exit, finished.touched.complete), (Exit::Code(0), true), "{finished:?}");
+    assert_eq!((finished.exit, finished.touched.complete), (CommandExit::Code(0), true), "{finished:?}");
     let found: BTreeSet<String> = names(&finished.touched, folder.path())
         .into_iter()
         .map(|path| {
@@ -293,7 +293,7 @@ async fn what_is_moved_about_is_told_from_what_is_written() {
     for (line, written, moved) in cases {
         let folder = workspace();
         let finished = ran(confined_shell(Level::Full, folder.path(), line, |_| {})).await;
-        assert_eq!(finished.exit, Exit::Code(0), "{line}: {finished:?}");
+        assert_eq!(finished.exit, CommandExit::Code(0), "{line}: {finished:?}");
         let shown = |path: &Path| path.strip_prefix(folder.path()).unwrap().display().to_string();
         let paths: Vec<String> = finished.touched.paths.iter().map(|path| shown(path)).collect();
         let came = |came: &Came| match came {
@@ -329,7 +329,7 @@ async fn threads_and_signals_lose_nothing() {
         [t.start() for t in all]; [t.join() for t in all]\n\
         signal.setitimer(signal.ITIMER_REAL, 0)";
     let finished = ran(python(Level::Full, folder.path(), program)).await;
-    assert_eq!(finished.exit, Exit::Code(0), "{finished:?}");
+    assert_eq!(finished.exit, CommandExit::Code(0), "{finished:?}");
     assert_eq!((finished.touched.paths.len(), finished.touched.complete), (800, true));
 }
 
@@ -366,7 +366,7 @@ async fn what_a_command_touched_is_known_when_it_is_ended() {
         let mut command = confined_shell(Level::Full, folder.path(), line, |_| {});
         command.deadline = Duration::from_millis(1_500);
         let finished = ran(command).await;
-        assert_eq!(finished.exit, Exit::DeadlineExceeded);
+        assert_eq!(finished.exit, CommandExit::DeadlineExceeded);
         let found = names(&finished.touched, folder.path());
         assert_eq!(found, ["one".to_owned(), "two".to_owned()].into(), "{line}: {finished:?}");
         assert_eq!(finished.touched.complete, complete, "{line}");

@@ -6,12 +6,12 @@ use super::environment::is_loose;
 use super::expand::{is_open, is_unknown};
 use super::judged::{Judged, Worth};
 use super::looked::{Looked, joined};
-use super::script::{Part, Script};
-use super::shell::{Over, Shell, fails_with, written};
+use super::script::{Part, ShellScript};
+use super::shell::{Over, ShellState, fails_with, written};
 use super::word::is_name;
 
 /// What such a command does; none if it is not one of them.
-pub(super) fn run(program: &str, rest: &[String], shell: &mut Shell<'_>) -> Option<Judged> {
+pub(super) fn run(program: &str, rest: &[String], shell: &mut ShellState<'_>) -> Option<Judged> {
     match program {
         "cd" | "pushd" => cd(rest, shell),
         "popd" => shell.folder = None,
@@ -48,11 +48,11 @@ pub(super) fn run(program: &str, rest: &[String], shell: &mut Shell<'_>) -> Opti
     Some(Judged { work: vec![CommandWork::Look], ..Judged::NOTHING })
 }
 
-fn distrust(shell: &mut Shell<'_>, by: &str) {
+fn distrust(shell: &mut ShellState<'_>, by: &str) {
     shell.distrusted = shell.distrusted.take().or(Some(by.to_owned()));
 }
 
-fn cd(rest: &[String], shell: &mut Shell<'_>) {
+fn cd(rest: &[String], shell: &mut ShellState<'_>) {
     let target = rest.iter().find(|word| !matches!(word.as_str(), "-P" | "-L" | "--"));
     shell.folder = match (target, &shell.folder) {
         (Some(target), Some(folder))
@@ -64,7 +64,7 @@ fn cd(rest: &[String], shell: &mut Shell<'_>) {
     };
 }
 
-fn set(rest: &[String], shell: &mut Shell<'_>) {
+fn set(rest: &[String], shell: &mut ShellState<'_>) {
     let mut at = 0;
     while let Some(word) = rest.get(at) {
         at += 1;
@@ -98,7 +98,7 @@ fn set(rest: &[String], shell: &mut Shell<'_>) {
     }
 }
 
-fn switch(option: &str, on: bool, shell: &mut Shell<'_>) {
+fn switch(option: &str, on: bool, shell: &mut ShellState<'_>) {
     match option {
         "errexit" => shell.errexit = on,
         "pipefail" => shell.pipefail = on,
@@ -108,7 +108,7 @@ fn switch(option: &str, on: bool, shell: &mut Shell<'_>) {
     }
 }
 
-fn declare(rest: &[String], shell: &mut Shell<'_>) {
+fn declare(rest: &[String], shell: &mut ShellState<'_>) {
     if rest.iter().any(|word| word.starts_with('-') && word.contains('f')) {
         return distrust(shell, "export -f");
     }
@@ -121,7 +121,7 @@ fn declare(rest: &[String], shell: &mut Shell<'_>) {
 }
 
 /// What happens at the end can change how it ends, and print something.
-fn trap(rest: &[String], shell: &mut Shell<'_>) -> Judged {
+fn trap(rest: &[String], shell: &mut ShellState<'_>) -> Judged {
     let words: Vec<&String> = rest.iter().filter(|word| *word != "--").collect();
     let Some((action, signals)) = words.split_first() else { return Judged::NOTHING };
     if signals.iter().any(|signal| matches!(signal.as_str(), "DEBUG" | "ERR" | "RETURN" | "SIGCHLD" | "CHLD"))
@@ -148,8 +148,9 @@ fn trap(rest: &[String], shell: &mut Shell<'_>) -> Judged {
 
 /// Whether any command in it is one of these.
 pub(super) fn any_command(part: &Part, is: &dyn Fn(&[String]) -> bool) -> bool {
-    let any =
-        |script: &Script| script.steps.iter().any(|step| step.parts.iter().any(|part| any_command(part, is)));
+    let any = |script: &ShellScript| {
+        script.steps.iter().any(|step| step.parts.iter().any(|part| any_command(part, is)))
+    };
     match part {
         Part::Simple(_) => written(part).is_some_and(|words| is(&words)),
         Part::Group { script, .. } => any(script),
@@ -159,7 +160,7 @@ pub(super) fn any_command(part: &Part, is: &dyn Fn(&[String]) -> bool) -> bool {
     }
 }
 
-fn eval(text: &str, shell: &mut Shell<'_>) -> Judged {
+fn eval(text: &str, shell: &mut ShellState<'_>) -> Judged {
     if !is_unknown(text)
         && let Some(judged) = shell.inline(text)
     {
@@ -170,7 +171,7 @@ fn eval(text: &str, shell: &mut Shell<'_>) -> Judged {
 }
 
 /// A file that is read into this shell. That of a virtual environment is known; it puts its programs first.
-fn source(rest: &[String], shell: &mut Shell<'_>) -> Judged {
+fn source(rest: &[String], shell: &mut ShellState<'_>) -> Judged {
     let Some(file) = rest.first() else { return Judged::NOTHING };
     let place = shell.folder.as_ref().map(|folder| joined(folder, file)).filter(|_| !is_unknown(file));
     let activates = file.ends_with("bin/activate") || file == "activate";

@@ -1,15 +1,15 @@
 //! Whether a script ends well whatever happens in it: then its exit code says nothing about what it ran.
 
-use super::script::{Joint, Part, Script};
+use super::script::{Joint, Part, ShellScript};
 use super::shell::written;
 
 /// Whether nothing in it ever makes it fail.
-pub(super) fn script(script: &Script) -> bool {
+pub(super) fn script(script: &ShellScript) -> bool {
     !gives_up(script) && ends_well(script)
 }
 
 /// Whether it can end with a failure on its way: `set -e`, `exit 1`, `exit $failed`.
-fn gives_up(script: &Script) -> bool {
+fn gives_up(script: &ShellScript) -> bool {
     script.steps.iter().flat_map(|step| &step.parts).any(|part| match part {
         Part::Simple(_) => {
             let words = written(part).unwrap_or_default();
@@ -31,7 +31,7 @@ fn gives_up(script: &Script) -> bool {
 }
 
 /// Whether the last of it always ends well.
-fn ends_well(script: &Script) -> bool {
+fn ends_well(script: &ShellScript) -> bool {
     let Some(last) = script.steps.last() else { return true };
     let Some(part) = last.parts.last().filter(|_| !last.negated) else { return false };
     let well = last.beside

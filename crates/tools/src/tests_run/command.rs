@@ -7,23 +7,23 @@ use super::environment::is_loose;
 use super::expand::{self, is_open, is_unknown};
 use super::judged::{Doubt, Judged, Worth, shown};
 use super::looked::{Looked, joined};
-use super::script::{Fed, Script, Simple};
-use super::shell::{Shell, judge};
-use super::table::{self, Family};
-use super::word::{Piece, Word};
+use super::script::{Fed, ShellScript, SimpleCommand};
+use super::shell::{ShellState, judge};
+use super::table::{self, RunnerFamily};
+use super::word::{ShellWord, WordPiece};
 use super::wrappers::{self, Behind};
 use super::{interpreters, program_files, project, work};
 use crate::limits::TEST_WRAPPERS_MAX;
 
 /// What a command is fed, if it is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Input {
+pub(super) enum CommandInput {
     Text(String),
     File(String),
 }
 
 /// One command as it is written. `piped` is whether it reads what another one writes.
-pub(super) fn simple(simple: &Simple, shell: &mut Shell<'_>, piped: bool) -> Judged {
+pub(super) fn simple(simple: &SimpleCommand, shell: &mut ShellState<'_>, piped: bool) -> Judged {
     let mut all = Judged::NOTHING;
     let assigned = simple.assigned.iter().map(|(_, word)| word);
     for script in assigned.chain(&simple.words).flat_map(runs) {
@@ -66,7 +66,7 @@ pub(super) fn simple(simple: &Simple, shell: &mut Shell<'_>, piped: bool) -> Jud
 }
 
 /// Takes in the files that a command writes to by `>`.
-fn led_to(simple: &Simple, shell: &Shell<'_>) {
+fn led_to(simple: &SimpleCommand, shell: &ShellState<'_>) {
     let reads = match &simple.fed {
         Some(Fed::File(word)) => Some(word),
         _ => None,
@@ -80,15 +80,15 @@ fn led_to(simple: &Simple, shell: &Shell<'_>) {
     }
 }
 
-fn runs(word: &Word) -> impl Iterator<Item = &Script> {
+fn runs(word: &ShellWord) -> impl Iterator<Item = &ShellScript> {
     word.pieces.iter().filter_map(|piece| match piece {
-        Piece::Runs { script, .. } => Some(script),
+        WordPiece::Runs { script, .. } => Some(script),
         _ => None,
     })
 }
 
 /// What runs within a word: nobody sees its exit code, and its output goes into the word, or wherever a file leads.
-fn within(script: &Script, shell: &Shell<'_>, output: Worth) -> Judged {
+fn within(script: &ShellScript, shell: &ShellState<'_>, output: Worth) -> Judged {
     let mut judged = judge(script, &mut shell.clone());
     judged.hide(|| "$(…)".to_owned());
     judged.output = if judged.family.is_some() { Worth::Nothing } else { output };
@@ -96,18 +96,23 @@ fn within(script: &Script, shell: &Shell<'_>, output: Worth) -> Judged {
     judged
 }
 
-fn input(fed: &Fed, shell: &Shell<'_>) -> Option<Input> {
-    let known = |word: &Word| expand::value(word, shell).filter(|text| !is_unknown(text));
+fn input(fed: &Fed, shell: &ShellState<'_>) -> Option<CommandInput> {
+    let known = |word: &ShellWord| expand::value(word, shell).filter(|text| !is_unknown(text));
     match fed {
-        Fed::Text(text) => Some(Input::Text(text.clone())),
-        Fed::Word(word) => known(word).map(Input::Text),
-        Fed::File(word) => known(word).map(Input::File),
+        Fed::Text(text) => Some(CommandInput::Text(text.clone())),
+        Fed::Word(word) => known(word).map(CommandInput::Text),
+        Fed::File(word) => known(word).map(CommandInput::File),
         Fed::Unknown => None,
     }
 }
 
 /// A command by its words.
-pub(super) fn run(words: &[String], input: Option<&Input>, shell: &mut Shell<'_>, piped: bool) -> Judged {
+pub(super) fn run(
+    words: &[String],
+    input: Option<&CommandInput>,
+    shell: &mut ShellState<'_>,
+    piped: bool,
+) -> Judged {
     let mut judged = dispatch(words, input, shell, piped);
     if let Some(by) = &shell.distrusted {
         judged.distrust(|| by.clone());
@@ -116,7 +121,12 @@ pub(super) fn run(words: &[String], input: Option<&Input>, shell: &mut Shell<'_>
     judged
 }
 
-fn dispatch(words: &[String], input: Option<&Input>, shell: &mut Shell<'_>, piped: bool) -> Judged {
+fn dispatch(
+    words: &[String],
+    input: Option<&CommandInput>,
+    shell: &mut ShellState<'_>,
+    piped: bool,
+) -> Judged {
     let Some((first, rest)) = words.split_first() else { return Judged::NOTHING };
     if is_unknown(first) || first.contains(['*', '?', '$']) {
         return strange_program(first, rest, shell);
@@ -151,8 +161,8 @@ fn dispatch(words: &[String], input: Option<&Input>, shell: &mut Shell<'_>, pipe
 fn named(
     program: &str,
     rest: &[String],
-    input: Option<&Input>,
-    shell: &mut Shell<'_>,
+    input: Option<&CommandInput>,
+    shell: &mut ShellState<'_>,
     piped: bool,
 ) -> Judged {
     if let Some(behind) = wrappers::behind(program, rest) {
@@ -175,8 +185,8 @@ fn named(
 fn wrapped(
     program: &str,
     behind: Behind,
-    input: Option<&Input>,
-    shell: &mut Shell<'_>,
+    input: Option<&CommandInput>,
+    shell: &mut ShellState<'_>,
     piped: bool,
 ) -> Judged {
     let Behind { words, assigned, folder, strange, shows, text } = behind;
@@ -228,7 +238,7 @@ enum Located {
     Nowhere,
 }
 
-fn located(word: &str, shell: &Shell<'_>) -> Located {
+fn located(word: &str, shell: &ShellState<'_>) -> Located {
     let looked = |path: String| match shell.files.look(&path) {
         Looked::File { bytes, .. } => Some(Located::File(path, bytes)),
         Looked::Leads(target) if is_loose(&target) => Some(Located::Nowhere),
@@ -248,13 +258,13 @@ fn located(word: &str, shell: &Shell<'_>) -> Located {
 }
 
 /// A program that only running tells. What it is given may be what it runs.
-fn strange_program(first: &str, rest: &[String], shell: &Shell<'_>) -> Judged {
+fn strange_program(first: &str, rest: &[String], shell: &ShellState<'_>) -> Judged {
     let mut judged = Judged::unknown();
     let rest = &rest[rest.iter().take_while(|word| is_unknown(word)).count()..];
     let module =
         rest.first().is_some_and(|word| word == "-m") && rest.get(1).is_some_and(|word| word == "pytest");
     let mut inner =
-        if module { Judged::tests(Family::Pytest) } else { run(rest, None, &mut shell.clone(), false) };
+        if module { Judged::tests(RunnerFamily::Pytest) } else { run(rest, None, &mut shell.clone(), false) };
     inner.distrust(|| if is_unknown(first) { "$…".to_owned() } else { first.to_owned() });
     judged.family = inner.family;
     judged.hidden_by = inner.hidden_by;
@@ -263,7 +273,7 @@ fn strange_program(first: &str, rest: &[String], shell: &Shell<'_>) -> Judged {
 }
 
 /// The runner that a text seems to name somewhere, where it cannot be read.
-pub(super) fn seems_to_test(text: &str) -> Option<Family> {
+pub(super) fn seems_to_test(text: &str) -> Option<RunnerFamily> {
     text.split(['\n', ';', '&', '|', '(', ')', '{', '}']).find_map(|piece| {
         let words = piece.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         let from =

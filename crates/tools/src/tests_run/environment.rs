@@ -3,7 +3,7 @@
 
 use super::expand::is_unknown;
 use super::looked::joined;
-use super::shell::Shell;
+use super::shell::ShellState;
 
 /// Other programs, or other code in the same one: what is printed may be anybody's.
 const REPLACES: &[&str] = &[
@@ -152,7 +152,7 @@ const HARMLESS: &[&str] = &[
 ];
 
 /// Takes in what is assigned, for all that follows.
-pub(super) fn assigned(name: &str, value: Option<&str>, shell: &mut Shell<'_>) {
+pub(super) fn assigned(name: &str, value: Option<&str>, shell: &mut ShellState<'_>) {
     let is = |names: &[&str]| names.contains(&name);
     let begins = |names: &[&str]| names.iter().any(|begin| name.starts_with(begin));
     let ends = |names: &[&str]| names.iter().any(|end| name.ends_with(end));
@@ -169,11 +169,11 @@ pub(super) fn assigned(name: &str, value: Option<&str>, shell: &mut Shell<'_>) {
     }
 }
 
-fn distrust(shell: &mut Shell<'_>, by: String) {
+fn distrust(shell: &mut ShellState<'_>, by: String) {
     shell.distrusted = shell.distrusted.take().or(Some(by));
 }
 
-fn doubt(shell: &mut Shell<'_>, by: String) {
+fn doubt(shell: &mut ShellState<'_>, by: String) {
     shell.doubted = shell.doubted.take().or(Some(by));
 }
 
@@ -184,7 +184,7 @@ fn loads(options: &str) -> bool {
 
 /// Where programs are looked for. Folders of the system are as good as the usual ones; in those of the workspace it is
 /// looked what is there.
-fn path(value: &str, shell: &mut Shell<'_>) {
+fn path(value: &str, shell: &mut ShellState<'_>) {
     let mut folders = Vec::new();
     for entry in value.split(':') {
         if matches!(entry, "$PATH" | "${PATH}") || is_of_system(entry) {
@@ -216,7 +216,7 @@ pub(super) fn is_loose(path: &str) -> bool {
 }
 
 /// Where Python looks for modules, before its own. What is there under the name of a runner is what runs.
-fn python_path(value: &str, shell: &mut Shell<'_>) {
+fn python_path(value: &str, shell: &mut ShellState<'_>) {
     const SHADOWS: &[&str] = &[
         "pytest.py",
         "pytest/__init__.py",

@@ -1,8 +1,8 @@
 //! What the words of a command come to, as far as that can be told without running anything. What cannot is marked.
 
-use super::script::Script;
-use super::shell::{Shell, written};
-use super::word::{Piece, Word};
+use super::script::ShellScript;
+use super::shell::{ShellState, written};
+use super::word::{ShellWord, WordPiece};
 
 /// Stands for one word or a part of one that is not known.
 pub(super) const SOME: char = '\u{1}';
@@ -31,19 +31,19 @@ pub(super) fn is_unknown(word: &str) -> bool {
 }
 
 /// All words.
-pub(super) fn words(words: &[Word], shell: &Shell<'_>) -> Vec<String> {
+pub(super) fn words(words: &[ShellWord], shell: &ShellState<'_>) -> Vec<String> {
     words.iter().flat_map(|word| expanded(word, shell)).collect()
 }
 
 /// The value of an assignment; none if it is not known.
-pub(super) fn value(word: &Word, shell: &Shell<'_>) -> Option<String> {
+pub(super) fn value(word: &ShellWord, shell: &ShellState<'_>) -> Option<String> {
     let all: String = word.pieces.iter().map(|piece| piece_text(piece, shell)).collect();
     (!all.contains([SOME, ANY])).then_some(all)
 }
 
-fn expanded(word: &Word, shell: &Shell<'_>) -> Vec<String> {
+fn expanded(word: &ShellWord, shell: &ShellState<'_>) -> Vec<String> {
     let pieces = word.pieces.iter().filter(|piece| piece.written() != Some(""));
-    if let [Piece::Variable { name, quoted, .. }] = pieces.collect::<Vec<_>>().as_slice()
+    if let [WordPiece::Variable { name, quoted, .. }] = pieces.collect::<Vec<_>>().as_slice()
         && matches!(name.as_str(), "@" | "*")
     {
         return match &shell.arguments {
@@ -55,7 +55,7 @@ fn expanded(word: &Word, shell: &Shell<'_>) -> Vec<String> {
     let (mut words, mut open) = (vec![String::new()], false);
     for piece in &word.pieces {
         let text = piece_text(piece, shell);
-        let splits = matches!(piece, Piece::Variable { quoted: false, .. });
+        let splits = matches!(piece, WordPiece::Variable { quoted: false, .. });
         open |= !splits;
         if !splits {
             words.last_mut().into_iter().for_each(|last| last.push_str(&text));
@@ -72,19 +72,19 @@ fn expanded(word: &Word, shell: &Shell<'_>) -> Vec<String> {
     words
 }
 
-fn piece_text(piece: &Piece, shell: &Shell<'_>) -> String {
+fn piece_text(piece: &WordPiece, shell: &ShellState<'_>) -> String {
     let unknown = |quoted: bool| if quoted { SOME } else { ANY }.to_string();
     match piece {
-        Piece::Text(text) => text.clone(),
-        Piece::Variable { name, other, quoted } => {
+        WordPiece::Text(text) => text.clone(),
+        WordPiece::Variable { name, other, quoted } => {
             variable(name, other.as_deref(), shell).unwrap_or_else(|| unknown(*quoted))
         }
-        Piece::Runs { script, quoted } => printed(script, shell).unwrap_or_else(|| unknown(*quoted)),
-        Piece::Unknown { quoted } => unknown(*quoted),
+        WordPiece::Runs { script, quoted } => printed(script, shell).unwrap_or_else(|| unknown(*quoted)),
+        WordPiece::Unknown { quoted } => unknown(*quoted),
     }
 }
 
-fn variable(name: &str, other: Option<&str>, shell: &Shell<'_>) -> Option<String> {
+fn variable(name: &str, other: Option<&str>, shell: &ShellState<'_>) -> Option<String> {
     let plain = Some(PLAIN.to_string());
     if let Some(value) = shell.variables.get(name) {
         return match other {
@@ -112,7 +112,7 @@ fn variable(name: &str, other: Option<&str>, shell: &Shell<'_>) -> Option<String
 }
 
 /// What a command prints into a word, if that can be told.
-fn printed(script: &Script, shell: &Shell<'_>) -> Option<String> {
+fn printed(script: &ShellScript, shell: &ShellState<'_>) -> Option<String> {
     let [step] = script.steps.as_slice() else {
         // `cd "$(dirname "$0")" && pwd`
         let [first, last] = script.steps.as_slice() else { return None };
@@ -135,7 +135,7 @@ fn printed(script: &Script, shell: &Shell<'_>) -> Option<String> {
     }
 }
 
-fn words_of(parts: &[super::script::Part], shell: &Shell<'_>) -> Option<Vec<String>> {
+fn words_of(parts: &[super::script::Part], shell: &ShellState<'_>) -> Option<Vec<String>> {
     let [part] = parts else { return None };
     written(part)?;
     let super::script::Part::Simple(simple) = part else { return None };

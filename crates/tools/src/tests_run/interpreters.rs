@@ -1,19 +1,19 @@
 //! Programs that run a text or a file: shells, Python, node and others. Which of their words is the file, and what their
 //! options make of it.
 
-use super::command::Input;
+use super::command::CommandInput;
 use super::judged::{Doubt, Judged};
 use super::looked::joined;
 use super::program_files;
-use super::shell::Shell;
-use super::table::{self, Family};
+use super::shell::ShellState;
+use super::table::{self, RunnerFamily};
 
 /// What such a program does; none if it is not one of them.
 pub(super) fn run(
     program: &str,
     rest: &[String],
-    input: Option<&Input>,
-    shell: &mut Shell<'_>,
+    input: Option<&CommandInput>,
+    shell: &mut ShellState<'_>,
 ) -> Option<Judged> {
     let base = program.trim_end_matches(".exe");
     if matches!(base, "bash" | "sh" | "zsh" | "dash" | "ksh") {
@@ -32,7 +32,7 @@ pub(super) fn run(
 }
 
 /// `bash -lc TEXT`, `sh FILE`, or a shell that is fed.
-fn a_shell(words: &[String], input: Option<&Input>, shell: &Shell<'_>) -> Judged {
+fn a_shell(words: &[String], input: Option<&CommandInput>, shell: &ShellState<'_>) -> Judged {
     let (mut at, mut text, mut begin, mut strange) = (0, false, String::new(), None);
     while let Some(word) = words.get(at).filter(|word| word.starts_with(['-', '+']) && word.len() > 1) {
         at += 1;
@@ -72,8 +72,10 @@ fn a_shell(words: &[String], input: Option<&Input>, shell: &Shell<'_>) -> Judged
             shell.nested(&format!("{begin}{inner}"), Some(arguments), None)
         }
         (Some((file, arguments)), false, _) => program_files::script(file, &begin, true, arguments, shell),
-        (None, _, Some(Input::Text(fed))) => shell.nested(&format!("{begin}{fed}"), Some(Vec::new()), None),
-        (None, _, Some(Input::File(file))) => program_files::script(file, &begin, true, &[], shell),
+        (None, _, Some(CommandInput::Text(fed))) => {
+            shell.nested(&format!("{begin}{fed}"), Some(Vec::new()), None)
+        }
+        (None, _, Some(CommandInput::File(file))) => program_files::script(file, &begin, true, &[], shell),
         (None, _, None) => Judged::unknown(),
     };
     if let Some(strange) = strange {
@@ -83,17 +85,17 @@ fn a_shell(words: &[String], input: Option<&Input>, shell: &Shell<'_>) -> Judged
 }
 
 /// Modules of Python that run tests.
-fn module(name: &str) -> Option<Family> {
+fn module(name: &str) -> Option<RunnerFamily> {
     match name {
-        "pytest" => Some(Family::Pytest),
-        "unittest" | "nose2" | "twisted.trial" | "doctest" => Some(Family::Unittest),
-        "tox" | "nox" | "behave" | "robot" | "ward" => Some(Family::Any),
+        "pytest" => Some(RunnerFamily::Pytest),
+        "unittest" | "nose2" | "twisted.trial" | "doctest" => Some(RunnerFamily::Unittest),
+        "tox" | "nox" | "behave" | "robot" | "ward" => Some(RunnerFamily::Any),
         _ => None,
     }
 }
 
 /// Python with its arguments: options come before what it runs, and what comes behind that is not its own.
-fn python_run(words: &[String], shell: &mut Shell<'_>) -> Judged {
+fn python_run(words: &[String], shell: &mut ShellState<'_>) -> Judged {
     let (mut at, mut doubt, mut strange) = (0, None, None);
     while let Some(word) = words.get(at).filter(|word| word.starts_with('-') && word.len() > 1) {
         at += 1;
@@ -122,7 +124,7 @@ fn python_run(words: &[String], shell: &mut Shell<'_>) -> Judged {
     let test = arguments.first().is_some_and(|word| word == "test");
     let mut judged = match file.rsplit('/').next() {
         Some(name @ ("manage.py" | "setup.py")) if test => {
-            let mut judged = table::with_options(Family::Unittest, "unittest", &arguments[1..], shell);
+            let mut judged = table::with_options(RunnerFamily::Unittest, "unittest", &arguments[1..], shell);
             let sign = if name == "manage.py" { "django" } else { "setup" };
             let text = shell.folder.as_ref().and_then(|folder| shell.files.text(&joined(folder, file)));
             if text.is_some_and(|text| !text.contains(sign)) {
@@ -138,7 +140,7 @@ fn python_run(words: &[String], shell: &mut Shell<'_>) -> Judged {
 }
 
 /// `-m NAME …`. A module of that name where it runs goes before the real one.
-fn python_module(words: &[String], shell: &mut Shell<'_>) -> Judged {
+fn python_module(words: &[String], shell: &mut ShellState<'_>) -> Judged {
     let Some((name, rest)) = words.split_first() else { return Judged::unknown() };
     let top = name.split('.').next().unwrap_or(name);
     let here = ["{}.py", "{}/__init__.py", "{}/__main__.py"].map(|file| file.replace("{}", top));
@@ -149,7 +151,7 @@ fn python_module(words: &[String], shell: &mut Shell<'_>) -> Judged {
     let mut judged = match (name.as_str(), module(name)) {
         ("coverage", _) if rest.first().is_some_and(|word| word == "run") => measured(&rest[1..], shell),
         (_, Some(family)) => {
-            let name = if family == Family::Unittest { "unittest" } else { top };
+            let name = if family == RunnerFamily::Unittest { "unittest" } else { top };
             table::with_options(family, name, rest, shell)
         }
         _ => return super::work::module(name),
@@ -161,7 +163,7 @@ fn python_module(words: &[String], shell: &mut Shell<'_>) -> Judged {
 }
 
 /// `coverage run -m pytest`.
-fn measured(words: &[String], shell: &mut Shell<'_>) -> Judged {
+fn measured(words: &[String], shell: &mut ShellState<'_>) -> Judged {
     let (flags, values) = (
         ["-p", "--parallel-mode", "-a", "--append", "--branch", "--timid", "-L", "--pylib", "--quiet", "-q"],
         ["--source", "--rcfile", "--omit", "--include", "--data-file", "--concurrency", "--context"],
@@ -249,7 +251,7 @@ const LANGUAGES: &[Language] = &[
     },
 ];
 
-fn interpreted(language: &Language, words: &[String], shell: &mut Shell<'_>) -> Judged {
+fn interpreted(language: &Language, words: &[String], shell: &mut ShellState<'_>) -> Judged {
     let is = |list: &str, word: &str| {
         list.split_ascii_whitespace().any(|one| match one.strip_suffix('*') {
             Some(begin) => word.starts_with(begin),
@@ -279,9 +281,9 @@ fn interpreted(language: &Language, words: &[String], shell: &mut Shell<'_>) -> 
     }
     let rest = words.get(at..).unwrap_or_default();
     let mut judged = match rest.split_first() {
-        _ if tests => Judged::tests(Family::Any),
+        _ if tests => Judged::tests(RunnerFamily::Any),
         Some((file, more)) if file == "artisan" && more.first().is_some_and(|word| word == "test") => {
-            table::with_options(Family::Php, "phpunit", &more[1..], shell)
+            table::with_options(RunnerFamily::Php, "phpunit", &more[1..], shell)
         }
         Some((file, more)) => program_files::script(file, "", false, more, shell),
         None => Judged::unknown(),

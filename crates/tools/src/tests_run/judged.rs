@@ -3,8 +3,8 @@
 use posse_protocol::CommandWork;
 use posse_protocol::visible::one_line;
 
-use super::shell::Shell;
-use super::table::Family;
+use super::shell::ShellState;
+use super::table::RunnerFamily;
 use crate::limits::HIDDEN_BY_CHARS_MAX;
 
 /// What the output of a command says about its tests.
@@ -30,7 +30,7 @@ pub(super) enum Doubt {
 /// What is known of a text so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Judged {
-    pub(super) family: Option<Family>,
+    pub(super) family: Option<RunnerFamily>,
     /// Whether only a name says that these are tests.
     pub(super) by_name: bool,
     /// What keeps the exit code from being that of the tests.
@@ -64,7 +64,7 @@ impl Judged {
     };
 
     /// Runs tests.
-    pub(super) fn tests(family: Family) -> Self {
+    pub(super) fn tests(family: RunnerFamily) -> Self {
         Self { family: Some(family), idle: false, ..Self::NOTHING }
     }
 
@@ -76,7 +76,7 @@ impl Judged {
     /// Adds what was found beside it.
     pub(super) fn add(&mut self, other: Self) {
         self.family = match (self.family, other.family) {
-            (Some(one), Some(another)) if one != another => Some(Family::Any),
+            (Some(one), Some(another)) if one != another => Some(RunnerFamily::Any),
             (one, another) => one.or(another),
         };
         self.by_name |= other.by_name;
@@ -102,7 +102,7 @@ impl Judged {
         &mut self,
         written_by: Option<String>,
         writes: impl FnOnce() -> Option<String>,
-        shell: &Shell<'_>,
+        shell: &ShellState<'_>,
     ) {
         if self.family.is_some() {
             self.written_by = self.written_by.take().or(written_by);

@@ -23,12 +23,12 @@ pub(crate) enum Looked {
 pub(crate) type Lookup<'a> = &'a dyn Fn(&str) -> Looked;
 
 /// Remembers what was looked up.
-pub(super) struct Files<'a> {
+pub(super) struct LookedFiles<'a> {
     lookup: Lookup<'a>,
     seen: RefCell<BTreeMap<String, Looked>>,
 }
 
-impl<'a> Files<'a> {
+impl<'a> LookedFiles<'a> {
     pub(super) fn new(lookup: Lookup<'a>) -> Self {
         Self { lookup, seen: RefCell::default() }
     }

@@ -9,7 +9,7 @@ use super::expand::is_unknown;
 use super::judged::{Doubt, Judged, shown};
 use super::looked::joined;
 use super::project::{by_name, judge_text};
-use super::shell::Shell;
+use super::shell::ShellState;
 use super::word::is_name;
 
 /// How deep variables stand in variables, and targets need targets.
@@ -31,7 +31,7 @@ struct Asked {
 }
 
 /// `make -j4 test`.
-pub(super) fn run(rest: &[String], shell: &Shell<'_>) -> Judged {
+pub(super) fn run(rest: &[String], shell: &ShellState<'_>) -> Judged {
     let asked = asked(rest);
     let tests = asked.targets.iter().any(|target| is_test_name(target));
     if asked.shows {
@@ -199,14 +199,14 @@ impl Rule {
 }
 
 impl Makefile {
-    fn read(text: &str, folder: &str, shell: &Shell<'_>, set: &BTreeMap<String, String>) -> Self {
+    fn read(text: &str, folder: &str, shell: &ShellState<'_>, set: &BTreeMap<String, String>) -> Self {
         let mut makefile = Self::default();
         makefile.take(text, folder, shell, 0);
         makefile.variables.extend(set.iter().map(|(name, value)| (name.clone(), value.clone())));
         makefile
     }
 
-    fn take(&mut self, text: &str, folder: &str, shell: &Shell<'_>, depth: usize) {
+    fn take(&mut self, text: &str, folder: &str, shell: &ShellState<'_>, depth: usize) {
         let mut current: Vec<String> = Vec::new();
         for line in text.replace("\\\n", " ").lines() {
             if let Some(recipe) = line.strip_prefix('\t') {

@@ -34,10 +34,10 @@ use std::collections::BTreeMap;
 use posse_protocol::{CommandWork, RanTests, TestRun};
 
 use self::judged::{Doubt, Judged, Worth};
-use self::looked::Files;
+use self::looked::LookedFiles;
 pub(crate) use self::looked::{Looked, Lookup};
-use self::shell::Shell;
-pub(crate) use self::table::Family;
+use self::shell::ShellState;
+pub(crate) use self::table::RunnerFamily;
 use crate::limits::{TEST_FILES_NAMED_MAX, TEST_SCRIPT_STEPS_MAX};
 use crate::test_output::{none_ran, some_ran, tests_in};
 
@@ -52,9 +52,10 @@ pub(crate) struct Understood {
 
 /// Finds out what a command line does.
 pub(crate) fn understood(command: &str, lookup: Lookup<'_>) -> Understood {
-    let (files, left, wrote) = (Files::new(lookup), Cell::new(TEST_SCRIPT_STEPS_MAX), RefCell::default());
+    let (files, left, wrote) =
+        (LookedFiles::new(lookup), Cell::new(TEST_SCRIPT_STEPS_MAX), RefCell::default());
     let judged = match script::read(command, 0) {
-        Some(script) => shell::judge(&script, &mut Shell::new(&files, &left, &wrote)),
+        Some(script) => shell::judge(&script, &mut ShellState::new(&files, &left, &wrote)),
         None => shell::not_read(command),
     };
     Understood { command: command.to_owned(), judged, seen: files.into_seen() }

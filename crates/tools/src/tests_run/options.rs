@@ -241,7 +241,7 @@ pub(super) fn shows_only(word: &str) -> bool {
 
 /// What an option is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum OptionKind {
     Flag,
     Value,
     Selects,
@@ -253,7 +253,7 @@ pub(super) enum Kind {
 
 /// What the words behind a runner make of its exit code and its output.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Checked {
+pub(super) struct CheckedOptions {
     pub(super) doubt: Option<Doubt>,
     /// What has other code run.
     pub(super) replaced: Option<String>,
@@ -268,7 +268,7 @@ impl Options {
     }
 
     /// What a word that begins with a dash is.
-    pub(super) fn kind(&self, word: &str) -> Kind {
+    pub(super) fn kind(&self, word: &str) -> OptionKind {
         let name = word.split('=').next().unwrap_or(word);
         // Go takes both.
         let name = if is(self.names, "go") {
@@ -278,22 +278,22 @@ impl Options {
         };
         let long = name.starts_with("--");
         if has(REPLACES, self.runner(), name) {
-            return Kind::Replaces;
+            return OptionKind::Replaces;
         } else if has(READS, self.runner(), name) {
-            return Kind::Reads;
+            return OptionKind::Reads;
         } else if is(self.flags, name) {
-            return Kind::Flag;
+            return OptionKind::Flag;
         } else if is(self.values, name) {
-            return Kind::Value;
+            return OptionKind::Value;
         } else if is(self.selects, name) {
-            return Kind::Selects;
+            return OptionKind::Selects;
         } else if is(self.shows, name) || is(SHOWS, name) {
-            return Kind::Shows;
+            return OptionKind::Shows;
         }
         // Many programs take the beginning of a long option for the whole.
         let begins = |list: &str| list.split_ascii_whitespace().any(|one| one.starts_with(name));
         if long && name.len() > 3 && (begins(SHOWS) || begins(self.shows)) {
-            return Kind::Shows;
+            return OptionKind::Shows;
         }
         // Those of Maven are words behind one dash.
         let joins = !long && name.len() > 2 && (!is(self.names, "mvn") || name.starts_with("-T"));
@@ -305,15 +305,15 @@ impl Options {
             && letters.iter().any(|letter| is(self.shows, letter) || is(SHOWS, letter))
             && !attached
         {
-            return Kind::Shows;
+            return OptionKind::Shows;
         }
         let all = short.is_some() && letters.iter().all(|letter| is(self.flags, letter));
-        if attached || all { Kind::Flag } else { Kind::Strange }
+        if attached || all { OptionKind::Flag } else { OptionKind::Strange }
     }
 
     /// What the words behind a runner make of its exit code; none if nothing is tested.
-    pub(super) fn judge(&self, words: &[String]) -> Result<Checked, Shows> {
-        let (mut checked, mut at) = (Checked::default(), 0);
+    pub(super) fn judge(&self, words: &[String]) -> Result<CheckedOptions, Shows> {
+        let (mut checked, mut at) = (CheckedOptions::default(), 0);
         let strange = |word: &str| Some(Doubt::Strange(shown(word)));
         let selects = |word: &str| Some(Doubt::Selects(shown(word)));
         while let Some(word) = words.get(at) {
@@ -340,21 +340,21 @@ impl Options {
                 checked.replaced = Some(value.clone());
             }
             match kind {
-                Kind::Flag => {}
-                Kind::Shows => return Err(Shows),
-                Kind::Value => at += usize::from(apart),
-                Kind::Reads => {
+                OptionKind::Flag => {}
+                OptionKind::Shows => return Err(Shows),
+                OptionKind::Value => at += usize::from(apart),
+                OptionKind::Reads => {
                     at += usize::from(apart);
                     checked.reads.push(value);
                 }
-                Kind::Selects => {
+                OptionKind::Selects => {
                     at += usize::from(apart);
                     checked.doubt = checked.doubt.or(selects(word));
                 }
                 // `-p no:NAME` only leaves something out.
-                Kind::Replaces if value.starts_with("no:") => at += usize::from(apart),
-                Kind::Replaces => checked.replaced = Some(word.clone()),
-                Kind::Strange => checked.doubt = strange(word),
+                OptionKind::Replaces if value.starts_with("no:") => at += usize::from(apart),
+                OptionKind::Replaces => checked.replaced = Some(word.clone()),
+                OptionKind::Strange => checked.doubt = strange(word),
             }
         }
         Ok(checked)
@@ -366,18 +366,18 @@ impl Options {
 pub(super) struct Shows;
 
 /// `-DskipTests`, `-x test`: what Maven and Gradle are told in their own way.
-fn of_java(word: &str, next: Option<&String>) -> Option<Kind> {
+fn of_java(word: &str, next: Option<&String>) -> Option<OptionKind> {
     if matches!(word, "-x" | "--exclude-task") {
         let test = next.is_some_and(|task| task == "test" || task.ends_with(":test") || task == "check");
-        return Some(if test { Kind::Shows } else { Kind::Value });
+        return Some(if test { OptionKind::Shows } else { OptionKind::Value });
     }
     let (name, value) = word.strip_prefix("-D")?.split_once('=').unwrap_or((&word[2..], "true"));
     Some(match name {
         "skipTests" | "maven.test.skip" | "skip.tests" | "skipUTs" | "surefire.skip" if value == "true" => {
-            Kind::Shows
+            OptionKind::Shows
         }
-        "skipTests" | "maven.test.skip" | "test" | "file.encoding" | "skipITs" => Kind::Flag,
-        name if name.starts_with("spring.") || name.starts_with("org.slf4j") => Kind::Flag,
-        _ => Kind::Strange,
+        "skipTests" | "maven.test.skip" | "test" | "file.encoding" | "skipITs" => OptionKind::Flag,
+        name if name.starts_with("spring.") || name.starts_with("org.slf4j") => OptionKind::Flag,
+        _ => OptionKind::Strange,
     })
 }

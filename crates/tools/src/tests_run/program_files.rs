@@ -9,8 +9,8 @@ use super::judged::{Doubt, Judged, shown};
 use super::looked::{Looked, joined};
 use super::options::shows_only;
 use super::script::read;
-use super::shell::Shell;
-use super::table::{self, Family};
+use super::shell::ShellState;
+use super::table::{self, RunnerFamily};
 use super::{cannot_fail, interpreters};
 
 /// How a file is run.
@@ -25,7 +25,7 @@ enum By {
 }
 
 /// A file that is run as a program.
-pub(super) fn run(path: &str, bytes: &[u8], arguments: &[String], shell: &Shell<'_>) -> Judged {
+pub(super) fn run(path: &str, bytes: &[u8], arguments: &[String], shell: &ShellState<'_>) -> Judged {
     judge(path, bytes, By::Itself, "", arguments, shell)
 }
 
@@ -35,11 +35,12 @@ pub(super) fn script(
     begin: &str,
     is_shell: bool,
     arguments: &[String],
-    shell: &Shell<'_>,
+    shell: &ShellState<'_>,
 ) -> Judged {
     let place = shell.folder.as_ref().filter(|_| !is_unknown(file) && !is_loose(file));
     let Some(place) = place.map(|folder| joined(folder, file)) else {
-        let mut judged = if is_test_name(file) { Judged::tests(Family::Any) } else { Judged::unknown() };
+        let mut judged =
+            if is_test_name(file) { Judged::tests(RunnerFamily::Any) } else { Judged::unknown() };
         judged.distrust(|| file.to_owned());
         return judged;
     };
@@ -61,7 +62,14 @@ fn runner_name(path: &str) -> &str {
     [".js", ".cjs", ".mjs", ".phar"].iter().find_map(|end| base.strip_suffix(end)).unwrap_or(base)
 }
 
-fn judge(path: &str, bytes: &[u8], by: By, begin: &str, arguments: &[String], shell: &Shell<'_>) -> Judged {
+fn judge(
+    path: &str,
+    bytes: &[u8],
+    by: By,
+    begin: &str,
+    arguments: &[String],
+    shell: &ShellState<'_>,
+) -> Judged {
     let text = std::str::from_utf8(bytes).ok().filter(|_| !bytes.starts_with(b"\x7fELF"));
     let Some(text) = text else {
         let mut judged = binary(path, arguments, shell);
@@ -95,7 +103,7 @@ fn judge(path: &str, bytes: &[u8], by: By, begin: &str, arguments: &[String], sh
 const SHELLS: &[&str] = &["sh", "bash", "zsh", "dash", "ksh"];
 
 /// Whether the program of a first line is one that runs files, and the system's.
-fn is_interpreter(program: &str, shell: &Shell<'_>) -> bool {
+fn is_interpreter(program: &str, shell: &ShellState<'_>) -> bool {
     let base = program.rsplit('/').next().unwrap_or(program);
     let known = SHELLS.contains(&base)
         || base.starts_with("python")
@@ -119,7 +127,7 @@ fn is_interpreter(program: &str, shell: &Shell<'_>) -> bool {
     known && !ours && !is_loose(program) && !program.starts_with('.')
 }
 
-fn shell_script(path: &str, text: &str, arguments: &[String], shell: &Shell<'_>) -> Judged {
+fn shell_script(path: &str, text: &str, arguments: &[String], shell: &ShellState<'_>) -> Judged {
     let inner = shell.nested(text, Some(arguments.to_vec()), Some(path.to_owned()));
     if inner.family.is_some() {
         return inner;
@@ -149,7 +157,7 @@ fn shell_script(path: &str, text: &str, arguments: &[String], shell: &Shell<'_>)
 }
 
 /// A script of another language than the shell's.
-fn other_script(path: &str, text: &str, arguments: &[String], shell: &Shell<'_>) -> Judged {
+fn other_script(path: &str, text: &str, arguments: &[String], shell: &ShellState<'_>) -> Judged {
     let idle = text.lines().all(is_idle_line);
     let runner = runner_name(path);
     if let Some(mut judged) = table::run(runner, arguments, shell).filter(|_| !idle) {
@@ -161,7 +169,7 @@ fn other_script(path: &str, text: &str, arguments: &[String], shell: &Shell<'_>)
     if is_test_name(path) && !idle { by_name(arguments) } else { Judged::unknown() }
 }
 
-fn binary(path: &str, arguments: &[String], shell: &Shell<'_>) -> Judged {
+fn binary(path: &str, arguments: &[String], shell: &ShellState<'_>) -> Judged {
     let runner = runner_name(path);
     if let Some(judged) =
         is_installed(path).then(|| interpreters::run(runner, arguments, None, &mut shell.clone()))
@@ -181,7 +189,7 @@ fn by_name(arguments: &[String]) -> Judged {
     if arguments.iter().any(|word| shows_only(word)) {
         return Judged::unknown();
     }
-    let mut judged = Judged { by_name: true, ..Judged::tests(Family::Any) };
+    let mut judged = Judged { by_name: true, ..Judged::tests(RunnerFamily::Any) };
     let plain = ["-v", "-q", "-x", "--verbose", "--quiet"];
     let option = arguments.iter().find(|word| word.starts_with('-') && !plain.contains(&word.as_str()));
     judged.doubt(option.map(|word| Doubt::Strange(shown(word))));

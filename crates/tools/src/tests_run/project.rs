@@ -10,12 +10,12 @@ use super::judged::{Doubt, Judged, Worth, shown};
 use super::looked::joined;
 use super::options::shows_only;
 use super::script::read;
-use super::shell::Shell;
-use super::table::Family;
+use super::shell::ShellState;
+use super::table::RunnerFamily;
 use super::{cannot_fail, make, wrappers};
 
 /// What such a program does; none if it is not one of them.
-pub(super) fn run(program: &str, rest: &[String], shell: &mut Shell<'_>) -> Option<Judged> {
+pub(super) fn run(program: &str, rest: &[String], shell: &mut ShellState<'_>) -> Option<Judged> {
     match program.trim_end_matches(".cmd") {
         "make" | "gmake" => Some(make::run(rest, shell)),
         "just" => Some(just(rest, shell)),
@@ -30,7 +30,7 @@ pub(super) fn run(program: &str, rest: &[String], shell: &mut Shell<'_>) -> Opti
 pub(super) fn judge_text(
     text: &str,
     tests: bool,
-    inside: &Shell<'_>,
+    inside: &ShellState<'_>,
     arguments: Option<Vec<String>>,
 ) -> Judged {
     let inner = inside.nested(text, arguments, None);
@@ -39,7 +39,7 @@ pub(super) fn judge_text(
         return Judged { output, ..inner };
     }
     // Its name says so, and it does more than say something.
-    let mut judged = Judged { by_name: true, ..Judged::tests(Family::Any) };
+    let mut judged = Judged { by_name: true, ..Judged::tests(RunnerFamily::Any) };
     if read(text, 0).is_some_and(|script| cannot_fail::script(&script)) {
         judged.hide(|| "a script that cannot fail".to_owned());
     }
@@ -52,7 +52,7 @@ pub(super) fn judge_text(
 
 /// A name for tests whose explanation is nowhere to be found.
 pub(super) fn by_name() -> Judged {
-    Judged { by_name: true, ..Judged::tests(Family::Any) }
+    Judged { by_name: true, ..Judged::tests(RunnerFamily::Any) }
 }
 
 /// A script of package.json that is asked for.
@@ -65,7 +65,7 @@ struct Asked {
 }
 
 /// `npm test`, `pnpm run test:unit`, `yarn vitest`.
-fn package(program: &str, rest: &[String], shell: &mut Shell<'_>) -> Option<Judged> {
+fn package(program: &str, rest: &[String], shell: &mut ShellState<'_>) -> Option<Judged> {
     if rest
         .iter()
         .take_while(|word| *word != "--")
@@ -83,7 +83,7 @@ fn package(program: &str, rest: &[String], shell: &mut Shell<'_>) -> Option<Judg
     Some(judged)
 }
 
-fn asked(program: &str, rest: &[String], shell: &Shell<'_>) -> Option<Asked> {
+fn asked(program: &str, rest: &[String], shell: &ShellState<'_>) -> Option<Asked> {
     const FLAGS: &str = "-s --silent --quiet -q --color --no-color --if-present --no-audit --bun";
     let mut asked =
         Asked { script: String::new(), more: Vec::new(), folder: shell.folder.clone(), strange: None };
@@ -143,7 +143,7 @@ fn is_run(word: &str) -> bool {
 }
 
 /// The folder of a part of the project, by its place or its name.
-fn workspace(name: &str, folder: Option<&str>, shell: &Shell<'_>) -> Option<String> {
+fn workspace(name: &str, folder: Option<&str>, shell: &ShellState<'_>) -> Option<String> {
     let last = name.rsplit('/').next().unwrap_or(name);
     let places = [name.to_owned(), format!("packages/{last}"), format!("apps/{last}")];
     let places = places.iter().map(|place| joined(folder.unwrap_or_default(), place));
@@ -155,7 +155,7 @@ fn package_script(
     script: &str,
     more: &[String],
     folder: Option<String>,
-    shell: &mut Shell<'_>,
+    shell: &mut ShellState<'_>,
 ) -> Judged {
     let tests = is_test_name(script);
     let Some(mut folder) = folder else {
@@ -207,7 +207,7 @@ fn quoted(word: &str) -> String {
 }
 
 /// `composer test`, `composer run-script test`.
-fn composer(rest: &[String], shell: &mut Shell<'_>) -> Option<Judged> {
+fn composer(rest: &[String], shell: &mut ShellState<'_>) -> Option<Judged> {
     let flags = ["-q", "--quiet", "-n", "--no-interaction", "-v", "-vv", "-vvv", "--ansi", "--no-ansi"];
     if rest.iter().take_while(|word| word.starts_with('-')).any(|word| !flags.contains(&word.as_str())) {
         return None;
@@ -252,7 +252,7 @@ fn composer(rest: &[String], shell: &mut Shell<'_>) -> Option<Judged> {
 }
 
 /// `just test`.
-fn just(rest: &[String], shell: &Shell<'_>) -> Judged {
+fn just(rest: &[String], shell: &ShellState<'_>) -> Judged {
     let (mut file, mut at, mut doubt) = (None, 0, None);
     while let Some(word) = rest.get(at).filter(|word| word.starts_with('-')) {
         at += 1;

@@ -1,7 +1,7 @@
 //! A shell text as a shell reads it: pipelines that are joined, groups, functions, and what may run never or often. Nothing
 //! is run or expanded; what is not understood makes the whole text one that is not.
 
-use super::word::Word;
+use super::word::ShellWord;
 use crate::limits::{TEST_SCRIPT_NESTING_MAX, TEST_SCRIPT_STEPS_MAX};
 
 /// How a step is joined to the one before it.
@@ -17,13 +17,13 @@ pub(super) enum Joint {
 
 /// A whole text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Script {
-    pub(super) steps: Vec<Step>,
+pub(super) struct ShellScript {
+    pub(super) steps: Vec<Pipeline>,
 }
 
 /// One pipeline.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Step {
+pub(super) struct Pipeline {
     pub(super) joint: Joint,
     /// Whether `!` turns its exit code around.
     pub(super) negated: bool,
@@ -35,16 +35,16 @@ pub(super) struct Step {
 /// A command of a pipeline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Part {
-    Simple(Simple),
+    Simple(SimpleCommand),
     /// `( … )` in a shell of its own, or `{ …; }`.
     Group {
-        script: Script,
+        script: ShellScript,
         apart: bool,
     },
     /// What may run never, once or often: `if`, `while`, `for`, `case`.
     Maybe {
         keyword: &'static str,
-        scripts: Vec<Script>,
+        scripts: Vec<ShellScript>,
     },
     /// `name() { …; }`
     Function {
@@ -57,13 +57,13 @@ pub(super) enum Part {
 
 /// A command with its words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Simple {
+pub(super) struct SimpleCommand {
     /// What stands before its words: `NAME=value`.
-    pub(super) assigned: Vec<(String, Word)>,
-    pub(super) words: Vec<Word>,
+    pub(super) assigned: Vec<(String, ShellWord)>,
+    pub(super) words: Vec<ShellWord>,
     pub(super) fed: Option<Fed>,
     /// The files that it is led to or from.
-    pub(super) files: Vec<Word>,
+    pub(super) files: Vec<ShellWord>,
 }
 
 /// What a command reads.
@@ -72,24 +72,24 @@ pub(super) enum Fed {
     /// A text as it stands: `<<'END'`.
     Text(String),
     /// `<<< word`
-    Word(Word),
+    Word(ShellWord),
     /// `< file`
-    File(Word),
+    File(ShellWord),
     /// A text that is put together when it runs.
     Unknown,
 }
 
 /// Reads a text; nothing if it is not to be understood.
-pub(super) fn read(text: &str, depth: usize) -> Option<Script> {
+pub(super) fn read(text: &str, depth: usize) -> Option<ShellScript> {
     let chars = text.chars().collect();
-    let mut reader = Reader { chars, at: 0, depth, steps: 0, resumes: None };
+    let mut reader = ScriptReader { chars, at: 0, depth, steps: 0, resumes: None };
     match reader.deeper(|reader| reader.script(&[]))? {
         (script, Stop::End) => Some(script),
         _ => None,
     }
 }
 
-pub(super) struct Reader {
+pub(super) struct ScriptReader {
     pub(super) chars: Vec<char>,
     pub(super) at: usize,
     depth: usize,
@@ -112,7 +112,7 @@ enum Stop {
 /// Words that cannot begin a command.
 const CLOSING: &[&str] = &["then", "elif", "else", "fi", "do", "done", "esac", "}", "in"];
 
-impl Reader {
+impl ScriptReader {
     pub(super) fn peek(&self) -> Option<char> {
         self.chars.get(self.at).copied()
     }
@@ -143,7 +143,7 @@ impl Reader {
     }
 
     /// What stands between `$(` and `)`.
-    pub(super) fn bracketed(&mut self) -> Option<Script> {
+    pub(super) fn bracketed(&mut self) -> Option<ShellScript> {
         match self.deeper(|reader| reader.script(&[]))? {
             (script, Stop::Bracket) => Some(script),
             _ => None,
@@ -179,8 +179,8 @@ impl Reader {
     }
 
     /// Steps up to one of the words, or to what closes.
-    fn script(&mut self, until: &[&'static str]) -> Option<(Script, Stop)> {
-        let mut script = Script::default();
+    fn script(&mut self, until: &[&'static str]) -> Option<(ShellScript, Stop)> {
+        let mut script = ShellScript::default();
         let mut joint = Joint::Next;
         loop {
             self.lines();
@@ -238,8 +238,8 @@ impl Reader {
         (ends && self.at > begin).then(|| self.chars[begin..self.at].iter().collect())
     }
 
-    fn pipeline(&mut self, joint: Joint) -> Option<Step> {
-        let mut step = Step { joint, negated: false, beside: false, parts: Vec::new() };
+    fn pipeline(&mut self, joint: Joint) -> Option<Pipeline> {
+        let mut step = Pipeline { joint, negated: false, beside: false, parts: Vec::new() };
         while self.peek() == Some('!') && self.chars.get(self.at + 1).is_some_and(|c| c.is_whitespace()) {
             step.negated = !step.negated;
             self.at += 1;
@@ -313,7 +313,7 @@ impl Reader {
         self.led(part)
     }
 
-    fn up_to(&mut self, word: &'static str) -> Option<Script> {
+    fn up_to(&mut self, word: &'static str) -> Option<ShellScript> {
         match self.deeper(|reader| reader.script(&[word]))? {
             (script, Stop::Word(_)) => Some(script),
             _ => None,

@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use super::judged::Judged;
-use super::looked::Files;
-use super::script::{Joint, Part, Script, Step, read};
-use super::word::{Piece, Word};
+use super::looked::LookedFiles;
+use super::script::{Joint, Part, Pipeline, ShellScript, read};
+use super::word::{ShellWord, WordPiece};
 use super::{command, environment};
 use crate::limits::TEST_SCRIPT_TEXTS_MAX;
 
@@ -28,8 +28,8 @@ pub(super) enum Over {
 
 /// What a shell knows at one point of a text.
 #[derive(Clone)]
-pub(super) struct Shell<'a> {
-    pub(super) files: &'a Files<'a>,
+pub(super) struct ShellState<'a> {
+    pub(super) files: &'a LookedFiles<'a>,
     /// How many more steps are looked at.
     left: &'a Cell<usize>,
     /// What on the command line itself may have written files.
@@ -62,9 +62,9 @@ pub(super) struct Shell<'a> {
     pub(super) doubted: Option<String>,
 }
 
-impl<'a> Shell<'a> {
+impl<'a> ShellState<'a> {
     pub(super) fn new(
-        files: &'a Files<'a>,
+        files: &'a LookedFiles<'a>,
         left: &'a Cell<usize>,
         wrote: &'a RefCell<Option<String>>,
     ) -> Self {
@@ -138,7 +138,7 @@ impl<'a> Shell<'a> {
         Some(judged)
     }
 
-    fn read(&self, text: &str) -> Option<Script> {
+    fn read(&self, text: &str) -> Option<ShellScript> {
         if self.depth >= TEST_SCRIPT_TEXTS_MAX { None } else { read(text, 0) }
     }
 
@@ -210,11 +210,11 @@ pub(super) fn not_read(text: &str) -> Judged {
     judged
 }
 
-pub(super) fn judge(script: &Script, shell: &mut Shell<'_>) -> Judged {
+pub(super) fn judge(script: &ShellScript, shell: &mut ShellState<'_>) -> Judged {
     let mut all = Judged::NOTHING;
     let steps = &script.steps;
     // What was known before the first step of a chain that may not have run.
-    let mut before_chain: Option<Shell<'_>> = None;
+    let mut before_chain: Option<ShellState<'_>> = None;
     for (at, step) in steps.iter().enumerate() {
         if step.joint == Joint::Next {
             shell.chain_ends(before_chain.take());
@@ -267,14 +267,15 @@ fn perhaps(after: Over, before: Over) -> Over {
 }
 
 /// Whether what follows a step keeps its failure.
-fn judged_after(judged: &mut Judged, later: &[Step], shell: &Shell<'_>) {
+fn judged_after(judged: &mut Judged, later: &[Pipeline], shell: &ShellState<'_>) {
     let chain = later.iter().take_while(|step| step.joint != Joint::Next).count();
     for step in later[..chain].iter().filter(|step| step.joint == Joint::Or) {
         if !fails(step) {
             judged.hide(|| format!("|| {}", first_word(&step.parts)));
         }
     }
-    let gives_up = |step: &Step| step.joint == Joint::Or && fails(step) && first_word(&step.parts) == "exit";
+    let gives_up =
+        |step: &Pipeline| step.joint == Joint::Or && fails(step) && first_word(&step.parts) == "exit";
     let ends = match later[..chain].last() {
         None => shell.errexit && shell.heeds,
         Some(last) => gives_up(last),
@@ -284,7 +285,7 @@ fn judged_after(judged: &mut Judged, later: &[Step], shell: &Shell<'_>) {
     }
 }
 
-fn judge_step(step: &Step, shell: &mut Shell<'_>) -> Judged {
+fn judge_step(step: &Pipeline, shell: &mut ShellState<'_>) -> Judged {
     let mut all = Judged::NOTHING;
     let last = step.parts.len().saturating_sub(1);
     for (at, part) in step.parts.iter().enumerate() {
@@ -307,7 +308,7 @@ fn judge_step(step: &Step, shell: &mut Shell<'_>) -> Judged {
     all
 }
 
-fn judge_part(part: &Part, shell: &mut Shell<'_>, piped: bool) -> Judged {
+fn judge_part(part: &Part, shell: &mut ShellState<'_>, piped: bool) -> Judged {
     match part {
         Part::Simple(simple) => command::simple(simple, shell, piped),
         Part::Group { script, apart: true } => judge(script, &mut shell.clone()),
@@ -344,17 +345,17 @@ pub(super) fn written(part: &Part) -> Option<Vec<String>> {
     Some(simple.words.iter().map(as_written).collect())
 }
 
-fn as_written(word: &Word) -> String {
-    let piece = |piece: &Piece| match piece {
-        Piece::Text(text) => text.clone(),
-        Piece::Variable { name, .. } => format!("${name}"),
-        Piece::Runs { .. } | Piece::Unknown { .. } => "$(…)".to_owned(),
+fn as_written(word: &ShellWord) -> String {
+    let piece = |piece: &WordPiece| match piece {
+        WordPiece::Text(text) => text.clone(),
+        WordPiece::Variable { name, .. } => format!("${name}"),
+        WordPiece::Runs { .. } | WordPiece::Unknown { .. } => "$(…)".to_owned(),
     };
     word.pieces.iter().map(piece).collect()
 }
 
 /// Whether a step that follows `||` fails as well.
-pub(super) fn fails(step: &Step) -> bool {
+pub(super) fn fails(step: &Pipeline) -> bool {
     let [part] = step.parts.as_slice() else { return false };
     let words = written(part).unwrap_or_default();
     match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {

@@ -1,9 +1,9 @@
 //! Reads one command of a shell text: what is assigned before it, its words, and what it is led to or fed.
 
-use super::script::{Fed, Part, Reader, Simple};
-use super::word::Piece;
+use super::script::{Fed, Part, ScriptReader, SimpleCommand};
+use super::word::WordPiece;
 
-impl Reader {
+impl ScriptReader {
     /// A part, and the files behind it: `( … ) > log 2>&1`.
     pub(super) fn led(&mut self, part: Part) -> Option<Part> {
         let more = self.simple_or_nothing()?;
@@ -11,13 +11,13 @@ impl Reader {
         Some(part)
     }
 
-    pub(super) fn simple(&mut self) -> Option<Simple> {
+    pub(super) fn simple(&mut self) -> Option<SimpleCommand> {
         let simple = self.simple_or_nothing()?;
-        (simple != Simple::default()).then_some(simple)
+        (simple != SimpleCommand::default()).then_some(simple)
     }
 
-    fn simple_or_nothing(&mut self) -> Option<Simple> {
-        let mut simple = Simple::default();
+    fn simple_or_nothing(&mut self) -> Option<SimpleCommand> {
+        let mut simple = SimpleCommand::default();
         loop {
             self.blanks();
             match self.peek() {
@@ -44,7 +44,7 @@ impl Reader {
     }
 
     /// `>`, `2>&1`, `<<END`: what follows is no argument.
-    fn redirect(&mut self, simple: &mut Simple) -> Option<()> {
+    fn redirect(&mut self, simple: &mut SimpleCommand) -> Option<()> {
         if self.takes("<<<") {
             self.blanks();
             simple.fed = Some(Fed::Word(self.word()?));
@@ -70,7 +70,7 @@ impl Reader {
         let strips = self.takes("-");
         self.blanks();
         let word = self.word()?;
-        let end: String = word.pieces.iter().map(Piece::written).collect::<Option<String>>()?;
+        let end: String = word.pieces.iter().map(WordPiece::written).collect::<Option<String>>()?;
         let rest: Vec<char> = self.chars[self.at..].iter().copied().take_while(|c| *c != '\n').collect();
         // A quote that does not end on this line would put the lines elsewhere.
         let odd = |mark: char| rest.iter().filter(|c| **c == mark).count() % 2 == 1;

@@ -4,12 +4,12 @@ use super::environment::is_loose;
 use super::expand::is_open;
 use super::judged::{Judged, Worth};
 use super::looked::joined;
-use super::options::{self, Checked, Kind, Options, Shows};
-use super::shell::Shell;
+use super::options::{self, CheckedOptions, OptionKind, Options, Shows};
+use super::shell::ShellState;
 
 /// Whose words the output of a runner is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Family {
+pub(crate) enum RunnerFamily {
     /// `cargo test`, `cargo nextest`.
     Cargo,
     /// `pytest` and what runs it.
@@ -35,104 +35,104 @@ pub(crate) enum Family {
 }
 
 /// Runners by the words they begin with. An empty list of words is a runner by its name alone.
-const RUNNERS: &[(&str, &[&str], Family)] = &[
-    ("cargo", &["test", "t", "nextest", "tarpaulin", "llvm-cov", "mutants"], Family::Cargo),
-    ("cross", &["test"], Family::Cargo),
-    ("pytest", &[], Family::Pytest),
-    ("py.test", &[], Family::Pytest),
-    ("nosetests", &[], Family::Unittest),
-    ("nose2", &[], Family::Unittest),
-    ("trial", &[], Family::Unittest),
-    ("tox", &[], Family::Any),
-    ("nox", &[], Family::Any),
-    ("hatch", &["test"], Family::Pytest),
-    ("rye", &["test"], Family::Pytest),
-    ("go", &["test"], Family::Go),
-    ("gotestsum", &[], Family::Any),
-    ("ginkgo", &[], Family::Any),
-    ("bun", &["test"], Family::Any),
-    ("jest", &[], Family::Any),
-    ("vitest", &[], Family::Any),
-    ("mocha", &[], Family::Any),
-    ("ava", &[], Family::Any),
-    ("jasmine", &[], Family::Any),
-    ("karma", &["start", "run"], Family::Any),
-    ("tap", &[], Family::Any),
-    ("playwright", &["test"], Family::Any),
-    ("cypress", &["run"], Family::Any),
-    ("wdio", &[], Family::Any),
-    ("web-test-runner", &[], Family::Any),
-    ("react-scripts", &["test"], Family::Any),
-    ("ng", &["test", "e2e"], Family::Any),
-    ("nx", &["test", "e2e"], Family::Any),
-    ("turbo", &["test"], Family::Any),
-    ("lerna", &["run"], Family::Any),
-    ("deno", &["test"], Family::Any),
-    ("mvn", &["test", "verify", "integration-test", "install", "package"], Family::Java),
-    ("mvnw", &["test", "verify", "integration-test", "install", "package"], Family::Java),
-    ("mvnd", &["test", "verify", "integration-test", "install", "package"], Family::Java),
-    ("gradle", &["test", "check", "build", "connectedAndroidTest"], Family::Java),
-    ("gradlew", &["test", "check", "build", "connectedAndroidTest"], Family::Java),
-    ("ant", &["test"], Family::Java),
-    ("sbt", &["test", "testOnly", "testQuick"], Family::Any),
-    ("mill", &["test"], Family::Any),
-    ("lein", &["test", "midje"], Family::Any),
-    ("clj", &["-X:test", "-M:test"], Family::Any),
-    ("clojure", &["-X:test", "-M:test"], Family::Any),
-    ("dotnet", &["test", "vstest"], Family::Dotnet),
-    ("phpunit", &[], Family::Php),
-    ("pest", &[], Family::Php),
-    ("paratest", &[], Family::Php),
-    ("codecept", &["run"], Family::Php),
-    ("rspec", &[], Family::Ruby),
-    ("minitest", &[], Family::Ruby),
-    ("cucumber", &[], Family::Any),
-    ("rake", &["test", "spec"], Family::Ruby),
-    ("rails", &["test", "spec"], Family::Ruby),
-    ("ctest", &[], Family::Ctest),
-    ("meson", &["test"], Family::Any),
-    ("ninja", &["test", "check"], Family::Any),
-    ("bazel", &["test"], Family::Any),
-    ("bazelisk", &["test"], Family::Any),
-    ("buck", &["test"], Family::Any),
-    ("buck2", &["test"], Family::Any),
-    ("pants", &["test"], Family::Any),
-    ("please", &["test"], Family::Any),
-    ("swift", &["test"], Family::Any),
-    ("xcodebuild", &["test", "test-without-building"], Family::Any),
-    ("mix", &["test"], Family::Any),
-    ("rebar3", &["eunit", "ct", "proper"], Family::Any),
-    ("gleam", &["test"], Family::Any),
-    ("bats", &[], Family::Tap),
-    ("prove", &[], Family::Any),
-    ("shellspec", &[], Family::Any),
-    ("cabal", &["test"], Family::Any),
-    ("stack", &["test"], Family::Any),
-    ("dune", &["test", "runtest"], Family::Any),
-    ("zig", &["test", "build"], Family::Any),
-    ("nim", &["test"], Family::Any),
-    ("nimble", &["test"], Family::Any),
-    ("crystal", &["spec"], Family::Any),
-    ("dub", &["test"], Family::Any),
-    ("v", &["test"], Family::Any),
-    ("flutter", &["test"], Family::Any),
-    ("dart", &["test"], Family::Any),
-    ("busted", &[], Family::Any),
-    ("forge", &["test"], Family::Any),
-    ("hardhat", &["test"], Family::Any),
-    ("anchor", &["test"], Family::Any),
-    ("scarb", &["test"], Family::Any),
-    ("helm", &["test", "unittest"], Family::Any),
-    ("terraform", &["test"], Family::Any),
-    ("tofu", &["test"], Family::Any),
-    ("task", &["test"], Family::Any),
-    ("invoke", &["test", "tests"], Family::Any),
-    ("inv", &["test", "tests"], Family::Any),
-    ("ward", &[], Family::Any),
-    ("behave", &[], Family::Any),
-    ("robot", &[], Family::Any),
-    ("newman", &["run"], Family::Any),
-    ("julia", &["Pkg.test()"], Family::Any),
+const RUNNERS: &[(&str, &[&str], RunnerFamily)] = &[
+    ("cargo", &["test", "t", "nextest", "tarpaulin", "llvm-cov", "mutants"], RunnerFamily::Cargo),
+    ("cross", &["test"], RunnerFamily::Cargo),
+    ("pytest", &[], RunnerFamily::Pytest),
+    ("py.test", &[], RunnerFamily::Pytest),
+    ("nosetests", &[], RunnerFamily::Unittest),
+    ("nose2", &[], RunnerFamily::Unittest),
+    ("trial", &[], RunnerFamily::Unittest),
+    ("tox", &[], RunnerFamily::Any),
+    ("nox", &[], RunnerFamily::Any),
+    ("hatch", &["test"], RunnerFamily::Pytest),
+    ("rye", &["test"], RunnerFamily::Pytest),
+    ("go", &["test"], RunnerFamily::Go),
+    ("gotestsum", &[], RunnerFamily::Any),
+    ("ginkgo", &[], RunnerFamily::Any),
+    ("bun", &["test"], RunnerFamily::Any),
+    ("jest", &[], RunnerFamily::Any),
+    ("vitest", &[], RunnerFamily::Any),
+    ("mocha", &[], RunnerFamily::Any),
+    ("ava", &[], RunnerFamily::Any),
+    ("jasmine", &[], RunnerFamily::Any),
+    ("karma", &["start", "run"], RunnerFamily::Any),
+    ("tap", &[], RunnerFamily::Any),
+    ("playwright", &["test"], RunnerFamily::Any),
+    ("cypress", &["run"], RunnerFamily::Any),
+    ("wdio", &[], RunnerFamily::Any),
+    ("web-test-runner", &[], RunnerFamily::Any),
+    ("react-scripts", &["test"], RunnerFamily::Any),
+    ("ng", &["test", "e2e"], RunnerFamily::Any),
+    ("nx", &["test", "e2e"], RunnerFamily::Any),
+    ("turbo", &["test"], RunnerFamily::Any),
+    ("lerna", &["run"], RunnerFamily::Any),
+    ("deno", &["test"], RunnerFamily::Any),
+    ("mvn", &["test", "verify", "integration-test", "install", "package"], RunnerFamily::Java),
+    ("mvnw", &["test", "verify", "integration-test", "install", "package"], RunnerFamily::Java),
+    ("mvnd", &["test", "verify", "integration-test", "install", "package"], RunnerFamily::Java),
+    ("gradle", &["test", "check", "build", "connectedAndroidTest"], RunnerFamily::Java),
+    ("gradlew", &["test", "check", "build", "connectedAndroidTest"], RunnerFamily::Java),
+    ("ant", &["test"], RunnerFamily::Java),
+    ("sbt", &["test", "testOnly", "testQuick"], RunnerFamily::Any),
+    ("mill", &["test"], RunnerFamily::Any),
+    ("lein", &["test", "midje"], RunnerFamily::Any),
+    ("clj", &["-X:test", "-M:test"], RunnerFamily::Any),
+    ("clojure", &["-X:test", "-M:test"], RunnerFamily::Any),
+    ("dotnet", &["test", "vstest"], RunnerFamily::Dotnet),
+    ("phpunit", &[], RunnerFamily::Php),
+    ("pest", &[], RunnerFamily::Php),
+    ("paratest", &[], RunnerFamily::Php),
+    ("codecept", &["run"], RunnerFamily::Php),
+    ("rspec", &[], RunnerFamily::Ruby),
+    ("minitest", &[], RunnerFamily::Ruby),
+    ("cucumber", &[], RunnerFamily::Any),
+    ("rake", &["test", "spec"], RunnerFamily::Ruby),
+    ("rails", &["test", "spec"], RunnerFamily::Ruby),
+    ("ctest", &[], RunnerFamily::Ctest),
+    ("meson", &["test"], RunnerFamily::Any),
+    ("ninja", &["test", "check"], RunnerFamily::Any),
+    ("bazel", &["test"], RunnerFamily::Any),
+    ("bazelisk", &["test"], RunnerFamily::Any),
+    ("buck", &["test"], RunnerFamily::Any),
+    ("buck2", &["test"], RunnerFamily::Any),
+    ("pants", &["test"], RunnerFamily::Any),
+    ("please", &["test"], RunnerFamily::Any),
+    ("swift", &["test"], RunnerFamily::Any),
+    ("xcodebuild", &["test", "test-without-building"], RunnerFamily::Any),
+    ("mix", &["test"], RunnerFamily::Any),
+    ("rebar3", &["eunit", "ct", "proper"], RunnerFamily::Any),
+    ("gleam", &["test"], RunnerFamily::Any),
+    ("bats", &[], RunnerFamily::Tap),
+    ("prove", &[], RunnerFamily::Any),
+    ("shellspec", &[], RunnerFamily::Any),
+    ("cabal", &["test"], RunnerFamily::Any),
+    ("stack", &["test"], RunnerFamily::Any),
+    ("dune", &["test", "runtest"], RunnerFamily::Any),
+    ("zig", &["test", "build"], RunnerFamily::Any),
+    ("nim", &["test"], RunnerFamily::Any),
+    ("nimble", &["test"], RunnerFamily::Any),
+    ("crystal", &["spec"], RunnerFamily::Any),
+    ("dub", &["test"], RunnerFamily::Any),
+    ("v", &["test"], RunnerFamily::Any),
+    ("flutter", &["test"], RunnerFamily::Any),
+    ("dart", &["test"], RunnerFamily::Any),
+    ("busted", &[], RunnerFamily::Any),
+    ("forge", &["test"], RunnerFamily::Any),
+    ("hardhat", &["test"], RunnerFamily::Any),
+    ("anchor", &["test"], RunnerFamily::Any),
+    ("scarb", &["test"], RunnerFamily::Any),
+    ("helm", &["test", "unittest"], RunnerFamily::Any),
+    ("terraform", &["test"], RunnerFamily::Any),
+    ("tofu", &["test"], RunnerFamily::Any),
+    ("task", &["test"], RunnerFamily::Any),
+    ("invoke", &["test", "tests"], RunnerFamily::Any),
+    ("inv", &["test", "tests"], RunnerFamily::Any),
+    ("ward", &[], RunnerFamily::Any),
+    ("behave", &[], RunnerFamily::Any),
+    ("robot", &[], RunnerFamily::Any),
+    ("newman", &["run"], RunnerFamily::Any),
+    ("julia", &["Pkg.test()"], RunnerFamily::Any),
 ];
 
 /// Programs that take several goals at once: `clean test`, `run app:test`.
@@ -182,23 +182,23 @@ const EXPLAINED: &[(&str, &[&str])] = &[
 ];
 
 /// A runner that was found.
-pub(super) struct Known {
-    pub(super) family: Family,
-    checked: Checked,
+pub(super) struct KnownRunner {
+    pub(super) family: RunnerFamily,
+    checked: CheckedOptions,
 }
 
 /// What a runner of the table does with these words; none if it is not one that tests.
-pub(super) fn known(program: &str, rest: &[String]) -> Option<Result<Known, Shows>> {
+pub(super) fn known(program: &str, rest: &[String]) -> Option<Result<KnownRunner, Shows>> {
     let base = program.trim_end_matches(".exe").trim_end_matches(".cmd");
     RUNNERS.iter().filter(|(name, ..)| *name == base).find_map(|(name, words, family)| {
         let options = options::of(name);
         let words = behind(name, words, rest, options)?;
-        Some(options.judge(&words).map(|checked| Known { family: *family, checked }))
+        Some(options.judge(&words).map(|checked| KnownRunner { family: *family, checked }))
     })
 }
 
 /// A runner by its name: what it does with these words.
-pub(super) fn run(program: &str, rest: &[String], shell: &Shell<'_>) -> Option<Judged> {
+pub(super) fn run(program: &str, rest: &[String], shell: &ShellState<'_>) -> Option<Judged> {
     let Ok(known) = known(program, rest)? else {
         // It only says something.
         return Some(Judged { output: Worth::Nothing, ..Judged::NOTHING });
@@ -216,7 +216,12 @@ pub(super) fn run(program: &str, rest: &[String], shell: &Shell<'_>) -> Option<J
 }
 
 /// A runner that was found in another way, with the options of a program of the table.
-pub(super) fn with_options(family: Family, program: &str, rest: &[String], shell: &Shell<'_>) -> Judged {
+pub(super) fn with_options(
+    family: RunnerFamily,
+    program: &str,
+    rest: &[String],
+    shell: &ShellState<'_>,
+) -> Judged {
     match options::of(program).judge(rest) {
         Err(Shows) => Judged { output: Worth::Nothing, ..Judged::NOTHING },
         Ok(checked) => tested(family, checked, shell),
@@ -224,7 +229,7 @@ pub(super) fn with_options(family: Family, program: &str, rest: &[String], shell
 }
 
 /// Tests, as far as the options and the folder say that they are the project's.
-fn tested(family: Family, checked: Checked, shell: &Shell<'_>) -> Judged {
+fn tested(family: RunnerFamily, checked: CheckedOptions, shell: &ShellState<'_>) -> Judged {
     let mut judged = Judged::tests(family);
     let folder = shell.folder.as_deref().unwrap_or_default();
     for place in checked.reads.iter().filter(|file| !is_open(file)).map(|file| joined(folder, file)) {
@@ -264,14 +269,14 @@ fn behind(name: &str, words: &[&str], rest: &[String], options: &Options) -> Opt
             continue;
         } else if word.starts_with('-') {
             match options.kind(word) {
-                Kind::Flag => {}
-                Kind::Value | Kind::Selects | Kind::Reads | Kind::Replaces => {
+                OptionKind::Flag => {}
+                OptionKind::Value | OptionKind::Selects | OptionKind::Reads | OptionKind::Replaces => {
                     at += usize::from(!word.contains('='))
                 }
-                Kind::Shows => return None,
-                Kind::Strange if word.contains('=') => {}
-                Kind::Strange if matches!(name, "julia") => {}
-                Kind::Strange => return None,
+                OptionKind::Shows => return None,
+                OptionKind::Strange if word.contains('=') => {}
+                OptionKind::Strange if matches!(name, "julia") => {}
+                OptionKind::Strange => return None,
             }
             continue;
         }
@@ -309,9 +314,10 @@ fn goals(words: &[&str], rest: &[String], options: &Options) -> Option<Vec<Strin
         at += 1;
         if word.starts_with('-') {
             others.push(word.clone());
-            let apart =
-                matches!(options.kind(word), Kind::Value | Kind::Selects | Kind::Reads | Kind::Replaces)
-                    && !word.contains('=');
+            let apart = matches!(
+                options.kind(word),
+                OptionKind::Value | OptionKind::Selects | OptionKind::Reads | OptionKind::Replaces
+            ) && !word.contains('=');
             if apart || matches!(word.as_str(), "-x" | "--exclude-task") {
                 others.extend(rest.get(at).cloned());
                 at += 1;

@@ -1,18 +1,18 @@
 //! One word of a shell text: its quotes read, what is put in when it runs kept apart.
 
-use super::script::{Reader, Script, read};
+use super::script::{ScriptReader, ShellScript, read};
 
 /// One word.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Word {
-    pub(super) pieces: Vec<Piece>,
+pub(super) struct ShellWord {
+    pub(super) pieces: Vec<WordPiece>,
     /// Whether it stands there without any quotes.
     plain: bool,
 }
 
 /// A part of a word.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(super) enum WordPiece {
     Text(String),
     /// `$NAME`, or `${NAME:-other}` with what stands for it where it is not set.
     Variable {
@@ -22,7 +22,7 @@ pub(super) enum Piece {
     },
     /// `$(…)`, `<(…)`
     Runs {
-        script: Script,
+        script: ShellScript,
         quoted: bool,
     },
     /// What only running tells: `{a,b}`, `${NAME%x}`.
@@ -31,7 +31,7 @@ pub(super) enum Piece {
     },
 }
 
-impl Piece {
+impl WordPiece {
     /// Its text, if it is one.
     pub(super) fn written(&self) -> Option<&str> {
         match self {
@@ -41,28 +41,28 @@ impl Piece {
     }
 }
 
-impl Word {
+impl ShellWord {
     /// The word as it stands, if it has neither quotes nor anything to put in.
     pub(super) fn bare(&self) -> Option<&str> {
         match self.pieces.as_slice() {
-            [Piece::Text(text)] if self.plain => Some(text),
+            [WordPiece::Text(text)] if self.plain => Some(text),
             _ => None,
         }
     }
 
     /// `NAME=value`.
     pub(super) fn assignment(&self) -> Option<(String, Self)> {
-        let (Piece::Text(first), rest) = self.pieces.split_first()? else { return None };
+        let (WordPiece::Text(first), rest) = self.pieces.split_first()? else { return None };
         let (name, value) = first.split_once('=')?;
         let adds = name.ends_with('+');
         let name = name.trim_end_matches('+');
         if !is_name(name) {
             return None;
         }
-        let mut pieces = vec![Piece::Text(value.to_owned())];
+        let mut pieces = vec![WordPiece::Text(value.to_owned())];
         pieces.extend_from_slice(rest);
         if adds {
-            pieces = vec![Piece::Unknown { quoted: true }];
+            pieces = vec![WordPiece::Unknown { quoted: true }];
         }
         Some((name.to_owned(), Self { pieces, plain: self.plain }))
     }
@@ -74,22 +74,22 @@ pub(super) fn is_name(text: &str) -> bool {
         && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-impl Reader {
+impl ScriptReader {
     /// Reads one word; nothing if none is there, or if it does not end.
-    pub(super) fn word(&mut self) -> Option<Word> {
+    pub(super) fn word(&mut self) -> Option<ShellWord> {
         let begin = self.at;
-        let mut word = Word { pieces: Vec::new(), plain: true };
+        let mut word = ShellWord { pieces: Vec::new(), plain: true };
         while let Some(c) = self.peek() {
             match c {
                 '<' | '>' if self.chars.get(self.at + 1) == Some(&'(') => {
                     self.at += 2;
                     let script = self.bracketed()?;
-                    word.pieces.push(Piece::Runs { script, quoted: true });
+                    word.pieces.push(WordPiece::Runs { script, quoted: true });
                 }
                 '(' if ends_with_equals(&word) => {
                     self.at += 1;
                     self.list()?;
-                    word.pieces.push(Piece::Unknown { quoted: false });
+                    word.pieces.push(WordPiece::Unknown { quoted: false });
                 }
                 c if c.is_whitespace() || ";&|<>()".contains(c) => break,
                 _ => {
@@ -114,7 +114,7 @@ impl Reader {
         }
     }
 
-    fn in_word(&mut self, c: char, word: &mut Word) -> Option<()> {
+    fn in_word(&mut self, c: char, word: &mut ShellWord) -> Option<()> {
         word.plain &= !"'\"\\$`".contains(c);
         match c {
             '\'' => {
@@ -136,7 +136,7 @@ impl Reader {
             '`' => self.backticks(false, word),
             '{' if self.is_list() => {
                 while self.next()? != '}' {}
-                word.pieces.push(Piece::Unknown { quoted: false });
+                word.pieces.push(WordPiece::Unknown { quoted: false });
                 Some(())
             }
             c => word.push(c),
@@ -151,7 +151,7 @@ impl Reader {
     }
 
     /// Between double quotes.
-    fn quoted(&mut self, word: &mut Word) -> Option<()> {
+    fn quoted(&mut self, word: &mut ShellWord) -> Option<()> {
         word.text("")?;
         loop {
             match self.next()? {
@@ -172,13 +172,13 @@ impl Reader {
         }
     }
 
-    fn dollar(&mut self, quoted: bool, word: &mut Word) -> Option<()> {
-        let unknown = Piece::Unknown { quoted };
+    fn dollar(&mut self, quoted: bool, word: &mut ShellWord) -> Option<()> {
+        let unknown = WordPiece::Unknown { quoted };
         let piece = if self.takes("((") {
             self.until_double(')')?;
             unknown
         } else if self.takes("(") {
-            Piece::Runs { script: self.bracketed()?, quoted }
+            WordPiece::Runs { script: self.bracketed()?, quoted }
         } else if self.takes("{") {
             self.braced(quoted)?
         } else {
@@ -192,11 +192,11 @@ impl Reader {
                         name.push(c);
                         self.at += 1;
                     }
-                    Piece::Variable { name, other: None, quoted }
+                    WordPiece::Variable { name, other: None, quoted }
                 }
                 Some(c) if c.is_ascii_digit() || "@*#?-$!".contains(c) => {
                     self.at += 1;
-                    Piece::Variable { name: c.to_string(), other: None, quoted }
+                    WordPiece::Variable { name: c.to_string(), other: None, quoted }
                 }
                 _ => return word.push('$'),
             }
@@ -206,7 +206,7 @@ impl Reader {
     }
 
     /// `${NAME}`, `${NAME:-other}`, and what else there is, which is not looked into.
-    fn braced(&mut self, quoted: bool) -> Option<Piece> {
+    fn braced(&mut self, quoted: bool) -> Option<WordPiece> {
         let (begin, mut open) = (self.at, 1_usize);
         while open > 0 {
             match self.next()? {
@@ -229,14 +229,14 @@ impl Reader {
             _ => None,
         };
         if let Some(name) = whole.map(str::to_owned) {
-            return Some(Piece::Variable { name, other: None, quoted });
+            return Some(WordPiece::Variable { name, other: None, quoted });
         } else if name.is_empty() || !known {
-            return Some(Piece::Unknown { quoted });
+            return Some(WordPiece::Unknown { quoted });
         }
-        Some(Piece::Variable { name: name.to_owned(), other: other.map(str::to_owned), quoted })
+        Some(WordPiece::Variable { name: name.to_owned(), other: other.map(str::to_owned), quoted })
     }
 
-    fn backticks(&mut self, quoted: bool, word: &mut Word) -> Option<()> {
+    fn backticks(&mut self, quoted: bool, word: &mut ShellWord) -> Option<()> {
         let mut inner = String::new();
         loop {
             match self.next()? {
@@ -246,12 +246,12 @@ impl Reader {
             }
         }
         let script = read(&inner, self.depth())?;
-        word.pieces.push(Piece::Runs { script, quoted });
+        word.pieces.push(WordPiece::Runs { script, quoted });
         Some(())
     }
 }
 
-impl Word {
+impl ShellWord {
     fn push(&mut self, c: char) -> Option<()> {
         self.text(c.encode_utf8(&mut [0; 4]))
     }
@@ -263,13 +263,13 @@ impl Word {
             return None;
         }
         match self.pieces.last_mut() {
-            Some(Piece::Text(last)) => last.push_str(text),
-            _ => self.pieces.push(Piece::Text(text.to_owned())),
+            Some(WordPiece::Text(last)) => last.push_str(text),
+            _ => self.pieces.push(WordPiece::Text(text.to_owned())),
         }
         Some(())
     }
 }
 
-fn ends_with_equals(word: &Word) -> bool {
-    matches!(word.pieces.last(), Some(Piece::Text(text)) if text.ends_with('='))
+fn ends_with_equals(word: &ShellWord) -> bool {
+    matches!(word.pieces.last(), Some(WordPiece::Text(text)) if text.ends_with('='))
 }

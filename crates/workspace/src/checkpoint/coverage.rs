@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    folder::{Seen, path_of},
+    folder::{EntryState, path_of},
     repository,
 };
 use crate::limits;
@@ -14,26 +14,26 @@ use crate::limits;
 /// What is left out, as far as it was met.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Coverage {
-    pub(crate) large: Named,
-    pub(crate) unreadable: Named,
-    pub(crate) ignored_folders: Named,
-    pub(crate) ignored_files: Named,
-    pub(crate) nested: Named,
-    pub(crate) odd_names: Named,
-    pub(crate) history: Named,
+    pub(crate) large: NamedPlaces,
+    pub(crate) unreadable: NamedPlaces,
+    pub(crate) ignored_folders: NamedPlaces,
+    pub(crate) ignored_files: NamedPlaces,
+    pub(crate) nested: NamedPlaces,
+    pub(crate) odd_names: NamedPlaces,
+    pub(crate) history: NamedPlaces,
     /// Whether ignored folders hold too much to look for links in all of it.
     pub(crate) links_cut: bool,
 }
 
 /// Which, and how many more.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Named {
+pub(crate) struct NamedPlaces {
     /// The first in order, so that the same is said every time.
     places: BTreeSet<Box<[u8]>>,
     more: usize,
 }
 
-impl Named {
+impl NamedPlaces {
     pub(crate) fn add(&mut self, path: &[u8]) {
         if self.places.insert(path.into()) && self.places.len() > limits::UNCOVERED_PLACES_MAX {
             self.places.pop_last();
@@ -142,7 +142,7 @@ pub(crate) struct Linked {
 
 impl Linked {
     /// None if the file has no other name.
-    pub(crate) fn of(seen: &Seen, folder: &[u8]) -> Option<Self> {
+    pub(crate) fn of(seen: &EntryState, folder: &[u8]) -> Option<Self> {
         let several = seen.links > 1;
         several.then(|| Self {
             identity: (seen.device, seen.inode),

@@ -11,7 +11,7 @@ use similar::{Algorithm, DiffOp, DiffTag, capture_diff_slices_deadline, group_di
 
 use super::{
     repository,
-    store::{Store, parsed},
+    store::{ContentStore, parsed},
 };
 use crate::{apply::cut, limits, text};
 
@@ -19,7 +19,7 @@ use crate::{apply::cut, limits, text};
 const AROUND: usize = 3;
 
 /// From what was there before the first change of each path to what was there after the last.
-pub(super) fn diff(store: &Store, changes: &[Change], bytes_max: usize) -> String {
+pub(super) fn diff(store: &ContentStore, changes: &[Change], bytes_max: usize) -> String {
     let mut paths: BTreeMap<&str, (&Option<Saved>, &Option<Saved>)> = BTreeMap::new();
     for change in changes {
         paths.entry(&change.path).or_insert((&change.before, &change.after)).1 = &change.after;
@@ -36,7 +36,7 @@ pub(super) fn diff(store: &Store, changes: &[Change], bytes_max: usize) -> Strin
     cut(shown, bytes_max)
 }
 
-fn one(store: &Store, path: &str, before: Option<&Saved>, after: Option<&Saved>, shown: &mut String) {
+fn one(store: &ContentStore, path: &str, before: Option<&Saved>, after: Option<&Saved>, shown: &mut String) {
     let (old_path, new_path) = (quoted("a/", path), quoted("b/", path));
     // Writing to a text cannot fail.
     let _ = writeln!(shown, "diff --git {old_path} {new_path}");
@@ -111,7 +111,7 @@ fn hunk(step: &DiffOp, old: &[&[u8]], new: &[&[u8]], shown: &mut String) {
 }
 
 /// Lines added and removed by each; none where they cannot be counted.
-pub(super) fn lines(store: &Store, changes: &[Change]) -> Vec<Option<(u32, u32)>> {
+pub(super) fn lines(store: &ContentStore, changes: &[Change]) -> Vec<Option<(u32, u32)>> {
     let deadline = Instant::now() + Duration::from_millis(limits::LINES_TIME_MS_MAX);
     let count = |change: &Change| {
         if repository::is_inside(&change.path) {
@@ -132,7 +132,7 @@ pub(super) fn lines(store: &Store, changes: &[Change]) -> Vec<Option<(u32, u32)>
 }
 
 /// Both sides of each change; none where they are not kept, binary or too large.
-pub(super) fn contents(store: &Store, changes: &[Change]) -> Vec<Option<(Vec<u8>, Vec<u8>)>> {
+pub(super) fn contents(store: &ContentStore, changes: &[Change]) -> Vec<Option<(Vec<u8>, Vec<u8>)>> {
     let fits = |bytes: &Vec<u8>| bytes.len() as u64 <= limits::CONTENTS_BYTES_MAX && !text::is_binary(bytes);
     let read = |change: &Change| {
         let before = content(store, change.before.as_ref()).filter(fits)?;
@@ -142,7 +142,7 @@ pub(super) fn contents(store: &Store, changes: &[Change]) -> Vec<Option<(Vec<u8>
 }
 
 /// What is there; nothing where there is nothing. None if it is not kept.
-fn content(store: &Store, saved: Option<&Saved>) -> Option<Vec<u8>> {
+fn content(store: &ContentStore, saved: Option<&Saved>) -> Option<Vec<u8>> {
     let Some(saved) = saved else { return Some(Vec::new()) };
     store.get(&parsed(&saved.blob)?)
 }

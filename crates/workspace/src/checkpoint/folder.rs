@@ -7,7 +7,7 @@ use crate::Mode;
 
 /// What an entry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum What {
+pub(crate) enum EntryKind {
     Entry(Mode),
     Folder,
     /// A pipe, a socket or a device.
@@ -26,8 +26,8 @@ pub(crate) enum Hint {
 
 /// An entry by what the system says of it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Seen {
-    pub(crate) what: What,
+pub(crate) struct EntryState {
+    pub(crate) what: EntryKind,
     pub(crate) bytes: u64,
     /// In nanoseconds.
     pub(crate) modified: i64,
@@ -37,13 +37,13 @@ pub(crate) struct Seen {
     pub(crate) links: u32,
 }
 
-impl Seen {
+impl EntryState {
     pub(crate) fn is_folder(&self) -> bool {
-        self.what == What::Folder
+        self.what == EntryKind::Folder
     }
 
     pub(crate) fn is_file(&self) -> bool {
-        matches!(self.what, What::Entry(Mode::File | Mode::Program))
+        matches!(self.what, EntryKind::Entry(Mode::File | Mode::Program))
     }
 
     /// Whether nothing about it has changed. A device may have another number after a restart.
@@ -89,7 +89,7 @@ mod unix {
         io::Errno,
     };
 
-    use super::{Hint, Seen, What};
+    use super::{EntryKind, EntryState, Hint};
     use crate::Mode;
 
     /// The workspace itself, held open.
@@ -221,12 +221,12 @@ mod unix {
         }
 
         /// What the folder itself is.
-        pub(crate) fn itself(&self) -> io::Result<Seen> {
+        pub(crate) fn itself(&self) -> io::Result<EntryState> {
             Ok(seen(&rustix::fs::fstat(&self.fd)?))
         }
 
         /// What an entry is; none if it is not there.
-        pub(crate) fn look(&self, name: &[u8]) -> io::Result<Option<Seen>> {
+        pub(crate) fn look(&self, name: &[u8]) -> io::Result<Option<EntryState>> {
             match rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(found) => Ok(Some(seen(&found))),
                 Err(Errno::NOENT) => Ok(None),
@@ -235,7 +235,7 @@ mod unix {
         }
 
         /// Opens a file to read it. What it is is said by the open file itself.
-        pub(crate) fn open(&self, name: &[u8]) -> io::Result<(File, Seen)> {
+        pub(crate) fn open(&self, name: &[u8]) -> io::Result<(File, EntryState)> {
             let flags =
                 OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
             let fd = rustix::fs::openat(&self.fd, name, flags, Bits::empty())?;
@@ -250,17 +250,17 @@ mod unix {
     }
 
     #[allow(clippy::unnecessary_cast)] // the fields have other types on other systems
-    fn seen(found: &Stat) -> Seen {
+    fn seen(found: &Stat) -> EntryState {
         let what = match FileType::from_raw_mode(found.st_mode) {
-            FileType::RegularFile if found.st_mode & 0o100 != 0 => What::Entry(Mode::Program),
-            FileType::RegularFile => What::Entry(Mode::File),
-            FileType::Symlink => What::Entry(Mode::Link),
-            FileType::Directory => What::Folder,
-            _ => What::Other,
+            FileType::RegularFile if found.st_mode & 0o100 != 0 => EntryKind::Entry(Mode::Program),
+            FileType::RegularFile => EntryKind::Entry(Mode::File),
+            FileType::Symlink => EntryKind::Entry(Mode::Link),
+            FileType::Directory => EntryKind::Folder,
+            _ => EntryKind::Other,
         };
         let nanoseconds =
             |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
-        Seen {
+        EntryState {
             what,
             bytes: found.st_size as u64,
             modified: nanoseconds(found.st_mtime as i64, found.st_mtime_nsec as i64),
@@ -292,7 +292,7 @@ mod elsewhere {
         time::UNIX_EPOCH,
     };
 
-    use super::{Hint, Seen, What};
+    use super::{EntryKind, EntryState, Hint};
     use crate::Mode;
 
     #[derive(Debug)]
@@ -365,11 +365,11 @@ mod elsewhere {
             Ok(names)
         }
 
-        pub(crate) fn itself(&self) -> io::Result<Seen> {
+        pub(crate) fn itself(&self) -> io::Result<EntryState> {
             self.path.symlink_metadata().map(|found| seen(&found))
         }
 
-        pub(crate) fn look(&self, name: &[u8]) -> io::Result<Option<Seen>> {
+        pub(crate) fn look(&self, name: &[u8]) -> io::Result<Option<EntryState>> {
             match self.path.join(path_of(name)).symlink_metadata() {
                 Ok(found) => Ok(Some(seen(&found))),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -377,7 +377,7 @@ mod elsewhere {
             }
         }
 
-        pub(crate) fn open(&self, name: &[u8]) -> io::Result<(File, Seen)> {
+        pub(crate) fn open(&self, name: &[u8]) -> io::Result<(File, EntryState)> {
             let file = File::open(self.path.join(path_of(name)))?;
             let found = seen(&file.metadata()?);
             Ok((file, found))
@@ -388,15 +388,15 @@ mod elsewhere {
         }
     }
 
-    fn seen(found: &Metadata) -> Seen {
+    fn seen(found: &Metadata) -> EntryState {
         let what = match Mode::of(found) {
-            Some(mode) => What::Entry(mode),
-            None if found.is_dir() => What::Folder,
-            None => What::Other,
+            Some(mode) => EntryKind::Entry(mode),
+            None if found.is_dir() => EntryKind::Folder,
+            None => EntryKind::Other,
         };
         let past = found.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         let modified = past.map_or(0, |past| i64::try_from(past.as_nanos()).unwrap_or(0));
-        Seen { what, bytes: found.len(), modified, changed: modified, device: 0, inode: 0, links: 1 }
+        EntryState { what, bytes: found.len(), modified, changed: modified, device: 0, inode: 0, links: 1 }
     }
 
     pub(crate) fn path_of(inside: &[u8]) -> PathBuf {

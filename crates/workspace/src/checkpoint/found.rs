@@ -5,28 +5,34 @@ use std::collections::{BTreeSet, HashMap};
 use posse_protocol::{Change, Saved};
 
 use super::{
-    manifest::{Held, Known, Manifest, Zone, joined},
-    store::{Name, written},
+    manifest::{Held, KnownFile, Manifest, Zone, joined},
+    store::{ContentHash, written},
 };
 use crate::Mode;
 
 /// A side of a change; none if nothing is there.
-pub(crate) type Side = Option<(Mode, Name)>;
+pub(crate) type Side = Option<(Mode, ContentHash)>;
 
 /// What we did ourselves at each path, in order.
-pub(super) type Own = HashMap<Box<[u8]>, Vec<(Side, Side)>>;
+pub(super) type OwnChanges = HashMap<Box<[u8]>, Vec<(Side, Side)>>;
 
 /// What differs.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct FoundChanges {
     pub(super) changes: Vec<Change>,
     /// Of what the repository has stored.
-    pub(super) removed: Vec<(String, Name)>,
+    pub(super) removed: Vec<(String, ContentHash)>,
 }
 
-impl Found {
+impl FoundChanges {
     /// Compares what a folder held and holds.
-    pub(super) fn compare(&mut self, folder: &[u8], old: Option<&Held>, new: Option<&Held>, known: &mut Own) {
+    pub(super) fn compare(
+        &mut self,
+        folder: &[u8],
+        old: Option<&Held>,
+        new: Option<&Held>,
+        known: &mut OwnChanges,
+    ) {
         let Some(zone) = new.or(old).map(|held| held.zone) else { return };
         let mut before = old.into_iter().flat_map(|held| &held.files).peekable();
         let mut after = new.into_iter().flat_map(|held| &held.files).peekable();
@@ -53,11 +59,11 @@ impl Found {
         &mut self,
         zone: Zone,
         path: &[u8],
-        old: Option<&Known>,
-        new: Option<&Known>,
-        known: &mut Own,
+        old: Option<&KnownFile>,
+        new: Option<&KnownFile>,
+        known: &mut OwnChanges,
     ) {
-        let side = |known: Option<&Known>| known.map(|known| (known.mode, known.name));
+        let side = |known: Option<&KnownFile>| known.map(|known| (known.mode, known.name));
         let (mut last, new) = (side(old), side(new));
         let Ok(text) = std::str::from_utf8(path) else { return };
         if zone == Zone::Objects {

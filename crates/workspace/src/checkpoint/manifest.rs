@@ -4,9 +4,9 @@
 use std::{collections::BTreeMap, fs, io, ops::Bound, path::Path, sync::Arc};
 
 use super::{
-    folder::{Seen, What},
-    rules::Rules,
-    store::{Name, name_of},
+    folder::{EntryKind, EntryState},
+    rules::IgnoreRules,
+    store::{ContentHash, name_of},
 };
 use crate::Mode;
 
@@ -36,22 +36,22 @@ pub(crate) struct Manifest {
 pub(crate) struct Held {
     pub(crate) zone: Zone,
     pub(crate) inode: u64,
-    pub(crate) rules: Arc<Rules>,
+    pub(crate) rules: Arc<IgnoreRules>,
     /// In the order of names.
-    pub(crate) files: Vec<(Box<[u8]>, Known)>,
+    pub(crate) files: Vec<(Box<[u8]>, KnownFile)>,
 }
 
 /// One file or link.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Known {
-    pub(crate) seen: Seen,
+pub(crate) struct KnownFile {
+    pub(crate) seen: EntryState,
     pub(crate) mode: Mode,
-    pub(crate) name: Name,
+    pub(crate) name: ContentHash,
     /// Whether it was so new when it was read that a later change may have left the same stamp.
     pub(crate) fresh: bool,
 }
 
-impl Known {
+impl KnownFile {
     /// Whether both are the same to who looks at what they hold.
     pub(crate) fn equals(&self, other: &Self) -> bool {
         (self.mode, self.name) == (other.mode, other.name)
@@ -59,12 +59,12 @@ impl Known {
 }
 
 impl Held {
-    pub(crate) fn get(&self, name: &[u8]) -> Option<&Known> {
+    pub(crate) fn get(&self, name: &[u8]) -> Option<&KnownFile> {
         self.files.binary_search_by(|(known, _)| known.as_ref().cmp(name)).ok().map(|at| &self.files[at].1)
     }
 
     /// Takes over what is at a name now.
-    pub(crate) fn set(&mut self, name: &[u8], known: Option<Known>) {
+    pub(crate) fn set(&mut self, name: &[u8], known: Option<KnownFile>) {
         let at = self.files.binary_search_by(|(known, _)| known.as_ref().cmp(name));
         match (at, known) {
             (Ok(at), Some(known)) => self.files[at].1 = known,
@@ -89,7 +89,7 @@ pub(crate) fn joined(folder: &[u8], name: &[u8]) -> Box<[u8]> {
 }
 
 impl Manifest {
-    pub(crate) fn get(&self, path: &[u8]) -> Option<&Known> {
+    pub(crate) fn get(&self, path: &[u8]) -> Option<&KnownFile> {
         let (folder, name) = split(path);
         self.folders.get(folder)?.get(name)
     }
@@ -185,7 +185,7 @@ impl<'a> Rest<'a> {
         self.take(8)?.try_into().ok().map(u64::from_le_bytes)
     }
 
-    fn file(&mut self) -> Option<(Box<[u8]>, Known)> {
+    fn file(&mut self) -> Option<(Box<[u8]>, KnownFile)> {
         let length = self.length()?;
         let name = self.take(length)?.into();
         let [mode, fresh] = self.take(2)?.try_into().ok()?;
@@ -196,8 +196,8 @@ impl<'a> Rest<'a> {
         };
         let (bytes, modified, changed) = (self.number()?, self.number()?, self.number()?);
         let (inode, links) = (self.number()?, u32::try_from(self.length()?).ok()?);
-        let seen = Seen {
-            what: What::Entry(mode),
+        let seen = EntryState {
+            what: EntryKind::Entry(mode),
             bytes,
             modified: modified.cast_signed(),
             changed: changed.cast_signed(),
@@ -206,6 +206,6 @@ impl<'a> Rest<'a> {
             links,
         };
         let content = self.take(32)?.try_into().ok()?;
-        Some((name, Known { seen, mode, name: content, fresh: fresh != 0 }))
+        Some((name, KnownFile { seen, mode, name: content, fresh: fresh != 0 }))
     }
 }

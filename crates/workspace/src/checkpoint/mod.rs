@@ -33,20 +33,20 @@ use sha2::{Digest, Sha256};
 use tokio::sync::OwnedMutexGuard;
 
 pub(crate) use manifest::{joined, split};
-pub(crate) use store::Store;
+pub(crate) use store::ContentStore;
 
 use crate::{
     Mode, Workspace, WorkspaceError,
-    apply::{Keep, Policy, Steps, carry_out},
+    apply::{Keep, PathSteps, Policy, carry_out},
     limits,
     shadow::{blocking, failed},
 };
 use folder::Top;
 use found::{Side, saved};
-use state::{Place, State};
+use state::{LookContext, WatchState};
 
 /// Is told now and then how many files were looked at.
-pub type Told = Arc<dyn Fn(usize) + Send + Sync>;
+pub type LookProgress = Arc<dyn Fn(usize) + Send + Sync>;
 
 /// The kept state of one workspace: contents, what each file was when it was last looked at, and watches. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -54,14 +54,14 @@ pub struct Checkpoints(Arc<Inner>);
 
 struct Inner {
     /// Shared by all who have the workspace open in this process.
-    store: Arc<Store>,
+    store: Arc<ContentStore>,
     workspace: Workspace,
     top: Top,
     /// Where we keep things ourselves, if that is in the workspace.
     own: Option<PathBuf>,
     /// Held during every operation; goes on being held when nobody waits for it any more.
     turn: Arc<tokio::sync::Mutex<()>>,
-    state: Mutex<State>,
+    state: Mutex<WatchState>,
     /// What was kept since the last look began. Apart from the state, because whoever writes a file must not wait for a
     /// look.
     expected: Mutex<Vec<Expected>>,
@@ -135,7 +135,7 @@ impl Checkpoints {
 
     /// Brings what is kept up to what the files are now, and says what changed since the last look. The first one compares
     /// with nothing.
-    pub async fn look(&self, told: Option<Told>) -> Result<Look, WorkspaceError> {
+    pub async fn look(&self, told: Option<LookProgress>) -> Result<Look, WorkspaceError> {
         let turn = self.turn().await;
         let (_turn, everything) = self.look_in(turn, told).await?;
         let mut state = self.0.state();
@@ -163,7 +163,7 @@ impl Checkpoints {
     async fn look_in(
         &self,
         turn: Turn,
-        told: Option<Told>,
+        told: Option<LookProgress>,
     ) -> Result<(Turn, Option<&'static str>), WorkspaceError> {
         let inner = Arc::clone(&self.0);
         for (path, before, after) in std::mem::take(&mut *lock(&inner.expected)) {
@@ -286,7 +286,7 @@ impl Checkpoints {
         let (state, inside) = (self.0.state(), real.as_os_str().as_encoded_bytes());
         let Some(manifest) = state.manifest() else { return false };
         if !there.is_dir() {
-            let kept = |known: &manifest::Known| known.seen.bytes <= limits::CHECKPOINT_FILE_BYTES_MAX;
+            let kept = |known: &manifest::KnownFile| known.seen.bytes <= limits::CHECKPOINT_FILE_BYTES_MAX;
             return manifest.get(inside).is_some_and(kept);
         }
         let there = |inside: &[u8]| root.join(folder::path_of(inside)).symlink_metadata().is_ok();
@@ -331,7 +331,7 @@ impl Checkpoints {
     pub(crate) async fn carry_out(
         &self,
         workspace: &Workspace,
-        open: Vec<Steps>,
+        open: Vec<PathSteps>,
         _label: &str,
     ) -> Result<(Vec<Change>, Vec<Conflict>), WorkspaceError> {
         let _turn = self.turn().await;
@@ -342,16 +342,16 @@ impl Checkpoints {
 }
 
 impl Inner {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, WatchState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn with_place<T>(&self, work: impl FnOnce(&Place<'_>, &mut State) -> T) -> T {
+    fn with_place<T>(&self, work: impl FnOnce(&LookContext<'_>, &mut WatchState) -> T) -> T {
         let hidden = |inside: &[u8]| {
             let inside = folder::path_of(inside);
             self.own.as_ref().is_some_and(|own| inside.starts_with(own)) || self.workspace.hides(inside)
         };
-        work(&Place { top: &self.top, store: &self.store, hidden: &hidden }, &mut self.state())
+        work(&LookContext { top: &self.top, store: &self.store, hidden: &hidden }, &mut self.state())
     }
 
     /// What we did ourselves: a look does not report it.
@@ -422,15 +422,15 @@ pub fn is_loose(folder: &Path) -> bool {
 }
 
 /// The store in a folder: the same one for everybody in this process.
-fn shared(folder: &Path) -> std::io::Result<Arc<Store>> {
-    static STORES: Mutex<Option<HashMap<PathBuf, Weak<Store>>>> = Mutex::new(None);
+fn shared(folder: &Path) -> std::io::Result<Arc<ContentStore>> {
+    static STORES: Mutex<Option<HashMap<PathBuf, Weak<ContentStore>>>> = Mutex::new(None);
     let mut stores = STORES.lock().unwrap_or_else(PoisonError::into_inner);
     let stores = stores.get_or_insert_default();
     if let Some(store) = stores.get(folder).and_then(Weak::upgrade) {
         return Ok(store);
     }
     stores.retain(|_, store| store.strong_count() > 0);
-    let store = Arc::new(Store::open(folder)?);
+    let store = Arc::new(ContentStore::open(folder)?);
     stores.insert(folder.to_owned(), Arc::downgrade(&store));
     Ok(store)
 }

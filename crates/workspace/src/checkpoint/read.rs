@@ -9,25 +9,25 @@ use std::{
 
 use super::{
     coverage::Coverage,
-    folder::{Folder, Seen, What},
-    manifest::{Known, Zone, joined},
-    store::{Name, Store, name_of},
+    folder::{EntryKind, EntryState, Folder},
+    manifest::{KnownFile, Zone, joined},
+    store::{ContentHash, ContentStore, name_of},
 };
 use crate::{Mode, limits};
 
 /// Reads entries and gathers what they hold, to be stored many at a time.
-pub(crate) struct Reader<'a> {
-    store: &'a Store,
+pub(crate) struct ContentReader<'a> {
+    store: &'a ContentStore,
     /// When the look began, less what clocks may be off: what is newer may change again without a new stamp.
     recent: i64,
     history_bytes: &'a AtomicU64,
     gathered: Vec<u8>,
-    contents: Vec<(Name, Range<usize>)>,
+    contents: Vec<(ContentHash, Range<usize>)>,
     pub(crate) coverage: Coverage,
 }
 
-impl<'a> Reader<'a> {
-    pub(crate) fn new(store: &'a Store, recent: i64, history_bytes: &'a AtomicU64) -> Self {
+impl<'a> ContentReader<'a> {
+    pub(crate) fn new(store: &'a ContentStore, recent: i64, history_bytes: &'a AtomicU64) -> Self {
         Self {
             store,
             recent,
@@ -44,14 +44,14 @@ impl<'a> Reader<'a> {
         (place, folder): (&[u8], &Folder),
         name: &[u8],
         zone: Zone,
-        old: Option<&Known>,
+        old: Option<&KnownFile>,
         regular: bool,
-    ) -> Result<Known, Option<Seen>> {
+    ) -> Result<KnownFile, Option<EntryState>> {
         let mut opened = None;
         let seen = if regular && old.is_none() {
             // It saves a call to open first what is most likely new.
             let open = folder.open(name).ok();
-            opened = open.filter(|(_, seen)| matches!(seen.what, What::Entry(_)));
+            opened = open.filter(|(_, seen)| matches!(seen.what, EntryKind::Entry(_)));
             opened.as_ref().map(|(_, seen)| *seen)
         } else {
             None
@@ -64,7 +64,7 @@ impl<'a> Reader<'a> {
                 Err(_) => return old.copied().ok_or(None),
             },
         };
-        let What::Entry(mode) = seen.what else { return Err(Some(seen)) };
+        let EntryKind::Entry(mode) = seen.what else { return Err(Some(seen)) };
         if zone == Zone::Objects {
             self.history_bytes.fetch_add(seen.bytes, Ordering::Relaxed);
         }
@@ -72,7 +72,7 @@ impl<'a> Reader<'a> {
             && old.seen.same(&seen)
             && !old.fresh
         {
-            return Ok(Known { seen, ..*old });
+            return Ok(KnownFile { seen, ..*old });
         }
         self.changed((place, folder), name, (zone, mode, seen), old, opened)
     }
@@ -81,26 +81,26 @@ impl<'a> Reader<'a> {
         &mut self,
         (place, folder): (&[u8], &Folder),
         name: &[u8],
-        (zone, mode, seen): (Zone, Mode, Seen),
-        old: Option<&Known>,
-        opened: Option<(File, Seen)>,
-    ) -> Result<Known, Option<Seen>> {
+        (zone, mode, seen): (Zone, Mode, EntryState),
+        old: Option<&KnownFile>,
+        opened: Option<(File, EntryState)>,
+    ) -> Result<KnownFile, Option<EntryState>> {
         if mode == Mode::Link {
             let target = folder.link(name).map_err(|_| None)?;
             let name = name_of(&target);
             self.gather(name, &target);
-            return Ok(Known { seen, mode, name, fresh: self.is_fresh(&seen) });
+            return Ok(KnownFile { seen, mode, name, fresh: self.is_fresh(&seen) });
         }
         if self.is_too_much(zone, &seen) {
             let path = joined(place, name);
             let left_out =
                 if zone == Zone::Objects { &mut self.coverage.history } else { &mut self.coverage.large };
             left_out.add(&path);
-            return Ok(Known { seen, mode, name: stamp_name(&seen), fresh: self.is_fresh(&seen) });
+            return Ok(KnownFile { seen, mode, name: stamp_name(&seen), fresh: self.is_fresh(&seen) });
         }
         let opened = opened.map_or_else(|| folder.open(name), Ok);
         let read = opened.and_then(|(mut file, seen)| {
-            if !matches!(seen.what, What::Entry(_)) {
+            if !matches!(seen.what, EntryKind::Entry(_)) {
                 return Err(io::ErrorKind::InvalidInput.into());
             }
             Ok((self.content(&mut file, &seen)?, seen))
@@ -108,25 +108,25 @@ impl<'a> Reader<'a> {
         match read {
             // Whether it can be run may have changed in between, too.
             Ok((name, seen)) => {
-                let mode = if let What::Entry(mode) = seen.what { mode } else { mode };
+                let mode = if let EntryKind::Entry(mode) = seen.what { mode } else { mode };
                 let name = name.unwrap_or_else(|| stamp_name(&seen));
-                Ok(Known { seen, mode, name, fresh: self.is_fresh(&seen) })
+                Ok(KnownFile { seen, mode, name, fresh: self.is_fresh(&seen) })
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Err(None),
             Err(_) => {
                 self.coverage.unreadable.add(&joined(place, name));
                 let before = old.filter(|old| old.seen.same_data(&seen)).map(|old| old.name);
                 // It is tried again.
-                Ok(Known { seen, mode, name: before.unwrap_or_else(|| stamp_name(&seen)), fresh: true })
+                Ok(KnownFile { seen, mode, name: before.unwrap_or_else(|| stamp_name(&seen)), fresh: true })
             }
         }
     }
 
-    fn is_fresh(&self, seen: &Seen) -> bool {
+    fn is_fresh(&self, seen: &EntryState) -> bool {
         seen.modified >= self.recent || seen.changed >= self.recent
     }
 
-    fn is_too_much(&self, zone: Zone, seen: &Seen) -> bool {
+    fn is_too_much(&self, zone: Zone, seen: &EntryState) -> bool {
         if zone == Zone::Objects {
             seen.bytes > limits::PACK_BYTES_MAX
                 || self.history_bytes.load(Ordering::Relaxed) > limits::HISTORY_BYTES_MAX
@@ -136,7 +136,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Keeps what an open file holds. None if it became too long, or there is no room for it.
-    fn content(&mut self, file: &mut File, seen: &Seen) -> io::Result<Option<Name>> {
+    fn content(&mut self, file: &mut File, seen: &EntryState) -> io::Result<Option<ContentHash>> {
         if seen.bytes >= limits::LARGE_BYTES_MIN {
             return self.store.put_file(file, seen.bytes);
         }
@@ -172,7 +172,7 @@ impl<'a> Reader<'a> {
         Ok(Some(name))
     }
 
-    fn gather(&mut self, name: Name, bytes: &[u8]) {
+    fn gather(&mut self, name: ContentHash, bytes: &[u8]) {
         let from = self.gathered.len();
         self.gathered.extend_from_slice(bytes);
         self.contents.push((name, from..self.gathered.len()));
@@ -180,7 +180,7 @@ impl<'a> Reader<'a> {
 
     /// Stores what was gathered. What cannot be stored is missing when it is asked for, and said to be.
     pub(crate) fn store(&mut self) {
-        let contents: Vec<(Name, &[u8])> =
+        let contents: Vec<(ContentHash, &[u8])> =
             self.contents.iter().map(|(name, range)| (*name, &self.gathered[range.clone()])).collect();
         let _ = self.store.put(&contents);
         self.gathered.clear();
@@ -189,6 +189,6 @@ impl<'a> Reader<'a> {
 }
 
 /// Stands for the content of a file that is not kept: another one when the file is written.
-pub(crate) fn stamp_name(seen: &Seen) -> Name {
+pub(crate) fn stamp_name(seen: &EntryState) -> ContentHash {
     name_of(format!("not kept: {} {} {}", seen.inode, seen.bytes, seen.modified).as_bytes())
 }

@@ -20,12 +20,12 @@ pub(crate) const FILE: &[u8] = b".gitignore";
 
 /// The rules that hold in one folder. The nearest that says something wins.
 #[derive(Debug, Default)]
-pub(crate) struct Rules {
+pub(crate) struct IgnoreRules {
     own: Option<Gitignore>,
-    above: Option<Arc<Rules>>,
+    above: Option<Arc<IgnoreRules>>,
 }
 
-impl Rules {
+impl IgnoreRules {
     /// What holds in the workspace before any rule in it is read.
     pub(crate) fn from_above(root: &Path) -> Arc<Self> {
         let Some(top) = root.ancestors().find(|above| above.join(".git").symlink_metadata().is_ok()) else {

@@ -11,14 +11,14 @@ use std::{
 };
 
 use super::{
-    Told,
+    LookProgress,
     coverage::{Coverage, Linked},
     folder::{Folder, Hint, Top},
     manifest::{Held, Manifest, Zone, joined},
-    read::Reader,
+    read::ContentReader,
     repository,
-    rules::Rules,
-    store::Store,
+    rules::IgnoreRules,
+    store::ContentStore,
     watch::Watches,
 };
 use crate::limits;
@@ -26,7 +26,7 @@ use crate::limits;
 /// What a scan needs.
 pub(crate) struct Scan<'a> {
     pub(crate) top: &'a Top,
-    pub(crate) store: &'a Store,
+    pub(crate) store: &'a ContentStore,
     /// What was known before.
     pub(crate) old: &'a Manifest,
     /// Whether what was known before stays so when it comes to be ignored.
@@ -37,15 +37,15 @@ pub(crate) struct Scan<'a> {
     pub(crate) recent: i64,
     /// Whether names that lead outside are looked for in ignored folders, too.
     pub(crate) links: bool,
-    pub(crate) told: Option<Told>,
+    pub(crate) told: Option<LookProgress>,
 }
 
 /// A folder to be looked at.
-pub(crate) struct Job {
+pub(crate) struct FolderToScan {
     pub(crate) path: Box<[u8]>,
     /// None for what is ignored and only searched for links.
     pub(crate) zone: Option<Zone>,
-    pub(crate) above: Arc<Rules>,
+    pub(crate) above: Arc<IgnoreRules>,
 }
 
 /// What was found.
@@ -60,7 +60,7 @@ pub(crate) struct Scanned {
 
 #[derive(Default)]
 struct Queue {
-    jobs: Vec<Job>,
+    jobs: Vec<FolderToScan>,
     working: usize,
 }
 
@@ -75,7 +75,7 @@ struct Shared<'a> {
 
 impl Scan<'_> {
     /// Looks at these folders and all below them.
-    pub(crate) fn run(&self, jobs: Vec<Job>) -> Scanned {
+    pub(crate) fn run(&self, jobs: Vec<FolderToScan>) -> Scanned {
         let shared = Shared {
             scan: self,
             queue: Mutex::new(Queue { jobs, working: 0 }),
@@ -116,7 +116,7 @@ impl Shared<'_> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn next(&self) -> Option<Job> {
+    fn next(&self) -> Option<FolderToScan> {
         let mut queue = self.queue();
         loop {
             if let Some(job) = queue.jobs.pop() {
@@ -131,7 +131,7 @@ impl Shared<'_> {
 
     fn work(&self) -> Scanned {
         let mut found = Scanned::default();
-        let mut reader = Reader::new(self.scan.store, self.scan.recent, &self.history_bytes);
+        let mut reader = ContentReader::new(self.scan.store, self.scan.recent, &self.history_bytes);
         while let Some(job) = self.next() {
             let more = match job.zone {
                 Some(zone) => self.folder(job, zone, &mut reader, &mut found),
@@ -148,7 +148,13 @@ impl Shared<'_> {
         found
     }
 
-    fn folder(&self, job: Job, zone: Zone, reader: &mut Reader<'_>, found: &mut Scanned) -> Vec<Job> {
+    fn folder(
+        &self,
+        job: FolderToScan,
+        zone: Zone,
+        reader: &mut ContentReader<'_>,
+        found: &mut Scanned,
+    ) -> Vec<FolderToScan> {
         let old = self.scan.old.folders.get(&job.path);
         let opened = self.scan.top.folder(&job.path).and_then(|folder| {
             // Watched first: what changes from here on is reported.
@@ -171,7 +177,7 @@ impl Shared<'_> {
         };
         let has_rules = names.binary_search_by(|(name, _)| name.as_ref().cmp(super::rules::FILE)).is_ok();
         let rules = match zone {
-            Zone::Work if has_rules => Rules::within(&job.above, &job.path, &folder),
+            Zone::Work if has_rules => IgnoreRules::within(&job.above, &job.path, &folder),
             _ => Arc::clone(&job.above),
         };
         let mut held = Held { zone, inode, rules, files: Vec::with_capacity(names.len()) };
@@ -192,9 +198,9 @@ impl Shared<'_> {
         (name, hint): (Box<[u8]>, Hint),
         held: &mut Held,
         old: Option<&Held>,
-        reader: &mut Reader<'_>,
+        reader: &mut ContentReader<'_>,
         found: &mut Scanned,
-        jobs: &mut Vec<Job>,
+        jobs: &mut Vec<FolderToScan>,
     ) {
         let path = joined(place, &name);
         if is_half_written(&name) || (self.scan.hidden)(&path) {
@@ -229,19 +235,26 @@ impl Shared<'_> {
         }
     }
 
-    fn subfolder(&self, path: Box<[u8]>, name: &[u8], held: &Held, found: &mut Scanned, jobs: &mut Vec<Job>) {
+    fn subfolder(
+        &self,
+        path: Box<[u8]>,
+        name: &[u8],
+        held: &Held,
+        found: &mut Scanned,
+        jobs: &mut Vec<FolderToScan>,
+    ) {
         let known = self.scan.sticky && self.scan.old.folders.contains_key(&path);
         let zone = keeps_folder(held, &path, name, known);
         if zone.is_none() && held.zone == Zone::Work {
             found.coverage.leaves_out(&path, name);
         }
         if zone.is_some() || self.scan.links {
-            jobs.push(Job { path, zone, above: Arc::clone(&held.rules) });
+            jobs.push(FolderToScan { path, zone, above: Arc::clone(&held.rules) });
         }
     }
 
     /// Looks for files with more than one name in what is ignored.
-    fn only_links(&self, job: &Job, found: &mut Scanned) -> Vec<Job> {
+    fn only_links(&self, job: &FolderToScan, found: &mut Scanned) -> Vec<FolderToScan> {
         let Ok(folder) = self.scan.top.folder(&job.path) else { return Vec::new() };
         let mut jobs = Vec::new();
         for (name, hint) in folder.names().unwrap_or_default() {
@@ -251,7 +264,7 @@ impl Shared<'_> {
             }
             let path = joined(&job.path, &name);
             if hint == Hint::Folder && !(self.scan.hidden)(&path) {
-                jobs.push(Job { path, zone: None, above: Arc::clone(&job.above) });
+                jobs.push(FolderToScan { path, zone: None, above: Arc::clone(&job.above) });
             } else {
                 self.links_of(&folder, &job.path, &name, hint, found);
             }

@@ -10,31 +10,31 @@ use std::{
 use posse_protocol::{Change, Saved};
 
 use super::{
-    Told,
+    LookProgress,
     coverage::{self, Coverage},
     folder::Top,
-    found::{Found, Own, Side},
-    manifest::{Held, Known, Manifest, Zone, joined, split},
-    read::Reader,
+    found::{FoundChanges, OwnChanges, Side},
+    manifest::{Held, KnownFile, Manifest, Zone, joined, split},
+    read::ContentReader,
     repository,
-    rules::{self, Rules},
-    scan::{Job, Scan, Scanned, is_half_written, keeps_file, keeps_folder},
-    store::{Store, name_of, written},
-    watch::{Names, Reported, Watches},
+    rules::{self, IgnoreRules},
+    scan::{FolderToScan, Scan, Scanned, is_half_written, keeps_file, keeps_folder},
+    store::{ContentStore, name_of, written},
+    watch::{ChangedNames, Reported, Watches},
 };
 use crate::{Mode, limits};
 
 /// What a look works with.
-pub(crate) struct Place<'a> {
+pub(crate) struct LookContext<'a> {
     pub(crate) top: &'a Top,
-    pub(crate) store: &'a Store,
+    pub(crate) store: &'a ContentStore,
     /// Which paths are not for us.
     pub(crate) hidden: &'a (dyn Fn(&[u8]) -> bool + Sync),
 }
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(crate) struct State {
+pub(crate) struct WatchState {
     /// None until the first look.
     manifest: Option<Manifest>,
     watches: Option<Watches>,
@@ -43,7 +43,7 @@ pub(crate) struct State {
     /// What was found and not told yet.
     pub(crate) found: Vec<Change>,
     /// What we did ourselves since the last look, in order: it is told by whoever did it.
-    known: Own,
+    known: OwnChanges,
     /// Files with more than one name: a change by another one is not reported under this one.
     several: BTreeSet<Box<[u8]>>,
     /// How many ignored files are kept.
@@ -58,7 +58,7 @@ pub(crate) struct State {
     pub(crate) unsaved: bool,
 }
 
-impl State {
+impl WatchState {
     pub(crate) fn has_looked(&self) -> bool {
         self.manifest.is_some()
     }
@@ -88,7 +88,7 @@ impl State {
     }
 
     /// What was reported since the last look, beside what is looked at every time; none if all has to be looked at.
-    pub(crate) fn reported(&self, place: &Place<'_>) -> Result<Reported, Option<&'static str>> {
+    pub(crate) fn reported(&self, place: &LookContext<'_>) -> Result<Reported, Option<&'static str>> {
         let Some(manifest) = &self.manifest else { return Err(None) };
         let Some(watches) = &self.watches else { return Err(self.unwatched) };
         let mut reported = watches.read();
@@ -123,9 +123,9 @@ impl State {
     /// Looks at what was reported, or at everything. Says why, if it was everything.
     pub(crate) fn look(
         &mut self,
-        place: &Place<'_>,
+        place: &LookContext<'_>,
         reported: Result<Reported, Option<&'static str>>,
-        told: Option<Told>,
+        told: Option<LookProgress>,
     ) -> Option<&'static str> {
         let now = nanoseconds_now();
         let mut why = None;
@@ -145,7 +145,7 @@ impl State {
     }
 
     /// Looks at everything.
-    fn everything(&mut self, place: &Place<'_>, told: Option<Told>, now: i64) {
+    fn everything(&mut self, place: &LookContext<'_>, told: Option<LookProgress>, now: i64) {
         let first = self.manifest.is_none();
         let old = match self.manifest.take() {
             Some(old) => old,
@@ -169,8 +169,9 @@ impl State {
             links: first,
             told,
         };
-        let above = Rules::from_above(&place.top.path);
-        let mut scanned = scan.run(vec![Job { path: Box::default(), zone: Some(Zone::Work), above }]);
+        let above = IgnoreRules::from_above(&place.top.path);
+        let mut scanned =
+            scan.run(vec![FolderToScan { path: Box::default(), zone: Some(Zone::Work), above }]);
         let mut new = Manifest { folders: std::mem::take(&mut scanned.folders).into_iter().collect() };
         let passed_over = std::mem::take(&mut self.passed_over);
         self.take_ignored(place, &mut new, &old, &mut scanned, first, now);
@@ -187,7 +188,7 @@ impl State {
             self.unsaved = true;
         } else {
             let paths: BTreeSet<&Box<[u8]>> = old.folders.keys().chain(new.folders.keys()).collect();
-            let mut found = Found::default();
+            let mut found = FoundChanges::default();
             for path in paths {
                 found.compare(path, old.folders.get(path), new.folders.get(path), &mut self.known);
             }
@@ -203,7 +204,7 @@ impl State {
     /// Small ignored files are kept, too, such as `.env`. Very many of them are something that was built, not written.
     fn take_ignored(
         &mut self,
-        place: &Place<'_>,
+        place: &LookContext<'_>,
         new: &mut Manifest,
         old: &Manifest,
         scanned: &mut Scanned,
@@ -216,7 +217,7 @@ impl State {
         scanned.ignored.sort_unstable();
         let many = scanned.ignored.len() + self.ignored > limits::IGNORED_FILES_MAX;
         let bytes = AtomicU64::new(0);
-        let mut reader = Reader::new(place.store, recent(now), &bytes);
+        let mut reader = ContentReader::new(place.store, recent(now), &bytes);
         for path in &scanned.ignored {
             let (folder, name) = split(path);
             let worth = (!many || name.starts_with(b".env")) && self.ignored < limits::IGNORED_FILES_MAX;
@@ -240,11 +241,11 @@ impl State {
 
     fn ignored_file(
         &self,
-        place: &Place<'_>,
+        place: &LookContext<'_>,
         (folder, name): (&[u8], &[u8]),
-        known: Option<&Known>,
-        reader: &mut Reader<'_>,
-    ) -> Option<Known> {
+        known: Option<&KnownFile>,
+        reader: &mut ContentReader<'_>,
+    ) -> Option<KnownFile> {
         let opened = place.top.folder(folder).ok()?;
         let small = opened.look(name).ok()?.is_some_and(|seen| seen.bytes <= limits::IGNORED_FILE_BYTES_MAX);
         if !small {
@@ -256,7 +257,7 @@ impl State {
     /// Looks at what was reported. `Err` if that is not enough, with the reason.
     fn some(
         &mut self,
-        place: &Place<'_>,
+        place: &LookContext<'_>,
         reported: Reported,
         now: i64,
         first: bool,
@@ -264,14 +265,14 @@ impl State {
         if reported.names.is_empty() {
             return Ok(());
         }
-        let rules = |names: &Names| names.contains_key(rules::FILE);
+        let rules = |names: &ChangedNames| names.contains_key(rules::FILE);
         if reported.names.iter().any(|(folder, names)| rules(names) && !folder.starts_with(repository::DOT)) {
             return Err("rules about what is ignored were changed");
         }
         let Some(mut manifest) = self.manifest.take() else { return Ok(()) };
-        let (mut found, mut again) = (Found::default(), BTreeSet::new());
+        let (mut found, mut again) = (FoundChanges::default(), BTreeSet::new());
         let bytes = AtomicU64::new(history_bytes(&manifest, &reported));
-        let mut reader = Reader::new(place.store, recent(now), &bytes);
+        let mut reader = ContentReader::new(place.store, recent(now), &bytes);
         for (folder, names) in &reported.names {
             if !manifest.folders.contains_key(folder) {
                 continue;
@@ -354,12 +355,12 @@ impl State {
     /// One file that was reported; none if it is not kept.
     fn one(
         &mut self,
-        place: &Place<'_>,
+        place: &LookContext<'_>,
         (folder, opened): (&[u8], &super::folder::Folder),
         name: &[u8],
         held: &Held,
-        reader: &mut Reader<'_>,
-    ) -> Option<Known> {
+        reader: &mut ContentReader<'_>,
+    ) -> Option<KnownFile> {
         let old = held.get(name).copied();
         let path = joined(folder, name);
         if keeps_file(held, &path, name) || (old.is_some() && name != repository::DOT) {
@@ -383,10 +384,10 @@ impl State {
     /// A folder that came, went or was replaced, with all below it.
     fn subtree(
         &mut self,
-        place: &Place<'_>,
+        place: &LookContext<'_>,
         manifest: &mut Manifest,
         path: &[u8],
-        found: &mut Found,
+        found: &mut FoundChanges,
         now: i64,
     ) {
         let before = manifest.below(path);
@@ -415,7 +416,7 @@ impl State {
                 told: None,
             };
             let above = Arc::clone(&above.rules);
-            scanned = scan.run(vec![Job { path: path.into(), zone: Some(zone), above }]);
+            scanned = scan.run(vec![FolderToScan { path: path.into(), zone: Some(zone), above }]);
         }
         let mut new = Manifest { folders: std::mem::take(&mut scanned.folders).into_iter().collect() };
         let old = Manifest {
@@ -432,7 +433,7 @@ impl State {
     }
 
     /// What we did ourselves and was not met by the look: somebody may have taken it back since.
-    fn settle(&mut self, place: &Place<'_>, found: &mut Found) {
+    fn settle(&mut self, place: &LookContext<'_>, found: &mut FoundChanges) {
         let Some(manifest) = &self.manifest else { return };
         for path in self.known.keys().cloned().collect::<Vec<_>>() {
             let (folder, name) = split(&path);
@@ -446,7 +447,7 @@ impl State {
         self.known.clear();
     }
 
-    fn take(&mut self, place: &Place<'_>, mut found: Found) {
+    fn take(&mut self, place: &LookContext<'_>, mut found: FoundChanges) {
         if !found.removed.is_empty() {
             found.removed.sort();
             let listed: String =

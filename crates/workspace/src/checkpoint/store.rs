@@ -18,14 +18,14 @@ use sha2::{Digest, Sha256};
 use crate::{WorkspaceError, limits};
 
 /// The name of a content.
-pub(crate) type Name = [u8; 32];
+pub(crate) type ContentHash = [u8; 32];
 
 /// Name, offset and length of one content.
 const ENTRY_BYTES: usize = 48;
 
 /// The contents of one workspace. Shared by all who have it open in this process.
 #[derive(Debug)]
-pub(crate) struct Store {
+pub(crate) struct ContentStore {
     folder: PathBuf,
     kept: Mutex<Kept>,
     /// Held by everybody who uses the store: as long as anybody else does, nothing is thrown away.
@@ -34,7 +34,7 @@ pub(crate) struct Store {
 
 #[derive(Debug, Default)]
 struct Kept {
-    places: HashMap<Name, Place>,
+    places: HashMap<ContentHash, LookContext>,
     segments: Vec<Segment>,
     /// The one that this process adds to.
     own: Option<usize>,
@@ -45,7 +45,7 @@ struct Kept {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct LookContext {
     /// None for a file of its own.
     segment: Option<usize>,
     offset: u64,
@@ -63,12 +63,12 @@ struct Segment {
 }
 
 /// The name of a content.
-pub(crate) fn name_of(bytes: &[u8]) -> Name {
+pub(crate) fn name_of(bytes: &[u8]) -> ContentHash {
     Sha256::digest(bytes).into()
 }
 
 /// A name as records have it.
-pub(crate) fn written(name: &Name) -> String {
+pub(crate) fn written(name: &ContentHash) -> String {
     name.iter().fold(String::with_capacity(64), |mut text, byte| {
         for digit in [byte >> 4, byte & 15] {
             text.push(char::from_digit(u32::from(digit), 16).unwrap_or('0'));
@@ -78,7 +78,7 @@ pub(crate) fn written(name: &Name) -> String {
 }
 
 /// Reads what [`written`] wrote; none for names of older stores, and for what is no name at all.
-pub(crate) fn parsed(text: &str) -> Option<Name> {
+pub(crate) fn parsed(text: &str) -> Option<ContentHash> {
     let digits = text.as_bytes();
     let mut name = [0; 32];
     if digits.len() != 64 {
@@ -91,7 +91,7 @@ pub(crate) fn parsed(text: &str) -> Option<Name> {
     Some(name)
 }
 
-impl Store {
+impl ContentStore {
     /// Opens the store in a folder, and makes it if there is none.
     pub(crate) fn open(folder: &Path) -> io::Result<Self> {
         make_private(folder)?;
@@ -108,7 +108,7 @@ impl Store {
         for entry in fs::read_dir(folder.join("large"))?.flatten() {
             if let (Some(name), Ok(found)) = (entry.file_name().to_str().and_then(parsed), entry.metadata()) {
                 kept.bytes += found.len();
-                kept.places.insert(name, Place { segment: None, offset: 0, bytes: found.len() });
+                kept.places.insert(name, LookContext { segment: None, offset: 0, bytes: found.len() });
             }
         }
         Ok(Self { folder: folder.to_owned(), kept: Mutex::new(kept), _used: used })
@@ -129,12 +129,12 @@ impl Store {
     }
 
     /// Whether a content is kept.
-    pub(crate) fn holds(&self, name: &Name) -> bool {
+    pub(crate) fn holds(&self, name: &ContentHash) -> bool {
         self.kept().places.contains_key(name)
     }
 
     /// Keeps contents, of which the names are known; says for each whether it is kept now.
-    pub(crate) fn put(&self, contents: &[(Name, &[u8])]) -> io::Result<Vec<bool>> {
+    pub(crate) fn put(&self, contents: &[(ContentHash, &[u8])]) -> io::Result<Vec<bool>> {
         let mut kept = self.kept();
         let new: u64 = contents.iter().map(|(_, bytes)| bytes.len() as u64).sum();
         let room = kept.has_room(&self.folder, new);
@@ -146,13 +146,14 @@ impl Store {
     }
 
     /// Keeps one content.
-    pub(crate) fn put_one(&self, bytes: &[u8]) -> Result<Name, WorkspaceError> {
+    pub(crate) fn put_one(&self, bytes: &[u8]) -> Result<ContentHash, WorkspaceError> {
         self.keep(&[bytes]).map(|_| name_of(bytes))
     }
 
     /// Keeps contents, and says their names as records have them. `Err` if not all could be kept.
     pub(crate) fn keep(&self, contents: &[&[u8]]) -> Result<Vec<String>, WorkspaceError> {
-        let named: Vec<(Name, &[u8])> = contents.iter().map(|bytes| (name_of(bytes), *bytes)).collect();
+        let named: Vec<(ContentHash, &[u8])> =
+            contents.iter().map(|bytes| (name_of(bytes), *bytes)).collect();
         let kept = self.put(&named).map_err(|error| WorkspaceError::Kept(error.to_string()))?;
         if kept.contains(&false) {
             return Err(WorkspaceError::Kept("there is no room left for what is overwritten".to_owned()));
@@ -161,7 +162,7 @@ impl Store {
     }
 
     /// Keeps a large file that is open at its start. None if there is no room.
-    pub(crate) fn put_file(&self, file: &mut File, bytes: u64) -> io::Result<Option<Name>> {
+    pub(crate) fn put_file(&self, file: &mut File, bytes: u64) -> io::Result<Option<ContentHash>> {
         if !self.kept().has_room(&self.folder, bytes) {
             return Ok(None);
         }
@@ -171,21 +172,21 @@ impl Store {
         });
         let (name, bytes) = named.inspect_err(|_| drop(fs::remove_file(&place)))?;
         let mut kept = self.kept();
-        if kept.places.insert(name, Place { segment: None, offset: 0, bytes }).is_none() {
+        if kept.places.insert(name, LookContext { segment: None, offset: 0, bytes }).is_none() {
             kept.bytes += bytes;
         }
         Ok(Some(name))
     }
 
     /// A content, if it is kept and what it should be.
-    pub(crate) fn get(&self, name: &Name) -> Option<Vec<u8>> {
+    pub(crate) fn get(&self, name: &ContentHash) -> Option<Vec<u8>> {
         let mut kept = self.kept();
         if !kept.places.contains_key(name) {
             // Another process may have added it since.
             let _ = kept.find_segments(&self.folder);
             let large = self.folder.join("large").join(written(name)).metadata();
             if let Ok(found) = large {
-                kept.places.insert(*name, Place { segment: None, offset: 0, bytes: found.len() });
+                kept.places.insert(*name, LookContext { segment: None, offset: 0, bytes: found.len() });
             }
         }
         let place = *kept.places.get(name)?;
@@ -202,7 +203,7 @@ impl Store {
     }
 
     /// How long a content is.
-    pub(crate) fn bytes_of(&self, name: &Name) -> Option<u64> {
+    pub(crate) fn bytes_of(&self, name: &ContentHash) -> Option<u64> {
         self.kept().places.get(name).map(|place| place.bytes)
     }
 }
@@ -240,7 +241,7 @@ impl Kept {
                 break;
             }
             segment.index_bytes += ENTRY_BYTES as u64;
-            self.places.entry(name).or_insert(Place { segment: Some(at), offset, bytes });
+            self.places.entry(name).or_insert(LookContext { segment: Some(at), offset, bytes });
         }
         Ok(())
     }
@@ -271,7 +272,7 @@ impl Kept {
         Ok(self.segments.len() - 1)
     }
 
-    fn add(&mut self, at: usize, contents: &[(Name, &[u8])]) -> io::Result<()> {
+    fn add(&mut self, at: usize, contents: &[(ContentHash, &[u8])]) -> io::Result<()> {
         let segment = &mut self.segments[at];
         let mut end = segment.contents.seek(SeekFrom::End(0))?;
         let (mut bytes, mut entries, mut new) = (Vec::new(), Vec::new(), HashMap::new());
@@ -279,7 +280,7 @@ impl Kept {
             if self.places.contains_key(name) || new.contains_key(name) {
                 continue;
             }
-            let place = Place { segment: Some(at), offset: end, bytes: content.len() as u64 };
+            let place = LookContext { segment: Some(at), offset: end, bytes: content.len() as u64 };
             entries.extend_from_slice(&entry_of(name, place));
             bytes.extend_from_slice(content);
             end += place.bytes;
@@ -332,7 +333,7 @@ impl Segment {
         Self::open(folder, &name)
     }
 
-    fn read(&self, place: Place) -> io::Result<Vec<u8>> {
+    fn read(&self, place: LookContext) -> io::Result<Vec<u8>> {
         let length = usize::try_from(place.bytes).map_err(io::Error::other)?;
         let mut bytes = vec![0; length];
         let mut file = &self.contents;
@@ -342,7 +343,7 @@ impl Segment {
     }
 }
 
-fn entry_of(name: &Name, place: Place) -> [u8; ENTRY_BYTES] {
+fn entry_of(name: &ContentHash, place: LookContext) -> [u8; ENTRY_BYTES] {
     let mut entry = [0; ENTRY_BYTES];
     entry[..32].copy_from_slice(name);
     entry[32..40].copy_from_slice(&place.offset.to_le_bytes());
@@ -350,7 +351,7 @@ fn entry_of(name: &Name, place: Place) -> [u8; ENTRY_BYTES] {
     entry
 }
 
-fn read_entry(entry: &[u8]) -> (Name, u64, u64) {
+fn read_entry(entry: &[u8]) -> (ContentHash, u64, u64) {
     let mut name = [0; 32];
     name.copy_from_slice(&entry[..32]);
     let number = |at: usize| {
@@ -362,7 +363,7 @@ fn read_entry(entry: &[u8]) -> (Name, u64, u64) {
 }
 
 /// Makes a copy that nobody else can write, and says its name and length.
-fn copied(file: &mut File, place: &Path) -> io::Result<(Name, u64)> {
+fn copied(file: &mut File, place: &Path) -> io::Result<(ContentHash, u64)> {
     let mut options = File::options();
     options.read(true).write(true).create_new(true);
     private(&mut options);

@@ -7,16 +7,16 @@ use posse_protocol::{Change, Conflict, Saved};
 
 use super::{
     Inner, Undone,
-    folder::What,
+    folder::EntryKind,
     found::{Side, saved},
     manifest::split,
     read::stamp_name,
     repository,
-    store::{Name, Store, name_of, parsed},
+    store::{ContentHash, ContentStore, name_of, parsed},
 };
 use crate::{
     Entry, Expect, Kind, Mode, Stamp, Workspace, WorkspaceError, WorkspacePath,
-    apply::{Keep, Policy, Steps, carry_out, conflict, shorten},
+    apply::{Keep, PathSteps, Policy, carry_out, conflict, shorten},
     limits,
     shadow::{blocking, checked},
 };
@@ -93,7 +93,7 @@ async fn some(inner: &Arc<Inner>, open: &mut Open, undone: &mut Undone) -> Resul
 }
 
 /// Loads what is needed. What was never kept, but is still what the change left, is replaced at once.
-fn prepare(inner: &Inner, open: Open) -> (Vec<Steps>, Vec<Change>, Vec<Conflict>) {
+fn prepare(inner: &Inner, open: Open) -> (Vec<PathSteps>, Vec<Change>, Vec<Conflict>) {
     let (mut ready, mut direct, mut conflicts) = (Vec::new(), Vec::new(), Vec::new());
     for (path, sides) in open {
         let steps: Result<Vec<_>, _> = sides
@@ -103,7 +103,7 @@ fn prepare(inner: &Inner, open: Open) -> (Vec<Steps>, Vec<Change>, Vec<Conflict>
             })
             .collect();
         match (steps, &sides[..]) {
-            (Ok(steps), _) => ready.push(Steps { path, steps }),
+            (Ok(steps), _) => ready.push(PathSteps { path, steps }),
             (Err(why), [(from, to)]) => match replace_unkept(inner, &path, from.as_ref(), to.as_ref()) {
                 Some(Ok(change)) => direct.push(change),
                 Some(Err(error)) => conflicts.push(conflict(&path, error.to_string())),
@@ -127,7 +127,7 @@ fn replace_unkept(
     let entry = entry_of(&inner.store, to).ok()?;
     let (folder, name) = split(path.as_str().as_bytes());
     let seen = inner.top.folder(folder).ok()?.look(name).ok()??;
-    if seen.what != What::Entry(from.0) || stamp_name(&seen) != from.1 {
+    if seen.what != EntryKind::Entry(from.0) || stamp_name(&seen) != from.1 {
         return None;
     }
     let stamp = std::fs::symlink_metadata(inner.workspace.root().join(path.as_path())).ok()?;
@@ -188,7 +188,7 @@ struct Plan {
 }
 
 impl Plan {
-    fn change(&self, store: &Store) -> Option<Change> {
+    fn change(&self, store: &ContentStore) -> Option<Change> {
         let side = |entry: Option<&Entry>| -> Option<Side> {
             let Some(entry) = entry else { return Some(None) };
             Some(Some((entry.mode, store.put_one(&entry.bytes).ok()?)))
@@ -242,7 +242,7 @@ fn restore_objects(inner: &Inner, steps: &[(Option<Saved>, Option<Saved>)]) -> O
     Some(format!("{} of the repository's files could not be put back, such as {first}", failed.len()))
 }
 
-fn restore_object(inner: &Inner, path: &str, name: &Name) -> bool {
+fn restore_object(inner: &Inner, path: &str, name: &ContentHash) -> bool {
     let inside = path.strip_prefix(".git/objects/").filter(|_| WorkspacePath::exactly(path).is_some());
     if inside.is_none() {
         return false;
@@ -259,13 +259,13 @@ fn restore_object(inner: &Inner, path: &str, name: &Name) -> bool {
 }
 
 /// A side of a change; none if it is not one of ours.
-fn side_of(saved: Option<&Saved>) -> Option<(Mode, Name)> {
+fn side_of(saved: Option<&Saved>) -> Option<(Mode, ContentHash)> {
     let saved = saved?;
     Some((Mode::parse(&saved.mode)?, parsed(&saved.blob)?))
 }
 
 /// A side with its content, as it is to be written; `Err` with the reason if it cannot be had.
-fn entry_of(store: &Store, saved: Option<&Saved>) -> Result<Option<Entry>, &'static str> {
+fn entry_of(store: &ContentStore, saved: Option<&Saved>) -> Result<Option<Entry>, &'static str> {
     let Some(saved) = saved else { return Ok(None) };
     let mode = Mode::parse(&saved.mode).ok_or("it is neither a file nor a link")?;
     let bytes = parsed(&saved.blob).and_then(|name| store.get(&name)).ok_or(NOT_KEPT)?;

@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 
 /// Names in one folder, for each whether a folder came, went or changed there.
-pub(crate) type Names = BTreeMap<Box<[u8]>, bool>;
+pub(crate) type ChangedNames = BTreeMap<Box<[u8]>, bool>;
 
 /// Names in folders about which something was reported.
 #[derive(Debug, Default)]
 pub(crate) struct Reported {
     /// By folder.
-    pub(crate) names: BTreeMap<Box<[u8]>, Names>,
+    pub(crate) names: BTreeMap<Box<[u8]>, ChangedNames>,
     /// Why reports are missing, if so.
     pub(crate) missing: Option<&'static str>,
 }
@@ -18,7 +18,7 @@ pub(crate) struct Reported {
 impl Reported {
     pub(crate) fn add(&mut self, folder: &[u8], name: &[u8], about_folder: bool) {
         if !self.names.contains_key(folder) {
-            self.names.insert(folder.into(), Names::new());
+            self.names.insert(folder.into(), ChangedNames::new());
         }
         if let Some(names) = self.names.get_mut(folder) {
             *names.entry(name.into()).or_default() |= about_folder;
@@ -61,11 +61,11 @@ mod linux {
     pub(crate) struct Watches {
         /// None once it was given up.
         reports: Option<OwnedFd>,
-        known: Mutex<Known>,
+        known: Mutex<KnownFile>,
     }
 
     #[derive(Debug, Default)]
-    struct Known {
+    struct KnownFile {
         paths: HashMap<i32, Box<[u8]>>,
         numbers: HashMap<Box<[u8]>, i32>,
         failed: Option<&'static str>,
@@ -77,7 +77,7 @@ mod linux {
             Some(Self { reports: Some(reports), known: Mutex::default() })
         }
 
-        fn known(&self) -> MutexGuard<'_, Known> {
+        fn known(&self) -> MutexGuard<'_, KnownFile> {
             self.known.lock().unwrap_or_else(PoisonError::into_inner)
         }
 

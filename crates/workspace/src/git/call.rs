@@ -10,10 +10,10 @@ use std::{
     time::Duration,
 };
 
-use posse_sandbox::{Command, Exit, Finished, OutputLimits, Profile, SandboxError};
+use posse_sandbox::{Command, CommandExit, CommandOutcome, OutputLimits, SandboxError, SandboxProfile};
 use tokio::sync::{OnceCell, RwLock, RwLockReadGuard};
 
-use super::{Failure, GitError, place::Place, program};
+use super::{GitError, GitFailure, place::RepositoryPlace, program};
 use crate::{WorkspaceError, limits};
 
 /// Settings that stand above a repository's own.
@@ -175,12 +175,12 @@ impl Git {
         self
     }
 
-    pub(crate) async fn run(self, arguments: &[&str]) -> Result<Finished, WorkspaceError> {
+    pub(crate) async fn run(self, arguments: &[&str]) -> Result<CommandOutcome, WorkspaceError> {
         NEW_ENOUGH.get_or_try_init(must_be_new_enough).await?;
         self.start(arguments).await
     }
 
-    async fn start(self, arguments: &[&str]) -> Result<Finished, WorkspaceError> {
+    async fn start(self, arguments: &[&str]) -> Result<CommandOutcome, WorkspaceError> {
         let used = program::used();
         let program = used.program.as_ref().map_err(Clone::clone)?;
         let words = ["--no-pager", "--no-replace-objects", "--literal-pathspecs"];
@@ -191,7 +191,7 @@ impl Git {
         command.env.extend(self.variables);
         command.stdin = self.stdin;
         if used.confined {
-            let mut profile = Profile::bare(self.readable, self.writable);
+            let mut profile = SandboxProfile::bare(self.readable, self.writable);
             profile.read_only = self.kept;
             command.confinement = Some(profile);
         }
@@ -231,7 +231,9 @@ impl Git {
 }
 
 /// Settings that switch off every filter and diff driver the repository names.
-pub(crate) async fn without_filters(place: &Place) -> Result<Vec<(String, String)>, WorkspaceError> {
+pub(crate) async fn without_filters(
+    place: &RepositoryPlace,
+) -> Result<Vec<(String, String)>, WorkspaceError> {
     let call = ["config", "--list", "--name-only", "-z"];
     // Files that it includes are seen as they are by what is called next.
     let names = place.git().sees(&place.top).bytes(&call).await?;
@@ -280,13 +282,17 @@ fn environment(more: &[(String, String)]) -> Vec<(String, String)> {
 }
 
 /// Standard output as text, or why there is none. Standard error ends here.
-pub(crate) fn text_of(call: &str, finished: Finished) -> Result<String, WorkspaceError> {
+pub(crate) fn text_of(call: &str, finished: CommandOutcome) -> Result<String, WorkspaceError> {
     let call = call.to_owned();
     let error = match finished.exit {
-        Exit::Code(0) => return Ok(String::from_utf8_lossy(&finished.output.bytes()).trim_end().to_owned()),
-        Exit::DeadlineExceeded => GitError::TookTooLong { call },
-        Exit::Signal(signal) => GitError::Ended { call, signal },
-        Exit::Code(code) => GitError::Failed { call, code, why: Failure::of(&finished.stderr.bytes()) },
+        CommandExit::Code(0) => {
+            return Ok(String::from_utf8_lossy(&finished.output.bytes()).trim_end().to_owned());
+        }
+        CommandExit::DeadlineExceeded => GitError::TookTooLong { call },
+        CommandExit::Signal(signal) => GitError::Ended { call, signal },
+        CommandExit::Code(code) => {
+            GitError::Failed { call, code, why: GitFailure::of(&finished.stderr.bytes()) }
+        }
     };
     Err(error.into())
 }

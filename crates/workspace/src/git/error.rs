@@ -33,7 +33,7 @@ pub enum GitError {
     #[error("git {call} was ended by signal {signal}")]
     Ended { call: String, signal: i32 },
     #[error("git {call} ended with {code}: {why}")]
-    Failed { call: String, code: i32, why: Failure },
+    Failed { call: String, code: i32, why: GitFailure },
     #[error("git {call} had too much to say; the folder holds too much")]
     TooMuch { call: String },
     #[error("git {call} said something else than it should")]
@@ -61,7 +61,7 @@ pub enum GitError {
 /// What made a call fail, as far as it can be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs)] // the messages say it
-pub enum Failure {
+pub enum GitFailure {
     #[error("there is no room left on the disk")]
     NoRoom,
     #[error("another git is at work in the repository, or left a lock there")]
@@ -79,29 +79,29 @@ pub enum Failure {
 }
 
 /// Git's own words for each, without what it fills in. Only which of them it was is ever told.
-const WORDS: &[(&str, Failure)] = &[
-    ("No space left on device", Failure::NoRoom),
-    ("Disk quota exceeded", Failure::NoRoom),
-    (".lock': File exists", Failure::Locked),
-    ("cannot lock ref", Failure::Locked),
-    ("dubious ownership", Failure::OtherOwner),
-    ("not a git repository", Failure::NoRepository),
-    ("invalid gitfile format", Failure::NoRepository),
-    ("bad config", Failure::NoRepository),
-    ("bad object", Failure::Damaged),
-    ("bad revision", Failure::Damaged),
-    ("unable to read tree", Failure::Damaged),
-    ("missing object", Failure::Damaged),
-    ("is corrupt", Failure::Damaged),
-    ("index file", Failure::Damaged),
-    ("shallow", Failure::Damaged),
-    ("packed-refs", Failure::Damaged),
-    ("Permission denied", Failure::NotPermitted),
-    ("Read-only file system", Failure::NotPermitted),
-    ("Operation not permitted", Failure::NotPermitted),
+const WORDS: &[(&str, GitFailure)] = &[
+    ("No space left on device", GitFailure::NoRoom),
+    ("Disk quota exceeded", GitFailure::NoRoom),
+    (".lock': File exists", GitFailure::Locked),
+    ("cannot lock ref", GitFailure::Locked),
+    ("dubious ownership", GitFailure::OtherOwner),
+    ("not a git repository", GitFailure::NoRepository),
+    ("invalid gitfile format", GitFailure::NoRepository),
+    ("bad config", GitFailure::NoRepository),
+    ("bad object", GitFailure::Damaged),
+    ("bad revision", GitFailure::Damaged),
+    ("unable to read tree", GitFailure::Damaged),
+    ("missing object", GitFailure::Damaged),
+    ("is corrupt", GitFailure::Damaged),
+    ("index file", GitFailure::Damaged),
+    ("shallow", GitFailure::Damaged),
+    ("packed-refs", GitFailure::Damaged),
+    ("Permission denied", GitFailure::NotPermitted),
+    ("Read-only file system", GitFailure::NotPermitted),
+    ("Operation not permitted", GitFailure::NotPermitted),
 ];
 
-impl Failure {
+impl GitFailure {
     /// What git's standard error comes to.
     pub(crate) fn of(said: &[u8]) -> Self {
         let said = String::from_utf8_lossy(said);
@@ -116,14 +116,14 @@ mod tests {
     #[test]
     fn nothing_of_what_git_said_is_in_an_error() {
         let cases = [
-            ("fatal: bad shallow line: password=hunter2", Failure::Damaged),
-            ("fatal: unexpected line in .git/packed-refs: password=hunter2", Failure::Damaged),
-            ("error: unable to write file x: No space left on device", Failure::NoRoom),
-            ("fatal: Unable to create '/x/index.lock': File exists.", Failure::Locked),
-            ("fatal: password=hunter2", Failure::Unknown),
+            ("fatal: bad shallow line: password=hunter2", GitFailure::Damaged),
+            ("fatal: unexpected line in .git/packed-refs: password=hunter2", GitFailure::Damaged),
+            ("error: unable to write file x: No space left on device", GitFailure::NoRoom),
+            ("fatal: Unable to create '/x/index.lock': File exists.", GitFailure::Locked),
+            ("fatal: password=hunter2", GitFailure::Unknown),
         ];
         for (said, failure) in cases {
-            assert_eq!(Failure::of(said.as_bytes()), failure, "{said}");
+            assert_eq!(GitFailure::of(said.as_bytes()), failure, "{said}");
             let error = GitError::Failed { call: "status".into(), code: 128, why: failure };
             assert!(!error.to_string().contains("hunter2"), "{error}");
         }

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{call::Git, place::Place, program};
+use super::{call::Git, place::RepositoryPlace, program};
 use crate::limits;
 
 /// The name and the address that git would use in a folder; none where the person has not set both.
@@ -12,7 +12,7 @@ pub async fn identity(folder: &Path) -> Option<(String, String)> {
     let person = &program::used().person;
     let real = person.files.iter().filter_map(|file| file.canonicalize().ok());
     let files: Vec<PathBuf> = real.filter(|file| file.is_file()).collect();
-    let place = Place::of(&workspace).await.ok();
+    let place = RepositoryPlace::of(&workspace).await.ok();
     let asked = ask(&workspace, place.as_ref(), &files, &[]).await?;
     let included = asked.included(&files, person.home.as_deref(), &workspace);
     // Only then is there more to be seen than was seen.
@@ -24,8 +24,13 @@ pub async fn identity(folder: &Path) -> Option<(String, String)> {
 /// What was set: the file it is set in, its name and its value, in the order in which it is read.
 struct Asked(Vec<(PathBuf, String, String)>);
 
-async fn ask(folder: &Path, place: Option<&Place>, files: &[PathBuf], more: &[PathBuf]) -> Option<Asked> {
-    let mut git = place.map_or_else(|| Git::at(folder), Place::git).from(folder);
+async fn ask(
+    folder: &Path,
+    place: Option<&RepositoryPlace>,
+    files: &[PathBuf],
+    more: &[PathBuf],
+) -> Option<Asked> {
+    let mut git = place.map_or_else(|| Git::at(folder), RepositoryPlace::git).from(folder);
     // The first of two files counts less, as that of the system does. There are no more.
     for (variable, file) in ["GIT_CONFIG_SYSTEM", "GIT_CONFIG_GLOBAL"].iter().zip(files) {
         git = git.sees(file).variable(variable, file).ok()?;

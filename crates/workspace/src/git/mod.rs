@@ -8,18 +8,18 @@ pub(crate) mod place;
 pub(crate) mod plain;
 mod program;
 
-pub use error::{Failure, GitError};
+pub use error::{GitError, GitFailure};
 pub use identity::identity;
 pub use place::folder_outside;
 pub use program::{Person, Use, find, named, set_up};
 
 use std::path::{Path, PathBuf};
 
-use posse_sandbox::Exit;
+use posse_sandbox::CommandExit;
 
 use crate::WorkspaceError;
 use call::{Git, text_of, version_of, without_filters};
-use place::Place;
+use place::RepositoryPlace;
 
 /// The version of the git program, such as `2.47.1`.
 pub async fn version() -> Result<String, WorkspaceError> {
@@ -46,8 +46,8 @@ pub async fn top_level(folder: &Path) -> Result<PathBuf, WorkspaceError> {
 /// The current branch; `None` if no branch is checked out.
 pub async fn branch(folder: &Path) -> Result<Option<String>, WorkspaceError> {
     let call = ["symbolic-ref", "--quiet", "--short", "HEAD"];
-    let finished = Place::of(folder).await?.git().run(&call).await?;
-    if finished.exit == Exit::Code(1) {
+    let finished = RepositoryPlace::of(folder).await?.git().run(&call).await?;
+    if finished.exit == CommandExit::Code(1) {
         return Ok(None);
     }
     text_of(call[0], finished).map(Some)
@@ -87,8 +87,8 @@ pub async fn commit_all(folder: &Path, message: &str) -> Result<(), WorkspaceErr
 
 /// The repository of a folder, and that git sees it the same way: its configuration can say that its files are somewhere
 /// else entirely.
-async fn checked_place(folder: &Path) -> Result<Place, WorkspaceError> {
-    let place = Place::of(folder).await?;
+async fn checked_place(folder: &Path) -> Result<RepositoryPlace, WorkspaceError> {
+    let place = RepositoryPlace::of(folder).await?;
     let top = place.git().text(&["rev-parse", "--show-toplevel"]).await?;
     if Path::new(&top) == place.top { Ok(place) } else { Err(GitError::Elsewhere.into()) }
 }

@@ -10,7 +10,7 @@ use crate::WorkspaceError;
 
 /// A repository that a folder is in. All paths are real ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct RepositoryPlace {
     /// The top folder of the files.
     pub(crate) top: PathBuf,
     /// Git's folder for these files.
@@ -19,7 +19,7 @@ pub(crate) struct Place {
     pub(crate) common: PathBuf,
 }
 
-impl Place {
+impl RepositoryPlace {
     pub(crate) async fn of(folder: &Path) -> Result<Self, WorkspaceError> {
         let folder = folder.canonicalize().map_err(|_| WorkspaceError::NotARepository)?;
         let home = program::used().person.home.as_ref().and_then(|home| home.canonicalize().ok());
@@ -63,15 +63,20 @@ fn is_repository(dot: &Path) -> bool {
 }
 
 /// The usual case. Such a folder has no other that it shares things with.
-fn main(top: &Path, dot: PathBuf) -> Option<Place> {
+fn main(top: &Path, dot: PathBuf) -> Option<RepositoryPlace> {
     let alone = dot.join("commondir").symlink_metadata().is_err();
-    (alone && is_repository(&dot)).then(|| Place { top: top.to_owned(), own: dot.clone(), common: dot })
+    (alone && is_repository(&dot)).then(|| RepositoryPlace {
+        top: top.to_owned(),
+        own: dot.clone(),
+        common: dot,
+    })
 }
 
-async fn named_by_file(top: &Path, dot: &Path) -> Option<Place> {
+async fn named_by_file(top: &Path, dot: &Path) -> Option<RepositoryPlace> {
     let said = plain::text(dot)?;
     let own = top.join(said.strip_prefix("gitdir:")?.trim()).canonicalize().ok()?;
-    let place = |common: &Path| Place { top: top.to_owned(), own: own.clone(), common: common.to_owned() };
+    let place =
+        |common: &Path| RepositoryPlace { top: top.to_owned(), own: own.clone(), common: common.to_owned() };
     let folder = own.parent()?;
     if own.join("commondir").symlink_metadata().is_ok() {
         // Another checkout: its folder is among those of the repository, and says where its files are.

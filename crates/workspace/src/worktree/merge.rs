@@ -8,7 +8,7 @@ use tokio::sync::Mutex;
 use super::Repository;
 use crate::{
     Checkpoints, Mode, Workspace, WorkspaceError, WorkspacePath,
-    apply::{Keep, Policy, Steps, carry_out, conflict},
+    apply::{Keep, PathSteps, Policy, carry_out, conflict},
     locks::Locks,
     shadow::{checked, entry_of, read_blobs},
 };
@@ -57,7 +57,7 @@ pub async fn merge(
             continue;
         };
         match (entry_of(change.before.as_ref(), &contents), entry_of(change.after.as_ref(), &contents)) {
-            (Ok(before), Ok(after)) => open.push(Steps { path, steps: vec![(before, after)] }),
+            (Ok(before), Ok(after)) => open.push(PathSteps { path, steps: vec![(before, after)] }),
             (Err(why), _) | (_, Err(why)) => merged.conflicts.push(conflict(&path, why.to_owned())),
         }
     }

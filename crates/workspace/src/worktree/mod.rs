@@ -38,8 +38,8 @@ use crate::{
     shadow::{Shadow, blocking, checked, failed, patch, replace},
     staging::Staging,
 };
-use own::Own;
-use record::{Record, State, index_of, must_be_ours, view_of};
+use own::CheckoutFolder;
+use record::{CheckoutRecord, CheckoutState, index_of, must_be_ours, view_of};
 
 /// One at a time adds or removes a checkout of a repository: git reads what it knows of all others meanwhile, and fails
 /// where one of them is only half there.
@@ -65,7 +65,7 @@ pub struct Checkout {
 /// `into`. Nobody else may use `into` for anything.
 pub async fn check_out(session_folder: &Path, into: &Path, branch: &str) -> Result<Checkout, WorkspaceError> {
     let repository = Repository::of(session_folder).await?;
-    let place = Place::new(&repository, session_folder, into, branch).await?;
+    let place = RepositoryPlace::new(&repository, session_folder, into, branch).await?;
     let names = [&*format!("refs/heads/{branch}"), "HEAD^{commit}", "HEAD^{tree}"];
     let mut found = repository.names(&names).await?.into_iter();
     if found.next().flatten().is_some() {
@@ -81,7 +81,7 @@ pub async fn check_out(session_folder: &Path, into: &Path, branch: &str) -> Resu
 pub async fn resume(session_folder: &Path, into: &Path, branch: &Branch) -> Result<Checkout, WorkspaceError> {
     let repository = Repository::of(session_folder).await?;
     let base = checked(&branch.base)?.to_owned();
-    let place = Place::new(&repository, session_folder, into, &branch.name).await?;
+    let place = RepositoryPlace::new(&repository, session_folder, into, &branch.name).await?;
     let tip = repository.commit_of(&format!("refs/heads/{}", branch.name)).await?;
     let tip = tip.ok_or_else(|| GitError::BranchGone(branch.name.clone()))?;
     place.make(&repository, &base, &[], &tip).await?;
@@ -117,13 +117,13 @@ pub async fn finish(
     message: &str,
     diff_bytes_max: usize,
 ) -> Result<Option<Branch>, WorkspaceError> {
-    let record = Record::read(&checkout.top)?;
+    let record = CheckoutRecord::read(&checkout.top)?;
     let repository = Repository::of(&record.repository).await?;
     close(&repository, &checkout.top, record, message, diff_bytes_max).await
 }
 
 /// Where a checkout is to be.
-struct Place {
+struct RepositoryPlace {
     into: PathBuf,
     top: PathBuf,
     /// The session's folder within its repository.
@@ -131,7 +131,7 @@ struct Place {
     branch: String,
 }
 
-impl Place {
+impl RepositoryPlace {
     async fn new(
         repository: &Repository,
         session_folder: &Path,
@@ -198,8 +198,8 @@ impl Place {
         new_branch: &[&str],
         commit: &str,
     ) -> Result<(), WorkspaceError> {
-        let record = Record {
-            state: State::Making,
+        let record = CheckoutRecord {
+            state: CheckoutState::Making,
             branch: self.branch.clone(),
             base: base.to_owned(),
             repository: repository.top.clone(),
@@ -207,7 +207,7 @@ impl Place {
         record.write(&self.top)?;
         let made = self.fill(repository, new_branch, commit).await;
         match made {
-            Ok(()) => Record { state: State::Ready, ..record }.write(&self.top),
+            Ok(()) => CheckoutRecord { state: CheckoutState::Ready, ..record }.write(&self.top),
             Err(error) => {
                 let _ = remove(repository, &self.top, Some((&record.branch, base))).await;
                 Err(error)
@@ -236,7 +236,7 @@ impl Place {
         let _ = fs::remove_file(&view.index);
         view.filler()?.text(&["read-tree", "--reset", "-u", checked(commit)?]).await?;
         // So that git within the checkout sees what is there.
-        if let Some(own) = Own::of(repository, &self.top) {
+        if let Some(own) = CheckoutFolder::of(repository, &self.top) {
             let index = fs::read(&view.index).map_err(failed)?;
             own.folder.put(b"index", &index, 0o666).map_err(failed)?;
         }
@@ -250,7 +250,7 @@ impl Place {
 async fn close(
     repository: &Repository,
     top: &Path,
-    record: Record,
+    record: CheckoutRecord,
     message: &str,
     diff_bytes_max: usize,
 ) -> Result<Option<Branch>, WorkspaceError> {
@@ -264,7 +264,7 @@ async fn close(
     let mut found = repository.names(&names.each_ref().map(String::as_str)).await?.into_iter();
     let (known, tree, base_tree) = (found.next().flatten(), found.next().flatten(), found.next().flatten());
     let mut tip = known.clone().unwrap_or_else(|| record.base.clone());
-    if record.state == State::Ready && plain::is_folder(top) {
+    if record.state == CheckoutState::Ready && plain::is_folder(top) {
         let tree = if known.is_some() { tree } else { base_tree };
         tip = commit_work(repository, &view, top, (&tip, tree), message).await?;
         if known.as_deref() != Some(tip.as_str()) && tip != record.base {
@@ -274,7 +274,7 @@ async fn close(
         }
     }
     // From here on what is missing in the checkout was removed by us.
-    Record { state: State::Done, ..record.clone() }.write(top)?;
+    CheckoutRecord { state: CheckoutState::Done, ..record.clone() }.write(top)?;
     if tip == record.base {
         remove(repository, top, Some((&record.branch, &record.base))).await?;
         return Ok(None);
@@ -298,7 +298,7 @@ async fn commit_work(
     }
     let tree = view.stage(&Staging::default()).await?.tree;
     // An agent may have committed without a branch: that must stay reachable too.
-    let own = Own::of(repository, top).and_then(|own| own.text(b"HEAD"));
+    let own = CheckoutFolder::of(repository, top).and_then(|own| own.text(b"HEAD"));
     let apart = own.as_deref().filter(|head| checked(head).is_ok() && *head != tip);
     if apart.is_none() && known.as_ref() == Some(&tree) {
         return Ok(tip.to_owned());
@@ -313,7 +313,7 @@ async fn remove(
     top: &Path,
     unused: Option<(&str, &str)>,
 ) -> Result<(), WorkspaceError> {
-    let own = Own::of(repository, top);
+    let own = CheckoutFolder::of(repository, top);
     let folder = top.to_owned();
     let known = KNOWN.of(&repository.common);
     let _turn = known.lock().await;
@@ -321,7 +321,7 @@ async fn remove(
     blocking(move || {
         let _going = going;
         let removed = fs::remove_dir_all(&folder);
-        for removed in [removed, own.map_or(Ok(()), Own::remove)] {
+        for removed in [removed, own.map_or(Ok(()), CheckoutFolder::remove)] {
             match removed {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
                 _ => {}
@@ -338,7 +338,7 @@ async fn remove(
             removed?;
         }
     }
-    Record::remove(top)
+    CheckoutRecord::remove(top)
 }
 
 fn session_view(repository: &Repository, into: &Path) -> Shadow {

@@ -13,14 +13,14 @@ use crate::{
 };
 
 /// One of them, open.
-pub(crate) struct Own {
+pub(crate) struct CheckoutFolder {
     /// The folder of all of them, and this one's name in it.
     all: Folder,
     name: Box<[u8]>,
     pub(crate) folder: Folder,
 }
 
-impl Own {
+impl CheckoutFolder {
     /// That of a checkout.
     pub(crate) fn of(repository: &Repository, top: &Path) -> Option<Self> {
         let dot = top.join(".git");
@@ -47,13 +47,13 @@ impl Own {
 }
 
 /// All that there are.
-pub(crate) fn all(repository: &Repository) -> Vec<Own> {
+pub(crate) fn all(repository: &Repository) -> Vec<CheckoutFolder> {
     let open = || Top::open(&repository.common)?.folder(b"worktrees");
     let names = open().and_then(|folder| folder.names()).unwrap_or_default();
     let opened = names.into_iter().filter_map(|(name, _)| {
         let all = open().ok()?;
         let folder = all.folder(&name).ok()?;
-        Some(Own { all, name, folder })
+        Some(CheckoutFolder { all, name, folder })
     });
     opened.collect()
 }

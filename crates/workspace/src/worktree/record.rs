@@ -22,7 +22,7 @@ pub(crate) const VIEW: &str = ".posse-view";
 
 /// How far a checkout is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum CheckoutState {
     /// Its files may not all be there.
     Making,
     /// It is worked in.
@@ -33,20 +33,20 @@ pub(crate) enum State {
 
 /// The record of one checkout.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Record {
-    pub(crate) state: State,
+pub(crate) struct CheckoutRecord {
+    pub(crate) state: CheckoutState,
     pub(crate) branch: String,
     pub(crate) base: String,
     /// The top folder of the repository it is of.
     pub(crate) repository: PathBuf,
 }
 
-impl Record {
+impl CheckoutRecord {
     pub(crate) fn write(&self, checkout: &Path) -> Result<(), WorkspaceError> {
         let state = match self.state {
-            State::Making => "making",
-            State::Ready => "ready",
-            State::Done => "done",
+            CheckoutState::Making => "making",
+            CheckoutState::Ready => "ready",
+            CheckoutState::Done => "done",
         };
         let repository = self.repository.to_str().filter(|name| !name.contains('\n'));
         let repository = repository.ok_or(GitError::UnusableName)?;
@@ -63,9 +63,9 @@ impl Record {
             return Err(GitError::DamagedRecord.into());
         };
         let state = match state {
-            "making" => State::Making,
-            "ready" => State::Ready,
-            _ => State::Done,
+            "making" => CheckoutState::Making,
+            "ready" => CheckoutState::Ready,
+            _ => CheckoutState::Done,
         };
         let (branch, base) = (must_be_ours(branch)?.to_owned(), checked(base)?.to_owned());
         Ok(Self { state, branch, base, repository: PathBuf::from(repository) })

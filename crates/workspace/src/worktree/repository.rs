@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use crate::{
     WorkspaceError,
-    git::{GitError, call::Git, place::Place},
+    git::{GitError, call::Git, place::RepositoryPlace},
     shadow::checked,
 };
 
 /// A repository that a folder is in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Repository {
-    place: Place,
+    place: RepositoryPlace,
     /// The top folder of the files.
     pub(crate) top: PathBuf,
     /// Where objects and branches are; that of the main checkout, if this is another one.
@@ -24,7 +24,7 @@ impl Repository {
     /// Finds the repository of a folder. One that leads to somebody else's is refused: a branch made there would be
     /// outside of what was opened.
     pub(crate) async fn of(folder: &Path) -> Result<Self, WorkspaceError> {
-        let place = Place::of(folder).await?;
+        let place = RepositoryPlace::of(folder).await?;
         let questions = [
             "rev-parse",
             "--path-format=absolute",

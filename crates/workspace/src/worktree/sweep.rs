@@ -9,7 +9,7 @@ use posse_protocol::Branch;
 
 use super::{
     Repository, close, own,
-    record::{Record, State, VIEW, view_of},
+    record::{CheckoutRecord, CheckoutState, VIEW, view_of},
     remove,
 };
 use crate::{
@@ -38,7 +38,7 @@ pub async fn sweep(repo: &Path, into: &Path) -> Result<Swept, WorkspaceError> {
     // What was called off in this process may still be on its way to its end.
     settled().await;
     for top in recorded(&into)? {
-        let done = match Record::read(&top) {
+        let done = match CheckoutRecord::read(&top) {
             Ok(record) => end(&repository, &top, record).await,
             Err(error) => Err(error),
         };
@@ -54,14 +54,18 @@ pub async fn sweep(repo: &Path, into: &Path) -> Result<Swept, WorkspaceError> {
     Ok(swept)
 }
 
-async fn end(repository: &Repository, top: &Path, record: Record) -> Result<Option<Branch>, WorkspaceError> {
+async fn end(
+    repository: &Repository,
+    top: &Path,
+    record: CheckoutRecord,
+) -> Result<Option<Branch>, WorkspaceError> {
     // Another checkout of the same repository will do.
     if record.repository != repository.top
         && Repository::of(&record.repository).await?.common != repository.common
     {
         return Err(GitError::OtherRepository.into());
     }
-    if record.state == State::Making {
+    if record.state == CheckoutState::Making {
         return remove(repository, top, Some((&record.branch, &record.base))).await.map(|()| None);
     }
     close(repository, top, record, "Work that was left when Posse ended", limits::SWEPT_DIFF_BYTES_MAX).await

@@ -83,7 +83,7 @@ async fn shell(folder: &Path, line: &str) -> String {
     let command = posse_sandbox::Command::shell(&line, folder, std::time::Duration::from_secs(60));
     let finished = posse_sandbox::run(command).await.unwrap();
     let text = String::from_utf8_lossy(&finished.output.bytes()).into_owned();
-    assert_eq!(finished.exit, posse_sandbox::Exit::Code(0), "{line}: {text}");
+    assert_eq!(finished.exit, posse_sandbox::CommandExit::Code(0), "{line}: {text}");
     text
 }
 

@@ -3,7 +3,8 @@
 use posse_workspace::{
     nearest_lines, replace_loosely, replace_numbered, similar_names,
     text::{
-        BOM, Endings, ReplaceError, Replaced, Shape, binary_kind, is_binary, line_changes, replace, with_lf,
+        BOM, Endings, ReplaceError, Replaced, TextFormat, binary_kind, is_binary, line_changes, replace,
+        with_lf,
     },
 };
 use proptest::prelude::*;
@@ -55,7 +56,7 @@ fn what_cannot_be_replaced_is_told() {
 #[test]
 fn shapes_are_recognised() {
     let shape = |bytes: &[u8]| {
-        let shape = Shape::of(bytes);
+        let shape = TextFormat::of(bytes);
         (shape.bom, shape.endings, shape.utf8)
     };
     assert_eq!(shape(b""), (false, Endings::None, true));
@@ -165,7 +166,7 @@ proptest! {
     #[test]
     fn nothing_panics(file in prop::collection::vec(any::<u8>(), 0..200), old in any::<String>(), new in any::<String>(), all in any::<bool>()) {
         let _ = replace(&file, &old, &new, all);
-        let _ = Shape::of(&file);
+        let _ = TextFormat::of(&file);
         let _ = line_changes(&file, new.as_bytes());
         let _ = nearest_lines(&String::from_utf8_lossy(&file), &old);
     }

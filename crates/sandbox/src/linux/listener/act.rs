@@ -24,11 +24,11 @@ use rustix::{
 
 use super::{
     aside::Aside,
-    caller::{Caller, Place, path_of},
-    calls::{Call, Does},
-    guard::Target,
-    names::{Ends, Named, is_gone},
-    notices::{Answer, Listener, Notice},
+    caller::{Caller, RealPath, path_of},
+    calls::{Does, WatchedCall},
+    guard::LinkTarget,
+    names::{NamedPath, PathEnd, is_gone},
+    notices::{Listener, Notice, Response},
 };
 
 /// The flags of an open that the kernel knows; it ignores all others, but not in the way of opening that is used here.
@@ -57,13 +57,13 @@ pub(crate) struct Acts {
 }
 
 /// A call that may be done.
-pub(crate) struct Asked<'a> {
+pub(crate) struct PermittedCall<'a> {
     pub(crate) listener: &'a Listener,
     pub(crate) notice: &'a Notice,
     pub(crate) caller: &'a Caller,
-    pub(crate) call: &'a Call,
-    pub(crate) named: &'a [Named; 2],
-    pub(crate) target: Option<&'a Target>,
+    pub(crate) call: &'a WatchedCall,
+    pub(crate) named: &'a [NamedPath; 2],
+    pub(crate) target: Option<&'a LinkTarget>,
 }
 
 /// A place where a name is or is to be.
@@ -92,15 +92,15 @@ impl Acts {
     }
 
     /// Does a call. What only changes or removes what is there is left to the kernel.
-    pub(crate) fn act(&self, asked: &Asked<'_>) -> Answer {
+    pub(crate) fn act(&self, asked: &PermittedCall<'_>) -> Response {
         // What was found under the caller's number is its own only then.
         if !asked.listener.waits(asked.notice.id) {
-            return Answer::Later;
+            return Response::Later;
         }
         let [first, second] = asked.named;
         let arguments = &asked.notice.arguments;
         let done = match asked.call.does {
-            Does::Changes | Does::Marks => return Answer::Continue,
+            Does::Changes | Does::Marks => return Response::Continue,
             Does::Opens(at) => {
                 return self.open(asked, arguments[at] as libc::c_int, arguments[at + 1]);
             }
@@ -129,7 +129,7 @@ impl Acts {
             }
             Does::Links => self.new_spot(second).and_then(|to| self.link(asked.caller, first, &to)),
         };
-        done.map_or_else(Answer::Error, |()| Answer::Done)
+        done.map_or_else(Response::Error, |()| Response::Done)
     }
 
     fn is_writable(&self, path: &Path) -> bool {
@@ -137,20 +137,20 @@ impl Acts {
     }
 
     /// A place for something new.
-    fn new_spot<'a>(&self, named: &'a Named) -> Result<Spot<'a>, i32> {
+    fn new_spot<'a>(&self, named: &'a NamedPath) -> Result<Spot<'a>, i32> {
         let place = named.place.as_ref().ok_or(libc::ENOENT)?;
         let there = || place.path.symlink_metadata().is_ok();
         match (named.ends, self.is_writable(&place.path)) {
-            (Ends::Dots, _) => Err(if there() { libc::EEXIST } else { libc::ENOENT }),
+            (PathEnd::Dots, _) => Err(if there() { libc::EEXIST } else { libc::ENOENT }),
             (_, false) => Err(if there() { libc::EEXIST } else { made_where_nothing_is(&place.path) }),
             (ends, true) => Spot::of(place, ends),
         }
     }
 
     /// The places of what is moved, and where to.
-    fn both_spots<'a>(&self, from: &'a Named, to: &'a Named) -> Result<[Spot<'a>; 2], i32> {
+    fn both_spots<'a>(&self, from: &'a NamedPath, to: &'a NamedPath) -> Result<[Spot<'a>; 2], i32> {
         let (Some(first), Some(second)) = (&from.place, &to.place) else { return Err(libc::ENOENT) };
-        if [from.ends, to.ends].contains(&Ends::Dots) {
+        if [from.ends, to.ends].contains(&PathEnd::Dots) {
             return Err(libc::EBUSY);
         }
         match [first, second].map(|place| self.is_writable(&place.path)) {
@@ -161,7 +161,7 @@ impl Acts {
     }
 
     /// Gives something another name: what is at a path, itself, or what the caller has open without one.
-    fn link(&self, caller: &Caller, from: &Named, to: &Spot<'_>) -> Result<(), i32> {
+    fn link(&self, caller: &Caller, from: &NamedPath, to: &Spot<'_>) -> Result<(), i32> {
         let (folder, name) = to.both();
         match (&from.place, from.by) {
             (Some(place), _) if !self.is_writable(&place.path) => Err(libc::EXDEV),
@@ -194,7 +194,7 @@ impl Acts {
         Ok(done)
     }
 
-    fn make(&self, asked: &Asked<'_>, spot: &Spot<'_>) -> Result<(), i32> {
+    fn make(&self, asked: &PermittedCall<'_>, spot: &Spot<'_>) -> Result<(), i32> {
         let arguments = &asked.notice.arguments;
         let (folder, name) = spot.both();
         let of_folder = |mode: u64| {
@@ -215,28 +215,28 @@ impl Acts {
         done(made?)
     }
 
-    fn open(&self, asked: &Asked<'_>, flags: libc::c_int, mode: u64) -> Answer {
+    fn open(&self, asked: &PermittedCall<'_>, flags: libc::c_int, mode: u64) -> Response {
         let close_on_exec = flags & libc::O_CLOEXEC != 0;
         let [named, _] = asked.named;
         let opened = match &named.place {
-            Some(_) if flags & libc::O_CREAT != 0 && named.ends != Ends::Plain => Err(libc::EISDIR),
+            Some(_) if flags & libc::O_CREAT != 0 && named.ends != PathEnd::Plain => Err(libc::EISDIR),
             Some(place) => match self.open_place(asked, place, flags, mode) {
                 Ok(opened) => opened,
                 Err(answer) => return answer,
             },
             None => return self.open_again(asked, named.by, flags),
         };
-        opened.map_or_else(Answer::Error, |opened| Answer::Opened(opened, close_on_exec))
+        opened.map_or_else(Response::Error, |opened| Response::Opened(opened, close_on_exec))
     }
 
     /// Opens what is at a real path, or makes it. The outer error is an answer of its own.
     fn open_place(
         &self,
-        asked: &Asked<'_>,
-        place: &Place,
+        asked: &PermittedCall<'_>,
+        place: &RealPath,
         flags: libc::c_int,
         mode: u64,
-    ) -> Result<Result<OwnedFd, i32>, Answer> {
+    ) -> Result<Result<OwnedFd, i32>, Response> {
         let (flags, path) = (flags & KNOWN, place.path.as_path());
         let found = place.found.unwrap_or_else(|| statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW));
         let kind = found.map(|found| FileType::from_raw_mode(found.st_mode));
@@ -261,7 +261,7 @@ impl Acts {
                 return self.open_device(asked, path, flags, device);
             }
             Ok(FileType::Fifo) if flags & libc::O_NONBLOCK == 0 => {
-                let held = exactly(path, libc::O_PATH, 0).map_err(Answer::Error)?;
+                let held = exactly(path, libc::O_PATH, 0).map_err(Response::Error)?;
                 return Err(self.open_held(asked, held, flags));
             }
             _ => {}
@@ -278,33 +278,33 @@ impl Acts {
     /// that is left to the kernel, unless the call could make a file if it named something else.
     fn open_device(
         &self,
-        asked: &Asked<'_>,
+        asked: &PermittedCall<'_>,
         path: &Path,
         flags: libc::c_int,
         device: u64,
-    ) -> Result<Result<OwnedFd, i32>, Answer> {
+    ) -> Result<Result<OwnedFd, i32>, Response> {
         let terminal = matches!(major(device), 4 | 5 | 136..=143);
         if terminal && flags & libc::O_CREAT == 0 {
-            return Err(Answer::Continue);
+            return Err(Response::Continue);
         }
         if (major(device), minor(device)) == (5, 0) {
-            let number = asked.caller.terminal().ok_or(Answer::Error(libc::ENXIO))?;
+            let number = asked.caller.terminal().ok_or(Response::Error(libc::ENXIO))?;
             return Ok(exactly(format!("/dev/pts/{number}").as_ref(), flags, 0));
         }
         Ok(exactly(path, flags & !libc::O_CREAT, 0))
     }
 
     /// Opens once more what the caller has open and has no name: a pipe, or a file that was removed.
-    fn open_again(&self, asked: &Asked<'_>, by: Option<RawFd>, flags: libc::c_int) -> Answer {
-        let Some(by) = by else { return Answer::Error(libc::ENOENT) };
+    fn open_again(&self, asked: &PermittedCall<'_>, by: Option<RawFd>, flags: libc::c_int) -> Response {
+        let Some(by) = by else { return Response::Error(libc::ENOENT) };
         match nameless(asked.caller, by) {
             Ok(held) => self.open_held(asked, held, flags),
-            Err(number) => Answer::Error(number),
+            Err(number) => Response::Error(number),
         }
     }
 
     /// Opens what is held by a descriptor of this process. Pipes may have to wait for their other end.
-    fn open_held(&self, asked: &Asked<'_>, held: OwnedFd, flags: libc::c_int) -> Answer {
+    fn open_held(&self, asked: &PermittedCall<'_>, held: OwnedFd, flags: libc::c_int) -> Response {
         let close_on_exec = flags & libc::O_CLOEXEC != 0;
         let waits = fstat(&held).is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Fifo);
         let open = move || {
@@ -312,8 +312,8 @@ impl Acts {
             let flags = OFlags::from_bits_retain(flags.cast_unsigned()) | OFlags::CLOEXEC | OFlags::NOCTTY;
             let held = format!("/proc/self/fd/{}", held.as_raw_fd());
             match rustix::fs::open(held, flags, Mode::empty()) {
-                Ok(opened) => Answer::Opened(opened, close_on_exec),
-                Err(error) => Answer::Error(error.raw_os_error()),
+                Ok(opened) => Response::Opened(opened, close_on_exec),
+                Err(error) => Response::Error(error.raw_os_error()),
             }
         };
         if waits { self.aside.answer(asked.listener, asked.notice.id, open) } else { open() }
@@ -321,7 +321,7 @@ impl Acts {
 }
 
 impl<'a> Spot<'a> {
-    fn of(place: &'a Place, ends: Ends) -> Result<Self, i32> {
+    fn of(place: &'a RealPath, ends: PathEnd) -> Result<Self, i32> {
         let path = &place.path;
         let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Err(libc::EBUSY) };
         if path.starts_with("/proc") {
@@ -331,7 +331,7 @@ impl<'a> Spot<'a> {
             Some(folder) => Held::Before(folder),
             None => Held::Now(exactly(folder, libc::O_PATH | libc::O_DIRECTORY, 0)?),
         };
-        let slash: &[u8] = if ends == Ends::Slash { b"/" } else { b"" };
+        let slash: &[u8] = if ends == PathEnd::Slash { b"/" } else { b"" };
         Ok(Self { folder, name: c_string(&[name.as_bytes(), slash].concat())? })
     }
 

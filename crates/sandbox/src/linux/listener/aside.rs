@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use super::notices::{Answer, Listener};
+use super::notices::{Listener, Response};
 use crate::limits;
 
 /// How many are being waited for. Copies count together.
@@ -18,11 +18,11 @@ impl Aside {
         &self,
         listener: &Listener,
         id: u64,
-        answer: impl FnOnce() -> Answer + Send + 'static,
-    ) -> Answer {
+        answer: impl FnOnce() -> Response + Send + 'static,
+    ) -> Response {
         if self.0.fetch_add(1, Ordering::Relaxed) >= limits::ASIDE_MAX {
             self.0.fetch_sub(1, Ordering::Relaxed);
-            return Answer::Error(libc::EAGAIN);
+            return Response::Error(libc::EAGAIN);
         }
         let (listener, waiting) = (listener.clone(), Arc::clone(&self.0));
         let thread = std::thread::Builder::new().stack_size(limits::ASIDE_STACK_BYTES).spawn(move || {
@@ -30,9 +30,9 @@ impl Aside {
             waiting.fetch_sub(1, Ordering::Relaxed);
         });
         if thread.is_ok() {
-            return Answer::Later;
+            return Response::Later;
         }
         self.0.fetch_sub(1, Ordering::Relaxed);
-        Answer::Error(libc::EAGAIN)
+        Response::Error(libc::EAGAIN)
     }
 }

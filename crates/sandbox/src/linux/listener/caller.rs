@@ -27,7 +27,7 @@ pub(crate) struct Caller {
 
 /// Where a path of a caller leads.
 #[derive(Debug, Default)]
-pub(crate) struct Place {
+pub(crate) struct RealPath {
     /// Its real path.
     pub(crate) path: PathBuf,
     /// The folder that it is in, if that was opened on the way.
@@ -36,7 +36,7 @@ pub(crate) struct Place {
     pub(crate) found: Option<rustix::io::Result<Stat>>,
 }
 
-impl From<PathBuf> for Place {
+impl From<PathBuf> for RealPath {
     fn from(path: PathBuf) -> Self {
         Self { path, ..Self::default() }
     }
@@ -198,13 +198,13 @@ impl Caller {
     }
 
     /// The same, with what was held on the way.
-    pub(crate) fn place(&self, start: &Path, path: &Path, follow: bool) -> Result<Place, Unknown> {
+    pub(crate) fn place(&self, start: &Path, path: &Path, follow: bool) -> Result<RealPath, Unknown> {
         let place = self.resolved(start, path, follow)?;
         // By a longer one nothing could be looked at.
         if place.path.as_os_str().len() < libc::PATH_MAX as usize { Ok(place) } else { Err(TOO_LONG) }
     }
 
-    fn resolved(&self, start: &Path, path: &Path, follow: bool) -> Result<Place, Unknown> {
+    fn resolved(&self, start: &Path, path: &Path, follow: bool) -> Result<RealPath, Unknown> {
         let bytes = path.as_os_str().as_bytes();
         let plain = !bytes.is_empty() && !bytes.contains(&b'/') && bytes != b"." && bytes != b"..";
         let whole = start.join(path);
@@ -213,19 +213,19 @@ impl Caller {
         }
         // By the folder: a file that somebody replaces in this moment would have no name any more.
         let (Some(folder), Some(name)) = (whole.parent(), last_part(&whole)) else {
-            return self.walk(&whole, true).map(Place::from);
+            return self.walk(&whole, true).map(RealPath::from);
         };
         let Ok(held) = open_plainly(folder, OFlags::DIRECTORY) else {
-            return self.walk(&whole, follow).map(Place::from);
+            return self.walk(&whole, follow).map(RealPath::from);
         };
         let found = if follow { Some(statat(&held, name, AtFlags::SYMLINK_NOFOLLOW)) } else { None };
         if found.is_some_and(|found| found.is_ok_and(|found| is_link(found.st_mode))) {
-            return self.walk(&whole, follow).map(Place::from);
+            return self.walk(&whole, follow).map(RealPath::from);
         }
         match path_of(&held)? {
             // What has just been found there is our own.
-            folder if folder.starts_with("/proc") => self.walk(&whole, follow).map(Place::from),
-            folder => Ok(Place { path: folder.join(name), folder: Some(held), found }),
+            folder if folder.starts_with("/proc") => self.walk(&whole, follow).map(RealPath::from),
+            folder => Ok(RealPath { path: folder.join(name), folder: Some(held), found }),
         }
     }
 

@@ -3,11 +3,11 @@
 use libc::{c_int, c_long};
 
 /// One of them.
-pub(crate) struct Call {
+pub(crate) struct WatchedCall {
     pub(crate) number: c_long,
     pub(crate) does: Does,
     /// In the order of its arguments.
-    pub(crate) names: &'static [Name],
+    pub(crate) names: &'static [NameArgument],
 }
 
 /// What it does with what it names.
@@ -32,16 +32,16 @@ pub(crate) enum Does {
 }
 
 /// Where a name is among the arguments.
-pub(crate) enum Name {
+pub(crate) enum NameArgument {
     /// A path, the folder that it starts in if it is relative, and what is done with a link at its end.
-    Path { folder: Option<usize>, path: usize, end: End },
+    Path { folder: Option<usize>, path: usize, end: LinkEnd },
     /// An open descriptor.
     Descriptor(usize),
 }
 
 /// Whether a link at the end of a path is followed.
 #[derive(Clone, Copy)]
-pub(crate) enum End {
+pub(crate) enum LinkEnd {
     Followed,
     Itself,
     /// Unless this argument has this bit.
@@ -51,7 +51,7 @@ pub(crate) enum End {
 }
 
 use Does::{Changes, Links, Makes, Marks, Opens, Points, Renames};
-use End::{Followed, FollowedIf, FollowedUnless, Itself};
+use LinkEnd::{Followed, FollowedIf, FollowedUnless, Itself};
 
 /// Newer than the C library's list; the same numbers everywhere.
 const SYS_FCHMODAT2: c_long = 452;
@@ -59,22 +59,22 @@ const SYS_SETXATTRAT: c_long = 463;
 const SYS_REMOVEXATTRAT: c_long = 466;
 const SYS_FILE_SETATTR: c_long = 469;
 
-const fn at(folder: usize, path: usize, end: End) -> Name {
-    Name::Path { folder: Some(folder), path, end }
+const fn at(folder: usize, path: usize, end: LinkEnd) -> NameArgument {
+    NameArgument::Path { folder: Some(folder), path, end }
 }
 
-const fn here(path: usize, end: End) -> Name {
-    Name::Path { folder: None, path, end }
+const fn here(path: usize, end: LinkEnd) -> NameArgument {
+    NameArgument::Path { folder: None, path, end }
 }
 
-const fn call(number: c_long, does: Does, names: &'static [Name]) -> Call {
-    Call { number, does, names }
+const fn call(number: c_long, does: Does, names: &'static [NameArgument]) -> WatchedCall {
+    WatchedCall { number, does, names }
 }
 
 const NOFOLLOW: c_int = libc::AT_SYMLINK_NOFOLLOW;
 
 /// All of them. Those that act on a descriptor that was opened for writing are not among them: its opening was.
-pub(crate) const CALLS: &[Call] = &[
+pub(crate) const CALLS: &[WatchedCall] = &[
     call(libc::SYS_openat, Opens(2), &[at(0, 1, FollowedUnless(2, libc::O_NOFOLLOW))]),
     call(libc::SYS_truncate, Changes, &[here(0, Followed)]),
     call(libc::SYS_unlinkat, Changes, &[at(0, 1, Itself)]),
@@ -83,18 +83,18 @@ pub(crate) const CALLS: &[Call] = &[
     call(libc::SYS_symlinkat, Points(0), &[at(1, 2, Itself)]),
     call(libc::SYS_mkdirat, Makes, &[at(0, 1, Itself)]),
     call(libc::SYS_mknodat, Makes, &[at(0, 1, Itself)]),
-    call(libc::SYS_fchmod, Marks, &[Name::Descriptor(0)]),
+    call(libc::SYS_fchmod, Marks, &[NameArgument::Descriptor(0)]),
     call(libc::SYS_fchmodat, Marks, &[at(0, 1, Followed)]),
     call(SYS_FCHMODAT2, Marks, &[at(0, 1, FollowedUnless(3, NOFOLLOW))]),
-    call(libc::SYS_fchown, Marks, &[Name::Descriptor(0)]),
+    call(libc::SYS_fchown, Marks, &[NameArgument::Descriptor(0)]),
     call(libc::SYS_fchownat, Marks, &[at(0, 1, FollowedUnless(4, NOFOLLOW))]),
     call(libc::SYS_utimensat, Marks, &[at(0, 1, FollowedUnless(3, NOFOLLOW))]),
     call(libc::SYS_setxattr, Marks, &[here(0, Followed)]),
     call(libc::SYS_lsetxattr, Marks, &[here(0, Itself)]),
-    call(libc::SYS_fsetxattr, Marks, &[Name::Descriptor(0)]),
+    call(libc::SYS_fsetxattr, Marks, &[NameArgument::Descriptor(0)]),
     call(libc::SYS_removexattr, Marks, &[here(0, Followed)]),
     call(libc::SYS_lremovexattr, Marks, &[here(0, Itself)]),
-    call(libc::SYS_fremovexattr, Marks, &[Name::Descriptor(0)]),
+    call(libc::SYS_fremovexattr, Marks, &[NameArgument::Descriptor(0)]),
     call(SYS_SETXATTRAT, Marks, &[at(0, 1, FollowedUnless(2, NOFOLLOW))]),
     call(SYS_REMOVEXATTRAT, Marks, &[at(0, 1, FollowedUnless(2, NOFOLLOW))]),
     call(SYS_FILE_SETATTR, Marks, &[at(0, 1, FollowedUnless(4, NOFOLLOW))]),

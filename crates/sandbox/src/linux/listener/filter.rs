@@ -7,7 +7,7 @@ use libc::sock_filter;
 
 use super::{
     super::{
-        Failed,
+        FailedStep,
         seccomp::{self, answer, argument_at, error, rule, unless},
     },
     calls::{CALLS, Does, UNKNOWN_FROM, WRITES},
@@ -60,7 +60,7 @@ fn without() -> Vec<sock_filter> {
 
 /// Installs the filter for this process and all it starts; the listener is to be handed to process 1. None where the kernel
 /// has none for us, as within another that listens.
-pub(crate) fn install(level: Level) -> Result<Option<OwnedFd>, Failed> {
+pub(crate) fn install(level: Level) -> Result<Option<OwnedFd>, FailedStep> {
     // A caller that is being answered is then interrupted by nothing but its end. Since Linux 5.19.
     let patient = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
     let asked = program(level);

@@ -13,7 +13,7 @@ use super::{super::plan::Plan, calls::Does};
 use crate::{Protected, completes_repository, is_git, is_unpacked, limits, protected_by};
 
 /// Refuses what would change a protected name of a workspace.
-pub(crate) struct Guard {
+pub(crate) struct NameGuard {
     workspace: PathBuf,
     protected: Protected,
     /// The names that were told of.
@@ -21,23 +21,23 @@ pub(crate) struct Guard {
 }
 
 /// What a call is about to do.
-pub(crate) struct Deed<'a> {
+pub(crate) struct PlannedChange<'a> {
     pub(crate) does: Does,
     /// The flags of an open or a rename.
     pub(crate) flags: libc::c_int,
     /// What it names, real paths.
     pub(crate) names: [Option<&'a Path>; 2],
     /// What a new link says.
-    pub(crate) target: Option<&'a Target>,
+    pub(crate) target: Option<&'a LinkTarget>,
 }
 
 /// What a link says, and where that leads.
-pub(crate) struct Target {
+pub(crate) struct LinkTarget {
     pub(crate) text: PathBuf,
     pub(crate) real: Option<PathBuf>,
 }
 
-impl Guard {
+impl NameGuard {
     pub(crate) fn new(plan: &Plan) -> Self {
         let workspace = plan.workspace().to_owned();
         // What is covered where it is there must not be made where it is not.
@@ -48,7 +48,7 @@ impl Guard {
     }
 
     /// The protected name that a deed would change, if any.
-    pub(crate) fn refuses<'a>(&self, deed: &Deed<'a>) -> Option<PathBuf> {
+    pub(crate) fn refuses<'a>(&self, deed: &PlannedChange<'a>) -> Option<PathBuf> {
         let [first, second] = deed.names;
         // What makes fails by itself where something is, what changes where nothing is: with the number that programs expect.
         let hit = match deed.does {
@@ -112,7 +112,7 @@ impl Guard {
     }
 
     /// Whether a link at a path would lead a program to what is not protected where it is, now or once that is written.
-    fn misleads(&self, link: &Path, target: &Target) -> bool {
+    fn misleads(&self, link: &Path, target: &LinkTarget) -> bool {
         let Some(relative) = self.inside(link) else { return false };
         let real = target.real.as_deref();
         let to_file = || real.is_some_and(|real| real.metadata().is_ok_and(|found| found.is_file()));
@@ -127,7 +127,7 @@ impl Guard {
             Ok(found) if found.is_symlink() => {
                 let Ok(text) = fs::read_link(from) else { return true };
                 let real = new.parent().and_then(|folder| folder.join(&text).canonicalize().ok());
-                self.misleads(new, &Target { text, real })
+                self.misleads(new, &LinkTarget { text, real })
             }
             Ok(found) if found.is_dir() => {
                 let packages = self.inside(from).is_some_and(is_unpacked) && !is_unpacked(relative);

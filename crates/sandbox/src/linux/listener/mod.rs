@@ -34,18 +34,18 @@ use std::{
 };
 
 use self::{
-    act::{Acts, Asked},
+    act::{Acts, PermittedCall},
     aside::Aside,
     caller::{Caller, Unknown},
-    calls::{CALLS, Call, Does},
-    guard::{Deed, Guard},
-    names::Named,
-    notices::{Answer, Listener, Notice},
+    calls::{CALLS, Does, WatchedCall},
+    guard::{NameGuard, PlannedChange},
+    names::NamedPath,
+    notices::{Listener, Notice, Response},
     sockets::Sockets,
     touches::Touches,
 };
 pub(crate) use self::{filter::install, sockets::mount_of};
-use super::plan::{Message, Plan};
+use super::plan::{Plan, PlanMessage};
 use crate::Level;
 
 /// What process 1 has to know for it.
@@ -54,7 +54,7 @@ pub(crate) struct Watch {
     /// Whether there was one, and it can look at the command.
     sees: bool,
     level: Level,
-    guard: Option<Guard>,
+    guard: Option<NameGuard>,
     /// Does calls for the command where names are guarded, so that none can be changed after the look.
     acts: Option<Acts>,
     touches: Touches,
@@ -80,7 +80,7 @@ impl Watch {
             sees,
             listener: listener.map(Listener::new),
             level: plan.level,
-            guard: guard.then(|| Guard::new(plan)),
+            guard: guard.then(|| NameGuard::new(plan)),
             touches: Touches::new(plan.workspace()),
             acts: acts.then(|| Acts::new(writable, aside.clone())),
             sockets: Sockets::new(own_mounts, writable.to_vec(), !plan.network, aside),
@@ -127,30 +127,30 @@ impl Watch {
         }
     }
 
-    fn judge(&mut self, listener: &Listener, notice: &Notice, line: &UnixStream) -> Answer {
+    fn judge(&mut self, listener: &Listener, notice: &Notice, line: &UnixStream) -> Response {
         if !self.sees {
             let sockets = [libc::SYS_connect, libc::SYS_bind].contains(&notice.number);
-            return if sockets { Answer::Error(libc::EACCES) } else { Answer::Continue };
+            return if sockets { Response::Error(libc::EACCES) } else { Response::Continue };
         }
         match notice.number {
             libc::SYS_connect => self.sockets.connect(listener, notice),
             libc::SYS_bind => self.bind(listener, notice, line),
             libc::SYS_umask => {
                 self.acts.iter_mut().for_each(|acts| acts.mask_is_set(notice.arguments[0]));
-                Answer::Continue
+                Response::Continue
             }
             number => match CALLS.iter().find(|call| call.number == number) {
                 Some(call) => self.change(listener, notice, call, line),
-                None => Answer::Error(libc::ENOSYS),
+                None => Response::Error(libc::ENOSYS),
             },
         }
     }
 
-    fn bind(&mut self, listener: &Listener, notice: &Notice, line: &UnixStream) -> Answer {
+    fn bind(&mut self, listener: &Listener, notice: &Notice, line: &UnixStream) -> Response {
         let Self { sockets, guard, touches, .. } = self;
         let (answer, made) = sockets.bind(listener, notice, |path| {
             let names = [Some(path), None];
-            !refused(guard, &Deed { does: Does::Makes, flags: 0, names, target: None }, line)
+            !refused(guard, &PlannedChange { does: Does::Makes, flags: 0, names, target: None }, line)
         });
         if let Some(made) = made {
             touches.wrote(&made);
@@ -159,7 +159,13 @@ impl Watch {
     }
 
     /// A call that names something in order to change it.
-    fn change(&mut self, listener: &Listener, notice: &Notice, call: &Call, line: &UnixStream) -> Answer {
+    fn change(
+        &mut self,
+        listener: &Listener,
+        notice: &Notice,
+        call: &WatchedCall,
+        line: &UnixStream,
+    ) -> Response {
         let caller = Caller::new(notice.thread);
         let flags = match call.does {
             Does::Opens(at) | Does::Renames(Some(at)) => notice.arguments[at] as libc::c_int,
@@ -168,36 +174,36 @@ impl Watch {
         let opens = matches!(call.does, Does::Opens(_));
         // Nothing is named that way: a place without a right to anything, or a file that has no name yet.
         if opens && (flags & libc::O_PATH != 0 || flags & libc::O_TMPFILE == libc::O_TMPFILE) {
-            return Answer::Continue;
+            return Response::Continue;
         }
-        let mut named = [Named::default(), Named::default()];
+        let mut named = [NamedPath::default(), NamedPath::default()];
         for (name, found) in call.names.iter().zip(&mut named) {
             match names::find(&caller, notice, call, name, flags) {
                 Ok(name) => *found = name,
-                Err(Unknown::Fails(number)) => return Answer::Error(number),
+                Err(Unknown::Fails(number)) => return Response::Error(number),
                 Err(Unknown::Nameless) => {}
                 // What cannot be looked at is not let pass by those who guard.
-                Err(Unknown::OutOfSight(number)) if self.guard.is_some() => return Answer::Error(number),
+                Err(Unknown::OutOfSight(number)) if self.guard.is_some() => return Response::Error(number),
                 Err(Unknown::OutOfSight(_)) => self.touches.missed(),
             }
         }
         let target = match call.does {
             Does::Points(at) => match names::target(&caller, notice.arguments[at], named[0].path()) {
                 Ok(target) => Some(target),
-                Err(number) => return Answer::Error(number),
+                Err(number) => return Response::Error(number),
             },
             _ => None,
         };
         let names = [named[0].path(), named[1].path()];
         if names.iter().flatten().any(|path| self.touches.relative(path).is_some()) {
-            let deed = Deed { does: call.does, flags, names, target: target.as_ref() };
+            let deed = PlannedChange { does: call.does, flags, names, target: target.as_ref() };
             if refused(&mut self.guard, &deed, line) {
-                return Answer::Error(libc::EPERM);
+                return Response::Error(libc::EPERM);
             }
             self.touches.took(call.does, flags, names);
         }
         match &self.acts {
-            Some(acts) => acts.act(&Asked {
+            Some(acts) => acts.act(&PermittedCall {
                 listener,
                 notice,
                 caller: &caller,
@@ -205,17 +211,17 @@ impl Watch {
                 named: &named,
                 target: target.as_ref(),
             }),
-            None => Answer::Continue,
+            None => Response::Continue,
         }
     }
 }
 
 /// Whether the guard has something against it; then that is told.
-fn refused(guard: &mut Option<Guard>, deed: &Deed<'_>, line: &UnixStream) -> bool {
+fn refused(guard: &mut Option<NameGuard>, deed: &PlannedChange<'_>, line: &UnixStream) -> bool {
     let Some(guard) = guard else { return false };
     let Some(path) = guard.refuses(deed) else { return false };
     if let Some(note) = guard.note(&path) {
-        Message::Note(note).tell(line);
+        PlanMessage::Note(note).tell(line);
     }
     true
 }

@@ -6,23 +6,23 @@ use std::{
 };
 
 use super::{
-    caller::{Caller, Place, Unknown},
-    calls::{Call, Does, End, Name},
-    guard::{Target, may_be_there},
+    caller::{Caller, RealPath, Unknown},
+    calls::{Does, LinkEnd, NameArgument, WatchedCall},
+    guard::{LinkTarget, may_be_there},
     notices::Notice,
 };
 
 /// Something that a call names.
 #[derive(Default)]
-pub(crate) struct Named {
+pub(crate) struct NamedPath {
     /// Where it really is. None if it has no path, or none any more.
-    pub(crate) place: Option<Place>,
+    pub(crate) place: Option<RealPath>,
     /// Then, the caller's descriptor of it, if it was named by that.
     pub(crate) by: Option<RawFd>,
-    pub(crate) ends: Ends,
+    pub(crate) ends: PathEnd,
 }
 
-impl Named {
+impl NamedPath {
     pub(crate) fn path(&self) -> Option<&Path> {
         self.place.as_ref().map(|place| place.path.as_path())
     }
@@ -30,7 +30,7 @@ impl Named {
 
 /// How a path was written at its end, which says what may be there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Ends {
+pub(crate) enum PathEnd {
     #[default]
     Plain,
     /// With `/`: a folder.
@@ -39,7 +39,7 @@ pub(crate) enum Ends {
     Dots,
 }
 
-impl Ends {
+impl PathEnd {
     fn of(path: &Path) -> Self {
         let bytes = path.as_os_str().as_bytes();
         let trimmed = bytes.iter().rposition(|byte| *byte != b'/').map_or(&bytes[..0], |end| &bytes[..=end]);
@@ -55,15 +55,15 @@ impl Ends {
 pub(crate) fn find(
     caller: &Caller,
     notice: &Notice,
-    call: &Call,
-    name: &Name,
+    call: &WatchedCall,
+    name: &NameArgument,
     flags: libc::c_int,
-) -> Result<Named, Unknown> {
+) -> Result<NamedPath, Unknown> {
     let number = |at: usize| notice.arguments[at] as RawFd;
     let changes = matches!(call.does, Does::Changes | Does::Marks);
     let (folder, path, end) = match name {
-        Name::Descriptor(at) => return opened(caller, number(*at)),
-        Name::Path { folder, path, end } => (folder.map_or(libc::AT_FDCWD, number), *path, *end),
+        NameArgument::Descriptor(at) => return opened(caller, number(*at)),
+        NameArgument::Path { folder, path, end } => (folder.map_or(libc::AT_FDCWD, number), *path, *end),
     };
     let path = match notice.arguments[path] {
         // Some of those that change mean the descriptor by that.
@@ -73,39 +73,39 @@ pub(crate) fn find(
     };
     // Then the descriptor itself is meant.
     if path.as_os_str().is_empty() {
-        return if folder == libc::AT_FDCWD { Ok(Named::default()) } else { opened(caller, folder) };
+        return if folder == libc::AT_FDCWD { Ok(NamedPath::default()) } else { opened(caller, folder) };
     }
     let follow = match end {
-        End::Followed => true,
-        End::Itself => false,
-        End::FollowedUnless(at, bit) => notice.arguments[at] as libc::c_int & bit == 0,
-        End::FollowedIf(at, bit) => notice.arguments[at] as libc::c_int & bit != 0,
+        LinkEnd::Followed => true,
+        LinkEnd::Itself => false,
+        LinkEnd::FollowedUnless(at, bit) => notice.arguments[at] as libc::c_int & bit == 0,
+        LinkEnd::FollowedIf(at, bit) => notice.arguments[at] as libc::c_int & bit != 0,
     };
     let only_new = libc::O_CREAT | libc::O_EXCL;
-    let ends = Ends::of(&path);
+    let ends = PathEnd::of(&path);
     let slash = changes && path.as_os_str().as_bytes().ends_with(b"/");
     let follow = (follow || slash) && flags & only_new != only_new;
     let start = if path.is_absolute() { PathBuf::from("/") } else { caller.open_path(folder)? };
     let by = || if follow { caller.own_descriptor(&start, &path) } else { None };
     match caller.place(&start, &path, follow) {
         Ok(place) if is_gone(&place.path) => match by() {
-            Some(by) => Ok(Named { place: None, by: Some(by), ends }),
-            None => Ok(Named { place: Some(place), by: None, ends }),
+            Some(by) => Ok(NamedPath { place: None, by: Some(by), ends }),
+            None => Ok(NamedPath { place: Some(place), by: None, ends }),
         },
-        Ok(place) => Ok(Named { place: Some(place), by: None, ends }),
-        Err(Unknown::Nameless) => Ok(Named { place: None, by: by(), ends }),
+        Ok(place) => Ok(NamedPath { place: Some(place), by: None, ends }),
+        Err(Unknown::Nameless) => Ok(NamedPath { place: None, by: by(), ends }),
         Err(error) => Err(error),
     }
 }
 
 /// What the caller has open.
-fn opened(caller: &Caller, number: RawFd) -> Result<Named, Unknown> {
+fn opened(caller: &Caller, number: RawFd) -> Result<NamedPath, Unknown> {
     let place = match caller.open_path(number) {
-        Ok(path) => Some(path).filter(|path| !is_gone(path)).map(Place::from),
+        Ok(path) => Some(path).filter(|path| !is_gone(path)).map(RealPath::from),
         Err(Unknown::Nameless) => None,
         Err(error) => return Err(error),
     };
-    Ok(Named { place, by: Some(number), ends: Ends::Plain })
+    Ok(NamedPath { place, by: Some(number), ends: PathEnd::Plain })
 }
 
 /// So the kernel shows what is open and has no name any more, or none yet.
@@ -114,9 +114,9 @@ pub(crate) fn is_gone(path: &Path) -> bool {
 }
 
 /// What a new link says.
-pub(crate) fn target(caller: &Caller, address: u64, link: Option<&Path>) -> Result<Target, i32> {
+pub(crate) fn target(caller: &Caller, address: u64, link: Option<&Path>) -> Result<LinkTarget, i32> {
     let text = caller.path(address)?;
     let folder = link.and_then(Path::parent);
     let real = folder.and_then(|folder| caller.real(folder, &text, true).ok());
-    Ok(Target { text, real })
+    Ok(LinkTarget { text, real })
 }

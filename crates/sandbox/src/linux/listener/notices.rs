@@ -25,7 +25,7 @@ pub(crate) struct Notice {
 
 /// How it goes on.
 #[derive(Debug)]
-pub(crate) enum Answer {
+pub(crate) enum Response {
     /// The kernel does what was asked for.
     Continue,
     /// It was done for the caller.
@@ -70,16 +70,16 @@ impl Listener {
     }
 
     /// Answers. A caller that has been killed meanwhile is no error.
-    pub(crate) fn answer(&self, id: u64, answer: Answer) {
+    pub(crate) fn answer(&self, id: u64, answer: Response) {
         let (val, error, flags) = match answer {
-            Answer::Continue => (0, 0, libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32),
-            Answer::Done => (0, 0, 0),
-            Answer::Opened(opened, close_on_exec) => match self.give(id, opened, close_on_exec) {
+            Response::Continue => (0, 0, libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32),
+            Response::Done => (0, 0, 0),
+            Response::Opened(opened, close_on_exec) => match self.give(id, opened, close_on_exec) {
                 Ok(number) => (number.into(), 0, 0),
                 Err(number) => (0, -number, 0),
             },
-            Answer::Error(number) => (0, -number, 0),
-            Answer::Later => return,
+            Response::Error(number) => (0, -number, 0),
+            Response::Later => return,
         };
         let response = libc::seccomp_notif_resp { id, val, error, flags };
         // SAFETY: points to a whole response.

@@ -32,12 +32,12 @@ use rustix::{
 use super::{
     aside::Aside,
     caller::{Caller, Unknown, open_plainly, path_of},
-    notices::{Answer, Listener, Notice},
+    notices::{Listener, Notice, Response},
 };
 use crate::limits;
 
 /// Refused to whoever asks for somebody else's.
-const REFUSED: Answer = Answer::Error(libc::EACCES);
+const REFUSED: Response = Response::Error(libc::EACCES);
 
 /// What is known of this confinement's own sockets.
 pub(crate) struct Sockets {
@@ -66,13 +66,13 @@ enum UnixName<'a> {
 
 impl Address {
     /// Copied from the caller: the address is the second argument, its length the third.
-    fn of(notice: &Notice, caller: &Caller) -> Result<Self, Answer> {
+    fn of(notice: &Notice, caller: &Caller) -> Result<Self, Response> {
         let length = notice.arguments[2] as u32;
         let length = usize::try_from(length).unwrap_or(usize::MAX);
         if length > size_of::<libc::sockaddr_storage>() {
-            return Err(Answer::Error(libc::EINVAL));
+            return Err(Response::Error(libc::EINVAL));
         }
-        caller.bytes(notice.arguments[1], length).map(Self).map_err(Answer::Error)
+        caller.bytes(notice.arguments[1], length).map(Self).map_err(Response::Error)
     }
 
     fn unix_name(&self) -> UnixName<'_> {
@@ -114,11 +114,11 @@ impl Address {
         &self,
         to: unsafe extern "C" fn(RawFd, *const libc::sockaddr, u32) -> i32,
         socket: &OwnedFd,
-    ) -> Answer {
+    ) -> Response {
         // SAFETY: the address is given with its length; the kernel judges what is in it.
         match unsafe { to(socket.as_raw_fd(), self.0.as_ptr().cast(), self.0.len() as u32) } {
-            -1 => Answer::Error(std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EACCES)),
-            _ => Answer::Done,
+            -1 => Response::Error(std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EACCES)),
+            _ => Response::Done,
         }
     }
 }
@@ -129,11 +129,11 @@ impl Sockets {
     }
 
     /// Connects for a caller, if it may.
-    pub(crate) fn connect(&self, listener: &Listener, notice: &Notice) -> Answer {
+    pub(crate) fn connect(&self, listener: &Listener, notice: &Notice) -> Response {
         let caller = Caller::new(notice.thread);
         let found = || {
             let address = Address::of(notice, &caller)?;
-            let socket = caller.descriptor(notice.arguments[0] as RawFd).map_err(Answer::Error)?;
+            let socket = caller.descriptor(notice.arguments[0] as RawFd).map_err(Response::Error)?;
             let domain = socket_domain(&socket).map_err(refused_by)?;
             Ok((address, socket, domain == AddressFamily::UNIX))
         };
@@ -155,7 +155,7 @@ impl Sockets {
             }
         }
         if !listener.waits(notice.id) {
-            return Answer::Later;
+            return Response::Later;
         }
         let address = file.as_ref().map_or(address, Address::of_opened);
         let patient = fcntl_getfl(&socket).is_ok_and(|flags| !flags.contains(OFlags::NONBLOCK));
@@ -171,7 +171,7 @@ impl Sockets {
     }
 
     /// The socket at a path of the caller, held, if it is one of this confinement.
-    fn find(&self, caller: &Caller, path: &Path) -> Result<OwnedFd, Answer> {
+    fn find(&self, caller: &Caller, path: &Path) -> Result<OwnedFd, Response> {
         let start = caller.folder().map_err(refused_for)?;
         let opened = match open_plainly(&start.join(path), OFlags::empty()) {
             // Perhaps by way of a link that is each process's own.
@@ -184,7 +184,7 @@ impl Sockets {
         let opened = opened.map_err(refused_by)?;
         let found = fstat(&opened).map_err(refused_by)?;
         if FileType::from_raw_mode(found.st_mode) != FileType::Socket {
-            return Err(Answer::Error(libc::ECONNREFUSED));
+            return Err(Response::Error(libc::ECONNREFUSED));
         }
         let own = mount_of(&opened).is_some_and(|mount| self.own_mounts.contains(&mount));
         let same = |held: &OwnedFd| {
@@ -200,11 +200,11 @@ impl Sockets {
         listener: &Listener,
         notice: &Notice,
         may_make: impl FnOnce(&Path) -> bool,
-    ) -> (Answer, Option<PathBuf>) {
+    ) -> (Response, Option<PathBuf>) {
         let caller = Caller::new(notice.thread);
         let found = || {
             let address = Address::of(notice, &caller)?;
-            let socket = caller.descriptor(notice.arguments[0] as RawFd).map_err(Answer::Error)?;
+            let socket = caller.descriptor(notice.arguments[0] as RawFd).map_err(Response::Error)?;
             let domain = socket_domain(&socket).map_err(refused_by)?;
             Ok((address, socket, domain == AddressFamily::UNIX))
         };
@@ -213,12 +213,12 @@ impl Sockets {
             Err(answer) => return (answer, None),
         };
         if !listener.waits(notice.id) {
-            return (Answer::Later, None);
+            return (Response::Later, None);
         }
         match address.unix_name() {
             UnixName::Path(path) if unix => {
                 match self.bind_file(&caller, &socket, &address, path, may_make) {
-                    Ok(made) => (Answer::Done, Some(made)),
+                    Ok(made) => (Response::Done, Some(made)),
                     Err(answer) => (answer, None),
                 }
             }
@@ -233,7 +233,7 @@ impl Sockets {
         address: &Address,
         path: &Path,
         may_make: impl FnOnce(&Path) -> bool,
-    ) -> Result<PathBuf, Answer> {
+    ) -> Result<PathBuf, Response> {
         let start = caller.folder().map_err(refused_for)?;
         let real = caller.real(&start, path, false).map_err(refused_for)?;
         // Of the two layers that say where files are made, one holds the caller alone.
@@ -260,7 +260,7 @@ impl Sockets {
             return Err(REFUSED);
         }
         match answer.map_err(refused_by)? {
-            Answer::Done => {
+            Response::Done => {
                 self.remember(&real, before);
                 Ok(real)
             }
@@ -305,13 +305,13 @@ pub(crate) fn mount_of(opened: &OwnedFd) -> Option<u64> {
     told.then_some(found.stx_mnt_id)
 }
 
-fn refused_by(error: Errno) -> Answer {
-    Answer::Error(error.raw_os_error())
+fn refused_by(error: Errno) -> Response {
+    Response::Error(error.raw_os_error())
 }
 
-fn refused_for(unknown: Unknown) -> Answer {
+fn refused_for(unknown: Unknown) -> Response {
     match unknown {
-        Unknown::Fails(number) => Answer::Error(number),
+        Unknown::Fails(number) => Response::Error(number),
         Unknown::Nameless | Unknown::OutOfSight(_) => REFUSED,
     }
 }

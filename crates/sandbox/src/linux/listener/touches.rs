@@ -14,7 +14,7 @@ use std::{
 use super::{calls::Does, guard::may_be_there};
 use crate::{
     Came, Touched, limits,
-    linux::plan::{Message, Told, ToldCame},
+    linux::plan::{PathText, PlanMessage, ToldCame},
     touched::under,
 };
 
@@ -183,15 +183,17 @@ impl Touches {
         let (mut written, mut moved, mut marked) = (Vec::new(), Vec::new(), Vec::new());
         for (kind, path) in std::mem::take(&mut self.pending) {
             match (kind, self.known.moved.get(&path)) {
-                (Kind::Written, _) => written.push(Told::new(&path)),
-                (Kind::Marked, _) => marked.push(Told::new(&path)),
-                (Kind::Moved, came) => moved.extend(came.map(|came| (Told::new(&path), ToldCame::new(came)))),
+                (Kind::Written, _) => written.push(PathText::new(&path)),
+                (Kind::Marked, _) => marked.push(PathText::new(&path)),
+                (Kind::Moved, came) => {
+                    moved.extend(came.map(|came| (PathText::new(&path), ToldCame::new(came))));
+                }
             }
         }
         let messages = [
-            (!written.is_empty()).then_some(Message::Touched(written)),
-            (!moved.is_empty()).then_some(Message::Moved(moved)),
-            (!marked.is_empty()).then_some(Message::Marked(marked)),
+            (!written.is_empty()).then_some(PlanMessage::Touched(written)),
+            (!moved.is_empty()).then_some(PlanMessage::Moved(moved)),
+            (!marked.is_empty()).then_some(PlanMessage::Marked(marked)),
         ];
         messages.into_iter().flatten().for_each(|message| message.tell(line));
     }
@@ -199,7 +201,7 @@ impl Touches {
     /// Tells the rest, and whether that was all.
     pub(crate) fn end(mut self, line: &UnixStream) {
         self.tell(line);
-        Message::Watched(self.known.complete).tell(line);
+        PlanMessage::Watched(self.known.complete).tell(line);
     }
 }
 

@@ -120,7 +120,7 @@ async fn what_is_said_to_have_passed_has_passed_in_a_real_shell() {
     let mut command = Command::shell("cat > driver; bash driver", folder.path(), Duration::from_secs(300));
     command.stdin = Some(driver.into_bytes());
     let finished = posse_sandbox::start(command).await.unwrap().wait().await;
-    assert_eq!(finished.exit, posse_sandbox::Exit::Code(0), "{finished:?}");
+    assert_eq!(finished.exit, posse_sandbox::CommandExit::Code(0), "{finished:?}");
     let output = String::from_utf8(finished.output.bytes()).unwrap();
     let (mut runs, mut passed, mut certain) = (0, 0, 0);
     for line in output.lines() {
