@@ -15,10 +15,8 @@ pub use program::{Person, Use, find, named, set_up};
 
 use std::path::{Path, PathBuf};
 
-use posse_sandbox::CommandExit;
-
 use crate::WorkspaceError;
-use call::{Git, text_of, version_of, without_filters};
+use call::{Git, version_of, without_filters};
 use place::RepositoryPlace;
 
 /// The version of the git program, such as `2.47.1`.
@@ -31,43 +29,6 @@ pub async fn version() -> Result<String, WorkspaceError> {
 /// Where the git program is.
 pub fn program() -> Result<PathBuf, GitError> {
     program::used().program.clone().map(|program| program.path().to_owned())
-}
-
-/// Whether a folder is in a git repository.
-pub async fn is_repo(folder: &Path) -> bool {
-    top_level(folder).await.is_ok()
-}
-
-/// The top folder of the repository that `folder` is in.
-pub async fn top_level(folder: &Path) -> Result<PathBuf, WorkspaceError> {
-    checked_place(folder).await.map(|place| place.top)
-}
-
-/// The current branch; `None` if no branch is checked out.
-pub async fn branch(folder: &Path) -> Result<Option<String>, WorkspaceError> {
-    let call = ["symbolic-ref", "--quiet", "--short", "HEAD"];
-    let finished = RepositoryPlace::of(folder).await?.git().run(&call).await?;
-    if finished.exit == CommandExit::Code(1) {
-        return Ok(None);
-    }
-    text_of(call[0], finished).map(Some)
-}
-
-/// What `git status --short` says, at most `lines_max` lines of it and how many more there are.
-pub async fn status_short(folder: &Path, lines_max: usize) -> Result<String, WorkspaceError> {
-    let place = checked_place(folder).await?;
-    let quiet = without_filters(&place).await?;
-    let arguments =
-        ["status", "--short", "--untracked-files=normal", "--ignore-submodules=all", "--no-renames"];
-    let folder = folder.canonicalize().map_err(|_| WorkspaceError::NotARepository)?;
-    let text = place.git().from(&folder).sees(&place.top).settings(&quiet).text(&arguments).await?;
-    let mut lines: Vec<&str> = text.lines().take(lines_max).collect();
-    let more = text.lines().count().saturating_sub(lines_max);
-    let note = format!("… and {more} more");
-    if more > 0 {
-        lines.push(&note);
-    }
-    Ok(lines.join("\n"))
 }
 
 /// Makes a folder a repository.

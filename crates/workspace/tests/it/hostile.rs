@@ -207,8 +207,6 @@ fn set_up(outside: &Path, line: &str) -> String {
 async fn everything(fixture: &Fixture, ran: &Path, name: &str) -> bool {
     let root = fixture.at(".");
     let quiet = |what: &str| assert!(!ran.exists(), "{name}: {what} ran something");
-    let _ = (git::branch(&root).await, git::top_level(&root).await, git::status_short(&root, 10).await);
-    quiet("looking");
     let checkpoints = fixture.checkpoints().await;
     checkpoints.look(None).await.unwrap();
     fixture.put("b", "TWO\n");
