@@ -84,3 +84,9 @@ pub const REPLAY_CHUNK_CHARS: usize = 24;
 pub const CHUNK_BYTES: usize = 64 * 1024;
 /// Windows up to this size get the lean profile unless the configuration says otherwise.
 pub const LEAN_WINDOW_TOKENS_MAX: u64 = 16 * 1024;
+/// A last line up to this length says how to find what is not listed, and stays.
+pub(crate) const LAST_LINE_CHARS_MAX: usize = 200;
+/// How much may be given up to end at a line or a sentence instead of a word.
+pub(crate) const GIVEN_UP_CHARS_MAX: usize = 160;
+/// How much of an id is kept beside its hash.
+pub(crate) const ID_CHARS_KEPT: usize = 32;

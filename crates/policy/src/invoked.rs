@@ -5,11 +5,9 @@
 //! to write instead, and holds nobody back.
 
 use crate::command::{SHELLS, exec_parts, is_assignment, is_keyword};
+use crate::limits::INVOKED_DEPTH_MAX;
 use crate::limits::{COMMAND_BYTES_MAX, COMMANDS_MAX};
 use crate::shell_text::{self, Simple};
-
-/// How deep commands within commands are looked for.
-const DEPTH_MAX: usize = 6;
 
 /// Programs that run another one, the letters of their options that take a value, and the words before the command.
 const RUNNERS: [(&str, &str, usize); 20] = [
@@ -83,7 +81,7 @@ fn one(simple: &Simple, runs_output: bool, depth: usize, found: &mut Vec<Invoked
     let own = simple.words.iter().take_while(|word| is_keyword(word) || is_assignment(word)).count();
     let (before, words) = simple.words.split_at(own);
     let Some(first) = words.first().map(String::as_str) else { return Some(()) };
-    if found.len() >= COMMANDS_MAX || depth > DEPTH_MAX {
+    if found.len() >= COMMANDS_MAX || depth > INVOKED_DEPTH_MAX {
         return None;
     }
     if words.get(1).is_some_and(|word| CALCULATES.contains(&word.as_str())) {

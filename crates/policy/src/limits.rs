@@ -26,3 +26,5 @@ pub const HELD_BYTES_MAX: usize = 2_000;
 pub(crate) const LOOK_AHEAD_CHARS: usize = 256;
 /// How many changes of folder in one text are followed; with more, a command may be anywhere.
 pub(crate) const FOLDERS_MAX: usize = 4;
+/// How deep commands within commands are looked for.
+pub(crate) const INVOKED_DEPTH_MAX: usize = 6;

@@ -18,3 +18,5 @@ pub const RECEIPT_TEST_FILES_MAX: usize = 50;
 pub const RECEIPT_COMMITS_MAX: usize = 20;
 /// How many sub-agents a receipt lists.
 pub const RECEIPT_CHILDREN_MAX: usize = 50;
+/// Marks above and below one letter; more of them would cover the lines around it.
+pub(crate) const MARKS_MAX: usize = 4;

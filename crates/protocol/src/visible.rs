@@ -3,8 +3,8 @@
 
 use std::fmt::Write as _;
 
-/// Marks above and below one letter; more of them would cover the lines around it.
-const MARKS_MAX: usize = 4;
+use crate::limits::MARKS_MAX;
+
 const EMOJI_STYLE: char = '\u{fe0f}';
 
 /// A text of several lines: line ends and tabs stay.

@@ -12,6 +12,7 @@ use crate::completed::{Given, over};
 use crate::error::RoleError;
 use crate::fields::{Field, cut, plain};
 use crate::keys::Key;
+use crate::limits::LIKENESS_MIN;
 use crate::limits::{FILE_BYTES_MAX, ROLES_MAX};
 use crate::name::{folded, shortened};
 use crate::registry::Roles;
@@ -33,8 +34,6 @@ const ROLE_KEYS: [&str; 9] = [
     "MaxDurationMs",
 ];
 const PROMPT_FILE: &str = "systempromptfile";
-/// How like a wrong key must be to be suggested, from 0 to 1.
-const LIKENESS_MIN: f64 = 0.75;
 
 /// What is wrong with the file, in words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -5,6 +5,7 @@
 
 use crate::fields::Field;
 use crate::keys::Key;
+use crate::limits::KEY_CHARS_MAX;
 use crate::lookalike::looks_like_a_right;
 use crate::name::folded;
 use crate::values::Value;
@@ -12,8 +13,6 @@ use crate::values::Value;
 /// Words before a colon that are speech in a description, not keys.
 const SPEECH: [&str; 8] =
     ["user", "assistant", "human", "system", "context", "commentary", "example", "examples"];
-/// The longest thing before a colon that is taken for a key.
-const KEY_CHARS_MAX: usize = 40;
 
 /// A key with the lines that belong to it.
 struct Raw<'a> {

@@ -32,3 +32,9 @@ pub const WARNINGS_MAX: usize = 100;
 pub(crate) const YAML_DEPTH_MAX: usize = 16;
 /// How many nodes front matter may have, those repeated by aliases included.
 pub(crate) const YAML_NODES_MAX: usize = 10_000;
+/// How like a wrong key must be to be suggested, from 0 to 1.
+pub(crate) const LIKENESS_MIN: f64 = 0.75;
+/// The longest thing before a colon that is taken for a key.
+pub(crate) const KEY_CHARS_MAX: usize = 40;
+/// How like a tool a name must be to be taken for a slip of the pen, from 0 to 1.
+pub(crate) const TOOL_LIKENESS_MIN: f64 = 0.8;

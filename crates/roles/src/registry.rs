@@ -9,6 +9,7 @@ use posse_protocol::{
 
 use crate::builtin::{Team, builtin};
 use crate::error::UnknownRole;
+use crate::limits::LIKENESS_MIN;
 use crate::limits::ROLES_MAX;
 use crate::name::{folded, shortened};
 use crate::parse::{Told, Warning};
@@ -16,9 +17,6 @@ use crate::search::fitting;
 
 /// The role of a task that names none.
 pub const DEFAULT_ROLE: &str = "general";
-
-/// How like a wrong name must be to be suggested, from 0 to 1.
-const LIKENESS_MIN: f64 = 0.75;
 
 /// Every role, by name and alias. Case and separators do not count; a name goes before an alias.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,6 +6,7 @@ use posse_policy::{TOOLS, is_tool, own_name};
 use posse_protocol::NameRules;
 
 use crate::limits::LIST_ITEM_CHARS_MAX;
+use crate::limits::TOOL_LIKENESS_MIN;
 use crate::name::{folded, shortened};
 use crate::values::Value;
 
@@ -17,8 +18,6 @@ const ALL: &str = "all";
 const SKILL: &str = "skill";
 /// The commands that ask it.
 const SKILL_COMMANDS: [&str; 2] = ["task:skill:search", "task:skill:enhance"];
-/// How like a tool a name must be to be taken for a slip of the pen, from 0 to 1.
-const LIKENESS_MIN: f64 = 0.8;
 
 /// What a file says about tools and delegation, gathered key by key.
 #[derive(Default)]
@@ -274,5 +273,5 @@ pub fn likely_tool(name: &str) -> Option<&'static str> {
     let wanted = folded(&shortened(name));
     let scored = TOOLS.iter().chain(&ALSO).map(|tool| (strsim::jaro_winkler(&folded(tool), &wanted), *tool));
     let best = scored.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|_| !is_tool(name))?;
-    (best.0 >= LIKENESS_MIN).then(|| own_name(best.1).unwrap_or(best.1))
+    (best.0 >= TOOL_LIKENESS_MIN).then(|| own_name(best.1).unwrap_or(best.1))
 }

@@ -3,10 +3,8 @@
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use crate::limits::ROOM_PROBE_BYTES;
 use crate::paths::create_new_private;
-
-/// What is written: more than a file system keeps beside a file's name.
-const PROBE_BYTES: usize = 64 * 1024;
 
 /// Makes a file in a folder, writes it, has it on the disk, and removes it. A folder that was not there is made for that,
 /// and removed as well.
@@ -16,8 +14,9 @@ pub fn try_writing(folder: &Path) -> io::Result<()> {
     let tried = std::fs::create_dir_all(folder).and_then(|()| {
         let path = folder.join(format!(".posse-{:016x}.tmp", u64::from(std::process::id())));
         let file = create_new_private(&path);
-        let written =
-            file.and_then(|mut file| file.write_all(&vec![b'x'; PROBE_BYTES]).and_then(|()| file.sync_all()));
+        let written = file.and_then(|mut file| {
+            file.write_all(&vec![b'x'; ROOM_PROBE_BYTES]).and_then(|()| file.sync_all())
+        });
         let removed = std::fs::remove_file(&path);
         written.and(removed)
     });

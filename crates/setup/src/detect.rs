@@ -7,11 +7,9 @@ use posse_protocol::{ModelError, Prices};
 
 use crate::config::{Config, ModelFile};
 use crate::error::ModelChoiceError;
+use crate::limits::SERVER_PROBE_MS;
 use crate::providers::{PROVIDERS, Provider};
 use crate::surroundings::Surroundings;
-
-/// How long a local server has to say that it is there.
-const PROBE_MS: u64 = 700;
 
 /// The variable that names the model to use.
 const MODEL_VARIABLE: &str = "POSSE_MODEL";
@@ -207,7 +205,7 @@ fn provided(
 
 /// The window that a local server gives a model, if it answers and says so.
 async fn listed_window(provider: &Provider, surroundings: &Surroundings, model: &str) -> Option<u64> {
-    let timeout = Duration::from_millis(PROBE_MS);
+    let timeout = Duration::from_millis(SERVER_PROBE_MS);
     let models =
         list_models(&provider.endpoint(surroundings), None, provider.protocol, timeout).await.ok()?;
     models.into_iter().find(|listed| listed.name == model)?.context_window
@@ -215,7 +213,7 @@ async fn listed_window(provider: &Provider, surroundings: &Surroundings, model: 
 
 /// Asks a provider's server for its models and takes the first.
 pub async fn probe(provider: &Provider, endpoint: String) -> Result<ListedModel, ModelError> {
-    let timeout = Duration::from_millis(PROBE_MS);
+    let timeout = Duration::from_millis(SERVER_PROBE_MS);
     let models = list_models(&endpoint, None, provider.protocol, timeout).await?;
     let none = || {
         ModelError::new(

@@ -10,11 +10,9 @@ use posse_protocol::ModelError;
 use posse_protocol::visible::one_line;
 use posse_protocol::words::grouped;
 
+use crate::limits::MODEL_COLUMNS_MAX;
 use crate::providers::PROVIDERS;
 use crate::surroundings::{NoFolder, ShownPath};
-
-/// Columns of a model's name.
-const MODEL_COLUMNS_MAX: usize = 100;
 
 /// Whatever a system or a parser said.
 type Cause = Box<dyn Error + Send + Sync>;

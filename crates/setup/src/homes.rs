@@ -7,12 +7,8 @@ use posse_engine::machine::home_of;
 use posse_engine::machine::secret_places;
 
 use crate::error::PrepareError;
+use crate::limits::{HOMES_MAX, USERS_BYTES_MAX};
 use crate::surroundings::Surroundings;
-
-/// The largest list of users that is read.
-const USERS_BYTES_MAX: usize = 1024 * 1024;
-/// How many entries of a folder are looked at for homes.
-const ENTRIES_MAX: usize = 4_096;
 
 /// Refuses a folder that is a home, holds homes, or holds credentials, unless the person has said that they mean it.
 pub(crate) fn check(folder: &Path, meant: bool, surroundings: &Surroundings) -> Result<(), PrepareError> {
@@ -53,7 +49,7 @@ impl Homes {
 /// The homes of those who own a folder or something in it: not every system lists its users in a file, but each knows who
 /// somebody is.
 fn of_owners(folder: &Path, home_of: impl Fn(u32) -> Option<PathBuf>) -> Vec<PathBuf> {
-    let inside = std::fs::read_dir(folder).into_iter().flatten().flatten().take(ENTRIES_MAX);
+    let inside = std::fs::read_dir(folder).into_iter().flatten().flatten().take(HOMES_MAX);
     let mut owners: Vec<u32> = inside.filter_map(|entry| Some(owner(&entry.metadata().ok()?))).collect();
     owners.extend(folder.metadata().ok().as_ref().map(owner));
     owners.sort_unstable();

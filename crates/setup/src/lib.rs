@@ -19,6 +19,7 @@ mod data_folder;
 mod detect;
 mod error;
 mod homes;
+mod limits;
 mod own_git;
 mod paths;
 mod plan;

@@ -13,6 +13,7 @@ use crate::config::{Config, Time, Trusted};
 use crate::detect::{self, ModelChoice};
 use crate::error::{ConfigError, ModelChoiceError, PrepareError};
 use crate::homes;
+use crate::limits::SANDBOX_TRIED_AFTER_MS;
 use crate::own_git::settle_git;
 use crate::paths::Paths;
 use crate::roles::RoleSources;
@@ -22,8 +23,6 @@ use crate::trust;
 use crate::warning::SetupWarning;
 use crate::wishes::Wishes;
 
-/// When it is found out whether commands can be confined here.
-const SANDBOX_TRIED_AFTER_MS: u64 = 500;
 /// What stands for the workspace's path in a cassette.
 const WORKSPACE_PLACEHOLDER: &str = "{workspace}";
 

@@ -13,13 +13,11 @@ use posse_protocol::{Approval, Budget, Files, Grant, RoleOrigin, Shell};
 use crate::config::{Config, RoleSet, SubAgentsFile, Trusted};
 use crate::detect;
 use crate::error::RolesError;
+use crate::limits::WARNINGS_SHOWN_MAX;
 use crate::roles::{self, RoleSources};
 use crate::surroundings::Surroundings;
 use crate::warning::SetupWarning;
 use crate::wishes::Wishes;
-
-/// How much is said about agent files when a session begins.
-const WARNINGS_SHOWN_MAX: usize = 6;
 
 /// How the session delegates, what its main agent may do and spend, and what the person should know.
 pub(crate) struct Sharing {

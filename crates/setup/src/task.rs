@@ -3,11 +3,10 @@
 use posse_engine::models::ModelConfig;
 
 use crate::error::PrepareError;
+use crate::limits::TASK_PERCENT_MAX;
 
 /// Bytes taken for one token before anybody has counted.
 const BYTES_PER_TOKEN: u64 = 4;
-/// The share of a model's context that a task may fill, in percent; the rest is for the work.
-const TASK_PERCENT_MAX: u64 = 80;
 
 /// What the person wants done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -5,10 +5,8 @@ use std::fmt;
 use posse_engine::delegating::Surface;
 use posse_protocol::visible::one_line;
 
+use crate::limits::FAULT_COLUMNS_MAX;
 use crate::surroundings::ShownPath;
-
-/// Columns of what is said about one agent file.
-const FAULT_COLUMNS_MAX: usize = 200;
 
 /// One thing to know. Its `Display` is one sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]

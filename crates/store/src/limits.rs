@@ -90,3 +90,7 @@ pub const MEDIAN_SAMPLE_MAX: usize = 10_000;
 pub const ROLE_RECORD_TASKS_MAX: usize = 2_000;
 /// How many roles of a project are told about.
 pub const ROLE_RECORDS_MAX: usize = 50;
+/// Figures that are added up are cut here, so that no provider's number can make a sum overflow.
+pub(crate) const FIGURE_MAX: u64 = 1 << 40;
+/// The last millisecond of the year 9999: SQLite writes no later date.
+pub(crate) const MOMENT_MS_MAX: u64 = 253_402_300_799_999;

@@ -6,6 +6,8 @@ use std::{fmt, sync::Arc};
 
 use posse_protocol::{Note, NoteScope};
 
+use crate::limits::KEY_CHARS_MAX;
+
 /// Notes and skills. Its calls may wait for files and the database. Every error is a text for the model that asked: what
 /// is wrong and what to do.
 pub trait Library: Send + Sync + fmt::Debug {
@@ -117,9 +119,6 @@ impl Knowledge {
         self.library.as_ref().filter(|_| self.memory)
     }
 }
-
-/// The longest key of a skill.
-const KEY_CHARS_MAX: usize = 64;
 
 /// Whether a skill can have this key, by the rules that all programs with skills share. It is the name of a folder, so
 /// this is also what keeps it from leading anywhere else.

@@ -145,3 +145,9 @@ pub(crate) const TEST_FILES_NAMED_MAX: usize = 8;
 pub(crate) const TEST_SCRIPT_BYTES_MAX: u64 = 64 * 1024;
 /// Characters shown of what hides the exit code of tests.
 pub(crate) const HIDDEN_BY_CHARS_MAX: usize = 40;
+/// The longest key of a skill.
+pub(crate) const KEY_CHARS_MAX: usize = 64;
+/// How deep variables stand in variables, and targets need targets.
+pub(crate) const MAKE_DEPTH_MAX: usize = 8;
+/// Targets that are looked at.
+pub(crate) const MAKE_TARGETS_MAX: usize = 20;

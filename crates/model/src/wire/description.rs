@@ -4,11 +4,7 @@
 use std::borrow::Cow;
 
 use crate::limits::TOOL_DESCRIPTION_CHARS_MAX;
-
-/// A last line up to this length says how to find what is not listed, and stays.
-const LAST_LINE_CHARS_MAX: usize = 200;
-/// How much may be given up to end at a line or a sentence instead of a word.
-const GIVEN_UP_CHARS_MAX: usize = 160;
+use crate::limits::{GIVEN_UP_CHARS_MAX, LAST_LINE_CHARS_MAX};
 
 /// The description as it is, or cut at a line, a sentence or a word, with its last line kept.
 pub(super) fn fitting(text: &str) -> Cow<'_, str> {

@@ -4,12 +4,11 @@
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use crate::limits::ID_CHARS_KEPT;
 use crate::limits::{CALL_ID_CHARS_MAX, TOOL_NAME_CHARS_MAX};
 
 /// Stands where a call has no name.
 const NO_NAME: &str = "unnamed";
-/// How much of an id is kept beside its hash.
-const ID_CHARS_KEPT: usize = 32;
 
 /// The name as it is, or what all providers take in its place.
 pub(crate) fn name(name: &str) -> Cow<'_, str> {

@@ -34,6 +34,7 @@ pub(crate) use sub_agents::{RoleSet, SubAgentsFile};
 pub use trusted::Trusted;
 
 use crate::error::ConfigError;
+use crate::limits::CONFIG_BYTES_MAX;
 use crate::paths::Paths;
 use crate::surroundings::{ShownPath, Surroundings};
 use crate::warning::SetupWarning;
@@ -42,8 +43,6 @@ use crate::warning::SetupWarning;
 pub const PROJECT_FILE: &str = ".posse/config.toml";
 /// The variable that turns notes on and off.
 const MEMORY_VARIABLE: &str = "POSSE_MEMORY";
-/// The largest configuration file that is read.
-const FILE_BYTES_MAX: u64 = 256 * 1024;
 
 /// What the files say, put together.
 #[derive(Clone, Debug)]
@@ -319,7 +318,7 @@ pub fn project_file(
     let path = surroundings.shown(&folder.join(PROJECT_FILE));
     let read = || -> Result<String, Box<dyn Error + Send + Sync>> {
         let project = Workspace::open(folder)?;
-        let (bytes, _) = project.read(&project.resolve(PROJECT_FILE)?, FILE_BYTES_MAX)?;
+        let (bytes, _) = project.read(&project.resolve(PROJECT_FILE)?, CONFIG_BYTES_MAX)?;
         Ok(String::from_utf8(bytes)?)
     };
     match read() {

@@ -9,9 +9,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
 use crate::error::ConfigError;
-
-/// The longest name of a file with the project's notes.
-const NAME_BYTES_MAX: usize = 200;
+use crate::limits::NAME_BYTES_MAX;
 
 /// The address of a server, if one is given.
 pub(crate) fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {

@@ -3,10 +3,7 @@
 use posse_protocol::Usage;
 use posse_protocol::clip::clipped;
 
-/// Figures that are added up are cut here, so that no provider's number can make a sum overflow.
-const FIGURE_MAX: u64 = 1 << 40;
-/// The last millisecond of the year 9999: SQLite writes no later date.
-const MOMENT_MS_MAX: u64 = 253_402_300_799_999;
+use crate::limits::{FIGURE_MAX, MOMENT_MS_MAX};
 
 /// A number as SQLite keeps it.
 pub(super) fn whole(number: u64) -> i64 {

@@ -11,11 +11,8 @@ use super::looked::joined;
 use super::project::{by_name, judge_text};
 use super::shell::ShellState;
 use super::word::is_name;
+use crate::limits::{MAKE_DEPTH_MAX, MAKE_TARGETS_MAX};
 
-/// How deep variables stand in variables, and targets need targets.
-const DEPTH_MAX: usize = 8;
-/// Targets that are looked at.
-const TARGETS_MAX: usize = 20;
 /// Stands for what only make can tell.
 const UNKNOWN: &str = "${__}";
 
@@ -334,7 +331,10 @@ impl Makefile {
 
     fn add(&self, target: &str, out: &mut String, done: &mut Vec<String>, depth: usize) -> bool {
         let Some(rule) = self.rules.get(target) else { return false };
-        if done.iter().any(|known| known == target) || done.len() >= TARGETS_MAX || depth > DEPTH_MAX {
+        if done.iter().any(|known| known == target)
+            || done.len() >= MAKE_TARGETS_MAX
+            || depth > MAKE_DEPTH_MAX
+        {
             return true;
         }
         done.push(target.to_owned());
@@ -385,7 +385,9 @@ impl Makefile {
             match (name, self.variables.get(name)) {
                 ("MAKE", None) => out.push_str("make"),
                 ("@", _) => out.push_str(target),
-                (_, Some(value)) if depth < DEPTH_MAX => out.push_str(&self.filled(value, target, depth + 1)),
+                (_, Some(value)) if depth < MAKE_DEPTH_MAX => {
+                    out.push_str(&self.filled(value, target, depth + 1))
+                }
                 (name, None) if is_name(name) && name.len() > 1 => out.push_str(&format!("${{{name}}}")),
                 _ => out.push_str(UNKNOWN),
             }

@@ -1,0 +1,24 @@
+//! Everything has a limit: what is read of files and servers, and how long messages get.
+
+/// The largest configuration file that is read.
+pub(crate) const CONFIG_BYTES_MAX: u64 = 256 * 1024;
+/// The longest name of a file with the project's notes.
+pub(crate) const NAME_BYTES_MAX: usize = 200;
+/// How much is written to find out whether there is room: more than a file system keeps beside a name.
+pub(crate) const ROOM_PROBE_BYTES: usize = 64 * 1024;
+/// How long a local server has to say that it is there.
+pub(crate) const SERVER_PROBE_MS: u64 = 700;
+/// Columns of a model's name.
+pub(crate) const MODEL_COLUMNS_MAX: usize = 100;
+/// The largest list of users that is read.
+pub(crate) const USERS_BYTES_MAX: usize = 1024 * 1024;
+/// How many entries of a folder are looked at for homes.
+pub(crate) const HOMES_MAX: usize = 4_096;
+/// When it is found out whether commands can be confined here.
+pub(crate) const SANDBOX_TRIED_AFTER_MS: u64 = 500;
+/// How much is said about agent files when a session begins.
+pub(crate) const WARNINGS_SHOWN_MAX: usize = 6;
+/// The share of a model's context that a task may fill, in percent; the rest is for the work.
+pub(crate) const TASK_PERCENT_MAX: u64 = 80;
+/// Columns of what is said about one agent file.
+pub(crate) const FAULT_COLUMNS_MAX: usize = 200;
