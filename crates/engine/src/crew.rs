@@ -2,6 +2,7 @@
 //!
 //! Everything that several agents touch is behind one lock here, which is never held across a wait. Drivers own the rest.
 
+pub(crate) mod background;
 mod taking_over;
 mod waiting;
 
@@ -25,22 +26,22 @@ use tokio::sync::{broadcast, watch};
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::alive::Alive;
-use crate::approvals::Approvals;
-use crate::checkouts::Checkouts;
-use crate::clock::Clock;
-use crate::delegation::Delegation;
+use crate::agents::clock::Clock;
+use crate::agents::finished::{Finished, Shelf};
+use crate::agents::receipt::Inherited;
+use crate::agents::sub_agents::Delegation;
+use crate::changes::checkouts::Checkouts;
+use crate::changes::site::Site;
+use crate::crew::background::Background;
+use crate::delegation::starting::{self, Launch};
 use crate::driver::Driver;
-use crate::finished::{Finished, Shelf};
-use crate::jobs::{self, Background};
-use crate::journal::Journal;
-use crate::launch::{self, Launch};
 use crate::limits::OFFERS_KEPT_MAX;
-use crate::model_choice::Models;
+use crate::models::choice::Models;
 use crate::project::ProjectContext;
-use crate::receipt::Inherited;
-use crate::shell_rights;
-use crate::site::Site;
+use crate::record::journal::Journal;
+use crate::record::session_lock::Alive;
+use crate::rights::approvals::Approvals;
+use crate::rights::shell_rights;
 
 /// The role that looks after skills.
 const SKILL_ROLE: &str = "skill";
@@ -200,7 +201,7 @@ impl Crew {
             drivers: Some(Vec::new()),
         };
         let crew = Arc::new(Self { common, inner: Mutex::new(inner), ended: watch::Sender::default() });
-        jobs::follow(&crew);
+        background::follow(&crew);
         crew
     }
 
@@ -251,7 +252,7 @@ impl Crew {
         if let Some(known) = self.lock().offers.get(&key) {
             return Arc::clone(known);
         }
-        let offered: Arc<[ToolSpec]> = launch::offered(self, toolbox, roles, grant).into();
+        let offered: Arc<[ToolSpec]> = starting::offered(self, toolbox, roles, grant).into();
         let mut inner = self.lock();
         if inner.offers.len() < OFFERS_KEPT_MAX {
             inner.offers.insert(key, Arc::clone(&offered));

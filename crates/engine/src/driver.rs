@@ -1,7 +1,10 @@
 //! Drives one agent from its task to its end. All waiting happens here.
 
 mod begin;
+pub(crate) mod gate;
+pub(crate) mod held_progress;
 mod settle;
+pub(crate) mod tool_calls;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,20 +23,20 @@ use posse_workspace::worktree::Checkout;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::answers;
-use crate::clock::Clock;
-use crate::context::Snapshot;
+use crate::agents::clock::Clock;
+use crate::agents::context::Snapshot;
+use crate::agents::receipt::Effects;
+use crate::changes::site::Site;
 use crate::crew::{Crew, Handles};
-use crate::desk::Desk;
-use crate::gate::Gate;
-use crate::journal::{Journal, Unacknowledged};
-use crate::launch::{Launch, strange_file};
+use crate::delegation::answers;
+use crate::delegation::calls::Desk;
+use crate::delegation::starting::{Launch, strange_file};
+use crate::driver::gate::Gate;
+use crate::driver::held_progress::Stage;
+use crate::driver::tool_calls::{Kit, Progressed, Unfinished};
 use crate::limits::{LAST_WORD_MS_MAX, LAST_WORD_MS_MIN};
-use crate::model_choice::PricedModel;
-use crate::receipt::Effects;
-use crate::site::Site;
-use crate::stage::Stage;
-use crate::tool_calls::{self, Kit, Progressed, Unfinished};
+use crate::models::choice::PricedModel;
+use crate::record::journal::{Journal, Unacknowledged};
 
 /// Owns everything one agent needs while it runs.
 pub(crate) struct Driver {

@@ -1,5 +1,10 @@
 //! The engine as faces see it: open it on a data directory, start sessions, look at the record.
 
+pub(crate) mod export;
+pub(crate) mod permits;
+pub(crate) mod records;
+pub(crate) mod undo;
+
 use std::path::{Path, PathBuf};
 
 use posse_protocol::{AgentId, Event, Seq, SessionId};
@@ -7,11 +12,11 @@ use posse_store::{
     AgentRow, DATABASE_FILE, Durability, Health, SessionRow, Store, StoreError, prepare_data_dir,
 };
 
-use crate::alive;
-use crate::bus::{Bus, Updates};
+use crate::engine::permits::Ask;
 use crate::error::EngineError;
-use crate::permits::Ask;
-use crate::resume;
+use crate::record::bus::{Bus, Updates};
+use crate::record::session_lock;
+use crate::session::resume;
 use crate::session::{Session, SessionRequest};
 
 /// Where in the data directory what can be undone is kept.
@@ -41,7 +46,7 @@ impl Engine {
     pub fn open_with(data_dir: &Path, durability: Durability) -> Result<Self, EngineError> {
         let database = prepare_data_dir(data_dir)?;
         let engine = Self::with(data_dir, |publish| Store::open(&database, durability, publish))?;
-        if let Err(error) = alive::find_interrupted(&engine.data_dir, &engine.store) {
+        if let Err(error) = session_lock::find_interrupted(&engine.data_dir, &engine.store) {
             tracing::warn!(%error, "interrupted sessions could not be looked for");
         }
         Ok(engine)
@@ -100,7 +105,7 @@ impl Engine {
     /// A session whose process died where its end could not be recorded, on a full disk say, is on record as running. What
     /// counts is whether anybody works on it.
     fn as_it_is(&self, mut row: SessionRow) -> SessionRow {
-        if row.status == "running" && !alive::is_at_work(&self.data_dir, row.id) {
+        if row.status == "running" && !session_lock::is_at_work(&self.data_dir, row.id) {
             row.status = "interrupted".to_string();
         }
         row
@@ -110,7 +115,7 @@ impl Engine {
     pub fn agents(&self, session: SessionId) -> Result<Vec<AgentRow>, EngineError> {
         let mut agents = self.store.agents(session)?;
         let open = |agent: &AgentRow| agent.ended_at_ms.is_none() && agent.status != "interrupted";
-        if agents.iter().any(open) && !alive::is_at_work(&self.data_dir, session) {
+        if agents.iter().any(open) && !session_lock::is_at_work(&self.data_dir, session) {
             agents
                 .iter_mut()
                 .filter(|agent| open(agent))

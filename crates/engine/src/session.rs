@@ -1,5 +1,8 @@
 //! One session: what it needs to start, and the handle that follows and steers it.
 
+pub(crate) mod replay;
+pub(crate) mod resume;
+
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -15,29 +18,28 @@ use posse_workspace::Workspace;
 use tokio::sync::{broadcast, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use crate::alive::Alive;
-use crate::approvals::{Approvals, Asking, Taken};
-use crate::bus::Updates;
-use crate::checkouts::Checkouts;
+use crate::agents::prompt::MainPrompt;
+use crate::agents::sub_agents::Delegation;
+use crate::changes::checkouts::Checkouts;
+use crate::changes::hidden::hides;
+use crate::changes::history::OnLook;
+use crate::changes::site::Site;
+use crate::crew::background::Background;
 use crate::crew::{Common, Crew};
-use crate::delegation::Delegation;
+use crate::delegation::starting::{self, Launch};
 use crate::driver::Driver;
 use crate::engine::{CHECKPOINTS, Engine};
 use crate::error::EngineError;
-use crate::hidden::hides;
-use crate::history::OnLook;
-use crate::jobs::Background;
-use crate::journal::Journal;
-use crate::launch::{self, Launch};
-use crate::library::SessionLibrary;
+use crate::knowledge::library::SessionLibrary;
+use crate::knowledge::skill_drafts::SkillDrafts;
+use crate::knowledge::skill_files::{SkillFolder, SkillHomes};
 use crate::limits::{AHEAD_AFTER_MS, LET_GO_MS_MAX};
-use crate::model_choice::Models;
+use crate::models::choice::Models;
 use crate::project::{ProjectContext, project_of};
-use crate::prompt::MainPrompt;
-use crate::resume;
-use crate::site::Site;
-use crate::skill_drafts::SkillDrafts;
-use crate::skill_files::{SkillFolder, SkillHomes};
+use crate::record::bus::Updates;
+use crate::record::journal::Journal;
+use crate::record::session_lock::Alive;
+use crate::rights::approvals::{Approvals, Asking, Taken};
 
 /// What a session is started with.
 pub struct SessionRequest {
@@ -335,7 +337,7 @@ fn main(crew: &Arc<Crew>, grant: Grant, budget: Budget, prompt: String) -> Launc
     let model = crew.models.main().clone();
     let role = main_role(grant.clone(), budget);
     let coordinates = delegation.is_some_and(|delegation| delegation.coordinator);
-    let roles = delegation.map(|d| launch::roles_for(d, &grant, 0)).unwrap_or_default();
+    let roles = delegation.map(|d| starting::roles_for(d, &grant, 0)).unwrap_or_default();
     let system = MainPrompt {
         lean: model.is_lean(),
         workspace: &crew.site.folder,
@@ -412,9 +414,9 @@ pub(crate) fn main_tools(crew: &Arc<Crew>, grant: &Grant) -> (Toolbox, Arc<[Tool
     // A coordinator has nothing of its own; what it may do is what it can give away.
     let own = if delegation.is_some_and(|d| d.coordinator) { Grant::none() } else { grant.clone() };
     let role = main_role(grant.clone(), Budget::UNLIMITED);
-    let toolbox: Toolbox = launch::toolbox(crew, &own, crew.main, &role, 0, crew.models.main());
-    let roles = delegation.map(|d| launch::roles_for(d, grant, 0)).unwrap_or_default();
-    let mut offered = launch::offered(crew, &toolbox, &roles, grant);
+    let toolbox: Toolbox = starting::toolbox(crew, &own, crew.main, &role, 0, crew.models.main());
+    let roles = delegation.map(|d| starting::roles_for(d, grant, 0)).unwrap_or_default();
+    let mut offered = starting::offered(crew, &toolbox, &roles, grant);
     if delegation.is_some_and(|d| d.coordinator) {
         offered.retain(|tool| !toolbox.specs().contains(tool));
     }

@@ -9,11 +9,11 @@ use posse_protocol::{AgentId, CallId, EventKind, QueueReason, Report};
 use tokio::task::AbortHandle;
 
 use super::{Crew, Handles, Place, Seat};
-use crate::finished::Finished;
-use crate::journal::Journal;
-use crate::launch::{Launch, Started};
+use crate::agents::finished::Finished;
+use crate::changes::site::Site;
+use crate::delegation::starting::{Launch, Started};
 use crate::limits::LET_GO_LOOK_MS;
-use crate::site::Site;
+use crate::record::journal::Journal;
 
 /// What another process had begun.
 pub(crate) struct TakenOver {

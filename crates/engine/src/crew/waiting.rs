@@ -7,7 +7,7 @@ use posse_protocol::AgentId;
 use tokio::sync::watch;
 
 use super::{Crew, Handles};
-use crate::clock::Stopped;
+use crate::agents::clock::Stopped;
 
 impl Crew {
     /// While the guard lives the agent waits for a person: its clock and those of all above it stand still, and it

@@ -7,10 +7,10 @@ use posse_protocol::{EventKind, Isolation, Message};
 use posse_workspace::WorkspaceError;
 
 use super::{Driver, broken, cancelled};
-use crate::context;
+use crate::agents::context;
+use crate::changes::site::Site;
 use crate::crew::Crew;
-use crate::launch::Launch;
-use crate::site::Site;
+use crate::delegation::starting::Launch;
 
 impl Driver {
     /// What an agent begins with, or goes on with.

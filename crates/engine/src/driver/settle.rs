@@ -5,8 +5,8 @@ use std::sync::Arc;
 use posse_protocol::{Ending, EventKind, Failure, Isolation, Receipt, Report};
 
 use super::Driver;
-use crate::facts::{WorkspaceFacts, together};
-use crate::finished::{Finished, Kept};
+use crate::agents::facts::{WorkspaceFacts, together};
+use crate::agents::finished::{Finished, Kept};
 
 impl Driver {
     /// Ends the agent: first everything below it, then itself. Its report is checked before it is recorded.

@@ -62,12 +62,12 @@ const BY_PATH: &[&str] = &[
 
 /// The files that may, and where they do so.
 const BY_PATH_FILES: &[(&str, &str)] = &[
-    ("crates/engine/src/alive.rs", "Posse's own folder"),
-    ("crates/engine/src/checkouts.rs", "Posse's own folder"),
-    ("crates/engine/src/skill_drafts.rs", "Posse's own folder"),
-    ("crates/engine/src/role_files.rs", "the person's own roles"),
+    ("crates/engine/src/record/session_lock.rs", "Posse's own folder"),
+    ("crates/engine/src/changes/checkouts.rs", "Posse's own folder"),
+    ("crates/engine/src/knowledge/skill_drafts.rs", "Posse's own folder"),
+    ("crates/engine/src/roles/files.rs", "the person's own roles"),
     (
-        "crates/engine/src/skill_files.rs",
+        "crates/engine/src/knowledge/skill_files.rs",
         "the person's own skills; lists a project's, and opens none by that",
     ),
     ("crates/workspace/src/checkpoint/manifest.rs", "Posse's own folder"),
@@ -244,7 +244,7 @@ pub(crate) fn bad_environment() -> Repo {
 pub(crate) fn bad_by_path() -> Repo {
     let text =
         "//! File::open\nlet text = File::open(path)?;\n#[cfg(test)]\nmod tests { use std::fs::read; }\n";
-    sample("crates/tools/src/lib.rs", "crates/engine/src/alive.rs", text)
+    sample("crates/tools/src/lib.rs", "crates/engine/src/record/session_lock.rs", text)
 }
 
 pub(crate) fn bad_screens() -> Repo {

@@ -1,0 +1,12 @@
+//! What an agent starts from, is told and is offered, and what is kept of it when it has ended. Below the crew: it knows one
+//! agent at a time.
+
+pub(crate) mod advice;
+pub(crate) mod clock;
+pub(crate) mod context;
+pub(crate) mod facts;
+pub(crate) mod finished;
+pub(crate) mod past;
+pub(crate) mod prompt;
+pub(crate) mod receipt;
+pub(crate) mod sub_agents;

@@ -1,0 +1,422 @@
+//! One agent's desk: its calls of delegation tools come in here as commands, and answers go out.
+//!
+//! What a command means is decided by `surface`, whether it may be done by the tree; this carries it out.
+
+mod merging;
+mod single;
+mod waiting;
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use posse_protocol::visible::one_line;
+use posse_protocol::{
+    AgentId, CallId, ContextMode, Ending, Grant, Role, Sender, Task, ToolCall, ToolOutcome,
+};
+use posse_report::quote;
+use posse_surface::{Command, Join, Shape, Surface, Until};
+use posse_tools::{Prepared, Toolbox};
+use posse_workspace::Permit;
+
+use crate::agents::context::{self, Snapshot};
+use crate::agents::finished::Finished;
+use crate::crew::Crew;
+use crate::delegation::answers;
+use crate::delegation::handles;
+use crate::delegation::starting::{self, Asker, Started};
+use crate::delegation::team;
+use crate::limits::{MESSAGE_BYTES_MAX, STOP_WAIT_MS};
+use crate::models::choice::PricedModel;
+use crate::rights::shell_rights;
+
+/// Lives as long as its agent.
+pub(crate) struct Desk {
+    crew: Arc<Crew>,
+    id: AgentId,
+    model: PricedModel,
+    grant: Grant,
+    surface: Surface,
+    team: bool,
+    /// How often in a row it asked for a status that had not changed.
+    polls: AtomicU32,
+    /// How long its waits have lasted since one of them told something.
+    waited_ms: AtomicU64,
+}
+
+/// What a call turned out to be.
+pub(crate) enum Work {
+    /// A tool that runs.
+    Tool {
+        prepared: Box<Prepared>,
+        /// The command it was written as, where everything is one.
+        routed: Option<String>,
+    },
+    /// A command for the desk.
+    Asked(Box<Asked>),
+}
+
+/// A command that was understood and not carried out yet.
+pub(crate) struct Asked {
+    call: CallId,
+    command: Command,
+    title: String,
+    routed: Option<String>,
+    snapshot: Option<Arc<Snapshot>>,
+    /// What `help` answers.
+    help: Option<String>,
+    /// What it may bring in although other programs act on it by themselves.
+    permit: OnceLock<Permit>,
+}
+
+impl Asked {
+    /// Lets it bring in what other programs act on by themselves.
+    pub(crate) fn permit(&self, permit: Permit) {
+        let _ = self.permit.set(permit);
+    }
+
+    pub(crate) fn title(&self) -> String {
+        self.title.clone()
+    }
+
+    /// Whether it starts an agent.
+    pub(crate) fn starts(&self) -> bool {
+        matches!(self.command, Command::Start { .. })
+    }
+
+    /// The agent whose work it brings into the workspace, if it does.
+    pub(crate) fn brings_in(&self) -> Option<&str> {
+        match &self.command {
+            Command::Merge { agent } => Some(agent),
+            _ => None,
+        }
+    }
+
+    /// Whether it starts, steers or stops an agent, rather than looking at one.
+    pub(crate) fn changes(&self) -> bool {
+        !matches!(
+            self.command,
+            Command::Wait { .. } | Command::Status { .. } | Command::Read { .. } | Command::Help(_)
+        )
+    }
+}
+
+/// What a command came to.
+pub(crate) struct Answer {
+    pub(crate) outcome: ToolOutcome,
+    /// Whose reports it holds.
+    pub(crate) delivered: Vec<AgentId>,
+}
+
+impl Answer {
+    pub(crate) fn ok(text: impl Into<String>) -> Self {
+        Self { outcome: ToolOutcome::ok(text), delivered: Vec::new() }
+    }
+
+    pub(crate) fn error(text: impl Into<String>) -> Self {
+        Self { outcome: ToolOutcome::error(text), delivered: Vec::new() }
+    }
+}
+
+impl Desk {
+    pub(crate) fn new(crew: Arc<Crew>, id: AgentId, model: PricedModel, grant: Grant) -> Option<Self> {
+        let delegation = crew.delegation.as_ref()?;
+        let (surface, team) = (delegation.surface, delegation.team);
+        Some(Self {
+            crew,
+            id,
+            model,
+            grant,
+            surface,
+            team,
+            polls: AtomicU32::new(0),
+            waited_ms: AtomicU64::new(0),
+        })
+    }
+
+    /// Whether a call is for the desk. Where everything is a command, there are no other tools.
+    pub(crate) fn owns(&self, call: &ToolCall) -> bool {
+        self.surface == Surface::Shell || self.surface.owns(&call.name, self.team)
+    }
+
+    /// Reads a call. Nothing is done yet; the error is the answer to it.
+    pub(crate) fn read(
+        &self,
+        call: &ToolCall,
+        toolbox: &Toolbox,
+        snapshot: Option<Arc<Snapshot>>,
+    ) -> Result<Work, ToolOutcome> {
+        let (command, routed) = if self.surface == Surface::Shell {
+            if !self.surface.owns(&call.name, self.team) {
+                let text = format!(
+                    "There is no tool {}. Use bash: `help` lists its commands.",
+                    one_line(&call.name, 60)
+                );
+                return Err(ToolOutcome::error(text));
+            }
+            let routed = posse_surface::parse_routed(call).map_err(ToolOutcome::error)?;
+            let role = self.role_started(&routed.command);
+            shell_rights::may_run(&self.grant.tools, &routed, role).map_err(ToolOutcome::error)?;
+            (routed.command, Some(routed.name))
+        } else {
+            (self.surface.parse(call, self.team).map_err(ToolOutcome::error)?, None)
+        };
+        if let Command::Run(call) = &command {
+            let prepared = Box::new(toolbox.prepare(call)?);
+            return Ok(Work::Tool { prepared, routed });
+        }
+        let title = one_line(&answers::title(&command), posse_protocol::limits::TITLE_CHARS_MAX);
+        let (call, permit) = (call.id.clone(), OnceLock::new());
+        let help = match &command {
+            Command::Help(about) => Some(self.help(about.as_deref(), toolbox)),
+            _ => None,
+        };
+        Ok(Work::Asked(Box::new(Asked { call, command, title, routed, snapshot, help, permit })))
+    }
+
+    /// The role that a command starts.
+    fn role_started(&self, command: &Command) -> Option<&Role> {
+        let Command::Start { task, .. } = command else { return None };
+        self.crew.delegation.as_ref()?.roles.find(task.role.as_deref()?).ok()
+    }
+
+    /// What this agent may use, or how one command is used.
+    fn help(&self, about: Option<&str>, toolbox: &Toolbox) -> String {
+        let Some(delegation) = &self.crew.delegation else { return String::new() };
+        let depth = self.crew.tree(|tree| tree.node(self.id).map(|node| node.depth)).unwrap_or_default();
+        let roles = starting::roles_for(delegation, &self.grant, depth);
+        let tools = toolbox.specs_now();
+        starting::with_offer(&self.crew, delegation, &tools, &roles, &self.grant, |offer| {
+            posse_surface::shell_help(offer, about)
+        })
+    }
+
+    /// Carries a command out.
+    pub(crate) async fn carry_out(&self, asked: Asked) -> Answer {
+        let Asked { call, command, routed, snapshot, help, permit, .. } = asked;
+        if !matches!(command, Command::Status { .. }) {
+            self.polls.store(0, Ordering::Relaxed);
+        }
+        let mut answer = match command {
+            Command::Start { task, join, shape, reuse } => {
+                let started = match self.crew.started_by(self.id, &call) {
+                    Some(started) => Ok(started),
+                    None => match self.about_session(task, routed.as_deref()).await {
+                        Ok(task) => self.start(call, task, reuse, snapshot).await,
+                        Err(answer) => Err(answer),
+                    },
+                };
+                match started {
+                    Ok(started) => self.join(started, join, shape).await,
+                    Err(answer) => answer,
+                }
+            }
+            Command::Wait { agents, until, timeout_ms } => self.wait(&agents, until, timeout_ms).await,
+            Command::Status { agent, page } => self.status(agent.as_deref(), page).await,
+            Command::Message { agent, text, interrupt } => self.message(&agent, text, interrupt).await,
+            Command::Eval { agent, message, interrupt, wait_ms } => {
+                self.eval(&agent, message, interrupt, wait_ms).await
+            }
+            Command::Cancel { agent } | Command::Close { agent } => self.stop(&agent).await,
+            Command::Merge { agent } => self.merge(&agent, permit.into_inner().unwrap_or_default()).await,
+            Command::Read { handle, read } => self.read_handle(&handle, &read),
+            Command::Tell { to, text } => team::tell(&self.crew, self.id, to.as_deref(), &text),
+            Command::Board(command) => team::board(&self.crew, self.id, command),
+            Command::Help(_) => Answer::ok(help.unwrap_or_default()),
+            Command::Run(call) => Answer::error(format!("{} is no command of the desk", call.name)),
+        };
+        if let Some(routed) = routed {
+            answer.outcome.text = format!("[{routed}]\n{}", answer.outcome.text);
+        }
+        answer
+    }
+
+    fn find(&self, name: &str) -> Result<AgentId, Answer> {
+        self.crew.tree(|tree| tree.find(self.id, name)).ok_or_else(|| {
+            let known = self.crew.tree(|tree| {
+                let mine = tree.nodes().filter(|node| tree.is_below(node.id, self.id));
+                mine.map(|node| node.name.clone()).take(50).collect::<Vec<_>>()
+            });
+            let known = if known.is_empty() {
+                "You have started none.".to_string()
+            } else {
+                format!("Yours are: {}.", known.join(", "))
+            };
+            Answer::error(format!("There is no agent {}. {known}", one_line(name, 60)))
+        })
+    }
+
+    async fn start(
+        &self,
+        call: CallId,
+        task: Task,
+        reuse: bool,
+        snapshot: Option<Arc<Snapshot>>,
+    ) -> Result<Started, Answer> {
+        if task.context != ContextMode::Fresh && snapshot.is_none() {
+            let text = "This conversation cannot be forked from here; use context \"fresh\".";
+            return Err(Answer::error(text));
+        }
+        if let (ContextMode::Selective, Some(snapshot)) = (task.context, &snapshot)
+            && let Err(why) = context::has_turns(snapshot, &task.context_turns)
+        {
+            return Err(Answer::error(why));
+        }
+        // Nobody else asks the only agent of a role before this task is with it.
+        let turn = if reuse { self.turn(&task).await? } else { None };
+        if let Some(existing) = turn.as_ref().and_then(|turn| turn.existing) {
+            let words = match (&snapshot, task.context) {
+                (Some(snapshot), ContextMode::Summary) => {
+                    context::first_words(&task, &context::digest(snapshot))
+                }
+                _ => task.prompt,
+            };
+            return self.follow_up(Some(call), existing, words, task.title);
+        }
+        starting::start(&self.crew, self.asker(Some(call), snapshot), task, None).map_err(Answer::error)
+    }
+
+    fn asker(&self, call: Option<CallId>, snapshot: Option<Arc<Snapshot>>) -> Asker {
+        Asker { id: self.id, call, model: self.model.clone(), snapshot }
+    }
+
+    async fn join(&self, started: Started, join: Join, shape: Shape) -> Answer {
+        if join == Join::Background {
+            return Answer::ok(answers::started(&started));
+        }
+        self.settled(&[started.id], Until::All, None).await;
+        let reports = self.crew.take_reports(self.id, &[started.id]);
+        self.deliver(&reports, shape, String::new())
+    }
+
+    /// Tells reports that were taken.
+    fn deliver(&self, reports: &[Arc<Finished>], shape: Shape, after: String) -> Answer {
+        let ok = reports.iter().all(|done| done.report.ending == Ending::Completed);
+        let mut text = reports
+            .iter()
+            .map(|done| answers::report(&self.crew, done, shape))
+            .collect::<Vec<_>>()
+            .join("\n\n");
+        if text.is_empty() || !after.is_empty() {
+            text = format!("{text}\n{after}").trim().to_string();
+        }
+        let outcome = if ok { ToolOutcome::ok(text) } else { ToolOutcome::error(text) };
+        Answer { outcome, delivered: reports.iter().map(|done| done.id).collect() }
+    }
+
+    async fn message(&self, name: &str, text: String, interrupt: bool) -> Answer {
+        if text.len() > MESSAGE_BYTES_MAX {
+            return Answer::error(format!(
+                "The message is longer than {MESSAGE_BYTES_MAX} bytes; put it into a file and name the file."
+            ));
+        }
+        let id = match self.find(name) {
+            Ok(id) => id,
+            Err(answer) => return answer,
+        };
+        if self.crew.tell(id, Sender::Parent, text.clone(), interrupt) {
+            let when = if interrupt { "at once: what it does is stopped for it" } else { "at its next turn" };
+            return Answer::ok(format!("{} gets it {when}.", self.crew.name(id)));
+        }
+        // It may be about to end, and can be followed up once it has.
+        if !self.settled(&[id], Until::All, Some(STOP_WAIT_MS)).await {
+            let name = self.crew.name(id);
+            return Answer::error(format!("{name} has not read its mail for long; wait for it, or stop it."));
+        }
+        let title = one_line(&text, 60);
+        match self.follow_up(None, id, text, title) {
+            Ok(started) => Answer::ok(answers::followed_up(&started, &self.crew.name(id))),
+            Err(answer) => answer,
+        }
+    }
+
+    /// Goes on with the conversation of an agent that has ended, as a new agent of the same name.
+    fn follow_up(
+        &self,
+        call: Option<CallId>,
+        id: AgentId,
+        text: String,
+        title: String,
+    ) -> Result<Started, Answer> {
+        let gone = || {
+            Answer::error(
+                "Its conversation is no longer at hand; start a new agent with what it needs to know.",
+            )
+        };
+        let finished = self.crew.finished(id).ok_or_else(gone)?;
+        if finished.report.ending == Ending::Cancelled {
+            return Err(Answer::error(format!(
+                "{} was stopped, and what is stopped stays stopped; start a new agent.",
+                finished.name
+            )));
+        }
+        let kept = finished.conversation.clone().ok_or_else(gone)?;
+        let task = Task::new(title, text);
+        starting::start(&self.crew, self.asker(call, None), task, Some((id, kept))).map_err(Answer::error)
+    }
+
+    /// Says something, waits, and looks: one call of the dialect in which agents are sessions.
+    async fn eval(
+        &self,
+        name: &str,
+        message: Option<String>,
+        interrupt: bool,
+        wait_ms: Option<u64>,
+    ) -> Answer {
+        if let Some(message) = message {
+            let answer = self.message(name, message, interrupt).await;
+            if !answer.outcome.ok || wait_ms.is_none() {
+                return answer;
+            }
+        }
+        match wait_ms {
+            Some(_) => self.wait(&[name.to_string()], Until::All, wait_ms).await,
+            None => {
+                let id = match self.find(name) {
+                    Ok(id) => id,
+                    Err(answer) => return answer,
+                };
+                let reports = self.crew.take_reports(self.id, &[id]);
+                if reports.is_empty() {
+                    self.status(Some(name), 0).await
+                } else {
+                    self.deliver(&reports, Shape::Text, String::new())
+                }
+            }
+        }
+    }
+
+    async fn stop(&self, name: &str) -> Answer {
+        let id = match self.find(name) {
+            Ok(id) => id,
+            Err(answer) => return answer,
+        };
+        let stopped = self.crew.cancel(id);
+        let over = self.settled(&[id], Until::All, Some(STOP_WAIT_MS)).await;
+        let reports = self.crew.take_reports(self.id, &[id]);
+        let delivered = reports.iter().map(|done| done.id).collect();
+        let mut text = match (stopped, over) {
+            (0, true) => format!("{} had ended before.", self.crew.name(id)),
+            (0 | 1, _) => format!("{} is stopped.", self.crew.name(id)),
+            (n, _) => format!("{} is stopped, with {} below it.", self.crew.name(id), n - 1),
+        };
+        for done in &reports {
+            text = format!("{text}\n{}", answers::report(&self.crew, done, Shape::Text));
+        }
+        Answer { outcome: ToolOutcome::ok(text), delivered }
+    }
+
+    fn read_handle(&self, handle: &str, read: &posse_protocol::HandleRead) -> Answer {
+        match handles::value(&self.crew, self.id, handle, read) {
+            Err(why) => Answer::error(why),
+            Ok(value) => match posse_report::read(&value, read) {
+                // Only what was asked for is quoted; what is said about it stands outside.
+                Ok(piece) if piece.text.is_empty() => Answer::ok(piece.note),
+                Ok(piece) => {
+                    let text = format!("{}\n{}", quote("value", handle, &piece.text), piece.note);
+                    Answer::ok(text.trim_end())
+                }
+                Err(why) => Answer::error(why),
+            },
+        }
+    }
+}

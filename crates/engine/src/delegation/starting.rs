@@ -1,0 +1,551 @@
+//! From a task to an agent that can run: role, model, rights and budget are settled, the tree admits it, and what it begins
+//! with is put together. Starting never waits for the record, the model or another agent.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use posse_delegate::{Admission, Request};
+use posse_model::{Model, Transcript};
+use posse_policy::delegates_to;
+use posse_protocol::{
+    AgentId, Branch, Brief, Budget, CallId, ContextMode, EventKind, Files, Grant, Isolation, Message,
+    NameRules, QueueReason, Role, RoleOrigin, Sender, Task, ToolSpec,
+};
+use posse_roles::INHERIT;
+use posse_surface::{Offer, RoleOffer, Surface};
+use posse_tools::Toolbox;
+
+use crate::agents::context::{self, Snapshot};
+use crate::agents::finished::Kept;
+use crate::agents::past::Past;
+use crate::agents::prompt::SubPrompt;
+use crate::agents::sub_agents::{Delegation, Record};
+use crate::crew::Crew;
+use crate::engine::Engine;
+use crate::models::choice::PricedModel;
+use crate::record::journal::Journal;
+use crate::rights::shell_rights::{self, may_start};
+
+/// What a sub-agent is told that has no role, unless the configuration or the task say otherwise.
+const FOCUSED: &str = include_str!("../../prompts/focused.md").trim_ascii_end();
+
+/// Everything a driver needs to run an agent.
+pub(crate) struct Launch {
+    pub(crate) id: AgentId,
+    pub(crate) name: String,
+    pub(crate) title: String,
+    pub(crate) depth: u32,
+    pub(crate) role: Role,
+    pub(crate) model: PricedModel,
+    pub(crate) grant: Grant,
+    pub(crate) budget: Budget,
+    pub(crate) system: String,
+    pub(crate) toolbox: Toolbox,
+    /// What its model is offered.
+    pub(crate) tools: Arc<[ToolSpec]>,
+    pub(crate) transcript: Transcript,
+    /// The transcript without any message.
+    pub(crate) empty: Transcript,
+    /// Messages that are in the transcript already.
+    pub(crate) known: Vec<Arc<Message>>,
+    /// What it is told first.
+    pub(crate) told: Option<(Sender, String)>,
+    /// Words that came before it has begun.
+    pub(crate) mail: Vec<(Sender, String)>,
+    /// Files whose contents go with that.
+    pub(crate) context_files: Vec<String>,
+    pub(crate) deliverables: Vec<String>,
+    pub(crate) isolation: Isolation,
+    /// The branch it goes on with.
+    pub(crate) branch: Option<Branch>,
+    pub(crate) journal: Journal,
+    /// Whether it was admitted in another process.
+    pub(crate) resumed: bool,
+    /// Where it was when that ended, if it had begun.
+    pub(crate) past: Option<Box<Past>>,
+}
+
+/// Who wants an agent started.
+pub(crate) struct Asker {
+    pub(crate) id: AgentId,
+    /// With which of its calls.
+    pub(crate) call: Option<CallId>,
+    pub(crate) model: PricedModel,
+    /// Its conversation, where the task wants to know of it.
+    pub(crate) snapshot: Option<Arc<Snapshot>>,
+}
+
+/// An agent that was started, or waits for its turn.
+pub(crate) struct Started {
+    pub(crate) id: AgentId,
+    pub(crate) name: String,
+    pub(crate) role: String,
+    pub(crate) queued: bool,
+    pub(crate) ahead: usize,
+    pub(crate) budget: Budget,
+    pub(crate) model: String,
+}
+
+/// A task with everything settled that does not depend on the tree.
+struct Wanted {
+    id: AgentId,
+    parent: AgentId,
+    call: Option<CallId>,
+    task: Task,
+    role: Role,
+    model: PricedModel,
+    continues: Option<AgentId>,
+    isolation: Isolation,
+}
+
+/// Starts a sub-agent. The error is for the model that asked: what is wrong, and what to do.
+pub(crate) fn start(
+    crew: &Arc<Crew>,
+    asker: Asker,
+    task: Task,
+    continues: Option<(AgentId, Kept)>,
+) -> Result<Started, String> {
+    let delegation = crew.delegation.as_ref().ok_or("Delegation is off in this session.")?;
+    let Asker { id: parent, call, model: own, snapshot } = asker;
+    let (role, model) = match &continues {
+        Some((_, kept)) => (kept.role.clone(), kept.model.clone()),
+        None => {
+            let role = role_of(crew, delegation, parent, &task)?;
+            let by_command = delegation.surface == Surface::Shell;
+            let grant = crew.tree(|tree| tree.node(parent).map(|node| node.grant.clone()));
+            // Whether it may delegate to the role is for the tree to say; names of commands are not its business.
+            if grant.is_some_and(|grant| {
+                delegates_to(&grant, &role.name) && !may_start(&grant, &role.name, by_command)
+            }) {
+                return Err(format!("You may not start the role {}.", role.name));
+            }
+            let model = model_of(crew, delegation, &task, &role, own)?;
+            (role, model)
+        }
+    };
+    let (continues, kept) = continues.unzip();
+    let isolation = match &kept {
+        Some(kept) => kept.isolation,
+        None => task.isolation.or(role.isolation).unwrap_or(delegation.sub_agents.isolation),
+    };
+    let id = Engine::new_agent_id();
+    let wanted = Wanted { id, parent, call, task, role, model, continues, isolation };
+    // Nothing is waited for between this and `place`: whoever asks may go away at any moment.
+    let admission = crew.admit(wanted.request(delegation)).map_err(|refusal| refusal.to_string())?;
+    let started = wanted.started(&admission);
+    let toolbox = toolbox(crew, &admission.grant, wanted.id, &wanted.role, admission.depth, &wanted.model);
+    let mut begins = match kept {
+        Some(kept) => Begins { words: wanted.task.prompt.clone(), kept },
+        None => wanted.begins(crew, delegation, &admission, &toolbox, snapshot.as_deref()),
+    };
+    let mut context_files = wanted.task.context_files.clone();
+    // Nobody hands on what they may not read.
+    if !context_files.is_empty() && !may_read(crew, parent) {
+        let names = std::mem::take(&mut context_files).join(", ");
+        begins.words += &format!("\n\nNot included: {names} (whoever gave you this task may not read files)");
+    }
+    let journal = wanted.admitted(crew, delegation, &admission, &begins, &context_files);
+    let Kept { role, model, system, tools, empty, transcript, messages, isolation, branch } = begins.kept;
+    crew.place(Launch {
+        id: wanted.id,
+        name: admission.name,
+        title: wanted.task.title,
+        depth: admission.depth,
+        role,
+        model,
+        grant: admission.grant,
+        budget: admission.budget,
+        system,
+        toolbox,
+        tools,
+        transcript,
+        empty,
+        known: messages,
+        told: Some((Sender::Parent, begins.words)),
+        mail: Vec::new(),
+        context_files,
+        deliverables: wanted.task.deliverables,
+        isolation,
+        branch,
+        journal,
+        resumed: false,
+        past: None,
+    });
+    Ok(started)
+}
+
+impl Wanted {
+    fn request(&self, delegation: &Delegation) -> Request {
+        Request {
+            id: self.id,
+            parent: self.parent,
+            name: self.task.name.clone(),
+            role: self.role.name.clone(),
+            title: self.task.title.clone(),
+            role_grant: self.role.grant.clone(),
+            untrusted_file: is_strange(delegation, &self.role),
+            background: true,
+            allowed_tools: self.task.allowed_tools.clone(),
+            budget: budget(delegation, &self.task, &self.role),
+            endpoint: self.model.endpoint(),
+            continues: self.continues,
+        }
+    }
+
+    /// Its way into the record, with its admission on the way there.
+    fn admitted(
+        &self,
+        crew: &Crew,
+        delegation: &Delegation,
+        admission: &Admission,
+        begins: &Begins,
+        context_files: &[String],
+    ) -> Journal {
+        let mut journal = journal(crew, delegation, self.id, self.parent);
+        journal.note(EventKind::AgentAdmitted {
+            name: admission.name.clone(),
+            role: self.role.name.clone(),
+            depth: admission.depth,
+            title: self.task.title.clone(),
+            requested_model: self.task.model.clone().or_else(|| asked_model(&self.role)),
+            context: self.task.context,
+            continues: self.continues,
+            brief: Some(Box::new(Brief {
+                call: self.call.clone(),
+                grant: admission.grant.clone(),
+                budget: admission.budget,
+                model: self.model.name().to_string(),
+                max_output_tokens: max_output_tokens(&self.task, &self.role, delegation),
+                words: begins.words.clone(),
+                system_prompt: own_words(delegation, &self.task),
+                context_files: context_files.to_vec(),
+                deliverables: self.task.deliverables.clone(),
+                isolation: self.isolation,
+                branch: begins.kept.branch.clone(),
+            })),
+        });
+        if let Some(reason) = admission.queued {
+            let at = (reason == QueueReason::Endpoint).then(|| self.model.model.config().host());
+            journal.note(EventKind::AgentQueued { reason, at });
+        }
+        journal.send();
+        journal
+    }
+
+    fn started(&self, admission: &Admission) -> Started {
+        Started {
+            id: self.id,
+            name: admission.name.clone(),
+            role: self.role.name.clone(),
+            queued: admission.queued.is_some(),
+            ahead: admission.ahead,
+            budget: admission.budget,
+            model: self.model.name().to_string(),
+        }
+    }
+
+    /// What a new agent begins with: a fork of its parent's conversation, or one of its own.
+    fn begins(
+        &self,
+        crew: &Crew,
+        delegation: &Delegation,
+        admission: &Admission,
+        toolbox: &Toolbox,
+        snapshot: Option<&Snapshot>,
+    ) -> Begins {
+        let Self { task, role, model, .. } = self;
+        let described = Described {
+            name: &admission.name,
+            role,
+            parent: self.parent,
+            depth: admission.depth,
+            budget: &admission.budget,
+            grant: &admission.grant,
+            isolation: self.isolation,
+            folder: &crew.site(self.parent).folder,
+        };
+        let told = match (snapshot, task.context) {
+            (Some(snapshot), ContextMode::Fork) => {
+                return described.prompt(crew, delegation, |prompt| forked(snapshot, self, prompt));
+            }
+            (Some(snapshot), ContextMode::Summary) => context::digest(snapshot),
+            (Some(snapshot), ContextMode::Selective) => context::turns(snapshot, &task.context_turns),
+            _ => String::new(),
+        };
+        let system = described.prompt(crew, delegation, |prompt| prompt.to_string());
+        let roles = roles_for(delegation, &admission.grant, admission.depth);
+        let tools = crew.offers(toolbox, &roles, &admission.grant);
+        let max = max_output_tokens(task, role, delegation);
+        let empty = limited(&model.model, max).transcript(&system, &tools);
+        let (transcript, messages) = (empty.clone(), Vec::new());
+        let (role, model, isolation) = (role.clone(), model.clone(), self.isolation);
+        let kept = Kept { role, model, system, tools, empty, transcript, messages, isolation, branch: None };
+        Begins { words: context::first_words(task, &told), kept }
+    }
+}
+
+/// An agent as it is told of itself.
+pub(crate) struct Described<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) role: &'a Role,
+    pub(crate) parent: AgentId,
+    pub(crate) depth: u32,
+    pub(crate) budget: &'a Budget,
+    pub(crate) grant: &'a Grant,
+    pub(crate) isolation: Isolation,
+    /// Where its parent works.
+    pub(crate) folder: &'a str,
+}
+
+impl Described<'_> {
+    pub(crate) fn prompt<T>(
+        &self,
+        crew: &Crew,
+        delegation: &Delegation,
+        write: impl FnOnce(&SubPrompt<'_>) -> T,
+    ) -> T {
+        let delegates = roles_for(delegation, self.grant, self.depth);
+        let names = delegates.iter().map(|role| role.name.clone()).collect::<Vec<_>>();
+        let inherits = self.role.inherit_context_file.unwrap_or(delegation.sub_agents.inherit_context_file);
+        let folder = match self.isolation {
+            Isolation::Shared => self.folder.to_string(),
+            Isolation::Worktree => crew.checkouts.folder(Path::new(self.folder), self.name),
+        };
+        write(&SubPrompt {
+            name: self.name,
+            role: self.role,
+            parent: &crew.name(self.parent),
+            depth: self.depth,
+            depth_max: delegation.limits.depth_max,
+            budget: self.budget,
+            delegates: &names,
+            team: delegation.team,
+            suggestions: delegation.surface == Surface::Delegate,
+            workspace: &folder,
+            apart: self.isolation == Isolation::Worktree,
+            before: delegation.sub_agents.system_prompt.as_deref(),
+            project: crew.project.as_ref().filter(|_| inherits),
+            notes: crew.notes_for(self.role, self.depth, self.grant),
+        })
+    }
+}
+
+/// What an agent begins with: a conversation, and the first words for it.
+struct Begins {
+    kept: Kept,
+    words: String,
+}
+
+/// The parent's last request byte for byte, tools included; role and task come after it. With another model the same
+/// messages are encoded anew.
+fn forked(snapshot: &Snapshot, wanted: &Wanted, prompt: &SubPrompt<'_>) -> Begins {
+    let Wanted { role, model, task, isolation, .. } = wanted;
+    let words = prompt.forked(&context::state(snapshot), &context::first_words(task, ""));
+    let mut kept = Kept {
+        role: role.clone(),
+        model: model.clone(),
+        system: snapshot.system.clone(),
+        tools: Arc::clone(&snapshot.tools),
+        empty: snapshot.empty.clone(),
+        transcript: snapshot.transcript.clone(),
+        messages: snapshot.messages.clone(),
+        isolation: *isolation,
+        branch: None,
+    };
+    if model.name() != snapshot.model.name() {
+        kept.empty = model.model.transcript(&kept.system, &kept.tools);
+        kept.transcript = kept.empty.clone();
+        for message in &kept.messages {
+            kept.transcript.push(message);
+        }
+    }
+    Begins { kept, words }
+}
+
+fn role_of(crew: &Crew, delegation: &Delegation, parent: AgentId, task: &Task) -> Result<Role, String> {
+    let name = task.role.as_deref().unwrap_or(posse_roles::DEFAULT_ROLE);
+    let grant = crew.tree(|tree| tree.node(parent).map(|node| node.grant.clone()));
+    let may = |role: &Role| grant.as_ref().is_none_or(|grant| delegates_to(grant, &role.name));
+    let role = delegation.roles.find_among(name, may).map_err(|unknown| unknown.to_string())?;
+    if role.tools_listed_by_task && task.allowed_tools.as_ref().is_none_or(Vec::is_empty) {
+        return Err(format!(
+            "The role {} has the tools you list and no others: give allowed_tools, such as [\"read_file\", \"grep\"].",
+            role.name
+        ));
+    }
+    let prompt = own_words(delegation, task).unwrap_or_else(|| role.prompt.clone());
+    Ok(Role { prompt, ..role.clone() })
+}
+
+/// Words in place of the role's own. Where there are no roles to name, the configuration's are all there is.
+fn own_words(delegation: &Delegation, task: &Task) -> Option<String> {
+    let plain = delegation.surface == Surface::Spawn && task.role.is_none();
+    let usual = || match delegation.sub_agents.system_prompt {
+        None => FOCUSED.to_string(),
+        Some(_) => String::new(),
+    };
+    task.system_prompt.clone().or_else(|| plain.then(usual))
+}
+
+/// The task's wish, then the role's, then the configuration's, then the parent's own.
+fn model_of(
+    crew: &Crew,
+    delegation: &Delegation,
+    task: &Task,
+    role: &Role,
+    own: PricedModel,
+) -> Result<PricedModel, String> {
+    let defaults = &delegation.sub_agents;
+    if task.model.is_some() || task.endpoint.is_some() {
+        return crew.models.reach(task.model.as_deref(), task.endpoint.as_deref());
+    }
+    match role.model.as_deref() {
+        Some(INHERIT) => return Ok(own),
+        Some(wanted) => {
+            if let Some(found) = crew.models.for_role(wanted) {
+                return Ok(found.clone());
+            }
+        }
+        None => {}
+    }
+    if task.context != ContextMode::Fork && (defaults.model.is_some() || defaults.endpoint.is_some()) {
+        return crew.models.reach(defaults.model.as_deref(), defaults.endpoint.as_deref());
+    }
+    Ok(own)
+}
+
+/// The model that a role's file names.
+fn asked_model(role: &Role) -> Option<String> {
+    role.model.clone().filter(|model| model != INHERIT)
+}
+
+/// Whether a role comes from a file of the project that nobody has trusted as it is.
+fn is_strange(delegation: &Delegation, role: &Role) -> bool {
+    strange_file(delegation, role).is_some()
+}
+
+/// The project's file that a role comes from, if the person has not trusted it as it is.
+pub(crate) fn strange_file(delegation: &Delegation, role: &Role) -> Option<String> {
+    match &role.origin {
+        RoleOrigin::Project(path) if !delegation.trusted_files.contains(path) => Some(path.clone()),
+        _ => None,
+    }
+}
+
+/// The task's wish, then the role's, then the configuration's. A stranger's file only lowers what there would be without it.
+fn max_output_tokens(task: &Task, role: &Role, delegation: &Delegation) -> Option<u32> {
+    let usual = delegation.sub_agents.max_output_tokens;
+    let of_role = role.max_output_tokens.map(|max| match usual {
+        Some(usual) if is_strange(delegation, role) => max.min(usual),
+        _ => max,
+    });
+    task.max_output_tokens.or(of_role).or(usual)
+}
+
+/// The model with a limit for its replies. Half of its window stays for the conversation.
+pub(crate) fn limited(model: &Model, max_output_tokens: Option<u32>) -> Model {
+    let window = model.config().context_window.map(|window| u32::try_from(window / 2).unwrap_or(u32::MAX));
+    match max_output_tokens {
+        None => model.clone(),
+        Some(max) => model.clone().replying_within(window.map_or(max, |half| max.min(half.max(1)))),
+    }
+}
+
+/// A sub-agent's way into the record.
+pub(crate) fn journal(crew: &Crew, delegation: &Delegation, id: AgentId, parent: AgentId) -> Journal {
+    let journal = Journal::new(crew.store.clone(), crew.session, id, Some(parent));
+    match delegation.sub_agents.record {
+        Record::Full => journal,
+        Record::Result => journal.ends_only(),
+    }
+}
+
+/// The task's wish, then the role's, then the configuration's. A stranger's file only lowers what there would be without it.
+fn budget(delegation: &Delegation, task: &Task, role: &Role) -> Budget {
+    let (defaults, strange) = (&delegation.sub_agents, is_strange(delegation, role));
+    let held =
+        |asked: Option<u64>, usual: u64| asked.map(|asked| if strange { asked.min(usual) } else { asked });
+    let turns = held(role.budget.turns.map(u64::from), defaults.max_turns.into());
+    let turns = turns.and_then(|turns| u32::try_from(turns).ok());
+    let tokens = held(role.budget.tokens, defaults.tokens);
+    let time_ms = held(role.budget.time_ms, defaults.time_ms);
+    Budget {
+        turns: task.budget.turns.or(turns).or(Some(defaults.max_turns)),
+        tokens: task.budget.tokens.or(tokens).or(Some(defaults.tokens)),
+        time_ms: task.budget.time_ms.or(time_ms).or(Some(defaults.time_ms)),
+        cost_usd: task.budget.cost_usd.or(role.budget.cost_usd),
+    }
+}
+
+fn may_read(crew: &Crew, id: AgentId) -> bool {
+    crew.tree(|tree| tree.node(id).is_some_and(|node| node.grant.files >= Files::Read))
+}
+
+/// The tools of an agent. Where everything is a command, rights by name are checked on the command.
+pub(crate) fn toolbox(
+    crew: &Crew,
+    grant: &Grant,
+    owner: AgentId,
+    role: &Role,
+    depth: u32,
+    model: &PricedModel,
+) -> Toolbox {
+    let mut grant = grant.clone();
+    let commands = crew.delegation.as_ref().is_some_and(|delegation| delegation.surface == Surface::Shell);
+    if commands {
+        grant.tools = NameRules::default();
+    }
+    let (workspace, knowledge) = (&crew.site(owner).workspace, crew.knowledge(role, depth));
+    let toolbox = Toolbox::new(workspace, grant, crew.tools.clone(), owner, crew.jobs.clone(), knowledge);
+    if model.is_lean() && !commands { toolbox.offering_few() } else { toolbox }
+}
+
+/// The roles an agent may delegate to; none at the depth limit.
+pub(crate) fn roles_for<'a>(delegation: &'a Delegation, grant: &Grant, depth: u32) -> Vec<&'a Role> {
+    if depth >= delegation.limits.depth_max {
+        return Vec::new();
+    }
+    let by_command = delegation.surface == Surface::Shell;
+    delegation.roles.iter().filter(|role| may_start(grant, &role.name, by_command)).collect()
+}
+
+/// The tools a model is offered: its own, and those to delegate with.
+pub(crate) fn offered(crew: &Crew, toolbox: &Toolbox, roles: &[&Role], grant: &Grant) -> Vec<ToolSpec> {
+    let Some(delegation) = &crew.delegation else { return toolbox.specs().to_vec() };
+    let own = toolbox.specs();
+    let surface = delegation.surface;
+    let ours = with_offer(crew, delegation, own, roles, grant, |offer| match toolbox.offers_few() {
+        true => surface.lean_tools(offer),
+        false => surface.tools(offer),
+    });
+    if delegation.surface == Surface::Shell {
+        return ours;
+    }
+    own.iter().cloned().chain(ours).collect()
+}
+
+/// What an agent is offered, for whoever puts it into words.
+pub(crate) fn with_offer<T>(
+    crew: &Crew,
+    delegation: &Delegation,
+    tools: &[ToolSpec],
+    roles: &[&Role],
+    grant: &Grant,
+    say: impl FnOnce(&Offer<'_>) -> T,
+) -> T {
+    let by_command = delegation.surface == Surface::Shell;
+    let offers = roles.iter().map(|role| RoleOffer { name: &role.name, description: &role.description });
+    let models = crew.models.names();
+    let uses = roles.iter().filter(|_| by_command).map(|role| shell_rights::uses(role));
+    say(&Offer {
+        roles: &offers.collect::<Vec<_>>(),
+        may_delegate: !roles.is_empty(),
+        team: delegation.team,
+        merges: crew.site.is_repository(),
+        models: &models,
+        endpoints: &crew.models.endpoints(),
+        shell_tools: tools,
+        denied: &shell_rights::denied(&grant.tools),
+        uses: &uses.collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,289 @@
+//! The gate every call goes through once its grant allows it: done, asked, or denied.
+
+use posse_policy::{Act, Decision, Undo, Wish, pattern_for, session_pattern};
+use posse_protocol::{AgentId, Answer, Approval, CallId, Denial, EventKind, Question, ToolOutcome, visible};
+use posse_store::StoreError;
+use posse_tools::Preview;
+use posse_workspace::Permit;
+
+use crate::crew::Crew;
+use crate::delegation::calls::{Asked, Work};
+use crate::record::journal::Journal;
+use crate::rights::approvals::{Asks, Told};
+
+/// The gate of one agent.
+pub(crate) struct Gate {
+    pub(crate) crew: std::sync::Arc<Crew>,
+    pub(crate) agent: AgentId,
+    pub(crate) name: String,
+    pub(crate) approval: Approval,
+    /// The project's file that its role comes from, if the person has not trusted that.
+    pub(crate) strange_file: Option<String>,
+}
+
+/// What became of a call at the gate.
+pub(crate) enum Passage {
+    /// It may run.
+    Free,
+    /// It may not; the outcome is the answer to the call.
+    Denied(Denial, ToolOutcome),
+    /// A person has to be asked.
+    Ask(Box<Asks>),
+}
+
+impl Gate {
+    /// Looks at a call. Nothing is asked yet. What may run at once is permitted what it needs.
+    pub(crate) fn look(&self, call: &CallId, work: &Work, undo: Undo) -> Passage {
+        let (wish, obeyed) = match work {
+            Work::Tool { prepared, .. } => (prepared.wish(), prepared.obeyed_by()),
+            Work::Asked(asked) => match asked.brings_in() {
+                Some(agent) => return self.look_at_merge(call, asked, agent),
+                None => return Passage::Free,
+            },
+        };
+        let wish = Wish { act: obeyed.map_or(wish.act, Act::Obeyed), ..wish };
+        // A link must not lead round a rule. Where there are none, every path is like the other.
+        let place = match work {
+            Work::Tool { prepared, .. } if obeyed.is_some() || self.crew.approvals.has_rules() => {
+                prepared.place()
+            }
+            _ => None,
+        };
+        let mut wishes = vec![wish];
+        let real = place.as_deref().filter(|place| *place != wish.what);
+        wishes.extend(real.map(|what| Wish { what, ..wish }));
+        match self.crew.approvals.judge(self.agent, self.approval, undo, &wishes) {
+            Decision::Allow => {
+                if obeyed.is_some() {
+                    self.permit(work);
+                }
+                Passage::Free
+            }
+            Decision::Deny(reason) => self.denied(&wish, reason),
+            Decision::Ask(why) => {
+                if let Some(denied) = self.not_to_be_shown(&wish, work) {
+                    return denied;
+                }
+                // A skill can wait for the person; nothing else can.
+                if let Work::Tool { prepared, .. } = work
+                    && !self.crew.approvals.has_person()
+                    && prepared.as_draft()
+                {
+                    return Passage::Free;
+                }
+                let leaves = wish.act == Act::Leave;
+                let told = if leaves { self.written(wish.what) } else { Told::default() };
+                let question = Question {
+                    call: call.clone(),
+                    tool: wish.tool.to_string(),
+                    what: wish.what.to_string(),
+                    real_path: real_path(work),
+                    preview: None,
+                    leaves,
+                    written: told.named,
+                    written_more: told.more,
+                    writing: told.writing,
+                    why: self.why(why),
+                    pattern: pattern_for(&wish),
+                };
+                let wishes = wishes.iter().map(|wish| (wish.what.to_string(), wish.act)).collect();
+                let (for_session, approval) = (session_pattern(&wish), self.approval);
+                let (without, seen) = (false, told.seen);
+                Passage::Ask(Box::new(Asks { question, for_session, approval, undo, wishes, without, seen }))
+            }
+        }
+    }
+
+    /// What the session wrote, as whoever lets this command out of the sandbox should know it.
+    fn written(&self, command: &str) -> Told {
+        let site = self.crew.site(self.agent);
+        self.crew.approvals.written(command, |path| site.workspace.can_be_run(path))
+    }
+
+    /// Why something asks. Whoever has not trusted a role's file should know that it asks for that alone.
+    fn why(&self, why: String) -> String {
+        match &self.strange_file {
+            Some(file) => {
+                let why = why.trim_end_matches('.');
+                format!("{why}; its role comes from {file}, which you have not trusted (posse trust)")
+            }
+            None => why,
+        }
+    }
+
+    /// A merge may bring in what other programs act on by themselves. It is asked for with the list of that; without a yes
+    /// the rest comes in.
+    fn look_at_merge(&self, call: &CallId, asked: &Asked, agent: &str) -> Passage {
+        let wish = Wish { tool: "merge", what: agent, act: Act::Edit };
+        let obeyed = self.obeyed_on_branch(agent);
+        let listed = obeyed.iter().map(|(path, _)| path.as_str()).collect::<Vec<_>>().join(", ");
+        let what = format!("{agent}: {listed}");
+        let more =
+            obeyed.first().map(|(_, program)| Wish { tool: "merge", what: &what, act: Act::Obeyed(program) });
+        let judge =
+            |wish: &Wish<'_>| self.crew.approvals.judge(self.agent, self.approval, Undo::Holds, &[*wish]);
+        let plain = judge(&wish);
+        let without = plain == Decision::Allow;
+        let both = more.map(|more| (more, judge(&more)));
+        let (wish, why) = match (plain, both) {
+            (Decision::Deny(reason), _) => return self.denied(&wish, reason),
+            (Decision::Allow, None | Some((_, Decision::Allow))) => {
+                asked.permit(if self.approval == Approval::Full {
+                    Permit::Everything
+                } else {
+                    these(&obeyed)
+                });
+                return Passage::Free;
+            }
+            // What may not be brought in is left out.
+            (Decision::Allow, Some((_, Decision::Deny(_)))) => return Passage::Free,
+            (_, Some((more, Decision::Ask(why)))) => (more, why),
+            (Decision::Ask(why), _) => (wish, why),
+        };
+        let question = Question {
+            call: call.clone(),
+            tool: wish.tool.to_string(),
+            what: wish.what.to_string(),
+            real_path: None,
+            preview: None,
+            leaves: false,
+            written: Vec::new(),
+            written_more: 0,
+            writing: Vec::new(),
+            why,
+            pattern: pattern_for(&wish),
+        };
+        let (for_session, approval) = (session_pattern(&wish), self.approval);
+        let wishes = vec![(wish.what.to_string(), wish.act)];
+        let (undo, seen) = (Undo::Holds, 0);
+        Passage::Ask(Box::new(Asks { question, for_session, approval, undo, wishes, without, seen }))
+    }
+
+    /// What an agent has changed in its checkout that other programs act on by themselves, as its receipt has it. What is
+    /// not in there is left out of a merge.
+    fn obeyed_on_branch(&self, agent: &str) -> Vec<(String, &'static str)> {
+        let id = self.crew.tree(|tree| tree.find(self.agent, agent));
+        let Some(finished) = id.and_then(|id| self.crew.finished(id)) else { return Vec::new() };
+        let receipt = &finished.report.receipt;
+        let site = self.crew.site(self.agent);
+        let files = receipt.files.iter().chain(&receipt.files_below);
+        let obeyed = files.filter_map(|file| {
+            let path = site.workspace.resolve(&file.path).ok()?;
+            Some((path.to_string(), site.workspace.protected(&path)?))
+        });
+        obeyed.collect()
+    }
+
+    /// Lets a call write what other programs act on by themselves.
+    fn permit(&self, work: &Work) {
+        match work {
+            Work::Tool { prepared, .. } => prepared.permit(),
+            Work::Asked(asked) => {
+                asked.permit(these(
+                    &asked.brings_in().map(|agent| self.obeyed_on_branch(agent)).unwrap_or_default(),
+                ));
+            }
+        }
+    }
+
+    /// Denies a command that no person could judge by what they see: nobody is asked about control characters.
+    fn not_to_be_shown(&self, wish: &Wish<'_>, work: &Work) -> Option<Passage> {
+        let command = matches!(work, Work::Tool { prepared, .. } if prepared.command().is_some());
+        let control = visible::control(wish.what).filter(|_| command)?;
+        let reason = format!("the command holds the control character U+{:04X}", u32::from(control));
+        let text = format!(
+            "Not allowed: {reason}, and a person is asked only about what can be shown. Nothing was done. Write it as an \
+             escape that the program reads, such as printf '\\033' or $'\\x1b', and call again."
+        );
+        Some(self.refused(wish, reason, text))
+    }
+
+    fn denied(&self, wish: &Wish<'_>, reason: String) -> Passage {
+        let text = format!("Not allowed: {reason}. Nothing was done. Do not look for a way round it.");
+        self.refused(wish, reason, text)
+    }
+
+    fn refused(&self, wish: &Wish<'_>, reason: String, text: String) -> Passage {
+        let (agent, tool, what) = (self.name.clone(), wish.tool.to_string(), wish.what.to_string());
+        Passage::Denied(Denial { agent, tool, what, reason }, ToolOutcome::error(text))
+    }
+
+    /// Asks, and waits for the answer with the agent's clock stopped. Both are on record.
+    pub(crate) async fn ask(
+        &self,
+        asks: &Asks,
+        work: &Work,
+        journal: &mut Journal,
+    ) -> Result<Passage, StoreError> {
+        let preview = self.crew.approvals.has_person().then(|| self.preview(work)).flatten();
+        let text = preview.as_ref().map(|preview| preview.text.clone()).or_else(|| self.brought_in(work));
+        let question = Question { preview: text, ..asks.question.clone() };
+        journal.note(EventKind::PersonNeeded { question: question.clone() });
+        let answer = if self.crew.approvals.has_person() {
+            // Open before it can be seen: whoever sees it may answer at once.
+            let open = self.crew.approvals.open(self.agent, asks);
+            let _standing = self.crew.asks(self.agent);
+            journal.durable().await?;
+            open.answer().await
+        } else {
+            Answer::Nobody
+        };
+        journal.note(EventKind::PersonAnswered { call: question.call.clone(), answer: answer.clone() });
+        journal.send();
+        let wish = Wish { tool: &question.tool, what: &question.what, act: Act::Read };
+        Ok(match answer {
+            Answer::Once | Answer::Session | Answer::Pattern { .. } => {
+                let still = match (&preview, self.preview(work)) {
+                    (Some(shown), Some(now)) => now.still(shown),
+                    (shown, now) => shown.is_none() == now.is_none(),
+                };
+                if real_path(work) != question.real_path {
+                    self.denied(&wish, "the path leads elsewhere than when the person was asked".to_string())
+                } else if !still {
+                    let reason = "the file has changed since the person was asked; read it again";
+                    self.denied(&wish, reason.to_string())
+                } else {
+                    if asks.wishes.iter().any(|(_, act)| matches!(act, Act::Obeyed(_))) {
+                        self.permit(work);
+                    }
+                    Passage::Free
+                }
+            }
+            _ if asks.without => Passage::Free,
+            Answer::No { reason } if reason.trim().is_empty() => {
+                self.denied(&wish, "the person said no".to_string())
+            }
+            Answer::No { reason } => self.denied(&wish, format!("the person said no: {}", reason.trim())),
+            Answer::Nobody | Answer::Withdrawn => self
+                .denied(&wish, format!("{}, and nobody is there to ask", question.why.trim_end_matches('.'))),
+        })
+    }
+
+    /// What a call would change, as things are now.
+    fn preview(&self, work: &Work) -> Option<Preview> {
+        match work {
+            Work::Tool { prepared, .. } => prepared.preview(),
+            Work::Asked(_) => None,
+        }
+    }
+
+    /// The work of another agent that a call would bring in, as a diff.
+    fn brought_in(&self, work: &Work) -> Option<String> {
+        let Work::Asked(asked) = work else { return None };
+        let name = asked.brings_in()?;
+        let id = self.crew.tree(|tree| tree.find(self.agent, name))?;
+        Some(self.crew.finished(id)?.report.receipt.branch.as_ref()?.diff.clone())
+    }
+}
+
+fn these(obeyed: &[(String, &'static str)]) -> Permit {
+    Permit::These(obeyed.iter().map(|(path, _)| path.clone()).collect())
+}
+
+/// Where the path of a call really leads, links resolved.
+fn real_path(work: &Work) -> Option<String> {
+    match work {
+        Work::Tool { prepared, .. } => Some(prepared.real_path()?.display().to_string()),
+        Work::Asked(_) => None,
+    }
+}

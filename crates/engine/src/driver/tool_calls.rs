@@ -1,0 +1,445 @@
+//! Runs the calls of one turn: those that only read or delegate at the same time, the others one by one, in order.
+
+use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use posse_agent::Done;
+use posse_policy::{Act, Undo, destroys};
+use posse_protocol::{
+    AgentId, Approval, CallId, CommandRun, Denial, Effect, EventKind, ToolCall, ToolOutcome,
+};
+use posse_store::StoreError;
+use posse_tools::{Prepared, Rewrites, RunningCommand, Toolbox};
+
+use crate::agents::context::Snapshot;
+use crate::changes::found::{Found, Refused};
+use crate::changes::history::{Running, Writing};
+use crate::changes::site::Site;
+use crate::delegation::calls::{Answer, Asked, Desk, Work};
+use crate::driver::gate::{Gate, Passage};
+use crate::limits::{PARALLEL_CALLS_MAX, SHOW_AFTER_MS};
+use crate::record::journal::Journal;
+
+/// What the model is told of a call that was under way when Posse ended.
+const RESULT_UNKNOWN: &str = "Interrupted, result unknown: Posse ended while this ran. It may have done all, some or \
+     nothing of what you asked. Look before you do it again.";
+
+/// What the calls of one turn have come to so far. Outlives the future that fills it, so that what was done before
+/// a cancel is not forgotten.
+#[derive(Default)]
+pub(crate) struct Progressed {
+    pub(crate) done: Vec<Done>,
+    pub(crate) effects: Vec<Effect>,
+    /// The question that waits for a person.
+    pub(crate) asking: Option<CallId>,
+    /// Commands that were started and have not ended.
+    running: Vec<(CallId, String)>,
+    /// Whether the workspace was looked at before the first command.
+    looked: bool,
+}
+
+impl Progressed {
+    /// With calls that were answered before.
+    pub(crate) fn with(done: Vec<Done>) -> Self {
+        Self { done, ..Self::default() }
+    }
+
+    /// Says that there were calls of which nobody knows what they did.
+    pub(crate) fn not_counted(&self) -> Option<String> {
+        let unknown = self.done.iter().filter(|done| done.text == RESULT_UNKNOWN).count();
+        (unknown > 0).then(|| {
+            format!("Posse ended while {unknown} of its calls ran; what they changed is not counted here")
+        })
+    }
+
+    /// Counts what still ran when everything was stopped: a command that was killed did run.
+    pub(crate) fn stopped(&mut self) {
+        for (_, command) in std::mem::take(&mut self.running) {
+            self.effects.push(Effect::Command(CommandRun { command, ..CommandRun::default() }));
+        }
+    }
+}
+
+/// What the calls of one turn have begun and not accounted for. When they are stopped, whoever stopped them does.
+#[derive(Default)]
+pub(crate) struct Unfinished {
+    commands: Mutex<Vec<(Running, RunningCommand)>>,
+    writes: Mutex<Vec<(Rewrites, Option<Writing>)>>,
+}
+
+impl Unfinished {
+    /// Ends what still runs, and says what was changed and is not on record.
+    pub(crate) async fn changes(&self, site: &Site) -> Found {
+        let commands = std::mem::take(&mut *lock(&self.commands));
+        let writes = std::mem::take(&mut *lock(&self.writes));
+        let mut found = Found::default();
+        for (rewrites, _writing) in writes {
+            let changes = site.history.keep(rewrites.take()).await;
+            found.effects.extend(site.history.told_by(&changes).await);
+            found.written.add(&changes);
+            found.own.extend(changes);
+        }
+        for (running, command) in commands {
+            let touched = command.ended().await;
+            found.extend(site.history.after(running, &touched).await);
+        }
+        found
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Where the calls of an agent go.
+pub(crate) struct Kit<'a> {
+    pub(crate) toolbox: &'a Toolbox,
+    pub(crate) desk: Option<&'a Desk>,
+    pub(crate) gate: &'a Gate,
+    pub(crate) site: &'a Site,
+    /// What is under way; outlives the calls.
+    pub(crate) unfinished: &'a Unfinished,
+    pub(crate) turn: u32,
+    /// The conversation, where a call may want to hand it on.
+    pub(crate) snapshot: Option<Arc<Snapshot>>,
+    /// Calls that had begun when the agent was interrupted, and whether they can be run again.
+    pub(crate) begun: BTreeMap<CallId, bool>,
+}
+
+impl Kit<'_> {
+    /// Whether a call had begun and must not be begun again. An agent that it had started is found again.
+    fn unknown(&self, call: &CallId, work: &Work) -> bool {
+        let again = matches!(work, Work::Asked(asked) if asked.starts());
+        self.begun.get(call) == Some(&false) && !again
+    }
+
+    /// Whether what a command would destroy could be brought back. Only in mode auto does that make a difference.
+    async fn undo_for(&self, work: &Work) -> Undo {
+        let Work::Tool { prepared, .. } = work else { return Undo::Holds };
+        let command = prepared.command().filter(|_| prepared.can_change());
+        match command.filter(|command| self.gate.approval == Approval::Auto && destroys(command).is_some()) {
+            Some(command) => self.site.history.undo_for(&command).await,
+            None => Undo::Holds,
+        }
+    }
+
+    fn read(&self, call: &ToolCall) -> Result<Work, ToolOutcome> {
+        match self.desk {
+            Some(desk) if desk.owns(call) => desk.read(call, self.toolbox, self.snapshot.clone()),
+            _ => Ok(Work::Tool { prepared: Box::new(self.toolbox.prepare(call)?), routed: None }),
+        }
+    }
+}
+
+struct Ready {
+    call: CallId,
+    tool: String,
+    work: Work,
+}
+
+impl Ready {
+    /// Whether it may run beside others.
+    fn parallel(&self) -> bool {
+        match &self.work {
+            Work::Tool { prepared, .. } => prepared.read_only(),
+            Work::Asked(_) => true,
+        }
+    }
+
+    /// Whether it is a command that can change anything in the workspace. What file tools and merges change is known
+    /// exactly.
+    fn can_change_anything(&self) -> bool {
+        match &self.work {
+            Work::Tool { prepared, .. } => prepared.can_change() && prepared.command().is_some(),
+            Work::Asked(_) => false,
+        }
+    }
+
+    /// Whether doing it twice does nothing twice.
+    fn repeatable(&self) -> bool {
+        match &self.work {
+            Work::Tool { prepared, .. } => prepared.read_only(),
+            Work::Asked(asked) => !asked.changes(),
+        }
+    }
+
+    fn command(&self) -> Option<String> {
+        match &self.work {
+            Work::Tool { prepared, .. } => prepared.command(),
+            Work::Asked(_) => None,
+        }
+    }
+
+    fn title(&self) -> String {
+        match &self.work {
+            Work::Tool { prepared, routed } => match routed {
+                Some(routed) => format!("{routed} ({})", prepared.title()),
+                None => prepared.title(),
+            },
+            Work::Asked(asked) => asked.title(),
+        }
+    }
+}
+
+/// Runs all calls. One that can change something is on record before it runs; results are, as soon as they are there.
+pub(crate) async fn run(
+    kit: &Kit<'_>,
+    calls: &[ToolCall],
+    journal: &mut Journal,
+    progressed: &mut Progressed,
+) -> Result<(), StoreError> {
+    let mut batch: Vec<Ready> = Vec::new();
+    for call in calls {
+        match kit.read(call) {
+            // What cannot be run today may have run before.
+            Err(_) if kit.begun.get(&call.id) == Some(&false) => {
+                finish(kit, journal, progressed, call.id.clone(), &call.name, Answered::unknown());
+            }
+            Err(outcome) => {
+                finish(kit, journal, progressed, call.id.clone(), &call.name, Answered::refused(outcome));
+            }
+            Ok(work) if kit.unknown(&call.id, &work) => {
+                finish(kit, journal, progressed, call.id.clone(), &call.name, Answered::unknown());
+            }
+            Ok(work) => {
+                let ready = Ready { call: call.id.clone(), tool: call.name.clone(), work };
+                // Agents that are to start together do, however many; readers need threads, which are few.
+                let room = batch.len() < PARALLEL_CALLS_MAX || matches!(ready.work, Work::Asked(_));
+                if !(ready.parallel() && room && batch.last().is_none_or(Ready::parallel)) {
+                    // Before it is judged: what comes before may write what this would run, or change where paths lead.
+                    run_batch(kit, std::mem::take(&mut batch), journal, progressed).await?;
+                }
+                let Ready { work, .. } = &ready;
+                let undo = kit.undo_for(work).await;
+                let mut passage = kit.gate.look(&call.id, work, undo);
+                if let Passage::Ask(_) = passage {
+                    // A person may take long.
+                    run_batch(kit, std::mem::take(&mut batch), journal, progressed).await?;
+                    passage = kit.gate.look(&call.id, work, undo);
+                }
+                if let Passage::Ask(asks) = passage {
+                    progressed.asking = Some(call.id.clone());
+                    passage = kit.gate.ask(&asks, work, journal).await?;
+                    progressed.asking = None;
+                }
+                if let Passage::Denied(denial, mut outcome) = passage {
+                    outcome.effects.push(Effect::Denied(denial));
+                    finish(kit, journal, progressed, call.id.clone(), &call.name, Answered::refused(outcome));
+                    continue;
+                }
+                batch.push(ready);
+            }
+        }
+    }
+    run_batch(kit, batch, journal, progressed).await
+}
+
+async fn run_batch(
+    kit: &Kit<'_>,
+    batch: Vec<Ready>,
+    journal: &mut Journal,
+    progressed: &mut Progressed,
+) -> Result<(), StoreError> {
+    if !progressed.looked && batch.iter().any(Ready::can_change_anything) {
+        progressed.looked = true;
+        if let Some(commit) = kit.site.history.checkpoint().await {
+            journal.note(EventKind::Checkpointed { turn: kit.turn, commit });
+        }
+    }
+    for ready in &batch {
+        let (call, tool, title) = (ready.call.clone(), ready.tool.clone(), ready.title());
+        progressed.running.extend(ready.command().map(|command| (call.clone(), command)));
+        let repeatable = ready.repeatable();
+        journal.note(EventKind::ToolStarted { call, tool, title, repeatable });
+    }
+    // What can change something is on record before it does. Reading does not wait for that: if it is quick, its start
+    // and its result go on record together. What is delegated goes on record by itself before it runs.
+    let alone = !batch.iter().all(Ready::parallel);
+    let delegates = batch.iter().any(|ready| matches!(ready.work, Work::Asked(_)));
+    if alone {
+        journal.durable().await?;
+    } else if delegates {
+        journal.send();
+    }
+    let mut taking_long = std::pin::pin!(tokio::time::sleep(Duration::from_millis(SHOW_AFTER_MS)));
+    let mut shown = alone || delegates;
+    // Dropping them, as a cancel does, stops what still runs.
+    let mut running = batch.into_iter().map(|ready| Box::pin(run_one(kit, ready))).collect::<Vec<_>>();
+    while !running.is_empty() {
+        tokio::select! {
+            biased;
+            (call, tool, answered) = first_done(&mut running) => {
+                finish(kit, journal, progressed, call, &tool, answered);
+                if shown {
+                    journal.send();
+                }
+            }
+            () = &mut taking_long, if !shown => {
+                journal.send();
+                shown = true;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Waits for one of a few futures, and takes it out. They run on this task: what blocks in them has threads of its
+/// own, so that tasks of their own would only cost the way there and back.
+async fn first_done<F: Future + Unpin>(running: &mut Vec<F>) -> F::Output {
+    std::future::poll_fn(|context| {
+        for index in 0..running.len() {
+            if let Poll::Ready(done) = Pin::new(&mut running[index]).poll(context) {
+                drop(running.remove(index));
+                return Poll::Ready(done);
+            }
+        }
+        Poll::Pending
+    })
+    .await
+}
+
+async fn run_one(kit: &Kit<'_>, ready: Ready) -> (CallId, String, Answered) {
+    let Ready { call, tool, work } = ready;
+    let since = Instant::now();
+    let (answer, read_only, found) = match work {
+        Work::Tool { prepared, routed } => {
+            let read_only = prepared.read_only();
+            let writes =
+                kit.gate.crew.approvals.writes(prepared.can_change().then(|| prepared.title()).as_deref());
+            let leaves = prepared.wish().act == Act::Leave;
+            let (mut outcome, mut found) = run_tool(kit, *prepared).await;
+            // What a person let out is not watched, and is their own doing.
+            found.written.unseen &= !leaves;
+            writes.wrote(&outcome.effects, &found.written);
+            if let Some(routed) = routed {
+                outcome.text = format!("[{routed}]\n{}", outcome.text);
+            }
+            (Answer { outcome, delivered: Vec::new() }, read_only, found)
+        }
+        Work::Asked(asked) => {
+            let read_only = !asked.changes();
+            (ask(kit, *asked).await, read_only, Found::default())
+        }
+    };
+    let ran = Some(Ran { read_only, duration_ms: since.elapsed().as_millis() as u64 });
+    (call, tool, Answered { answer, ran, found })
+}
+
+async fn ask(kit: &Kit<'_>, asked: Asked) -> Answer {
+    match kit.desk {
+        Some(desk) => desk.carry_out(asked).await,
+        None => Answer::error("Delegation is off in this session."),
+    }
+}
+
+/// Runs a tool, and keeps what it changed. What a command changed is found out by looking before and after.
+async fn run_tool(kit: &Kit<'_>, prepared: Prepared) -> (ToolOutcome, Found) {
+    let history = &kit.site.history;
+    if !prepared.can_change() {
+        return (prepared.run().await, Found::default());
+    }
+    if prepared.command().is_none() {
+        let writing = prepared.place().map(|place| history.writes(place));
+        lock(&kit.unfinished.writes).push((prepared.rewrites(), writing));
+        let mut outcome = prepared.run().await;
+        let mut found = kit.unfinished.changes(kit.site).await;
+        outcome.effects.append(&mut found.effects);
+        return (outcome, found);
+    }
+    let running = history.begins(kit.gate.approval).await;
+    if prepared.goes_on() {
+        // What it changes is looked for when it ends; from its start on it counts by itself.
+        return (prepared.run().await, Found::default());
+    }
+    lock(&kit.unfinished.commands).push((running, prepared.running()));
+    let mut outcome = prepared.run().await;
+    let mut found = kit.unfinished.changes(kit.site).await;
+    // What it changed comes before it: what comes after a command that ran tests was not tested by it.
+    outcome.effects.splice(0..0, found.effects.drain(..));
+    for refused in &found.refused {
+        outcome.text.push_str(&format!("\n({refused}.)"));
+    }
+    outcome.effects.extend(denied(&kit.gate.name, &found.refused));
+    (outcome, found)
+}
+
+/// What a command was not to write, for the receipt.
+pub(crate) fn denied(agent: &str, refused: &[Refused]) -> impl Iterator<Item = Effect> {
+    refused.iter().map(move |one| {
+        let (agent, tool, what) = (agent.to_string(), "shell".to_string(), one.path.clone());
+        Effect::Denied(Denial { agent, tool, what, reason: one.to_string() })
+    })
+}
+
+/// What one call came to.
+struct Answered {
+    answer: Answer,
+    /// None if it was refused.
+    ran: Option<Ran>,
+    found: Found,
+}
+
+impl Answered {
+    fn refused(outcome: ToolOutcome) -> Self {
+        Self { answer: Answer { outcome, delivered: Vec::new() }, ran: None, found: Found::default() }
+    }
+
+    /// It ran in a process that is gone.
+    fn unknown() -> Self {
+        let ran = Some(Ran { read_only: false, duration_ms: 0 });
+        Self { answer: Answer::error(RESULT_UNKNOWN), ran, found: Found::default() }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Ran {
+    read_only: bool,
+    duration_ms: u64,
+}
+
+fn finish(
+    kit: &Kit<'_>,
+    journal: &mut Journal,
+    progressed: &mut Progressed,
+    call: CallId,
+    tool: &str,
+    answered: Answered,
+) {
+    let Answered { answer: Answer { outcome, delivered }, ran, found } = answered;
+    let ToolOutcome { ok, text, effects } = outcome;
+    progressed.running.retain(|(running, _)| *running != call);
+    progressed.effects.extend_from_slice(&effects);
+    progressed.done.push(Done {
+        id: call.clone(),
+        ok,
+        text: text.clone(),
+        ran: ran.is_some(),
+        read_only: ran.is_none_or(|ran| ran.read_only),
+    });
+    let duration_ms = ran.map_or(0, |ran| ran.duration_ms);
+    let tool = tool.to_string();
+    note_delivered(journal, delivered);
+    note_found(journal, kit.turn, found);
+    journal.note(EventKind::ToolFinished { call, tool, ok, text, effects, duration_ms });
+}
+
+/// Says whose reports the next words or the next result hold.
+pub(crate) fn note_delivered(journal: &mut Journal, agents: Vec<AgentId>) {
+    if !agents.is_empty() {
+        journal.note(EventKind::ReportsDelivered { agents });
+    }
+}
+
+/// Says what was changed, and what else changed meanwhile.
+pub(crate) fn note_found(journal: &mut Journal, turn: u32, found: Found) {
+    let Found { own, meanwhile, .. } = found;
+    if !own.is_empty() {
+        journal.note(EventKind::Changed { turn, changes: own });
+    }
+    if !meanwhile.is_empty() {
+        journal.note(EventKind::ChangedMeanwhile { turn, changes: meanwhile });
+    }
+}

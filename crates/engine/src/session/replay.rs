@@ -1,0 +1,420 @@
+//! The agents of a session as their events leave them, read in the order of the record. Forks and follow-ups begin with
+//! what the other agent knew at that moment, so all of them are read side by side.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use posse_agent::Recall;
+use posse_delegate::KnownEnd;
+use posse_model::Transcript;
+use posse_policy::meet;
+use posse_protocol::{
+    AgentId, Branch, Brief, Budget, CallId, ContextMode, Event, EventKind, Grant, Isolation, Message, Report,
+    Role, RoleOrigin, Sender, Seq, ToolCall, ToolSpec,
+};
+use posse_surface::Command;
+
+use crate::agents::receipt::Effects;
+use crate::crew::Crew;
+use crate::delegation::starting;
+use crate::delegation::team;
+use crate::driver::settings;
+use crate::models::choice::PricedModel;
+use crate::session::{main_role, main_tools};
+
+/// All agents of a session.
+pub(crate) struct Lives<'a> {
+    crew: &'a Arc<Crew>,
+    /// What the main agent may do now.
+    grant: Grant,
+    by_id: HashMap<AgentId, Life>,
+    /// In the order of their admission, the main agent first.
+    pub(crate) order: Vec<AgentId>,
+    /// Background commands that had not ended: names and texts.
+    pub(crate) commands: Vec<(String, String)>,
+    /// When the newest event happened.
+    last_ms: u64,
+}
+
+/// One agent, as far as it has come.
+pub(crate) struct Life {
+    pub(crate) id: AgentId,
+    pub(crate) parent: Option<AgentId>,
+    pub(crate) name: String,
+    pub(crate) title: String,
+    pub(crate) depth: u32,
+    pub(crate) role: Role,
+    pub(crate) model: PricedModel,
+    pub(crate) grant: Grant,
+    pub(crate) budget: Budget,
+    pub(crate) continues: Option<AgentId>,
+    pub(crate) brief: Option<Brief>,
+    pub(crate) admitted_at: Seq,
+    pub(crate) isolation: Isolation,
+    pub(crate) branch: Option<Branch>,
+    /// What it was begun with; none if it had not begun.
+    pub(crate) begun: Option<Begun>,
+    pub(crate) effects: Effects,
+    pub(crate) report: Option<Report>,
+    pub(crate) end: Option<KnownEnd>,
+    pub(crate) delivered: bool,
+    /// The question that waited for a person.
+    pub(crate) asking: Option<CallId>,
+    /// Words that came before it had begun.
+    pub(crate) mail: Vec<(Sender, String)>,
+    clock: PastClock,
+    /// The conversation it takes up, or is a fork of.
+    known: Vec<Arc<Message>>,
+    borrowed: Option<Borrowed>,
+    /// The calls of its last reply that have no answer, and where that is on record.
+    calls: HashMap<CallId, ToolCall>,
+    replied_at: Option<Seq>,
+}
+
+/// What an agent's requests begin with that takes up the conversation of another: all of it is the other's.
+struct Borrowed {
+    system: String,
+    tools: Arc<[ToolSpec]>,
+    model: String,
+    max_output_tokens: Option<u32>,
+}
+
+/// An agent that has begun.
+pub(crate) struct Begun {
+    pub(crate) system: String,
+    pub(crate) tools: Arc<[ToolSpec]>,
+    pub(crate) empty: Transcript,
+    pub(crate) recall: Recall,
+    /// The most tokens of one reply.
+    max_output_tokens: Option<u32>,
+}
+
+/// An agent's working time, from the times of events.
+#[derive(Default)]
+struct PastClock {
+    worked_ms: u64,
+    /// Since when it runs; none while it stands still.
+    since_ms: Option<u64>,
+    /// For how many questions to a person it stands still: its own, and those of agents below it.
+    questions: usize,
+}
+
+impl PastClock {
+    fn begin(&mut self, at_ms: u64, worked_ms: u64) {
+        *self = Self { worked_ms, since_ms: Some(at_ms), questions: 0 };
+    }
+
+    /// Nobody works any more.
+    fn end(&mut self, at_ms: u64) {
+        let since_ms = self.since_ms.take().unwrap_or(at_ms);
+        self.worked_ms = self.worked_ms.saturating_add(at_ms.saturating_sub(since_ms));
+        self.questions = 0;
+    }
+
+    fn asked(&mut self, at_ms: u64) {
+        let questions = self.questions + 1;
+        self.end(at_ms);
+        self.questions = questions;
+    }
+
+    fn answered(&mut self, at_ms: u64) {
+        if self.questions == 1 {
+            self.since_ms = Some(at_ms);
+        }
+        self.questions = self.questions.saturating_sub(1);
+    }
+}
+
+impl<'a> Lives<'a> {
+    pub(crate) fn new(crew: &'a Arc<Crew>, grant: Grant) -> Self {
+        let (by_id, order, commands) = (HashMap::new(), Vec::new(), Vec::new());
+        Self { crew, grant, by_id, order, commands, last_ms: 0 }
+    }
+
+    pub(crate) fn take(&mut self, id: AgentId) -> Option<Life> {
+        let mut life = self.by_id.remove(&id)?;
+        life.clock.end(self.last_ms);
+        Some(life)
+    }
+
+    /// Takes in one event of the session, in order.
+    pub(crate) fn event(&mut self, event: Event) {
+        let Event { seq, agent, parent, at_ms, kind, .. } = event;
+        self.time_passes(agent, at_ms, &kind);
+        match &kind {
+            EventKind::AgentAdmitted { .. } => return self.admitted(seq, agent, parent, kind),
+            EventKind::AgentStarted { .. } => return self.started(seq, agent, parent, at_ms, &kind),
+            EventKind::BackgroundStarted { name, command } => {
+                self.commands.push((name.clone(), command.clone()))
+            }
+            EventKind::BackgroundEnded { name, .. } => self.commands.retain(|(other, _)| other != name),
+            EventKind::ReportsDelivered { agents } => {
+                for id in agents {
+                    if let Some(life) = self.by_id.get_mut(id) {
+                        life.delivered = true;
+                    }
+                }
+            }
+            // What it had claimed and not done is open again.
+            EventKind::AgentSettled { .. } => drop(self.crew.board(|board| board.release_all(agent))),
+            _ => {}
+        }
+        let Some(life) = self.by_id.get_mut(&agent) else { return };
+        match (&mut life.begun, &kind) {
+            (Some(begun), _) => begun.recall.event(&kind),
+            (None, EventKind::Mailed { from, text }) => life.mail.push((*from, text.clone())),
+            _ => {}
+        }
+        match kind {
+            EventKind::Replied { reply, .. } => {
+                life.replied_at = Some(seq);
+                life.calls = reply.calls.into_iter().map(|call| (call.id.clone(), call)).collect();
+            }
+            EventKind::ToolFinished { call, ok, effects, .. } => {
+                life.effects.add(&effects, 0);
+                let call = life.calls.remove(&call).filter(|_| ok);
+                if let Some(call) = call {
+                    self.used_board(agent, &call);
+                }
+            }
+            EventKind::PersonNeeded { question } => life.asking = Some(question.call),
+            EventKind::PersonAnswered { .. } => life.asking = None,
+            EventKind::CheckedOut { branch, base } => {
+                let (tip, diff) = (base.clone(), String::new());
+                life.branch = Some(Branch { name: branch, base, tip, diff });
+            }
+            EventKind::AgentResumed { elapsed_ms, budget, .. } => {
+                life.clock.begin(at_ms, elapsed_ms);
+                (life.budget, life.report, life.end) = (budget, None, None);
+            }
+            EventKind::AgentSettled { report } => {
+                let (ending, receipt) = (report.ending.clone(), report.receipt.clone());
+                life.end = Some(KnownEnd { at: seq, ending, receipt });
+                life.report = Some(report);
+            }
+            _ => {}
+        }
+    }
+
+    /// Working time is what passes between an agent's beginning and its end, while its process runs. While a person is
+    /// asked it stands still for whoever asks and for all above, who may wait for it.
+    fn time_passes(&mut self, agent: AgentId, at_ms: u64, kind: &EventKind) {
+        let before_ms = std::mem::replace(&mut self.last_ms, at_ms);
+        match kind {
+            EventKind::PersonNeeded { .. } => self.line_of(agent, |clock| clock.asked(at_ms)),
+            EventKind::PersonAnswered { .. } => self.line_of(agent, |clock| clock.answered(at_ms)),
+            EventKind::AgentSettled { .. } => {
+                if let Some(life) = self.by_id.get_mut(&agent) {
+                    life.clock.end(at_ms);
+                }
+            }
+            // It was gone since nobody knows when: what is on record before is the last sign of life.
+            EventKind::SessionInterrupted { .. } => {
+                self.by_id.values_mut().for_each(|life| life.clock.end(before_ms));
+            }
+            _ => {}
+        }
+    }
+
+    /// The clocks of an agent and of all above it.
+    fn line_of(&mut self, agent: AgentId, change: impl Fn(&mut PastClock)) {
+        let mut next = Some(agent);
+        while let Some(life) = next.and_then(|id| self.by_id.get_mut(&id)) {
+            change(&mut life.clock);
+            next = life.parent;
+        }
+    }
+
+    /// What agents did with the team's board is done again: it is nowhere else.
+    fn used_board(&self, agent: AgentId, call: &ToolCall) {
+        let Some(delegation) = self.crew.delegation.as_ref().filter(|delegation| delegation.team) else {
+            return;
+        };
+        if delegation.surface.owns(&call.name, true)
+            && let Ok(Command::Board(command)) = delegation.surface.parse(call, true)
+        {
+            let _ = team::board(self.crew, agent, command);
+        }
+    }
+
+    fn admitted(&mut self, seq: Seq, id: AgentId, parent: Option<AgentId>, kind: EventKind) {
+        let EventKind::AgentAdmitted { name, role, depth, title, context, continues, brief, .. } = kind
+        else {
+            return;
+        };
+        let brief = brief.map(|brief| *brief);
+        let mut life = self.life(seq, id, parent, &role, depth);
+        (life.name, life.title, life.continues) = (name, title, continues);
+        let from = match context {
+            _ if continues.is_some() => continues,
+            ContextMode::Fork => parent,
+            _ => None,
+        };
+        let from = from.and_then(|from| self.by_id.get(&from));
+        if let Some(Life { begun: Some(from), model, .. }) = from {
+            let all = continues.is_some();
+            let conversation = from.recall.agent().conversation().messages();
+            life.known = if all { conversation } else { from.recall.last_request() }.to_vec();
+            life.borrowed = Some(Borrowed {
+                system: from.system.clone(),
+                tools: Arc::clone(&from.tools),
+                model: model.name().to_string(),
+                max_output_tokens: from.max_output_tokens,
+            });
+        }
+        if let Some(brief) = &brief {
+            life.grant = self.narrowed(parent, &brief.grant);
+            life.budget = brief.budget;
+            life.model = self.model(&brief.model);
+            if let Some(words) = &brief.system_prompt {
+                life.role.prompt.clone_from(words);
+            }
+            (life.isolation, life.branch) = (brief.isolation, brief.branch.clone());
+        }
+        life.brief = brief;
+        self.order.push(id);
+        self.by_id.insert(id, life);
+    }
+
+    fn started(&mut self, seq: Seq, id: AgentId, parent: Option<AgentId>, at_ms: u64, kind: &EventKind) {
+        let EventKind::AgentStarted { role, depth, model, budget, grant, system, checkout, .. } = kind else {
+            return;
+        };
+        let mut life = match self.by_id.remove(&id) {
+            Some(life) => life,
+            None => {
+                self.order.push(id);
+                self.life(seq, id, parent, role, *depth)
+            }
+        };
+        // What the main agent may do is the person's to say, today; what others may is never more.
+        life.grant = if parent.is_none() { self.grant.clone() } else { self.narrowed(parent, grant) };
+        // Whoever resumes the session chooses the main agent's model.
+        let main = || self.crew.models.main().clone();
+        life.model = if parent.is_none() { main() } else { self.model(model) };
+        life.budget = *budget;
+        if checkout.is_some() {
+            life.isolation = Isolation::Worktree;
+        }
+        life.clock.begin(at_ms, 0);
+        let mut begun = self.begin(&life, system.clone());
+        for (from, text) in std::mem::take(&mut life.mail) {
+            begun.recall.event(&EventKind::Mailed { from, text });
+        }
+        life.begun = Some(begun);
+        self.by_id.insert(id, life);
+    }
+
+    /// What an agent begins with, but for its task.
+    pub(crate) fn begin(&self, life: &Life, system: String) -> Begun {
+        let own = || match life.parent {
+            None => main_tools(self.crew, &life.grant).1,
+            Some(_) => self.offers(life),
+        };
+        let tools = life.borrowed.as_ref().map_or_else(own, |borrowed| Arc::clone(&borrowed.tools));
+        let max_output_tokens = match &life.borrowed {
+            None => life.brief.as_ref().and_then(|brief| brief.max_output_tokens),
+            // It sends the other's bytes, without a limit of its own; to another model they are encoded anew.
+            Some(borrowed) => borrowed.max_output_tokens.filter(|_| borrowed.model == life.model.name()),
+        };
+        let empty = starting::limited(&life.model.model, max_output_tokens).transcript(&system, &tools);
+        let settings = settings(&life.model, &empty, life.budget, self.crew.sum_up_over(life.depth));
+        let recall = Recall::new(settings, &life.known);
+        Begun { system, tools, empty, recall, max_output_tokens }
+    }
+
+    fn offers(&self, life: &Life) -> Arc<[ToolSpec]> {
+        let toolbox = starting::toolbox(self.crew, &life.grant, life.id, &life.role, life.depth, &life.model);
+        let delegation = self.crew.delegation.as_ref();
+        let roles = delegation.map(|d| starting::roles_for(d, &life.grant, life.depth)).unwrap_or_default();
+        self.crew.offers(&toolbox, &roles, &life.grant)
+    }
+
+    /// An agent of which only this is known.
+    fn life(&self, seq: Seq, id: AgentId, parent: Option<AgentId>, role: &str, depth: u32) -> Life {
+        Life {
+            id,
+            parent,
+            name: if parent.is_none() { "main".to_string() } else { role.to_string() },
+            title: String::new(),
+            depth,
+            role: self.role(role),
+            model: self.crew.models.main().clone(),
+            grant: Grant::none(),
+            budget: Budget::UNLIMITED,
+            continues: None,
+            brief: None,
+            admitted_at: seq,
+            isolation: Isolation::Shared,
+            branch: None,
+            begun: None,
+            effects: Effects::default(),
+            report: None,
+            end: None,
+            delivered: false,
+            asking: None,
+            mail: Vec::new(),
+            clock: PastClock::default(),
+            known: Vec::new(),
+            borrowed: None,
+            calls: HashMap::new(),
+            replied_at: None,
+        }
+    }
+
+    /// A role as it is today; one that is gone is kept by name, with no rights to give.
+    fn role(&self, name: &str) -> Role {
+        let found = self.crew.delegation.as_ref().and_then(|delegation| delegation.roles.find(name).ok());
+        found.cloned().unwrap_or_else(|| Role {
+            name: name.to_string(),
+            origin: RoleOrigin::BuiltIn,
+            ..main_role(Grant::none(), Budget::UNLIMITED)
+        })
+    }
+
+    /// A model by its configured name; the main agent's if it is not there any more.
+    fn model(&self, name: &str) -> PricedModel {
+        let models = &self.crew.models;
+        models.reach(Some(name), None).unwrap_or_else(|_| models.main().clone())
+    }
+
+    /// Rights only narrow: what is on record, met with what the parent has now.
+    fn narrowed(&self, parent: Option<AgentId>, grant: &Grant) -> Grant {
+        match parent.and_then(|parent| self.by_id.get(&parent)) {
+            Some(parent) => meet(&parent.grant, grant),
+            None => Grant::none(),
+        }
+    }
+}
+
+impl Life {
+    /// How long it had worked.
+    pub(crate) fn worked_ms(&self) -> u64 {
+        self.clock.worked_ms
+    }
+
+    /// Why it cannot go on, if it cannot.
+    pub(crate) fn cannot_go_on(&self) -> Option<&'static str> {
+        match (&self.begun, &self.brief, self.replied_at) {
+            (None, _, Some(_)) => Some("its beginning is damaged on record"),
+            (None, None, None) => Some("what it was asked to do is not on record"),
+            _ => None,
+        }
+    }
+
+    /// What it is told first, if nothing was said to it yet.
+    pub(crate) fn first_words(&self) -> Option<(Sender, String)> {
+        self.brief.as_ref().map(|brief| (Sender::Parent, brief.words.clone()))
+    }
+
+    /// The system prompt of the agent whose conversation it begins with.
+    pub(crate) fn borrowed_system(&self) -> Option<&str> {
+        self.borrowed.as_ref().map(|borrowed| borrowed.system.as_str())
+    }
+
+    /// Whether a call that had started an agent still waits for its answer. Ids may come again in later replies; where
+    /// replies are not on record, all of them may.
+    pub(crate) fn awaits(&self, call: &CallId, admitted_at: Seq) -> bool {
+        self.replied_at.is_none_or(|at| at < admitted_at && self.calls.contains_key(call))
+    }
+}

@@ -1,0 +1,408 @@
+//! Goes on with a session from its record: the same tree, the same conversations, under the same ids. What is on record
+//! as done is not done again.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use posse_agent::{Input, Next, Recalled};
+use posse_delegate::{Known, KnownMain, Restored, Tree};
+use posse_protocol::visible::one_line;
+use posse_protocol::{
+    AgentId, Answer, Budget, CallId, Ending, Event, EventKind, Isolation, Receipt, Report, Sender, Seq,
+    SessionId,
+};
+use posse_store::{SessionRow, Store, StoreError};
+
+use crate::agents::finished::{Finished, Kept};
+use crate::agents::past::Past;
+use crate::agents::receipt::Inherited;
+use crate::agents::sub_agents::{Delegation, Record};
+use crate::crew::{Crew, TakenOver};
+use crate::delegation::starting::{self, Described, Launch};
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::limits::EVENTS_PER_PAGE;
+use crate::record::journal::Journal;
+use crate::session::replay::{Begun, Life, Lives};
+use crate::session::{Opening, Session, SessionRequest, main_tools};
+
+/// What the main agent is told when its session goes on after it had ended otherwise than by being done.
+const GO_ON: &str = "The session was ended before you were done, and goes on now. Go on with the task.";
+/// What an agent is told whose steps are not on record.
+const BEGINS_AGAIN: &str = "Posse ended while you were at work, and what you had done is not on record: you begin again. \
+     Look at what is there before you do something that may be done.";
+/// Why sub-agents do not go on where nobody delegates any more.
+const NO_DELEGATION: &str = "delegation is off now";
+
+/// See [`Engine::resume`].
+pub(crate) fn resume(
+    engine: &Engine,
+    session: SessionId,
+    request: SessionRequest,
+) -> Result<Session, EngineError> {
+    engine.store.find_session(&session.to_string())?;
+    // Nobody adds to the record from here on.
+    let alive = Opening::lock(engine, session)?;
+    let row = engine.store.find_session(&session.to_string())?;
+    let events = read(&engine.store, session)?;
+    let main = events.iter().find(|event| event.parent.is_none()).map(|event| event.agent);
+    let main =
+        main.ok_or_else(|| EngineError::Nothing("Nothing of this session is on record.".to_string()))?;
+    may_go_on(&row, &request.prompt)?;
+    let after = events.last().map(|event| event.seq).unwrap_or_default();
+    let (grant, budget, prompt) = (request.grant.clone(), request.budget, request.prompt.clone());
+    let (crew, updates) = Opening { id: session, agent: main, after }.open(engine, request, &grant, alive)?;
+    let mut lives = Lives::new(&crew, grant);
+    for event in events {
+        lives.event(event);
+    }
+    let launch = go_on(&crew, lives, budget, &prompt)?;
+    Ok(Session::drive(engine, crew, launch, updates))
+}
+
+/// A session that was done needs something to do.
+fn may_go_on(row: &SessionRow, prompt: &str) -> Result<(), EngineError> {
+    if row.status == "completed" && prompt.is_empty() {
+        return Err(EngineError::Nothing(format!(
+            "The session {} is completed. Say what is to be done next.",
+            row.id
+        )));
+    }
+    Ok(())
+}
+
+/// All events of a session. One that is damaged is passed over: the others still tell most of it.
+pub(crate) fn read(store: &Store, session: SessionId) -> Result<Vec<Event>, StoreError> {
+    let (mut events, mut after) = (Vec::new(), Seq(0));
+    loop {
+        match store.events_after(session, after, EVENTS_PER_PAGE) {
+            Ok(page) if page.is_empty() => return Ok(events),
+            Ok(page) => {
+                after = page.last().map_or(after, |event| event.seq);
+                events.extend(page);
+            }
+            Err(StoreError::DamagedEvent { seq, detail, .. }) => {
+                tracing::warn!(%session, seq = seq.0, detail, "a damaged event is left out");
+                after = seq;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Puts the session's agents back to where they were. The main agent is the caller's to drive.
+fn go_on(crew: &Arc<Crew>, mut lives: Lives<'_>, fresh: Budget, prompt: &str) -> Result<Launch, EngineError> {
+    let (order, commands) = (std::mem::take(&mut lives.order), std::mem::take(&mut lives.commands));
+    let mut main = lives.take(crew.main).filter(|main| main.begun.is_some()).ok_or_else(not_begun)?;
+    announce(crew, &mut main, commands, prompt);
+    let mut others = order.into_iter().filter_map(|id| lives.take(id)).collect::<Vec<_>>();
+    if main.end.is_some() {
+        main.budget = with_spent(fresh, &main, &others);
+    }
+    let known_main = KnownMain {
+        id: main.id,
+        grant: main.grant.clone(),
+        budget: main.budget,
+        spent: spent(&main).0,
+        tokens: spent(&main).1,
+        settled: main.end.clone(),
+    };
+    let limits = crew.delegation.as_ref().map(|delegation| delegation.limits).unwrap_or_default();
+    let Restored { mut tree, freed, stopping, refused } =
+        Tree::restored(limits, known_main, others.iter().filter_map(known).collect());
+    // It goes on, whether it had ended or not.
+    tree.reopen_main(main.budget);
+    for (id, misfit) in refused {
+        tracing::warn!(agent = %id, %misfit, "an agent on record has no place in the tree");
+        others.retain(|life| life.id != id);
+    }
+    let places = places(crew, &others);
+    let started_by = started_by(&main, &others);
+    crew.tree(|known| *known = tree.clone());
+    let mut taken = TakenOver { tree, freed, finished: Vec::new(), launches: Vec::new(), started_by };
+    let mut stopped = Vec::new();
+    let steps_kept = crew.delegation.as_ref().is_none_or(|d| d.sub_agents.record == Record::Full);
+    others.sort_by_key(|life| life.end.as_ref().map(|end| end.at));
+    for life in others {
+        if life.end.is_some() {
+            taken.finished.extend(finished(life, steps_kept));
+        } else if let Some((_, cause)) = stopping.iter().find(|(id, _)| *id == life.id) {
+            stopped.push(given_up(life, cause.to_string()));
+        } else if let Some(reason) = life.cannot_go_on() {
+            stopped.push(given_up(life, reason.to_string()));
+        } else if let Some(delegation) = &crew.delegation {
+            let place = life.parent.and_then(|parent| places.get(&parent));
+            let place = place.map_or(crew.site.folder.as_str(), String::as_str);
+            taken.launches.extend(launch(crew, delegation, &lives, life, place));
+        } else {
+            stopped.push(given_up(life, NO_DELEGATION.to_string()));
+        }
+    }
+    crew.take_over(taken);
+    for (id, parent, report) in stopped {
+        crew.never_goes_on(id, parent, report);
+    }
+    match main.begun.take() {
+        Some(begun) => Ok(main_launch(crew, main, begun)),
+        None => Err(not_begun()),
+    }
+}
+
+fn not_begun() -> EngineError {
+    EngineError::Nothing("The main agent of this session had not begun.".to_string())
+}
+
+/// Puts on record that the session goes on, with what the main agent has to know: what the person has to say now, and
+/// which background commands are gone.
+fn announce(crew: &Crew, main: &mut Life, commands: Vec<(String, String)>, prompt: &str) {
+    let mut journal = Journal::new(crew.store.clone(), crew.session, crew.main, None);
+    journal.note(EventKind::SessionResumed {
+        version: env!("CARGO_PKG_VERSION").to_string(),
+        sandboxed: crew.tools.sandbox.on,
+    });
+    for (name, command) in commands {
+        let text = format!("{name} was stopped when Posse ended: {}", one_line(&command, 100));
+        journal.note(EventKind::BackgroundEnded { name, exit_code: None, tail: String::new() });
+        mail(&mut journal, main, Sender::Posse, text);
+    }
+    match (prompt, &main.end) {
+        ("", None) => {}
+        ("", Some(_)) => mail(&mut journal, main, Sender::Posse, GO_ON.to_string()),
+        (prompt, _) => mail(&mut journal, main, Sender::Person, prompt.to_string()),
+    }
+    journal.send();
+}
+
+/// Words for the main agent: on record before anybody works on them, told at its next turn.
+fn mail(journal: &mut Journal, main: &mut Life, from: Sender, text: String) {
+    let mailed = EventKind::Mailed { from, text };
+    if let Some(begun) = &mut main.begun {
+        begun.recall.event(&mailed);
+    }
+    journal.note(mailed);
+}
+
+/// What an agent has spent, and tokens with estimates.
+fn spent(life: &Life) -> (posse_protocol::Spent, u64) {
+    let agent = life.begun.as_ref().map(|begun| begun.recall.agent());
+    let spent = agent.map(|agent| agent.spent()).unwrap_or_default();
+    let time_ms = spent.time_ms.max(life.worked_ms());
+    (posse_protocol::Spent { time_ms, ..spent }, agent.map_or(0, |agent| agent.tokens_counted()))
+}
+
+/// A budget for what comes now, with what was spent before on top of it: by the main agent, and by all below it where
+/// that counts.
+fn with_spent(fresh: Budget, main: &Life, others: &[Life]) -> Budget {
+    let (spent, _) = spent(main);
+    let all = || others.iter().chain([main]).map(self::spent);
+    let tokens = all().fold(0u64, |sum, (_, tokens)| sum.saturating_add(tokens));
+    let cost_usd = all().filter_map(|(spent, _)| spent.cost_usd).sum::<f64>();
+    Budget {
+        turns: fresh.turns.map(|turns| turns.saturating_add(spent.turns)),
+        tokens: fresh.tokens.map(|more| more.saturating_add(tokens)),
+        time_ms: fresh.time_ms.map(|ms| ms.saturating_add(spent.time_ms)),
+        cost_usd: fresh.cost_usd.map(|usd| usd + cost_usd),
+    }
+}
+
+fn known(life: &Life) -> Option<Known> {
+    let (spent, tokens) = spent(life);
+    Some(Known {
+        id: life.id,
+        parent: life.parent?,
+        name: life.name.clone(),
+        role: life.role.name.clone(),
+        title: life.title.clone(),
+        depth: life.depth,
+        grant: life.grant.clone(),
+        budget: life.budget,
+        endpoint: Some(life.model.endpoint()),
+        continues: life.continues,
+        spent,
+        tokens,
+        admitted_at: life.admitted_at,
+        settled: life.end.clone(),
+        delivered: life.delivered,
+        stopping: false,
+    })
+}
+
+/// Where agents work: in checkouts of their own, or where their parents do.
+fn places(crew: &Crew, lives: &[Life]) -> HashMap<AgentId, String> {
+    let mut places: HashMap<AgentId, String> = HashMap::from([(crew.main, crew.site.folder.clone())]);
+    // Parents were admitted before their children.
+    for life in lives {
+        let above = life.parent.and_then(|parent| places.get(&parent)).unwrap_or(&crew.site.folder).clone();
+        let place = match life.isolation {
+            Isolation::Shared => above,
+            Isolation::Worktree => crew.checkouts.folder(Path::new(&above), &life.name),
+        };
+        places.insert(life.id, place);
+    }
+    places
+}
+
+/// Which call of which agent had started an agent, where that call waits for its answer.
+fn started_by(main: &Life, lives: &[Life]) -> HashMap<(AgentId, CallId), AgentId> {
+    let parents: HashMap<AgentId, &Life> = lives.iter().chain([main]).map(|life| (life.id, life)).collect();
+    let of = |life: &Life| {
+        let (parent, call) = (parents.get(&life.parent?)?, life.brief.as_ref()?.call.as_ref()?);
+        parent.awaits(call, life.admitted_at).then(|| ((parent.id, call.clone()), life.id))
+    };
+    lives.iter().filter_map(of).collect()
+}
+
+/// An agent that does not go on, with what it had done.
+fn given_up(life: Life, reason: String) -> (AgentId, Option<AgentId>, Report) {
+    let (ending, branch) =
+        (Ending::Interrupted { reason }, life.branch.filter(|branch| branch.tip != branch.base));
+    let agent = life.begun.as_ref().map(|begun| begun.recall.agent());
+    let receipt = agent.map(|agent| life.effects.receipt(agent, Inherited::default())).unwrap_or_default();
+    let text = agent.map(|agent| agent.last_words().to_string()).unwrap_or_default();
+    let report = Report::new(ending, text, Receipt { branch, ..receipt });
+    (life.id, life.parent, report)
+}
+
+/// An agent that has ended, with the conversation that a follow-up needs.
+fn finished(life: Life, steps_kept: bool) -> Option<Finished> {
+    let Life { id, name, title, role, model, report, begun, isolation, .. } = life;
+    let report = report?;
+    let branch = report.receipt.branch.clone();
+    let conversation = begun.filter(|_| steps_kept).map(|begun| {
+        let Begun { system, tools, empty, recall, .. } = begun;
+        let messages = recall.finish().agent.conversation().messages().to_vec();
+        let mut transcript = empty.clone();
+        messages.iter().for_each(|message| transcript.push(message));
+        Kept { role: role.clone(), model, system, tools, empty, transcript, messages, isolation, branch }
+    });
+    Some(Finished { id, name, role: role.name, title, report, conversation })
+}
+
+/// An agent that goes on, or begins now. One whose task is not on record cannot.
+fn launch(
+    crew: &Arc<Crew>,
+    delegation: &Delegation,
+    lives: &Lives<'_>,
+    mut life: Life,
+    place: &str,
+) -> Option<Launch> {
+    let parent = life.parent?;
+    let mut journal = starting::journal(crew, delegation, life.id, parent);
+    withdraw(&mut journal, life.asking.take());
+    let told = life.first_words();
+    let begun = life.begun.take();
+    let had_begun = begun.is_some();
+    let begun = begun.unwrap_or_else(|| {
+        let fresh = || {
+            let described = Described {
+                name: &life.name,
+                role: &life.role,
+                parent,
+                depth: life.depth,
+                budget: &life.budget,
+                grant: &life.grant,
+                isolation: life.isolation,
+                folder: place,
+            };
+            described.prompt(crew, delegation, |prompt| prompt.to_string())
+        };
+        let system = life.borrowed_system().map_or_else(fresh, str::to_string);
+        lives.begin(&life, system)
+    });
+    let toolbox = starting::toolbox(crew, &life.grant, life.id, &life.role, life.depth, &life.model);
+    let worked_ms = life.worked_ms();
+    let Begun { system, tools, empty, recall, .. } = begun;
+    let Recalled { mut agent, next } = recall.finish();
+    let begins = next == Next::Begin;
+    if had_begun && delegation.sub_agents.record == Record::Result {
+        agent.hear(Sender::Posse, BEGINS_AGAIN.to_string());
+    }
+    let mut transcript = empty.clone();
+    let known = agent.conversation().messages().to_vec();
+    if !had_begun {
+        known.iter().for_each(|message| transcript.push(message));
+    }
+    let effects = std::mem::take(&mut life.effects);
+    let worked = Duration::from_millis(worked_ms);
+    let past = had_begun.then(|| Box::new(Past { agent, next, worked, effects }));
+    let brief = life.brief.take();
+    let (context_files, deliverables) =
+        brief.map(|brief| (brief.context_files, brief.deliverables)).unwrap_or_default();
+    Some(Launch {
+        id: life.id,
+        name: life.name,
+        title: life.title,
+        depth: life.depth,
+        role: life.role,
+        model: life.model,
+        grant: life.grant,
+        budget: life.budget,
+        system,
+        toolbox,
+        tools,
+        transcript,
+        empty,
+        known,
+        told: told.filter(|_| begins),
+        mail: life.mail,
+        context_files: if begins { context_files } else { Vec::new() },
+        deliverables,
+        isolation: life.isolation,
+        branch: life.branch,
+        journal,
+        resumed: true,
+        past,
+    })
+}
+
+/// The main agent.
+fn main_launch(crew: &Arc<Crew>, mut main: Life, begun: Begun) -> Launch {
+    let mut journal = Journal::new(crew.store.clone(), crew.session, crew.main, None);
+    withdraw(&mut journal, main.asking.take());
+    let (toolbox, _) = main_tools(crew, &main.grant);
+    let worked = Duration::from_millis(main.worked_ms());
+    let effects = std::mem::take(&mut main.effects);
+    let Begun { system, tools, empty, recall, .. } = begun;
+    let Recalled { mut agent, mut next } = recall.finish();
+    if main.end.is_some() {
+        agent.reopen();
+        agent.allow(main.budget);
+        next = Next::TakeIn(Box::new(Input::GoOn));
+    }
+    Launch {
+        id: main.id,
+        name: main.name,
+        title: main.title,
+        depth: 0,
+        role: main.role,
+        model: main.model,
+        grant: main.grant,
+        budget: main.budget,
+        system,
+        toolbox,
+        tools,
+        transcript: empty.clone(),
+        empty,
+        known: Vec::new(),
+        // What it is told was mailed.
+        told: None,
+        mail: Vec::new(),
+        context_files: Vec::new(),
+        deliverables: Vec::new(),
+        isolation: Isolation::Shared,
+        branch: None,
+        journal,
+        // It works in the session's folder, as ever.
+        resumed: false,
+        past: Some(Box::new(Past { agent, next, worked, effects })),
+    }
+}
+
+/// A question that nobody can answer any more is asked again if it has to be.
+fn withdraw(journal: &mut Journal, asking: Option<CallId>) {
+    if let Some(call) = asking {
+        journal.note(EventKind::PersonAnswered { call, answer: Answer::Withdrawn });
+    }
+}
