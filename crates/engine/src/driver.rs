@@ -301,7 +301,7 @@ impl Driver {
         self.crew.approvals.wrote(&found.effects, &found.written);
         progressed.effects.append(&mut found.effects);
         progressed.effects.extend(tool_calls::denied(&self.name, &found.refused));
-        tool_calls::note_found(&mut self.journal, self.agent.spent().turns, found);
+        found.into_events(self.agent.spent().turns).for_each(|kind| self.journal.note(kind));
         if let Some(call) = progressed.asking.take() {
             self.journal.note(EventKind::PersonAnswered { call: call.clone(), answer: Answer::Withdrawn });
             let text = "It was not run: nobody had answered whether it may.".to_string();

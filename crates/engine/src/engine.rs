@@ -5,9 +5,9 @@ pub(crate) mod permits;
 pub(crate) mod records;
 pub(crate) mod undo;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use posse_protocol::{AgentId, Event, Seq, SessionId};
+use posse_protocol::{Event, Seq, SessionId};
 use posse_store::{
     AgentRow, DATABASE_FILE, Durability, Health, SessionRow, Store, StoreError, prepare_data_dir,
 };
@@ -16,21 +16,15 @@ use crate::engine::permits::Ask;
 use crate::error::EngineError;
 use crate::record::bus::{Bus, Updates};
 use crate::record::session_lock;
+use crate::session::process_parts::ProcessParts;
 use crate::session::resume;
 use crate::session::{Session, SessionRequest};
-
-/// Where in the data directory what can be undone is kept.
-pub(crate) const CHECKPOINTS: &str = "checkpoints";
-/// Where in the data directory agents that work apart have their checkouts.
-pub(crate) const CHECKOUTS: &str = "worktrees";
 
 /// Everything that runs in this process. Clones share it; the record is closed when the last one and the last
 /// session are gone.
 #[derive(Clone)]
 pub struct Engine {
-    pub(crate) data_dir: PathBuf,
-    pub(crate) store: Store,
-    pub(crate) bus: Bus,
+    pub(crate) parts: ProcessParts,
     /// Who is asked before undoing or merging writes what other programs act on by themselves.
     pub(crate) ask: Option<Ask>,
 }
@@ -46,7 +40,7 @@ impl Engine {
     pub fn open_with(data_dir: &Path, durability: Durability) -> Result<Self, EngineError> {
         let database = prepare_data_dir(data_dir)?;
         let engine = Self::with(data_dir, |publish| Store::open(&database, durability, publish))?;
-        if let Err(error) = session_lock::find_interrupted(&engine.data_dir, &engine.store) {
+        if let Err(error) = session_lock::find_interrupted(&engine.parts.data_dir, &engine.parts.store) {
             tracing::warn!(%error, "interrupted sessions could not be looked for");
         }
         Ok(engine)
@@ -66,46 +60,46 @@ impl Engine {
         let store = open(Box::new(move |event| publisher.publish(event)))?;
         // Absolute: it is hidden from commands, wherever they run.
         let data_dir = std::path::absolute(data_dir).unwrap_or_else(|_| data_dir.to_path_buf());
-        Ok(Self { data_dir, store, bus, ask: None })
+        Ok(Self { parts: ProcessParts { data_dir, store, bus }, ask: None })
     }
 
     /// Starts a session: its main agent begins to work at once, in the background.
     pub fn start(&self, request: SessionRequest) -> Result<Session, EngineError> {
-        Session::start(self, request)
+        Session::start(&self.parts, request)
     }
 
     /// Goes on with a session: where it was interrupted, or with what the person has to say now. The request's prompt
     /// is that, and may be empty; workspace, models, rights and tools are as they are today.
     pub fn resume(&self, session: SessionId, request: SessionRequest) -> Result<Session, EngineError> {
-        resume::resume(self, session, request)
+        resume::resume(&self.parts, session, request)
     }
 
     /// The newest sessions on record.
     pub fn sessions(&self, limit: usize) -> Result<Vec<SessionRow>, EngineError> {
-        Ok(self.store.sessions(limit)?.into_iter().map(|row| self.as_it_is(row)).collect())
+        Ok(self.parts.store.sessions(limit)?.into_iter().map(|row| self.as_it_is(row)).collect())
     }
 
     /// Whether files were changed in a session.
     pub fn changed_something(&self, session: SessionId) -> Result<bool, EngineError> {
-        Ok(self.store.has_event(session, "changed")?)
+        Ok(self.parts.store.has_event(session, "changed")?)
     }
 
     /// Lets go of the record without closing it, as [`Store::leave`] says: this process is about to end.
     pub fn leave(self) {
-        if let Err(error) = self.store.leave() {
+        if let Err(error) = self.parts.store.leave() {
             tracing::warn!(%error, "the end of the record could not be written");
         }
     }
 
     /// A session by its id, the beginning of its id, or `last`.
     pub fn find_session(&self, wanted: &str) -> Result<SessionRow, EngineError> {
-        Ok(self.as_it_is(self.store.find_session(wanted)?))
+        Ok(self.as_it_is(self.parts.store.find_session(wanted)?))
     }
 
     /// A session whose process died where its end could not be recorded, on a full disk say, is on record as running. What
     /// counts is whether anybody works on it.
     fn as_it_is(&self, mut row: SessionRow) -> SessionRow {
-        if row.status == "running" && !session_lock::is_at_work(&self.data_dir, row.id) {
+        if row.status == "running" && !session_lock::is_at_work(&self.parts.data_dir, row.id) {
             row.status = "interrupted".to_string();
         }
         row
@@ -113,9 +107,9 @@ impl Engine {
 
     /// The agents of a session.
     pub fn agents(&self, session: SessionId) -> Result<Vec<AgentRow>, EngineError> {
-        let mut agents = self.store.agents(session)?;
+        let mut agents = self.parts.store.agents(session)?;
         let open = |agent: &AgentRow| agent.ended_at_ms.is_none() && agent.status != "interrupted";
-        if agents.iter().any(open) && !session_lock::is_at_work(&self.data_dir, session) {
+        if agents.iter().any(open) && !session_lock::is_at_work(&self.parts.data_dir, session) {
             agents
                 .iter_mut()
                 .filter(|agent| open(agent))
@@ -131,24 +125,16 @@ impl Engine {
         after: Seq,
         limit: usize,
     ) -> Result<Vec<Event>, EngineError> {
-        Ok(self.store.events_after(session, after, limit)?)
+        Ok(self.parts.store.events_after(session, after, limit)?)
     }
 
     /// Follows what is on record of a session, from after a place.
     pub fn recorded(&self, session: SessionId, after: Seq) -> Updates {
-        Updates::new(session, self.store.clone(), None, after, true)
+        Updates::new(session, self.parts.store.clone(), None, after, true)
     }
 
     /// Looks at the record of a data directory without changing it.
     pub fn health(data_dir: &Path) -> Result<Health, EngineError> {
         Ok(Store::health(&data_dir.join(DATABASE_FILE))?)
-    }
-
-    pub(crate) fn new_session_id() -> SessionId {
-        SessionId::from(uuid::Uuid::now_v7())
-    }
-
-    pub(crate) fn new_agent_id() -> AgentId {
-        AgentId::from(uuid::Uuid::now_v7())
     }
 }

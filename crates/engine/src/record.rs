@@ -2,9 +2,19 @@
 
 pub(crate) mod bus;
 pub(crate) mod journal;
+pub(crate) mod reading;
 pub(crate) mod session_lock;
 
+use posse_protocol::{AgentId, SessionId};
 pub use posse_store::{
     AgentRow, DATABASE_FILE, Durability, Health, Hit, HitKind, RoleRecord, SessionRow, Stats, StatsQuery,
     StatsRow, prepare_data_dir,
 };
+
+pub(crate) fn new_session_id() -> SessionId {
+    SessionId::from(uuid::Uuid::now_v7())
+}
+
+pub(crate) fn new_agent_id() -> AgentId {
+    AgentId::from(uuid::Uuid::now_v7())
+}

@@ -1,6 +1,7 @@
 //! Roles from files: agent files in folders, and roles files of settings.
 
 pub(crate) mod files;
+mod reading;
 pub(crate) mod settings;
 
 pub use files::{LoadedRoles, Problem, RolePlace, load_roles, project_role_places};

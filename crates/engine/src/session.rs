@@ -1,5 +1,6 @@
 //! One session: what it needs to start, and the handle that follows and steers it.
 
+pub(crate) mod process_parts;
 pub(crate) mod replay;
 pub(crate) mod resume;
 
@@ -20,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agents::prompt::MainPrompt;
 use crate::agents::sub_agents::Delegation;
-use crate::changes::checkouts::Checkouts;
+use crate::changes::checkouts::{CHECKPOINTS, Checkouts};
 use crate::changes::hidden::hides;
 use crate::changes::history::OnLook;
 use crate::changes::site::Site;
@@ -28,7 +29,6 @@ use crate::crew::background::Background;
 use crate::crew::{Common, Crew};
 use crate::delegation::starting::{self, Launch};
 use crate::driver::Driver;
-use crate::engine::{CHECKPOINTS, Engine};
 use crate::error::EngineError;
 use crate::knowledge::library::SessionLibrary;
 use crate::knowledge::skill_drafts::SkillDrafts;
@@ -38,8 +38,11 @@ use crate::models::choice::Models;
 use crate::project::{ProjectContext, project_of};
 use crate::record::bus::Updates;
 use crate::record::journal::Journal;
+use crate::record::reading::read_events;
 use crate::record::session_lock::Alive;
+use crate::record::{new_agent_id, new_session_id};
 use crate::rights::approvals::{Approvals, Asking, Taken};
+use crate::session::process_parts::ProcessParts;
 
 /// What a session is started with.
 pub struct SessionRequest {
@@ -93,20 +96,20 @@ pub struct Session {
 }
 
 impl Session {
-    pub(crate) fn start(engine: &Engine, request: SessionRequest) -> Result<Self, EngineError> {
-        let (id, agent) = (Engine::new_session_id(), Engine::new_agent_id());
+    pub(crate) fn start(process: &ProcessParts, request: SessionRequest) -> Result<Self, EngineError> {
+        let (id, agent) = (new_session_id(), new_agent_id());
         let opening = Opening { id, agent, after: Seq(0) };
         let SessionRequest { grant, budget, prompt, .. } = &request;
         let (grant, budget, prompt) = (grant.clone(), *budget, prompt.clone());
-        let (crew, updates) = opening.open(engine, request, &grant, Opening::lock(engine, id)?)?;
+        let (crew, updates) = opening.open(process, request, &grant, Opening::lock(process, id)?)?;
         let launch = main(&crew, grant, budget, prompt);
-        Ok(Self::drive(engine, crew, launch, updates))
+        Ok(Self::drive(process, crew, launch, updates))
     }
 
     /// Sets the main agent to work.
-    pub(crate) fn drive(engine: &Engine, crew: Arc<Crew>, main: Launch, updates: Updates) -> Self {
+    pub(crate) fn drive(process: &ProcessParts, crew: Arc<Crew>, main: Launch, updates: Updates) -> Self {
         let (id, agent) = (crew.session, crew.main);
-        let places = [crew.site.workspace.root().to_path_buf(), engine.data_dir.clone()];
+        let places = [crew.site.workspace.root().to_path_buf(), process.data_dir.clone()];
         // While the model thinks; nobody waits for it.
         tokio::spawn(async move {
             tokio::time::sleep(Duration::from_millis(AHEAD_AFTER_MS)).await;
@@ -119,7 +122,7 @@ impl Session {
         let free = crew.alive.free();
         let freed = free.clone();
         drop(crew);
-        let (open, agents, store) = (engine.bus.closing(id), weak.clone(), engine.store.clone());
+        let (open, agents, store) = (process.bus.closing(id), weak.clone(), process.store.clone());
         tokio::spawn(async move {
             match driving.await {
                 Ok(report) => {
@@ -231,7 +234,7 @@ fn end_of(store: &Store, session: SessionId, main: AgentId) -> Option<Report> {
     if still_open(store, session).ok()?.contains(&main) {
         return None;
     }
-    let events = resume::read(store, session).ok()?.into_iter().rev();
+    let events = read_events(store, session).ok()?.into_iter().rev();
     let mut own = events.filter(|event| event.agent == main);
     own.find_map(|event| match event.kind {
         EventKind::AgentSettled { report } => Some(report),
@@ -249,15 +252,15 @@ pub(crate) struct Opening {
 
 impl Opening {
     /// Makes sure that nobody else is at work on a session.
-    pub(crate) fn lock(engine: &Engine, id: SessionId) -> Result<Alive, EngineError> {
-        let alive = Alive::take(&engine.data_dir, id).map_err(EngineError::Alive)?;
+    pub(crate) fn lock(process: &ProcessParts, id: SessionId) -> Result<Alive, EngineError> {
+        let alive = Alive::take(&process.data_dir, id).map_err(EngineError::Alive)?;
         alive.ok_or_else(|| EngineError::Nothing(format!("The session {id} is at work in another process.")))
     }
 
     /// Puts together what all its agents share.
     pub(crate) fn open(
         &self,
-        engine: &Engine,
+        process: &ProcessParts,
         request: SessionRequest,
         grant: &Grant,
         alive: Alive,
@@ -269,40 +272,40 @@ impl Opening {
         }
         let mut tools = request.tools;
         // What Posse keeps is no business of an agent, wherever it is.
-        tools.sandbox.hidden.push(engine.data_dir.clone());
+        tools.sandbox.hidden.push(process.data_dir.clone());
         tools.sandbox.denied = request.asking.rules.hidden();
         let workspace = Workspace::open(&request.workspace)?.hiding(&tools.sandbox.hidden);
         let hides = hides(tools.sandbox.denied.clone(), workspace.root());
         let workspace = workspace.hiding_where(hides.clone());
         tools.sandbox.denied_in.push(workspace.root().to_path_buf());
         workspace.clear_placeholders();
-        let (sender, live) = engine.bus.open(self.id);
-        let updates = Updates::new(self.id, engine.store.clone(), Some(live), self.after, false);
+        let (sender, live) = process.bus.open(self.id);
+        let updates = Updates::new(self.id, process.store.clone(), Some(live), self.after, false);
         let limits = request.delegation.as_ref().map(|delegation| delegation.limits).unwrap_or_default();
         let tree = Tree::new(limits, self.agent, grant.clone(), request.budget);
         if !tools.sandbox.on {
             tracing::warn!(session = %self.id, "the sandbox is off: commands run with all rights of the person");
         }
         let project = project_of(&request.workspace);
-        let notes = if request.lasting.memory { notes(&engine.store, &project) } else { 0 };
+        let notes = if request.lasting.memory { notes(&process.store, &project) } else { 0 };
         let Lasting { mut skills, own_skills, .. } = request.lasting.clone();
         skills.iter_mut().for_each(|folder| folder.hides = hides.clone());
         let homes = SkillHomes { workspace: request.workspace.clone(), own: own_skills };
-        let (about, drafts) = ((project.clone(), self.id), SkillDrafts::of(&engine.data_dir));
-        let library = SessionLibrary::new(engine.store.clone(), about, skills, homes, drafts);
+        let (about, drafts) = ((project.clone(), self.id), SkillDrafts::of(&process.data_dir));
+        let library = SessionLibrary::new(process.store.clone(), about, skills, homes, drafts);
         // Scripts of skills are run by commands, which see nothing of a home otherwise.
         tools.sandbox.readable.extend(library.places());
         let folder = request.workspace.display().to_string();
         let on_look = keeping(self.agent, sender.clone());
-        let (checkpoints, linked) = (engine.data_dir.join(CHECKPOINTS), tools.sandbox.linked.clone());
+        let (checkpoints, linked) = (process.data_dir.join(CHECKPOINTS), tools.sandbox.linked.clone());
         let common = Common {
             alive,
             session: self.id,
             main: self.agent,
-            store: engine.store.clone(),
+            store: process.store.clone(),
             updates: sender,
             site: Arc::new(Site::shared(folder, workspace, &checkpoints, on_look, linked)),
-            checkouts: Checkouts::new(engine.data_dir.clone(), self.id).hiding(tools.sandbox.denied.clone()),
+            checkouts: Checkouts::new(process.data_dir.clone(), self.id).hiding(tools.sandbox.denied.clone()),
             approvals: Approvals::new(request.asking),
             jobs: Jobs::default(),
             background: Background::default(),

@@ -13,10 +13,14 @@ use posse_workspace::{Workspace, WorkspaceError};
 use tokio::sync::OnceCell;
 
 use crate::changes::hidden::hides;
-use crate::engine::{CHECKOUTS, CHECKPOINTS};
 use crate::limits::BRANCH_DIFF_BYTES_MAX;
 use crate::project::project_folders;
 use crate::record::session_lock::Alive;
+
+/// Where in the data directory what can be undone is kept.
+pub(crate) const CHECKPOINTS: &str = "checkpoints";
+/// Where in the data directory agents that work apart have their checkouts.
+const CHECKOUTS: &str = "worktrees";
 
 pub(crate) struct Checkouts {
     /// Where sessions have their locks.

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::path::Path;
 
-use posse_protocol::{Change, Effect};
+use posse_protocol::{Change, Effect, EventKind};
 use posse_sandbox::Touched;
 
 /// What changed while a command ran.
@@ -20,6 +20,17 @@ pub(crate) struct Found {
     pub(crate) refused: Vec<Refused>,
     /// Everything that may have been written, also where no look goes.
     pub(crate) written: Written,
+}
+
+impl Found {
+    /// The events that say what was changed in a turn, and what else changed meanwhile.
+    pub(crate) fn into_events(self, turn: u32) -> impl Iterator<Item = EventKind> {
+        let Self { own, meanwhile, .. } = self;
+        let own = (!own.is_empty()).then_some(EventKind::Changed { turn, changes: own });
+        let meanwhile =
+            (!meanwhile.is_empty()).then_some(EventKind::ChangedMeanwhile { turn, changes: meanwhile });
+        own.into_iter().chain(meanwhile)
+    }
 }
 
 /// Paths that may have been written, relative to the folder of whoever did.

@@ -14,7 +14,6 @@ use tokio::sync::watch;
 use crate::changes::history::Running;
 use crate::changes::site::Site;
 use crate::crew::Crew;
-use crate::driver::tool_calls;
 use crate::limits::{JOB_SETTLE_MS_MAX, JOB_TAIL_BYTES_MAX};
 use crate::record::journal::Journal;
 
@@ -124,7 +123,7 @@ fn ended(crew: &Arc<Crew>, job: &Job, known: bool) {
             let of = |node: &posse_delegate::Node| (node.parent, node.spent.turns);
             let (parent, turn) = crew.tree(|tree| tree.node(job.owner).map(of)).unwrap_or_default();
             let mut journal = Journal::new(crew.store.clone(), crew.session, job.owner, parent);
-            tool_calls::note_found(&mut journal, turn, found);
+            found.into_events(turn).for_each(|kind| journal.note(kind));
             if let Err(error) = journal.durable().await {
                 tracing::error!(%error, "what a background command changed could not be recorded");
             }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use posse_delegate::{Node, Tree};
-use posse_protocol::AgentId;
+use posse_protocol::{AgentId, ToolOutcome};
 use posse_report::Told;
 use posse_surface::{Command, Shape};
 
@@ -16,6 +16,23 @@ use crate::limits::{BYTES_PER_TOKEN, ROSTER_MAX, STATUS_PAGE};
 /// Why one need not ask again.
 pub(crate) const NO_POLLING: &str =
     "Reports come by themselves: go on with other work, or use wait if there is none.";
+
+/// What a command came to.
+pub(crate) struct CallAnswer {
+    pub(crate) outcome: ToolOutcome,
+    /// Whose reports it holds.
+    pub(crate) delivered: Vec<AgentId>,
+}
+
+impl CallAnswer {
+    pub(crate) fn ok(text: impl Into<String>) -> Self {
+        Self { outcome: ToolOutcome::ok(text), delivered: Vec::new() }
+    }
+
+    pub(crate) fn error(text: impl Into<String>) -> Self {
+        Self { outcome: ToolOutcome::error(text), delivered: Vec::new() }
+    }
+}
 
 /// What a command is about, for people.
 pub(crate) fn title(command: &Command) -> String {

@@ -21,7 +21,7 @@ use posse_workspace::Permit;
 use crate::agents::context::{self, Snapshot};
 use crate::agents::finished::Finished;
 use crate::crew::Crew;
-use crate::delegation::answers;
+use crate::delegation::answers::{self, CallAnswer};
 use crate::delegation::handles;
 use crate::delegation::starting::{self, Asker, Started};
 use crate::delegation::team;
@@ -100,23 +100,6 @@ impl Asked {
     }
 }
 
-/// What a command came to.
-pub(crate) struct Answer {
-    pub(crate) outcome: ToolOutcome,
-    /// Whose reports it holds.
-    pub(crate) delivered: Vec<AgentId>,
-}
-
-impl Answer {
-    pub(crate) fn ok(text: impl Into<String>) -> Self {
-        Self { outcome: ToolOutcome::ok(text), delivered: Vec::new() }
-    }
-
-    pub(crate) fn error(text: impl Into<String>) -> Self {
-        Self { outcome: ToolOutcome::error(text), delivered: Vec::new() }
-    }
-}
-
 impl Desk {
     pub(crate) fn new(crew: Arc<Crew>, id: AgentId, model: PricedModel, grant: Grant) -> Option<Self> {
         let delegation = crew.delegation.as_ref()?;
@@ -191,7 +174,7 @@ impl Desk {
     }
 
     /// Carries a command out.
-    pub(crate) async fn carry_out(&self, asked: Asked) -> Answer {
+    pub(crate) async fn carry_out(&self, asked: Asked) -> CallAnswer {
         let Asked { call, command, routed, snapshot, help, permit, .. } = asked;
         if !matches!(command, Command::Status { .. }) {
             self.polls.store(0, Ordering::Relaxed);
@@ -221,8 +204,8 @@ impl Desk {
             Command::Read { handle, read } => self.read_handle(&handle, &read),
             Command::Tell { to, text } => team::tell(&self.crew, self.id, to.as_deref(), &text),
             Command::Board(command) => team::board(&self.crew, self.id, command),
-            Command::Help(_) => Answer::ok(help.unwrap_or_default()),
-            Command::Run(call) => Answer::error(format!("{} is no command of the desk", call.name)),
+            Command::Help(_) => CallAnswer::ok(help.unwrap_or_default()),
+            Command::Run(call) => CallAnswer::error(format!("{} is no command of the desk", call.name)),
         };
         if let Some(routed) = routed {
             answer.outcome.text = format!("[{routed}]\n{}", answer.outcome.text);
@@ -230,7 +213,7 @@ impl Desk {
         answer
     }
 
-    fn find(&self, name: &str) -> Result<AgentId, Answer> {
+    fn find(&self, name: &str) -> Result<AgentId, CallAnswer> {
         self.crew.tree(|tree| tree.find(self.id, name)).ok_or_else(|| {
             let known = self.crew.tree(|tree| {
                 let mine = tree.nodes().filter(|node| tree.is_below(node.id, self.id));
@@ -241,7 +224,7 @@ impl Desk {
             } else {
                 format!("Yours are: {}.", known.join(", "))
             };
-            Answer::error(format!("There is no agent {}. {known}", one_line(name, 60)))
+            CallAnswer::error(format!("There is no agent {}. {known}", one_line(name, 60)))
         })
     }
 
@@ -251,15 +234,15 @@ impl Desk {
         task: Task,
         reuse: bool,
         snapshot: Option<Arc<Snapshot>>,
-    ) -> Result<Started, Answer> {
+    ) -> Result<Started, CallAnswer> {
         if task.context != ContextMode::Fresh && snapshot.is_none() {
             let text = "This conversation cannot be forked from here; use context \"fresh\".";
-            return Err(Answer::error(text));
+            return Err(CallAnswer::error(text));
         }
         if let (ContextMode::Selective, Some(snapshot)) = (task.context, &snapshot)
             && let Err(why) = context::has_turns(snapshot, &task.context_turns)
         {
-            return Err(Answer::error(why));
+            return Err(CallAnswer::error(why));
         }
         // Nobody else asks the only agent of a role before this task is with it.
         let turn = if reuse { self.turn(&task).await? } else { None };
@@ -272,16 +255,16 @@ impl Desk {
             };
             return self.follow_up(Some(call), existing, words, task.title);
         }
-        starting::start(&self.crew, self.asker(Some(call), snapshot), task, None).map_err(Answer::error)
+        starting::start(&self.crew, self.asker(Some(call), snapshot), task, None).map_err(CallAnswer::error)
     }
 
     fn asker(&self, call: Option<CallId>, snapshot: Option<Arc<Snapshot>>) -> Asker {
         Asker { id: self.id, call, model: self.model.clone(), snapshot }
     }
 
-    async fn join(&self, started: Started, join: Join, shape: Shape) -> Answer {
+    async fn join(&self, started: Started, join: Join, shape: Shape) -> CallAnswer {
         if join == Join::Background {
-            return Answer::ok(answers::started(&started));
+            return CallAnswer::ok(answers::started(&started));
         }
         self.settled(&[started.id], Until::All, None).await;
         let reports = self.crew.take_reports(self.id, &[started.id]);
@@ -289,7 +272,7 @@ impl Desk {
     }
 
     /// Tells reports that were taken.
-    fn deliver(&self, reports: &[Arc<Finished>], shape: Shape, after: String) -> Answer {
+    fn deliver(&self, reports: &[Arc<Finished>], shape: Shape, after: String) -> CallAnswer {
         let ok = reports.iter().all(|done| done.report.ending == Ending::Completed);
         let mut text = reports
             .iter()
@@ -300,12 +283,12 @@ impl Desk {
             text = format!("{text}\n{after}").trim().to_string();
         }
         let outcome = if ok { ToolOutcome::ok(text) } else { ToolOutcome::error(text) };
-        Answer { outcome, delivered: reports.iter().map(|done| done.id).collect() }
+        CallAnswer { outcome, delivered: reports.iter().map(|done| done.id).collect() }
     }
 
-    async fn message(&self, name: &str, text: String, interrupt: bool) -> Answer {
+    async fn message(&self, name: &str, text: String, interrupt: bool) -> CallAnswer {
         if text.len() > MESSAGE_BYTES_MAX {
-            return Answer::error(format!(
+            return CallAnswer::error(format!(
                 "The message is longer than {MESSAGE_BYTES_MAX} bytes; put it into a file and name the file."
             ));
         }
@@ -315,16 +298,18 @@ impl Desk {
         };
         if self.crew.tell(id, Sender::Parent, text.clone(), interrupt) {
             let when = if interrupt { "at once: what it does is stopped for it" } else { "at its next turn" };
-            return Answer::ok(format!("{} gets it {when}.", self.crew.name(id)));
+            return CallAnswer::ok(format!("{} gets it {when}.", self.crew.name(id)));
         }
         // It may be about to end, and can be followed up once it has.
         if !self.settled(&[id], Until::All, Some(STOP_WAIT_MS)).await {
             let name = self.crew.name(id);
-            return Answer::error(format!("{name} has not read its mail for long; wait for it, or stop it."));
+            return CallAnswer::error(format!(
+                "{name} has not read its mail for long; wait for it, or stop it."
+            ));
         }
         let title = one_line(&text, 60);
         match self.follow_up(None, id, text, title) {
-            Ok(started) => Answer::ok(answers::followed_up(&started, &self.crew.name(id))),
+            Ok(started) => CallAnswer::ok(answers::followed_up(&started, &self.crew.name(id))),
             Err(answer) => answer,
         }
     }
@@ -336,22 +321,22 @@ impl Desk {
         id: AgentId,
         text: String,
         title: String,
-    ) -> Result<Started, Answer> {
+    ) -> Result<Started, CallAnswer> {
         let gone = || {
-            Answer::error(
+            CallAnswer::error(
                 "Its conversation is no longer at hand; start a new agent with what it needs to know.",
             )
         };
         let finished = self.crew.finished(id).ok_or_else(gone)?;
         if finished.report.ending == Ending::Cancelled {
-            return Err(Answer::error(format!(
+            return Err(CallAnswer::error(format!(
                 "{} was stopped, and what is stopped stays stopped; start a new agent.",
                 finished.name
             )));
         }
         let kept = finished.conversation.clone().ok_or_else(gone)?;
         let task = Task::new(title, text);
-        starting::start(&self.crew, self.asker(call, None), task, Some((id, kept))).map_err(Answer::error)
+        starting::start(&self.crew, self.asker(call, None), task, Some((id, kept))).map_err(CallAnswer::error)
     }
 
     /// Says something, waits, and looks: one call of the dialect in which agents are sessions.
@@ -361,7 +346,7 @@ impl Desk {
         message: Option<String>,
         interrupt: bool,
         wait_ms: Option<u64>,
-    ) -> Answer {
+    ) -> CallAnswer {
         if let Some(message) = message {
             let answer = self.message(name, message, interrupt).await;
             if !answer.outcome.ok || wait_ms.is_none() {
@@ -385,7 +370,7 @@ impl Desk {
         }
     }
 
-    async fn stop(&self, name: &str) -> Answer {
+    async fn stop(&self, name: &str) -> CallAnswer {
         let id = match self.find(name) {
             Ok(id) => id,
             Err(answer) => return answer,
@@ -402,20 +387,20 @@ impl Desk {
         for done in &reports {
             text = format!("{text}\n{}", answers::report(&self.crew, done, Shape::Text));
         }
-        Answer { outcome: ToolOutcome::ok(text), delivered }
+        CallAnswer { outcome: ToolOutcome::ok(text), delivered }
     }
 
-    fn read_handle(&self, handle: &str, read: &posse_protocol::HandleRead) -> Answer {
+    fn read_handle(&self, handle: &str, read: &posse_protocol::HandleRead) -> CallAnswer {
         match handles::value(&self.crew, self.id, handle, read) {
-            Err(why) => Answer::error(why),
+            Err(why) => CallAnswer::error(why),
             Ok(value) => match posse_report::read(&value, read) {
                 // Only what was asked for is quoted; what is said about it stands outside.
-                Ok(piece) if piece.text.is_empty() => Answer::ok(piece.note),
+                Ok(piece) if piece.text.is_empty() => CallAnswer::ok(piece.note),
                 Ok(piece) => {
                     let text = format!("{}\n{}", quote("value", handle, &piece.text), piece.note);
-                    Answer::ok(text.trim_end())
+                    CallAnswer::ok(text.trim_end())
                 }
-                Err(why) => Answer::error(why),
+                Err(why) => CallAnswer::error(why),
             },
         }
     }

@@ -21,9 +21,9 @@ use crate::agents::past::Past;
 use crate::agents::prompt::SubPrompt;
 use crate::agents::sub_agents::{Delegation, Record};
 use crate::crew::Crew;
-use crate::engine::Engine;
 use crate::models::choice::PricedModel;
 use crate::record::journal::Journal;
+use crate::record::new_agent_id;
 use crate::rights::shell_rights::{self, may_start};
 
 /// What a sub-agent is told that has no role, unless the configuration or the task say otherwise.
@@ -128,7 +128,7 @@ pub(crate) fn start(
         Some(kept) => kept.isolation,
         None => task.isolation.or(role.isolation).unwrap_or(delegation.sub_agents.isolation),
     };
-    let id = Engine::new_agent_id();
+    let id = new_agent_id();
     let wanted = Wanted { id, parent, call, task, role, model, continues, isolation };
     // Nothing is waited for between this and `place`: whoever asks may go away at any moment.
     let admission = crew.admit(wanted.request(delegation)).map_err(|refusal| refusal.to_string())?;

@@ -7,13 +7,13 @@ use posse_report::quote;
 use posse_surface::BoardCommand;
 
 use crate::crew::Crew;
-use crate::delegation::calls::Answer;
+use crate::delegation::answers::CallAnswer;
 use crate::limits::MESSAGE_BYTES_MAX;
 
 /// Writes to one agent, or to all that are at work.
-pub(crate) fn tell(crew: &Crew, by: AgentId, to: Option<&str>, text: &str) -> Answer {
+pub(crate) fn tell(crew: &Crew, by: AgentId, to: Option<&str>, text: &str) -> CallAnswer {
     if text.len() > MESSAGE_BYTES_MAX {
-        return Answer::error(format!("The message is longer than {MESSAGE_BYTES_MAX} bytes."));
+        return CallAnswer::error(format!("The message is longer than {MESSAGE_BYTES_MAX} bytes."));
     }
     let wanted = crew.tree(|tree| match to {
         Some(name) => tree.find_peer(name).into_iter().collect::<Vec<_>>(),
@@ -25,7 +25,7 @@ pub(crate) fn tell(crew: &Crew, by: AgentId, to: Option<&str>, text: &str) -> An
     });
     if wanted.is_empty() {
         let name = one_line(to.unwrap_or("all"), 60);
-        return Answer::error(format!("There is nobody to tell: no agent {name} is at work."));
+        return CallAnswer::error(format!("There is nobody to tell: no agent {name} is at work."));
     }
     let words = quote("message", &crew.name(by), text);
     let (mut got, mut gone) = (Vec::new(), Vec::new());
@@ -39,14 +39,14 @@ pub(crate) fn tell(crew: &Crew, by: AgentId, to: Option<&str>, text: &str) -> An
         format!(" Not delivered, because they have ended or have too much mail: {}.", gone.join(", "))
     };
     if got.is_empty() {
-        Answer::error(gone.trim().to_string())
+        CallAnswer::error(gone.trim().to_string())
     } else {
-        Answer::ok(format!("Delivered to {}.{gone}", got.join(", ")))
+        CallAnswer::ok(format!("Delivered to {}.{gone}", got.join(", ")))
     }
 }
 
 /// Uses the board.
-pub(crate) fn board(crew: &Crew, by: AgentId, command: BoardCommand) -> Answer {
+pub(crate) fn board(crew: &Crew, by: AgentId, command: BoardCommand) -> CallAnswer {
     let done = match command {
         BoardCommand::List => Ok("The board:".to_string()),
         BoardCommand::Add { title, after } => {
@@ -64,7 +64,7 @@ pub(crate) fn board(crew: &Crew, by: AgentId, command: BoardCommand) -> Answer {
         }
     };
     match done {
-        Err(why) => Answer::error(why.to_string()),
+        Err(why) => CallAnswer::error(why.to_string()),
         Ok(text) => {
             let names = crew.tree(|tree| {
                 tree.nodes()
@@ -72,7 +72,7 @@ pub(crate) fn board(crew: &Crew, by: AgentId, command: BoardCommand) -> Answer {
                     .collect::<std::collections::HashMap<_, _>>()
             });
             let list = crew.board(|board| board.text(|id| names.get(&id).cloned().unwrap_or_default()));
-            Answer::ok(format!("{text}\n{}", quote("board", "team", &list)))
+            CallAnswer::ok(format!("{text}\n{}", quote("board", "team", &list)))
         }
     }
 }

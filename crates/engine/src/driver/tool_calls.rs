@@ -18,7 +18,8 @@ use crate::agents::context::Snapshot;
 use crate::changes::found::{Found, Refused};
 use crate::changes::history::{Running, Writing};
 use crate::changes::site::Site;
-use crate::delegation::calls::{Answer, Asked, Desk, Work};
+use crate::delegation::answers::CallAnswer;
+use crate::delegation::calls::{Asked, Desk, Work};
 use crate::driver::gate::{Gate, Passage};
 use crate::limits::{PARALLEL_CALLS_MAX, SHOW_AFTER_MS};
 use crate::record::journal::Journal;
@@ -317,7 +318,7 @@ async fn run_one(kit: &Kit<'_>, ready: Ready) -> (CallId, String, Answered) {
             if let Some(routed) = routed {
                 outcome.text = format!("[{routed}]\n{}", outcome.text);
             }
-            (Answer { outcome, delivered: Vec::new() }, read_only, found)
+            (CallAnswer { outcome, delivered: Vec::new() }, read_only, found)
         }
         Work::Asked(asked) => {
             let read_only = !asked.changes();
@@ -328,10 +329,10 @@ async fn run_one(kit: &Kit<'_>, ready: Ready) -> (CallId, String, Answered) {
     (call, tool, Answered { answer, ran, found })
 }
 
-async fn ask(kit: &Kit<'_>, asked: Asked) -> Answer {
+async fn ask(kit: &Kit<'_>, asked: Asked) -> CallAnswer {
     match kit.desk {
         Some(desk) => desk.carry_out(asked).await,
-        None => Answer::error("Delegation is off in this session."),
+        None => CallAnswer::error("Delegation is off in this session."),
     }
 }
 
@@ -376,7 +377,7 @@ pub(crate) fn denied(agent: &str, refused: &[Refused]) -> impl Iterator<Item = E
 
 /// What one call came to.
 struct Answered {
-    answer: Answer,
+    answer: CallAnswer,
     /// None if it was refused.
     ran: Option<Ran>,
     found: Found,
@@ -384,13 +385,13 @@ struct Answered {
 
 impl Answered {
     fn refused(outcome: ToolOutcome) -> Self {
-        Self { answer: Answer { outcome, delivered: Vec::new() }, ran: None, found: Found::default() }
+        Self { answer: CallAnswer { outcome, delivered: Vec::new() }, ran: None, found: Found::default() }
     }
 
     /// It ran in a process that is gone.
     fn unknown() -> Self {
         let ran = Some(Ran { read_only: false, duration_ms: 0 });
-        Self { answer: Answer::error(RESULT_UNKNOWN), ran, found: Found::default() }
+        Self { answer: CallAnswer::error(RESULT_UNKNOWN), ran, found: Found::default() }
     }
 }
 
@@ -408,7 +409,7 @@ fn finish(
     tool: &str,
     answered: Answered,
 ) {
-    let Answered { answer: Answer { outcome, delivered }, ran, found } = answered;
+    let Answered { answer: CallAnswer { outcome, delivered }, ran, found } = answered;
     let ToolOutcome { ok, text, effects } = outcome;
     progressed.running.retain(|(running, _)| *running != call);
     progressed.effects.extend_from_slice(&effects);
@@ -422,24 +423,13 @@ fn finish(
     let duration_ms = ran.map_or(0, |ran| ran.duration_ms);
     let tool = tool.to_string();
     note_delivered(journal, delivered);
-    note_found(journal, kit.turn, found);
+    found.into_events(kit.turn).for_each(|kind| journal.note(kind));
     journal.note(EventKind::ToolFinished { call, tool, ok, text, effects, duration_ms });
 }
 
 /// Says whose reports the next words or the next result hold.
-pub(crate) fn note_delivered(journal: &mut Journal, agents: Vec<AgentId>) {
+fn note_delivered(journal: &mut Journal, agents: Vec<AgentId>) {
     if !agents.is_empty() {
         journal.note(EventKind::ReportsDelivered { agents });
-    }
-}
-
-/// Says what was changed, and what else changed meanwhile.
-pub(crate) fn note_found(journal: &mut Journal, turn: u32, found: Found) {
-    let Found { own, meanwhile, .. } = found;
-    if !own.is_empty() {
-        journal.note(EventKind::Changed { turn, changes: own });
-    }
-    if !meanwhile.is_empty() {
-        journal.note(EventKind::ChangedMeanwhile { turn, changes: meanwhile });
     }
 }

@@ -10,7 +10,7 @@ use posse_protocol::{AgentId, Budget, ContextMode, Event, EventKind, Message, Se
 
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::session::resume::read;
+use crate::record::reading::read_events;
 
 impl Engine {
     /// Writes a cassette that replays a session, and gives back how many model calls it holds. `placeholders` are texts
@@ -21,7 +21,7 @@ impl Engine {
         path: &Path,
         placeholders: Vec<(String, String)>,
     ) -> Result<usize, EngineError> {
-        let events = read(&self.store, session)?;
+        let events = read_events(&self.parts.store, session)?;
         let mut tape = Tape::default();
         let calls = events.into_iter().filter_map(|event| tape.event(event));
         Ok(export_cassette(path, calls, placeholders)?)

@@ -14,12 +14,12 @@ use crate::record::session_lock::Alive;
 impl Engine {
     /// What was said in past sessions that fits a query, best first.
     pub fn search(&self, query: &str, limit: usize) -> Result<Vec<Hit>, EngineError> {
-        Ok(self.store.search(query, limit)?)
+        Ok(self.parts.store.search(query, limit)?)
     }
 
     /// Sessions in which nothing has happened since a moment, and that are not at work.
     pub fn sessions_before(&self, at_ms: u64, limit: usize) -> Result<Vec<SessionRow>, EngineError> {
-        Ok(self.store.sessions_before(at_ms, limit)?)
+        Ok(self.parts.store.sessions_before(at_ms, limit)?)
     }
 
     /// Takes a session off the record, for good. One that is at work is left alone. Notes that were made in it stay, and
@@ -27,45 +27,45 @@ impl Engine {
     /// back.
     pub async fn delete_session(&self, session: &SessionRow) -> Result<Vec<String>, EngineError> {
         let id = session.id;
-        let idle = Alive::take(&self.data_dir, id).map_err(EngineError::Alive)?;
+        let idle = Alive::take(&self.parts.data_dir, id).map_err(EngineError::Alive)?;
         let at_work = || EngineError::Nothing(format!("The session {id} is at work; stop it first."));
         let _idle = idle.ok_or_else(at_work)?;
         let branches = match Workspace::open(Path::new(&session.workspace)) {
-            Ok(workspace) => Checkouts::new(self.data_dir.clone(), id).clear(&workspace).await,
+            Ok(workspace) => Checkouts::new(self.parts.data_dir.clone(), id).clear(&workspace).await,
             // A folder that is gone has no repository to keep work in.
             Err(_) => Vec::new(),
         };
-        self.store.delete_session(id)?;
+        self.parts.store.delete_session(id)?;
         Ok(branches)
     }
 
     /// Gives back the room that deleted sessions had. For after the last of them.
     pub fn tidy(&self) -> Result<(), EngineError> {
-        Ok(self.store.tidy()?)
+        Ok(self.parts.store.tidy()?)
     }
 
     /// Notes on record, newest first: those of a project and the person's own, or all.
     pub fn notes(&self, project: Option<&str>, limit: usize) -> Result<Vec<Note>, EngineError> {
-        Ok(self.store.notes(project, limit)?)
+        Ok(self.parts.store.notes(project, limit)?)
     }
 
     /// Notes that fit a query, best first.
     pub fn recall(&self, query: &str, project: &str, limit: usize) -> Result<Vec<Note>, EngineError> {
-        Ok(self.store.recall(query, project, limit)?)
+        Ok(self.parts.store.recall(query, project, limit)?)
     }
 
     /// One note.
     pub fn note(&self, id: u64) -> Result<Option<Note>, EngineError> {
-        Ok(self.store.note(id)?)
+        Ok(self.parts.store.note(id)?)
     }
 
     /// Takes a note off the record. False if there is none.
     pub fn forget(&self, id: u64) -> Result<bool, EngineError> {
-        Ok(self.store.forget(id)?)
+        Ok(self.parts.store.forget(id)?)
     }
 
     /// What tasks came to, by role, model, surface and week.
     pub fn stats(&self, query: &StatsQuery) -> Result<Stats, EngineError> {
-        Ok(self.store.stats(query)?)
+        Ok(self.parts.store.stats(query)?)
     }
 }

@@ -9,8 +9,8 @@ use posse_protocol::{AgentId, Branch, Change, Conflict, Effect, Event, EventKind
 use posse_store::{AgentRow, SessionRow};
 use posse_workspace::{Checkpoints, Workspace, worktree};
 
-use crate::changes::checkouts::Checkouts;
-use crate::engine::{CHECKPOINTS, Engine};
+use crate::changes::checkouts::{CHECKPOINTS, Checkouts};
+use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::limits::{BRANCH_DIFF_BYTES_MAX, EVENTS_PER_PAGE};
 use crate::record::journal::Journal;
@@ -303,7 +303,7 @@ impl Engine {
         // The repository's state goes back by a way of its own, which never writes what can run.
         let written = changes.iter().filter(|change| !change.path.starts_with(".git/"));
         let workspace = self.permitted_back(Workspace::open(&session.workspace)?, written);
-        let checkpoints = Checkpoints::open(&self.data_dir.join(CHECKPOINTS), &workspace).await?;
+        let checkpoints = Checkpoints::open(&self.parts.data_dir.join(CHECKPOINTS), &workspace).await?;
         let undone = checkpoints.undo(&changes).await?;
         let (changes, conflicts) = (undone.changes, undone.conflicts);
         let mut journal = self.main_journal(session, agents)?;
@@ -320,13 +320,13 @@ impl Engine {
 
     async fn checkpoints(&self, session: &SessionRow) -> Result<(Workspace, Checkpoints), EngineError> {
         let workspace = Workspace::open(&session.workspace)?;
-        let checkpoints = Checkpoints::open(&self.data_dir.join(CHECKPOINTS), &workspace).await?;
+        let checkpoints = Checkpoints::open(&self.parts.data_dir.join(CHECKPOINTS), &workspace).await?;
         Ok((workspace, checkpoints))
     }
 
     fn main_journal(&self, session: &SessionRow, agents: &[AgentRow]) -> Result<Journal, EngineError> {
         let main = find(agents, "main")?.id;
-        Ok(Journal::new(self.store.clone(), session.id, main, None))
+        Ok(Journal::new(self.parts.store.clone(), session.id, main, None))
     }
 
     fn steps(&self, session: &SessionRow) -> Result<Steps, EngineError> {
@@ -366,11 +366,11 @@ impl Engine {
         name: &str,
         base: &str,
     ) -> Result<Option<Branch>, EngineError> {
-        let idle = Alive::take(&self.data_dir, session.id).map_err(EngineError::Alive)?;
+        let idle = Alive::take(&self.parts.data_dir, session.id).map_err(EngineError::Alive)?;
         let _idle =
             idle.ok_or_else(|| EngineError::Nothing("It is still at work; wait for it.".to_string()))?;
         let workspace = Workspace::open(&session.workspace)?;
-        Checkouts::new(self.data_dir.clone(), session.id).clear(&workspace).await;
+        Checkouts::new(self.parts.data_dir.clone(), session.id).clear(&workspace).await;
         Ok(worktree::left_on(workspace.root(), name, base, BRANCH_DIFF_BYTES_MAX).await?)
     }
 

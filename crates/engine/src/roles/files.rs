@@ -4,7 +4,6 @@
 //! them, whatever links say. Must not know the home folder or the configuration: it is told where to look.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use posse_protocol::RoleOrigin;
@@ -13,6 +12,7 @@ use posse_roles::{Lines, RoleError, Roles, Team, Told, Warning, read};
 use posse_workspace::{Kind, Stop, Workspace, WorkspaceError, WorkspacePath};
 
 use crate::project::project_folders;
+use crate::roles::reading::{read_own, read_within};
 use crate::roles::settings::RolesFile;
 
 /// How many folders deep agent files are looked for: deeper than anybody sorts them.
@@ -356,23 +356,6 @@ fn text_of(bytes: Vec<u8>) -> Option<String> {
         Some([0xfe, 0xff]) => wide(u16::from_be_bytes),
         _ => String::from_utf8(bytes).ok(),
     }
-}
-
-pub(crate) fn read_own(path: &Path) -> Result<Vec<u8>, String> {
-    let failed = |error: std::io::Error| format!("it cannot be read: {error}");
-    start_of(&mut std::fs::File::open(path).map_err(failed)?).map_err(failed)
-}
-
-pub(crate) fn read_within(workspace: &Workspace, path: &WorkspacePath) -> Result<Vec<u8>, String> {
-    let opened = workspace.open_file(path).map_err(|error| format!("it cannot be read: {error}"))?;
-    start_of(&mut { opened.file }).map_err(|error| format!("it cannot be read: {error}"))
-}
-
-/// One byte more than allowed tells that there is more.
-fn start_of(file: &mut std::fs::File) -> std::io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    file.take(FILE_BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }
 
 fn too_large() -> String {

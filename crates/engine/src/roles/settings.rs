@@ -9,7 +9,7 @@ use posse_protocol::RoleOrigin;
 use posse_roles::{AgentRoles, Roles};
 use posse_workspace::Workspace;
 
-use crate::roles::files::{read_own, read_within};
+use crate::roles::reading::{read_own, read_within};
 
 /// Where a settings file is.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,10 +10,9 @@ use posse_agent::{Input, Next, Recalled};
 use posse_delegate::{Known, KnownMain, Restored, Tree};
 use posse_protocol::visible::one_line;
 use posse_protocol::{
-    AgentId, Answer, Budget, CallId, Ending, Event, EventKind, Isolation, Receipt, Report, Sender, Seq,
-    SessionId,
+    AgentId, Answer, Budget, CallId, Ending, EventKind, Isolation, Receipt, Report, Sender, SessionId,
 };
-use posse_store::{SessionRow, Store, StoreError};
+use posse_store::SessionRow;
 
 use crate::agents::finished::{Finished, Kept};
 use crate::agents::past::Past;
@@ -21,10 +20,10 @@ use crate::agents::receipt::Inherited;
 use crate::agents::sub_agents::{Delegation, Record};
 use crate::crew::{Crew, TakenOver};
 use crate::delegation::starting::{self, Described, Launch};
-use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::limits::EVENTS_PER_PAGE;
 use crate::record::journal::Journal;
+use crate::record::reading::read_events;
+use crate::session::process_parts::ProcessParts;
 use crate::session::replay::{Begun, Life, Lives};
 use crate::session::{Opening, Session, SessionRequest, main_tools};
 
@@ -36,30 +35,31 @@ const BEGINS_AGAIN: &str = "Posse ended while you were at work, and what you had
 /// Why sub-agents do not go on where nobody delegates any more.
 const NO_DELEGATION: &str = "delegation is off now";
 
-/// See [`Engine::resume`].
+/// See [`crate::Engine::resume`].
 pub(crate) fn resume(
-    engine: &Engine,
+    process: &ProcessParts,
     session: SessionId,
     request: SessionRequest,
 ) -> Result<Session, EngineError> {
-    engine.store.find_session(&session.to_string())?;
+    process.store.find_session(&session.to_string())?;
     // Nobody adds to the record from here on.
-    let alive = Opening::lock(engine, session)?;
-    let row = engine.store.find_session(&session.to_string())?;
-    let events = read(&engine.store, session)?;
+    let alive = Opening::lock(process, session)?;
+    let row = process.store.find_session(&session.to_string())?;
+    let events = read_events(&process.store, session)?;
     let main = events.iter().find(|event| event.parent.is_none()).map(|event| event.agent);
     let main =
         main.ok_or_else(|| EngineError::Nothing("Nothing of this session is on record.".to_string()))?;
     may_go_on(&row, &request.prompt)?;
     let after = events.last().map(|event| event.seq).unwrap_or_default();
     let (grant, budget, prompt) = (request.grant.clone(), request.budget, request.prompt.clone());
-    let (crew, updates) = Opening { id: session, agent: main, after }.open(engine, request, &grant, alive)?;
+    let (crew, updates) =
+        Opening { id: session, agent: main, after }.open(process, request, &grant, alive)?;
     let mut lives = Lives::new(&crew, grant);
     for event in events {
         lives.event(event);
     }
     let launch = go_on(&crew, lives, budget, &prompt)?;
-    Ok(Session::drive(engine, crew, launch, updates))
+    Ok(Session::drive(process, crew, launch, updates))
 }
 
 /// A session that was done needs something to do.
@@ -71,25 +71,6 @@ fn may_go_on(row: &SessionRow, prompt: &str) -> Result<(), EngineError> {
         )));
     }
     Ok(())
-}
-
-/// All events of a session. One that is damaged is passed over: the others still tell most of it.
-pub(crate) fn read(store: &Store, session: SessionId) -> Result<Vec<Event>, StoreError> {
-    let (mut events, mut after) = (Vec::new(), Seq(0));
-    loop {
-        match store.events_after(session, after, EVENTS_PER_PAGE) {
-            Ok(page) if page.is_empty() => return Ok(events),
-            Ok(page) => {
-                after = page.last().map_or(after, |event| event.seq);
-                events.extend(page);
-            }
-            Err(StoreError::DamagedEvent { seq, detail, .. }) => {
-                tracing::warn!(%session, seq = seq.0, detail, "a damaged event is left out");
-                after = seq;
-            }
-            Err(error) => return Err(error),
-        }
-    }
 }
 
 /// Puts the session's agents back to where they were. The main agent is the caller's to drive.

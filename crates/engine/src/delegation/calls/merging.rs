@@ -8,22 +8,23 @@ use posse_report::quote;
 use posse_workspace::Permit;
 use posse_workspace::worktree::Merge;
 
-use super::{Answer, Desk};
+use super::Desk;
 use crate::changes::found::Written;
 use crate::crew::Crew;
+use crate::delegation::answers::CallAnswer;
 use crate::record::journal::Journal;
 
 impl Desk {
-    pub(super) async fn merge(&self, name: &str, permit: Permit) -> Answer {
+    pub(super) async fn merge(&self, name: &str, permit: Permit) -> CallAnswer {
         let id = match self.find(name) {
             Ok(id) => id,
             Err(answer) => return answer,
         };
         let Some(finished) = self.crew.finished(id) else {
-            return Answer::error(format!("{name} has not ended yet; its report comes by itself."));
+            return CallAnswer::error(format!("{name} has not ended yet; its report comes by itself."));
         };
         let Some(branch) = &finished.report.receipt.branch else {
-            return Answer::error(format!(
+            return CallAnswer::error(format!(
                 "{name} had no checkout of its own, or changed nothing in it: there is nothing to merge."
             ));
         };
@@ -32,10 +33,10 @@ impl Desk {
             tokio::spawn(bring_in(Arc::clone(&self.crew), self.id, id, branch.clone(), permit)).await;
         let merged = match merged.unwrap_or_else(|_| Err("a fault in Posse".to_string())) {
             Ok(merged) => merged,
-            Err(error) => return Answer::error(format!("Nothing was merged: {error}")),
+            Err(error) => return CallAnswer::error(format!("Nothing was merged: {error}")),
         };
         let text = told(name, &branch.name, merged.changes.len(), &merged.conflicts);
-        if merged.conflicts.is_empty() { Answer::ok(text) } else { Answer::error(text) }
+        if merged.conflicts.is_empty() { CallAnswer::ok(text) } else { CallAnswer::error(text) }
     }
 }
 

@@ -7,8 +7,8 @@ use posse_delegate::Look;
 use posse_protocol::{AgentId, ToolOutcome};
 use posse_surface::{Shape, Until};
 
-use super::{Answer, Desk};
-use crate::delegation::answers;
+use super::Desk;
+use crate::delegation::answers::{self, CallAnswer};
 use crate::limits::{POLL_WAIT_MS, WAIT_MS, WAIT_MS_MAX};
 
 impl Desk {
@@ -39,7 +39,7 @@ impl Desk {
         }
     }
 
-    pub(super) async fn wait(&self, names: &[String], until: Until, timeout_ms: Option<u64>) -> Answer {
+    pub(super) async fn wait(&self, names: &[String], until: Until, timeout_ms: Option<u64>) -> CallAnswer {
         let mut wanted = Vec::new();
         for name in names {
             match self.find(name) {
@@ -77,7 +77,7 @@ impl Desk {
             }
         };
         let told = self.deliver(&reports, Shape::Text, after);
-        Answer { outcome: ToolOutcome { ok: true, ..told.outcome }, ..told }
+        CallAnswer { outcome: ToolOutcome { ok: true, ..told.outcome }, ..told }
     }
 
     /// How long a wait was, with those before it that brought nothing: patience is no loop, so it does not read like one.
@@ -95,7 +95,7 @@ impl Desk {
         }
     }
 
-    pub(super) async fn status(&self, name: Option<&str>, page: u32) -> Answer {
+    pub(super) async fn status(&self, name: Option<&str>, page: u32) -> CallAnswer {
         let of = match name.map(|name| self.find(name)).transpose() {
             Ok(of) => of,
             Err(answer) => return answer,
@@ -113,17 +113,17 @@ impl Desk {
                 look = self.crew.look(self.id, of);
                 if look == Look::Unchanged {
                     let waited = since.elapsed().as_secs_f64();
-                    return Answer::ok(format!(
+                    return CallAnswer::ok(format!(
                         "unchanged, also after {waited:.1} s ({polls} times asked again). {}",
                         answers::NO_POLLING
                     ));
                 }
             } else {
-                return Answer::ok(format!("unchanged since you last asked. {}", answers::NO_POLLING));
+                return CallAnswer::ok(format!("unchanged since you last asked. {}", answers::NO_POLLING));
             }
         }
         self.polls.store(0, Ordering::Relaxed);
-        let Look::Changed(ids) = look else { return Answer::ok("unchanged") };
-        Answer::ok(self.crew.tree(|tree| answers::status(tree, &ids, page)))
+        let Look::Changed(ids) = look else { return CallAnswer::ok("unchanged") };
+        CallAnswer::ok(self.crew.tree(|tree| answers::status(tree, &ids, page)))
     }
 }
