@@ -14,98 +14,49 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use posse_agent::Kin;
 use posse_delegate::{Admission, Board, Freed, Look, Node, Refusal, Request, State as AgentState, Tree};
-use posse_policy::passes;
 use posse_protocol::{
-    AgentId, Below, CallId, ChildEnded, CommandRun, Effect, Ending, EventKind, Grant, Receipt, Report, Role,
-    Sender, SessionId, Spent, ToolSpec, Update,
+    AgentId, Below, CallId, ChildEnded, CommandRun, Effect, Ending, EventKind, Receipt, Report, Sender, Spent,
 };
-use posse_store::Store;
-use posse_surface::Surface;
-use posse_tools::{Jobs, Knowledge, Library, ToolSettings, Toolbox};
-use tokio::sync::{broadcast, watch};
+use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::agents::clock::Clock;
 use crate::agents::finished::{Finished, Shelf};
 use crate::agents::receipt::Inherited;
-use crate::agents::sub_agents::Delegation;
-use crate::changes::checkouts::Checkouts;
+use crate::agents::session_parts::SessionParts;
+use crate::agents::start::AgentStart;
 use crate::changes::site::Site;
 use crate::crew::background::Background;
-use crate::delegation::starting::{self, Launch};
-use crate::driver::Driver;
-use crate::limits::OFFERS_KEPT_MAX;
-use crate::models::choice::Models;
-use crate::project::ProjectContext;
-use crate::record::journal::Journal;
-use crate::record::session_lock::Alive;
-use crate::rights::approvals::Approvals;
-use crate::rights::shell_rights;
-
-/// The role that looks after skills.
-const SKILL_ROLE: &str = "skill";
-/// The tool that finds notes.
-const RECALL: &str = "recall";
 
 /// Shared by the drivers of one session; ends with the last of them.
 pub(crate) struct Crew {
-    common: Common,
+    parts: SessionParts,
     inner: Mutex<Inner>,
     /// Says that an agent has ended, whoever waits.
     ended: watch::Sender<()>,
+    /// Commands that run beside the agents.
+    pub(crate) background: Background,
+    /// Runs an agent whose turn has come.
+    start_agent: StartAgent,
 }
 
-/// What all agents of a session have in common, and nobody changes.
-pub(crate) struct Common {
-    /// Says that the session is at work, as long as it is. The first that goes: who waits for it need not wait for the rest.
-    pub(crate) alive: Alive,
-    pub(crate) session: SessionId,
-    pub(crate) main: AgentId,
-    pub(crate) store: Store,
-    pub(crate) updates: broadcast::Sender<Update>,
-    /// The session's folder.
-    pub(crate) site: Arc<Site>,
-    /// Where agents that work apart have theirs.
-    pub(crate) checkouts: Checkouts,
-    pub(crate) approvals: Approvals,
-    /// Commands that run beside the agents.
-    pub(crate) jobs: Jobs,
-    pub(crate) background: Background,
-    pub(crate) tools: ToolSettings,
-    pub(crate) models: Models,
-    pub(crate) project: Option<ProjectContext>,
-    /// The project that notes are about.
-    pub(crate) project_path: String,
-    pub(crate) delegation: Option<Delegation>,
-    /// What outlives the session: notes and skills.
-    pub(crate) library: Option<Arc<dyn Library>>,
-    /// Whether agents read and make notes.
-    pub(crate) memory: bool,
-    /// Notes of earlier sessions that agents here can find.
-    pub(crate) notes: usize,
-    /// Whether the person trusts the repository.
-    pub(crate) trusted: bool,
-}
+/// Sets an agent to work on a task of its own. Handed to the crew, which knows no drivers.
+pub(crate) type StartAgent = fn(&Arc<Crew>, AgentStart);
 
 impl Deref for Crew {
-    type Target = Common;
+    type Target = SessionParts;
 
-    fn deref(&self) -> &Common {
-        &self.common
+    fn deref(&self) -> &SessionParts {
+        &self.parts
     }
 }
-
-/// The names of the tools an agent has, of the roles it may delegate to, and of the commands it may not use: all that its
-/// tool list depends on.
-type Rights = (Vec<String>, Vec<String>, Vec<&'static str>);
 
 struct Inner {
     tree: Tree,
     seats: HashMap<AgentId, Seat>,
     board: Board,
     shelf: Shelf,
-    offers: HashMap<Rights, Arc<[ToolSpec]>>,
     /// Agents that were started by calls which had no answer when their process ended.
     started_by: HashMap<(AgentId, CallId), AgentId>,
     /// Whose turn it is with the only agent of a role, by role.
@@ -162,7 +113,7 @@ enum Place {
     /// Being put together; `go` once its turn has come.
     Made { go: bool },
     /// Waits for its turn.
-    Ready(Box<Launch>),
+    Ready(Box<AgentStart>),
     /// With its driver.
     Driven,
 }
@@ -188,39 +139,26 @@ pub(crate) struct News {
 }
 
 impl Crew {
-    pub(crate) fn new(common: Common, tree: Tree) -> Arc<Self> {
-        let seats = HashMap::from([(common.main, Seat::new(Arc::clone(&common.site), Place::Driven))]);
+    pub(crate) fn new(parts: SessionParts, tree: Tree, start_agent: StartAgent) -> Arc<Self> {
+        let seats = HashMap::from([(parts.main, Seat::new(Arc::clone(&parts.site), Place::Driven))]);
         let inner = Inner {
             tree,
             seats,
             board: Board::default(),
             shelf: Shelf::default(),
-            offers: HashMap::new(),
             started_by: HashMap::new(),
             turns: HashMap::new(),
             drivers: Some(Vec::new()),
         };
-        let crew = Arc::new(Self { common, inner: Mutex::new(inner), ended: watch::Sender::default() });
+        let crew = Arc::new(Self {
+            parts,
+            inner: Mutex::new(inner),
+            ended: watch::Sender::default(),
+            background: Background::default(),
+            start_agent,
+        });
         background::follow(&crew);
         crew
-    }
-
-    /// What an agent has of what outlives the session.
-    pub(crate) fn knowledge(&self, role: &Role, depth: u32) -> Knowledge {
-        let inherits = self.delegation.as_ref().is_none_or(|delegation| delegation.sub_agents.inherit_memory);
-        Knowledge {
-            library: self.library.clone(),
-            memory: self.memory && (depth == 0 || role.inherit_memory.unwrap_or(inherits)),
-            sub_agent: depth > 0,
-            trusted: self.trusted,
-            writes_skills: role.name == SKILL_ROLE,
-        }
-    }
-
-    /// How many notes of earlier sessions an agent can find.
-    pub(crate) fn notes_for(&self, role: &Role, depth: u32, grant: &Grant) -> usize {
-        let finds = self.knowledge(role, depth).memory && passes(&grant.tools, RECALL);
-        if finds { self.notes } else { 0 }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -238,26 +176,6 @@ impl Crew {
 
     pub(crate) fn handles(&self, id: AgentId) -> Handles {
         self.lock().seats.get(&id).map(|seat| seat.handles.clone()).unwrap_or_default()
-    }
-
-    /// The tools that an agent is offered. Agents that may do the same share them: they are large, and there are many.
-    pub(crate) fn offers(&self, toolbox: &Toolbox, roles: &[&Role], grant: &Grant) -> Arc<[ToolSpec]> {
-        let few = toolbox.offers_few().then_some("(few)");
-        let own = toolbox.specs().iter().map(|tool| tool.name.as_str()).chain(few);
-        let by_command =
-            self.delegation.as_ref().is_some_and(|delegation| delegation.surface == Surface::Shell);
-        let denied = if by_command { shell_rights::denied(&grant.tools) } else { Vec::new() };
-        let names = roles.iter().map(|role| role.name.clone()).collect();
-        let key: Rights = (own.map(str::to_string).collect(), names, denied);
-        if let Some(known) = self.lock().offers.get(&key) {
-            return Arc::clone(known);
-        }
-        let offered: Arc<[ToolSpec]> = starting::offered(self, toolbox, roles, grant).into();
-        let mut inner = self.lock();
-        if inner.offers.len() < OFFERS_KEPT_MAX {
-            inner.offers.insert(key, Arc::clone(&offered));
-        }
-        offered
     }
 
     /// Where an agent works, and those it starts unless they get a checkout.
@@ -279,11 +197,6 @@ impl Crew {
         self.tree(|tree| tree.node(id).map(|node| node.name.clone())).unwrap_or_default()
     }
 
-    /// The longest report at a depth that is told as it is, in bytes, if longer ones are summed up.
-    pub(crate) fn sum_up_over(&self, depth: u32) -> Option<usize> {
-        self.delegation.as_ref().filter(|_| depth > 0).and_then(Delegation::sum_up_over)
-    }
-
     /// Admits a task: from here on its agent exists. What it runs with follows by `place`.
     pub(crate) fn admit(&self, request: Request) -> Result<Admission, Refusal> {
         let mut inner = self.lock();
@@ -296,7 +209,7 @@ impl Crew {
     }
 
     /// Takes what an admitted agent runs with, and starts it if its turn has come.
-    pub(crate) fn place(self: &Arc<Self>, launch: Launch) {
+    pub(crate) fn place(self: &Arc<Self>, launch: AgentStart) {
         let mut inner = self.lock();
         let Some(seat) = inner.seats.get_mut(&launch.id) else { return };
         if seat.handles.cancel.is_cancelled() {
@@ -308,7 +221,7 @@ impl Crew {
             Place::Made { go: true } => {
                 seat.place = Place::Driven;
                 drop(inner);
-                self.drive(launch);
+                (self.start_agent)(self, launch);
             }
             _ => seat.place = Place::Ready(Box::new(launch)),
         }
@@ -334,26 +247,13 @@ impl Crew {
             }
         }
         for launch in begin {
-            self.drive(launch);
+            (self.start_agent)(self, launch);
         }
     }
 
-    /// Drives an agent on a task of its own. One whose driver breaks is settled all the same.
-    fn drive(self: &Arc<Self>, launch: Launch) {
-        let (crew, id) = (Arc::clone(self), launch.id);
-        let mut spare = launch.journal.beside();
-        let driver = Driver::new(Arc::clone(self), launch);
-        let running = tokio::spawn(async move { driver.run().await });
-        self.driven_by(running.abort_handle());
-        tokio::spawn(async move {
-            if running.await.is_err_and(|gone| gone.is_panic()) {
-                crew.stop_below(id).await;
-                let report = broken("a fault in Posse ended this agent", crew.below(id));
-                spare.note(EventKind::AgentSettled { report: report.clone() });
-                let _ = spare.durable().await;
-                crew.settled(id, crew.without_words(id, report));
-            }
-        });
+    /// Settles an agent that has nothing to go on with.
+    pub(crate) fn settled_without_words(self: &Arc<Self>, id: AgentId, report: Report) {
+        self.settled(id, self.without_words(id, report));
     }
 
     /// What is kept of an agent that has nothing to go on with.
@@ -364,17 +264,17 @@ impl Crew {
     }
 
     /// Settles an agent that was stopped before it began.
-    fn never_began(self: &Arc<Self>, launch: Launch) {
+    fn never_began(self: &Arc<Self>, launch: AgentStart) {
         let crew = Arc::clone(self);
         tokio::spawn(async move {
-            let Launch { id, mut journal, .. } = launch;
+            let AgentStart { id, mut journal, .. } = launch;
             let (ending, receipt) = (Ending::Cancelled, Receipt::default());
             let report = Report::new(ending, "", receipt);
             journal.note(EventKind::AgentSettled { report: report.clone() });
             if let Err(error) = journal.durable().await {
                 tracing::error!(%error, "the end of an agent could not be recorded");
             }
-            crew.settled(id, crew.without_words(id, report));
+            crew.settled_without_words(id, report);
         });
     }
 
@@ -395,7 +295,7 @@ impl Crew {
         seat.mail.push((from, text.clone()));
         let parent = inner.tree.node(id).and_then(|node| node.parent);
         // On its way to the record before whoever sends it can say that it was sent.
-        let mut journal = Journal::new(self.store.clone(), self.session, id, parent);
+        let mut journal = self.journal(id, parent);
         journal.note(EventKind::Mailed { from, text });
         journal.send();
         let Some(seat) = inner.seats.get_mut(&id) else { return false };
@@ -538,7 +438,7 @@ impl Crew {
         }
         for launch in waiting {
             // One that had begun in another process has something to report.
-            if launch.past.is_some() { self.drive(launch) } else { self.never_began(launch) }
+            if launch.past.is_some() { (self.start_agent)(self, launch) } else { self.never_began(launch) }
         }
         stopped
     }
@@ -613,10 +513,4 @@ fn kin(tree: &Tree, id: AgentId) -> Kin {
         tokens: family.tokens.saturating_add(family.reserved_tokens),
         cost_usd: family.cost_usd + family.reserved_cost_usd,
     }
-}
-
-fn broken(message: &str, below: Below) -> Report {
-    let failure = posse_protocol::Failure::Internal { message: message.to_string() };
-    let receipt = Receipt { below, ..Receipt::default() };
-    Report::new(Ending::Failed { failure }, "", receipt)
 }

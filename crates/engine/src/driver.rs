@@ -25,12 +25,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agents::clock::Clock;
 use crate::agents::context::Snapshot;
+use crate::agents::offer::strange_file;
 use crate::agents::receipt::Effects;
+use crate::agents::start::AgentStart;
 use crate::changes::site::Site;
 use crate::crew::{Crew, Handles};
 use crate::delegation::answers;
 use crate::delegation::calls::Desk;
-use crate::delegation::starting::{Launch, strange_file};
 use crate::driver::gate::Gate;
 use crate::driver::held_progress::Stage;
 use crate::driver::tool_calls::{Kit, Progressed, Unfinished};
@@ -93,9 +94,9 @@ enum Waited<T> {
 }
 
 impl Driver {
-    pub(crate) fn new(crew: Arc<Crew>, mut launch: Launch) -> Self {
+    pub(crate) fn new(crew: Arc<Crew>, mut launch: AgentStart) -> Self {
         launch.journal.note(begin::begun(&crew, &launch));
-        let Launch { id, budget, ref model, ref name, ref grant, .. } = launch;
+        let AgentStart { id, budget, ref model, ref name, ref grant, .. } = launch;
         let last_word_ms = (budget.time_ms.unwrap_or(0) / 10).clamp(LAST_WORD_MS_MIN, LAST_WORD_MS_MAX);
         let handles = crew.handles(id);
         let settings = settings(model, &launch.empty, budget, crew.sum_up_over(launch.depth));

@@ -15,7 +15,6 @@ use crate::changes::history::Running;
 use crate::changes::site::Site;
 use crate::crew::Crew;
 use crate::limits::{JOB_SETTLE_MS_MAX, JOB_TAIL_BYTES_MAX};
-use crate::record::journal::Journal;
 
 /// Where each of them runs, until what it changed is on record.
 #[derive(Default)]
@@ -122,7 +121,7 @@ fn ended(crew: &Arc<Crew>, job: &Job, known: bool) {
             }
             let of = |node: &posse_delegate::Node| (node.parent, node.spent.turns);
             let (parent, turn) = crew.tree(|tree| tree.node(job.owner).map(of)).unwrap_or_default();
-            let mut journal = Journal::new(crew.store.clone(), crew.session, job.owner, parent);
+            let mut journal = crew.journal(job.owner, parent);
             found.into_events(turn).for_each(|kind| journal.note(kind));
             if let Err(error) = journal.durable().await {
                 tracing::error!(%error, "what a background command changed could not be recorded");
@@ -146,7 +145,7 @@ async fn ran(job: &Job, exit_code: Option<i32>, site: Option<&Arc<Site>>) -> Com
 
 /// On record under the main agent: the session is the owner.
 fn note(crew: &Crew, kind: EventKind) {
-    let mut journal = Journal::new(crew.store.clone(), crew.session, crew.main, None);
+    let mut journal = crew.main_journal();
     journal.note(kind);
     journal.send();
 }

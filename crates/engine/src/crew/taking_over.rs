@@ -10,10 +10,9 @@ use tokio::task::AbortHandle;
 
 use super::{Crew, Handles, Place, Seat};
 use crate::agents::finished::Finished;
+use crate::agents::start::{AgentStart, StartedAgent};
 use crate::changes::site::Site;
-use crate::delegation::starting::{Launch, Started};
 use crate::limits::LET_GO_LOOK_MS;
-use crate::record::journal::Journal;
 
 /// What another process had begun.
 pub(crate) struct TakenOver {
@@ -21,7 +20,7 @@ pub(crate) struct TakenOver {
     pub(crate) freed: Freed,
     /// In the order in which they ended.
     pub(crate) finished: Vec<Finished>,
-    pub(crate) launches: Vec<Launch>,
+    pub(crate) launches: Vec<AgentStart>,
     pub(crate) started_by: HashMap<(AgentId, CallId), AgentId>,
 }
 
@@ -70,12 +69,12 @@ impl Crew {
     }
 
     /// The agent that a call had started before its process ended.
-    pub(crate) fn started_by(&self, id: AgentId, call: &CallId) -> Option<Started> {
+    pub(crate) fn started_by(&self, id: AgentId, call: &CallId) -> Option<StartedAgent> {
         let mut inner = self.lock();
         // Ids may come again.
         let child = inner.started_by.remove(&(id, call.clone()))?;
         let node = inner.tree.node(child)?;
-        Some(Started {
+        Some(StartedAgent {
             id: node.id,
             name: node.name.clone(),
             role: node.role.clone(),
@@ -113,12 +112,12 @@ impl Crew {
     pub(crate) fn never_goes_on(self: &Arc<Self>, id: AgentId, parent: Option<AgentId>, report: Report) {
         let crew = Arc::clone(self);
         tokio::spawn(async move {
-            let mut journal = Journal::new(crew.store.clone(), crew.session, id, parent);
+            let mut journal = crew.journal(id, parent);
             journal.note(EventKind::AgentSettled { report: report.clone() });
             if let Err(error) = journal.durable().await {
                 tracing::error!(%error, "the end of an agent could not be recorded");
             }
-            crew.settled(id, crew.without_words(id, report));
+            crew.settled_without_words(id, report);
         });
     }
 }

@@ -9,8 +9,8 @@ use posse_report::Told;
 use posse_surface::{Command, Shape};
 
 use crate::agents::finished::Finished;
+use crate::agents::start::StartedAgent;
 use crate::crew::Crew;
-use crate::delegation::starting::Started;
 use crate::limits::{BYTES_PER_TOKEN, ROSTER_MAX, STATUS_PAGE};
 
 /// Why one need not ask again.
@@ -59,12 +59,12 @@ pub(crate) fn title(command: &Command) -> String {
 }
 
 /// The receipt of a start.
-pub(crate) fn started(started: &Started) -> String {
+pub(crate) fn started(started: &StartedAgent) -> String {
     let mut limits = Vec::new();
     limits.extend(started.budget.turns.map(|turns| format!("{turns} turns")));
     limits.extend(started.budget.tokens.map(|tokens| format!("{tokens} tokens")));
     limits.extend(started.budget.time_ms.map(|ms| format!("{} s", ms / 1000)));
-    let Started { name, role, model, queued, ahead, .. } = started;
+    let StartedAgent { name, role, model, queued, ahead, .. } = started;
     let state = match (queued, ahead) {
         (false, _) => "is at work".to_string(),
         (true, 0) => "waits for its turn, next in the queue".to_string(),
@@ -74,7 +74,7 @@ pub(crate) fn started(started: &Started) -> String {
 }
 
 /// The receipt of a follow-up; what was said before stays under the old agent's new name.
-pub(crate) fn followed_up(again: &Started, before: &str) -> String {
+pub(crate) fn followed_up(again: &StartedAgent, before: &str) -> String {
     let started = started(again);
     format!(
         "{} takes its conversation up again; its earlier report is now {before}:report. {started}",

@@ -20,10 +20,12 @@ use posse_workspace::Permit;
 
 use crate::agents::context::{self, Snapshot};
 use crate::agents::finished::Finished;
+use crate::agents::offer::{roles_for, with_offer};
+use crate::agents::start::StartedAgent;
 use crate::crew::Crew;
 use crate::delegation::answers::{self, CallAnswer};
 use crate::delegation::handles;
-use crate::delegation::starting::{self, Asker, Started};
+use crate::delegation::starting::{self, Asker};
 use crate::delegation::team;
 use crate::limits::{MESSAGE_BYTES_MAX, STOP_WAIT_MS};
 use crate::models::choice::PricedModel;
@@ -166,9 +168,9 @@ impl Desk {
     fn help(&self, about: Option<&str>, toolbox: &Toolbox) -> String {
         let Some(delegation) = &self.crew.delegation else { return String::new() };
         let depth = self.crew.tree(|tree| tree.node(self.id).map(|node| node.depth)).unwrap_or_default();
-        let roles = starting::roles_for(delegation, &self.grant, depth);
+        let roles = roles_for(delegation, &self.grant, depth);
         let tools = toolbox.specs_now();
-        starting::with_offer(&self.crew, delegation, &tools, &roles, &self.grant, |offer| {
+        with_offer(&self.crew, delegation, &tools, &roles, &self.grant, |offer| {
             posse_surface::shell_help(offer, about)
         })
     }
@@ -234,7 +236,7 @@ impl Desk {
         task: Task,
         reuse: bool,
         snapshot: Option<Arc<Snapshot>>,
-    ) -> Result<Started, CallAnswer> {
+    ) -> Result<StartedAgent, CallAnswer> {
         if task.context != ContextMode::Fresh && snapshot.is_none() {
             let text = "This conversation cannot be forked from here; use context \"fresh\".";
             return Err(CallAnswer::error(text));
@@ -262,7 +264,7 @@ impl Desk {
         Asker { id: self.id, call, model: self.model.clone(), snapshot }
     }
 
-    async fn join(&self, started: Started, join: Join, shape: Shape) -> CallAnswer {
+    async fn join(&self, started: StartedAgent, join: Join, shape: Shape) -> CallAnswer {
         if join == Join::Background {
             return CallAnswer::ok(answers::started(&started));
         }
@@ -321,7 +323,7 @@ impl Desk {
         id: AgentId,
         text: String,
         title: String,
-    ) -> Result<Started, CallAnswer> {
+    ) -> Result<StartedAgent, CallAnswer> {
         let gone = || {
             CallAnswer::error(
                 "Its conversation is no longer at hand; start a new agent with what it needs to know.",

@@ -1,69 +1,32 @@
 //! From a task to an agent that can run: role, model, rights and budget are settled, the tree admits it, and what it begins
 //! with is put together. Starting never waits for the record, the model or another agent.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use posse_delegate::{Admission, Request};
-use posse_model::{Model, Transcript};
 use posse_policy::delegates_to;
 use posse_protocol::{
-    AgentId, Branch, Brief, Budget, CallId, ContextMode, EventKind, Files, Grant, Isolation, Message,
-    NameRules, QueueReason, Role, RoleOrigin, Sender, Task, ToolSpec,
+    AgentId, Brief, Budget, CallId, ContextMode, EventKind, Files, Isolation, QueueReason, Role, Sender, Task,
 };
 use posse_roles::INHERIT;
-use posse_surface::{Offer, RoleOffer, Surface};
+use posse_surface::Surface;
 use posse_tools::Toolbox;
 
 use crate::agents::context::{self, Snapshot};
 use crate::agents::finished::Kept;
-use crate::agents::past::Past;
+use crate::agents::offer::{roles_for, shared_offer, strange_file, toolbox};
 use crate::agents::prompt::SubPrompt;
-use crate::agents::sub_agents::{Delegation, Record};
+use crate::agents::start::{AgentStart, StartedAgent};
+use crate::agents::sub_agent::SubAgent;
+use crate::agents::sub_agents::Delegation;
 use crate::crew::Crew;
 use crate::models::choice::PricedModel;
 use crate::record::journal::Journal;
 use crate::record::new_agent_id;
-use crate::rights::shell_rights::{self, may_start};
+use crate::rights::shell_rights::may_start;
 
 /// What a sub-agent is told that has no role, unless the configuration or the task say otherwise.
 const FOCUSED: &str = include_str!("../../prompts/focused.md").trim_ascii_end();
-
-/// Everything a driver needs to run an agent.
-pub(crate) struct Launch {
-    pub(crate) id: AgentId,
-    pub(crate) name: String,
-    pub(crate) title: String,
-    pub(crate) depth: u32,
-    pub(crate) role: Role,
-    pub(crate) model: PricedModel,
-    pub(crate) grant: Grant,
-    pub(crate) budget: Budget,
-    pub(crate) system: String,
-    pub(crate) toolbox: Toolbox,
-    /// What its model is offered.
-    pub(crate) tools: Arc<[ToolSpec]>,
-    pub(crate) transcript: Transcript,
-    /// The transcript without any message.
-    pub(crate) empty: Transcript,
-    /// Messages that are in the transcript already.
-    pub(crate) known: Vec<Arc<Message>>,
-    /// What it is told first.
-    pub(crate) told: Option<(Sender, String)>,
-    /// Words that came before it has begun.
-    pub(crate) mail: Vec<(Sender, String)>,
-    /// Files whose contents go with that.
-    pub(crate) context_files: Vec<String>,
-    pub(crate) deliverables: Vec<String>,
-    pub(crate) isolation: Isolation,
-    /// The branch it goes on with.
-    pub(crate) branch: Option<Branch>,
-    pub(crate) journal: Journal,
-    /// Whether it was admitted in another process.
-    pub(crate) resumed: bool,
-    /// Where it was when that ended, if it had begun.
-    pub(crate) past: Option<Box<Past>>,
-}
 
 /// Who wants an agent started.
 pub(crate) struct Asker {
@@ -73,17 +36,6 @@ pub(crate) struct Asker {
     pub(crate) model: PricedModel,
     /// Its conversation, where the task wants to know of it.
     pub(crate) snapshot: Option<Arc<Snapshot>>,
-}
-
-/// An agent that was started, or waits for its turn.
-pub(crate) struct Started {
-    pub(crate) id: AgentId,
-    pub(crate) name: String,
-    pub(crate) role: String,
-    pub(crate) queued: bool,
-    pub(crate) ahead: usize,
-    pub(crate) budget: Budget,
-    pub(crate) model: String,
 }
 
 /// A task with everything settled that does not depend on the tree.
@@ -104,7 +56,7 @@ pub(crate) fn start(
     asker: Asker,
     task: Task,
     continues: Option<(AgentId, Kept)>,
-) -> Result<Started, String> {
+) -> Result<StartedAgent, String> {
     let delegation = crew.delegation.as_ref().ok_or("Delegation is off in this session.")?;
     let Asker { id: parent, call, model: own, snapshot } = asker;
     let (role, model) = match &continues {
@@ -133,7 +85,7 @@ pub(crate) fn start(
     // Nothing is waited for between this and `place`: whoever asks may go away at any moment.
     let admission = crew.admit(wanted.request(delegation)).map_err(|refusal| refusal.to_string())?;
     let started = wanted.started(&admission);
-    let toolbox = toolbox(crew, &admission.grant, wanted.id, &wanted.role, admission.depth, &wanted.model);
+    let toolbox = wanted.toolbox(crew, &admission);
     let mut begins = match kept {
         Some(kept) => Begins { words: wanted.task.prompt.clone(), kept },
         None => wanted.begins(crew, delegation, &admission, &toolbox, snapshot.as_deref()),
@@ -146,7 +98,7 @@ pub(crate) fn start(
     }
     let journal = wanted.admitted(crew, delegation, &admission, &begins, &context_files);
     let Kept { role, model, system, tools, empty, transcript, messages, isolation, branch } = begins.kept;
-    crew.place(Launch {
+    crew.place(AgentStart {
         id: wanted.id,
         name: admission.name,
         title: wanted.task.title,
@@ -175,6 +127,11 @@ pub(crate) fn start(
 }
 
 impl Wanted {
+    fn toolbox(&self, crew: &Crew, admission: &Admission) -> Toolbox {
+        let (site, Self { id, role, model, .. }) = (crew.site(self.id), self);
+        toolbox(crew, &site.workspace, &admission.grant, *id, role, admission.depth, model)
+    }
+
     fn request(&self, delegation: &Delegation) -> Request {
         Request {
             id: self.id,
@@ -201,7 +158,7 @@ impl Wanted {
         begins: &Begins,
         context_files: &[String],
     ) -> Journal {
-        let mut journal = journal(crew, delegation, self.id, self.parent);
+        let mut journal = crew.sub_agent_journal(delegation, self.id, self.parent);
         journal.note(EventKind::AgentAdmitted {
             name: admission.name.clone(),
             role: self.role.name.clone(),
@@ -232,8 +189,8 @@ impl Wanted {
         journal
     }
 
-    fn started(&self, admission: &Admission) -> Started {
-        Started {
+    fn started(&self, admission: &Admission) -> StartedAgent {
+        StartedAgent {
             id: self.id,
             name: admission.name.clone(),
             role: self.role.name.clone(),
@@ -254,10 +211,11 @@ impl Wanted {
         snapshot: Option<&Snapshot>,
     ) -> Begins {
         let Self { task, role, model, .. } = self;
-        let described = Described {
+        let parent = crew.name(self.parent);
+        let described = SubAgent {
             name: &admission.name,
             role,
-            parent: self.parent,
+            parent: &parent,
             depth: admission.depth,
             budget: &admission.budget,
             grant: &admission.grant,
@@ -274,59 +232,13 @@ impl Wanted {
         };
         let system = described.prompt(crew, delegation, |prompt| prompt.to_string());
         let roles = roles_for(delegation, &admission.grant, admission.depth);
-        let tools = crew.offers(toolbox, &roles, &admission.grant);
+        let tools = shared_offer(crew, toolbox, &roles, &admission.grant);
         let max = max_output_tokens(task, role, delegation);
-        let empty = limited(&model.model, max).transcript(&system, &tools);
+        let empty = model.replying_within(max).transcript(&system, &tools);
         let (transcript, messages) = (empty.clone(), Vec::new());
         let (role, model, isolation) = (role.clone(), model.clone(), self.isolation);
         let kept = Kept { role, model, system, tools, empty, transcript, messages, isolation, branch: None };
         Begins { words: context::first_words(task, &told), kept }
-    }
-}
-
-/// An agent as it is told of itself.
-pub(crate) struct Described<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) role: &'a Role,
-    pub(crate) parent: AgentId,
-    pub(crate) depth: u32,
-    pub(crate) budget: &'a Budget,
-    pub(crate) grant: &'a Grant,
-    pub(crate) isolation: Isolation,
-    /// Where its parent works.
-    pub(crate) folder: &'a str,
-}
-
-impl Described<'_> {
-    pub(crate) fn prompt<T>(
-        &self,
-        crew: &Crew,
-        delegation: &Delegation,
-        write: impl FnOnce(&SubPrompt<'_>) -> T,
-    ) -> T {
-        let delegates = roles_for(delegation, self.grant, self.depth);
-        let names = delegates.iter().map(|role| role.name.clone()).collect::<Vec<_>>();
-        let inherits = self.role.inherit_context_file.unwrap_or(delegation.sub_agents.inherit_context_file);
-        let folder = match self.isolation {
-            Isolation::Shared => self.folder.to_string(),
-            Isolation::Worktree => crew.checkouts.folder(Path::new(self.folder), self.name),
-        };
-        write(&SubPrompt {
-            name: self.name,
-            role: self.role,
-            parent: &crew.name(self.parent),
-            depth: self.depth,
-            depth_max: delegation.limits.depth_max,
-            budget: self.budget,
-            delegates: &names,
-            team: delegation.team,
-            suggestions: delegation.surface == Surface::Delegate,
-            workspace: &folder,
-            apart: self.isolation == Isolation::Worktree,
-            before: delegation.sub_agents.system_prompt.as_deref(),
-            project: crew.project.as_ref().filter(|_| inherits),
-            notes: crew.notes_for(self.role, self.depth, self.grant),
-        })
     }
 }
 
@@ -419,19 +331,6 @@ fn asked_model(role: &Role) -> Option<String> {
     role.model.clone().filter(|model| model != INHERIT)
 }
 
-/// Whether a role comes from a file of the project that nobody has trusted as it is.
-fn is_strange(delegation: &Delegation, role: &Role) -> bool {
-    strange_file(delegation, role).is_some()
-}
-
-/// The project's file that a role comes from, if the person has not trusted it as it is.
-pub(crate) fn strange_file(delegation: &Delegation, role: &Role) -> Option<String> {
-    match &role.origin {
-        RoleOrigin::Project(path) if !delegation.trusted_files.contains(path) => Some(path.clone()),
-        _ => None,
-    }
-}
-
 /// The task's wish, then the role's, then the configuration's. A stranger's file only lowers what there would be without it.
 fn max_output_tokens(task: &Task, role: &Role, delegation: &Delegation) -> Option<u32> {
     let usual = delegation.sub_agents.max_output_tokens;
@@ -440,24 +339,6 @@ fn max_output_tokens(task: &Task, role: &Role, delegation: &Delegation) -> Optio
         _ => max,
     });
     task.max_output_tokens.or(of_role).or(usual)
-}
-
-/// The model with a limit for its replies. Half of its window stays for the conversation.
-pub(crate) fn limited(model: &Model, max_output_tokens: Option<u32>) -> Model {
-    let window = model.config().context_window.map(|window| u32::try_from(window / 2).unwrap_or(u32::MAX));
-    match max_output_tokens {
-        None => model.clone(),
-        Some(max) => model.clone().replying_within(window.map_or(max, |half| max.min(half.max(1)))),
-    }
-}
-
-/// A sub-agent's way into the record.
-pub(crate) fn journal(crew: &Crew, delegation: &Delegation, id: AgentId, parent: AgentId) -> Journal {
-    let journal = Journal::new(crew.store.clone(), crew.session, id, Some(parent));
-    match delegation.sub_agents.record {
-        Record::Full => journal,
-        Record::Result => journal.ends_only(),
-    }
 }
 
 /// The task's wish, then the role's, then the configuration's. A stranger's file only lowers what there would be without it.
@@ -481,71 +362,7 @@ fn may_read(crew: &Crew, id: AgentId) -> bool {
     crew.tree(|tree| tree.node(id).is_some_and(|node| node.grant.files >= Files::Read))
 }
 
-/// The tools of an agent. Where everything is a command, rights by name are checked on the command.
-pub(crate) fn toolbox(
-    crew: &Crew,
-    grant: &Grant,
-    owner: AgentId,
-    role: &Role,
-    depth: u32,
-    model: &PricedModel,
-) -> Toolbox {
-    let mut grant = grant.clone();
-    let commands = crew.delegation.as_ref().is_some_and(|delegation| delegation.surface == Surface::Shell);
-    if commands {
-        grant.tools = NameRules::default();
-    }
-    let (workspace, knowledge) = (&crew.site(owner).workspace, crew.knowledge(role, depth));
-    let toolbox = Toolbox::new(workspace, grant, crew.tools.clone(), owner, crew.jobs.clone(), knowledge);
-    if model.is_lean() && !commands { toolbox.offering_few() } else { toolbox }
-}
-
-/// The roles an agent may delegate to; none at the depth limit.
-pub(crate) fn roles_for<'a>(delegation: &'a Delegation, grant: &Grant, depth: u32) -> Vec<&'a Role> {
-    if depth >= delegation.limits.depth_max {
-        return Vec::new();
-    }
-    let by_command = delegation.surface == Surface::Shell;
-    delegation.roles.iter().filter(|role| may_start(grant, &role.name, by_command)).collect()
-}
-
-/// The tools a model is offered: its own, and those to delegate with.
-pub(crate) fn offered(crew: &Crew, toolbox: &Toolbox, roles: &[&Role], grant: &Grant) -> Vec<ToolSpec> {
-    let Some(delegation) = &crew.delegation else { return toolbox.specs().to_vec() };
-    let own = toolbox.specs();
-    let surface = delegation.surface;
-    let ours = with_offer(crew, delegation, own, roles, grant, |offer| match toolbox.offers_few() {
-        true => surface.lean_tools(offer),
-        false => surface.tools(offer),
-    });
-    if delegation.surface == Surface::Shell {
-        return ours;
-    }
-    own.iter().cloned().chain(ours).collect()
-}
-
-/// What an agent is offered, for whoever puts it into words.
-pub(crate) fn with_offer<T>(
-    crew: &Crew,
-    delegation: &Delegation,
-    tools: &[ToolSpec],
-    roles: &[&Role],
-    grant: &Grant,
-    say: impl FnOnce(&Offer<'_>) -> T,
-) -> T {
-    let by_command = delegation.surface == Surface::Shell;
-    let offers = roles.iter().map(|role| RoleOffer { name: &role.name, description: &role.description });
-    let models = crew.models.names();
-    let uses = roles.iter().filter(|_| by_command).map(|role| shell_rights::uses(role));
-    say(&Offer {
-        roles: &offers.collect::<Vec<_>>(),
-        may_delegate: !roles.is_empty(),
-        team: delegation.team,
-        merges: crew.site.is_repository(),
-        models: &models,
-        endpoints: &crew.models.endpoints(),
-        shell_tools: tools,
-        denied: &shell_rights::denied(&grant.tools),
-        uses: &uses.collect::<Vec<_>>(),
-    })
+/// Whether a role comes from a file of the project that nobody has trusted as it is.
+fn is_strange(delegation: &Delegation, role: &Role) -> bool {
+    strange_file(delegation, role).is_some()
 }

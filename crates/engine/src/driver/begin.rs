@@ -8,9 +8,9 @@ use posse_workspace::WorkspaceError;
 
 use super::{Driver, broken, cancelled};
 use crate::agents::context;
+use crate::agents::start::AgentStart;
 use crate::changes::site::Site;
 use crate::crew::Crew;
-use crate::delegation::starting::Launch;
 
 impl Driver {
     /// What an agent begins with, or goes on with.
@@ -119,7 +119,7 @@ impl Driver {
 }
 
 /// The event that says that an agent begins, and with what.
-pub(super) fn begun(crew: &Crew, launch: &Launch) -> EventKind {
+pub(super) fn begun(crew: &Crew, launch: &AgentStart) -> EventKind {
     if let Some(past) = &launch.past {
         let elapsed_ms = u64::try_from(past.worked.as_millis()).unwrap_or(u64::MAX);
         let config = launch.model.model.config();

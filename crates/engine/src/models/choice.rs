@@ -30,6 +30,16 @@ impl PricedModel {
         self.model.config().is_lean()
     }
 
+    /// The model with a limit for its replies. Half of its window stays for the conversation.
+    pub(crate) fn replying_within(&self, max_output_tokens: Option<u32>) -> Model {
+        let window = self.model.config().context_window;
+        let half = window.map(|window| u32::try_from(window / 2).unwrap_or(u32::MAX).max(1));
+        match max_output_tokens {
+            None => self.model.clone(),
+            Some(max) => self.model.clone().replying_within(half.map_or(max, |half| max.min(half))),
+        }
+    }
+
     /// Where it is, and how many agents that place takes at the same time.
     pub(crate) fn endpoint(&self) -> Endpoint {
         let config = self.model.config();

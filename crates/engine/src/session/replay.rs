@@ -13,14 +13,15 @@ use posse_protocol::{
     Role, RoleOrigin, Sender, Seq, ToolCall, ToolSpec,
 };
 use posse_surface::Command;
+use posse_tools::Toolbox;
 
+use crate::agents::offer::{roles_for, shared_offer, toolbox};
 use crate::agents::receipt::Effects;
 use crate::crew::Crew;
-use crate::delegation::starting;
 use crate::delegation::team;
 use crate::driver::settings;
 use crate::models::choice::PricedModel;
-use crate::session::{main_role, main_tools};
+use crate::session::main_agent::{main_role, main_tools};
 
 /// All agents of a session.
 pub(crate) struct Lives<'a> {
@@ -317,17 +318,17 @@ impl<'a> Lives<'a> {
             // It sends the other's bytes, without a limit of its own; to another model they are encoded anew.
             Some(borrowed) => borrowed.max_output_tokens.filter(|_| borrowed.model == life.model.name()),
         };
-        let empty = starting::limited(&life.model.model, max_output_tokens).transcript(&system, &tools);
+        let empty = life.model.replying_within(max_output_tokens).transcript(&system, &tools);
         let settings = settings(&life.model, &empty, life.budget, self.crew.sum_up_over(life.depth));
         let recall = Recall::new(settings, &life.known);
         Begun { system, tools, empty, recall, max_output_tokens }
     }
 
     fn offers(&self, life: &Life) -> Arc<[ToolSpec]> {
-        let toolbox = starting::toolbox(self.crew, &life.grant, life.id, &life.role, life.depth, &life.model);
+        let toolbox = life.toolbox(self.crew);
         let delegation = self.crew.delegation.as_ref();
-        let roles = delegation.map(|d| starting::roles_for(d, &life.grant, life.depth)).unwrap_or_default();
-        self.crew.offers(&toolbox, &roles, &life.grant)
+        let roles = delegation.map(|d| roles_for(d, &life.grant, life.depth)).unwrap_or_default();
+        shared_offer(self.crew, &toolbox, &roles, &life.grant)
     }
 
     /// An agent of which only this is known.
@@ -388,6 +389,12 @@ impl<'a> Lives<'a> {
 }
 
 impl Life {
+    /// The tools it has now.
+    pub(crate) fn toolbox(&self, crew: &Crew) -> Toolbox {
+        let site = crew.site(self.id);
+        toolbox(crew, &site.workspace, &self.grant, self.id, &self.role, self.depth, &self.model)
+    }
+
     /// How long it had worked.
     pub(crate) fn worked_ms(&self) -> u64 {
         self.clock.worked_ms

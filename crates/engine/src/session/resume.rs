@@ -17,15 +17,19 @@ use posse_store::SessionRow;
 use crate::agents::finished::{Finished, Kept};
 use crate::agents::past::Past;
 use crate::agents::receipt::Inherited;
+use crate::agents::start::AgentStart;
+use crate::agents::sub_agent::SubAgent;
 use crate::agents::sub_agents::{Delegation, Record};
 use crate::crew::{Crew, TakenOver};
-use crate::delegation::starting::{self, Described, Launch};
 use crate::error::EngineError;
 use crate::record::journal::Journal;
 use crate::record::reading::read_events;
+use crate::session::Session;
+use crate::session::main_agent::main_tools;
+use crate::session::opening::Opening;
 use crate::session::process_parts::ProcessParts;
 use crate::session::replay::{Begun, Life, Lives};
-use crate::session::{Opening, Session, SessionRequest, main_tools};
+use crate::session::request::SessionRequest;
 
 /// What the main agent is told when its session goes on after it had ended otherwise than by being done.
 const GO_ON: &str = "The session was ended before you were done, and goes on now. Go on with the task.";
@@ -74,7 +78,12 @@ fn may_go_on(row: &SessionRow, prompt: &str) -> Result<(), EngineError> {
 }
 
 /// Puts the session's agents back to where they were. The main agent is the caller's to drive.
-fn go_on(crew: &Arc<Crew>, mut lives: Lives<'_>, fresh: Budget, prompt: &str) -> Result<Launch, EngineError> {
+fn go_on(
+    crew: &Arc<Crew>,
+    mut lives: Lives<'_>,
+    fresh: Budget,
+    prompt: &str,
+) -> Result<AgentStart, EngineError> {
     let (order, commands) = (std::mem::take(&mut lives.order), std::mem::take(&mut lives.commands));
     let mut main = lives.take(crew.main).filter(|main| main.begun.is_some()).ok_or_else(not_begun)?;
     announce(crew, &mut main, commands, prompt);
@@ -138,7 +147,7 @@ fn not_begun() -> EngineError {
 /// Puts on record that the session goes on, with what the main agent has to know: what the person has to say now, and
 /// which background commands are gone.
 fn announce(crew: &Crew, main: &mut Life, commands: Vec<(String, String)>, prompt: &str) {
-    let mut journal = Journal::new(crew.store.clone(), crew.session, crew.main, None);
+    let mut journal = crew.main_journal();
     journal.note(EventKind::SessionResumed {
         version: env!("CARGO_PKG_VERSION").to_string(),
         sandboxed: crew.tools.sandbox.on,
@@ -268,19 +277,19 @@ fn launch(
     lives: &Lives<'_>,
     mut life: Life,
     place: &str,
-) -> Option<Launch> {
+) -> Option<AgentStart> {
     let parent = life.parent?;
-    let mut journal = starting::journal(crew, delegation, life.id, parent);
+    let mut journal = crew.sub_agent_journal(delegation, life.id, parent);
     withdraw(&mut journal, life.asking.take());
     let told = life.first_words();
     let begun = life.begun.take();
     let had_begun = begun.is_some();
     let begun = begun.unwrap_or_else(|| {
         let fresh = || {
-            let described = Described {
+            let described = SubAgent {
                 name: &life.name,
                 role: &life.role,
-                parent,
+                parent: &crew.name(parent),
                 depth: life.depth,
                 budget: &life.budget,
                 grant: &life.grant,
@@ -292,7 +301,7 @@ fn launch(
         let system = life.borrowed_system().map_or_else(fresh, str::to_string);
         lives.begin(&life, system)
     });
-    let toolbox = starting::toolbox(crew, &life.grant, life.id, &life.role, life.depth, &life.model);
+    let toolbox = life.toolbox(crew);
     let worked_ms = life.worked_ms();
     let Begun { system, tools, empty, recall, .. } = begun;
     let Recalled { mut agent, next } = recall.finish();
@@ -311,7 +320,7 @@ fn launch(
     let brief = life.brief.take();
     let (context_files, deliverables) =
         brief.map(|brief| (brief.context_files, brief.deliverables)).unwrap_or_default();
-    Some(Launch {
+    Some(AgentStart {
         id: life.id,
         name: life.name,
         title: life.title,
@@ -339,8 +348,8 @@ fn launch(
 }
 
 /// The main agent.
-fn main_launch(crew: &Arc<Crew>, mut main: Life, begun: Begun) -> Launch {
-    let mut journal = Journal::new(crew.store.clone(), crew.session, crew.main, None);
+fn main_launch(crew: &Arc<Crew>, mut main: Life, begun: Begun) -> AgentStart {
+    let mut journal = crew.main_journal();
     withdraw(&mut journal, main.asking.take());
     let (toolbox, _) = main_tools(crew, &main.grant);
     let worked = Duration::from_millis(main.worked_ms());
@@ -352,7 +361,7 @@ fn main_launch(crew: &Arc<Crew>, mut main: Life, begun: Begun) -> Launch {
         agent.allow(main.budget);
         next = Next::TakeIn(Box::new(Input::GoOn));
     }
-    Launch {
+    AgentStart {
         id: main.id,
         name: main.name,
         title: main.title,

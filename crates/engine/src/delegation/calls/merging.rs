@@ -12,7 +12,6 @@ use super::Desk;
 use crate::changes::found::Written;
 use crate::crew::Crew;
 use crate::delegation::answers::CallAnswer;
-use crate::record::journal::Journal;
 
 impl Desk {
     pub(super) async fn merge(&self, name: &str, permit: Permit) -> CallAnswer {
@@ -59,7 +58,7 @@ async fn bring_in(
         crew.merged_into(by);
     }
     let parent = crew.tree(|tree| tree.node(by).and_then(|node| node.parent));
-    let mut journal = Journal::new(crew.store.clone(), crew.session, by, parent);
+    let mut journal = crew.journal(by, parent);
     let (changes, conflicts) = (merged.changes.clone(), merged.conflicts.clone());
     journal.note(EventKind::Merged { from, branch: branch.name, changes, conflicts });
     journal.durable().await.map_err(|error| format!("it could not be recorded: {error}"))?;

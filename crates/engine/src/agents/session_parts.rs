@@ -1,0 +1,101 @@
+//! What all agents of one session share: its folder, models, tools, rights and settings.
+
+use std::sync::Arc;
+
+use posse_policy::passes;
+use posse_protocol::{AgentId, Grant, Role, SessionId, Update};
+use posse_store::Store;
+use posse_tools::{Jobs, Knowledge, Library, ToolSettings};
+use tokio::sync::broadcast;
+
+use crate::agents::sub_agents::{Delegation, Record};
+use crate::agents::tool_lists::ToolLists;
+use crate::changes::checkouts::Checkouts;
+use crate::changes::site::Site;
+use crate::models::choice::Models;
+use crate::project::ProjectContext;
+use crate::record::journal::Journal;
+use crate::record::session_lock::Alive;
+use crate::rights::approvals::Approvals;
+
+/// The role that looks after skills.
+const SKILL_ROLE: &str = "skill";
+/// The tool that finds notes.
+const RECALL: &str = "recall";
+
+/// Nobody changes it while the session runs.
+pub(crate) struct SessionParts {
+    /// Says that the session is at work, as long as it is. The first that goes: who waits for it need not wait for the rest.
+    pub(crate) alive: Alive,
+    pub(crate) session: SessionId,
+    pub(crate) main: AgentId,
+    pub(crate) store: Store,
+    pub(crate) updates: broadcast::Sender<Update>,
+    /// The session's folder.
+    pub(crate) site: Arc<Site>,
+    /// Where agents that work apart have theirs.
+    pub(crate) checkouts: Checkouts,
+    pub(crate) approvals: Approvals,
+    /// Commands that run beside the agents.
+    pub(crate) jobs: Jobs,
+    pub(crate) tools: ToolSettings,
+    pub(crate) models: Models,
+    pub(crate) project: Option<ProjectContext>,
+    /// The project that notes are about.
+    pub(crate) project_path: String,
+    pub(crate) delegation: Option<Delegation>,
+    /// What outlives the session: notes and skills.
+    pub(crate) library: Option<Arc<dyn Library>>,
+    /// Whether agents read and make notes.
+    pub(crate) memory: bool,
+    /// Notes of earlier sessions that agents here can find.
+    pub(crate) notes: usize,
+    /// Whether the person trusts the repository.
+    pub(crate) trusted: bool,
+    /// The tools that agents with the same rights are offered.
+    pub(crate) tool_lists: ToolLists,
+}
+
+impl SessionParts {
+    /// What an agent has of what outlives the session.
+    pub(crate) fn knowledge(&self, role: &Role, depth: u32) -> Knowledge {
+        let inherits = self.delegation.as_ref().is_none_or(|delegation| delegation.sub_agents.inherit_memory);
+        Knowledge {
+            library: self.library.clone(),
+            memory: self.memory && (depth == 0 || role.inherit_memory.unwrap_or(inherits)),
+            sub_agent: depth > 0,
+            trusted: self.trusted,
+            writes_skills: role.name == SKILL_ROLE,
+        }
+    }
+
+    /// How many notes of earlier sessions an agent can find.
+    pub(crate) fn notes_for(&self, role: &Role, depth: u32, grant: &Grant) -> usize {
+        let finds = self.knowledge(role, depth).memory && passes(&grant.tools, RECALL);
+        if finds { self.notes } else { 0 }
+    }
+
+    /// The longest report at a depth that is told as it is, in bytes, if longer ones are summed up.
+    pub(crate) fn sum_up_over(&self, depth: u32) -> Option<usize> {
+        self.delegation.as_ref().filter(|_| depth > 0).and_then(Delegation::sum_up_over)
+    }
+
+    /// How the events of the main agent are recorded.
+    pub(crate) fn main_journal(&self) -> Journal {
+        self.journal(self.main, None)
+    }
+
+    /// How events of an agent are recorded, all of them.
+    pub(crate) fn journal(&self, agent: AgentId, parent: Option<AgentId>) -> Journal {
+        Journal::new(self.store.clone(), self.session, agent, parent)
+    }
+
+    /// How the events of a sub-agent are recorded: all of them, or only its beginning and its end.
+    pub(crate) fn sub_agent_journal(&self, delegation: &Delegation, id: AgentId, parent: AgentId) -> Journal {
+        let journal = self.journal(id, Some(parent));
+        match delegation.sub_agents.record {
+            Record::Full => journal,
+            Record::Result => journal.ends_only(),
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Opens a session: its lock, and what all its agents share.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use posse_delegate::Tree;
+use posse_protocol::{AgentId, Grant, Progress, ProgressKind, Seq, SessionId, Update};
+use posse_store::Store;
+use posse_tools::Jobs;
+use posse_workspace::Workspace;
+use tokio::sync::broadcast;
+
+use crate::agents::session_parts::SessionParts;
+use crate::agents::tool_lists::ToolLists;
+use crate::changes::checkouts::{CHECKPOINTS, Checkouts};
+use crate::changes::hidden::hides;
+use crate::changes::history::OnLook;
+use crate::changes::site::Site;
+use crate::crew::Crew;
+use crate::error::EngineError;
+use crate::knowledge::library::SessionLibrary;
+use crate::knowledge::skill_drafts::SkillDrafts;
+use crate::knowledge::skill_files::SkillHomes;
+use crate::project::project_of;
+use crate::record::bus::Updates;
+use crate::record::session_lock::Alive;
+use crate::rights::approvals::Approvals;
+use crate::session::process_parts::ProcessParts;
+use crate::session::request::{Lasting, SessionRequest};
+use crate::session::starter::start_agent;
+
+/// A session that is being opened: which one, and where what follows it begins.
+pub(crate) struct Opening {
+    pub(crate) id: SessionId,
+    pub(crate) agent: AgentId,
+    /// The last event that is on record already.
+    pub(crate) after: Seq,
+}
+
+impl Opening {
+    /// Makes sure that nobody else is at work on a session.
+    pub(crate) fn lock(process: &ProcessParts, id: SessionId) -> Result<Alive, EngineError> {
+        let alive = Alive::take(&process.data_dir, id).map_err(EngineError::Alive)?;
+        alive.ok_or_else(|| EngineError::Nothing(format!("The session {id} is at work in another process.")))
+    }
+
+    /// Puts together what all its agents share.
+    pub(crate) fn open(
+        &self,
+        process: &ProcessParts,
+        request: SessionRequest,
+        grant: &Grant,
+        alive: Alive,
+    ) -> Result<(Arc<Crew>, Updates), EngineError> {
+        let mut request = request;
+        if let Some(delegation) = &mut request.delegation {
+            let most = delegation.surface.running_max().unwrap_or(usize::MAX);
+            delegation.limits.running_max = delegation.limits.running_max.min(most);
+        }
+        let mut tools = request.tools;
+        // What Posse keeps is no business of an agent, wherever it is.
+        tools.sandbox.hidden.push(process.data_dir.clone());
+        tools.sandbox.denied = request.asking.rules.hidden();
+        let workspace = Workspace::open(&request.workspace)?.hiding(&tools.sandbox.hidden);
+        let hides = hides(tools.sandbox.denied.clone(), workspace.root());
+        let workspace = workspace.hiding_where(hides.clone());
+        tools.sandbox.denied_in.push(workspace.root().to_path_buf());
+        workspace.clear_placeholders();
+        let (sender, live) = process.bus.open(self.id);
+        let updates = Updates::new(self.id, process.store.clone(), Some(live), self.after, false);
+        let limits = request.delegation.as_ref().map(|delegation| delegation.limits).unwrap_or_default();
+        let tree = Tree::new(limits, self.agent, grant.clone(), request.budget);
+        if !tools.sandbox.on {
+            tracing::warn!(session = %self.id, "the sandbox is off: commands run with all rights of the person");
+        }
+        let project = project_of(&request.workspace);
+        let notes = if request.lasting.memory { notes(&process.store, &project) } else { 0 };
+        let Lasting { mut skills, own_skills, .. } = request.lasting.clone();
+        skills.iter_mut().for_each(|folder| folder.hides = hides.clone());
+        let homes = SkillHomes { workspace: request.workspace.clone(), own: own_skills };
+        let (about, drafts) = ((project.clone(), self.id), SkillDrafts::of(&process.data_dir));
+        let library = SessionLibrary::new(process.store.clone(), about, skills, homes, drafts);
+        // Scripts of skills are run by commands, which see nothing of a home otherwise.
+        tools.sandbox.readable.extend(library.places());
+        let folder = request.workspace.display().to_string();
+        let on_look = keeping(self.agent, sender.clone());
+        let (checkpoints, linked) = (process.data_dir.join(CHECKPOINTS), tools.sandbox.linked.clone());
+        let parts = SessionParts {
+            alive,
+            session: self.id,
+            main: self.agent,
+            store: process.store.clone(),
+            updates: sender,
+            site: Arc::new(Site::shared(folder, workspace, &checkpoints, on_look, linked)),
+            checkouts: Checkouts::new(process.data_dir.clone(), self.id).hiding(tools.sandbox.denied.clone()),
+            approvals: Approvals::new(request.asking),
+            jobs: Jobs::default(),
+            tools,
+            models: request.models,
+            project: request
+                .project
+                .filter(|notes| !hides.as_ref().is_some_and(|hides| hides.holds(Path::new(&notes.name)))),
+            project_path: project,
+            delegation: request.delegation,
+            library: Some(Arc::new(library)),
+            memory: request.lasting.memory,
+            notes,
+            trusted: request.lasting.trusted,
+            tool_lists: ToolLists::default(),
+        };
+        Ok((Crew::new(parts, tree, start_agent), updates))
+    }
+}
+
+/// Tells whoever looks how many files were looked at before the first command.
+fn keeping(agent: AgentId, updates: broadcast::Sender<Update>) -> OnLook {
+    Arc::new(move |files| {
+        let kind = ProgressKind::Keeping(files as u64);
+        // No receiver is fine: nobody is looking.
+        let _ = updates.send(Update::Progress(Progress { agent, kind }));
+    })
+}
+
+/// How many notes of earlier sessions there are.
+fn notes(store: &Store, project: &str) -> usize {
+    let counted = store.note_count(project).and_then(|own| Ok(own + store.user_note_count()?));
+    counted.unwrap_or_else(|error| {
+        tracing::warn!(%error, "notes cannot be counted");
+        0
+    })
+}

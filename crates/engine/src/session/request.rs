@@ -1,0 +1,49 @@
+//! What a session is started with.
+
+use std::path::PathBuf;
+
+use posse_protocol::{Budget, Grant};
+use posse_tools::ToolSettings;
+
+use crate::agents::sub_agents::Delegation;
+use crate::knowledge::skill_files::SkillFolder;
+use crate::models::choice::Models;
+use crate::project::ProjectContext;
+use crate::rights::approvals::Asking;
+
+/// What a session is started with.
+pub struct SessionRequest {
+    /// The folder to work in.
+    pub workspace: PathBuf,
+    /// What the person wants.
+    pub prompt: String,
+    /// Who does it, and whom sub-agents may use.
+    pub models: Models,
+    /// What it may do.
+    pub grant: Grant,
+    /// What it may spend.
+    pub budget: Budget,
+    /// How its tools behave.
+    pub tools: ToolSettings,
+    /// The project's notes for agents.
+    pub project: Option<ProjectContext>,
+    /// How it delegates; not at all where `None`.
+    pub delegation: Option<Delegation>,
+    /// What is asked, and whether somebody answers.
+    pub asking: Asking,
+    /// What outlives the session.
+    pub lasting: Lasting,
+}
+
+/// What agents have of what outlives a session. The default is nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Lasting {
+    /// Whether they read and make notes.
+    pub memory: bool,
+    /// Folders with skills; of two skills with one key the first counts.
+    pub skills: Vec<SkillFolder>,
+    /// Where skills of the person are written.
+    pub own_skills: Option<PathBuf>,
+    /// Whether the person trusts the repository. Where they do not, notes for all projects ask.
+    pub trusted: bool,
+}
