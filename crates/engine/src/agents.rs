@@ -4,10 +4,10 @@
 pub(crate) mod advice;
 pub(crate) mod clock;
 pub(crate) mod context;
+pub(crate) mod conversation;
 pub(crate) mod facts;
 pub(crate) mod finished;
 pub(crate) mod offer;
-pub(crate) mod past;
 pub(crate) mod prompt;
 pub(crate) mod receipt;
 pub(crate) mod session_parts;

@@ -22,10 +22,10 @@ use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::agents::clock::Clock;
-use crate::agents::finished::{Finished, Shelf};
+use crate::agents::finished::{FinishedAgent, FinishedAgents};
 use crate::agents::receipt::Inherited;
 use crate::agents::session_parts::SessionParts;
-use crate::agents::start::AgentStart;
+use crate::agents::start::{AgentIdentity, AgentStart};
 use crate::changes::site::Site;
 use crate::crew::background::Background;
 
@@ -56,7 +56,7 @@ struct Inner {
     tree: Tree,
     seats: HashMap<AgentId, Seat>,
     board: Board,
-    shelf: Shelf,
+    shelf: FinishedAgents,
     /// Agents that were started by calls which had no answer when their process ended.
     started_by: HashMap<(AgentId, CallId), AgentId>,
     /// Whose turn it is with the only agent of a role, by role.
@@ -90,7 +90,7 @@ struct Seat {
 impl Seat {
     fn new(site: Arc<Site>, place: Place) -> Self {
         let model = match &place {
-            Place::Ready(launch) => launch.model.name().to_string(),
+            Place::Ready(start) => start.conversation.model.name().to_string(),
             _ => String::new(),
         };
         Self {
@@ -135,7 +135,7 @@ pub(crate) struct Handles {
 pub(crate) struct News {
     pub(crate) kin: Kin,
     pub(crate) mail: Vec<(Sender, String)>,
-    pub(crate) reports: Vec<Arc<Finished>>,
+    pub(crate) reports: Vec<Arc<FinishedAgent>>,
 }
 
 impl Crew {
@@ -145,7 +145,7 @@ impl Crew {
             tree,
             seats,
             board: Board::default(),
-            shelf: Shelf::default(),
+            shelf: FinishedAgents::default(),
             started_by: HashMap::new(),
             turns: HashMap::new(),
             drivers: Some(Vec::new()),
@@ -197,7 +197,7 @@ impl Crew {
         self.tree(|tree| tree.node(id).map(|node| node.name.clone())).unwrap_or_default()
     }
 
-    /// Admits a task: from here on its agent exists. What it runs with follows by `place`.
+    /// Admits a task: from here on its agent exists. What it runs with follows by `make_ready`.
     pub(crate) fn admit(&self, request: Request) -> Result<Admission, Refusal> {
         let mut inner = self.lock();
         let (id, parent) = (request.id, request.parent);
@@ -209,21 +209,21 @@ impl Crew {
     }
 
     /// Takes what an admitted agent runs with, and starts it if its turn has come.
-    pub(crate) fn place(self: &Arc<Self>, launch: AgentStart) {
+    pub(crate) fn make_ready(self: &Arc<Self>, start: AgentStart) {
         let mut inner = self.lock();
-        let Some(seat) = inner.seats.get_mut(&launch.id) else { return };
+        let Some(seat) = inner.seats.get_mut(&start.who.id) else { return };
         if seat.handles.cancel.is_cancelled() {
             seat.place = Place::Driven;
             drop(inner);
-            return self.never_began(launch);
+            return self.never_began(start);
         }
         match seat.place {
             Place::Made { go: true } => {
                 seat.place = Place::Driven;
                 drop(inner);
-                (self.start_agent)(self, launch);
+                (self.start_agent)(self, start);
             }
-            _ => seat.place = Place::Ready(Box::new(launch)),
+            _ => seat.place = Place::Ready(Box::new(start)),
         }
     }
 
@@ -240,14 +240,14 @@ impl Crew {
             for id in freed.start {
                 let Some(seat) = inner.seats.get_mut(&id) else { continue };
                 match std::mem::replace(&mut seat.place, Place::Driven) {
-                    Place::Ready(launch) => begin.push(*launch),
+                    Place::Ready(start) => begin.push(*start),
                     Place::Made { .. } => seat.place = Place::Made { go: true },
                     Place::Driven => {}
                 }
             }
         }
-        for launch in begin {
-            (self.start_agent)(self, launch);
+        for start in begin {
+            (self.start_agent)(self, start);
         }
     }
 
@@ -257,17 +257,17 @@ impl Crew {
     }
 
     /// What is kept of an agent that has nothing to go on with.
-    fn without_words(&self, id: AgentId, report: Report) -> Finished {
+    fn without_words(&self, id: AgentId, report: Report) -> FinishedAgent {
         let of = |node: &Node| (node.name.clone(), node.role.clone(), node.title.clone());
         let (name, role, title) = self.tree(|tree| tree.node(id).map(of)).unwrap_or_default();
-        Finished { id, name, role, title, report, conversation: None }
+        FinishedAgent { id, name, role, title, report, continuation: None }
     }
 
     /// Settles an agent that was stopped before it began.
-    fn never_began(self: &Arc<Self>, launch: AgentStart) {
+    fn never_began(self: &Arc<Self>, start: AgentStart) {
         let crew = Arc::clone(self);
         tokio::spawn(async move {
-            let AgentStart { id, mut journal, .. } = launch;
+            let AgentStart { who: AgentIdentity { id, .. }, mut journal, .. } = start;
             let (ending, receipt) = (Ending::Cancelled, Receipt::default());
             let report = Report::new(ending, "", receipt);
             journal.note(EventKind::AgentSettled { report: report.clone() });
@@ -317,12 +317,12 @@ impl Crew {
     }
 
     /// The reports of some sub-agents that have not been told yet; taking them delivers them.
-    pub(crate) fn take_reports(&self, id: AgentId, of: &[AgentId]) -> Vec<Arc<Finished>> {
+    pub(crate) fn take_reports(&self, id: AgentId, of: &[AgentId]) -> Vec<Arc<FinishedAgent>> {
         self.lock().take_reports(id, Some(of))
     }
 
     /// All reports that have not been told yet; taking them delivers them.
-    pub(crate) fn take_all_reports(&self, id: AgentId) -> Vec<Arc<Finished>> {
+    pub(crate) fn take_all_reports(&self, id: AgentId) -> Vec<Arc<FinishedAgent>> {
         self.lock().take_reports(id, None)
     }
 
@@ -339,7 +339,7 @@ impl Crew {
     }
 
     /// An agent that has ended, as long as it is kept.
-    pub(crate) fn finished(&self, id: AgentId) -> Option<Arc<Finished>> {
+    pub(crate) fn finished(&self, id: AgentId) -> Option<Arc<FinishedAgent>> {
         self.lock().shelf.get(id)
     }
 
@@ -430,15 +430,19 @@ impl Crew {
                 let Some(seat) = inner.seats.get_mut(&id) else { continue };
                 seat.handles.cancel.cancel();
                 if matches!(seat.place, Place::Ready(_))
-                    && let Place::Ready(launch) = std::mem::replace(&mut seat.place, Place::Driven)
+                    && let Place::Ready(start) = std::mem::replace(&mut seat.place, Place::Driven)
                 {
-                    waiting.push(*launch);
+                    waiting.push(*start);
                 }
             }
         }
-        for launch in waiting {
+        for start in waiting {
             // One that had begun in another process has something to report.
-            if launch.past.is_some() { (self.start_agent)(self, launch) } else { self.never_began(launch) }
+            if start.interrupted.is_some() {
+                (self.start_agent)(self, start)
+            } else {
+                self.never_began(start)
+            }
         }
         stopped
     }
@@ -459,7 +463,7 @@ impl Crew {
     }
 
     /// An agent has ended, and that is on record: its slot and what it did not spend go back, its parent is told.
-    pub(crate) fn settled(self: &Arc<Self>, id: AgentId, finished: Finished) {
+    pub(crate) fn settled(self: &Arc<Self>, id: AgentId, finished: FinishedAgent) {
         let freed = {
             let mut inner = self.lock();
             let Some(settled) = inner.tree.settle(id, &finished.report.ending, &finished.report.receipt)
@@ -494,7 +498,7 @@ impl Inner {
         }
     }
 
-    fn take_reports(&mut self, id: AgentId, of: Option<&[AgentId]>) -> Vec<Arc<Finished>> {
+    fn take_reports(&mut self, id: AgentId, of: Option<&[AgentId]>) -> Vec<Arc<FinishedAgent>> {
         let mut taken = self.tree.take_reports(id, of);
         // What is told together is told in the order in which it was begun, so that a recording can be played back.
         taken.sort_unstable();

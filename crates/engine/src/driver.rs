@@ -5,29 +5,29 @@ pub(crate) mod gate;
 pub(crate) mod held_progress;
 mod settle;
 pub(crate) mod tool_calls;
+mod waiting;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use posse_agent::{Agent, Done, Input, Next, Output, Settings, Step};
-use posse_model::{Signal, Transcript};
+use posse_agent::{Agent, Done, Input, Next, Output, Step};
+use posse_model::Signal;
 use posse_policy::shell_level;
 use posse_protocol::{
-    AgentId, Answer, Branch, Budget, CallId, Effect, EventKind, Files, Isolation, ModelError, Purpose, Reply,
-    Report, Role, Sender, Shell, ToolCall, ToolSpec,
+    Answer, Branch, CallId, Effect, EventKind, Files, Isolation, ModelError, Purpose, Reply, Report, Shell,
+    ToolCall,
 };
 use posse_store::StoreError;
 use posse_tools::Toolbox;
 use posse_workspace::worktree::Checkout;
 use tokio::sync::watch;
-use tokio_util::sync::CancellationToken;
 
-use crate::agents::clock::Clock;
 use crate::agents::context::Snapshot;
+use crate::agents::conversation::Conversation;
 use crate::agents::offer::strange_file;
 use crate::agents::receipt::Effects;
-use crate::agents::start::AgentStart;
+use crate::agents::start::{AgentIdentity, AgentStart, FirstTask};
 use crate::changes::site::Site;
 use crate::crew::{Crew, Handles};
 use crate::delegation::answers;
@@ -35,116 +35,88 @@ use crate::delegation::calls::Desk;
 use crate::driver::gate::Gate;
 use crate::driver::held_progress::Stage;
 use crate::driver::tool_calls::{Kit, Progressed, Unfinished};
-use crate::limits::{LAST_WORD_MS_MAX, LAST_WORD_MS_MIN};
-use crate::models::choice::PricedModel;
+use crate::driver::waiting::{TimeLimit, Waited, wait};
 use crate::record::journal::{Journal, Unacknowledged};
 
 /// Owns everything one agent needs while it runs.
 pub(crate) struct Driver {
     crew: Arc<Crew>,
+    who: AgentIdentity,
+    /// The machine that says what comes next.
     agent: Agent,
-    /// Whether it was admitted in another process.
-    resumed: bool,
-    /// What it goes on with, where it had begun there.
+    /// What it goes on with, where it had begun in another process.
     next: Option<Next>,
-    id: AgentId,
-    name: String,
-    title: String,
-    role: Role,
-    model: PricedModel,
-    system: String,
-    tools: Arc<[ToolSpec]>,
-    /// The conversation as the model's protocol writes it; grows with the agent's, one message at a time.
-    transcript: Transcript,
-    /// The transcript before any message: where a shortened conversation starts again.
-    empty: Transcript,
-    epoch: u32,
+    /// Grows with the agent's conversation, one message at a time.
+    conversation: Conversation,
     toolbox: Toolbox,
-    desk: Option<Desk>,
+    /// Its calls of delegation tools, where it can delegate.
+    calls: Option<Desk>,
+    gate: Gate,
     journal: Journal,
     handles: Handles,
     interrupts: watch::Receiver<()>,
-    told: Option<(Sender, String)>,
-    context_files: Vec<String>,
-    deliverables: Vec<String>,
-    /// Where it works.
+    task: FirstTask,
+    workplace: Workplace,
+    time: TimeLimit,
+    /// Whether the workspace is to be looked at beside the first model call: commands may change it later.
+    looks: bool,
+    effects: Effects,
+    /// What its report has to say besides.
+    notes: Vec<String>,
+}
+
+/// Where an agent works.
+struct Workplace {
     site: Arc<Site>,
+    /// Its own, once it is made.
     checkout: Option<Checkout>,
     isolation: Isolation,
     /// The branch it goes on with, where it takes up the work of another.
     branch: Option<Branch>,
-    gate: Gate,
-    notes: Vec<String>,
-    clock: Clock,
-    /// Of its working time.
-    deadline: Option<Duration>,
-    /// Whether the workspace is to be looked at beside the first model call: commands may change it later.
-    looks: bool,
-    /// How long a last report may take once the time is over.
-    last_word: Duration,
-    effects: Effects,
-}
-
-/// How a piece of waiting ended.
-enum Waited<T> {
-    Done(T),
-    Cancelled,
-    TimeUp,
-    Interrupted,
+    /// Whether it was admitted in another process, and has to find out where its parent works.
+    resumed: bool,
 }
 
 impl Driver {
-    pub(crate) fn new(crew: Arc<Crew>, mut launch: AgentStart) -> Self {
-        launch.journal.note(begin::begun(&crew, &launch));
-        let AgentStart { id, budget, ref model, ref name, ref grant, .. } = launch;
-        let last_word_ms = (budget.time_ms.unwrap_or(0) / 10).clamp(LAST_WORD_MS_MIN, LAST_WORD_MS_MAX);
-        let handles = crew.handles(id);
-        let settings = settings(model, &launch.empty, budget, crew.sum_up_over(launch.depth));
-        let (agent, next, worked, effects) = match launch.past {
+    pub(crate) fn new(crew: Arc<Crew>, mut start: AgentStart) -> Self {
+        start.journal.note(begin::begun(&crew, &start));
+        let AgentStart { who, grant, budget, mut conversation, isolation, branch, resumed, .. } = start;
+        let handles = crew.handles(who.id);
+        let settings = conversation.settings(budget, crew.sum_up_over(who.depth));
+        let (agent, next, worked, effects) = match start.interrupted {
             Some(past) => (past.agent, Some(past.next), past.worked, past.effects),
-            None => (Agent::knowing(settings, &launch.known), None, Duration::ZERO, Effects::default()),
+            None => {
+                let agent = Agent::knowing(settings, conversation.messages());
+                (agent, None, Duration::ZERO, Effects::default())
+            }
         };
+        conversation.follow(agent.conversation());
         handles.clock.begin(worked);
-        let writes = shell_level(grant) == Shell::Full && grant.files == Files::Write;
+        let writes = shell_level(&grant) == Shell::Full && grant.files == Files::Write;
+        let gate = Gate {
+            crew: Arc::clone(&crew),
+            agent: who.id,
+            name: who.name.clone(),
+            approval: grant.approval,
+            strange_file: crew.delegation.as_ref().and_then(|it| strange_file(it, &who.role)),
+        };
         Self {
-            looks: id == crew.main && writes,
-            epoch: agent.conversation().epoch(),
-            agent,
-            resumed: launch.resumed,
-            next,
-            gate: Gate {
-                crew: Arc::clone(&crew),
-                agent: id,
-                name: name.clone(),
-                approval: grant.approval,
-                strange_file: crew.delegation.as_ref().and_then(|it| strange_file(it, &launch.role)),
-            },
-            notes: Vec::new(),
-            site: crew.site(id),
-            checkout: None,
-            isolation: launch.isolation,
-            branch: launch.branch,
-            desk: Desk::new(Arc::clone(&crew), id, model.clone(), launch.grant),
+            looks: who.id == crew.main && writes,
+            workplace: Workplace { site: crew.site(who.id), checkout: None, isolation, branch, resumed },
+            calls: Desk::new(Arc::clone(&crew), who.id, conversation.model.clone(), grant),
             interrupts: handles.interrupt.subscribe(),
+            time: TimeLimit::new(handles.clock.clone(), budget.time_ms),
+            toolbox: start.toolbox,
+            journal: start.journal,
+            task: start.task,
+            notes: Vec::new(),
             crew,
-            id,
-            name: launch.name,
-            title: launch.title,
-            role: launch.role,
-            model: launch.model,
-            system: launch.system,
-            tools: launch.tools,
-            transcript: launch.transcript,
-            empty: launch.empty,
-            toolbox: launch.toolbox,
-            journal: launch.journal,
-            clock: handles.clock.clone(),
+            who,
+            agent,
+            next,
+            conversation,
+            gate,
             handles,
-            told: launch.told,
-            context_files: launch.context_files,
-            deliverables: launch.deliverables,
-            deadline: budget.time_ms.map(Duration::from_millis),
-            last_word: Duration::from_millis(last_word_ms),
             effects,
         }
     }
@@ -159,17 +131,17 @@ impl Driver {
                 self.take_news();
             }
             if self.agent.may_shorten(&input)
-                && let Some(sub_agents) = self.crew.tree(|tree| answers::roster(tree, self.id))
+                && let Some(sub_agents) = self.crew.tree(|tree| answers::roster(tree, self.who.id))
             {
                 self.agent.pin(SUB_AGENTS, sub_agents);
             }
-            let Output { record, step } = self.agent.handle(input, self.elapsed_ms());
+            let Output { record, step } = self.agent.handle(input, self.time.elapsed_ms());
             for kind in record {
                 self.journal.note(kind);
             }
-            self.crew.spent(self.id, &self.agent.spent(), self.agent.tokens_counted());
-            if self.id == self.crew.main
-                && let Some(told) = self.site.history.tell_not_covered()
+            self.crew.spent(self.who.id, &self.agent.spent(), self.agent.tokens_counted());
+            if self.who.id == self.crew.main
+                && let Some(told) = self.workplace.site.history.tell_not_covered()
             {
                 self.journal.note(told);
             }
@@ -185,7 +157,7 @@ impl Driver {
     /// Takes in what came meanwhile: it is told at the agent's next turn. Says how its sub-agents are.
     fn take_news(&mut self) -> bool {
         // What came with an interrupt is taken now, so it need not stop what comes next.
-        let news = self.crew.news(self.id, || drop(self.interrupts.borrow_and_update()));
+        let news = self.crew.news(self.who.id, || drop(self.interrupts.borrow_and_update()));
         self.agent.set_kin(news.kin);
         let any = !news.mail.is_empty() || !news.reports.is_empty();
         for (from, text) in news.mail {
@@ -204,14 +176,14 @@ impl Driver {
     async fn idle(&mut self) -> Input {
         self.journal.send();
         let mut news = self.handles.news.subscribe();
-        let parked = self.crew.park(self.id);
+        let parked = self.crew.park(self.who.id);
         loop {
             if self.take_news() {
                 drop(parked);
                 return Input::GoOn;
             }
             let change = async { drop(news.changed().await) };
-            match wait(change, &self.handles.cancel, (&self.clock, self.deadline), None).await {
+            match wait(change, &self.handles.cancel, &self.time, None).await {
                 Waited::Done(()) | Waited::Interrupted => {}
                 Waited::Cancelled => return cancelled(String::new(), Vec::new()),
                 Waited::TimeUp => return self.time_up(String::new(), Vec::new()),
@@ -221,16 +193,16 @@ impl Driver {
 
     async fn call_model(&mut self, turn: u32, purpose: Purpose) -> Input {
         if purpose == Purpose::LastWord {
-            self.crew.ends(self.id);
-            self.deadline = self.deadline.map(|at| at.max(self.clock.elapsed() + self.last_word));
+            self.crew.ends(self.who.id);
+            self.time.allow_last_word();
         }
-        self.extend_transcript();
+        self.conversation.catch_up(self.agent.conversation());
         if std::mem::take(&mut self.looks) {
-            self.site.history.look_ahead();
+            self.workplace.site.history.look_ahead();
         }
         let since = Instant::now();
         let mut on_record = self.journal.send_and_take();
-        let stage = Stage::new(self.id, self.crew.updates.clone());
+        let stage = Stage::new(self.who.id, self.crew.updates.clone());
         let waited = {
             let mut on_signal = |signal| match signal {
                 Signal::Retrying { attempt, attempts_max, delay_ms, reason } => {
@@ -241,12 +213,11 @@ impl Driver {
                 signal => stage.show(signal),
             };
             let call = async {
-                self.crew.slot(self.id, &self.handles).await;
-                self.model.model.call(&self.transcript, &mut on_signal).await
+                self.crew.slot(self.who.id, &self.handles).await;
+                self.conversation.model.model.call(self.conversation.transcript(), &mut on_signal).await
             };
             let interrupts = Some(&mut self.interrupts);
-            let limit = (&self.clock, self.deadline);
-            wait(on_stage(call, &mut on_record, &stage), &self.handles.cancel, limit, interrupts).await
+            wait(on_stage(call, &mut on_record, &stage), &self.handles.cancel, &self.time, interrupts).await
         };
         self.journal.give_back(on_record);
         let duration_ms = since.elapsed().as_millis() as u64;
@@ -286,22 +257,21 @@ impl Driver {
         let kit = Kit {
             unfinished: &unfinished,
             toolbox: &self.toolbox,
-            desk: self.desk.as_ref(),
+            desk: self.calls.as_ref(),
             gate: &self.gate,
-            site: &self.site,
+            site: &self.workplace.site,
             turn: self.agent.spent().turns,
             snapshot: self.snapshot(calls),
             begun,
         };
         let run = tool_calls::run(&kit, calls, &mut self.journal, &mut progressed);
         let interrupts = Some(&mut self.interrupts);
-        let limit = (&self.clock, self.deadline);
-        let waited = wait(run, &self.handles.cancel, limit, interrupts).await;
+        let waited = wait(run, &self.handles.cancel, &self.time, interrupts).await;
         progressed.stopped();
-        let mut found = unfinished.changes(&self.site).await;
+        let mut found = unfinished.changes(&self.workplace.site).await;
         self.crew.approvals.wrote(&found.effects, &found.written);
         progressed.effects.append(&mut found.effects);
-        progressed.effects.extend(tool_calls::denied(&self.name, &found.refused));
+        progressed.effects.extend(tool_calls::denied(&self.who.name, &found.refused));
         found.into_events(self.agent.spent().turns).for_each(|kind| self.journal.note(kind));
         if let Some(call) = progressed.asking.take() {
             self.journal.note(EventKind::PersonAnswered { call: call.clone(), answer: Answer::Withdrawn });
@@ -309,8 +279,8 @@ impl Driver {
             progressed.done.push(Done { id: call, ok: false, text, ran: false, read_only: true });
         }
         self.notes.extend(progressed.not_counted());
-        if self.effects.add(&progressed.effects, self.crew.edits(self.id)) {
-            self.crew.edited(self.id);
+        if self.effects.add(&progressed.effects, self.crew.edits(self.who.id)) {
+            self.crew.edited(self.who.id);
         }
         for effect in progressed.effects {
             if let Effect::Todo { text } = effect {
@@ -328,15 +298,10 @@ impl Driver {
 
     /// The conversation as it was sent last, if one of the calls may hand it on.
     fn snapshot(&self, calls: &[ToolCall]) -> Option<Arc<Snapshot>> {
-        let desk = self.desk.as_ref()?;
-        calls.iter().any(|call| desk.owns(call)).then(|| {
+        let delegation = self.calls.as_ref()?;
+        calls.iter().any(|call| delegation.owns(call)).then(|| {
             Arc::new(Snapshot {
-                model: self.model.clone(),
-                system: self.system.clone(),
-                tools: Arc::clone(&self.tools),
-                empty: self.empty.clone(),
-                transcript: self.transcript.clone(),
-                messages: self.agent.conversation().messages()[..self.transcript.len()].to_vec(),
+                conversation: self.conversation.clone(),
                 task: self.agent.task().to_string(),
                 todo: self.agent.pinned(posse_agent::TODO).map(str::to_string),
                 changed: self.effects.changed(),
@@ -346,79 +311,17 @@ impl Driver {
     }
 
     /// Time is over: the agent gets a moment for a last report, and after that none.
-    fn time_up(&mut self, partial: String, done: Vec<posse_agent::Done>) -> Input {
-        self.deadline = Some(self.clock.elapsed() + self.last_word);
+    fn time_up(&mut self, partial: String, done: Vec<Done>) -> Input {
+        self.time.only_last_word();
         Input::TimeUp { partial, done }
-    }
-
-    /// Brings the transcript up to the conversation: only what is new is encoded.
-    fn extend_transcript(&mut self) {
-        let conversation = self.agent.conversation();
-        if conversation.epoch() != self.epoch {
-            self.epoch = conversation.epoch();
-            self.transcript = self.empty.clone();
-        }
-        for message in &conversation.messages()[self.transcript.len()..] {
-            self.transcript.push(message);
-        }
-    }
-
-    fn elapsed_ms(&self) -> u64 {
-        self.clock.elapsed().as_millis() as u64
-    }
-}
-
-/// What is fixed for an agent's life.
-pub(crate) fn settings(
-    model: &PricedModel,
-    empty: &Transcript,
-    budget: Budget,
-    sum_up_over: Option<usize>,
-) -> Settings {
-    Settings {
-        budget,
-        prices: model.prices,
-        context_window: model.model.config().context_window,
-        fixed_bytes: empty.bytes(),
-        sum_up_over,
     }
 }
 
 /// The name under which sub-agents are told of when the conversation is shortened.
 const SUB_AGENTS: &str = "Your sub-agents";
 
-fn cancelled(partial: String, done: Vec<posse_agent::Done>) -> Input {
+fn cancelled(partial: String, done: Vec<Done>) -> Input {
     Input::Cancel { partial, done }
-}
-
-async fn wait<T>(
-    work: impl Future<Output = T>,
-    cancel: &CancellationToken,
-    (clock, deadline): (&Clock, Option<Duration>),
-    interrupts: Option<&mut watch::Receiver<()>>,
-) -> Waited<T> {
-    let time_up = async {
-        match deadline {
-            Some(deadline) => clock.reaches(deadline).await,
-            None => std::future::pending().await,
-        }
-    };
-    let interrupted = async {
-        let told = match interrupts {
-            Some(interrupts) => interrupts.changed().await.is_ok(),
-            None => false,
-        };
-        if !told {
-            std::future::pending::<()>().await;
-        }
-    };
-    tokio::select! {
-        biased;
-        () = cancel.cancelled() => Waited::Cancelled,
-        () = time_up => Waited::TimeUp,
-        () = interrupted => Waited::Interrupted,
-        done = work => Waited::Done(done),
-    }
 }
 
 fn broken(error: &StoreError) -> Input {

@@ -2,28 +2,18 @@
 //! Everything that comes from files or from another conversation is quoted, and has a cap.
 
 use std::fmt::Write as _;
-use std::sync::Arc;
 
-use posse_model::Transcript;
 use posse_protocol::{Message, Task};
 use posse_report::quote;
 use posse_workspace::{Workspace, text::is_binary};
 
+use crate::agents::conversation::Conversation;
 use crate::limits::{CONTEXT_CHARS_MAX, CONTEXT_FILE_CHARS_MAX, CONTEXT_FILES_MAX, DIGEST_CHARS_MAX};
-use crate::models::choice::PricedModel;
 
 /// An agent's conversation at the moment it delegates. Pointers, not copies.
 pub(crate) struct Snapshot {
-    pub(crate) model: PricedModel,
-    pub(crate) system: String,
-    /// The tools it was offered.
-    pub(crate) tools: Arc<[posse_protocol::ToolSpec]>,
-    /// The request without any message.
-    pub(crate) empty: Transcript,
-    /// The last request as it was sent.
-    pub(crate) transcript: Transcript,
-    /// The messages in it.
-    pub(crate) messages: Vec<Arc<Message>>,
+    /// Its last request as it was sent.
+    pub(crate) conversation: Conversation,
     pub(crate) task: String,
     pub(crate) todo: Option<String>,
     /// Paths of files it has changed.
@@ -119,7 +109,7 @@ pub(crate) fn state(snapshot: &Snapshot) -> String {
 /// A short account of the parent's conversation, made without a model: its task, its list, its files, and the last things
 /// it said.
 pub(crate) fn digest(snapshot: &Snapshot) -> String {
-    let said = snapshot.messages.iter().rev().filter_map(|message| match &**message {
+    let said = snapshot.conversation.messages().iter().rev().filter_map(|message| match &**message {
         Message::Assistant { text, .. } if !text.trim().is_empty() => Some(text.trim()),
         _ => None,
     });
@@ -141,7 +131,11 @@ pub(crate) fn digest(snapshot: &Snapshot) -> String {
 
 /// Whether a conversation has all of these turns; the error says which there are.
 pub(crate) fn has_turns(snapshot: &Snapshot, wanted: &[u32]) -> Result<(), String> {
-    let replies = snapshot.messages.iter().filter(|message| matches!(&***message, Message::Assistant { .. }));
+    let replies = snapshot
+        .conversation
+        .messages()
+        .iter()
+        .filter(|message| matches!(&***message, Message::Assistant { .. }));
     let turns = u32::try_from(replies.count()).unwrap_or(u32::MAX);
     let missing = wanted.iter().filter(|turn| **turn == 0 || **turn > turns).map(u32::to_string);
     let missing = missing.collect::<Vec<_>>();
@@ -160,7 +154,7 @@ pub(crate) fn has_turns(snapshot: &Snapshot, wanted: &[u32]) -> Result<(), Strin
 pub(crate) fn turns(snapshot: &Snapshot, wanted: &[u32]) -> String {
     let mut text = String::new();
     let (mut turn, mut left) = (0, CONTEXT_CHARS_MAX);
-    for message in &snapshot.messages {
+    for message in snapshot.conversation.messages() {
         let shown = match &**message {
             Message::Assistant { text, calls, .. } => {
                 turn += 1;

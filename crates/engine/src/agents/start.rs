@@ -1,52 +1,70 @@
 //! Everything that an agent is started with, put together before a driver runs it.
 
-use std::sync::Arc;
+use std::time::Duration;
 
-use posse_model::Transcript;
-use posse_protocol::{AgentId, Branch, Budget, Grant, Isolation, Message, Role, Sender, ToolSpec};
+use posse_agent::{Agent, Next};
+use posse_protocol::{AgentId, Branch, Budget, Grant, Isolation, Role, Sender};
 use posse_tools::Toolbox;
 
-use crate::agents::past::Past;
-use crate::models::choice::PricedModel;
+use crate::agents::conversation::Conversation;
+use crate::agents::receipt::Effects;
 use crate::record::journal::Journal;
 
 /// Everything a driver needs to run an agent.
 pub(crate) struct AgentStart {
-    pub(crate) id: AgentId,
-    pub(crate) name: String,
-    pub(crate) title: String,
-    pub(crate) depth: u32,
-    pub(crate) role: Role,
-    pub(crate) model: PricedModel,
+    pub(crate) who: AgentIdentity,
     pub(crate) grant: Grant,
     pub(crate) budget: Budget,
-    pub(crate) system: String,
     pub(crate) toolbox: Toolbox,
-    /// What its model is offered.
-    pub(crate) tools: Arc<[ToolSpec]>,
-    pub(crate) transcript: Transcript,
-    /// The transcript without any message.
-    pub(crate) empty: Transcript,
-    /// Messages that are in the transcript already.
-    pub(crate) known: Vec<Arc<Message>>,
-    /// What it is told first.
-    pub(crate) told: Option<(Sender, String)>,
+    /// What it begins with; the messages in it are known to the agent.
+    pub(crate) conversation: Conversation,
+    pub(crate) task: FirstTask,
     /// Words that came before it has begun.
     pub(crate) mail: Vec<(Sender, String)>,
-    /// Files whose contents go with that.
-    pub(crate) context_files: Vec<String>,
-    pub(crate) deliverables: Vec<String>,
     pub(crate) isolation: Isolation,
     /// The branch it goes on with.
     pub(crate) branch: Option<Branch>,
     pub(crate) journal: Journal,
     /// Whether it was admitted in another process.
     pub(crate) resumed: bool,
-    /// Where it was when that ended, if it had begun.
-    pub(crate) past: Option<Box<Past>>,
+    /// Where it was when that process ended, if it had begun.
+    pub(crate) interrupted: Option<Box<InterruptedAgent>>,
 }
 
-/// An agent that was started, or waits for its turn.
+/// Who an agent is.
+#[derive(Clone)]
+pub(crate) struct AgentIdentity {
+    pub(crate) id: AgentId,
+    pub(crate) name: String,
+    /// What it is asked to do, in a few words; empty for the main agent.
+    pub(crate) title: String,
+    pub(crate) depth: u32,
+    pub(crate) role: Role,
+}
+
+/// What an agent is asked to do.
+#[derive(Default)]
+pub(crate) struct FirstTask {
+    /// What it is told first; none if it was told before.
+    pub(crate) told: Option<(Sender, String)>,
+    /// Files whose contents go with that.
+    pub(crate) context_files: Vec<String>,
+    /// Files that must be there at the end.
+    pub(crate) deliverables: Vec<String>,
+}
+
+/// An agent as its record leaves it.
+pub(crate) struct InterruptedAgent {
+    pub(crate) agent: Agent,
+    /// What it goes on with.
+    pub(crate) next: Next,
+    /// How long it had worked.
+    pub(crate) worked: Duration,
+    /// What it had done.
+    pub(crate) effects: Effects,
+}
+
+/// An agent that was started, or waits for its turn, as its parent is told.
 pub(crate) struct StartedAgent {
     pub(crate) id: AgentId,
     pub(crate) name: String,

@@ -9,7 +9,7 @@ use posse_protocol::{AgentId, CallId, EventKind, QueueReason, Report};
 use tokio::task::AbortHandle;
 
 use super::{Crew, Handles, Place, Seat};
-use crate::agents::finished::Finished;
+use crate::agents::finished::FinishedAgent;
 use crate::agents::start::{AgentStart, StartedAgent};
 use crate::changes::site::Site;
 use crate::limits::LET_GO_LOOK_MS;
@@ -19,8 +19,8 @@ pub(crate) struct TakenOver {
     pub(crate) tree: Tree,
     pub(crate) freed: Freed,
     /// In the order in which they ended.
-    pub(crate) finished: Vec<Finished>,
-    pub(crate) launches: Vec<AgentStart>,
+    pub(crate) finished: Vec<FinishedAgent>,
+    pub(crate) starts: Vec<AgentStart>,
     pub(crate) started_by: HashMap<(AgentId, CallId), AgentId>,
 }
 
@@ -44,19 +44,19 @@ impl Crew {
 
     /// Takes in what another process had begun: the tree, those that have ended, those that go on.
     pub(crate) fn take_over(self: &Arc<Self>, taken: TakenOver) {
-        let TakenOver { tree, freed, finished, launches, started_by } = taken;
+        let TakenOver { tree, freed, finished, starts, started_by } = taken;
         {
             let mut inner = self.lock();
             inner.tree = tree;
             inner.started_by = started_by;
-            for mut launch in launches {
-                if !freed.start.contains(&launch.id) {
-                    launch.journal.note(EventKind::AgentQueued { reason: QueueReason::RunningCap, at: None });
-                    launch.journal.send();
+            for mut start in starts {
+                if !freed.start.contains(&start.who.id) {
+                    start.journal.note(EventKind::AgentQueued { reason: QueueReason::RunningCap, at: None });
+                    start.journal.send();
                 }
-                let (id, site) = (launch.id, Arc::clone(&self.site));
-                let mail = launch.mail.clone();
-                let mut seat = Seat::new(site, Place::Ready(Box::new(launch)));
+                let (id, site) = (start.who.id, Arc::clone(&self.site));
+                let mail = start.mail.clone();
+                let mut seat = Seat::new(site, Place::Ready(Box::new(start)));
                 (seat.moving, seat.mail) = (true, mail);
                 inner.seats.insert(id, seat);
             }

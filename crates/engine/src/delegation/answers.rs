@@ -8,7 +8,7 @@ use posse_protocol::{AgentId, ToolOutcome};
 use posse_report::Told;
 use posse_surface::{Command, Shape};
 
-use crate::agents::finished::Finished;
+use crate::agents::finished::FinishedAgent;
 use crate::agents::start::StartedAgent;
 use crate::crew::Crew;
 use crate::limits::{BYTES_PER_TOKEN, ROSTER_MAX, STATUS_PAGE};
@@ -83,7 +83,7 @@ pub(crate) fn followed_up(again: &StartedAgent, before: &str) -> String {
 }
 
 /// What one agent came to, as its parent is told.
-pub(crate) fn report(crew: &Crew, finished: &Arc<Finished>, shape: Shape) -> String {
+pub(crate) fn report(crew: &Crew, finished: &Arc<FinishedAgent>, shape: Shape) -> String {
     let tokens =
         crew.delegation.as_ref().map_or(crate::limits::RESULT_TOKENS, |d| d.sub_agents.result_tokens);
     let name = crew.name(finished.id);

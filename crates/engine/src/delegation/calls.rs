@@ -19,7 +19,7 @@ use posse_tools::{Prepared, Toolbox};
 use posse_workspace::Permit;
 
 use crate::agents::context::{self, Snapshot};
-use crate::agents::finished::Finished;
+use crate::agents::finished::FinishedAgent;
 use crate::agents::offer::{roles_for, with_offer};
 use crate::agents::start::StartedAgent;
 use crate::crew::Crew;
@@ -274,7 +274,7 @@ impl Desk {
     }
 
     /// Tells reports that were taken.
-    fn deliver(&self, reports: &[Arc<Finished>], shape: Shape, after: String) -> CallAnswer {
+    fn deliver(&self, reports: &[Arc<FinishedAgent>], shape: Shape, after: String) -> CallAnswer {
         let ok = reports.iter().all(|done| done.report.ending == Ending::Completed);
         let mut text = reports
             .iter()
@@ -336,7 +336,7 @@ impl Desk {
                 finished.name
             )));
         }
-        let kept = finished.conversation.clone().ok_or_else(gone)?;
+        let kept = finished.continuation.clone().ok_or_else(gone)?;
         let task = Task::new(title, text);
         starting::start(&self.crew, self.asker(call, None), task, Some((id, kept))).map_err(CallAnswer::error)
     }

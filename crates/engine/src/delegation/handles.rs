@@ -31,8 +31,8 @@ pub(crate) fn value(crew: &Crew, by: AgentId, handle: &str, read: &HandleRead) -
             None => Err(format!("{name} had no checkout of its own, or changed nothing in it.")),
         },
         ("transcript", _) => {
-            let kept = finished.conversation.as_ref();
-            let messages = kept.map(|kept| kept.messages.iter().map(|m| &**m).collect::<Vec<&Message>>());
+            let kept = finished.continuation.as_ref().map(|kept| kept.conversation.messages());
+            let messages = kept.map(|messages| messages.iter().map(|m| &**m).collect::<Vec<&Message>>());
             let messages = messages.ok_or("Its conversation is no longer at hand.")?;
             serde_json::to_string(&messages).map_err(|e| e.to_string())
         }

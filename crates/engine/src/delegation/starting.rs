@@ -13,10 +13,10 @@ use posse_surface::Surface;
 use posse_tools::Toolbox;
 
 use crate::agents::context::{self, Snapshot};
-use crate::agents::finished::Kept;
+use crate::agents::conversation::Conversation;
+use crate::agents::finished::Continuation;
 use crate::agents::offer::{roles_for, shared_offer, strange_file, toolbox};
-use crate::agents::prompt::SubPrompt;
-use crate::agents::start::{AgentStart, StartedAgent};
+use crate::agents::start::{AgentIdentity, AgentStart, FirstTask, StartedAgent};
 use crate::agents::sub_agent::SubAgent;
 use crate::agents::sub_agents::Delegation;
 use crate::crew::Crew;
@@ -39,7 +39,7 @@ pub(crate) struct Asker {
 }
 
 /// A task with everything settled that does not depend on the tree.
-struct Wanted {
+struct WantedAgent {
     id: AgentId,
     parent: AgentId,
     call: Option<CallId>,
@@ -55,12 +55,12 @@ pub(crate) fn start(
     crew: &Arc<Crew>,
     asker: Asker,
     task: Task,
-    continues: Option<(AgentId, Kept)>,
+    continues: Option<(AgentId, Continuation)>,
 ) -> Result<StartedAgent, String> {
     let delegation = crew.delegation.as_ref().ok_or("Delegation is off in this session.")?;
     let Asker { id: parent, call, model: own, snapshot } = asker;
     let (role, model) = match &continues {
-        Some((_, kept)) => (kept.role.clone(), kept.model.clone()),
+        Some((_, kept)) => (kept.role.clone(), kept.conversation.model.clone()),
         None => {
             let role = role_of(crew, delegation, parent, &task)?;
             let by_command = delegation.surface == Surface::Shell;
@@ -81,52 +81,37 @@ pub(crate) fn start(
         None => task.isolation.or(role.isolation).unwrap_or(delegation.sub_agents.isolation),
     };
     let id = new_agent_id();
-    let wanted = Wanted { id, parent, call, task, role, model, continues, isolation };
-    // Nothing is waited for between this and `place`: whoever asks may go away at any moment.
+    let wanted = WantedAgent { id, parent, call, task, role, model, continues, isolation };
+    // Nothing is waited for between this and `make_ready`: whoever asks may go away at any moment.
     let admission = crew.admit(wanted.request(delegation)).map_err(|refusal| refusal.to_string())?;
     let started = wanted.started(&admission);
     let toolbox = wanted.toolbox(crew, &admission);
-    let mut begins = match kept {
-        Some(kept) => Begins { words: wanted.task.prompt.clone(), kept },
-        None => wanted.begins(crew, delegation, &admission, &toolbox, snapshot.as_deref()),
+    let (words, kept) = match kept {
+        Some(kept) => (wanted.task.prompt.clone(), kept),
+        None => wanted.beginning(crew, delegation, &admission, &toolbox, snapshot.as_deref()),
     };
-    let mut context_files = wanted.task.context_files.clone();
-    // Nobody hands on what they may not read.
-    if !context_files.is_empty() && !may_read(crew, parent) {
-        let names = std::mem::take(&mut context_files).join(", ");
-        begins.words += &format!("\n\nNot included: {names} (whoever gave you this task may not read files)");
-    }
-    let journal = wanted.admitted(crew, delegation, &admission, &begins, &context_files);
-    let Kept { role, model, system, tools, empty, transcript, messages, isolation, branch } = begins.kept;
-    crew.place(AgentStart {
-        id: wanted.id,
-        name: admission.name,
-        title: wanted.task.title,
-        depth: admission.depth,
-        role,
-        model,
+    let (words, context_files) = wanted.with_files(crew, words);
+    let journal = wanted.admitted(crew, delegation, &admission, (&words, &kept), &context_files);
+    let Continuation { role, conversation, isolation, branch } = kept;
+    let Task { title, deliverables, .. } = wanted.task;
+    crew.make_ready(AgentStart {
+        who: AgentIdentity { id, name: admission.name, title, depth: admission.depth, role },
         grant: admission.grant,
         budget: admission.budget,
-        system,
         toolbox,
-        tools,
-        transcript,
-        empty,
-        known: messages,
-        told: Some((Sender::Parent, begins.words)),
+        conversation,
+        task: FirstTask { told: Some((Sender::Parent, words)), context_files, deliverables },
         mail: Vec::new(),
-        context_files,
-        deliverables: wanted.task.deliverables,
         isolation,
         branch,
         journal,
         resumed: false,
-        past: None,
+        interrupted: None,
     });
     Ok(started)
 }
 
-impl Wanted {
+impl WantedAgent {
     fn toolbox(&self, crew: &Crew, admission: &Admission) -> Toolbox {
         let (site, Self { id, role, model, .. }) = (crew.site(self.id), self);
         toolbox(crew, &site.workspace, &admission.grant, *id, role, admission.depth, model)
@@ -155,7 +140,7 @@ impl Wanted {
         crew: &Crew,
         delegation: &Delegation,
         admission: &Admission,
-        begins: &Begins,
+        (words, kept): (&str, &Continuation),
         context_files: &[String],
     ) -> Journal {
         let mut journal = crew.sub_agent_journal(delegation, self.id, self.parent);
@@ -173,12 +158,12 @@ impl Wanted {
                 budget: admission.budget,
                 model: self.model.name().to_string(),
                 max_output_tokens: max_output_tokens(&self.task, &self.role, delegation),
-                words: begins.words.clone(),
+                words: words.to_string(),
                 system_prompt: own_words(delegation, &self.task),
                 context_files: context_files.to_vec(),
                 deliverables: self.task.deliverables.clone(),
                 isolation: self.isolation,
-                branch: begins.kept.branch.clone(),
+                branch: kept.branch.clone(),
             })),
         });
         if let Some(reason) = admission.queued {
@@ -201,77 +186,60 @@ impl Wanted {
         }
     }
 
-    /// What a new agent begins with: a fork of its parent's conversation, or one of its own.
-    fn begins(
+    /// The words, and the files whose contents go with them. Nobody hands on what they may not read.
+    fn with_files(&self, crew: &Crew, words: String) -> (String, Vec<String>) {
+        let files = self.task.context_files.clone();
+        if files.is_empty() || may_read(crew, self.parent) {
+            return (words, files);
+        }
+        let names = files.join(", ");
+        (
+            format!("{words}\n\nNot included: {names} (whoever gave you this task may not read files)"),
+            Vec::new(),
+        )
+    }
+
+    /// What a new agent begins with: a fork of its parent's conversation, or one of its own; and the first words in it.
+    fn beginning(
         &self,
         crew: &Crew,
         delegation: &Delegation,
         admission: &Admission,
         toolbox: &Toolbox,
         snapshot: Option<&Snapshot>,
-    ) -> Begins {
-        let Self { task, role, model, .. } = self;
-        let parent = crew.name(self.parent);
-        let described = SubAgent {
+    ) -> (String, Continuation) {
+        let Self { task, role, model, isolation, .. } = self;
+        let sub_agent = SubAgent {
             name: &admission.name,
             role,
-            parent: &parent,
+            parent: &crew.name(self.parent),
             depth: admission.depth,
             budget: &admission.budget,
             grant: &admission.grant,
-            isolation: self.isolation,
+            isolation: *isolation,
             folder: &crew.site(self.parent).folder,
         };
+        let begins = |words: String, conversation: Conversation| {
+            (words, Continuation { role: role.clone(), conversation, isolation: *isolation, branch: None })
+        };
         let told = match (snapshot, task.context) {
+            // The parent's last request byte for byte, tools included; role and task come after it.
             (Some(snapshot), ContextMode::Fork) => {
-                return described.prompt(crew, delegation, |prompt| forked(snapshot, self, prompt));
+                let (state, task) = (context::state(snapshot), context::first_words(task, ""));
+                let words = sub_agent.prompt(crew, delegation, |prompt| prompt.forked(&state, &task));
+                return begins(words, snapshot.conversation.clone().with_model(model));
             }
             (Some(snapshot), ContextMode::Summary) => context::digest(snapshot),
             (Some(snapshot), ContextMode::Selective) => context::turns(snapshot, &task.context_turns),
             _ => String::new(),
         };
-        let system = described.prompt(crew, delegation, |prompt| prompt.to_string());
+        let system = sub_agent.prompt(crew, delegation, |prompt| prompt.to_string());
         let roles = roles_for(delegation, &admission.grant, admission.depth);
         let tools = shared_offer(crew, toolbox, &roles, &admission.grant);
         let max = max_output_tokens(task, role, delegation);
-        let empty = model.replying_within(max).transcript(&system, &tools);
-        let (transcript, messages) = (empty.clone(), Vec::new());
-        let (role, model, isolation) = (role.clone(), model.clone(), self.isolation);
-        let kept = Kept { role, model, system, tools, empty, transcript, messages, isolation, branch: None };
-        Begins { words: context::first_words(task, &told), kept }
+        let conversation = Conversation::new(model.clone(), system, tools, max);
+        begins(context::first_words(task, &told), conversation)
     }
-}
-
-/// What an agent begins with: a conversation, and the first words for it.
-struct Begins {
-    kept: Kept,
-    words: String,
-}
-
-/// The parent's last request byte for byte, tools included; role and task come after it. With another model the same
-/// messages are encoded anew.
-fn forked(snapshot: &Snapshot, wanted: &Wanted, prompt: &SubPrompt<'_>) -> Begins {
-    let Wanted { role, model, task, isolation, .. } = wanted;
-    let words = prompt.forked(&context::state(snapshot), &context::first_words(task, ""));
-    let mut kept = Kept {
-        role: role.clone(),
-        model: model.clone(),
-        system: snapshot.system.clone(),
-        tools: Arc::clone(&snapshot.tools),
-        empty: snapshot.empty.clone(),
-        transcript: snapshot.transcript.clone(),
-        messages: snapshot.messages.clone(),
-        isolation: *isolation,
-        branch: None,
-    };
-    if model.name() != snapshot.model.name() {
-        kept.empty = model.model.transcript(&kept.system, &kept.tools);
-        kept.transcript = kept.empty.clone();
-        for message in &kept.messages {
-            kept.transcript.push(message);
-        }
-    }
-    Begins { kept, words }
 }
 
 fn role_of(crew: &Crew, delegation: &Delegation, parent: AgentId, task: &Task) -> Result<Role, String> {

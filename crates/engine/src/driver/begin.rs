@@ -16,9 +16,9 @@ impl Driver {
     /// What an agent begins with, or goes on with.
     pub(super) async fn first_input(&mut self) -> Input {
         let set_out = self.set_out().await;
-        if self.resumed {
+        if self.workplace.resumed {
             // Those below may wait for it, whatever came of it.
-            self.crew.moves(self.id, Arc::clone(&self.site));
+            self.crew.moves(self.who.id, Arc::clone(&self.workplace.site));
         }
         match (set_out, self.next.take()) {
             (Err(input), _) => input,
@@ -29,21 +29,21 @@ impl Driver {
 
     /// Gets it to its place. A sub-agent's admission is on record before anything of it runs.
     async fn set_out(&mut self) -> Result<(), Input> {
-        if self.id != self.crew.main || self.next.is_some() {
+        if self.who.id != self.crew.main || self.next.is_some() {
             self.journal.durable().await.map_err(|error| broken(&error))?;
         }
         let cancel = self.handles.cancel.clone();
-        if self.resumed {
+        if self.workplace.resumed {
             let (crew, handles) = (Arc::clone(&self.crew), self.handles.clone());
             let site = tokio::select! {
                 biased;
                 () = cancel.cancelled() => return Err(cancelled(String::new(), Vec::new())),
-                site = crew.place_of_parent(self.id, &handles) => site,
+                site = crew.place_of_parent(self.who.id, &handles) => site,
             };
             self.toolbox = self.toolbox.moved_to(&site.workspace);
-            self.site = site;
+            self.workplace.site = site;
         }
-        if self.isolation == Isolation::Worktree {
+        if self.workplace.isolation == Isolation::Worktree {
             tokio::select! {
                 biased;
                 () = cancel.cancelled() => return Err(cancelled(String::new(), Vec::new())),
@@ -54,7 +54,7 @@ impl Driver {
     }
 
     async fn task(&mut self) -> Input {
-        match self.told.take() {
+        match self.task.told.take() {
             Some((from, text)) => Input::Told { from, text: self.with_files(text).await },
             None => Input::Broken { message: "the agent was given no task".to_string() },
         }
@@ -68,9 +68,8 @@ impl Driver {
         let answers = |message: &Arc<Message>| matches!(**message, Message::Assistant { .. });
         let reply = conversation.messages().last().filter(|last| open && answers(last)).is_some();
         let sent = conversation.messages().len() - usize::from(reply);
-        for message in &conversation.messages()[self.transcript.len().min(sent)..sent] {
-            self.transcript.push(message);
-        }
+        let known = self.conversation.messages().len().min(sent);
+        self.conversation.extend(&conversation.messages()[known..sent]);
         match next {
             Next::TakeIn(input) => *input,
             Next::CallModel { turn, purpose } => self.call_model(turn, purpose).await,
@@ -83,21 +82,25 @@ impl Driver {
 
     /// Gives it a checkout of its own. Where there is no repository it works in its parent's files, and everybody is told.
     async fn check_out(&mut self) -> Result<(), String> {
-        let made = self.crew.checkouts.make(&self.site.workspace, &self.name, self.branch.as_ref());
+        let made = self.crew.checkouts.make(
+            &self.workplace.site.workspace,
+            &self.who.name,
+            self.workplace.branch.as_ref(),
+        );
         match made.await {
             Ok((checkout, workspace, left)) => {
                 self.notes.extend(left);
                 self.toolbox = self.toolbox.moved_to(&workspace);
-                self.site = Arc::new(Site::own(workspace, &self.crew.checkouts.kept()));
-                self.crew.moves(self.id, Arc::clone(&self.site));
+                self.workplace.site = Arc::new(Site::own(workspace, &self.crew.checkouts.kept()));
+                self.crew.moves(self.who.id, Arc::clone(&self.workplace.site));
                 let (branch, base) = (checkout.branch.clone(), checkout.base.clone());
                 self.journal.note(EventKind::CheckedOut { branch, base });
-                self.checkout = Some(checkout);
+                self.workplace.checkout = Some(checkout);
             }
             Err(error @ WorkspaceError::NotARepository) => {
                 let note = format!("No checkout of its own: {error}. It works in the shared folder.");
-                if let Some((_, text)) = &mut self.told {
-                    text.push_str(&format!("\n\n({note} That is {}.)", self.site.folder));
+                if let Some((_, text)) = &mut self.task.told {
+                    text.push_str(&format!("\n\n({note} That is {}.)", self.workplace.site.folder));
                 }
                 self.notes.push(note);
             }
@@ -108,39 +111,40 @@ impl Driver {
 
     /// The words with the contents of the files that go with them.
     async fn with_files(&mut self, text: String) -> String {
-        let paths = std::mem::take(&mut self.context_files);
+        let paths = std::mem::take(&mut self.task.context_files);
         if paths.is_empty() {
             return text;
         }
-        let workspace = self.site.workspace.clone();
+        let workspace = self.workplace.site.workspace.clone();
         let read = tokio::task::spawn_blocking(move || context::files(&workspace, &paths));
         format!("{text}\n\n{}", read.await.unwrap_or_default())
     }
 }
 
 /// The event that says that an agent begins, and with what.
-pub(super) fn begun(crew: &Crew, launch: &AgentStart) -> EventKind {
-    if let Some(past) = &launch.past {
+pub(super) fn begun(crew: &Crew, start: &AgentStart) -> EventKind {
+    if let Some(past) = &start.interrupted {
         let elapsed_ms = u64::try_from(past.worked.as_millis()).unwrap_or(u64::MAX);
-        let config = launch.model.model.config();
+        let config = start.conversation.model.model.config();
         return EventKind::AgentResumed {
             model: config.name.clone(),
             model_id: config.model.clone(),
             elapsed_ms,
-            budget: launch.budget,
-            grant: launch.grant.clone(),
+            budget: start.budget,
+            grant: start.grant.clone(),
         };
     }
-    let config = launch.model.model.config();
-    let apart = launch.isolation == Isolation::Worktree;
+    let config = start.conversation.model.model.config();
+    let apart = start.isolation == Isolation::Worktree;
     EventKind::AgentStarted {
-        role: launch.role.name.clone(),
-        depth: launch.depth,
+        role: start.who.role.name.clone(),
+        depth: start.who.depth,
         model: config.name.clone(),
         model_id: config.model.clone(),
-        budget: launch.budget,
-        grant: launch.grant.clone(),
-        system: launch.system.clone(),
-        checkout: apart.then(|| crew.checkouts.folder(crew.site(launch.id).workspace.root(), &launch.name)),
+        budget: start.budget,
+        grant: start.grant.clone(),
+        system: start.conversation.system.clone(),
+        checkout: apart
+            .then(|| crew.checkouts.folder(crew.site(start.who.id).workspace.root(), &start.who.name)),
     }
 }

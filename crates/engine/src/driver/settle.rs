@@ -6,37 +6,41 @@ use posse_protocol::{Ending, EventKind, Failure, Isolation, Receipt, Report};
 
 use super::Driver;
 use crate::agents::facts::{WorkspaceFacts, together};
-use crate::agents::finished::{Finished, Kept};
+use crate::agents::finished::{Continuation, FinishedAgent};
+use crate::agents::start::AgentIdentity;
 
 impl Driver {
     /// Ends the agent: first everything below it, then itself. Its report is checked before it is recorded.
     pub(super) async fn settle(mut self, ending: Ending) -> Report {
         self.journal.send();
-        self.crew.ends(self.id);
-        self.crew.stop_below(self.id).await;
-        self.extend_transcript();
+        self.crew.ends(self.who.id);
+        self.crew.stop_below(self.who.id).await;
+        self.conversation.catch_up(self.agent.conversation());
         let text = self.agent.last_words().to_string();
         let receipt = self.receipt().await;
         let mut report = Report::new(ending, text, receipt);
         report.short = self.agent.in_short().map(str::to_string);
         report.blocked = posse_report::blocked(&report.text);
-        if self.id == self.crew.main {
-            report.receipt.not_covered = self.site.history.not_covered();
-            self.notes.extend(self.site.history.slow().cloned());
+        if self.who.id == self.crew.main {
+            report.receipt.not_covered = self.workplace.site.history.not_covered();
+            self.notes.extend(self.workplace.site.history.slow().cloned());
             self.crew.checkouts.clean_up(&self.crew.site.workspace).await;
         }
-        let facts = WorkspaceFacts::new(self.site.workspace.clone(), self.checkout.is_some());
-        report = checked(report, self.crew.earlier(self.id), self.deliverables, facts).await;
+        let facts =
+            WorkspaceFacts::new(self.workplace.site.workspace.clone(), self.workplace.checkout.is_some());
+        report = checked(report, self.crew.earlier(self.who.id), self.task.deliverables, facts).await;
         report.notes.append(&mut self.notes);
-        if let Some(checkout) = self.checkout {
-            match self.crew.checkouts.finish(&checkout, &self.title).await {
+        if let Some(checkout) = self.workplace.checkout {
+            match self.crew.checkouts.finish(&checkout, &self.who.title).await {
                 Ok(branch) => report.receipt.branch = branch,
                 Err(error) => report.notes.push(format!(
                     "its work could not be committed and is still in {}: {error}",
                     checkout.top.display()
                 )),
             }
-        } else if let Some(branch) = self.branch.as_ref().filter(|_| self.isolation == Isolation::Worktree) {
+        } else if let Some(branch) =
+            self.workplace.branch.as_ref().filter(|_| self.workplace.isolation == Isolation::Worktree)
+        {
             // It could not be checked out again; what it had done is still there.
             report.receipt.branch = self.crew.checkouts.left_on(&self.crew.site.workspace, branch).await;
         }
@@ -47,26 +51,16 @@ impl Driver {
             let message = format!("the end of the agent could not be recorded: {error}");
             report.ending = Ending::Failed { failure: Failure::Internal { message } };
         }
-        let kept = Kept {
-            role: self.role.clone(),
-            model: self.model,
-            system: self.system,
-            tools: self.tools,
-            empty: self.empty,
-            transcript: self.transcript,
-            messages: self.agent.conversation().messages().to_vec(),
-            isolation: self.isolation,
+        let continuation = Continuation {
+            role: self.who.role.clone(),
+            conversation: self.conversation,
+            isolation: self.workplace.isolation,
             branch: report.receipt.branch.clone(),
         };
-        let finished = Finished {
-            id: self.id,
-            name: self.name,
-            role: self.role.name,
-            title: self.title,
-            report: report.clone(),
-            conversation: Some(kept),
-        };
-        self.crew.settled(self.id, finished);
+        let AgentIdentity { id, name, title, role, .. } = self.who;
+        let (role, continuation) = (role.name, Some(continuation));
+        let finished = FinishedAgent { id, name, role, title, report: report.clone(), continuation };
+        self.crew.settled(id, finished);
         report
     }
 }
@@ -74,17 +68,17 @@ impl Driver {
 impl Driver {
     /// What was measured, once nothing runs any more that was to end with the agent.
     async fn receipt(&mut self) -> Receipt {
-        if self.id == self.crew.main {
+        if self.who.id == self.crew.main {
             self.crew.background.stop_all(&self.crew).await;
-        } else if self.checkout.is_some() {
-            self.crew.background.stop_at(&self.crew, &self.site).await;
+        } else if self.workplace.checkout.is_some() {
+            self.crew.background.stop_at(&self.crew, &self.workplace.site).await;
         }
-        let edits = self.crew.edits(self.id);
-        for (run, effects) in self.crew.take_ended_jobs(self.id) {
+        let edits = self.crew.edits(self.who.id);
+        for (run, effects) in self.crew.take_ended_jobs(self.who.id) {
             self.effects.add(&effects, edits);
             self.effects.background_ended(&run, edits);
         }
-        std::mem::take(&mut self.effects).receipt(&self.agent, self.crew.inherited(self.id))
+        std::mem::take(&mut self.effects).receipt(&self.agent, self.crew.inherited(self.who.id))
     }
 }
 

@@ -6,9 +6,10 @@ use posse_protocol::{Budget, EventKind, Grant, Isolation, ReportForm, Role, Role
 use posse_store::RoleRecord;
 use posse_tools::Toolbox;
 
+use crate::agents::conversation::Conversation;
 use crate::agents::offer::{offered, roles_for, toolbox};
 use crate::agents::prompt::MainPrompt;
-use crate::agents::start::AgentStart;
+use crate::agents::start::{AgentIdentity, AgentStart, FirstTask};
 use crate::crew::Crew;
 
 /// The main agent of a session.
@@ -29,7 +30,7 @@ pub(super) fn main_agent(crew: &Arc<Crew>, grant: Grant, budget: Budget, prompt:
     }
     .to_string();
     let (toolbox, tools) = main_tools(crew, &grant);
-    let empty = model.model.transcript(&system, &tools);
+    let conversation = Conversation::new(model, system, tools, None);
     let mut journal = crew.main_journal();
     journal.note(EventKind::SessionStarted {
         workspace: crew.site.folder.clone(),
@@ -41,29 +42,18 @@ pub(super) fn main_agent(crew: &Arc<Crew>, grant: Grant, budget: Budget, prompt:
         team: delegation.is_some_and(|delegation| delegation.team),
     });
     AgentStart {
-        id: crew.main,
-        name: "main".to_string(),
-        title: String::new(),
-        depth: 0,
-        role,
-        model,
+        who: AgentIdentity { id: crew.main, name: "main".to_string(), title: String::new(), depth: 0, role },
         grant,
         budget,
-        system,
         toolbox,
-        tools,
-        transcript: empty.clone(),
-        empty,
-        known: Vec::new(),
-        told: Some((Sender::Person, prompt)),
+        conversation,
+        task: FirstTask { told: Some((Sender::Person, prompt)), ..FirstTask::default() },
         mail: Vec::new(),
-        context_files: Vec::new(),
-        deliverables: Vec::new(),
         isolation: Isolation::Shared,
         branch: None,
         journal,
         resumed: false,
-        past: None,
+        interrupted: None,
     }
 }
 

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use posse_agent::Recall;
 use posse_delegate::KnownEnd;
-use posse_model::Transcript;
 use posse_policy::meet;
 use posse_protocol::{
     AgentId, Branch, Brief, Budget, CallId, ContextMode, Event, EventKind, Grant, Isolation, Message, Report,
@@ -15,11 +14,12 @@ use posse_protocol::{
 use posse_surface::Command;
 use posse_tools::Toolbox;
 
+use crate::agents::conversation::Conversation;
 use crate::agents::offer::{roles_for, shared_offer, toolbox};
 use crate::agents::receipt::Effects;
+use crate::agents::start::AgentIdentity;
 use crate::crew::Crew;
 use crate::delegation::team;
-use crate::driver::settings;
 use crate::models::choice::PricedModel;
 use crate::session::main_agent::{main_role, main_tools};
 
@@ -39,12 +39,8 @@ pub(crate) struct Lives<'a> {
 
 /// One agent, as far as it has come.
 pub(crate) struct Life {
-    pub(crate) id: AgentId,
+    pub(crate) who: AgentIdentity,
     pub(crate) parent: Option<AgentId>,
-    pub(crate) name: String,
-    pub(crate) title: String,
-    pub(crate) depth: u32,
-    pub(crate) role: Role,
     pub(crate) model: PricedModel,
     pub(crate) grant: Grant,
     pub(crate) budget: Budget,
@@ -66,28 +62,18 @@ pub(crate) struct Life {
     clock: PastClock,
     /// The conversation it takes up, or is a fork of.
     known: Vec<Arc<Message>>,
-    borrowed: Option<Borrowed>,
+    /// What its requests begin with where it takes up the conversation of another: all of it is the other's.
+    borrowed: Option<Conversation>,
     /// The calls of its last reply that have no answer, and where that is on record.
     calls: HashMap<CallId, ToolCall>,
     replied_at: Option<Seq>,
 }
 
-/// What an agent's requests begin with that takes up the conversation of another: all of it is the other's.
-struct Borrowed {
-    system: String,
-    tools: Arc<[ToolSpec]>,
-    model: String,
-    max_output_tokens: Option<u32>,
-}
-
 /// An agent that has begun.
 pub(crate) struct Begun {
-    pub(crate) system: String,
-    pub(crate) tools: Arc<[ToolSpec]>,
-    pub(crate) empty: Transcript,
+    /// Without messages: those are recalled.
+    pub(crate) conversation: Conversation,
     pub(crate) recall: Recall,
-    /// The most tokens of one reply.
-    max_output_tokens: Option<u32>,
 }
 
 /// An agent's working time, from the times of events.
@@ -245,30 +231,25 @@ impl<'a> Lives<'a> {
         };
         let brief = brief.map(|brief| *brief);
         let mut life = self.life(seq, id, parent, &role, depth);
-        (life.name, life.title, life.continues) = (name, title, continues);
+        (life.who.name, life.who.title, life.continues) = (name, title, continues);
         let from = match context {
             _ if continues.is_some() => continues,
             ContextMode::Fork => parent,
             _ => None,
         };
         let from = from.and_then(|from| self.by_id.get(&from));
-        if let Some(Life { begun: Some(from), model, .. }) = from {
+        if let Some(Life { begun: Some(from), .. }) = from {
             let all = continues.is_some();
             let conversation = from.recall.agent().conversation().messages();
             life.known = if all { conversation } else { from.recall.last_request() }.to_vec();
-            life.borrowed = Some(Borrowed {
-                system: from.system.clone(),
-                tools: Arc::clone(&from.tools),
-                model: model.name().to_string(),
-                max_output_tokens: from.max_output_tokens,
-            });
+            life.borrowed = Some(from.conversation.clone());
         }
         if let Some(brief) = &brief {
             life.grant = self.narrowed(parent, &brief.grant);
             life.budget = brief.budget;
             life.model = self.model(&brief.model);
             if let Some(words) = &brief.system_prompt {
-                life.role.prompt.clone_from(words);
+                life.who.role.prompt.clone_from(words);
             }
             (life.isolation, life.branch) = (brief.isolation, brief.branch.clone());
         }
@@ -316,30 +297,33 @@ impl<'a> Lives<'a> {
         let max_output_tokens = match &life.borrowed {
             None => life.brief.as_ref().and_then(|brief| brief.max_output_tokens),
             // It sends the other's bytes, without a limit of its own; to another model they are encoded anew.
-            Some(borrowed) => borrowed.max_output_tokens.filter(|_| borrowed.model == life.model.name()),
+            Some(borrowed) => {
+                borrowed.max_output_tokens.filter(|_| borrowed.model.name() == life.model.name())
+            }
         };
-        let empty = life.model.replying_within(max_output_tokens).transcript(&system, &tools);
-        let settings = settings(&life.model, &empty, life.budget, self.crew.sum_up_over(life.depth));
-        let recall = Recall::new(settings, &life.known);
-        Begun { system, tools, empty, recall, max_output_tokens }
+        let conversation = Conversation::new(life.model.clone(), system, tools, max_output_tokens);
+        let settings = conversation.settings(life.budget, self.crew.sum_up_over(life.who.depth));
+        Begun { recall: Recall::new(settings, &life.known), conversation }
     }
 
     fn offers(&self, life: &Life) -> Arc<[ToolSpec]> {
         let toolbox = life.toolbox(self.crew);
         let delegation = self.crew.delegation.as_ref();
-        let roles = delegation.map(|d| roles_for(d, &life.grant, life.depth)).unwrap_or_default();
+        let roles = delegation.map(|d| roles_for(d, &life.grant, life.who.depth)).unwrap_or_default();
         shared_offer(self.crew, &toolbox, &roles, &life.grant)
     }
 
     /// An agent of which only this is known.
     fn life(&self, seq: Seq, id: AgentId, parent: Option<AgentId>, role: &str, depth: u32) -> Life {
         Life {
-            id,
+            who: AgentIdentity {
+                id,
+                name: if parent.is_none() { "main".to_string() } else { role.to_string() },
+                title: String::new(),
+                depth,
+                role: self.role(role),
+            },
             parent,
-            name: if parent.is_none() { "main".to_string() } else { role.to_string() },
-            title: String::new(),
-            depth,
-            role: self.role(role),
             model: self.crew.models.main().clone(),
             grant: Grant::none(),
             budget: Budget::UNLIMITED,
@@ -391,8 +375,8 @@ impl<'a> Lives<'a> {
 impl Life {
     /// The tools it has now.
     pub(crate) fn toolbox(&self, crew: &Crew) -> Toolbox {
-        let site = crew.site(self.id);
-        toolbox(crew, &site.workspace, &self.grant, self.id, &self.role, self.depth, &self.model)
+        let AgentIdentity { id, role, depth, .. } = &self.who;
+        toolbox(crew, &crew.site(*id).workspace, &self.grant, *id, role, *depth, &self.model)
     }
 
     /// How long it had worked.

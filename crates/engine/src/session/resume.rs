@@ -14,10 +14,9 @@ use posse_protocol::{
 };
 use posse_store::SessionRow;
 
-use crate::agents::finished::{Finished, Kept};
-use crate::agents::past::Past;
+use crate::agents::finished::{Continuation, FinishedAgent};
 use crate::agents::receipt::Inherited;
-use crate::agents::start::AgentStart;
+use crate::agents::start::{AgentIdentity, AgentStart, FirstTask, InterruptedAgent};
 use crate::agents::sub_agent::SubAgent;
 use crate::agents::sub_agents::{Delegation, Record};
 use crate::crew::{Crew, TakenOver};
@@ -62,8 +61,8 @@ pub(crate) fn resume(
     for event in events {
         lives.event(event);
     }
-    let launch = go_on(&crew, lives, budget, &prompt)?;
-    Ok(Session::drive(process, crew, launch, updates))
+    let main = go_on(&crew, lives, budget, &prompt)?;
+    Ok(Session::drive(process, crew, main, updates))
 }
 
 /// A session that was done needs something to do.
@@ -92,7 +91,7 @@ fn go_on(
         main.budget = with_spent(fresh, &main, &others);
     }
     let known_main = KnownMain {
-        id: main.id,
+        id: main.who.id,
         grant: main.grant.clone(),
         budget: main.budget,
         spent: spent(&main).0,
@@ -106,26 +105,26 @@ fn go_on(
     tree.reopen_main(main.budget);
     for (id, misfit) in refused {
         tracing::warn!(agent = %id, %misfit, "an agent on record has no place in the tree");
-        others.retain(|life| life.id != id);
+        others.retain(|life| life.who.id != id);
     }
     let places = places(crew, &others);
     let started_by = started_by(&main, &others);
     crew.tree(|known| *known = tree.clone());
-    let mut taken = TakenOver { tree, freed, finished: Vec::new(), launches: Vec::new(), started_by };
+    let mut taken = TakenOver { tree, freed, finished: Vec::new(), starts: Vec::new(), started_by };
     let mut stopped = Vec::new();
     let steps_kept = crew.delegation.as_ref().is_none_or(|d| d.sub_agents.record == Record::Full);
     others.sort_by_key(|life| life.end.as_ref().map(|end| end.at));
     for life in others {
         if life.end.is_some() {
             taken.finished.extend(finished(life, steps_kept));
-        } else if let Some((_, cause)) = stopping.iter().find(|(id, _)| *id == life.id) {
+        } else if let Some((_, cause)) = stopping.iter().find(|(id, _)| *id == life.who.id) {
             stopped.push(given_up(life, cause.to_string()));
         } else if let Some(reason) = life.cannot_go_on() {
             stopped.push(given_up(life, reason.to_string()));
         } else if let Some(delegation) = &crew.delegation {
             let place = life.parent.and_then(|parent| places.get(&parent));
             let place = place.map_or(crew.site.folder.as_str(), String::as_str);
-            taken.launches.extend(launch(crew, delegation, &lives, life, place));
+            taken.starts.extend(start(crew, delegation, &lives, life, place));
         } else {
             stopped.push(given_up(life, NO_DELEGATION.to_string()));
         }
@@ -135,7 +134,7 @@ fn go_on(
         crew.never_goes_on(id, parent, report);
     }
     match main.begun.take() {
-        Some(begun) => Ok(main_launch(crew, main, begun)),
+        Some(begun) => Ok(main_start(crew, main, begun)),
         None => Err(not_begun()),
     }
 }
@@ -200,12 +199,12 @@ fn with_spent(fresh: Budget, main: &Life, others: &[Life]) -> Budget {
 fn known(life: &Life) -> Option<Known> {
     let (spent, tokens) = spent(life);
     Some(Known {
-        id: life.id,
+        id: life.who.id,
         parent: life.parent?,
-        name: life.name.clone(),
-        role: life.role.name.clone(),
-        title: life.title.clone(),
-        depth: life.depth,
+        name: life.who.name.clone(),
+        role: life.who.role.name.clone(),
+        title: life.who.title.clone(),
+        depth: life.who.depth,
         grant: life.grant.clone(),
         budget: life.budget,
         endpoint: Some(life.model.endpoint()),
@@ -227,19 +226,20 @@ fn places(crew: &Crew, lives: &[Life]) -> HashMap<AgentId, String> {
         let above = life.parent.and_then(|parent| places.get(&parent)).unwrap_or(&crew.site.folder).clone();
         let place = match life.isolation {
             Isolation::Shared => above,
-            Isolation::Worktree => crew.checkouts.folder(Path::new(&above), &life.name),
+            Isolation::Worktree => crew.checkouts.folder(Path::new(&above), &life.who.name),
         };
-        places.insert(life.id, place);
+        places.insert(life.who.id, place);
     }
     places
 }
 
 /// Which call of which agent had started an agent, where that call waits for its answer.
 fn started_by(main: &Life, lives: &[Life]) -> HashMap<(AgentId, CallId), AgentId> {
-    let parents: HashMap<AgentId, &Life> = lives.iter().chain([main]).map(|life| (life.id, life)).collect();
+    let parents: HashMap<AgentId, &Life> =
+        lives.iter().chain([main]).map(|life| (life.who.id, life)).collect();
     let of = |life: &Life| {
         let (parent, call) = (parents.get(&life.parent?)?, life.brief.as_ref()?.call.as_ref()?);
-        parent.awaits(call, life.admitted_at).then(|| ((parent.id, call.clone()), life.id))
+        parent.awaits(call, life.admitted_at).then(|| ((parent.who.id, call.clone()), life.who.id))
     };
     lives.iter().filter_map(of).collect()
 }
@@ -252,26 +252,26 @@ fn given_up(life: Life, reason: String) -> (AgentId, Option<AgentId>, Report) {
     let receipt = agent.map(|agent| life.effects.receipt(agent, Inherited::default())).unwrap_or_default();
     let text = agent.map(|agent| agent.last_words().to_string()).unwrap_or_default();
     let report = Report::new(ending, text, Receipt { branch, ..receipt });
-    (life.id, life.parent, report)
+    (life.who.id, life.parent, report)
 }
 
 /// An agent that has ended, with the conversation that a follow-up needs.
-fn finished(life: Life, steps_kept: bool) -> Option<Finished> {
-    let Life { id, name, title, role, model, report, begun, isolation, .. } = life;
+fn finished(life: Life, steps_kept: bool) -> Option<FinishedAgent> {
+    let Life { who, report, begun, isolation, .. } = life;
+    let AgentIdentity { id, name, title, role, .. } = who;
     let report = report?;
     let branch = report.receipt.branch.clone();
-    let conversation = begun.filter(|_| steps_kept).map(|begun| {
-        let Begun { system, tools, empty, recall, .. } = begun;
-        let messages = recall.finish().agent.conversation().messages().to_vec();
-        let mut transcript = empty.clone();
-        messages.iter().for_each(|message| transcript.push(message));
-        Kept { role: role.clone(), model, system, tools, empty, transcript, messages, isolation, branch }
+    let role_name = role.name.clone();
+    let continuation = begun.filter(|_| steps_kept).map(|begun| {
+        let Begun { mut conversation, recall } = begun;
+        conversation.extend(recall.finish().agent.conversation().messages());
+        Continuation { role, conversation, isolation, branch }
     });
-    Some(Finished { id, name, role: role.name, title, report, conversation })
+    Some(FinishedAgent { id, name, role: role_name, title, report, continuation })
 }
 
 /// An agent that goes on, or begins now. One whose task is not on record cannot.
-fn launch(
+fn start(
     crew: &Arc<Crew>,
     delegation: &Delegation,
     lives: &Lives<'_>,
@@ -279,114 +279,89 @@ fn launch(
     place: &str,
 ) -> Option<AgentStart> {
     let parent = life.parent?;
-    let mut journal = crew.sub_agent_journal(delegation, life.id, parent);
+    let mut journal = crew.sub_agent_journal(delegation, life.who.id, parent);
     withdraw(&mut journal, life.asking.take());
     let told = life.first_words();
     let begun = life.begun.take();
     let had_begun = begun.is_some();
     let begun = begun.unwrap_or_else(|| {
         let fresh = || {
-            let described = SubAgent {
-                name: &life.name,
-                role: &life.role,
+            let sub_agent = SubAgent {
+                name: &life.who.name,
+                role: &life.who.role,
                 parent: &crew.name(parent),
-                depth: life.depth,
+                depth: life.who.depth,
                 budget: &life.budget,
                 grant: &life.grant,
                 isolation: life.isolation,
                 folder: place,
             };
-            described.prompt(crew, delegation, |prompt| prompt.to_string())
+            sub_agent.prompt(crew, delegation, |prompt| prompt.to_string())
         };
         let system = life.borrowed_system().map_or_else(fresh, str::to_string);
         lives.begin(&life, system)
     });
-    let toolbox = life.toolbox(crew);
-    let worked_ms = life.worked_ms();
-    let Begun { system, tools, empty, recall, .. } = begun;
+    let (toolbox, worked) = (life.toolbox(crew), Duration::from_millis(life.worked_ms()));
+    let Begun { mut conversation, recall } = begun;
     let Recalled { mut agent, next } = recall.finish();
     let begins = next == Next::Begin;
     if had_begun && delegation.sub_agents.record == Record::Result {
         agent.hear(Sender::Posse, BEGINS_AGAIN.to_string());
     }
-    let mut transcript = empty.clone();
-    let known = agent.conversation().messages().to_vec();
     if !had_begun {
-        known.iter().for_each(|message| transcript.push(message));
+        conversation.extend(agent.conversation().messages());
     }
     let effects = std::mem::take(&mut life.effects);
-    let worked = Duration::from_millis(worked_ms);
-    let past = had_begun.then(|| Box::new(Past { agent, next, worked, effects }));
+    let interrupted = had_begun.then(|| Box::new(InterruptedAgent { agent, next, worked, effects }));
     let brief = life.brief.take();
     let (context_files, deliverables) =
         brief.map(|brief| (brief.context_files, brief.deliverables)).unwrap_or_default();
+    let (told, context_files) = if begins { (told, context_files) } else { (None, Vec::new()) };
     Some(AgentStart {
-        id: life.id,
-        name: life.name,
-        title: life.title,
-        depth: life.depth,
-        role: life.role,
-        model: life.model,
+        who: life.who,
         grant: life.grant,
         budget: life.budget,
-        system,
         toolbox,
-        tools,
-        transcript,
-        empty,
-        known,
-        told: told.filter(|_| begins),
+        conversation,
+        task: FirstTask { told, context_files, deliverables },
         mail: life.mail,
-        context_files: if begins { context_files } else { Vec::new() },
-        deliverables,
         isolation: life.isolation,
         branch: life.branch,
         journal,
         resumed: true,
-        past,
+        interrupted,
     })
 }
 
 /// The main agent.
-fn main_launch(crew: &Arc<Crew>, mut main: Life, begun: Begun) -> AgentStart {
+fn main_start(crew: &Arc<Crew>, mut main: Life, begun: Begun) -> AgentStart {
     let mut journal = crew.main_journal();
     withdraw(&mut journal, main.asking.take());
     let (toolbox, _) = main_tools(crew, &main.grant);
     let worked = Duration::from_millis(main.worked_ms());
-    let effects = std::mem::take(&mut main.effects);
-    let Begun { system, tools, empty, recall, .. } = begun;
+    let Begun { conversation, recall } = begun;
     let Recalled { mut agent, mut next } = recall.finish();
     if main.end.is_some() {
         agent.reopen();
         agent.allow(main.budget);
         next = Next::TakeIn(Box::new(Input::GoOn));
     }
+    let effects = main.effects;
     AgentStart {
-        id: main.id,
-        name: main.name,
-        title: main.title,
-        depth: 0,
-        role: main.role,
-        model: main.model,
+        who: main.who,
         grant: main.grant,
         budget: main.budget,
-        system,
         toolbox,
-        tools,
-        transcript: empty.clone(),
-        empty,
-        known: Vec::new(),
+        conversation,
         // What it is told was mailed.
-        told: None,
+        task: FirstTask::default(),
         mail: Vec::new(),
-        context_files: Vec::new(),
-        deliverables: Vec::new(),
         isolation: Isolation::Shared,
         branch: None,
         journal,
         // It works in the session's folder, as ever.
         resumed: false,
-        past: Some(Box::new(Past { agent, next, worked, effects })),
+        interrupted: Some(Box::new(InterruptedAgent { agent, next, worked, effects })),
     }
 }
 

@@ -10,7 +10,7 @@ use crate::driver::Driver;
 
 /// Runs a sub-agent on a task of its own. One whose driver breaks is settled all the same.
 pub(super) fn start_agent(crew: &Arc<Crew>, start: AgentStart) {
-    let (id, mut spare) = (start.id, start.journal.beside());
+    let (id, mut spare) = (start.who.id, start.journal.beside());
     let driver = Driver::new(Arc::clone(crew), start);
     let running = tokio::spawn(driver.run());
     crew.driven_by(running.abort_handle());

@@ -57,7 +57,7 @@ impl Desk {
                 }
                 Some((id, true)) => {
                     let existing = self.crew.finished(id).filter(|done| {
-                        done.conversation.is_some() && done.report.ending != Ending::Cancelled
+                        done.continuation.is_some() && done.report.ending != Ending::Cancelled
                     });
                     return Ok(Some(Turn { _held: held, existing: existing.map(|_| id) }));
                 }
