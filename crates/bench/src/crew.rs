@@ -336,8 +336,8 @@ pub(crate) fn begin(place: &std::path::Path, base_url: &str, at_once: usize) -> 
         tools: ToolSettings::default(),
         project: None,
         delegation: Some(delegation),
-        asking: posse_engine::Asking::default(),
-        lasting: posse_engine::Lasting::default(),
+        approvals: posse_engine::ApprovalSettings::default(),
+        knowledge: posse_engine::KnowledgeSettings::default(),
     })?)
 }
 

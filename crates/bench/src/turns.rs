@@ -111,8 +111,8 @@ pub(crate) async fn session_in(base_url: &str, engine: Engine, workspace: &Path)
         tools: ToolSettings::default(),
         project: None,
         delegation: None,
-        asking: posse_engine::Asking::default(),
-        lasting: posse_engine::Lasting::default(),
+        approvals: posse_engine::ApprovalSettings::default(),
+        knowledge: posse_engine::KnowledgeSettings::default(),
     })?;
     while session.next().await.is_some() {}
     let report = session.report().await.context("no report")?;

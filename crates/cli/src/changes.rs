@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use posse_engine::machine::available;
 use posse_engine::record::SessionRow;
-use posse_engine::{Engine, EngineError, Extent, Merging, Undoing};
+use posse_engine::{Engine, EngineError, MergeOutcome, UndoExtent, UndoOutcome};
 use posse_protocol::{Change, Conflict, EventKind, Seq};
 use posse_setup::{Config, Paths, settle_git};
 
@@ -69,12 +69,12 @@ pub(crate) async fn undo(paths: &Paths, args: UndoArgs) -> anyhow::Result<Exit> 
     let paths = args.paths.iter().map(|path| inside(path, Path::new(&session.workspace)));
     let paths = paths.collect::<anyhow::Result<Vec<_>>>()?;
     let extent = match args {
-        UndoArgs { all: true, .. } => Extent::Session,
-        UndoArgs { turn: Some(turn), agent, .. } => Extent::Turn { agent, turn },
-        UndoArgs { agent: Some(name), .. } => Extent::Agent(name),
+        UndoArgs { all: true, .. } => UndoExtent::Session,
+        UndoArgs { turn: Some(turn), agent, .. } => UndoExtent::Turn { agent, turn },
+        UndoArgs { agent: Some(name), .. } => UndoExtent::Agent(name),
         // Whoever names a path wants it as it was before the session.
-        _ if !paths.is_empty() => Extent::Session,
-        _ => Extent::Last,
+        _ if !paths.is_empty() => UndoExtent::Session,
+        _ => UndoExtent::Last,
     };
     undone("Taken back", engine.undo(&session, &extent, &paths).await)
 }
@@ -117,7 +117,7 @@ pub(crate) async fn merge(
     protected: bool,
 ) -> anyhow::Result<Exit> {
     let (engine, session) = open(paths, (session_of, session), protected)?;
-    let Merging { branch, changes, conflicts } = match engine.merge(&session, agent).await {
+    let MergeOutcome { branch, changes, conflicts } = match engine.merge(&session, agent).await {
         Ok(merging) => merging,
         Err(EngineError::Nothing(why)) => return nothing(&why),
         Err(error) => return Err(error.into()),
@@ -138,8 +138,8 @@ pub(crate) async fn merge(
     Ok(if conflicts.is_empty() { Exit::Completed } else { Exit::Failed })
 }
 
-fn undone(verb: &str, outcome: Result<Undoing, EngineError>) -> anyhow::Result<Exit> {
-    let Undoing { what, changes, conflicts, not_certain } = match outcome {
+fn undone(verb: &str, outcome: Result<UndoOutcome, EngineError>) -> anyhow::Result<Exit> {
+    let UndoOutcome { what, changes, conflicts, not_certain } = match outcome {
         Ok(undoing) => undoing,
         Err(EngineError::Nothing(why)) => return nothing(&why),
         Err(error) => return Err(error.into()),

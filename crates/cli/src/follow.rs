@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use posse_engine::{Engine, Session, Taken};
+use posse_engine::{AnswerOutcome, Engine, Session};
 use posse_protocol::{SessionId, Update};
 use posse_view::SessionView;
 
@@ -172,8 +172,8 @@ fn answered(
     let text = match reply {
         Reply::Answer(agent, question, answer) => match session.answer(agent, &question.call, answer) {
             // The event that follows takes the question away.
-            Taken::Accepted | Taken::NotOpen => return Ok(()),
-            Taken::BadPattern => {
+            AnswerOutcome::Accepted | AnswerOutcome::NotOpen => return Ok(()),
+            AnswerOutcome::BadPattern => {
                 let hint = "that is no pattern for this; one is written like edit_file(src/*)";
                 questions.again(style, size, hint)
             }

@@ -6,7 +6,7 @@ pub(crate) mod background;
 mod taking_over;
 mod waiting;
 
-pub(crate) use taking_over::TakenOver;
+pub(crate) use taking_over::ReplayedCrew;
 
 use std::collections::HashMap;
 use std::ops::Deref;
@@ -54,9 +54,9 @@ impl Deref for Crew {
 
 struct Inner {
     tree: Tree,
-    seats: HashMap<AgentId, Seat>,
+    members: HashMap<AgentId, Member>,
     board: Board,
-    shelf: FinishedAgents,
+    finished: FinishedAgents,
     /// Agents that were started by calls which had no answer when their process ended.
     started_by: HashMap<(AgentId, CallId), AgentId>,
     /// Whose turn it is with the only agent of a role, by role.
@@ -66,12 +66,12 @@ struct Inner {
 }
 
 /// What is held for an agent until it settles.
-struct Seat {
-    handles: Handles,
+struct Member {
+    signals: AgentSignals,
     /// Words that wait for its next turn.
     mail: Vec<(Sender, String)>,
-    /// Whether nobody will read what else comes.
-    ending: bool,
+    /// Whether it takes no more messages: its last turn has begun.
+    mailbox_closed: bool,
     /// How many of its calls wait for sub-agents.
     waits: usize,
     /// What its sub-agents did, as far as they have ended.
@@ -80,38 +80,38 @@ struct Seat {
     ended_jobs: Vec<(CommandRun, Vec<Effect>)>,
     /// Where it works.
     site: Arc<Site>,
-    place: Place,
+    state: StartState,
     /// Whether it has yet to find out where it works: it had begun in another process.
     moving: bool,
     /// The name of its model, where it had begun in another process.
     model: String,
 }
 
-impl Seat {
-    fn new(site: Arc<Site>, place: Place) -> Self {
-        let model = match &place {
-            Place::Ready(start) => start.conversation.model.name().to_string(),
+impl Member {
+    fn new(site: Arc<Site>, state: StartState) -> Self {
+        let model = match &state {
+            StartState::Ready(start) => start.conversation.model.name().to_string(),
             _ => String::new(),
         };
         Self {
             moving: false,
             model,
             site,
-            handles: Handles::default(),
+            signals: AgentSignals::default(),
             mail: Vec::new(),
-            ending: false,
+            mailbox_closed: false,
             waits: 0,
             inherited: Inherited::default(),
             ended_jobs: Vec::new(),
-            place,
+            state,
         }
     }
 }
 
 /// Where an agent is on its way to its driver.
-enum Place {
+enum StartState {
     /// Being put together; `go` once its turn has come.
-    Made { go: bool },
+    Preparing { go: bool },
     /// Waits for its turn.
     Ready(Box<AgentStart>),
     /// With its driver.
@@ -120,7 +120,7 @@ enum Place {
 
 /// How others reach an agent's driver.
 #[derive(Clone, Default)]
-pub(crate) struct Handles {
+pub(crate) struct AgentSignals {
     /// Stops it.
     pub(crate) cancel: CancellationToken,
     /// Something waits for it: mail, a report, its turn to go on.
@@ -140,12 +140,12 @@ pub(crate) struct News {
 
 impl Crew {
     pub(crate) fn new(parts: SessionParts, tree: Tree, start_agent: StartAgent) -> Arc<Self> {
-        let seats = HashMap::from([(parts.main, Seat::new(Arc::clone(&parts.site), Place::Driven))]);
+        let members = HashMap::from([(parts.main, Member::new(Arc::clone(&parts.site), StartState::Driven))]);
         let inner = Inner {
             tree,
-            seats,
+            members,
             board: Board::default(),
-            shelf: FinishedAgents::default(),
+            finished: FinishedAgents::default(),
             started_by: HashMap::new(),
             turns: HashMap::new(),
             drivers: Some(Vec::new()),
@@ -174,23 +174,23 @@ impl Crew {
         use_it(&mut self.lock().board)
     }
 
-    pub(crate) fn handles(&self, id: AgentId) -> Handles {
-        self.lock().seats.get(&id).map(|seat| seat.handles.clone()).unwrap_or_default()
+    pub(crate) fn signals(&self, id: AgentId) -> AgentSignals {
+        self.lock().members.get(&id).map(|member| member.signals.clone()).unwrap_or_default()
     }
 
     /// Where an agent works, and those it starts unless they get a checkout.
     pub(crate) fn site(&self, id: AgentId) -> Arc<Site> {
-        self.lock().seats.get(&id).map_or_else(|| Arc::clone(&self.site), |seat| Arc::clone(&seat.site))
+        self.lock().members.get(&id).map_or_else(|| Arc::clone(&self.site), |member| Arc::clone(&member.site))
     }
 
-    /// An agent has its place now.
-    pub(crate) fn moves(&self, id: AgentId, site: Arc<Site>) {
+    /// Records where an agent works, and wakes the children that wait for it.
+    pub(crate) fn set_site(&self, id: AgentId, site: Arc<Site>) {
         let mut inner = self.lock();
-        if let Some(seat) = inner.seats.get_mut(&id) {
-            (seat.site, seat.moving) = (site, false);
+        if let Some(member) = inner.members.get_mut(&id) {
+            (member.site, member.moving) = (site, false);
         }
         // Those below may wait for it.
-        inner.seats.values().for_each(|seat| seat.handles.news.send_replace(()));
+        inner.members.values().for_each(|member| member.signals.news.send_replace(()));
     }
 
     pub(crate) fn name(&self, id: AgentId) -> String {
@@ -202,47 +202,49 @@ impl Crew {
         let mut inner = self.lock();
         let (id, parent) = (request.id, request.parent);
         let admission = inner.tree.admit(request)?;
-        let site =
-            inner.seats.get(&parent).map_or_else(|| Arc::clone(&self.site), |seat| Arc::clone(&seat.site));
-        inner.seats.insert(id, Seat::new(site, Place::Made { go: admission.queued.is_none() }));
+        let site = inner
+            .members
+            .get(&parent)
+            .map_or_else(|| Arc::clone(&self.site), |member| Arc::clone(&member.site));
+        inner.members.insert(id, Member::new(site, StartState::Preparing { go: admission.queued.is_none() }));
         Ok(admission)
     }
 
     /// Takes what an admitted agent runs with, and starts it if its turn has come.
     pub(crate) fn make_ready(self: &Arc<Self>, start: AgentStart) {
         let mut inner = self.lock();
-        let Some(seat) = inner.seats.get_mut(&start.who.id) else { return };
-        if seat.handles.cancel.is_cancelled() {
-            seat.place = Place::Driven;
+        let Some(member) = inner.members.get_mut(&start.who.id) else { return };
+        if member.signals.cancel.is_cancelled() {
+            member.state = StartState::Driven;
             drop(inner);
-            return self.never_began(start);
+            return self.settle_unstarted(start);
         }
-        match seat.place {
-            Place::Made { go: true } => {
-                seat.place = Place::Driven;
+        match member.state {
+            StartState::Preparing { go: true } => {
+                member.state = StartState::Driven;
                 drop(inner);
                 (self.start_agent)(self, start);
             }
-            _ => seat.place = Place::Ready(Box::new(start)),
+            _ => member.state = StartState::Ready(Box::new(start)),
         }
     }
 
     /// Starts those whose turn has come, and tells those that may go on.
-    fn freed(self: &Arc<Self>, freed: Freed) {
+    fn start_freed(self: &Arc<Self>, freed: Freed) {
         let mut begin = Vec::new();
         {
             let mut inner = self.lock();
             for id in freed.go_on {
-                if let Some(seat) = inner.seats.get(&id) {
-                    seat.handles.news.send_replace(());
+                if let Some(member) = inner.members.get(&id) {
+                    member.signals.news.send_replace(());
                 }
             }
             for id in freed.start {
-                let Some(seat) = inner.seats.get_mut(&id) else { continue };
-                match std::mem::replace(&mut seat.place, Place::Driven) {
-                    Place::Ready(start) => begin.push(*start),
-                    Place::Made { .. } => seat.place = Place::Made { go: true },
-                    Place::Driven => {}
+                let Some(member) = inner.members.get_mut(&id) else { continue };
+                match std::mem::replace(&mut member.state, StartState::Driven) {
+                    StartState::Ready(start) => begin.push(*start),
+                    StartState::Preparing { .. } => member.state = StartState::Preparing { go: true },
+                    StartState::Driven => {}
                 }
             }
         }
@@ -252,8 +254,8 @@ impl Crew {
     }
 
     /// Settles an agent that has nothing to go on with.
-    pub(crate) fn settled_without_words(self: &Arc<Self>, id: AgentId, report: Report) {
-        self.settled(id, self.without_words(id, report));
+    pub(crate) fn settle_without_words(self: &Arc<Self>, id: AgentId, report: Report) {
+        self.settle(id, self.without_words(id, report));
     }
 
     /// What is kept of an agent that has nothing to go on with.
@@ -264,7 +266,7 @@ impl Crew {
     }
 
     /// Settles an agent that was stopped before it began.
-    fn never_began(self: &Arc<Self>, start: AgentStart) {
+    fn settle_unstarted(self: &Arc<Self>, start: AgentStart) {
         let crew = Arc::clone(self);
         tokio::spawn(async move {
             let AgentStart { who: AgentIdentity { id, .. }, mut journal, .. } = start;
@@ -274,34 +276,34 @@ impl Crew {
             if let Err(error) = journal.durable().await {
                 tracing::error!(%error, "the end of an agent could not be recorded");
             }
-            crew.settled_without_words(id, report);
+            crew.settle_without_words(id, report);
         });
     }
 
-    /// An agent takes no more mail: there is no next turn to tell it at.
-    pub(crate) fn ends(&self, id: AgentId) {
-        if let Some(seat) = self.lock().seats.get_mut(&id) {
-            seat.ending = true;
+    /// Rejects further messages: the agent's last turn has begun.
+    pub(crate) fn close_mailbox(&self, id: AgentId) {
+        if let Some(member) = self.lock().members.get_mut(&id) {
+            member.mailbox_closed = true;
         }
     }
 
     /// Puts words into an agent's mail. False if it takes none: it has ended or is about to, or has too much of it.
     pub(crate) fn tell(&self, id: AgentId, from: Sender, text: String, interrupt: bool) -> bool {
         let mut inner = self.lock();
-        let Some(seat) = inner.seats.get_mut(&id) else { return false };
-        if seat.ending || seat.mail.len() >= crate::limits::MAIL_MAX {
+        let Some(member) = inner.members.get_mut(&id) else { return false };
+        if member.mailbox_closed || member.mail.len() >= crate::limits::MAIL_MAX {
             return false;
         }
-        seat.mail.push((from, text.clone()));
+        member.mail.push((from, text.clone()));
         let parent = inner.tree.node(id).and_then(|node| node.parent);
         // On its way to the record before whoever sends it can say that it was sent.
         let mut journal = self.journal(id, parent);
         journal.note(EventKind::Mailed { from, text });
         journal.send();
-        let Some(seat) = inner.seats.get_mut(&id) else { return false };
-        seat.handles.news.send_replace(());
+        let Some(member) = inner.members.get_mut(&id) else { return false };
+        member.signals.news.send_replace(());
         if interrupt {
-            seat.handles.interrupt.send_replace(());
+            member.signals.interrupt.send_replace(());
         }
         true
     }
@@ -312,7 +314,8 @@ impl Crew {
         let mut inner = self.lock();
         taken();
         let reports = inner.take_reports(id, None);
-        let mail = inner.seats.get_mut(&id).map(|seat| std::mem::take(&mut seat.mail)).unwrap_or_default();
+        let mail =
+            inner.members.get_mut(&id).map(|member| std::mem::take(&mut member.mail)).unwrap_or_default();
         News { kin: kin(&inner.tree, id), mail, reports }
     }
 
@@ -340,7 +343,7 @@ impl Crew {
 
     /// An agent that has ended, as long as it is kept.
     pub(crate) fn finished(&self, id: AgentId) -> Option<Arc<FinishedAgent>> {
-        self.lock().shelf.get(id)
+        self.lock().finished.get(id)
     }
 
     /// What was measured for those whose conversation an agent took up, the last first, as long as they are kept.
@@ -348,7 +351,7 @@ impl Crew {
         let inner = self.lock();
         let before = |id: &AgentId| inner.tree.node(*id).and_then(|node| node.continues);
         let line = std::iter::successors(before(&id), before);
-        line.filter_map(|id| inner.shelf.get(id)).map(|finished| finished.report.receipt.clone()).collect()
+        line.filter_map(|id| inner.finished.get(id)).map(|finished| finished.report.receipt.clone()).collect()
     }
 
     pub(crate) fn below(&self, id: AgentId) -> Below {
@@ -359,49 +362,54 @@ impl Crew {
     pub(crate) fn inherited(&self, id: AgentId) -> Inherited {
         let inner = self.lock();
         let below = inner.tree.family(id).below;
-        let inherited = inner.seats.get(&id).map(|seat| seat.inherited.clone()).unwrap_or_default();
+        let inherited = inner.members.get(&id).map(|member| member.inherited.clone()).unwrap_or_default();
         Inherited { below, ..inherited }
     }
 
     /// How often others have changed files where an agent works.
     pub(crate) fn edits(&self, id: AgentId) -> u64 {
-        self.lock().seats.get(&id).map_or(0, |seat| seat.inherited.edits)
+        self.lock().members.get(&id).map_or(0, |member| member.inherited.edits)
     }
 
     /// An agent has changed files: whoever above it works in the same place and has tested before has to know.
-    pub(crate) fn edited(&self, id: AgentId) {
+    pub(crate) fn note_edit(&self, id: AgentId) {
         let mut inner = self.lock();
-        let Some(site) = inner.seats.get(&id).map(|seat| Arc::clone(&seat.site)) else { return };
+        let Some(site) = inner.members.get(&id).map(|member| Arc::clone(&member.site)) else { return };
         let mut at = Some(id);
         while let Some(now) = at {
             at = inner.tree.node(now).and_then(|node| node.parent);
-            let Some(seat) = inner.seats.get_mut(&now).filter(|seat| Arc::ptr_eq(&seat.site, &site)) else {
+            let Some(member) = inner.members.get_mut(&now).filter(|member| Arc::ptr_eq(&member.site, &site))
+            else {
                 continue;
             };
-            seat.inherited.tests.iter_mut().for_each(|tests| tests.edited_after = true);
+            member.inherited.tests.iter_mut().for_each(|tests| tests.edited_after = true);
             if now != id {
-                seat.inherited.edits += 1;
+                member.inherited.edits += 1;
             }
         }
     }
 
     /// Work of another place was merged into that of an agent: what was tested before is another thing now.
-    pub(crate) fn merged_into(&self, id: AgentId) {
-        self.edited(id);
-        if let Some(seat) = self.lock().seats.get_mut(&id) {
-            seat.inherited.edits += 1;
+    pub(crate) fn note_merge(&self, id: AgentId) {
+        self.note_edit(id);
+        if let Some(member) = self.lock().members.get_mut(&id) {
+            member.inherited.edits += 1;
         }
     }
 
     /// A background command of an agent has ended.
-    pub(crate) fn job_ended(&self, owner: AgentId, run: CommandRun, effects: Vec<Effect>) {
-        if let Some(seat) = self.lock().seats.get_mut(&owner) {
-            seat.ended_jobs.push((run, effects));
+    pub(crate) fn add_ended_job(&self, owner: AgentId, run: CommandRun, effects: Vec<Effect>) {
+        if let Some(member) = self.lock().members.get_mut(&owner) {
+            member.ended_jobs.push((run, effects));
         }
     }
 
     pub(crate) fn take_ended_jobs(&self, id: AgentId) -> Vec<(CommandRun, Vec<Effect>)> {
-        self.lock().seats.get_mut(&id).map(|seat| std::mem::take(&mut seat.ended_jobs)).unwrap_or_default()
+        self.lock()
+            .members
+            .get_mut(&id)
+            .map(|member| std::mem::take(&mut member.ended_jobs))
+            .unwrap_or_default()
     }
 
     /// The agent itself, or the closest one above it that is still there.
@@ -409,10 +417,10 @@ impl Crew {
         let inner = self.lock();
         let above = |id: AgentId| inner.tree.node(id).and_then(|node| node.parent);
         let mut line = std::iter::successors(Some(id), |id| above(*id));
-        line.find(|id| inner.seats.contains_key(id)).unwrap_or(self.main)
+        line.find(|id| inner.members.contains_key(id)).unwrap_or(self.main)
     }
 
-    pub(crate) fn spent(&self, id: AgentId, spent: &Spent, tokens: u64) {
+    pub(crate) fn set_spent(&self, id: AgentId, spent: &Spent, tokens: u64) {
         self.tree(|tree| tree.spent(id, spent, tokens));
     }
 
@@ -427,10 +435,10 @@ impl Crew {
             let mut inner = self.lock();
             for id in inner.tree.cancel(id) {
                 stopped += 1;
-                let Some(seat) = inner.seats.get_mut(&id) else { continue };
-                seat.handles.cancel.cancel();
-                if matches!(seat.place, Place::Ready(_))
-                    && let Place::Ready(start) = std::mem::replace(&mut seat.place, Place::Driven)
+                let Some(member) = inner.members.get_mut(&id) else { continue };
+                member.signals.cancel.cancel();
+                if matches!(member.state, StartState::Ready(_))
+                    && let StartState::Ready(start) = std::mem::replace(&mut member.state, StartState::Driven)
                 {
                     waiting.push(*start);
                 }
@@ -441,7 +449,7 @@ impl Crew {
             if start.interrupted.is_some() {
                 (self.start_agent)(self, start)
             } else {
-                self.never_began(start)
+                self.settle_unstarted(start)
             }
         }
         stopped
@@ -453,7 +461,7 @@ impl Crew {
         if children.is_empty() {
             return;
         }
-        let mut news = self.handles(id).news.subscribe();
+        let mut news = self.signals(id).news.subscribe();
         for child in &children {
             self.cancel(*child);
         }
@@ -463,27 +471,27 @@ impl Crew {
     }
 
     /// An agent has ended, and that is on record: its slot and what it did not spend go back, its parent is told.
-    pub(crate) fn settled(self: &Arc<Self>, id: AgentId, finished: FinishedAgent) {
+    pub(crate) fn settle(self: &Arc<Self>, id: AgentId, finished: FinishedAgent) {
         let freed = {
             let mut inner = self.lock();
             let Some(settled) = inner.tree.settle(id, &finished.report.ending, &finished.report.receipt)
             else {
                 return;
             };
-            inner.seats.remove(&id);
+            inner.members.remove(&id);
             inner.board.release_all(id);
             inner.inherit(id, &finished.report);
-            inner.shelf.put(finished);
+            inner.finished.put(finished);
             // Those further up may wait for it as well.
             let parent = |id: AgentId| inner.tree.node(id).and_then(|node| node.parent);
             for above in std::iter::successors(parent(id), |id| parent(*id)) {
-                if let Some(seat) = inner.seats.get(&above) {
-                    seat.handles.news.send_replace(());
+                if let Some(member) = inner.members.get(&above) {
+                    member.signals.news.send_replace(());
                 }
             }
             settled.freed
         };
-        self.freed(freed);
+        self.start_freed(freed);
         self.ended.send_replace(());
     }
 }
@@ -493,8 +501,8 @@ impl Inner {
     fn inherit(&mut self, id: AgentId, report: &Report) {
         let Some(node) = self.tree.node(id) else { return };
         let (name, role, ending) = (node.name.clone(), node.role.clone(), report.ending.clone());
-        if let Some(seat) = node.parent.and_then(|parent| self.seats.get_mut(&parent)) {
-            seat.inherited.add(id, ChildEnded { name, role, ending }, &report.receipt);
+        if let Some(member) = node.parent.and_then(|parent| self.members.get_mut(&parent)) {
+            member.inherited.add(id, ChildEnded { name, role, ending }, &report.receipt);
         }
     }
 
@@ -502,7 +510,7 @@ impl Inner {
         let mut taken = self.tree.take_reports(id, of);
         // What is told together is told in the order in which it was begun, so that a recording can be played back.
         taken.sort_unstable();
-        taken.into_iter().filter_map(|id| self.shelf.get(id)).collect()
+        taken.into_iter().filter_map(|id| self.finished.get(id)).collect()
     }
 }
 

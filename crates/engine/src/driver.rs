@@ -29,12 +29,12 @@ use crate::agents::offer::strange_file;
 use crate::agents::receipt::Effects;
 use crate::agents::start::{AgentIdentity, AgentStart, FirstTask};
 use crate::changes::site::Site;
-use crate::crew::{Crew, Handles};
+use crate::crew::{AgentSignals, Crew};
 use crate::delegation::answers;
-use crate::delegation::calls::Desk;
+use crate::delegation::calls::DelegationCalls;
 use crate::driver::gate::Gate;
-use crate::driver::held_progress::Stage;
-use crate::driver::tool_calls::{Kit, Progressed, Unfinished};
+use crate::driver::held_progress::HeldProgress;
+use crate::driver::tool_calls::{CallContext, TurnProgress, UnfinishedCalls};
 use crate::driver::waiting::{TimeLimit, Waited, wait};
 use crate::record::journal::{Journal, Unacknowledged};
 
@@ -50,10 +50,10 @@ pub(crate) struct Driver {
     conversation: Conversation,
     toolbox: Toolbox,
     /// Its calls of delegation tools, where it can delegate.
-    calls: Option<Desk>,
+    calls: Option<DelegationCalls>,
     gate: Gate,
     journal: Journal,
-    handles: Handles,
+    signals: AgentSignals,
     interrupts: watch::Receiver<()>,
     task: FirstTask,
     workplace: Workplace,
@@ -81,7 +81,7 @@ impl Driver {
     pub(crate) fn new(crew: Arc<Crew>, mut start: AgentStart) -> Self {
         start.journal.note(begin::begun(&crew, &start));
         let AgentStart { who, grant, budget, mut conversation, isolation, branch, resumed, .. } = start;
-        let handles = crew.handles(who.id);
+        let signals = crew.signals(who.id);
         let settings = conversation.settings(budget, crew.sum_up_over(who.depth));
         let (agent, next, worked, effects) = match start.interrupted {
             Some(past) => (past.agent, Some(past.next), past.worked, past.effects),
@@ -91,7 +91,7 @@ impl Driver {
             }
         };
         conversation.follow(agent.conversation());
-        handles.clock.begin(worked);
+        signals.clock.begin(worked);
         let writes = shell_level(&grant) == Shell::Full && grant.files == Files::Write;
         let gate = Gate {
             crew: Arc::clone(&crew),
@@ -103,9 +103,9 @@ impl Driver {
         Self {
             looks: who.id == crew.main && writes,
             workplace: Workplace { site: crew.site(who.id), checkout: None, isolation, branch, resumed },
-            calls: Desk::new(Arc::clone(&crew), who.id, conversation.model.clone(), grant),
-            interrupts: handles.interrupt.subscribe(),
-            time: TimeLimit::new(handles.clock.clone(), budget.time_ms),
+            calls: DelegationCalls::new(Arc::clone(&crew), who.id, conversation.model.clone(), grant),
+            interrupts: signals.interrupt.subscribe(),
+            time: TimeLimit::new(signals.clock.clone(), budget.time_ms),
             toolbox: start.toolbox,
             journal: start.journal,
             task: start.task,
@@ -116,7 +116,7 @@ impl Driver {
             next,
             conversation,
             gate,
-            handles,
+            signals,
             effects,
         }
     }
@@ -139,7 +139,7 @@ impl Driver {
             for kind in record {
                 self.journal.note(kind);
             }
-            self.crew.spent(self.who.id, &self.agent.spent(), self.agent.tokens_counted());
+            self.crew.set_spent(self.who.id, &self.agent.spent(), self.agent.tokens_counted());
             if self.who.id == self.crew.main
                 && let Some(told) = self.workplace.site.history.tell_not_covered()
             {
@@ -175,7 +175,7 @@ impl Driver {
     /// Rests until something comes in. It holds no slot meanwhile.
     async fn idle(&mut self) -> Input {
         self.journal.send();
-        let mut news = self.handles.news.subscribe();
+        let mut news = self.signals.news.subscribe();
         let parked = self.crew.park(self.who.id);
         loop {
             if self.take_news() {
@@ -183,7 +183,7 @@ impl Driver {
                 return Input::GoOn;
             }
             let change = async { drop(news.changed().await) };
-            match wait(change, &self.handles.cancel, &self.time, None).await {
+            match wait(change, &self.signals.cancel, &self.time, None).await {
                 Waited::Done(()) | Waited::Interrupted => {}
                 Waited::Cancelled => return cancelled(String::new(), Vec::new()),
                 Waited::TimeUp => return self.time_up(String::new(), Vec::new()),
@@ -193,7 +193,7 @@ impl Driver {
 
     async fn call_model(&mut self, turn: u32, purpose: Purpose) -> Input {
         if purpose == Purpose::LastWord {
-            self.crew.ends(self.who.id);
+            self.crew.close_mailbox(self.who.id);
             self.time.allow_last_word();
         }
         self.conversation.catch_up(self.agent.conversation());
@@ -202,31 +202,37 @@ impl Driver {
         }
         let since = Instant::now();
         let mut on_record = self.journal.send_and_take();
-        let stage = Stage::new(self.who.id, self.crew.updates.clone());
+        let progress = HeldProgress::new(self.who.id, self.crew.updates.clone());
         let waited = {
             let mut on_signal = |signal| match signal {
                 Signal::Retrying { attempt, attempts_max, delay_ms, reason } => {
-                    stage.retrying();
+                    progress.retrying();
                     self.journal.note(EventKind::Retrying { attempt, attempts_max, delay_ms, reason });
                     self.journal.send();
                 }
-                signal => stage.show(signal),
+                signal => progress.show(signal),
             };
             let call = async {
-                self.crew.slot(self.who.id, &self.handles).await;
+                self.crew.wait_for_slot(self.who.id, &self.signals).await;
                 self.conversation.model.model.call(self.conversation.transcript(), &mut on_signal).await
             };
             let interrupts = Some(&mut self.interrupts);
-            wait(on_stage(call, &mut on_record, &stage), &self.handles.cancel, &self.time, interrupts).await
+            wait(
+                held_back_call(call, &mut on_record, &progress),
+                &self.signals.cancel,
+                &self.time,
+                interrupts,
+            )
+            .await
         };
         self.journal.give_back(on_record);
         let duration_ms = since.elapsed().as_millis() as u64;
         match waited {
             Waited::Done(Ok(result)) => self.replied(turn, result, duration_ms),
             Waited::Done(Err(error)) => broken(&error),
-            Waited::Cancelled => cancelled(stage.partial(), Vec::new()),
-            Waited::TimeUp => self.time_up(stage.partial(), Vec::new()),
-            Waited::Interrupted => Input::Interrupted { partial: stage.partial(), done: Vec::new() },
+            Waited::Cancelled => cancelled(progress.partial(), Vec::new()),
+            Waited::TimeUp => self.time_up(progress.partial(), Vec::new()),
+            Waited::Interrupted => Input::Interrupted { partial: progress.partial(), done: Vec::new() },
         }
     }
 
@@ -253,23 +259,23 @@ impl Driver {
         done: Vec<Done>,
     ) -> Input {
         self.toolbox.next_turn();
-        let (mut progressed, unfinished) = (Progressed::with(done), Unfinished::default());
-        let kit = Kit {
+        let (mut progressed, unfinished) = (TurnProgress::with(done), UnfinishedCalls::default());
+        let context = CallContext {
             unfinished: &unfinished,
             toolbox: &self.toolbox,
-            desk: self.calls.as_ref(),
+            delegation: self.calls.as_ref(),
             gate: &self.gate,
             site: &self.workplace.site,
             turn: self.agent.spent().turns,
             snapshot: self.snapshot(calls),
             begun,
         };
-        let run = tool_calls::run(&kit, calls, &mut self.journal, &mut progressed);
+        let run = tool_calls::run(&context, calls, &mut self.journal, &mut progressed);
         let interrupts = Some(&mut self.interrupts);
-        let waited = wait(run, &self.handles.cancel, &self.time, interrupts).await;
+        let waited = wait(run, &self.signals.cancel, &self.time, interrupts).await;
         progressed.stopped();
         let mut found = unfinished.changes(&self.workplace.site).await;
-        self.crew.approvals.wrote(&found.effects, &found.written);
+        self.crew.approvals.note_written(&found.effects, &found.written);
         progressed.effects.append(&mut found.effects);
         progressed.effects.extend(tool_calls::denied(&self.who.name, &found.refused));
         found.into_events(self.agent.spent().turns).for_each(|kind| self.journal.note(kind));
@@ -280,7 +286,7 @@ impl Driver {
         }
         self.notes.extend(progressed.not_counted());
         if self.effects.add(&progressed.effects, self.crew.edits(self.who.id)) {
-            self.crew.edited(self.who.id);
+            self.crew.note_edit(self.who.id);
         }
         for effect in progressed.effects {
             if let Effect::Todo { text } = effect {
@@ -330,17 +336,17 @@ fn broken(error: &StoreError) -> Input {
 
 /// Makes a call whose request may leave before its turn is on record. What comes is shown once everything before it
 /// is published; a reply that is complete by then needs no showing, since its event holds all of it.
-async fn on_stage<T>(
+async fn held_back_call<T>(
     call: impl Future<Output = T>,
     on_record: &mut Unacknowledged,
-    stage: &Stage,
+    progress: &HeldProgress,
 ) -> Result<T, StoreError> {
     let mut call = std::pin::pin!(call);
     tokio::select! {
         biased;
         recorded = on_record.eventually() => {
             recorded?;
-            stage.open();
+            progress.release();
             Ok(call.await)
         }
         result = &mut call => Ok(result),

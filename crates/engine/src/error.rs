@@ -11,7 +11,7 @@ pub enum EngineError {
     Workspace(#[from] posse_workspace::WorkspaceError),
     /// It could not be found out whether a session is at work.
     #[error("the data directory cannot be used: {0}")]
-    Alive(#[source] std::io::Error),
+    SessionLock(#[source] std::io::Error),
     /// A cassette could not be written.
     #[error(transparent)]
     Cassette(#[from] posse_model::CassetteError),

@@ -21,14 +21,14 @@ mod rights;
 pub mod roles;
 mod session;
 
-pub use agents::sub_agents::{Delegation, Record, SubAgents};
+pub use agents::sub_agents::{Delegation, RecordDetail, SubAgents};
 pub use engine::Engine;
-pub use engine::undo::{Extent, Merging, Undoing};
+pub use engine::undo::{MergeOutcome, UndoExtent, UndoOutcome};
 pub use error::EngineError;
 pub use project::{ProjectContext, project_context, project_folders, project_of};
 pub use record::bus::Updates;
-pub use rights::approvals::{Asking, Taken};
-pub use session::{Lasting, Session, SessionRequest};
+pub use rights::approvals::{AnswerOutcome, ApprovalSettings};
+pub use session::{KnowledgeSettings, Session, SessionRequest};
 
 /// What faces need to set up delegation, without knowing the crates behind.
 pub mod delegating {

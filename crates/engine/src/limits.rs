@@ -58,7 +58,7 @@ pub const DIGEST_CHARS_MAX: usize = 8_000;
 pub const WAIT_MS: u64 = 300_000;
 /// And at most.
 pub const WAIT_MS_MAX: u64 = 3_600_000;
-/// Asking again for a status that has not changed waits this long for a change.
+/// ApprovalSettings again for a status that has not changed waits this long for a change.
 pub const POLL_WAIT_MS: u64 = 20_000;
 /// Agents listed on one page of a status.
 pub const STATUS_PAGE: usize = 20;

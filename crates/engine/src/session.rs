@@ -25,12 +25,12 @@ use crate::limits::{AHEAD_AFTER_MS, LET_GO_MS_MAX};
 use crate::record::bus::Updates;
 use crate::record::reading::read_events;
 use crate::record::{new_agent_id, new_session_id};
-use crate::rights::approvals::Taken;
+use crate::rights::approvals::AnswerOutcome;
 use crate::session::main_agent::main_agent;
 use crate::session::opening::Opening;
 use crate::session::process_parts::ProcessParts;
 
-pub use request::{Lasting, SessionRequest};
+pub use request::{KnowledgeSettings, SessionRequest};
 
 /// A running session. Dropping it does not stop it; `cancel` does.
 pub struct Session {
@@ -68,7 +68,7 @@ impl Session {
         });
         let driver = Driver::new(Arc::clone(&crew), main);
         let driving = tokio::spawn(driver.run());
-        crew.driven_by(driving.abort_handle());
+        crew.add_driver(driving.abort_handle());
         let (weak, (told, report)) = (Arc::downgrade(&crew), oneshot::channel());
         let free = crew.alive.free();
         let freed = free.clone();
@@ -105,7 +105,7 @@ impl Session {
     /// ended; none if it is over already.
     pub async fn detach(&self) -> Result<usize, EngineError> {
         let Some(crew) = self.crew.upgrade() else { return Ok(0) };
-        let agents = crew.let_go().await;
+        let agents = crew.stop_drivers().await;
         crew.background.stop_all(&crew).await;
         // Who has ended on record has ended, even if nobody else got to know.
         let (store, id) = (crew.store.clone(), crew.session);
@@ -158,8 +158,8 @@ impl Session {
     }
 
     /// Answers a question of an agent.
-    pub fn answer(&self, agent: AgentId, call: &CallId, answer: Answer) -> Taken {
-        self.crew.upgrade().map_or(Taken::NotOpen, |crew| crew.approvals.answer(agent, call, answer))
+    pub fn answer(&self, agent: AgentId, call: &CallId, answer: Answer) -> AnswerOutcome {
+        self.crew.upgrade().map_or(AnswerOutcome::NotOpen, |crew| crew.approvals.answer(agent, call, answer))
     }
 
     /// Waits for the end. `None` only if the driver itself broke, which is a defect.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use posse_engine::models::{Governors, Model, Models, Recorder};
-use posse_engine::{Asking, Lasting, SessionRequest, ToolSettings, project_context};
+use posse_engine::{ApprovalSettings, KnowledgeSettings, SessionRequest, ToolSettings, project_context};
 use posse_protocol::{Approval, Shell};
 
 use crate::config::{Config, Time, Trusted};
@@ -148,11 +148,11 @@ impl<'a> SessionPlan<'a> {
     }
 
     /// What outlives the session.
-    fn lasting(&self, trusted: &Trusted) -> Lasting {
+    fn knowledge(&self, trusted: &Trusted) -> KnowledgeSettings {
         if !self.with_files {
-            return Lasting::default();
+            return KnowledgeSettings::default();
         }
-        Lasting {
+        KnowledgeSettings {
             memory: self.config.memory.enabled(),
             skills: skill_folders(self.paths, self.folder),
             own_skills: Some(own_skill_folder(self.paths)),
@@ -160,8 +160,8 @@ impl<'a> SessionPlan<'a> {
         }
     }
 
-    fn asking(&self) -> Result<Asking, ConfigError> {
-        Ok(Asking { rules: self.config.rules()?, person: self.wishes.person })
+    fn approvals(&self) -> Result<ApprovalSettings, ConfigError> {
+        Ok(ApprovalSettings { rules: self.config.rules()?, person: self.wishes.person })
     }
 }
 
@@ -201,8 +201,8 @@ impl SessionTerms<'_> {
             tools: plan.tool_settings(),
             project: project_context(plan.folder, plan.config.context_files.as_deref()),
             delegation: sharing.delegation,
-            asking: plan.asking()?,
-            lasting: plan.lasting(&trusted),
+            approvals: plan.approvals()?,
+            knowledge: plan.knowledge(&trusted),
         })
     }
 }

@@ -8,14 +8,14 @@ use posse_store::Store;
 use posse_tools::{Jobs, Knowledge, Library, ToolSettings};
 use tokio::sync::broadcast;
 
-use crate::agents::sub_agents::{Delegation, Record};
+use crate::agents::sub_agents::{Delegation, RecordDetail};
 use crate::agents::tool_lists::ToolLists;
 use crate::changes::checkouts::Checkouts;
 use crate::changes::site::Site;
 use crate::models::choice::Models;
 use crate::project::ProjectContext;
 use crate::record::journal::Journal;
-use crate::record::session_lock::Alive;
+use crate::record::session_lock::SessionLock;
 use crate::rights::approvals::Approvals;
 
 /// The role that looks after skills.
@@ -26,7 +26,7 @@ const RECALL: &str = "recall";
 /// Nobody changes it while the session runs.
 pub(crate) struct SessionParts {
     /// Says that the session is at work, as long as it is. The first that goes: who waits for it need not wait for the rest.
-    pub(crate) alive: Alive,
+    pub(crate) alive: SessionLock,
     pub(crate) session: SessionId,
     pub(crate) main: AgentId,
     pub(crate) store: Store,
@@ -94,8 +94,8 @@ impl SessionParts {
     pub(crate) fn sub_agent_journal(&self, delegation: &Delegation, id: AgentId, parent: AgentId) -> Journal {
         let journal = self.journal(id, Some(parent));
         match delegation.sub_agents.record {
-            Record::Full => journal,
-            Record::Result => journal.ends_only(),
+            RecordDetail::Full => journal,
+            RecordDetail::Result => journal.without_steps(),
         }
     }
 }

@@ -66,7 +66,7 @@ pub struct SubAgents {
     /// Whether whoever delegates is told how each role has fared in this project.
     pub show_record: bool,
     /// How much of their work is kept.
-    pub record: Record,
+    pub record: RecordDetail,
     /// Where they work.
     pub isolation: Isolation,
 }
@@ -86,7 +86,7 @@ impl Default for SubAgents {
             inherit_context_file: true,
             inherit_memory: true,
             show_record: false,
-            record: Record::Full,
+            record: RecordDetail::Full,
             isolation: Isolation::Shared,
         }
     }
@@ -95,7 +95,7 @@ impl Default for SubAgents {
 /// How much of a sub-agent's work goes on record.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Record {
+pub enum RecordDetail {
     /// Every step.
     #[default]
     Full,

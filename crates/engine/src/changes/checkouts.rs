@@ -15,7 +15,7 @@ use tokio::sync::OnceCell;
 use crate::changes::hidden::hides;
 use crate::limits::BRANCH_DIFF_BYTES_MAX;
 use crate::project::project_folders;
-use crate::record::session_lock::Alive;
+use crate::record::session_lock::SessionLock;
 
 /// Where in the data directory what can be undone is kept.
 pub(crate) const CHECKPOINTS: &str = "checkpoints";
@@ -134,7 +134,7 @@ impl Checkouts {
             let session = other.file_name().and_then(|name| name.to_str()?.parse().ok());
             // Held until it is cleared: nobody goes on with it meanwhile.
             if let Some(session) = session
-                && let Ok(Some(_idle)) = Alive::take(&self.data_dir, session)
+                && let Ok(Some(_idle)) = SessionLock::take(&self.data_dir, session)
             {
                 let _ = std::fs::remove_dir_all(kept(&self.data_dir, session));
                 for branch in sweep(root, &other).await {

@@ -77,7 +77,7 @@ struct Ledger {
     pending: Vec<Change>,
 }
 
-/// A command under way. Its changes are looked for when it is given to [`History::after`].
+/// A command under way. Its changes are looked for when it is given to [`History::end_command`].
 pub(crate) struct Running {
     inner: Arc<Inner>,
     /// Whether it may write what other programs act on by themselves.
@@ -292,14 +292,14 @@ impl History {
     }
 
     /// A command begins.
-    pub(crate) async fn begins(&self, approval: Approval) -> Running {
+    pub(crate) async fn begin_command(&self, approval: Approval) -> Running {
         let mut ledger = self.0.ledger.lock().await;
         self.others(&mut ledger).await;
-        self.joins(approval)
+        self.add_command(approval)
     }
 
     /// A command goes on that has begun already.
-    pub(crate) fn joins(&self, approval: Approval) -> Running {
+    pub(crate) fn add_command(&self, approval: Approval) -> Running {
         *self.running() += 1;
         Running { inner: Arc::clone(&self.0), unguarded: approval == Approval::Full }
     }
@@ -320,7 +320,7 @@ impl History {
     }
 
     /// A command has ended: what it changed, and what else changed meanwhile.
-    pub(crate) async fn after(&self, running: Running, touched: &Touched) -> Found {
+    pub(crate) async fn end_command(&self, running: Running, touched: &Touched) -> Found {
         let mut ledger = self.0.ledger.lock().await;
         let mut changes = std::mem::take(&mut ledger.pending);
         if let Some(checkpoints) = self.checkpoints().await {
@@ -396,7 +396,7 @@ impl History {
     }
 
     /// A file tool is about to write this path.
-    pub(crate) fn writes(&self, path: String) -> Writing {
+    pub(crate) fn begin_file_write(&self, path: String) -> Writing {
         let mut writing = lock(&self.0.writing);
         *writing.entry(path.clone()).or_default() += 1;
         Writing(Arc::clone(&self.0), path)

@@ -19,11 +19,11 @@ use crate::limits::{JOB_SETTLE_MS_MAX, JOB_TAIL_BYTES_MAX};
 /// Where each of them runs, until what it changed is on record.
 #[derive(Default)]
 pub(crate) struct Background {
-    places: Mutex<HashMap<String, Place>>,
+    places: Mutex<HashMap<String, RunningJob>>,
     gone: watch::Sender<()>,
 }
 
-struct Place {
+struct RunningJob {
     site: Arc<Site>,
     /// Where it can change something that has a history.
     running: Option<Running>,
@@ -32,7 +32,7 @@ struct Place {
 }
 
 impl Background {
-    fn places(&self) -> MutexGuard<'_, HashMap<String, Place>> {
+    fn places(&self) -> MutexGuard<'_, HashMap<String, RunningJob>> {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -44,7 +44,7 @@ impl Background {
 
     /// Stops those that run in a folder that goes.
     pub(crate) async fn stop_at(&self, crew: &Crew, site: &Arc<Site>) {
-        let here = |place: &Place| Arc::ptr_eq(&place.site, site);
+        let here = |place: &RunningJob| Arc::ptr_eq(&place.site, site);
         let names = {
             let places = self.places();
             let names = places.iter().filter(|(_, place)| here(place)).map(|(name, _)| name.clone());
@@ -54,7 +54,7 @@ impl Background {
         self.settled(here).await;
     }
 
-    async fn settled(&self, which: impl Fn(&Place) -> bool) {
+    async fn settled(&self, which: impl Fn(&RunningJob) -> bool) {
         let mut gone = self.gone.subscribe();
         let all = async {
             while self.places().values().any(&which) {
@@ -82,9 +82,9 @@ fn started(crew: &Crew, job: Job) {
     // One whose owner is gone is guarded.
     let approval = crew.tree(|tree| tree.node(job.owner).map(|node| node.grant.approval));
     let approval = approval.unwrap_or(Approval::Ask);
-    let running = job.can_change.then(|| site.history.joins(approval));
-    let writes = job.can_change.then(|| crew.approvals.begins(&one_line(&job.command, 100)));
-    crew.background.places().insert(job.name.clone(), Place { site, running, writes });
+    let running = job.can_change.then(|| site.history.add_command(approval));
+    let writes = job.can_change.then(|| crew.approvals.begin_write(&one_line(&job.command, 100)));
+    crew.background.places().insert(job.name.clone(), RunningJob { site, running, writes });
     let (name, command) = (job.name, job.command);
     note(crew, EventKind::BackgroundStarted { name, command });
 }
@@ -109,13 +109,13 @@ fn ended(crew: &Arc<Crew>, job: &Job, known: bool) {
         let run = ran(&job, exit_code, site.as_ref()).await;
         let mut effects = Vec::new();
         if let (Some(running), Some(site)) = (running, site) {
-            let mut found = site.history.after(running, &job.touched()).await;
+            let mut found = site.history.end_command(running, &job.touched()).await;
             effects = std::mem::take(&mut found.effects);
             if effects.iter().any(|effect| matches!(effect, Effect::File(_))) {
-                crew.edited(job.owner);
+                crew.note_edit(job.owner);
             }
             found.written.unseen &= !job.leaves;
-            crew.approvals.wrote(&effects, &found.written);
+            crew.approvals.note_written(&effects, &found.written);
             for refused in &found.refused {
                 crew.tell(crew.nearest(job.owner), Sender::Posse, format!("{}: {refused}.", job.name), false);
             }
@@ -127,9 +127,9 @@ fn ended(crew: &Arc<Crew>, job: &Job, known: bool) {
                 tracing::error!(%error, "what a background command changed could not be recorded");
             }
         }
-        crew.job_ended(job.owner, run, effects);
+        crew.add_ended_job(job.owner, run, effects);
         let place = crew.background.places().remove(&job.name);
-        place.and_then(|place| place.writes).into_iter().for_each(|number| crew.approvals.ended(number));
+        place.and_then(|place| place.writes).into_iter().for_each(|number| crew.approvals.end_write(number));
         crew.background.gone.send_replace(());
     });
 }

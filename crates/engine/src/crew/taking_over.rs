@@ -8,14 +8,14 @@ use posse_delegate::{Freed, State as AgentState, Tree};
 use posse_protocol::{AgentId, CallId, EventKind, QueueReason, Report};
 use tokio::task::AbortHandle;
 
-use super::{Crew, Handles, Place, Seat};
+use super::{AgentSignals, Crew, Member, StartState};
 use crate::agents::finished::FinishedAgent;
 use crate::agents::start::{AgentStart, StartedAgent};
 use crate::changes::site::Site;
 use crate::limits::LET_GO_LOOK_MS;
 
 /// What another process had begun.
-pub(crate) struct TakenOver {
+pub(crate) struct ReplayedCrew {
     pub(crate) tree: Tree,
     pub(crate) freed: Freed,
     /// In the order in which they ended.
@@ -26,15 +26,15 @@ pub(crate) struct TakenOver {
 
 impl Crew {
     /// Where the parent of an agent works, once it has got its checkout back.
-    pub(crate) async fn place_of_parent(&self, id: AgentId, handles: &Handles) -> Arc<Site> {
-        let mut news = handles.news.subscribe();
+    pub(crate) async fn parent_site(&self, id: AgentId, signals: &AgentSignals) -> Arc<Site> {
+        let mut news = signals.news.subscribe();
         loop {
             {
                 let inner = self.lock();
                 let parent = inner.tree.node(id).and_then(|node| node.parent);
-                match parent.and_then(|parent| inner.seats.get(&parent)) {
-                    Some(seat) if seat.moving => {}
-                    Some(seat) => return Arc::clone(&seat.site),
+                match parent.and_then(|parent| inner.members.get(&parent)) {
+                    Some(member) if member.moving => {}
+                    Some(member) => return Arc::clone(&member.site),
                     None => return Arc::clone(&self.site),
                 }
             }
@@ -43,8 +43,8 @@ impl Crew {
     }
 
     /// Takes in what another process had begun: the tree, those that have ended, those that go on.
-    pub(crate) fn take_over(self: &Arc<Self>, taken: TakenOver) {
-        let TakenOver { tree, freed, finished, starts, started_by } = taken;
+    pub(crate) fn take_over(self: &Arc<Self>, taken: ReplayedCrew) {
+        let ReplayedCrew { tree, freed, finished, starts, started_by } = taken;
         {
             let mut inner = self.lock();
             inner.tree = tree;
@@ -56,16 +56,16 @@ impl Crew {
                 }
                 let (id, site) = (start.who.id, Arc::clone(&self.site));
                 let mail = start.mail.clone();
-                let mut seat = Seat::new(site, Place::Ready(Box::new(start)));
-                (seat.moving, seat.mail) = (true, mail);
-                inner.seats.insert(id, seat);
+                let mut member = Member::new(site, StartState::Ready(Box::new(start)));
+                (member.moving, member.mail) = (true, mail);
+                inner.members.insert(id, member);
             }
             for done in finished {
                 inner.inherit(done.id, &done.report);
-                inner.shelf.put(done);
+                inner.finished.put(done);
             }
         }
-        self.freed(freed);
+        self.start_freed(freed);
     }
 
     /// The agent that a call had started before its process ended.
@@ -81,12 +81,12 @@ impl Crew {
             queued: node.state == AgentState::Queued,
             ahead: 0,
             budget: node.budget,
-            model: inner.seats.get(&child).map(|seat| seat.model.clone()).unwrap_or_default(),
+            model: inner.members.get(&child).map(|member| member.model.clone()).unwrap_or_default(),
         })
     }
 
     /// Keeps the handle by which a driver can be let go of. One that comes too late is let go of at once.
-    pub(crate) fn driven_by(&self, driver: AbortHandle) {
+    pub(crate) fn add_driver(&self, driver: AbortHandle) {
         match &mut self.lock().drivers {
             Some(drivers) => {
                 drivers.retain(|driver| !driver.is_finished());
@@ -97,7 +97,7 @@ impl Crew {
     }
 
     /// Lets go of all agents where they are: nobody drives them any more, and nothing is settled. Says who had not ended.
-    pub(crate) async fn let_go(&self) -> Vec<AgentId> {
+    pub(crate) async fn stop_drivers(&self) -> Vec<AgentId> {
         let drivers = self.lock().drivers.take().unwrap_or_default();
         drivers.iter().for_each(AbortHandle::abort);
         // What they are about to write comes before that they were let go of.
@@ -109,7 +109,7 @@ impl Crew {
     }
 
     /// Settles an agent that had begun in another process and cannot go on.
-    pub(crate) fn never_goes_on(self: &Arc<Self>, id: AgentId, parent: Option<AgentId>, report: Report) {
+    pub(crate) fn settle_interrupted(self: &Arc<Self>, id: AgentId, parent: Option<AgentId>, report: Report) {
         let crew = Arc::clone(self);
         tokio::spawn(async move {
             let mut journal = crew.journal(id, parent);
@@ -117,7 +117,7 @@ impl Crew {
             if let Err(error) = journal.durable().await {
                 tracing::error!(%error, "the end of an agent could not be recorded");
             }
-            crew.settled_without_words(id, report);
+            crew.settle_without_words(id, report);
         });
     }
 }

@@ -6,23 +6,23 @@ use posse_delegate::{State as AgentState, Unparked};
 use posse_protocol::AgentId;
 use tokio::sync::watch;
 
-use super::{Crew, Handles};
+use super::{AgentSignals, Crew};
 use crate::agents::clock::Stopped;
 
 impl Crew {
     /// While the guard lives the agent waits for a person: its clock and those of all above it stand still, and it
     /// needs no slot.
-    pub(crate) fn asks(self: &Arc<Self>, id: AgentId) -> Asking {
+    pub(crate) fn wait_for_person(self: &Arc<Self>, id: AgentId) -> WaitingForPerson {
         let (freed, stopped) = {
             let mut inner = self.lock();
             let above = |id: AgentId| inner.tree.node(id).and_then(|node| node.parent);
             let line = std::iter::successors(Some(id), |id| above(*id)).collect::<Vec<_>>();
-            let clocks = line.iter().filter_map(|id| inner.seats.get(id));
-            let stopped = clocks.map(|seat| seat.handles.clock.stop()).collect();
+            let clocks = line.iter().filter_map(|id| inner.members.get(id));
+            let stopped = clocks.map(|member| member.signals.clock.stop()).collect();
             (inner.tree.person_needed(id), stopped)
         };
-        self.freed(freed);
-        Asking { crew: Arc::clone(self), id, _stopped: stopped }
+        self.start_freed(freed);
+        WaitingForPerson { crew: Arc::clone(self), id, _stopped: stopped }
     }
 
     /// While the guard lives, the agent waits for its sub-agents and needs no slot.
@@ -30,32 +30,32 @@ impl Crew {
         let mut freed = None;
         {
             let mut inner = self.lock();
-            if let Some(seat) = inner.seats.get_mut(&id) {
-                seat.waits += 1;
-                if seat.waits == 1 {
+            if let Some(member) = inner.members.get_mut(&id) {
+                member.waits += 1;
+                if member.waits == 1 {
                     freed = Some(inner.tree.park(id));
                 }
             }
         }
         if let Some(freed) = freed {
-            self.freed(freed);
+            self.start_freed(freed);
         }
         Parked { crew: Arc::clone(self), id }
     }
 
     /// The turns of those who ask the only agent of a role, first come, first served.
-    pub(crate) fn turns(&self, role: &str) -> Arc<tokio::sync::Mutex<()>> {
+    pub(crate) fn turn_lock(&self, role: &str) -> Arc<tokio::sync::Mutex<()>> {
         Arc::clone(self.lock().turns.entry(role.to_string()).or_default())
     }
 
     /// Hears of every agent that ends.
-    pub(crate) fn ends_heard(&self) -> watch::Receiver<()> {
+    pub(crate) fn subscribe_ends(&self) -> watch::Receiver<()> {
         self.ended.subscribe()
     }
 
     /// Waits until an agent that was parked has a slot again.
-    pub(crate) async fn slot(&self, id: AgentId, handles: &Handles) {
-        let mut news = handles.news.subscribe();
+    pub(crate) async fn wait_for_slot(&self, id: AgentId, signals: &AgentSignals) {
+        let mut news = signals.news.subscribe();
         loop {
             let returning =
                 self.tree(|tree| tree.node(id).is_some_and(|node| node.state == AgentState::Returning));
@@ -67,14 +67,14 @@ impl Crew {
     }
 }
 
-/// See [`Crew::asks`].
-pub(crate) struct Asking {
+/// See [`Crew::wait_for_person`].
+pub(crate) struct WaitingForPerson {
     crew: Arc<Crew>,
     id: AgentId,
     _stopped: Vec<Stopped>,
 }
 
-impl Drop for Asking {
+impl Drop for WaitingForPerson {
     fn drop(&mut self) {
         // If its slot is taken it gets the next one, as after waiting for sub-agents.
         let _ = self.crew.lock().tree.person_answered(self.id);
@@ -90,10 +90,10 @@ pub(crate) struct Parked {
 impl Drop for Parked {
     fn drop(&mut self) {
         let mut inner = self.crew.lock();
-        let Some(seat) = inner.seats.get_mut(&self.id) else { return };
-        seat.waits = seat.waits.saturating_sub(1);
+        let Some(member) = inner.members.get_mut(&self.id) else { return };
+        member.waits = member.waits.saturating_sub(1);
         // If its slot is taken it gets the next one: the driver asks before it calls a model.
-        if seat.waits == 0 && inner.tree.unpark(self.id) == Unparked::Waiting {
+        if member.waits == 0 && inner.tree.unpark(self.id) == Unparked::Waiting {
             tracing::debug!(agent = %self.id, "waits for a slot to go on");
         }
     }

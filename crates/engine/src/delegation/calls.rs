@@ -1,4 +1,4 @@
-//! One agent's desk: its calls of delegation tools come in here as commands, and answers go out.
+//! One agent's calls of delegation tools: they come in as commands, and answers go out.
 //!
 //! What a command means is decided by `surface`, whether it may be done by the tree; this carries it out.
 
@@ -25,14 +25,14 @@ use crate::agents::start::StartedAgent;
 use crate::crew::Crew;
 use crate::delegation::answers::{self, CallAnswer};
 use crate::delegation::handles;
-use crate::delegation::starting::{self, Asker};
+use crate::delegation::starting::{self, Delegator};
 use crate::delegation::team;
 use crate::limits::{MESSAGE_BYTES_MAX, STOP_WAIT_MS};
 use crate::models::choice::PricedModel;
 use crate::rights::shell_rights;
 
 /// Lives as long as its agent.
-pub(crate) struct Desk {
+pub(crate) struct DelegationCalls {
     crew: Arc<Crew>,
     id: AgentId,
     model: PricedModel,
@@ -53,12 +53,12 @@ pub(crate) enum Work {
         /// The command it was written as, where everything is one.
         routed: Option<String>,
     },
-    /// A command for the desk.
-    Asked(Box<Asked>),
+    /// A call of a delegation tool.
+    Delegation(Box<DelegationCall>),
 }
 
 /// A command that was understood and not carried out yet.
-pub(crate) struct Asked {
+pub(crate) struct DelegationCall {
     call: CallId,
     command: Command,
     title: String,
@@ -70,7 +70,7 @@ pub(crate) struct Asked {
     permit: OnceLock<Permit>,
 }
 
-impl Asked {
+impl DelegationCall {
     /// Lets it bring in what other programs act on by themselves.
     pub(crate) fn permit(&self, permit: Permit) {
         let _ = self.permit.set(permit);
@@ -102,7 +102,7 @@ impl Asked {
     }
 }
 
-impl Desk {
+impl DelegationCalls {
     pub(crate) fn new(crew: Arc<Crew>, id: AgentId, model: PricedModel, grant: Grant) -> Option<Self> {
         let delegation = crew.delegation.as_ref()?;
         let (surface, team) = (delegation.surface, delegation.team);
@@ -118,7 +118,7 @@ impl Desk {
         })
     }
 
-    /// Whether a call is for the desk. Where everything is a command, there are no other tools.
+    /// Whether a call is one of a delegation tool. Where everything is a command, there are no other tools.
     pub(crate) fn owns(&self, call: &ToolCall) -> bool {
         self.surface == Surface::Shell || self.surface.owns(&call.name, self.team)
     }
@@ -155,7 +155,15 @@ impl Desk {
             Command::Help(about) => Some(self.help(about.as_deref(), toolbox)),
             _ => None,
         };
-        Ok(Work::Asked(Box::new(Asked { call, command, title, routed, snapshot, help, permit })))
+        Ok(Work::Delegation(Box::new(DelegationCall {
+            call,
+            command,
+            title,
+            routed,
+            snapshot,
+            help,
+            permit,
+        })))
     }
 
     /// The role that a command starts.
@@ -176,8 +184,8 @@ impl Desk {
     }
 
     /// Carries a command out.
-    pub(crate) async fn carry_out(&self, asked: Asked) -> CallAnswer {
-        let Asked { call, command, routed, snapshot, help, permit, .. } = asked;
+    pub(crate) async fn carry_out(&self, asked: DelegationCall) -> CallAnswer {
+        let DelegationCall { call, command, routed, snapshot, help, permit, .. } = asked;
         if !matches!(command, Command::Status { .. }) {
             self.polls.store(0, Ordering::Relaxed);
         }
@@ -207,7 +215,7 @@ impl Desk {
             Command::Tell { to, text } => team::tell(&self.crew, self.id, to.as_deref(), &text),
             Command::Board(command) => team::board(&self.crew, self.id, command),
             Command::Help(_) => CallAnswer::ok(help.unwrap_or_default()),
-            Command::Run(call) => CallAnswer::error(format!("{} is no command of the desk", call.name)),
+            Command::Run(call) => CallAnswer::error(format!("{} is not a delegation tool", call.name)),
         };
         if let Some(routed) = routed {
             answer.outcome.text = format!("[{routed}]\n{}", answer.outcome.text);
@@ -260,8 +268,8 @@ impl Desk {
         starting::start(&self.crew, self.asker(Some(call), snapshot), task, None).map_err(CallAnswer::error)
     }
 
-    fn asker(&self, call: Option<CallId>, snapshot: Option<Arc<Snapshot>>) -> Asker {
-        Asker { id: self.id, call, model: self.model.clone(), snapshot }
+    fn asker(&self, call: Option<CallId>, snapshot: Option<Arc<Snapshot>>) -> Delegator {
+        Delegator { id: self.id, call, model: self.model.clone(), snapshot }
     }
 
     async fn join(&self, started: StartedAgent, join: Join, shape: Shape) -> CallAnswer {

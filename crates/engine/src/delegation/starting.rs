@@ -29,7 +29,7 @@ use crate::rights::shell_rights::may_start;
 const FOCUSED: &str = include_str!("../../prompts/focused.md").trim_ascii_end();
 
 /// Who wants an agent started.
-pub(crate) struct Asker {
+pub(crate) struct Delegator {
     pub(crate) id: AgentId,
     /// With which of its calls.
     pub(crate) call: Option<CallId>,
@@ -53,12 +53,12 @@ struct WantedAgent {
 /// Starts a sub-agent. The error is for the model that asked: what is wrong, and what to do.
 pub(crate) fn start(
     crew: &Arc<Crew>,
-    asker: Asker,
+    asker: Delegator,
     task: Task,
     continues: Option<(AgentId, Continuation)>,
 ) -> Result<StartedAgent, String> {
     let delegation = crew.delegation.as_ref().ok_or("Delegation is off in this session.")?;
-    let Asker { id: parent, call, model: own, snapshot } = asker;
+    let Delegator { id: parent, call, model: own, snapshot } = asker;
     let (role, model) = match &continues {
         Some((_, kept)) => (kept.role.clone(), kept.conversation.model.clone()),
         None => {

@@ -18,7 +18,7 @@ impl Driver {
         let set_out = self.set_out().await;
         if self.workplace.resumed {
             // Those below may wait for it, whatever came of it.
-            self.crew.moves(self.who.id, Arc::clone(&self.workplace.site));
+            self.crew.set_site(self.who.id, Arc::clone(&self.workplace.site));
         }
         match (set_out, self.next.take()) {
             (Err(input), _) => input,
@@ -32,13 +32,13 @@ impl Driver {
         if self.who.id != self.crew.main || self.next.is_some() {
             self.journal.durable().await.map_err(|error| broken(&error))?;
         }
-        let cancel = self.handles.cancel.clone();
+        let cancel = self.signals.cancel.clone();
         if self.workplace.resumed {
-            let (crew, handles) = (Arc::clone(&self.crew), self.handles.clone());
+            let (crew, signals) = (Arc::clone(&self.crew), self.signals.clone());
             let site = tokio::select! {
                 biased;
                 () = cancel.cancelled() => return Err(cancelled(String::new(), Vec::new())),
-                site = crew.place_of_parent(self.who.id, &handles) => site,
+                site = crew.parent_site(self.who.id, &signals) => site,
             };
             self.toolbox = self.toolbox.moved_to(&site.workspace);
             self.workplace.site = site;
@@ -92,7 +92,7 @@ impl Driver {
                 self.notes.extend(left);
                 self.toolbox = self.toolbox.moved_to(&workspace);
                 self.workplace.site = Arc::new(Site::own(workspace, &self.crew.checkouts.kept()));
-                self.crew.moves(self.who.id, Arc::clone(&self.workplace.site));
+                self.crew.set_site(self.who.id, Arc::clone(&self.workplace.site));
                 let (branch, base) = (checkout.branch.clone(), checkout.base.clone());
                 self.journal.note(EventKind::CheckedOut { branch, base });
                 self.workplace.checkout = Some(checkout);

@@ -7,9 +7,9 @@ use posse_tools::Preview;
 use posse_workspace::Permit;
 
 use crate::crew::Crew;
-use crate::delegation::calls::{Asked, Work};
+use crate::delegation::calls::{DelegationCall, Work};
 use crate::record::journal::Journal;
-use crate::rights::approvals::{Asks, Told};
+use crate::rights::approvals::{PendingQuestion, WrittenFiles};
 
 /// The gate of one agent.
 pub(crate) struct Gate {
@@ -22,23 +22,23 @@ pub(crate) struct Gate {
 }
 
 /// What became of a call at the gate.
-pub(crate) enum Passage {
+pub(crate) enum GateOutcome {
     /// It may run.
     Free,
     /// It may not; the outcome is the answer to the call.
     Denied(Denial, ToolOutcome),
     /// A person has to be asked.
-    Ask(Box<Asks>),
+    Ask(Box<PendingQuestion>),
 }
 
 impl Gate {
     /// Looks at a call. Nothing is asked yet. What may run at once is permitted what it needs.
-    pub(crate) fn look(&self, call: &CallId, work: &Work, undo: Undo) -> Passage {
+    pub(crate) fn look(&self, call: &CallId, work: &Work, undo: Undo) -> GateOutcome {
         let (wish, obeyed) = match work {
             Work::Tool { prepared, .. } => (prepared.wish(), prepared.obeyed_by()),
-            Work::Asked(asked) => match asked.brings_in() {
+            Work::Delegation(asked) => match asked.brings_in() {
                 Some(agent) => return self.look_at_merge(call, asked, agent),
-                None => return Passage::Free,
+                None => return GateOutcome::Free,
             },
         };
         let wish = Wish { act: obeyed.map_or(wish.act, Act::Obeyed), ..wish };
@@ -57,7 +57,7 @@ impl Gate {
                 if obeyed.is_some() {
                     self.permit(work);
                 }
-                Passage::Free
+                GateOutcome::Free
             }
             Decision::Deny(reason) => self.denied(&wish, reason),
             Decision::Ask(why) => {
@@ -69,10 +69,10 @@ impl Gate {
                     && !self.crew.approvals.has_person()
                     && prepared.as_draft()
                 {
-                    return Passage::Free;
+                    return GateOutcome::Free;
                 }
                 let leaves = wish.act == Act::Leave;
-                let told = if leaves { self.written(wish.what) } else { Told::default() };
+                let told = if leaves { self.written(wish.what) } else { WrittenFiles::default() };
                 let question = Question {
                     call: call.clone(),
                     tool: wish.tool.to_string(),
@@ -89,13 +89,21 @@ impl Gate {
                 let wishes = wishes.iter().map(|wish| (wish.what.to_string(), wish.act)).collect();
                 let (for_session, approval) = (session_pattern(&wish), self.approval);
                 let (without, seen) = (false, told.seen);
-                Passage::Ask(Box::new(Asks { question, for_session, approval, undo, wishes, without, seen }))
+                GateOutcome::Ask(Box::new(PendingQuestion {
+                    question,
+                    for_session,
+                    approval,
+                    undo,
+                    wishes,
+                    without,
+                    seen,
+                }))
             }
         }
     }
 
     /// What the session wrote, as whoever lets this command out of the sandbox should know it.
-    fn written(&self, command: &str) -> Told {
+    fn written(&self, command: &str) -> WrittenFiles {
         let site = self.crew.site(self.agent);
         self.crew.approvals.written(command, |path| site.workspace.can_be_run(path))
     }
@@ -113,7 +121,7 @@ impl Gate {
 
     /// A merge may bring in what other programs act on by themselves. It is asked for with the list of that; without a yes
     /// the rest comes in.
-    fn look_at_merge(&self, call: &CallId, asked: &Asked, agent: &str) -> Passage {
+    fn look_at_merge(&self, call: &CallId, asked: &DelegationCall, agent: &str) -> GateOutcome {
         let wish = Wish { tool: "merge", what: agent, act: Act::Edit };
         let obeyed = self.obeyed_on_branch(agent);
         let listed = obeyed.iter().map(|(path, _)| path.as_str()).collect::<Vec<_>>().join(", ");
@@ -133,10 +141,10 @@ impl Gate {
                 } else {
                     these(&obeyed)
                 });
-                return Passage::Free;
+                return GateOutcome::Free;
             }
             // What may not be brought in is left out.
-            (Decision::Allow, Some((_, Decision::Deny(_)))) => return Passage::Free,
+            (Decision::Allow, Some((_, Decision::Deny(_)))) => return GateOutcome::Free,
             (_, Some((more, Decision::Ask(why)))) => (more, why),
             (Decision::Ask(why), _) => (wish, why),
         };
@@ -156,7 +164,15 @@ impl Gate {
         let (for_session, approval) = (session_pattern(&wish), self.approval);
         let wishes = vec![(wish.what.to_string(), wish.act)];
         let (undo, seen) = (Undo::Holds, 0);
-        Passage::Ask(Box::new(Asks { question, for_session, approval, undo, wishes, without, seen }))
+        GateOutcome::Ask(Box::new(PendingQuestion {
+            question,
+            for_session,
+            approval,
+            undo,
+            wishes,
+            without,
+            seen,
+        }))
     }
 
     /// What an agent has changed in its checkout that other programs act on by themselves, as its receipt has it. What is
@@ -178,7 +194,7 @@ impl Gate {
     fn permit(&self, work: &Work) {
         match work {
             Work::Tool { prepared, .. } => prepared.permit(),
-            Work::Asked(asked) => {
+            Work::Delegation(asked) => {
                 asked.permit(these(
                     &asked.brings_in().map(|agent| self.obeyed_on_branch(agent)).unwrap_or_default(),
                 ));
@@ -187,7 +203,7 @@ impl Gate {
     }
 
     /// Denies a command that no person could judge by what they see: nobody is asked about control characters.
-    fn not_to_be_shown(&self, wish: &Wish<'_>, work: &Work) -> Option<Passage> {
+    fn not_to_be_shown(&self, wish: &Wish<'_>, work: &Work) -> Option<GateOutcome> {
         let command = matches!(work, Work::Tool { prepared, .. } if prepared.command().is_some());
         let control = visible::control(wish.what).filter(|_| command)?;
         let reason = format!("the command holds the control character U+{:04X}", u32::from(control));
@@ -198,23 +214,23 @@ impl Gate {
         Some(self.refused(wish, reason, text))
     }
 
-    fn denied(&self, wish: &Wish<'_>, reason: String) -> Passage {
+    fn denied(&self, wish: &Wish<'_>, reason: String) -> GateOutcome {
         let text = format!("Not allowed: {reason}. Nothing was done. Do not look for a way round it.");
         self.refused(wish, reason, text)
     }
 
-    fn refused(&self, wish: &Wish<'_>, reason: String, text: String) -> Passage {
+    fn refused(&self, wish: &Wish<'_>, reason: String, text: String) -> GateOutcome {
         let (agent, tool, what) = (self.name.clone(), wish.tool.to_string(), wish.what.to_string());
-        Passage::Denied(Denial { agent, tool, what, reason }, ToolOutcome::error(text))
+        GateOutcome::Denied(Denial { agent, tool, what, reason }, ToolOutcome::error(text))
     }
 
-    /// Asks, and waits for the answer with the agent's clock stopped. Both are on record.
+    /// PendingQuestion, and waits for the answer with the agent's clock stopped. Both are on record.
     pub(crate) async fn ask(
         &self,
-        asks: &Asks,
+        asks: &PendingQuestion,
         work: &Work,
         journal: &mut Journal,
-    ) -> Result<Passage, StoreError> {
+    ) -> Result<GateOutcome, StoreError> {
         let preview = self.crew.approvals.has_person().then(|| self.preview(work)).flatten();
         let text = preview.as_ref().map(|preview| preview.text.clone()).or_else(|| self.brought_in(work));
         let question = Question { preview: text, ..asks.question.clone() };
@@ -222,7 +238,7 @@ impl Gate {
         let answer = if self.crew.approvals.has_person() {
             // Open before it can be seen: whoever sees it may answer at once.
             let open = self.crew.approvals.open(self.agent, asks);
-            let _standing = self.crew.asks(self.agent);
+            let _standing = self.crew.wait_for_person(self.agent);
             journal.durable().await?;
             open.answer().await
         } else {
@@ -246,10 +262,10 @@ impl Gate {
                     if asks.wishes.iter().any(|(_, act)| matches!(act, Act::Obeyed(_))) {
                         self.permit(work);
                     }
-                    Passage::Free
+                    GateOutcome::Free
                 }
             }
-            _ if asks.without => Passage::Free,
+            _ if asks.without => GateOutcome::Free,
             Answer::No { reason } if reason.trim().is_empty() => {
                 self.denied(&wish, "the person said no".to_string())
             }
@@ -263,13 +279,13 @@ impl Gate {
     fn preview(&self, work: &Work) -> Option<Preview> {
         match work {
             Work::Tool { prepared, .. } => prepared.preview(),
-            Work::Asked(_) => None,
+            Work::Delegation(_) => None,
         }
     }
 
     /// The work of another agent that a call would bring in, as a diff.
     fn brought_in(&self, work: &Work) -> Option<String> {
-        let Work::Asked(asked) = work else { return None };
+        let Work::Delegation(asked) = work else { return None };
         let name = asked.brings_in()?;
         let id = self.crew.tree(|tree| tree.find(self.agent, name))?;
         Some(self.crew.finished(id)?.report.receipt.branch.as_ref()?.diff.clone())
@@ -284,6 +300,6 @@ fn these(obeyed: &[(String, &'static str)]) -> Permit {
 fn real_path(work: &Work) -> Option<String> {
     match work {
         Work::Tool { prepared, .. } => Some(prepared.real_path()?.display().to_string()),
-        Work::Asked(_) => None,
+        Work::Delegation(_) => None,
     }
 }

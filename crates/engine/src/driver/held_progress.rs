@@ -1,6 +1,5 @@
-//! What is shown of a reply while it arrives. It stays behind the curtain until the events before it are on record
-//! and published, so that faces see everything in order. A stage that is never opened shows nothing: the reply's own
-//! event then holds all of it.
+//! What is shown of a reply while it arrives. It is held back until the events before it are committed and published, so that
+//! interfaces see everything in order. What is never released is not shown: the reply's own event then holds all of it.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -10,24 +9,24 @@ use tokio::sync::broadcast;
 
 use crate::limits::PARTIAL_BYTES_MAX;
 
-/// The stage of one model call. Shared between the call, which signals, and the driver, which opens it.
-pub(crate) struct Stage(Mutex<Inner>);
+/// The progress of one model call. Shared between the call, which signals, and the driver, which releases it.
+pub(crate) struct HeldProgress(Mutex<Inner>);
 
 struct Inner {
     agent: AgentId,
     updates: broadcast::Sender<Update>,
-    open: bool,
+    released: bool,
     held_back: Vec<ProgressKind>,
     partial: String,
 }
 
-impl Stage {
+impl HeldProgress {
     pub(crate) fn new(agent: AgentId, updates: broadcast::Sender<Update>) -> Self {
-        let (open, held_back, partial) = (false, Vec::new(), String::new());
-        Self(Mutex::new(Inner { agent, updates, open, held_back, partial }))
+        let (released, held_back, partial) = (false, Vec::new(), String::new());
+        Self(Mutex::new(Inner { agent, updates, released, held_back, partial }))
     }
 
-    /// Shows what came, or keeps it until the stage is opened.
+    /// Shows what came, or holds it back.
     pub(crate) fn show(&self, signal: Signal) {
         let mut inner = self.lock();
         let kind = match signal {
@@ -44,7 +43,7 @@ impl Stage {
             Signal::Served => ProgressKind::Served,
             Signal::Retrying { .. } => return,
         };
-        if inner.open { inner.send(kind) } else { inner.held_back.push(kind) }
+        if inner.released { inner.send(kind) } else { inner.held_back.push(kind) }
     }
 
     /// The request is sent again: what had arrived is not part of the reply that is to come.
@@ -55,9 +54,9 @@ impl Stage {
     }
 
     /// Shows what was held back, and from here on everything at once.
-    pub(crate) fn open(&self) {
+    pub(crate) fn release(&self) {
         let mut inner = self.lock();
-        inner.open = true;
+        inner.released = true;
         for kind in std::mem::take(&mut inner.held_back) {
             inner.send(kind);
         }

@@ -13,7 +13,7 @@ impl Driver {
     /// Ends the agent: first everything below it, then itself. Its report is checked before it is recorded.
     pub(super) async fn settle(mut self, ending: Ending) -> Report {
         self.journal.send();
-        self.crew.ends(self.who.id);
+        self.crew.close_mailbox(self.who.id);
         self.crew.stop_below(self.who.id).await;
         self.conversation.catch_up(self.agent.conversation());
         let text = self.agent.last_words().to_string();
@@ -60,7 +60,7 @@ impl Driver {
         let AgentIdentity { id, name, title, role, .. } = self.who;
         let (role, continuation) = (role.name, Some(continuation));
         let finished = FinishedAgent { id, name, role, title, report: report.clone(), continuation };
-        self.crew.settled(id, finished);
+        self.crew.settle(id, finished);
         report
     }
 }

@@ -19,8 +19,8 @@ use crate::changes::found::{Found, Refused};
 use crate::changes::history::{Running, Writing};
 use crate::changes::site::Site;
 use crate::delegation::answers::CallAnswer;
-use crate::delegation::calls::{Asked, Desk, Work};
-use crate::driver::gate::{Gate, Passage};
+use crate::delegation::calls::{DelegationCall, DelegationCalls, Work};
+use crate::driver::gate::{Gate, GateOutcome};
 use crate::limits::{PARALLEL_CALLS_MAX, SHOW_AFTER_MS};
 use crate::record::journal::Journal;
 
@@ -31,7 +31,7 @@ const RESULT_UNKNOWN: &str = "Interrupted, result unknown: Posse ended while thi
 /// What the calls of one turn have come to so far. Outlives the future that fills it, so that what was done before
 /// a cancel is not forgotten.
 #[derive(Default)]
-pub(crate) struct Progressed {
+pub(crate) struct TurnProgress {
     pub(crate) done: Vec<Done>,
     pub(crate) effects: Vec<Effect>,
     /// The question that waits for a person.
@@ -42,7 +42,7 @@ pub(crate) struct Progressed {
     looked: bool,
 }
 
-impl Progressed {
+impl TurnProgress {
     /// With calls that were answered before.
     pub(crate) fn with(done: Vec<Done>) -> Self {
         Self { done, ..Self::default() }
@@ -66,12 +66,12 @@ impl Progressed {
 
 /// What the calls of one turn have begun and not accounted for. When they are stopped, whoever stopped them does.
 #[derive(Default)]
-pub(crate) struct Unfinished {
+pub(crate) struct UnfinishedCalls {
     commands: Mutex<Vec<(Running, RunningCommand)>>,
     writes: Mutex<Vec<(Rewrites, Option<Writing>)>>,
 }
 
-impl Unfinished {
+impl UnfinishedCalls {
     /// Ends what still runs, and says what was changed and is not on record.
     pub(crate) async fn changes(&self, site: &Site) -> Found {
         let commands = std::mem::take(&mut *lock(&self.commands));
@@ -85,7 +85,7 @@ impl Unfinished {
         }
         for (running, command) in commands {
             let touched = command.ended().await;
-            found.extend(site.history.after(running, &touched).await);
+            found.extend(site.history.end_command(running, &touched).await);
         }
         found
     }
@@ -96,13 +96,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Where the calls of an agent go.
-pub(crate) struct Kit<'a> {
+pub(crate) struct CallContext<'a> {
     pub(crate) toolbox: &'a Toolbox,
-    pub(crate) desk: Option<&'a Desk>,
+    pub(crate) delegation: Option<&'a DelegationCalls>,
     pub(crate) gate: &'a Gate,
     pub(crate) site: &'a Site,
     /// What is under way; outlives the calls.
-    pub(crate) unfinished: &'a Unfinished,
+    pub(crate) unfinished: &'a UnfinishedCalls,
     pub(crate) turn: u32,
     /// The conversation, where a call may want to hand it on.
     pub(crate) snapshot: Option<Arc<Snapshot>>,
@@ -110,10 +110,10 @@ pub(crate) struct Kit<'a> {
     pub(crate) begun: BTreeMap<CallId, bool>,
 }
 
-impl Kit<'_> {
+impl CallContext<'_> {
     /// Whether a call had begun and must not be begun again. An agent that it had started is found again.
     fn unknown(&self, call: &CallId, work: &Work) -> bool {
-        let again = matches!(work, Work::Asked(asked) if asked.starts());
+        let again = matches!(work, Work::Delegation(asked) if asked.starts());
         self.begun.get(call) == Some(&false) && !again
     }
 
@@ -128,8 +128,10 @@ impl Kit<'_> {
     }
 
     fn read(&self, call: &ToolCall) -> Result<Work, ToolOutcome> {
-        match self.desk {
-            Some(desk) if desk.owns(call) => desk.read(call, self.toolbox, self.snapshot.clone()),
+        match self.delegation {
+            Some(delegation) if delegation.owns(call) => {
+                delegation.read(call, self.toolbox, self.snapshot.clone())
+            }
             _ => Ok(Work::Tool { prepared: Box::new(self.toolbox.prepare(call)?), routed: None }),
         }
     }
@@ -146,7 +148,7 @@ impl Ready {
     fn parallel(&self) -> bool {
         match &self.work {
             Work::Tool { prepared, .. } => prepared.read_only(),
-            Work::Asked(_) => true,
+            Work::Delegation(_) => true,
         }
     }
 
@@ -155,7 +157,7 @@ impl Ready {
     fn can_change_anything(&self) -> bool {
         match &self.work {
             Work::Tool { prepared, .. } => prepared.can_change() && prepared.command().is_some(),
-            Work::Asked(_) => false,
+            Work::Delegation(_) => false,
         }
     }
 
@@ -163,14 +165,14 @@ impl Ready {
     fn repeatable(&self) -> bool {
         match &self.work {
             Work::Tool { prepared, .. } => prepared.read_only(),
-            Work::Asked(asked) => !asked.changes(),
+            Work::Delegation(asked) => !asked.changes(),
         }
     }
 
     fn command(&self) -> Option<String> {
         match &self.work {
             Work::Tool { prepared, .. } => prepared.command(),
-            Work::Asked(_) => None,
+            Work::Delegation(_) => None,
         }
     }
 
@@ -180,74 +182,81 @@ impl Ready {
                 Some(routed) => format!("{routed} ({})", prepared.title()),
                 None => prepared.title(),
             },
-            Work::Asked(asked) => asked.title(),
+            Work::Delegation(asked) => asked.title(),
         }
     }
 }
 
 /// Runs all calls. One that can change something is on record before it runs; results are, as soon as they are there.
 pub(crate) async fn run(
-    kit: &Kit<'_>,
+    context: &CallContext<'_>,
     calls: &[ToolCall],
     journal: &mut Journal,
-    progressed: &mut Progressed,
+    progressed: &mut TurnProgress,
 ) -> Result<(), StoreError> {
     let mut batch: Vec<Ready> = Vec::new();
     for call in calls {
-        match kit.read(call) {
+        match context.read(call) {
             // What cannot be run today may have run before.
-            Err(_) if kit.begun.get(&call.id) == Some(&false) => {
-                finish(kit, journal, progressed, call.id.clone(), &call.name, Answered::unknown());
+            Err(_) if context.begun.get(&call.id) == Some(&false) => {
+                finish(context, journal, progressed, call.id.clone(), &call.name, Answered::unknown());
             }
             Err(outcome) => {
-                finish(kit, journal, progressed, call.id.clone(), &call.name, Answered::refused(outcome));
+                finish(context, journal, progressed, call.id.clone(), &call.name, Answered::refused(outcome));
             }
-            Ok(work) if kit.unknown(&call.id, &work) => {
-                finish(kit, journal, progressed, call.id.clone(), &call.name, Answered::unknown());
+            Ok(work) if context.unknown(&call.id, &work) => {
+                finish(context, journal, progressed, call.id.clone(), &call.name, Answered::unknown());
             }
             Ok(work) => {
                 let ready = Ready { call: call.id.clone(), tool: call.name.clone(), work };
                 // Agents that are to start together do, however many; readers need threads, which are few.
-                let room = batch.len() < PARALLEL_CALLS_MAX || matches!(ready.work, Work::Asked(_));
+                let room = batch.len() < PARALLEL_CALLS_MAX || matches!(ready.work, Work::Delegation(_));
                 if !(ready.parallel() && room && batch.last().is_none_or(Ready::parallel)) {
                     // Before it is judged: what comes before may write what this would run, or change where paths lead.
-                    run_batch(kit, std::mem::take(&mut batch), journal, progressed).await?;
+                    run_batch(context, std::mem::take(&mut batch), journal, progressed).await?;
                 }
                 let Ready { work, .. } = &ready;
-                let undo = kit.undo_for(work).await;
-                let mut passage = kit.gate.look(&call.id, work, undo);
-                if let Passage::Ask(_) = passage {
+                let undo = context.undo_for(work).await;
+                let mut passage = context.gate.look(&call.id, work, undo);
+                if let GateOutcome::Ask(_) = passage {
                     // A person may take long.
-                    run_batch(kit, std::mem::take(&mut batch), journal, progressed).await?;
-                    passage = kit.gate.look(&call.id, work, undo);
+                    run_batch(context, std::mem::take(&mut batch), journal, progressed).await?;
+                    passage = context.gate.look(&call.id, work, undo);
                 }
-                if let Passage::Ask(asks) = passage {
+                if let GateOutcome::Ask(asks) = passage {
                     progressed.asking = Some(call.id.clone());
-                    passage = kit.gate.ask(&asks, work, journal).await?;
+                    passage = context.gate.ask(&asks, work, journal).await?;
                     progressed.asking = None;
                 }
-                if let Passage::Denied(denial, mut outcome) = passage {
+                if let GateOutcome::Denied(denial, mut outcome) = passage {
                     outcome.effects.push(Effect::Denied(denial));
-                    finish(kit, journal, progressed, call.id.clone(), &call.name, Answered::refused(outcome));
+                    finish(
+                        context,
+                        journal,
+                        progressed,
+                        call.id.clone(),
+                        &call.name,
+                        Answered::refused(outcome),
+                    );
                     continue;
                 }
                 batch.push(ready);
             }
         }
     }
-    run_batch(kit, batch, journal, progressed).await
+    run_batch(context, batch, journal, progressed).await
 }
 
 async fn run_batch(
-    kit: &Kit<'_>,
+    context: &CallContext<'_>,
     batch: Vec<Ready>,
     journal: &mut Journal,
-    progressed: &mut Progressed,
+    progressed: &mut TurnProgress,
 ) -> Result<(), StoreError> {
     if !progressed.looked && batch.iter().any(Ready::can_change_anything) {
         progressed.looked = true;
-        if let Some(commit) = kit.site.history.checkpoint().await {
-            journal.note(EventKind::Checkpointed { turn: kit.turn, commit });
+        if let Some(commit) = context.site.history.checkpoint().await {
+            journal.note(EventKind::Checkpointed { turn: context.turn, commit });
         }
     }
     for ready in &batch {
@@ -259,7 +268,7 @@ async fn run_batch(
     // What can change something is on record before it does. Reading does not wait for that: if it is quick, its start
     // and its result go on record together. What is delegated goes on record by itself before it runs.
     let alone = !batch.iter().all(Ready::parallel);
-    let delegates = batch.iter().any(|ready| matches!(ready.work, Work::Asked(_)));
+    let delegates = batch.iter().any(|ready| matches!(ready.work, Work::Delegation(_)));
     if alone {
         journal.durable().await?;
     } else if delegates {
@@ -268,12 +277,12 @@ async fn run_batch(
     let mut taking_long = std::pin::pin!(tokio::time::sleep(Duration::from_millis(SHOW_AFTER_MS)));
     let mut shown = alone || delegates;
     // Dropping them, as a cancel does, stops what still runs.
-    let mut running = batch.into_iter().map(|ready| Box::pin(run_one(kit, ready))).collect::<Vec<_>>();
+    let mut running = batch.into_iter().map(|ready| Box::pin(run_one(context, ready))).collect::<Vec<_>>();
     while !running.is_empty() {
         tokio::select! {
             biased;
             (call, tool, answered) = first_done(&mut running) => {
-                finish(kit, journal, progressed, call, &tool, answered);
+                finish(context, journal, progressed, call, &tool, answered);
                 if shown {
                     journal.send();
                 }
@@ -302,16 +311,19 @@ async fn first_done<F: Future + Unpin>(running: &mut Vec<F>) -> F::Output {
     .await
 }
 
-async fn run_one(kit: &Kit<'_>, ready: Ready) -> (CallId, String, Answered) {
+async fn run_one(context: &CallContext<'_>, ready: Ready) -> (CallId, String, Answered) {
     let Ready { call, tool, work } = ready;
     let since = Instant::now();
     let (answer, read_only, found) = match work {
         Work::Tool { prepared, routed } => {
             let read_only = prepared.read_only();
-            let writes =
-                kit.gate.crew.approvals.writes(prepared.can_change().then(|| prepared.title()).as_deref());
+            let writes = context
+                .gate
+                .crew
+                .approvals
+                .track_write(prepared.can_change().then(|| prepared.title()).as_deref());
             let leaves = prepared.wish().act == Act::Leave;
-            let (mut outcome, mut found) = run_tool(kit, *prepared).await;
+            let (mut outcome, mut found) = run_tool(context, *prepared).await;
             // What a person let out is not watched, and is their own doing.
             found.written.unseen &= !leaves;
             writes.wrote(&outcome.effects, &found.written);
@@ -320,50 +332,50 @@ async fn run_one(kit: &Kit<'_>, ready: Ready) -> (CallId, String, Answered) {
             }
             (CallAnswer { outcome, delivered: Vec::new() }, read_only, found)
         }
-        Work::Asked(asked) => {
+        Work::Delegation(asked) => {
             let read_only = !asked.changes();
-            (ask(kit, *asked).await, read_only, Found::default())
+            (ask(context, *asked).await, read_only, Found::default())
         }
     };
     let ran = Some(Ran { read_only, duration_ms: since.elapsed().as_millis() as u64 });
     (call, tool, Answered { answer, ran, found })
 }
 
-async fn ask(kit: &Kit<'_>, asked: Asked) -> CallAnswer {
-    match kit.desk {
-        Some(desk) => desk.carry_out(asked).await,
+async fn ask(context: &CallContext<'_>, asked: DelegationCall) -> CallAnswer {
+    match context.delegation {
+        Some(delegation) => delegation.carry_out(asked).await,
         None => CallAnswer::error("Delegation is off in this session."),
     }
 }
 
 /// Runs a tool, and keeps what it changed. What a command changed is found out by looking before and after.
-async fn run_tool(kit: &Kit<'_>, prepared: Prepared) -> (ToolOutcome, Found) {
-    let history = &kit.site.history;
+async fn run_tool(context: &CallContext<'_>, prepared: Prepared) -> (ToolOutcome, Found) {
+    let history = &context.site.history;
     if !prepared.can_change() {
         return (prepared.run().await, Found::default());
     }
     if prepared.command().is_none() {
-        let writing = prepared.place().map(|place| history.writes(place));
-        lock(&kit.unfinished.writes).push((prepared.rewrites(), writing));
+        let writing = prepared.place().map(|place| history.begin_file_write(place));
+        lock(&context.unfinished.writes).push((prepared.rewrites(), writing));
         let mut outcome = prepared.run().await;
-        let mut found = kit.unfinished.changes(kit.site).await;
+        let mut found = context.unfinished.changes(context.site).await;
         outcome.effects.append(&mut found.effects);
         return (outcome, found);
     }
-    let running = history.begins(kit.gate.approval).await;
+    let running = history.begin_command(context.gate.approval).await;
     if prepared.goes_on() {
         // What it changes is looked for when it ends; from its start on it counts by itself.
         return (prepared.run().await, Found::default());
     }
-    lock(&kit.unfinished.commands).push((running, prepared.running()));
+    lock(&context.unfinished.commands).push((running, prepared.running()));
     let mut outcome = prepared.run().await;
-    let mut found = kit.unfinished.changes(kit.site).await;
+    let mut found = context.unfinished.changes(context.site).await;
     // What it changed comes before it: what comes after a command that ran tests was not tested by it.
     outcome.effects.splice(0..0, found.effects.drain(..));
     for refused in &found.refused {
         outcome.text.push_str(&format!("\n({refused}.)"));
     }
-    outcome.effects.extend(denied(&kit.gate.name, &found.refused));
+    outcome.effects.extend(denied(&context.gate.name, &found.refused));
     (outcome, found)
 }
 
@@ -402,9 +414,9 @@ struct Ran {
 }
 
 fn finish(
-    kit: &Kit<'_>,
+    context: &CallContext<'_>,
     journal: &mut Journal,
-    progressed: &mut Progressed,
+    progressed: &mut TurnProgress,
     call: CallId,
     tool: &str,
     answered: Answered,
@@ -423,7 +435,7 @@ fn finish(
     let duration_ms = ran.map_or(0, |ran| ran.duration_ms);
     let tool = tool.to_string();
     note_delivered(journal, delivered);
-    found.into_events(kit.turn).for_each(|kind| journal.note(kind));
+    found.into_events(context.turn).for_each(|kind| journal.note(kind));
     journal.note(EventKind::ToolFinished { call, tool, ok, text, effects, duration_ms });
 }
 

@@ -1,4 +1,4 @@
-//! Asks whoever undoes or merges before something is written that other programs act on by themselves.
+//! PendingQuestion whoever undoes or merges before something is written that other programs act on by themselves.
 
 use std::sync::Arc;
 

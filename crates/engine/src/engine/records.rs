@@ -9,7 +9,7 @@ use posse_workspace::Workspace;
 use crate::changes::checkouts::Checkouts;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::record::session_lock::Alive;
+use crate::record::session_lock::SessionLock;
 
 impl Engine {
     /// What was said in past sessions that fits a query, best first.
@@ -27,7 +27,7 @@ impl Engine {
     /// back.
     pub async fn delete_session(&self, session: &SessionRow) -> Result<Vec<String>, EngineError> {
         let id = session.id;
-        let idle = Alive::take(&self.parts.data_dir, id).map_err(EngineError::Alive)?;
+        let idle = SessionLock::take(&self.parts.data_dir, id).map_err(EngineError::SessionLock)?;
         let at_work = || EngineError::Nothing(format!("The session {id} is at work; stop it first."));
         let _idle = idle.ok_or_else(at_work)?;
         let branches = match Workspace::open(Path::new(&session.workspace)) {

@@ -14,11 +14,11 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::limits::{BRANCH_DIFF_BYTES_MAX, EVENTS_PER_PAGE};
 use crate::record::journal::Journal;
-use crate::record::session_lock::Alive;
+use crate::record::session_lock::SessionLock;
 
 /// How much is taken back.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Extent {
+pub enum UndoExtent {
     /// The newest turn that changed something.
     Last,
     /// What one agent and those below it did.
@@ -36,7 +36,7 @@ pub enum Extent {
 
 /// What came of taking something back.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Undoing {
+pub struct UndoOutcome {
     /// What was taken back, in words.
     pub what: String,
     /// What that changed.
@@ -49,7 +49,7 @@ pub struct Undoing {
 
 /// What came of bringing an agent's work into the workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Merging {
+pub struct MergeOutcome {
     /// Its branch.
     pub branch: String,
     /// What came in.
@@ -199,20 +199,20 @@ impl Engine {
     pub async fn undo(
         &self,
         session: &SessionRow,
-        extent: &Extent,
+        extent: &UndoExtent,
         paths: &[String],
-    ) -> Result<Undoing, EngineError> {
+    ) -> Result<UndoOutcome, EngineError> {
         let steps = self.steps(session)?;
         let agents = self.agents(session.id)?;
         let wanted = Named(paths);
         let (what, these, turn) = match extent {
-            Extent::Session => ("the whole session".to_string(), None, None),
-            Extent::Agent(name) => (format!("the work of {name}"), Some(family(&agents, name)?), None),
-            Extent::Turn { agent, turn } => {
+            UndoExtent::Session => ("the whole session".to_string(), None, None),
+            UndoExtent::Agent(name) => (format!("the work of {name}"), Some(family(&agents, name)?), None),
+            UndoExtent::Turn { agent, turn } => {
                 let name = agent.as_deref().unwrap_or("main");
                 (format!("turn {turn} of {name}"), Some(named(&agents, name)?), Some(*turn))
             }
-            Extent::Last => {
+            UndoExtent::Last => {
                 let newest = steps.of(None, None, wanted).last().and_then(|seq| steps.by_seq.get(seq));
                 let Some(step) = newest else { return Err(nothing(&steps)) };
                 let name = agents.iter().find(|row| row.id == step.agent).map_or("main", |row| &row.name);
@@ -231,11 +231,11 @@ impl Engine {
         let not_certain = if paths.is_empty() { steps.not_certain(these.as_ref(), turn) } else { Vec::new() };
         let taken = Taken { what, events: seqs, paths: paths.to_vec(), changes };
         let undoing = self.take_back(session, &agents, taken).await?;
-        Ok(Undoing { not_certain, ..undoing })
+        Ok(UndoOutcome { not_certain, ..undoing })
     }
 
     /// Takes the newest undo of a session back.
-    pub async fn redo(&self, session: &SessionRow) -> Result<Undoing, EngineError> {
+    pub async fn redo(&self, session: &SessionRow) -> Result<UndoOutcome, EngineError> {
         let mut steps = self.steps(session)?;
         let Some((seq, Undo { what, changes, .. })) = steps.undone.pop_last() else {
             return Err(EngineError::Nothing("nothing was undone in this session".to_string()));
@@ -271,7 +271,7 @@ impl Engine {
     }
 
     /// Brings the work of an agent with a checkout of its own into the workspace.
-    pub async fn merge(&self, session: &SessionRow, agent: &str) -> Result<Merging, EngineError> {
+    pub async fn merge(&self, session: &SessionRow, agent: &str) -> Result<MergeOutcome, EngineError> {
         let agents = self.agents(session.id)?;
         let of_name = named(&agents, agent)?;
         let nothing =
@@ -290,7 +290,7 @@ impl Engine {
             conflicts: conflicts.clone(),
         });
         journal.durable().await?;
-        Ok(Merging { branch: branch.name, changes, conflicts })
+        Ok(MergeOutcome { branch: branch.name, changes, conflicts })
     }
 
     async fn take_back(
@@ -298,7 +298,7 @@ impl Engine {
         session: &SessionRow,
         agents: &[AgentRow],
         taken: Taken,
-    ) -> Result<Undoing, EngineError> {
+    ) -> Result<UndoOutcome, EngineError> {
         let Taken { what, events, paths, changes } = taken;
         // The repository's state goes back by a way of its own, which never writes what can run.
         let written = changes.iter().filter(|change| !change.path.starts_with(".git/"));
@@ -315,7 +315,7 @@ impl Engine {
             conflicts: conflicts.clone(),
         });
         journal.durable().await?;
-        Ok(Undoing { what, changes, conflicts, not_certain: Vec::new() })
+        Ok(UndoOutcome { what, changes, conflicts, not_certain: Vec::new() })
     }
 
     async fn checkpoints(&self, session: &SessionRow) -> Result<(Workspace, Checkpoints), EngineError> {
@@ -366,7 +366,7 @@ impl Engine {
         name: &str,
         base: &str,
     ) -> Result<Option<Branch>, EngineError> {
-        let idle = Alive::take(&self.parts.data_dir, session.id).map_err(EngineError::Alive)?;
+        let idle = SessionLock::take(&self.parts.data_dir, session.id).map_err(EngineError::SessionLock)?;
         let _idle =
             idle.ok_or_else(|| EngineError::Nothing("It is still at work; wait for it.".to_string()))?;
         let workspace = Workspace::open(&session.workspace)?;

@@ -17,7 +17,7 @@ pub(crate) struct Journal {
     /// Handed to the store and not known to be durable yet.
     unacknowledged: Unacknowledged,
     /// Whether only the agent's life is kept, not its steps.
-    ends_only: bool,
+    without_steps: bool,
 }
 
 /// Batches on their way to the record, oldest first.
@@ -49,12 +49,12 @@ impl Unacknowledged {
 impl Journal {
     pub(crate) fn new(store: Store, session: SessionId, agent: AgentId, parent: Option<AgentId>) -> Self {
         let (noted, unacknowledged) = (Vec::new(), Unacknowledged::default());
-        Self { store, session, agent, parent, noted, unacknowledged, ends_only: false }
+        Self { store, session, agent, parent, noted, unacknowledged, without_steps: false }
     }
 
     /// The same, leaving out what lies between the beginning and the end of the agent.
-    pub(crate) fn ends_only(self) -> Self {
-        Self { ends_only: true, ..self }
+    pub(crate) fn without_steps(self) -> Self {
+        Self { without_steps: true, ..self }
     }
 
     /// Another way into the record for the same agent, for when its driver is gone.
@@ -64,7 +64,7 @@ impl Journal {
 
     /// Notes what happened, after everything noted before. It goes on record with the next `send` or `durable`.
     pub(crate) fn note(&mut self, kind: EventKind) {
-        if self.ends_only && !is_of_its_life(&kind) {
+        if self.without_steps && !is_of_its_life(&kind) {
             tracing::debug!(agent = %self.agent, ?kind, "not kept");
             return;
         }

@@ -18,14 +18,14 @@ const ALIVE: &str = "alive";
 const TRIES_MAX: usize = 20;
 
 /// Held while a session is at work in this process.
-pub(crate) struct Alive {
+pub(crate) struct SessionLock {
     path: PathBuf,
     lock: File,
     /// Cancelled once the lock is free again.
     free: CancellationToken,
 }
 
-impl Alive {
+impl SessionLock {
     /// Takes the lock of a session; none if another process has it, or this one already.
     pub(crate) fn take(data_dir: &Path, session: SessionId) -> io::Result<Option<Self>> {
         let folder = data_dir.join(ALIVE);
@@ -78,7 +78,7 @@ fn still_there(_: &File, _: &Path) -> bool {
     true
 }
 
-impl Drop for Alive {
+impl Drop for SessionLock {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.path);
         let _ = self.lock.unlock();
@@ -102,7 +102,7 @@ pub(crate) fn find_interrupted(data_dir: &Path, store: &Store) -> Result<usize, 
     let mut found = 0;
     for session in store.unfinished()? {
         // Held until it is on record: nobody resumes it meanwhile.
-        let Ok(Some(_alive)) = Alive::take(data_dir, session.id) else { continue };
+        let Ok(Some(_alive)) = SessionLock::take(data_dir, session.id) else { continue };
         // It may have come to its end, or gone, before the lock was free.
         if !store.unfinished()?.iter().any(|row| row.id == session.id) {
             continue;

@@ -16,7 +16,7 @@ use crate::limits::WRITTEN_KEPT_MAX;
 
 /// How a session asks.
 #[derive(Clone, Debug, Default)]
-pub struct Asking {
+pub struct ApprovalSettings {
     /// What is allowed, asked and denied, whatever the mode says.
     pub rules: Rules,
     /// Whether a person follows the session and answers. Where nobody does, what would be asked is denied.
@@ -46,13 +46,13 @@ struct Inner {
 }
 
 struct Waiting {
-    asks: Asks,
+    asks: PendingQuestion,
     answered: oneshot::Sender<Answer>,
 }
 
 /// A question, and what decides whether it still has to be asked.
 #[derive(Clone)]
-pub(crate) struct Asks {
+pub(crate) struct PendingQuestion {
     pub(crate) question: Question,
     /// The rule that allows all of its kind.
     pub(crate) for_session: String,
@@ -68,7 +68,7 @@ pub(crate) struct Asks {
 
 /// What the session wrote, for a question.
 #[derive(Default)]
-pub(crate) struct Told {
+pub(crate) struct WrittenFiles {
     /// What matters most, the last write first.
     pub(crate) named: Vec<String>,
     /// How many more there are.
@@ -79,7 +79,7 @@ pub(crate) struct Told {
     pub(crate) seen: u64,
 }
 
-impl Asks {
+impl PendingQuestion {
     fn judged(&self, rules: &Rules) -> Decision {
         let tool = &self.question.tool;
         let wishes = self.wishes.iter().map(|(what, act)| Wish { tool, what, act: *act });
@@ -89,7 +89,7 @@ impl Asks {
 
 /// What came of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Taken {
+pub enum AnswerOutcome {
     /// The agent has it.
     Accepted,
     /// The question is not open any more.
@@ -106,9 +106,9 @@ pub(crate) struct Open<'a> {
 }
 
 impl Approvals {
-    pub(crate) fn new(asking: Asking) -> Self {
-        let inner = Inner { rules: asking.rules, ..Inner::default() };
-        Self { person: asking.person, inner: Mutex::new(inner) }
+    pub(crate) fn new(settings: ApprovalSettings) -> Self {
+        let inner = Inner { rules: settings.rules, ..Inner::default() };
+        Self { person: settings.person, inner: Mutex::new(inner) }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -139,7 +139,7 @@ impl Approvals {
 
     /// Takes in what the session wrote, or may have written. What a person let out of the sandbox before that is asked about
     /// again: it may run what was written.
-    pub(crate) fn wrote(&self, effects: &[Effect], written: &Written) {
+    pub(crate) fn note_written(&self, effects: &[Effect], written: &Written) {
         let by_effect = effects.iter().filter_map(|effect| match effect {
             Effect::File(file) | Effect::NotCertain(file) => Some(&file.path),
             _ => None,
@@ -164,7 +164,7 @@ impl Approvals {
 
     /// Takes in that something runs from now on that can write files. Until it has ended, no answer lets anything leave the
     /// sandbox.
-    pub(crate) fn begins(&self, what: &str) -> u64 {
+    pub(crate) fn begin_write(&self, what: &str) -> u64 {
         let mut inner = self.lock();
         inner.next += 1;
         let number = inner.next;
@@ -173,18 +173,18 @@ impl Approvals {
     }
 
     /// It has ended, and what it wrote was told before.
-    pub(crate) fn ended(&self, number: u64) {
+    pub(crate) fn end_write(&self, number: u64) {
         self.lock().writing.remove(&number);
     }
 
     /// The same for what ends where it began, or is cut off: nobody knows then what it wrote.
-    pub(crate) fn writes(&self, what: Option<&str>) -> Writes<'_> {
-        Writes { approvals: self, number: what.map(|what| self.begins(what)) }
+    pub(crate) fn track_write(&self, what: Option<&str>) -> Writes<'_> {
+        Writes { approvals: self, number: what.map(|what| self.begin_write(what)) }
     }
 
     /// What the session wrote, for a question about a command that leaves the sandbox. First what the command names itself,
     /// then what `can_be_run`, so that later writes do not hide what matters.
-    pub(crate) fn written(&self, command: &str, can_be_run: impl Fn(&str) -> bool) -> Told {
+    pub(crate) fn written(&self, command: &str, can_be_run: impl Fn(&str) -> bool) -> WrittenFiles {
         let inner = self.lock();
         let (seen, writing) =
             (inner.writes, inner.writing.values().take(WRITTEN_NAMES_MAX).cloned().collect());
@@ -202,7 +202,7 @@ impl Approvals {
         let mut all = ranked.collect::<Vec<_>>();
         all.sort_unstable();
         let named = all.into_iter().take(WRITTEN_NAMES_MAX).map(|(_, _, path)| path).collect();
-        Told { named, more, writing, seen }
+        WrittenFiles { named, more, writing, seen }
     }
 
     /// Whether there is anybody to ask.
@@ -211,7 +211,7 @@ impl Approvals {
     }
 
     /// Puts a question.
-    pub(crate) fn open(&self, by: AgentId, asks: &Asks) -> Open<'_> {
+    pub(crate) fn open(&self, by: AgentId, asks: &PendingQuestion) -> Open<'_> {
         let (answered, answer) = oneshot::channel();
         let key = (by, asks.question.call.clone());
         self.lock().waiting.insert(key.clone(), Waiting { asks: asks.clone(), answered });
@@ -220,10 +220,10 @@ impl Approvals {
 
     /// Answers a question, and with it all others that the answer covers. What lets commands leave the sandbox from now on
     /// lets out this one alone if something was written since the question was made: it could not tell of that.
-    pub(crate) fn answer(&self, by: AgentId, call: &CallId, answer: Answer) -> Taken {
+    pub(crate) fn answer(&self, by: AgentId, call: &CallId, answer: Answer) -> AnswerOutcome {
         let mut inner = self.lock();
         let key = (by, call.clone());
-        let Some(Waiting { asks, .. }) = inner.waiting.get(&key) else { return Taken::NotOpen };
+        let Some(Waiting { asks, .. }) = inner.waiting.get(&key) else { return AnswerOutcome::NotOpen };
         let mut rules = inner.rules.clone();
         let learnt = match &answer {
             Answer::Session => rules.add_allow(&asks.for_session),
@@ -232,7 +232,7 @@ impl Approvals {
         };
         let learns = matches!(answer, Answer::Session | Answer::Pattern { .. });
         if learnt.is_err() || (learns && asks.judged(&rules) != Decision::Allow) {
-            return Taken::BadPattern;
+            return AnswerOutcome::BadPattern;
         }
         let refused = key_of(by, &asks.question.tool, &asks.question.what);
         let no_longer = learns && asks.question.leaves && asks.seen != inner.writes;
@@ -252,7 +252,7 @@ impl Approvals {
                 let _ = waiting.answered.send(answer.clone());
             }
         }
-        Taken::Accepted
+        AnswerOutcome::Accepted
     }
 }
 
@@ -265,8 +265,8 @@ pub(crate) struct Writes<'a> {
 impl Writes<'_> {
     /// It has ended and has written this.
     pub(crate) fn wrote(mut self, effects: &[Effect], written: &Written) {
-        self.approvals.wrote(effects, written);
-        self.number.take().into_iter().for_each(|number| self.approvals.ended(number));
+        self.approvals.note_written(effects, written);
+        self.number.take().into_iter().for_each(|number| self.approvals.end_write(number));
     }
 }
 
@@ -274,7 +274,7 @@ impl Drop for Writes<'_> {
     fn drop(&mut self) {
         if let Some(number) = self.number.take() {
             self.approvals.lock().rules.end_leaving();
-            self.approvals.ended(number);
+            self.approvals.end_write(number);
         }
     }
 }

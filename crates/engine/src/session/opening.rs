@@ -23,10 +23,10 @@ use crate::knowledge::skill_drafts::SkillDrafts;
 use crate::knowledge::skill_files::SkillHomes;
 use crate::project::project_of;
 use crate::record::bus::Updates;
-use crate::record::session_lock::Alive;
+use crate::record::session_lock::SessionLock;
 use crate::rights::approvals::Approvals;
 use crate::session::process_parts::ProcessParts;
-use crate::session::request::{Lasting, SessionRequest};
+use crate::session::request::{KnowledgeSettings, SessionRequest};
 use crate::session::starter::start_agent;
 
 /// A session that is being opened: which one, and where what follows it begins.
@@ -39,8 +39,8 @@ pub(crate) struct Opening {
 
 impl Opening {
     /// Makes sure that nobody else is at work on a session.
-    pub(crate) fn lock(process: &ProcessParts, id: SessionId) -> Result<Alive, EngineError> {
-        let alive = Alive::take(&process.data_dir, id).map_err(EngineError::Alive)?;
+    pub(crate) fn lock(process: &ProcessParts, id: SessionId) -> Result<SessionLock, EngineError> {
+        let alive = SessionLock::take(&process.data_dir, id).map_err(EngineError::SessionLock)?;
         alive.ok_or_else(|| EngineError::Nothing(format!("The session {id} is at work in another process.")))
     }
 
@@ -50,7 +50,7 @@ impl Opening {
         process: &ProcessParts,
         request: SessionRequest,
         grant: &Grant,
-        alive: Alive,
+        alive: SessionLock,
     ) -> Result<(Arc<Crew>, Updates), EngineError> {
         let mut request = request;
         if let Some(delegation) = &mut request.delegation {
@@ -60,7 +60,7 @@ impl Opening {
         let mut tools = request.tools;
         // What Posse keeps is no business of an agent, wherever it is.
         tools.sandbox.hidden.push(process.data_dir.clone());
-        tools.sandbox.denied = request.asking.rules.hidden();
+        tools.sandbox.denied = request.approvals.rules.hidden();
         let workspace = Workspace::open(&request.workspace)?.hiding(&tools.sandbox.hidden);
         let hides = hides(tools.sandbox.denied.clone(), workspace.root());
         let workspace = workspace.hiding_where(hides.clone());
@@ -74,8 +74,8 @@ impl Opening {
             tracing::warn!(session = %self.id, "the sandbox is off: commands run with all rights of the person");
         }
         let project = project_of(&request.workspace);
-        let notes = if request.lasting.memory { notes(&process.store, &project) } else { 0 };
-        let Lasting { mut skills, own_skills, .. } = request.lasting.clone();
+        let notes = if request.knowledge.memory { notes(&process.store, &project) } else { 0 };
+        let KnowledgeSettings { mut skills, own_skills, .. } = request.knowledge.clone();
         skills.iter_mut().for_each(|folder| folder.hides = hides.clone());
         let homes = SkillHomes { workspace: request.workspace.clone(), own: own_skills };
         let (about, drafts) = ((project.clone(), self.id), SkillDrafts::of(&process.data_dir));
@@ -93,7 +93,7 @@ impl Opening {
             updates: sender,
             site: Arc::new(Site::shared(folder, workspace, &checkpoints, on_look, linked)),
             checkouts: Checkouts::new(process.data_dir.clone(), self.id).hiding(tools.sandbox.denied.clone()),
-            approvals: Approvals::new(request.asking),
+            approvals: Approvals::new(request.approvals),
             jobs: Jobs::default(),
             tools,
             models: request.models,
@@ -103,9 +103,9 @@ impl Opening {
             project_path: project,
             delegation: request.delegation,
             library: Some(Arc::new(library)),
-            memory: request.lasting.memory,
+            memory: request.knowledge.memory,
             notes,
-            trusted: request.lasting.trusted,
+            trusted: request.knowledge.trusted,
             tool_lists: ToolLists::default(),
         };
         Ok((Crew::new(parts, tree, start_agent), updates))

@@ -24,11 +24,11 @@ use crate::models::choice::PricedModel;
 use crate::session::main_agent::{main_role, main_tools};
 
 /// All agents of a session.
-pub(crate) struct Lives<'a> {
+pub(crate) struct Replay<'a> {
     crew: &'a Arc<Crew>,
     /// What the main agent may do now.
     grant: Grant,
-    by_id: HashMap<AgentId, Life>,
+    by_id: HashMap<AgentId, ReplayedAgent>,
     /// In the order of their admission, the main agent first.
     pub(crate) order: Vec<AgentId>,
     /// Background commands that had not ended: names and texts.
@@ -38,7 +38,7 @@ pub(crate) struct Lives<'a> {
 }
 
 /// One agent, as far as it has come.
-pub(crate) struct Life {
+pub(crate) struct ReplayedAgent {
     pub(crate) who: AgentIdentity,
     pub(crate) parent: Option<AgentId>,
     pub(crate) model: PricedModel,
@@ -50,7 +50,7 @@ pub(crate) struct Life {
     pub(crate) isolation: Isolation,
     pub(crate) branch: Option<Branch>,
     /// What it was begun with; none if it had not begun.
-    pub(crate) begun: Option<Begun>,
+    pub(crate) begun: Option<ReplayedConversation>,
     pub(crate) effects: Effects,
     pub(crate) report: Option<Report>,
     pub(crate) end: Option<KnownEnd>,
@@ -70,7 +70,7 @@ pub(crate) struct Life {
 }
 
 /// An agent that has begun.
-pub(crate) struct Begun {
+pub(crate) struct ReplayedConversation {
     /// Without messages: those are recalled.
     pub(crate) conversation: Conversation,
     pub(crate) recall: Recall,
@@ -112,16 +112,16 @@ impl PastClock {
     }
 }
 
-impl<'a> Lives<'a> {
+impl<'a> Replay<'a> {
     pub(crate) fn new(crew: &'a Arc<Crew>, grant: Grant) -> Self {
         let (by_id, order, commands) = (HashMap::new(), Vec::new(), Vec::new());
         Self { crew, grant, by_id, order, commands, last_ms: 0 }
     }
 
-    pub(crate) fn take(&mut self, id: AgentId) -> Option<Life> {
-        let mut life = self.by_id.remove(&id)?;
-        life.clock.end(self.last_ms);
-        Some(life)
+    pub(crate) fn take(&mut self, id: AgentId) -> Option<ReplayedAgent> {
+        let mut replayed = self.by_id.remove(&id)?;
+        replayed.clock.end(self.last_ms);
+        Some(replayed)
     }
 
     /// Takes in one event of the session, in order.
@@ -137,8 +137,8 @@ impl<'a> Lives<'a> {
             EventKind::BackgroundEnded { name, .. } => self.commands.retain(|(other, _)| other != name),
             EventKind::ReportsDelivered { agents } => {
                 for id in agents {
-                    if let Some(life) = self.by_id.get_mut(id) {
-                        life.delivered = true;
+                    if let Some(replayed) = self.by_id.get_mut(id) {
+                        replayed.delivered = true;
                     }
                 }
             }
@@ -146,38 +146,38 @@ impl<'a> Lives<'a> {
             EventKind::AgentSettled { .. } => drop(self.crew.board(|board| board.release_all(agent))),
             _ => {}
         }
-        let Some(life) = self.by_id.get_mut(&agent) else { return };
-        match (&mut life.begun, &kind) {
+        let Some(replayed) = self.by_id.get_mut(&agent) else { return };
+        match (&mut replayed.begun, &kind) {
             (Some(begun), _) => begun.recall.event(&kind),
-            (None, EventKind::Mailed { from, text }) => life.mail.push((*from, text.clone())),
+            (None, EventKind::Mailed { from, text }) => replayed.mail.push((*from, text.clone())),
             _ => {}
         }
         match kind {
             EventKind::Replied { reply, .. } => {
-                life.replied_at = Some(seq);
-                life.calls = reply.calls.into_iter().map(|call| (call.id.clone(), call)).collect();
+                replayed.replied_at = Some(seq);
+                replayed.calls = reply.calls.into_iter().map(|call| (call.id.clone(), call)).collect();
             }
             EventKind::ToolFinished { call, ok, effects, .. } => {
-                life.effects.add(&effects, 0);
-                let call = life.calls.remove(&call).filter(|_| ok);
+                replayed.effects.add(&effects, 0);
+                let call = replayed.calls.remove(&call).filter(|_| ok);
                 if let Some(call) = call {
                     self.used_board(agent, &call);
                 }
             }
-            EventKind::PersonNeeded { question } => life.asking = Some(question.call),
-            EventKind::PersonAnswered { .. } => life.asking = None,
+            EventKind::PersonNeeded { question } => replayed.asking = Some(question.call),
+            EventKind::PersonAnswered { .. } => replayed.asking = None,
             EventKind::CheckedOut { branch, base } => {
                 let (tip, diff) = (base.clone(), String::new());
-                life.branch = Some(Branch { name: branch, base, tip, diff });
+                replayed.branch = Some(Branch { name: branch, base, tip, diff });
             }
             EventKind::AgentResumed { elapsed_ms, budget, .. } => {
-                life.clock.begin(at_ms, elapsed_ms);
-                (life.budget, life.report, life.end) = (budget, None, None);
+                replayed.clock.begin(at_ms, elapsed_ms);
+                (replayed.budget, replayed.report, replayed.end) = (budget, None, None);
             }
             EventKind::AgentSettled { report } => {
                 let (ending, receipt) = (report.ending.clone(), report.receipt.clone());
-                life.end = Some(KnownEnd { at: seq, ending, receipt });
-                life.report = Some(report);
+                replayed.end = Some(KnownEnd { at: seq, ending, receipt });
+                replayed.report = Some(report);
             }
             _ => {}
         }
@@ -191,13 +191,13 @@ impl<'a> Lives<'a> {
             EventKind::PersonNeeded { .. } => self.line_of(agent, |clock| clock.asked(at_ms)),
             EventKind::PersonAnswered { .. } => self.line_of(agent, |clock| clock.answered(at_ms)),
             EventKind::AgentSettled { .. } => {
-                if let Some(life) = self.by_id.get_mut(&agent) {
-                    life.clock.end(at_ms);
+                if let Some(replayed) = self.by_id.get_mut(&agent) {
+                    replayed.clock.end(at_ms);
                 }
             }
             // It was gone since nobody knows when: what is on record before is the last sign of life.
             EventKind::SessionInterrupted { .. } => {
-                self.by_id.values_mut().for_each(|life| life.clock.end(before_ms));
+                self.by_id.values_mut().for_each(|replayed| replayed.clock.end(before_ms));
             }
             _ => {}
         }
@@ -206,9 +206,9 @@ impl<'a> Lives<'a> {
     /// The clocks of an agent and of all above it.
     fn line_of(&mut self, agent: AgentId, change: impl Fn(&mut PastClock)) {
         let mut next = Some(agent);
-        while let Some(life) = next.and_then(|id| self.by_id.get_mut(&id)) {
-            change(&mut life.clock);
-            next = life.parent;
+        while let Some(replayed) = next.and_then(|id| self.by_id.get_mut(&id)) {
+            change(&mut replayed.clock);
+            next = replayed.parent;
         }
     }
 
@@ -230,92 +230,99 @@ impl<'a> Lives<'a> {
             return;
         };
         let brief = brief.map(|brief| *brief);
-        let mut life = self.life(seq, id, parent, &role, depth);
-        (life.who.name, life.who.title, life.continues) = (name, title, continues);
+        let mut replayed = self.unknown_agent(seq, id, parent, &role, depth);
+        (replayed.who.name, replayed.who.title, replayed.continues) = (name, title, continues);
         let from = match context {
             _ if continues.is_some() => continues,
             ContextMode::Fork => parent,
             _ => None,
         };
         let from = from.and_then(|from| self.by_id.get(&from));
-        if let Some(Life { begun: Some(from), .. }) = from {
+        if let Some(ReplayedAgent { begun: Some(from), .. }) = from {
             let all = continues.is_some();
             let conversation = from.recall.agent().conversation().messages();
-            life.known = if all { conversation } else { from.recall.last_request() }.to_vec();
-            life.borrowed = Some(from.conversation.clone());
+            replayed.known = if all { conversation } else { from.recall.last_request() }.to_vec();
+            replayed.borrowed = Some(from.conversation.clone());
         }
         if let Some(brief) = &brief {
-            life.grant = self.narrowed(parent, &brief.grant);
-            life.budget = brief.budget;
-            life.model = self.model(&brief.model);
+            replayed.grant = self.narrowed(parent, &brief.grant);
+            replayed.budget = brief.budget;
+            replayed.model = self.model(&brief.model);
             if let Some(words) = &brief.system_prompt {
-                life.who.role.prompt.clone_from(words);
+                replayed.who.role.prompt.clone_from(words);
             }
-            (life.isolation, life.branch) = (brief.isolation, brief.branch.clone());
+            (replayed.isolation, replayed.branch) = (brief.isolation, brief.branch.clone());
         }
-        life.brief = brief;
+        replayed.brief = brief;
         self.order.push(id);
-        self.by_id.insert(id, life);
+        self.by_id.insert(id, replayed);
     }
 
     fn started(&mut self, seq: Seq, id: AgentId, parent: Option<AgentId>, at_ms: u64, kind: &EventKind) {
         let EventKind::AgentStarted { role, depth, model, budget, grant, system, checkout, .. } = kind else {
             return;
         };
-        let mut life = match self.by_id.remove(&id) {
-            Some(life) => life,
+        let mut replayed = match self.by_id.remove(&id) {
+            Some(replayed) => replayed,
             None => {
                 self.order.push(id);
-                self.life(seq, id, parent, role, *depth)
+                self.unknown_agent(seq, id, parent, role, *depth)
             }
         };
         // What the main agent may do is the person's to say, today; what others may is never more.
-        life.grant = if parent.is_none() { self.grant.clone() } else { self.narrowed(parent, grant) };
+        replayed.grant = if parent.is_none() { self.grant.clone() } else { self.narrowed(parent, grant) };
         // Whoever resumes the session chooses the main agent's model.
         let main = || self.crew.models.main().clone();
-        life.model = if parent.is_none() { main() } else { self.model(model) };
-        life.budget = *budget;
+        replayed.model = if parent.is_none() { main() } else { self.model(model) };
+        replayed.budget = *budget;
         if checkout.is_some() {
-            life.isolation = Isolation::Worktree;
+            replayed.isolation = Isolation::Worktree;
         }
-        life.clock.begin(at_ms, 0);
-        let mut begun = self.begin(&life, system.clone());
-        for (from, text) in std::mem::take(&mut life.mail) {
+        replayed.clock.begin(at_ms, 0);
+        let mut begun = self.begin(&replayed, system.clone());
+        for (from, text) in std::mem::take(&mut replayed.mail) {
             begun.recall.event(&EventKind::Mailed { from, text });
         }
-        life.begun = Some(begun);
-        self.by_id.insert(id, life);
+        replayed.begun = Some(begun);
+        self.by_id.insert(id, replayed);
     }
 
     /// What an agent begins with, but for its task.
-    pub(crate) fn begin(&self, life: &Life, system: String) -> Begun {
-        let own = || match life.parent {
-            None => main_tools(self.crew, &life.grant).1,
-            Some(_) => self.offers(life),
+    pub(crate) fn begin(&self, replayed: &ReplayedAgent, system: String) -> ReplayedConversation {
+        let own = || match replayed.parent {
+            None => main_tools(self.crew, &replayed.grant).1,
+            Some(_) => self.offers(replayed),
         };
-        let tools = life.borrowed.as_ref().map_or_else(own, |borrowed| Arc::clone(&borrowed.tools));
-        let max_output_tokens = match &life.borrowed {
-            None => life.brief.as_ref().and_then(|brief| brief.max_output_tokens),
+        let tools = replayed.borrowed.as_ref().map_or_else(own, |borrowed| Arc::clone(&borrowed.tools));
+        let max_output_tokens = match &replayed.borrowed {
+            None => replayed.brief.as_ref().and_then(|brief| brief.max_output_tokens),
             // It sends the other's bytes, without a limit of its own; to another model they are encoded anew.
             Some(borrowed) => {
-                borrowed.max_output_tokens.filter(|_| borrowed.model.name() == life.model.name())
+                borrowed.max_output_tokens.filter(|_| borrowed.model.name() == replayed.model.name())
             }
         };
-        let conversation = Conversation::new(life.model.clone(), system, tools, max_output_tokens);
-        let settings = conversation.settings(life.budget, self.crew.sum_up_over(life.who.depth));
-        Begun { recall: Recall::new(settings, &life.known), conversation }
+        let conversation = Conversation::new(replayed.model.clone(), system, tools, max_output_tokens);
+        let settings = conversation.settings(replayed.budget, self.crew.sum_up_over(replayed.who.depth));
+        ReplayedConversation { recall: Recall::new(settings, &replayed.known), conversation }
     }
 
-    fn offers(&self, life: &Life) -> Arc<[ToolSpec]> {
-        let toolbox = life.toolbox(self.crew);
+    fn offers(&self, replayed: &ReplayedAgent) -> Arc<[ToolSpec]> {
+        let toolbox = replayed.toolbox(self.crew);
         let delegation = self.crew.delegation.as_ref();
-        let roles = delegation.map(|d| roles_for(d, &life.grant, life.who.depth)).unwrap_or_default();
-        shared_offer(self.crew, &toolbox, &roles, &life.grant)
+        let roles = delegation.map(|d| roles_for(d, &replayed.grant, replayed.who.depth)).unwrap_or_default();
+        shared_offer(self.crew, &toolbox, &roles, &replayed.grant)
     }
 
     /// An agent of which only this is known.
-    fn life(&self, seq: Seq, id: AgentId, parent: Option<AgentId>, role: &str, depth: u32) -> Life {
-        Life {
+    fn unknown_agent(
+        &self,
+        seq: Seq,
+        id: AgentId,
+        parent: Option<AgentId>,
+        role: &str,
+        depth: u32,
+    ) -> ReplayedAgent {
+        ReplayedAgent {
             who: AgentIdentity {
                 id,
                 name: if parent.is_none() { "main".to_string() } else { role.to_string() },
@@ -372,7 +379,7 @@ impl<'a> Lives<'a> {
     }
 }
 
-impl Life {
+impl ReplayedAgent {
     /// The tools it has now.
     pub(crate) fn toolbox(&self, crew: &Crew) -> Toolbox {
         let AgentIdentity { id, role, depth, .. } = &self.who;

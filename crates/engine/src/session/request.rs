@@ -9,7 +9,7 @@ use crate::agents::sub_agents::Delegation;
 use crate::knowledge::skill_files::SkillFolder;
 use crate::models::choice::Models;
 use crate::project::ProjectContext;
-use crate::rights::approvals::Asking;
+use crate::rights::approvals::ApprovalSettings;
 
 /// What a session is started with.
 pub struct SessionRequest {
@@ -30,14 +30,14 @@ pub struct SessionRequest {
     /// How it delegates; not at all where `None`.
     pub delegation: Option<Delegation>,
     /// What is asked, and whether somebody answers.
-    pub asking: Asking,
+    pub approvals: ApprovalSettings,
     /// What outlives the session.
-    pub lasting: Lasting,
+    pub knowledge: KnowledgeSettings,
 }
 
 /// What agents have of what outlives a session. The default is nothing.
 #[derive(Clone, Debug, Default)]
-pub struct Lasting {
+pub struct KnowledgeSettings {
     /// Whether they read and make notes.
     pub memory: bool,
     /// Folders with skills; of two skills with one key the first counts.

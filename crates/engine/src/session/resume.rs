@@ -18,8 +18,8 @@ use crate::agents::finished::{Continuation, FinishedAgent};
 use crate::agents::receipt::Inherited;
 use crate::agents::start::{AgentIdentity, AgentStart, FirstTask, InterruptedAgent};
 use crate::agents::sub_agent::SubAgent;
-use crate::agents::sub_agents::{Delegation, Record};
-use crate::crew::{Crew, TakenOver};
+use crate::agents::sub_agents::{Delegation, RecordDetail};
+use crate::crew::{Crew, ReplayedCrew};
 use crate::error::EngineError;
 use crate::record::journal::Journal;
 use crate::record::reading::read_events;
@@ -27,7 +27,7 @@ use crate::session::Session;
 use crate::session::main_agent::main_tools;
 use crate::session::opening::Opening;
 use crate::session::process_parts::ProcessParts;
-use crate::session::replay::{Begun, Life, Lives};
+use crate::session::replay::{Replay, ReplayedAgent, ReplayedConversation};
 use crate::session::request::SessionRequest;
 
 /// What the main agent is told when its session goes on after it had ended otherwise than by being done.
@@ -57,11 +57,11 @@ pub(crate) fn resume(
     let (grant, budget, prompt) = (request.grant.clone(), request.budget, request.prompt.clone());
     let (crew, updates) =
         Opening { id: session, agent: main, after }.open(process, request, &grant, alive)?;
-    let mut lives = Lives::new(&crew, grant);
+    let mut replay = Replay::new(&crew, grant);
     for event in events {
-        lives.event(event);
+        replay.event(event);
     }
-    let main = go_on(&crew, lives, budget, &prompt)?;
+    let main = go_on(&crew, replay, budget, &prompt)?;
     Ok(Session::drive(process, crew, main, updates))
 }
 
@@ -79,14 +79,14 @@ fn may_go_on(row: &SessionRow, prompt: &str) -> Result<(), EngineError> {
 /// Puts the session's agents back to where they were. The main agent is the caller's to drive.
 fn go_on(
     crew: &Arc<Crew>,
-    mut lives: Lives<'_>,
+    mut replay: Replay<'_>,
     fresh: Budget,
     prompt: &str,
 ) -> Result<AgentStart, EngineError> {
-    let (order, commands) = (std::mem::take(&mut lives.order), std::mem::take(&mut lives.commands));
-    let mut main = lives.take(crew.main).filter(|main| main.begun.is_some()).ok_or_else(not_begun)?;
+    let (order, commands) = (std::mem::take(&mut replay.order), std::mem::take(&mut replay.commands));
+    let mut main = replay.take(crew.main).filter(|main| main.begun.is_some()).ok_or_else(not_begun)?;
     announce(crew, &mut main, commands, prompt);
-    let mut others = order.into_iter().filter_map(|id| lives.take(id)).collect::<Vec<_>>();
+    let mut others = order.into_iter().filter_map(|id| replay.take(id)).collect::<Vec<_>>();
     if main.end.is_some() {
         main.budget = with_spent(fresh, &main, &others);
     }
@@ -105,33 +105,33 @@ fn go_on(
     tree.reopen_main(main.budget);
     for (id, misfit) in refused {
         tracing::warn!(agent = %id, %misfit, "an agent on record has no place in the tree");
-        others.retain(|life| life.who.id != id);
+        others.retain(|replayed| replayed.who.id != id);
     }
     let places = places(crew, &others);
     let started_by = started_by(&main, &others);
     crew.tree(|known| *known = tree.clone());
-    let mut taken = TakenOver { tree, freed, finished: Vec::new(), starts: Vec::new(), started_by };
+    let mut taken = ReplayedCrew { tree, freed, finished: Vec::new(), starts: Vec::new(), started_by };
     let mut stopped = Vec::new();
-    let steps_kept = crew.delegation.as_ref().is_none_or(|d| d.sub_agents.record == Record::Full);
-    others.sort_by_key(|life| life.end.as_ref().map(|end| end.at));
-    for life in others {
-        if life.end.is_some() {
-            taken.finished.extend(finished(life, steps_kept));
-        } else if let Some((_, cause)) = stopping.iter().find(|(id, _)| *id == life.who.id) {
-            stopped.push(given_up(life, cause.to_string()));
-        } else if let Some(reason) = life.cannot_go_on() {
-            stopped.push(given_up(life, reason.to_string()));
+    let steps_kept = crew.delegation.as_ref().is_none_or(|d| d.sub_agents.record == RecordDetail::Full);
+    others.sort_by_key(|replayed| replayed.end.as_ref().map(|end| end.at));
+    for replayed in others {
+        if replayed.end.is_some() {
+            taken.finished.extend(finished(replayed, steps_kept));
+        } else if let Some((_, cause)) = stopping.iter().find(|(id, _)| *id == replayed.who.id) {
+            stopped.push(given_up(replayed, cause.to_string()));
+        } else if let Some(reason) = replayed.cannot_go_on() {
+            stopped.push(given_up(replayed, reason.to_string()));
         } else if let Some(delegation) = &crew.delegation {
-            let place = life.parent.and_then(|parent| places.get(&parent));
+            let place = replayed.parent.and_then(|parent| places.get(&parent));
             let place = place.map_or(crew.site.folder.as_str(), String::as_str);
-            taken.starts.extend(start(crew, delegation, &lives, life, place));
+            taken.starts.extend(start(crew, delegation, &replay, replayed, place));
         } else {
-            stopped.push(given_up(life, NO_DELEGATION.to_string()));
+            stopped.push(given_up(replayed, NO_DELEGATION.to_string()));
         }
     }
     crew.take_over(taken);
     for (id, parent, report) in stopped {
-        crew.never_goes_on(id, parent, report);
+        crew.settle_interrupted(id, parent, report);
     }
     match main.begun.take() {
         Some(begun) => Ok(main_start(crew, main, begun)),
@@ -145,7 +145,7 @@ fn not_begun() -> EngineError {
 
 /// Puts on record that the session goes on, with what the main agent has to know: what the person has to say now, and
 /// which background commands are gone.
-fn announce(crew: &Crew, main: &mut Life, commands: Vec<(String, String)>, prompt: &str) {
+fn announce(crew: &Crew, main: &mut ReplayedAgent, commands: Vec<(String, String)>, prompt: &str) {
     let mut journal = crew.main_journal();
     journal.note(EventKind::SessionResumed {
         version: env!("CARGO_PKG_VERSION").to_string(),
@@ -165,7 +165,7 @@ fn announce(crew: &Crew, main: &mut Life, commands: Vec<(String, String)>, promp
 }
 
 /// Words for the main agent: on record before anybody works on them, told at its next turn.
-fn mail(journal: &mut Journal, main: &mut Life, from: Sender, text: String) {
+fn mail(journal: &mut Journal, main: &mut ReplayedAgent, from: Sender, text: String) {
     let mailed = EventKind::Mailed { from, text };
     if let Some(begun) = &mut main.begun {
         begun.recall.event(&mailed);
@@ -174,16 +174,16 @@ fn mail(journal: &mut Journal, main: &mut Life, from: Sender, text: String) {
 }
 
 /// What an agent has spent, and tokens with estimates.
-fn spent(life: &Life) -> (posse_protocol::Spent, u64) {
-    let agent = life.begun.as_ref().map(|begun| begun.recall.agent());
+fn spent(replayed: &ReplayedAgent) -> (posse_protocol::Spent, u64) {
+    let agent = replayed.begun.as_ref().map(|begun| begun.recall.agent());
     let spent = agent.map(|agent| agent.spent()).unwrap_or_default();
-    let time_ms = spent.time_ms.max(life.worked_ms());
+    let time_ms = spent.time_ms.max(replayed.worked_ms());
     (posse_protocol::Spent { time_ms, ..spent }, agent.map_or(0, |agent| agent.tokens_counted()))
 }
 
 /// A budget for what comes now, with what was spent before on top of it: by the main agent, and by all below it where
 /// that counts.
-fn with_spent(fresh: Budget, main: &Life, others: &[Life]) -> Budget {
+fn with_spent(fresh: Budget, main: &ReplayedAgent, others: &[ReplayedAgent]) -> Budget {
     let (spent, _) = spent(main);
     let all = || others.iter().chain([main]).map(self::spent);
     let tokens = all().fold(0u64, |sum, (_, tokens)| sum.saturating_add(tokens));
@@ -196,74 +196,76 @@ fn with_spent(fresh: Budget, main: &Life, others: &[Life]) -> Budget {
     }
 }
 
-fn known(life: &Life) -> Option<Known> {
-    let (spent, tokens) = spent(life);
+fn known(replayed: &ReplayedAgent) -> Option<Known> {
+    let (spent, tokens) = spent(replayed);
     Some(Known {
-        id: life.who.id,
-        parent: life.parent?,
-        name: life.who.name.clone(),
-        role: life.who.role.name.clone(),
-        title: life.who.title.clone(),
-        depth: life.who.depth,
-        grant: life.grant.clone(),
-        budget: life.budget,
-        endpoint: Some(life.model.endpoint()),
-        continues: life.continues,
+        id: replayed.who.id,
+        parent: replayed.parent?,
+        name: replayed.who.name.clone(),
+        role: replayed.who.role.name.clone(),
+        title: replayed.who.title.clone(),
+        depth: replayed.who.depth,
+        grant: replayed.grant.clone(),
+        budget: replayed.budget,
+        endpoint: Some(replayed.model.endpoint()),
+        continues: replayed.continues,
         spent,
         tokens,
-        admitted_at: life.admitted_at,
-        settled: life.end.clone(),
-        delivered: life.delivered,
+        admitted_at: replayed.admitted_at,
+        settled: replayed.end.clone(),
+        delivered: replayed.delivered,
         stopping: false,
     })
 }
 
 /// Where agents work: in checkouts of their own, or where their parents do.
-fn places(crew: &Crew, lives: &[Life]) -> HashMap<AgentId, String> {
+fn places(crew: &Crew, replay: &[ReplayedAgent]) -> HashMap<AgentId, String> {
     let mut places: HashMap<AgentId, String> = HashMap::from([(crew.main, crew.site.folder.clone())]);
     // Parents were admitted before their children.
-    for life in lives {
-        let above = life.parent.and_then(|parent| places.get(&parent)).unwrap_or(&crew.site.folder).clone();
-        let place = match life.isolation {
+    for replayed in replay {
+        let above =
+            replayed.parent.and_then(|parent| places.get(&parent)).unwrap_or(&crew.site.folder).clone();
+        let place = match replayed.isolation {
             Isolation::Shared => above,
-            Isolation::Worktree => crew.checkouts.folder(Path::new(&above), &life.who.name),
+            Isolation::Worktree => crew.checkouts.folder(Path::new(&above), &replayed.who.name),
         };
-        places.insert(life.who.id, place);
+        places.insert(replayed.who.id, place);
     }
     places
 }
 
 /// Which call of which agent had started an agent, where that call waits for its answer.
-fn started_by(main: &Life, lives: &[Life]) -> HashMap<(AgentId, CallId), AgentId> {
-    let parents: HashMap<AgentId, &Life> =
-        lives.iter().chain([main]).map(|life| (life.who.id, life)).collect();
-    let of = |life: &Life| {
-        let (parent, call) = (parents.get(&life.parent?)?, life.brief.as_ref()?.call.as_ref()?);
-        parent.awaits(call, life.admitted_at).then(|| ((parent.who.id, call.clone()), life.who.id))
+fn started_by(main: &ReplayedAgent, replay: &[ReplayedAgent]) -> HashMap<(AgentId, CallId), AgentId> {
+    let parents: HashMap<AgentId, &ReplayedAgent> =
+        replay.iter().chain([main]).map(|replayed| (replayed.who.id, replayed)).collect();
+    let of = |replayed: &ReplayedAgent| {
+        let (parent, call) = (parents.get(&replayed.parent?)?, replayed.brief.as_ref()?.call.as_ref()?);
+        parent.awaits(call, replayed.admitted_at).then(|| ((parent.who.id, call.clone()), replayed.who.id))
     };
-    lives.iter().filter_map(of).collect()
+    replay.iter().filter_map(of).collect()
 }
 
 /// An agent that does not go on, with what it had done.
-fn given_up(life: Life, reason: String) -> (AgentId, Option<AgentId>, Report) {
+fn given_up(replayed: ReplayedAgent, reason: String) -> (AgentId, Option<AgentId>, Report) {
     let (ending, branch) =
-        (Ending::Interrupted { reason }, life.branch.filter(|branch| branch.tip != branch.base));
-    let agent = life.begun.as_ref().map(|begun| begun.recall.agent());
-    let receipt = agent.map(|agent| life.effects.receipt(agent, Inherited::default())).unwrap_or_default();
+        (Ending::Interrupted { reason }, replayed.branch.filter(|branch| branch.tip != branch.base));
+    let agent = replayed.begun.as_ref().map(|begun| begun.recall.agent());
+    let receipt =
+        agent.map(|agent| replayed.effects.receipt(agent, Inherited::default())).unwrap_or_default();
     let text = agent.map(|agent| agent.last_words().to_string()).unwrap_or_default();
     let report = Report::new(ending, text, Receipt { branch, ..receipt });
-    (life.who.id, life.parent, report)
+    (replayed.who.id, replayed.parent, report)
 }
 
 /// An agent that has ended, with the conversation that a follow-up needs.
-fn finished(life: Life, steps_kept: bool) -> Option<FinishedAgent> {
-    let Life { who, report, begun, isolation, .. } = life;
+fn finished(replayed: ReplayedAgent, steps_kept: bool) -> Option<FinishedAgent> {
+    let ReplayedAgent { who, report, begun, isolation, .. } = replayed;
     let AgentIdentity { id, name, title, role, .. } = who;
     let report = report?;
     let branch = report.receipt.branch.clone();
     let role_name = role.name.clone();
     let continuation = begun.filter(|_| steps_kept).map(|begun| {
-        let Begun { mut conversation, recall } = begun;
+        let ReplayedConversation { mut conversation, recall } = begun;
         conversation.extend(recall.finish().agent.conversation().messages());
         Continuation { role, conversation, isolation, branch }
     });
@@ -274,59 +276,59 @@ fn finished(life: Life, steps_kept: bool) -> Option<FinishedAgent> {
 fn start(
     crew: &Arc<Crew>,
     delegation: &Delegation,
-    lives: &Lives<'_>,
-    mut life: Life,
+    replay: &Replay<'_>,
+    mut replayed: ReplayedAgent,
     place: &str,
 ) -> Option<AgentStart> {
-    let parent = life.parent?;
-    let mut journal = crew.sub_agent_journal(delegation, life.who.id, parent);
-    withdraw(&mut journal, life.asking.take());
-    let told = life.first_words();
-    let begun = life.begun.take();
+    let parent = replayed.parent?;
+    let mut journal = crew.sub_agent_journal(delegation, replayed.who.id, parent);
+    withdraw(&mut journal, replayed.asking.take());
+    let told = replayed.first_words();
+    let begun = replayed.begun.take();
     let had_begun = begun.is_some();
     let begun = begun.unwrap_or_else(|| {
         let fresh = || {
             let sub_agent = SubAgent {
-                name: &life.who.name,
-                role: &life.who.role,
+                name: &replayed.who.name,
+                role: &replayed.who.role,
                 parent: &crew.name(parent),
-                depth: life.who.depth,
-                budget: &life.budget,
-                grant: &life.grant,
-                isolation: life.isolation,
+                depth: replayed.who.depth,
+                budget: &replayed.budget,
+                grant: &replayed.grant,
+                isolation: replayed.isolation,
                 folder: place,
             };
             sub_agent.prompt(crew, delegation, |prompt| prompt.to_string())
         };
-        let system = life.borrowed_system().map_or_else(fresh, str::to_string);
-        lives.begin(&life, system)
+        let system = replayed.borrowed_system().map_or_else(fresh, str::to_string);
+        replay.begin(&replayed, system)
     });
-    let (toolbox, worked) = (life.toolbox(crew), Duration::from_millis(life.worked_ms()));
-    let Begun { mut conversation, recall } = begun;
+    let (toolbox, worked) = (replayed.toolbox(crew), Duration::from_millis(replayed.worked_ms()));
+    let ReplayedConversation { mut conversation, recall } = begun;
     let Recalled { mut agent, next } = recall.finish();
     let begins = next == Next::Begin;
-    if had_begun && delegation.sub_agents.record == Record::Result {
+    if had_begun && delegation.sub_agents.record == RecordDetail::Result {
         agent.hear(Sender::Posse, BEGINS_AGAIN.to_string());
     }
     if !had_begun {
         conversation.extend(agent.conversation().messages());
     }
-    let effects = std::mem::take(&mut life.effects);
+    let effects = std::mem::take(&mut replayed.effects);
     let interrupted = had_begun.then(|| Box::new(InterruptedAgent { agent, next, worked, effects }));
-    let brief = life.brief.take();
+    let brief = replayed.brief.take();
     let (context_files, deliverables) =
         brief.map(|brief| (brief.context_files, brief.deliverables)).unwrap_or_default();
     let (told, context_files) = if begins { (told, context_files) } else { (None, Vec::new()) };
     Some(AgentStart {
-        who: life.who,
-        grant: life.grant,
-        budget: life.budget,
+        who: replayed.who,
+        grant: replayed.grant,
+        budget: replayed.budget,
         toolbox,
         conversation,
         task: FirstTask { told, context_files, deliverables },
-        mail: life.mail,
-        isolation: life.isolation,
-        branch: life.branch,
+        mail: replayed.mail,
+        isolation: replayed.isolation,
+        branch: replayed.branch,
         journal,
         resumed: true,
         interrupted,
@@ -334,12 +336,12 @@ fn start(
 }
 
 /// The main agent.
-fn main_start(crew: &Arc<Crew>, mut main: Life, begun: Begun) -> AgentStart {
+fn main_start(crew: &Arc<Crew>, mut main: ReplayedAgent, begun: ReplayedConversation) -> AgentStart {
     let mut journal = crew.main_journal();
     withdraw(&mut journal, main.asking.take());
     let (toolbox, _) = main_tools(crew, &main.grant);
     let worked = Duration::from_millis(main.worked_ms());
-    let Begun { conversation, recall } = begun;
+    let ReplayedConversation { conversation, recall } = begun;
     let Recalled { mut agent, mut next } = recall.finish();
     if main.end.is_some() {
         agent.reopen();

@@ -13,7 +13,7 @@ pub(super) fn start_agent(crew: &Arc<Crew>, start: AgentStart) {
     let (id, mut spare) = (start.who.id, start.journal.beside());
     let driver = Driver::new(Arc::clone(crew), start);
     let running = tokio::spawn(driver.run());
-    crew.driven_by(running.abort_handle());
+    crew.add_driver(running.abort_handle());
     let crew = Arc::clone(crew);
     tokio::spawn(async move {
         if running.await.is_err_and(|gone| gone.is_panic()) {
@@ -21,7 +21,7 @@ pub(super) fn start_agent(crew: &Arc<Crew>, start: AgentStart) {
             let report = broken(crew.below(id));
             spare.note(EventKind::AgentSettled { report: report.clone() });
             let _ = spare.durable().await;
-            crew.settled_without_words(id, report);
+            crew.settle_without_words(id, report);
         }
     });
 }

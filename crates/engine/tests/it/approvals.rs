@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::time::Duration;
 
 use posse_engine::delegating::Limits;
-use posse_engine::{Asking, Record, Session, Taken};
+use posse_engine::{AnswerOutcome, ApprovalSettings, RecordDetail, Session};
 use posse_protocol::{
     AgentId, Answer, Approval, Denial, Event, EventKind, Grant, Network, Question, Sender, Update,
 };
@@ -41,7 +41,7 @@ pub(crate) fn actor(depth: usize) -> String {
 /// In a mode, with somebody there to ask.
 pub(crate) fn in_mode(mut stage: Stage, approval: Approval) -> Stage {
     stage.grant = Grant { approval, network: Network::None, ..Grant::full() };
-    stage.asking = Asking { person: true, ..Asking::default() };
+    stage.approvals = ApprovalSettings { person: true, ..ApprovalSettings::default() };
     stage
 }
 
@@ -54,7 +54,7 @@ pub(crate) async fn answered(mut session: Session, mut person: impl FnMut(&Quest
                 && let EventKind::PersonNeeded { question } = &event.kind
             {
                 let taken = session.answer(event.agent, &question.call, person(question));
-                assert_eq!(taken, Taken::Accepted, "{question:?}");
+                assert_eq!(taken, AnswerOutcome::Accepted, "{question:?}");
             }
             updates.push(update);
         }
@@ -279,17 +279,20 @@ async fn an_answer_that_cannot_be_used_leaves_the_question_open() {
     let pattern = |pattern: &str| Answer::Pattern { pattern: pattern.to_string() };
     assert_eq!(
         followed.session.answer(main, &question.call, Answer::Once),
-        Taken::NotOpen,
+        AnswerOutcome::NotOpen,
         "main asked nothing"
     );
     let bad = followed.session.answer(agent, &question.call, pattern("write_file("));
-    assert_eq!(bad, Taken::BadPattern);
+    assert_eq!(bad, AnswerOutcome::BadPattern);
     let other = followed.session.answer(agent, &question.call, pattern("grep(nowhere)"));
-    assert_eq!(other, Taken::BadPattern, "it does not cover what was asked");
-    assert_eq!(followed.session.answer(agent, &question.call, pattern(&question.pattern)), Taken::Accepted);
+    assert_eq!(other, AnswerOutcome::BadPattern, "it does not cover what was asked");
+    assert_eq!(
+        followed.session.answer(agent, &question.call, pattern(&question.pattern)),
+        AnswerOutcome::Accepted
+    );
     assert_eq!(
         followed.session.answer(agent, &question.call, Answer::Once),
-        Taken::NotOpen,
+        AnswerOutcome::NotOpen,
         "it is answered"
     );
     followed.finish().await;
@@ -322,7 +325,7 @@ async fn others_go_on_while_one_waits_for_a_person_also_with_a_single_slot() {
             rows.into_iter().find(|row| row.name == name).map(|row| row.status).unwrap()
         };
         assert_eq!(["asks", "works", "main"].map(status), ["needs_person", "completed", "running"]);
-        assert_eq!(followed.session.answer(agent, &question.call, Answer::Once), Taken::Accepted);
+        assert_eq!(followed.session.answer(agent, &question.call, Answer::Once), AnswerOutcome::Accepted);
         let id = followed.session.id;
         let ran = followed.finish().await;
         holds(&ran.results_of("main")[3].1, &["asks (general) needs_person"]);
@@ -354,7 +357,7 @@ async fn the_clocks_of_the_one_who_asks_and_of_those_above_stand_still() {
     let mut followed = Followed::new(stage.start("go"));
     let (agent, question) = first_question(&mut followed).await;
     tokio::time::sleep(Duration::from_millis(3_000)).await;
-    assert_eq!(followed.session.answer(agent, &question.call, Answer::Once), Taken::Accepted);
+    assert_eq!(followed.session.answer(agent, &question.call, Answer::Once), AnswerOutcome::Accepted);
     let ran = followed.finish().await;
     assert_eq!(["inner", "outer", "main"].map(|name| ran.ended(name)), ["completed"; 3]);
     for name in ["inner", "outer"] {
@@ -380,7 +383,7 @@ async fn stopping_one_that_asks_withdraws_its_question() {
             .await;
         assert_eq!(
             followed.session.answer(agent, &question.call, Answer::Once),
-            Taken::NotOpen,
+            AnswerOutcome::NotOpen,
             "{what}: nobody asks"
         );
         let ran = followed.finish().await;
@@ -396,7 +399,7 @@ async fn with_nobody_to_ask_it_is_denied_and_every_report_above_says_so() {
     let turns =
         vec![write("c.txt", "x\n"), sh("touch d.txt"), Turn::call("read_file", json!({"path": "a.txt"}))];
     let mut stage = in_mode(at_depth(2, turns).await, Approval::Ask);
-    stage.asking = Asking::default();
+    stage.approvals = ApprovalSettings::default();
     let ran = stage.run("go").await;
     let results = ran.results_of("d2");
     assert_eq!(results.iter().map(|(ok, _)| *ok).collect::<Vec<_>>(), [false, false, true]);
@@ -444,7 +447,7 @@ async fn rules_deny_ask_and_allow_whatever_the_mode_says() {
     let count = cases.len();
     for (mode, kind, rule, turn, asked, ok) in cases {
         let mut stage = in_mode(at_depth(2, vec![turn.clone()]).await, mode);
-        stage.asking.rules = rules(kind, rule);
+        stage.approvals.rules = rules(kind, rule);
         let ran = answered(stage.start("go"), |_| Answer::Once).await;
         let results = ran.results_of("d2");
         assert_eq!((ran.asked().len(), results[0].0), (asked, ok), "{kind} {rule} {turn:?}: {results:?}");
@@ -481,7 +484,7 @@ async fn being_told_something_at_once_withdraws_the_question() {
         .await;
     assert_eq!(
         followed.session.answer(agent, &question.call, Answer::Once),
-        Taken::NotOpen,
+        AnswerOutcome::NotOpen,
         "nobody asks any more"
     );
     let rows = stage.engine.agents(followed.session.id).unwrap();
@@ -521,10 +524,10 @@ async fn a_yes_inside_the_sandbox_is_no_yes_outside_it() {
 #[tokio::test]
 async fn a_question_is_seen_also_where_only_results_are_recorded() {
     let mut stage = in_mode(at_depth(1, vec![write("c.txt", "x\n")]).await, Approval::Ask);
-    stage.delegation.sub_agents.record = Record::Result;
+    stage.delegation.sub_agents.record = RecordDetail::Result;
     let mut followed = Followed::new(stage.start("go"));
     let (agent, question) = first_question(&mut followed).await;
-    assert_eq!(followed.session.answer(agent, &question.call, Answer::Once), Taken::Accepted);
+    assert_eq!(followed.session.answer(agent, &question.call, Answer::Once), AnswerOutcome::Accepted);
     assert_eq!(followed.finish().await.ended("d1"), "completed");
     assert_eq!(stage.files.read("c.txt"), "x\n");
 }

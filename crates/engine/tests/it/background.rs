@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use posse_engine::{Engine, Extent};
+use posse_engine::{Engine, UndoExtent};
 use posse_protocol::{Change, Ending, Event, EventKind, Sender, Seq};
 use posse_testkit::{Turn, processes_with};
 use serde_json::json;
@@ -283,7 +283,7 @@ async fn files_it_changes_are_its_starters_work_and_can_be_undone() {
     paths.sort();
     assert_eq!(paths, ["a.txt", "made.txt"], "what it changed, and not what the person made meanwhile");
     let session = stage.engine.find_session("last").unwrap();
-    let undone = stage.engine.undo(&session, &Extent::Agent("child".to_string()), &[]).await.unwrap();
+    let undone = stage.engine.undo(&session, &UndoExtent::Agent("child".to_string()), &[]).await.unwrap();
     assert_eq!((undone.changes.len(), undone.conflicts.len()), (2, 0));
     assert_eq!(undone.not_certain, ["b.txt.go"]);
     assert_eq!(
@@ -312,7 +312,7 @@ async fn what_it_changed_is_on_record_also_when_the_session_stops_it() {
     let changes = changes_of(&ran, "main");
     assert!(changes.iter().any(|change| change.path == "made.txt"), "not before the end: {changes:?}");
     let session = stage.engine.find_session("last").unwrap();
-    stage.engine.undo(&session, &Extent::Session, &[]).await.unwrap();
+    stage.engine.undo(&session, &UndoExtent::Session, &[]).await.unwrap();
     assert!(!stage.files.path().join("made.txt").exists());
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use posse_engine::models::{Governors, Model, ModelConfig, Models, Protocol};
-use posse_engine::{Asking, Engine, Lasting, Session, SessionRequest, ToolSettings};
+use posse_engine::{ApprovalSettings, Engine, KnowledgeSettings, Session, SessionRequest, ToolSettings};
 use posse_protocol::{Budget, Event, EventKind, Grant, Network, Report, Update};
 use posse_testkit::{FakeModel, Fixture, Turn};
 
@@ -48,8 +48,8 @@ impl World {
                 tools: ToolSettings::default(),
                 project: None,
                 delegation: None,
-                asking: Asking::default(),
-                lasting: Lasting::default(),
+                approvals: ApprovalSettings::default(),
+                knowledge: KnowledgeSettings::default(),
             })
             .unwrap()
     }

@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex};
 use posse_engine::delegating::{Limits, Surface};
 use posse_engine::models::{Governors, Model, ModelConfig, Models, Protocol};
 use posse_engine::roles::{Roles, Team};
-use posse_engine::{Asking, Delegation, Engine, Lasting, Session, SessionRequest, SubAgents, ToolSettings};
+use posse_engine::{
+    ApprovalSettings, Delegation, Engine, KnowledgeSettings, Session, SessionRequest, SubAgents, ToolSettings,
+};
 use posse_protocol::{AgentId, Budget, Event, EventKind, Grant, Network, Report};
 use posse_testkit::{Captured, FakeModel, Fixture, Turn, asker};
 use serde_json::{Value, json};
@@ -23,8 +25,8 @@ pub(crate) struct Stage {
     pub(crate) engine: Engine,
     pub(crate) delegation: Delegation,
     pub(crate) grant: Grant,
-    pub(crate) asking: Asking,
-    pub(crate) lasting: Lasting,
+    pub(crate) approvals: ApprovalSettings,
+    pub(crate) knowledge: KnowledgeSettings,
     pub(crate) tools: ToolSettings,
     pub(crate) budget: Budget,
     pub(crate) max_concurrent: usize,
@@ -63,8 +65,8 @@ impl Stage {
             engine,
             delegation,
             grant: Grant { network: Network::None, ..Grant::full() },
-            asking: Asking::default(),
-            lasting: Lasting::default(),
+            approvals: ApprovalSettings::default(),
+            knowledge: KnowledgeSettings::default(),
             tools: ToolSettings::default(),
             budget: Budget { turns: Some(100), ..Budget::UNLIMITED },
             max_concurrent: 16,
@@ -108,8 +110,8 @@ impl Stage {
             tools: self.tools.clone(),
             project: None,
             delegation: Some(self.delegation.clone()),
-            asking: self.asking.clone(),
-            lasting: self.lasting.clone(),
+            approvals: self.approvals.clone(),
+            knowledge: self.knowledge.clone(),
         }
     }
 

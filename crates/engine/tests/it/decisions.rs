@@ -1,7 +1,7 @@
 //! What a person decides on: edits as diffs, no command that cannot be shown, and no way out of the sandbox that
 //! outlives what the session writes.
 
-use posse_engine::Taken;
+use posse_engine::AnswerOutcome;
 use posse_engine::delegating::Surface;
 use posse_protocol::{Answer, Approval, Event, EventKind, Question};
 use posse_testkit::Turn;
@@ -267,10 +267,10 @@ async fn an_answer_lets_nothing_out_for_longer_if_something_was_written_since_th
     assert_eq!(question.written, [""; 0]);
     let settled = |event: &Event| matches!(event.kind, EventKind::AgentSettled { .. });
     followed.until(1, |event| event.parent.is_some() && settled(event)).await;
-    assert_eq!(followed.session.answer(main, &question.call, Answer::Session), Taken::Accepted);
+    assert_eq!(followed.session.answer(main, &question.call, Answer::Session), AnswerOutcome::Accepted);
     let (main, question) = last_question(&mut followed, 2).await;
     assert_eq!(question.written, ["c.txt"]);
-    assert_eq!(followed.session.answer(main, &question.call, Answer::Once), Taken::Accepted);
+    assert_eq!(followed.session.answer(main, &question.call, Answer::Once), AnswerOutcome::Accepted);
     assert!(followed.finish().await.results_of("main").iter().all(|(ok, _)| *ok));
 }
 

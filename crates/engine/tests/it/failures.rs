@@ -99,8 +99,8 @@ async fn an_unreachable_model_is_said_to_be() {
         tools: posse_engine::ToolSettings::default(),
         project: None,
         delegation: None,
-        asking: posse_engine::Asking::default(),
-        lasting: posse_engine::Lasting::default(),
+        approvals: posse_engine::ApprovalSettings::default(),
+        knowledge: posse_engine::KnowledgeSettings::default(),
     };
     let ran = crate::check::finish(world.engine.start(request).unwrap()).await;
     let Ending::Failed { failure: Failure::Model { kind, message, advice, .. } } = &ran.report.ending else {

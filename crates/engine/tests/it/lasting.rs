@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use posse_engine::Lasting;
+use posse_engine::KnowledgeSettings;
 use posse_engine::delegating::Surface;
 use posse_engine::skills::project_skill_folders;
 use posse_protocol::{Approval, EventKind, NewNote, NoteScope};
@@ -18,7 +18,7 @@ fn note(text: &str) -> Value {
 
 async fn remembering<const N: usize>(scripts: [(&str, Vec<Turn>); N]) -> Stage {
     let mut stage = Stage::new(scripts).await;
-    stage.lasting = Lasting { memory: true, ..Lasting::default() };
+    stage.knowledge = KnowledgeSettings { memory: true, ..KnowledgeSettings::default() };
     stage
 }
 
@@ -134,7 +134,7 @@ fn skill(folder: &Path, key: &str, description: &str, body: &str) {
 
 fn with_skills(stage: &mut Stage) {
     skill(stage.files.path(), "release-notes", "How release notes are written here", "Begin with the date.");
-    stage.lasting.skills = project_skill_folders(stage.files.path());
+    stage.knowledge.skills = project_skill_folders(stage.files.path());
 }
 
 #[tokio::test(flavor = "multi_thread")]

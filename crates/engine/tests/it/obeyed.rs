@@ -1,7 +1,7 @@
 //! What other programs run or obey by themselves: written only by those who were asked, in every mode but full, whether by
 //! tool, command, merge or undo.
 
-use posse_engine::{Asking, Extent};
+use posse_engine::{ApprovalSettings, UndoExtent};
 use posse_protocol::{Answer, Approval, Grant, Network};
 use posse_testkit::{Turn, attacks};
 use serde_json::json;
@@ -68,7 +68,7 @@ async fn a_yes_is_for_one_file_and_nobody_is_a_no() {
     ];
     for (answer, asked, there) in cases {
         let mut stage = in_mode(at_depth(0, calls()).await, Approval::Auto);
-        stage.asking = Asking { person: answer.is_some(), ..Asking::default() };
+        stage.approvals = ApprovalSettings { person: answer.is_some(), ..ApprovalSettings::default() };
         let ran = match &answer {
             Some(answer) => answered(stage.start("go"), |_| answer.clone()).await,
             None => stage.run("go").await,
@@ -139,9 +139,9 @@ async fn merging_and_undoing_leave_it_unless_somebody_says_yes() {
     });
     let merged = asking.merge(&session, "apart").await.unwrap();
     assert_eq!((merged.conflicts.len(), tasks.exists()), (0, true), "{merged:?}");
-    let undone = stage.engine.undo(&session, &Extent::Session, &[]).await.unwrap();
+    let undone = stage.engine.undo(&session, &UndoExtent::Session, &[]).await.unwrap();
     assert_eq!((undone.conflicts.len(), tasks.exists()), (1, true), "{undone:?}");
-    let undone = asking.undo(&session, &Extent::Session, &[]).await.unwrap();
+    let undone = asking.undo(&session, &UndoExtent::Session, &[]).await.unwrap();
     assert_eq!((undone.conflicts.len(), tasks.exists()), (0, false), "{undone:?}");
     let redone = stage.engine.redo(&session).await.unwrap();
     assert_eq!((redone.conflicts.len(), tasks.exists()), (1, false), "{redone:?}");
@@ -185,10 +185,10 @@ async fn nothing_of_the_table_is_merged_or_taken_back_without_a_yes() {
     let asking = stage.engine.clone().asking(|_| true);
     asking.merge(&session, "apart").await.unwrap();
     assert_eq!((left(), repository()), (paths.len() + links.len(), bare.len()));
-    stage.engine.undo(&session, &Extent::Session, &[]).await.unwrap();
+    stage.engine.undo(&session, &UndoExtent::Session, &[]).await.unwrap();
     // A link that is removed leads nobody anywhere.
     assert_eq!(left(), paths.len());
-    asking.undo(&session, &Extent::Session, &[]).await.unwrap();
+    asking.undo(&session, &UndoExtent::Session, &[]).await.unwrap();
     assert_eq!((left(), repository()), (0, 0));
     stage.engine.redo(&session).await.unwrap();
     assert_eq!(left(), 0);

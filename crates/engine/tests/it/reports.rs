@@ -1,7 +1,7 @@
 //! What comes back: checked, capped, quoted; and which model and which defaults an agent worked with.
 
 use posse_engine::delegating::Surface;
-use posse_engine::{Record, SubAgents};
+use posse_engine::{RecordDetail, SubAgents};
 use posse_protocol::{Budget, EventKind, Sender};
 use posse_testkit::Turn;
 use serde_json::{Value, json};
@@ -230,7 +230,7 @@ async fn only_the_result_is_recorded_if_so_wished() {
     let main = vec![Turn::call("agent", named("child", "general", "Do it.")), wait(), Turn::text("Done.")];
     let child = vec![Turn::call("read_file", json!({"path": "a.txt"})), Turn::text(REPORT)];
     let mut stage = Stage::new([("main", main), ("child", child)]).await;
-    stage.delegation.sub_agents.record = Record::Result;
+    stage.delegation.sub_agents.record = RecordDetail::Result;
     let ran = stage.run("go").await;
     let kinds = ran.of("child").into_iter().map(|event| match &event.kind {
         EventKind::AgentAdmitted { .. } => "admitted",

@@ -238,7 +238,7 @@ async fn the_first_skill_of_all_can_be_loaded_at_once() {
     let skill = vec![bash(SAVE), Turn::text(REPORT)];
     let mut stage = Stage::new([("main", main), ("skill-1", skill)]).await.surface(Surface::Shell);
     stage.grant.approval = Approval::Full;
-    stage.lasting.skills = project_skill_folders(stage.files.path());
+    stage.knowledge.skills = project_skill_folders(stage.files.path());
     let results = stage.run("Go").await.results_of("main");
     assert!(!results[0].0 && results[0].1.contains("There is no skill porcupines."), "{results:?}");
     assert!(results[2].0 && results[2].1.contains("With gloves."), "{results:?}");
@@ -252,7 +252,7 @@ async fn a_skill_that_nobody_can_look_at_waits_as_a_draft() {
     let skill = vec![bash(SAVE), Turn::text(REPORT)];
     let mut stage = Stage::new([("main", main), ("skill-1", skill)]).await.surface(Surface::Shell);
     stage.grant.approval = Approval::Auto;
-    stage.lasting.skills = project_skill_folders(stage.files.path());
+    stage.knowledge.skills = project_skill_folders(stage.files.path());
     let ran = stage.run("Go").await;
     let saved = &ran.results_of("skill-1")[0];
     assert!(saved.0 && saved.1.contains("`posse skills review`"), "{saved:?}");

@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
 use posse_engine::record::SessionRow;
-use posse_engine::{EngineError, Extent, Record, Undoing};
+use posse_engine::{EngineError, RecordDetail, UndoExtent, UndoOutcome};
 use posse_protocol::{Event, EventKind, Seq};
 use posse_testkit::Turn;
 use serde_json::json;
@@ -22,8 +22,8 @@ pub(crate) fn read(path: &str) -> Turn {
     Turn::call("read_file", json!({"path": path}))
 }
 
-pub(crate) fn agent(name: &str) -> Extent {
-    Extent::Agent(name.to_string())
+pub(crate) fn agent(name: &str) -> UndoExtent {
+    UndoExtent::Agent(name.to_string())
 }
 
 /// The main agent lets these work one after the other, and then does something itself.
@@ -51,13 +51,13 @@ pub(crate) fn last(stage: &Stage) -> SessionRow {
     stage.engine.find_session("last").unwrap()
 }
 
-pub(crate) async fn undo(stage: &Stage, extent: Extent) -> Result<Undoing, EngineError> {
+pub(crate) async fn undo(stage: &Stage, extent: UndoExtent) -> Result<UndoOutcome, EngineError> {
     stage.engine.undo(&last(stage), &extent, &[]).await
 }
 
 /// Undoes, without conflicts. Gives back the paths.
 #[track_caller]
-pub(crate) fn paths(undone: Result<Undoing, EngineError>) -> Vec<String> {
+pub(crate) fn paths(undone: Result<UndoOutcome, EngineError>) -> Vec<String> {
     let undone = undone.unwrap();
     assert_eq!(undone.conflicts, []);
     let mut paths = undone.changes.into_iter().map(|change| change.path).collect::<Vec<_>>();
@@ -66,7 +66,7 @@ pub(crate) fn paths(undone: Result<Undoing, EngineError>) -> Vec<String> {
 }
 
 #[track_caller]
-fn nothing(undone: Result<Undoing, EngineError>) {
+fn nothing(undone: Result<UndoOutcome, EngineError>) {
     let text = undone.expect_err("there is nothing to undo").to_string();
     assert!(text.contains("nothing"), "{text}");
 }
@@ -137,7 +137,7 @@ async fn one_agents_work_goes_and_the_others_stays_also_in_the_same_file() {
         assert_eq!(state(), [true, true], "{case}");
         assert_eq!(paths(undo(&stage, agent("two")).await), ["shared.txt", "two.txt"], "{case}");
         assert_eq!(state(), [true, false], "{case}");
-        assert_eq!(paths(undo(&stage, Extent::Session).await), ["one.txt", "shared.txt"], "{case}");
+        assert_eq!(paths(undo(&stage, UndoExtent::Session).await), ["one.txt", "shared.txt"], "{case}");
         assert_eq!((state(), stage.files.read("shared.txt") == lines), ([false, false], true), "{case}");
         seen += 1;
     }
@@ -173,7 +173,7 @@ async fn everything_a_command_does_goes_back_and_forth() {
         holds(text, &["exit code 0"]);
         let after = contents(stage.files.path());
         assert_ne!(before, after, "{command}");
-        paths(undo(&stage, Extent::Last).await);
+        paths(undo(&stage, UndoExtent::Last).await);
         assert_eq!(contents(stage.files.path()), before, "undo {command}");
         paths(stage.engine.redo(&last(&stage)).await);
         assert_eq!(contents(stage.files.path()), after, "redo {command}");
@@ -197,8 +197,8 @@ fn there(stage: &Stage) -> String {
 
 #[tokio::test]
 async fn the_last_turn_one_turn_and_the_whole_session_are_undone_and_redone() {
-    let turn = |turn| Some(Extent::Turn { agent: None, turn });
-    let (last_one, session, redo) = (Some(Extent::Last), Some(Extent::Session), None);
+    let turn = |turn| Some(UndoExtent::Turn { agent: None, turn });
+    let (last_one, session, redo) = (Some(UndoExtent::Last), Some(UndoExtent::Session), None);
     // `None` is a redo.
     let cases = [
         vec![(last_one.clone(), "f1 f2 g2"), (last_one.clone(), "f1"), (last_one.clone(), "")],
@@ -228,7 +228,7 @@ async fn the_last_turn_one_turn_and_the_whole_session_are_undone_and_redone() {
 async fn several_undos_are_redone_one_after_the_other() {
     let stage = three_turns().await;
     for expected in ["f1 f2 g2", "f1"] {
-        paths(undo(&stage, Extent::Last).await);
+        paths(undo(&stage, UndoExtent::Last).await);
         assert_eq!(there(&stage), expected);
     }
     for expected in ["f1 f2 g2", "f1 f2 g2 f3"] {
@@ -242,7 +242,8 @@ async fn several_undos_are_redone_one_after_the_other() {
 async fn where_there_is_nothing_to_undo_it_says_so() {
     let stage = crew([("child", vec![read("a.txt")])], vec![]).await;
     stage.run("go").await;
-    let extents = [Extent::Last, Extent::Session, agent("child"), Extent::Turn { agent: None, turn: 1 }];
+    let extents =
+        [UndoExtent::Last, UndoExtent::Session, agent("child"), UndoExtent::Turn { agent: None, turn: 1 }];
     let count = extents.len();
     for extent in extents {
         nothing(undo(&stage, extent).await);
@@ -408,7 +409,7 @@ async fn commands_of_agents_side_by_side_lose_no_change() {
     known.sort();
     let made = names.iter().flat_map(|name| (0..6).map(move |n| format!("{name}-{n}"))).collect::<Vec<_>>();
     assert_eq!(known, made, "each change is somebody's, once");
-    paths(undo(&stage, Extent::Session).await);
+    paths(undo(&stage, UndoExtent::Session).await);
     assert_eq!(contents(stage.files.path()).into_keys().collect::<Vec<_>>(), ["a.txt", "b.txt"]);
 }
 
@@ -432,7 +433,7 @@ async fn what_a_stopped_agent_had_done_can_be_undone() {
 #[tokio::test]
 async fn work_can_be_undone_also_where_only_results_are_recorded() {
     let mut stage = crew([("child", vec![write("c.txt", "c\n"), sh("echo d > d.txt")])], vec![]).await;
-    stage.delegation.sub_agents.record = Record::Result;
+    stage.delegation.sub_agents.record = RecordDetail::Result;
     stage.run("go").await;
     assert_eq!(paths(undo(&stage, agent("child")).await), ["c.txt", "d.txt"]);
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use posse_engine::Extent;
+use posse_engine::UndoExtent;
 use posse_protocol::{Event, EventKind, Report};
 use posse_testkit::Turn;
 use serde_json::json;
@@ -82,7 +82,7 @@ async fn what_a_person_writes_while_a_command_runs_is_not_taken_back() {
     assert_eq!(stage.files.read("a.txt"), "alpha\n");
     // Named, they go, one by one or with their folder.
     let named = ["notes".to_string(), "person.txt".to_string()];
-    let undone = stage.engine.undo(&last(&stage), &Extent::Session, &named).await;
+    let undone = stage.engine.undo(&last(&stage), &UndoExtent::Session, &named).await;
     assert_eq!(paths(undone), ["notes/today", "person.txt"]);
     assert!(root.join("go").exists() && !root.join("person.txt").exists() && !root.join("notes").exists());
     assert_eq!(paths(stage.engine.redo(&last(&stage)).await), ["notes/today", "person.txt"]);
@@ -124,7 +124,7 @@ async fn naming_a_file_does_not_make_somebody_elses_edit_the_commands() {
         let events = ran.events().cloned().collect::<Vec<_>>();
         assert_eq!(on_record(events.iter(), true), ["own.txt"], "{before}: {:?}", ran.results());
         assert_eq!(on_record(events.iter(), false), ["src/new", "src/x"], "{before}");
-        undo(&stage, Extent::Session).await.unwrap();
+        undo(&stage, UndoExtent::Session).await.unwrap();
         let kept = ["src/x", "src/new"].map(|path| stage.files.read(path));
         assert_eq!(kept, ["the person's\n"; 2], "{before}");
         assert!(!root.join("own.txt").exists(), "{before}");
@@ -165,7 +165,7 @@ async fn what_is_moved_and_marked_is_taken_back() {
         let ran = stage.run("go").await;
         assert!(ran.results()[0].1.contains("exit code 0"), "{command}: {:?}", ran.results());
         assert_eq!(on_record(ran.events(), false), [""; 0], "{command}");
-        undo(&stage, Extent::Session).await.unwrap_or_else(|error| panic!("{command}: {error}"));
+        undo(&stage, UndoExtent::Session).await.unwrap_or_else(|error| panic!("{command}: {error}"));
         assert_eq!(work(), before, "{command}");
         seen += 1;
     }
@@ -189,7 +189,7 @@ async fn what_is_written_by_another_name_is_taken_back() {
         let ran = stage.run("go").await;
         assert!(ran.results()[0].1.contains("exit code 0"), "{command}: {:?}", ran.results());
         assert_eq!(on_record(ran.events(), true), ["src/x"], "{command}");
-        undo(&stage, Extent::Session).await.unwrap();
+        undo(&stage, UndoExtent::Session).await.unwrap();
         assert_eq!(stage.files.read("src/x"), "x\n", "{command}");
         seen += 1;
     }
@@ -235,7 +235,7 @@ async fn what_a_background_command_did_is_told_from_what_others_did() {
     let ran = stage.run("go").await;
     assert_eq!(on_record(ran.events(), true), ["begun", "go", "late.txt", "now.txt"]);
     assert_eq!(on_record(ran.events(), false), [""; 0]);
-    paths(undo(&stage, Extent::Session).await);
+    paths(undo(&stage, UndoExtent::Session).await);
     assert_eq!(contents(stage.files.path()).into_keys().collect::<Vec<_>>(), ["a.txt", "b.txt"]);
 }
 
@@ -287,7 +287,7 @@ async fn a_commit_a_reset_and_a_lost_history_are_taken_back() {
         let ran = stage.run("go").await;
         let (_, text) = &ran.results_of("main")[0];
         assert!(text.contains("exit code 0"), "{command}: {text}");
-        paths(undo(&stage, Extent::Session).await);
+        paths(undo(&stage, UndoExtent::Session).await);
         assert_eq!(files(&root), all, "{command}");
         assert_eq!(state(), before, "{command}");
         seen += 1;

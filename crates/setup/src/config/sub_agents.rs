@@ -4,7 +4,7 @@ use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 
 use posse_engine::delegating::{Limits, OverCap, Surface};
 use posse_engine::roles::AgentRoles;
-use posse_engine::{Record, SubAgents};
+use posse_engine::{RecordDetail, SubAgents};
 use posse_protocol::Isolation;
 use serde::{Deserialize, Serialize};
 
@@ -70,7 +70,7 @@ pub(crate) struct SubAgentsFile {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) show_record: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) record: Option<Record>,
+    pub(crate) record: Option<RecordDetail>,
     /// Where sub-agents work, unless role or task say otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) isolation: Option<Isolation>,

@@ -21,11 +21,11 @@ fn picture(request: &SessionRequest) -> String {
         tools,
         project,
         delegation,
-        asking,
-        lasting,
+        approvals,
+        knowledge,
     } = request;
     format!(
-        "{workspace:?}\n{prompt}\n{models:#?}\n{grant:?}\n{budget:?}\n{tools:?}\n{project:?}\n{delegation:?}\n{asking:?}\n{lasting:?}"
+        "{workspace:?}\n{prompt}\n{models:#?}\n{grant:?}\n{budget:?}\n{tools:?}\n{project:?}\n{delegation:?}\n{approvals:?}\n{knowledge:?}"
     )
 }
 
@@ -150,7 +150,7 @@ fn without_files_no_file_counts() {
     assert_eq!(terms.warnings, []);
     let request = terms.request("do it".to_owned(), None).unwrap();
     assert_eq!((request.grant.files, request.budget.turns), (Files::Write, Some(200)));
-    assert_eq!((request.lasting.memory, request.lasting.skills.len()), (false, 0));
+    assert_eq!((request.knowledge.memory, request.knowledge.skills.len()), (false, 0));
     let roles = request.delegation.unwrap().roles;
     assert!(roles.find("general").is_ok() && roles.find("mine").is_err() && roles.find("scout").is_err());
 }

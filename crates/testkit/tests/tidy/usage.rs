@@ -66,6 +66,7 @@ const BY_PATH_FILES: &[(&str, &str)] = &[
     ("crates/engine/src/changes/checkouts.rs", "Posse's own folder"),
     ("crates/engine/src/knowledge/skill_drafts.rs", "Posse's own folder"),
     ("crates/engine/src/roles/files.rs", "the person's own roles"),
+    ("crates/engine/src/roles/reading.rs", "the person's own roles"),
     (
         "crates/engine/src/knowledge/skill_files.rs",
         "the person's own skills; lists a project's, and opens none by that",

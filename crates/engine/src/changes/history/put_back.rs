@@ -78,11 +78,11 @@ mod tests {
             std::sync::Arc::new(|_| ()),
             LinkedFolders::default(),
         );
-        let running = history.begins(mode).await;
+        let running = history.begin_command(mode).await;
         does(&root);
         let moved = [(root.clone(), Came::Outside)].into();
         let touched = Touched { moved, complete: true, ..Touched::default() };
-        let found = history.after(running, &touched).await;
+        let found = history.end_command(running, &touched).await;
         let told =
             found.refused.iter().map(|refused| format!("{} {}", refused.path, refused.put_back)).collect();
         (told, outer)

@@ -8,12 +8,12 @@ use posse_report::quote;
 use posse_workspace::Permit;
 use posse_workspace::worktree::Merge;
 
-use super::Desk;
+use super::DelegationCalls;
 use crate::changes::found::Written;
 use crate::crew::Crew;
 use crate::delegation::answers::CallAnswer;
 
-impl Desk {
+impl DelegationCalls {
     pub(super) async fn merge(&self, name: &str, permit: Permit) -> CallAnswer {
         let id = match self.find(name) {
             Ok(id) => id,
@@ -49,13 +49,13 @@ async fn bring_in(
 ) -> Result<Merge, String> {
     let site = crew.site(by);
     let into = site.workspace.permitting(permit);
-    let writes = crew.approvals.writes(Some(&format!("merge of {}", branch.name)));
+    let writes = crew.approvals.track_write(Some(&format!("merge of {}", branch.name)));
     let merged = site.history.merge(&into, &branch).await.map_err(|error| error.to_string())?;
     let mut written = Written::default();
     written.add(&merged.changes);
     writes.wrote(&[], &written);
     if !merged.changes.is_empty() {
-        crew.merged_into(by);
+        crew.note_merge(by);
     }
     let parent = crew.tree(|tree| tree.node(by).and_then(|node| node.parent));
     let mut journal = crew.journal(by, parent);

@@ -5,7 +5,7 @@ use posse_report::quote;
 use posse_surface::ENHANCE;
 use tokio::sync::OwnedMutexGuard;
 
-use super::Desk;
+use super::DelegationCalls;
 use crate::delegation::answers::CallAnswer;
 use crate::knowledge::session_digest;
 
@@ -16,7 +16,7 @@ pub(super) struct Turn {
     pub(super) existing: Option<AgentId>,
 }
 
-impl Desk {
+impl DelegationCalls {
     /// Waits until the only agent of the task's role is free, first come, first served; none if there may be many of the
     /// role. Whoever is stopped meanwhile is out of the queue. Waiting holds no slot.
     pub(super) async fn turn(&self, task: &Task) -> Result<Option<Turn>, CallAnswer> {
@@ -34,7 +34,7 @@ impl Desk {
                 format!("The {name} agent waits for you, so it cannot be asked; tell it in your report.");
             return Err(CallAnswer::error(text));
         }
-        let turns = self.crew.turns(name);
+        let turns = self.crew.turn_lock(name);
         let mut parked = None;
         let held = match std::sync::Arc::clone(&turns).try_lock_owned() {
             Ok(held) => held,
@@ -44,7 +44,7 @@ impl Desk {
             }
         };
         // It may be at work for somebody else, and goes on under a new id each time.
-        let mut ends = self.crew.ends_heard();
+        let mut ends = self.crew.subscribe_ends();
         loop {
             let newest = self.crew.tree(|tree| {
                 let of_role = tree.nodes().filter(|node| node.role == name && node.continued_by.is_none());

@@ -7,14 +7,14 @@ use posse_delegate::Look;
 use posse_protocol::{AgentId, ToolOutcome};
 use posse_surface::{Shape, Until};
 
-use super::Desk;
+use super::DelegationCalls;
 use crate::delegation::answers::{self, CallAnswer};
 use crate::limits::{POLL_WAIT_MS, WAIT_MS, WAIT_MS_MAX};
 
-impl Desk {
+impl DelegationCalls {
     /// Waits until one or all of these have ended, without holding a slot. False if the time ran out first.
     pub(super) async fn settled(&self, ids: &[AgentId], until: Until, timeout_ms: Option<u64>) -> bool {
-        let mut news = self.crew.handles(self.id).news.subscribe();
+        let mut news = self.crew.signals(self.id).news.subscribe();
         let deadline = timeout_ms.map(|ms| Instant::now() + Duration::from_millis(ms));
         let over = || match until {
             Until::All => self.crew.all_settled(ids),
@@ -102,7 +102,7 @@ impl Desk {
         };
         let mut look = self.crew.look(self.id, of);
         if look == Look::Unchanged {
-            // Asking again and again becomes waiting: it costs no turns, and ends with news.
+            // ApprovalSettings again and again becomes waiting: it costs no turns, and ends with news.
             let polls = self.polls.fetch_add(1, Ordering::Relaxed);
             if polls > 0 {
                 let live = self.crew.tree(|tree| tree.live_children(self.id));

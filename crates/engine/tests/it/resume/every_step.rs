@@ -1,7 +1,7 @@
 //! A crash behind any event of sessions in which agents delegate: what comes of it is what would have come of it anyway
 //! (promise D2).
 
-use posse_engine::Record;
+use posse_engine::RecordDetail;
 use posse_engine::delegating::{Limits, Surface};
 use posse_protocol::{Event, EventKind};
 use posse_testkit::Turn;
@@ -317,7 +317,7 @@ async fn agents_whose_steps_are_not_kept_come_to_the_same() {
     ];
     let mut scenario = blocking([("main", main), ("one", one), ("*", looks())]).await;
     scenario.same = Same::Ends;
-    scenario.play.stage.delegation.sub_agents.record = Record::Result;
+    scenario.play.stage.delegation.sub_agents.record = RecordDetail::Result;
     scenario.crash_everywhere(RESULTS_ONLY).await;
 }
 

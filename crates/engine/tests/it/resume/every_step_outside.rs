@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use posse_engine::Asking;
+use posse_engine::ApprovalSettings;
 use posse_protocol::{Answer, Approval, CallId, Event, EventKind, Sender};
 use posse_testkit::Turn;
 use serde_json::json;
@@ -67,7 +67,7 @@ async fn questions_are_asked_again_once() {
     let one = vec![write("new-one.txt").and_call("read_file", json!({"path": "a.txt"})), Turn::text(REPORT)];
     let mut scenario = blocking([("main", main), ("one", one)]).await;
     scenario.play.stage.grant.approval = Approval::Ask;
-    scenario.play.stage.asking = Asking { person: true, ..Asking::default() };
+    scenario.play.stage.approvals = ApprovalSettings { person: true, ..ApprovalSettings::default() };
     scenario.files = written;
     scenario.also = |_, before, all| {
         let after = &all[before.len()..];

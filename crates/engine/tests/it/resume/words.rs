@@ -1,6 +1,6 @@
 //! What agents are told when they go on, how long they have worked, and that nothing is told twice.
 
-use posse_engine::Asking;
+use posse_engine::ApprovalSettings;
 use posse_protocol::{Approval, Event, EventKind, Sender};
 use posse_testkit::Turn;
 
@@ -112,7 +112,7 @@ async fn working_time_goes_on_and_waiting_for_a_person_is_none_of_it() {
     let one = vec![write("new-one.txt"), read("a.txt"), Turn::text(REPORT)];
     let Scenario { mut play, .. } = blocking([("main", main), ("one", one)]).await;
     play.stage.grant.approval = Approval::Ask;
-    play.stage.asking = Asking { person: true, ..Asking::default() };
+    play.stage.approvals = ApprovalSettings { person: true, ..ApprovalSettings::default() };
     let scenario = Scenario::new(play, super::crashing::Same::Everything);
     let whole = scenario.whole().await;
     let asked = whole.iter().position(|e| matches!(e.kind, EventKind::PersonNeeded { .. })).unwrap();
