@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod arrows;
+mod cycles;
 mod reach;
 mod repo;
 mod rust;
@@ -40,6 +41,7 @@ const RULES: &[Rule] = rules! {
     "versions live in the root": arrows versions bad_versions => "crates/model gives serde";
     "lints are shared": arrows lints bad_lints => "crates/model does not";
     "the crates' README is true": arrows readme bad_readme => "crates/README.md says that agent builds on –";
+    "no cycles between modules": cycles cycles bad_cycles => "crates/engine/src: crew → driver → crew is a cycle";
     "pure crates touch nothing": usage purity bad_purity => "crates/agent/src/lib.rs:3 uses std::fs";
     "processes only in sandbox": usage processes bad_processes => "crates/tools/src/lib.rs:2 uses std::process::Command";
     "unsafe only in sandbox": usage unsafe_code bad_unsafe_code => "crates/store/tests/it/main.rs:2 has unsafe";
@@ -79,7 +81,7 @@ fn the_repository_keeps_its_rules() {
 
 #[test]
 fn every_rule_notices_its_bad_sample() {
-    assert_eq!(RULES.len(), 28);
+    assert_eq!(RULES.len(), 29);
     for Rule { name, find, bad, says } in RULES {
         let findings = find(&bad());
         assert_eq!(findings.len(), 1, "[{name}] {findings:#?}");
