@@ -55,7 +55,7 @@ pub(crate) async fn run(paths: &Paths, args: DemoArgs) -> anyhow::Result<Exit> {
     let mut model = ModelConfig::replay("demo recording", &cassette);
     model.replay_pace_ms = if args.fast { 0 } else { PACE_MS };
     let terms = plan.terms(ModelChoice { model, prices: None })?;
-    let mut display = Display::live();
+    let mut display = Display::live_without_next_steps();
     let (request, _) = work::request(terms, &mut display, PROMPT.to_string(), None)?;
     let session = engine.start(request)?;
     let id = short(session.id);
@@ -80,7 +80,7 @@ async fn make_repository(folder: &Path) -> anyhow::Result<()> {
 fn next_steps(style: Style, paths: &Paths, id: &str, kept: Option<&Path>) -> String {
     let folder = kept.map(|folder| {
         let folder = whole(folder);
-        format!("  see what they changed   git -C {folder} diff\n  take it all back        cd {folder} && posse undo --session\n")
+        format!("  see what they changed   cd {folder} && posse diff\n  take it all back        posse undo --session\n")
     });
     format!(
         "\n{}\n{}  see who did what        posse tasks {id}\n  \

@@ -20,6 +20,7 @@ mod output;
 #[cfg(test)]
 mod outputs;
 mod prompt;
+mod prose;
 mod questions;
 mod recorded;
 mod resources;

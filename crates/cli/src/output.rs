@@ -24,7 +24,10 @@ pub(crate) use posse_protocol::visible::{columns, one_line};
 pub(crate) use posse_view::words::{counted, duration, grouped};
 
 /// The colours of [`Style`].
-const COLOURS: [&str; 7] = ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m"];
+const COLOURS: [&str; 10] = [
+    "\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[3m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[34m", "\x1b[35m",
+    "\x1b[36m",
+];
 
 /// A text without the blank space around it. Only what is blank without doubt goes.
 pub(crate) fn trimmed(text: &str) -> &str {
@@ -120,6 +123,11 @@ pub(crate) fn stdout_width() -> usize {
     width(terminal_size::terminal_size_of(io::stdout()))
 }
 
+/// Columns of the terminal behind standard output where prose is drawn; none where it is written as it is.
+pub(crate) fn prose_width() -> Option<usize> {
+    (io::stdout().is_terminal() && can_draw()).then(stdout_width)
+}
+
 /// The same for standard error.
 pub(crate) fn stderr_width() -> usize {
     width(terminal_size::terminal_size_of(io::stderr()))
@@ -189,6 +197,10 @@ impl Style {
         self.paint("1", text)
     }
 
+    pub(crate) fn italic(self, text: &str) -> String {
+        self.paint("3", text)
+    }
+
     pub(crate) fn red(self, text: &str) -> String {
         self.paint("31", text)
     }
@@ -199,6 +211,14 @@ impl Style {
 
     pub(crate) fn yellow(self, text: &str) -> String {
         self.paint("33", text)
+    }
+
+    pub(crate) fn blue(self, text: &str) -> String {
+        self.paint("34", text)
+    }
+
+    pub(crate) fn magenta(self, text: &str) -> String {
+        self.paint("35", text)
     }
 
     pub(crate) fn cyan(self, text: &str) -> String {

@@ -8,7 +8,7 @@ use posse_view::SessionView;
 use crate::display::live_without_terminal;
 use crate::output::Style;
 use crate::sessions::markdown_of;
-use crate::steps::Steps;
+use crate::steps::{Showing, Steps};
 use crate::tasks;
 
 /// Columns of a terminal.
@@ -39,7 +39,7 @@ fn report(events: &[Event]) -> Option<&Report> {
 }
 
 fn steps(events: &[Event]) -> String {
-    let mut steps = Steps::new(Style::plain());
+    let mut steps = Steps::new(Showing::plain());
     let mut text = events.iter().map(|event| steps.lines(event).unwrap()).collect::<String>();
     text.push_str(&steps.unanswered());
     text

@@ -6,24 +6,47 @@ use posse_view::{FoldError, OpenCall, SessionView, words};
 
 use crate::display::{ending_line, measured, not_covered, read_only_for_commands};
 use crate::output::{Style, counted, duration, one_line, trimmed, visible};
+use crate::prose;
 use crate::recorded::fold;
 
-/// Characters of a tool's result, a report or a reason that are shown.
+/// Characters of a report or a reason that are shown.
 const RESULT_CHARS_MAX: usize = 160;
+/// Lines of a tool's result that are shown.
+const RESULT_LINES_MAX: usize = 5;
+/// Columns of a line of it.
+const LINE_COLUMNS_MAX: usize = 200;
 /// Characters of a message that are shown.
 const MESSAGE_CHARS_MAX: usize = 2000;
 /// Levels that are indented.
 const LEVELS_INDENTED_MAX: u32 = 12;
 
+/// How steps are shown.
+#[derive(Clone, Copy)]
+pub(crate) struct Showing {
+    pub(crate) style: Style,
+    /// Columns of the terminal; none where lines are not broken and Markdown stays as it is written.
+    pub(crate) width: Option<usize>,
+    /// Whether results are shown whole.
+    pub(crate) full: bool,
+}
+
+impl Showing {
+    #[cfg(test)]
+    pub(crate) fn plain() -> Self {
+        Self { style: Style::plain(), width: None, full: false }
+    }
+}
+
 /// Turns events into text. What a sub-agent did carries its name and is indented by its depth.
 pub(crate) struct Steps {
     style: Style,
+    showing: Showing,
     view: SessionView,
 }
 
 impl Steps {
-    pub(crate) fn new(style: Style) -> Self {
-        Self { style, view: SessionView::default() }
+    pub(crate) fn new(showing: Showing) -> Self {
+        Self { style: showing.style, showing, view: SessionView::default() }
     }
 
     /// One event; nothing for those that only matter to programs.
@@ -71,17 +94,18 @@ impl Steps {
         match &event.kind {
             EventKind::CutShort { text, .. } if !text.trim().is_empty() => {
                 let label = format!("{}:", names.map_or("agent", |(name, _)| name));
-                format!("{} {}\n{}", style.cyan(&label), said(text), style.yellow("  … cut short\n"))
+                let said = self.said(&style.cyan(&label), text);
+                format!("{said}{}", style.yellow("  … cut short\n"))
             }
-            EventKind::Told { from, text } => message(style, names, *from, text),
+            EventKind::Told { from, text } => self.message(names, *from, text),
             EventKind::Replied { reply, .. } if !reply.text.trim().is_empty() => {
                 let label = format!("{}:", names.map_or("agent", |(name, _)| name));
-                format!("{} {}\n", style.cyan(&label), said(&reply.text))
+                self.said(&style.cyan(&label), &reply.text)
             }
             EventKind::ToolFinished { tool, ok, text, duration_ms, .. } => {
                 let title = call.map_or_else(|| one_line(tool, 60), |call| one_line(&call.title, 200));
-                let (mark, text) = (if *ok { "→" } else { "✗" }, one_line(trimmed(text), RESULT_CHARS_MAX));
-                style.dim(&format!("  {who}• {title}\n    {mark} {text}  ({})\n", duration(*duration_ms)))
+                let head = style.dim(&format!("  {who}• {title}  ({})\n", duration(*duration_ms)));
+                format!("{head}{}", self.result(if *ok { "→" } else { "✗" }, text))
             }
             EventKind::Retrying { attempt, reason, .. } => {
                 style.yellow(&format!("  {who}retry {attempt}: {}\n", one_line(reason, RESULT_CHARS_MAX)))
@@ -131,6 +155,59 @@ impl Steps {
     }
 }
 
+impl Steps {
+    fn message(&self, names: Option<(&str, &str)>, from: Sender, text: &str) -> String {
+        let style = self.style;
+        match from {
+            Sender::Person => self.said(&style.bold("you:"), text),
+            // What is said to a model is not for the person; the events around it tell them why.
+            Sender::Posse => {
+                style.dim(&format!("  {} was told how to continue\n", names.map_or("main", |(name, _)| name)))
+            }
+            Sender::Parent => {
+                let (name, parent) = names.unwrap_or(("agent", "parent"));
+                self.said(&style.bold(&format!("{parent} to {name}:")), text)
+            }
+            // The whole of it was shown where it was said.
+            Sender::Reports => {
+                let first = trimmed(text).lines().next().unwrap_or_default();
+                style.dim(&format!("reports: {}\n", one_line(first, RESULT_CHARS_MAX)))
+            }
+            Sender::Peer => self.said(&style.dim("message:"), text),
+        }
+    }
+
+    /// Words behind a label. Their further lines are indented, so that none of these passes for another event.
+    fn said(&self, label: &str, text: &str) -> String {
+        let text = visible(trimmed(text));
+        let Some(width) = self.showing.width else {
+            return format!("{label} {}\n", text.replace('\n', "\n  "));
+        };
+        let shown = prose::shown(self.style, &text, width.saturating_sub(3));
+        let lines = shown.lines().map(|line| format!("  {line}").trim_end().to_string());
+        format!("{label}\n{}\n", lines.collect::<Vec<_>>().join("\n"))
+    }
+
+    /// The first lines of what a tool answered, or all of them.
+    fn result(&self, mark: &str, text: &str) -> String {
+        let lines = trimmed(text).lines().collect::<Vec<_>>();
+        let (lines_max, columns_max) =
+            if self.showing.full { (usize::MAX, usize::MAX) } else { (RESULT_LINES_MAX, LINE_COLUMNS_MAX) };
+        let mut out = String::new();
+        for (n, line) in lines.iter().take(lines_max).enumerate() {
+            let mark = if n == 0 { mark } else { " " };
+            let line = one_line(line, columns_max);
+            out.push_str(&self.style.dim(&format!("    {mark} {line}")));
+            out.push('\n');
+        }
+        if let Some(more @ 1..) = lines.len().checked_sub(lines_max) {
+            let more = counted(more as u64, "more line");
+            out.push_str(&self.style.dim(&format!("      … {more}: --full\n")));
+        }
+        out
+    }
+}
+
 /// How sessions and agents come and go; `who` is empty for the main agent.
 fn course(style: Style, kind: &EventKind, who: &str) -> String {
     match kind {
@@ -167,28 +244,6 @@ fn settled(style: Style, who: &str, report: &Report) -> String {
         text.push_str(&style.yellow(&format!("  warning: {warning}\n")));
     }
     text
-}
-
-fn message(style: Style, names: Option<(&str, &str)>, from: Sender, text: &str) -> String {
-    match from {
-        Sender::Person => format!("{} {}\n", style.bold("you:"), said(text)),
-        // What is said to a model is not for the person; the events around it tell them why.
-        Sender::Posse => {
-            style.dim(&format!("  {} was told how to go on\n", names.map_or("main", |(name, _)| name)))
-        }
-        Sender::Parent => {
-            let (name, parent) = names.unwrap_or(("agent", "parent"));
-            format!("{} {}\n", style.bold(&format!("{parent} to {name}:")), said(text))
-        }
-        // The whole of it was shown where it was said.
-        Sender::Reports => style.dim(&format!("reports: {}\n", one_line(trimmed(text), RESULT_CHARS_MAX))),
-        Sender::Peer => style.dim(&format!("letter: {}\n", one_line(trimmed(text), RESULT_CHARS_MAX))),
-    }
-}
-
-/// Words with their further lines indented, so that none of these passes for another event.
-fn said(text: &str) -> String {
-    visible(trimmed(text)).replace('\n', "\n  ")
 }
 
 fn answered(style: Style, answer: &Answer) -> String {
@@ -231,7 +286,7 @@ mod tests {
             event(1, 0, replied("Fixed.", 5)),
             event(1, 0, settled("Fixed.")),
         ];
-        let mut steps = Steps::new(Style::plain());
+        let mut steps = Steps::new(Showing::plain());
         let mut text =
             numbered(events.to_vec()).iter().map(|event| steps.lines(event).unwrap()).collect::<String>();
         text.push_str(&steps.unanswered());
@@ -244,16 +299,16 @@ you: fix it
     explore-2 (explore) is to: deeper
     explore-2: two\\u{1b}[2J
       lines
-    letter: hello
+    message: hello
     explore-2 ✓ completed
       measured: no commands run; tests failed: `cargo test` (exit code 101, 4 of 5 passed); no commits; no sub-agents; 1 file changed (+82 -0): tests/auth.rs (+82 lines, new file)
-    explore-1 • grep Foo
-      → 3 matches  (0.0 s)
+    explore-1 • grep Foo  (0.0 s)
+      → 3 matches
   explore-1 asks to use shell: rm x
   you: yes, once
   explore-1 ✓ completed
     measured: no commands run; tests failed: `cargo test` (exit code 101, 4 of 5 passed); no commits; no sub-agents; 1 file changed (+82 -0): tests/auth.rs (+82 lines, new file)
-reports: explore-1\\nis done
+reports: explore-1
 agent: Fixed.
 ✓ completed
   measured: no commands run; tests failed: `cargo test` (exit code 101, 4 of 5 passed); no commits; no sub-agents; 1 file changed (+82 -0): tests/auth.rs (+82 lines, new file)
@@ -286,7 +341,7 @@ agent: Fixed.
             event(2, 1, EventKind::Closing { ending: Ending::OutOfTurns }),
             event(1, 0, EventKind::SessionInterrupted { agents: vec![id(2)], detached: true }),
         ];
-        let mut steps = Steps::new(Style::plain());
+        let mut steps = Steps::new(Showing::plain());
         let text =
             numbered(events.to_vec()).iter().map(|event| steps.lines(event).unwrap()).collect::<String>();
         let expected = "  explore-1 (explore) is to: find it
@@ -310,7 +365,7 @@ the session was left with 1 agent that had not ended
             event(1, 0, replied("Fixed.", 5)),
         ]);
         events.remove(1);
-        let mut steps = Steps::new(Style::plain());
+        let mut steps = Steps::new(Showing::plain());
         let text = events.iter().map(|event| steps.lines(event).unwrap()).collect::<String>();
         assert_eq!(text, "agent: Fixed.\n");
     }

@@ -38,7 +38,7 @@ pub mod delegating {
 
 /// What faces need to show reports, without knowing the crate behind.
 pub mod reports {
-    pub use posse_report::{About, Told, facts, facts_line, files, summary_block};
+    pub use posse_report::{About, facts, facts_line, files};
 }
 
 /// What faces need to tell about the machine and the workspace.

@@ -10,8 +10,6 @@ pub const HANDLE_CHARS_MAX: usize = 100;
 pub const TITLE_CHARS_MAX: usize = 100;
 /// The longest warning, as it is shown.
 pub const WARNING_CHARS_MAX: usize = 400;
-/// Warnings that a block on the terminal shows.
-pub const BLOCK_WARNINGS_MAX: usize = 5;
 /// Files that are named one by one.
 pub const FILES_NAMED_MAX: usize = 10;
 /// Changed test files that are named one by one.
@@ -24,8 +22,6 @@ pub const CHILDREN_NAMED_MAX: usize = 6;
 pub const QUOTED_CHARS_MAX: usize = 80;
 /// The longest path that is shown.
 pub const PATH_SHOWN_CHARS_MAX: usize = 120;
-/// The longest first paragraph shown in a block.
-pub const RESULT_CHARS_MAX: usize = 600;
 
 /// How often a cut is made anew because its wrapper took more room than was thought.
 pub const CUT_TRIES_MAX: usize = 8;

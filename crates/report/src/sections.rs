@@ -68,7 +68,7 @@ pub(crate) fn details(text: &str) -> String {
 }
 
 /// The first lines up to an empty one.
-pub(crate) fn first_paragraph(text: &str) -> String {
+fn first_paragraph(text: &str) -> String {
     let lines = text.lines().skip_while(|line| line.trim().is_empty());
     lines.take_while(|line| !line.trim().is_empty()).map(str::trim_end).collect::<Vec<_>>().join("\n")
 }

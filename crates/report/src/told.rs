@@ -12,7 +12,7 @@ use crate::{
     cut,
     facts::{About, facts, facts_line, files, joined},
     limits,
-    sections::{Sections, first_paragraph, sections},
+    sections::{Sections, sections},
     visible::clip,
     wrap::{quote, quote_within, word},
 };
@@ -101,30 +101,10 @@ fn branch_diff(told: &Told<'_>, room_bytes: usize) -> Option<String> {
     Some(if left_out > 0 { format!("{diff}{more}") } else { diff })
 }
 
-/// The block of a finished agent for the parent's model: as on the terminal, with all of the agent's words wrapped in
-/// place of the result.
+/// The block of a finished agent for the parent's model: what it was, how long it took, which files it changed, what was
+/// measured, and all of the agent's words, wrapped.
 pub fn spawn_text(told: &Told<'_>) -> String {
     with_words(told, &block(told), 6)
-}
-
-/// The block of a finished agent for a person: what it was, how long it took, which files it changed, what it says.
-pub fn summary_block(told: &Told<'_>) -> String {
-    let mut out = block(told);
-    for notice in notices(told) {
-        let _ = writeln!(out, "  {notice}");
-    }
-    for warning in told.report.warnings.iter().take(limits::BLOCK_WARNINGS_MAX) {
-        let _ = writeln!(out, "  Warning: {}", joined_lines(warning, limits::WARNING_CHARS_MAX));
-    }
-    for note in told.report.notes.iter().take(limits::BLOCK_WARNINGS_MAX) {
-        let _ = writeln!(out, "  Note: {}", joined_lines(note, limits::WARNING_CHARS_MAX));
-    }
-    let result = first_paragraph(&sections(&told.report.text).summary);
-    if !result.is_empty() {
-        let _ = writeln!(out, "  Result: {}", joined_lines(&result, limits::RESULT_CHARS_MAX));
-    }
-    out.truncate(out.trim_end().len());
-    out
 }
 
 /// The head, the warnings and the agent's words, within the size. No line of the head takes more than a part of it.

@@ -35,6 +35,9 @@ pub(crate) enum SessionsCommand {
         /// Its id, the beginning of its id, or `last`: the newest of this folder, else of all
         #[arg(default_value = "last")]
         session: String,
+        /// Results of tools whole, not their first lines
+        #[arg(long, conflicts_with = "json")]
+        full: bool,
         /// Its events, one JSON object a line
         #[arg(long)]
         json: bool,

@@ -6,7 +6,28 @@ use posse_view::{AgentView, SessionView, words};
 use super::tree::{Branch, arranged};
 use crate::output::{columns, counted, duration, one_line};
 
-/// One line a sub-agent, none of more than `width` columns, and no more than `lines_max` in all. Where there is not room
+/// Columns of what an agent does that the other parts leave to it.
+const DOING_COLUMNS: usize = 28;
+/// Columns of a title that are worth showing.
+const TITLE_COLUMNS_MIN: usize = 10;
+
+/// One line for an agent of the crew: what leads to it, its name, and the rest.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct CrewLine {
+    pub(crate) stem: String,
+    pub(crate) name: String,
+    /// Its place among all agents; none for a line that only counts.
+    pub(crate) number: Option<usize>,
+    pub(crate) rest: String,
+}
+
+impl CrewLine {
+    pub(crate) fn columns(&self) -> usize {
+        columns(&self.stem) + columns(&self.name) + columns(&self.rest)
+    }
+}
+
+/// One line for each sub-agent, none of more than `width` columns, and no more than `lines_max` in all. Where there is not room
 /// for all, those that wait to begin are only counted.
 pub(crate) fn lines(
     view: &SessionView,
@@ -14,47 +35,72 @@ pub(crate) fn lines(
     lines_max: usize,
     now_ms: u64,
     spinner: &str,
-) -> Vec<String> {
+) -> Vec<CrewLine> {
     if view.open_sub_agents == 0 {
         return Vec::new();
     }
-    let open = view.sub_agents().filter(|agent| !agent.has_ended()).collect::<Vec<_>>();
-    let begun = |agent: &&AgentView| agent.started_at_ms.is_some();
+    let open =
+        view.agents.iter().enumerate().filter(|(_, agent)| agent.parent.is_some() && !agent.has_ended());
+    let open = open.collect::<Vec<_>>();
+    let begun = |(_, agent): &(usize, &AgentView)| agent.started_at_ms.is_some();
     let waiting = open.len() - open.iter().copied().filter(begun).count();
     let all = open.len() <= lines_max;
     let shown = open.iter().copied().filter(|agent| all || begun(agent)).collect::<Vec<_>>();
-    let nodes = shown.iter().map(|agent| (agent.id, agent.parent)).collect::<Vec<_>>();
+    let nodes = shown.iter().map(|(_, agent)| (agent.id, agent.parent)).collect::<Vec<_>>();
     let room = if all { lines_max } else { lines_max.saturating_sub(1) };
     let draw = |Branch { index, stem }: Branch| {
-        let room = width.saturating_sub(columns(&stem));
-        let text = line(shown[index], now_ms, spinner, room / 3);
-        format!("{stem}{}", one_line(&text, room.max(1)))
+        let (number, agent) = shown[index];
+        let mark = if agent.started_at_ms.is_some() { spinner } else { "…" };
+        let stem = one_line(&format!("{stem}{mark} "), width);
+        let name = one_line(&agent.name, width.saturating_sub(columns(&stem)));
+        let room = width.saturating_sub(columns(&stem) + columns(&name));
+        let rest = if room < 2 { String::new() } else { format!(" {}", progress(agent, now_ms, room - 1)) };
+        CrewLine { stem, name, number: Some(number), rest }
     };
     let mut lines = arranged(&nodes).into_iter().take(room).map(draw).collect::<Vec<_>>();
     let left = open.len() - lines.len();
     if left > 0 && lines_max > 0 {
         let queued = if waiting == 0 { String::new() } else { format!(", {waiting} of them queued") };
-        lines.push(one_line(&format!("and {left} more{queued}"), width));
+        let rest = one_line(&format!("and {left} more{queued}"), width);
+        lines.push(CrewLine { stem: String::new(), name: String::new(), number: None, rest });
     }
     lines
 }
 
-/// The title gives way first: what an agent does right now is worth more.
-fn line(agent: &AgentView, now_ms: u64, spinner: &str, title_columns_max: usize) -> String {
-    let title = one_line(agent.title.as_deref().unwrap_or_default(), title_columns_max.max(1));
-    let title = if title.is_empty() { title } else { format!(" \"{title}\"") };
-    match agent.started_at_ms {
-        None => format!("… {}{title} {}", agent.name, words::doing(&agent.doing)),
-        Some(_) => format!("{spinner} {}{title} {}", agent.name, progress(agent, now_ms)),
+/// How far an agent is, and what it does, in so many columns. Where room is short the tokens go first, then the most turns
+/// there can be, then the title, then the turn.
+pub(crate) fn progress(agent: &AgentView, now_ms: u64, room: usize) -> String {
+    let doing = words::now(agent, now_ms);
+    let title = one_line(agent.title.as_deref().unwrap_or_default(), (room / 3).max(TITLE_COLUMNS_MIN));
+    let titled = |title: &str| if title.is_empty() { String::new() } else { format!("\"{title}\" ") };
+    if agent.started_at_ms.is_none() {
+        let shown = one_line(&doing, room);
+        let left = room.saturating_sub(columns(&shown));
+        let title = if left < TITLE_COLUMNS_MIN { String::new() } else { one_line(&title, left - 3) };
+        return format!("{}{shown}", titled(&title));
     }
-}
-
-/// How far an agent is, and what it does.
-pub(crate) fn progress(agent: &AgentView, now_ms: u64) -> String {
     let time = duration(agent.worked_ms(now_ms).unwrap_or_default());
     let tokens = agent.own.usage.total_tokens().map(|total| counted(total, "token"));
-    let parts = [Some(words::turn(agent)), Some(time), tokens, Some(words::now(agent, now_ms))];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+    let (turn, short_turn) = (words::turn(agent), format!("turn {}", agent.turn));
+    let short_title = one_line(&title, TITLE_COLUMNS_MIN);
+    let parts = |title: &str, parts: &[Option<&String>]| {
+        let parts = parts.iter().flatten().map(|part| format!("{part} · ")).collect::<String>();
+        format!("{}{parts}", titled(title))
+    };
+    let forms = [
+        parts(&title, &[Some(&turn), Some(&time), tokens.as_ref()]),
+        parts(&title, &[Some(&turn), Some(&time)]),
+        parts(&title, &[Some(&short_turn), Some(&time)]),
+        parts(&short_title, &[Some(&short_turn), Some(&time)]),
+        parts("", &[Some(&short_turn), Some(&time)]),
+        parts("", &[Some(&time)]),
+        String::new(),
+    ];
+    let wanted = columns(&doing).min(DOING_COLUMNS);
+    let fits = |form: &&String| columns(form) + wanted <= room;
+    let form = forms.iter().find(fits).map_or("", String::as_str);
+    let text = format!("{form}{}", one_line(&doing, room.saturating_sub(columns(form)).max(1)));
+    text.strip_suffix(" · ").unwrap_or(&text).to_string()
 }
 
 #[cfg(test)]
@@ -66,6 +112,11 @@ mod tests {
 
     fn crew(events: &[(u32, u32, EventKind)]) -> SessionView {
         view(events.iter().map(|(n, parent, kind)| event(*n, *parent, kind.clone())).collect())
+    }
+
+    fn texts(view: &SessionView, width: usize, lines_max: usize, now_ms: u64, spinner: &str) -> Vec<String> {
+        let lines = lines(view, width, lines_max, now_ms, spinner);
+        lines.iter().map(|line| format!("{}{}{}", line.stem, line.name, line.rest)).collect()
     }
 
     fn at_work() -> Vec<(u32, u32, EventKind)> {
@@ -85,7 +136,7 @@ mod tests {
 
     #[test]
     fn the_crew_is_drawn_as_a_tree() {
-        let lines = lines(&crew(&at_work()), 79, 11, START_MS + 12_400, "⠋");
+        let lines = texts(&crew(&at_work()), 79, 11, START_MS + 12_400, "⠋");
         let expected = [
             "⠋ explore-1 \"find call sites\" turn 3/50 · 12 s · 4,120 tokens · grep Foo",
             "⠋ coder-1 \"mend\\nit\" turn 0 · 12 s · starting",
@@ -93,6 +144,24 @@ mod tests {
             "└ … tester-2 starting",
         ];
         assert_eq!(lines, expected);
+    }
+
+    #[test]
+    fn what_an_agent_does_is_cut_last() {
+        let view = crew(&at_work());
+        let cases = [
+            (79, "⠋ explore-1 \"find call sites\" turn 3/50 · 12 s · 4,120 tokens · grep Foo"),
+            (60, "⠋ explore-1 \"find call sites\" turn 3/50 · 12 s · grep Foo"),
+            (54, "⠋ explore-1 \"find call sit…\" turn 3 · 12 s · grep Foo"),
+            (49, "⠋ explore-1 \"find call…\" turn 3 · 12 s · grep Foo"),
+            (40, "⠋ explore-1 turn 3 · 12 s · grep Foo"),
+            (30, "⠋ explore-1 12 s · grep Foo"),
+            (22, "⠋ explore-1 grep Foo"),
+        ];
+        assert_eq!(cases.len(), 7);
+        for (width, expected) in cases {
+            assert_eq!(texts(&view, width, 11, START_MS + 12_400, "⠋")[0], expected, "{width}");
+        }
     }
 
     #[test]
@@ -113,12 +182,12 @@ mod tests {
         assert_eq!(news.len(), 4);
         for (kind, expected) in news {
             events.push((2, 1, kind));
-            let line = lines(&crew(&events), 200, 11, START_MS, "⠋").swap_remove(0);
+            let line = texts(&crew(&events), 200, 11, START_MS, "⠋").swap_remove(0);
             assert!(line.ends_with(&format!(" · {expected}")), "{line}");
         }
         let mut view = crew(&events);
         view.note(&progress_of(2, ProgressKind::Calling("gr\x1b[2Jep".to_string())), START_MS);
-        let line = |ms: u64| lines(&view, 200, 11, START_MS + ms, "⠋").swap_remove(0);
+        let line = |ms: u64| texts(&view, 200, 11, START_MS + ms, "⠋").swap_remove(0);
         assert!(line(2_999).ends_with(" · writing a gr\\u{1b}[2Jep call"), "{}", line(2_999));
         assert!(line(4_100).ends_with(" · no answer for 4 s"), "{}", line(4_100));
     }
@@ -129,10 +198,10 @@ mod tests {
         let report = report(posse_protocol::Ending::Completed, "Done.");
         for (n, parent, left) in [(4, 3, 3), (5, 3, 2), (3, 1, 1), (2, 1, 0)] {
             events.push((n, parent, EventKind::AgentSettled { report: report.clone() }));
-            assert_eq!(lines(&crew(&events), 80, 11, START_MS, "⠋").len(), left);
+            assert_eq!(texts(&crew(&events), 80, 11, START_MS, "⠋").len(), left);
         }
         events.push((7, 1, turn(1)));
-        assert!(lines(&crew(&events), 80, 11, START_MS, "⠋").is_empty(), "one that was never admitted");
+        assert!(texts(&crew(&events), 80, 11, START_MS, "⠋").is_empty(), "one that was never admitted");
     }
 
     #[test]
@@ -153,7 +222,7 @@ mod tests {
         ];
         assert_eq!(cases.len(), 6);
         for (lines_max, count, last) in cases {
-            let lines = lines(&crew, 80, lines_max, START_MS, "⠋");
+            let lines = texts(&crew, 80, lines_max, START_MS, "⠋");
             let found = (lines.len(), lines.last().map_or("", String::as_str));
             assert_eq!(found, (count, last), "{lines_max}");
         }
@@ -168,7 +237,7 @@ mod tests {
         events.push((6, 3, tool_started("c", &title)));
         let crew = crew(&events);
         for width in [1, 5, 19, 40, 79, 200] {
-            for line in lines(&crew, width, 11, START_MS, "⠋") {
+            for line in texts(&crew, width, 11, START_MS, "⠋") {
                 assert!(columns(&line) <= width.max(3), "{width}: {line}");
                 assert!(!line.contains(|c: char| c.is_control() || c == '\u{202e}'), "{line:?}");
             }

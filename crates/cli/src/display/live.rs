@@ -8,15 +8,19 @@ use std::collections::BTreeSet;
 use std::io;
 
 use posse_protocol::visible::Visible;
-use posse_protocol::{AgentId, Answer, Ending, Event, EventKind, Progress, ProgressKind, Report, SessionId};
+use posse_protocol::{
+    AgentId, Answer, CallId, Ending, Event, EventKind, Progress, ProgressKind, Report, SessionId,
+};
 use posse_view::{AgentView, Folded, SessionView, words};
 
 use super::block::{Block, Line};
 use super::call::{call_text, last_lines};
 use super::crew;
+use super::names;
 use super::summary::{left, not_covered, read_only_for_commands, settled_line, sub_agent_block, summary};
 use super::terminal::Terminal;
 use crate::output::{self, Style, columns, now_ms, one_line, trimmed, visible};
+use crate::prose::{Prose, hanging};
 
 const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 /// Columns of a call in a log.
@@ -41,37 +45,44 @@ pub(crate) struct Live {
     shown: String,
     /// How it goes on.
     visible: Visible,
-    /// Whether the cursor stands in the middle of a line of text.
-    mid_line: bool,
-    /// Lines that came while it did, in order.
+    /// How it is drawn.
+    prose: Prose,
+    /// Lines that came in the middle of it, in order.
     held: Vec<String>,
-    /// The sub-agent under whose name the last line stands.
-    heading: Option<AgentId>,
+    /// The calls that started agents, which tell the rest themselves.
+    delegations: BTreeSet<(AgentId, CallId)>,
     block: Block,
+    /// Whether the end says what to type next.
+    next_steps: bool,
     /// Models that were asked for and are not there, as far as that was said.
     missing_models: BTreeSet<String>,
 }
 
 impl Live {
-    pub(crate) fn new(terminal: Terminal) -> Self {
+    pub(crate) fn new(terminal: Terminal, next_steps: bool) -> Self {
+        let prose = terminal.prose();
         Self {
             style: terminal.style,
             terminal,
             frame: 0,
             shown: String::new(),
             visible: Visible::default(),
-            mid_line: false,
+            prose,
             held: Vec::new(),
-            heading: None,
+            delegations: BTreeSet::new(),
+            next_steps,
             block: Block::default(),
             missing_models: BTreeSet::new(),
         }
     }
 
     pub(crate) fn event(&mut self, event: &Event, folded: &Folded, view: &SessionView) -> io::Result<()> {
+        if self.is_told_by_its_agents(event) {
+            return self.draw(view);
+        }
         match (event.parent, view.agents.get(event.agent)) {
             (None, _) => self.main_event(event, folded)?,
-            (Some(_), Some(agent)) => self.sub_agent_event(event, folded, agent)?,
+            (Some(_), Some(agent)) => self.sub_agent_event(event, folded, view, agent)?,
             (Some(_), None) => {}
         }
         self.draw(view)
@@ -94,8 +105,10 @@ impl Live {
         self.frame = (self.frame + 1) % FRAMES.len();
         // Text that stops in the middle of a line leaves its line, so that there is room to say so.
         let silent = view.main().is_some_and(|main| main.silent_ms(now_ms()).is_some());
-        if self.mid_line && self.terminal.spins && silent {
-            self.end_line()?;
+        if self.prose.is_mid_row() && self.terminal.spins && silent {
+            let mut text = String::new();
+            self.prose.pause(&mut text, self.terminal.text_width());
+            self.terminal.text(&text)?;
         }
         self.draw(view)
     }
@@ -108,7 +121,6 @@ impl Live {
         };
         self.end_line()?;
         self.clear()?;
-        self.heading = None;
         self.terminal.aside_now(&text)?;
         // Behind the question and before the mark: whatever is typed from here on was typed in sight of it.
         output::forget_typed();
@@ -119,7 +131,8 @@ impl Live {
 
     /// Something the person is told at once, whatever is open.
     pub(crate) fn note(&mut self, text: &str) -> io::Result<()> {
-        let text = self.style.yellow(text);
+        let rows = hanging("", text, self.wrap_width());
+        let text = rows.iter().map(|row| self.style.yellow(row)).collect::<Vec<_>>().join("\n");
         if self.terminal.holds() {
             return self.terminal.aside_now(&format!("{text}\n"));
         }
@@ -138,7 +151,8 @@ impl Live {
         if !self.terminal.streams && !report.text.trim().is_empty() {
             self.terminal.text(&format!("{}\n", visible(trimmed(&report.text))))?;
         }
-        let text = summary(self.style, session, report, view);
+        let session = self.next_steps.then_some(session);
+        let text = summary(self.style, session, report, view, self.wrap_width());
         self.terminal.aside(&format!("\n{text}"))
     }
 
@@ -157,6 +171,20 @@ impl Live {
     /// What was found on record.
     pub(crate) fn found(&mut self, text: &str) -> io::Result<()> {
         self.line(text.trim_end())
+    }
+
+    /// Whether an event only says that a call has started agents, whose own lines say more.
+    fn is_told_by_its_agents(&mut self, event: &Event) -> bool {
+        match (&event.kind, event.parent) {
+            (EventKind::AgentAdmitted { brief: Some(brief), .. }, Some(parent)) => {
+                self.delegations.extend(brief.call.clone().map(|call| (parent, call)));
+                false
+            }
+            (EventKind::ToolFinished { call, ok, .. }, _) => {
+                self.delegations.remove(&(event.agent, call.clone())) && *ok
+            }
+            _ => false,
+        }
     }
 
     /// Something that happened to the main agent.
@@ -218,7 +246,13 @@ impl Live {
     }
 
     /// Something that happened to a sub-agent.
-    fn sub_agent_event(&mut self, event: &Event, folded: &Folded, agent: &AgentView) -> io::Result<()> {
+    fn sub_agent_event(
+        &mut self,
+        event: &Event,
+        folded: &Folded,
+        view: &SessionView,
+        agent: &AgentView,
+    ) -> io::Result<()> {
         let name = one_line(&agent.name, TEXT_COLUMNS_MAX);
         let task = one_line(agent.title.as_deref().unwrap_or_default(), TEXT_COLUMNS_MAX);
         match &event.kind {
@@ -236,13 +270,14 @@ impl Live {
             EventKind::AgentResumed { .. } if !self.terminal.spins => {
                 self.said(&name, &format!("goes on: {task}"))
             }
-            EventKind::ToolFinished { .. } => self.call_of(agent, &title(event, folded), &event.kind),
+            EventKind::ToolFinished { .. } => self.call_of(view, agent, &title(event, folded), &event.kind),
             EventKind::Retrying { attempt, reason, .. } => {
                 self.retry_line(&format!("[{name}] "), *attempt, reason, false)
             }
             EventKind::PersonAnswered { answer, .. } => self.answered(&name, answer, folded),
             EventKind::AgentSettled { report } if self.terminal.spins => {
-                let text = sub_agent_block(self.style, &name, &task, report);
+                let name = names::column(self.style, view, agent);
+                let text = sub_agent_block(self.style, &name, agent, report, self.wrap_width());
                 self.aside(text.trim_end().to_string())
             }
             EventKind::AgentSettled { report } => self.said(&name, &settled_line(self.style, report)),
@@ -291,32 +326,30 @@ impl Live {
         self.aside(format!("[{name}] {text}"))
     }
 
-    /// A sub-agent's call, under its name.
-    fn call_of(&mut self, agent: &AgentView, title: &str, finished: &EventKind) -> io::Result<()> {
-        let name = one_line(&agent.name, TEXT_COLUMNS_MAX);
+    /// A sub-agent's call, behind its name.
+    fn call_of(
+        &mut self,
+        view: &SessionView,
+        agent: &AgentView,
+        title: &str,
+        finished: &EventKind,
+    ) -> io::Result<()> {
         if !self.terminal.spins {
+            let name = one_line(&agent.name, TEXT_COLUMNS_MAX);
             let call = call_text(title, finished, LOGGED_CALL_COLUMNS_MAX);
             let printed = self.printed(finished, &format!("[{name}]   "), LOGGED_CALL_COLUMNS_MAX);
             return self.aside(format!("[{name}] {call}{printed}"));
         }
-        let indent = "  ".repeat(usize::try_from(agent.depth.clamp(1, 12)).unwrap_or(1));
-        let room = self.width().saturating_sub(indent.len() + 3);
-        let mut text = String::new();
-        if self.heading != Some(agent.id) {
-            let heading = one_line(&format!("{name} ▸"), room);
-            text = format!("{indent}{}\n", self.style.dim(&heading));
-        }
-        text.push_str(&format!("{indent}  {}", self.style.dim(&call_text(title, finished, room))));
-        text.push_str(&self.printed(finished, &format!("{indent}      "), room));
-        self.aside(text)?;
-        self.heading = Some(agent.id);
-        Ok(())
+        let name = names::column(self.style, view, agent);
+        let room = self.width().saturating_sub(name.columns + 1);
+        let mut text = format!("{}{}", name.painted, self.style.dim(&call_text(title, finished, room)));
+        text.push_str(&self.printed(finished, &" ".repeat(name.columns + 2), room));
+        self.aside(text)
     }
 
     /// A line that can wait until the main agent's line of text is complete.
     fn aside(&mut self, text: String) -> io::Result<()> {
-        if self.mid_line && self.held.len() < HELD_LINES_MAX {
-            self.heading = None;
+        if self.prose.is_open() && self.held.len() < HELD_LINES_MAX {
             self.held.push(text);
             return Ok(());
         }
@@ -334,11 +367,10 @@ impl Live {
         }
         self.clear()?;
         let visible = self.visible.text(text);
-        self.terminal.text(&visible)?;
+        let drawn = self.prose.push(&visible, self.terminal.text_width());
+        self.terminal.text(&drawn)?;
         self.shown.push_str(text);
-        self.mid_line = !text.ends_with('\n');
-        self.heading = None;
-        if self.mid_line { Ok(()) } else { self.release() }
+        if self.prose.is_open() { Ok(()) } else { self.release() }
     }
 
     /// A whole reply: shown now if it was not, or not all of it. The last one is shown by `finish` where nothing streams.
@@ -363,16 +395,17 @@ impl Live {
     fn line(&mut self, text: &str) -> io::Result<()> {
         self.end_line()?;
         self.clear()?;
-        self.heading = None;
         self.terminal.aside(&format!("{text}\n"))
     }
 
     fn end_line(&mut self) -> io::Result<()> {
-        if std::mem::take(&mut self.mid_line) {
-            self.terminal.text("\n")?;
-            self.release()?;
+        if !self.prose.is_open() {
+            return Ok(());
         }
-        Ok(())
+        self.clear()?;
+        let rest = self.prose.finish(self.terminal.text_width());
+        self.terminal.text(&rest)?;
+        self.release()
     }
 
     /// Writes what was held back.
@@ -382,21 +415,27 @@ impl Live {
     }
 
     fn draw(&mut self, view: &SessionView) -> io::Result<()> {
-        if !self.terminal.spins || self.mid_line || self.terminal.holds() {
+        if !self.terminal.spins || self.prose.is_mid_row() || self.terminal.holds() {
             return Ok(());
         }
         let (width, height) = self.terminal.size();
         let (spinner, now_ms) = (FRAMES[self.frame], now_ms());
-        let main = view.main().map_or_else(|| "starting".to_string(), |main| crew::progress(main, now_ms));
-        let main = one_line(&main, width.saturating_sub(2 + ECHO_COLUMNS));
+        let room = width.saturating_sub(2 + ECHO_COLUMNS);
+        let main =
+            view.main().map_or_else(|| "starting".to_string(), |main| crew::progress(main, now_ms, room));
         let main_columns = columns(&main) + 2;
         let painted = format!("{} {}", self.style.cyan(spinner), self.style.dim(&main));
         let mut lines = vec![Line { painted, columns: main_columns }];
         let lines_max = BLOCK_LINES_MAX.min(height.saturating_sub(LINES_LEFT_ABOVE)).saturating_sub(1);
-        let crew = crew::lines(view, width.saturating_sub(2 + ECHO_COLUMNS), lines_max, now_ms, spinner);
+        let crew = crew::lines(view, room, lines_max, now_ms, spinner);
         lines.extend(crew.into_iter().map(|line| Line {
-            columns: columns(&line) + 2,
-            painted: format!("  {}", self.style.dim(&line)),
+            columns: line.columns() + 2,
+            painted: format!(
+                "  {}{}{}",
+                self.style.dim(&line.stem),
+                line.number.map_or_else(String::new, |number| names::painted(self.style, number, &line.name)),
+                self.style.dim(&line.rest)
+            ),
         }));
         self.block.draw(&lines, width, self.terminal.block())
     }
@@ -413,6 +452,11 @@ impl Live {
 
     fn width(&self) -> usize {
         self.terminal.size().0
+    }
+
+    /// Columns that lines are broken at; without a terminal they are not.
+    fn wrap_width(&self) -> usize {
+        if self.terminal.spins { self.width().saturating_sub(1) } else { usize::MAX }
     }
 }
 

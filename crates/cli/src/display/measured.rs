@@ -4,6 +4,7 @@
 use posse_engine::reports::{About, facts};
 use posse_protocol::Receipt;
 
+use super::summary::labelled;
 use crate::output::{Style, one_line};
 
 /// Warnings told one by one.
@@ -14,7 +15,7 @@ const WARNING_COLUMNS_MAX: usize = 400;
 const FACTS_COLUMNS_MAX: usize = 1000;
 
 /// The facts under one another; those of which there was nothing share a line.
-pub(super) fn lines(style: Style, receipt: &Receipt) -> String {
+pub(super) fn lines(style: Style, receipt: &Receipt, width: usize) -> String {
     let (there, missing): (Vec<_>, Vec<_>) = facts(receipt).into_iter().partition(|fact| fact.any);
     let label = |about| match about {
         About::Commands => "ran",
@@ -26,13 +27,14 @@ pub(super) fn lines(style: Style, receipt: &Receipt) -> String {
     let mut text = String::new();
     for fact in &there {
         let shown = one_line(&fact.text, FACTS_COLUMNS_MAX);
-        let line = format!("  {:<7}  {shown}\n", label(fact.about));
-        text.push_str(&if fact.about == About::Files { line } else { style.dim(&line) });
+        let paint = |row: &str| if fact.about == About::Files { row.to_string() } else { style.dim(row) };
+        text.push_str(&labelled(label(fact.about), &shown, width, paint));
     }
     if !missing.is_empty() {
         let missing = missing.iter().map(|fact| fact.text.as_str()).collect::<Vec<_>>().join("; ");
         let label = if there.is_empty() { "facts" } else { "else" };
-        text.push_str(&style.dim(&format!("  {label:<7}  {}\n", one_line(&missing, FACTS_COLUMNS_MAX))));
+        let missing = one_line(&missing, FACTS_COLUMNS_MAX);
+        text.push_str(&labelled(label, &missing, width, |row| style.dim(row)));
     }
     text
 }

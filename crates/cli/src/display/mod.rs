@@ -7,6 +7,7 @@ mod crew;
 mod live;
 mod mark;
 pub(crate) mod measured;
+mod names;
 #[cfg(test)]
 pub(crate) mod sample;
 mod summary;
@@ -36,7 +37,12 @@ pub(crate) enum Display {
 
 impl Display {
     pub(crate) fn live() -> Self {
-        Self::Live(Box::new(live::Live::new(terminal::Terminal::of_process())))
+        Self::Live(Box::new(live::Live::new(terminal::Terminal::of_process(), true)))
+    }
+
+    /// The same for a session whose folder goes with it: the end does not say what to type next.
+    pub(crate) fn live_without_next_steps() -> Self {
+        Self::Live(Box::new(live::Live::new(terminal::Terminal::of_process(), false)))
     }
 
     /// Something that happened, and is in the view by now. `folded` says what it has ended.

@@ -2,14 +2,16 @@
 
 use std::io;
 
-use posse_engine::reports::{Told, facts_line, files, summary_block};
+use posse_engine::reports::{facts, facts_line, files};
 use posse_protocol::{Ending, Failure, Receipt, Report, SessionId};
-use posse_view::{AgentState, SessionView, words};
+use posse_view::{AgentState, AgentView, SessionView, words};
 
 use super::branches;
 use super::mark::mark;
 use super::measured;
-use crate::output::{self, Style, counted, one_line, trimmed, visible};
+use super::names::NameColumn;
+use crate::output::{self, Style, columns, counted, duration, one_line, trimmed, visible};
+use crate::prose::{hanging, parted};
 
 /// What is not covered, named one by one; the others are counted.
 const LISTED_MAX: usize = 12;
@@ -19,6 +21,8 @@ const DENIALS_SHOWN_MAX: usize = 5;
 const REASON_COLUMNS_MAX: usize = 300;
 /// Columns of what a server said.
 const WORDS_COLUMNS_MAX: usize = 600;
+/// Columns of a task.
+const TITLE_COLUMNS_MAX: usize = 200;
 /// Characters of a session's id that are shown.
 const ID_CHARS: usize = 13;
 
@@ -36,7 +40,7 @@ pub(super) fn quiet(report: &Report) -> io::Result<()> {
     match report.ending {
         Ending::Completed if report.blocked => output::print_aside(&format!("posse: {}\n", report.outcome())),
         Ending::Completed => Ok(()),
-        _ => output::print_aside(&format!("posse: {}\n", told(&report.ending))),
+        _ => output::print_aside(&format!("posse: {}\n", told(&report.ending, usize::MAX))),
     }
 }
 
@@ -74,7 +78,7 @@ pub(crate) fn ending_line(style: Style, report: &Report) -> String {
 }
 
 /// How it ended, for people: what happened, what the server said and what to do, a line each.
-fn told(ending: &Ending) -> String {
+fn told(ending: &Ending, width: usize) -> String {
     let Ending::Failed { failure: Failure::Model { message, said, advice, .. } } = ending else {
         return visible(&ending.to_string()).replace('\n', "\n  ");
     };
@@ -82,7 +86,9 @@ fn told(ending: &Ending) -> String {
     for (label, words) in
         [("it said", said), ("do", advice)].into_iter().filter(|(_, words)| !words.is_empty())
     {
-        text.push_str(&format!("\n  {label:<9}{}", one_line(words, WORDS_COLUMNS_MAX)));
+        for row in hanging(&format!("  {label:<7}  "), &one_line(words, WORDS_COLUMNS_MAX), width) {
+            text.push_str(&format!("\n{row}"));
+        }
     }
     text
 }
@@ -99,26 +105,53 @@ fn nothing_done(report: &Report) -> bool {
     model_failed(report) && nothing
 }
 
+/// Lines that are painted one by one.
+fn lines(rows: &[String], paint: impl Fn(&str) -> String) -> String {
+    rows.iter().map(|row| format!("{}\n", paint(row))).collect()
+}
+
+/// Something behind its label, broken at `width`.
+pub(super) fn labelled(label: &str, text: &str, width: usize, paint: impl Fn(&str) -> String) -> String {
+    lines(&hanging(&format!("  {label:<7}  "), text, width), paint)
+}
+
 /// The first lines of what is said after the answer: a mark, how it ended, and what it took unless nothing was done.
-fn ended(style: Style, report: &Report) -> String {
+fn ended(style: Style, report: &Report, width: usize) -> String {
     let receipt = &report.receipt;
     if !model_failed(report) {
         let ending = ending_line(style, report);
-        // Some failures take several lines to tell.
-        let separator = if ending.contains('\n') { "\n  " } else { " · " };
-        return format!("{ending}{}\n", style.dim(&format!("{separator}{}", spent(receipt))));
+        // Some failures take several lines to tell, and a mark with its colour is longer than it looks.
+        let taken = columns(&ending_line(Style::plain(), report));
+        if ending.contains('\n') || taken > width / 2 {
+            return format!(
+                "{ending}\n{}",
+                lines(&parted("  ", &words::spent(receipt), width), |row| style.dim(row))
+            );
+        }
+        let spent = parted(&" ".repeat(taken + 3), &words::spent(receipt), width);
+        let spent = lines(&spent, |row| style.dim(row));
+        // The first row continues the one that tells how it ended.
+        let spent = spent.replacen(&" ".repeat(taken + 3), " · ", 1);
+        return format!("{ending}{spent}");
     }
-    let text = format!("{} {}\n", style.red("✗"), told(&report.ending));
+    let text = format!("{} {}\n", style.red("✗"), told(&report.ending, width));
     if nothing_done(report) {
-        text
-    } else {
-        format!("{text}{}", style.dim(&format!("  so far   {}\n", spent(receipt))))
+        return text;
     }
+    let spent = parted("  so far   ", &words::spent(receipt), width);
+    format!("{text}{}", lines(&spent, |row| style.dim(row)))
 }
 
-/// All that is said after the answer.
-pub(super) fn summary(style: Style, session: SessionId, report: &Report, view: &SessionView) -> String {
-    let mut text = ended(style, report);
+/// All that is said after the answer, in rows of at most `width` columns. The last lines say what to type next, where a
+/// session is named.
+pub(super) fn summary(
+    style: Style,
+    session: Option<SessionId>,
+    report: &Report,
+    view: &SessionView,
+    width: usize,
+) -> String {
+    let mut text = ended(style, report, width);
     let receipt = &report.receipt;
     let in_folder =
         Receipt { files: view.files_in_folder(receipt), files_below: Vec::new(), ..receipt.clone() };
@@ -127,37 +160,57 @@ pub(super) fn summary(style: Style, session: SessionId, report: &Report, view: &
         let facts = measured::line(&facts_line(&in_folder));
         text.push_str(&style.dim(&format!("  not all of it is on record; by then: {facts}\n")));
     } else if !nothing_done(report) {
-        text.push_str(&measured::lines(style, &in_folder));
+        text.push_str(&measured::lines(style, &in_folder, width));
     }
     text.push_str(&branches::told(style, view));
+    let yellow = |row: &str| style.yellow(row);
     if !receipt.files_not_certain.is_empty() {
-        let files = files(&receipt.files_not_certain);
-        text.push_str(&style.yellow(&format!("  not certain whose  {files}\n")));
+        text.push_str(&labelled("unsure", &unsure(&files(&receipt.files_not_certain)), width, yellow));
     }
     let commands = receipt.commands_total.saturating_add(receipt.below.commands);
     if let Some(note) = not_covered(&receipt.not_covered).filter(|_| commands > 0) {
-        text.push_str(&style.dim(&format!("  note     {note}\n")));
+        text.push_str(&labelled("note", &note, width, |row| style.dim(row)));
     }
     for warning in measured::warnings(report.remarks()) {
-        text.push_str(&style.yellow(&format!("  warning  {warning}\n")));
+        text.push_str(&labelled("warning", &warning, width, yellow));
     }
-    for denial in report.receipt.denied.iter().take(DENIALS_SHOWN_MAX) {
-        let what = one_line(&format!("{} {}", denial.tool, denial.what), 100);
-        let line = format!(
-            "  denied   {}: {what} ({})\n",
-            one_line(&denial.agent, 60),
-            one_line(&denial.reason, REASON_COLUMNS_MAX)
-        );
-        text.push_str(&style.yellow(&line));
-    }
-    if let Some(more @ 1..) = report.receipt.denied.len().checked_sub(DENIALS_SHOWN_MAX) {
-        text.push_str(&style.yellow(&format!("  denied   and {more} more\n")));
-    }
+    text.push_str(&denials(style, receipt, width));
     // What could not be recorded cannot be shown.
-    if recorded {
-        text.push_str(&style.dim(&format!("  record   posse sessions show {}\n", short(session))));
+    if let Some(session) = session.filter(|_| recorded) {
+        let changed = !in_folder.files.is_empty();
+        text.push_str(&next_steps(style, &short(session), &report.ending, changed));
     }
     text
+}
+
+fn unsure(files: &str) -> String {
+    format!("{files}: changed while a command ran, by it or by somebody else")
+}
+
+fn denials(style: Style, receipt: &Receipt, width: usize) -> String {
+    let mut text = String::new();
+    for denial in receipt.denied.iter().take(DENIALS_SHOWN_MAX) {
+        let what = one_line(&format!("{} {}", denial.tool, denial.what), 100);
+        let (agent, reason) = (one_line(&denial.agent, 60), one_line(&denial.reason, REASON_COLUMNS_MAX));
+        let line = format!("{agent}: {what} ({reason})");
+        text.push_str(&labelled("denied", &line, width, |row| style.yellow(row)));
+    }
+    if let Some(more @ 1..) = receipt.denied.len().checked_sub(DENIALS_SHOWN_MAX) {
+        text.push_str(&style.yellow(&format!("  denied   and {more} more\n")));
+    }
+    text
+}
+
+/// What to type next.
+fn next_steps(style: Style, id: &str, ending: &Ending, changed: bool) -> String {
+    let steps = [
+        (*ending != Ending::Completed, "go on", "resume"),
+        (changed, "see", "diff"),
+        (changed, "undo", "undo"),
+        (true, "record", "sessions show"),
+    ];
+    let steps = steps.iter().filter(|(wanted, ..)| *wanted);
+    steps.map(|(_, label, command)| style.dim(&format!("  {label:<7}  posse {command} {id}\n"))).collect()
 }
 
 /// What undoing does not cover, in one line, if there is something.
@@ -179,13 +232,49 @@ fn listed(all: &[String]) -> String {
     shown.join("; ")
 }
 
-/// What a sub-agent came to, in a few lines: how it ended, what it took, what it changed, what it says.
-pub(super) fn sub_agent_block(style: Style, name: &str, title: &str, report: &Report) -> String {
+/// What a sub-agent did, in a few lines behind its name: how it ended, what it took, what was measured, what it says.
+pub(super) fn sub_agent_block(
+    style: Style,
+    name: &NameColumn,
+    agent: &AgentView,
+    report: &Report,
+    width: usize,
+) -> String {
     let mark = mark(style, AgentState::from(&report.ending), report.blocked);
-    let told = Told { name, role: "", title, report, bytes_max: 0, handle: "" };
-    let block = visible(&summary_block(&told));
-    let (first, rest) = block.split_once('\n').unwrap_or((&block, ""));
-    format!("{mark} {first}\n{}\n", style.dim(rest))
+    let indent = " ".repeat(name.columns);
+    let outcome = (!report.is_success()).then(|| ending_words(report));
+    let mut parts = outcome.into_iter().collect::<Vec<_>>();
+    parts.extend(agent.title.as_deref().map(|title| one_line(title, TITLE_COLUMNS_MAX)));
+    let receipt = &report.receipt;
+    parts.push(counted(receipt.turns.into(), "turn"));
+    parts.push(counted(receipt.tool_calls.into(), "tool call"));
+    parts.push(duration(receipt.duration_ms));
+    let head = format!("{indent}  ");
+    let first = lines(&parted(&head, &parts, width), |row| style.dim(row));
+    let mut text = first.replacen(&head, &format!("{}{mark} ", name.painted), 1);
+    let (there, missing): (Vec<_>, Vec<_>) = facts(receipt).into_iter().partition(|fact| fact.any);
+    let missing = missing.iter().map(|fact| fact.text.as_str()).collect::<Vec<_>>().join("; ");
+    let told =
+        there.iter().map(|fact| fact.text.as_str()).chain((!missing.is_empty()).then_some(missing.as_str()));
+    for fact in told {
+        text.push_str(&lines(&hanging(&head, &measured::line(fact), width), |row| style.dim(row)));
+    }
+    for warning in measured::warnings(report.remarks()) {
+        let rows = hanging(&head, &format!("warning: {warning}"), width);
+        text.push_str(&lines(&rows, |row| style.yellow(row)));
+    }
+    // Where an agent said nothing, its summary is how it ended.
+    let summary = agent.report.as_ref().filter(|_| !report.text.trim().is_empty());
+    let summary = summary.map(|report| report.summary.split_whitespace().collect::<Vec<_>>().join(" "));
+    if let Some(summary) = summary.map(|summary| one_line(&summary, WORDS_COLUMNS_MAX)) {
+        text.push_str(&lines(&hanging(&head, &summary, width), str::to_string));
+    }
+    text
+}
+
+/// How it ended, in words and in one line.
+fn ending_words(report: &Report) -> String {
+    one_line(&report.outcome(), WORDS_COLUMNS_MAX)
 }
 
 /// The same in one line.
@@ -205,10 +294,20 @@ fn spent(receipt: &Receipt) -> String {
 
 #[cfg(test)]
 mod tests {
-    use posse_protocol::{Below, Usage};
+    use posse_protocol::{Below, EventKind, Usage};
 
-    use super::super::sample::report;
+    use super::super::names;
+    use super::super::sample::{admitted, event, id, report, started, view};
     use super::*;
+
+    fn block(report: &Report, width: usize) -> String {
+        let mut events =
+            vec![event(1, 0, started(0, None)), event(2, 1, admitted("tester-1", 1, "tests for auth"))];
+        events.push(event(2, 1, EventKind::AgentSettled { report: report.clone() }));
+        let view = view(events);
+        let agent = view.agents.get(id(2)).unwrap();
+        sub_agent_block(Style::plain(), &names::column(Style::plain(), &view, agent), agent, report, width)
+    }
 
     #[test]
     fn a_sub_agent_is_summed_up_in_a_block() {
@@ -221,26 +320,49 @@ mod tests {
             (
                 done,
                 "\
-✓ [sub-agent tester-1] Completed: \"tests for auth\"
-  Duration: 34 s (6 turns, 8 tool calls)
-  Files modified: tests/auth.rs (+82 lines, new file)
-  Measured: no commands run; tests failed: `cargo test` (exit code 101, 4 of 5 passed); no commits; no sub-agents
-  Result: Five cases for \\u{1b}[2Jlogin.
+tester-1  ✓ tests for auth · 6 turns · 8 tool calls · 34 s
+            tests failed: `cargo test` (exit code 101, 4 of 5
+            passed)
+            1 file changed (+82 -0): tests/auth.rs (+82 lines,
+            new file)
+            no commands run; no commits; no sub-agents
+            Five cases for \\u{1b}[2Jlogin.
 ",
             ),
             (
                 failed,
                 "\
-✗ [sub-agent tester-1] Out of turns: \"tests for auth\"
-  Duration: 34 s (6 turns, 8 tool calls)
-  Measured: no commands run; no tests run; no commits; no sub-agents; no files changed
-  Warning: a.rs:99 does not exist
+tester-1  ✗ out of turns · tests for auth · 6 turns
+            8 tool calls · 34 s
+            no commands run; no tests run; no commits; no
+            sub-agents; no files changed
+            warning: a.rs:99 does not exist
 ",
             ),
         ];
         assert_eq!(cases.len(), 2);
         for (report, expected) in cases {
-            assert_eq!(sub_agent_block(Style::plain(), "tester-1", "tests for auth", &report), expected);
+            assert_eq!(block(&report, 62), expected);
+        }
+    }
+
+    #[test]
+    fn what_to_type_next_follows_how_it_ended() {
+        let (resume, see, undo, record) = (
+            "  go on    posse resume 1a2b\n",
+            "  see      posse diff 1a2b\n",
+            "  undo     posse undo 1a2b\n",
+            "  record   posse sessions show 1a2b\n",
+        );
+        let cases = [
+            (Ending::Completed, false, vec![record]),
+            (Ending::Completed, true, vec![see, undo, record]),
+            (Ending::Cancelled, false, vec![resume, record]),
+            (Ending::OutOfTurns, true, vec![resume, see, undo, record]),
+        ];
+        assert_eq!(cases.len(), 4);
+        for (ending, changed, expected) in cases {
+            assert_eq!(next_steps(Style::plain(), "1a2b", &ending, changed), expected.concat(), "{ending:?}");
         }
     }
 
@@ -250,9 +372,9 @@ mod tests {
         let note = "No checkout of its own: this is not a git repository. It works in the shared folder.";
         report.warnings = vec![note.to_string()];
         assert!(settled_line(Style::plain(), &report).ends_with(&format!(" · warning: {note}")));
-        assert!(sub_agent_block(Style::plain(), "tester-1", "", &report).contains(note));
+        assert!(block(&report, usize::MAX).contains(note));
         let id = "00000000-0000-7000-8000-000000000001".parse().unwrap();
-        let told = summary(Style::plain(), id, &report, &SessionView::default());
+        let told = summary(Style::plain(), Some(id), &report, &SessionView::default(), usize::MAX);
         assert!(told.contains(&format!("  warning  {note}\n")), "{told}");
     }
 

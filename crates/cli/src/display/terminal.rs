@@ -3,7 +3,8 @@
 
 use std::io::{self, IsTerminal as _, Write};
 
-use crate::output::{Style, can_draw, counted, guarded, stderr_size};
+use crate::output::{Style, can_draw, counted, guarded, stderr_size, stdout_width};
+use crate::prose::Prose;
 
 const WIDTH_WITHOUT_TERMINAL: usize = 100;
 const HEIGHT_WITHOUT_TERMINAL: usize = 24;
@@ -26,6 +27,10 @@ pub(crate) struct Terminal {
     /// Whether standard error is one: then there is a block that is drawn again and again.
     pub(crate) spins: bool,
     pub(crate) style: Style,
+    /// The colours of the answer.
+    text_style: Style,
+    /// Whether the answer is drawn, and not only written.
+    draws_text: bool,
     /// While a question is open nothing else is written: it waits here, in order.
     waiting: Option<Vec<HeldWrite>>,
     /// How much found no room there.
@@ -41,6 +46,8 @@ impl Terminal {
             streams: io::stdout().is_terminal(),
             spins: io::stderr().is_terminal() && can_draw(),
             style: Style::for_stderr(),
+            text_style: Style::for_stdout(),
+            draws_text: io::stdout().is_terminal() && can_draw(),
             waiting: None,
             left_out: 0,
         }
@@ -50,7 +57,28 @@ impl Terminal {
     #[cfg(test)]
     pub(crate) fn of_test(out: Box<dyn Write>, err: Box<dyn Write>, is_terminal: bool) -> Self {
         let (streams, spins) = (is_terminal, is_terminal);
-        Self { out, err, streams, spins, style: Style::plain(), waiting: None, left_out: 0 }
+        let (style, text_style) = (Style::plain(), Style::plain());
+        Self {
+            out,
+            err,
+            streams,
+            spins,
+            style,
+            text_style,
+            draws_text: is_terminal,
+            waiting: None,
+            left_out: 0,
+        }
+    }
+
+    /// How the answer is drawn.
+    pub(crate) fn prose(&self) -> Prose {
+        if self.draws_text { Prose::new(self.text_style) } else { Prose::raw() }
+    }
+
+    /// Columns that a row of the answer may take. The last one stays free: some terminals go to the next row behind it.
+    pub(crate) fn text_width(&self) -> usize {
+        stdout_width().saturating_sub(1)
     }
 
     /// A piece of the answer.
@@ -59,7 +87,7 @@ impl Terminal {
             waiting.push(HeldWrite::Text(text.to_string()));
             return Ok(());
         }
-        self.out.write_all(guarded(text, false).as_bytes())?;
+        self.out.write_all(guarded(text, self.text_style.has_colours()).as_bytes())?;
         self.out.flush()
     }
 

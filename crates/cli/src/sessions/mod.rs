@@ -20,7 +20,7 @@ use crate::display::{short, tree};
 use crate::exit::Exit;
 use crate::output::{self, Style, counted, local_time, one_line};
 use crate::recorded::view_of;
-use crate::steps::Steps;
+use crate::steps::{Showing, Steps};
 use crate::surroundings::shown;
 use crate::which_session::session_of;
 
@@ -35,7 +35,7 @@ pub(crate) async fn run(paths: &Paths, command: SessionsCommand) -> anyhow::Resu
     let engine = Engine::open(&paths.data_dir)?;
     match command {
         SessionsCommand::List { limit, json } => list(&engine, paths, limit.into(), json)?,
-        SessionsCommand::Show { session, json } => show(&engine, &session, json).await?,
+        SessionsCommand::Show { session, full, json } => show(&engine, &session, full, json).await?,
         SessionsCommand::Search { query, limit, json } => {
             return search::run(&engine, &query.join(" "), limit.into(), json);
         }
@@ -122,12 +122,13 @@ fn as_json(session: &SessionRow) -> serde_json::Value {
     })
 }
 
-async fn show(engine: &Engine, wanted: &str, json: bool) -> anyhow::Result<()> {
+async fn show(engine: &Engine, wanted: &str, full: bool, json: bool) -> anyhow::Result<()> {
     let session = session_of(engine, wanted)?;
     if !json {
         output::print(&head(&view_of(engine, &session).await?))?;
     }
-    let mut steps = Steps::new(Style::for_stdout());
+    let (style, width) = (Style::for_stdout(), output::prose_width());
+    let mut steps = Steps::new(Showing { style, width, full });
     let mut updates = engine.recorded(session.id, Seq(0));
     while let Some(Update::Event(event)) = updates.next().await {
         let text = if json { output::event_json(&event)? } else { steps.lines(&event)? };

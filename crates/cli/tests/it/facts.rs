@@ -156,7 +156,7 @@ fn a_terminal_a_quiet_run_and_lines_of_json_tell_it_too() {
     let seen = String::from_utf8_lossy(&bytes).replace("\r\n", "\n");
     holds("terminal", &seen, &of_ann);
     holds("terminal", &seen, &OF_MAIN);
-    holds("terminal", &seen, &["[sub-agent ann] Completed with blockers", "\n! completed with blockers"]);
+    holds("terminal", &seen, &["ann  ! completed with blockers · Do it.", "\n! completed with blockers"]);
 }
 
 #[test]

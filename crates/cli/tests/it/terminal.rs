@@ -67,6 +67,60 @@ fn the_screen_at_the_end_holds_the_story_and_no_spinner() {
     );
 }
 
+const MARKDOWN: &str = "The project has **three parts**, and all of them are described in the table below this line.\n\n\
+                        | part | lines |\n|---|---|\n| parser | 12 |\n\n```sh\nmake test\n```\n- run `make`\n";
+
+#[test]
+fn markdown_is_drawn_on_a_terminal_and_stays_raw_in_a_pipe() {
+    let piped = Person::new([Turn::text(MARKDOWN)]).posse(&["run", "go"]);
+    assert_eq!(piped.stdout, MARKDOWN);
+    let person = Person::new([Turn::text(MARKDOWN)]);
+    let bytes = in_terminal(&person, "run go", &[]);
+    let drawn = screen(&bytes);
+    let expected = "\
+model: fake
+The project has three parts, and all of them are described in the table below
+this line.
+
+part    lines
+──────  ─────
+parser  12
+
+│ make test
+• run make
+
+✓ completed";
+    assert!(drawn.starts_with(expected), "{drawn}");
+    let raw = String::from_utf8_lossy(&bytes);
+    assert!(raw.contains("\u{1b}[1mthree\u{1b}[0m \u{1b}[1mparts\u{1b}[0m,"), "{raw}");
+    // What is on record is drawn the same way.
+    let shown = screen(&in_terminal(&person, "sessions show", &[]));
+    assert!(shown.contains("agent:\n  The project has three parts,"), "{shown}");
+    assert!(shown.contains("\n  part    lines\n"), "{shown}");
+    assert!(person.posse(&["sessions", "show"]).stdout.contains("agent: The project has **three parts**"));
+    // Without colours the marks stay.
+    let plain = screen(&in_terminal(&person, "sessions show", &[("NO_COLOR", "1")]));
+    assert!(plain.contains("**three parts**") && plain.contains("part    lines"), "{plain}");
+}
+
+#[test]
+fn the_end_is_broken_between_its_parts_and_says_what_to_type_next() {
+    let write = Turn::call("write_file", json!({"path": "a.txt", "content": "x\n"}));
+    let person = Person::new([write, Turn::text("Done.")]);
+    let screen = screen(&in_terminal_of(50, &person, "run go", &[]));
+    let lines = screen.lines().map(str::trim_end).collect::<Vec<_>>();
+    let at = lines.iter().position(|line| line.starts_with("✓ completed · 2 turns")).unwrap();
+    assert!(lines[at..].iter().all(|line| line.chars().count() < 50), "{screen}");
+    assert!(lines[at + 1].starts_with("              "), "{screen}");
+    for (label, command) in [("see", "diff"), ("undo", "undo"), ("record", "sessions show")] {
+        let line =
+            lines.iter().find(|line| line.starts_with(&format!("  {label:<7}  posse {command} "))).unwrap();
+        let typed = line.trim_start().split_once(' ').unwrap().1.trim_start().strip_prefix("posse ").unwrap();
+        let args = typed.split(' ').collect::<Vec<_>>();
+        assert_eq!(person.posse(&args).code, Some(0), "{typed}");
+    }
+}
+
 #[test]
 fn no_color_is_honoured() {
     let person = Person::new(turns());
@@ -150,7 +204,7 @@ fn a_failing_command_of_a_sub_agent_shows_what_it_printed_last() {
     let screen = screen(&in_terminal(&Person::new(turns()), "run go", &[]));
     let lines = screen.lines().map(str::trim_end).collect::<Vec<_>>();
     let at = lines.iter().position(|line| line.ends_with("(exit 3)")).unwrap();
-    assert_eq!(lines[at + 1..at + 4], ["        line 2", "        line 3", "        line 4"], "{screen}");
+    assert_eq!(lines[at + 1..at + 4], ["       line 2", "       line 3", "       line 4"], "{screen}");
 }
 
 #[test]
@@ -163,7 +217,7 @@ fn words_for_the_model_do_not_reach_the_person() {
     let shown = person.posse(&["sessions", "show"]).stdout;
     assert!(!shown.contains("You have to stop") && !shown.contains("posse: "), "{shown}");
     assert!(shown.contains("has come to a limit (out of turns) and reports"), "{shown}");
-    assert!(shown.contains("  main was told how to go on\n"), "{shown}");
+    assert!(shown.contains("  main was told how to continue\n"), "{shown}");
 
     // What a tool says of the next step is not for the person either.
     let edit = json!({"path": "main.py", "old_text": "no such text", "new_text": "x"});

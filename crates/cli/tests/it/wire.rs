@@ -22,7 +22,7 @@ fn ended(person: &Person, ran: &Ran) -> String {
     let begin = text.find('✗').unwrap_or_else(|| panic!("{ran:#?}"));
     text[begin..]
         .lines()
-        .take_while(|line| !line.starts_with("  record"))
+        .take_while(|line| !line.starts_with("  go on"))
         .map(|line| format!("{line}\n"))
         .collect()
 }

@@ -1,7 +1,7 @@
 //! Caps: whatever an agent says and however many files it touched, its parent reads no more than it asked for.
 
 use posse_protocol::{Ending, Failure, Report};
-use posse_report::{Told, blocked, limits, spawn_text, summary_block, to_json_text, to_text, unquote};
+use posse_report::{Told, blocked, limits, spawn_text, to_json_text, to_text, unquote};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -27,7 +27,6 @@ fn check_sizes(report: &Report, bytes_max: usize) {
     }
     let value: Value = serde_json::from_str(&json).unwrap();
     assert_eq!(value["status"], report.ending.word());
-    assert!(summary_block(&told).len() < 16_000);
 }
 
 #[test]

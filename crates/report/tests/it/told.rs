@@ -1,7 +1,7 @@
 //! The report as text, for models and for people.
 
 use posse_protocol::{Below, Ending, Failure, Receipt, Report};
-use posse_report::{Told, spawn_text, summary_block, to_text};
+use posse_report::{Told, spawn_text, to_text};
 
 use crate::{changed, said, seen, tokens, told};
 
@@ -50,14 +50,14 @@ fn what_is_unknown_or_missing_is_said() {
          Measured: no commands run; no tests run; no commits; no sub-agents; no files changed.\nIt said nothing."
     );
     assert_eq!(
-        summary_block(&told(&report)),
+        spawn_text(&told(&report)),
         "[sub-agent explore-1] Failed: \"Find the parser\"\n  Duration: 0.0 s (0 turns, 0 tool calls)\n  Reason: failed: disk full\n  \
-         Measured: no commands run; no tests run; no commits; no sub-agents; no files changed"
+         Measured: no commands run; no tests run; no commits; no sub-agents; no files changed\nIt said nothing."
     );
 }
 
 #[test]
-fn the_block_is_that_of_the_terminal() {
+fn a_block_has_facts_first_and_then_all_words() {
     let report = report();
     let block = "[sub-agent explore-1] Completed: \"Write tests for auth.ts\"\n\
                  \x20 Duration: 34 s (6 turns, 8 tool calls)\n\
@@ -65,12 +65,6 @@ fn the_block_is_that_of_the_terminal() {
                  \x20 Measured: no commands run; tests failed: `cargo test` (exit code 101, 4 of 5 passed); no commits; 2 \
                  sub-agents\n";
     let told = Told { title: "Write tests for auth.ts", ..told(&report) };
-    assert_eq!(
-        summary_block(&told),
-        format!(
-            "{block}  Warning: it cites `a.rs:9`, but the file has 3 lines\n  Note: No checkout of its own.\n  Result: Created 5 test cases over login."
-        )
-    );
     assert_eq!(
         spawn_text(&told),
         format!(
@@ -96,7 +90,7 @@ fn every_ending_has_its_headline() {
     assert_eq!(cases.len(), 9);
     for (ending, headline) in cases {
         let report = Report { ending, ..said("x") };
-        let block = summary_block(&told(&report));
+        let block = spawn_text(&told(&report));
         assert!(block.starts_with(&format!("[sub-agent explore-1] {headline}: ")), "{block}");
     }
 }
@@ -108,10 +102,10 @@ fn durations_and_many_files_are_readable() {
     {
         let mut report = said("x");
         report.receipt.duration_ms = ms;
-        assert!(summary_block(&told(&report)).contains(&format!("Duration: {shown} (")), "{ms}");
+        assert!(spawn_text(&told(&report)).contains(&format!("Duration: {shown} (")), "{ms}");
     }
     let mut report = said("x");
     report.receipt.files = (0..12).map(|n| changed(&format!("f{n}"), false, 0, 1)).collect();
-    let block = summary_block(&told(&report));
+    let block = spawn_text(&told(&report));
     assert!(block.contains("f9 (-1 line), and 2 more\n"), "{block}");
 }

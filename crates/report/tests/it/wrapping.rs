@@ -1,7 +1,7 @@
 //! Promise X8: words from an agent stay data. Whatever is in them, they are one region behind its mark.
 
 use posse_protocol::{Ending, Report};
-use posse_report::{quote, spawn_text, summary_block, to_text, unquote};
+use posse_report::{quote, spawn_text, to_text, unquote};
 use proptest::prelude::*;
 
 use crate::{said, told};
@@ -99,7 +99,6 @@ fn check(text: &str) {
         assert!(head.lines().all(|line| line.starts_with(['e', 'M', '[', ' ', 'w', 'I'])), "{head:?}");
         assert!(!told_text.chars().any(|c| HIDDEN.contains(&c)), "{told_text:?}");
     }
-    assert!(!summary_block(&named).chars().any(|c| HIDDEN.contains(&c)));
 }
 
 /// The words in a wrapper, after checking line by line that it is one region, with the reader that splits the most.
@@ -209,7 +208,7 @@ fn an_ending_cannot_forge_either() {
         ..said("z")
     };
     assert_eq!(to_text(&told(&report)).lines().count(), 5);
-    assert_eq!(summary_block(&told(&report)).lines().count(), 5);
+    assert_eq!(spawn_text(&told(&report)).lines().count(), 7);
 }
 
 proptest! {

@@ -45,7 +45,7 @@ struct WatchedLive {
 impl WatchedLive {
     fn new(out: &Paper, err: &Paper, is_terminal: bool) -> Self {
         let terminal = Terminal::of_test(Box::new(out.clone()), Box::new(err.clone()), is_terminal);
-        Self { live: Live::new(terminal), view: SessionView::default() }
+        Self { live: Live::new(terminal, true), view: SessionView::default() }
     }
 
     /// Takes in an event without showing it.
@@ -132,13 +132,10 @@ fn a_terminal_shows_the_crew_at_work_below_what_is_done() {
     watched.tick();
     let at_work = "\
 model: fake
-  explore-1 ▸
-    • grep Foo
-    • grep Bar
-    explore-3 ▸
-      • read_file x
-  explore-1 ▸
-    • glob *.rs
+explore-1  • grep Foo
+explore-1  • grep Bar
+explore-3  • read_file x
+explore-1  • glob *.rs
 ⠙ turn 1 · waiting for the model
   ⠙ explore-1 \"find it\" turn 1/50 · writing
   └ ⠙ explore-3 \"deeper\" turn 0 · read_file x
@@ -148,22 +145,19 @@ model: fake
     watched.show(vec![event(4, 2, settled("Deep.")), event(2, 1, settled("Found\nit.\n\nMore."))]);
     watched.show(vec![event(3, 1, settled(""))]);
     let settled = "\
-    • glob *.rs
-✓ [sub-agent explore-3] Completed: \"deeper\"
-  Duration: 34 s (6 turns, 8 tool calls)
-  Measured: -
-  Result: Deep.
-✓ [sub-agent explore-1] Completed: \"find it\"
-  Duration: 34 s (6 turns, 8 tool calls)
-  Measured: -
-  Result: Found it.
-✓ [sub-agent explore-2] Completed: \"find more\"
-  Duration: 34 s (6 turns, 8 tool calls)
-  Measured: -
+explore-1  • glob *.rs
+explore-3  ✓ deeper · 6 turns · 8 tool calls · 34 s
+             NOTHING
+             Deep.
+explore-1  ✓ find it · 6 turns · 8 tool calls · 34 s
+             NOTHING
+             Found it.
+explore-2  ✓ find more · 6 turns · 8 tool calls · 34 s
+             NOTHING
 ⠙ turn 1 · waiting for the model
 ";
     let screen = timeless(&paper.screen());
-    assert!(screen.ends_with(&settled.replace("Measured: -", &format!("Measured: {NOTHING}"))), "{screen}");
+    assert!(screen.ends_with(&settled.replace("NOTHING", NOTHING)), "{screen}");
 }
 
 #[test]
@@ -177,14 +171,12 @@ fn sub_agents_do_not_break_into_a_line_of_text() {
     assert!(paper.screen().ends_with("While they\n"), "{}", paper.screen());
     watched.stream(1, "look, I wait.\n");
     watched.show(vec![event(2, 1, tool_finished("b", ""))]);
-    watched.stream(1, "And wait.");
+    watched.stream(1, "And wait. ");
     let expected = "\
 model: fake
 While they look, I wait.
-  explore-1 ▸
-    • grep Foo
-  explore-1 ▸
-    • grep
+explore-1  • grep Foo
+explore-1  • grep
 And wait.
 ";
     assert_eq!(paper.screen(), expected);
@@ -251,8 +243,7 @@ fn who_was_at_work_before_is_known_and_what_they_did_is_not_shown_again() {
     ]);
     let expected = "\
 session 01a1  fix it
-  explore-1 ▸
-    • grep
+explore-1  • grep
 ⠋ turn 1 · going on
   ⠋ explore-1 \"find it\" turn 1 · going on
   └ ⠋ explore-3 \"deeper\" turn 0 · read_file x
@@ -298,8 +289,7 @@ fn while_a_question_is_open_nothing_else_is_written() {
     watched.question(None);
     let expected = "\
 > stopping …
-  explore-1 ▸
-    • grep Foo
+explore-1  • grep Foo
 I would like to know.
 ⠙ turn 1 · waiting for sub-agents
   ⠙ explore-1 \"find it\" turn 0/50 · going on
