@@ -4,7 +4,7 @@
 use posse_engine::reports::{About, facts};
 use posse_protocol::Receipt;
 
-use super::summary::labelled;
+use super::rows::labelled;
 use crate::output::{Style, one_line};
 
 /// Warnings told one by one.

@@ -8,6 +8,7 @@ mod live;
 mod mark;
 pub(crate) mod measured;
 mod names;
+mod rows;
 #[cfg(test)]
 pub(crate) mod sample;
 mod summary;

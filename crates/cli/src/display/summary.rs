@@ -10,6 +10,7 @@ use super::branches;
 use super::mark::mark;
 use super::measured;
 use super::names::NameColumn;
+use super::rows::{labelled, lines};
 use crate::output::{self, Style, columns, counted, duration, one_line, trimmed, visible};
 use crate::prose::{hanging, parted};
 
@@ -103,16 +104,6 @@ fn nothing_done(report: &Report) -> bool {
     let nothing =
         receipt.tool_calls == 0 && receipt.usage.total_tokens().is_none() && receipt.below.agents == 0;
     model_failed(report) && nothing
-}
-
-/// Lines that are painted one by one.
-fn lines(rows: &[String], paint: impl Fn(&str) -> String) -> String {
-    rows.iter().map(|row| format!("{}\n", paint(row))).collect()
-}
-
-/// Something behind its label, broken at `width`.
-pub(super) fn labelled(label: &str, text: &str, width: usize, paint: impl Fn(&str) -> String) -> String {
-    lines(&hanging(&format!("  {label:<7}  "), text, width), paint)
 }
 
 /// The first lines of what is said after the answer: a mark, how it ended, and what it took unless nothing was done.
