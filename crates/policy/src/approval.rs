@@ -7,35 +7,8 @@ use crate::destroys::destroys;
 use crate::paths::clean_path;
 use crate::pattern::literal;
 use crate::rules::{LEAVE, OBEYED, Rules, outside};
+use crate::wish::{Act, Wish};
 use crate::{address, own_name};
-
-/// What kind of thing a call does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Act {
-    /// It reads files of the workspace, or touches nothing.
-    Read,
-    /// It changes a file of the workspace.
-    Edit,
-    /// It changes a file that this program runs or obeys by itself.
-    Obeyed(&'static str),
-    /// It runs a command in the sandbox, at this level.
-    Command(Shell),
-    /// It reaches the network.
-    Network,
-    /// It does something outside the sandbox.
-    Leave,
-}
-
-/// One call that wants to run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wish<'a> {
-    /// The tool, by our name.
-    pub tool: &'a str,
-    /// The exact command, the path relative to the workspace, or the address.
-    pub what: &'a str,
-    /// What it does.
-    pub act: Act,
-}
 
 /// Whether what a call destroys could be brought back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

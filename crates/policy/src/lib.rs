@@ -24,8 +24,9 @@ mod reach;
 mod rules;
 mod shell_text;
 mod tool_names;
+mod wish;
 
-pub use approval::{Act, Undo, Wish, judge, judge_with, pattern_for, session_pattern};
+pub use approval::{Undo, judge, judge_with, pattern_for, session_pattern};
 pub use decide::{Decision, decide, delegates_to, offers, passes, reaches, shell_level};
 pub use destroys::destroys;
 pub use explain::explain;
@@ -37,3 +38,4 @@ pub use paths::{clean_path, may_write, writable_roots};
 pub use reach::{Reach, Target, fits, is_pattern, reach};
 pub use rules::{RuleError, Rules};
 pub use tool_names::{TOOLS, is_tool, own_name};
+pub use wish::{Act, Wish};

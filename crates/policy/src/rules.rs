@@ -8,11 +8,11 @@ use std::fmt;
 use posse_protocol::clip::clipped;
 use serde::{Deserialize, Serialize};
 
-use crate::approval::{Act, Wish};
 use crate::hidden::HiddenPaths;
 use crate::limits::{RULE_BYTES_MAX, RULES_MAX, SHOWN_CHARS_MAX};
 use crate::paths::{clean_path, resolved};
 use crate::pattern::{has_wildcard, literal, matches};
+use crate::wish::{Act, Wish};
 use crate::{address, command, own_name};
 
 /// The name by which rules speak of commands that leave the sandbox. Rules about the tool itself are about what it does

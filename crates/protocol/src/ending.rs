@@ -39,6 +39,21 @@ pub enum Ending {
 }
 
 impl Ending {
+    /// How it ended, in a word or two. Its `Display` says why as well.
+    pub fn in_a_word(&self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::Failed { .. } => "failed",
+            Self::Cancelled => "cancelled",
+            Self::Interrupted { .. } => "interrupted",
+            Self::TimedOut => "out of time",
+            Self::OutOfTurns => "out of turns",
+            Self::OutOfTokens => "out of tokens",
+            Self::OutOfMoney => "out of money",
+            Self::Refused => "refused",
+        }
+    }
+
     /// One word for tables and the database.
     pub fn word(&self) -> &'static str {
         match self {

@@ -1,7 +1,5 @@
-//! Numbers and endings as people read them: grouped digits, counted nouns, durations. One way for every text that Posse
+//! Numbers as people read them: grouped digits, counted nouns, durations. One way for every text that Posse
 //! writes.
-
-use crate::Ending;
 
 /// A number with its thousands apart: `12,345`.
 pub fn grouped(number: u64) -> String {
@@ -33,21 +31,6 @@ pub fn duration(ms: u64) -> String {
         10_000..60_000 => format!("{} s", ms / 1000),
         60_000..3_600_000 => format!("{} min {} s", ms / 60_000, ms % 60_000 / 1000),
         _ => format!("{} h {} min", ms / 3_600_000, ms % 3_600_000 / 60_000),
-    }
-}
-
-/// How an agent ended, in a word or two. [`Ending`] itself says why as well.
-pub fn ending(ending: &Ending) -> &'static str {
-    match ending {
-        Ending::Completed => "completed",
-        Ending::Failed { .. } => "failed",
-        Ending::Cancelled => "cancelled",
-        Ending::Interrupted { .. } => "interrupted",
-        Ending::TimedOut => "out of time",
-        Ending::OutOfTurns => "out of turns",
-        Ending::OutOfTokens => "out of tokens",
-        Ending::OutOfMoney => "out of money",
-        Ending::Refused => "refused",
     }
 }
 

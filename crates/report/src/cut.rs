@@ -1,7 +1,8 @@
 //! Makes words shorter without losing what matters: cuts are made inside sections, and SUMMARY, RISKS and BLOCKERS give
 //! way last. Where they do not all fit either, each keeps a fair part.
 
-use crate::sections::{SectionName, Span, spans};
+use crate::section_names::SectionName;
+use crate::sections::{Span, spans};
 
 /// What stands where something was cut.
 const CUT: &str = " […]";

@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, fmt::Write as _};
 
 use posse_protocol::visible::{joined_lines, one_line};
-use posse_protocol::words::{counted, ending, plural};
+use posse_protocol::words::{counted, plural};
 use posse_protocol::{CommandRun, FileChange, Receipt, TestFileChange, TestVerdict, TestsSeen};
 use serde::{Deserialize, Serialize};
 
@@ -204,12 +204,13 @@ fn sub_agents(receipt: &Receipt) -> String {
     let named = if children.is_empty() {
         String::new()
     } else if children.len() <= limits::CHILDREN_NAMED_MAX && children.len() as u64 == u64::from(own) {
-        let named =
-            children.iter().map(|child| format!("{} {}", word(&child.name, "agent"), ending(&child.ending)));
+        let named = children
+            .iter()
+            .map(|child| format!("{} {}", word(&child.name, "agent"), child.ending.in_a_word()));
         format!(": {}", named.collect::<Vec<_>>().join(", "))
     } else {
         let mut endings: BTreeMap<&str, u32> = BTreeMap::new();
-        children.iter().for_each(|child| *endings.entry(ending(&child.ending)).or_default() += 1);
+        children.iter().for_each(|child| *endings.entry(child.ending.in_a_word()).or_default() += 1);
         let counts = endings.iter().map(|(word, count)| format!("{count} {word}"));
         let of = if (children.len() as u64) < u64::from(own) { ", of the first: " } else { ": " };
         format!("{of}{}", counts.collect::<Vec<_>>().join(", "))

@@ -3,7 +3,20 @@
 
 use std::{collections::HashMap, sync::LazyLock};
 
-use crate::{limits, sections::SectionName};
+use crate::limits;
+
+/// The sections that a report is asked to have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SectionName {
+    Summary,
+    Changes,
+    Evidence,
+    Risks,
+    Blockers,
+    Suggestions,
+    /// Something else.
+    Other,
+}
 
 /// Names of sections in small letters, some languages a line.
 const NAMES: &[(SectionName, &[&str])] = &[

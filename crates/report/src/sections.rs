@@ -2,7 +2,7 @@
 
 use crate::{
     limits, paths,
-    section_names::{named, says_none},
+    section_names::{SectionName, named, says_none},
 };
 
 /// The parts of a report. What the agent did not write is empty.
@@ -20,18 +20,6 @@ pub struct Sections {
     pub blockers: String,
     /// What could be done next, one each.
     pub suggestions: Vec<String>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SectionName {
-    Summary,
-    Changes,
-    Evidence,
-    Risks,
-    Blockers,
-    Suggestions,
-    /// Something else.
-    Other,
 }
 
 /// Splits a report. Never fails: words without any heading are a summary.

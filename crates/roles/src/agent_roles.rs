@@ -8,9 +8,11 @@ use posse_protocol::{NameRules, Role, RoleOrigin};
 use serde_json::{Map, Value as Json};
 
 use crate::builtin::{Team, builtin};
-use crate::completed::{Given, over};
+use crate::completed::over;
 use crate::error::RoleError;
-use crate::fields::{Field, cut, plain};
+use crate::field::Field;
+use crate::fields::{cut, plain};
+use crate::given::Given;
 use crate::keys::Key;
 use crate::limits::LIKENESS_MIN;
 use crate::limits::{FILE_BYTES_MAX, ROLES_MAX};

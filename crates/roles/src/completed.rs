@@ -6,28 +6,11 @@ use posse_protocol::{Budget, Grant, NameRules, Role};
 
 use crate::builtin::{Team, builtin};
 use crate::error::RoleError;
+use crate::given::Given;
 use crate::keys::{Key, RIGHTS};
 use crate::name::folded;
-use crate::parse::Warning;
 use crate::registry::Roles;
-
-/// What a file says itself.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Given {
-    pub(crate) keys: Vec<Key>,
-    /// Whether there is a prompt.
-    pub(crate) prompt: bool,
-    /// Whether something was held back that could not be told.
-    pub(crate) closed: bool,
-    /// What to say about what is not there, unless it is another role's.
-    pub(crate) missing: Vec<Warning>,
-}
-
-impl Given {
-    fn has(&self, key: Key) -> bool {
-        self.keys.contains(&key)
-    }
-}
+use crate::warning::Warning;
 
 impl Roles {
     /// Fills in what a file without a prompt leaves out of a role that is known. None where the known one is not among

@@ -3,7 +3,6 @@
 use std::fmt;
 
 use crate::limits::{FILE_BYTES_MAX, LIST_ITEMS_MAX, NAME_CHARS_MAX, ROLES_ACCEPTED_MAX, ROLES_LISTED_MAX};
-use crate::registry::Accepted;
 
 /// A file that cannot be a role.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -145,3 +144,19 @@ impl fmt::Display for UnknownRole {
 }
 
 impl std::error::Error for UnknownRole {}
+
+/// A role's name and the other names that lead to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Accepted {
+    /// Its name.
+    pub name: String,
+    /// Other names, without those that another role has.
+    pub aliases: Vec<String>,
+}
+
+impl fmt::Display for Accepted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        if self.aliases.is_empty() { Ok(()) } else { write!(f, " ({})", self.aliases.join(", ")) }
+    }
+}

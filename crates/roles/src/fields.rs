@@ -1,19 +1,10 @@
 //! A file taken apart: the fields of its front matter, and the text below.
 
 use crate::error::RoleError;
+use crate::field::Field;
 use crate::keys::Key;
 use crate::values::Value;
 use crate::{lenient, strict};
-
-/// One key of the front matter.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Field {
-    /// The line it stands on, from 1.
-    pub(crate) line: usize,
-    /// As written.
-    pub(crate) key: String,
-    pub(crate) value: Value,
-}
 
 /// A file taken apart.
 pub(crate) struct FileParts {
@@ -70,10 +61,4 @@ fn read(front: &str, first_line: usize) -> Vec<Field> {
         Field { line: written.map_or(first_line, |field| field.line), key, value }
     };
     strict.into_iter().map(field).collect()
-}
-
-impl Field {
-    pub(crate) fn kind(&self) -> Option<Key> {
-        Key::of(&self.key)
-    }
 }

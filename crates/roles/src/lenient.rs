@@ -3,7 +3,7 @@
 //! Public agent files often hold a whole dialogue in an unquoted description, which no YAML parser takes. Never fails:
 //! what cannot be understood is part of the value above it.
 
-use crate::fields::Field;
+use crate::field::Field;
 use crate::keys::Key;
 use crate::limits::KEY_CHARS_MAX;
 use crate::lookalike::looks_like_a_right;

@@ -5,9 +5,10 @@ use posse_protocol::{
     Approval, Budget, Files, Grant, Isolation, NameRules, Network, PathRules, Role, RoleOrigin, Shell,
 };
 
-use crate::completed::Given;
 use crate::error::RoleError;
-use crate::fields::{Field, take_apart};
+use crate::field::Field;
+use crate::fields::take_apart;
+use crate::given::Given;
 use crate::keys::Key;
 use crate::limits::{DESCRIPTION_CHARS_MAX, FILE_BYTES_MAX, LIST_ITEMS_MAX, MODEL_CHARS_MAX, WARNINGS_MAX};
 use crate::lookalike::looks_like_a_right;
@@ -15,6 +16,7 @@ use crate::name::{folded, shortened, valid_name};
 use crate::rights::{Rights, approval, isolation, network, paths, report};
 use crate::tools::Tools;
 use crate::values::Value;
+use crate::warning::{Told, Warning};
 
 /// The word by which a file asks for its parent's model.
 pub const INHERIT: &str = "inherit";
@@ -39,35 +41,6 @@ pub struct Lines {
     pub model: Option<usize>,
     /// That of the list of tools.
     pub tools: Option<usize>,
-}
-
-/// Something about a file that its author should know.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Warning {
-    /// The line, from 1.
-    pub line: usize,
-    /// What and why.
-    pub text: String,
-    /// Who is told.
-    pub told: Told,
-}
-
-/// Who is told of something about a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Told {
-    /// Whoever checks agent files.
-    WhoChecks,
-    /// Also whoever starts a session, until the file is trusted as it is.
-    UntilTrusted,
-    /// Also whoever starts a session.
-    Everybody,
-}
-
-impl Warning {
-    /// One for whoever checks agent files.
-    pub(crate) fn new(line: usize, text: impl Into<String>) -> Self {
-        Self { line, text: text.into(), told: Told::WhoChecks }
-    }
 }
 
 /// Reads the text of an agent file. `path` only serves to name a role that does not name itself.

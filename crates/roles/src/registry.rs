@@ -1,19 +1,17 @@
 //! All roles there are, by any of their names.
 
-use std::fmt;
-
 use posse_policy::{meet, writable_roots};
 use posse_protocol::{
     Approval, Budget, Files, Grant, Isolation, NameRules, Network, Role, RoleOrigin, Shell,
 };
 
 use crate::builtin::{Team, builtin};
-use crate::error::UnknownRole;
+use crate::error::{Accepted, UnknownRole};
 use crate::limits::LIKENESS_MIN;
 use crate::limits::ROLES_MAX;
 use crate::name::{folded, shortened};
-use crate::parse::{Told, Warning};
 use crate::search::fitting;
+use crate::warning::{Told, Warning};
 
 /// The role of a task that names none.
 pub const DEFAULT_ROLE: &str = "general";
@@ -45,22 +43,6 @@ struct Ceiling {
     prompt: String,
     /// Whose role it was, for messages.
     of_person: bool,
-}
-
-/// A role's name and the other names that lead to it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Accepted {
-    /// Its name.
-    pub name: String,
-    /// Other names, without those that another role has.
-    pub aliases: Vec<String>,
-}
-
-impl fmt::Display for Accepted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name)?;
-        if self.aliases.is_empty() { Ok(()) } else { write!(f, " ({})", self.aliases.join(", ")) }
-    }
 }
 
 impl Roles {

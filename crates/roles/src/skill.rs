@@ -6,8 +6,8 @@ use crate::keys::Key;
 use crate::lenient;
 use crate::limits::{DESCRIPTION_CHARS_MAX, LIST_ITEMS_MAX, NAME_CHARS_MAX, SKILL_DESCRIPTION_CHARS};
 use crate::name::{folded, shortened};
-use crate::parse::Warning;
 use crate::values::{Value, quoted};
+use crate::warning::Warning;
 
 /// The keys of a description; some programs have the second half of it under one of its own.
 const DESCRIPTION: [&str; 2] = ["description", "whentouse"];

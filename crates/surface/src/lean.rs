@@ -5,10 +5,27 @@ use posse_protocol::ToolSpec;
 use crate::{
     Surface, limits,
     offer::{Offer, text, tool},
+    team,
 };
 
+impl Surface {
+    /// The same for a small model: one tool that starts an agent, in few words. What is not offered can still be called.
+    /// Where everything is a command, the one tool says it all.
+    pub fn lean_tools(self, offer: &Offer<'_>) -> Vec<ToolSpec> {
+        let mut tools = self.tools(&Offer { team: false, ..*offer });
+        if self != Self::Shell {
+            tools.truncate(usize::from(offer.may_delegate));
+            tools.iter_mut().for_each(|tool| *tool = spec(self, &tool.name, offer));
+        }
+        if offer.team {
+            tools.extend(team::specs());
+        }
+        tools
+    }
+}
+
 /// The tool that starts an agent, with the fields that it needs.
-pub(crate) fn spec(surface: Surface, name: &str, offer: &Offer<'_>) -> ToolSpec {
+fn spec(surface: Surface, name: &str, offer: &Offer<'_>) -> ToolSpec {
     let description = if surface.blocks() {
         include_str!("../prompts/lean_blocking.md")
     } else {

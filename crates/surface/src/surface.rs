@@ -10,7 +10,7 @@ use crate::{
     command::Command,
     delegate,
     fields::Fields,
-    handles, lean, limits, merge,
+    handles, limits, merge,
     offer::{Offer, offered, takes},
     sessions, shell, spawn, task, team,
     words::short,
@@ -93,20 +93,6 @@ impl Surface {
         }
         if offer.merges && offer.may_delegate && !matches!(self, Self::Shell | Self::Agent) {
             tools.push(merge::spec());
-        }
-        if offer.team {
-            tools.extend(team::specs());
-        }
-        tools
-    }
-
-    /// The same for a small model: one tool that starts an agent, in few words. What is not offered can still be called.
-    /// Where everything is a command, the one tool says it all.
-    pub fn lean_tools(self, offer: &Offer<'_>) -> Vec<ToolSpec> {
-        let mut tools = self.tools(&Offer { team: false, ..*offer });
-        if self != Self::Shell {
-            tools.truncate(usize::from(offer.may_delegate));
-            tools.iter_mut().for_each(|tool| *tool = lean::spec(self, &tool.name, offer));
         }
         if offer.team {
             tools.extend(team::specs());

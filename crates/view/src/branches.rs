@@ -3,47 +3,9 @@
 use std::collections::{BTreeSet, HashSet};
 
 use posse_protocol::{Conflict, FileChange, Receipt};
-use serde::{Deserialize, Serialize};
 
-use crate::text::cut;
+use crate::branch::{BranchState, BranchView};
 use crate::{AgentView, SessionView, limits};
-
-/// The branch of an agent that works in a checkout of its own.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct BranchView {
-    /// Its name in the person's repository.
-    pub name: String,
-    /// What became of it.
-    pub state: BranchState,
-    /// The paths whose change is on the branch and not in the folder, as far as the agent's receipt lists them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub paths: Vec<String>,
-}
-
-/// What became of a branch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum BranchState {
-    /// Its agent is at work.
-    Working,
-    /// Its agent has ended, and nobody has merged it.
-    Unmerged,
-    /// All of it is in the folder.
-    Merged,
-    /// What did not fit is on the branch alone.
-    Conflicts,
-}
-
-impl BranchView {
-    fn new(name: &str, state: BranchState) -> Self {
-        Self { name: cut(name, limits::TEXT_CHARS_MAX), state, paths: Vec::new() }
-    }
-
-    /// Whether there is work on it that is not in the folder.
-    pub fn is_open(&self) -> bool {
-        matches!(self.state, BranchState::Unmerged | BranchState::Conflicts)
-    }
-}
 
 /// The agent was given a checkout.
 pub(crate) fn checked_out(agent: &mut AgentView, name: &str) {

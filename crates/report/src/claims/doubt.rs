@@ -5,11 +5,6 @@ use super::{
     words::{self, is},
 };
 
-/// Whether a word, in small letters, takes back what is said around it.
-pub(crate) fn doubts(word: &str) -> bool {
-    is(words::DOUBTS, word) || word.ends_with("n't") || word.ends_with("'ll")
-}
-
 /// Where the clause begins that a token stands in.
 pub(crate) fn clause_start(tokens: &[Token<'_>], at: usize) -> usize {
     let breaks = |at: usize| {

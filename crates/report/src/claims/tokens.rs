@@ -1,10 +1,7 @@
 //! Splits an agent's prose into sentences of words, paths, code and quotes. What is not its own statement is left out:
 //! fenced blocks, quoted lines, and what stands under a heading such as "Next steps".
 
-use super::{
-    doubt,
-    words::{self, is},
-};
+use super::words::{self, is};
 use crate::{
     limits,
     paths::{self, TextWord},
@@ -215,7 +212,7 @@ fn closing(open: char) -> Option<&'static [char]> {
 
 fn push<'a>(found: &mut Vec<Token<'a>>, kind: TokenKind, text: &'a str, glued: bool) {
     let lower = text.to_lowercase().replace('’', "'");
-    let doubts = kind == TokenKind::Word && doubt::doubts(&lower);
+    let doubts = kind == TokenKind::Word && doubts(&lower);
     found.push(Token { kind, text, lower, doubts, glued });
 }
 
@@ -296,4 +293,9 @@ fn file(text: &str, code: bool) -> Option<&str> {
 /// Letters that are written without spaces between words.
 pub(crate) fn is_spaceless(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}')
+}
+
+/// Whether a word, in small letters, takes back what is said around it.
+pub(crate) fn doubts(word: &str) -> bool {
+    is(words::DOUBTS, word) || word.ends_with("n't") || word.ends_with("'ll")
 }

@@ -43,7 +43,7 @@ fn every_state_has_a_word_for_programs_and_one_for_people() {
     for ending in endings {
         let state = AgentState::from(&ending);
         assert_eq!(state.word(), ending.word(), "as the record has it");
-        assert_eq!(words::state(state), posse_protocol::words::ending(&ending), "as reports say it");
+        assert_eq!(words::state(state), ending.in_a_word(), "as reports say it");
     }
     assert_eq!(words::mark(AgentState::Completed, true), "!");
 }
