@@ -9,10 +9,11 @@ use reqwest::Response;
 use reqwest::header::LOCATION;
 use tokio::time::{Instant, timeout_at};
 
-use crate::fault::{Fault, ProviderError, Trouble};
+use crate::fault::Fault;
 use crate::live::LiveModel;
 use crate::sse::{self, Frame, SseDecoder};
 use crate::text_gate::TextGate;
+use crate::trouble::{ProviderError, Trouble};
 use crate::wire::{Decode, Delta};
 use crate::words::ErrorWords;
 use crate::{ModelConfig, Signal, Transcript, http, limits, page, retry, surrogates};

@@ -27,11 +27,13 @@ mod openings;
 mod page;
 mod pieces;
 mod retry;
+mod signal;
 pub mod sse;
 mod surrogates;
 mod text_calls;
 mod text_gate;
 mod transcript;
+mod trouble;
 mod wire;
 mod words;
 
@@ -40,7 +42,8 @@ pub use config::{ModelConfig, Profile, Protocol, Retry, SetupError, Timeouts, To
 pub use endpoint::{fault as address_fault, shown as shown_address};
 pub use governors::Governors;
 pub use list::{ListedModel, list_models, list_models_of, lists};
-pub use model::{Model, Signal};
+pub use model::Model;
 pub use names::missing as missing_model;
 pub use secrecy::SecretString;
+pub use signal::Signal;
 pub use transcript::Transcript;

@@ -8,8 +8,9 @@ use reqwest::{RequestBuilder, StatusCode};
 use secrecy::SecretString;
 use serde_json::Value;
 
-use crate::fault::{ProviderError, Secrets};
+use crate::fault::Secrets;
 use crate::http::Clients;
+use crate::trouble::ProviderError;
 use crate::words::ErrorWords;
 use crate::{ModelConfig, Protocol, endpoint, limits, live};
 

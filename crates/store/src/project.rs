@@ -16,7 +16,6 @@ mod sessions;
 mod settling;
 mod tally;
 mod tool_calls;
-mod word;
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -27,10 +26,10 @@ use posse_protocol::{AgentId, EventKind, Sender, Seq, SessionId};
 use rusqlite::types::FromSql;
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Params, Row};
 
+use crate::event_types::type_word;
 use crate::queue::{PreparedEvent, Waiting};
 use crate::{NewEvent, StoreError, blobs};
 use agent_figures::AgentFigures;
-pub(crate) use word::type_word;
 
 /// Puts everything on record, each event in the next place of its session, and says which places they are.
 pub(crate) fn record(
@@ -239,8 +238,10 @@ impl<'a> Ledger<'a> {
                 system,
                 grant: _,
                 checkout: _,
-            } => self
-                .start(change, &agents::AgentStart { role, depth: *depth, model, model_id, budget, system }),
+            } => self.start(
+                change,
+                &messages::AgentStart { role, depth: *depth, model, model_id, budget, system },
+            ),
             kind => self.project_work(change, kind),
         }
     }
@@ -257,7 +258,7 @@ impl<'a> Ledger<'a> {
         Ok(())
     }
 
-    fn start(&mut self, change: &Change<'_>, start: &agents::AgentStart<'_>) -> Result<(), StoreError> {
+    fn start(&mut self, change: &Change<'_>, start: &messages::AgentStart<'_>) -> Result<(), StoreError> {
         if agent_of(&mut self.agents, change)?.is_none() {
             self.agents.insert(change.who(), agents::came(change, start)?);
         }
@@ -344,6 +345,7 @@ fn step(change: &Change<'_>, agent: &mut AgentFigures, kind: &EventKind) -> Resu
         }
         EventKind::Told { from: Sender::Person | Sender::Parent, text } => {
             messages::opened(change, agent, text)?;
+            agents::reopened(change, agent)?;
             sessions::told(change, text)
         }
         EventKind::Told { from: Sender::Posse | Sender::Reports | Sender::Peer, text } => {

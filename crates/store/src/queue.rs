@@ -13,7 +13,7 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use crate::blobs::Body;
-use crate::project::type_word;
+use crate::event_types::type_word;
 use crate::{NewEvent, StoreError, limits};
 
 /// Resolves once the events are on record and published, or are known not to be. Waiting for it makes the writer hurry:

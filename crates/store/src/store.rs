@@ -4,28 +4,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 
-use posse_protocol::{AgentId, Event, EventKind, Seq, SessionId};
+use posse_protocol::{Event, Seq, SessionId};
 use rusqlite::Connection;
 
 use crate::queue::{Ack, Batch, Queue};
 use crate::read::{Reader, Readers};
 use crate::writer::Writer;
-use crate::{AgentRow, Durability, Health, SessionRow, StoreError, connection, delete, health, unrecorded};
-
-/// Something that happened and is to go on record. Its place in the session is given by the store.
-#[derive(Clone, Debug, PartialEq)]
-pub struct NewEvent {
-    /// The session.
-    pub session: SessionId,
-    /// The agent it happened to.
-    pub agent: AgentId,
-    /// That agent's parent; none for the main agent.
-    pub parent: Option<AgentId>,
-    /// Milliseconds since 1970, UTC.
-    pub at_ms: u64,
-    /// What happened.
-    pub kind: EventKind,
-}
+use crate::{
+    AgentRow, Durability, Health, NewEvent, SessionRow, StoreError, connection, delete, health, unrecorded,
+};
 
 /// The record. Clones share one writer; when the last one is dropped, what is queued is written and the writer ends.
 #[derive(Clone)]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use posse_policy::HiddenPaths;
 
-use crate::{limits::DENIED_ENTRIES_MAX, tool::ToolFailure};
+use crate::{failure::ToolFailure, limits::DENIED_ENTRIES_MAX};
 
 /// Git's store of contents: nothing in there has the name of a file, and it is large.
 const NOT_LOOKED_AT: &str = ".git/objects";

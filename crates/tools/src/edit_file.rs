@@ -12,11 +12,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
-    Preview, Rewrite, limits,
+    Preview, Rewrite,
+    context::Context,
+    failure::ToolFailure,
+    limits,
     lookup::{explained, place},
     preview::content,
     show::{numbered, plain_lines},
-    tool::{Context, Tool, ToolFailure},
+    tool::Tool,
 };
 
 /// Replace exact text in a file. old_text must occur exactly once, unless replace_all.

@@ -10,7 +10,7 @@ use posse_protocol::AgentId;
 use posse_sandbox::{CapturedOutput, Command, CommandExit, CommandOutcome, Touched};
 use tokio::sync::watch;
 
-use crate::{limits, tests_run::Understood, tool::ToolFailure};
+use crate::{failure::ToolFailure, limits, tests_run::Understood};
 
 /// One command that was started.
 #[derive(Clone, Debug)]

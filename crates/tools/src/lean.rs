@@ -40,7 +40,7 @@ mod tests {
     fn every_field_is_one_of_the_tools_own() {
         let fields = |schema: &serde_json::Value| schema["properties"].as_object().unwrap().clone();
         for told in all() {
-            let entry = crate::tool::all().iter().find(|entry| entry.spec.name == told.name).unwrap();
+            let entry = crate::all::all().iter().find(|entry| entry.spec.name == told.name).unwrap();
             for (name, of) in fields(&told.schema) {
                 assert_eq!(
                     of["type"], entry.spec.schema["properties"][&name]["type"],

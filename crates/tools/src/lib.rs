@@ -5,10 +5,13 @@
 //! or the terminal.
 #![forbid(unsafe_code)]
 
+mod all;
 mod arguments;
 mod confine;
+mod context;
 mod denied_files;
 mod edit_file;
+mod failure;
 mod glob;
 mod grep;
 mod html;
@@ -24,9 +27,11 @@ mod read_file;
 mod recall;
 mod remember;
 mod rewrite;
+mod runner_family;
 mod running;
 mod schema;
 mod seen;
+mod settings;
 mod shell;
 mod show;
 mod skill_load;
@@ -48,5 +53,6 @@ pub use knowledge::{
 pub use preview::Preview;
 pub use rewrite::{Rewrite, Rewrites};
 pub use running::RunningCommand;
+pub use settings::ToolSettings;
 pub use shell::background_run;
-pub use toolbox::{Prepared, ToolSettings, Toolbox};
+pub use toolbox::{Prepared, Toolbox};

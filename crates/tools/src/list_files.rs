@@ -9,9 +9,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
+    context::Context,
+    failure::ToolFailure,
     limits,
     lookup::{explained, place_or_root},
-    tool::{Context, Tool, ToolFailure},
+    tool::Tool,
 };
 
 /// List a folder. Ignored and hidden files are left out.

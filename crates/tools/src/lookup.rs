@@ -3,7 +3,7 @@
 use posse_protocol::visible::one_line;
 use posse_workspace::{GlobFound, Nearby, Stop, Workspace, WorkspaceError, WorkspacePath, similar_names};
 
-use crate::{limits, tool::ToolFailure};
+use crate::{failure::ToolFailure, limits};
 
 /// Reads a written path; a refused absolute path whose end is in the workspace is named.
 pub(crate) fn place(workspace: &Workspace, written: &str) -> Result<WorkspacePath, ToolFailure> {

@@ -3,10 +3,7 @@
 use posse_protocol::limits::PREVIEW_BYTES_MAX;
 use posse_workspace::{Kind, WorkspaceError, WorkspacePath, text, unified};
 
-use crate::{
-    limits,
-    tool::{Context, ToolFailure},
-};
+use crate::{context::Context, failure::ToolFailure, limits};
 
 /// What a call would change as things are now.
 #[derive(Clone, Debug, PartialEq, Eq)]

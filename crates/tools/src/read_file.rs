@@ -12,9 +12,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
+    context::Context,
+    failure::ToolFailure,
     limits,
     lookup::{explained, named, place},
-    tool::{Context, Tool, ToolFailure},
+    tool::Tool,
 };
 
 /// Read a text file. Lines come numbered; the numbers are not part of the file.

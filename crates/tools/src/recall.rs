@@ -9,9 +9,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
-    Knowledge, Library, limits,
+    Knowledge, Library,
+    context::Context,
+    failure::ToolFailure,
+    limits,
     show::{day, start_of},
-    tool::{Context, Tool, ToolFailure},
+    tool::Tool,
 };
 
 /// Search the notes of earlier sessions; without a query the newest.

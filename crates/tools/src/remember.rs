@@ -4,10 +4,7 @@ use posse_protocol::{Approval, Effect, Files, Needs, NewNote, NoteScope, Shell, 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::{
-    Knowledge, limits,
-    tool::{Context, Tool, ToolFailure},
-};
+use crate::{Knowledge, context::Context, failure::ToolFailure, limits, tool::Tool};
 
 /// Note a fact for later sessions: a decision, a pitfall, a wish of the person. One fact each, no secrets.
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -13,11 +13,13 @@ use serde::Deserialize;
 
 use crate::{
     confine::{committer, hint, level},
+    context::Context,
     denied_files,
+    failure::{ToolFailure, crashed},
     jobs::Job,
     limits,
     tests_run::{Ended, Looked, Understood, understood},
-    tool::{Context, Tool, ToolFailure, crashed},
+    tool::Tool,
 };
 
 /// Run a shell command in the workspace folder, in a sandbox. No terminal, no input. Processes end with it.

@@ -9,9 +9,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
-    Knowledge, Library, LoadedSkill, SkillLine, limits,
-    show::start_of,
-    tool::{Context, Tool, ToolFailure},
+    Knowledge, Library, LoadedSkill, SkillLine, context::Context, failure::ToolFailure, limits,
+    show::start_of, tool::Tool,
 };
 
 /// Read a skill: how one kind of work is done. Look whether one fits before you begin such work.

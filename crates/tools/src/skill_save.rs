@@ -8,10 +8,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
-    Knowledge, NewSkill, Preview, SavedSkill, limits,
+    Knowledge, NewSkill, Preview, SavedSkill,
+    context::Context,
+    failure::ToolFailure,
+    limits,
     remember::Scope,
     show::{line_diff, start_of},
-    tool::{Context, Tool, ToolFailure},
+    tool::Tool,
     valid_skill_key,
 };
 

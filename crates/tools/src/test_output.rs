@@ -3,7 +3,7 @@
 
 use posse_protocol::TestRun;
 
-use crate::tests_run::RunnerFamily;
+use crate::runner_family::RunnerFamily;
 
 /// What one kind of runner says. `whole` is whether nothing of the output was left out.
 type Runner = fn(output: &str, whole: bool) -> Option<TestRun>;

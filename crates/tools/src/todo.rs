@@ -7,10 +7,7 @@ use posse_protocol::{Effect, Needs, ToolOutcome};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::{
-    limits,
-    tool::{Context, Tool, ToolFailure},
-};
+use crate::{context::Context, failure::ToolFailure, limits, tool::Tool};
 
 /// Keep a to-do list for work of several steps. Send the whole list each time.
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -1,22 +1,16 @@
-//! What every tool has, and the list of them all.
+//! What every tool has, and how a call of it is read.
 
-use std::{
-    pin::Pin,
-    sync::{Arc, OnceLock},
-};
+use std::{pin::Pin, sync::Arc};
 
 use posse_policy::Act;
-use posse_protocol::{AgentId, Files, Grant, Needs, ToolOutcome, ToolSpec};
-use posse_sandbox::SandboxError;
-use posse_workspace::{Stop, Workspace, WorkspaceError};
+use posse_protocol::{Files, Grant, Needs, ToolOutcome, ToolSpec};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use tokio::sync::OnceCell;
 
-use crate::{
-    Jobs, Knowledge, Preview, Rewrites, RunningCommand, ToolSettings, arguments, schema, seen::SeenFiles,
-};
+use crate::context::Context;
+use crate::failure::ToolFailure;
+use crate::{Knowledge, Preview, arguments, schema};
 
 /// One tool; the implementing type is its input.
 pub(crate) trait Tool: DeserializeOwned + JsonSchema + Send + Sync + 'static {
@@ -83,64 +77,6 @@ pub(crate) trait Tool: DeserializeOwned + JsonSchema + Send + Sync + 'static {
     fn run(self, context: Context) -> impl Future<Output = Result<ToolOutcome, ToolFailure>> + Send;
 }
 
-/// Why a call did not do what it was asked: text for the model.
-#[derive(Debug)]
-pub(crate) struct ToolFailure(pub(crate) String);
-
-impl From<WorkspaceError> for ToolFailure {
-    fn from(error: WorkspaceError) -> Self {
-        Self(error.to_string())
-    }
-}
-
-impl From<SandboxError> for ToolFailure {
-    fn from(error: SandboxError) -> Self {
-        Self(error.to_string())
-    }
-}
-
-/// What a running call has to work with.
-#[derive(Clone, Debug)]
-pub(crate) struct Context {
-    pub(crate) workspace: Workspace,
-    pub(crate) settings: Arc<ToolSettings>,
-    pub(crate) seen: Arc<SeenFiles>,
-    pub(crate) grant: Arc<Grant>,
-    pub(crate) owner: AgentId,
-    pub(crate) jobs: Jobs,
-    pub(crate) rewrites: Rewrites,
-    pub(crate) running: RunningCommand,
-    pub(crate) knowledge: Arc<Knowledge>,
-    /// Whether what it writes for later sessions waits until a person has looked at it.
-    pub(crate) draft: bool,
-    /// Who commits; asked before the first command.
-    pub(crate) committer: Arc<OnceCell<Vec<(String, String)>>>,
-}
-
-impl Context {
-    /// Does file work on a thread that may wait. Dropping the future asks the work to stop.
-    pub(crate) async fn blocking(
-        self,
-        work: impl FnOnce(&Self, &Stop) -> Result<ToolOutcome, ToolFailure> + Send + 'static,
-    ) -> Result<ToolOutcome, ToolFailure> {
-        struct StopOnDrop(Stop);
-        impl Drop for StopOnDrop {
-            fn drop(&mut self) {
-                self.0.stop();
-            }
-        }
-        let guard = StopOnDrop(Stop::default());
-        let stop = guard.0.clone();
-        let done = tokio::task::spawn_blocking(move || work(&self, &stop)).await;
-        done.unwrap_or_else(|_| Err(crashed()))
-    }
-}
-
-/// What the model is told when a tool panics.
-pub(crate) fn crashed() -> ToolFailure {
-    ToolFailure("the tool crashed, which is a fault of Posse and not of the call; try another way".to_owned())
-}
-
 pub(crate) type RunningCall = Pin<Box<dyn Future<Output = Result<ToolOutcome, ToolFailure>> + Send>>;
 
 /// A call that has been read.
@@ -199,7 +135,7 @@ pub(crate) struct ToolEntry {
 }
 
 impl ToolEntry {
-    fn of<T: Tool>() -> Self {
+    pub(crate) fn of<T: Tool>() -> Self {
         let (description, schema) = schema::schema_of::<T>();
         let (name, schema) = (T::NAME.to_owned(), Arc::new(schema));
         let spec = ToolSpec { name, description, schema, needs: T::NEEDS };
@@ -226,37 +162,5 @@ impl ToolEntry {
     /// Reads a call's arguments.
     pub(crate) fn read(&self, written: &str) -> Result<Box<dyn ReadCall>, String> {
         (self.read)(written, &self.spec.schema)
-    }
-}
-
-/// Every tool there is, in the order models see them.
-pub(crate) fn all() -> &'static [ToolEntry] {
-    static ALL: OnceLock<Vec<ToolEntry>> = OnceLock::new();
-    ALL.get_or_init(|| {
-        vec![
-            ToolEntry::of::<crate::read_file::ReadFile>(),
-            ToolEntry::of::<crate::write_file::WriteFile>(),
-            ToolEntry::of::<crate::edit_file::EditFile>(),
-            ToolEntry::of::<crate::list_files::ListFiles>(),
-            ToolEntry::of::<crate::glob::Glob>(),
-            ToolEntry::of::<crate::grep::Grep>(),
-            ToolEntry::of::<crate::shell::ShellCommand>(),
-            ToolEntry::of::<crate::job_tool::JobsTool>(),
-            ToolEntry::of::<crate::todo::Todo>(),
-            ToolEntry::of::<crate::web_fetch::WebFetch>(),
-            ToolEntry::of::<crate::remember::Remember>(),
-            ToolEntry::of::<crate::recall::RecallNotes>(),
-            ToolEntry::of::<crate::skill_load::SkillLoad>(),
-            ToolEntry::of::<crate::skill_save::SkillSave>(),
-        ]
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn rules_can_be_about_every_tool() {
-        let missed = super::all().iter().map(|entry| entry.spec.name.as_str());
-        assert_eq!(missed.filter(|name| !posse_policy::is_tool(name)).collect::<Vec<_>>(), [""; 0]);
     }
 }

@@ -13,41 +13,16 @@ use posse_protocol::{AgentId, Grant, Shell, ToolCall, ToolOutcome, ToolSpec};
 use posse_workspace::{Permit, Workspace};
 
 use crate::{
-    Jobs, Knowledge, Preview, Rewrites, RunningCommand,
+    Jobs, Knowledge, Preview, Rewrites, RunningCommand, ToolSettings,
+    all::all,
     arguments::closest,
-    confine::Sandbox,
+    context::Context,
+    failure::crashed,
     lean, limits,
     seen::SeenFiles,
     show::bounded,
-    tool::{self, Context, ReadCall, Tool as _, ToolEntry, crashed},
+    tool::{ReadCall, Tool as _, ToolEntry},
 };
-
-/// What can be set about the tools.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ToolSettings {
-    /// How long a command may run unless the call says otherwise.
-    pub shell_timeout_ms: u64,
-    /// How long a command may run at most.
-    pub shell_timeout_max_ms: u64,
-    /// Output of a command that is kept from its start.
-    pub shell_head_bytes: usize,
-    /// Output of a command that is kept from its end.
-    pub shell_tail_bytes: usize,
-    /// How commands are confined.
-    pub sandbox: Sandbox,
-}
-
-impl Default for ToolSettings {
-    fn default() -> Self {
-        Self {
-            shell_timeout_ms: limits::SHELL_TIMEOUT_MS,
-            shell_timeout_max_ms: limits::SHELL_TIMEOUT_MS_MAX,
-            shell_head_bytes: limits::SHELL_HEAD_BYTES,
-            shell_tail_bytes: limits::SHELL_TAIL_BYTES,
-            sandbox: Sandbox::default(),
-        }
-    }
-}
 
 /// The tools of one agent. Lives as long as the agent: it remembers which files the agent has read.
 #[derive(Debug)]
@@ -72,7 +47,7 @@ impl Toolbox {
         knowledge: Knowledge,
     ) -> Self {
         let (mut specs, mut there) = (Vec::new(), Vec::new());
-        for entry in tool::all() {
+        for entry in all() {
             there.extend(entry.is_there(&knowledge).then_some(entry));
             specs.extend(entry.offered(&knowledge).filter(|spec| offers(&grant, spec)));
         }
@@ -343,7 +318,8 @@ impl Prepared {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tool::{RunningCall, ToolFailure};
+    use crate::failure::ToolFailure;
+    use crate::tool::RunningCall;
 
     struct Panics(bool);
 

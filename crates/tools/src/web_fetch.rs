@@ -9,9 +9,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
+    context::Context,
+    failure::ToolFailure,
     html, limits,
     show::start_of,
-    tool::{Context, Tool, ToolFailure},
+    tool::Tool,
     web_address::{PublicNames, check},
 };
 

@@ -6,10 +6,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
-    Preview, Rewrite, limits,
-    lookup::place,
-    preview::content,
-    tool::{Context, Tool, ToolFailure},
+    Preview, Rewrite, context::Context, failure::ToolFailure, limits, lookup::place, preview::content,
+    tool::Tool,
 };
 
 /// Write a whole file: a new one, or one that you have read.

@@ -9,7 +9,7 @@ use similar::TextDiff;
 
 use super::MessageLog;
 use super::log::Head;
-use super::play::Recorded;
+use super::recorded::Recorded;
 use crate::limits;
 
 /// What a person needs to know about a request that was not found.

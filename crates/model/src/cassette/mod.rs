@@ -28,6 +28,7 @@ mod export;
 mod log;
 mod play;
 mod record;
+mod recorded;
 mod substitute;
 mod tape;
 mod times;

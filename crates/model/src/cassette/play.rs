@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use posse_protocol::{Message, Reply};
+use posse_protocol::Reply;
 
 use super::log::{Head, hash_of};
+use super::recorded::Recorded;
 use super::times::without_times;
 use super::{CassetteError, Exchange, Header, Matching, MessageLog, diff};
 use crate::limits;
@@ -21,24 +22,6 @@ pub(crate) struct Player {
     matching: Matching,
     pub(super) recorded: Vec<Recorded>,
     by_request: HashMap<(u64, u64), Vec<usize>>,
-}
-
-/// One exchange with the whole request it stands for.
-#[derive(Debug)]
-pub(super) struct Recorded {
-    pub(super) id: u64,
-    pub(super) head: Arc<Head>,
-    /// All messages of the request; shared with the exchange it goes on from as far as possible.
-    pub(super) messages: Vec<Arc<Message>>,
-    pub(super) hashes: Vec<u64>,
-    reply: Reply,
-    played: AtomicBool,
-}
-
-impl Recorded {
-    pub(super) fn is_played(&self) -> bool {
-        self.played.load(Ordering::Relaxed)
-    }
 }
 
 impl Player {

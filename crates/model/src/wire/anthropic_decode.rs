@@ -7,9 +7,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Decode, Delta, usage};
-use crate::fault::{ProviderError, Trouble};
 use crate::limits;
 use crate::sse::Frame;
+use crate::trouble::{ProviderError, Trouble};
 
 #[derive(Default)]
 pub(super) struct AnthropicDecoder {

@@ -5,8 +5,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::borrowed::Text;
-use crate::fault::Trouble;
 use crate::limits;
+use crate::trouble::Trouble;
 
 /// A piece of a call.
 #[derive(Deserialize)]

@@ -8,9 +8,9 @@ use super::borrowed::{Content, Few, Text};
 use super::chat_calls::{CallDelta, Calls};
 use super::chat_encode::REASONING_FIELD;
 use super::{Decode, Delta, usage};
-use crate::fault::{ProviderError, Trouble};
 use crate::limits;
 use crate::sse::Frame;
+use crate::trouble::{ProviderError, Trouble};
 
 #[derive(Default)]
 pub(super) struct ChatDecoder {

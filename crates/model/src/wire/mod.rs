@@ -22,8 +22,8 @@ use serde_json::value::RawValue;
 
 pub(crate) use arguments::{is_object, or_unparseable};
 
-use crate::fault::Trouble;
 use crate::sse::Frame;
+use crate::trouble::Trouble;
 use crate::{ModelConfig, Protocol};
 
 /// A wire format.

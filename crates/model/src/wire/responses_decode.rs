@@ -6,9 +6,9 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::{Decode, Delta, usage};
-use crate::fault::{ProviderError, Trouble};
 use crate::limits;
 use crate::sse::Frame;
+use crate::trouble::{ProviderError, Trouble};
 
 #[derive(Default)]
 pub(super) struct ResponsesDecoder {

@@ -9,6 +9,7 @@ mod in_force;
 mod names;
 mod roles;
 mod sub_agents;
+mod times;
 mod trusted;
 mod written;
 
@@ -24,13 +25,15 @@ use posse_engine::project_folders;
 use posse_engine::record::Durability;
 use posse_protocol::{Approval, Budget, Files, Grant, Network, PathRules, Shell};
 
+pub use file::parse_approval;
 pub(crate) use file::{
     ApprovalFile, DurabilityWord, FileConfig, GitFile, LimitsFile, MemoryFile, ModelFile, NetworkFile,
-    RecordFile, RightsFile, SandboxFile, Time, parse,
+    RecordFile, RightsFile, SandboxFile, parse,
 };
-pub use file::{parse_age_ms, parse_approval, parse_time_ms};
 pub(crate) use roles::{RoleFile, RolesFileNamed};
 pub(crate) use sub_agents::{RoleSet, SubAgentsFile};
+pub(crate) use times::Time;
+pub use times::{parse_age_ms, parse_time_ms};
 pub use trusted::Trusted;
 
 use crate::error::ConfigError;

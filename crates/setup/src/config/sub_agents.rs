@@ -8,7 +8,7 @@ use posse_engine::{RecordDetail, SubAgents};
 use posse_protocol::Isolation;
 use serde::{Deserialize, Serialize};
 
-use super::file::Time;
+use super::times::Time;
 use super::written;
 
 /// The section as it is written. What is left out has the engine's default.

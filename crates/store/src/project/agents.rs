@@ -1,10 +1,11 @@
 //! The `agent_rows` table: one row an agent, with its limits and how it does. What it has used is in `agent_figures`.
 
-use posse_protocol::{AgentId, Budget, ContextMode, Ending, Report};
+use posse_protocol::{AgentId, ContextMode, Report};
 
+use super::Change;
 use super::agent_figures::AgentFigures;
-use super::figures::{figure, whole};
-use super::{Change, messages};
+use super::figures::{error_message, figure, whole};
+use super::messages::{self, AgentStart};
 use crate::StoreError;
 use crate::blobs::hash;
 
@@ -19,16 +20,6 @@ pub(super) struct AdmittedAgent<'a> {
     pub(super) continues: Option<AgentId>,
     /// What it is asked to do.
     pub(super) words: &'a str,
-}
-
-/// What an agent starts with.
-pub(super) struct AgentStart<'a> {
-    pub(super) role: &'a str,
-    pub(super) depth: u32,
-    pub(super) model: &'a str,
-    pub(super) model_id: &'a str,
-    pub(super) budget: &'a Budget,
-    pub(super) system: &'a str,
 }
 
 /// A new agent that has not begun yet.
@@ -187,20 +178,6 @@ pub(super) fn settled(change: &Change<'_>, agent: &AgentFigures, report: &Report
             ),
         )
         .map(drop)
-}
-
-/// What a person should read about an ending that was not wished for.
-pub(super) fn error_message(ending: &Ending) -> Option<String> {
-    match ending {
-        Ending::Completed | Ending::Cancelled => None,
-        Ending::Failed { failure } => Some(failure.to_string()),
-        Ending::Interrupted { reason } => Some(reason.clone()),
-        Ending::TimedOut
-        | Ending::OutOfTurns
-        | Ending::OutOfTokens
-        | Ending::OutOfMoney
-        | Ending::Refused => Some(ending.to_string()),
-    }
 }
 
 /// How a conversation began, as the tables call it.

@@ -5,14 +5,23 @@
 //! are answered when the agent settles.
 
 use posse_protocol::clip::clipped;
-use posse_protocol::{Ending, Report, TestRun};
+use posse_protocol::{Budget, Ending, Report, TestRun};
 use serde::Serialize;
 
 use super::agent_figures::AgentFigures;
-use super::agents::{self, AgentStart, error_message};
-use super::figures::{first_paragraph, moment, whole};
+use super::figures::{error_message, first_paragraph, moment, whole};
 use super::{Change, tool_calls};
 use crate::{StoreError, limits};
+
+/// What an agent starts with.
+pub(super) struct AgentStart<'a> {
+    pub(super) role: &'a str,
+    pub(super) depth: u32,
+    pub(super) model: &'a str,
+    pub(super) model_id: &'a str,
+    pub(super) budget: &'a Budget,
+    pub(super) system: &'a str,
+}
 
 /// An agent is admitted with these words and waits to be given them.
 pub(super) fn pending(change: &Change<'_>, agent: &mut AgentFigures, words: &str) -> Result<(), StoreError> {
@@ -30,7 +39,7 @@ pub(super) fn opened(change: &Change<'_>, agent: &mut AgentFigures, text: &str) 
     if waited == 0 {
         insert(change, agent, text, None)?;
     }
-    agents::reopened(change, agent)
+    Ok(())
 }
 
 /// The agent begins: what only its start tells is known now.

@@ -9,11 +9,12 @@ use super::judged::{Doubt, Judged, Worth, shown};
 use super::looked::{Looked, joined};
 use super::script::{Fed, ShellScript, SimpleCommand};
 use super::shell::{ShellState, judge};
-use super::table::{self, RunnerFamily};
+use super::table;
 use super::word::{ShellWord, WordPiece};
 use super::wrappers::{self, Behind};
 use super::{interpreters, program_files, project, work};
 use crate::limits::TEST_WRAPPERS_MAX;
+use crate::runner_family::RunnerFamily;
 
 /// What a command is fed, if it is known.
 #[derive(Clone, Debug, PartialEq, Eq)]

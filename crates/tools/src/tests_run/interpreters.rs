@@ -6,7 +6,8 @@ use super::judged::{Doubt, Judged};
 use super::looked::joined;
 use super::program_files;
 use super::shell::ShellState;
-use super::table::{self, RunnerFamily};
+use super::table;
+use crate::runner_family::RunnerFamily;
 
 /// What such a program does; none if it is not one of them.
 pub(super) fn run(

@@ -4,8 +4,8 @@ use posse_protocol::CommandWork;
 use posse_protocol::visible::one_line;
 
 use super::shell::ShellState;
-use super::table::RunnerFamily;
 use crate::limits::HIDDEN_BY_CHARS_MAX;
+use crate::runner_family::RunnerFamily;
 
 /// What the output of a command says about its tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -37,7 +37,6 @@ use self::judged::{Doubt, Judged, Worth};
 use self::looked::LookedFiles;
 pub(crate) use self::looked::{Looked, Lookup};
 use self::shell::ShellState;
-pub(crate) use self::table::RunnerFamily;
 use crate::limits::{TEST_FILES_NAMED_MAX, TEST_SCRIPT_STEPS_MAX};
 use crate::test_output::{none_ran, some_ran, tests_in};
 

@@ -10,8 +10,9 @@ use super::looked::{Looked, joined};
 use super::options::shows_only;
 use super::script::read;
 use super::shell::ShellState;
-use super::table::{self, RunnerFamily};
+use super::table;
 use super::{cannot_fail, interpreters};
+use crate::runner_family::RunnerFamily;
 
 /// How a file is run.
 #[derive(Clone, Copy, PartialEq, Eq)]

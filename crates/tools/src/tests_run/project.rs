@@ -11,8 +11,8 @@ use super::looked::joined;
 use super::options::shows_only;
 use super::script::read;
 use super::shell::ShellState;
-use super::table::RunnerFamily;
 use super::{cannot_fail, make, wrappers};
+use crate::runner_family::RunnerFamily;
 
 /// What such a program does; none if it is not one of them.
 pub(super) fn run(program: &str, rest: &[String], shell: &mut ShellState<'_>) -> Option<Judged> {

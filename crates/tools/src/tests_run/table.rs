@@ -6,33 +6,7 @@ use super::judged::{Judged, Worth};
 use super::looked::joined;
 use super::options::{self, CheckedOptions, OptionKind, Options, Shows};
 use super::shell::ShellState;
-
-/// Whose words the output of a runner is made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RunnerFamily {
-    /// `cargo test`, `cargo nextest`.
-    Cargo,
-    /// `pytest` and what runs it.
-    Pytest,
-    /// Python's own, Django's.
-    Unittest,
-    /// `go test`.
-    Go,
-    /// `ctest`.
-    Ctest,
-    /// `dotnet test`.
-    Dotnet,
-    /// Maven, Gradle.
-    Java,
-    /// PHPUnit, Pest.
-    Php,
-    /// RSpec, Minitest.
-    Ruby,
-    /// Bats, prove and others that write TAP.
-    Tap,
-    /// Any of them.
-    Any,
-}
+use crate::runner_family::RunnerFamily;
 
 /// Runners by the words they begin with. An empty list of words is a runner by its name alone.
 const RUNNERS: &[(&str, &[&str], RunnerFamily)] = &[
