@@ -2,7 +2,22 @@
 
 use std::collections::VecDeque;
 
-use crate::{OutputLimits, limits};
+use crate::limits;
+
+/// How much output is kept: this much from the start and this much from the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutputLimits {
+    /// Bytes kept from the start.
+    pub head_bytes: usize,
+    /// Bytes kept from the end.
+    pub tail_bytes: usize,
+}
+
+impl Default for OutputLimits {
+    fn default() -> Self {
+        Self { head_bytes: limits::OUTPUT_HEAD_BYTES, tail_bytes: limits::OUTPUT_TAIL_BYTES }
+    }
+}
 
 /// The kept part of an output, and how long it was in all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use crate::{CapturedOutput, Program, SandboxProfile, Touched, child_env, env::without, limits};
+use crate::{CapturedOutput, OutputLimits, Program, SandboxProfile, Touched, child_env, env::without};
 
 /// What to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,21 +98,6 @@ fn shell_program() -> &'static str {
 #[cfg(not(unix))]
 fn shell_program() -> &'static str {
     "sh"
-}
-
-/// How much output is kept: this much from the start and this much from the end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OutputLimits {
-    /// Bytes kept from the start.
-    pub head_bytes: usize,
-    /// Bytes kept from the end.
-    pub tail_bytes: usize,
-}
-
-impl Default for OutputLimits {
-    fn default() -> Self {
-        Self { head_bytes: limits::OUTPUT_HEAD_BYTES, tail_bytes: limits::OUTPUT_TAIL_BYTES }
-    }
 }
 
 /// How a command ended.

@@ -7,10 +7,7 @@
 //!           └────► the last copy dropped (ended at once)
 //! ```
 
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use tokio::{sync::watch, task::AbortHandle};
 
@@ -19,8 +16,8 @@ use crate::run_elsewhere as system;
 #[cfg(unix)]
 use crate::run_unix as system;
 use crate::{
-    CapturedOutput, Command, CommandExit, CommandOutcome, OutputLimits, SandboxError, Touched,
-    capture::Capture,
+    CapturedOutput, Command, CommandExit, CommandOutcome, SandboxError, Touched,
+    streams::{CommandEnd, Streams, so_far},
 };
 
 /// A started command. Copies stand for the same command; dropping the last one ends it and all that it started.
@@ -40,31 +37,6 @@ impl Drop for Held {
         // The task owns the process, which ends when it is dropped.
         self.task.abort();
     }
-}
-
-/// What a command has written so far.
-#[derive(Debug)]
-pub(crate) struct Streams {
-    pub(crate) output: Mutex<Capture>,
-    pub(crate) stderr: Mutex<Capture>,
-}
-
-impl Streams {
-    fn new(limits: OutputLimits) -> Self {
-        Self { output: Mutex::new(Capture::new(limits)), stderr: Mutex::new(Capture::new(limits)) }
-    }
-}
-
-fn so_far(capture: &Mutex<Capture>) -> CapturedOutput {
-    capture.lock().unwrap_or_else(PoisonError::into_inner).so_far()
-}
-
-/// How a command ended, as the system-specific part tells it.
-pub(crate) struct CommandEnd {
-    pub(crate) exit: CommandExit,
-    pub(crate) duration: Duration,
-    pub(crate) notes: Vec<String>,
-    pub(crate) touched: Touched,
 }
 
 /// Runs a command to its end, its deadline, or until the future is dropped; then nothing of it is left.

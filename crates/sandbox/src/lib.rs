@@ -16,6 +16,8 @@ pub mod limits;
 #[cfg(target_os = "linux")]
 mod linux;
 mod memory;
+#[cfg(not(target_os = "linux"))]
+mod no_confinement;
 mod profile;
 mod program;
 mod protected;
@@ -27,13 +29,16 @@ mod run_unix;
 mod secrets;
 #[cfg(unix)]
 mod spawner;
+#[cfg(unix)]
+mod stream_ends;
+mod streams;
 mod support;
 mod touched;
 #[cfg(unix)]
 mod users;
 
-pub use capture::CapturedOutput;
-pub use command::{Command, CommandExit, CommandOutcome, OutputLimits, SandboxError, What};
+pub use capture::{CapturedOutput, OutputLimits};
+pub use command::{Command, CommandExit, CommandOutcome, SandboxError, What};
 pub use env::child_env;
 pub use git_settings::{names_no_program, settings};
 pub use job::{CommandHandle, run, start};

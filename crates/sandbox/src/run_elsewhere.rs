@@ -18,9 +18,8 @@ use tokio::{
 use crate::{
     Command, CommandExit, SandboxError, Touched, What,
     capture::Capture,
-    job::{CommandEnd, Streams},
-    limits,
-    support::no_confinement,
+    limits, no_confinement,
+    streams::{CommandEnd, Streams},
 };
 
 /// A command that has been started. Dropping it kills the child.

@@ -35,13 +35,14 @@ use tokio::{
 #[cfg(target_os = "linux")]
 use crate::linux::confined::{self, Confined};
 #[cfg(not(target_os = "linux"))]
-use crate::support::no_confinement::{self as confined, Confined};
+use crate::no_confinement::{self as confined, Confined};
 use crate::{
     Command, CommandExit, SandboxError, Touched, What,
     capture::Capture,
     group::RunningChild,
-    job::{CommandEnd, Streams},
     limits, spawner,
+    stream_ends::{StreamEnds, close_on_exec},
+    streams::{CommandEnd, Streams},
 };
 
 /// A command that has been started.
@@ -96,13 +97,6 @@ pub(crate) async fn start(mut command: Command) -> Result<StartedCommand, Sandbo
     Ok(StartedCommand { running, confined, output, stderr, stdin, bytes, deadline, at, left_out })
 }
 
-/// A command's own ends of its streams.
-pub(crate) struct StreamEnds {
-    pub(crate) stdin: OwnedFd,
-    pub(crate) stdout: OwnedFd,
-    pub(crate) stderr: OwnedFd,
-}
-
 /// The other ends.
 struct Ours {
     /// None where the command has nothing to read.
@@ -141,16 +135,6 @@ fn cut_loose(parent: Pid) -> io::Result<()> {
         return Err(io::ErrorKind::Interrupted.into());
     }
     Ok(())
-}
-
-/// Has everything but the three standard streams closed by exec.
-pub(crate) fn close_on_exec() {
-    // SAFETY: marks descriptors to be closed by exec. None is closed here, so no owner is surprised. Kernels
-    // before 5.11 refuse the flag, and then only what Rust opened itself is closed.
-    #[cfg(target_os = "linux")]
-    unsafe {
-        libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC)
-    };
 }
 
 impl StartedCommand {

@@ -82,58 +82,5 @@ use crate::linux::confined::try_once;
 
 #[cfg(not(target_os = "linux"))]
 fn try_once() -> Result<(), String> {
-    Err(no_confinement::REASON.to_owned())
-}
-
-/// What stands in for confinement where there is none: a refusal.
-#[cfg(all(unix, not(target_os = "linux")))]
-pub(crate) mod no_confinement {
-    use std::{ffi::OsString, path::Path};
-
-    use crate::{CommandExit, SandboxError, SandboxProfile, Touched, group::RunningChild, run_unix::Ends};
-
-    pub(crate) const REASON: &str = "this system has no confinement yet; Linux has";
-
-    /// There is none.
-    pub(crate) enum Prepared {}
-
-    /// There is none.
-    pub(crate) enum Confined {}
-
-    pub(crate) struct Report {
-        pub(crate) exit: CommandExit,
-        pub(crate) notes: Vec<String>,
-        pub(crate) touched: Touched,
-    }
-
-    pub(crate) fn prepare(
-        _: &SandboxProfile,
-        _: &Path,
-        _: OsString,
-        _: Vec<OsString>,
-        _: Vec<(OsString, OsString)>,
-    ) -> Result<Prepared, SandboxError> {
-        Err(SandboxError::NotConfined(REASON.to_owned()))
-    }
-
-    impl Prepared {
-        pub(crate) async fn begin(self, _: &str, _: Ends) -> Result<(RunningChild, Confined), SandboxError> {
-            match self {}
-        }
-    }
-
-    impl Confined {
-        pub(crate) async fn hear(&mut self) -> bool {
-            match *self {}
-        }
-
-        pub(crate) fn end(self) -> Report {
-            match self {}
-        }
-    }
-}
-
-#[cfg(not(unix))]
-pub(crate) mod no_confinement {
-    pub(crate) const REASON: &str = "this system has no confinement yet; Linux has";
+    Err(crate::no_confinement::REASON.to_owned())
 }

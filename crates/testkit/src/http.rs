@@ -5,7 +5,7 @@ use std::io;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::server::Captured;
+use crate::captured::Captured;
 
 const HEAD_BYTES_MAX: usize = 64 * 1024;
 

@@ -8,6 +8,7 @@
 
 mod asker;
 pub mod attacks;
+mod captured;
 mod fixture;
 mod hidden;
 mod http;
@@ -17,8 +18,9 @@ mod server;
 mod turn;
 
 pub use asker::asker;
+pub use captured::Captured;
 pub use fixture::Fixture;
 pub use hidden::hidden_characters;
 pub use processes::processes_with;
-pub use server::{Captured, FakeModel};
+pub use server::FakeModel;
 pub use turn::{MODEL_ID, Turn};

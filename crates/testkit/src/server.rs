@@ -10,44 +10,17 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 
+use crate::captured::Captured;
 use crate::http::Connection;
 use crate::render;
 use crate::turn::{MODEL_ID, Pace, ScriptedAnswer, StreamEnd, Turn};
 
 /// How often an answer that waits for something looks whether it is there.
 const LOOK_AGAIN: Duration = Duration::from_millis(2);
-
-/// One request as it arrived.
-#[derive(Clone, Debug)]
-pub struct Captured {
-    /// GET, POST, …
-    pub method: String,
-    /// With the query, as sent.
-    pub path: String,
-    /// Names in lower case, in the order sent.
-    pub headers: Vec<(String, String)>,
-    /// The exact bytes.
-    pub body: Vec<u8>,
-}
-
-impl Captured {
-    /// The body as JSON.
-    ///
-    /// # Panics
-    /// If it is not JSON.
-    pub fn json(&self) -> Value {
-        serde_json::from_slice(&self.body).expect("the request body is JSON")
-    }
-
-    /// The first header of this lower-case name.
-    pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str())
-    }
-}
 
 type Rule = dyn Fn(&Captured) -> Turn + Send + Sync;
 

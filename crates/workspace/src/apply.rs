@@ -5,12 +5,12 @@ use posse_protocol::{Change, Conflict, Saved};
 
 use crate::{
     Entry, Expect, Kind, Mode, Stamp, Workspace, WorkspaceError, WorkspacePath,
-    checkpoint::ContentStore,
+    content_store::ContentStore,
     limits,
     merge3::{Touching, merge},
+    repository::Repository,
     shadow::{blocking, store_blobs},
-    text::is_binary,
-    worktree::Repository,
+    text::{cut, is_binary},
 };
 
 /// What to do where both sides changed the same lines.
@@ -243,14 +243,4 @@ pub(crate) fn shorten(conflicts: &mut [Conflict]) {
 /// A conflict with its text cut to a bounded length.
 pub(crate) fn conflict(path: &WorkspacePath, text: String) -> Conflict {
     Conflict { path: path.to_string(), text: cut(text, limits::CONFLICT_BYTES_MAX) }
-}
-
-/// Cuts a text and says so.
-pub(crate) fn cut(mut text: String, bytes_max: usize) -> String {
-    if text.len() > bytes_max {
-        let left_out = text.len() - text.floor_char_boundary(bytes_max);
-        text.truncate(text.floor_char_boundary(bytes_max));
-        text.push_str(&format!("\n… and {left_out} more bytes\n"));
-    }
-    text
 }

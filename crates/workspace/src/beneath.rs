@@ -18,10 +18,10 @@ use rustix::{
 
 use crate::{
     Expect, Kind, Stamp, WorkspaceError, WorkspacePath, Written,
-    cached::LastDevice,
+    expect::{must_be_expected, must_be_file, temporary_name},
     guard::WriteGuard,
+    last_device::LastDevice,
     limits,
-    workspace::{must_be_expected, must_be_file, temporary_name},
 };
 
 /// The open folder.

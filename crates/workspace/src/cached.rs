@@ -9,7 +9,6 @@ use std::{
     io::IoSliceMut,
     os::{fd::AsFd, unix::fs::MetadataExt as _},
     path::PathBuf,
-    sync::atomic::{AtomicU64, Ordering},
 };
 
 use rustix::{
@@ -18,15 +17,6 @@ use rustix::{
 };
 
 use crate::{Kind, WorkspacePath, beneath::Beneath};
-
-/// The file systems of this machine's own disks and memory, by the numbers of `statfs`: ext2 to ext4, XFS, Btrfs, F2FS,
-/// tmpfs, bcachefs, ZFS.
-const OF_THIS_MACHINE: [u32; 7] =
-    [0xef53, 0x5846_5342, 0x9123_683e, 0xf2f5_2010, 0x0102_1994, 0xca45_1a4e, 0x2fc1_2fc1];
-
-/// The device that was found to be of this machine last, plus one. Most files of a workspace are on one device.
-#[derive(Debug, Default)]
-pub(crate) struct LastDevice(AtomicU64);
 
 /// A file that was read at once.
 pub(crate) struct ReadCached {
@@ -67,21 +57,6 @@ impl Beneath {
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::CACHED;
         let mode = rustix::fs::Mode::empty();
         rustix::fs::openat2(&self.root, path.as_path(), flags | OFlags::CLOEXEC, mode, resolve).ok()
-    }
-}
-
-impl LastDevice {
-    fn is_of_this_machine(&self, file: &File, device: u64) -> bool {
-        let known = device.wrapping_add(1);
-        if self.0.load(Ordering::Relaxed) == known {
-            return true;
-        }
-        let kind = rustix::fs::fstatfs(file).ok().and_then(|of| u32::try_from(of.f_type).ok());
-        let own = kind.is_some_and(|kind| OF_THIS_MACHINE.contains(&kind));
-        if own {
-            self.0.store(known, Ordering::Relaxed);
-        }
-        own
     }
 }
 

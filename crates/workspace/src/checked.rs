@@ -8,9 +8,9 @@ use std::{
 
 use crate::{
     Entry, Expect, Kind, Mode, Stamp, WorkspaceError, WorkspacePath, Written,
+    expect::{must_be_expected, must_be_file, temporary_name},
     guard::WriteGuard,
     limits,
-    workspace::{must_be_expected, must_be_file, temporary_name},
 };
 
 /// The folder by its real name.

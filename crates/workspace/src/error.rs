@@ -4,7 +4,7 @@
 
 use std::io;
 
-use crate::{Kind, git::GitError};
+use crate::{Kind, git_error::GitError};
 
 /// Why something in the workspace could not be done.
 #[derive(Debug, thiserror::Error)]

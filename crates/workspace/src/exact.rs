@@ -20,8 +20,8 @@ use rustix::{
 use crate::{
     Entry, Expect, Kind, Mode, Stamp, WorkspaceError, WorkspacePath,
     beneath::{Beneath, Temporary, entry, failed},
+    expect::{must_be_expected, temporary_name},
     limits,
-    workspace::{must_be_expected, temporary_name},
 };
 
 impl Beneath {

@@ -12,10 +12,10 @@ use posse_protocol::{Change, Saved};
 
 use crate::{
     Entry, Mode, WorkspaceError,
-    apply::cut,
     git::{GitError, call::Git},
     limits,
     staging::{self, Staging},
+    text::cut,
 };
 
 /// Above all attributes of the tree: no filter, no conversion, no driver.
@@ -335,7 +335,7 @@ pub(crate) fn replace(path: &Path, text: &str) -> Result<(), WorkspaceError> {
     if fs::read(path).is_ok_and(|old| old == text.as_bytes()) {
         return Ok(());
     }
-    let temporary = path.with_file_name(crate::workspace::temporary_name());
+    let temporary = path.with_file_name(crate::expect::temporary_name());
     fs::write(&temporary, text).and_then(|()| fs::rename(&temporary, path)).map_err(failed)
 }
 

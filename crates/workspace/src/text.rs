@@ -244,6 +244,16 @@ pub(crate) fn line_changes_at_most(old: &[u8], new: &[u8]) -> (u32, u32) {
     (count(&new), count(&old))
 }
 
+/// Cuts a text and says so.
+pub(crate) fn cut(mut text: String, bytes_max: usize) -> String {
+    if text.len() > bytes_max {
+        let left_out = text.len() - text.floor_char_boundary(bytes_max);
+        text.truncate(text.floor_char_boundary(bytes_max));
+        text.push_str(&format!("\n… and {left_out} more bytes\n"));
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::{line_changes, line_changes_at_most};

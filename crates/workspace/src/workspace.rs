@@ -14,6 +14,7 @@ use crate::beneath::Beneath;
 use crate::{
     Entry, Kind, Mode, Stamp, WorkspaceError, WorkspacePath,
     checked::CheckedFolder,
+    expect::{Expect, Written, must_be_file},
     guard::{Hides, Permit, WriteGuard, is_of_git},
     limits,
     locks::Locks,
@@ -79,26 +80,6 @@ impl OpenFile {
     }
 }
 
-/// What must be true for a write to happen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Expect {
-    /// Nothing.
-    Anything,
-    /// No file is there yet.
-    Absent,
-    /// The file is still the one with this stamp.
-    Unchanged(Stamp),
-}
-
-/// What a write came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Written {
-    /// The file as it is now.
-    pub stamp: Stamp,
-    /// Whether it was not there before.
-    pub created: bool,
-}
-
 impl Workspace {
     /// Opens a folder as a workspace.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, WorkspaceError> {
@@ -141,11 +122,8 @@ impl Workspace {
 
     /// Where an absolute path, there or not, really leads, relative to the folder; none if that is outside, or the folder.
     fn real_inside(&self, place: &Path) -> Option<PathBuf> {
-        let there = place.ancestors().find_map(|above| Some((above.canonicalize().ok()?, above)))?;
-        let rest = place.strip_prefix(there.1).ok()?;
-        // Joined with nothing it would be another path.
-        let real = if rest.as_os_str().is_empty() { there.0 } else { there.0.join(rest) };
-        let inside = real.strip_prefix(self.root()).ok()?.to_path_buf();
+        let real = existing_part(place)?;
+        let inside: PathBuf = real.strip_prefix(self.root()).ok()?.components().collect();
         (!inside.as_os_str().is_empty()).then_some(inside)
     }
 
@@ -492,11 +470,6 @@ impl Workspace {
     }
 }
 
-/// Refuses everything that is not a regular file.
-pub(crate) fn must_be_file(path: &WorkspacePath, kind: Kind) -> Result<(), WorkspaceError> {
-    if kind == Kind::File { Ok(()) } else { Err(WorkspaceError::NotAFile { path: path.to_string(), kind }) }
-}
-
 /// The real place of what is there of a path, with what is not there after it.
 fn existing_part(path: &Path) -> Option<PathBuf> {
     for part in path.ancestors() {
@@ -505,23 +478,4 @@ fn existing_part(path: &Path) -> Option<PathBuf> {
         }
     }
     None
-}
-
-/// Checks an expectation against what is there.
-pub(crate) fn must_be_expected(
-    path: &WorkspacePath,
-    expect: Expect,
-    there: Option<Stamp>,
-) -> Result<(), WorkspaceError> {
-    match (expect, there) {
-        (Expect::Anything, _) | (Expect::Absent, None) => Ok(()),
-        (Expect::Absent, Some(_)) => Err(WorkspaceError::Exists { path: path.to_string() }),
-        (Expect::Unchanged(stamp), Some(there)) if stamp == there => Ok(()),
-        (Expect::Unchanged(_), _) => Err(WorkspaceError::Changed { path: path.to_string() }),
-    }
-}
-
-/// A name for a file that is about to take another's place.
-pub(crate) fn temporary_name() -> String {
-    format!(".posse-{:016x}.tmp", fastrand::u64(..))
 }

@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     CommandExit, Level, SandboxError, SandboxProfile, Share, Touched, child_env, group::RunningChild, limits,
-    run_unix::StreamEnds,
+    stream_ends::StreamEnds,
 };
 
 /// What is to be confined, and how.

@@ -21,7 +21,7 @@ use rustix::{
 };
 
 use super::{
-    FailedStep, NamedStep,
+    FailedStep, NamedStep, bare,
     cgroup::Cgroup,
     handing::take_over,
     last_steps,
@@ -83,7 +83,7 @@ fn begin(
     in_cgroup: bool,
 ) -> Result<Begun, FailedStep> {
     who.map()?;
-    let mut view = FileView::new(plan, placeholders)?;
+    let mut view = if plan.bare { bare::view(plan)? } else { FileView::new(plan, placeholders)? };
     unshare_rest(plan.network)?;
     if !plan.network && !plan.bare {
         loopback_up().step("starting the loopback network")?;

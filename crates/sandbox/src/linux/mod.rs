@@ -30,6 +30,7 @@ mod recover;
 mod replaced;
 mod searched;
 mod seccomp;
+mod secret_names;
 mod secrets;
 mod supervisor;
 mod toolchains;

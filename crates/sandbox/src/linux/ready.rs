@@ -26,8 +26,8 @@ use tokio::{
 use super::{handing::hand_over, supervisor};
 use crate::{
     group::RunningChild,
-    run_unix::{StreamEnds, close_on_exec},
     spawner,
+    stream_ends::{StreamEnds, close_on_exec},
 };
 
 /// A process that waits for what it is to confine.

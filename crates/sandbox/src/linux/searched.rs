@@ -10,7 +10,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use super::secrets::{NAMES, NOT_SETTINGS, SETTINGS, SIGNS};
+use super::secret_names::{NAMES, NOT_SETTINGS, SETTINGS, SIGNS};
 use crate::limits;
 
 /// What was found.

@@ -19,86 +19,6 @@ use super::{
 };
 use crate::limits;
 
-/// Files and folders that are secret by their name, wherever in a toolchain's folder they are.
-pub(super) const NAMES: &[&str] = &[
-    // cargo, and others that took the name over
-    "credentials",
-    "credentials.toml",
-    "credentials.json",
-    "credentials.yaml",
-    ".credentials",
-    ".credentials.json",
-    ".git-credentials",
-    // npm, pnpm, yarn, bun
-    ".npmrc",
-    "npmrc",
-    ".yarnrc",
-    ".yarnrc.yml",
-    "auth.ini",
-    // python
-    ".pypirc",
-    ".netrc",
-    "_netrc",
-    "netrc",
-    "pip.conf",
-    "pip.ini",
-    ".condarc",
-    "condarc",
-    "auth.toml",
-    // java
-    "settings.xml",
-    "settings-security.xml",
-    "gradle.properties",
-    "init.gradle",
-    "init.gradle.kts",
-    "init.d",
-    // ruby, php, .net, dart, elixir, terraform, docker, conan, julia
-    ".gemrc",
-    "auth.json",
-    "auth.conf",
-    "NuGet.Config",
-    "nuget.config",
-    "NuGet.config",
-    "pub-credentials.json",
-    "pub-tokens.json",
-    "hex.config",
-    ".terraformrc",
-    "credentials.tfrc.json",
-    ".docker",
-    ".conan.db",
-    "remotes.json",
-    "servers",
-    // whatever brought it there
-    ".env",
-    ".envrc",
-    "id_rsa",
-    "id_ed25519",
-    "id_ecdsa",
-    "secrets.toml",
-    "secrets.json",
-    "token",
-    ".token",
-    "tokens.json",
-];
-
-/// Settings that hold secrets only sometimes, and are needed otherwise.
-pub(super) const SETTINGS: &[&str] = &[
-    "config",
-    "config.toml",
-    "config.json",
-    "config.yml",
-    "config.yaml",
-    "config.ini",
-    "bunfig.toml",
-    "env",
-    "rc",
-    ".gitconfig",
-];
-
-/// What such a file sets where it holds one.
-pub(super) const SIGNS: &[&str] =
-    &["token", "password", "passwd", "secret", "_auth", "api_key", "apikey", "api-key", "authorization"];
-
 /// Below a home, where no folder of a toolchain is shown otherwise, or the name alone could be anything.
 const IN_HOMES: &[&str] = &[
     ".npmrc",
@@ -188,45 +108,6 @@ const FOLDERS: &[&str] = &[
     "JULIA_DEPOT_PATH",
     "VOLTA_HOME",
     "GHCUP_INSTALL_BASE_PREFIX",
-];
-
-/// Where settings are not: programs, packages and caches, of which there are very many.
-pub(super) const NOT_SETTINGS: &[&str] = &[
-    "bin",
-    "lib",
-    "lib64",
-    "include",
-    "share",
-    "src",
-    "pkg",
-    "doc",
-    "docs",
-    "man",
-    "test",
-    "tests",
-    "jmods",
-    "legal",
-    "registry",
-    "toolchains",
-    "node_modules",
-    "site-packages",
-    "dist-packages",
-    "packages",
-    "store",
-    "caches",
-    "cache",
-    "_cacache",
-    "repository",
-    "versions",
-    "gems",
-    "wrapper",
-    "dists",
-    "checkouts",
-    "installs",
-    "downloads",
-    "compiled",
-    "artifacts",
-    "clones",
 ];
 
 /// The toolchains that a command sees, and the secrets that it must not see.

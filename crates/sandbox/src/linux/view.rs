@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{FailedStep, bare, lock, placeholders::Placeholders, plan::Plan};
+use super::{FailedStep, lock, placeholders::Placeholders, plan::Plan};
 use crate::Level;
 
 /// One mount. Each shows, at its path, ...
@@ -84,9 +84,6 @@ const KEYS_OF_THE_SYSTEM: &[&str] = &[
 
 impl FileView {
     pub(crate) fn new(plan: &Plan, placeholders: &Placeholders) -> Result<Self, FailedStep> {
-        if plan.bare {
-            return bare::view(plan);
-        }
         let mut view = Self { notes: plan.notes.clone(), ..Self::default() };
         let workspace = plan.workspace();
         view.hide_homes(plan);

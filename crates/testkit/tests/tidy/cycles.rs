@@ -12,28 +12,6 @@ use crate::rust::{code, without_tests};
 /// Folders whose files read a language that nests, and so have to call each other.
 const RECURSIVE: &[&str] = &["crates/tools/src/tests_run"];
 
-/// Folders whose modules were tangled before this rule. Nothing is added; what is cut is taken off.
-const TANGLED: &[&str] = &[
-    "crates/model/src",
-    "crates/model/src/cassette",
-    "crates/policy/src",
-    "crates/protocol/src",
-    "crates/report/src",
-    "crates/report/src/claims",
-    "crates/roles/src",
-    "crates/sandbox/src",
-    "crates/sandbox/src/linux",
-    "crates/setup/src/config",
-    "crates/store/src",
-    "crates/store/src/project",
-    "crates/surface/src",
-    "crates/testkit/src",
-    "crates/tools/src",
-    "crates/view/src",
-    "crates/workspace/src",
-    "crates/workspace/src/git",
-];
-
 /// A module by its path from the crate's root.
 type Module = Vec<String>;
 /// The modules of a crate, with their code.
@@ -61,14 +39,7 @@ pub(crate) fn cycles(repo: &Repo) -> Vec<String> {
             if RECURSIVE.contains(&place.as_str()) {
                 continue;
             }
-            let knots = knots(uses);
-            if TANGLED.contains(&place.as_str()) {
-                if knots.is_empty() {
-                    findings.push(format!("{place} has no cycles any more; take it off the list of TANGLED"));
-                }
-                continue;
-            }
-            findings.extend(knots.into_iter().map(|knot| {
+            findings.extend(knots(uses).into_iter().map(|knot| {
                 let (first, rest) = knot.split_first().map_or(("", &[][..]), |(a, b)| (a.as_str(), b));
                 let line = rest.iter().fold(first.to_owned(), |line, next| format!("{line} → {next}"));
                 format!("{place}: {line} → {first} is a cycle of modules; move what they share below them")

@@ -9,11 +9,10 @@ use std::{
 use posse_protocol::{Change, Saved};
 use similar::{Algorithm, DiffOp, DiffTag, capture_diff_slices_deadline, group_diff_ops};
 
-use super::{
-    repository,
-    store::{ContentStore, parsed},
-};
-use crate::{apply::cut, limits, text};
+use super::repository;
+use crate::content_store::{ContentStore, parsed};
+use crate::limits;
+use crate::text::{self, cut};
 
 /// How many lines around a change are shown.
 const AROUND: usize = 3;

@@ -155,7 +155,7 @@ mod unix {
     impl Folder {
         /// Puts a file at a name, whole or not at all, with these permissions as far as the person's own let it.
         pub(crate) fn put(&self, name: &[u8], bytes: &[u8], mode: u16) -> io::Result<()> {
-            let temporary = crate::workspace::temporary_name();
+            let temporary = crate::expect::temporary_name();
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             let fd = rustix::fs::openat(&self.fd, &*temporary, flags, Bits::from_raw_mode(mode.into()))?;
             let written = File::from(fd)
@@ -347,7 +347,7 @@ mod elsewhere {
         }
 
         pub(crate) fn put(&self, name: &[u8], bytes: &[u8], _mode: u16) -> io::Result<()> {
-            let temporary = self.path.join(crate::workspace::temporary_name());
+            let temporary = self.path.join(crate::expect::temporary_name());
             fs::write(&temporary, bytes).and_then(|()| fs::rename(&temporary, self.path.join(path_of(name))))
         }
 

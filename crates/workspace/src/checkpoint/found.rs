@@ -4,11 +4,9 @@ use std::collections::{BTreeSet, HashMap};
 
 use posse_protocol::{Change, Saved};
 
-use super::{
-    manifest::{Held, KnownFile, Manifest, Zone, joined},
-    store::{ContentHash, written},
-};
+use super::manifest::{Held, KnownFile, Manifest, Zone, joined};
 use crate::Mode;
+use crate::content_store::{ContentHash, written};
 
 /// A side of a change; none if nothing is there.
 pub(crate) type Side = Option<(Mode, ContentHash)>;

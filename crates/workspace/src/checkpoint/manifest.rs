@@ -6,9 +6,9 @@ use std::{collections::BTreeMap, fs, io, ops::Bound, path::Path, sync::Arc};
 use super::{
     folder::{EntryKind, EntryState},
     rules::IgnoreRules,
-    store::{ContentHash, name_of},
 };
 use crate::Mode;
+use crate::content_store::{ContentHash, name_of};
 
 const MAGIC: &[u8] = b"posse manifest 1\n";
 

@@ -15,7 +15,6 @@ mod repository;
 pub(crate) mod rules;
 mod scan;
 mod state;
-mod store;
 mod undo;
 mod watch;
 
@@ -33,8 +32,8 @@ use sha2::{Digest, Sha256};
 use tokio::sync::OwnedMutexGuard;
 
 pub(crate) use manifest::{joined, split};
-pub(crate) use store::ContentStore;
 
+use crate::content_store::{ContentStore, parsed};
 use crate::{
     Mode, Workspace, WorkspaceError,
     apply::{Keep, PathSteps, Policy, carry_out},
@@ -358,7 +357,7 @@ impl Inner {
     fn expect(&self, changes: &[Change]) {
         let side = |saved: &Option<posse_protocol::Saved>| -> Side {
             let saved = saved.as_ref()?;
-            Some((Mode::parse(&saved.mode)?, store::parsed(&saved.blob)?))
+            Some((Mode::parse(&saved.mode)?, parsed(&saved.blob)?))
         };
         let mut state = self.state();
         for change in changes {

@@ -11,8 +11,8 @@ use super::{
     coverage::Coverage,
     folder::{EntryKind, EntryState, Folder},
     manifest::{KnownFile, Zone, joined},
-    store::{ContentHash, ContentStore, name_of},
 };
+use crate::content_store::{ContentHash, ContentStore, name_of};
 use crate::{Mode, limits};
 
 /// Reads entries and gathers what they hold, to be stored many at a time.

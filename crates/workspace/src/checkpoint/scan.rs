@@ -18,9 +18,9 @@ use super::{
     read::ContentReader,
     repository,
     rules::IgnoreRules,
-    store::ContentStore,
     watch::Watches,
 };
+use crate::content_store::ContentStore;
 use crate::limits;
 
 /// What a scan needs.

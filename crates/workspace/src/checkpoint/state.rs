@@ -19,9 +19,9 @@ use super::{
     repository,
     rules::{self, IgnoreRules},
     scan::{FolderToScan, Scan, Scanned, is_half_written, keeps_file, keeps_folder},
-    store::{ContentStore, name_of, written},
     watch::{ChangedNames, Reported, Watches},
 };
+use crate::content_store::{ContentStore, name_of, written};
 use crate::{Mode, limits};
 
 /// What a look works with.

@@ -12,8 +12,8 @@ use super::{
     manifest::split,
     read::stamp_name,
     repository,
-    store::{ContentHash, ContentStore, name_of, parsed},
 };
+use crate::content_store::{ContentHash, ContentStore, name_of, parsed};
 use crate::{
     Entry, Expect, Kind, Mode, Stamp, Workspace, WorkspaceError, WorkspacePath,
     apply::{Keep, PathSteps, Policy, carry_out, conflict, shorten},

@@ -13,7 +13,7 @@ use std::{
 use posse_sandbox::{Command, CommandExit, CommandOutcome, OutputLimits, SandboxError, SandboxProfile};
 use tokio::sync::{OnceCell, RwLock, RwLockReadGuard};
 
-use super::{GitError, GitFailure, place::RepositoryPlace, program};
+use super::{GitError, GitFailure, program};
 use crate::{WorkspaceError, limits};
 
 /// Settings that stand above a repository's own.
@@ -228,28 +228,6 @@ impl Git {
         let bytes = finished.output.bytes();
         text_of(arguments[0], finished).map(|_| bytes)
     }
-}
-
-/// Settings that switch off every filter and diff driver the repository names.
-pub(crate) async fn without_filters(
-    place: &RepositoryPlace,
-) -> Result<Vec<(String, String)>, WorkspaceError> {
-    let call = ["config", "--list", "--name-only", "-z"];
-    // Files that it includes are seen as they are by what is called next.
-    let names = place.git().sees(&place.top).bytes(&call).await?;
-    let names = String::from_utf8(names).map_err(|_| GitError::Unexpected { call: call[0].to_owned() })?;
-    let mut off = Vec::new();
-    for name in names.split('\0') {
-        let Some((section, key)) = name.rsplit_once('.') else { continue };
-        let value = match (section.split_once('.').map(|(section, _)| section), key) {
-            (Some("filter"), "clean" | "smudge" | "process") => "",
-            (Some("filter"), "required") => "false",
-            (Some("diff"), "command" | "textconv") | (Some("merge"), "driver") => "",
-            _ => continue,
-        };
-        off.push((name.to_owned(), value.to_owned()));
-    }
-    Ok(off)
 }
 
 fn environment(more: &[(String, String)]) -> Vec<(String, String)> {

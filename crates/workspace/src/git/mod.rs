@@ -2,13 +2,12 @@
 //! through [`call::Git`].
 
 pub(crate) mod call;
-mod error;
 mod identity;
 pub(crate) mod place;
 pub(crate) mod plain;
 mod program;
 
-pub use error::{GitError, GitFailure};
+pub use crate::git_error::{GitError, GitFailure};
 pub use identity::identity;
 pub use place::folder_outside;
 pub use program::{Person, Use, find, named, set_up};
@@ -16,8 +15,8 @@ pub use program::{Person, Use, find, named, set_up};
 use std::path::{Path, PathBuf};
 
 use crate::WorkspaceError;
-use call::{Git, version_of, without_filters};
-use place::RepositoryPlace;
+use call::{Git, version_of};
+use place::{RepositoryPlace, without_filters};
 
 /// The version of the git program, such as `2.47.1`.
 pub async fn version() -> Result<String, WorkspaceError> {

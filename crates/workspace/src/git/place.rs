@@ -113,3 +113,25 @@ pub fn folder_outside(workspace: &Path) -> Option<PathBuf> {
     let ours = Path::new(&back) == dot && own.parent()?.ends_with("worktrees");
     (ours && common.join("HEAD").is_file() && common.join("objects").is_dir()).then_some(common)
 }
+
+/// Settings that switch off every filter and diff driver the repository names.
+pub(crate) async fn without_filters(
+    place: &RepositoryPlace,
+) -> Result<Vec<(String, String)>, WorkspaceError> {
+    let call = ["config", "--list", "--name-only", "-z"];
+    // Files that it includes are seen as they are by what is called next.
+    let names = place.git().sees(&place.top).bytes(&call).await?;
+    let names = String::from_utf8(names).map_err(|_| GitError::Unexpected { call: call[0].to_owned() })?;
+    let mut off = Vec::new();
+    for name in names.split('\0') {
+        let Some((section, key)) = name.rsplit_once('.') else { continue };
+        let value = match (section.split_once('.').map(|(section, _)| section), key) {
+            (Some("filter"), "clean" | "smudge" | "process") => "",
+            (Some("filter"), "required") => "false",
+            (Some("diff"), "command" | "textconv") | (Some("merge"), "driver") => "",
+            _ => continue,
+        };
+        off.push((name.to_owned(), value.to_owned()));
+    }
+    Ok(off)
+}

@@ -9,11 +9,9 @@
 mod merge;
 mod own;
 mod record;
-mod repository;
 mod sweep;
 
 pub use merge::{Merge, merge, protected_in};
-pub(crate) use repository::Repository;
 pub use sweep::{Swept, sweep};
 
 use std::{
@@ -25,6 +23,7 @@ use std::{
 use posse_protocol::Branch;
 use tokio::sync::Mutex;
 
+use crate::repository::Repository;
 use crate::{
     WorkspaceError,
     checkpoint::{folder::Top, locked},
