@@ -6,6 +6,7 @@
 
 mod arrows;
 mod cycles;
+mod pages;
 mod reach;
 mod repo;
 mod rust;
@@ -58,7 +59,8 @@ const RULES: &[Rule] = rules! {
     "no file is forgotten": reach forgotten bad_forgotten => "crates/model/tests/it/lost.rs is named by no mod";
     "one test binary a crate": reach binaries bad_binaries => "crates/model/tests/second.rs makes";
     "requirements name tests": reach requirements bad_requirements => "docs/requirements.md names run::gone";
-    "pages name files that are there": reach pages bad_pages => "docs/page.md names model/src/gone.rs";
+    "pages name files that are there": pages paths bad_paths => "docs/page.md names model/src/gone.rs";
+    "pages name items that are there": pages items bad_items => "MAP.md names model::Mode, which the code does not define";
     "designs are played": reach designs bad_designs => "docs/requirements.md names no test through the binary for: it works";
     "prompts live in files": text prompts bad_prompts => "crates/engine/src/lib.rs:3 has a string of 401";
     "no host of a registry": text hosts bad_hosts => "docs/page.md:2 names";
@@ -81,7 +83,7 @@ fn the_repository_keeps_its_rules() {
 
 #[test]
 fn every_rule_notices_its_bad_sample() {
-    assert_eq!(RULES.len(), 29);
+    assert_eq!(RULES.len(), 30);
     for Rule { name, find, bad, says } in RULES {
         let findings = find(&bad());
         assert_eq!(findings.len(), 1, "[{name}] {findings:#?}");

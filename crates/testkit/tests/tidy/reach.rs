@@ -107,52 +107,19 @@ pub(crate) fn requirements(repo: &Repo) -> Vec<String> {
     let named =
         page.flat_map(|file| file.text.split('`').skip(1).step_by(2)).filter(|name| name.contains("::"));
     let exists = |name: &str| {
-        let function = format!("fn {}(", name.rsplit("::").next().unwrap_or_default());
-        repo.rust_files().any(|(_, file)| file.text.contains(&function))
+        let (module, test) = name.rsplit_once("::").unwrap_or(("", name));
+        let (module, function) = (module.rsplit("::").next().unwrap_or_default(), format!("fn {test}("));
+        let is_in = |file: &File| {
+            let mut parts = file.path.split('/');
+            parts.any(|part| part.trim_end_matches(".rs") == module)
+                || file.text.contains(&format!("mod {module}"))
+        };
+        repo.rust_files().any(|(_, file)| file.text.contains(&function) && is_in(file))
     };
     named
         .filter(|name| !exists(name))
-        .map(|name| format!("docs/requirements.md names {name}, which is no test"))
+        .map(|name| format!("docs/requirements.md names {name}, but there is no such test"))
         .collect()
-}
-
-/// Pages name files of this repository by a path, or by its end, in backquotes; and link to pages that are there.
-pub(crate) fn pages(repo: &Repo) -> Vec<String> {
-    let ends = [".rs", ".sql", ".toml", ".txt", ".md"];
-    let there =
-        |name: &str| repo.files.iter().any(|file| format!("/{}", file.path).ends_with(&format!("/{name}")));
-    let is_path = |name: &&str| {
-        let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c));
-        // What begins with a dot is in a workspace, not here.
-        plain && name.contains('/') && !name.starts_with('.') && ends.iter().any(|end| name.ends_with(end))
-    };
-    let mut findings = Vec::new();
-    for page in repo.files.iter().filter(|file| is_page(&file.path)) {
-        let named = page.text.split('`').skip(1).step_by(2).filter(is_path);
-        findings.extend(named.filter(|name| !there(name)).map(|name| (&page.path, name.to_owned())));
-        let folder = page.path.rsplit_once('/').map_or("", |(folder, _)| folder);
-        let links =
-            page.text.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(link, _)| link);
-        let links = links.map(|link| link.split('#').next().unwrap_or_default());
-        let missing = links.filter(|link| link.ends_with(".md") && !link.contains("://")).filter(|link| {
-            let place = link.strip_prefix("../").map_or_else(|| format!("{folder}/{link}"), str::to_owned);
-            repo.files.iter().all(|file| file.path != place.trim_start_matches('/'))
-        });
-        findings.extend(missing.map(|link| (&page.path, link.to_owned())));
-    }
-    findings.into_iter().map(|(page, name)| format!("{page} names {name}, which is not there")).collect()
-}
-
-fn is_page(path: &str) -> bool {
-    path.ends_with(".md") && (!path.contains('/') || path.starts_with("docs/") || path == "crates/README.md")
-}
-
-pub(crate) fn bad_pages() -> Repo {
-    Repo::sample(&[
-        ("docs/page.md", "See `model/src/lib.rs`, `model/src/gone.rs` and [the map](../MAP.md).\n"),
-        ("MAP.md", "# Map\n"),
-        ("crates/model/src/lib.rs", "//! x\n"),
-    ])
 }
 
 /// What the five designs ask for is shown by a run of the program, row by row.
