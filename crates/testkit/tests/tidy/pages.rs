@@ -9,7 +9,10 @@ use crate::repo::{File, Repo};
 const ENDS: &[&str] = &[".rs", ".sql", ".toml", ".txt", ".md"];
 
 /// The keywords before a name where the code defines it.
-const DEFINES: &[&str] = &["fn", "struct", "enum", "trait", "const", "static", "type", "mod"];
+const DEFINES: &[&str] = &["fn ", "struct ", "enum ", "trait ", "const ", "static ", "type ", "mod "];
+
+/// What other people's paths begin with.
+const FOREIGN: &[&str] = &["std", "tokio"];
 
 /// The rule: a path in backquotes, a code block or a link leads to a file or a folder.
 pub(crate) fn paths(repo: &Repo) -> Vec<String> {
@@ -23,12 +26,12 @@ pub(crate) fn paths(repo: &Repo) -> Vec<String> {
     findings
 }
 
-/// The rule: `crate::path::item` is a module or an item of that crate. The requirements name tests like that, and have their own rule.
+/// The rule: `crate::path::item` or `Type::item` is in the code. The requirements name tests like that, and have their own rule.
 pub(crate) fn items(repo: &Repo) -> Vec<String> {
     let mut findings = Vec::new();
     let pages = repo.files.iter().filter(|file| is_page(&file.path) && file.path != "docs/requirements.md");
     for page in pages {
-        let names = words(&page.text).filter(|word| is_item(repo, word) && !is_defined(repo, word));
+        let names = words(&page.text).filter(|word| is_item(word) && !is_defined(repo, word));
         findings
             .extend(names.map(|name| format!("{} names {name}, which the code does not define", page.path)));
     }
@@ -106,27 +109,34 @@ fn fits(want: &str, part: &str) -> bool {
     }
 }
 
-/// Whether a word is a path of the code that begins with one of our crates.
-fn is_item(repo: &Repo, word: &str) -> bool {
+/// Whether a word is a path of our code: `crate::item`, `module::item` or `Type::item`.
+fn is_item(word: &str) -> bool {
     let plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "_:".contains(c));
-    word.split_once("::").is_some_and(|(first, _)| plain && repo.crates.iter().any(|one| one.name == first))
+    plain && word.split_once("::").is_some_and(|(first, _)| !first.is_empty() && !FOREIGN.contains(&first))
 }
 
-/// Whether each part of such a path is a module or is defined in that crate.
+/// Whether each part of such a path is a module, or is defined: in its crate where it begins with one, else anywhere.
 fn is_defined(repo: &Repo, word: &str) -> bool {
-    let mut parts = word.split("::");
-    let name = parts.next().unwrap_or_default();
-    parts.all(|part| {
-        repo.sources().filter(|(of, _)| *of == name).any(|(_, file)| {
-            let is_module = file.path.split('/').any(|one| one.trim_end_matches(".rs") == part);
-            let defines = |keyword: &&str| {
-                let definition = format!("{keyword} {part}");
-                let after = file.text.split(&definition).skip(1);
-                after.into_iter().any(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
-            };
-            is_module || DEFINES.iter().any(|keyword| defines(&keyword))
+    let mut parts: Vec<&str> = word.split("::").collect();
+    let of_crate = repo.crates.iter().any(|one| one.name == parts[0]).then(|| parts.remove(0));
+    let files: Vec<&File> = repo
+        .sources()
+        .filter(|(name, _)| of_crate.is_none_or(|of| of == *name))
+        .map(|(_, file)| file)
+        .collect();
+    parts.iter().all(|part| files.iter().any(|file| defines(file, part)))
+}
+
+/// Whether a file is a module of this name or in one, or defines an item or a variant.
+fn defines(file: &File, name: &str) -> bool {
+    let is_module = file.path.split('/').any(|one| one.trim_end_matches(".rs") == name);
+    is_module
+        || file.text.match_indices(name).any(|(at, _)| {
+            let (before, after) = (&file.text[..at], &file.text[at + name.len()..]);
+            let line = before.rsplit('\n').next().unwrap_or_default().trim_start();
+            let is_whole = !after.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+            is_whole && (line.is_empty() || DEFINES.iter().any(|keyword| line.ends_with(keyword)))
         })
-    })
 }
 
 pub(crate) fn bad_paths() -> Repo {
@@ -139,8 +149,14 @@ pub(crate) fn bad_paths() -> Repo {
 
 pub(crate) fn bad_items() -> Repo {
     Repo::sample(&[
-        ("MAP.md", "See `model::Model::call`, `model::wire` and `model::Mode`.\n"),
-        ("crates/model/src/lib.rs", "//! x\npub struct Model;\nimpl Model { pub fn call() {} }\n"),
+        (
+            "MAP.md",
+            "See `model::Model::call`, `Model::call`, `Kind::Ok`, `std::fs`, `model::wire` and `Model::calls`.\n",
+        ),
+        (
+            "crates/model/src/lib.rs",
+            "//! x\npub struct Model;\nimpl Model { pub fn call() {} }\nenum Kind {\n    Ok,\n}\n",
+        ),
         ("crates/model/src/wire/mod.rs", "//! x\n"),
     ])
 }
