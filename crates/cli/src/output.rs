@@ -244,6 +244,18 @@ pub(crate) fn local_time(ms: u64) -> String {
     }
 }
 
+/// How long ago a moment was, in a word or two; the day where that is long ago.
+pub(crate) fn ago(ms: u64, now_ms: u64) -> String {
+    let minutes = now_ms.saturating_sub(ms) / 60_000;
+    match minutes {
+        0 => "just now".to_string(),
+        1..60 => format!("{minutes} min ago"),
+        60..1_440 => format!("{} h ago", minutes / 60),
+        1_440..43_200 => format!("{} d ago", minutes / 1_440),
+        _ => local_time(ms).chars().take(10).collect(),
+    }
+}
+
 /// Now: milliseconds since 1970, UTC.
 pub(crate) fn now_ms() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -252,7 +264,7 @@ pub(crate) fn now_ms() -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{fitted, guarded, json_line, one_line, visible};
+    use super::{ago, fitted, guarded, json_line, one_line, visible};
 
     #[test]
     fn strangers_cannot_drive_the_terminal() {
@@ -274,6 +286,25 @@ mod tests {
         assert_eq!(json_line(&"a\u{9b}\u{e0041}\n").unwrap(), "\"a\\u009b\\udb40\\udc41\\n\"\n");
         assert_eq!(one_line("a\n b\x07 c ", 30), "a\\n b\\u{7} c ");
         assert_eq!(one_line("abcdefgh", 5), "abcd…");
+    }
+
+    #[test]
+    fn moments_are_told_from_now() {
+        const MINUTE: u64 = 60_000;
+        let cases = [
+            (0, "just now"),
+            (MINUTE, "1 min ago"),
+            (59 * MINUTE, "59 min ago"),
+            (60 * MINUTE, "1 h ago"),
+            (24 * 60 * MINUTE, "1 d ago"),
+            (29 * 24 * 60 * MINUTE, "29 d ago"),
+        ];
+        let now = 1_900_000_000_000;
+        for (before, want) in cases {
+            assert_eq!(ago(now - before, now), want);
+        }
+        assert!(ago(now - 40 * 24 * 60 * MINUTE, now).starts_with("2030-0"));
+        assert_eq!(ago(now + MINUTE, now), "just now", "clocks differ");
     }
 
     #[test]

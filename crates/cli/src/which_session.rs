@@ -1,5 +1,6 @@
 //! Which session is meant by what was typed.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use anyhow::bail;
@@ -9,10 +10,12 @@ use posse_engine::{Engine, project_of};
 use crate::display::short;
 use crate::surroundings::{real_folder, shown};
 
-/// Sessions among which the newest of a folder is looked for.
+/// Sessions among which those of a folder are looked for.
 const SESSIONS_LOOKED_AT_MAX: usize = 1000;
 /// What people type for the newest.
 const LAST: &str = "last";
+/// Digits of a place in the list; more of them are part of an id.
+const PLACE_DIGITS_MAX: usize = 3;
 
 const NONE_YET: &str = "no sessions yet; start one: posse run \"what does this project do?\"";
 
@@ -28,7 +31,7 @@ pub(crate) fn session_with_changes(engine: &Engine, wanted: &str) -> anyhow::Res
 
 /// The newest session of this project that was interrupted, else the newest of this project.
 pub(crate) fn session_to_resume(engine: &Engine) -> anyhow::Result<SessionRow> {
-    match newest_here(engine, |session| Ok(session.status == "interrupted"))? {
+    match sessions_here(engine)?.into_iter().find(|session| session.status == "interrupted") {
         Some(session) => Ok(session),
         None => session_of(engine, LAST),
     }
@@ -43,14 +46,34 @@ pub(crate) fn elsewhere(session: &SessionRow) -> Option<String> {
 
 /// Whether what was typed can name a session at all.
 pub(crate) fn can_name(wanted: &str) -> bool {
-    wanted == LAST || (!wanted.is_empty() && wanted.chars().all(|c| c.is_ascii_hexdigit() || c == '-'))
+    place(wanted).is_some()
+        || (!wanted.is_empty() && wanted.chars().all(|c| c.is_ascii_hexdigit() || c == '-'))
 }
 
-fn some_on_record(engine: &Engine) -> anyhow::Result<()> {
-    if engine.sessions(1)?.is_empty() {
-        bail!(NONE_YET);
+/// The sessions of the project that this folder belongs to, newest first. One of a folder above is another project's, unless
+/// both are in the same repository.
+pub(crate) fn sessions_here(engine: &Engine) -> anyhow::Result<Vec<SessionRow>> {
+    let here = real_folder()?;
+    let project = PathBuf::from(project_of(&here));
+    let mut known: HashMap<String, bool> = HashMap::new();
+    let mut sessions = engine.sessions(SESSIONS_LOOKED_AT_MAX)?;
+    sessions.retain(|session| {
+        *known.entry(session.project.clone()).or_insert_with_key(|of| {
+            std::fs::canonicalize(of).unwrap_or_else(|_| PathBuf::from(of)) == project
+        })
+    });
+    Ok(sessions)
+}
+
+/// Which session of a list is meant: `last`, `last~2`, or its number in the list.
+fn place(wanted: &str) -> Option<usize> {
+    let is_plain = |text: &str| text.len() <= PLACE_DIGITS_MAX && (text == "0" || !text.starts_with('0'));
+    let number = |text: &str| text.parse().ok().filter(|_| is_plain(text));
+    match wanted.strip_prefix(LAST) {
+        Some("") => Some(0),
+        Some(before) => number(before.strip_prefix('~')?),
+        None => number(wanted)?.checked_sub(1),
     }
-    Ok(())
 }
 
 fn newest_that(
@@ -58,18 +81,29 @@ fn newest_that(
     wanted: &str,
     fits: impl Fn(&SessionRow) -> anyhow::Result<bool>,
 ) -> anyhow::Result<SessionRow> {
-    some_on_record(engine)?;
+    if engine.sessions(1)?.is_empty() {
+        bail!(NONE_YET);
+    }
+    let Some(place) = place(wanted) else { return Ok(engine.find_session(wanted)?) };
+    let sessions = sessions_here(engine)?;
     if wanted != LAST {
-        return Ok(engine.find_session(wanted)?);
+        let count = sessions.len();
+        return match sessions.into_iter().nth(place) {
+            Some(session) => Ok(session),
+            None if count == 0 => none_here(engine),
+            None => bail!("there is no session {wanted}: this project has {count}; posse sessions list"),
+        };
     }
-    match newest_here(engine, fits)? {
-        Some(session) => Ok(session),
-        // One that does not fit says better what is missing than none.
-        None => newest_here(engine, |_| Ok(true))?.map_or_else(|| none_here(engine), Ok),
+    for session in &sessions {
+        if fits(session)? {
+            return Ok(session.clone());
+        }
     }
+    // One that does not fit says better what is missing than none.
+    sessions.into_iter().next().map_or_else(|| none_here(engine), Ok)
 }
 
-/// Says where the newest of all sessions was held: whoever is in the wrong folder wants to know.
+/// Says where the newest of all sessions was held: who is in the wrong folder wants to know.
 fn none_here(engine: &Engine) -> anyhow::Result<SessionRow> {
     let newest = engine.find_session(LAST)?;
     let (folder, id) = (shown(newest.workspace.as_ref()), short(newest.id));
@@ -78,19 +112,32 @@ fn none_here(engine: &Engine) -> anyhow::Result<SessionRow> {
     )
 }
 
-/// The newest session of the project that this folder belongs to. One of a folder above is another project's, unless
-/// both are in the same repository.
-fn newest_here(
-    engine: &Engine,
-    fits: impl Fn(&SessionRow) -> anyhow::Result<bool>,
-) -> anyhow::Result<Option<SessionRow>> {
-    let here = real_folder()?;
-    let project = PathBuf::from(project_of(&here));
-    for session in engine.sessions(SESSIONS_LOOKED_AT_MAX)? {
-        let of = std::fs::canonicalize(&session.project).unwrap_or_else(|_| PathBuf::from(&session.project));
-        if of == project && fits(&session)? {
-            return Ok(Some(session));
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_in_the_list_are_told_from_ids() {
+        let cases = [
+            ("last", Some(0)),
+            ("last~1", Some(1)),
+            ("last~12", Some(12)),
+            ("1", Some(0)),
+            ("20", Some(19)),
+            ("0", None),
+            ("01", None),
+            ("1234", None),
+            ("1a2b3c4d", None),
+            ("last~", None),
+            ("last1", None),
+            ("", None),
+        ];
+        assert_eq!(cases.len(), 12);
+        for (typed, expected) in cases {
+            assert_eq!(place(typed), expected, "{typed:?}");
         }
+        assert!(
+            can_name("last~2") && can_name("7") && can_name("01a1-") && !can_name("fix it") && !can_name("")
+        );
     }
-    Ok(None)
 }

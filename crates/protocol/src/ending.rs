@@ -44,7 +44,7 @@ impl Ending {
         match self {
             Self::Completed => "completed",
             Self::Failed { .. } => "failed",
-            Self::Cancelled => "cancelled",
+            Self::Cancelled => "stopped",
             Self::Interrupted { .. } => "interrupted",
             Self::TimedOut => "out of time",
             Self::OutOfTurns => "out of turns",

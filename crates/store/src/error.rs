@@ -153,8 +153,8 @@ pub enum StoreError {
         /// What was asked for.
         wanted: String,
     },
-    /// Several sessions begin so.
-    #[error("{} sessions begin with {prefix:?}: {}; give more of the id", counted(ids, *more), listed(ids))]
+    /// The ids of several sessions begin or end so.
+    #[error("{prefix:?} names {} sessions; `posse sessions list` shows their ids", counted(ids, *more))]
     Ambiguous {
         /// What was asked for.
         prefix: String,
@@ -167,10 +167,6 @@ pub enum StoreError {
 
 fn counted(ids: &[SessionId], more: bool) -> String {
     if more { format!("more than {}", ids.len()) } else { ids.len().to_string() }
-}
-
-fn listed(ids: &[SessionId]) -> String {
-    ids.iter().map(SessionId::to_string).collect::<Vec<_>>().join(", ")
 }
 
 impl StoreError {

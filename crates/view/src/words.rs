@@ -13,6 +13,7 @@ use crate::{Activity, AgentState, AgentView, Figures};
 pub fn state(state: AgentState) -> &'static str {
     match state {
         AgentState::NeedsPerson => "needs you",
+        AgentState::Cancelled => "stopped",
         AgentState::TimedOut => "out of time",
         AgentState::OutOfTurns => "out of turns",
         AgentState::OutOfTokens => "out of tokens",

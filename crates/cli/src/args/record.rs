@@ -21,11 +21,14 @@ pub(crate) struct ResumeArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionsCommand {
-    /// The newest sessions, one line each
+    /// The newest sessions of this project, one line each
     List {
         /// How many
         #[arg(short = 'n', long, default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..))]
         limit: u16,
+        /// Sessions of all folders
+        #[arg(long)]
+        all: bool,
         /// One JSON object a line
         #[arg(long)]
         json: bool,

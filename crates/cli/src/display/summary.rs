@@ -25,7 +25,7 @@ const WORDS_COLUMNS_MAX: usize = 600;
 /// Columns of a task.
 const TITLE_COLUMNS_MAX: usize = 200;
 /// Characters of a session's id that are shown.
-const ID_CHARS: usize = 13;
+const ID_CHARS: usize = 8;
 
 /// The final answer and nothing else. What was measured, and what went wrong or does not hold, goes to standard error.
 pub(super) fn quiet(report: &Report) -> io::Result<()> {
@@ -63,9 +63,10 @@ pub(super) fn left(session: SessionId, agents: usize) -> String {
     format!("not done: {agents}; go on with: posse resume {}", short(session))
 }
 
-/// As much of a session's id as people need.
+/// As much of a session's id as people need: its end. The beginning is the time, which sessions of the same minute share.
 pub(crate) fn short(session: SessionId) -> String {
-    session.to_string().chars().take(ID_CHARS).collect()
+    let id = session.to_string();
+    id[id.len().saturating_sub(ID_CHARS)..].to_string()
 }
 
 /// A mark and how it ended.

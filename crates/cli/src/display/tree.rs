@@ -9,11 +9,12 @@ use posse_view::{AgentState, AgentView, SessionView, words};
 use super::mark::mark;
 use super::summary::short;
 use crate::output::{Style, columns, counted, duration, one_line};
+use crate::prose::parted;
 
 /// Levels that are indented; what is deeper stands under the deepest of them.
 const LEVELS_INDENTED_MAX: usize = 12;
-/// Columns that the names and titles get, even where the figures then do not fit.
-const NAME_COLUMNS_MIN: usize = 24;
+/// Columns that a name with its title gets at most.
+const NAME_COLUMNS_MAX: usize = 60;
 /// Characters of an error that are shown.
 const ERROR_CHARS_MAX: usize = 100;
 
@@ -62,30 +63,44 @@ pub(crate) fn arranged<Id: Copy + Eq + Hash>(nodes: &[(Id, Option<Id>)]) -> Vec<
     branches
 }
 
-/// The tree of a session, one line an agent, none wider than `width` as far as names and figures allow.
+/// One agent of a drawn tree.
+struct Drawn<'a> {
+    stem: String,
+    agent: &'a AgentView,
+    name: String,
+    figures: Vec<String>,
+}
+
+/// The tree of a session: one line for each agent where all of them fit into `width`, else its figures in rows of their own
+/// below it.
 pub(crate) fn agents(style: Style, view: &SessionView, width: usize, now_ms: u64) -> String {
     let agents = view.agents.iter().collect::<Vec<_>>();
     let nodes = agents.iter().map(|agent| (agent.id, agent.parent)).collect::<Vec<_>>();
-    let line = |Branch { index, stem }| (stem, agents[index], figures(agents[index], now_ms));
-    let lines = arranged(&nodes).into_iter().map(line).collect::<Vec<_>>();
-    let widest = lines.iter().map(|(_, _, figures)| columns(figures)).max().unwrap_or(0);
-    let name_max = width.saturating_sub(widest + 5).max(NAME_COLUMNS_MIN);
-    let named = lines.iter().map(|(stem, agent, _)| {
-        let room = name_max.saturating_sub(columns(stem));
-        let name = one_line(&name(agent), room.max(4));
-        (columns(stem) + columns(&name), name)
-    });
-    let named = named.collect::<Vec<_>>();
-    let left = named.iter().map(|(taken, _)| *taken).max().unwrap_or(0);
+    let draw = |Branch { index, stem }| {
+        let agent = agents[index];
+        Drawn { stem, agent, name: one_line(&name(agent), NAME_COLUMNS_MAX), figures: figures(agent, now_ms) }
+    };
+    let drawn = arranged(&nodes).into_iter().map(draw).collect::<Vec<_>>();
+    let taken = |one: &Drawn<'_>| columns(&one.stem) + columns(&one.name);
+    let left = drawn.iter().map(taken).max().unwrap_or(0);
+    let widest = drawn.iter().map(|one| columns(&one.figures.join(" · "))).max().unwrap_or(0);
     let mut text = String::new();
-    for ((stem, agent, figures), (taken, name)) in lines.iter().zip(named) {
-        let pad = " ".repeat(left.saturating_sub(taken));
-        let figures = one_line(figures, width.saturating_sub(left + 4).max(1));
-        let blocked = agent.report.as_ref().is_some_and(|report| report.blocked);
-        let mark = mark(style, agent.state, blocked);
-        let line = format!("{}{mark} {name}{pad}  {}", style.dim(stem), style.dim(&figures));
-        text.push_str(line.trim_end());
-        text.push('\n');
+    for one in &drawn {
+        let blocked = one.agent.report.as_ref().is_some_and(|report| report.blocked);
+        let mark = mark(style, one.agent.state, blocked);
+        if left + widest + 4 <= width {
+            let pad = " ".repeat(left - taken(one));
+            let figures = style.dim(&one.figures.join(" · "));
+            let line = format!("{}{mark} {}{pad}  {figures}", style.dim(&one.stem), one.name);
+            text.push_str(&format!("{}\n", line.trim_end()));
+            continue;
+        }
+        let room = width.saturating_sub(columns(&one.stem) + 2);
+        text.push_str(&format!("{}{mark} {}\n", style.dim(&one.stem), one_line(&one.name, room)));
+        let below = one.stem.replace('├', "│").replace('└', " ");
+        for row in parted("    ", &one.figures, width.saturating_sub(columns(&below))) {
+            text.push_str(&style.dim(&format!("{below}{row}\n")));
+        }
     }
     text
 }
@@ -105,7 +120,7 @@ fn name(agent: &AgentView) -> String {
 }
 
 /// What an agent used, and what it used together with those below it where there are some.
-fn figures(agent: &AgentView, now_ms: u64) -> String {
+fn figures(agent: &AgentView, now_ms: u64) -> Vec<String> {
     let (own, in_all) = (agent.own, agent.in_all());
     let mut parts = Vec::new();
     if agent.state != AgentState::Completed {
@@ -128,7 +143,7 @@ fn figures(agent: &AgentView, now_ms: u64) -> String {
     parts.extend(
         error.filter(|_| agent.state != AgentState::Completed).map(|error| one_line(error, ERROR_CHARS_MAX)),
     );
-    parts.join(" · ")
+    parts
 }
 
 #[cfg(test)]
@@ -222,11 +237,11 @@ mod tests {
 ✓ main                               3 turns · 1 tool call · 12 s · 1,020 tokens (6,120 in all) · $0.0100 (≥ $0.0600 in all)
 ├ ✓ explore-1 \"task of explore-1\"    3 turns · 1 tool call · 12 s · 1,020 tokens (2,040 in all) · $0.0100 ($0.0200 in all)
 │ └ ✗ explore-2 \"task of explore-2\"  out of turns · 3 turns · 1 tool call · 12 s · 1,020 tokens · $0.0100
-├ ■ alice (coder) \"task of alice\"    cancelled · 3 turns · 1 tool call · 12 s · 1,020 tokens · $0.0100
+├ ■ alice (coder) \"task of alice\"    stopped · 3 turns · 1 tool call · 12 s · 1,020 tokens · $0.0100
 ├ ● coder-1 \"task of coder-1\"        running · 3 turns · 1 tool call · 8.0 s · 1,020 tokens (2,040 in all) · ≥ $0.0100 in all
 │ ├ … tester-1 \"task of tester-1\"    queued
 │ └ ‖ tester-9 \"task of tester-9\"    interrupted · 3 turns · 1 tool call · 1,020 tokens · $0.0100
-├ ■ tester-2 \"task of tester-2\"      cancelled · before it began
+├ ■ tester-2 \"task of tester-2\"      stopped · before it began
 └ ✗ plan-1 \"task of plan-1\"          failed · 3 turns · 1 tool call · 12 s · tokens not reported · $0.0100 · no\\u{1b}[2J answer
 ";
         assert_eq!(agents(Style::plain(), &session(), 160, 0), expected);
@@ -238,14 +253,28 @@ mod tests {
     }
 
     #[test]
-    fn narrow_terminals_get_whole_lines_that_fit() {
+    fn narrow_terminals_get_the_figures_below_the_names() {
         for width in [40, 60, 80, 100, 120] {
             let text = agents(Style::plain(), &session(), width, 0);
-            assert_eq!(text.lines().count(), 9);
+            let shown = |part: &str| text.lines().filter(|line| line.contains(part)).count();
+            assert_eq!((shown("task of"), shown("turns")), (8, 7), "{text}");
             for line in text.lines() {
                 assert!(columns(line) <= width, "{width}: {line}");
             }
         }
+        let text = agents(Style::plain(), &session(), 60, 0);
+        let first = "\
+✓ main
+    3 turns · 1 tool call · 12 s
+    1,020 tokens (6,120 in all) · $0.0100 (≥ $0.0600 in all)
+├ ✓ explore-1 \"task of explore-1\"
+│     3 turns · 1 tool call · 12 s
+│     1,020 tokens (2,040 in all) · $0.0100 ($0.0200 in all)
+│ └ ✗ explore-2 \"task of explore-2\"
+│       out of turns · 3 turns · 1 tool call · 12 s
+│       1,020 tokens · $0.0100
+";
+        assert!(text.starts_with(first), "{text}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use anyhow::bail;
 use posse_engine::Engine;
 use posse_engine::record::SessionRow;
 
-use super::line;
+use super::Listing;
 use crate::args::PruneArgs;
 use crate::display::short;
 use crate::exit::Exit;
@@ -132,8 +132,8 @@ fn told(sessions: &[SessionRow]) -> String {
 }
 
 fn shown(sessions: &[SessionRow]) -> String {
-    let width = output::stdout_width();
-    let lines = sessions.iter().take(SESSIONS_SHOWN_MAX).map(|session| line(session, width));
+    let listing = Listing { width: output::stdout_width(), now_ms: now_ms(), all: true };
+    let lines = sessions.iter().take(SESSIONS_SHOWN_MAX).map(|session| listing.line("", session));
     let mut text = lines.collect::<String>();
     if let Some(more @ 1..) = sessions.len().checked_sub(SESSIONS_SHOWN_MAX) {
         text.push_str(&format!("and {more} more\n"));

@@ -22,7 +22,7 @@ use crate::output::{self, Style, counted, local_time, one_line};
 use crate::recorded::view_of;
 use crate::steps::{Showing, Steps};
 use crate::surroundings::shown;
-use crate::which_session::session_of;
+use crate::which_session::{session_of, sessions_here};
 
 /// Columns of a session's title that are shown.
 const TITLE_COLUMNS_MAX: usize = 60;
@@ -30,11 +30,15 @@ const TITLE_COLUMNS_MAX: usize = 60;
 const PATH_COLUMNS_MAX: usize = 1000;
 /// Terminals that are narrower get fewer figures, so that there is room for the title.
 const NARROW: usize = 80;
+/// The same where folders are named.
+const WIDE: usize = 110;
+/// Columns of a folder.
+const FOLDER_COLUMNS: usize = 24;
 
 pub(crate) async fn run(paths: &Paths, command: SessionsCommand) -> anyhow::Result<Exit> {
     let engine = Engine::open(&paths.data_dir)?;
     match command {
-        SessionsCommand::List { limit, json } => list(&engine, paths, limit.into(), json)?,
+        SessionsCommand::List { limit, all, json } => list(&engine, paths, limit.into(), all, json)?,
         SessionsCommand::Show { session, full, json } => show(&engine, &session, full, json).await?,
         SessionsCommand::Search { query, limit, json } => {
             return search::run(&engine, &query.join(" "), limit.into(), json);
@@ -48,9 +52,9 @@ pub(crate) async fn run(paths: &Paths, command: SessionsCommand) -> anyhow::Resu
     Ok(Exit::Completed)
 }
 
-fn list(engine: &Engine, paths: &Paths, limit: usize, json: bool) -> anyhow::Result<()> {
+fn list(engine: &Engine, paths: &Paths, limit: usize, all: bool, json: bool) -> anyhow::Result<()> {
     // One more than is shown, to know whether there are more.
-    let mut sessions = engine.sessions(limit + 1)?;
+    let mut sessions = if all { engine.sessions(limit + 1)? } else { sessions_here(engine)? };
     let more = sessions.len() > limit;
     sessions.truncate(limit);
     if json {
@@ -60,48 +64,89 @@ fn list(engine: &Engine, paths: &Paths, limit: usize, json: bool) -> anyhow::Res
         return Ok(());
     }
     if sessions.is_empty() {
-        return Ok(output::print(&format!(
-            "No sessions in {} yet. Start one: posse demo\n",
-            shown(&paths.data_dir)
-        ))?);
+        return Ok(output::print(&none(engine, paths, all)?)?);
     }
-    let style = Style::for_stdout();
-    let width = output::stdout_width();
-    let head = match width {
-        0..NARROW => "session        started           status        task",
-        _ => "session        started           status        turns     tokens  task",
-    };
-    let mut text = style.dim(&format!("{}\n", output::fitted(head, "", width)));
-    for session in &sessions {
-        text.push_str(&line(session, width));
-    }
+    let listing = Listing { width: output::stdout_width(), now_ms: output::now_ms(), all };
+    let mut text = listing.text(Style::for_stdout(), &sessions);
+    let interrupted = sessions.iter().find(|session| session.status == "interrupted");
     let hints = [
-        more.then(|| format!("There are more; posse sessions list -n {} shows them.", limit * 2)),
-        sessions
-            .iter()
-            .find(|session| session.status == "interrupted")
-            .map(|session| format!("What was interrupted goes on with: posse resume {}", short(session.id))),
+        more.then(|| {
+            ("more", format!("posse sessions list{} -n {}", if all { " --all" } else { "" }, limit * 2))
+        }),
+        interrupted.map(|session| ("go on", format!("posse resume {}", short(session.id)))),
+        Some(("read", "posse sessions show SESSION".to_string())),
     ];
-    for hint in hints.into_iter().flatten() {
-        text.push_str(&style.dim(&format!("{hint}\n")));
+    text.push('\n');
+    for (label, command) in hints.into_iter().flatten() {
+        text.push_str(&Style::for_stdout().dim(&format!("{label:<5}  {command}\n")));
     }
     Ok(output::print(&text)?)
 }
 
-/// One session in one line, none wider than `width`.
-fn line(session: &SessionRow, width: usize) -> String {
-    let started = local_time(session.started_at_ms);
-    let status = match session.status.parse() {
-        Ok(state) => words::state(state),
-        Err(_) => session.status.as_str(),
-    };
-    let mut head = format!("{:<13}  {started}  {status:<12}  ", short(session.id));
-    if width >= NARROW {
-        let total = session.usage.total_tokens().map_or_else(|| "?".to_string(), output::grouped);
-        head.push_str(&format!("{:>5}  {total:>9}  ", session.turns));
+/// What is said where no session is listed.
+fn none(engine: &Engine, paths: &Paths, all: bool) -> anyhow::Result<String> {
+    let start = "start  posse run \"what does this project do?\"\n";
+    if all || engine.sessions(1)?.is_empty() {
+        return Ok(format!("No sessions in {} yet.\n{start}", shown(&paths.data_dir)));
     }
-    let title = one_line(session.title.as_deref().unwrap_or(""), TITLE_COLUMNS_MAX);
-    format!("{}\n", output::fitted(&head, &title, width))
+    Ok(format!("No sessions in this project yet.\n{start}all    posse sessions list --all\n"))
+}
+
+/// How sessions are listed.
+struct Listing {
+    width: usize,
+    now_ms: u64,
+    /// Whether they are of all folders: then these are named, and there are no numbers to type.
+    all: bool,
+}
+
+impl Listing {
+    fn text(&self, style: Style, sessions: &[SessionRow]) -> String {
+        let (figures, folder) = (self.figures("turns", "tokens"), self.folder("folder"));
+        let number = if self.all { "" } else { "  #  " };
+        let head = format!("{number}session   {:<10}  {:<12}  {figures}{folder}", "when", "status");
+        let mut text = style.dim(&format!("{}\n", output::fitted(&head, "task", self.width)));
+        for (n, session) in sessions.iter().enumerate() {
+            let number = if self.all { String::new() } else { format!("{:>3}  ", n + 1) };
+            text.push_str(&self.line(&number, session));
+        }
+        text
+    }
+
+    /// One session in one line, none wider than the terminal.
+    fn line(&self, number: &str, session: &SessionRow) -> String {
+        let status = match session.status.parse() {
+            Ok(state) => words::state(state),
+            Err(_) => session.status.as_str(),
+        };
+        let when = output::ago(session.started_at_ms, self.now_ms);
+        let total = session.usage.total_tokens().map_or_else(|| "?".to_string(), output::grouped);
+        let figures = self.figures(&session.turns.to_string(), &total);
+        let folder = self.folder(&shown(session.workspace.as_ref()));
+        let head = format!("{number}{:<8}  {when:<10}  {status:<12}  {figures}{folder}", short(session.id));
+        let title = one_line(session.title.as_deref().unwrap_or(""), TITLE_COLUMNS_MAX);
+        format!("{}\n", output::fitted(&head, &title, self.width))
+    }
+
+    fn figures(&self, turns: &str, tokens: &str) -> String {
+        let room = if self.all { WIDE } else { NARROW };
+        if self.width < room { String::new() } else { format!("{turns:>5}  {tokens:>9}  ") }
+    }
+
+    /// The end of a path tells more than its beginning.
+    fn folder(&self, path: &str) -> String {
+        if !self.all {
+            return String::new();
+        }
+        let path = one_line(path, PATH_COLUMNS_MAX);
+        let cut = path.chars().count().saturating_sub(FOLDER_COLUMNS - 1);
+        let shown = match cut {
+            0 | 1 => path,
+            _ => format!("…{}", path.chars().skip(cut).collect::<String>()),
+        };
+        let pad = FOLDER_COLUMNS.saturating_sub(output::columns(&shown));
+        format!("{shown}{}  ", " ".repeat(pad))
+    }
 }
 
 fn as_json(session: &SessionRow) -> serde_json::Value {

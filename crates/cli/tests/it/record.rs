@@ -21,7 +21,7 @@ fn what_was_said_is_found() {
     let id = first[0]["session"].as_str().unwrap();
     let found = person.posse(&["sessions", "search", "greeting", "python"]);
     assert_eq!(found.code, Some(0), "{found:#?}");
-    for part in [&id[..13], "what does it print?", "It prints a greeting in Python."] {
+    for part in [&id[28..], "what does it print?", "It prints a greeting in Python."] {
         found.says(part);
     }
     assert!(!found.stdout.contains("quixotic") && !found.stdout.contains('\u{2}'), "{found:#?}");
@@ -164,7 +164,7 @@ fn three_sessions() -> (Person, Vec<String>) {
 
 /// The ids on record, newest first.
 fn listed(person: &Person) -> Vec<String> {
-    let sessions = person.posse(&["sessions", "list", "--json"]).events();
+    let sessions = person.posse(&["sessions", "list", "--all", "--json"]).events();
     sessions.iter().map(|session| session["session"].as_str().unwrap().to_string()).collect()
 }
 
@@ -195,7 +195,7 @@ fn what_is_deleted_is_of_this_folder_and_named_well() {
     assert_eq!(none.code, Some(2));
     none.says("no session was held in this project");
     assert_eq!(listed(&person), ids);
-    elsewhere(&["sessions", "show", "last"]).says(&ids[0][..13]);
+    elsewhere(&["sessions", "show", "last"]).says(&ids[0][28..]);
     person.model.push(Turn::text("elsewhere"));
     let other = tempfile::tempdir().unwrap();
     person.command(&["run", "in another folder"]).current_dir(other.path()).output().unwrap();
@@ -251,7 +251,7 @@ fn old_sessions_are_pruned_and_the_newest_stay() {
 fn long_lists_say_that_there_is_more() {
     let (person, ids) = three_sessions();
     let list = person.posse(&["sessions", "list", "-n", "2"]);
-    list.says("There are more; posse sessions list -n 4 shows them.");
-    assert!(list.stdout.contains(&ids[1][..13]) && !list.stdout.contains(&ids[2][..13]), "{list:#?}");
+    list.says("more   posse sessions list -n 4\n");
+    assert!(list.stdout.contains(&ids[1][28..]) && !list.stdout.contains(&ids[2][28..]), "{list:#?}");
     assert!(!person.posse(&["sessions", "list", "-n", "3"]).stdout.contains("There are more"));
 }

@@ -40,7 +40,7 @@ fn after_kill_9_agents_are_interrupted_and_resume_goes_on_to_the_end() {
     let tasks = person.posse(&["tasks"]);
     tasks.says("interrupted: 3 agents do not run now; posse resume ");
     assert!(!tasks.stdout.contains('●') && !tasks.stdout.contains("running"), "{tasks:#?}");
-    person.posse(&["sessions", "list"]).says("What was interrupted goes on with: posse resume ");
+    person.posse(&["sessions", "list"]).says("go on  posse resume ");
     person.posse(&["sessions", "show", "last"]).says("… no result");
 
     crew.let_go_on();
@@ -180,7 +180,7 @@ fn what_cannot_go_on_is_refused_with_the_reason() {
 }
 
 fn newest(person: &Person) -> String {
-    let mut command = person.command(&["sessions", "list", "--json"]);
+    let mut command = person.command(&["sessions", "list", "--all", "--json"]);
     let ran = Ran::from(command.current_dir("/").output().unwrap());
     ran.events()[0]["session"].as_str().unwrap().to_string()
 }

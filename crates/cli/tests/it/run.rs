@@ -254,7 +254,7 @@ fn ctrl_c_stops_cleanly_and_twice_leaves_at_once() {
     assert_eq!(ran.code, Some(130), "{ran:#?}");
     ran.says("stopping …");
     ran.says("stopped: what was done so far stays");
-    person.posse(&["sessions", "list"]).says("cancelled");
+    person.posse(&["sessions", "list"]).says("stopped");
 
     // In the middle of a reply that never ends.
     let person = Person::new([Turn::text("one two three four").stall_after(2)]);

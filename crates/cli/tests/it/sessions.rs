@@ -25,7 +25,7 @@ fn sessions_are_listed_and_shown() {
     person.posse(&["run", "second task"]);
     let list = person.posse(&["sessions", "list"]);
     let lines = list.stdout.lines().collect::<Vec<_>>();
-    assert_eq!(lines.len(), 3, "{list:#?}");
+    assert_eq!(lines.len(), 5, "{list:#?}");
     assert!(lines[1].contains("second task") && lines[2].contains("what does"), "{list:#?}");
     assert!(
         lines[2].contains("completed") && lines[2].contains(" 2 ") && lines[2].contains("220"),
@@ -34,7 +34,7 @@ fn sessions_are_listed_and_shown() {
     assert_eq!(person.posse(&["sessions", "list", "-n", "1", "--json"]).events()[0]["title"], "second task");
 
     let id = first[0]["session"].as_str().unwrap();
-    let shown = person.posse(&["sessions", "show", &id[..13]]);
+    let shown = person.posse(&["sessions", "show", &id[28..]]);
     for part in
         ["you: what does", "• read_file main.py", "✗", "agent: It prints hi.", "✓ completed", "main on fake"]
     {
@@ -49,6 +49,44 @@ fn sessions_are_listed_and_shown() {
     let ran = person.posse(&["sessions", "show", "ffff"]);
     assert_eq!(ran.code, Some(2));
     ran.says("ffff");
+}
+
+/// What does not change from run to run.
+fn timeless(text: &str, ids: &[(&str, &str)]) -> String {
+    ids.iter().fold(text.to_string(), |text, (id, name)| text.replace(id, name))
+}
+
+#[test]
+fn lists_are_of_this_project_and_name_sessions_in_short() {
+    let person = Person::new(["one", "two", "three"].map(Turn::text));
+    let run = |folder: &str, task: &str| {
+        let ran = person.posse(&["run", "--json", "-C", folder, task]);
+        ran.events()[0]["session"].as_str().unwrap().to_string()
+    };
+    let elsewhere = tempfile::tempdir().unwrap();
+    let place = elsewhere.path().canonicalize().unwrap();
+    let first = run(".", "first task");
+    let second = run(".", "second task");
+    let third = run(place.to_str().unwrap(), "third task");
+    let short = |id: &str| id[28..].to_string();
+    let (a, b, c) = (short(&first), short(&second), short(&third));
+    let names = [(a.as_str(), "aaaaaaaa"), (b.as_str(), "bbbbbbbb"), (c.as_str(), "cccccccc")];
+    let list = timeless(&person.posse(&["sessions", "list"]).stdout, &names);
+    insta::assert_snapshot!(list);
+    let all = person.posse(&["sessions", "list", "--all", "--json"]).events();
+    assert_eq!(all.len(), 3);
+    let folder = place.file_name().unwrap().to_str().unwrap();
+    person.posse(&["sessions", "list", "--all"]).says(folder);
+    let named = [("last", "second"), ("1", "second"), ("2", "first"), ("last~1", "first"), (&a, "first")];
+    for (wanted, task) in named.into_iter().chain([(&first[..], "first"), (&c, "third")]) {
+        let shown = person.posse(&["sessions", "show", wanted]);
+        assert!(shown.stdout.contains(&format!("you: {task} task")), "{wanted}: {shown:#?}");
+    }
+    let ran = person.posse(&["sessions", "show", "7"]);
+    assert_eq!(ran.code, Some(2));
+    ran.says("there is no session 7: this project has 2; posse sessions list");
+    let ran = person.posse(&["sessions", "show", &first[..2]]);
+    assert!(ran.stderr.contains("names 3 sessions; `posse sessions list` shows their ids"), "{ran:#?}");
 }
 
 #[cfg(unix)]

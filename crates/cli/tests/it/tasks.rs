@@ -18,12 +18,12 @@ fn the_agents_of_a_session_are_told() {
     person.posse(&["run", "second task"]);
 
     let id = first[0]["session"].as_str().unwrap();
-    let tasks = person.posse(&["tasks", &id[..13]]);
+    let tasks = person.posse(&["tasks", &id[28..]]);
     assert_eq!(tasks.code, Some(0));
     let lines = tasks.stdout.lines().collect::<Vec<_>>();
     let nothing = "no commands run; no tests run; no commits; no sub-agents; no files changed";
     assert_eq!(lines[2..], ["", "measured", &format!("  main: {nothing}")], "{tasks:#?}");
-    assert_eq!(lines[0], format!("session {}  what does it print?", &id[..13]));
+    assert_eq!(lines[0], format!("session {}  what does it print?", &id[28..]));
     assert!(lines[1].starts_with("✓ main  2 turns · 1 tool call · "), "{tasks:#?}");
     assert!(lines[1].contains(" · 220 tokens · $0.0"), "{tasks:#?}");
 

@@ -16,7 +16,7 @@ fn every_state_has_a_word_for_programs_and_one_for_people() {
         ("interrupted", "interrupted", "‖"),
         ("completed", "completed", "✓"),
         ("failed", "failed", "✗"),
-        ("cancelled", "cancelled", "■"),
+        ("cancelled", "stopped", "■"),
         ("timed_out", "out of time", "✗"),
         ("out_of_turns", "out of turns", "✗"),
         ("out_of_tokens", "out of tokens", "✗"),

@@ -264,7 +264,7 @@ fn what_is_let_go_of_says_how_to_go_on() {
         let session = event(1, 0, turn(1)).session;
         watched.live.let_go(session, "They are\x1b[2J at it. ", agents).unwrap();
         assert_eq!(out.text(), "They are\\u{1b}[2J at it.\n");
-        assert_eq!(err.text(), format!("\n‖ not done: {words}; go on with: posse resume 00000000-0000\n"));
+        assert_eq!(err.text(), format!("\n‖ not done: {words}; go on with: posse resume 00000099\n"));
     }
 }
 
