@@ -76,14 +76,7 @@ pub(crate) enum Command {
         protected: bool,
     },
     /// What the agents of a session changed, as a diff
-    Diff {
-        /// The session's id or its beginning; `last` is the newest of this folder
-        #[arg(default_value = "last")]
-        session: String,
-        /// Only what this agent and those below it changed
-        #[arg(long, value_name = "NAME")]
-        agent: Option<String>,
-    },
+    Diff(DiffArgs),
     /// Bring the work of an agent with a checkout of its own into this folder
     Merge {
         /// The agent's name
@@ -229,6 +222,20 @@ pub(crate) struct UndoArgs {
     /// Also what other programs act on by themselves, such as .git/hooks and .vscode, without asking
     #[arg(long)]
     pub(crate) protected: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct DiffArgs {
+    /// Which session [default: the newest of this folder that changed something]
+    pub(crate) session: Option<String>,
+    /// Only these files and folders
+    pub(crate) paths: Vec<PathBuf>,
+    /// Only count lines, file by file
+    #[arg(long)]
+    pub(crate) stat: bool,
+    /// Only what this agent and those below it changed
+    #[arg(long, value_name = "NAME")]
+    pub(crate) agent: Option<String>,
 }
 
 #[derive(Debug, clap::Args)]

@@ -9,11 +9,13 @@ use posse_engine::{Engine, EngineError, MergeOutcome, UndoExtent, UndoOutcome};
 use posse_protocol::{Change, Conflict, EventKind, Seq};
 use posse_setup::{Config, Paths, settle_git};
 
-use crate::args::UndoArgs;
+use crate::args::{DiffArgs, UndoArgs};
 use crate::display::short;
 use crate::exit::Exit;
 use crate::output::{self, Style, counted, one_line, visible};
-use crate::which_session::{elsewhere, session_of, session_with_changes};
+use crate::paging;
+use crate::patch;
+use crate::which_session::{can_name, elsewhere, session_of, session_with_changes};
 
 /// The longest diff that is printed.
 const DIFF_BYTES_MAX: usize = 16 * 1024 * 1024;
@@ -100,13 +102,29 @@ pub(crate) async fn redo(paths: &Paths, session: &str, protected: bool) -> anyho
     undone("Done", engine.redo(&session).await)
 }
 
-pub(crate) async fn diff(paths: &Paths, session: &str, agent: Option<&str>) -> anyhow::Result<Exit> {
-    let (engine, session) = open(paths, (session_with_changes, session), false)?;
-    match engine.diff(&session, agent, DIFF_BYTES_MAX).await {
-        Ok(diff) => output::print(&format!("{}\n", visible(diff.trim_end_matches('\n'))))?,
+pub(crate) async fn diff(paths: &Paths, mut args: DiffArgs) -> anyhow::Result<Exit> {
+    // What cannot name a session, or names none and is there, is a path.
+    let is_path = |typed: &String| !can_name(typed) || Path::new(typed).exists();
+    if let Some(typed) = args.session.take_if(|typed| is_path(typed)) {
+        args.paths.insert(0, typed.into());
+    }
+    let wanted = args.session.as_deref().unwrap_or("last");
+    let (engine, session) = open(paths, (session_with_changes, wanted), false)?;
+    let folder = Path::new(&session.workspace);
+    let named = args.paths.iter().map(|path| inside(path, folder)).collect::<anyhow::Result<Vec<_>>>()?;
+    let diff = match engine.diff(&session, args.agent.as_deref(), DIFF_BYTES_MAX).await {
+        Ok(diff) => visible(&diff),
         Err(EngineError::Nothing(why)) => return nothing(&why),
         Err(error) => return Err(error.into()),
+    };
+    let mut files = patch::files(&diff);
+    files.retain(|file| file.is_about(&named));
+    if files.is_empty() {
+        return nothing("Nothing was changed there.");
     }
+    let style = Style::for_stdout();
+    let text = if args.stat { patch::stat(style, &files) } else { patch::painted(style, &files) };
+    paging::print(paths, folder, &text)?;
     Ok(Exit::Completed)
 }
 

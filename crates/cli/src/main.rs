@@ -19,6 +19,8 @@ mod memory;
 mod output;
 #[cfg(test)]
 mod outputs;
+mod paging;
+mod patch;
 mod prompt;
 mod prose;
 mod questions;
@@ -86,7 +88,7 @@ fn dispatch(surroundings: Surroundings, args: Args) -> anyhow::Result<Exit> {
         Command::Tasks { session, json } => on_runtime(tasks::run(&paths, session, json)),
         Command::Undo(args) => on_runtime(changes::undo(&paths, args)),
         Command::Redo { session, protected } => on_runtime(changes::redo(&paths, &session, protected)),
-        Command::Diff { session, agent } => on_runtime(changes::diff(&paths, &session, agent.as_deref())),
+        Command::Diff(args) => on_runtime(changes::diff(&paths, args)),
         Command::Merge { agent, session, protected } => {
             on_runtime(changes::merge(&paths, &session, &agent, protected))
         }

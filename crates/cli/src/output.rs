@@ -128,7 +128,12 @@ pub(crate) fn prose_width() -> Option<usize> {
     (io::stdout().is_terminal() && can_draw()).then(stdout_width)
 }
 
-/// The same for standard error.
+/// Rows of the terminal behind standard output.
+pub(crate) fn stdout_rows() -> Option<usize> {
+    terminal_size::terminal_size_of(io::stdout()).map(|(_, rows)| usize::from(rows.0))
+}
+
+/// Columns of the terminal behind standard error, the same way.
 pub(crate) fn stderr_width() -> usize {
     width(terminal_size::terminal_size_of(io::stderr()))
 }

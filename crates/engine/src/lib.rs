@@ -45,7 +45,7 @@ pub mod reports {
 pub mod machine {
     #[cfg(unix)]
     pub use posse_sandbox::home_of;
-    pub use posse_sandbox::{Support, available, keep_freed_memory, secret_places, support};
+    pub use posse_sandbox::{Program, Support, available, keep_freed_memory, page, secret_places, support};
     pub use posse_workspace::{Expect, Workspace, WorkspaceError, git};
 }
 

@@ -18,6 +18,7 @@ mod linux;
 mod memory;
 #[cfg(not(target_os = "linux"))]
 mod no_confinement;
+mod pager;
 mod profile;
 mod program;
 mod protected;
@@ -43,6 +44,7 @@ pub use env::child_env;
 pub use git_settings::{names_no_program, settings};
 pub use job::{CommandHandle, run, start};
 pub use memory::keep_freed_memory;
+pub use pager::page;
 pub use profile::{Level, ResourceLimits, SandboxProfile, Share};
 pub use program::{Program, SYSTEM_FOLDERS, Unfit};
 pub use protected::{

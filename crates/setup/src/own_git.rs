@@ -35,7 +35,7 @@ pub fn settle_git(
 }
 
 /// Where agents write, or may: the project that is worked in, and where Posse keeps checkouts.
-fn places_of_agents(paths: &Paths, folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn places_of_agents(paths: &Paths, folder: &Path) -> Vec<PathBuf> {
     project_folders(folder).map(Path::to_path_buf).chain(paths.own_places()).collect()
 }
 

@@ -3,7 +3,8 @@
 use posse_testkit::{FakeModel, Fixture, Turn, asker};
 use serde_json::json;
 
-use crate::posse::Person;
+use crate::posse::{Person, Ran};
+use crate::terminal::in_terminal_of;
 
 const REPORT: &str = "SUMMARY: I did what I was asked to do.\nCHANGES: one file.\nEVIDENCE: None.\nRISKS: None.\nBLOCKERS: None.";
 
@@ -156,4 +157,43 @@ fn undo_and_diff_mean_the_newest_session_that_changed_something() {
     assert!(!person.project.path().join("it").exists());
     assert_eq!(person.posse(&["redo"]).code, Some(0));
     assert!(person.project.path().join("it").exists());
+}
+
+#[test]
+fn a_diff_is_counted_cut_to_paths_and_paged_for_people() {
+    let lines = (0..100).map(|n| format!("line {n}\n")).collect::<String>();
+    let person = Person::new([
+        Turn::call("write_file", json!({"path": "a.txt", "content": lines})),
+        Turn::call("write_file", json!({"path": "src/b.txt", "content": "x\n"})),
+        Turn::text("Done."),
+    ]);
+    person.posse(&["run", "go"]);
+    let stat = person.posse(&["diff", "--stat"]).stdout;
+    insta::assert_snapshot!(stat);
+    let one = person.posse(&["diff", "src"]);
+    assert!(
+        one.stdout.starts_with("diff --git a/src/b.txt b/src/b.txt\n") && one.stdout.ends_with("\n+x\n"),
+        "{one:#?}"
+    );
+    assert_eq!(person.posse(&["diff", "last", "src/b.txt"]).stdout, one.stdout);
+    let none = person.posse(&["diff", "main.py"]);
+    assert_eq!((none.code, none.stdout.as_str()), (Some(1), "Nothing was changed there.\n"));
+
+    let pager = [("PAGER", "sed s/^/paged:/")];
+    let seen = |args: &str, env: &[(&str, &str)]| {
+        String::from_utf8_lossy(&in_terminal_of(80, &person, args, env)).into_owned()
+    };
+    let paged = seen("diff", &pager);
+    assert!(paged.contains("paged:\u{1b}[32m+line 99\u{1b}[0m"), "{paged}");
+    assert!(!seen("diff src", &pager).contains("paged:"), "what fits is shown at once");
+    assert!(!seen("diff", &[("PAGER", "cat")]).contains("paged:"));
+    assert!(!seen("diff", &[pager[0], ("TERM", "dumb")]).contains("paged:"));
+    assert!(!Ran::from(person.command(&["diff"]).envs(pager).output().unwrap()).stdout.contains("paged:"));
+    // A program of the workspace is not started, whatever the search path says.
+    let place = person.project.path().join("sed");
+    std::fs::write(&place, "#!/bin/sh\necho taken over\n").unwrap();
+    std::fs::set_permissions(&place, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", person.project.path().display(), std::env::var("PATH").unwrap());
+    let seen = seen("diff", &[pager[0], ("PATH", &path)]);
+    assert!(seen.contains("paged:") && !seen.contains("taken over"), "{seen}");
 }

@@ -1,0 +1,169 @@
+//! A diff as people read it: file by file, in colours, or only counted. Pure; it must not know where it comes from.
+
+use crate::output::{Style, columns, counted, one_line};
+
+/// What the first line of a file begins with.
+const FILE: &str = "diff --git ";
+/// Columns of a path in a list.
+const PATH_COLUMNS_MAX: usize = 60;
+/// Columns of a bar.
+const BAR_COLUMNS_MAX: u64 = 30;
+
+/// The part of a diff that is about one file.
+pub(crate) struct FilePatch<'a> {
+    text: &'a str,
+    path: &'a str,
+}
+
+/// The files of a diff.
+pub(crate) fn files(diff: &str) -> Vec<FilePatch<'_>> {
+    let mut files = Vec::new();
+    let mut rest = diff;
+    while !rest.is_empty() {
+        let end = rest[1..].find(&format!("\n{FILE}")).map_or(rest.len(), |at| at + 2);
+        let (text, next) = rest.split_at(end);
+        files.push(FilePatch { text, path: path(text) });
+        rest = next;
+    }
+    files
+}
+
+/// The path in the first line, which names it twice: `a/PATH b/PATH`.
+fn path(text: &str) -> &str {
+    let line = text.lines().next().unwrap_or_default();
+    let both = line.strip_prefix(FILE).unwrap_or(line);
+    let one = both.split_at_checked(both.len() / 2 + 1).map_or(both, |(_, second)| second);
+    let one = one.strip_prefix('"').and_then(|one| one.strip_suffix('"')).unwrap_or(one);
+    one.strip_prefix("b/").unwrap_or(one)
+}
+
+impl<'a> FilePatch<'a> {
+    /// Whether it is about one of these files, or about something in one of these folders; without any, it is.
+    pub(crate) fn is_about(&self, paths: &[String]) -> bool {
+        let is = |path: &String| {
+            let rest = self.path.strip_prefix(path.trim_end_matches('/'));
+            path.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        paths.is_empty() || paths.iter().any(is)
+    }
+
+    /// Its lines with whether they are part of what changed, and not of the head.
+    fn lines(&self) -> impl Iterator<Item = (&'a str, bool)> + use<'a> {
+        let mut inside = false;
+        self.text.lines().map(move |line| {
+            inside |= line.starts_with("@@");
+            (line, inside)
+        })
+    }
+
+    fn counts(&self) -> (u64, u64) {
+        let count = |mark: char| {
+            let lines = self.lines().filter(|(line, inside)| *inside && line.starts_with(mark));
+            lines.count() as u64
+        };
+        (count('+'), count('-'))
+    }
+
+    fn painted(&self, style: Style) -> String {
+        let paint = |(line, inside): (&str, bool)| match (line.chars().next(), inside) {
+            (_, false) => style.bold(line),
+            (Some('+'), _) => style.green(line),
+            (Some('-'), _) => style.red(line),
+            (Some('@'), _) => style.cyan(line),
+            _ => line.to_string(),
+        };
+        self.lines().map(|line| format!("{}\n", paint(line))).collect()
+    }
+}
+
+/// All of it, in colours.
+pub(crate) fn painted(style: Style, files: &[FilePatch<'_>]) -> String {
+    files.iter().map(|file| file.painted(style)).collect()
+}
+
+/// One line for each file: how many lines came and went.
+pub(crate) fn stat(style: Style, files: &[FilePatch<'_>]) -> String {
+    let names = files.iter().map(|file| one_line(file.path, PATH_COLUMNS_MAX)).collect::<Vec<_>>();
+    let widest = names.iter().map(|name| columns(name)).max().unwrap_or(0);
+    let most =
+        files.iter().map(|file| file.counts()).map(|(added, removed)| added + removed).max().unwrap_or(0);
+    let bar = |count: u64| match most {
+        0..=BAR_COLUMNS_MAX => count,
+        // What is there is shown, however little it is.
+        _ => (count * BAR_COLUMNS_MAX / most).max(u64::from(count > 0)),
+    };
+    let mut text = String::new();
+    let (mut added_in_all, mut removed_in_all) = (0, 0);
+    for (file, name) in files.iter().zip(&names) {
+        let (added, removed) = file.counts();
+        added_in_all += added;
+        removed_in_all += removed;
+        let marks = |mark: &str, count| mark.repeat(usize::try_from(bar(count)).unwrap_or(0));
+        let bars = format!("{}{}", style.green(&marks("+", added)), style.red(&marks("-", removed)));
+        let pad = " ".repeat(widest - columns(name));
+        text.push_str(format!(" {name}{pad}  {:>5}  {bars}", added + removed).trim_end());
+        text.push('\n');
+    }
+    text.push_str(&format!(
+        " {} changed (+{added_in_all} -{removed_in_all})\n",
+        counted(files.len() as u64, "file")
+    ));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DIFF: &str = "\
+diff --git a/src/a b.rs b/src/a b.rs
+index 1111111..2222222
+--- a/src/a b.rs
++++ b/src/a b.rs
+@@ -1,2 +1,2 @@
+ same
+-old
++new
+diff --git a/b.txt b/b.txt
+new file mode 100644
+--- /dev/null
++++ b/b.txt
+@@ -0,0 +1,2 @@
++one
++-- two
+";
+
+    #[test]
+    fn a_diff_is_cut_into_files_and_counted() {
+        let all = files(DIFF);
+        assert_eq!(all.iter().map(|file| file.path).collect::<Vec<_>>(), ["src/a b.rs", "b.txt"]);
+        assert_eq!(painted(Style::plain(), &all), DIFF);
+        let expected = " src/a b.rs      2  +-\n b.txt           2  ++\n 2 files changed (+3 -1)\n";
+        assert_eq!(stat(Style::plain(), &all), expected);
+        let about =
+            |path: &str| all.iter().map(|file| file.is_about(&[path.to_string()])).collect::<Vec<_>>();
+        let cases = [
+            ("src", [true, false]),
+            ("src/", [true, false]),
+            ("b.txt", [false, true]),
+            ("b", [false, false]),
+            ("", [true, true]),
+        ];
+        for (path, expected) in cases {
+            assert_eq!(about(path), expected, "{path}");
+        }
+        assert!(files("").is_empty());
+    }
+
+    #[test]
+    fn what_came_is_green_and_what_went_is_red() {
+        let text = painted(Style::coloured(), &files(DIFF));
+        for part in [
+            "\u{1b}[31m-old\u{1b}[0m\n\u{1b}[32m+new\u{1b}[0m\n",
+            "\u{1b}[1m--- a/src/a b.rs\u{1b}[0m\n",
+            "\u{1b}[32m+-- two",
+        ] {
+            assert!(text.contains(part), "{text:?}");
+        }
+    }
+}
