@@ -16,6 +16,9 @@ use crate::exit::Exit;
 use crate::output::{self, Style, columns, counted, duration, grouped, one_line, trimmed, visible};
 use crate::surroundings::shown;
 
+/// Columns of a role's name and of what it may do, in a list.
+const NAME_COLUMNS_MAX: usize = 24;
+const MAY_COLUMNS_MAX: usize = 32;
 /// How many files with the same warning are named one by one.
 const SAME_NAMED_MAX: usize = 3;
 
@@ -27,7 +30,7 @@ pub(crate) fn run(paths: &Paths, command: AgentsCommand) -> anyhow::Result<Exit>
     match command {
         AgentsCommand::List { all, json } => {
             let here = Here::read(paths, folder)?;
-            list(&here.load(if all { Team::With } else { Team::Without })?, &here.sources, json)?;
+            list(&here, &here.load(if all { Team::With } else { Team::Without })?, json)?;
         }
         AgentsCommand::Show { name, json } => show(&Here::read(paths, folder)?, &name, json)?,
         AgentsCommand::Check { paths: named, verbose } => {
@@ -64,7 +67,7 @@ impl<'a> Here<'a> {
     }
 }
 
-fn list(loaded: &LoadedRoles, sources: &RoleSources, json: bool) -> anyhow::Result<()> {
+fn list(here: &Here<'_>, loaded: &LoadedRoles, json: bool) -> anyhow::Result<()> {
     let mut text = String::new();
     if json {
         for role in loaded.roles.iter() {
@@ -74,33 +77,13 @@ fn list(loaded: &LoadedRoles, sources: &RoleSources, json: bool) -> anyhow::Resu
         }
         return Ok(output::print(&text)?);
     }
-    let widths = [20, 8, 34, 16, 5];
-    let rest = output::stdout_width().saturating_sub(widths.iter().map(|width| width + 2).sum()).max(20);
-    let row = |cells: [&str; 6]| {
-        let padded = cells.iter().zip(widths).map(|(cell, width)| {
-            let cell = one_line(cell, width);
-            format!("{cell}{}", " ".repeat(width.saturating_sub(columns(&cell))))
-        });
-        format!("{}  {}\n", padded.collect::<Vec<_>>().join("  "), one_line(cells[5], rest))
-    };
-    let head = row(["name", "from", "may", "model", "turns", "use"]);
-    text.push_str(&Style::for_stdout().dim(&head));
-    for role in loaded.roles.iter() {
-        let from = match role.origin {
-            RoleOrigin::BuiltIn => "built-in",
-            RoleOrigin::User(_) => "you",
-            RoleOrigin::Project(_) => "project",
-        };
-        let turns = role.budget.turns.map_or_else(|| "-".to_string(), |turns| turns.to_string());
-        let model = role.model.as_deref().filter(|model| *model != INHERIT).unwrap_or("-");
-        text.push_str(&row([&role.name, from, &rights(&role.grant), model, &turns, &role.description]));
-    }
+    text.push_str(&table(Style::for_stdout(), here, loaded, output::stdout_width()));
     let told = loaded.problems.iter().filter(|problem| problem.told > Told::WhoChecks && !problem.fatal);
     let told = told.map(|problem| line(problem, "")).collect::<String>();
     if !told.is_empty() {
         text.push_str(&format!("\n{told}"));
     }
-    for warning in &sources.warnings {
+    for warning in &here.sources.warnings {
         text.push_str(&format!("\n{}\n", one_line(&warning.to_string(), 1000)));
     }
     let broken = loaded.problems.iter().filter(|problem| problem.fatal).count();
@@ -109,6 +92,40 @@ fn list(loaded: &LoadedRoles, sources: &RoleSources, json: bool) -> anyhow::Resu
         text.push_str(&format!("\n{files} could not be used; see: posse agents check\n"));
     }
     Ok(output::print(&text)?)
+}
+
+/// One line for each role: its name, what it may do here, and what it is for.
+fn table(style: Style, here: &Here<'_>, loaded: &LoadedRoles, width: usize) -> String {
+    let fit = here.fit();
+    let rows = loaded.roles.iter().map(|role| {
+        let (name, may) = (one_line(&role.name, NAME_COLUMNS_MAX), rights(&fit.rights(role)));
+        [name, one_line(&may, MAY_COLUMNS_MAX), format!("{}{}", particulars(role), role.description)]
+    });
+    let head = ["name", "may", "use"].map(str::to_string);
+    let rows = std::iter::once(head).chain(rows).collect::<Vec<_>>();
+    let widest = |n: usize| rows.iter().map(|row| columns(&row[n])).max().unwrap_or(0);
+    let widths = [widest(0), widest(1)];
+    let mut text = String::new();
+    for (n, row) in rows.iter().enumerate() {
+        let cells = row.iter().zip(widths);
+        let cells = cells.map(|(cell, width)| format!("{cell}{}  ", " ".repeat(width - columns(cell))));
+        let line = format!("{}\n", output::fitted(&cells.collect::<String>(), &row[2], width));
+        text.push_str(&if n == 0 { style.dim(&line) } else { line });
+    }
+    text
+}
+
+/// Where a role comes from, and its model and turns, as far as they are set.
+fn particulars(role: &Role) -> String {
+    let from = match role.origin {
+        RoleOrigin::BuiltIn => None,
+        RoleOrigin::User(_) => Some("yours".to_string()),
+        RoleOrigin::Project(_) => Some("project".to_string()),
+    };
+    let model = role.model.as_deref().filter(|model| *model != INHERIT).map(|model| one_line(model, 24));
+    let turns = role.budget.turns.map(|turns| counted(turns.into(), "turn"));
+    let parts = [from, model, turns].into_iter().flatten().collect::<Vec<_>>();
+    if parts.is_empty() { String::new() } else { format!("({}) ", parts.join(", ")) }
 }
 
 fn show(here: &Here<'_>, name: &str, json: bool) -> anyhow::Result<()> {
@@ -131,7 +148,7 @@ fn show(here: &Here<'_>, name: &str, json: bool) -> anyhow::Result<()> {
         ("from", from),
         ("use", role.description.clone()),
         ("aliases", aliases(&roles, &with_team, role)),
-        ("may", rights(&role.grant)),
+        ("may", may(role, here)),
         ("tools", tools),
         ("delegates", names(&role.grant.delegates, "to every role")),
         ("model", model(role, here)),
@@ -147,6 +164,12 @@ fn show(here: &Here<'_>, name: &str, json: bool) -> anyhow::Result<()> {
     }
     text.push_str(&format!("\n{}\n", visible(trimmed(&role.prompt))));
     Ok(output::print(&text)?)
+}
+
+/// What it may do at most, and what of it holds here.
+fn may(role: &Role, here: &Here<'_>) -> String {
+    let (most, now) = (rights(&role.grant), rights(&here.fit().rights(role)));
+    if most == now { most } else { format!("{now} here; at most {most}") }
 }
 
 /// Its model, where that is set if not in its file, and what it means here.
@@ -249,7 +272,7 @@ fn check(here: &Here<'_>, paths: &[PathBuf], verbose: bool) -> anyhow::Result<Ex
         text.push_str(&style.dim(&line(problem, "")));
     }
     for page in loaded.pages.iter().filter(|_| verbose) {
-        text.push_str(&style.dim(&format!("{}: is no agent\n", one_line(&shown(Path::new(page)), 1000))));
+        text.push_str(&style.dim(&format!("{}: not an agent\n", one_line(&shown(Path::new(page)), 1000))));
     }
     let broken = loaded.problems.iter().filter(|problem| problem.fatal).count();
     let warnings = loaded.problems.len() - broken;
@@ -259,8 +282,8 @@ fn check(here: &Here<'_>, paths: &[PathBuf], verbose: bool) -> anyhow::Result<Ex
         counted(warnings as u64, "warning"),
         match loaded.pages.len() {
             0 => String::new(),
-            1 => " 1 other page is no agent.".to_string(),
-            n => format!(" {} other pages are no agents.", grouped(n as u64)),
+            1 => " 1 other page is not an agent.".to_string(),
+            n => format!(" {} other pages are not agents.", grouped(n as u64)),
         }
     ));
     output::print(&text)?;
@@ -302,9 +325,14 @@ fn new(paths: &Paths, folder: &Path, name: &str, user: bool, description: &str) 
         }
         path
     };
-    let mut said = format!("{} is there to be filled in; then: posse agents check\n", shown(&path));
+    let mut said = format!("Wrote {}\n", shown(&path));
+    let trust = (!user).then_some(("allow", "posse trust"));
+    let steps = [("edit", "say when to use it and how it works"), ("check", "posse agents check")];
+    for (label, step) in steps.into_iter().chain(trust) {
+        said.push_str(&format!("  {label:<5}  {step}\n"));
+    }
     if let Ok(known) = Roles::builtin(Team::Without).find(name) {
-        said.push_str(&format!("It takes the place of {}, which is part of Posse.\n", known.name));
+        said.push_str(&format!("It replaces {}, which is part of Posse.\n", known.name));
     }
     Ok(output::print(&said)?)
 }

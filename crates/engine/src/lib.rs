@@ -59,7 +59,7 @@ pub mod skills {
 
 /// What faces need to set up approvals, without knowing the crate behind.
 pub mod approving {
-    pub use posse_policy::{RuleError, Rules, explain, is_tool};
+    pub use posse_policy::{RuleError, Rules, explain, is_tool, meet};
     pub use posse_roles::likely_tool;
 }
 

@@ -1,9 +1,10 @@
 //! What the configuration makes of a role: which model stands in for the one its file names, and what its tools lack here.
 
+use posse_engine::approving::meet;
 use posse_engine::models::{KnownModel, meant};
-use posse_engine::roles::{INHERIT, LoadedRoles, Problem, Told};
+use posse_engine::roles::{INHERIT, LoadedRoles, Problem, Told, template};
 use posse_protocol::visible::one_line;
-use posse_protocol::{Network, Role, RoleOrigin};
+use posse_protocol::{Grant, Network, Role, RoleOrigin};
 
 use crate::config::Config;
 use crate::detect;
@@ -18,7 +19,8 @@ pub struct RoleFit {
     models: Vec<(String, String)>,
     /// The model of a role that names none.
     usual: Option<String>,
-    network: Network,
+    /// What the main agent may do.
+    grant: Grant,
 }
 
 impl RoleFit {
@@ -29,7 +31,7 @@ impl RoleFit {
         let configured = config.models.keys().map(|name| (name.clone(), id(name).unwrap_or_default()));
         let usual = config.sub_agents.model.clone().or_else(|| main.as_ref().map(|(name, _)| name.clone()));
         let models = main.into_iter().chain(configured).collect();
-        Self { models, usual, network: config.grant().network }
+        Self { models, usual, grant: config.grant() }
     }
 
     /// The model that a role runs on, where that is not the one its file names.
@@ -43,6 +45,11 @@ impl RoleFit {
         }
     }
 
+    /// What an agent of a role may do here: no more than the main agent.
+    pub fn rights(&self, role: &Role) -> Grant {
+        meet(&self.grant, &role.grant)
+    }
+
     /// What a role has a tool for and cannot do.
     fn lacks(&self, role: &Role) -> Option<String> {
         let listed = role.grant.tools.allow.iter().any(|layer| layer.contains(NETWORK_TOOL));
@@ -53,7 +60,7 @@ impl RoleFit {
                 "{NETWORK_TOOL} needs a network, and this file gives none: it cannot be used"
             ));
         }
-        (self.network == Network::None).then(|| {
+        (self.grant.network == Network::None).then(|| {
             format!(
                 "{NETWORK_TOOL} needs a network, and [rights] network is \"none\" here: it cannot be used"
             )
@@ -75,6 +82,10 @@ impl RoleFit {
             }
             if let Some(text) = self.lacks(role) {
                 add(lines.tools, text);
+            }
+            let template = template("", "");
+            if template.rsplit("---\n").next().is_some_and(|body| body.trim() == role.prompt.trim()) {
+                add(None, "its text is still the template's: say how the agent works".to_string());
             }
         }
         problems

@@ -4,6 +4,7 @@ use posse_testkit::Fixture;
 use serde_json::Value;
 
 use crate::posse::{Person, text};
+use crate::terminal::in_terminal_of;
 
 fn agent(name: &str, more: &str) -> String {
     format!("---\nname: {name}\ndescription: about {name}\n{more}---\nGo on.\n")
@@ -22,16 +23,12 @@ fn roles_are_listed_in_words_and_as_json() {
     let person = person(project);
     let list = person.posse(&["agents", "list"]);
     assert_eq!(list.code, Some(0), "{list:#?}");
-    let rows = list.stdout.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
-    let rows = rows.collect::<Vec<_>>();
-    assert_eq!(rows[0], "name from may model turns use");
-    assert!(
-        rows[1].starts_with("general built-in read, write, full shell, network - - Takes on"),
-        "{rows:#?}"
-    );
-    assert!(rows[4].starts_with("review built-in read - - Judges"), "{rows:#?}");
-    assert_eq!(rows[9], "db-expert project read fake 7 about db-expert");
-    assert_eq!(rows[10..], ["", "1 file could not be used; see: posse agents check"]);
+    insta::assert_snapshot!(list.stdout);
+    let narrow = in_terminal_of(80, &person, "agents list", &[("NO_COLOR", "1")]);
+    let narrow = String::from_utf8(narrow).unwrap();
+    assert!(narrow.lines().all(|line| line.trim_end().chars().count() <= 80), "{narrow}");
+    person.configure_more("[rights]\nnetwork = \"full\"\n");
+    person.posse(&["agents", "list"]).says("read, write, full shell, network");
 
     let json = person.posse(&["agents", "list", "--json"]).events();
     assert_eq!(json.len(), 9);
@@ -50,7 +47,7 @@ fn one_role_is_shown_with_everything() {
     for part in [
         "explore\n",
         "aliases    explorer, exploration",
-        "may        read, shell to inspect, network",
+        "may        read, shell to inspect here; at most read, shell to inspect, network",
         "but not edit, edit_file, task:*",
         "delegates  none",
         "model      its parent's",
@@ -118,8 +115,10 @@ fn a_new_file_is_good_and_never_replaces_one() {
     let new = person.posse(&["agents", "new", "db-expert", "--description", "Knows: \"SQL\""]);
     assert_eq!(new.code, Some(0), "{new:#?}");
     new.says(".posse/agents/db-expert.md");
+    new.says("  check  posse agents check\n  allow  posse trust\n");
     let checked = person.posse(&["agents", "check"]);
-    assert_eq!(checked.stdout, "1 file checked: 0 broken, 0 warnings.\n");
+    assert!(checked.stdout.ends_with("1 file checked: 0 broken, 1 warning.\n"), "{checked:#?}");
+    checked.says("db-expert.md:1: its text is still the template's: say how the agent works");
     person.posse(&["agents", "show", "db_expert"]).says("Knows: \"SQL\"");
 
     let before = person.file(".posse/agents/db-expert.md");
@@ -129,7 +128,7 @@ fn a_new_file_is_good_and_never_replaces_one() {
     assert_eq!(person.file(".posse/agents/db-expert.md"), before);
 
     let own = person.posse(&["agents", "new", "explore", "--user"]);
-    own.says("takes the place of explore");
+    own.says("replaces explore");
     let path = person.config().with_file_name("agents").join("explore.md");
     assert!(path.is_file(), "{}", text(&path));
     assert_eq!(person.posse(&["agents", "new", "explore", "--user"]).code, Some(2));

@@ -109,7 +109,7 @@ fn write_agents(folder: &Path) -> BTreeSet<String> {
     names
 }
 
-/// What lies about in such a collection and is no agent.
+/// What lies about in such a collection and not an agent.
 fn write_pages(folder: &Path) {
     for (path, text) in [
         ("README.md", "# Agents\n"),
