@@ -52,6 +52,9 @@ pub(crate) enum Command {
         /// Look at this model: one from the configuration, or PROVIDER/MODEL [env: POSSE_MODEL]
         #[arg(short, long, value_name = "NAME")]
         model: Option<String>,
+        /// Also the parts of the sandbox, keys that are not set, and servers that do not answer
+        #[arg(short, long)]
+        verbose: bool,
     },
     /// Look at recorded sessions, search, export and clear them
     #[command(subcommand)]

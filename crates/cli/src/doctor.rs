@@ -12,17 +12,21 @@ use posse_setup::{
 };
 
 use crate::exit::Exit;
-use crate::output::{self, Style, grouped, one_line, visible};
+use crate::output::{self, Style, counted, grouped, one_line, visible};
 use crate::surroundings::shown;
 
 /// How long the chosen model's endpoint has to answer.
 const ANSWER_MS: u64 = 5000;
 
-/// What was found, line by line.
+/// What was found, line by line, and what it comes down to.
 struct Findings {
     style: Style,
+    /// Whether what is only worth knowing for finding faults is told too.
+    verbose: bool,
     text: String,
-    problems: u32,
+    problems: u64,
+    /// The model that is used, and the sandbox, in a few words each.
+    ready: Vec<String>,
 }
 
 /// Its lines below one another, none of which passes for a finding.
@@ -47,29 +51,51 @@ impl Findings {
         let mark = self.style.red("✗");
         self.text.push_str(&format!("{mark} {what:<10} {}\n{:13}→ {advice}\n", lined(text), ""));
     }
+
+    /// The verdict, what was found, and what to type next.
+    fn told(&self) -> String {
+        let (verdict, next) = match self.problems {
+            0 => {
+                let ready = format!("ready: {}", self.ready.join(", "));
+                (
+                    format!("{} {ready}", self.style.green("✓")),
+                    "try   posse run \"what does this project do?\"",
+                )
+            }
+            n => {
+                let things = counted(n, "thing");
+                let verdict = format!("{} not ready: {things} to fix, see →", self.style.red("✗"));
+                (verdict, "look  posse demo works without a model")
+            }
+        };
+        let next = self.style.dim(&format!("{next}\n"));
+        format!("{verdict}\n\n{}\n{next}", self.text)
+    }
 }
 
-pub(crate) async fn run(paths: &Paths, named: Option<&str>) -> anyhow::Result<Exit> {
+pub(crate) async fn run(paths: &Paths, named: Option<&str>, verbose: bool) -> anyhow::Result<Exit> {
     let style = Style::for_stdout();
-    let mut findings = Findings { style, text: String::new(), problems: 0 };
+    let mut findings = Findings { style, verbose, text: String::new(), problems: 0, ready: Vec::new() };
     let (surroundings, folder) = (paths.surroundings(), paths.surroundings().folder()?);
     // What is wrong with the configuration is told below.
     settle_git(paths, Config::load(paths, folder).ok().as_ref(), folder, true);
-    git_program(&mut findings).await;
-    sandbox(&mut findings);
-    record(&mut findings, paths);
-    let config = configuration(&mut findings, paths);
-    keys(&mut findings, surroundings);
-    servers(&mut findings, surroundings).await;
-    if let Some(config) = config {
-        model(&mut findings, &config, surroundings, named).await;
+    if verbose {
+        findings.good("posse", env!("CARGO_PKG_VERSION"));
     }
-    let end = match findings.problems {
-        0 => "Everything is there. Try: posse run \"what does this project do?\"\n".to_string(),
-        1 => "One thing is missing; see → above. `posse demo` works without a model.\n".to_string(),
-        n => format!("{n} things are missing; see → above. `posse demo` works without a model.\n"),
+    let config = configuration(&mut findings, paths);
+    let found = match config {
+        Some(config) => model(&mut findings, &config, surroundings, named).await,
+        None => true,
     };
-    output::print(&format!("posse {}\n\n{}\n{end}", env!("CARGO_PKG_VERSION"), findings.text))?;
+    // They are of interest where there is no model yet.
+    keys(&mut findings, surroundings, !found);
+    if verbose || !found {
+        servers(&mut findings, surroundings).await;
+    }
+    sandbox(&mut findings);
+    git_program(&mut findings).await;
+    record(&mut findings, paths);
+    output::print(&findings.told())?;
     Ok(if findings.problems == 0 { Exit::Completed } else { Exit::Failed })
 }
 
@@ -85,6 +111,20 @@ async fn git_program(findings: &mut Findings) {
 }
 
 fn sandbox(findings: &mut Findings) {
+    match available() {
+        Ok(()) => {
+            findings.ready.push("sandbox on".to_string());
+            findings.good("sandbox", "the kernel confines commands to the rights of their agent");
+        }
+        Err(missing) => findings.bad(
+            "sandbox",
+            &format!("commands cannot be confined here, so no agent gets a shell: {missing}"),
+            "allow unprivileged user namespaces and Landlock, or run with --no-sandbox at your own risk",
+        ),
+    }
+    if !findings.verbose {
+        return;
+    }
     let support = support();
     let parts = [
         ("user namespaces", &support.user_namespaces),
@@ -97,17 +137,7 @@ fn sandbox(findings: &mut Findings) {
     ];
     for (name, finding) in parts {
         let text = format!("{name}: {}", finding.reason);
-        if finding.usable { findings.good("sandbox", &text) } else { findings.absent("sandbox", &text) }
-    }
-    match available() {
-        Ok(()) => {
-            findings.good("shell", "commands are confined by the kernel, as the rights of their agent say")
-        }
-        Err(missing) => findings.bad(
-            "shell",
-            &format!("commands cannot be confined here, so no agent gets a shell: {missing}"),
-            "allow unprivileged user namespaces and Landlock, or run with --no-sandbox at your own risk",
-        ),
+        if finding.usable { findings.good("  by", &text) } else { findings.absent("  by", &text) }
     }
 }
 
@@ -123,13 +153,11 @@ fn record(findings: &mut Findings, paths: &Paths) {
             findings.good("record", &text);
         }
         Ok(health) => {
-            let text = format!(
-                "{} (version {}, {} bytes, {})",
-                shown(&paths.data_dir),
-                health.schema_version,
-                grouped(health.bytes),
-                health.journal_mode
-            );
+            let mut text = shown(&paths.data_dir);
+            if findings.verbose {
+                let (version, bytes) = (health.schema_version, grouped(health.bytes));
+                text.push_str(&format!(" (version {version}, {bytes} bytes, {})", health.journal_mode));
+            }
             match health.problem {
                 None => findings.good("record", &text),
                 Some(problem) => {
@@ -160,18 +188,19 @@ fn configuration(findings: &mut Findings, paths: &Paths) -> Option<Config> {
         }
         Err(error) => {
             let error = anyhow::Error::from(error);
-            findings.bad("config", &format!("{error:#}"), "mend the file, then look again");
+            findings.bad("config", &format!("{error:#}"), "fix the file, then run posse doctor again");
             None
         }
     }
 }
 
-fn keys(findings: &mut Findings, surroundings: &Surroundings) {
+/// `missing`: whether those that are not set are told, too.
+fn keys(findings: &mut Findings, surroundings: &Surroundings, missing: bool) {
     for provider in PROVIDERS {
         let Some(variable) = provider.key_env else { continue };
         if provider.key(surroundings).is_some() {
             findings.good("key", &format!("{variable} is set"));
-        } else {
+        } else if missing || findings.verbose {
             findings.absent("key", &format!("{variable} is not set"));
         }
     }
@@ -190,33 +219,54 @@ async fn servers(findings: &mut Findings, surroundings: &Surroundings) {
     }
 }
 
-/// The model that `posse run` would use, with the same names from the same places.
-async fn model(findings: &mut Findings, config: &Config, surroundings: &Surroundings, named: Option<&str>) {
+/// The model that `posse run` would use, with the same names from the same places. False if there is none.
+async fn model(
+    findings: &mut Findings,
+    config: &Config,
+    surroundings: &Surroundings,
+    named: Option<&str>,
+) -> bool {
     let choice = match choose(config, surroundings, named).await {
         Ok(choice) => choice,
         Err(ModelChoiceError::NoneFound { .. }) => {
-            let advice = "set one of the keys above, start one of the servers above, or add [models.NAME] to the config";
-            return findings.bad("model", "none found", advice);
+            let advice =
+                "set one of these keys, start one of these servers, or add [models.NAME] to the config";
+            findings.bad("model", "none found", advice);
+            return false;
         }
-        Err(error) => return findings.bad("model", &error.to_string(), "mend the configuration"),
+        Err(error) => {
+            findings.bad("model", &error.to_string(), "fix the configuration");
+            return true;
+        }
     };
-    let lean = if choice.model.is_lean() { " with the lean profile (few tools, short prompt)" } else { "" };
-    let uses = format!("`posse run` uses {}", choice.model.name);
-    let how = format!("{lean}{}", at_once(&choice.model));
-    match answers(&choice.model).await {
-        Ok(true) => findings.good("model", &format!("{uses}{how}")),
+    let model = &choice.model;
+    let place =
+        if model.protocol == Protocol::Replay { "a recording".to_string() } else { host(&model.endpoint()) };
+    let name = one_line(&model.name, 100);
+    findings.ready.push(format!("{name} ({place})"));
+    let lean = if model.is_lean() { ", with the lean profile (few tools, short prompt)" } else { "" };
+    let uses = format!("{name}{lean}{}", at_once(model));
+    match answers(model).await {
+        Ok(true) => findings.good("model", &uses),
         Ok(false) => findings.good(
             "model",
-            &format!("{uses}{how}; the server does not list its models, so the name was not compared"),
+            &format!("{uses}; the server does not list its models, so the name was not compared"),
         ),
         Err(error) => {
             let said =
                 if error.said.is_empty() { String::new() } else { format!("\nit said: {}", error.said) };
-            let advice = "start the server, or mend the model's endpoint and key";
+            let advice = "start the server, or fix the model's endpoint and key";
             let advice = if error.advice.is_empty() { advice } else { &error.advice };
-            findings.bad("model", &format!("{uses}, but {}{said}", error.message), advice);
+            findings.bad("model", &format!("{name}: {}{said}", error.message), advice);
         }
     }
+    true
+}
+
+/// The machine and port of an address.
+fn host(address: &str) -> String {
+    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+    rest.split('/').next().unwrap_or(rest).to_string()
 }
 
 /// How many requests its endpoint gets at once, where that is a setting.

@@ -83,7 +83,7 @@ fn dispatch(surroundings: Surroundings, args: Args) -> anyhow::Result<Exit> {
         Command::Run(args) => on_runtime(run::run(&paths, args)),
         Command::Resume(args) => on_runtime(resume::run(&paths, args)),
         Command::Demo(args) => on_runtime(demo::run(&paths, args)),
-        Command::Doctor { model } => on_runtime(doctor::run(&paths, model.as_deref())),
+        Command::Doctor { model, verbose } => on_runtime(doctor::run(&paths, model.as_deref(), verbose)),
         Command::Sessions(command) => on_runtime(sessions::run(&paths, command)),
         Command::Tasks { session, json } => on_runtime(tasks::run(&paths, session, json)),
         Command::Undo(args) => on_runtime(changes::undo(&paths, args)),

@@ -187,20 +187,28 @@ fn show_and_path_and_completions() {
 #[test]
 fn doctor_names_what_is_there_and_never_shows_a_key() {
     let person = Person::new([]);
-    let output = person.command(&["doctor"]).env("OPENAI_API_KEY", "sk-very-secret").output().unwrap();
-    let ran = crate::posse::Ran::from(output);
+    let doctor = |args: &[&str]| {
+        let args = [&["doctor"], args].concat();
+        crate::posse::Ran::from(
+            person.command(&args).env("OPENAI_API_KEY", "sk-very-secret").output().unwrap(),
+        )
+    };
+    let ran = doctor(&[]);
     assert_eq!(ran.code, Some(0), "{ran:#?}");
-    for part in
-        ["git", "landlock", "record", "OPENAI_API_KEY is set", "DEEPSEEK_API_KEY is not set", "uses fake"]
-    {
-        ran.says(part);
+    let host = person.model.base_url().replace("http://", "").replace("/v1", "");
+    let git = ran.stdout.lines().find(|line| line.starts_with("✓ git")).unwrap();
+    insta::assert_snapshot!(ran.stdout.replace(&host, "HOST").replace(git, "✓ git        [git]"));
+    let verbose = doctor(&["-v"]);
+    for part in ["landlock: ", "OPENAI_API_KEY is set", "DEEPSEEK_API_KEY is not set", "Ollama at "] {
+        verbose.says(part);
     }
-    assert!(!ran.stdout.contains("very-secret"));
+    assert!(!ran.stdout.contains("very-secret") && !verbose.stdout.contains("very-secret"));
 
     person.configure("[models.gone]\nendpoint = \"http://127.0.0.1:9/v1\"\nmodel = \"m\"\n");
     let ran = person.posse(&["doctor"]);
     assert_eq!(ran.code, Some(1), "{ran:#?}");
-    ran.says("`posse run` uses gone, but no connection to 127.0.0.1:9: connection refused");
+    assert!(ran.stdout.starts_with("✗ not ready: 1 thing to fix, see →\n"), "{ran:#?}");
+    ran.says("✗ model      gone: no connection to 127.0.0.1:9: connection refused");
 
     person.configure("modle = 1");
     let ran = person.posse(&["doctor"]);

@@ -143,7 +143,7 @@ fn max_concurrent_counts_as_written_and_why_something_waits_is_said() {
     };
     let usual = std::fs::read_to_string(person.config()).unwrap();
     person.posse(&["config", "show"]).says("max_concurrent = 1");
-    person.posse(&["doctor"]).says("uses fake, one agent at a time (max_concurrent = 1)");
+    person.posse(&["doctor"]).says("✓ model      fake, one agent at a time (max_concurrent = 1)");
     let one_by_one = queued(&run(&["run", "--json", "go"]).events());
     assert_eq!(one_by_one, vec![(json!("endpoint"), json!("127.0.0.1")); 2]);
     run(&["run", "go"]).says("queued: one at a time on 127.0.0.1 (max_concurrent)");

@@ -132,19 +132,20 @@ fn doctor_compares_the_name_and_takes_it_from_the_same_places() {
         one("m404", "fake-modle")
     ));
     let ran = person.posse(&["doctor"]);
-    ran.says("✓ model      `posse run` uses good, one agent at a time");
+    ran.says("✓ model      good, one agent at a time");
+    assert!(ran.stdout.starts_with("✓ ready: good (127.0.0.1:"), "{ran:#?}");
     let named = person.posse(&["doctor", "-m", "m404"]);
     let by_variable = Ran::from(person.command(&["doctor"]).env("POSSE_MODEL", "m404").output().unwrap());
     for ran in [named, by_variable] {
         assert_eq!(ran.code, Some(1), "{ran:#?}");
-        ran.says("✗ model      `posse run` uses m404, but 127.0.0.1:");
+        ran.says("✗ model      m404: 127.0.0.1:");
         ran.says(" has no model `fake-modle`; it has fake-model\n");
         ran.says("→ set `model` in [models.m404] to one of these");
-        assert!(!ran.stdout.contains("Everything is there"), "{ran:#?}");
+        assert!(!ran.stdout.contains("ready: m404"), "{ran:#?}");
     }
     person.configure("[models.down]\nendpoint = \"http://127.0.0.1:9/v1\"\nmodel = \"x\"\n");
     let ran = person.posse(&["doctor"]);
-    ran.says("uses down, but no connection to 127.0.0.1:9: connection refused\n");
+    ran.says("down: no connection to 127.0.0.1:9: connection refused\n");
     ran.says("→ start the server, or mend `endpoint` in [models.down]");
     let ran = person.posse(&["doctor", "-m", "nosuch"]);
     assert_eq!(ran.code, Some(1));
