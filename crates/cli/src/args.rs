@@ -1,129 +1,161 @@
 //! What can be typed. One tree makes the parser, the help and the completions; what it means is decided elsewhere.
 //! Variables that count where a flag is not given are only named here: `setup` reads them, for every interface.
 
+mod help;
 mod record;
+mod tips;
 
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
 use posse_engine::delegating::Surface;
 use posse_protocol::Approval;
 
-use crate::exit;
+pub(crate) use help::command;
+pub(crate) use tips::told;
 
 pub(crate) use record::{
     ExportFormat, MemoryCommand, PruneArgs, ResumeArgs, SessionsCommand, SkillsCommand, StatsArgs,
 };
 
-/// A coding agent for local and cloud models that records every step it takes.
+/// A coding agent that delegates to sub-agents, and records every step
 #[derive(Debug, Parser)]
-#[command(
-    name = "posse",
-    version,
-    arg_required_else_help = true,
-    after_help = "Try `posse demo` first: it needs no model and no key."
-)]
+#[command(name = "posse", version, arg_required_else_help = true)]
 pub(crate) struct Args {
-    /// Where sessions are recorded [default: the platform's data directory] [env: POSSE_HOME]
-    #[arg(long, global = true, value_name = "DIR")]
+    /// Where sessions are recorded [env: POSSE_HOME]
+    #[arg(long, global = true, value_name = "DIR", help_heading = GLOBAL)]
     pub(crate) data_dir: Option<PathBuf>,
 
-    /// The user's configuration file [default: see `posse config path`] [env: POSSE_CONFIG]
-    #[arg(long, global = true, value_name = "FILE")]
+    /// Your configuration file [env: POSSE_CONFIG]
+    #[arg(long, global = true, value_name = "FILE", help_heading = GLOBAL)]
     pub(crate) config: Option<PathBuf>,
 
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
+/// The heading of options that every command has.
+const GLOBAL: &str = "Global options";
+
+/// The modes by name, so that shells can complete them.
+fn approvals() -> impl TypedValueParser<Value = Approval> {
+    PossibleValuesParser::new(["plan", "ask", "edit", "auto", "full"])
+        .try_map(|mode| posse_setup::parse_approval(&mode))
+}
+
+/// The sets of tools that models delegate with.
+const SURFACES: [&str; 6] = ["agent", "sessions", "task", "spawn", "delegate", "shell"];
+
+/// The same of them.
+fn surfaces() -> impl TypedValueParser<Value = Surface> {
+    PossibleValuesParser::new(SURFACES).try_map(|name| name.parse::<Surface>())
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Give the agent a task in this folder
-    #[command(after_help = exit::HELP)]
+    #[command(after_help = help::RUN)]
     Run(RunArgs),
-    /// Go on with a session that was interrupted, or that has more to do
-    #[command(after_help = exit::HELP)]
+    /// Continue a session: one that was interrupted, or with more to do
+    #[command(after_help = help::RESUME)]
     Resume(ResumeArgs),
-    /// Watch the agent mend a small repository; needs no model and no key
+    /// Watch agents fix a small repository; needs no model and no key
     Demo(DemoArgs),
-    /// Look at models, keys, git, sandbox and record, and say what is missing
+    /// Check model, sandbox, git and record; say what to fix
     Doctor {
-        /// Look at this model: one from the configuration, or PROVIDER/MODEL [env: POSSE_MODEL]
+        /// A configured model, or PROVIDER/MODEL [env: POSSE_MODEL]
         #[arg(short, long, value_name = "NAME")]
         model: Option<String>,
-        /// Also the parts of the sandbox, keys that are not set, and servers that do not answer
+        /// Also parts of the sandbox, missing keys, silent servers
         #[arg(short, long)]
         verbose: bool,
     },
-    /// Look at recorded sessions, search, export and clear them
+    /// List, show, search, export and delete recorded sessions
     #[command(subcommand)]
     Sessions(SessionsCommand),
-    /// The agents of a session as a tree: what each does or did, for how long and for how much
+    /// Show the agents of a session as a tree, with time, tokens and cost
     Tasks {
-        /// The session's id, the beginning of its id, or `last` [default: last, with others that are open]
+        /// Which session [default: the newest of this folder, and others that are open]
         session: Option<String>,
-        /// One JSON object an agent
+        /// Print one JSON object for each agent
         #[arg(long)]
         json: bool,
     },
-    /// Take back what agents changed: the last turn, or what a flag says; what others did stays
+    /// Take back what agents changed: the last turn, or what flags say
     Undo(UndoArgs),
-    /// Bring back what the last `posse undo` took
+    /// Bring back what the last undo took
     Redo {
-        /// The session's id or its beginning; `last` is the newest of this folder
+        /// Which session: an id, a number of the list, or last
         #[arg(default_value = "last")]
         session: String,
-        /// Also what other programs act on by themselves, such as .git/hooks and .vscode, without asking
+        /// Also files that other programs run, such as .git/hooks, without asking
         #[arg(long)]
         protected: bool,
     },
-    /// What the agents of a session changed, as a diff
+    /// Show what the agents of a session changed
     Diff(DiffArgs),
-    /// Bring the work of an agent with a checkout of its own into this folder
+    /// Merge the branch of an agent that worked in its own worktree
     Merge {
         /// The agent's name
         agent: String,
-        /// The session's id or its beginning; `last` is the newest of this folder
+        /// Which session: an id, a number of the list, or last
         #[arg(default_value = "last")]
         session: String,
-        /// Also what other programs act on by themselves, such as .git/hooks and .vscode, without asking
+        /// Also files that other programs run, such as .git/hooks, without asking
         #[arg(long)]
         protected: bool,
     },
-    /// What tasks came to: success, turns, tokens, cost and time by role, model, surface and week
+    /// Success, turns, tokens, cost and time by role, model and week
     Stats(StatsArgs),
-    /// Look at the roles that agents can have, check their files, make a new one
+    /// List, show and check the roles that agents can have; add one
     #[command(subcommand)]
     Agents(AgentsCommand),
-    /// Look at the skills that agents can load
+    /// List, show and review the skills that agents can load
     #[command(subcommand)]
     Skills(SkillsCommand),
-    /// Look at the notes that agents keep from one session to the next, and forget some
+    /// List, show and delete the notes that agents keep
     #[command(subcommand)]
     Memory(MemoryCommand),
-    /// Look at the configuration
+    /// Show the configuration, and where it is read from
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Review what in this folder wants to act (settings, agent files with rights, …), and allow it
+    /// Review and allow what this folder's files want to set
     Trust(TrustArgs),
     /// Print a completion script for your shell
+    #[command(after_help = help::COMPLETIONS)]
     Completions {
-        /// Which shell
+        /// bash, zsh, fish, elvish or powershell
+        #[arg(hide_possible_values = true)]
         shell: clap_complete::Shell,
     },
+    /// What a completion script asks for: names, one on each line
+    #[command(hide = true)]
+    Complete {
+        /// Of what
+        what: Names,
+    },
+}
+
+/// What completion scripts ask for.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(crate) enum Names {
+    Models,
+    Sessions,
+    Roles,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct RunArgs {
-    /// What to do; what is piped in is added to it, or is all of it where none is given
+    /// What to do; piped text is added to it, or takes its place
     pub(crate) prompt: Vec<String>,
 
     /// The folder to work in
     #[arg(short = 'C', long, value_name = "DIR", default_value = ".")]
     pub(crate) dir: PathBuf,
 
-    /// Record every exchange with the model to a cassette that can be replayed
+    /// Record the exchanges with the model to a file, for replay
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
 
@@ -138,45 +170,43 @@ pub(crate) struct RunArgs {
 /// How work is done, whether it begins or goes on.
 #[derive(Debug, clap::Args)]
 pub(crate) struct WorkArgs {
-    /// A model from the configuration, or PROVIDER/MODEL such as `ollama/qwen3-coder` [env: POSSE_MODEL]
+    /// A configured model, or PROVIDER/MODEL [env: POSSE_MODEL]
     #[arg(short, long, value_name = "NAME")]
     pub(crate) model: Option<String>,
 
-    /// Turns of work, after which one more is left to report
+    /// Most turns of work; one more is left to report
     #[arg(long, value_name = "N")]
     pub(crate) max_turns: Option<NonZeroU32>,
 
-    /// Wall time, such as `90s` or `1h30m`, after which a moment (5 to 30 s) is left to report
+    /// Most time, such as 90s or 1h30m; a moment is left to report
     #[arg(long, value_name = "TIME", value_parser = posse_setup::parse_time_ms)]
     pub(crate) max_time: Option<u64>,
 
-    /// Tokens of all requests and replies together, after which one more turn is left to report
+    /// Most tokens in all; one more turn is left to report
     #[arg(long, value_name = "N")]
     pub(crate) max_tokens: Option<NonZeroU64>,
 
-    /// Print every event as one line of JSON, and nothing else
+    /// Print every event as a line of JSON, and nothing else
     #[arg(long, conflicts_with = "quiet")]
     pub(crate) json: bool,
 
-    /// Print the final answer; beside it, on standard error, one line of what was measured
+    /// Print the answer, and on standard error a line with the facts
     #[arg(short, long)]
     pub(crate) quiet: bool,
 
-    /// What is done without asking: plan (nothing is written), ask (writes, commands and network ask), edit (commands
-    /// and network ask), auto (leaving the sandbox asks; the default) or full (nothing asks)
-    #[arg(long, value_name = "MODE", value_parser = posse_setup::parse_approval)]
+    /// What runs without asking: plan, ask, edit, auto (default), full
+    #[arg(long, value_name = "MODE", value_parser = approvals(), hide_possible_values = true)]
     pub(crate) approval: Option<Approval>,
 
-    /// Run commands without the sandbox, with all your rights: also those of read-only roles
+    /// Run commands with all your rights, also those of read-only roles
     #[arg(long)]
     pub(crate) no_sandbox: bool,
 
-    /// Work in a home folder, in `/`, or in a folder that holds homes, which is refused otherwise; keys, sign-ins and histories
-    /// stay hidden there
+    /// Work in a home folder or in `/`; keys and histories stay hidden
     #[arg(long)]
     pub(crate) workspace_is_home: bool,
 
-    /// Once the main agent only waits for sub-agents, leave them where they are, to be resumed, and exit with code 5
+    /// Exit (code 5) once only sub-agents work; posse resume continues
     #[arg(long, help_heading = "Sub-agents")]
     pub(crate) detach: bool,
 
@@ -196,18 +226,18 @@ pub(crate) struct ModeArgs {
     #[arg(long)]
     pub(crate) team: bool,
 
-    /// Only look: nobody changes a file; the same as --approval plan
+    /// Change no file; the same as --approval plan
     #[arg(long, conflicts_with = "approval")]
     pub(crate) plan: bool,
 
-    /// The tools models delegate with: agent (default), sessions, task, spawn, delegate or shell
-    #[arg(long, value_name = "NAME")]
+    /// Tools to delegate by: agent, sessions, task, spawn, delegate, shell
+    #[arg(long, value_name = "NAME", value_parser = surfaces(), hide_possible_values = true)]
     pub(crate) surface: Option<Surface>,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct UndoArgs {
-    /// The session's id or its beginning; `last` is the newest of this folder
+    /// Which session: an id, a number of the list, or last
     #[arg(default_value = "last")]
     pub(crate) session: String,
     /// All that this agent and those below it did
@@ -219,10 +249,10 @@ pub(crate) struct UndoArgs {
     /// Everything the session did
     #[arg(long = "session", conflicts_with_all = ["agent", "turn"])]
     pub(crate) all: bool,
-    /// Only this file or folder, also where it is not certain who changed it; may be given more than once
+    /// Only this file or folder, whoever changed it; may be repeated
     #[arg(long = "path", value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Also what other programs act on by themselves, such as .git/hooks and .vscode, without asking
+    /// Also files that other programs run, such as .git/hooks, without asking
     #[arg(long)]
     pub(crate) protected: bool,
 }
@@ -243,26 +273,26 @@ pub(crate) struct DiffArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct DemoArgs {
-    /// Do not slow the recording down to reading speed
+    /// Do not wait for people to read along
     #[arg(long)]
     pub(crate) fast: bool,
-    /// Leave the repository that it works on, to look at it afterwards
+    /// Keep the repository, to look at it afterwards
     #[arg(long)]
     pub(crate) keep: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum AgentsCommand {
-    /// All roles, one line each
+    /// List roles: name, rights in this folder, use
     List {
         /// Also the delegation team: main, planner, coder, tester, reviewer, debugger
         #[arg(long)]
         all: bool,
-        /// One JSON object a line
+        /// Print one JSON object per line
         #[arg(long)]
         json: bool,
     },
-    /// One role with its prompt
+    /// Show one role with its prompt
     Show {
         /// Its name or one of its other names
         name: String,
@@ -270,7 +300,7 @@ pub(crate) enum AgentsCommand {
         #[arg(long)]
         json: bool,
     },
-    /// What is wrong with agent files; fails if one is broken
+    /// Say what is wrong with agent files; fails if one is broken
     Check {
         /// Files or folders [default: all that would be loaded here]
         paths: Vec<PathBuf>,
@@ -278,7 +308,7 @@ pub(crate) enum AgentsCommand {
         #[arg(short, long)]
         verbose: bool,
     },
-    /// Write a new agent file to fill in, to .posse/agents in this folder
+    /// Write a new agent file to .posse/agents in this folder
     New {
         /// The role's name
         name: String,
@@ -293,9 +323,9 @@ pub(crate) enum AgentsCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
-    /// The configuration in force here, as TOML
+    /// Print the configuration in effect here, as TOML
     Show,
-    /// Where the configuration is read from
+    /// Print where the configuration is read from
     Path,
 }
 

@@ -24,17 +24,6 @@ pub(crate) enum Exit {
     Cancelled,
 }
 
-/// What the help of `posse run` and `posse resume` says about them.
-pub(crate) const HELP: &str = "\
-Exit codes:
-  0    the agent completed its task
-  1    the agent failed or the model refused
-  2    wrong usage, wrong configuration, or the record cannot be used
-  3    no model was found
-  4    a limit was reached: turns, tokens, time or money
-  5    --detach: agents were left to be resumed; the work is not done
-  130  stopped by Ctrl-C";
-
 impl Exit {
     pub(crate) fn code(self) -> u8 {
         match self {

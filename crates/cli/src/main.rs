@@ -41,7 +41,7 @@ mod work;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use clap::FromArgMatches as _;
 use posse_setup::{Paths, Surroundings};
 
 use crate::args::{Args, Command};
@@ -56,11 +56,12 @@ fn main() -> ExitCode {
     posse_engine::machine::keep_freed_memory();
     let around = Surroundings::of_process();
     surroundings::set(around.clone());
-    let args = match Args::try_parse() {
+    let typed = args::command().try_get_matches();
+    let args = match typed.and_then(|typed| Args::from_arg_matches(&typed)) {
         Ok(args) => args,
         // Help is ours; a complaint repeats what was typed.
         Err(error) if error.use_stderr() => {
-            let _ = output::print_aside(&output::visible(&error.to_string()));
+            let _ = output::print_aside(&output::visible(&args::told(&error)));
             return ExitCode::from(Exit::Usage.code());
         }
         Err(error) => error.exit(),
@@ -99,6 +100,7 @@ fn dispatch(surroundings: Surroundings, args: Args) -> anyhow::Result<Exit> {
         Command::Config(command) => config_command::run(&paths, command),
         Command::Trust(args) => trust::run(&paths, &args),
         Command::Completions { shell } => completions::run(shell),
+        Command::Complete { what } => completions::names(&paths, what),
     }
 }
 

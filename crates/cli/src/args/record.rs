@@ -8,11 +8,10 @@ use super::WorkArgs;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ResumeArgs {
-    /// The session's id, its beginning, or `last` [default: the newest of this folder that was interrupted, else the
-    /// newest of this folder]
+    /// Which session [default: the newest here that was interrupted, else the newest]
     pub(crate) session: Option<String>,
 
-    /// What to do next; `-` reads it from standard input. An interrupted session goes on without
+    /// What to do next; `-` reads standard input; an interrupted session needs none
     pub(crate) prompt: Vec<String>,
 
     #[command(flatten)]
@@ -29,71 +28,71 @@ pub(crate) enum SessionsCommand {
         /// Sessions of all folders
         #[arg(long)]
         all: bool,
-        /// One JSON object a line
+        /// Print one JSON object per line
         #[arg(long)]
         json: bool,
     },
-    /// One session, step by step
+    /// Show one session, step by step
     Show {
-        /// Its id, the beginning of its id, or `last`: the newest of this folder, else of all
+        /// Which session: an id, a number of the list, or last
         #[arg(default_value = "last")]
         session: String,
         /// Results of tools whole, not their first lines
         #[arg(long, conflicts_with = "json")]
         full: bool,
-        /// Its events, one JSON object a line
+        /// Print its events, one JSON object per line
         #[arg(long)]
         json: bool,
     },
-    /// What was said in all sessions: prompts, replies, reports, and what tools were called for
+    /// Find words in prompts, replies, reports and tool calls of all sessions
     Search {
         /// Words to look for
         #[arg(required = true)]
         query: Vec<String>,
-        /// How many places
+        /// How many
         #[arg(short = 'n', long, default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..))]
         limit: u16,
-        /// One JSON object a line
+        /// Print one JSON object per line
         #[arg(long)]
         json: bool,
     },
-    /// One session as a file for others: its events, a text to read, or a cassette to replay
+    /// Write one session as events, as a text, or as a recording to replay
     Export {
-        /// Its id, the beginning of its id, or `last`: the newest of this folder, else of all
+        /// Which session: an id, a number of the list, or last
         #[arg(default_value = "last")]
         session: String,
-        /// What it becomes
-        #[arg(long, value_enum, default_value_t = ExportFormat::Markdown)]
+        /// markdown, jsonl (events) or cassette (for replay)
+        #[arg(long, value_enum, default_value_t = ExportFormat::Markdown, hide_possible_values = true)]
         format: ExportFormat,
-        /// Where it goes; a file that is there is not replaced [default: standard output]
+        /// A new file to write to [default: standard output]
         #[arg(short, long, value_name = "FILE", required_if_eq("format", "cassette"))]
         output: Option<PathBuf>,
     },
-    /// Take sessions off the record, for good; notes, checkpoints and branches that were made in them stay
+    /// Delete sessions for good; their notes, checkpoints and branches stay
     Delete {
-        /// Their ids, at least 4 characters of them, or `last`: the newest of this folder
+        /// Their ids, at least 4 characters of each, or last
         #[arg(required = true)]
         sessions: Vec<String>,
         /// Do not ask
         #[arg(long)]
         yes: bool,
     },
-    /// Take all sessions off the record in which nothing has happened for a while, but not those that can go on
+    /// Delete old sessions, but not those that can be resumed
     Prune(PruneArgs),
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct PruneArgs {
-    /// For how long, such as `30d`, `8w` or `12h`
+    /// Sessions that ended before, such as `30d`, `8w` or `12h`
     #[arg(long, value_name = "TIME", value_parser = posse_setup::parse_age_ms)]
     pub(crate) older_than: u64,
-    /// The newest sessions that stay in any case
+    /// Keep so many of the newest in any case
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) keep: u16,
-    /// Also those that were interrupted and could go on
+    /// Also those that were interrupted and can be resumed
     #[arg(long)]
     pub(crate) interrupted: bool,
-    /// Only say what would go
+    /// Only say what would be deleted
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Do not ask
@@ -114,21 +113,21 @@ pub(crate) enum ExportFormat {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum MemoryCommand {
-    /// The notes that agents find in this folder: those of its project and those of yours; newest first
+    /// List the notes that agents find in this folder, newest first
     List {
-        /// Only those with these words, best first
+        /// Only notes with these words, best first
         query: Vec<String>,
-        /// Also those of other projects
+        /// Also notes of other projects
         #[arg(long)]
         all: bool,
         /// How many
         #[arg(short = 'n', long, default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..))]
         limit: u16,
-        /// One JSON object a line
+        /// Print one JSON object per line
         #[arg(long)]
         json: bool,
     },
-    /// One note, with who made it and when
+    /// Show one note, with who made it and when
     Show {
         /// Its number
         #[arg(value_parser = parse_note_number)]
@@ -137,8 +136,7 @@ pub(crate) enum MemoryCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Take notes out of memory, for good; the sessions in which they were made still have their text, until those are
-    /// deleted
+    /// Delete notes for good; the sessions in which they were made keep the text
     Forget {
         /// Their numbers
         #[arg(required = true, value_parser = parse_note_number)]
@@ -147,18 +145,18 @@ pub(crate) enum MemoryCommand {
 }
 
 fn parse_note_number(text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| "it is no number of a note; posse memory list shows them".to_string())
+    text.parse().map_err(|_| "it is not the number of a note; posse memory list shows them".to_string())
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SkillsCommand {
-    /// All skills that agents find in this folder, one line each
+    /// List the skills that agents find in this folder
     List {
-        /// One JSON object a line
+        /// Print one JSON object per line
         #[arg(long)]
         json: bool,
     },
-    /// Skills that agents wrote while nobody was there: they wait until you accept them
+    /// Accept or reject skills that agents wrote while you were away
     Review {
         /// The one to look at [default: list them]
         key: Option<String>,
@@ -168,11 +166,11 @@ pub(crate) enum SkillsCommand {
         /// Throw it away
         #[arg(long, requires = "key")]
         reject: bool,
-        /// One JSON object a line
+        /// Print one JSON object per line
         #[arg(long)]
         json: bool,
     },
-    /// One skill with its text and its files
+    /// Show one skill with its text and its files
     Show {
         /// What it is loaded by
         key: String,
@@ -184,7 +182,7 @@ pub(crate) enum SkillsCommand {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct StatsArgs {
-    /// Only tasks that ended within this time, such as `30d`, `8w` or `12h` [default: all]
+    /// Only tasks that ended within this time, such as `30d` or `12h`
     #[arg(long, value_name = "TIME", value_parser = posse_setup::parse_age_ms)]
     pub(crate) since: Option<u64>,
     /// Only this folder's project (the default)

@@ -184,6 +184,55 @@ fn show_and_path_and_completions() {
     person.posse(&["run", "--help"]).says("130  stopped by Ctrl-C");
 }
 
+/// What bash offers behind a line.
+fn offered(person: &Person, line: &[&str]) -> Vec<String> {
+    let words = std::iter::once(&"posse").chain(line).map(|word| format!("'{word}'")).collect::<Vec<_>>();
+    let script = format!(
+        "posse() {{ {} \"$@\"; }}; source <(posse completions bash); COMP_WORDS=({}); COMP_CWORD={}; \
+         _posse_names posse \"${{COMP_WORDS[COMP_CWORD]}}\" \"${{COMP_WORDS[COMP_CWORD - 1]}}\"; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+        env!("CARGO_BIN_EXE_posse"),
+        words.join(" "),
+        line.len()
+    );
+    let template = person.command(&[]);
+    let mut command = std::process::Command::new("bash");
+    command.args(["-c", &script]).current_dir(person.project.path()).env_clear();
+    let output = command.envs(template.get_envs().filter_map(|(name, value)| Some((name, value?)))).output();
+    String::from_utf8(output.unwrap().stdout).unwrap().lines().map(str::to_string).collect()
+}
+
+#[test]
+fn shells_complete_values_and_names() {
+    let person = Person::new([Turn::text("ok")]);
+    let id =
+        person.posse(&["run", "--json", "go"]).events()[0]["session"].as_str().unwrap()[28..].to_string();
+    let cases: [(&[&str], &[&str]); 8] = [
+        (&["run", "--approval", ""], &["plan", "ask", "edit", "auto", "full"]),
+        (&["run", "--surface", "s"], &["sessions", "spawn", "shell"]),
+        (&["run", "-m", "fa"], &["fake"]),
+        (&["run", "--model", "olla"], &["ollama/"]),
+        (&["resume", ""], &["last", &id]),
+        (&["sessions", "show", "la"], &["last"]),
+        (&["agents", "show", "exp"], &["explore"]),
+        (&["sessions", "export", "--format", "m"], &["markdown"]),
+    ];
+    assert_eq!(cases.len(), 8);
+    for (line, expected) in cases {
+        assert_eq!(offered(&person, line), expected, "{line:?}");
+    }
+}
+
+#[test]
+fn what_other_tools_call_so_is_answered_with_a_tip() {
+    let person = Person::new([]);
+    for (typed, tip) in [("models", "posse doctor says"), ("fix the test", "posse run \"fix the test\"")] {
+        let ran = person.posse(&[typed]);
+        assert_eq!(ran.code, Some(2));
+        ran.says(&format!("  tip: {tip}"));
+    }
+    assert!(!person.posse(&["--help"]).stdout.contains("complete "), "what scripts ask for is hidden");
+}
+
 #[test]
 fn doctor_names_what_is_there_and_never_shows_a_key() {
     let person = Person::new([]);

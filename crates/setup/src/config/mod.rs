@@ -275,6 +275,11 @@ impl Config {
         self.record.durability()
     }
 
+    /// The names of the models that are configured.
+    pub fn model_names(&self) -> impl Iterator<Item = &str> {
+        self.models.keys().map(String::as_str)
+    }
+
     /// Whether the model that a provider calls so has a price.
     pub fn has_price(&self, id: &str) -> bool {
         self.models.values().any(|model| model.model.as_deref() == Some(id) && model.price.is_some())

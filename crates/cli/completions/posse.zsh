@@ -1,0 +1,18 @@
+
+# Names that only Posse knows: models, sessions, roles.
+_posse_names() {
+    local what="" before="${(j: :)words[2,CURRENT-1]}"
+    case "${words[CURRENT-1]}" in (-m|--model) what=models ;; esac
+    if [[ -z "$what" && "${words[CURRENT]}" != -* ]]; then
+        case "$before" in
+            (resume|diff|undo|redo|tasks|"sessions show"|"sessions export"|"sessions delete"*) what=sessions ;;
+            ("agents show") what=roles ;;
+        esac
+    fi
+    if [[ -n "$what" ]]; then
+        compadd -- ${(f)"$(posse complete $what 2>/dev/null)"}
+    else
+        _posse "$@"
+    fi
+}
+compdef _posse_names posse
