@@ -4,7 +4,7 @@
 use posse_engine::reports::{About, facts};
 use posse_protocol::Receipt;
 
-use super::rows::labelled;
+use super::labelled::labelled;
 use crate::output::{Style, one_line};
 
 /// Warnings told one by one.

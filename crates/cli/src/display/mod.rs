@@ -4,11 +4,11 @@ mod block;
 mod branches;
 mod call;
 mod crew;
+mod labelled;
 mod live;
 mod mark;
 pub(crate) mod measured;
 mod names;
-mod rows;
 #[cfg(test)]
 pub(crate) mod sample;
 mod summary;

@@ -7,10 +7,10 @@ use posse_protocol::{Ending, Failure, Receipt, Report, SessionId};
 use posse_view::{AgentState, AgentView, SessionView, words};
 
 use super::branches;
+use super::labelled::{labelled, lines};
 use super::mark::mark;
 use super::measured;
 use super::names::NameColumn;
-use super::rows::{labelled, lines};
 use crate::output::{self, Style, columns, counted, duration, one_line, trimmed, visible};
 use crate::prose::{hanging, parted};
 

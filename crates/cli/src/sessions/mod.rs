@@ -139,12 +139,13 @@ impl Listing {
             return String::new();
         }
         let path = one_line(path, PATH_COLUMNS_MAX);
-        let cut = path.chars().count().saturating_sub(FOLDER_COLUMNS - 1);
+        let columns = if self.width < NARROW { FOLDER_COLUMNS / 2 } else { FOLDER_COLUMNS };
+        let cut = path.chars().count().saturating_sub(columns - 1);
         let shown = match cut {
             0 | 1 => path,
             _ => format!("…{}", path.chars().skip(cut).collect::<String>()),
         };
-        let pad = FOLDER_COLUMNS.saturating_sub(output::columns(&shown));
+        let pad = columns.saturating_sub(output::columns(&shown));
         format!("{shown}{}  ", " ".repeat(pad))
     }
 }

@@ -48,7 +48,7 @@ fn notes_are_listed_shown_and_forgotten() {
     forgotten.says("1 note forgotten.");
     let session = &notes[0]["session"].as_str().unwrap()[28..];
     forgotten.says(&format!("has the text still, until deleted: posse sessions delete {session}"));
-    person.posse(&["memory", "show", "abc"]).says("is no number of a note");
+    person.posse(&["memory", "show", "abc"]).says("is not the number of a note");
     let ran = person.posse(&["memory", "forget", &id, "999"]);
     assert_eq!(ran.code, Some(1), "{ran:#?}");
     ran.says(&format!("there is no note {id}, 999"));

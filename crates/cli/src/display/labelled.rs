@@ -1,4 +1,4 @@
-//! Rows of text below an answer: labelled, broken at words, painted.
+//! Lines behind a label, broken where the terminal ends. Pure.
 
 use crate::prose::hanging;
 
