@@ -3,9 +3,10 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use posse_engine::EngineError::{self, Busy, NotFound, NothingToDo};
 use posse_engine::machine::available;
 use posse_engine::record::SessionRow;
-use posse_engine::{Engine, EngineError, MergeOutcome, UndoExtent, UndoOutcome};
+use posse_engine::{Engine, MergeOutcome, UndoExtent, UndoOutcome};
 use posse_protocol::{Change, Conflict, EventKind, Seq};
 use posse_setup::{Config, Paths, settle_git};
 
@@ -114,7 +115,7 @@ pub(crate) async fn diff(paths: &Paths, mut args: DiffArgs) -> anyhow::Result<Ex
     let named = args.paths.iter().map(|path| inside(path, folder)).collect::<anyhow::Result<Vec<_>>>()?;
     let diff = match engine.diff(&session, args.agent.as_deref(), DIFF_BYTES_MAX).await {
         Ok(diff) => visible(&diff),
-        Err(EngineError::Nothing(why)) => return nothing(&why),
+        Err(NothingToDo(why) | NotFound(why) | Busy(why)) => return nothing(&why),
         Err(error) => return Err(error.into()),
     };
     let mut files = patch::files(&diff);
@@ -137,7 +138,7 @@ pub(crate) async fn merge(
     let (engine, session) = open(paths, (session_of, session), protected)?;
     let MergeOutcome { branch, changes, conflicts } = match engine.merge(&session, agent).await {
         Ok(merging) => merging,
-        Err(EngineError::Nothing(why)) => return nothing(&why),
+        Err(NothingToDo(why) | NotFound(why) | Busy(why)) => return nothing(&why),
         Err(error) => return Err(error.into()),
     };
     let mut text = if changes.is_empty() && conflicts.is_empty() {
@@ -159,7 +160,7 @@ pub(crate) async fn merge(
 fn undone(verb: &str, outcome: Result<UndoOutcome, EngineError>) -> anyhow::Result<Exit> {
     let UndoOutcome { what, changes, conflicts, not_certain } = match outcome {
         Ok(undoing) => undoing,
-        Err(EngineError::Nothing(why)) => return nothing(&why),
+        Err(NothingToDo(why) | NotFound(why) | Busy(why)) => return nothing(&why),
         Err(error) => return Err(error.into()),
     };
     let mut text = format!("{verb}: {}\n{}", one_line(&what, 1000), listed(&changes));

@@ -2,7 +2,7 @@
 
 use posse_engine::Engine;
 use posse_engine::record::SessionRow;
-use posse_protocol::{Event, Update};
+use posse_protocol::{AgentState, Event, Update};
 use posse_view::{FoldError, Folded, SessionView};
 
 /// What there is to show of a session, as far as it is on record.
@@ -10,7 +10,7 @@ pub(crate) async fn view_of(engine: &Engine, session: &SessionRow) -> anyhow::Re
     let mut view = SessionView::default();
     catch_up(engine, session, &mut view).await?;
     // The row knows whether anybody works on it, even where that could not be put on record.
-    if session.status != "running" && view.seq == session.last_seq {
+    if session.status != AgentState::Running && view.seq == session.last_seq {
         view.show_interrupted();
     }
     Ok(view)

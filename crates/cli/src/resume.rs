@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, bail};
 use posse_engine::Engine;
 use posse_engine::record::SessionRow;
+use posse_protocol::AgentState;
 use posse_setup::{Paths, SessionPlan, TaskPrompt, Wishes};
 use posse_view::{AgentView, SessionView};
 
@@ -51,12 +52,12 @@ pub(crate) async fn run(paths: &Paths, mut args: ResumeArgs) -> anyhow::Result<E
     let engine = Engine::open_with(&paths.data_dir, plan.config().durability())?;
     let (request, notice) = work::request(plan.terms(choice)?, &mut display, task.text, None)?;
     catch_up(&engine, &row, &mut view).await?;
-    let session = engine.resume(row.id, request)?;
+    let session = engine.resume(row.id, request).await?;
     display.found(&overview(Style::for_stderr(), &row, &view))?;
     let limited =
         args.work.max_turns.is_some() || args.work.max_tokens.is_some() || args.work.max_time.is_some();
     let kept = "the limits do not count: what was interrupted goes on with those it had";
-    let kept = (limited && row.status == "interrupted").then(|| kept.to_string());
+    let kept = (limited && row.status == AgentState::Interrupted).then(|| kept.to_string());
     for note in note.map(|note| note.to_string()).into_iter().chain(kept) {
         display.note(&one_line(&note, output::NOTE_COLUMNS_MAX))?;
     }
@@ -87,10 +88,10 @@ fn named(engine: &Engine, wanted: &str) -> anyhow::Result<SessionRow> {
 
 fn may_go_on(row: &SessionRow, prompt: &str) -> anyhow::Result<()> {
     let id = short(row.id);
-    match row.status.as_str() {
+    match row.status {
         // Whatever was left behind by a process that is gone is on record as interrupted by now.
-        "running" => bail!("the session {id} is at work in another process; stop it there first"),
-        "completed" if prompt.is_empty() => {
+        AgentState::Running => bail!("the session {id} is at work in another process; stop it there first"),
+        AgentState::Completed if prompt.is_empty() => {
             bail!("the session {id} is completed; say what to do next: posse resume {id} \"…\"")
         }
         _ => Ok(()),

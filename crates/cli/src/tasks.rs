@@ -3,8 +3,9 @@
 
 use posse_engine::Engine;
 use posse_engine::record::SessionRow;
+use posse_protocol::AgentState;
 use posse_setup::Paths;
-use posse_view::{AgentState, AgentView, ReportView, SessionView};
+use posse_view::{AgentView, ReportView, SessionView};
 
 use crate::display::{measured, short, tree};
 use crate::exit::Exit;
@@ -36,11 +37,11 @@ pub(crate) async fn run(paths: &Paths, wanted: Option<String>, json: bool) -> an
     if wanted.is_none() {
         let others = engine.sessions(SESSIONS_LOOKED_AT_MAX)?;
         let others = others.iter().filter(|other| other.id != session.id).collect::<Vec<_>>();
-        text.push_str(&apart(style, &others, "running", "also at work"));
+        text.push_str(&apart(style, &others, AgentState::Running, "also at work"));
         text.push_str(&apart(
             style,
             &others,
-            "interrupted",
+            AgentState::Interrupted,
             "interrupted, not running; go on with: posse resume SESSION",
         ));
     }
@@ -86,7 +87,7 @@ fn measured_of(style: Style, view: &SessionView) -> String {
 }
 
 /// Other sessions of one kind, under a heading of their own.
-fn apart(style: Style, sessions: &[&SessionRow], status: &str, heading: &str) -> String {
+fn apart(style: Style, sessions: &[&SessionRow], status: AgentState, heading: &str) -> String {
     let found = sessions.iter().filter(|session| session.status == status).collect::<Vec<_>>();
     if found.is_empty() {
         return String::new();

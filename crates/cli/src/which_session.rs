@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use anyhow::bail;
 use posse_engine::record::SessionRow;
 use posse_engine::{Engine, project_of};
+use posse_protocol::AgentState;
 
 use crate::display::short;
 use crate::surroundings::{real_folder, shown};
@@ -31,7 +32,7 @@ pub(crate) fn session_with_changes(engine: &Engine, wanted: &str) -> anyhow::Res
 
 /// The newest session of this project that was interrupted, else the newest of this project.
 pub(crate) fn session_to_resume(engine: &Engine) -> anyhow::Result<SessionRow> {
-    match sessions_here(engine)?.into_iter().find(|session| session.status == "interrupted") {
+    match sessions_here(engine)?.into_iter().find(|session| session.status == AgentState::Interrupted) {
         Some(session) => Ok(session),
         None => session_of(engine, LAST),
     }

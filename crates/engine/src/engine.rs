@@ -7,7 +7,7 @@ pub(crate) mod undo;
 
 use std::path::Path;
 
-use posse_protocol::{Event, Seq, SessionId};
+use posse_protocol::{AgentState, Event, Seq, SessionId};
 use posse_store::{
     AgentRow, DATABASE_FILE, Durability, Health, SessionRow, Store, StoreError, prepare_data_dir,
 };
@@ -68,10 +68,23 @@ impl Engine {
         Session::start(&self.parts, request)
     }
 
-    /// Goes on with a session: where it was interrupted, or with what the person has to say now. The request's prompt
-    /// is that, and may be empty; workspace, models, rights and tools are as they are today.
-    pub fn resume(&self, session: SessionId, request: SessionRequest) -> Result<Session, EngineError> {
-        resume::resume(&self.parts, session, request)
+    /// Continues a session: where it was interrupted, or with what the person has to say now. The request's prompt is
+    /// that, and may be empty; workspace, models, rights and tools are as they are today. Reading the record does not
+    /// block the runtime.
+    pub async fn resume(&self, session: SessionId, request: SessionRequest) -> Result<Session, EngineError> {
+        self.read(move |engine| resume::resume(&engine.parts, session, request)).await
+    }
+
+    /// Reads the record without blocking the runtime: the methods of an engine that are not async wait for the disk.
+    pub async fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Self) -> Result<T, EngineError> + Send + 'static,
+    ) -> Result<T, EngineError> {
+        let engine = self.clone();
+        let reading = tokio::task::spawn_blocking(move || read(&engine));
+        reading
+            .await
+            .unwrap_or_else(|_| Err(EngineError::Refused("reading the record broke off".to_string())))
     }
 
     /// The newest sessions on record.
@@ -99,8 +112,8 @@ impl Engine {
     /// A session whose process died where its end could not be recorded, on a full disk say, is on record as running. What
     /// counts is whether anybody works on it.
     fn as_it_is(&self, mut row: SessionRow) -> SessionRow {
-        if row.status == "running" && !session_lock::is_at_work(&self.parts.data_dir, row.id) {
-            row.status = "interrupted".to_string();
+        if row.status == AgentState::Running && !session_lock::is_at_work(&self.parts.data_dir, row.id) {
+            row.status = AgentState::Interrupted;
         }
         row
     }
@@ -108,12 +121,12 @@ impl Engine {
     /// The agents of a session.
     pub fn agents(&self, session: SessionId) -> Result<Vec<AgentRow>, EngineError> {
         let mut agents = self.parts.store.agents(session)?;
-        let open = |agent: &AgentRow| agent.ended_at_ms.is_none() && agent.status != "interrupted";
+        let open = |agent: &AgentRow| agent.ended_at_ms.is_none() && agent.status != AgentState::Interrupted;
         if agents.iter().any(open) && !session_lock::is_at_work(&self.parts.data_dir, session) {
             agents
                 .iter_mut()
                 .filter(|agent| open(agent))
-                .for_each(|agent| agent.status = "interrupted".into());
+                .for_each(|agent| agent.status = AgentState::Interrupted);
         }
         Ok(agents)
     }

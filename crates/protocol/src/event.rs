@@ -394,7 +394,8 @@ pub enum QueueReason {
 }
 
 /// What a face receives while it follows a session.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Update {
     /// On record already.
     Event(Arc<Event>),
@@ -403,7 +404,7 @@ pub enum Update {
 }
 
 /// Something worth showing before it is complete. Never on record, may be lost, is never the truth.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Progress {
     /// Whose.
     pub agent: AgentId,
@@ -412,7 +413,8 @@ pub struct Progress {
 }
 
 /// The kinds of progress.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ProgressKind {
     /// More of the reply's text.
     Text(String),

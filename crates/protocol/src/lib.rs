@@ -4,6 +4,7 @@
 //! async runtimes, databases or any provider's wire format.
 #![forbid(unsafe_code)]
 
+mod agent_state;
 mod budget;
 mod change;
 pub mod clip;
@@ -27,6 +28,7 @@ mod tool;
 pub mod visible;
 pub mod words;
 
+pub use agent_state::{AgentState, UnknownState};
 pub use budget::{Budget, Prices, Spent};
 pub use change::{Branch, Change, Conflict, Saved};
 pub use ending::{Ending, Failure};

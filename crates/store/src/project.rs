@@ -22,7 +22,7 @@ use std::collections::hash_map::Entry;
 use std::path::Path;
 use std::rc::Rc;
 
-use posse_protocol::{AgentId, EventKind, Sender, Seq, SessionId};
+use posse_protocol::{AgentId, AgentState, EventKind, Sender, Seq, SessionId};
 use rusqlite::types::FromSql;
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Params, Row};
 
@@ -206,7 +206,7 @@ impl<'a> Ledger<'a> {
                 self.write_calls()?;
                 recovery::interrupted(change, agents)
             }
-            EventKind::SessionResumed { .. } => sessions::status(change, "running"),
+            EventKind::SessionResumed { .. } => sessions::status(change, AgentState::Running),
             EventKind::AgentAdmitted {
                 name,
                 role,

@@ -2,12 +2,13 @@
 
 use std::str::FromStr;
 
-use posse_protocol::{AgentId, Budget, Seq, SessionId, Usage};
+use posse_protocol::{AgentId, AgentState, Budget, Seq, SessionId, Usage};
 use rusqlite::Row;
 use rusqlite::types::Type;
+use serde::Serialize;
 
 /// One session, as far as it has come.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SessionRow {
     /// Its id.
     pub id: SessionId,
@@ -25,8 +26,8 @@ pub struct SessionRow {
     pub surface: String,
     /// The first words of the person, in one line; none before they are said.
     pub title: Option<String>,
-    /// `running`, `interrupted`, or how the main agent ended, in `Ending::word`'s words.
-    pub status: String,
+    /// `Running`, `Interrupted`, or how the main agent ended.
+    pub status: AgentState,
     /// Model calls of all its agents.
     pub turns: u64,
     /// Tokens of all its agents, as far as reported.
@@ -40,7 +41,7 @@ pub struct SessionRow {
 }
 
 /// One agent, as far as it has come.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AgentRow {
     /// Its id.
     pub id: AgentId,
@@ -54,8 +55,8 @@ pub struct AgentRow {
     pub depth: u32,
     /// What it is asked to do, in a few words; none for the main agent.
     pub title: Option<String>,
-    /// `pending`, `queued`, `running`, `needs_person`, `interrupted`, or how it ended, in `Ending::word`'s words.
-    pub status: String,
+    /// How it does, or how it ended.
+    pub status: AgentState,
     /// The model that was asked for; none where the choice was left to Posse.
     pub requested_model: Option<String>,
     /// The configured name of its model; none before it starts.
@@ -109,7 +110,7 @@ impl SessionRow {
             project: row.get("project")?,
             surface: row.get("surface")?,
             title: row.get("title")?,
-            status: row.get("status")?,
+            status: parsed(row, "status")?,
             turns: count(row, "turns")?,
             usage: usage(row)?,
             cost_usd: row.get("cost_usd")?,
@@ -128,7 +129,7 @@ impl AgentRow {
             role: row.get("role")?,
             depth: row.get("depth")?,
             title: row.get("title")?,
-            status: row.get("status")?,
+            status: parsed(row, "status")?,
             requested_model: row.get("requested_model")?,
             model: row.get("model")?,
             model_id: row.get("model_id")?,
@@ -197,9 +198,14 @@ pub(crate) fn parsed<T>(row: &Row<'_>, column: &str) -> rusqlite::Result<T>
 where
     T: FromStr<Err: std::error::Error + Send + Sync + 'static>,
 {
-    let text: String = row.get(column)?;
-    text.parse().map_err(|e| {
-        let index = row.as_ref().column_index(column).unwrap_or_default();
-        rusqlite::Error::FromSqlConversionFailure(index, Type::Text, Box::new(e))
-    })
+    parsed_at(row, row.as_ref().column_index(column)?)
+}
+
+/// Reads something kept as text.
+pub(crate) fn parsed_at<T>(row: &Row<'_>, index: usize) -> rusqlite::Result<T>
+where
+    T: FromStr<Err: std::error::Error + Send + Sync + 'static>,
+{
+    let text: String = row.get(index)?;
+    text.parse().map_err(|e| rusqlite::Error::FromSqlConversionFailure(index, Type::Text, Box::new(e)))
 }

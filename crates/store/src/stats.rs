@@ -5,12 +5,13 @@ mod tally;
 
 use std::collections::BTreeMap;
 
-use posse_protocol::Usage;
+use posse_protocol::{AgentState, Usage};
 use rusqlite::Row;
 use serde::Serialize;
 
 use self::tally::{Tallies, Tally};
 use crate::read::{Reader, rows_max};
+use crate::rows::parsed_at;
 use crate::{Store, StoreError, limits};
 
 /// Which tasks count.
@@ -47,7 +48,7 @@ pub struct StatsRow {
     /// How many of them completed.
     pub completed: u64,
     /// How many ended how, in `Ending::word`'s words.
-    pub endings: BTreeMap<String, u64>,
+    pub endings: BTreeMap<AgentState, u64>,
     /// Model calls of the one in the middle, of those that made any.
     pub turns_median: Option<u64>,
     /// Model calls of all.
@@ -106,7 +107,7 @@ struct Task {
     model: Option<String>,
     surface: Option<String>,
     week: Option<String>,
-    status: String,
+    status: AgentState,
     turns: i64,
     duration_ms: Option<i64>,
     tokens: [Option<i64>; 5],
@@ -205,7 +206,7 @@ impl Task {
             model: row.get(1)?,
             surface: row.get(2)?,
             week: row.get(3)?,
-            status: row.get(4)?,
+            status: parsed_at(row, 4)?,
             turns: row.get(5)?,
             duration_ms: row.get(6)?,
             tokens: [row.get(7)?, row.get(8)?, row.get(9)?, row.get(10)?, row.get(11)?],

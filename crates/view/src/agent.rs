@@ -4,7 +4,8 @@ use posse_protocol::{AgentId, Budget, CallId, ContextMode, Event, Seq};
 use serde::{Deserialize, Serialize};
 
 use crate::text::cut;
-use crate::{Activity, AgentState, BranchView, Figures, ReportView, WorkClock, limits};
+use crate::{Activity, BranchView, Figures, ReportView, WorkClock, limits};
+use posse_protocol::AgentState;
 
 /// One agent, from its admission to its end and after.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -3,7 +3,8 @@
 use posse_protocol::{AgentId, Seq};
 use serde::{Deserialize, Serialize};
 
-use crate::{AgentState, AgentView, BranchState, SessionView};
+use crate::{AgentView, BranchState, SessionView};
+use posse_protocol::AgentState;
 
 /// One thing that needs attention.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,7 +6,8 @@ mod work;
 use posse_protocol::{AgentId, Event, EventKind, Seq};
 
 use crate::figures::NewlyUsed;
-use crate::{AgentState, AgentView, OpenCall, OpenQuestion, SessionView, branches, limits};
+use crate::{AgentView, OpenCall, OpenQuestion, SessionView, branches, limits};
+use posse_protocol::AgentState;
 
 /// What an event has ended: who shows the event wants to say what that was.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

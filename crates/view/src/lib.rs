@@ -18,7 +18,6 @@
 mod activity;
 mod agent;
 mod agent_list;
-mod agent_state;
 mod attention;
 mod branch;
 mod branches;
@@ -36,7 +35,6 @@ pub mod words;
 pub use activity::Activity;
 pub use agent::{AgentView, OpenCall, TodoItem, TodoState};
 pub use agent_list::AgentList;
-pub use agent_state::AgentState;
 pub use attention::Attention;
 pub use branch::{BranchState, BranchView};
 pub use clock::WorkClock;

@@ -6,7 +6,8 @@ use posse_protocol::{Approval, Progress, Seq, SessionId};
 use serde::{Deserialize, Serialize};
 
 use crate::activity::is_reply;
-use crate::{Activity, AgentList, AgentState, AgentView, Figures, OpenQuestions};
+use crate::{Activity, AgentList, AgentView, Figures, OpenQuestions};
+use posse_protocol::AgentState;
 
 /// What there is to show of a session after the event `seq`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

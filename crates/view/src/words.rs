@@ -7,7 +7,8 @@ pub use posse_protocol::words::{counted, duration, grouped, plural};
 
 use posse_protocol::{Answer, QueueReason, Receipt, Usage};
 
-use crate::{Activity, AgentState, AgentView, Figures};
+use crate::{Activity, AgentView, Figures};
+use posse_protocol::AgentState;
 
 /// How an agent or a session does.
 pub fn state(state: AgentState) -> &'static str {

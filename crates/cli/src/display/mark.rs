@@ -1,6 +1,7 @@
 //! How an agent does, in one character with its colour. Pure.
 
-use posse_view::{AgentState, words};
+use posse_protocol::AgentState;
+use posse_view::words;
 
 use crate::output::Style;
 

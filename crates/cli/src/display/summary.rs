@@ -3,8 +3,8 @@
 use std::io;
 
 use posse_engine::reports::{facts, facts_line, files};
-use posse_protocol::{Ending, Failure, Receipt, Report, SessionId};
-use posse_view::{AgentState, AgentView, SessionView, words};
+use posse_protocol::{AgentState, Ending, Failure, Receipt, Report, SessionId};
+use posse_view::{AgentView, SessionView, words};
 
 use super::branches;
 use super::labelled::{labelled, lines};

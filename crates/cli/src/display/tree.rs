@@ -4,7 +4,8 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
-use posse_view::{AgentState, AgentView, SessionView, words};
+use posse_protocol::AgentState;
+use posse_view::{AgentView, SessionView, words};
 
 use super::mark::mark;
 use super::summary::short;

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use anyhow::bail;
 use posse_engine::Engine;
 use posse_engine::record::SessionRow;
+use posse_protocol::AgentState;
 
 use super::Listing;
 use crate::args::PruneArgs;
@@ -32,7 +33,7 @@ pub(super) async fn delete(engine: &Engine, wanted: &[String], yes: bool) -> any
             sessions.push(session);
         }
     }
-    if let Some(busy) = sessions.iter().find(|session| session.status == "running") {
+    if let Some(busy) = sessions.iter().find(|session| session.status == AgentState::Running) {
         bail!("the session {} is at work; stop it first", short(busy.id));
     }
     if !yes && !agreed(&sessions)? {
@@ -48,8 +49,8 @@ pub(super) async fn prune(engine: &Engine, args: &PruneArgs) -> anyhow::Result<E
     let mut old = engine.sessions_before(before_ms, usize::MAX)?;
     old.retain(|session| !kept_newest.contains(&session.id));
     let (open, mut sessions): (Vec<_>, Vec<_>) =
-        old.into_iter().partition(|session| session.status == "interrupted" && !args.interrupted);
-    sessions.retain(|session| session.status != "running");
+        old.into_iter().partition(|session| session.status == AgentState::Interrupted && !args.interrupted);
+    sessions.retain(|session| session.status != AgentState::Running);
     let left = match open.len() as u64 {
         0 => String::new(),
         n => format!(
@@ -126,7 +127,7 @@ fn what_stays(branches: &[String]) -> String {
 /// How many sessions, and how much was in them.
 fn told(sessions: &[SessionRow]) -> String {
     let turns = sessions.iter().map(|session| session.turns).sum();
-    let open = sessions.iter().filter(|session| session.status == "interrupted").count();
+    let open = sessions.iter().filter(|session| session.status == AgentState::Interrupted).count();
     let open = if open > 0 { format!(", {open} of them interrupted") } else { String::new() };
     format!("{} ({}{open})", counted(sessions.len() as u64, "session"), counted(turns, "turn"))
 }

@@ -11,7 +11,7 @@ pub(crate) use markdown::markdown_of;
 
 use posse_engine::Engine;
 use posse_engine::record::SessionRow;
-use posse_protocol::{Seq, Update};
+use posse_protocol::{AgentState, Seq, Update};
 use posse_setup::Paths;
 use posse_view::{SessionView, words};
 
@@ -68,7 +68,7 @@ fn list(engine: &Engine, paths: &Paths, limit: usize, all: bool, json: bool) -> 
     }
     let listing = Listing { width: output::stdout_width(), now_ms: output::now_ms(), all };
     let mut text = listing.text(Style::for_stdout(), &sessions);
-    let interrupted = sessions.iter().find(|session| session.status == "interrupted");
+    let interrupted = sessions.iter().find(|session| session.status == AgentState::Interrupted);
     let hints = [
         more.then(|| {
             ("more", format!("posse sessions list{} -n {}", if all { " --all" } else { "" }, limit * 2))
@@ -115,10 +115,7 @@ impl Listing {
 
     /// One session in one line, none wider than the terminal.
     fn line(&self, number: &str, session: &SessionRow) -> String {
-        let status = match session.status.parse() {
-            Ok(state) => words::state(state),
-            Err(_) => session.status.as_str(),
-        };
+        let status = words::state(session.status);
         let when = output::ago(session.started_at_ms, self.now_ms);
         let total = session.usage.total_tokens().map_or_else(|| "?".to_string(), output::grouped);
         let figures = self.figures(&session.turns.to_string(), &total);

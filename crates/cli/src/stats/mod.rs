@@ -4,6 +4,7 @@ mod table;
 
 use posse_engine::Engine;
 use posse_engine::record::{Stats, StatsQuery, StatsRow};
+use posse_protocol::AgentState;
 use posse_setup::{Config, Paths};
 
 use crate::args::StatsArgs;
@@ -79,7 +80,7 @@ fn told(style: Style, query: &StatsQuery, stats: &Stats, width: usize, unpriced:
 
 /// Those that can still go on are no failures.
 fn interrupted(total: &StatsRow) -> String {
-    match total.endings.get("interrupted") {
+    match total.endings.get(&AgentState::Interrupted) {
         None | Some(0) => String::new(),
         Some(tasks) => format!(", {tasks} interrupted"),
     }

@@ -1,6 +1,7 @@
 //! Rows of statistics as tables under one another, with the same columns. Pure; it must not know where they come from.
 
 use posse_engine::record::StatsRow;
+use posse_protocol::AgentState;
 use posse_view::words;
 
 use crate::output::{Style, columns, duration, grouped, one_line};
@@ -97,11 +98,10 @@ fn warned(row: &StatsRow) -> String {
 
 /// What those came to that did not complete, the most frequent first.
 fn endings(row: &StatsRow) -> String {
-    let mut others = row.endings.iter().filter(|(word, _)| *word != "completed").collect::<Vec<_>>();
-    others.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-    let told =
-        |word: &str| word.parse().map_or_else(|_| word.to_string(), |state| words::state(state).to_string());
-    let others = others.iter().map(|(word, count)| format!("{count} {}", told(word)));
+    let mut others =
+        row.endings.iter().filter(|(state, _)| **state != AgentState::Completed).collect::<Vec<_>>();
+    others.sort_by_key(|(state, count)| (std::cmp::Reverse(**count), state.word()));
+    let others = others.iter().map(|(state, count)| format!("{count} {}", words::state(**state)));
     others.collect::<Vec<_>>().join(", ")
 }
 
@@ -155,7 +155,7 @@ mod tests {
             key: "explore".into(),
             tasks: 20,
             completed: 18,
-            endings: [("completed".into(), 18), ("out_of_turns".into(), 2)].into(),
+            endings: [(AgentState::Completed, 18), (AgentState::OutOfTurns, 2)].into(),
             turns_median: Some(6),
             usage,
             cost_usd: Some(0.25),

@@ -22,7 +22,7 @@ fn compared(person: &Person) -> usize {
             view.fold(event).unwrap();
         }
         let session = (view.seq, view.session, view.state.word(), view.title, view.model, view.last_at_ms);
-        let expected = (row.last_seq, Some(row.id), &*row.status, row.title, row.model, row.last_at_ms);
+        let expected = (row.last_seq, Some(row.id), row.status.word(), row.title, row.model, row.last_at_ms);
         assert_eq!(session, expected);
         assert_eq!((view.workspace, view.project, view.surface), (row.workspace, row.project, row.surface));
         assert_eq!((view.in_all.turns, view.in_all.usage), (row.turns, row.usage));
@@ -37,7 +37,7 @@ fn compared(person: &Person) -> usize {
                 who(agent.id, agent.parent, &agent.name, &agent.role, agent.depth),
                 who(row.id, row.parent, &row.name, &row.role, row.depth)
             );
-            assert_eq!((agent.state.word(), &agent.error), (&*row.status, &row.error), "{name}");
+            assert_eq!((agent.state.word(), &agent.error), (row.status.word(), &row.error), "{name}");
             assert_eq!((&agent.title, agent.continues), (&row.title, row.continues), "{name}");
             let models = (&agent.requested_model, &agent.model, &agent.model_id);
             assert_eq!(models, (&row.requested_model, &row.model, &row.model_id), "{name}");

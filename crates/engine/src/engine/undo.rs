@@ -202,8 +202,8 @@ impl Engine {
         extent: &UndoExtent,
         paths: &[String],
     ) -> Result<UndoOutcome, EngineError> {
-        let steps = self.steps(session)?;
-        let agents = self.agents(session.id)?;
+        let steps = self.steps(session).await?;
+        let agents = self.agents_of(session).await?;
         let wanted = Named(paths);
         let (what, these, turn) = match extent {
             UndoExtent::Session => ("the whole session".to_string(), None, None),
@@ -236,11 +236,11 @@ impl Engine {
 
     /// Takes the newest undo of a session back.
     pub async fn redo(&self, session: &SessionRow) -> Result<UndoOutcome, EngineError> {
-        let mut steps = self.steps(session)?;
+        let mut steps = self.steps(session).await?;
         let Some((seq, Undo { what, changes, .. })) = steps.undone.pop_last() else {
-            return Err(EngineError::Nothing("nothing was undone in this session".to_string()));
+            return Err(EngineError::NothingToDo("nothing was undone in this session".to_string()));
         };
-        let agents = self.agents(session.id)?;
+        let agents = self.agents_of(session).await?;
         let what = format!("brought back: {what}");
         self.take_back(session, &agents, Taken { what, events: vec![seq], paths: Vec::new(), changes }).await
     }
@@ -252,8 +252,8 @@ impl Engine {
         agent: Option<&str>,
         bytes_max: usize,
     ) -> Result<String, EngineError> {
-        let steps = self.steps(session)?;
-        let agents = self.agents(session.id)?;
+        let steps = self.steps(session).await?;
+        let agents = self.agents_of(session).await?;
         let family = agent.map(|name| family(&agents, name)).transpose()?;
         let all = Named(&[]);
         let changes = steps.changes(&steps.of(family.as_ref(), None, all), all);
@@ -272,10 +272,11 @@ impl Engine {
 
     /// Brings the work of an agent with a checkout of its own into the workspace.
     pub async fn merge(&self, session: &SessionRow, agent: &str) -> Result<MergeOutcome, EngineError> {
-        let agents = self.agents(session.id)?;
+        let agents = self.agents_of(session).await?;
         let of_name = named(&agents, agent)?;
-        let nothing =
-            || EngineError::Nothing(format!("{agent} had no checkout of its own, or changed nothing in it"));
+        let nothing = || {
+            EngineError::NothingToDo(format!("{agent} had no checkout of its own, or changed nothing in it"))
+        };
         let (from, branch) = self.branch(session, &of_name).await?.ok_or_else(nothing)?;
         let (workspace, checkpoints) = self.checkpoints(session).await?;
         let protected = worktree::protected_in(&workspace, &branch).await?;
@@ -329,9 +330,14 @@ impl Engine {
         Ok(Journal::new(self.parts.store.clone(), session.id, main, None))
     }
 
-    fn steps(&self, session: &SessionRow) -> Result<Steps, EngineError> {
+    async fn agents_of(&self, session: &SessionRow) -> Result<Vec<AgentRow>, EngineError> {
+        let id = session.id;
+        self.read(move |engine| engine.agents(id)).await
+    }
+
+    async fn steps(&self, session: &SessionRow) -> Result<Steps, EngineError> {
         let mut steps = Steps::default();
-        self.each_event(session, |event| steps.add(event))?;
+        self.each_event(session, |event| steps.add(event)).await?;
         Ok(steps)
     }
 
@@ -350,7 +356,8 @@ impl Engine {
                 newest = report.receipt.branch.map(|branch| (event.agent, branch)).or(newest.take());
             }
             _ => {}
-        })?;
+        })
+        .await?;
         match open {
             None => Ok(newest),
             Some((agent, name, base)) => {
@@ -366,18 +373,17 @@ impl Engine {
         name: &str,
         base: &str,
     ) -> Result<Option<Branch>, EngineError> {
-        let idle = SessionLock::take(&self.parts.data_dir, session.id).map_err(EngineError::SessionLock)?;
-        let _idle =
-            idle.ok_or_else(|| EngineError::Nothing("It is still at work; wait for it.".to_string()))?;
+        let idle = SessionLock::take(&self.parts.data_dir, session.id).map_err(EngineError::DataDir)?;
+        let _idle = idle.ok_or_else(|| EngineError::Busy("It is still at work; wait for it.".to_string()))?;
         let workspace = Workspace::open(&session.workspace)?;
         Checkouts::new(self.parts.data_dir.clone(), session.id).clear(&workspace).await;
         Ok(worktree::left_on(workspace.root(), name, base, BRANCH_DIFF_BYTES_MAX).await?)
     }
 
-    fn each_event(&self, session: &SessionRow, mut see: impl FnMut(Event)) -> Result<(), EngineError> {
-        let mut after = Seq(0);
+    async fn each_event(&self, session: &SessionRow, mut see: impl FnMut(Event)) -> Result<(), EngineError> {
+        let (id, mut after) = (session.id, Seq(0));
         loop {
-            let page = self.events_after(session.id, after, EVENTS_PER_PAGE)?;
+            let page = self.read(move |engine| engine.events_after(id, after, EVENTS_PER_PAGE)).await?;
             let Some(last) = page.last() else { return Ok(()) };
             after = last.seq;
             page.into_iter().for_each(&mut see);
@@ -389,7 +395,7 @@ impl Engine {
 const MERGED: u32 = 0;
 
 fn nothing(steps: &Steps) -> EngineError {
-    EngineError::Nothing(if steps.by_seq.is_empty() && steps.changed {
+    EngineError::NothingToDo(if steps.by_seq.is_empty() && steps.changed {
         "nothing of this session can be taken back here: what it changed was not kept, or is on branches that were not merged"
             .to_string()
     } else {
@@ -400,7 +406,7 @@ fn nothing(steps: &Steps) -> EngineError {
 fn find<'a>(agents: &'a [AgentRow], name: &str) -> Result<&'a AgentRow, EngineError> {
     agents.iter().find(|row| row.name == name).ok_or_else(|| {
         let names = agents.iter().map(|row| row.name.as_str()).take(20).collect::<Vec<_>>().join(", ");
-        EngineError::Nothing(format!("there is no agent {name} in this session; there are: {names}"))
+        EngineError::NotFound(format!("there is no agent {name} in this session; there are: {names}"))
     })
 }
 

@@ -147,7 +147,7 @@ impl Updates {
                 return Some(Update::Event(Arc::new(event)));
             }
             if self.behind {
-                self.read_page();
+                self.read_page().await;
                 continue;
             }
             match self.live.as_mut()?.next().await {
@@ -163,8 +163,10 @@ impl Updates {
         }
     }
 
-    fn read_page(&mut self) {
-        match self.store.events_after(self.session, self.cursor, EVENTS_PER_PAGE) {
+    async fn read_page(&mut self) {
+        let (store, session, cursor) = (self.store.clone(), self.session, self.cursor);
+        let page = tokio::task::spawn_blocking(move || store.events_after(session, cursor, EVENTS_PER_PAGE));
+        match page.await.unwrap_or(Err(StoreError::Closed)) {
             Ok(events) => {
                 self.behind = !events.is_empty();
                 self.backlog.extend(events);

@@ -40,8 +40,8 @@ pub(crate) struct Opening {
 impl Opening {
     /// Makes sure that nobody else is at work on a session.
     pub(crate) fn lock(process: &ProcessParts, id: SessionId) -> Result<SessionLock, EngineError> {
-        let alive = SessionLock::take(&process.data_dir, id).map_err(EngineError::SessionLock)?;
-        alive.ok_or_else(|| EngineError::Nothing(format!("The session {id} is at work in another process.")))
+        let alive = SessionLock::take(&process.data_dir, id).map_err(EngineError::DataDir)?;
+        alive.ok_or_else(|| EngineError::Busy(format!("The session {id} is at work in another process.")))
     }
 
     /// Puts together what all its agents share.

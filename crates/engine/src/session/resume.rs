@@ -10,7 +10,8 @@ use posse_agent::{Input, Next, Recalled};
 use posse_delegate::{Known, KnownMain, Restored, Tree};
 use posse_protocol::visible::one_line;
 use posse_protocol::{
-    AgentId, Answer, Budget, CallId, Ending, EventKind, Isolation, Receipt, Report, Sender, SessionId,
+    AgentId, AgentState, Answer, Budget, CallId, Ending, EventKind, Isolation, Receipt, Report, Sender,
+    SessionId,
 };
 use posse_store::SessionRow;
 
@@ -51,7 +52,7 @@ pub(crate) fn resume(
     let events = read_events(&process.store, session)?;
     let main = events.iter().find(|event| event.parent.is_none()).map(|event| event.agent);
     let main =
-        main.ok_or_else(|| EngineError::Nothing("Nothing of this session is on record.".to_string()))?;
+        main.ok_or_else(|| EngineError::NotFound("Nothing of this session is on record.".to_string()))?;
     may_go_on(&row, &request.prompt)?;
     let after = events.last().map(|event| event.seq).unwrap_or_default();
     let (grant, budget, prompt) = (request.grant.clone(), request.budget, request.prompt.clone());
@@ -67,8 +68,8 @@ pub(crate) fn resume(
 
 /// A session that was done needs something to do.
 fn may_go_on(row: &SessionRow, prompt: &str) -> Result<(), EngineError> {
-    if row.status == "completed" && prompt.is_empty() {
-        return Err(EngineError::Nothing(format!(
+    if row.status == AgentState::Completed && prompt.is_empty() {
+        return Err(EngineError::NothingToDo(format!(
             "The session {} is completed. Say what is to be done next.",
             row.id
         )));
@@ -140,7 +141,7 @@ fn go_on(
 }
 
 fn not_begun() -> EngineError {
-    EngineError::Nothing("The main agent of this session had not begun.".to_string())
+    EngineError::Refused("The main agent of this session had not begun.".to_string())
 }
 
 /// Puts on record that the session goes on, with what the main agent has to know: what the person has to say now, and

@@ -6,7 +6,7 @@ use std::time::Duration;
 use posse_engine::delegating::Limits;
 use posse_engine::{AnswerOutcome, ApprovalSettings, RecordDetail, Session};
 use posse_protocol::{
-    AgentId, Answer, Approval, Denial, Event, EventKind, Grant, Network, Question, Sender, Update,
+    AgentId, AgentState, Answer, Approval, Denial, Event, EventKind, Grant, Network, Question, Sender, Update,
 };
 use posse_testkit::Turn;
 use serde_json::{Value, json};
@@ -322,7 +322,7 @@ async fn others_go_on_while_one_waits_for_a_person_also_with_a_single_slot() {
         let (agent, question) = first_question(&mut followed).await;
         let status = |name: &str| {
             let rows = stage.engine.agents(followed.session.id).unwrap();
-            rows.into_iter().find(|row| row.name == name).map(|row| row.status).unwrap()
+            rows.into_iter().find(|row| row.name == name).map(|row| row.status.word()).unwrap()
         };
         assert_eq!(["asks", "works", "main"].map(status), ["needs_person", "completed", "running"]);
         assert_eq!(followed.session.answer(agent, &question.call, Answer::Once), AnswerOutcome::Accepted);
@@ -331,7 +331,7 @@ async fn others_go_on_while_one_waits_for_a_person_also_with_a_single_slot() {
         holds(&ran.results_of("main")[3].1, &["asks (general) needs_person"]);
         assert_eq!(["asks", "works", "main"].map(|name| ran.ended(name)), ["completed"; 3]);
         let rows = stage.engine.agents(id).unwrap();
-        assert!(rows.iter().all(|row| row.status == "completed"), "{rows:?}");
+        assert!(rows.iter().all(|row| row.status.word() == "completed"), "{rows:?}");
         seen += 1;
     }
     assert_eq!(seen, 2);
@@ -489,7 +489,7 @@ async fn being_told_something_at_once_withdraws_the_question() {
     );
     let rows = stage.engine.agents(followed.session.id).unwrap();
     let status = rows.into_iter().find(|row| row.id == agent).map(|row| row.status).unwrap();
-    assert_ne!(status, "needs_person");
+    assert_ne!(status, AgentState::NeedsPerson);
     let ran = followed.finish().await;
     assert_eq!(
         (ran.ended("d1"), ran.told("d1", Sender::Person)),

@@ -34,24 +34,26 @@ impl World {
     }
 
     pub(crate) fn start(&self, prompt: &str) -> Session {
+        self.engine.start(self.request(prompt)).unwrap()
+    }
+
+    pub(crate) fn request(&self, prompt: &str) -> SessionRequest {
         let mut config = ModelConfig::new("fake", "fake-model", self.protocol, self.model.base_url());
         (config.retry.base_ms, config.retry.cap_ms) = (1, 5);
         (config.timeouts.first_byte_ms, config.timeouts.idle_ms) = (1500, 1500);
         config.context_window = self.context_window;
-        self.engine
-            .start(SessionRequest {
-                workspace: self.files.path().to_path_buf(),
-                prompt: prompt.to_string(),
-                models: Models::new(Model::new(config, &Governors::default()).unwrap(), None),
-                grant: self.grant.clone(),
-                budget: self.budget,
-                tools: ToolSettings::default(),
-                project: None,
-                delegation: None,
-                approvals: ApprovalSettings::default(),
-                knowledge: KnowledgeSettings::default(),
-            })
-            .unwrap()
+        SessionRequest {
+            workspace: self.files.path().to_path_buf(),
+            prompt: prompt.to_string(),
+            models: Models::new(Model::new(config, &Governors::default()).unwrap(), None),
+            grant: self.grant.clone(),
+            budget: self.budget,
+            tools: ToolSettings::default(),
+            project: None,
+            delegation: None,
+            approvals: ApprovalSettings::default(),
+            knowledge: KnowledgeSettings::default(),
+        }
     }
 
     /// Runs a session to its end.

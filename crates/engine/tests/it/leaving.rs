@@ -26,5 +26,5 @@ async fn what_was_shown_is_found_by_whoever_opens_the_record_next() {
         found.push(event.as_ref().clone());
     }
     assert_eq!(found, shown);
-    assert_eq!(next.find_session("last").unwrap().status, "completed");
+    assert_eq!(next.find_session("last").unwrap().status.word(), "completed");
 }

@@ -202,7 +202,7 @@ async fn a_thousand_children_of_every_ending_give_their_slots_back() {
     assert_eq!(endings, wanted);
     let rows = stage.engine.agents(id).unwrap();
     let open =
-        rows.iter().filter(|row| ["running", "queued", "pending", "waiting"].contains(&row.status.as_str()));
+        rows.iter().filter(|row| ["running", "queued", "pending", "waiting"].contains(&row.status.word()));
     assert_eq!((rows.len(), open.count()), (CHILDREN + 1, 0));
     assert_eq!(ran.deliveries().len(), CHILDREN);
     assert!(ran.deliveries().values().all(|times| *times == 1), "each report is told once");

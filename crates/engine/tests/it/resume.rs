@@ -61,13 +61,13 @@ impl Crashed {
         Self { session: events[0].session, engine, data }
     }
 
-    fn resume(&self, play: &Play, prompt: &str) -> Session {
-        self.engine.resume(self.session, play.request(prompt)).unwrap()
+    async fn resume(&self, play: &Play, prompt: &str) -> Session {
+        self.engine.resume(self.session, play.request(prompt)).await.unwrap()
     }
 
     /// Goes on to the end.
     async fn run(&self, play: &Play) -> Ran {
-        finish(self.resume(play, "")).await
+        finish(self.resume(play, "").await).await
     }
 
     fn events(&self) -> Vec<Event> {

@@ -1,7 +1,7 @@
 //! What it means that a session was interrupted, and that it goes on: for its row, its agents, their prompts and the
 //! calls that were under way.
 
-use posse_protocol::{AgentId, Budget};
+use posse_protocol::{AgentId, AgentState, Budget};
 
 use super::Change;
 use super::agent_figures::AgentFigures;
@@ -30,7 +30,7 @@ pub(super) fn interrupted(change: &Change<'_>, agents: &[AgentId]) -> Result<(),
            AND agent IN (SELECT number FROM agent_rows WHERE session_id = ?1 AND id IN (SELECT value FROM json_each(?2)))",
         (&change.session, &agents, change.seq),
     )?;
-    sessions::status(change, "interrupted")
+    sessions::status(change, AgentState::Interrupted)
 }
 
 /// With what an agent goes on.

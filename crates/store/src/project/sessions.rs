@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use posse_protocol::clip::first_line;
-use posse_protocol::{EventKind, Seq, SessionId};
+use posse_protocol::{AgentState, EventKind, Seq, SessionId};
 use rusqlite::ErrorCode;
 
 use super::figures::whole;
@@ -146,6 +146,6 @@ pub(super) fn told(change: &Change<'_>, text: &str) -> Result<(), StoreError> {
 }
 
 /// The session goes on, or does not.
-pub(super) fn status(change: &Change<'_>, status: &str) -> Result<(), StoreError> {
-    change.run("UPDATE sessions SET status = ?2 WHERE id = ?1", (&change.session, status)).map(drop)
+pub(super) fn status(change: &Change<'_>, status: AgentState) -> Result<(), StoreError> {
+    change.run("UPDATE sessions SET status = ?2 WHERE id = ?1", (&change.session, status.word())).map(drop)
 }

@@ -2,7 +2,7 @@
 //! agent's whole life and may know more than its events tell: not every agent has each of its steps on record, and
 //! older replies have no cost. It must not know how reports are made.
 
-use posse_protocol::{Receipt, Report};
+use posse_protocol::{AgentState, Receipt, Report};
 
 use super::agent_figures::{AgentFigures, AgentTotals};
 use super::figures::{Cost, Tokens, figure};
@@ -23,7 +23,7 @@ pub(super) fn settled(
     raise(change.sql, agent, &report.receipt, session)?;
     messages::settled(change, agent, report)?;
     if change.is_main() {
-        sessions::status(change, report.ending.word())?;
+        sessions::status(change, AgentState::from(&report.ending))?;
     }
     agents::settled(change, agent, report)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use posse_protocol::Usage;
+use posse_protocol::{AgentState, Usage};
 
 use super::{StatsRow, Task};
 use crate::limits;
@@ -34,18 +34,14 @@ impl Tally {
         let [turns, undone, merges, merge_conflicts] =
             [task.turns, task.undone, task.merges, task.merge_conflicts].map(figure);
         row.tasks += 1;
-        row.completed += u64::from(task.status == "completed");
+        row.completed += u64::from(task.status == AgentState::Completed);
         row.undone += u64::from(undone > 0);
         row.warned += u64::from(task.warned);
         plus(&mut row.turns_total, turns);
         plus(&mut row.merges, merges);
         plus(&mut row.merge_conflicts, merge_conflicts);
         row.usage.add(usage(task.tokens));
-        if let Some(count) = row.endings.get_mut(&task.status) {
-            *count += 1;
-        } else {
-            row.endings.insert(task.status.clone(), 1);
-        }
+        *row.endings.entry(task.status).or_default() += 1;
         row.cost_unknown += u64::from(task.cost_unknown);
         if let Some(cost) = task.cost_usd {
             row.cost_usd = Some(row.cost_usd.unwrap_or_default() + cost);

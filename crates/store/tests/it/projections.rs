@@ -229,7 +229,7 @@ fn a_sub_agents_prompt_hangs_under_its_parents() {
     let sessions = record.rows("SELECT status, title, turns, input_tokens, cost_usd FROM sessions");
     assert_eq!(sessions, ["running|do both|1|7|0.25"]);
     let agents = record.store.agents(session(1)).unwrap();
-    let tree: Vec<_> = agents.iter().map(|a| (a.role.as_str(), a.parent, a.status.as_str())).collect();
+    let tree: Vec<_> = agents.iter().map(|a| (a.role.as_str(), a.parent, a.status.word())).collect();
     assert_eq!(tree, [("main", None, "running"), ("explore", Some(agent(1)), "out_of_turns")]);
 }
 

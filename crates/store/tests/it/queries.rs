@@ -1,6 +1,6 @@
 //! What can be asked.
 
-use posse_protocol::{Budget, Ending, Seq, Usage};
+use posse_protocol::{AgentState, Budget, Ending, Seq, Usage};
 use posse_store::{AgentRow, SessionRow, StoreError, limits};
 
 use crate::fixture::*;
@@ -18,7 +18,7 @@ fn a_session_and_its_agents_are_summed_up() {
         project: "/code/1".into(),
         surface: "posse".into(),
         title: Some("fix the test".into()),
-        status: "completed".into(),
+        status: AgentState::Completed,
         turns: 2,
         usage: usage(100, 20),
         cost_usd: Some(0.25),
@@ -33,7 +33,7 @@ fn a_session_and_its_agents_are_summed_up() {
         role: "main".into(),
         depth: 0,
         title: None,
-        status: "completed".into(),
+        status: AgentState::Completed,
         requested_model: None,
         model: Some("local".into()),
         model_id: Some("coder-1.5b".into()),
@@ -65,7 +65,7 @@ fn a_session_that_only_began_has_no_title_no_model_and_unknown_usage() {
     record.put(start(1)[..1].to_vec());
     let row = record.store.find_session("last").unwrap();
     assert_eq!((row.title, row.model, row.usage, row.cost_usd), (None, None, Usage::default(), None));
-    assert_eq!(row.status, "running");
+    assert_eq!(row.status, AgentState::Running);
 }
 
 #[test]
@@ -162,9 +162,9 @@ fn an_agent_taken_up_again_keeps_its_totals() {
     record.put(whole_session(1));
     record.put(vec![event(1, agent_started("main", 0)), event(1, told("and now?")), event(1, turn(3))]);
     let row = record.store.find_session("last").unwrap();
-    assert_eq!((row.status.as_str(), row.turns, row.title.as_deref()), ("running", 3, Some("fix the test")));
+    assert_eq!((row.status.word(), row.turns, row.title.as_deref()), ("running", 3, Some("fix the test")));
     record.put(vec![event(1, settled(Ending::Cancelled))]);
     let row = record.store.find_session("last").unwrap();
     // The receipt covers the agent's whole life: its cost is not added twice.
-    assert_eq!((row.status.as_str(), row.cost_usd), ("cancelled", Some(0.25)));
+    assert_eq!((row.status.word(), row.cost_usd), ("cancelled", Some(0.25)));
 }

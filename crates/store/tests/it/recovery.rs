@@ -219,9 +219,9 @@ fn a_session_can_be_interrupted_before_it_has_an_agent() {
     let record = record();
     record.put(start(1)[..1].to_vec());
     record.put(vec![interrupted(&[])]);
-    assert_eq!(record.store.find_session("last").unwrap().status, "interrupted");
+    assert_eq!(record.store.find_session("last").unwrap().status.word(), "interrupted");
     record.put(vec![session_resumed()]);
-    assert_eq!(record.store.find_session("last").unwrap().status, "running");
+    assert_eq!(record.store.find_session("last").unwrap().status.word(), "running");
     assert_eq!(record.store.agents(session(1)).unwrap(), []);
 }
 
@@ -278,7 +278,7 @@ fn words_that_wake_a_settled_agent_are_what_it_works_on() {
     let expected = ["prompt|do both|completed|1", "continuation|explore-1: done|running|1"];
     assert_eq!(record.rows(prompts), expected);
     let row = record.store.find_session("last").unwrap();
-    assert_eq!((row.status.as_str(), row.title.as_deref()), ("running", Some("do both")));
+    assert_eq!((row.status.word(), row.title.as_deref()), ("running", Some("do both")));
 }
 
 #[test]

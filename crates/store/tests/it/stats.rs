@@ -111,7 +111,11 @@ fn tasks_are_added_up_by_role() {
         key: "explore".into(),
         tasks: 4,
         completed: 2,
-        endings: BTreeMap::from([("cancelled".into(), 1), ("completed".into(), 2), ("failed".into(), 1)]),
+        endings: BTreeMap::from([
+            (AgentState::Cancelled, 1),
+            (AgentState::Completed, 2),
+            (AgentState::Failed, 1),
+        ]),
         turns_median: Some(2),
         turns_total: 12,
         usage: Usage { cached_tokens: Some(96), ..usage(120, 24) },
@@ -157,7 +161,7 @@ fn what_was_interrupted_counts_as_such() {
     record.put(vec![event(1, EventKind::SessionInterrupted { agents, detached: false })]);
     let found = stats(&record);
     let explore = row(&found.roles, "explore");
-    assert_eq!(explore.endings, BTreeMap::from([("interrupted".into(), 1)]));
+    assert_eq!(explore.endings, BTreeMap::from([(AgentState::Interrupted, 1)]));
     assert_eq!((explore.turns_median, explore.duration_ms_median), (Some(3), None));
     assert_eq!(found.total.tasks, 2);
 }

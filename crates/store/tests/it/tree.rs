@@ -208,7 +208,7 @@ fn a_tree_is_read_back_in_the_order_it_grew() {
     let agents = record.store.agents(session(1)).unwrap();
     let tree: Vec<_> = agents
         .iter()
-        .map(|a| (a.name.as_str(), a.parent, a.title.as_deref(), a.status.as_str(), a.delivered))
+        .map(|a| (a.name.as_str(), a.parent, a.title.as_deref(), a.status.word(), a.delivered))
         .collect();
     let expected = [
         ("main", None, None, "completed", false),

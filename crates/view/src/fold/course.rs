@@ -5,7 +5,8 @@ use posse_protocol::{AgentId, Ending, Event, EventKind, Report, Sender};
 
 use super::short;
 use crate::text::cut;
-use crate::{Activity, AgentState, AgentView, ReportView, SessionView, branches, limits};
+use crate::{Activity, AgentView, ReportView, SessionView, branches, limits};
+use posse_protocol::AgentState;
 
 impl SessionView {
     pub(super) fn begin(&mut self, kind: &EventKind) {

@@ -5,7 +5,8 @@ use posse_protocol::{AgentId, CallId, Effect, Event, EventKind, Question};
 use super::{Folded, short};
 use crate::agent::todo_items;
 use crate::text::cut;
-use crate::{Activity, AgentState, AgentView, OpenCall, OpenQuestion, SessionView, branches, limits};
+use crate::{Activity, AgentView, OpenCall, OpenQuestion, SessionView, branches, limits};
+use posse_protocol::AgentState;
 
 impl SessionView {
     pub(super) fn work(&mut self, event: &Event) -> Folded {

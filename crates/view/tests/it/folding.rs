@@ -1,7 +1,8 @@
 //! What single events do to a view.
 
+use posse_protocol::AgentState;
 use posse_protocol::{Conflict, Effect, Ending, EventKind, FileChange, Receipt, Sender, Seq, Usage};
-use posse_view::{Activity, AgentState, BranchState, FoldError, Folded, SessionView, TodoState};
+use posse_view::{Activity, BranchState, FoldError, Folded, SessionView, TodoState};
 
 use crate::sample::*;
 

@@ -1,7 +1,8 @@
 //! One set of words.
 
+use posse_protocol::AgentState;
 use posse_protocol::{Answer, Ending, Failure, ProgressKind, QueueReason, Usage};
-use posse_view::{Activity, AgentState, words};
+use posse_view::{Activity, words};
 
 use crate::sample::*;
 

@@ -29,8 +29,8 @@ fn told(events: &[Event], by: Sender) -> Vec<&str> {
     told.collect()
 }
 
-fn status(engine: &Engine) -> String {
-    engine.find_session("last").unwrap().status
+fn status(engine: &Engine) -> &'static str {
+    engine.find_session("last").unwrap().status.word()
 }
 
 /// A main agent that says how often it was asked something.
@@ -98,7 +98,7 @@ async fn a_session_that_is_done_goes_on_with_the_same_conversation_when_there_is
     let engine = &play.stage.engine;
     for nth in 2..=3 {
         let prompt = format!("Question {nth}?");
-        let ran = finish(engine.resume(session, play.request(&prompt)).unwrap()).await;
+        let ran = finish(engine.resume(session, play.request(&prompt)).await.unwrap()).await;
         assert_eq!(ran.report.text, format!("This is answer {nth}."));
         assert_eq!(ran.report.receipt.turns, nth + 1, "turns go on");
     }
@@ -118,7 +118,7 @@ async fn a_session_that_is_done_needs_something_to_do() {
     let play = answers().await;
     let ran = run(&play, "What is in a.txt?").await;
     let session = ran.events().next().unwrap().session;
-    let refused = play.stage.engine.resume(session, play.request("")).err().unwrap();
+    let refused = play.stage.engine.resume(session, play.request("")).await.err().unwrap();
     holds(&refused.to_string(), &["is completed", "Say what is to be done next"]);
     assert_eq!(play.stage.engine.events_after(session, Seq(0), 1000).unwrap(), all(&ran));
 }
@@ -132,7 +132,7 @@ async fn what_the_person_had_to_say_survives_the_next_crash() {
     let mut crashes = 0;
     for at in [begun, begun + 2, whole.len()] {
         let crashed = Crashed::after(&whole[..at]);
-        finish(crashed.resume(&play, "And b.txt?")).await;
+        finish(crashed.resume(&play, "And b.txt?").await).await;
         let events = crashed.events();
         let resumed = events.iter().position(|e| matches!(e.kind, EventKind::AgentResumed { .. })).unwrap();
         for again in resumed + 1..events.len() {
@@ -167,10 +167,10 @@ async fn a_session_that_failed_goes_on() {
     })
     .await;
     let ran = run(&play, "Do it").await;
-    assert_eq!((ran.report.ending.word(), status(&play.stage.engine).as_str()), ("failed", "failed"));
+    assert_eq!((ran.report.ending.word(), status(&play.stage.engine)), ("failed", "failed"));
     broken.store(false, Ordering::Relaxed);
     let session = ran.events().next().unwrap().session;
-    let ran = finish(play.stage.engine.resume(session, play.request("")).unwrap()).await;
+    let ran = finish(play.stage.engine.resume(session, play.request("")).await.unwrap()).await;
     assert_eq!((ran.report.ending.word(), ran.report.text.as_str()), ("completed", "Done after all."));
     let go_on = "The session was ended before you were done, and goes on now. Go on with the task.";
     let events = play.stage.engine.events_after(session, Seq(0), 1000).unwrap();
@@ -193,7 +193,7 @@ async fn a_session_that_was_cancelled_goes_on_without_those_that_were_stopped_wi
     let ran = followed.finish().await;
     assert_eq!(ran.report.ending.word(), "cancelled");
     let session = ran.events().next().unwrap().session;
-    let ran = finish(play.stage.engine.resume(session, play.request("")).unwrap()).await;
+    let ran = finish(play.stage.engine.resume(session, play.request("")).await.unwrap()).await;
     assert_eq!((ran.report.ending.word(), ran.report.text.as_str()), ("completed", "Done after all."));
     let events = play.stage.engine.events_after(session, Seq(0), 1000).unwrap();
     nothing_twice_but_main(&events, "after a cancel");
@@ -207,12 +207,12 @@ async fn a_session_at_work_cannot_be_resumed_and_is_not_taken_for_interrupted() 
     let mut followed = Followed::new(play.stage.engine.start(play.request("Do it")).unwrap());
     followed.until(1, |e| matches!(e.kind, EventKind::ToolStarted { .. })).await;
     let id = followed.session.id;
-    let refused = play.stage.engine.resume(id, play.request("")).err().unwrap();
-    assert!(matches!(refused, EngineError::Nothing(_)), "{refused:?}");
+    let refused = play.stage.engine.resume(id, play.request("")).await.err().unwrap();
+    assert!(matches!(refused, EngineError::Busy(_)), "{refused:?}");
     holds(&refused.to_string(), &["is at work"]);
     let other = Engine::open(play.stage.data.path()).unwrap();
     assert_eq!(status(&other), "running");
-    let refused = other.resume(id, play.request("")).err().unwrap();
+    let refused = other.resume(id, play.request("")).await.err().unwrap();
     holds(&refused.to_string(), &["is at work"]);
     followed.session.cancel();
     followed.finish().await;
@@ -234,7 +234,7 @@ async fn a_session_whose_process_is_gone_is_interrupted_from_the_next_start_on()
         let crashed = Crashed::after(&whole[..at]);
         assert_eq!(status(&crashed.engine), "interrupted");
         let agents = crashed.engine.agents(crashed.session).unwrap();
-        let states = agents.iter().map(|agent| agent.status.as_str()).collect::<Vec<_>>();
+        let states = agents.iter().map(|agent| agent.status.word()).collect::<Vec<_>>();
         assert!(states.iter().all(|status| ["interrupted", "completed"].contains(status)), "{states:?}");
         open += states.iter().filter(|status| **status == "interrupted").count();
         let events = crashed.events();
@@ -274,7 +274,7 @@ async fn a_damaged_event_does_not_keep_a_session_from_going_on() {
     for place in begun..last_reply {
         let crashed = Crashed::after(&whole[..last_reply]);
         damage(&crashed, whole[place].seq);
-        let session = crashed.resume(&play, "Go on, please.");
+        let session = crashed.resume(&play, "Go on, please.").await;
         let ran = answered(session, |_| Answer::Once).await;
         assert_eq!(ran.report.ending.word(), "completed", "without {:?}", whole[place].kind);
         damaged += 1;

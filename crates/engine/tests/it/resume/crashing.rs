@@ -64,7 +64,7 @@ impl Scenario {
         let files = self.play.stage.files.path();
         (self.files)(files, before);
         let crashed = Crashed::after(before);
-        answered(crashed.resume(&self.play, ""), |_| Answer::Once).await;
+        answered(crashed.resume(&self.play, "").await, |_| Answer::Once).await;
         let all = crashed.events();
         assert_eq!(all[..before.len()], *before, "the record stays, {place}");
         nothing_twice(&all, &place);
@@ -189,7 +189,7 @@ fn all_settled(crashed: &Crashed, place: &str) {
     for agent in crashed.engine.agents(crashed.session).unwrap() {
         assert!(agent.ended_at_ms.is_some(), "{} is {} {place}", agent.name, agent.status);
     }
-    assert_eq!(crashed.engine.find_session("last").unwrap().status, "completed", "{place}");
+    assert_eq!(crashed.engine.find_session("last").unwrap().status.word(), "completed", "{place}");
 }
 
 /// Whether a call starts an agent, which is found again.

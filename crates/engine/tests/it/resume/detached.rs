@@ -67,7 +67,7 @@ fn events(engine: &Engine, session: SessionId) -> Vec<Event> {
 }
 
 async fn go_on(play: &Play, session: SessionId) -> Ran {
-    finish(play.stage.engine.resume(session, play.request("")).unwrap()).await
+    finish(play.stage.engine.resume(session, play.request("")).await.unwrap()).await
 }
 
 /// What is left when a session is over: its branch has the work once, and nothing else is there.
@@ -77,7 +77,7 @@ fn all_is_in(play: &Play, session: SessionId, place: &str) {
         assert_eq!(files.read(name), "written\n", "{place}");
     }
     let rows = play.stage.engine.agents(session).unwrap();
-    assert!(rows.iter().all(|agent| agent.status == "completed"), "{rows:?} {place}");
+    assert!(rows.iter().all(|agent| agent.status.word() == "completed"), "{rows:?} {place}");
     let all = events(&play.stage.engine, session);
     let branch = all.iter().rev().find_map(|event| match &event.kind {
         EventKind::AgentSettled { report } => report.receipt.branch.clone(),
@@ -170,7 +170,7 @@ async fn letting_go_stops_commands_and_leaves_everything_resumable() {
     gone(&beside).await;
     gone(&waited).await;
     let engine = Engine::open(play.stage.data.path()).unwrap();
-    let states = engine.agents(id).unwrap().into_iter().map(|agent| agent.status).collect::<Vec<_>>();
+    let states = engine.agents(id).unwrap().into_iter().map(|agent| agent.status.word()).collect::<Vec<_>>();
     assert_eq!(states, ["interrupted", "interrupted"]);
     let before = events(&engine, id).len();
     let ran = go_on(&play, id).await;

@@ -70,7 +70,7 @@ async fn rights_only_narrow() {
         for at in crash_points(&whole).into_iter().step_by(3) {
             (scenario.files)(scenario.play.stage.files.path(), &[]);
             let crashed = Crashed::after(&whole[..at]);
-            finish(crashed.resume(&scenario.play, "")).await;
+            finish(crashed.resume(&scenario.play, "").await).await;
             let after = grants(&crashed.events()[at..]);
             let place = format!("after {at} with {grant:?}");
             for (id, (parent, now)) in &after {
@@ -103,7 +103,7 @@ async fn wider_rights_are_not_given_to_sub_agents_that_had_less() {
     let mut cases = 0;
     for at in crash_points(&whole).into_iter().filter(|at| *at > admitted) {
         let crashed = Crashed::after(&whole[..at]);
-        finish(crashed.resume(&scenario.play, "")).await;
+        finish(crashed.resume(&scenario.play, "").await).await;
         for (id, (parent, now)) in grants(&crashed.events()[at..]) {
             if let (Some(_), Some((_, was))) = (parent, before.get(&id)) {
                 assert_eq!(meet(was, &now), now, "after {at}");
@@ -120,7 +120,7 @@ async fn goes_on(play: &Play, whole: &[Event]) -> usize {
     let mut crashes = 0;
     for at in crash_points(whole) {
         let crashed = Crashed::after(&whole[..at]);
-        let ran = finish(crashed.resume(play, "")).await;
+        let ran = finish(crashed.resume(play, "").await).await;
         assert_eq!(ran.report.ending.word(), "completed", "after {at}");
         let agents = crashed.engine.agents(crashed.session).unwrap();
         assert!(agents.iter().all(|agent| agent.ended_at_ms.is_some()), "after {at}: {agents:?}");
@@ -168,10 +168,10 @@ async fn agents_whose_role_is_gone_go_on() {
     let mut crashes = 0;
     for at in crash_points(&whole).into_iter().filter(|at| *at > begun) {
         let crashed = Crashed::after(&whole[..at]);
-        let ran = finish(crashed.resume(&scenario.play, "")).await;
+        let ran = finish(crashed.resume(&scenario.play, "").await).await;
         assert_eq!(ran.report.ending.word(), "completed", "after {at}");
         let rows = crashed.engine.agents(crashed.session).unwrap();
-        assert_eq!((rows[1].role.as_str(), rows[1].status.as_str()), ("mine", "completed"), "after {at}");
+        assert_eq!((rows[1].role.as_str(), rows[1].status.word()), ("mine", "completed"), "after {at}");
         crashes += 1;
     }
     assert!(crashes >= 8, "{crashes} crashes");
@@ -196,10 +196,10 @@ async fn agents_that_may_not_be_there_any_more_are_interrupted_and_nobody_waits_
         let crashed = Crashed::after(&whole[..at]);
         let mut request = scenario.play.request("");
         request.delegation = None;
-        let ran = finish(crashed.engine.resume(crashed.session, request).unwrap()).await;
+        let ran = finish(crashed.engine.resume(crashed.session, request).await.unwrap()).await;
         assert_eq!(ran.report.ending.word(), "completed", "after {at}");
         for agent in crashed.engine.agents(crashed.session).unwrap() {
-            assert!(["completed", "interrupted"].contains(&agent.status.as_str()), "after {at}: {agent:?}");
+            assert!(["completed", "interrupted"].contains(&agent.status.word()), "after {at}: {agent:?}");
             assert!(agent.ended_at_ms.is_some(), "after {at}: {agent:?}");
         }
         crashes += 1;

@@ -87,7 +87,7 @@ async fn reports_that_nobody_had_read_are_told_once() {
 /// How long agents are said to have worked when they go on, the main agent first.
 async fn elapsed_ms(play: &Play, events: &[Event]) -> Vec<u64> {
     let crashed = Crashed::after(events);
-    let session = crashed.resume(play, "");
+    let session = crashed.resume(play, "").await;
     crate::approvals::answered(session, |_| posse_protocol::Answer::Once).await;
     let mut elapsed = Vec::new();
     for event in crashed.events() {
@@ -164,7 +164,7 @@ async fn the_time_between_an_end_and_the_next_question_does_not_count() {
         EventKind::Undone { what, events, paths: Vec::new(), changes: Vec::new(), conflicts: Vec::new() };
     let events = whole.iter().cloned().chain([later]).collect::<Vec<_>>();
     let crashed = Crashed::after(&events);
-    crate::check::finish(crashed.resume(&scenario.play, "More?")).await;
+    crate::check::finish(crashed.resume(&scenario.play, "More?").await).await;
     let resumed = crashed.events().into_iter().find_map(|event| match event.kind {
         EventKind::AgentResumed { elapsed_ms, .. } => Some(elapsed_ms),
         _ => None,

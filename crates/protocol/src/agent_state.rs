@@ -1,12 +1,14 @@
 //! How an agent or a session does, in one word.
 
+use std::fmt;
 use std::str::FromStr;
 
-use posse_protocol::Ending;
 use serde::{Deserialize, Serialize};
 
+use crate::Ending;
+
 /// The states of an agent. A session has those of its main agent, and never waits to begin.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentState {
     /// Admitted, and not begun.
@@ -82,6 +84,12 @@ impl AgentState {
     }
 }
 
+impl fmt::Display for AgentState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.word())
+    }
+}
+
 impl From<&Ending> for AgentState {
     fn from(ending: &Ending) -> Self {
         match ending {
@@ -98,10 +106,17 @@ impl From<&Ending> for AgentState {
     }
 }
 
-/// A word that is no state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("this is no state of an agent or a session")]
+/// A word that is not a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownState;
+
+impl fmt::Display for UnknownState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("this is not a state of an agent or a session")
+    }
+}
+
+impl std::error::Error for UnknownState {}
 
 impl FromStr for AgentState {
     type Err = UnknownState;
