@@ -50,6 +50,7 @@ pub(crate) async fn run(paths: &Paths, mut args: ResumeArgs) -> anyhow::Result<E
     let (choice, note) = plan.choose_model_again(row.model.as_deref()).await?;
     task.must_fit(&choice.model)?;
     let engine = Engine::open_with(&paths.data_dir, plan.config().durability())?;
+    let engine = engine.running_at_most(plan.config().running_in_process());
     let (request, notice) = work::request(plan.terms(choice)?, &mut display, task.text, None)?;
     catch_up(&engine, &row, &mut view).await?;
     let session = engine.resume(row.id, request).await?;

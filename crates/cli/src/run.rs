@@ -30,6 +30,7 @@ pub(crate) async fn run(paths: &Paths, args: RunArgs) -> anyhow::Result<Exit> {
         bail!("{} is already there; record to a new file, or remove it first", shown(path));
     }
     let engine = Engine::open_with(&paths.data_dir, plan.config().durability())?;
+    let engine = engine.running_at_most(plan.config().running_in_process());
     let recorder = match &args.record {
         Some(path) => Some(Arc::new(Recorder::create(path, substitutions(&folder))?)),
         None => None,

@@ -8,6 +8,7 @@ pub(crate) mod conversation;
 pub(crate) mod facts;
 pub(crate) mod finished;
 pub(crate) mod offer;
+pub(crate) mod process_slots;
 pub(crate) mod prompt;
 pub(crate) mod receipt;
 pub(crate) mod session_parts;

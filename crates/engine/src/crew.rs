@@ -23,6 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agents::clock::Clock;
 use crate::agents::finished::{FinishedAgent, FinishedAgents};
+use crate::agents::process_slots::ProcessSlot;
 use crate::agents::receipt::Inherited;
 use crate::agents::session_parts::SessionParts;
 use crate::agents::start::{AgentIdentity, AgentStart};
@@ -74,6 +75,8 @@ struct Member {
     mailbox_closed: bool,
     /// How many of its calls wait for sub-agents.
     waits: usize,
+    /// Its slot among the agents of the process, while it holds one. The main agent needs none.
+    process_slot: Option<ProcessSlot>,
     /// What its sub-agents did, as far as they have ended.
     inherited: Inherited,
     /// Its background commands that have ended, and what they changed, until it takes them in.
@@ -101,6 +104,7 @@ impl Member {
             mail: Vec::new(),
             mailbox_closed: false,
             waits: 0,
+            process_slot: None,
             inherited: Inherited::default(),
             ended_jobs: Vec::new(),
             state,
@@ -266,7 +270,7 @@ impl Crew {
     }
 
     /// Settles an agent that was stopped before it began.
-    fn settle_unstarted(self: &Arc<Self>, start: AgentStart) {
+    pub(crate) fn settle_unstarted(self: &Arc<Self>, start: AgentStart) {
         let crew = Arc::clone(self);
         tokio::spawn(async move {
             let AgentStart { who: AgentIdentity { id, .. }, mut journal, .. } = start;

@@ -5,13 +5,16 @@ pub(crate) mod permits;
 pub(crate) mod records;
 pub(crate) mod undo;
 
+use std::num::NonZeroUsize;
 use std::path::Path;
 
+use posse_model::Governors;
 use posse_protocol::{AgentState, Event, Seq, SessionId};
 use posse_store::{
     AgentRow, DATABASE_FILE, Durability, Health, SessionRow, Store, StoreError, prepare_data_dir,
 };
 
+use crate::agents::process_slots::ProcessSlots;
 use crate::engine::permits::Ask;
 use crate::error::EngineError;
 use crate::record::bus::{Bus, Updates};
@@ -51,6 +54,13 @@ impl Engine {
         Self::with(data_dir, Store::unrecorded)
     }
 
+    /// The same engine, in which at most so many sub-agents run at the same time, those of all sessions together. Others wait
+    /// for their turn. For before the first session.
+    pub fn running_at_most(mut self, sub_agents: NonZeroUsize) -> Self {
+        self.parts.slots = ProcessSlots::new(sub_agents.get());
+        self
+    }
+
     fn with(
         data_dir: &Path,
         open: impl FnOnce(Box<dyn Fn(Event) + Send>) -> Result<Store, StoreError>,
@@ -60,7 +70,16 @@ impl Engine {
         let store = open(Box::new(move |event| publisher.publish(event)))?;
         // Absolute: it is hidden from commands, wherever they run.
         let data_dir = std::path::absolute(data_dir).unwrap_or_else(|_| data_dir.to_path_buf());
-        Ok(Self { parts: ProcessParts { data_dir, store, bus }, ask: None })
+        Ok(Self {
+            parts: ProcessParts {
+                data_dir,
+                store,
+                bus,
+                governors: Governors::new(),
+                slots: ProcessSlots::default(),
+            },
+            ask: None,
+        })
     }
 
     /// Starts a session: its main agent begins to work at once, in the background.

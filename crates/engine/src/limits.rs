@@ -4,6 +4,8 @@
 pub const FACE_PAUSE_MS: u64 = 5;
 /// Updates a slow face may fall behind before it reads from the record instead.
 pub const UPDATES_BEHIND_MAX: usize = 16_384;
+/// Sub-agents at work at the same time in one process, whatever its sessions allow, unless the configuration says otherwise.
+pub const PROCESS_RUNNING_MAX: usize = 1_000;
 /// Read-only calls of one turn that run at the same time.
 pub const PARALLEL_CALLS_MAX: usize = 8;
 /// A call that only reads is shown as running after this long; a quicker one goes on record with its result.

@@ -65,6 +65,17 @@ impl Model {
         Self { recorder: Some(recorder), ..self }
     }
 
+    /// The same model under other governors, such as those of the process it runs in. Replies from a cassette need none.
+    #[must_use]
+    pub fn governed_by(&self, governors: &Governors) -> Self {
+        let again = match &self.inner.source {
+            Source::Live(_) => Self::new(self.inner.config.clone(), governors).ok(),
+            Source::Cassette { .. } => None,
+        };
+        let inner = again.map_or_else(|| Arc::clone(&self.inner), |again| again.inner);
+        Self { inner, recorder: self.recorder.clone(), max_output_tokens: self.max_output_tokens }
+    }
+
     /// The same model with shorter replies, in transcripts that are made from now on. Connection and governor are shared.
     #[must_use]
     pub fn replying_within(self, max_output_tokens: u32) -> Self {

@@ -391,6 +391,8 @@ pub enum QueueReason {
     RunningCap,
     /// Its endpoint takes one agent after the other.
     Endpoint,
+    /// As many agents of all sessions run in this process as may run at the same time.
+    ProcessCap,
 }
 
 /// What a face receives while it follows a session.

@@ -167,8 +167,8 @@ pub(crate) fn add_models(
     if config.limits.max_cost_usd.is_some() {
         addresses.iter().for_each(|address| models.leave_out(&shown_address(address), NO_PRICE));
     } else {
-        let (governors, recorder) = (governors.clone(), recorder.cloned());
-        models.route(Routes { addresses, governors, substitutions: substitutions.to_vec(), recorder });
+        let recorder = recorder.cloned();
+        models.route(Routes { addresses, substitutions: substitutions.to_vec(), recorder });
     }
     let configured =
         config.models.iter().map(|(name, file)| (name, detect::configured(name, file, surroundings)));

@@ -74,6 +74,9 @@ pub fn now(agent: &AgentView, now_ms: u64) -> String {
 pub fn why_queued(reason: QueueReason, at: Option<&str>) -> String {
     match (reason, at) {
         (QueueReason::RunningCap, _) => "queued: as many agents run as may (max_running)".to_owned(),
+        (QueueReason::ProcessCap, _) => {
+            "queued: as many agents run in this process as may (max_running_in_process)".to_owned()
+        }
         (QueueReason::Endpoint, None) => "queued: one at a time at its model (max_concurrent)".to_owned(),
         (QueueReason::Endpoint, Some(at)) => format!("queued: one at a time on {at} (max_concurrent)"),
     }

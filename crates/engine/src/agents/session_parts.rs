@@ -8,6 +8,7 @@ use posse_store::Store;
 use posse_tools::{Jobs, Knowledge, Library, ToolSettings};
 use tokio::sync::broadcast;
 
+use crate::agents::process_slots::ProcessSlots;
 use crate::agents::sub_agents::{Delegation, RecordDetail};
 use crate::agents::tool_lists::ToolLists;
 use crate::changes::checkouts::Checkouts;
@@ -38,6 +39,8 @@ pub(crate) struct SessionParts {
     pub(crate) approvals: Approvals,
     /// Commands that run beside the agents.
     pub(crate) jobs: Jobs,
+    /// What limits the agents of all sessions of the process.
+    pub(crate) process_slots: ProcessSlots,
     pub(crate) tools: ToolSettings,
     pub(crate) models: Models,
     pub(crate) project: Option<ProjectContext>,

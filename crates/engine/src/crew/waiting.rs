@@ -8,6 +8,7 @@ use tokio::sync::watch;
 
 use super::{AgentSignals, Crew};
 use crate::agents::clock::Stopped;
+use crate::agents::process_slots::ProcessSlot;
 
 impl Crew {
     /// While the guard lives the agent waits for a person: its clock and those of all above it stand still, and it
@@ -19,6 +20,8 @@ impl Crew {
             let line = std::iter::successors(Some(id), |id| above(*id)).collect::<Vec<_>>();
             let clocks = line.iter().filter_map(|id| inner.members.get(id));
             let stopped = clocks.map(|member| member.signals.clock.stop()).collect();
+            // A slot of the process is of no use meanwhile.
+            inner.members.get_mut(&id).map(|member| member.process_slot.take());
             (inner.tree.person_needed(id), stopped)
         };
         self.start_freed(freed);
@@ -33,6 +36,7 @@ impl Crew {
             if let Some(member) = inner.members.get_mut(&id) {
                 member.waits += 1;
                 if member.waits == 1 {
+                    member.process_slot = None;
                     freed = Some(inner.tree.park(id));
                 }
             }
@@ -53,16 +57,32 @@ impl Crew {
         self.ended.subscribe()
     }
 
-    /// Waits until an agent that was parked has a slot again.
+    /// Waits until an agent that had given its slots back has them again: that of its session, then that of the process.
     pub(crate) async fn wait_for_slot(&self, id: AgentId, signals: &AgentSignals) {
         let mut news = signals.news.subscribe();
         loop {
-            let returning =
-                self.tree(|tree| tree.node(id).is_some_and(|node| node.state == AgentState::Returning));
-            if !returning {
-                return;
+            let (returning, has_slot) = {
+                let inner = self.lock();
+                let returning = inner.tree.node(id).is_some_and(|node| node.state == AgentState::Returning);
+                let member = inner.members.get(&id);
+                let has_slot = id == self.main || member.is_none_or(|member| member.process_slot.is_some());
+                (returning, has_slot)
+            };
+            match (returning, has_slot) {
+                (true, _) => drop(news.changed().await),
+                (false, true) => return,
+                (false, false) => {
+                    let slot = self.process_slots.take().await;
+                    return self.give_slot(id, slot);
+                }
             }
-            let _ = news.changed().await;
+        }
+    }
+
+    /// Gives an agent its slot among the agents of the process.
+    pub(crate) fn give_slot(&self, id: AgentId, slot: ProcessSlot) {
+        if let Some(member) = self.lock().members.get_mut(&id) {
+            member.process_slot = Some(slot);
         }
     }
 }

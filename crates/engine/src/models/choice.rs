@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use posse_delegate::Endpoint;
-use posse_model::{Model, ModelConfig, Protocol, shown_address};
+use posse_model::{Governors, Model, ModelConfig, Protocol, shown_address};
 use posse_protocol::Prices;
 
 use crate::models::family::{KnownModel, meant};
@@ -57,6 +57,8 @@ pub struct Models {
     /// Models that are configured and cannot be used, with the reason.
     left_out: BTreeMap<String, String>,
     routes: Routes,
+    /// Shared by all models that are called at addresses that tasks name.
+    governors: Governors,
 }
 
 impl Models {
@@ -64,7 +66,13 @@ impl Models {
     pub fn new(model: Model, prices: Option<Prices>) -> Self {
         let main = PricedModel { model, prices };
         let by_name = BTreeMap::from([(main.name().to_string(), main.clone())]);
-        Self { main, by_name, left_out: BTreeMap::new(), routes: Routes::default() }
+        Self {
+            main,
+            by_name,
+            left_out: BTreeMap::new(),
+            routes: Routes::default(),
+            governors: Governors::new(),
+        }
     }
 
     /// Adds a model that sub-agents may use. One of the same name is replaced, but never the main agent's.
@@ -73,6 +81,15 @@ impl Models {
         if name != self.main.name() {
             self.by_name.insert(name, PricedModel { model, prices });
         }
+    }
+
+    /// The same models under the governors of the process: an endpoint has one queue, whichever session calls it.
+    pub(crate) fn governed_by(mut self, governors: &Governors) -> Self {
+        for one in std::iter::once(&mut self.main).chain(self.by_name.values_mut()) {
+            one.model = one.model.governed_by(governors);
+        }
+        self.governors = governors.clone();
+        self
     }
 
     /// Says why a model that is configured cannot be used.
@@ -178,7 +195,7 @@ impl Models {
             ..there.model.config().clone()
         });
         let config = sibling.unwrap_or_else(|| ModelConfig::new(name, id, Protocol::Chat, address));
-        Ok(PricedModel { model: routes.model(config)?, prices: None })
+        Ok(PricedModel { model: routes.model(config, &self.governors)?, prices: None })
     }
 
     /// The addresses that may be named beside those of configured models, without credentials.
@@ -194,7 +211,7 @@ impl Models {
 
 #[cfg(test)]
 mod tests {
-    use posse_model::{Governors, SecretString};
+    use posse_model::SecretString;
     use secrecy::ExposeSecret as _;
 
     use super::*;
@@ -210,11 +227,7 @@ mod tests {
         let mut models = Models::new(model("main", "https://cloud.example/v1", "main key"), None);
         models.add(model("other", "https://other.example/v1", "other key"), None);
         let addresses = ["http://gpu:8080/v1", "https://OTHER.example:443/v1/", "http://u:p@box/v1"];
-        models.route(Routes {
-            addresses: addresses.map(str::to_string).to_vec(),
-            governors,
-            ..Routes::default()
-        });
+        models.route(Routes { addresses: addresses.map(str::to_string).to_vec(), ..Routes::default() });
         models
     }
 

@@ -10,8 +10,6 @@ use posse_model::{Governors, Model, ModelConfig, Recorder, shown_address};
 pub struct Routes {
     /// The addresses, as they are written.
     pub addresses: Vec<String>,
-    /// Shared with the configured models: an address has one queue.
-    pub governors: Governors,
     /// See `ModelConfig::substitutions`.
     pub substitutions: Vec<(String, String)>,
     /// What writes the cassette, if one is written.
@@ -19,10 +17,10 @@ pub struct Routes {
 }
 
 impl Routes {
-    /// A model with this configuration, which shares the governors and the cassette.
-    pub(crate) fn model(&self, mut config: ModelConfig) -> Result<Model, String> {
+    /// A model with this configuration, which shares the cassette.
+    pub(crate) fn model(&self, mut config: ModelConfig, governors: &Governors) -> Result<Model, String> {
         config.substitutions.clone_from(&self.substitutions);
-        let model = Model::new(config, &self.governors).map_err(|error| error.to_string())?;
+        let model = Model::new(config, governors).map_err(|error| error.to_string())?;
         Ok(match &self.recorder {
             Some(recorder) => model.recording(Arc::clone(recorder)),
             None => model,

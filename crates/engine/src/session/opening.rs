@@ -95,8 +95,9 @@ impl Opening {
             checkouts: Checkouts::new(process.data_dir.clone(), self.id).hiding(tools.sandbox.denied.clone()),
             approvals: Approvals::new(request.approvals),
             jobs: Jobs::default(),
+            process_slots: process.slots.clone(),
             tools,
-            models: request.models,
+            models: request.models.governed_by(&process.governors),
             project: request
                 .project
                 .filter(|notes| !hides.as_ref().is_some_and(|hides| hides.holds(Path::new(&notes.name)))),

@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
+use posse_model::Governors;
 use posse_store::Store;
 
+use crate::agents::process_slots::ProcessSlots;
 use crate::record::bus::Bus;
 
 /// Owned by the engine; clones are the same.
@@ -12,4 +14,7 @@ pub(crate) struct ProcessParts {
     pub(crate) data_dir: PathBuf,
     pub(crate) store: Store,
     pub(crate) bus: Bus,
+    /// One for each endpoint that models of any session are called at.
+    pub(crate) governors: Governors,
+    pub(crate) slots: ProcessSlots,
 }

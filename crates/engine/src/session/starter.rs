@@ -2,14 +2,40 @@
 
 use std::sync::Arc;
 
-use posse_protocol::{Below, Ending, EventKind, Failure, Receipt, Report};
+use posse_protocol::{Below, Ending, EventKind, Failure, QueueReason, Receipt, Report};
 
 use crate::agents::start::AgentStart;
 use crate::crew::Crew;
 use crate::driver::Driver;
 
+/// Sets a sub-agent to work whose turn in its session has come, as soon as its turn in the process has come, too.
+pub(super) fn start_agent(crew: &Arc<Crew>, mut start: AgentStart) {
+    if let Some(slot) = crew.process_slots.try_take() {
+        crew.give_slot(start.who.id, slot);
+        return drive(crew, start);
+    }
+    start.journal.note(EventKind::AgentQueued { reason: QueueReason::ProcessCap, at: None });
+    start.journal.send();
+    let (id, shared) = (start.who.id, Arc::clone(crew));
+    let waiting = tokio::spawn(async move {
+        let cancel = shared.signals(id).cancel;
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => {
+                // One that had begun in another process has something to report.
+                if start.interrupted.is_some() { drive(&shared, start) } else { shared.settle_unstarted(start) }
+            }
+            slot = shared.process_slots.take() => {
+                shared.give_slot(id, slot);
+                drive(&shared, start);
+            }
+        }
+    });
+    crew.add_driver(waiting.abort_handle());
+}
+
 /// Runs a sub-agent on a task of its own. One whose driver breaks is settled all the same.
-pub(super) fn start_agent(crew: &Arc<Crew>, start: AgentStart) {
+fn drive(crew: &Arc<Crew>, start: AgentStart) {
     let (id, mut spare) = (start.who.id, start.journal.beside());
     let driver = Driver::new(Arc::clone(crew), start);
     let running = tokio::spawn(driver.run());

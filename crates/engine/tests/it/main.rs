@@ -21,6 +21,7 @@ mod measured;
 mod obeyed;
 mod order;
 mod prefix;
+mod process;
 mod promises;
 mod prompt_sizes;
 mod record;

@@ -15,6 +15,7 @@ mod written;
 
 use std::collections::BTreeMap;
 use std::error::Error;
+use std::num::NonZeroUsize;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::{Path, PathBuf};
 
@@ -278,6 +279,11 @@ impl Config {
     /// The names of the models that are configured.
     pub fn model_names(&self) -> impl Iterator<Item = &str> {
         self.models.keys().map(String::as_str)
+    }
+
+    /// How many sub-agents of all sessions of a process run at the same time.
+    pub fn running_in_process(&self) -> NonZeroUsize {
+        self.sub_agents.running_in_process()
     }
 
     /// Whether the model that a provider calls so has a price.

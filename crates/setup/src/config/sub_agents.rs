@@ -3,6 +3,7 @@
 use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 
 use posse_engine::delegating::{Limits, OverCap, Surface};
+use posse_engine::limits::PROCESS_RUNNING_MAX;
 use posse_engine::roles::AgentRoles;
 use posse_engine::{RecordDetail, SubAgents};
 use posse_protocol::Isolation;
@@ -32,6 +33,9 @@ pub(crate) struct SubAgentsFile {
     /// Agents at work at the same time.
     #[serde(alias = "max_concurrent", skip_serializing_if = "Option::is_none")]
     pub(crate) max_running: Option<NonZeroUsize>,
+    /// The same for all sessions of a process together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_running_in_process: Option<NonZeroUsize>,
     /// What happens to a task beyond `max_running`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) over_cap: Option<OverCap>,
@@ -99,6 +103,12 @@ impl SubAgentsFile {
         }
     }
 
+    /// How many agents of all sessions of a process run at the same time.
+    pub(crate) fn running_in_process(&self) -> NonZeroUsize {
+        let usual = NonZeroUsize::new(PROCESS_RUNNING_MAX).unwrap_or(NonZeroUsize::MIN);
+        self.max_running_in_process.unwrap_or(usual)
+    }
+
     /// The addresses that sub-agents may be sent to although no model is configured there.
     pub(crate) fn addresses(&self) -> Vec<String> {
         self.endpoint.iter().chain(self.endpoints.iter().flatten()).cloned().collect()
@@ -133,6 +143,7 @@ impl SubAgentsFile {
             surface: Some(surface),
             max_depth: Some(limits.depth_max),
             max_running: NonZeroUsize::new(limits.running_max),
+            max_running_in_process: Some(self.running_in_process()),
             over_cap: Some(limits.over_cap),
             max_iterations: NonZeroU32::new(usual.max_turns),
             max_tokens: usual.max_output_tokens.and_then(NonZeroU32::new),
@@ -171,6 +182,7 @@ impl SubAgentsFile {
             roles_file,
             max_depth,
             max_running,
+            max_running_in_process,
             over_cap,
             max_iterations,
             max_tokens,

@@ -59,6 +59,10 @@ fn what_an_agent_does_in_words() {
             "queued: as many agents run as may (max_running)",
         ),
         (
+            Activity::Queued { reason: QueueReason::ProcessCap, at: None },
+            "queued: as many agents run in this process as may (max_running_in_process)",
+        ),
+        (
             Activity::Queued { reason: QueueReason::Endpoint, at: None },
             "queued: one at a time at its model (max_concurrent)",
         ),
@@ -82,7 +86,7 @@ fn what_an_agent_does_in_words() {
         (Activity::WritingCall { tool: text("grep") }, "writing a grep call"),
         (Activity::Nothing, ""),
     ];
-    assert_eq!(cases.len(), 10);
+    assert_eq!(cases.len(), 11);
     for (doing, expected) in cases {
         assert_eq!(words::doing(&doing), expected);
     }
