@@ -9,13 +9,37 @@ use crate::prose::Prose;
 const WIDTH_WITHOUT_TERMINAL: usize = 100;
 const HEIGHT_WITHOUT_TERMINAL: usize = 24;
 
-/// Lines beside the answer that wait while a question is open; the rest are only counted.
-const WAITING_MAX: usize = 20_000;
+/// Bytes that wait while a question is open; what comes after that is only counted, and is on record.
+const WAITING_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// Something that waits to be written.
 enum HeldWrite {
     Text(String),
     Aside(String),
+}
+
+/// What waits, in order, within a limit.
+#[derive(Default)]
+struct HeldWrites {
+    writes: Vec<HeldWrite>,
+    bytes: usize,
+}
+
+impl HeldWrites {
+    /// False if there is no room.
+    fn push(&mut self, write: HeldWrite) -> bool {
+        let (HeldWrite::Text(text) | HeldWrite::Aside(text)) = &write;
+        if self.bytes + text.len() > WAITING_BYTES_MAX {
+            return false;
+        }
+        self.bytes += text.len();
+        match (self.writes.last_mut(), write) {
+            // Text comes in pieces of a few letters.
+            (Some(HeldWrite::Text(before)), HeldWrite::Text(text)) => before.push_str(&text),
+            (_, write) => self.writes.push(write),
+        }
+        true
+    }
 }
 
 /// Standard output and standard error, and what is known of the terminals behind them.
@@ -32,7 +56,7 @@ pub(crate) struct Terminal {
     /// Whether the answer is drawn, and not only written.
     draws_text: bool,
     /// While a question is open nothing else is written: it waits here, in order.
-    waiting: Option<Vec<HeldWrite>>,
+    waiting: Option<HeldWrites>,
     /// How much found no room there.
     left_out: u64,
 }
@@ -84,7 +108,8 @@ impl Terminal {
     /// A piece of the answer.
     pub(crate) fn text(&mut self, text: &str) -> io::Result<()> {
         if let Some(waiting) = &mut self.waiting {
-            waiting.push(HeldWrite::Text(text.to_string()));
+            let lines = text.matches('\n').count() as u64;
+            self.left_out += if waiting.push(HeldWrite::Text(text.to_string())) { 0 } else { lines };
             return Ok(());
         }
         self.out.write_all(guarded(text, self.text_style.has_colours()).as_bytes())?;
@@ -94,12 +119,8 @@ impl Terminal {
     /// Everything else.
     pub(crate) fn aside(&mut self, text: &str) -> io::Result<()> {
         match &mut self.waiting {
-            Some(waiting) if waiting.len() < WAITING_MAX => {
-                waiting.push(HeldWrite::Aside(text.to_string()));
-                Ok(())
-            }
-            Some(_) => {
-                self.left_out += 1;
+            Some(waiting) => {
+                self.left_out += u64::from(!waiting.push(HeldWrite::Aside(text.to_string())));
                 Ok(())
             }
             None => self.aside_now(text),
@@ -124,7 +145,7 @@ impl Terminal {
 
     /// Writes what has waited.
     pub(crate) fn release(&mut self) -> io::Result<()> {
-        for waiting in self.waiting.take().into_iter().flatten() {
+        for waiting in self.waiting.take().unwrap_or_default().writes {
             match waiting {
                 HeldWrite::Text(text) => self.text(&text)?,
                 HeldWrite::Aside(text) => self.aside(&text)?,
@@ -148,5 +169,59 @@ impl Terminal {
             Some((width, height)) => (width.max(20), height),
             None => (WIDTH_WITHOUT_TERMINAL, HEIGHT_WITHOUT_TERMINAL),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::{Arc, Mutex};
+
+    /// What was written, for all clones.
+    #[derive(Clone, Default)]
+    struct Written(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Written {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_waits_for_an_answer_has_a_limit() {
+        let (out, err) = (Written::default(), Written::default());
+        let mut terminal = Terminal::of_test(Box::new(out.clone()), Box::new(err.clone()), false);
+        terminal.hold();
+        let line = format!("{}\n", "x".repeat(1023));
+        for _ in 0..3000 {
+            terminal.text(&line).unwrap();
+            terminal.aside(&line).unwrap();
+        }
+        let held = terminal.waiting.as_ref().map(|held| (held.bytes, held.writes.len()));
+        assert_eq!(held, Some((WAITING_BYTES_MAX, 4096)));
+        terminal.release().unwrap();
+        let written = |place: &Written| place.0.lock().unwrap().len();
+        assert_eq!(written(&out), WAITING_BYTES_MAX / 2);
+        let told = String::from_utf8(err.0.lock().unwrap().clone()).unwrap();
+        assert!(
+            told.ends_with("… and 1,904 more lines, which came while you were asked\n"),
+            "{}",
+            &told[told.len() - 80..]
+        );
+        terminal.text("a").unwrap();
+        assert_eq!(written(&out), WAITING_BYTES_MAX / 2 + 1, "nothing waits any more");
+    }
+
+    #[test]
+    fn pieces_of_text_wait_as_one() {
+        let mut terminal =
+            Terminal::of_test(Box::new(Written::default()), Box::new(Written::default()), false);
+        terminal.hold();
+        (0..1000).for_each(|_| terminal.text("ab").unwrap());
+        assert_eq!(terminal.waiting.map(|held| (held.bytes, held.writes.len())), Some((2000, 1)));
     }
 }
