@@ -11,12 +11,15 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail, ensure};
 use bytes::Bytes;
-use posse_engine::delegating::{Limits, Surface};
-use posse_engine::models::{Governors, Model, ModelConfig, Models, Protocol};
-use posse_engine::roles::{Roles, Team};
-use posse_engine::{Delegation, Engine, Session, SessionRequest, SubAgents, ToolSettings};
+use posse_engine::Limits;
+use posse_engine::models::Models;
+use posse_engine::{Delegation, Engine, Session, SessionRequest, SubAgents};
+use posse_model::{Governors, Model, ModelConfig, Protocol};
 use posse_protocol::{Budget, Ending, EventKind, Grant, Network, Update};
+use posse_roles::{Roles, Team};
+use posse_surface::Surface;
 use posse_testkit::{Captured, FakeModel, Turn};
+use posse_tools::ToolSettings;
 use serde_json::json;
 
 use crate::{ResultLine, median};

@@ -70,7 +70,7 @@ fn main() -> ExitCode {
 /// Measures what was asked for and prints it; says whether all promises hold.
 fn measured() -> anyhow::Result<bool> {
     // As the program that is measured does.
-    posse_engine::machine::keep_freed_memory();
+    posse_sandbox::keep_freed_memory();
     let arguments = std::env::args().skip(1).collect::<Vec<_>>();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [crew::SESSION, base_url] => return crew::session(base_url).map(|()| true),

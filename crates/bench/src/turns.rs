@@ -6,9 +6,11 @@ use std::time::Instant;
 
 use anyhow::{Context as _, ensure};
 use bytes::Bytes;
-use posse_engine::models::{Governors, Model, ModelConfig, Models, Protocol};
-use posse_engine::{Engine, SessionRequest, ToolSettings};
+use posse_engine::models::Models;
+use posse_engine::{Engine, SessionRequest};
+use posse_model::{Governors, Model, ModelConfig, Protocol};
 use posse_protocol::{Budget, Ending, Grant, Network};
+use posse_tools::ToolSettings;
 
 use crate::server::{Arrival, Server};
 use crate::{ResultLine, median};

@@ -5,10 +5,9 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use posse_engine::roles::{
-    INHERIT, LoadedRoles, Problem, RolePlace, Roles, Team, Told, load_roles, template, valid_name,
-};
+use posse_engine::roles::{LoadedRoles, Problem, RolePlace, load_roles};
 use posse_protocol::{Files, Grant, NameRules, Network, Role, RoleOrigin, Shell};
+use posse_roles::{INHERIT, Roles, Team, Told, template, valid_name};
 use posse_setup::{Config, Paths, RoleFit, RoleSources, Trusted, own_role_folder};
 
 use crate::args::AgentsCommand;

@@ -10,8 +10,8 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand};
-use posse_engine::delegating::Surface;
 use posse_protocol::Approval;
+use posse_surface::Surface;
 
 pub(crate) use help::command;
 pub(crate) use tips::told;

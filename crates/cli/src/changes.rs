@@ -4,10 +4,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use posse_engine::EngineError::{self, Busy, NotFound, NothingToDo};
-use posse_engine::machine::available;
 use posse_engine::record::SessionRow;
 use posse_engine::{Engine, MergeOutcome, UndoExtent, UndoOutcome};
 use posse_protocol::{Change, Conflict, EventKind, Seq};
+use posse_sandbox::available;
 use posse_setup::{Config, Paths, settle_git};
 
 use crate::args::{DiffArgs, UndoArgs};

@@ -2,7 +2,7 @@
 
 use clap_complete::Shell;
 use posse_engine::Engine;
-use posse_engine::roles::Team;
+use posse_roles::Team;
 use posse_setup::{Config, Paths, RoleSources, Trusted};
 
 use crate::args::{self, Names};

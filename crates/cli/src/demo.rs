@@ -5,11 +5,11 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use posse_engine::Engine;
-use posse_engine::machine::git;
-use posse_engine::models::ModelConfig;
 use posse_engine::record::DATABASE_FILE;
+use posse_model::ModelConfig;
 use posse_setup::{ModelChoice, Paths, SessionPlan, Wishes};
 use posse_view::SessionView;
+use posse_workspace::git;
 
 use crate::args::DemoArgs;
 use crate::demo_folder::DemoFolder;

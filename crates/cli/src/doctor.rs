@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use posse_engine::Engine;
-use posse_engine::machine::{available, git, support};
-use posse_engine::models::{ModelConfig, Protocol, list_models_of, missing_model, shown_address};
+use posse_model::{ModelConfig, Protocol, list_models_of, missing_model, shown_address};
 use posse_protocol::{ModelError, ModelErrorKind};
+use posse_sandbox::{available, support};
 use posse_setup::{
     Config, ModelChoiceError, PROVIDERS, Paths, Surroundings, choose, probe, settle_git, try_writing,
     writing_advice,
 };
+use posse_workspace::git;
 
 use crate::exit::Exit;
 use crate::output::{self, Style, counted, grouped, one_line, visible};

@@ -53,7 +53,7 @@ const WORKERS_MIN: usize = 2;
 const WORKERS_MAX: usize = 8;
 
 fn main() -> ExitCode {
-    posse_engine::machine::keep_freed_memory();
+    posse_sandbox::keep_freed_memory();
     let around = Surroundings::of_process();
     surroundings::set(around.clone());
     let typed = args::command().try_get_matches();

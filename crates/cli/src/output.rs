@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use posse_engine::reports::facts_line;
 use posse_protocol::{Event, EventKind, visible};
+use posse_report::facts_line;
 use serde::Serialize;
 use serde_json::Value;
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use posse_engine::machine::page;
+use posse_sandbox::page;
 use posse_setup::{Pager, Paths};
 
 use crate::output::{self, Style, guarded};

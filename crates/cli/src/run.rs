@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use posse_engine::Engine;
-use posse_engine::models::Recorder;
+use posse_model::Recorder;
 use posse_setup::{Paths, SessionPlan, substitutions};
 use posse_view::SessionView;
 

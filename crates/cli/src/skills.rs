@@ -5,8 +5,9 @@ mod review;
 use std::path::Path;
 
 use anyhow::bail;
-use posse_engine::skills::{FoundSkill, LoadedSkill, find_skills};
+use posse_engine::skills::{FoundSkill, find_skills};
 use posse_setup::{Paths, own_skill_folder, skill_folders};
+use posse_tools::LoadedSkill;
 
 use crate::args::SkillsCommand;
 use crate::exit::Exit;

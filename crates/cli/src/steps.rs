@@ -1,7 +1,7 @@
 //! A recorded session as people read it, event by event. Pure; it must not know where the events come from.
 
-use posse_engine::reports::facts_line;
 use posse_protocol::{AgentId, Answer, Event, EventKind, Report, Sender};
+use posse_report::facts_line;
 use posse_view::{FoldError, OpenCall, SessionView, words};
 
 use crate::display::{ending_line, measured, not_covered, read_only_for_commands};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use posse_engine::SessionRequest;
-use posse_engine::models::Recorder;
+use posse_model::Recorder;
 use posse_protocol::Approval;
 use posse_setup::{SessionTerms, Wishes};
 

@@ -6,10 +6,4 @@ pub(crate) mod routes;
 
 pub use choice::Models;
 pub use family::{KnownModel, meant};
-pub use posse_model::{
-    CassetteError, Governors, ListedModel, Model, ModelConfig, Profile, Protocol, Recorder, Retry,
-    SetupError, Timeouts, ToolCallMode, address_fault, list_models, list_models_of, missing_model,
-    shown_address,
-};
 pub use routes::Routes;
-pub use secrecy::SecretString;

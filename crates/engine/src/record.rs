@@ -1,4 +1,5 @@
 //! The way into the record and back: events of agents, the updates that interfaces follow, and the lock of a session at work.
+//! It also exports what interfaces see of the record.
 
 pub(crate) mod bus;
 pub(crate) mod journal;

@@ -5,8 +5,4 @@ mod reading;
 pub(crate) mod settings;
 
 pub use files::{LoadedRoles, Problem, RolePlace, load_roles, project_role_places};
-pub use posse_roles::{
-    Accepted, AgentRoles, DEFAULT_ROLE, INHERIT, Lines, NameFault, Roles, Team, Told, UnknownRole, template,
-    valid_name,
-};
 pub use settings::{PromptFile, RolesFile, RolesFileAt};

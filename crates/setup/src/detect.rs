@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use posse_engine::models::{ListedModel, ModelConfig, Protocol, SecretString, list_models, shown_address};
+use posse_model::{ListedModel, ModelConfig, Protocol, SecretString, list_models, shown_address};
 use posse_protocol::{ModelError, Prices};
 
 use crate::config::{Config, ModelFile};

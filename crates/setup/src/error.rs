@@ -3,12 +3,12 @@
 use std::error::Error;
 use std::path::PathBuf;
 
-use posse_engine::approving::RuleError;
-use posse_engine::models::SetupError;
-use posse_engine::roles::UnknownRole;
+use posse_model::SetupError;
+use posse_policy::RuleError;
 use posse_protocol::ModelError;
 use posse_protocol::visible::one_line;
 use posse_protocol::words::grouped;
+use posse_roles::UnknownRole;
 
 use crate::limits::MODEL_COLUMNS_MAX;
 use crate::providers::PROVIDERS;

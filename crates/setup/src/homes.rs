@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 #[cfg(unix)]
-use posse_engine::machine::home_of;
-use posse_engine::machine::secret_places;
+use posse_sandbox::home_of;
+use posse_sandbox::secret_places;
 
 use crate::error::PrepareError;
 use crate::limits::{HOMES_MAX, USERS_BYTES_MAX};

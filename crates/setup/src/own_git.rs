@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use posse_engine::machine::git::{self, GitError, Person, Use};
 use posse_engine::project_folders;
+use posse_workspace::git::{self, GitError, Person, Use};
 
 use crate::config::Config;
 use crate::paths::Paths;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use posse_engine::machine::Program;
+use posse_sandbox::Program;
 
 use crate::own_git::places_of_agents;
 use crate::paths::Paths;

@@ -5,9 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use posse_engine::models::{Governors, Model, Models, Recorder};
-use posse_engine::{ApprovalSettings, KnowledgeSettings, SessionRequest, ToolSettings, project_context};
+use posse_engine::models::Models;
+use posse_engine::{ApprovalSettings, KnowledgeSettings, SessionRequest, project_context};
+use posse_model::{Governors, Model, Recorder};
 use posse_protocol::{Approval, Shell};
+use posse_tools::ToolSettings;
 
 use crate::config::{Config, Time, Trusted};
 use crate::detect::{self, ModelChoice};
@@ -243,6 +245,6 @@ pub fn substitutions(folder: &Path) -> Vec<(String, String)> {
 async fn missing_shell() -> Option<SetupWarning> {
     // Not while the first request is on its way: it has the machine to itself.
     tokio::time::sleep(Duration::from_millis(SANDBOX_TRIED_AFTER_MS)).await;
-    let tried = tokio::task::spawn_blocking(posse_engine::machine::available).await;
+    let tried = tokio::task::spawn_blocking(posse_sandbox::available).await;
     Some(SetupWarning::NoShell { missing: tried.ok()?.err()?.to_string() })
 }

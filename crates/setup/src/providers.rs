@@ -1,6 +1,6 @@
 //! What Posse knows about providers without being told: where they are, how they speak, which key they want.
 
-use posse_engine::models::Protocol;
+use posse_model::Protocol;
 
 use crate::surroundings::Surroundings;
 

@@ -1,10 +1,11 @@
 //! What the configuration makes of a role: which model stands in for the one its file names, and what its tools lack here.
 
-use posse_engine::approving::meet;
 use posse_engine::models::{KnownModel, meant};
-use posse_engine::roles::{INHERIT, LoadedRoles, Problem, Told, template};
+use posse_engine::roles::{LoadedRoles, Problem};
+use posse_policy::meet;
 use posse_protocol::visible::one_line;
 use posse_protocol::{Grant, Network, Role, RoleOrigin};
+use posse_roles::{INHERIT, Told, template};
 
 use crate::config::Config;
 use crate::detect;

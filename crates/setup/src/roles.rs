@@ -3,7 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use posse_engine::roles::{LoadedRoles, RolePlace, Roles, RolesFile, Team, load_roles, project_role_places};
+use posse_engine::roles::{LoadedRoles, RolePlace, RolesFile, load_roles, project_role_places};
+use posse_roles::{Roles, Team};
 
 use crate::config::{Config, RolesFileNamed, Trusted};
 use crate::error::RolesError;

@@ -5,10 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use posse_engine::Delegation;
-use posse_engine::delegating::Surface;
-use posse_engine::models::{Governors, Model, Models, Recorder, Routes, shown_address};
-use posse_engine::roles::{Problem, Team, Told};
+use posse_engine::models::{Models, Routes};
+use posse_engine::roles::Problem;
+use posse_model::{Governors, Model, Recorder, shown_address};
 use posse_protocol::{Approval, Budget, Files, Grant, RoleOrigin, Shell};
+use posse_roles::{Team, Told};
+use posse_surface::Surface;
 
 use crate::config::{Config, RoleSet, SubAgentsFile, Trusted};
 use crate::detect;

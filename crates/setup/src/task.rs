@@ -1,6 +1,6 @@
 //! What the person wants done, and whether a model can take it.
 
-use posse_engine::models::ModelConfig;
+use posse_model::ModelConfig;
 
 use crate::error::PrepareError;
 use crate::limits::TASK_PERCENT_MAX;

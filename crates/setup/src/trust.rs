@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use posse_engine::models::shown_address;
-use posse_engine::roles::{Team, load_roles, project_role_places};
+use posse_engine::roles::{load_roles, project_role_places};
+use posse_model::shown_address;
 use posse_protocol::{Files, Network, Role, RoleOrigin, Shell};
+use posse_roles::Team;
 
 use crate::config::{
     ApprovalFile, Config, FileConfig, LimitsFile, RecordFile, RightsFile, RolesFileNamed, SandboxFile,

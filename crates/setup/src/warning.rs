@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use posse_engine::delegating::Surface;
 use posse_protocol::visible::one_line;
+use posse_surface::Surface;
 
 use crate::limits::FAULT_COLUMNS_MAX;
 use crate::surroundings::ShownPath;

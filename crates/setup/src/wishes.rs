@@ -2,8 +2,8 @@
 
 use std::num::{NonZeroU32, NonZeroU64};
 
-use posse_engine::delegating::Surface;
 use posse_protocol::Approval;
+use posse_surface::Surface;
 
 /// What counts for this session, over what the files say. The default wishes for nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! What was measured of an agent's work, and what does not hold of what it says: the same lines wherever an ending is
 //! shown. The facts themselves are made elsewhere, once for everybody.
 
-use posse_engine::reports::{About, facts};
 use posse_protocol::Receipt;
+use posse_report::{About, facts};
 
 use super::labelled::labelled;
 use crate::output::{Style, one_line};

@@ -2,8 +2,8 @@
 
 use std::io;
 
-use posse_engine::reports::{facts, facts_line, files};
 use posse_protocol::{AgentState, Ending, Failure, Receipt, Report, SessionId};
+use posse_report::{facts, facts_line, files};
 use posse_view::{AgentView, SessionView, words};
 
 use super::branches;

@@ -1,7 +1,7 @@
 //! A question as it is drawn: what is asked, cut to the terminal from both ends, and below it, always in sight, who wants
 //! what, and the choices. Pure; it must not know the terminal or who answers.
 
-use posse_engine::approving::explain;
+use posse_policy::explain;
 use posse_protocol::{Question, visible};
 
 use crate::output::{Style, counted, grouped, one_line};

@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 
-use posse_engine::reports::{facts_line, files};
 use posse_protocol::{AgentId, Event, EventKind, Receipt, Report, Sender};
+use posse_report::{facts_line, files};
 use posse_view::{FoldError, OpenCall, SessionView, words};
 
 use crate::display::{measured, tree};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use posse_delegate::Limits;
+pub use posse_delegate::{Limits, OverCap};
 use posse_protocol::Isolation;
 use posse_roles::Roles;
 use posse_surface::Surface;

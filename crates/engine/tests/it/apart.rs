@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use posse_engine::delegating::Limits;
+use posse_engine::Limits;
 use posse_protocol::{Answer, Approval, Branch, Conflict, Ending, Event, EventKind, Isolation, Question};
 use posse_testkit::{Fixture, Turn, asker};
 use serde_json::{Value, json};
@@ -101,8 +101,7 @@ async fn task_role_and_configuration_say_where_an_agent_works() {
         let file = format!("---\nname: mine\ndescription: works\n{line}---\nGo.\n");
         let roles = Fixture::new().file("mine.md", file);
         let place = posse_engine::roles::RolePlace::User(roles.path().to_path_buf());
-        stage.delegation.roles =
-            posse_engine::roles::load_roles(posse_engine::roles::Team::Without, &[place]).roles;
+        stage.delegation.roles = posse_engine::roles::load_roles(posse_roles::Team::Without, &[place]).roles;
         stage.delegation.sub_agents.isolation = config;
         let ran = stage.run("go").await;
         let case = format!("task {task:?}, role {role:?}, configuration {config:?}");

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
-use posse_engine::delegating::Limits;
+use posse_engine::Limits;
 use posse_engine::{AnswerOutcome, ApprovalSettings, RecordDetail, Session};
 use posse_protocol::{
     AgentId, AgentState, Answer, Approval, Denial, Event, EventKind, Grant, Network, Question, Sender, Update,
@@ -434,7 +434,7 @@ async fn rules_deny_ask_and_allow_whatever_the_mode_says() {
     let rules = |kind: &str, rule: &str| {
         let mut rules = json!({});
         rules[kind] = json!([rule]);
-        serde_json::from_value::<posse_engine::approving::Rules>(rules).unwrap()
+        serde_json::from_value::<posse_policy::Rules>(rules).unwrap()
     };
     let cases: [(Approval, &str, &str, Turn, usize, bool); 6] = [
         (Approval::Full, "deny", "shell(rm *)", sh("rm a.txt"), 0, false),

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use posse_engine::models::{Governors, Model, ModelConfig, Models, Protocol};
-use posse_engine::{ApprovalSettings, Engine, KnowledgeSettings, Session, SessionRequest, ToolSettings};
+use posse_engine::models::Models;
+use posse_engine::{ApprovalSettings, Engine, KnowledgeSettings, Session, SessionRequest};
+use posse_model::{Governors, Model, ModelConfig, Protocol};
 use posse_protocol::{Budget, Event, EventKind, Grant, Network, Report, Update};
 use posse_testkit::{FakeModel, Fixture, Turn};
+use posse_tools::ToolSettings;
 
 /// A workspace, a model and a data directory.
 pub(crate) struct World {

@@ -1,6 +1,6 @@
 //! What a new agent knows: files within their caps, a digest, some turns, or all of its parent's conversation.
 
-use posse_engine::models::Protocol;
+use posse_model::Protocol;
 use posse_testkit::{FakeModel, Fixture, Turn};
 use serde_json::{Value, json};
 

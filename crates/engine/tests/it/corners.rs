@@ -3,8 +3,9 @@
 
 use crate::crew::{REPORT, Stage, last_text, start};
 use crate::follow::*;
-use posse_engine::delegating::{Limits, Surface};
+use posse_engine::Limits;
 use posse_protocol::{Budget, EventKind, Files, Grant, Sender};
+use posse_surface::Surface;
 use posse_testkit::Turn;
 use serde_json::json;
 use std::time::Duration;

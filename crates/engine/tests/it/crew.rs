@@ -3,14 +3,17 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
-use posse_engine::delegating::{Limits, Surface};
-use posse_engine::models::{Governors, Model, ModelConfig, Models, Protocol};
-use posse_engine::roles::{Roles, Team};
+use posse_engine::Limits;
+use posse_engine::models::Models;
 use posse_engine::{
-    ApprovalSettings, Delegation, Engine, KnowledgeSettings, Session, SessionRequest, SubAgents, ToolSettings,
+    ApprovalSettings, Delegation, Engine, KnowledgeSettings, Session, SessionRequest, SubAgents,
 };
+use posse_model::{Governors, Model, ModelConfig, Protocol};
 use posse_protocol::{AgentId, Budget, Event, EventKind, Grant, Network, Report};
+use posse_roles::{Roles, Team};
+use posse_surface::Surface;
 use posse_testkit::{Captured, FakeModel, Fixture, Turn, asker};
+use posse_tools::ToolSettings;
 use serde_json::{Value, json};
 
 use crate::check::{Ran, finish};

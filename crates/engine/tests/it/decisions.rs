@@ -2,8 +2,8 @@
 //! outlives what the session writes.
 
 use posse_engine::AnswerOutcome;
-use posse_engine::delegating::Surface;
 use posse_protocol::{Answer, Approval, Event, EventKind, Question};
+use posse_surface::Surface;
 use posse_testkit::Turn;
 use serde_json::json;
 

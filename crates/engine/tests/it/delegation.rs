@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use posse_engine::delegating::Surface;
 use posse_protocol::{Ending, EventKind, Sender};
+use posse_surface::Surface;
 use posse_testkit::Turn;
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! Failure is honest: every kind ends typed, with what there is, and on record (promise T5, for one agent).
 
-use posse_engine::models::Protocol;
+use posse_model::Protocol;
 use posse_protocol::{Ending, EventKind, Failure, ModelErrorKind, StopReason};
 use posse_testkit::Turn;
 use serde_json::json;
@@ -85,18 +85,16 @@ async fn a_stream_that_is_cut_after_its_first_words_is_asked_for_once_more() {
 async fn an_unreachable_model_is_said_to_be() {
     let world = World::new([]).await;
     let url = world.model.base_url();
-    let mut config =
-        posse_engine::models::ModelConfig::new("gone", "m", Protocol::Chat, "http://127.0.0.1:9/v1");
+    let mut config = posse_model::ModelConfig::new("gone", "m", Protocol::Chat, "http://127.0.0.1:9/v1");
     (config.retry.base_ms, config.retry.cap_ms) = (1, 2);
-    let model =
-        posse_engine::models::Model::new(config, &posse_engine::models::Governors::default()).unwrap();
+    let model = posse_model::Model::new(config, &posse_model::Governors::default()).unwrap();
     let request = posse_engine::SessionRequest {
         workspace: world.files.path().to_path_buf(),
         prompt: "go".into(),
         models: posse_engine::models::Models::new(model, None),
         grant: world.grant.clone(),
         budget: world.budget,
-        tools: posse_engine::ToolSettings::default(),
+        tools: posse_tools::ToolSettings::default(),
         project: None,
         delegation: None,
         approvals: posse_engine::ApprovalSettings::default(),

@@ -1,7 +1,7 @@
 //! Failure is honest (promise T5): however a child fails, its parent is told how, and gets what there is.
 
-use posse_engine::delegating::Surface;
 use posse_protocol::{StopReason, Usage};
+use posse_surface::Surface;
 use posse_testkit::Turn;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use posse_engine::KnowledgeSettings;
-use posse_engine::delegating::Surface;
 use posse_engine::skills::project_skill_folders;
 use posse_protocol::{Approval, EventKind, NewNote, NoteScope};
+use posse_surface::Surface;
 use posse_testkit::Turn;
 use serde_json::{Value, json};
 

@@ -1,8 +1,9 @@
 //! What a child's rights are made of, seen from outside: no file widens them, and a mode holds for the whole tree.
 
-use posse_engine::roles::{Roles, Team, load_roles, project_role_places};
+use posse_engine::roles::{load_roles, project_role_places};
 use posse_policy::passes;
 use posse_protocol::{Answer, Approval, Budget, EventKind, Files, Grant, Isolation, RoleOrigin, Shell};
+use posse_roles::{Roles, Team};
 use posse_testkit::{Fixture, Turn};
 use serde_json::json;
 

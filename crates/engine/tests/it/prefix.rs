@@ -1,6 +1,6 @@
 //! Request n+1 starts with request n's bytes up to its last message, on every protocol, over hundreds of turns.
 
-use posse_engine::models::Protocol;
+use posse_model::Protocol;
 use posse_protocol::{Ending, EventKind};
 use posse_testkit::{FakeModel, Turn};
 use serde_json::json;

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::process::{Child, Command};
 use std::time::Duration;
 
-use posse_engine::delegating::Limits;
+use posse_engine::Limits;
 use posse_protocol::{AgentId, Budget, Ending, EventKind, StopReason, Update, Usage};
 use posse_testkit::{Captured, Turn, asker};
 use serde_json::{Value, json};

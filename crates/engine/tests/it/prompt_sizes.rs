@@ -1,8 +1,8 @@
 //! What models are told about delegation is little: every request carries it.
 
-use posse_engine::delegating::Surface;
-use posse_engine::roles::{Roles, Team};
 use posse_protocol::RoleOrigin;
+use posse_roles::{Roles, Team};
+use posse_surface::Surface;
 use posse_testkit::Turn;
 use serde_json::json;
 

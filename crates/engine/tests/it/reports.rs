@@ -1,8 +1,8 @@
 //! What comes back: checked, capped, quoted; and which model and which defaults an agent worked with.
 
-use posse_engine::delegating::Surface;
 use posse_engine::{RecordDetail, SubAgents};
 use posse_protocol::{Budget, EventKind, Sender};
+use posse_surface::Surface;
 use posse_testkit::Turn;
 use serde_json::{Value, json};
 

@@ -1,8 +1,8 @@
 //! A child may do what its parent and its role may, and no more: what it is offered, and what happens when it asks for more.
 
-use posse_engine::delegating::Surface;
-use posse_engine::roles::{Roles, Team};
 use posse_protocol::{Files, Grant, Network, Shell};
+use posse_roles::{Roles, Team};
+use posse_surface::Surface;
 use posse_testkit::Turn;
 use serde_json::{Value, json};
 

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use posse_engine::roles::{LoadedRoles, RolePlace, Team, load_roles, project_role_places};
+use posse_engine::roles::{LoadedRoles, RolePlace, load_roles, project_role_places};
 use posse_protocol::{Files, RoleOrigin, Shell};
+use posse_roles::Team;
 use posse_testkit::Fixture;
 
 fn agent(name: &str, more: &str) -> String {

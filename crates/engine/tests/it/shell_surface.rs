@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use posse_engine::delegating::Surface;
 use posse_engine::skills::{SkillDrafts, project_skill_folders};
 use posse_protocol::{Approval, EventKind, RoleOrigin};
+use posse_surface::Surface;
 use posse_testkit::{Turn, asker};
 use serde_json::json;
 

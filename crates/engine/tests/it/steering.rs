@@ -1,7 +1,7 @@
 //! Talking to agents, following them up, and stopping them: with what is below, and nothing else.
 
 use posse_engine::Engine;
-use posse_engine::delegating::Limits;
+use posse_engine::Limits;
 use posse_protocol::{CommandRun, Ending, EventKind, ProgressKind, Sender, Seq};
 use posse_testkit::Turn;
 use serde_json::json;

@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use posse_engine::delegating::{Limits, OverCap, Surface};
+use posse_engine::{Limits, OverCap};
 use posse_protocol::{Budget, Ending, EventKind, Sender, Usage};
+use posse_surface::Surface;
 use posse_testkit::{Captured, Turn, asker};
 use serde_json::{Value, json};
 

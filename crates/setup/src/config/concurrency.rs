@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use posse_engine::models::{ModelConfig, shown_address};
+use posse_model::{ModelConfig, shown_address};
 
 use super::ModelFile;
 

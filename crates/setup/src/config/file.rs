@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::{Path, PathBuf};
 
-use posse_engine::models::{Profile, Protocol, ToolCallMode};
 use posse_engine::record::Durability;
+use posse_model::{Profile, Protocol, ToolCallMode};
 use posse_protocol::{Approval, Files, Prices, Shell};
 use serde::{Deserialize, Serialize};
 

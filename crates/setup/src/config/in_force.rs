@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use posse_engine::models::shown_address;
+use posse_model::shown_address;
 
 use super::{Config, DurabilityWord, FileConfig, NetworkFile};
 use crate::error::ConfigError;

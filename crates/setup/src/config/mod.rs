@@ -19,12 +19,12 @@ use std::num::NonZeroUsize;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::{Path, PathBuf};
 
-use posse_engine::approving::Rules;
-use posse_engine::machine::Workspace;
-use posse_engine::models::Profile;
 use posse_engine::project_folders;
 use posse_engine::record::Durability;
+use posse_model::Profile;
+use posse_policy::Rules;
 use posse_protocol::{Approval, Budget, Files, Grant, Network, PathRules, Shell};
+use posse_workspace::Workspace;
 
 pub use file::parse_approval;
 pub(crate) use file::{

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use posse_engine::approving::{Rules, is_tool, likely_tool};
+use posse_policy::{Rules, is_tool};
+use posse_roles::likely_tool;
 use serde::Deserialize;
 use toml::Spanned;
 

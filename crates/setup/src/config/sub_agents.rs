@@ -2,11 +2,12 @@
 
 use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 
-use posse_engine::delegating::{Limits, OverCap, Surface};
 use posse_engine::limits::PROCESS_RUNNING_MAX;
-use posse_engine::roles::AgentRoles;
+use posse_engine::{Limits, OverCap};
 use posse_engine::{RecordDetail, SubAgents};
 use posse_protocol::Isolation;
+use posse_roles::AgentRoles;
+use posse_surface::Surface;
 use serde::{Deserialize, Serialize};
 
 use super::times::Time;

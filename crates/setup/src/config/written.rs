@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path};
 
-use posse_engine::models::address_fault;
+use posse_model::address_fault;
 use posse_policy::clean_path;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};

@@ -1,7 +1,7 @@
 //! Every kind of error is a value to branch on.
 
-use posse_engine::approving::RuleError;
-use posse_engine::models::{ModelConfig, Protocol};
+use posse_model::{ModelConfig, Protocol};
+use posse_policy::RuleError;
 use posse_setup::{
     ConfigError, ModelChoiceError, Paths, PrepareError, RolesError, Surroundings, TaskPrompt, Trusted, Wishes,
 };

@@ -3,10 +3,10 @@
 use std::num::{NonZeroU32, NonZeroU64};
 
 use posse_engine::SessionRequest;
-use posse_engine::delegating::Surface;
-use posse_engine::models::ModelConfig;
+use posse_model::ModelConfig;
 use posse_protocol::{Approval, Files};
 use posse_setup::{ModelChoice, SessionPlan, SetupWarning, Wishes};
+use posse_surface::Surface;
 
 use crate::world::{TWO_MODELS, World, prepare};
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use posse_engine::models::shown_address;
+use posse_model::shown_address;
 use posse_setup::{
     ModelChoiceError, PROVIDERS, Paths, PrepareError, Surroundings, Wishes, choose, skill_folders,
 };

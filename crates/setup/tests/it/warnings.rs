@@ -1,8 +1,8 @@
 //! Every kind of warning is a value, and says one sentence.
 
-use posse_engine::delegating::Surface;
-use posse_engine::machine::available;
+use posse_sandbox::available;
 use posse_setup::{SessionPlan, SetupWarning, Wishes};
+use posse_surface::Surface;
 
 use crate::world::{TWO_MODELS, World, prepare};
 

@@ -227,7 +227,7 @@ async fn a_session_whose_process_is_gone_is_interrupted_from_the_next_start_on()
     ])
     .await;
     let mut scenario = Scenario::new(play, Same::Everything);
-    scenario.play.stage.delegation.surface = posse_engine::delegating::Surface::Task;
+    scenario.play.stage.delegation.surface = posse_surface::Surface::Task;
     let whole = scenario.whole().await;
     let (mut open, mut crashes) = (0, 0);
     for at in crash_points(&whole) {

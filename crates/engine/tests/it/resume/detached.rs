@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use posse_engine::delegating::Surface;
 use posse_engine::{Engine, Session};
 use posse_protocol::{Event, EventKind, Seq, SessionId, Update};
+use posse_surface::Surface;
 use posse_testkit::{Turn, processes_with};
 use serde_json::{Value, json};
 

@@ -1,9 +1,10 @@
 //! A crash behind any event of sessions in which agents delegate: what comes of it is what would have come of it anyway
 //! (promise D2).
 
+use posse_engine::Limits;
 use posse_engine::RecordDetail;
-use posse_engine::delegating::{Limits, Surface};
 use posse_protocol::{Event, EventKind};
+use posse_surface::Surface;
 use posse_testkit::Turn;
 use serde_json::{Value, json};
 

@@ -3,12 +3,14 @@
 
 use std::collections::HashMap;
 
-use posse_engine::delegating::{Limits, Surface};
-use posse_engine::roles::{RolePlace, Roles, Team, load_roles};
+use posse_engine::Limits;
+use posse_engine::roles::{RolePlace, load_roles};
 use posse_policy::meet;
 use posse_protocol::{
     AgentId, Approval, Event, EventKind, Files, Grant, NameRules, Network, PathRules, Shell,
 };
+use posse_roles::{Roles, Team};
+use posse_surface::Surface;
 use posse_testkit::{Fixture, Turn};
 
 use super::Crashed;

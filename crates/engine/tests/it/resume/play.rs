@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use posse_engine::SessionRequest;
-use posse_engine::models::{Governors, Model, Models};
+use posse_engine::models::Models;
+use posse_model::{Governors, Model};
 use posse_testkit::{Captured, Turn, asker};
 use serde_json::Value;
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use fastrand::Rng;
-use posse_engine::delegating::{Limits, Surface};
+use posse_engine::Limits;
+use posse_surface::Surface;
 use posse_testkit::Turn;
 use serde_json::json;
 
