@@ -14,6 +14,8 @@ pub const QUEUE_BYTES_MAX: usize = 64 * 1024 * 1024;
 pub const COMMIT_EVENTS_MAX: usize = 1_000;
 /// How long events wait for others to go into the same transaction, unless somebody waits for them.
 pub const COMMIT_GATHERS_MS: u64 = 4;
+/// From so many batches in a transaction on, the next one gathers although somebody waits for it.
+pub const CROWD_BATCHES: usize = 8;
 /// How long one commit waits for another process that is writing.
 pub const COMMIT_WAIT_MS_MAX: u64 = 5_000;
 /// How long opening waits for another process that holds the file.

@@ -17,7 +17,7 @@ use crate::event_types::type_word;
 use crate::{NewEvent, StoreError, limits};
 
 /// Resolves once the events are on record and published, or are known not to be. Waiting for it makes the writer hurry:
-/// it gathers what comes within a moment into one transaction, unless somebody waits.
+/// it gathers what comes within a moment into one transaction, unless somebody waits and few write.
 #[must_use = "an event is on record only when its Ack says so"]
 pub struct Ack {
     outcome: oneshot::Receiver<Result<Seq, StoreError>>,
@@ -162,13 +162,17 @@ struct State {
     closed: bool,
     /// Whether somebody waits for what is in here.
     hurried: bool,
+    /// Whether the last transaction held what many had asked for. Then the next one gathers although somebody waits:
+    /// where many work at once, fewer transactions bring all of them further than short waits bring one.
+    crowded: bool,
 }
 
 impl State {
     /// Whether what is in here can wait for more to come.
     fn can_wait(&self) -> bool {
         let first = matches!(self.waiting.front(), Some(Entry::Events(_)));
-        first && !self.closed && !self.hurried && self.events < limits::COMMIT_EVENTS_MAX
+        let hurried = self.hurried && !self.crowded;
+        first && !self.closed && !hurried && self.events < limits::COMMIT_EVENTS_MAX
     }
 }
 
@@ -200,8 +204,11 @@ impl Queue {
         let mut state = self.lock();
         if !state.waiting.is_empty() && !state.hurried {
             state.hurried = true;
+            let wakes = !state.can_wait();
             drop(state);
-            self.changed.notify_one();
+            if wakes {
+                self.changed.notify_one();
+            }
         }
     }
 
@@ -211,7 +218,7 @@ impl Queue {
         let mut state = self.lock();
         if !state.closed {
             state.waiting.push_back(Entry::Job(job));
-            state.hurried = true;
+            (state.hurried, state.crowded) = (true, false);
         }
         drop(state);
         self.changed.notify_one();
@@ -253,6 +260,7 @@ impl Queue {
             }
         }
         state.hurried &= !state.waiting.is_empty();
+        state.crowded = taken.len() >= limits::CROWD_BATCHES;
         if taken.is_empty() { WriterStep::End } else { WriterStep::Commit(taken) }
     }
 
@@ -269,5 +277,63 @@ impl Queue {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use posse_protocol::{EventKind, Sender};
+
+    /// Queues what so many ask for at once, and one of them waits for it.
+    fn ask(queue: &Arc<Queue>, batches: usize) {
+        for _ in 0..batches {
+            let id = "00000000-0000-7000-8000-000000000001";
+            let kind = EventKind::Told { from: Sender::Person, text: "go".into() };
+            let event = NewEvent {
+                session: id.parse().unwrap(),
+                agent: id.parse().unwrap(),
+                parent: None,
+                at_ms: 0,
+                kind,
+            };
+            let (promise, _ack) = Ack::pair(None);
+            queue.push(Batch::prepare(vec![event]).unwrap(), promise);
+        }
+        queue.hurry();
+    }
+
+    fn taken(queue: &Queue) -> usize {
+        match queue.take() {
+            WriterStep::Commit(waiting) => waiting.len(),
+            WriterStep::Work(_) | WriterStep::End => 0,
+        }
+    }
+
+    #[test]
+    fn who_waits_makes_the_writer_hurry_unless_many_write() {
+        let queue = Arc::new(Queue::default());
+        ask(&queue, limits::CROWD_BATCHES);
+        assert!(!queue.lock().can_wait(), "few wrote before");
+        assert_eq!(taken(&queue), limits::CROWD_BATCHES);
+
+        ask(&queue, 1);
+        assert!(queue.lock().can_wait(), "many wrote before");
+        assert_eq!(taken(&queue), 1);
+        ask(&queue, 1);
+        assert!(!queue.lock().can_wait(), "few wrote before");
+        assert_eq!(taken(&queue), 1);
+    }
+
+    #[test]
+    fn a_job_never_waits_for_more_to_come() {
+        let queue = Arc::new(Queue::default());
+        ask(&queue, limits::CROWD_BATCHES);
+        assert_eq!(taken(&queue), limits::CROWD_BATCHES);
+        ask(&queue, 1);
+        queue.push_job(Box::new(|_| ()));
+        assert!(!queue.lock().can_wait());
+        assert_eq!(taken(&queue), 1);
+        assert!(matches!(queue.take(), WriterStep::Work(_)));
     }
 }
