@@ -3,6 +3,7 @@
 //! The only crate that starts processes and the only one with `unsafe`. It must not know what a tool, an agent or a
 //! grant is: it runs what it is given and answers within the deadline, whatever the command does.
 
+mod ahead;
 mod capture;
 mod command;
 #[cfg(target_os = "linux")]
@@ -38,6 +39,9 @@ mod touched;
 #[cfg(unix)]
 mod users;
 
+#[cfg(unix)]
+pub use ahead::close_elsewhere;
+pub use ahead::prepare_ahead;
 pub use capture::{CapturedOutput, OutputLimits};
 pub use command::{Command, CommandExit, CommandOutcome, SandboxError, What};
 pub use env::child_env;

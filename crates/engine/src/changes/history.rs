@@ -194,6 +194,8 @@ impl History {
         tokio::spawn(async move {
             tokio::time::sleep(Duration::from_millis(AHEAD_AFTER_MS)).await;
             let Some(history) = history.upgrade().map(Self) else { return };
+            // Commands are expected, and somebody has to let go of the watches that the look makes.
+            posse_sandbox::prepare_ahead();
             let mut ledger = history.0.ledger.lock().await;
             if !history.0.looked.load(Ordering::Relaxed) {
                 history.others(&mut ledger).await;

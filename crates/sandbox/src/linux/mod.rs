@@ -25,7 +25,7 @@ mod mounts;
 mod placeholders;
 mod plan;
 mod privileges;
-mod ready;
+pub(crate) mod ready;
 mod recover;
 mod replaced;
 mod searched;

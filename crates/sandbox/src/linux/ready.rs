@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! start ─► waits for streams and a plan ─► confines (supervisor.rs)
+//!             ├─► is given one descriptor alone: closes it, ends
 //!             └─► its line is cut: ends
 //! ```
 //! Once there has been a command, one waits for the next. It has no streams of ours, and nothing of a command yet.
@@ -76,6 +77,13 @@ impl Ready {
         line.set_nonblocking(true)?;
         let running = spawner::spawn(process, Some(line.try_clone()?)).await?;
         Ok(Self { running, line })
+    }
+
+    /// Leaves a descriptor to the process that waits for the next command. Gives it back where there is none.
+    pub(crate) fn close(descriptor: OwnedFd) -> Result<(), OwnedFd> {
+        let Some((_, ready)) = next().take() else { return Err(descriptor) };
+        // From here on it is held by the message, whoever ends first.
+        hand_over(&ready.line, &[descriptor.as_fd()]).map_err(|_| descriptor)
     }
 
     fn give(&self, StreamEnds { stdin, stdout, stderr }: &StreamEnds) -> io::Result<()> {

@@ -81,7 +81,12 @@ fn line_from_arguments() -> Option<UnixStream> {
 }
 
 fn confine(mut line: &UnixStream) -> i32 {
-    let begun = take_streams(line)
+    let handed = take_over(line);
+    if handed.len() == 1 {
+        // There is no command: it is to be closed, which takes the kernel longer than its owner can wait.
+        return 0;
+    }
+    let begun = take_streams(handed)
         .and_then(|()| Plan::read(&mut line).step("reading the plan"))
         .and_then(|plan| supervise(line, &plan));
     match begun {
@@ -94,10 +99,10 @@ fn confine(mut line: &UnixStream) -> i32 {
 }
 
 /// Takes the command's streams for its own. Whoever started this may end without ever having a command.
-fn take_streams(line: &UnixStream) -> Result<(), FailedStep> {
+fn take_streams(handed: Vec<OwnedFd>) -> Result<(), FailedStep> {
     let step = "taking the command's streams";
     let handed: [OwnedFd; 3] =
-        take_over(line).try_into().map_err(|_| FailedStep::new(step, "they were not handed over"))?;
+        handed.try_into().map_err(|_| FailedStep::new(step, "they were not handed over"))?;
     let [stdin, stdout, stderr] = &handed;
     rustix::stdio::dup2_stdin(stdin)
         .and_then(|()| rustix::stdio::dup2_stdout(stdout))

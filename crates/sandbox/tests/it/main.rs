@@ -4,6 +4,8 @@
 #![allow(clippy::disallowed_types)] // these tests stand in for the programs that this crate is part of
 
 #[cfg(target_os = "linux")]
+mod ahead;
+#[cfg(target_os = "linux")]
 mod bare;
 #[cfg(target_os = "linux")]
 mod confined;

@@ -170,8 +170,9 @@ mod linux {
 
     impl Drop for Watches {
         fn drop(&mut self) {
-            if let Some(reports) = self.reports.take() {
-                // Letting go of many takes the kernel a while: nobody needs to wait for that.
+            let Some(reports) = self.reports.take() else { return };
+            // Letting go of them takes the kernel a while. This process cannot end before that, another one can wait.
+            if let Err(reports) = posse_sandbox::close_elsewhere(reports) {
                 let _ = std::thread::Builder::new().name("posse-watches".into()).spawn(move || drop(reports));
             }
         }
