@@ -12,7 +12,7 @@ use anyhow::{Context as _, ensure};
 use posse_testkit::Turn;
 use serde_json::json;
 
-use crate::{ResultLine, commands::grow, median, server::Server, startup::program};
+use crate::{ResultLine, commands::grow, median, server::Server, startup, startup::program};
 
 const TRIES: usize = 5;
 const FILES: usize = 50_000;
@@ -163,9 +163,8 @@ fn run(
 ) -> anyhow::Result<Ran> {
     let server = Server::by(turns, false, call)?;
     let home = tempfile::tempdir()?;
-    let status = program(home.path(), folder, &server.base_url)?.status()?;
+    startup::run(program(home.path(), folder, &server.base_url)?)?;
     let ended = Instant::now();
-    ensure!(status.success(), "posse run failed");
     let arrivals = server.take();
     ensure!(arrivals.len() == turns + 1, "{} requests came", arrivals.len());
     let ms = |from: Instant, to: Instant| (to - from).as_secs_f64() * 1000.0;

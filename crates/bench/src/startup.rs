@@ -90,12 +90,18 @@ pub(crate) fn program(home: &Path, work: &Path, base_url: &str) -> anyhow::Resul
     Ok(command)
 }
 
+/// Runs the program to its end. What it says is an error's business only.
+pub(crate) fn run(mut command: Command) -> anyhow::Result<()> {
+    let output = command.stderr(Stdio::piped()).output()?;
+    ensure!(output.status.success(), "posse run failed: {}", String::from_utf8_lossy(&output.stderr));
+    Ok(())
+}
+
 fn first_request_ms() -> anyhow::Result<f64> {
     let server = Server::start(0, false)?;
-    let (_home, mut command) = prepare(&server.base_url)?;
+    let (_home, command) = prepare(&server.base_url)?;
     let since = Instant::now();
-    let status = command.status()?;
-    ensure!(status.success(), "posse run failed");
+    run(command)?;
     let arrivals = server.take();
     let first = arrivals.first().context("no request came")?;
     Ok((first.at - since).as_secs_f64() * 1000.0)
@@ -105,7 +111,7 @@ fn first_request_ms() -> anyhow::Result<f64> {
 fn peak_mb() -> anyhow::Result<f64> {
     let server = Server::start(TURNS, false)?;
     let (_home, mut command) = prepare(&server.base_url)?;
-    let mut child = command.spawn()?;
+    let mut child = command.stderr(Stdio::null()).spawn()?;
     let status_file = format!("/proc/{}/status", child.id());
     let mut peak_kb = 0.0_f64;
     while child.try_wait()?.is_none() {
