@@ -149,7 +149,7 @@ pub(crate) async fn merge(
     if !conflicts.is_empty() {
         text.push_str(&told(&conflicts));
         text.push_str(&format!(
-            "These places were left as they are; the other side is on {}.\n",
+            "These places were left as they are; the agent's version is on {}.\n",
             one_line(&branch, 200)
         ));
     }

@@ -22,7 +22,7 @@ pub(crate) fn person_is_there() -> bool {
 /// Asks whether a command of the person's is to be done, on the terminal it was typed in.
 pub(crate) fn person_agrees(question: &str, what: &str) -> anyhow::Result<bool> {
     if !output::stdin_is_terminal() {
-        anyhow::bail!("nobody is there to ask; give --yes to {what}");
+        anyhow::bail!("there is no terminal to ask on; give --yes to {what}");
     }
     output::print(question)?;
     output::forget_typed();

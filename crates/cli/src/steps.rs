@@ -218,7 +218,7 @@ fn course(style: Style, kind: &EventKind, who: &str) -> String {
         EventKind::SessionResumed { .. } => style.yellow("the session goes on\n"),
         EventKind::AgentResumed { .. } if !who.is_empty() => style.dim(&format!("{who}goes on\n")),
         EventKind::AgentAdmitted { role, title, .. } => {
-            style.dim(&format!("{who}({}) is to: {}\n", one_line(role, 60), one_line(title, 200)))
+            style.dim(&format!("{who}({}) task: {}\n", one_line(role, 60), one_line(title, 200)))
         }
         EventKind::AgentQueued { reason, at } => style.dim(&format!(
             "{who}{}\n",
@@ -292,11 +292,11 @@ mod tests {
         text.push_str(&steps.unanswered());
         let expected = "\
 you: fix it
-  explore-1 (explore) is to: find it
+  explore-1 (explore) task: find it
   explore-1 queued: as many agents run as may (max_running)
   main to explore-1: look
     here
-    explore-2 (explore) is to: deeper
+    explore-2 (explore) task: deeper
     explore-2: two\\u{1b}[2J
       lines
     message: hello
@@ -344,7 +344,7 @@ agent: Fixed.
         let mut steps = Steps::new(Showing::plain());
         let text =
             numbered(events.to_vec()).iter().map(|event| steps.lines(event).unwrap()).collect::<String>();
-        let expected = "  explore-1 (explore) is to: find it
+        let expected = "  explore-1 (explore) task: find it
   explore-1 works on a branch of its own: posse/x
   explore-1: I was
     … cut short

@@ -143,7 +143,7 @@ impl ErrorWords<'_> {
             Some(config) if !endpoint::is_loopback(&config.base_url) => {
                 format!("check the network, and `endpoint` in {place}")
             }
-            _ => format!("start the server, or mend `endpoint` in {place}"),
+            _ => format!("start the server, or fix `endpoint` in {place}"),
         }
     }
 

@@ -36,6 +36,6 @@ pub fn writing_advice(error: &io::Error) -> &'static str {
             "give the folder back to yourself (chown, chmod), or keep the record elsewhere: --data-dir, POSSE_HOME"
         }
         io::ErrorKind::ReadOnlyFilesystem => "keep the record elsewhere: --data-dir, POSSE_HOME",
-        _ => "mend the folder, or keep the record elsewhere: --data-dir, POSSE_HOME",
+        _ => "fix the folder, or keep the record elsewhere: --data-dir, POSSE_HOME",
     }
 }

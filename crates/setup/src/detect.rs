@@ -155,6 +155,8 @@ pub(crate) fn configured(
 fn of_provider(name: &str) -> Option<(&'static Provider, Option<&str>)> {
     let (provider, model) =
         name.split_once('/').map_or((name, None), |(provider, model)| (provider, Some(model)));
+    // Behind a slash there may be nothing yet.
+    let model = model.filter(|model| !model.trim().is_empty());
     Provider::named(provider).map(|provider| (provider, model))
 }
 

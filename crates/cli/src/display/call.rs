@@ -39,13 +39,25 @@ fn fact(effect: &Effect) -> Option<String> {
         Effect::File(change) => Some(format!("+{} -{}", change.lines_added, change.lines_removed)),
         Effect::Command(run) => run.exit_code.filter(|code| *code != 0).map(|code| format!("exit {code}")),
         // What the model is told of it is not for the person.
-        Effect::Denied(denial) => Some(format!("not allowed: {}", one_line(&denial.reason, 100))),
+        Effect::Denied(denial) => {
+            let reason = denial_words(&denial.reason);
+            let denied = if reason == denial.reason { "not allowed: " } else { "" };
+            Some(one_line(&format!("{denied}{reason}"), 100))
+        }
         Effect::NotCertain(_)
         | Effect::Background { .. }
         | Effect::TestFile(_)
         | Effect::Commit(_)
         | Effect::Todo { .. }
         | Effect::Noted(_) => None,
+    }
+}
+
+/// Why a call was denied, to the person who may have done it.
+pub(super) fn denial_words(reason: &str) -> String {
+    match reason.strip_prefix("the person said no") {
+        Some(rest) => format!("you said no{rest}"),
+        None => reason.to_string(),
     }
 }
 
@@ -119,6 +131,6 @@ mod tests {
         };
         let text = "Not allowed: the person said no. Nothing was done. Do not look for another way.";
         let line = call_text("write_file a.py", &finished(false, text, vec![Effect::Denied(denial)]), 100);
-        assert_eq!(line, "✗ write_file a.py (not allowed: the person said no: use pathlib)");
+        assert_eq!(line, "✗ write_file a.py (you said no: use pathlib)");
     }
 }

@@ -317,7 +317,7 @@ impl Live {
         let asked = folded.question.as_ref().map(|open| &open.question);
         let what = asked.map(|asked| format!("{} {}", asked.tool, asked.what)).unwrap_or_default();
         let what = one_line(&what, LOGGED_CALL_COLUMNS_MAX);
-        let text = self.style.yellow(&format!("[{name}] not allowed, for nobody is there to ask: {what}"));
+        let text = self.style.yellow(&format!("[{name}] denied, because nobody can be asked: {what}"));
         self.aside(text)
     }
 

@@ -7,6 +7,7 @@ use posse_report::{facts, facts_line, files};
 use posse_view::{AgentView, SessionView, words};
 
 use super::branches;
+use super::call::denial_words;
 use super::labelled::{labelled, lines};
 use super::mark::mark;
 use super::measured;
@@ -183,7 +184,8 @@ fn denials(style: Style, receipt: &Receipt, width: usize) -> String {
     let mut text = String::new();
     for denial in receipt.denied.iter().take(DENIALS_SHOWN_MAX) {
         let what = one_line(&format!("{} {}", denial.tool, denial.what), 100);
-        let (agent, reason) = (one_line(&denial.agent, 60), one_line(&denial.reason, REASON_COLUMNS_MAX));
+        let (agent, reason) =
+            (one_line(&denial.agent, 60), one_line(&denial_words(&denial.reason), REASON_COLUMNS_MAX));
         let line = format!("{agent}: {what} ({reason})");
         text.push_str(&labelled("denied", &line, width, |row| style.yellow(row)));
     }

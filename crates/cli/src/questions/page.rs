@@ -157,7 +157,7 @@ fn heading(style: Style, asked: Asked<'_>, width: usize) -> Vec<String> {
     let name = clipped(name, width.saturating_sub(wide(&wants) + 4).max(8));
     let mut rows = Vec::new();
     if !title.is_empty() {
-        let task = in_words(&format!("{name} is to: {title}"), "  ", width);
+        let task = in_words(&format!("task of {name}: {title}"), "  ", width);
         rows.extend(cut(task, 1).iter().map(|row| style.dim(row)));
     }
     let text = cut(in_words(&format!("{name} {wants}:"), "  ", width), HEADING_ROWS_MAX);

@@ -79,7 +79,7 @@ pub(super) async fn prune(engine: &Engine, args: &PruneArgs) -> anyhow::Result<E
 fn agreed(sessions: &[SessionRow]) -> anyhow::Result<bool> {
     output::print(&shown(sessions))?;
     let what = counted(sessions.len() as u64, "session");
-    let agreed = person_agrees(&format!("Take {what} off the record, for good?"), "delete without asking")?;
+    let agreed = person_agrees(&format!("Delete {what} for good?"), "delete without asking")?;
     if !agreed {
         output::print("Nothing was deleted.\n")?;
     }

@@ -69,7 +69,7 @@ impl Transcript {
             EventKind::SessionResumed { .. } => "*The session goes on.*\n".to_string(),
             EventKind::AgentAdmitted { role, title, .. } => {
                 format!(
-                    "**{who}** ({}) is to: {}\n",
+                    "**{who}** ({}) task: {}\n",
                     escaped(&one_line(role, 60)),
                     escaped(&one_line(title, 300))
                 )
@@ -241,7 +241,7 @@ mod tests {
 > fix it
 > # now
 
-**explore-1** (explore) is to: find \\*it\\*
+**explore-1** (explore) task: find \\*it\\*
 
 **explore-1** `` grep `Foo` `` (0.0 s):
 

@@ -38,11 +38,14 @@ pub(super) fn run(engine: &Engine, query: &str, limit: usize, json: bool) -> any
     Ok(if hits.is_empty() { Exit::Failed } else { Exit::Completed })
 }
 
-/// Hits of one session that follow each other stand under its name.
+/// The hits of a session stand under its name; the session with the best one comes first.
 fn told(style: Style, hits: &[Hit], width: usize) -> String {
     let mut text = String::new();
     let mut session = None;
-    for hit in hits {
+    let first = |hit: &Hit| hits.iter().position(|other| other.session == hit.session);
+    let mut grouped = hits.iter().collect::<Vec<_>>();
+    grouped.sort_by_key(|hit| first(hit));
+    for hit in grouped {
         if session.replace(hit.session) != Some(hit.session) {
             text.push_str(&format!(
                 "{}  {}  {}\n",

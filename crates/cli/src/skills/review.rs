@@ -90,7 +90,7 @@ pub(super) fn one(paths: &Paths, key: &str, verdict: Verdict, json: bool) -> any
         Verdict::Reject => {
             throw_away(paths, &drafts)?;
             let what = counted(drafts.len() as u64, "draft");
-            Ok(output::print(&format!("{what} of {key} thrown away.\n"))?)
+            Ok(output::print(&format!("{what} of {key} rejected.\n"))?)
         }
     }
 }

@@ -69,7 +69,7 @@ fn told(style: Style, query: &StatsQuery, stats: &Stats, width: usize, unpriced:
     let sections = [
         ("role", &stats.roles),
         ("model", &stats.models),
-        ("surface", &stats.surfaces),
+        ("delegates by", &stats.surfaces),
         ("week of", &stats.weeks),
     ];
     let sections = sections.into_iter().filter(|(_, rows)| !rows.is_empty()).collect::<Vec<_>>();
@@ -97,7 +97,7 @@ fn unpriced(paths: &Paths, stats: &Stats) -> bool {
 /// What the figures do not say by themselves.
 fn notes(style: Style, total: &StatsRow, unpriced: bool) -> String {
     let mut text =
-        "\nwarned: reports that say what the facts do not; turns and time: the task in the middle; cached tokens are part of \
+        "\nwarned: reports that say what the facts do not; turns and time: the median; cached tokens are part of \
          the tokens\n"
             .to_string();
     if total.cost_unknown > 0 {

@@ -11,6 +11,8 @@ const KEY_COLUMNS_MAX: usize = 28;
 const KEY_COLUMNS_MIN: usize = 10;
 /// Columns that the last column needs to be worth showing.
 const ENDINGS_COLUMNS_MIN: usize = 12;
+/// What stands in place of an empty key.
+const NO_NAME: &str = "(unnamed)";
 /// Between two columns.
 const GAP: usize = 2;
 
@@ -56,7 +58,7 @@ pub(super) fn tables(style: Style, sections: &[(&str, &Vec<StatsRow>)], width: u
     for (head, rows) in sections {
         let others = rest >= ENDINGS_COLUMNS_MIN && rows.iter().any(|row| !endings(row).is_empty());
         let cells = shown.iter().map(|(column, width)| (column.head.to_string(), *width));
-        let last = if others { "other endings" } else { "" };
+        let last = if others { "not completed" } else { "" };
         text.push_str(&format!("\n{}", style.dim(&line(head, key, cells, last, rest))));
         for row in rows.iter() {
             let cells = shown.iter().map(|(column, width)| ((column.cell)(row), *width));
@@ -74,7 +76,7 @@ fn line(
     last: &str,
     rest: usize,
 ) -> String {
-    let key = one_line(key, key_width);
+    let key = one_line(if key.is_empty() { NO_NAME } else { key }, key_width);
     let mut text = format!("{key}{}", " ".repeat(key_width.saturating_sub(columns(&key))));
     for (cell, width) in cells {
         text.push_str(&" ".repeat(GAP + width.saturating_sub(columns(&cell))));
@@ -180,11 +182,11 @@ mod tests {
         let (roles, models) = rows();
         let text = tables(Style::plain(), &[("role", &roles), ("model", &models)], 140);
         let expected = "
-role                          tasks  success  warned  turns  time  tokens  cached       cost  undone  conflicts  other endings
+role                          tasks  success  warned  turns  time  tokens  cached       cost  undone  conflicts  not completed
 explore                          20      90%     15%      6  34 s  124.4k  100.0k    $0.2500       1     1 of 3  2 out of turns
 general                           1       0%       -      -     -       -       -          ?       -          -
 
-model                         tasks  success  warned  turns  time  tokens  cached       cost  undone  conflicts  other endings
+model                         tasks  success  warned  turns  time  tokens  cached       cost  undone  conflicts  not completed
 a model\\u{1b}[2J with a nam…     20      90%     15%      6  34 s  124.4k  100.0k  ≥ $0.2500       1     1 of 3  2 out of turns
 ";
         assert_eq!(text, expected);

@@ -67,10 +67,7 @@ fn a_person_is_asked_and_every_answer_counts() {
     assert!(said.contains("echo one > ../one") && said.contains("type the whole word outside"), "{said}");
     let there = ["one", "two", "three", "four"].map(|name| person.project.path().join(name).exists());
     assert_eq!(there, [false, true, true, true], "{said}");
-    assert!(
-        said.contains("denied   main: shell echo one > ../one (the person said no: not there)"),
-        "{said}"
-    );
+    assert!(said.contains("denied   main: shell echo one > ../one (you said no: not there)"), "{said}");
 }
 
 #[test]
@@ -78,7 +75,7 @@ fn where_nobody_is_there_it_is_denied_and_said() {
     let person = Person::new([outside("touch ../left"), Turn::text("I could not.")]);
     let ran = person.posse(&["run", "go"]);
     assert_eq!(ran.code, Some(0), "{ran:#?}");
-    ran.says("[main] not allowed, for nobody is there to ask: shell touch ../left");
+    ran.says("[main] denied, because nobody can be asked: shell touch ../left");
     ran.says("denied   main: shell touch ../left");
     let told = person.model.requests()[1].json().to_string();
     assert!(told.contains("Not allowed: in mode auto, leaving the sandbox asks first"), "{told}");

@@ -55,7 +55,7 @@ fn a_project_sets_no_endpoint_until_that_content_is_trusted() {
     // Nobody to ask: not trusted.
     let ran = person.posse(&["trust"]);
     assert_eq!(ran.code, Some(2));
-    ran.says("nobody is there to ask");
+    ran.says("there is no terminal to ask on");
     ran.says("sends your prompts and your code to");
     ran.says("its [limits] take the place of yours, higher ones too");
 
@@ -263,4 +263,53 @@ fn doctor_names_what_is_there_and_never_shows_a_key() {
     let ran = person.posse(&["doctor"]);
     assert_eq!(ran.code, Some(1));
     ran.says("did you mean `model`?");
+}
+
+/// What a program says when it cannot do what was typed: whole, so that a change of words is seen.
+#[test]
+fn errors_are_told_in_these_words() {
+    let person = Person::new([Turn::text("ok")]);
+    let id =
+        person.posse(&["run", "--json", "go"]).events()[0]["session"].as_str().unwrap()[28..].to_string();
+    let commands: [&[&str]; 9] = [
+        &["run"],
+        &["run", "-m", "nosuch", "go"],
+        &["run", "--max-time", "soon", "go"],
+        &["run", "--approval", "maybe", "go"],
+        &["sessions", "show", "ffff"],
+        &["resume", "last"],
+        &["undo"],
+        &["diff"],
+        &["memory", "show", "7"],
+    ];
+    let mut told = String::new();
+    for args in commands {
+        let ran = person.posse(args);
+        told.push_str(&format!(
+            "$ posse {}\n{}{}[{}]\n\n",
+            args.join(" "),
+            ran.stdout,
+            ran.stderr,
+            ran.code.unwrap()
+        ));
+    }
+    let files = [
+        "modle = 1\n",
+        "[limits]\nmax_time = \"soon\"\n",
+        "[models.m]\nendpoint = \"127.0.0.1:9\"\nmodel = \"m\"\n",
+    ];
+    for file in files {
+        person.configure(file);
+        told.push_str(&format!("{file}{}\n", person.posse(&["run", "go"]).stderr));
+    }
+    insta::assert_snapshot!(told.replace(&id, "[session]"));
+}
+
+#[test]
+fn a_bare_number_is_a_time_in_seconds_and_a_provider_alone_has_a_model() {
+    let person = Person::new([Turn::text("ok")]);
+    person.configure_more("[limits]\nmax_time = 30\n");
+    person.posse(&["config", "show"]).says("max_time = \"30s\"");
+    let ran = person.posse(&["run", "-m", "deepseek/", "go"]);
+    ran.says("DeepSeek needs a key: set DEEPSEEK_API_KEY");
 }

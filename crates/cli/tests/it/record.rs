@@ -173,7 +173,7 @@ fn sessions_are_deleted_once_that_is_meant() {
     let (person, ids) = three_sessions();
     let ran = person.posse(&["sessions", "delete", &ids[0]]);
     assert_eq!(ran.code, Some(2));
-    ran.says("nobody is there to ask; give --yes");
+    ran.says("there is no terminal to ask on; give --yes");
     assert_eq!(person.posse(&["sessions", "delete", &ids[0], "ffff", "--yes"]).code, Some(2), "all or none");
     assert_eq!(listed(&person), ids);
     person
@@ -238,7 +238,7 @@ fn old_sessions_are_pruned_and_the_newest_stay() {
     assert_eq!(listed(&person), ids);
     let ran = person.posse(&["sessions", "prune", "--older-than", "1ms", "--keep", "1"]);
     assert_eq!(ran.code, Some(2));
-    ran.says("nobody is there to ask; give --yes");
+    ran.says("there is no terminal to ask on; give --yes");
     assert_eq!(listed(&person), ids);
     person
         .posse(&["sessions", "prune", "--older-than", "1ms", "--keep", "1", "--yes"])

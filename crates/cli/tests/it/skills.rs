@@ -134,7 +134,7 @@ fn a_skill_that_was_written_unattended_waits_for_the_person() {
     let again = person.posse(&["run", "--surface", "shell", "--approval", "auto", "Learn from this"]);
     again.says("draft for posse skills review: skill_save .posse/skills/porcupines/SKILL.md");
     person.posse(&["skills", "review", "porcupines"]).says("replaces");
-    person.posse(&["skills", "review", "porcupines", "--reject"]).says("1 draft of porcupines thrown away.");
+    person.posse(&["skills", "review", "porcupines", "--reject"]).says("1 draft of porcupines rejected.");
     person.posse(&["skills", "review", "--json"]);
     person.posse(&["skills", "review"]).says("No drafts wait for you.");
 }

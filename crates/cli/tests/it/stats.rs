@@ -18,7 +18,7 @@ fn figures_are_told_by_role_model_surface_and_week() {
     assert!(text.starts_with("3 tasks in "), "{text}");
     assert!(text.lines().next().unwrap().ends_with(": 100% completed"), "{text}");
     for part in
-        ["role ", "model ", "surface ", "week of ", "general ", "main ", "fake-model ", "agent ", "$0.0"]
+        ["role ", "model ", "delegates by ", "week of ", "general ", "main ", "fake-model ", "agent ", "$0.0"]
     {
         assert!(text.contains(part), "{part}: {text}");
     }

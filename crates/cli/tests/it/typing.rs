@@ -141,7 +141,7 @@ fn what_was_typed_before_a_question_does_not_answer_it() {
             seat.until("\n> ", 2);
             seat.keys("n not now\n");
             let said = seat.end();
-            assert!(said.contains("the person said no: not now"), "{keys:?} {args}: {said}");
+            assert!(said.contains("you said no: not now"), "{keys:?} {args}: {said}");
             let left = ["left", "sub/left"].map(|name| person.project.path().join(name).exists());
             assert_eq!(left, [false, false], "{keys:?} {args}: {said}");
             cases += 1;

@@ -93,7 +93,7 @@ fn a_server_that_is_not_there_is_told_at_once_and_in_one_line() {
         format!("✗ no connection to 127.0.0.1:{port}: connection refused, after 2 tries"),
     ];
     assert_eq!((ran.code, said), (Some(1), want.iter().map(String::as_str).collect()), "{ran:#?}");
-    ran.says("  do       start the server, or mend `endpoint` in [models.down]\n");
+    ran.says("  do       start the server, or fix `endpoint` in [models.down]\n");
     // Several tries are one line, too.
     let person = Person::new((0..3).map(|_| Turn::status(503).retry_after("0")).chain([Turn::text("done")]));
     let ran = person.posse(&["run", "go"]);
@@ -146,7 +146,7 @@ fn doctor_compares_the_name_and_takes_it_from_the_same_places() {
     person.configure("[models.down]\nendpoint = \"http://127.0.0.1:9/v1\"\nmodel = \"x\"\n");
     let ran = person.posse(&["doctor"]);
     ran.says("down: no connection to 127.0.0.1:9: connection refused\n");
-    ran.says("→ start the server, or mend `endpoint` in [models.down]");
+    ran.says("→ start the server, or fix `endpoint` in [models.down]");
     let ran = person.posse(&["doctor", "-m", "nosuch"]);
     assert_eq!(ran.code, Some(1));
     ran.says("there is no model \"nosuch\"");

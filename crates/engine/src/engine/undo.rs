@@ -399,7 +399,7 @@ fn nothing(steps: &Steps) -> EngineError {
         "nothing of this session can be taken back here: what it changed was not kept, or is on branches that were not merged"
             .to_string()
     } else {
-        "nothing that was changed here is in effect".to_string()
+        "nothing that agents changed is in this folder".to_string()
     })
 }
 

@@ -348,7 +348,7 @@ async fn a_diff_shows_what_one_agent_did_and_is_in_effect() {
     assert_eq!(seen, 4);
     paths(undo(&stage, agent("one")).await);
     let gone = stage.engine.diff(&session, Some("one"), 10_000).await.unwrap_err();
-    assert_eq!(gone.to_string(), "nothing that was changed here is in effect");
+    assert_eq!(gone.to_string(), "nothing that agents changed is in this folder");
     let short = stage.engine.diff(&session, None, 200).await.unwrap();
     assert!(short.len() < 1_000, "{short}");
 }

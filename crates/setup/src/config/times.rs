@@ -15,9 +15,20 @@ impl Serialize for Time {
 
 impl<'de> Deserialize<'de> for Time {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
+        let text = match TimeWritten::deserialize(deserializer)? {
+            TimeWritten::Text(text) => text,
+            TimeWritten::Seconds(seconds) => seconds.to_string(),
+        };
         parse_time_ms(&text).map(Self).map_err(serde::de::Error::custom)
     }
+}
+
+/// A time as it stands in a file: a text, or a bare number of seconds.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "expected a time such as \"90s\", \"10m\" or \"1h30m\"")]
+enum TimeWritten {
+    Text(String),
+    Seconds(u64),
 }
 
 /// Reads a time such as `90s`, `10m` or `1h30m`; a bare number is seconds.

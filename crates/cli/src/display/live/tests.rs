@@ -213,7 +213,7 @@ model: fake
 [explore-3] • read_file x
 [explore-1] • glob *.rs
 [explore-3] h: busy (529); trying again
-[explore-1] not allowed, for nobody is there to ask: shell rm x
+[explore-1] denied, because nobody can be asked: shell rm x
 [explore-1] ✓ completed · 6 turns · 8 tool calls · tokens not reported · 34 s · NOTHING
 ";
     assert_eq!(err.text(), format!("{begun}{}", expected.replace("NOTHING", NOTHING)));

@@ -167,7 +167,7 @@ fn a_question_reads_from_top_to_bottom() {
         "    \\u{202e}",
         "  written in this session: src/main.rs, a\\nb and 3 more",
         "  deletes: rm",
-        "  coder-1 is to: mend it",
+        "  task of coder-1: mend it",
         "? coder-1 wants to run this outside the sandbox, with all your rights:",
         "  outside           yes, once",
         "  outside session   yes, and every command outside until a file is written",
