@@ -1,4 +1,4 @@
-//! Every way in which an agent can end. There is no other.
+//! Every way in which an agent can end.
 
 use std::fmt;
 
@@ -12,21 +12,21 @@ use crate::words::grouped;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum Ending {
-    /// It said that it was done.
+    /// It finished its task, as far as it says.
     Completed,
-    /// It could not go on.
+    /// It could not continue.
     Failed {
         /// Why.
         failure: Failure,
     },
     /// A person or its parent stopped it.
     Cancelled,
-    /// The process went away under it.
+    /// Its process ended before it did.
     Interrupted {
         /// What is known about it.
         reason: String,
     },
-    /// Its time was over.
+    /// It reached its time limit.
     TimedOut,
     /// Its turns were used up.
     OutOfTurns,
@@ -86,7 +86,7 @@ impl fmt::Display for Ending {
     }
 }
 
-/// Why an agent could not go on.
+/// Why an agent could not continue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "failure", rename_all = "snake_case")]
 pub enum Failure {
@@ -103,9 +103,9 @@ pub enum Failure {
         #[serde(default, skip_serializing_if = "String::is_empty")]
         advice: String,
     },
-    /// The model said nothing, and again nothing when asked.
+    /// The model sent an empty reply, and another one when asked again.
     EmptyReply,
-    /// Its report was shorter than a sentence. Only on older records: a short answer is an answer.
+    /// Its report was shorter than a sentence. Only in older records: today a short answer counts.
     NoReport,
     /// The model's replies were cut off again and again, by the output limit or by the provider.
     ReplyCutOff,
@@ -125,7 +125,7 @@ pub enum Failure {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         window: Option<u64>,
     },
-    /// Posse itself could not go on (disk full, damaged record).
+    /// Posse itself could not continue (disk full, damaged record).
     Internal {
         /// What a person should read.
         message: String,

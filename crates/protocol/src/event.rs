@@ -1,4 +1,4 @@
-//! What happened, in order. Every face shows events and nothing else.
+//! What happened, in order. Interfaces show events and nothing else.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use crate::{
     Question, Reply, Report, Seq, SessionId,
 };
 
-/// One thing that happened and is on record.
+/// One recorded thing that happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Event {
-    /// Its place in the session.
+    /// Its sequence number in the session. The store assigns it.
     pub seq: Seq,
     /// The session.
     pub session: SessionId,
@@ -47,7 +47,7 @@ pub enum EventKind {
         /// The project that notes of this session are about: the top of the repository, or the workspace.
         #[serde(default)]
         project: String,
-        /// The dialect its models delegate in; empty where nobody delegates.
+        /// The tools that its models delegate with; empty if delegation is off.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         surface: String,
         /// Whether the main agent has delegation tools only.
@@ -57,21 +57,21 @@ pub enum EventKind {
         #[serde(default)]
         team: bool,
     },
-    /// The process that ran the session is gone, or has let go of it. Its agents that had not ended can be resumed.
+    /// The process that ran the session is gone, or has detached from it. Agents that had not ended can be resumed.
     SessionInterrupted {
         /// The agents that had not ended.
         agents: Vec<AgentId>,
-        /// Whether a person wanted it so.
+        /// Whether a person detached it on purpose.
         detached: bool,
     },
-    /// The session goes on: after it was interrupted, or because the person has more to say.
+    /// The session was resumed: after an interruption, or because the person gave it another prompt.
     SessionResumed {
         /// The version of Posse.
         version: String,
         /// Whether commands are confined by the kernel.
         sandboxed: bool,
     },
-    /// A task was admitted: its agent exists and has not begun yet. The main agent has no such event.
+    /// A task was admitted: its agent exists and has not started yet. The main agent has no such event.
     AgentAdmitted {
         /// What it is called, unique in its session.
         name: String,
@@ -81,25 +81,25 @@ pub enum EventKind {
         depth: u32,
         /// What it is asked to do, in a few words.
         title: String,
-        /// The model that was asked for; none where the choice was left to Posse.
+        /// The model that was requested; none if Posse chose.
         requested_model: Option<String>,
         /// Which part of its parent's conversation it starts with.
         context: ContextMode,
-        /// The settled agent whose conversation it takes up.
+        /// The settled agent whose conversation it continues.
         continues: Option<AgentId>,
-        /// What it needs to begin, or to begin again.
+        /// Everything it needs to start, in this process or after a resume.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         brief: Option<Box<Brief>>,
     },
-    /// An agent has to wait before it can begin.
+    /// An agent was queued before its start.
     AgentQueued {
-        /// What for.
+        /// What it waits for.
         reason: QueueReason,
-        /// The machine whose turn it waits for, where that is why.
+        /// The endpoint that it waits for, if that is the reason.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         at: Option<String>,
     },
-    /// An agent began to work.
+    /// An agent started to work.
     AgentStarted {
         /// Its role.
         role: String,
@@ -115,20 +115,20 @@ pub enum EventKind {
         grant: Grant,
         /// Its system prompt.
         system: String,
-        /// The folder it works in, where that is a checkout of its own.
+        /// Its checkout, if it has one of its own.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         checkout: Option<String>,
     },
-    /// The agent was given a checkout of its own.
+    /// The agent got a checkout of its own.
     CheckedOut {
         /// Its branch.
         branch: String,
         /// The commit it started from.
         base: String,
     },
-    /// The agent goes on where it was interrupted, or where it had ended.
+    /// The agent was resumed after an interruption, or after its end.
     AgentResumed {
-        /// The configured name of the model it goes on with.
+        /// The configured name of the model it continues with.
         #[serde(default)]
         model: String,
         /// The provider's name of the model.
@@ -136,26 +136,26 @@ pub enum EventKind {
         model_id: String,
         /// How long it had worked before.
         elapsed_ms: u64,
-        /// What it may spend, what it has spent included.
+        /// What it may spend in total, including what it has spent.
         budget: Budget,
-        /// What it may do from here on.
+        /// What it may do from now on.
         grant: Grant,
     },
-    /// Words are on their way to the agent: it is told at its next turn.
+    /// A message was sent to the agent, which gets it at its next turn.
     Mailed {
-        /// Whose words.
+        /// Who wrote it.
         from: Sender,
-        /// The words.
+        /// The text.
         text: String,
     },
-    /// Words were put into the agent's conversation.
+    /// A message was added to the agent's conversation.
     Told {
-        /// Whose words.
+        /// Who wrote it.
         from: Sender,
-        /// The words.
+        /// The text.
         text: String,
     },
-    /// A model call is being made.
+    /// A model call was started.
     TurnStarted {
         /// 1, 2, 3, …
         turn: u32,
@@ -163,11 +163,11 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Purpose::is_work")]
         purpose: Purpose,
     },
-    /// A model call is made again after an error.
+    /// A model call is retried after an error.
     Retrying {
         /// Which retry: 1, 2, 3, …
         attempt: u32,
-        /// How often it is tried in all, the first time included; 0 where that is not known.
+        /// How many attempts there are in total, including the first; 0 if not known.
         #[serde(default)]
         attempts_max: u32,
         /// How long it waits first.
@@ -194,19 +194,19 @@ pub enum EventKind {
         /// How.
         error: ModelError,
     },
-    /// A model call was stopped before its end; this had arrived.
+    /// A model call was stopped before its end; this text had arrived.
     CutShort {
         /// Of which turn.
         turn: u32,
         /// The text.
         text: String,
     },
-    /// The agent has come to a limit and gets one last turn to report.
+    /// The agent reached a limit and gets one last turn to report.
     Closing {
         /// How it will end.
         ending: Ending,
     },
-    /// A tool is about to run. On record before it does anything that leaves a trace.
+    /// A tool is about to run. Recorded before the tool changes anything.
     ToolStarted {
         /// Which call.
         call: CallId,
@@ -214,7 +214,7 @@ pub enum EventKind {
         tool: String,
         /// What it is about, in one short line.
         title: String,
-        /// Whether it can run again without doing anything twice.
+        /// Whether it is safe to run it again after a crash.
         #[serde(default)]
         repeatable: bool,
     },
@@ -236,43 +236,43 @@ pub enum EventKind {
     },
     /// The conversation was shortened. The events before stay on record.
     Compacted {
-        /// What stands in place of the older messages.
+        /// The text that replaces the older messages.
         summary: String,
         /// Bytes of the conversation before.
         bytes_before: u64,
         /// Bytes of the conversation after.
         bytes_after: u64,
-        /// The message that the conversation begins with from here on.
+        /// The first message of the conversation from now on.
         #[serde(default)]
         opening: String,
         /// How many of the newest messages follow it unchanged.
         #[serde(default)]
         kept: u32,
     },
-    /// A call waits until a person answers; the agent's clock stands still.
+    /// A call waits until a person answers; the agent's clock is stopped.
     PersonNeeded {
         /// What is asked.
         question: Question,
     },
     /// A question is closed.
     PersonAnswered {
-        /// Of which call.
+        /// The call that it was about.
         call: CallId,
-        /// With what.
+        /// The answer.
         answer: Answer,
     },
-    /// The workspace was looked at before a command of the agent, and all that is covered is kept.
+    /// Posse looked at the workspace before a command of the agent, and stored everything that undo covers.
     Checkpointed {
         /// The turn.
         turn: u32,
-        /// A name of the state: the same as long as nothing changes.
+        /// An id of the state; it stays the same as long as nothing changes.
         commit: String,
     },
-    /// What cannot be taken back in this workspace.
+    /// What undo does not cover in this workspace.
     NotCovered {
         /// Each in a few words.
         what: Vec<String>,
-        /// Folders that commands see read-only, because files in there have other names outside the workspace.
+        /// Folders that commands see read-only, because files in them have hard links outside the workspace.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         read_only: Vec<String>,
     },
@@ -283,47 +283,47 @@ pub enum EventKind {
         /// What was changed.
         changes: Vec<Change>,
     },
-    /// Files changed while a command of the agent ran, and nothing shows that it was the command: a person's editor,
-    /// another session, another command.
+    /// Files changed while a command of the agent ran, and nothing shows that the command did it. It may have been a
+    /// person's editor, another session or another command.
     ChangedMeanwhile {
         /// In which turn.
         turn: u32,
         /// What was changed.
         changes: Vec<Change>,
     },
-    /// The work of a sub-agent with a checkout of its own was brought into the workspace, as far as it fits.
+    /// The work of a sub-agent with its own checkout was merged, except for conflicts.
     Merged {
         /// Whose work.
         from: AgentId,
-        /// Its branch; what did not fit is still there.
+        /// Its branch, which still has the conflicting parts.
         branch: String,
-        /// What came in.
+        /// What was merged.
         changes: Vec<Change>,
-        /// What did not.
+        /// What was not.
         conflicts: Vec<Conflict>,
     },
-    /// Changes were taken back, or brought back, by a person.
+    /// A person undid changes, or redid them.
     Undone {
-        /// What was taken back, in words.
+        /// What was undone, in words.
         what: String,
-        /// The events whose changes were taken back.
+        /// The events whose changes were undone.
         events: Vec<Seq>,
-        /// The only paths that were to be taken back; all where none is named.
+        /// The paths it was limited to; empty: all.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         paths: Vec<String>,
         /// What that changed.
         changes: Vec<Change>,
-        /// Paths that have changed since in a way that does not go together with it.
+        /// Paths that have changed since in a way that conflicts with it.
         conflicts: Vec<Conflict>,
     },
-    /// A command was started that runs beside the agents. It belongs to the session.
+    /// A background command was started. It belongs to the session.
     BackgroundStarted {
         /// Its name, such as `cmd-1`.
         name: String,
         /// The command text.
         command: String,
     },
-    /// A command that ran beside the agents has ended.
+    /// A background command has ended.
     BackgroundEnded {
         /// Its name.
         name: String,
@@ -332,26 +332,25 @@ pub enum EventKind {
         /// The end of its output.
         tail: String,
     },
-    /// The agent is being told what these agents came to: with the next words it is told, or the next result. Each
-    /// report is delivered once.
+    /// The agent gets the reports of these agents, in the next message or result. Each report is delivered once.
     ReportsDelivered {
         /// Whose reports.
         agents: Vec<AgentId>,
     },
     /// The agent ended.
     AgentSettled {
-        /// What it came to.
+        /// Its report.
         report: Report,
     },
 }
 
-/// Whose words were put into a conversation.
+/// Who wrote a message of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sender {
     /// The person or program that runs the session.
     Person,
-    /// Posse itself: a reminder, a limit, a request to go on.
+    /// Posse itself: a reminder, a limit, a request to continue.
     Posse,
     /// The agent that delegated the work.
     Parent,
@@ -365,47 +364,47 @@ pub enum Sender {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
-    /// To get on with the task.
+    /// To work on the task.
     #[default]
     Work,
     /// To get notes that replace the conversation.
     Summary,
     /// To get a last report.
     LastWord,
-    /// To get a report in short that is too long for its reader.
+    /// To get a summary of a report that is too long for its reader.
     SumUp,
 }
 
 impl Purpose {
-    /// Whether it is to get on with the task, as nearly always.
+    /// Whether it is work on the task, as nearly always.
     pub fn is_work(&self) -> bool {
         *self == Self::Work
     }
 }
 
-/// Why an agent waits before it begins.
+/// Why an agent is queued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QueueReason {
-    /// As many agents run as may run at the same time.
+    /// The maximum number of agents is running.
     RunningCap,
-    /// Its endpoint takes one agent after the other.
+    /// Its endpoint is busy with other agents.
     Endpoint,
     /// As many agents of all sessions run in this process as may run at the same time.
     ProcessCap,
 }
 
-/// What a face receives while it follows a session.
+/// What an interface receives while it follows a session.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Update {
-    /// On record already.
+    /// Already recorded.
     Event(Arc<Event>),
-    /// Passing: the event that follows will hold all of it.
+    /// Not recorded: the event that follows contains all of it.
     Progress(Progress),
 }
 
-/// Something worth showing before it is complete. Never on record, may be lost, is never the truth.
+/// Something worth showing before it is complete. It is never recorded and may be lost.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Progress {
     /// Whose.
@@ -422,14 +421,14 @@ pub enum ProgressKind {
     Text(String),
     /// More of the model's reasoning.
     Reasoning(String),
-    /// The model has begun to write a call of this tool.
+    /// The model has started to write a call of this tool.
     Calling(String),
-    /// Something of the reply has come that is not shown, such as more of a call's arguments.
+    /// More of the reply has arrived that is not shown, such as a call's arguments.
     Arriving,
     /// The request waits for its turn at the endpoint.
     Queued,
     /// Its turn has come: the request is on its way.
     Served,
-    /// So many files of the workspace were looked at and kept, before the first command.
+    /// How many files of the workspace were looked at and stored so far, before the first command.
     Keeping(u64),
 }

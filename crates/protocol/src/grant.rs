@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-/// Everything an agent may do. What is not in it is not allowed.
+/// Everything an agent may do. Anything else is denied.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
     /// Rights on the workspace's files.
@@ -70,14 +70,14 @@ pub enum Files {
 /// Where files may be written. Entries are paths relative to the workspace, `/` between parts, and stand for themselves
 /// and everything below; they hold no wildcards, so that the kernel can enforce them.
 ///
-/// A path passes if every layer of `roots` has an entry it is in, and no entry of `except` is at or above it. Layers are
-/// what makes two rules combine exactly, as in [`NameRules`].
+/// A path is allowed if every layer of `roots` has an entry at or above it, and `except` has none. Layers let two rules
+/// combine exactly, as in [`NameRules`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathRules {
-    /// Each layer must hold the path; no layer at all is the whole workspace.
+    /// Each layer must contain the path; without layers the whole workspace is allowed.
     #[serde(default)]
     pub roots: BTreeSet<BTreeSet<String>>,
-    /// None may hold it.
+    /// No entry may contain the path.
     #[serde(default)]
     pub except: BTreeSet<String>,
 }
@@ -129,14 +129,14 @@ pub enum Network {
 
 /// Which names are allowed. Patterns are names with `*` for any run of characters.
 ///
-/// A name passes if every layer of `allow` has a pattern that matches it and no pattern of `deny` does. Layers
-/// are what makes two rules combine exactly: the rule for "both" has the layers of both.
+/// A name is allowed if every layer of `allow` has a pattern that matches it and `deny` has none. Layers let two rules
+/// combine exactly: the rule for "both" has the layers of both.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NameRules {
-    /// Each layer must match; no layer at all allows every name.
+    /// Each layer must match; without layers every name is allowed.
     #[serde(default)]
     pub allow: BTreeSet<BTreeSet<String>>,
-    /// None may match.
+    /// No pattern may match.
     #[serde(default)]
     pub deny: BTreeSet<String>,
 }

@@ -56,7 +56,7 @@ impl fmt::Display for CallId {
     }
 }
 
-/// The place of an event in its session: 1, 2, 3, … without gaps.
+/// The sequence number of an event in its session: 1, 2, 3, … without gaps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Seq(pub u64);

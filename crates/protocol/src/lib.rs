@@ -1,4 +1,4 @@
-//! The nouns that every other crate speaks in.
+//! The types that all crates share.
 //!
 //! Plain data with serde derives and a few pure functions on it. This crate must not know clocks, files, sockets,
 //! async runtimes, databases or any provider's wire format.

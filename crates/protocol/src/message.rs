@@ -1,14 +1,14 @@
-//! What a conversation is made of, in no provider's format.
+//! The messages of a conversation, independent of any provider's format.
 
 use serde::{Deserialize, Serialize};
 
 use crate::CallId;
 
-/// One entry of a conversation. The system prompt is not one: it is fixed for an agent's life and kept apart.
+/// One message of a conversation. The system prompt is kept separately: it is fixed for an agent's life.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "author", rename_all = "snake_case")]
 pub enum Message {
-    /// Words of the person, of the parent agent, or of Posse itself.
+    /// Text of the person, the parent agent, or Posse itself.
     User {
         /// The words.
         text: String,
@@ -27,7 +27,7 @@ pub enum Message {
     },
     /// The results of all calls of one reply, in the order of the calls.
     Tools {
-        /// One result a call.
+        /// One result per call.
         results: Vec<ToolResult>,
     },
 }
@@ -85,18 +85,18 @@ pub enum ReasoningOrigin {
     Anthropic,
 }
 
-/// A model's wish to have a tool run.
+/// A model's request to run a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolCall {
     /// Unique within the conversation.
     pub id: CallId,
     /// The tool's name as the model wrote it.
     pub name: String,
-    /// The arguments exactly as the model wrote them. Not necessarily JSON: whoever runs it checks.
+    /// The arguments exactly as the model wrote them. Not necessarily JSON: the code that runs it checks.
     pub arguments: String,
 }
 
-/// What is told to the model about one call.
+/// The result of one call, for the model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolResult {
     /// Which call this answers.

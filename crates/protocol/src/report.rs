@@ -1,29 +1,29 @@
-//! What comes back from an agent: its own words, and beside them the facts Posse measured.
+//! What an agent returns: its own text, and the facts that Posse measured.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Branch, ChildEnded, CommandRun, CommitMade, Ending, TestFileChange, TestsSeen, Usage, limits};
 
-/// What one agent's work came to.
+/// The result of one agent's work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// How it ended.
     pub ending: Ending,
-    /// The agent's last words; whatever there is of them when it did not end well.
+    /// The agent's last text; if it did not end well, as much as there is.
     pub text: String,
-    /// The same in short, where it is longer than its reader takes and the model has summed it up.
+    /// A summary by the agent's model, if the text is longer than its reader takes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub short: Option<String>,
-    /// Whether the words name something that was in the way.
+    /// Whether the text names a blocker.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub blocked: bool,
     /// What was measured.
     pub receipt: Receipt,
-    /// What the words say and the facts do not.
+    /// Claims in the text that the facts do not support.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// What else there is to know about it: a checkout that could not be made, calls that were not counted. No fault of
-    /// its words, so these are not counted as warnings.
+    /// Other remarks: a checkout that could not be made, calls that were not counted. The text is not at fault, so these
+    /// do not count as warnings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -35,12 +35,12 @@ impl Report {
         Self { ending, text: text.into(), short: None, blocked: false, receipt, warnings, notes }
     }
 
-    /// What is told beside its words: the warnings, then the notes.
+    /// What is shown beside its text: the warnings, then the notes.
     pub fn remarks(&self) -> impl Iterator<Item = &String> {
         self.warnings.iter().chain(&self.notes)
     }
 
-    /// How it ended, in words. What was in the way is part of it: such a report is no plain success.
+    /// How it ended, in words, with blockers: such a report does not count as a plain success.
     pub fn outcome(&self) -> String {
         match &self.ending {
             Ending::Completed if self.blocked => "completed with blockers".to_owned(),
@@ -54,7 +54,7 @@ impl Report {
     }
 }
 
-/// The measured part of a report. Nothing in it is taken from an agent's words.
+/// The measured part of a report. Nothing in it comes from the agent's text.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Receipt {
     /// Model calls made.

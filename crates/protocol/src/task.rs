@@ -1,4 +1,4 @@
-//! What one agent is asked to do. Made by a surface from a model's call; `delegate` admits it, `engine` runs it.
+//! What one agent is asked to do. A surface makes it from a model's call, `delegate` admits it, `engine` runs it.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ pub struct Task {
     pub title: String,
     /// What to do.
     pub prompt: String,
-    /// What the agent shall be called; Posse chooses where `None`.
+    /// The agent's name; Posse chooses one if `None`.
     pub name: Option<String>,
     /// How to tell that it is done.
     pub success_criteria: Option<String>,
@@ -29,13 +29,13 @@ pub struct Task {
     pub model: Option<String>,
     /// The endpoint to use.
     pub endpoint: Option<String>,
-    /// What it may spend; what is `None` is left to role and configuration.
+    /// What it may spend; for `None` role and configuration decide.
     pub budget: Budget,
-    /// The most a single reply may have.
+    /// The most tokens of a single reply.
     pub max_output_tokens: Option<u32>,
     /// The only tools it may use, by pattern.
     pub allowed_tools: Option<Vec<String>>,
-    /// Words in place of the role's own. They change what it is told, never what it may do.
+    /// A system prompt that replaces the role's text. It never changes what the agent may do.
     #[serde(default)]
     pub system_prompt: Option<String>,
     /// Where it works; the role decides where `None`.
@@ -44,7 +44,7 @@ pub struct Task {
 }
 
 impl Task {
-    /// A task with nothing but a title and words.
+    /// A task with only a title and a prompt.
     pub fn new(title: impl Into<String>, prompt: impl Into<String>) -> Self {
         Self {
             role: None,
@@ -67,7 +67,8 @@ impl Task {
     }
 }
 
-/// What an admitted agent needs to begin, settled: on record, so that it can begin in another process.
+/// Everything an admitted agent needs to start, with all choices made. It is recorded, so that the agent can start in
+/// another process.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Brief {
     /// The call of its parent that asked for it.
@@ -80,21 +81,21 @@ pub struct Brief {
     pub model: String,
     /// The most tokens of one reply.
     pub max_output_tokens: Option<u32>,
-    /// What it is told first, without the files.
+    /// Its first message, without the files.
     pub words: String,
-    /// The words it has in place of its role's own.
+    /// The system prompt that replaces its role's text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system_prompt: Option<String>,
-    /// Files whose contents go with that.
+    /// Files whose contents are added to the first message.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub context_files: Vec<String>,
-    /// Files that must be there in the end.
+    /// Files that must exist at the end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deliverables: Vec<String>,
     /// Where it works.
     #[serde(default)]
     pub isolation: Isolation,
-    /// The branch it goes on with.
+    /// The branch it continues on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<Branch>,
 }
