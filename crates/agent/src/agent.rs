@@ -1,4 +1,4 @@
-//! The machine itself: one function takes an input and says what comes next.
+//! The machine itself: one function takes an input and returns the next step.
 
 mod recall;
 mod replying;
@@ -22,7 +22,7 @@ use crate::limits;
 use crate::prompts;
 use crate::step::{Done, Input, Kin, Output, Settings, Step};
 
-/// What the model is told of calls that no tool has answered: why not.
+/// Results for calls that no tool has answered.
 const UNANSWERED: &str = "not answered";
 const STOPPED: &str = "stopped before it was done; what it did so far is unknown";
 const INTERRUPTED: &str = "stopped by a message that came in; what it did so far is unknown";
@@ -33,18 +33,18 @@ const REPEATING: &str = "not run: you are being stopped for repeating a call";
 const WITHOUT_ANSWER: [&str; 7] =
     [UNANSWERED, STOPPED, INTERRUPTED, NOT_RUN, NO_MORE_TOOLS, MODEL_REFUSED, REPEATING];
 
-/// One agent. Owned by whoever drives it; it ends when it is settled and never changes after that.
+/// One agent. Owned by its driver. After it has settled it never changes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Agent {
     settings: Settings,
     kin: Kin,
     state: State,
     conversation: Conversation,
-    /// The first words it was told: what must survive every shortening of the conversation.
+    /// Its first message, which survives every compaction.
     task: String,
     /// Named texts that survive compaction word for word, such as the to-do list.
     pinned: BTreeMap<String, String>,
-    /// Words that came while it was busy; delivered at its next turn.
+    /// Messages that arrived while it was busy; delivered at its next turn.
     inbox: Vec<Heard>,
     spent: Spent,
     /// Tokens that count against the budget: reported ones, or an estimate where none were reported.
@@ -58,28 +58,28 @@ pub struct Agent {
     bad_turns: u32,
     empty_replies: u32,
     cut_replies: u32,
-    /// Compactions since the model last got on with the task.
+    /// Compactions since the model last worked on the task.
     compactions_in_a_row: u32,
     /// Set when only a last report is left: how it will end.
     closing: Option<Ending>,
     /// Whether it was asked to sum up its report, which happens once.
     #[serde(default)]
     summed_up: bool,
-    /// Its report in short, where the report itself is too long for its reader.
+    /// A summary of its report, if the report is too long for its reader.
     #[serde(default)]
     short: Option<String>,
-    /// What it said last. Kept apart from the conversation, so that compaction does not lose it.
+    /// Its last text. Kept apart from the conversation, so that compaction does not lose it.
     words: String,
-    /// The beginnings of a reply that ran into the output limit and goes on in the next one.
+    /// The first parts of a reply that reached the output limit and continues in the next one.
     beginnings: String,
 }
 
-/// Words that wait to be told.
+/// A message that waits for the next turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Heard {
     from: Sender,
     text: String,
-    /// The agents whose reports the words are.
+    /// The agents whose reports it contains.
     reports: Vec<AgentId>,
 }
 
@@ -92,11 +92,11 @@ impl Heard {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum State {
-    /// Nothing was said yet.
+    /// It has no task yet.
     Ready,
     /// A model call is under way.
     Replying { purpose: Purpose },
-    /// It has said what it had to say and waits for its sub-agents.
+    /// It has replied without a call and waits for its sub-agents.
     Idle,
     /// Calls are under way. `results` holds those answered already; `order` is the order to tell them in.
     Working { calls: Vec<ToolCall>, order: Vec<CallId>, results: Vec<ToolResult> },
@@ -133,14 +133,14 @@ impl Agent {
         }
     }
 
-    /// An agent that knows a conversation already and waits for its task: a fork, or one that takes it up again.
+    /// An agent that already has a conversation and waits for its task: a fork, or a follow-up.
     pub fn knowing(settings: Settings, messages: &[std::sync::Arc<Message>]) -> Self {
         let mut agent = Self::new(settings);
         agent.conversation = Conversation::of(messages);
         agent
     }
 
-    /// Says how its sub-agents are; before each input.
+    /// Updates what it knows of its sub-agents; call it before each input.
     pub fn set_kin(&mut self, kin: Kin) {
         self.kin = kin;
     }
@@ -150,7 +150,7 @@ impl Agent {
         self.closing.is_some()
     }
 
-    /// Whether nothing is under way: it waits until it is told something.
+    /// Whether it is idle: it waits for a message.
     pub fn rests(&self) -> bool {
         matches!(self.state, State::Ready | State::Idle)
     }
@@ -215,17 +215,17 @@ impl Agent {
         }
     }
 
-    /// Takes in words that are to be told at the next turn, without starting one.
+    /// Adds a message for the next turn, without starting one.
     pub fn hear(&mut self, from: Sender, text: String) {
         self.inbox.push(Heard::new(from, text));
     }
 
-    /// Takes in reports of sub-agents, which are delivered when they are told.
+    /// Adds reports of sub-agents for the next turn. They count as delivered then.
     pub fn hear_reports(&mut self, text: String, of: Vec<AgentId>) {
         self.inbox.push(Heard { from: Sender::Reports, text, reports: of });
     }
 
-    /// Lets an agent that has ended go on with its conversation: it waits to be told something.
+    /// Reopens an agent that has ended: it waits for a message and continues its conversation.
     pub fn reopen(&mut self) {
         self.state = State::Idle;
         self.closing = None;
@@ -361,7 +361,7 @@ impl Agent {
         self.call_model(purpose, record)
     }
 
-    /// Puts what was told in the meantime into the conversation.
+    /// Adds the messages that arrived meanwhile to the conversation.
     fn deliver(&mut self, now: impl Fn(&Heard) -> bool, record: &mut Vec<EventKind>) {
         let (told, later) = std::mem::take(&mut self.inbox).into_iter().partition(now);
         self.inbox = later;

@@ -1,4 +1,4 @@
-//! One agent's loop as a state machine: facts go in, the next step comes out.
+//! One agent's loop as a state machine: inputs go in, the next step comes out.
 //!
 //! ```text
 //!            tell                 Replied (no calls)
@@ -9,11 +9,11 @@
 //!                   Working ──── Cancel ───────────────────┘
 //! ```
 //!
-//! An agent whose sub-agents still work does not settle when it has nothing more to say: it is `Idle` until it is told
-//! something, such as their reports.
+//! An agent whose sub-agents still run does not settle after its last reply: it is `Idle` until a message arrives, such as
+//! their reports.
 //!
-//! It knows turns, budgets, repeated calls, malformed calls, when to shorten the conversation, and every kind of
-//! ending. It does not know runtimes, sockets, files, clocks or what a tool does: `engine` makes the model calls,
+//! It knows turns, budgets, repeated calls, malformed calls, when to compact the conversation, and every kind of
+//! ending. It must not know runtimes, sockets, files, clocks or what a tool does: `engine` makes the model calls,
 //! runs the tools and tells it the time. The whole machine can be serialised between any two inputs.
 #![forbid(unsafe_code)]
 

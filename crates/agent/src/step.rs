@@ -20,10 +20,10 @@ pub struct Settings {
     pub sum_up_over: Option<usize>,
 }
 
-/// What an agent has to know of its sub-agents. Told to it before each input.
+/// What an agent has to know of its sub-agents. Updated before each input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Kin {
-    /// Sub-agents that have not ended: an agent that has some does not end, it waits for them.
+    /// Sub-agents that have not ended: the agent waits for them before it ends.
     pub live: usize,
     /// Tokens they have used or may still use.
     pub tokens: u64,
@@ -34,46 +34,46 @@ pub struct Kin {
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Input {
-    /// Words for the agent. The first starts it; later ones are delivered at its next turn.
+    /// A message for the agent. The first starts it; later ones are delivered at its next turn.
     Told {
-        /// Whose words.
+        /// Who wrote it.
         from: Sender,
-        /// The words.
+        /// The text.
         text: String,
     },
-    /// What it has heard while it rested is to be answered.
+    /// Messages that arrived while it was idle have to be answered.
     GoOn,
-    /// The model call that was asked for came back.
+    /// The requested model call returned.
     Replied(Reply),
-    /// The model call that was asked for failed for good.
+    /// The requested model call failed, and all retries with it.
     ModelFailed(ModelError),
-    /// The calls that were asked for are all answered.
+    /// All requested tool calls are answered.
     ToolsDone(Vec<Done>),
-    /// Its time is over. The call or tools under way were stopped; this is what there is of them.
+    /// It reached its time limit. The model call or tools in progress were stopped, with this result.
     TimeUp {
         /// Text of the reply that had arrived.
         partial: String,
         /// Calls that were answered before.
         done: Vec<Done>,
     },
-    /// Somebody stopped it. The call or tools under way were stopped; this is what there is of them.
+    /// It was cancelled. The model call or tools in progress were stopped, with this result.
     Cancel {
         /// Text of the reply that had arrived.
         partial: String,
         /// Calls that were answered before.
         done: Vec<Done>,
     },
-    /// Somebody has something to say that cannot wait. The call or tools under way were stopped; what was told before
-    /// this comes next.
+    /// A message arrived that cannot wait. The model call or tools in progress were stopped; the messages are delivered
+    /// next.
     Interrupted {
         /// Text of the reply that had arrived.
         partial: String,
         /// Calls that were answered before.
         done: Vec<Done>,
     },
-    /// Posse itself cannot go on.
+    /// Posse itself cannot continue.
     Broken {
-        /// What a person should read.
+        /// The error, worded for a person.
         message: String,
     },
 }
@@ -93,7 +93,7 @@ pub struct Done {
     pub read_only: bool,
 }
 
-/// What the machine wants next, and what is to be put on record before that.
+/// What to do next, and what to record before that.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Output {
     /// Decisions of the machine itself, in order.
@@ -114,10 +114,10 @@ pub enum Step {
     },
     /// Run these calls; answer with `ToolsDone`.
     CallTools {
-        /// In the order of the reply. Those with the same effect on the world may run at the same time.
+        /// In the order of the reply. Calls that only read may run at the same time.
         calls: Vec<ToolCall>,
     },
-    /// Nothing to do until somebody says something or what is under way comes back.
+    /// Do nothing until a message arrives or a call returns.
     Wait,
     /// It has ended.
     Settle(Ending),

@@ -12,7 +12,7 @@ use crate::node::{Endpoint, Node, State};
 use crate::refusal::Refusal;
 use crate::tree::Tree;
 
-/// One task that wants to become an agent.
+/// A request to start an agent for a task.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
     /// The new agent's id.
@@ -29,7 +29,7 @@ pub struct Request {
     pub role_grant: Grant,
     /// Its role comes from a file that the person has not trusted: it asks before it does anything.
     pub untrusted_file: bool,
-    /// Nobody looks at it: it gets no tool that needs a screen.
+    /// It runs in the background: it gets no tool that needs a screen.
     pub background: bool,
     /// The only tools it may use, by pattern; narrows further.
     pub allowed_tools: Option<Vec<String>>,
@@ -37,11 +37,11 @@ pub struct Request {
     pub budget: Budget,
     /// Where its model is.
     pub endpoint: Endpoint,
-    /// The settled agent whose conversation it takes up, and with it the name. It may not do more than that one could.
+    /// The settled agent whose conversation and name it takes over. It may not do more than that agent could.
     pub continues: Option<AgentId>,
 }
 
-/// What a new agent is and may.
+/// An admitted agent: its name, rights and budget, and whether it may run now.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Admission {
     /// What it is called.
@@ -52,7 +52,7 @@ pub struct Admission {
     pub grant: Grant,
     /// What it may spend.
     pub budget: Budget,
-    /// What it waits for; `None` is: start it now, it holds its slot.
+    /// What it waits for; `None`: start it now, it holds its slot.
     pub queued: Option<QueueReason>,
     /// How many are in the queue before it.
     pub ahead: usize,

@@ -4,28 +4,28 @@
 //!             a slot is free
 //!   Pending ───────────────────▶ Running                       holds a slot
 //!      │                         ▲  │  ▲
-//!      │ no slot is free         │  │  │ its slot comes,
-//!      ▼        its turn comes   │  │  │ before any queued one
+//!      │ no slot is free         │  │  │ a slot is free, ahead
+//!      ▼        its turn comes   │  │  │ of queued agents
 //!   Queued ──────────────────────┘  │  │
 //!                                   │ Returning                hold none
 //!          it waits for children    ▼  ▲
 //!          or for a person    Parked, NeedsPerson
-//!                              what it waited for is there
+//!                              what it waited for has happened
 //!
-//!   from each of them: settle(ending) ─▶ Settled(ending), once; nothing leads out of it, but for main: reopen_main
+//!   from each of them: settle(ending) ─▶ Settled(ending), once and for good; only main can be reopened: reopen_main
 //! ```
 //!
-//! An agent that waits for both its children and a person is Parked until the children are done, then NeedsPerson; it
-//! comes back when neither is left.
+//! An agent that waits for both its children and a person is Parked until the children are done, then NeedsPerson. It
+//! continues when it waits for neither.
 //!
-//! Cancelling sets no state: it marks an agent and all below it as stopping, which lets nothing new begin there; each
-//! of them settles when it has really stopped. Whoever waits holds no slot, so a full house cannot wait for
-//! itself, and others go on while a person is asked.
+//! Cancelling does not change the state. It marks an agent and all below it as stopping: nothing new starts there, and each
+//! of them settles when it has really stopped. An agent that waits holds no slot, so the agents cannot deadlock, and others
+//! continue while a person is asked.
 //!
-//! The tree knows who exists, who may run, what each may do and spend, and whose report was handed to whom. It does
+//! The tree knows which agents exist, which may run, what each may do and spend, and which reports were delivered. It must
 //! not know runtimes, files, clocks, models, conversations or what a report says: `engine` drives it and tells it what
-//! happened. It can be serialised between any two calls, and restored from what is on record of its agents. Beside it is
-//! the [`Board`], the list of work that a team of agents shares.
+//! happened. It can be serialised between any two calls, and restored from the recorded events of its agents. The crate
+//! also has the [`Board`], the list of work that a team of agents shares.
 #![forbid(unsafe_code)]
 
 mod admission;

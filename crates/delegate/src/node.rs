@@ -1,4 +1,4 @@
-//! One agent as the tree sees it. Knows nothing of the others but their ids.
+//! One agent as the tree sees it. Knows only the ids of the others.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -17,7 +17,7 @@ pub enum State {
     Running,
     /// Waits for its children and has given its slot back.
     Parked,
-    /// Could go on and waits for a slot.
+    /// Could continue, and waits for a slot.
     Returning,
     /// Waits for a person and has given its slot back.
     NeedsPerson,
@@ -43,7 +43,7 @@ impl State {
         matches!(self, Self::Settled(_))
     }
 
-    /// Whether it takes up one of the places of those at work.
+    /// Whether it holds a slot.
     pub fn holds_slot(&self) -> bool {
         *self == Self::Running
     }
@@ -58,8 +58,8 @@ pub struct Endpoint {
     pub agents_max: Option<usize>,
 }
 
-/// One agent. Lives as long as its tree. Once settled, nothing changes but whether its report was delivered and, when
-/// another agent takes up its conversation, its name; main alone may be taken up again as itself.
+/// One agent. Lives as long as its tree. After it has settled, only two things change: whether its report was delivered,
+/// and its name when another agent continues its conversation. Only main can be reopened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Node {
     /// Its id.

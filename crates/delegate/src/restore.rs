@@ -1,12 +1,12 @@
-//! The tree of a session that another process had begun, from what is on record of its agents.
+//! Restores the tree of a session that another process had started, from the recorded events of its agents.
 //!
-//! What happened is done over again, in the order of the record: agents are put below their parents, those that ended
-//! are settled as they were, so that ledgers, names and reports come out as they had been. Then those that had not
-//! ended are queued, first admitted first, and get slots like any others.
+//! Everything that happened is repeated in the order of the record: agents are put below their parents, and those that had
+//! ended are settled, so that budgets, names and reports are as they were. Then the agents that had not ended are queued, in
+//! the order of their admission, and get slots like any others.
 //!
-//! The record is not believed where that would give an agent more rights than its parent has now: they are met with the
-//! parent's. What does not fit together is left out. How far agents had looked at others is not on record: whoever looks
-//! again sees all of it once.
+//! A recorded grant never gives an agent more rights than its parent has now: it is intersected with the parent's. Agents whose
+//! records contradict each other are left out. What agents had already seen of each other is not recorded: each sees all of
+//! it once more.
 
 use std::cmp::Reverse;
 
@@ -63,9 +63,8 @@ impl Tree {
         Restored { tree, freed, stopping, refused }
     }
 
-    /// Takes the main agent up again after it has settled, for more that the person has to say; `budget` includes what it
-    /// has spent. Its ledger and its children stay as they are, and reports it was not given yet wait for it. False if it
-    /// has not settled.
+    /// Reopens the main agent after it has settled, for another prompt of the person; `budget` includes what it has spent.
+    /// What its children cost stays charged, and reports that it has not got wait for it. False if it has not settled.
     pub fn reopen_main(&mut self, budget: Budget) -> bool {
         let Some(main) = self.nodes.get_mut(&self.main).filter(|main| main.state.is_settled()) else {
             return false;

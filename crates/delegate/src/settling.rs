@@ -7,12 +7,12 @@ use crate::node::State;
 use crate::slots::Freed;
 use crate::tree::{Tree, dearer};
 
-/// What follows from the end of an agent.
+/// What the end of an agent leads to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settled {
-    /// Who may go on now.
+    /// The agents that may run now.
     pub freed: Freed,
-    /// Who gets its report; none for the main agent and where the parent has ended before.
+    /// The agent that gets its report; none for the main agent, and if the parent has ended before.
     pub parent: Option<AgentId>,
     /// Descendants that had not settled, deepest first. They are marked as stopping: stop and settle them. Empty if the
     /// caller settled them first, as it should.
@@ -20,8 +20,8 @@ pub struct Settled {
 }
 
 impl Tree {
-    /// Ends an agent, exactly once: `None` if it has ended before. Its slot comes free; what was set aside for it and
-    /// not spent goes back to its parent, who is charged with what it and those below it spent.
+    /// Ends an agent, exactly once: `None` if it has ended before. Frees its slot. The part of its budget that was not spent
+    /// returns to its parent; what it and those below it spent is charged to the parent.
     pub fn settle(&mut self, id: AgentId, ending: &Ending, receipt: &Receipt) -> Option<Settled> {
         let node = self.nodes.get(&id).filter(|node| !node.state.is_settled())?;
         let parent = node.parent;
@@ -41,7 +41,7 @@ impl Tree {
         Some(Settled { freed: self.fill(), parent, orphans })
     }
 
-    /// Gives back its slot, or its place in the queue for one.
+    /// Gives back its slot, or leaves the queue for one.
     fn leave_slot(&mut self, id: AgentId) {
         let Some(node) = self.nodes.get(&id) else { return };
         match (&node.state, &node.endpoint) {
@@ -51,7 +51,7 @@ impl Tree {
         }
     }
 
-    /// Charges whoever pays for an agent, which is the parent unless that ended too early.
+    /// Charges the agent that pays for another, which is the parent unless that ended earlier.
     fn charge_for(&mut self, id: AgentId, receipt: &Receipt) {
         let Some(child) = self.nodes.get_mut(&id) else { return };
         // Main keeps what is left below it: nobody is above it to pay, and it may be taken up again.
@@ -87,8 +87,8 @@ impl Tree {
         payer
     }
 
-    /// Puts a settled child's report before its parent; false if the parent has settled. Such a parent will never read it,
-    /// unless it is main and is taken up again.
+    /// Hands a settled child's report to its parent; false if the parent has settled. Such a parent never reads it,
+    /// unless it is main and is reopened.
     fn hand_in(&mut self, parent: AgentId, child: AgentId) -> bool {
         let Some(parent) = self.nodes.get_mut(&parent) else { return false };
         let settled = parent.state.is_settled();
@@ -99,7 +99,7 @@ impl Tree {
     }
 
     /// Settled children whose reports the parent was not given yet, first settled first; all or those in `of`. They count
-    /// as given from now on. A parent that has settled may still be asked, by whoever takes up its conversation.
+    /// as given from now on. This works for a settled parent too, for an agent that continues its conversation.
     pub fn take_reports(&mut self, parent: AgentId, of: Option<&[AgentId]>) -> Vec<AgentId> {
         let Some(node) = self.nodes.get_mut(&parent) else { return Vec::new() };
         let (taken, kept): (Vec<AgentId>, Vec<AgentId>) =

@@ -1,4 +1,4 @@
-//! The places of those at work, and who waits for one. Knows ids and endpoints, not agents.
+//! The slots of running agents, and the queues for them. Knows ids and endpoints, not agents.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -7,22 +7,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::node::Endpoint;
 
-/// Who may go on because a slot has come free. They hold their slots already.
+/// The agents that got a slot because one became free. They hold it already.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Freed {
-    /// Queued agents that may begin.
+    /// Queued agents that may start.
     pub start: Vec<AgentId>,
-    /// Agents that had waited, wanted to go on and now may.
+    /// Parked agents that may continue.
     pub go_on: Vec<AgentId>,
 }
 
-/// Whether an agent that waited may go on.
+/// Whether an agent that waited may continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unparked {
     /// Now: it holds its slot.
     Granted,
-    /// Later: it still waits for something else, or for a slot, and then a `go_on` will name it. One that is being
-    /// stopped is never named.
+    /// Later: it still waits for something else, or for a slot; then a `go_on` will name it. A stopping agent is never named.
     Waiting,
 }
 

@@ -1,4 +1,4 @@
-//! The tree itself: who there is, and the moves of an agent's life between admission and settling.
+//! The tree itself: its agents, and how their states change between admission and settling.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
@@ -12,19 +12,19 @@ use crate::names::AgentNames;
 use crate::node::{Node, State};
 use crate::slots::{Freed, Slots, Unparked};
 
-/// The agents of one session. Owned by whoever drives the session; an id it does not know changes nothing.
+/// The agents of one session. Owned by the crew that runs the session. A call with an unknown id changes nothing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tree {
     pub(crate) limits: Limits,
     pub(crate) main: AgentId,
-    /// Never shrinks: settled agents stay to be looked at. At most `limits.agents_max` and main.
+    /// Never shrinks: settled agents can still be read. At most `limits.agents_max` and main.
     pub(crate) nodes: BTreeMap<AgentId, Node>,
     pub(crate) names: AgentNames,
     pub(crate) slots: Slots,
 }
 
 impl Tree {
-    /// A tree with a main agent at work, which is called `main` and counts in no cap.
+    /// A tree with a running main agent, which is called `main` and counts in no cap.
     pub fn new(limits: Limits, main: AgentId, grant: Grant, budget: Budget) -> Self {
         let budget = Budget { cost_usd: finite(budget.cost_usd), ..budget };
         let node = Node::main(main, grant, budget);
@@ -39,8 +39,8 @@ impl Tree {
         }
     }
 
-    /// Takes note of what an agent has spent itself so far: absolute figures, which never go down. `tokens` counts
-    /// estimates where usage is unknown.
+    /// Updates what an agent itself has spent so far: totals, which never go down. `tokens` includes estimates where usage
+    /// is unknown.
     pub fn spent(&mut self, id: AgentId, spent: &Spent, tokens: u64) {
         if let Some(node) = self.nodes.get_mut(&id).filter(|node| !node.state.is_settled()) {
             node.tokens = node.tokens.max(tokens);
@@ -53,13 +53,13 @@ impl Tree {
         }
     }
 
-    /// An agent waits for its children: it gives its slot back.
+    /// Parks an agent that waits for its children: it gives its slot back.
     pub fn park(&mut self, id: AgentId) -> Freed {
         self.rest(id, State::Parked)
     }
 
-    /// What a parked agent waited for is there. It goes on unless a question is open; where no slot is free, its turn
-    /// comes before that of queued ones.
+    /// Ends the waiting of a parked agent. It continues unless a question is open. If no slot is free, it gets the next one,
+    /// ahead of queued agents.
     pub fn unpark(&mut self, id: AgentId) -> Unparked {
         match self.nodes.get(&id) {
             Some(node) if node.state == State::Running => Unparked::Granted,
@@ -72,8 +72,8 @@ impl Tree {
         }
     }
 
-    /// An agent asks a person something: it gives its slot back. Questions may overlap with each other and with waiting
-    /// for children; each is answered once. One that has not begun has nothing to ask.
+    /// An agent asks a person: it gives its slot back. Questions may overlap with each other and with waiting for
+    /// children; each is answered once. An agent that has not started cannot ask.
     pub fn person_needed(&mut self, id: AgentId) -> Freed {
         let Some(node) = self.nodes.get(&id) else { return Freed::default() };
         if matches!(node.state, State::Pending | State::Queued) {
@@ -83,7 +83,7 @@ impl Tree {
         self.rest(id, State::NeedsPerson)
     }
 
-    /// A question of an agent is closed. After the last one it goes on unless it waits for children, as after `unpark`.
+    /// Closes a question of an agent. After the last one it continues unless it waits for children, as after `unpark`.
     pub fn person_answered(&mut self, id: AgentId) -> Unparked {
         self.change(id, |node| node.asking = node.asking.saturating_sub(1));
         match self.nodes.get(&id) {
@@ -93,7 +93,7 @@ impl Tree {
         }
     }
 
-    /// Lets an agent wait without a slot. One that waits for its children and for a person counts as parked.
+    /// Lets an agent wait without a slot. If it waits for its children and for a person, it counts as parked.
     fn rest(&mut self, id: AgentId, waiting: State) -> Freed {
         let Some(node) = self.nodes.get(&id) else { return Freed::default() };
         match (&node.state, &node.endpoint) {
@@ -108,7 +108,7 @@ impl Tree {
         self.fill()
     }
 
-    /// An agent has nothing to wait for any more but a slot.
+    /// An agent waits for nothing but a slot.
     fn come_back(&mut self, id: AgentId) -> Unparked {
         if self.nodes.get(&id).is_some_and(|node| node.stopping) {
             self.change(id, |node| node.state = State::Parked);
@@ -122,8 +122,8 @@ impl Tree {
         Unparked::Waiting
     }
 
-    /// Stops an agent and everything below it: nothing new begins there and what is queued never starts. Returns those
-    /// that were not being stopped yet, deepest first, for the caller to stop and settle.
+    /// Stops an agent and everything below it: nothing new starts there, and queued agents never start. Returns the agents
+    /// that were not stopping yet, deepest first, for the caller to stop and settle.
     pub fn cancel(&mut self, id: AgentId) -> Vec<AgentId> {
         let mut stop = self.unsettled_below(id);
         stop.extend(self.nodes.get(&id).filter(|node| !node.state.is_settled()).map(|node| node.id));
@@ -132,7 +132,7 @@ impl Tree {
         stop
     }
 
-    /// Marks agents as stopping, and lets none of them wait for a slot any longer.
+    /// Marks agents as stopping, and takes them out of the queues for a slot.
     pub(crate) fn stop(&mut self, ids: &[AgentId]) {
         for &id in ids {
             self.change(id, |node| {
@@ -176,8 +176,8 @@ impl Tree {
         true
     }
 
-    /// Hands free slots out: first to those that come back, then to the queue. One whose endpoint is busy does not
-    /// hold up those behind it.
+    /// Hands out free slots: first to returning agents, then to the queue. An agent whose endpoint is busy does not block
+    /// those behind it.
     pub(crate) fn fill(&mut self) -> Freed {
         let returning = std::mem::take(&mut self.slots.returning);
         let (go_on, returning) = self.let_in(returning);
@@ -188,7 +188,7 @@ impl Tree {
         Freed { start, go_on }
     }
 
-    /// Gives slots to as many as can have one, in order; returns them and those who wait on.
+    /// Gives slots to as many agents as possible, in order; returns them and those that still wait.
     fn let_in(&mut self, waiting: VecDeque<AgentId>) -> (Vec<AgentId>, VecDeque<AgentId>) {
         let mut lucky = Vec::new();
         let mut others = VecDeque::new();
@@ -217,7 +217,7 @@ impl Tree {
     }
 }
 
-/// The larger of two amounts, where known. What is no amount is not known.
+/// The larger of two amounts, as far as known. NaN counts as not known.
 pub(crate) fn dearer(a: Option<f64>, b: Option<f64>) -> Option<f64> {
     let known = |usd: &f64| usd.is_finite() && *usd >= 0.0;
     match (a.filter(known), b.filter(known)) {

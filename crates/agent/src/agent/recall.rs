@@ -1,8 +1,8 @@
-//! An agent from its record: the events of one agent, in order, become the machine that wrote them, and what comes next.
+//! Rebuilds an agent from its recorded events, and says what it has to do next.
 //!
-//! The conversation is taken from the events as they are, never made anew, so that it stays what the model has seen,
-//! whichever version of Posse wrote it. A reply whose consequences are not on record is an input that is still to be
-//! taken in; calls without a result are still to be answered.
+//! The conversation is taken from the events and never rebuilt, so that it stays what the model has seen, whichever version
+//! of Posse wrote it. A reply whose consequences are not on record is an input that still has to be handled; calls without a
+//! result still have to be answered.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,9 +21,9 @@ use crate::step::{Done, Input, Settings};
 #[derive(Clone, Debug)]
 pub struct Recall {
     agent: Agent,
-    /// What came back from the model and has had no consequence on record yet.
+    /// The model's answer, if no consequence of it is on record yet.
     came: Option<Came>,
-    /// Calls that were begun, and whether they can be run again.
+    /// Calls that had started, and whether they can run again.
     started: BTreeMap<CallId, bool>,
     /// Calls under way that were answered.
     done: Vec<Done>,
@@ -31,7 +31,7 @@ pub struct Recall {
     otherwise: Option<&'static str>,
     /// Whether its last reply was cut short and nothing has come of that.
     cut_short: bool,
-    /// Words that were sent to it and not told yet.
+    /// Messages that were sent to it and not delivered yet.
     mail: Vec<(Sender, String)>,
 }
 
@@ -44,13 +44,13 @@ enum Came {
 /// An agent as its record leaves it.
 #[derive(Clone, Debug)]
 pub struct Recalled {
-    /// The machine. Words that were sent to it and not told wait in it.
+    /// The machine, with messages that were not delivered in its inbox.
     pub agent: Agent,
     /// What comes next.
     pub next: Next,
 }
 
-/// What an agent that was recalled goes on with.
+/// What a recalled agent does next.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Next {
     /// Its task: nothing was said yet.
