@@ -1,4 +1,4 @@
-//! Whether a call that the grant lets through runs at once, needs a person, or may not run.
+//! Decides whether a call that the grant allows runs at once, needs a person, or may not run.
 
 use posse_protocol::{Approval, Shell};
 
@@ -10,7 +10,7 @@ use crate::rules::{LEAVE, OBEYED, Rules, outside};
 use crate::wish::{Act, Wish};
 use crate::{address, own_name};
 
-/// Whether what a call destroys could be brought back.
+/// Whether undo could restore what a call destroys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Undo {
     /// It could, or the call can change nothing.
@@ -25,16 +25,16 @@ pub fn judge(approval: Approval, rules: &Rules, wish: &Wish<'_>) -> Decision {
     judge_with(approval, rules, wish, Undo::Holds)
 }
 
-/// Whether a call may run under an approval mode and the person's rules. `deny` rules win over everything; what the mode
-/// forbids stays forbidden; what a person has said yes to is not asked again; `ask` rules win over `allow` rules, and
-/// those only spare a question.
+/// Decides whether a call may run under an approval mode and the person's rules, in this order: a `deny` rule denies it; the
+/// mode may forbid it; an earlier yes of the person allows it; an `ask` rule asks; an `allow` rule spares the question that
+/// the mode would ask.
 ///
 /// Rules speak of commands outside the sandbox as `leave(…)`, and of notes for all projects as `leave:remember(…)`:
 /// allowing a tool does not allow it there. They speak of files that other programs run or obey by themselves as
 /// `obeyed(…)`, word for word: nothing else spares that question.
 ///
-/// Where undo does not hold, commands that seem to destroy something ask in mode auto, too. Only a rule that names the
-/// very command spares that question.
+/// If undo does not cover what a command seems to destroy, it asks in mode auto too. Only a rule that names the very command
+/// spares that question.
 pub fn judge_with(approval: Approval, rules: &Rules, wish: &Wish<'_>, undo: Undo) -> Decision {
     if let Some(rule) = rules.denies(wish) {
         return Decision::Deny(format!(

@@ -1,7 +1,7 @@
-//! What a shell text seems to run. A guess that errs towards seeing too much: it may deny, ask or explain, never grant,
-//! and it is no boundary.
+//! What a shell text seems to run. A guess that errs towards seeing too much: it may deny, ask or explain, never grant. It is
+//! not a security boundary.
 //!
-//! Two readers look at a text: one that takes it apart as a shell does, and one that minds no quotes and so also sees what
+//! Two readers look at a text: one that parses it as a shell does, and one that ignores quotes and so also sees what
 //! another program's text would run.
 
 use crate::limits::{

@@ -1,4 +1,4 @@
-//! Whether a call may run, and why not.
+//! Decides by an agent's grant which tools it is offered and which calls may run.
 
 use posse_protocol::{Approval, Files, Grant, NameRules, Network, Shell, ToolSpec};
 

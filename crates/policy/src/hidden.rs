@@ -1,4 +1,4 @@
-//! Paths that `deny` rules keep from being read: for whoever reads, whatever it reads with.
+//! Paths that `deny` rules hide from every agent, whatever it reads with.
 
 use crate::pattern::matches;
 

@@ -1,13 +1,13 @@
-//! What a child's rights are made of: its parent's, less what no child gets, less what its role leaves out.
+//! A child's rights: its parent's, without what no child gets, intersected with its role's.
 //!
-//! Each layer is a function that only narrows. Nothing a file says comes before them, so `deny: []` or `tools: "*"` in a
-//! file undoes none.
+//! Each layer is a function that only narrows. Files are applied after the layers, so `deny: []` or `tools: "*"` in a file
+//! undoes none of them.
 
 use posse_protocol::{Approval, Grant};
 
 use crate::meet::meet;
 
-/// Tools that steer the session or ask the person: those are the main agent's.
+/// Tools that steer the session or ask the person: only the main agent has them.
 const STEERING: [&str; 11] = [
     "ask_person",
     "ask_user*",
@@ -30,7 +30,7 @@ pub fn for_child(grant: Grant) -> Grant {
     without(grant, &STEERING)
 }
 
-/// For an agent whose file a stranger wrote: it asks, whatever the file claims.
+/// For a role from an untrusted file: it asks, whatever the file claims.
 pub fn from_project_file(mut grant: Grant) -> Grant {
     grant.approval = grant.approval.min(Approval::Ask);
     grant
@@ -41,7 +41,7 @@ pub fn in_background(grant: Grant) -> Grant {
     without(grant, &SCREEN)
 }
 
-/// What a child may do: what its parent may, through every layer, and then what its role may.
+/// A child's grant: its parent's, narrowed by every layer, intersected with its role's.
 pub fn child_grant(parent: &Grant, role: &Grant, untrusted_file: bool, background: bool) -> Grant {
     let mut most = for_child(parent.clone());
     if untrusted_file {

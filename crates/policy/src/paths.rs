@@ -1,4 +1,4 @@
-//! Where files may be written. Paths are text here: whoever opens a file resolves links first.
+//! Where files may be written. Paths are text here: the caller resolves links first.
 
 use std::collections::BTreeSet;
 

@@ -51,7 +51,7 @@ pub const TOOLS: [&str; 23] = [
 ];
 /// What rules speak of besides: leaving the sandbox, files that other programs obey, the team's board.
 const MORE: [&str; 4] = ["leave", "obeyed", "board", "task"];
-/// Tools of other programs that Posse does not have. A rule about one of these is no slip of the pen.
+/// Tools of other programs that Posse does not have. A rule about one of these is not a typo.
 const FOREIGN: [&str; 32] = [
     "websearch",
     "googlewebsearch",

@@ -1,7 +1,8 @@
-//! Reports: what an agent says, split, checked against what was measured, capped, and made harmless for whoever reads it.
+//! Reports: splits an agent's text into sections, checks it against what was measured, cuts it to size, and makes it safe to
+//! read.
 //!
-//! Pure: text and facts in, text out. This crate must not know files, clocks, models or the tree of agents; who calls
-//! it looks up the facts. Everything an agent wrote is hostile here: it may be huge, forged, or not what it says it is.
+//! Pure: text and facts in, text out. This crate must not know files, clocks, models or the tree of agents; the
+//! caller looks up the facts. Everything an agent wrote is treated as hostile: it may be huge, forged, or not what it claims.
 #![forbid(unsafe_code)]
 
 mod changes;

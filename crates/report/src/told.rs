@@ -17,7 +17,7 @@ use crate::{
     wrap::{quote, quote_within, word},
 };
 
-/// A report on its way to whoever asked for it.
+/// A report, worded for the agent or person that asked for the work.
 #[derive(Clone, Copy, Debug)]
 pub struct Told<'a> {
     /// What the agent is called.
@@ -26,11 +26,11 @@ pub struct Told<'a> {
     pub role: &'a str,
     /// What it was asked to do, in a few words.
     pub title: &'a str,
-    /// What came of it.
+    /// The report.
     pub report: &'a Report,
     /// How long the text may be; never less than `limits::TOLD_BYTES_MIN`.
     pub bytes_max: usize,
-    /// Where all of the agent's words can be read.
+    /// The handle by which the whole text can be read.
     pub handle: &'a str,
 }
 

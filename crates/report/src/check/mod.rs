@@ -1,5 +1,5 @@
-//! Compares what a report says with what was measured. What does not hold becomes a warning in plain words; who reads
-//! it decides what it is worth.
+//! Compares what a report says with what was measured. A claim that the facts do not support becomes a warning in plain words;
+//! the reader decides what it means.
 
 mod changes;
 mod places;
@@ -15,7 +15,7 @@ pub trait Facts {
     /// What is known of a file; `None` if there is no such file in the workspace.
     fn file(&self, path: &str) -> Option<FileFacts>;
 
-    /// The words of a file; `None` if it is binary or too large.
+    /// The text of a file; `None` if it is binary or too large.
     fn text(&self, path: &str) -> Option<String>;
 
     /// Whether a path leads out of the workspace, where nothing is measured.
@@ -44,7 +44,7 @@ pub struct FileFacts {
     pub lines: Option<u64>,
 }
 
-/// What the words of a report say and the facts do not, the weightiest first.
+/// Claims of a report that the facts do not support, the most important first.
 pub fn check(report: &Report, deliverables: &[String], facts: &dyn Facts) -> Vec<String> {
     let claims = claims::claims(&report.text);
     let mut warnings: Vec<String> = deliverables.iter().filter_map(|path| missing(path, facts)).collect();
