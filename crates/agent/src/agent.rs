@@ -16,7 +16,7 @@ use posse_protocol::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::conversation::Conversation;
+use crate::conversation::MessageHistory;
 use crate::guard::RepetitionGuard;
 use crate::limits;
 use crate::prompts;
@@ -39,7 +39,7 @@ pub struct Agent {
     settings: Settings,
     kin: Kin,
     state: State,
-    conversation: Conversation,
+    conversation: MessageHistory,
     /// Its first message, which survives every compaction.
     task: String,
     /// Named texts that survive compaction word for word, such as the to-do list.
@@ -111,7 +111,7 @@ impl Agent {
             settings,
             kin: Kin::default(),
             state: State::Ready,
-            conversation: Conversation::default(),
+            conversation: MessageHistory::default(),
             task: String::new(),
             pinned: BTreeMap::new(),
             inbox: Vec::new(),
@@ -136,7 +136,7 @@ impl Agent {
     /// An agent that already has a conversation and waits for its task: a fork, or a follow-up.
     pub fn knowing(settings: Settings, messages: &[std::sync::Arc<Message>]) -> Self {
         let mut agent = Self::new(settings);
-        agent.conversation = Conversation::of(messages);
+        agent.conversation = MessageHistory::of(messages);
         agent
     }
 
@@ -171,7 +171,7 @@ impl Agent {
     }
 
     /// Its conversation.
-    pub fn conversation(&self) -> &Conversation {
+    pub fn conversation(&self) -> &MessageHistory {
         &self.conversation
     }
 

@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 
 /// An agent's conversation. Cloning it copies pointers, not messages.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Conversation {
+pub struct MessageHistory {
     messages: Vec<Arc<Message>>,
     bytes: usize,
     epoch: u32,
 }
 
-impl Conversation {
+impl MessageHistory {
     /// One that begins with messages of another.
     pub(crate) fn of(messages: &[Arc<Message>]) -> Self {
         let bytes = messages.iter().map(|m| m.bytes()).sum();

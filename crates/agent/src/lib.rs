@@ -30,5 +30,5 @@ mod step;
 pub const TODO: &str = "To-do list";
 
 pub use agent::{Agent, Next, Recall, Recalled};
-pub use conversation::Conversation;
+pub use conversation::MessageHistory;
 pub use step::{Done, Input, Kin, Output, Settings, Step};

@@ -7,19 +7,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use posse_engine::roles::{LoadedRoles, Problem, RolePlace, load_roles};
 use posse_protocol::{Files, Grant, NameRules, Network, Role, RoleOrigin, Shell};
-use posse_roles::{INHERIT, Roles, Team, Told, template, valid_name};
+use posse_roles::{Audience, INHERIT, Roles, Team, template, valid_name};
 use posse_setup::{Config, Paths, RoleFit, RoleSources, Trusted, own_role_folder};
 
 use crate::args::AgentsCommand;
 use crate::exit::Exit;
+use crate::limits::{MAY_COLUMNS_MAX, NAME_COLUMNS_MAX, SAME_NAMED_MAX};
 use crate::output::{self, Style, columns, counted, duration, grouped, one_line, trimmed, visible};
 use crate::surroundings::shown;
-
-/// Columns of a role's name and of what it may do, in a list.
-const NAME_COLUMNS_MAX: usize = 24;
-const MAY_COLUMNS_MAX: usize = 32;
-/// How many files with the same warning are named one by one.
-const SAME_NAMED_MAX: usize = 3;
 
 /// What a new file says where nothing else is given.
 const DESCRIPTION: &str = "Say here when to use this agent, for the model that chooses.";
@@ -77,7 +72,7 @@ fn list(here: &Here<'_>, loaded: &LoadedRoles, json: bool) -> anyhow::Result<()>
         return Ok(output::print(&text)?);
     }
     text.push_str(&table(Style::for_stdout(), here, loaded, output::stdout_width()));
-    let told = loaded.problems.iter().filter(|problem| problem.told > Told::WhoChecks && !problem.fatal);
+    let told = loaded.problems.iter().filter(|problem| problem.told > Audience::WhoChecks && !problem.fatal);
     let told = told.map(|problem| line(problem, "")).collect::<String>();
     if !told.is_empty() {
         text.push_str(&format!("\n{told}"));

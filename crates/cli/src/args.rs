@@ -33,7 +33,7 @@ pub(crate) struct Args {
     pub(crate) config: Option<PathBuf>,
 
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: CliCommand,
 }
 
 /// The heading of options that every command has.
@@ -54,7 +54,7 @@ fn surfaces() -> impl TypedValueParser<Value = Surface> {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum CliCommand {
     /// Give the agent a task in this folder
     #[command(after_help = help::RUN)]
     Run(RunArgs),

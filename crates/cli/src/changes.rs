@@ -13,15 +13,11 @@ use posse_setup::{Config, Paths, settle_git};
 use crate::args::{DiffArgs, UndoArgs};
 use crate::display::short;
 use crate::exit::Exit;
+use crate::limits::{DIFF_BYTES_MAX, PATHS_SHOWN_MAX};
 use crate::output::{self, Style, counted, one_line, visible};
 use crate::paging;
 use crate::patch;
 use crate::which_session::{can_name, elsewhere, session_of, session_with_changes};
-
-/// The longest diff that is printed.
-const DIFF_BYTES_MAX: usize = 16 * 1024 * 1024;
-/// Paths named one by one; the others are counted.
-const PATHS_SHOWN_MAX: usize = 40;
 
 /// How a session is found, and what was typed for it.
 type Which<'a> = (fn(&Engine, &str) -> anyhow::Result<SessionRow>, &'a str);

@@ -8,11 +8,9 @@ use posse_setup::{Config, Paths, RoleSources, Trusted};
 use crate::args::{self, Names};
 use crate::display::short;
 use crate::exit::Exit;
+use crate::limits::COMPLETED_COLUMNS_MAX;
 use crate::output::{self, one_line};
 use crate::which_session::sessions_here;
-
-/// Columns of a name.
-const NAME_COLUMNS_MAX: usize = 100;
 
 pub(crate) fn run(shell: Shell) -> anyhow::Result<Exit> {
     let mut script = Vec::new();
@@ -34,7 +32,7 @@ pub(crate) fn names(paths: &Paths, what: Names) -> anyhow::Result<Exit> {
         Names::Sessions => sessions(paths)?,
         Names::Roles => roles(paths)?,
     };
-    let lines = names.iter().map(|name| format!("{}\n", one_line(name, NAME_COLUMNS_MAX)));
+    let lines = names.iter().map(|name| format!("{}\n", one_line(name, COMPLETED_COLUMNS_MAX)));
     output::print(&lines.collect::<String>())?;
     Ok(Exit::Completed)
 }

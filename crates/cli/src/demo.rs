@@ -16,6 +16,7 @@ use crate::demo_folder::DemoFolder;
 use crate::display::{Display, short};
 use crate::exit::Exit;
 use crate::follow::{Watching, follow};
+use crate::limits::PACE_MS;
 use crate::output::{self, Style};
 use crate::surroundings::{shown, whole};
 use crate::work;
@@ -27,8 +28,6 @@ const FILES: [(&str, &str); 3] = [
 ];
 const CASSETTE: &str = include_str!("../demo/cassette.jsonl");
 const PROMPT: &str = "The tests fail. Find out why, fix it, and run them again.";
-/// Between two pieces of recorded text, so that people can read along.
-const PACE_MS: u64 = 180;
 
 pub(crate) async fn run(paths: &Paths, args: DemoArgs) -> anyhow::Result<Exit> {
     let style = Style::for_stdout();

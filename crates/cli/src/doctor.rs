@@ -13,11 +13,9 @@ use posse_setup::{
 use posse_workspace::git;
 
 use crate::exit::Exit;
+use crate::limits::ANSWER_MS;
 use crate::output::{self, Style, counted, grouped, one_line, visible};
 use crate::surroundings::shown;
-
-/// How long the chosen model's endpoint has to answer.
-const ANSWER_MS: u64 = 5000;
 
 /// What was found, line by line, and what it comes down to.
 struct Findings {

@@ -11,13 +11,12 @@ use posse_view::SessionView;
 use crate::display::Display;
 use crate::exit::Exit;
 use crate::interrupts;
+use crate::limits::TICK_MS;
 use crate::output;
-use crate::questions::{Questions, Reply};
+use crate::questions::{Questions, TypedReply};
 use crate::recorded::fold;
 use crate::resting::Resting;
 
-/// Between two looks at what moves without events.
-const TICK_MS: u64 = 100;
 /// For how many ticks a main agent has to rest until it is let go of.
 const RESTING_TICKS: u32 = 5;
 
@@ -84,7 +83,7 @@ pub(crate) async fn follow(
             }
             text = &mut notice, if !noticed => {
                 noticed = true;
-                text.map_or(Ok(()), |text| display.note(&output::one_line(&text, output::NOTE_COLUMNS_MAX)))
+                text.map_or(Ok(()), |text| display.note(&output::one_line(&text, crate::limits::NOTE_COLUMNS_MAX)))
             }
         };
         if let Err(error) = shown {
@@ -154,7 +153,7 @@ fn shown(display: &mut Display, watching: &mut Watching, update: &Update) -> io:
 }
 
 /// Waits for what the person types; for ever where nobody is asked.
-async fn typed(questions: &mut Option<Questions>) -> Reply {
+async fn typed(questions: &mut Option<Questions>) -> TypedReply {
     match questions {
         Some(questions) => questions.typed().await,
         None => std::future::pending().await,
@@ -165,12 +164,12 @@ fn answered(
     session: &Session,
     display: &mut Display,
     watching: &mut Watching,
-    reply: Reply,
+    reply: TypedReply,
 ) -> io::Result<()> {
     let Some(questions) = &mut watching.questions else { return Ok(()) };
     let (style, size) = (display.style(), display.size());
     let text = match reply {
-        Reply::Answer(agent, question, answer) => match session.answer(agent, &question.call, answer) {
+        TypedReply::Answer(agent, question, answer) => match session.answer(agent, &question.call, answer) {
             // The event that follows takes the question away.
             AnswerOutcome::Accepted | AnswerOutcome::NotOpen => return Ok(()),
             AnswerOutcome::BadPattern => {
@@ -178,8 +177,8 @@ fn answered(
                 questions.again(style, size, hint)
             }
         },
-        Reply::Again(hint) => questions.again(style, size, hint),
-        Reply::More => questions.more(style, size),
+        TypedReply::Again(hint) => questions.again(style, size, hint),
+        TypedReply::More => questions.more(style, size),
     };
     display.question(text, &watching.view)?;
     questions.read();

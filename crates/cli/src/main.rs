@@ -14,6 +14,7 @@ mod doctor;
 mod exit;
 mod follow;
 mod interrupts;
+mod limits;
 mod logs;
 mod memory;
 mod output;
@@ -44,13 +45,8 @@ use std::process::ExitCode;
 use clap::FromArgMatches as _;
 use posse_setup::{Paths, Surroundings};
 
-use crate::args::{Args, Command};
+use crate::args::{Args, CliCommand};
 use crate::exit::Exit;
-
-/// Threads that agents run on, at least: one that is busy does not hold up the others.
-const WORKERS_MIN: usize = 2;
-/// The same at most. All of them are started at once, which takes time, and thousands of agents do not keep these busy.
-const WORKERS_MAX: usize = 8;
 
 fn main() -> ExitCode {
     posse_sandbox::keep_freed_memory();
@@ -81,33 +77,33 @@ fn dispatch(surroundings: Surroundings, args: Args) -> anyhow::Result<Exit> {
     let paths = Paths::find(surroundings, args.data_dir.as_deref(), args.config.as_deref())?;
     logs::start(&paths)?;
     match args.command {
-        Command::Run(args) => on_runtime(run::run(&paths, args)),
-        Command::Resume(args) => on_runtime(resume::run(&paths, args)),
-        Command::Demo(args) => on_runtime(demo::run(&paths, args)),
-        Command::Doctor { model, verbose } => on_runtime(doctor::run(&paths, model.as_deref(), verbose)),
-        Command::Sessions(command) => on_runtime(sessions::run(&paths, command)),
-        Command::Tasks { session, json } => on_runtime(tasks::run(&paths, session, json)),
-        Command::Undo(args) => on_runtime(changes::undo(&paths, args)),
-        Command::Redo { session, protected } => on_runtime(changes::redo(&paths, &session, protected)),
-        Command::Diff(args) => on_runtime(changes::diff(&paths, args)),
-        Command::Merge { agent, session, protected } => {
+        CliCommand::Run(args) => on_runtime(run::run(&paths, args)),
+        CliCommand::Resume(args) => on_runtime(resume::run(&paths, args)),
+        CliCommand::Demo(args) => on_runtime(demo::run(&paths, args)),
+        CliCommand::Doctor { model, verbose } => on_runtime(doctor::run(&paths, model.as_deref(), verbose)),
+        CliCommand::Sessions(command) => on_runtime(sessions::run(&paths, command)),
+        CliCommand::Tasks { session, json } => on_runtime(tasks::run(&paths, session, json)),
+        CliCommand::Undo(args) => on_runtime(changes::undo(&paths, args)),
+        CliCommand::Redo { session, protected } => on_runtime(changes::redo(&paths, &session, protected)),
+        CliCommand::Diff(args) => on_runtime(changes::diff(&paths, args)),
+        CliCommand::Merge { agent, session, protected } => {
             on_runtime(changes::merge(&paths, &session, &agent, protected))
         }
-        Command::Stats(args) => stats::run(&paths, &args),
-        Command::Skills(command) => skills::run(&paths, command),
-        Command::Memory(command) => memory::run(&paths, command),
-        Command::Agents(command) => agents::run(&paths, command),
-        Command::Config(command) => config_command::run(&paths, command),
-        Command::Trust(args) => trust::run(&paths, &args),
-        Command::Completions { shell } => completions::run(shell),
-        Command::Complete { what } => completions::names(&paths, what),
+        CliCommand::Stats(args) => stats::run(&paths, &args),
+        CliCommand::Skills(command) => skills::run(&paths, command),
+        CliCommand::Memory(command) => memory::run(&paths, command),
+        CliCommand::Agents(command) => agents::run(&paths, command),
+        CliCommand::Config(command) => config_command::run(&paths, command),
+        CliCommand::Trust(args) => trust::run(&paths, &args),
+        CliCommand::Completions { shell } => completions::run(shell),
+        CliCommand::Complete { what } => completions::names(&paths, what),
     }
 }
 
 /// Threads that agents run on: one for each core, within limits.
 fn workers() -> usize {
-    let cores = std::thread::available_parallelism().map_or(WORKERS_MIN, std::num::NonZero::get);
-    cores.clamp(WORKERS_MIN, WORKERS_MAX)
+    let cores = std::thread::available_parallelism().map_or(limits::WORKERS_MIN, std::num::NonZero::get);
+    cores.clamp(limits::WORKERS_MIN, limits::WORKERS_MAX)
 }
 
 fn on_runtime(work: impl Future<Output = anyhow::Result<Exit>>) -> anyhow::Result<Exit> {

@@ -10,11 +10,10 @@ use posse_setup::Paths;
 use crate::args::MemoryCommand;
 use crate::display::short;
 use crate::exit::Exit;
+use crate::limits::NOTES_LOOKED_AT_MAX;
 use crate::output::{self, Style, columns, counted, local_time, one_line, trimmed, visible};
 use crate::surroundings::real_folder;
 
-/// Notes that are looked through where words are wanted from all projects.
-const NOTES_LOOKED_AT_MAX: usize = 10_000;
 /// Terminals that are narrower are not told who made a note, so that there is room for the note.
 const NARROW: usize = 80;
 /// Columns of the name of who made it.

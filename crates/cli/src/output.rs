@@ -15,8 +15,6 @@ use crate::surroundings::colour_wanted;
 
 /// Columns of lines that go to a file or a pipe.
 const WIDTH_WITHOUT_TERMINAL: usize = 200;
-/// Columns of a warning.
-pub(crate) const NOTE_COLUMNS_MAX: usize = 2000;
 
 /// A text as people are shown it: nothing is left out, and what a terminal acts on or nobody sees is written as an escape.
 pub(crate) use posse_protocol::visible::text as visible;

@@ -14,7 +14,7 @@ use crate::tasks;
 /// Columns of a terminal.
 const WIDTH: usize = 120;
 /// How long after the last event somebody looks.
-const LATER_MS: u64 = 5_000;
+const LATER: u64 = 5_000;
 
 fn events(name: &str) -> Vec<Event> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../view/fixtures");
@@ -49,7 +49,7 @@ fn steps(events: &[Event]) -> String {
 fn printed(name: &str) -> String {
     let events = events(name);
     let view = view(&events);
-    let tasks = tasks::told(Style::plain(), &view, WIDTH, view.last_at_ms + LATER_MS);
+    let tasks = tasks::told(Style::plain(), &view, WIDTH, view.last_at_ms + LATER);
     let run = live_without_terminal(&events, report(&events));
     let (show, export) = (steps(&events), markdown_of(&events));
     format!(

@@ -1,13 +1,10 @@
 //! A diff as people read it: file by file, in colours, or only counted. Pure; it must not know where it comes from.
 
+use crate::limits::{BAR_COLUMNS_MAX, PATH_COLUMNS_MAX};
 use crate::output::{Style, columns, counted, one_line};
 
 /// What the first line of a file begins with.
 const FILE: &str = "diff --git ";
-/// Columns of a path in a list.
-const PATH_COLUMNS_MAX: usize = 60;
-/// Columns of a bar.
-const BAR_COLUMNS_MAX: u64 = 30;
 
 /// The part of a diff that is about one file.
 pub(crate) struct FilePatch<'a> {

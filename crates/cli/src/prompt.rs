@@ -7,12 +7,8 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use posse_setup::TaskPrompt;
 
+use crate::limits::{PIPED_WAIT_MS, PROMPT_BYTES_MAX};
 use crate::output::{self, grouped};
-
-/// The longest prompt that is read from standard input.
-const PROMPT_BYTES_MAX: u64 = 4 * 1024 * 1024;
-/// How long standard input beside a prompt has to come to its end.
-const PIPED_WAIT_MS: u64 = 1000;
 
 /// The prompt from the command line, with what is piped in behind it; or from standard input alone.
 pub(crate) fn read(words: &[String]) -> anyhow::Result<TaskPrompt> {

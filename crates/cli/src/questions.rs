@@ -66,7 +66,7 @@ struct Reader {
 
 /// What a line came to.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Reply {
+pub(crate) enum TypedReply {
     /// Send this to the agent.
     Answer(AgentId, Box<Question>, Answer),
     /// Tell the person this, and ask again.
@@ -136,25 +136,25 @@ impl Questions {
     }
 
     /// Waits for the next line that was typed for the question that is shown; for ever if none is.
-    pub(crate) async fn typed(&mut self) -> Reply {
+    pub(crate) async fn typed(&mut self) -> TypedReply {
         loop {
             let Some(reader) = &mut self.reader else { return std::future::pending().await };
             let Some((number, line)) = reader.typed.recv().await else { return std::future::pending().await };
             let Some(open) = &self.open else { continue };
             if self.asked != Some(number) {
-                return Reply::Again("that was for a question that is gone; this is another");
+                return TypedReply::Again("that was for a question that is gone; this is another");
             }
             self.asked = None;
             let Some(line) = line else {
                 let no = Answer::No { reason: "the person's input has ended".to_string() };
-                return Reply::Answer(open.agent, Box::new(open.question.clone()), no);
+                return TypedReply::Answer(open.agent, Box::new(open.question.clone()), no);
             };
             if self.next.is_some() && matches!(line.trim(), "" | "m" | "more") {
-                return Reply::More;
+                return TypedReply::More;
             }
             return match answer(&line, &open.question) {
-                Ok(answer) => Reply::Answer(open.agent, Box::new(open.question.clone()), answer),
-                Err(hint) => Reply::Again(hint),
+                Ok(answer) => TypedReply::Answer(open.agent, Box::new(open.question.clone()), answer),
+                Err(hint) => TypedReply::Again(hint),
             };
         }
     }

@@ -8,14 +8,11 @@ use std::thread;
 use anyhow::{Context as _, anyhow};
 
 use crate::exit::Exit;
+use crate::limits::{FILES_MIN, STACK_BYTES};
 use crate::output;
 
 /// Threads that every command may need at a time, beside those that agents run on.
 const THREADS_BESIDE: usize = 6;
-/// The same of open files.
-const FILES_MIN: usize = 32;
-/// These threads do nothing.
-const STACK_BYTES: usize = 64 * 1024;
 /// How libraries begin when they cannot have a thread or a file.
 const REFUSALS: [&str; 4] = [
     "OS can't spawn worker thread",

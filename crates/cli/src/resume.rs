@@ -13,17 +13,13 @@ use crate::args::ResumeArgs;
 use crate::display::{short, tree};
 use crate::exit::Exit;
 use crate::follow::{Watching, follow};
+use crate::limits::{CALLS_SHOWN_MAX, NAMES_SHOWN_MAX};
 use crate::output::{self, Style, one_line};
 use crate::prompt;
 use crate::recorded::{catch_up, view_of};
 use crate::surroundings::shown;
 use crate::which_session::{can_name, elsewhere, session_of, session_to_resume};
 use crate::work;
-
-/// Calls without a result that are named one by one.
-const CALLS_SHOWN_MAX: usize = 12;
-/// Agents that are named one by one.
-const NAMES_SHOWN_MAX: usize = 12;
 
 pub(crate) async fn run(paths: &Paths, mut args: ResumeArgs) -> anyhow::Result<Exit> {
     let (wanted, task) = said(&mut args)?;
@@ -60,7 +56,7 @@ pub(crate) async fn run(paths: &Paths, mut args: ResumeArgs) -> anyhow::Result<E
     let kept = "the limits do not count: what was interrupted goes on with those it had";
     let kept = (limited && row.status == AgentState::Interrupted).then(|| kept.to_string());
     for note in note.map(|note| note.to_string()).into_iter().chain(kept) {
-        display.note(&one_line(&note, output::NOTE_COLUMNS_MAX))?;
+        display.note(&one_line(&note, crate::limits::NOTE_COLUMNS_MAX))?;
     }
     let watching = Watching::new(view, person, args.work.detach);
     let exit = follow(&engine, session, display, watching, notice).await?;

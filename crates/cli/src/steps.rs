@@ -5,20 +5,12 @@ use posse_report::facts_line;
 use posse_view::{FoldError, OpenCall, SessionView, words};
 
 use crate::display::{ending_line, measured, not_covered, read_only_for_commands};
+use crate::limits::{
+    LINE_COLUMNS_MAX, MESSAGE_CHARS_MAX, RESULT_LINES_MAX, STEPS_LEVELS_INDENTED_MAX, STEPS_RESULT_CHARS_MAX,
+};
 use crate::output::{Style, counted, duration, one_line, trimmed, visible};
 use crate::prose;
 use crate::recorded::fold;
-
-/// Characters of a report or a reason that are shown.
-const RESULT_CHARS_MAX: usize = 160;
-/// Lines of a tool's result that are shown.
-const RESULT_LINES_MAX: usize = 5;
-/// Columns of a line of it.
-const LINE_COLUMNS_MAX: usize = 200;
-/// Characters of a message that are shown.
-const MESSAGE_CHARS_MAX: usize = 2000;
-/// Levels that are indented.
-const LEVELS_INDENTED_MAX: u32 = 12;
 
 /// How steps are shown.
 #[derive(Clone, Copy)]
@@ -78,7 +70,7 @@ impl Steps {
 
     fn indented(&self, agent: AgentId, text: &str) -> String {
         let agent = self.view.agents.get(agent).filter(|agent| agent.parent.is_some());
-        let depth = agent.map_or(0, |agent| agent.depth.min(LEVELS_INDENTED_MAX));
+        let depth = agent.map_or(0, |agent| agent.depth.min(STEPS_LEVELS_INDENTED_MAX));
         let indent = "  ".repeat(usize::try_from(depth).unwrap_or(0));
         if indent.is_empty() {
             return text.to_string();
@@ -107,19 +99,18 @@ impl Steps {
                 let head = style.dim(&format!("  {who}• {title}  ({})\n", duration(*duration_ms)));
                 format!("{head}{}", self.result(if *ok { "→" } else { "✗" }, text))
             }
-            EventKind::Retrying { attempt, reason, .. } => {
-                style.yellow(&format!("  {who}retry {attempt}: {}\n", one_line(reason, RESULT_CHARS_MAX)))
-            }
+            EventKind::Retrying { attempt, reason, .. } => style
+                .yellow(&format!("  {who}retry {attempt}: {}\n", one_line(reason, STEPS_RESULT_CHARS_MAX))),
             EventKind::ModelFailed { error, .. } => {
                 style.red(&format!("  {who}model: {}\n", one_line(&error.to_string(), MESSAGE_CHARS_MAX)))
             }
             EventKind::Compacted { summary, .. } => {
-                style.dim(&format!("  {who}shortened: {}\n", one_line(summary, RESULT_CHARS_MAX)))
+                style.dim(&format!("  {who}shortened: {}\n", one_line(summary, STEPS_RESULT_CHARS_MAX)))
             }
             EventKind::PersonNeeded { question } => style.yellow(&format!(
                 "{who}asks to use {}: {}\n",
                 one_line(&question.tool, 60),
-                one_line(&question.what, RESULT_CHARS_MAX)
+                one_line(&question.what, STEPS_RESULT_CHARS_MAX)
             )),
             EventKind::PersonAnswered { answer, .. } => answered(style, answer),
             EventKind::Merged { branch, changes, conflicts, .. } => style.dim(&format!(
@@ -138,13 +129,13 @@ impl Steps {
             )),
             EventKind::Undone { what, changes, .. } => style.yellow(&format!(
                 "undone: {} ({} changed)\n",
-                one_line(what, RESULT_CHARS_MAX),
+                one_line(what, STEPS_RESULT_CHARS_MAX),
                 counted(changes.len() as u64, "file")
             )),
             EventKind::BackgroundStarted { name, command } => style.dim(&format!(
                 "  {who}{} runs beside: {}\n",
                 one_line(name, 60),
-                one_line(command, RESULT_CHARS_MAX)
+                one_line(command, STEPS_RESULT_CHARS_MAX)
             )),
             EventKind::BackgroundEnded { name, exit_code, .. } => {
                 let how = words::command_ended(*exit_code);
@@ -171,7 +162,7 @@ impl Steps {
             // The whole of it was shown where it was said.
             Sender::Reports => {
                 let first = trimmed(text).lines().next().unwrap_or_default();
-                style.dim(&format!("reports: {}\n", one_line(first, RESULT_CHARS_MAX)))
+                style.dim(&format!("reports: {}\n", one_line(first, STEPS_RESULT_CHARS_MAX)))
             }
             Sender::Peer => self.said(&style.dim("message:"), text),
         }
@@ -222,14 +213,14 @@ fn course(style: Style, kind: &EventKind, who: &str) -> String {
         }
         EventKind::AgentQueued { reason, at } => style.dim(&format!(
             "{who}{}\n",
-            one_line(&words::why_queued(*reason, at.as_deref()), RESULT_CHARS_MAX)
+            one_line(&words::why_queued(*reason, at.as_deref()), STEPS_RESULT_CHARS_MAX)
         )),
         EventKind::CheckedOut { branch, .. } => {
             style.dim(&format!("{who}works on a branch of its own: {}\n", one_line(branch, 100)))
         }
         EventKind::Closing { ending } => style.yellow(&format!(
             "  {who}has come to a limit ({}) and reports\n",
-            one_line(&ending.to_string(), RESULT_CHARS_MAX)
+            one_line(&ending.to_string(), STEPS_RESULT_CHARS_MAX)
         )),
         EventKind::AgentSettled { report } => settled(style, who, report),
         _ => String::new(),

@@ -9,20 +9,12 @@ use posse_view::{AgentView, ReportView, SessionView};
 
 use crate::display::{measured, short, tree};
 use crate::exit::Exit;
+use crate::limits::{
+    MEASURED_SHOWN_MAX, OTHERS_SHOWN_MAX, SESSIONS_LOOKED_AT_MAX, TASKS_NAME_COLUMNS_MAX, TITLE_CHARS_MAX,
+};
 use crate::output::{self, Style, local_time, one_line};
 use crate::recorded::view_of;
 use crate::which_session::session_of;
-
-/// Characters of the session's title that are shown.
-const TITLE_CHARS_MAX: usize = 80;
-/// Agents whose facts are shown.
-const MEASURED_SHOWN_MAX: usize = 50;
-/// Columns of an agent's name before its facts.
-const NAME_COLUMNS_MAX: usize = 60;
-/// Sessions among which others at work and interrupted ones are looked for.
-const SESSIONS_LOOKED_AT_MAX: usize = 200;
-/// Other sessions that are shown.
-const OTHERS_SHOWN_MAX: usize = 5;
 
 pub(crate) async fn run(paths: &Paths, wanted: Option<String>, json: bool) -> anyhow::Result<Exit> {
     let engine = Engine::open(&paths.data_dir)?;
@@ -71,7 +63,7 @@ fn measured_of(style: Style, view: &SessionView) -> String {
     }
     let mut text = format!("\n{}\n", style.bold("measured"));
     for (agent, report) in ended.iter().take(MEASURED_SHOWN_MAX) {
-        let name = one_line(&agent.name, NAME_COLUMNS_MAX);
+        let name = one_line(&agent.name, TASKS_NAME_COLUMNS_MAX);
         text.push_str(&format!("  {name}: {}\n", style.dim(&measured::line(&report.facts_line()))));
         if report.blocked {
             text.push_str(&style.yellow("    it names blockers: see its report\n"));

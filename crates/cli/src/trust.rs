@@ -8,12 +8,10 @@ use posse_setup::{PROJECT_FILE, Paths, TrustItem, Trusted, project_file, trust_i
 
 use crate::args::TrustArgs;
 use crate::exit::Exit;
+use crate::limits::WANT_COLUMNS_MAX;
 use crate::output::{self, Style, visible};
 use crate::questions::person_agrees;
 use crate::surroundings::shown;
-
-/// Columns of what a file wants.
-const WANT_COLUMNS_MAX: usize = 1000;
 
 pub(crate) fn run(paths: &Paths, args: &TrustArgs) -> anyhow::Result<Exit> {
     let folder = std::fs::canonicalize(&args.dir)

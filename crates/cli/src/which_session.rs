@@ -9,14 +9,11 @@ use posse_engine::{Engine, project_of};
 use posse_protocol::AgentState;
 
 use crate::display::short;
+use crate::limits::{OWN_SESSIONS_LOOKED_AT_MAX, PLACE_DIGITS_MAX};
 use crate::surroundings::{real_folder, shown};
 
-/// Sessions among which those of a folder are looked for.
-const SESSIONS_LOOKED_AT_MAX: usize = 1000;
 /// What people type for the newest.
 const LAST: &str = "last";
-/// Digits of a place in the list; more of them are part of an id.
-const PLACE_DIGITS_MAX: usize = 3;
 
 const NONE_YET: &str = "no sessions yet; start one: posse run \"what does this project do?\"";
 
@@ -57,7 +54,7 @@ pub(crate) fn sessions_here(engine: &Engine) -> anyhow::Result<Vec<SessionRow>> 
     let here = real_folder()?;
     let project = PathBuf::from(project_of(&here));
     let mut known: HashMap<String, bool> = HashMap::new();
-    let mut sessions = engine.sessions(SESSIONS_LOOKED_AT_MAX)?;
+    let mut sessions = engine.sessions(OWN_SESSIONS_LOOKED_AT_MAX)?;
     sessions.retain(|session| {
         *known.entry(session.project.clone()).or_insert_with_key(|of| {
             std::fs::canonicalize(of).unwrap_or_else(|_| PathBuf::from(of)) == project

@@ -50,7 +50,7 @@ pub(crate) fn request(
     recorder: Option<&Arc<Recorder>>,
 ) -> anyhow::Result<(SessionRequest, impl Future<Output = Option<String>> + use<>)> {
     for warning in &terms.warnings {
-        display.note(&output::one_line(&warning.to_string(), output::NOTE_COLUMNS_MAX))?;
+        display.note(&output::one_line(&warning.to_string(), crate::limits::NOTE_COLUMNS_MAX))?;
     }
     let shell = terms.shell_warning();
     let notice = async move { shell.await.map(|warning| warning.to_string()) };

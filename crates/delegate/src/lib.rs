@@ -47,7 +47,7 @@ pub use board::{Board, BoardError, Item, ItemId, ItemState};
 pub use known::{Known, KnownEnd, KnownMain, Misfit, Restored, StopCause};
 pub use limits::{Limits, OverCap};
 pub use node::{Endpoint, Family, Node, State};
-pub use reading::Look;
+pub use reading::StatusLook;
 pub use refusal::Refusal;
 pub use settling::Settled;
 pub use slots::{Freed, Unparked};

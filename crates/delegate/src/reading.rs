@@ -8,7 +8,7 @@ use crate::tree::Tree;
 
 /// What there is to see for one who has looked before.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Look {
+pub enum StatusLook {
     /// The same as the last time.
     Unchanged,
     /// These agents, oldest first: all the children, or the one asked for. Empty if there is none.
@@ -82,7 +82,7 @@ impl Tree {
 
     /// What `by` sees of its children, or of one agent, if any state has changed since it last looked there. How far they
     /// got in their work does not count. What is not below `by` always counts as changed.
-    pub fn look(&mut self, by: AgentId, of: Option<AgentId>) -> Look {
+    pub fn look(&mut self, by: AgentId, of: Option<AgentId>) -> StatusLook {
         let seen = match of {
             None => self.nodes.get_mut(&by).map(|node| {
                 let now = node.changes.children;
@@ -92,9 +92,9 @@ impl Tree {
             Some(of) => self.nodes.get(&of).map(|node| (false, vec![node.id])),
         };
         match seen {
-            Some((true, _)) => Look::Unchanged,
-            Some((false, ids)) => Look::Changed(ids),
-            None => Look::Changed(Vec::new()),
+            Some((true, _)) => StatusLook::Unchanged,
+            Some((false, ids)) => StatusLook::Changed(ids),
+            None => StatusLook::Changed(Vec::new()),
         }
     }
 

@@ -13,7 +13,9 @@ use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use posse_agent::Kin;
-use posse_delegate::{Admission, Board, Freed, Look, Node, Refusal, Request, State as AgentState, Tree};
+use posse_delegate::{
+    Admission, Board, Freed, Node, Refusal, Request, State as AgentState, StatusLook, Tree,
+};
 use posse_protocol::{
     AgentId, Below, CallId, ChildEnded, CommandRun, Effect, Ending, EventKind, Receipt, Report, Sender, Spent,
 };
@@ -428,7 +430,7 @@ impl Crew {
         self.tree(|tree| tree.spent(id, spent, tokens));
     }
 
-    pub(crate) fn look(&self, by: AgentId, of: Option<AgentId>) -> Look {
+    pub(crate) fn look(&self, by: AgentId, of: Option<AgentId>) -> StatusLook {
         self.tree(|tree| tree.look(by, of))
     }
 

@@ -106,3 +106,39 @@ pub(crate) const MEASURED_CHANGES_MAX: usize = 200;
 pub(crate) const WRITTEN_KEPT_MAX: usize = 10_000;
 /// Paths that a pattern in a command stands for and that are looked at.
 pub(crate) const MATCHED_PATHS_MAX: usize = 5_000;
+/// Roles whose record is told.
+pub(crate) const ROLES_RECORDED_MAX: usize = 12;
+/// Roles that are named one by one in a sub-agent's prompt.
+pub(crate) const ROLES_NAMED_MAX: usize = 4;
+/// Roles whose use is told one by one to an agent that leads.
+pub(crate) const ROLES_RULED_MAX: usize = 24;
+/// Characters of the rule for one role.
+pub(crate) const RULE_CHARS_MAX: usize = 160;
+/// Conflicts that are told one by one.
+pub(crate) const CONFLICTS_TOLD_MAX: usize = 10;
+/// The shortest beginning of an id that is taken for one.
+pub(crate) const ID_CHARS_MIN: usize = 8;
+/// Characters of a whole id.
+pub(crate) const ID_CHARS: usize = 36;
+/// The longest name of a folder that is taken for a skill.
+pub(crate) const SKILL_KEY_CHARS_MAX: usize = 100;
+/// How many skills there can be.
+pub(crate) const SKILLS_MAX: usize = 500;
+/// How many entries of all folders are looked at.
+pub(crate) const SKILL_ENTRIES_MAX: usize = 20_000;
+/// How many folders deep skills are looked for: deeper than anybody sorts them.
+pub(crate) const SKILL_DEPTH_MAX: usize = 16;
+/// How many folders deep the files of a skill are looked for.
+pub(crate) const SKILL_FILES_DEPTH_MAX: usize = 4;
+/// How many files of a skill are told of; more are counted, up to ten times as many.
+pub(crate) const SKILL_FILES_MAX: usize = 50;
+/// The largest text and the largest file of a skill that is read.
+pub(crate) const SKILL_FILE_BYTES_MAX: u64 = 2 << 20;
+/// How often a lock is tried that others remove at the same time.
+pub(crate) const LOCK_TRIES_MAX: usize = 20;
+/// How many folders deep agent files are looked for: deeper than anybody sorts them.
+pub(crate) const ROLE_DEPTH_MAX: usize = 64;
+/// How many entries of one place are looked at.
+pub(crate) const ROLE_ENTRIES_MAX: usize = 50_000;
+/// How much text all agent files have together.
+pub(crate) const ROLE_TEXT_BYTES_MAX: usize = 64 << 20;

@@ -5,7 +5,7 @@ use posse_protocol::{Ending, Receipt, Report};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    Told, cut, facts_line, limits,
+    ToldReport, cut, facts_line, limits,
     sections::{details, sections},
     told::words,
     visible,
@@ -79,7 +79,7 @@ fn short_receipt(receipt: &Receipt) -> Value {
 
 /// The report for a model: always whole JSON, nothing hidden in it, within the size, with a short receipt. The details
 /// are cut first.
-pub fn to_json_text(told: &Told<'_>) -> String {
+pub fn to_json_text(told: &ToldReport<'_>) -> String {
     let mut value = to_json(told.report);
     value["receipt"] = short_receipt(&told.report.receipt);
     if told.report.short.is_some() {

@@ -32,5 +32,5 @@ pub use handle::{Piece, read};
 pub use json::{summary, to_json, to_json_text};
 pub use sections::{Sections, blocked, sections};
 pub use test_files::{is_for_tests, is_test_setting, test_file_delta};
-pub use told::{Told, spawn_text, to_text};
+pub use told::{ToldReport, spawn_text, to_text};
 pub use wrap::{quote, unquote};

@@ -19,7 +19,7 @@ use crate::{
 
 /// A report, worded for the agent or person that asked for the work.
 #[derive(Clone, Copy, Debug)]
-pub struct Told<'a> {
+pub struct ToldReport<'a> {
     /// What the agent is called.
     pub name: &'a str,
     /// Its role.
@@ -34,7 +34,7 @@ pub struct Told<'a> {
     pub handle: &'a str,
 }
 
-impl Told<'_> {
+impl ToldReport<'_> {
     pub(crate) fn room_bytes(&self) -> usize {
         self.bytes_max.max(limits::TOLD_BYTES_MIN)
     }
@@ -53,7 +53,7 @@ impl Told<'_> {
 }
 
 /// The report for the parent's model: what it took, the facts, the warnings, the agent's words.
-pub fn to_text(told: &Told<'_>) -> String {
+pub fn to_text(told: &ToldReport<'_>) -> String {
     let report = told.report;
     let head = format!(
         "{} ({}) \"{}\": {}; {}\nMeasured: {}.",
@@ -68,7 +68,7 @@ pub fn to_text(told: &Told<'_>) -> String {
 }
 
 /// Where the work is, and what was not allowed, one line each.
-fn notices(told: &Told<'_>) -> Vec<String> {
+fn notices(told: &ToldReport<'_>) -> Vec<String> {
     let receipt = &told.report.receipt;
     let mut lines = Vec::new();
     if let Some(branch) = &receipt.branch {
@@ -94,7 +94,7 @@ fn notices(told: &Told<'_>) -> Vec<String> {
 }
 
 /// What the branch changes, as far as there is room.
-fn branch_diff(told: &Told<'_>, room_bytes: usize) -> Option<String> {
+fn branch_diff(told: &ToldReport<'_>, room_bytes: usize) -> Option<String> {
     let branch = told.report.receipt.branch.as_ref().filter(|branch| !branch.diff.is_empty())?;
     let (diff, left_out) = quote_within("diff", told.name, branch.diff.trim_end(), room_bytes);
     let more = format!("\n… {left_out} more {}", plural(left_out as u64, "character"));
@@ -103,12 +103,12 @@ fn branch_diff(told: &Told<'_>, room_bytes: usize) -> Option<String> {
 
 /// The block of a finished agent for the parent's model: what it was, how long it took, which files it changed, what was
 /// measured, and all of the agent's words, wrapped.
-pub fn spawn_text(told: &Told<'_>) -> String {
+pub fn spawn_text(told: &ToldReport<'_>) -> String {
     with_words(told, &block(told), 6)
 }
 
 /// The head, the warnings and the agent's words, within the size. No line of the head takes more than a part of it.
-fn with_words(told: &Told<'_>, head: &str, parts: usize) -> String {
+fn with_words(told: &ToldReport<'_>, head: &str, parts: usize) -> String {
     let room_bytes = told.room_bytes();
     let mut out = String::new();
     for line in head.lines() {
@@ -179,7 +179,7 @@ fn quote_cut(name: &str, text: &str, bytes_max: usize) -> (String, usize) {
     quote_within("report", name, text, bytes_max)
 }
 
-fn block(told: &Told<'_>) -> String {
+fn block(told: &ToldReport<'_>) -> String {
     let (report, receipt) = (told.report, &told.report.receipt);
     let title = joined_lines(told.title, limits::TITLE_CHARS_MAX);
     let name = word(told.name, "agent");

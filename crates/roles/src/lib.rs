@@ -37,4 +37,4 @@ pub use parse::{INHERIT, Lines, Parsed, parse, read};
 pub use registry::{DEFAULT_ROLE, Roles};
 pub use skill::{Skill, parse_skill, skill_text};
 pub use tools::likely_tool;
-pub use warning::{Told, Warning};
+pub use warning::{Audience, Warning};

@@ -16,7 +16,7 @@ use crate::name::{folded, shortened, valid_name};
 use crate::rights::{Rights, approval, isolation, network, paths, report};
 use crate::tools::Tools;
 use crate::values::Value;
-use crate::warning::{Told, Warning};
+use crate::warning::{Audience, Warning};
 
 /// The word by which a file asks for its parent's model.
 pub const INHERIT: &str = "inherit";
@@ -218,7 +218,7 @@ impl Reading {
             shortened(&field.key)
         );
         // Never left out, however many other warnings there are.
-        self.warnings.push(Warning { told: Told::Everybody, ..Warning::new(field.line, text) });
+        self.warnings.push(Warning { told: Audience::Everybody, ..Warning::new(field.line, text) });
     }
 
     fn field(&self, key: Key) -> Option<&Field> {

@@ -11,7 +11,7 @@ use crate::limits::LIKENESS_MIN;
 use crate::limits::ROLES_MAX;
 use crate::name::{folded, shortened};
 use crate::search::fitting;
-use crate::warning::{Told, Warning};
+use crate::warning::{Audience, Warning};
 
 /// The role of a task that names none.
 pub const DEFAULT_ROLE: &str = "general";
@@ -125,7 +125,7 @@ impl Roles {
             shortened(&role.name),
             shortened(&other.role.name)
         );
-        Some(Warning { told: Told::UntilTrusted, ..Warning::new(1, text) })
+        Some(Warning { told: Audience::UntilTrusted, ..Warning::new(1, text) })
     }
 
     fn drop_taken_aliases(&self, role: &mut Role, own: &str) -> Option<String> {
@@ -244,7 +244,7 @@ impl Ceiling {
         let (name, whose) = (shortened(&role.name), if self.of_person { "your" } else { "the built-in" });
         if role.prompt != self.prompt {
             let text = format!("the project's file replaces the prompt of {whose} role {name:?}");
-            said.push(Warning { told: Told::UntilTrusted, ..Warning::new(1, text) });
+            said.push(Warning { told: Audience::UntilTrusted, ..Warning::new(1, text) });
         }
         let met = meet(&self.grant, &role.grant);
         if claims(&met) != claims(&role.grant) {

@@ -8,12 +8,12 @@ pub struct Warning {
     /// What and why.
     pub text: String,
     /// Who is told.
-    pub told: Told,
+    pub told: Audience,
 }
 
 /// Who is told of something about a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Told {
+pub enum Audience {
     /// Whoever checks agent files.
     WhoChecks,
     /// Also whoever starts a session, until the file is trusted as it is.
@@ -25,6 +25,6 @@ pub enum Told {
 impl Warning {
     /// One for whoever checks agent files.
     pub(crate) fn new(line: usize, text: impl Into<String>) -> Self {
-        Self { line, text: text.into(), told: Told::WhoChecks }
+        Self { line, text: text.into(), told: Audience::WhoChecks }
     }
 }

@@ -5,7 +5,7 @@ use posse_engine::roles::{LoadedRoles, Problem};
 use posse_policy::meet;
 use posse_protocol::visible::one_line;
 use posse_protocol::{Grant, Network, Role, RoleOrigin};
-use posse_roles::{INHERIT, Told, template};
+use posse_roles::{Audience, INHERIT, template};
 
 use crate::config::Config;
 use crate::detect;
@@ -76,7 +76,7 @@ impl RoleFit {
             let lines = loaded.lines.get(path).copied().unwrap_or_default();
             let mut add = |line: Option<usize>, text: String| {
                 let (path, line) = (path.clone(), line.unwrap_or(1));
-                problems.push(Problem { path, line, text, fatal: false, told: Told::WhoChecks });
+                problems.push(Problem { path, line, text, fatal: false, told: Audience::WhoChecks });
             };
             if let (Some(model), Some(wanted)) = (self.stand_in(role), &role.model) {
                 add(lines.model, format!("\"{}\" is not configured: runs on {model}", one_line(wanted, 60)));

@@ -9,7 +9,7 @@ use posse_engine::models::{Models, Routes};
 use posse_engine::roles::Problem;
 use posse_model::{Governors, Model, Recorder, shown_address};
 use posse_protocol::{Approval, Budget, Files, Grant, RoleOrigin, Shell};
-use posse_roles::{Team, Told};
+use posse_roles::{Audience, Team};
 use posse_surface::Surface;
 
 use crate::config::{Config, RoleSet, SubAgentsFile, Trusted};
@@ -132,9 +132,9 @@ fn role_warnings(
     surroundings: &Surroundings,
 ) -> Vec<SetupWarning> {
     let is_told = |problem: &&Problem| match problem.told {
-        Told::Everybody => true,
-        Told::UntilTrusted => !trusted.contains(&problem.path),
-        Told::WhoChecks => false,
+        Audience::Everybody => true,
+        Audience::UntilTrusted => !trusted.contains(&problem.path),
+        Audience::WhoChecks => false,
     };
     let said = |problem: &Problem| SetupWarning::RoleFile {
         path: surroundings.shown(Path::new(&problem.path)),

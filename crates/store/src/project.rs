@@ -240,7 +240,7 @@ impl<'a> Ledger<'a> {
                 checkout: _,
             } => self.start(
                 change,
-                &messages::AgentStart { role, depth: *depth, model, model_id, budget, system },
+                &messages::BegunAgent { role, depth: *depth, model, model_id, budget, system },
             ),
             kind => self.project_work(change, kind),
         }
@@ -258,7 +258,7 @@ impl<'a> Ledger<'a> {
         Ok(())
     }
 
-    fn start(&mut self, change: &Change<'_>, start: &messages::AgentStart<'_>) -> Result<(), StoreError> {
+    fn start(&mut self, change: &Change<'_>, start: &messages::BegunAgent<'_>) -> Result<(), StoreError> {
         if agent_of(&mut self.agents, change)?.is_none() {
             self.agents.insert(change.who(), agents::came(change, start)?);
         }

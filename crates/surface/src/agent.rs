@@ -5,7 +5,7 @@ use posse_protocol::ToolSpec;
 use serde_json::json;
 
 use crate::{
-    command::{Command, Join, Shape, Until},
+    command::{AgentCommand, Join, Shape, Until},
     fields::{FieldNames, Fields},
     limits,
     offer::{Offer, about, integer, integers, isolation, text, texts, tool},
@@ -104,7 +104,7 @@ pub(crate) fn owns(tool: &str) -> bool {
 }
 
 /// Reads a call of one of these.
-pub(crate) fn parse(tool: &str, fields: &Fields) -> Result<Command, Wrong> {
+pub(crate) fn parse(tool: &str, fields: &Fields) -> Result<AgentCommand, Wrong> {
     let implied = ALIASES.iter().find(|(name, _)| *name == tool).and_then(|(_, action)| *action);
     let action = match implied {
         Some(action) => action,
@@ -116,11 +116,11 @@ pub(crate) fn parse(tool: &str, fields: &Fields) -> Result<Command, Wrong> {
         Action::Status => status(fields),
         Action::Message => {
             let interrupt = fields.flag(&["interrupt"])?.unwrap_or(false);
-            Ok(Command::Message { agent: one(fields)?, text: message(fields)?, interrupt })
+            Ok(AgentCommand::Message { agent: one(fields)?, text: message(fields)?, interrupt })
         }
-        Action::Cancel => Ok(Command::Cancel { agent: one(fields)? }),
-        Action::Close => Ok(Command::Close { agent: one(fields)? }),
-        Action::Merge => Ok(Command::Merge { agent: one(fields)? }),
+        Action::Cancel => Ok(AgentCommand::Cancel { agent: one(fields)? }),
+        Action::Close => Ok(AgentCommand::Close { agent: one(fields)? }),
+        Action::Merge => Ok(AgentCommand::Merge { agent: one(fields)? }),
     }
 }
 
@@ -146,9 +146,9 @@ fn named(fields: &Fields) -> Result<Action, Wrong> {
     named.or_else(implied).ok_or_else(|| fields.missing(ASKED))
 }
 
-fn begin(fields: &Fields) -> Result<Command, Wrong> {
+fn begin(fields: &Fields) -> Result<AgentCommand, Wrong> {
     let mut command = start(fields, PROMPT, Join::Background, Shape::Text)?;
-    if let Command::Start { task, .. } = &mut command
+    if let AgentCommand::Start { task, .. } = &mut command
         && task.role.is_none()
     {
         task.role = fields.word(&["agent"], limits::WORD_CHARS_MAX)?;
@@ -157,11 +157,11 @@ fn begin(fields: &Fields) -> Result<Command, Wrong> {
 }
 
 /// A wait for named agents, or for all of the caller's.
-pub(crate) fn wait(fields: &Fields) -> Result<Command, Wrong> {
+pub(crate) fn wait(fields: &Fields) -> Result<AgentCommand, Wrong> {
     let agents = several(fields)?;
     let until =
         fields.choice(&["until"], &[("any", Until::Any), ("all", Until::All)], &[("first", Until::Any)])?;
-    Ok(Command::Wait { agents, until: until.unwrap_or(Until::All), timeout_ms: timeout_ms(fields)? })
+    Ok(AgentCommand::Wait { agents, until: until.unwrap_or(Until::All), timeout_ms: timeout_ms(fields)? })
 }
 
 /// How long to wait, within limits.
@@ -174,8 +174,8 @@ pub(crate) fn timeout_ms(fields: &Fields) -> Result<Option<u64>, Wrong> {
 }
 
 /// A look at one agent or all.
-pub(crate) fn status(fields: &Fields) -> Result<Command, Wrong> {
-    Ok(Command::Status { agent: any(fields)?, page: fields.positive(&["page"])?.map_or(1, saturated) })
+pub(crate) fn status(fields: &Fields) -> Result<AgentCommand, Wrong> {
+    Ok(AgentCommand::Status { agent: any(fields)?, page: fields.positive(&["page"])?.map_or(1, saturated) })
 }
 
 /// The one agent that is meant.

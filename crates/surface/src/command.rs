@@ -5,7 +5,7 @@ use posse_protocol::{HandleRead, Task, ToolCall};
 /// One wish of a model. Names of agents, roles and handles are as the model wrote them.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "there is one a call, and it is moved at once")]
-pub enum Command {
+pub enum AgentCommand {
     /// Start an agent.
     Start {
         /// What it shall do.
@@ -154,7 +154,7 @@ pub enum Shape {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Routed {
     /// What is asked for.
-    pub command: Command,
+    pub command: AgentCommand,
     /// `task:explore`, `read`, …; `bash` for what is not routed.
     pub name: String,
 }

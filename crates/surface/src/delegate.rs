@@ -3,7 +3,7 @@
 use posse_protocol::ToolSpec;
 
 use crate::{
-    command::{Command, Join, Shape},
+    command::{AgentCommand, Join, Shape},
     fields::Fields,
     offer::{Offer, about, text, texts, tool},
     start::start,
@@ -30,7 +30,7 @@ pub(crate) fn owns(tool: &str) -> bool {
 }
 
 /// Reads a call.
-pub(crate) fn parse(fields: &Fields) -> Result<Command, Wrong> {
+pub(crate) fn parse(fields: &Fields) -> Result<AgentCommand, Wrong> {
     let command = start(
         fields,
         &["task", "prompt", "instructions", "message", "input", "objective", "goal", "instruction"],
@@ -38,7 +38,7 @@ pub(crate) fn parse(fields: &Fields) -> Result<Command, Wrong> {
         Shape::Json,
     )?;
     match &command {
-        Command::Start { task, .. } if task.role.is_none() => Err(fields.missing(&["role"])),
+        AgentCommand::Start { task, .. } if task.role.is_none() => Err(fields.missing(&["role"])),
         _ => Ok(command),
     }
 }

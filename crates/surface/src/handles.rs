@@ -5,7 +5,7 @@ use posse_protocol::{HandleRead, ToolSpec};
 use serde_json::{Map, Value};
 
 use crate::{
-    command::Command,
+    command::AgentCommand,
     fields::{FieldNames, Fields},
     limits,
     offer::{boolean, integer, text, tool},
@@ -47,10 +47,10 @@ pub(crate) fn spec() -> ToolSpec {
 }
 
 /// Reads a call.
-pub(crate) fn parse(fields: &mut Fields) -> Result<Command, Wrong> {
+pub(crate) fn parse(fields: &mut Fields) -> Result<AgentCommand, Wrong> {
     fields.flatten("projection");
     let handle = fields.word(HANDLE, limits::HANDLE_CHARS_MAX)?.ok_or_else(|| fields.missing(HANDLE))?;
-    Ok(Command::Read { handle, read: piece(fields)? })
+    Ok(AgentCommand::Read { handle, read: piece(fields)? })
 }
 
 /// What flat fields of one kind say.

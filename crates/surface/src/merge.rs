@@ -4,7 +4,7 @@ use posse_protocol::ToolSpec;
 
 use crate::{
     agent,
-    command::Command,
+    command::AgentCommand,
     fields::Fields,
     offer::{text, tool},
     wrong::Wrong,
@@ -21,6 +21,6 @@ pub(crate) fn spec() -> ToolSpec {
 }
 
 /// Reads a call.
-pub(crate) fn parse(fields: &Fields) -> Result<Command, Wrong> {
-    Ok(Command::Merge { agent: agent::one(fields)? })
+pub(crate) fn parse(fields: &Fields) -> Result<AgentCommand, Wrong> {
+    Ok(AgentCommand::Merge { agent: agent::one(fields)? })
 }

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::{
     agent,
-    command::{Command, Join, Shape, Until},
+    command::{AgentCommand, Join, Shape, Until},
     fields::{FieldNames, Fields},
     limits,
     offer::{Offer, about, boolean, integer, isolation, text, texts, tool},
@@ -55,17 +55,17 @@ pub(crate) fn owns(tool: &str) -> bool {
 }
 
 /// Reads a call of one of these.
-pub(crate) fn parse(tool: &str, fields: &Fields) -> Result<Command, Wrong> {
+pub(crate) fn parse(tool: &str, fields: &Fields) -> Result<AgentCommand, Wrong> {
     const PROMPT: FieldNames =
         &["prompt", "message", "task", "input", "instructions", "objective", "goal", "instruction"];
     match tool {
         OPEN => start(fields, PROMPT, Join::Background, Shape::Text),
-        CLOSE => Ok(Command::Close { agent: agent::one(fields)? }),
+        CLOSE => Ok(AgentCommand::Close { agent: agent::one(fields)? }),
         _ => eval(fields),
     }
 }
 
-fn eval(fields: &Fields) -> Result<Command, Wrong> {
+fn eval(fields: &Fields) -> Result<AgentCommand, Wrong> {
     const MESSAGE: FieldNames = &["message", "input", "text", "prompt"];
     let timeout_ms = agent::timeout_ms(fields)?;
     let (wait, until) = waits(fields)?;
@@ -76,7 +76,7 @@ fn eval(fields: &Fields) -> Result<Command, Wrong> {
     if let ([agent], None | Some(Until::All)) = (agents.as_slice(), until) {
         let message = if told { Some(message(fields)?) } else { None };
         let interrupt = fields.flag(&["interrupt"])?.unwrap_or(false);
-        return Ok(Command::Eval { agent: agent.clone(), message, interrupt, wait_ms });
+        return Ok(AgentCommand::Eval { agent: agent.clone(), message, interrupt, wait_ms });
     }
     // It is about several of them, or all; then there is nobody to tell anything.
     match wait_ms {
@@ -84,7 +84,7 @@ fn eval(fields: &Fields) -> Result<Command, Wrong> {
         Some(ms) => {
             // Without names the first end is news; named ones are wanted all.
             let usual = if agents.is_empty() { Until::Any } else { Until::All };
-            Ok(Command::Wait { agents, until: until.unwrap_or(usual), timeout_ms: Some(ms) })
+            Ok(AgentCommand::Wait { agents, until: until.unwrap_or(usual), timeout_ms: Some(ms) })
         }
         None => agent::status(fields),
     }

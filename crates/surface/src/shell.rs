@@ -24,7 +24,7 @@ use self::{
 };
 use crate::{
     agent,
-    command::{Command, Join, Routed, Shape},
+    command::{AgentCommand, Join, Routed, Shape},
     fields::Fields,
     handles, limits,
     offer::{Offer, integer, text, tool},
@@ -120,7 +120,7 @@ fn route(call: &ToolCall, fields: &Fields) -> Result<Routed, Wrong> {
         None if first.eq_ignore_ascii_case(HELP) => {
             plain(HELP, &line)?;
             let about = line.words.get(1).map(|word| short(word, limits::COMMAND_NAME_CHARS_MAX));
-            return Ok(Routed { command: Command::Help(about), name: HELP.to_owned() });
+            return Ok(Routed { command: AgentCommand::Help(about), name: HELP.to_owned() });
         }
         _ => lost(&written, &line)?,
     }
@@ -204,7 +204,7 @@ fn own(call: &ToolCall, name: &str, line: CommandLine) -> Result<Routed, Wrong> 
     match name {
         "skill:search" => return Err(Wrong::Renamed { old: "skill:search", new: "task:skill:search" }),
         "skill:enhance" => return Err(Wrong::Renamed { old: "skill:enhance", new: "task:skill:enhance" }),
-        "task:help" | "skill:help" | "handle:help" => return routed(Command::Help(None)),
+        "task:help" | "skill:help" | "handle:help" => return routed(AgentCommand::Help(None)),
         _ => {}
     }
     let words = line.words.get(1..).unwrap_or_default();
@@ -214,7 +214,7 @@ fn own(call: &ToolCall, name: &str, line: CommandLine) -> Result<Routed, Wrong> 
         }
         let sorted = sort(words, entry.flags, &entry.usage())?;
         if sorted.help {
-            return routed(Command::Help(Some(name.to_owned())));
+            return routed(AgentCommand::Help(Some(name.to_owned())));
         }
         return routed(known(entry, sorted, line.here)?);
     }
@@ -224,13 +224,13 @@ fn own(call: &ToolCall, name: &str, line: CommandLine) -> Result<Routed, Wrong> 
     let entry = if role.starts_with("skill:") || role == "skill" { &SKILL } else { &TASK };
     let sorted = sort(words, entry.flags, &entry.usage())?;
     if sorted.help {
-        return routed(Command::Help(Some(name.to_owned())));
+        return routed(AgentCommand::Help(Some(name.to_owned())));
     }
     routed(launch(name, role, sorted, line.here)?)
 }
 
 /// The start of an agent; the one for skills is asked again if it is there.
-fn launch(name: &str, role: &str, sorted: SortedWords, here: Option<String>) -> Result<Command, Wrong> {
+fn launch(name: &str, role: &str, sorted: SortedWords, here: Option<String>) -> Result<AgentCommand, Wrong> {
     let skill = match role {
         "skill:search" => Some("Search for skills that help with this: "),
         "skill:enhance" => Some("Improve skills by what can be learnt from this: "),
@@ -245,7 +245,7 @@ fn launch(name: &str, role: &str, sorted: SortedWords, here: Option<String>) -> 
     }
     fields.insert("role".to_owned(), if skill.is_some() { "skill" } else { role }.into());
     let mut command = start(&Fields::of(fields), PROMPT, Join::Blocking, Shape::Text)?;
-    if let (Command::Start { task, reuse, .. }, Some(wish)) = (&mut command, skill) {
+    if let (AgentCommand::Start { task, reuse, .. }, Some(wish)) = (&mut command, skill) {
         task.prompt.insert_str(0, wish);
         *reuse = true;
     }
@@ -276,7 +276,7 @@ fn one_text(
 }
 
 /// A command of the table that is about agents or handles.
-fn known(entry: &TableEntry, mut sorted: SortedWords, here: Option<String>) -> Result<Command, Wrong> {
+fn known(entry: &TableEntry, mut sorted: SortedWords, here: Option<String>) -> Result<AgentCommand, Wrong> {
     if entry.name == "task:wait" {
         sorted.fields.insert("agents".to_owned(), std::mem::take(&mut sorted.rest).into());
         if sorted.fields.get("any") == Some(&Value::Bool(true)) {
@@ -298,9 +298,9 @@ fn known(entry: &TableEntry, mut sorted: SortedWords, here: Option<String>) -> R
     let mut fields = Fields::of(one_text(sorted, here, field, entry)?);
     match entry.name {
         "task:status" => agent::status(&fields),
-        "task:cancel" => Ok(Command::Cancel { agent: agent::one(&fields)? }),
-        "task:close" => Ok(Command::Close { agent: agent::one(&fields)? }),
-        "task:merge" => Ok(Command::Merge { agent: agent::one(&fields)? }),
+        "task:cancel" => Ok(AgentCommand::Cancel { agent: agent::one(&fields)? }),
+        "task:close" => Ok(AgentCommand::Close { agent: agent::one(&fields)? }),
+        "task:merge" => Ok(AgentCommand::Merge { agent: agent::one(&fields)? }),
         "handle:read" => handles::parse(&mut fields),
         _ => Err(misused(entry)),
     }
@@ -315,7 +315,7 @@ fn ordinary(call: &ToolCall, entry: &TableEntry, line: CommandLine) -> Result<Op
     };
     let name = entry.name.to_owned();
     if sorted.help {
-        return Ok(Some(Routed { command: Command::Help(Some(name.clone())), name }));
+        return Ok(Some(Routed { command: AgentCommand::Help(Some(name.clone())), name }));
     }
     let found = files::arguments(entry, sorted, line.here)?;
     Ok(found.map(|found| Routed { command: run(call, found.tool, found.arguments), name }))
@@ -337,9 +337,9 @@ fn real(call: &ToolCall, fields: &Fields, written: &str) -> Result<Routed, Wrong
     Ok(Routed { command: run(call, "shell", arguments), name: NAME.to_owned() })
 }
 
-fn run(call: &ToolCall, tool: &str, arguments: Map<String, Value>) -> Command {
+fn run(call: &ToolCall, tool: &str, arguments: Map<String, Value>) -> AgentCommand {
     let arguments = json!(arguments).to_string();
-    Command::Run(ToolCall { id: call.id.clone(), name: tool.to_owned(), arguments })
+    AgentCommand::Run(ToolCall { id: call.id.clone(), name: tool.to_owned(), arguments })
 }
 
 fn no_command(name: &str) -> Wrong {

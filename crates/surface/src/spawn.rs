@@ -3,7 +3,7 @@
 use posse_protocol::ToolSpec;
 
 use crate::{
-    command::{Command, Join, Shape},
+    command::{AgentCommand, Join, Shape},
     fields::Fields,
     offer::{Offer, about, integer, text, texts, tool},
     start::start,
@@ -32,7 +32,7 @@ pub(crate) fn owns(tool: &str) -> bool {
 }
 
 /// Reads a call.
-pub(crate) fn parse(fields: &Fields) -> Result<Command, Wrong> {
+pub(crate) fn parse(fields: &Fields) -> Result<AgentCommand, Wrong> {
     start(
         fields,
         &["task", "prompt", "instructions", "message", "input", "objective", "goal", "instruction"],

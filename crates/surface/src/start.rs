@@ -3,7 +3,7 @@
 use posse_protocol::{Budget, ContextMode, Isolation, Task};
 
 use crate::{
-    command::{Command, Join, Shape},
+    command::{AgentCommand, Join, Shape},
     fields::{FieldNames, Fields},
     limits,
     words::short,
@@ -24,7 +24,12 @@ const WAIT: FieldNames = &["wait", "block", "blocking", "wait_for_result"];
 const SYSTEM_PROMPT: FieldNames = &["system_prompt", "system", "system_message"];
 
 /// The start of an agent, on a surface that joins like this and tells a joined report in this shape.
-pub(crate) fn start(fields: &Fields, prompt: FieldNames, join: Join, shape: Shape) -> Result<Command, Wrong> {
+pub(crate) fn start(
+    fields: &Fields,
+    prompt: FieldNames,
+    join: Join,
+    shape: Shape,
+) -> Result<AgentCommand, Wrong> {
     let task = task(fields, prompt)?;
     let waits = fields.flag(WAIT)?;
     let join = match fields.flag(BACKGROUND)?.or(waits.map(|waits| !waits)) {
@@ -33,7 +38,7 @@ pub(crate) fn start(fields: &Fields, prompt: FieldNames, join: Join, shape: Shap
         None => join,
     };
     let shape = if join == Join::Background { Shape::Receipt } else { shape };
-    Ok(Command::Start { task, join, shape, reuse: false })
+    Ok(AgentCommand::Start { task, join, shape, reuse: false })
 }
 
 /// The task itself, its prompt under one of these names.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     agent,
-    command::Command,
+    command::AgentCommand,
     delegate,
     fields::Fields,
     handles, limits, merge,
@@ -118,7 +118,7 @@ impl Surface {
     }
 
     /// What a call asks for; otherwise a text for the model that says what is wrong and what is accepted.
-    pub fn parse(self, call: &ToolCall, team: bool) -> Result<Command, String> {
+    pub fn parse(self, call: &ToolCall, team: bool) -> Result<AgentCommand, String> {
         let tool = call.name.to_ascii_lowercase();
         if !self.owns(&tool, team) {
             let offer = Offer { team, ..Offer::BARE };

@@ -3,7 +3,7 @@
 use posse_protocol::ToolSpec;
 
 use crate::{
-    command::{Command, Join, Shape},
+    command::{AgentCommand, Join, Shape},
     fields::Fields,
     offer::{Offer, about, text, tool},
     start::start,
@@ -29,7 +29,7 @@ pub(crate) fn owns(tool: &str) -> bool {
 }
 
 /// Reads a call. A description is asked for, but work is not refused for want of one.
-pub(crate) fn parse(fields: &Fields) -> Result<Command, Wrong> {
+pub(crate) fn parse(fields: &Fields) -> Result<AgentCommand, Wrong> {
     start(
         fields,
         &["prompt", "task", "instructions", "message", "input", "objective", "goal", "instruction"],

@@ -4,7 +4,7 @@ use posse_protocol::ToolSpec;
 use serde_json::json;
 
 use crate::{
-    command::{BoardCommand, Command},
+    command::{AgentCommand, BoardCommand},
     fields::Fields,
     limits,
     offer::{about, integer, text, tool},
@@ -40,15 +40,15 @@ pub(crate) fn owns(tool: &str) -> bool {
 }
 
 /// Reads a call of one of these.
-pub(crate) fn parse(tool: &str, fields: &Fields) -> Result<Command, Wrong> {
-    if tool == BOARD { board(fields).map(Command::Board) } else { send(fields) }
+pub(crate) fn parse(tool: &str, fields: &Fields) -> Result<AgentCommand, Wrong> {
+    if tool == BOARD { board(fields).map(AgentCommand::Board) } else { send(fields) }
 }
 
-fn send(fields: &Fields) -> Result<Command, Wrong> {
+fn send(fields: &Fields) -> Result<AgentCommand, Wrong> {
     const TO: &[&str] = &["to", "target", "recipient", "agent", "name"];
     let to = fields.word(TO, limits::NAME_CHARS_MAX)?.ok_or_else(|| fields.missing(TO))?;
     let all = ["all", "*", "everyone", "everybody"].iter().any(|word| to.eq_ignore_ascii_case(word));
-    Ok(Command::Tell { to: Some(to).filter(|_| !all), text: message(fields)? })
+    Ok(AgentCommand::Tell { to: Some(to).filter(|_| !all), text: message(fields)? })
 }
 
 /// Words for an agent.

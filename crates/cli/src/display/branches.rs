@@ -2,10 +2,8 @@
 
 use posse_view::SessionView;
 
+use crate::limits::BRANCHES_SHOWN_MAX;
 use crate::output::{Style, one_line};
-
-/// Branches that are named one by one.
-const BRANCHES_SHOWN_MAX: usize = 12;
 
 /// Where the work is that is not in the folder, and how it comes in.
 pub(super) fn told(style: Style, view: &SessionView) -> String {

@@ -2,12 +2,8 @@
 
 use posse_protocol::{Effect, EventKind};
 
+use crate::limits::{OUTPUT_LINES_MAX, TITLE_COLUMNS_MIN};
 use crate::output::{columns, duration, one_line, trimmed};
-
-/// Columns of a title that are kept, however long the outcome is.
-const TITLE_COLUMNS_MIN: usize = 16;
-/// Lines of a failed command's output that are shown.
-const OUTPUT_LINES_MAX: usize = 3;
 
 /// A mark, what the call was about, and what is worth knowing of how it went. The title gives way to the outcome.
 pub(crate) fn call_text(title: &str, finished: &EventKind, columns_max: usize) -> String {

@@ -3,13 +3,12 @@
 
 use posse_view::{AgentView, SessionView, words};
 
-use super::tree::{Branch, arranged};
+use super::tree::{TreeLine, arranged};
+use crate::limits::CREW_TITLE_COLUMNS_MIN;
 use crate::output::{columns, counted, duration, one_line};
 
 /// Columns of what an agent does that the other parts leave to it.
 const DOING_COLUMNS: usize = 28;
-/// Columns of a title that are worth showing.
-const TITLE_COLUMNS_MIN: usize = 10;
 
 /// One line for an agent of the crew: what leads to it, its name, and the rest.
 #[derive(Debug, PartialEq, Eq)]
@@ -48,7 +47,7 @@ pub(crate) fn lines(
     let shown = open.iter().copied().filter(|agent| all || begun(agent)).collect::<Vec<_>>();
     let nodes = shown.iter().map(|(_, agent)| (agent.id, agent.parent)).collect::<Vec<_>>();
     let room = if all { lines_max } else { lines_max.saturating_sub(1) };
-    let draw = |Branch { index, stem }: Branch| {
+    let draw = |TreeLine { index, stem }: TreeLine| {
         let (number, agent) = shown[index];
         let mark = if agent.started_at_ms.is_some() { spinner } else { "…" };
         let stem = one_line(&format!("{stem}{mark} "), width);
@@ -71,18 +70,18 @@ pub(crate) fn lines(
 /// there can be, then the title, then the turn.
 pub(crate) fn progress(agent: &AgentView, now_ms: u64, room: usize) -> String {
     let doing = words::now(agent, now_ms);
-    let title = one_line(agent.title.as_deref().unwrap_or_default(), (room / 3).max(TITLE_COLUMNS_MIN));
+    let title = one_line(agent.title.as_deref().unwrap_or_default(), (room / 3).max(CREW_TITLE_COLUMNS_MIN));
     let titled = |title: &str| if title.is_empty() { String::new() } else { format!("\"{title}\" ") };
     if agent.started_at_ms.is_none() {
         let shown = one_line(&doing, room);
         let left = room.saturating_sub(columns(&shown));
-        let title = if left < TITLE_COLUMNS_MIN { String::new() } else { one_line(&title, left - 3) };
+        let title = if left < CREW_TITLE_COLUMNS_MIN { String::new() } else { one_line(&title, left - 3) };
         return format!("{}{shown}", titled(&title));
     }
     let time = duration(agent.worked_ms(now_ms).unwrap_or_default());
     let tokens = agent.own.usage.total_tokens().map(|total| counted(total, "token"));
     let (turn, short_turn) = (words::turn(agent), format!("turn {}", agent.turn));
-    let short_title = one_line(&title, TITLE_COLUMNS_MIN);
+    let short_title = one_line(&title, CREW_TITLE_COLUMNS_MIN);
     let parts = |title: &str, parts: &[Option<&String>]| {
         let parts = parts.iter().flatten().map(|part| format!("{part} · ")).collect::<String>();
         format!("{}{parts}", titled(title))
@@ -136,7 +135,7 @@ mod tests {
 
     #[test]
     fn the_crew_is_drawn_as_a_tree() {
-        let lines = texts(&crew(&at_work()), 79, 11, START_MS + 12_400, "⠋");
+        let lines = texts(&crew(&at_work()), 79, 11, STARTED_AT + 12_400, "⠋");
         let expected = [
             "⠋ explore-1 \"find call sites\" turn 3/50 · 12 s · 4,120 tokens · grep Foo",
             "⠋ coder-1 \"mend\\nit\" turn 0 · 12 s · starting",
@@ -160,7 +159,7 @@ mod tests {
         ];
         assert_eq!(cases.len(), 7);
         for (width, expected) in cases {
-            assert_eq!(texts(&view, width, 11, START_MS + 12_400, "⠋")[0], expected, "{width}");
+            assert_eq!(texts(&view, width, 11, STARTED_AT + 12_400, "⠋")[0], expected, "{width}");
         }
     }
 
@@ -182,12 +181,12 @@ mod tests {
         assert_eq!(news.len(), 4);
         for (kind, expected) in news {
             events.push((2, 1, kind));
-            let line = texts(&crew(&events), 200, 11, START_MS, "⠋").swap_remove(0);
+            let line = texts(&crew(&events), 200, 11, STARTED_AT, "⠋").swap_remove(0);
             assert!(line.ends_with(&format!(" · {expected}")), "{line}");
         }
         let mut view = crew(&events);
-        view.note(&progress_of(2, ProgressKind::Calling("gr\x1b[2Jep".to_string())), START_MS);
-        let line = |ms: u64| texts(&view, 200, 11, START_MS + ms, "⠋").swap_remove(0);
+        view.note(&progress_of(2, ProgressKind::Calling("gr\x1b[2Jep".to_string())), STARTED_AT);
+        let line = |ms: u64| texts(&view, 200, 11, STARTED_AT + ms, "⠋").swap_remove(0);
         assert!(line(2_999).ends_with(" · writing a gr\\u{1b}[2Jep call"), "{}", line(2_999));
         assert!(line(4_100).ends_with(" · no answer for 4 s"), "{}", line(4_100));
     }
@@ -198,10 +197,10 @@ mod tests {
         let report = report(posse_protocol::Ending::Completed, "Done.");
         for (n, parent, left) in [(4, 3, 3), (5, 3, 2), (3, 1, 1), (2, 1, 0)] {
             events.push((n, parent, EventKind::AgentSettled { report: report.clone() }));
-            assert_eq!(texts(&crew(&events), 80, 11, START_MS, "⠋").len(), left);
+            assert_eq!(texts(&crew(&events), 80, 11, STARTED_AT, "⠋").len(), left);
         }
         events.push((7, 1, turn(1)));
-        assert!(texts(&crew(&events), 80, 11, START_MS, "⠋").is_empty(), "one that was never admitted");
+        assert!(texts(&crew(&events), 80, 11, STARTED_AT, "⠋").is_empty(), "one that was never admitted");
     }
 
     #[test]
@@ -222,7 +221,7 @@ mod tests {
         ];
         assert_eq!(cases.len(), 6);
         for (lines_max, count, last) in cases {
-            let lines = texts(&crew, 80, lines_max, START_MS, "⠋");
+            let lines = texts(&crew, 80, lines_max, STARTED_AT, "⠋");
             let found = (lines.len(), lines.last().map_or("", String::as_str));
             assert_eq!(found, (count, last), "{lines_max}");
         }
@@ -237,7 +236,7 @@ mod tests {
         events.push((6, 3, tool_started("c", &title)));
         let crew = crew(&events);
         for width in [1, 5, 19, 40, 79, 200] {
-            for line in texts(&crew, width, 11, START_MS, "⠋") {
+            for line in texts(&crew, width, 11, STARTED_AT, "⠋") {
                 assert!(columns(&line) <= width.max(3), "{width}: {line}");
                 assert!(!line.contains(|c: char| c.is_control() || c == '\u{202e}'), "{line:?}");
             }

@@ -19,22 +19,15 @@ use super::crew;
 use super::names;
 use super::summary::{left, not_covered, read_only_for_commands, settled_line, sub_agent_block, summary};
 use super::terminal::Terminal;
+use crate::limits::{BLOCK_LINES_MAX, HELD_LINES_MAX, LOGGED_CALL_COLUMNS_MAX, TEXT_COLUMNS_MAX};
 use crate::output::{self, Style, columns, now_ms, one_line, trimmed, visible};
 use crate::prose::{Prose, hanging};
 
 const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
-/// Columns of a call in a log.
-const LOGGED_CALL_COLUMNS_MAX: usize = 100;
-/// Lines of the block, the main agent's included.
-const BLOCK_LINES_MAX: usize = 12;
 /// Lines of the terminal that the block leaves to the text above it.
 const LINES_LEFT_ABOVE: usize = 4;
 /// Columns that a line of the block leaves free: terminals write `^C` where the cursor is, and a line must not break.
 const ECHO_COLUMNS: usize = 3;
-/// Lines of sub-agents that wait for the end of a line of the main agent's text.
-const HELD_LINES_MAX: usize = 500;
-/// Columns of a name, a title or an action.
-const TEXT_COLUMNS_MAX: usize = 200;
 
 /// Shows one session. Ends with it.
 pub(crate) struct Live {

@@ -5,14 +5,8 @@ use posse_protocol::Receipt;
 use posse_report::{About, facts};
 
 use super::labelled::labelled;
+use crate::limits::{FACTS_COLUMNS_MAX, WARNING_COLUMNS_MAX, WARNINGS_SHOWN_MAX};
 use crate::output::{Style, one_line};
-
-/// Warnings told one by one.
-const WARNINGS_SHOWN_MAX: usize = 5;
-/// Columns of a warning.
-const WARNING_COLUMNS_MAX: usize = 400;
-/// Columns of all facts on one line.
-const FACTS_COLUMNS_MAX: usize = 1000;
 
 /// The facts under one another; those of which there was nothing share a line.
 pub(super) fn lines(style: Style, receipt: &Receipt, width: usize) -> String {

@@ -2,10 +2,9 @@
 
 use posse_view::{AgentView, SessionView};
 
+use crate::limits::AGENT_NAME_COLUMNS_MAX;
 use crate::output::{Style, columns, one_line};
 
-/// Columns that the names get at most.
-const NAME_COLUMNS_MAX: usize = 20;
 /// Between a name and what follows.
 const GAP: usize = 2;
 
@@ -18,7 +17,7 @@ pub(super) struct NameColumn {
 
 /// The name of an agent, as wide as the longest of those that are at work.
 pub(super) fn column(style: Style, view: &SessionView, agent: &AgentView) -> NameColumn {
-    let shown = |agent: &AgentView| one_line(&agent.name, NAME_COLUMNS_MAX);
+    let shown = |agent: &AgentView| one_line(&agent.name, AGENT_NAME_COLUMNS_MAX);
     let open = view.sub_agents().filter(|other| !other.has_ended());
     let name = shown(agent);
     let widest = open.map(|other| columns(&shown(other))).max().unwrap_or(0).max(columns(&name));

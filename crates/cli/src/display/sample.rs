@@ -8,7 +8,7 @@ use posse_protocol::{
 use posse_view::SessionView;
 
 /// When everything begins.
-pub(crate) const START_MS: u64 = 1_000_000;
+pub(crate) const STARTED_AT: u64 = 1_000_000;
 
 pub(crate) fn id(n: u32) -> AgentId {
     format!("00000000-0000-7000-8000-{n:012}").parse().unwrap()
@@ -18,7 +18,7 @@ pub(crate) fn id(n: u32) -> AgentId {
 pub(crate) fn event(n: u32, parent: u32, kind: EventKind) -> Event {
     let session = "00000000-0000-7000-8000-000000000099".parse().unwrap();
     let parent = (parent > 0).then(|| id(parent));
-    Event { seq: Seq(1), session, agent: id(n), parent, at_ms: START_MS, kind }
+    Event { seq: Seq(1), session, agent: id(n), parent, at_ms: STARTED_AT, kind }
 }
 
 /// The same events, numbered.

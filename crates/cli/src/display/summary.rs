@@ -12,21 +12,11 @@ use super::labelled::{labelled, lines};
 use super::mark::mark;
 use super::measured;
 use super::names::NameColumn;
+use crate::limits::{
+    DENIALS_SHOWN_MAX, ID_CHARS, LISTED_MAX, REASON_COLUMNS_MAX, TITLE_COLUMNS_MAX, WORDS_COLUMNS_MAX,
+};
 use crate::output::{self, Style, columns, counted, duration, one_line, trimmed, visible};
 use crate::prose::{hanging, parted};
-
-/// What is not covered, named one by one; the others are counted.
-const LISTED_MAX: usize = 12;
-/// Denied calls named one by one; the others are counted.
-const DENIALS_SHOWN_MAX: usize = 5;
-/// Columns of the reason of a denial.
-const REASON_COLUMNS_MAX: usize = 300;
-/// Columns of what a server said.
-const WORDS_COLUMNS_MAX: usize = 600;
-/// Columns of a task.
-const TITLE_COLUMNS_MAX: usize = 200;
-/// Characters of a session's id that are shown.
-const ID_CHARS: usize = 8;
 
 /// The final answer and nothing else. What was measured, and what went wrong or does not hold, goes to standard error.
 pub(super) fn quiet(report: &Report) -> io::Result<()> {

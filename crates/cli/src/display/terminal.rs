@@ -3,14 +3,12 @@
 
 use std::io::{self, IsTerminal as _, Write};
 
+use crate::limits::WAITING_BYTES_MAX;
 use crate::output::{Style, can_draw, counted, guarded, stderr_size, stdout_width};
 use crate::prose::Prose;
 
 const WIDTH_WITHOUT_TERMINAL: usize = 100;
 const HEIGHT_WITHOUT_TERMINAL: usize = 24;
-
-/// Bytes that wait while a question is open; what comes after that is only counted, and is on record.
-const WAITING_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// Something that waits to be written.
 enum HeldWrite {

@@ -9,19 +9,13 @@ use posse_view::{AgentView, SessionView, words};
 
 use super::mark::mark;
 use super::summary::short;
+use crate::limits::{ERROR_CHARS_MAX, LEVELS_INDENTED_MAX, TREE_NAME_COLUMNS_MAX};
 use crate::output::{Style, columns, counted, duration, one_line};
 use crate::prose::parted;
 
-/// Levels that are indented; what is deeper stands under the deepest of them.
-const LEVELS_INDENTED_MAX: usize = 12;
-/// Columns that a name with its title gets at most.
-const NAME_COLUMNS_MAX: usize = 60;
-/// Characters of an error that are shown.
-const ERROR_CHARS_MAX: usize = 100;
-
 /// One node in the order of drawing.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Branch {
+pub(crate) struct TreeLine {
     /// Which node.
     pub(crate) index: usize,
     /// What leads to it: `├ `, `│ └ `; nothing for a root.
@@ -30,7 +24,7 @@ pub(crate) struct Branch {
 
 /// Puts nodes, given as themselves and their parents, under one another, children in the given order. A node whose
 /// parent is not among them is a root. Every node is there once, even where the parents form a circle.
-pub(crate) fn arranged<Id: Copy + Eq + Hash>(nodes: &[(Id, Option<Id>)]) -> Vec<Branch> {
+pub(crate) fn arranged<Id: Copy + Eq + Hash>(nodes: &[(Id, Option<Id>)]) -> Vec<TreeLine> {
     let known: HashSet<Id> = nodes.iter().map(|(id, _)| *id).collect();
     let mut children: HashMap<Id, Vec<usize>> = HashMap::new();
     let mut roots = Vec::new();
@@ -49,7 +43,7 @@ pub(crate) fn arranged<Id: Copy + Eq + Hash>(nodes: &[(Id, Option<Id>)]) -> Vec<
             if std::mem::replace(&mut seen[index], true) {
                 continue;
             }
-            branches.push(Branch { index, stem });
+            branches.push(TreeLine { index, stem });
             let below = children.get(&nodes[index].0).map_or(&[][..], Vec::as_slice);
             let deeper = level < LEVELS_INDENTED_MAX;
             for (place, child) in below.iter().enumerate().rev() {
@@ -77,9 +71,14 @@ struct Drawn<'a> {
 pub(crate) fn agents(style: Style, view: &SessionView, width: usize, now_ms: u64) -> String {
     let agents = view.agents.iter().collect::<Vec<_>>();
     let nodes = agents.iter().map(|agent| (agent.id, agent.parent)).collect::<Vec<_>>();
-    let draw = |Branch { index, stem }| {
+    let draw = |TreeLine { index, stem }| {
         let agent = agents[index];
-        Drawn { stem, agent, name: one_line(&name(agent), NAME_COLUMNS_MAX), figures: figures(agent, now_ms) }
+        Drawn {
+            stem,
+            agent,
+            name: one_line(&name(agent), TREE_NAME_COLUMNS_MAX),
+            figures: figures(agent, now_ms),
+        }
     };
     let drawn = arranged(&nodes).into_iter().map(draw).collect::<Vec<_>>();
     let taken = |one: &Drawn<'_>| columns(&one.stem) + columns(&one.name);
@@ -248,7 +247,7 @@ mod tests {
         assert_eq!(agents(Style::plain(), &session(), 160, 0), expected);
         assert_eq!(agents(Style::plain(), &SessionView::default(), 160, 0), "");
         // The clock of one that is at work goes on, and of nobody else.
-        let later = agents(Style::plain(), &session(), 160, START_MS + 3_600_000);
+        let later = agents(Style::plain(), &session(), 160, STARTED_AT + 3_600_000);
         let changed = expected.lines().zip(later.lines()).filter(|(now, later)| now != later);
         assert!(changed.map(|(now, _)| now.contains("● coder-1")).eq([true]), "{later}");
     }

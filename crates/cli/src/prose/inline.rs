@@ -1,10 +1,8 @@
 //! Marks inside a line of Markdown: `**strong**`, `*emphasis*` and code between backquotes. Pure and incremental: what
 //! follows an opening mark is held back until the closing one has come, or until it is clear that none will.
 
-use super::look::Look;
-
-/// Characters that are held back for a closing mark; past them the opening one is only a character.
-const HELD_CHARS_MAX: usize = 160;
+use super::look::TextLook;
+use crate::limits::HELD_CHARS_MAX;
 
 /// The part of a line that is not decided yet.
 #[derive(Debug, Default)]
@@ -20,14 +18,14 @@ impl Inline {
     }
 
     /// Takes the next character; gives out what is decided.
-    pub(super) fn push(&mut self, c: char, look: Look, take: &mut dyn FnMut(char, Look)) {
+    pub(super) fn push(&mut self, c: char, look: TextLook, take: &mut dyn FnMut(char, TextLook)) {
         self.held.push(c);
         let full = self.held.chars().count() > HELD_CHARS_MAX;
         self.settle(look, full, take);
     }
 
     /// The line is over: nothing more can close.
-    pub(super) fn end(&mut self, look: Look, take: &mut dyn FnMut(char, Look)) {
+    pub(super) fn end(&mut self, look: TextLook, take: &mut dyn FnMut(char, TextLook)) {
         while !self.held.is_empty() {
             self.settle(look, true, take);
         }
@@ -35,7 +33,7 @@ impl Inline {
     }
 
     /// Gives out what is decided. `over`: the first mark that is open gets no closing one.
-    fn settle(&mut self, look: Look, mut over: bool, take: &mut dyn FnMut(char, Look)) {
+    fn settle(&mut self, look: TextLook, mut over: bool, take: &mut dyn FnMut(char, TextLook)) {
         let held = std::mem::take(&mut self.held);
         let mut rest = held.as_str();
         while let Some(c) = rest.chars().next() {
@@ -63,14 +61,14 @@ impl Inline {
     }
 }
 
-fn span(kind: Kind, inside: &str, look: Look, take: &mut dyn FnMut(char, Look)) {
+fn span(kind: LineKind, inside: &str, look: TextLook, take: &mut dyn FnMut(char, TextLook)) {
     let look = match kind {
-        Kind::Code => look.code(),
-        Kind::Emphasis => look.emphasis(),
-        Kind::Strong => look.strong(),
-        Kind::Both => look.strong().emphasis(),
+        LineKind::Code => look.code(),
+        LineKind::Emphasis => look.emphasis(),
+        LineKind::Strong => look.strong(),
+        LineKind::Both => look.strong().emphasis(),
     };
-    if kind == Kind::Code {
+    if kind == LineKind::Code {
         // One space on both sides is there for backquotes inside.
         let bare = inside.strip_prefix(' ').and_then(|inside| inside.strip_suffix(' '));
         let bare = bare.filter(|bare| !bare.trim().is_empty()).unwrap_or(inside);
@@ -81,7 +79,7 @@ fn span(kind: Kind, inside: &str, look: Look, take: &mut dyn FnMut(char, Look)) 
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum LineKind {
     Code,
     Emphasis,
     Strong,
@@ -97,7 +95,7 @@ enum Found<'a> {
     /// A character behind a backslash.
     Escaped(char),
     /// A span with what is inside, and how long it is in all.
-    Span { kind: Kind, inside: &'a str, bytes: usize },
+    Span { kind: LineKind, inside: &'a str, bytes: usize },
 }
 
 fn is_mark(c: char) -> bool {
@@ -114,14 +112,14 @@ fn found(rest: &str, before: Option<char>, over: bool) -> Found<'_> {
         return if escapes { Found::Escaped(after) } else { Found::Character };
     }
     let kind = match (mark, run) {
-        ('`', _) => Kind::Code,
-        (_, 1) => Kind::Emphasis,
-        ('*', 2) => Kind::Strong,
-        ('*', 3) => Kind::Both,
+        ('`', _) => LineKind::Code,
+        (_, 1) => LineKind::Emphasis,
+        ('*', 2) => LineKind::Strong,
+        ('*', 3) => LineKind::Both,
         // Two underscores are part of a name far more often.
         _ => return Found::Character,
     };
-    if before == Some(mark) || (kind != Kind::Code && !opens(before, after)) {
+    if before == Some(mark) || (kind != LineKind::Code && !opens(before, after)) {
         return Found::Character;
     }
     match closing(rest, mark, run, over) {
@@ -163,8 +161,8 @@ mod tests {
 
     /// The line with each change of looks in angle brackets.
     fn looks(line: &str) -> String {
-        let (mut inline, mut text, mut last) = (Inline::default(), String::new(), Look::default());
-        let mut take = |c: char, look: Look| {
+        let (mut inline, mut text, mut last) = (Inline::default(), String::new(), TextLook::default());
+        let mut take = |c: char, look: TextLook| {
             if look != last {
                 let kinds = [(look.strong, 's'), (look.emphasis, 'e'), (look.code, 'c')];
                 let kinds = kinds.iter().filter(|(is, _)| *is).map(|(_, kind)| *kind).collect::<String>();
@@ -173,8 +171,8 @@ mod tests {
             }
             text.push(c);
         };
-        line.chars().for_each(|c| inline.push(c, Look::default(), &mut take));
-        inline.end(Look::default(), &mut take);
+        line.chars().for_each(|c| inline.push(c, TextLook::default(), &mut take));
+        inline.end(TextLook::default(), &mut take);
         text
     }
 

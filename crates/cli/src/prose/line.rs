@@ -1,11 +1,7 @@
 //! What a line of Markdown is, as soon as its beginning tells. Pure.
 
 use super::table::is_row;
-
-/// Spaces before a mark that still is one.
-const LEAD_MAX: usize = 12;
-/// Digits of a number before an item.
-const DIGITS_MAX: usize = 4;
+use crate::limits::{DIGITS_MAX, LEAD_MAX};
 
 /// A block of code that has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +14,7 @@ pub(super) struct Fence {
 
 /// What a line is. `mark` is where its text begins, `lead` how many spaces it begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum LineKind {
     Blank,
     Text,
     Heading { mark: usize },
@@ -32,15 +28,15 @@ pub(super) enum Kind {
 }
 
 /// What a line that begins like this is; none if that is not clear yet. `complete`: there is no more of it.
-pub(super) fn kind(start: &str, fence: Option<Fence>, complete: bool) -> Option<Kind> {
+pub(super) fn kind(start: &str, fence: Option<Fence>, complete: bool) -> Option<LineKind> {
     if let Some(fence) = fence {
         return in_code(start, fence, complete);
     }
     let text = start.trim_start_matches(' ');
     let lead = start.len() - text.len();
-    let Some(first) = text.chars().next() else { return complete.then_some(Kind::Blank) };
+    let Some(first) = text.chars().next() else { return complete.then_some(LineKind::Blank) };
     if lead > LEAD_MAX {
-        return Some(Kind::Text);
+        return Some(LineKind::Text);
     }
     match first {
         '#' => heading(start, text, lead, complete),
@@ -48,67 +44,67 @@ pub(super) fn kind(start: &str, fence: Option<Fence>, complete: bool) -> Option<
         '0'..='9' => numbered(text, lead, complete),
         '>' => match text.chars().nth(1) {
             None if !complete => None,
-            Some(' ') => Some(Kind::Quote { lead, mark: lead + 2 }),
-            _ => Some(Kind::Quote { lead, mark: lead + 1 }),
+            Some(' ') => Some(LineKind::Quote { lead, mark: lead + 2 }),
+            _ => Some(LineKind::Quote { lead, mark: lead + 1 }),
         },
         '`' | '~' => fence_begins(text, first, lead, complete),
-        '|' if complete && is_row(start) => Some(Kind::TableRow),
+        '|' if complete && is_row(start) => Some(LineKind::TableRow),
         '|' => None,
-        _ => Some(Kind::Text),
+        _ => Some(LineKind::Text),
     }
 }
 
-fn heading(start: &str, text: &str, lead: usize, complete: bool) -> Option<Kind> {
+fn heading(start: &str, text: &str, lead: usize, complete: bool) -> Option<LineKind> {
     let level = text.chars().take_while(|c| *c == '#').count();
     match text.chars().nth(level) {
         None if !complete && level <= 6 => None,
-        Some(' ') if level <= 6 => Some(Kind::Heading { mark: (lead + level + 1).min(start.len()) }),
-        _ => Some(Kind::Text),
+        Some(' ') if level <= 6 => Some(LineKind::Heading { mark: (lead + level + 1).min(start.len()) }),
+        _ => Some(LineKind::Text),
     }
 }
 
-fn item_or_rule(text: &str, first: char, lead: usize, complete: bool) -> Option<Kind> {
+fn item_or_rule(text: &str, first: char, lead: usize, complete: bool) -> Option<LineKind> {
     let run = text.chars().take_while(|c| *c == first).count();
     match text.chars().nth(run) {
         None if !complete => None,
-        Some(' ') if run == 1 && first != '_' => Some(Kind::Item { lead, mark: lead + 2 }),
+        Some(' ') if run == 1 && first != '_' => Some(LineKind::Item { lead, mark: lead + 2 }),
         // Only spaces may follow.
         Some(' ') if run >= 3 && first != '+' && !complete && text[run..].trim().is_empty() => None,
-        _ if run >= 3 && first != '+' && complete && text[run..].trim().is_empty() => Some(Kind::Rule),
-        _ => Some(Kind::Text),
+        _ if run >= 3 && first != '+' && complete && text[run..].trim().is_empty() => Some(LineKind::Rule),
+        _ => Some(LineKind::Text),
     }
 }
 
-fn numbered(text: &str, lead: usize, complete: bool) -> Option<Kind> {
+fn numbered(text: &str, lead: usize, complete: bool) -> Option<LineKind> {
     let digits = text.chars().take_while(char::is_ascii_digit).count();
     let mut after = text.chars().skip(digits);
     match (after.next(), after.next()) {
-        _ if digits > DIGITS_MAX => Some(Kind::Text),
+        _ if digits > DIGITS_MAX => Some(LineKind::Text),
         (None, _) | (Some('.' | ')'), None) if !complete => None,
-        (Some('.' | ')'), Some(' ')) => Some(Kind::Item { lead, mark: lead + digits + 2 }),
-        _ => Some(Kind::Text),
+        (Some('.' | ')'), Some(' ')) => Some(LineKind::Item { lead, mark: lead + digits + 2 }),
+        _ => Some(LineKind::Text),
     }
 }
 
-fn fence_begins(text: &str, mark: char, lead: usize, complete: bool) -> Option<Kind> {
+fn fence_begins(text: &str, mark: char, lead: usize, complete: bool) -> Option<LineKind> {
     let length = text.chars().take_while(|c| *c == mark).count();
     let rest = &text[length..];
     match length {
         // Behind a fence there is the name of a language at most.
-        3.. if rest.contains(mark) => Some(Kind::Text),
-        3.. => complete.then_some(Kind::FenceBegins(Fence { mark, length, lead })),
+        3.. if rest.contains(mark) => Some(LineKind::Text),
+        3.. => complete.then_some(LineKind::FenceBegins(Fence { mark, length, lead })),
         _ if rest.is_empty() && !complete => None,
-        _ => Some(Kind::Text),
+        _ => Some(LineKind::Text),
     }
 }
 
-fn in_code(start: &str, fence: Fence, complete: bool) -> Option<Kind> {
+fn in_code(start: &str, fence: Fence, complete: bool) -> Option<LineKind> {
     let text = start.trim_start_matches(' ');
     let length = text.chars().take_while(|c| *c == fence.mark).count();
     let only = text[length..].trim().is_empty();
     match (only, complete) {
-        (true, true) if length >= fence.length => Some(Kind::FenceEnds),
+        (true, true) if length >= fence.length => Some(LineKind::FenceEnds),
         (true, false) => None,
-        _ => Some(Kind::Code),
+        _ => Some(LineKind::Code),
     }
 }

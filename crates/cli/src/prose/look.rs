@@ -4,13 +4,13 @@ use crate::output::Style;
 
 /// What a piece of text is; several can hold at the same time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Look {
+pub(super) struct TextLook {
     pub(super) strong: bool,
     pub(super) emphasis: bool,
     pub(super) code: bool,
 }
 
-impl Look {
+impl TextLook {
     pub(super) fn strong(self) -> Self {
         Self { strong: true, ..self }
     }

@@ -8,19 +8,13 @@ mod table;
 mod wrap;
 
 use self::inline::Inline;
-use self::line::{Fence, Kind};
-use self::look::Look;
+use self::line::{Fence, LineKind};
+use self::look::TextLook;
 use self::wrap::Row;
+use crate::limits::{RULE_COLUMNS_MAX, START_BYTES_MAX, TABLE_ROWS_MAX};
 use crate::output::Style;
 
 pub(crate) use self::wrap::{hanging, parted};
-
-/// Bytes of a line that are held back until it is clear what it is.
-const START_BYTES_MAX: usize = 8 * 1024;
-/// Rows of a table that are held back until it is complete.
-const TABLE_ROWS_MAX: usize = 500;
-/// Columns of a rule.
-const RULE_COLUMNS_MAX: usize = 40;
 
 /// Where a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +40,7 @@ pub(crate) struct Prose {
     /// The rows of a table that is not complete.
     table: Vec<String>,
     /// How the line looks apart from its marks.
-    look: Look,
+    look: TextLook,
     inline: Inline,
     row: Row,
     raw_mid_row: bool,
@@ -61,7 +55,7 @@ impl Prose {
             start: String::new(),
             fence: None,
             table: Vec::new(),
-            look: Look::default(),
+            look: TextLook::default(),
             inline: Inline::default(),
             row: Row::default(),
             raw_mid_row: false,
@@ -129,7 +123,7 @@ impl Prose {
                 let known = line::kind(&self.start, self.fence, false);
                 match known {
                     Some(kind) => self.begin(out, kind, width),
-                    None if self.start.len() > START_BYTES_MAX => self.begin(out, Kind::Text, width),
+                    None if self.start.len() > START_BYTES_MAX => self.begin(out, LineKind::Text, width),
                     None => {}
                 }
             }
@@ -149,7 +143,7 @@ impl Prose {
 
     /// A line ended before it was clear what it is: now it is.
     fn start_ends(&mut self, out: &mut String, width: usize) {
-        let kind = line::kind(&self.start, self.fence, true).unwrap_or(Kind::Text);
+        let kind = line::kind(&self.start, self.fence, true).unwrap_or(LineKind::Text);
         self.begin(out, kind, width);
         if self.at != At::Start {
             self.take(out, '\n', width);
@@ -157,23 +151,23 @@ impl Prose {
     }
 
     /// It is clear what a line is.
-    fn begin(&mut self, out: &mut String, kind: Kind, width: usize) {
+    fn begin(&mut self, out: &mut String, kind: LineKind, width: usize) {
         let start = std::mem::take(&mut self.start);
-        if kind != Kind::TableRow || self.table.len() >= TABLE_ROWS_MAX {
+        if kind != LineKind::TableRow || self.table.len() >= TABLE_ROWS_MAX {
             self.end_table(out, width);
         }
-        self.look = Look::default();
+        self.look = TextLook::default();
         let coloured = self.style.has_colours();
         match kind {
-            Kind::Blank => self.row.end(out),
-            Kind::TableRow => self.table.push(start),
-            Kind::Rule => {
+            LineKind::Blank => self.row.end(out),
+            LineKind::TableRow => self.table.push(start),
+            LineKind::Rule => {
                 let rule = "─".repeat(width.min(RULE_COLUMNS_MAX));
                 out.push_str(&self.style.dim(&format!("{rule}\n")));
             }
-            Kind::FenceBegins(fence) => self.fence = Some(fence),
-            Kind::FenceEnds => self.fence = None,
-            Kind::Code => {
+            LineKind::FenceBegins(fence) => self.fence = Some(fence),
+            LineKind::FenceEnds => self.fence = None,
+            LineKind::Code => {
                 let lead = self.fence.map_or(0, |fence| fence.lead);
                 let (bar, columns) = (format!("{}{}", " ".repeat(lead), self.style.dim("│ ")), lead + 2);
                 self.row.begin(out, &bar, (bar.clone(), columns));
@@ -181,22 +175,22 @@ impl Prose {
                 let own = start.char_indices().take_while(|(n, c)| *n < lead && *c == ' ').count();
                 start[own..].chars().for_each(|c| self.row.put(out, c, width));
             }
-            Kind::Heading { mark } if coloured => {
+            LineKind::Heading { mark } if coloured => {
                 self.look = self.look.strong();
                 self.text(out, "", ("", 0), &start[mark..], width);
             }
-            Kind::Quote { lead, mark } => {
+            LineKind::Quote { lead, mark } => {
                 let bar = format!("{}{}", " ".repeat(lead), self.style.dim("│ "));
                 self.text(out, &bar, (&bar, lead + 2), start.get(mark..).unwrap_or_default(), width);
             }
-            Kind::Item { lead, mark } => {
+            LineKind::Item { lead, mark } => {
                 let marker = &start[lead..mark];
                 let bullet = matches!(marker.trim_end(), "-" | "*" | "+") && coloured;
                 let first = format!("{}{}", " ".repeat(lead), if bullet { "• " } else { marker });
                 let indent = first.chars().count();
                 self.text(out, &first, (&" ".repeat(indent), indent), &start[mark..], width);
             }
-            Kind::Text | Kind::Heading { .. } => {
+            LineKind::Text | LineKind::Heading { .. } => {
                 let text = start.trim_start_matches(' ');
                 let lead = start.len() - text.len();
                 let indent = " ".repeat(lead.min(width / 2));

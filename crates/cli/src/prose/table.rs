@@ -1,12 +1,11 @@
 //! A table of Markdown drawn with columns that line up, and fit. Pure.
 
 use super::inline::Inline;
-use super::look::Look;
+use super::look::TextLook;
 use super::wrap::hanging;
+use crate::limits::CELL_COLUMNS_MIN;
 use crate::output::{Style, columns};
 
-/// Columns of the narrowest cell that is worth drawing beside others.
-const CELL_COLUMNS_MIN: usize = 6;
 /// Between two columns.
 const GAP: &str = "  ";
 
@@ -142,19 +141,19 @@ fn listed(head: &[String], body: &[Vec<String>], style: Style, width: usize) -> 
 }
 
 /// A cell without its marks, and how all of it looks. Where there are no colours, as it is.
-fn shown(cell: &str, style: Style) -> (String, Look) {
+fn shown(cell: &str, style: Style) -> (String, TextLook) {
     if !style.has_colours() {
-        return (cell.to_string(), Look::default());
+        return (cell.to_string(), TextLook::default());
     }
     let (mut inline, mut text, mut looks) = (Inline::default(), String::new(), Vec::new());
-    let mut take = |c: char, look: Look| {
+    let mut take = |c: char, look: TextLook| {
         text.push(c);
         looks.push(look);
     };
-    cell.chars().for_each(|c| inline.push(c, Look::default(), &mut take));
-    inline.end(Look::default(), &mut take);
+    cell.chars().for_each(|c| inline.push(c, TextLook::default(), &mut take));
+    inline.end(TextLook::default(), &mut take);
     let first = looks.first().copied().unwrap_or_default();
-    let whole = if looks.iter().all(|look| *look == first) { first } else { Look::default() };
+    let whole = if looks.iter().all(|look| *look == first) { first } else { TextLook::default() };
     (text, whole)
 }
 

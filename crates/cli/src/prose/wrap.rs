@@ -1,10 +1,8 @@
 //! Words in rows: breaks at spaces and continues under an indent. Pure; it must not know what the words mean.
 
-use super::look::Look;
+use super::look::TextLook;
+use crate::limits::ROOM_MIN;
 use crate::output::{Style, columns};
-
-/// Columns of text that a row has at least, however deep its indent is.
-const ROOM_MIN: usize = 10;
 
 /// Columns of a tab.
 const TAB: &str = "    ";
@@ -20,7 +18,7 @@ pub(super) struct Row {
     indent: (String, usize),
     /// Spaces before the next word.
     spaces: usize,
-    word: Vec<(Look, String)>,
+    word: Vec<(TextLook, String)>,
     word_columns: usize,
 }
 
@@ -44,7 +42,7 @@ impl Row {
     }
 
     /// Takes the next character. A word is written when it is complete.
-    pub(super) fn push(&mut self, out: &mut String, c: char, look: Look, style: Style, width: usize) {
+    pub(super) fn push(&mut self, out: &mut String, c: char, look: TextLook, style: Style, width: usize) {
         if c == ' ' || c == '\t' {
             self.end_word(out, style, width);
             self.spaces += if c == ' ' { 1 } else { TAB.len() };
@@ -115,7 +113,7 @@ pub(crate) fn hanging(head: &str, text: &str, width: usize) -> Vec<String> {
     let indent = columns(head);
     row.begin(&mut out, head, (" ".repeat(indent), indent));
     for c in text.chars() {
-        row.push(&mut out, c, Look::default(), Style::plain(), width);
+        row.push(&mut out, c, TextLook::default(), Style::plain(), width);
     }
     row.end_word(&mut out, Style::plain(), width);
     out.lines().map(str::to_string).collect()

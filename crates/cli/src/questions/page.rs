@@ -4,18 +4,11 @@
 use posse_policy::explain;
 use posse_protocol::{Question, visible};
 
+use crate::limits::{BODY_ROWS_MIN, COLUMNS_MIN, HEADING_ROWS_MAX, REMARK_ROWS_MAX};
 use crate::output::{Style, counted, grouped, one_line};
 
 /// Columns and rows where nobody knows them.
 const SIZE_UNKNOWN: (usize, usize) = (80, 24);
-/// Columns that lines are broken at, however narrow the terminal is.
-const COLUMNS_MIN: usize = 20;
-/// Rows of what is asked that must be in sight; where there is less room, the choices are told more briefly.
-const BODY_ROWS_MIN: usize = 4;
-/// Rows of one remark about it.
-const REMARK_ROWS_MAX: usize = 3;
-/// Rows of who wants what.
-const HEADING_ROWS_MAX: usize = 4;
 const INDENT: &str = "    ";
 /// What a row begins with that goes on with the line above it.
 const GOES_ON: &str = "  ↳ ";

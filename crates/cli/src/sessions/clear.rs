@@ -11,16 +11,10 @@ use super::Listing;
 use crate::args::PruneArgs;
 use crate::display::short;
 use crate::exit::Exit;
+use crate::limits::{CLEAR_BRANCHES_SHOWN_MAX, ID_CHARS_MIN, SESSIONS_SHOWN_MAX};
 use crate::output::{self, Style, counted, now_ms, one_line};
 use crate::questions::person_agrees;
 use crate::which_session::session_of;
-
-/// Sessions that are shown one by one.
-const SESSIONS_SHOWN_MAX: usize = 20;
-/// Branches that are named one by one.
-const BRANCHES_SHOWN_MAX: usize = 20;
-/// How much of an id has to be typed, so that a slip does not name a session.
-const ID_CHARS_MIN: usize = 4;
 
 pub(super) async fn delete(engine: &Engine, wanted: &[String], yes: bool) -> anyhow::Result<Exit> {
     let mut sessions: Vec<SessionRow> = Vec::new();
@@ -115,10 +109,10 @@ async fn take(engine: &Engine, sessions: &[SessionRow]) -> anyhow::Result<Exit> 
 fn what_stays(branches: &[String]) -> String {
     let stays = "Notes, checkpoints and branches stay; posse doctor shows the data directory.\n";
     let mut text = Style::for_stdout().dim(stays);
-    for branch in branches.iter().take(BRANCHES_SHOWN_MAX) {
+    for branch in branches.iter().take(CLEAR_BRANCHES_SHOWN_MAX) {
         text.push_str(&format!("  work that was not merged is on {}\n", one_line(branch, 100)));
     }
-    if let Some(more @ 1..) = branches.len().checked_sub(BRANCHES_SHOWN_MAX) {
+    if let Some(more @ 1..) = branches.len().checked_sub(CLEAR_BRANCHES_SHOWN_MAX) {
         text.push_str(&format!("  and {more} more\n"));
     }
     text

@@ -9,8 +9,8 @@ use posse_engine::record::SessionRow;
 use posse_protocol::{Seq, Update};
 use posse_setup::{create_new_private, substitutions};
 
-use super::markdown::{Transcript, head};
-use super::replay::Replay;
+use super::markdown::{MarkdownTranscript, head};
+use super::replay::SessionReplay;
 use crate::args::ExportFormat;
 use crate::output::{self, counted};
 use crate::recorded::view_of;
@@ -34,7 +34,7 @@ pub(super) async fn run(
     let text = if format == ExportFormat::Cassette {
         let calls = engine.export_cassette(session.id, &part.path, substitutions(session.workspace.as_ref()));
         let calls = calls.map_err(|error| anyhow!(part.named(&error.to_string(), path)))?;
-        let how = Replay::read(engine, &session).await?.how(&session, &std::path::absolute(path)?)?;
+        let how = SessionReplay::read(engine, &session).await?.how(&session, &std::path::absolute(path)?)?;
         format!("{} holds {}. {how}", shown(path), counted(calls as u64, "model call"))
     } else {
         let file = create_new_private(&part.path).with_context(|| cannot_write(path))?;
@@ -96,7 +96,7 @@ async fn write(
     put: &mut dyn FnMut(&str) -> io::Result<()>,
 ) -> anyhow::Result<()> {
     let mut updates = engine.recorded(session.id, Seq(0));
-    let mut transcript = Transcript::default();
+    let mut transcript = MarkdownTranscript::default();
     if format == ExportFormat::Markdown {
         put(&head(&view_of(engine, session).await?))?;
     }

@@ -8,17 +8,14 @@ use posse_report::{facts_line, files};
 use posse_view::{FoldError, OpenCall, SessionView, words};
 
 use crate::display::{measured, tree};
+use crate::limits::{FILE_LINES_MAX, RESULT_CHARS_MAX};
 use crate::output::{Style, counted, duration, local_time, one_line, trimmed, visible};
 use crate::recorded::fold;
 
-/// Characters of a tool's result that are kept.
-const RESULT_CHARS_MAX: usize = 2000;
 /// Columns of the tree.
 const TREE_COLUMNS: usize = 120;
 /// Files that a line names.
 const FILES_A_LINE: usize = 10;
-/// Lines of files beside what was measured.
-const FILE_LINES_MAX: usize = 4;
 
 /// What stands above the conversation.
 pub(super) fn head(view: &SessionView) -> String {
@@ -44,13 +41,13 @@ pub(super) fn head(view: &SessionView) -> String {
 
 /// Turns events into Markdown, one after the other.
 #[derive(Default)]
-pub(super) struct Transcript {
+pub(super) struct MarkdownTranscript {
     view: SessionView,
     /// What each agent said last.
     last: HashMap<AgentId, String>,
 }
 
-impl Transcript {
+impl MarkdownTranscript {
     /// One event; nothing for those that only matter to programs.
     pub(super) fn event(&mut self, event: &Event) -> Result<String, FoldError> {
         let call = fold(&mut self.view, event)?.call;
@@ -204,7 +201,7 @@ fn escaped(text: &str) -> String {
 /// The conversation as it is exported, without its head.
 #[cfg(test)]
 pub(crate) fn markdown_of(events: &[Event]) -> String {
-    let mut transcript = Transcript::default();
+    let mut transcript = MarkdownTranscript::default();
     let mut text = events.iter().map(|event| transcript.event(event).unwrap()).collect::<String>();
     text.push_str(&transcript.unanswered());
     text
@@ -231,7 +228,7 @@ mod tests {
             event(1, 0, tool_started("d", "shell sleep 9")),
             event(1, 0, EventKind::SessionInterrupted { agents: vec![id(1)], detached: false }),
         ];
-        let mut transcript = Transcript::default();
+        let mut transcript = MarkdownTranscript::default();
         let events = numbered(events.to_vec());
         let mut text = events.iter().map(|event| transcript.event(event).unwrap()).collect::<String>();
         text.push_str(&transcript.unanswered());

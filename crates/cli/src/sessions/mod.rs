@@ -18,16 +18,13 @@ use posse_view::{SessionView, words};
 use crate::args::SessionsCommand;
 use crate::display::{short, tree};
 use crate::exit::Exit;
+use crate::limits::{SESSIONS_PATH_COLUMNS_MAX, SESSIONS_TITLE_COLUMNS_MAX};
 use crate::output::{self, Style, counted, local_time, one_line};
 use crate::recorded::view_of;
 use crate::steps::{Showing, Steps};
 use crate::surroundings::shown;
 use crate::which_session::{session_of, sessions_here};
 
-/// Columns of a session's title that are shown.
-const TITLE_COLUMNS_MAX: usize = 60;
-/// Columns of a path that are shown.
-const PATH_COLUMNS_MAX: usize = 1000;
 /// Terminals that are narrower get fewer figures, so that there is room for the title.
 const NARROW: usize = 80;
 /// The same where folders are named.
@@ -121,7 +118,7 @@ impl Listing {
         let figures = self.figures(&session.turns.to_string(), &total);
         let folder = self.folder(&shown(session.workspace.as_ref()));
         let head = format!("{number}{:<8}  {when:<10}  {status:<12}  {figures}{folder}", short(session.id));
-        let title = one_line(session.title.as_deref().unwrap_or(""), TITLE_COLUMNS_MAX);
+        let title = one_line(session.title.as_deref().unwrap_or(""), SESSIONS_TITLE_COLUMNS_MAX);
         format!("{}\n", output::fitted(&head, &title, self.width))
     }
 
@@ -135,7 +132,7 @@ impl Listing {
         if !self.all {
             return String::new();
         }
-        let path = one_line(path, PATH_COLUMNS_MAX);
+        let path = one_line(path, SESSIONS_PATH_COLUMNS_MAX);
         let columns = if self.width < NARROW { FOLDER_COLUMNS / 2 } else { FOLDER_COLUMNS };
         let cut = path.chars().count().saturating_sub(columns - 1);
         let shown = match cut {
@@ -188,7 +185,7 @@ fn head(view: &SessionView) -> String {
         "{} {session}\n  started    {}\n  workspace  {}\n  status     {}\n",
         style.bold("session"),
         local_time(view.started_at_ms),
-        one_line(&view.workspace, PATH_COLUMNS_MAX),
+        one_line(&view.workspace, SESSIONS_PATH_COLUMNS_MAX),
         words::state(view.state),
     );
     if let Some(main) = view.main() {

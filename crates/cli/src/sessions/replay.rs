@@ -8,17 +8,13 @@ use posse_engine::record::SessionRow;
 use posse_protocol::{EventKind, QueueReason, Sender, Seq, Update};
 use posse_view::SessionView;
 
+use crate::limits::{PROMPT_CHARS_MAX, REPLAY_NAMES_SHOWN_MAX};
 use crate::output::{one_line, visible};
 use crate::recorded::fold;
 
-/// The longest prompt that is put into the command line; longer ones are better kept in a file.
-const PROMPT_CHARS_MAX: usize = 120;
-/// Agents that are named one by one.
-const NAMES_SHOWN_MAX: usize = 12;
-
 /// What the record says about how a session went.
 #[derive(Default)]
-pub(super) struct Replay {
+pub(super) struct SessionReplay {
     /// Names of its models.
     models: BTreeSet<String>,
     /// What the person said first.
@@ -29,7 +25,7 @@ pub(super) struct Replay {
     not_in_it: Vec<String>,
 }
 
-impl Replay {
+impl SessionReplay {
     pub(super) async fn read(engine: &Engine, session: &SessionRow) -> anyhow::Result<Self> {
         let mut replay = Self::default();
         let (mut view, mut heard) = (SessionView::default(), HashSet::new());
@@ -94,9 +90,9 @@ impl Replay {
         if self.not_in_it.is_empty() {
             return String::new();
         }
-        let names = self.not_in_it.iter().take(NAMES_SHOWN_MAX).map(|name| one_line(name, 60));
+        let names = self.not_in_it.iter().take(REPLAY_NAMES_SHOWN_MAX).map(|name| one_line(name, 60));
         let mut names = names.collect::<Vec<_>>();
-        if let Some(more @ 1..) = self.not_in_it.len().checked_sub(NAMES_SHOWN_MAX) {
+        if let Some(more @ 1..) = self.not_in_it.len().checked_sub(REPLAY_NAMES_SHOWN_MAX) {
             names.push(format!("{more} more"));
         }
         format!(

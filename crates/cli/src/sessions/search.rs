@@ -7,12 +7,8 @@ use posse_protocol::visible;
 
 use crate::display::short;
 use crate::exit::Exit;
+use crate::limits::{QUERY_COLUMNS_MAX, SEARCH_TITLE_COLUMNS_MAX};
 use crate::output::{self, Style, columns, local_time, one_line};
-
-/// Columns of a session's title that are shown.
-const TITLE_COLUMNS_MAX: usize = 60;
-/// Columns of a query that are said again.
-const QUERY_COLUMNS_MAX: usize = 60;
 
 /// Finds nothing: exit code 1, as programs that search do.
 pub(super) fn run(engine: &Engine, query: &str, limit: usize, json: bool) -> anyhow::Result<Exit> {
@@ -51,7 +47,7 @@ fn told(style: Style, hits: &[Hit], width: usize) -> String {
                 "{}  {}  {}\n",
                 style.bold(&short(hit.session)),
                 style.dim(&local_time(hit.at_ms)),
-                one_line(hit.title.as_deref().unwrap_or(""), TITLE_COLUMNS_MAX),
+                one_line(hit.title.as_deref().unwrap_or(""), SEARCH_TITLE_COLUMNS_MAX),
             ));
         }
         let who = format!("  {} {}: ", one_line(&hit.agent_name, 40), hit.what.word());

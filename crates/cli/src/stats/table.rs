@@ -4,13 +4,9 @@ use posse_engine::record::StatsRow;
 use posse_protocol::AgentState;
 use posse_view::words;
 
+use crate::limits::{ENDINGS_COLUMNS_MIN, KEY_COLUMNS_MAX, KEY_COLUMNS_MIN};
 use crate::output::{Style, columns, duration, grouped, one_line};
 
-/// Columns that keys get at most, and at least where room is short.
-const KEY_COLUMNS_MAX: usize = 28;
-const KEY_COLUMNS_MIN: usize = 10;
-/// Columns that the last column needs to be worth showing.
-const ENDINGS_COLUMNS_MIN: usize = 12;
 /// What stands in place of an empty key.
 const NO_NAME: &str = "(unnamed)";
 /// Between two columns.

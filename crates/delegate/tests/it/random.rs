@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fastrand::Rng;
 use posse_delegate::{
-    Endpoint, Freed, Limits, Look, Node, OverCap, Refusal, Request, Settled, State, Tree, Unparked,
+    Endpoint, Freed, Limits, Node, OverCap, Refusal, Request, Settled, State, StatusLook, Tree, Unparked,
 };
 use posse_policy::meet;
 use posse_protocol::{
@@ -308,7 +308,7 @@ impl Game {
         let of = self.rng.bool().then(|| self.anyone());
         let remembered = of.map_or(self.tree.node(agent).is_some(), |of| self.tree.is_below(of, agent));
         self.tree.look(agent, of);
-        assert_eq!(self.tree.look(agent, of) == Look::Unchanged, remembered);
+        assert_eq!(self.tree.look(agent, of) == StatusLook::Unchanged, remembered);
     }
 
     fn check(&mut self) {

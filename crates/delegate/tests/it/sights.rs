@@ -1,27 +1,27 @@
 //! Looking again and again shows something only when a state has changed.
 
-use posse_delegate::Look;
+use posse_delegate::StatusLook;
 use posse_protocol::Spent;
 
 use crate::scene::{MAIN, admit, id, ids, settle, tree_of};
 
-fn changed<const N: usize>(numbers: [u64; N]) -> Look {
-    Look::Changed(ids(numbers))
+fn changed<const N: usize>(numbers: [u64; N]) -> StatusLook {
+    StatusLook::Changed(ids(numbers))
 }
 
 #[test]
 fn polling_is_answered_with_unchanged() {
     let mut tree = tree_of(2);
     assert_eq!(tree.look(id(MAIN), None), changed([]));
-    assert_eq!(tree.look(id(MAIN), None), Look::Unchanged);
+    assert_eq!(tree.look(id(MAIN), None), StatusLook::Unchanged);
     admit(&mut tree, MAIN, [1, 2, 3]);
     assert_eq!(tree.look(id(MAIN), None), changed([1, 2, 3]));
-    assert_eq!(tree.look(id(MAIN), None), Look::Unchanged);
+    assert_eq!(tree.look(id(MAIN), None), StatusLook::Unchanged);
     tree.spent(id(1), &Spent { turns: 3, ..Spent::default() }, 900);
-    assert_eq!(tree.look(id(MAIN), None), Look::Unchanged, "turns do not count");
+    assert_eq!(tree.look(id(MAIN), None), StatusLook::Unchanged, "turns do not count");
     settle(&mut tree, 1);
     assert_eq!(tree.look(id(MAIN), None), changed([1, 2, 3]));
-    assert_eq!(tree.look(id(MAIN), None), Look::Unchanged);
+    assert_eq!(tree.look(id(MAIN), None), StatusLook::Unchanged);
 }
 
 #[test]
@@ -33,11 +33,11 @@ fn each_thing_and_each_looker_is_remembered_apart() {
     assert_eq!(tree.look(id(1), Some(id(3))), changed([3]));
     assert_eq!(tree.look(id(MAIN), None), changed([1, 2]));
     for (by, of) in [(MAIN, Some(id(3))), (1, Some(id(3))), (MAIN, None)] {
-        assert_eq!(tree.look(id(by), of), Look::Unchanged);
+        assert_eq!(tree.look(id(by), of), StatusLook::Unchanged);
     }
     tree.person_needed(id(3));
     assert_eq!(tree.look(id(MAIN), Some(id(3))), changed([3]));
-    assert_eq!(tree.look(id(MAIN), None), Look::Unchanged, "a grandchild is not a child");
+    assert_eq!(tree.look(id(MAIN), None), StatusLook::Unchanged, "a grandchild is not a child");
     assert_eq!(tree.look(id(MAIN), Some(id(2))), changed([2]));
     tree.cancel(id(2));
     assert_eq!(tree.look(id(MAIN), Some(id(2))), changed([2]), "being stopped shows");
@@ -61,5 +61,5 @@ fn waiting_for_a_slot_looks_like_waiting() {
     tree.park(id(1));
     tree.look(id(MAIN), Some(id(1)));
     tree.unpark(id(1));
-    assert_eq!(tree.look(id(MAIN), Some(id(1))), Look::Unchanged);
+    assert_eq!(tree.look(id(MAIN), Some(id(1))), StatusLook::Unchanged);
 }

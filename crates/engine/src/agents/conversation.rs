@@ -69,12 +69,12 @@ impl Conversation {
     }
 
     /// Goes on with an agent's conversation, whose beginning may be encoded already.
-    pub(crate) fn follow(&mut self, agent: &posse_agent::Conversation) {
+    pub(crate) fn follow(&mut self, agent: &posse_agent::MessageHistory) {
         self.epoch = agent.epoch();
     }
 
     /// Brings the transcript up to the agent's conversation: only what is new is encoded.
-    pub(crate) fn catch_up(&mut self, agent: &posse_agent::Conversation) {
+    pub(crate) fn catch_up(&mut self, agent: &posse_agent::MessageHistory) {
         if agent.epoch() != self.epoch {
             self.epoch = agent.epoch();
             self.transcript = self.empty.clone();

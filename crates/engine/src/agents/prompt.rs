@@ -8,6 +8,7 @@ use posse_store::RoleRecord;
 
 use crate::agents::advice;
 use crate::agents::sub_agents::Delegation;
+use crate::limits::{ROLES_NAMED_MAX, ROLES_RECORDED_MAX, ROLES_RULED_MAX, RULE_CHARS_MAX};
 use crate::project::ProjectContext;
 
 const MAIN: &str = include_str!("../../prompts/main.md").trim_ascii_end();
@@ -20,16 +21,6 @@ const FORKED: &str = include_str!("../../prompts/forked.md").trim_ascii_end();
 
 /// For roles that want no sections.
 const ANSWER_ALONE: &str = "Your last message is your answer: what was asked for, and nothing else.";
-
-/// Roles whose record is told.
-const ROLES_RECORDED_MAX: usize = 12;
-/// Roles that are named one by one in a sub-agent's prompt.
-const ROLES_NAMED_MAX: usize = 4;
-
-/// Roles whose use is told one by one to an agent that leads.
-const ROLES_RULED_MAX: usize = 24;
-/// Characters of the rule for one role.
-const RULE_CHARS_MAX: usize = 160;
 
 /// The main agent's system prompt.
 pub(crate) struct MainPrompt<'a> {

@@ -19,7 +19,7 @@ pub(crate) struct Found {
     /// What the command wrote although other programs act on it by themselves, and whether it could be put back.
     pub(crate) refused: Vec<Refused>,
     /// Everything that may have been written, also where no look goes.
-    pub(crate) written: Written,
+    pub(crate) written: WrittenPaths,
 }
 
 impl Found {
@@ -35,13 +35,13 @@ impl Found {
 
 /// Paths that may have been written, relative to the folder of whoever did.
 #[derive(Default)]
-pub(crate) struct Written {
+pub(crate) struct WrittenPaths {
     pub(crate) paths: BTreeSet<String>,
     /// Whether there may be more that nobody saw.
     pub(crate) unseen: bool,
 }
 
-impl Written {
+impl WrittenPaths {
     /// What changes came to.
     pub(crate) fn add(&mut self, changes: &[Change]) {
         self.paths.extend(changes.iter().map(|change| change.path.clone()));

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use posse_delegate::{Node, Tree};
 use posse_protocol::{AgentId, ToolOutcome};
-use posse_report::Told;
-use posse_surface::{Command, Shape};
+use posse_report::ToldReport;
+use posse_surface::{AgentCommand, Shape};
 
 use crate::agents::finished::FinishedAgent;
 use crate::agents::start::StartedAgent;
@@ -35,26 +35,26 @@ impl CallAnswer {
 }
 
 /// What a command is about, for people.
-pub(crate) fn title(command: &Command) -> String {
+pub(crate) fn title(command: &AgentCommand) -> String {
     match command {
-        Command::Start { task, .. } => {
+        AgentCommand::Start { task, .. } => {
             format!("{}: {}", task.role.as_deref().unwrap_or("general"), task.title)
         }
-        Command::Wait { agents, .. } if agents.is_empty() => "wait for all".to_string(),
-        Command::Wait { agents, .. } => format!("wait for {}", agents.join(", ")),
-        Command::Status { agent, .. } => format!("status {}", agent.as_deref().unwrap_or("of all")),
-        Command::Message { agent, text, .. } => format!("message {agent}: {text}"),
-        Command::Eval { agent, message, .. } => {
+        AgentCommand::Wait { agents, .. } if agents.is_empty() => "wait for all".to_string(),
+        AgentCommand::Wait { agents, .. } => format!("wait for {}", agents.join(", ")),
+        AgentCommand::Status { agent, .. } => format!("status {}", agent.as_deref().unwrap_or("of all")),
+        AgentCommand::Message { agent, text, .. } => format!("message {agent}: {text}"),
+        AgentCommand::Eval { agent, message, .. } => {
             format!("session {agent} {}", message.as_deref().unwrap_or_default())
         }
-        Command::Cancel { agent } => format!("cancel {agent}"),
-        Command::Close { agent } => format!("close {agent}"),
-        Command::Merge { agent } => format!("merge {agent}"),
-        Command::Read { handle, .. } => format!("read {handle}"),
-        Command::Tell { to, text } => format!("message {}: {text}", to.as_deref().unwrap_or("all")),
-        Command::Board(_) => "board".to_string(),
-        Command::Run(call) => call.name.clone(),
-        Command::Help(_) => "help".to_string(),
+        AgentCommand::Cancel { agent } => format!("cancel {agent}"),
+        AgentCommand::Close { agent } => format!("close {agent}"),
+        AgentCommand::Merge { agent } => format!("merge {agent}"),
+        AgentCommand::Read { handle, .. } => format!("read {handle}"),
+        AgentCommand::Tell { to, text } => format!("message {}: {text}", to.as_deref().unwrap_or("all")),
+        AgentCommand::Board(_) => "board".to_string(),
+        AgentCommand::Run(call) => call.name.clone(),
+        AgentCommand::Help(_) => "help".to_string(),
     }
 }
 
@@ -88,7 +88,7 @@ pub(crate) fn report(crew: &Crew, finished: &Arc<FinishedAgent>, shape: Shape) -
         crew.delegation.as_ref().map_or(crate::limits::RESULT_TOKENS, |d| d.sub_agents.result_tokens);
     let name = crew.name(finished.id);
     let handle = format!("{name}:report");
-    let told = Told {
+    let told = ToldReport {
         name: &name,
         role: &finished.role,
         title: &finished.title,

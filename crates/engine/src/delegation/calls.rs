@@ -14,7 +14,7 @@ use posse_protocol::{
     AgentId, CallId, ContextMode, Ending, Grant, Role, Sender, Task, ToolCall, ToolOutcome,
 };
 use posse_report::quote;
-use posse_surface::{Command, Join, Shape, Surface, Until};
+use posse_surface::{AgentCommand, Join, Shape, Surface, Until};
 use posse_tools::{Prepared, Toolbox};
 use posse_workspace::Permit;
 
@@ -60,7 +60,7 @@ pub(crate) enum Work {
 /// A command that was understood and not carried out yet.
 pub(crate) struct DelegationCall {
     call: CallId,
-    command: Command,
+    command: AgentCommand,
     title: String,
     routed: Option<String>,
     snapshot: Option<Arc<Snapshot>>,
@@ -82,13 +82,13 @@ impl DelegationCall {
 
     /// Whether it starts an agent.
     pub(crate) fn starts(&self) -> bool {
-        matches!(self.command, Command::Start { .. })
+        matches!(self.command, AgentCommand::Start { .. })
     }
 
     /// The agent whose work it brings into the workspace, if it does.
     pub(crate) fn brings_in(&self) -> Option<&str> {
         match &self.command {
-            Command::Merge { agent } => Some(agent),
+            AgentCommand::Merge { agent } => Some(agent),
             _ => None,
         }
     }
@@ -97,7 +97,10 @@ impl DelegationCall {
     pub(crate) fn changes(&self) -> bool {
         !matches!(
             self.command,
-            Command::Wait { .. } | Command::Status { .. } | Command::Read { .. } | Command::Help(_)
+            AgentCommand::Wait { .. }
+                | AgentCommand::Status { .. }
+                | AgentCommand::Read { .. }
+                | AgentCommand::Help(_)
         )
     }
 }
@@ -145,14 +148,14 @@ impl DelegationCalls {
         } else {
             (self.surface.parse(call, self.team).map_err(ToolOutcome::error)?, None)
         };
-        if let Command::Run(call) = &command {
+        if let AgentCommand::Run(call) = &command {
             let prepared = Box::new(toolbox.prepare(call)?);
             return Ok(Work::Tool { prepared, routed });
         }
         let title = one_line(&answers::title(&command), posse_protocol::limits::TITLE_CHARS_MAX);
         let (call, permit) = (call.id.clone(), OnceLock::new());
         let help = match &command {
-            Command::Help(about) => Some(self.help(about.as_deref(), toolbox)),
+            AgentCommand::Help(about) => Some(self.help(about.as_deref(), toolbox)),
             _ => None,
         };
         Ok(Work::Delegation(Box::new(DelegationCall {
@@ -167,8 +170,8 @@ impl DelegationCalls {
     }
 
     /// The role that a command starts.
-    fn role_started(&self, command: &Command) -> Option<&Role> {
-        let Command::Start { task, .. } = command else { return None };
+    fn role_started(&self, command: &AgentCommand) -> Option<&Role> {
+        let AgentCommand::Start { task, .. } = command else { return None };
         self.crew.delegation.as_ref()?.roles.find(task.role.as_deref()?).ok()
     }
 
@@ -186,11 +189,11 @@ impl DelegationCalls {
     /// Carries a command out.
     pub(crate) async fn carry_out(&self, asked: DelegationCall) -> CallAnswer {
         let DelegationCall { call, command, routed, snapshot, help, permit, .. } = asked;
-        if !matches!(command, Command::Status { .. }) {
+        if !matches!(command, AgentCommand::Status { .. }) {
             self.polls.store(0, Ordering::Relaxed);
         }
         let mut answer = match command {
-            Command::Start { task, join, shape, reuse } => {
+            AgentCommand::Start { task, join, shape, reuse } => {
                 let started = match self.crew.started_by(self.id, &call) {
                     Some(started) => Ok(started),
                     None => match self.about_session(task, routed.as_deref()).await {
@@ -203,19 +206,21 @@ impl DelegationCalls {
                     Err(answer) => answer,
                 }
             }
-            Command::Wait { agents, until, timeout_ms } => self.wait(&agents, until, timeout_ms).await,
-            Command::Status { agent, page } => self.status(agent.as_deref(), page).await,
-            Command::Message { agent, text, interrupt } => self.message(&agent, text, interrupt).await,
-            Command::Eval { agent, message, interrupt, wait_ms } => {
+            AgentCommand::Wait { agents, until, timeout_ms } => self.wait(&agents, until, timeout_ms).await,
+            AgentCommand::Status { agent, page } => self.status(agent.as_deref(), page).await,
+            AgentCommand::Message { agent, text, interrupt } => self.message(&agent, text, interrupt).await,
+            AgentCommand::Eval { agent, message, interrupt, wait_ms } => {
                 self.eval(&agent, message, interrupt, wait_ms).await
             }
-            Command::Cancel { agent } | Command::Close { agent } => self.stop(&agent).await,
-            Command::Merge { agent } => self.merge(&agent, permit.into_inner().unwrap_or_default()).await,
-            Command::Read { handle, read } => self.read_handle(&handle, &read),
-            Command::Tell { to, text } => team::tell(&self.crew, self.id, to.as_deref(), &text),
-            Command::Board(command) => team::board(&self.crew, self.id, command),
-            Command::Help(_) => CallAnswer::ok(help.unwrap_or_default()),
-            Command::Run(call) => CallAnswer::error(format!("{} is not a delegation tool", call.name)),
+            AgentCommand::Cancel { agent } | AgentCommand::Close { agent } => self.stop(&agent).await,
+            AgentCommand::Merge { agent } => {
+                self.merge(&agent, permit.into_inner().unwrap_or_default()).await
+            }
+            AgentCommand::Read { handle, read } => self.read_handle(&handle, &read),
+            AgentCommand::Tell { to, text } => team::tell(&self.crew, self.id, to.as_deref(), &text),
+            AgentCommand::Board(command) => team::board(&self.crew, self.id, command),
+            AgentCommand::Help(_) => CallAnswer::ok(help.unwrap_or_default()),
+            AgentCommand::Run(call) => CallAnswer::error(format!("{} is not a delegation tool", call.name)),
         };
         if let Some(routed) = routed {
             answer.outcome.text = format!("[{routed}]\n{}", answer.outcome.text);

@@ -11,6 +11,7 @@ use crate::agents::context::first_chars;
 use crate::limits::{
     EVENTS_PER_PAGE, VIEW_HEAD_BYTES_MAX, VIEW_RESULT_CHARS_MAX, VIEW_SAID_CHARS_MAX, VIEW_TAIL_BYTES_MAX,
 };
+use crate::limits::{ID_CHARS, ID_CHARS_MIN};
 
 /// How models write the id of the session that they are in.
 const THIS: [&str; 7] = [
@@ -22,13 +23,10 @@ const THIS: [&str; 7] = [
     "{session-id}",
     "<session-id>",
 ];
-/// The shortest beginning of an id that is taken for one.
-const ID_CHARS_MIN: usize = 8;
-const ID_CHARS: usize = 36;
 
 /// The session that a task is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum About {
+pub(crate) enum AboutSession {
     /// The one it is in.
     This,
     /// One by its id.
@@ -38,7 +36,7 @@ pub(crate) enum About {
 }
 
 /// Which session words are about.
-pub(crate) fn about(words: &str) -> About {
+pub(crate) fn about(words: &str) -> AboutSession {
     let id = |word: &&str| word.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
     let mut words = words
         .split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'))
@@ -47,9 +45,9 @@ pub(crate) fn about(words: &str) -> About {
         })
         .filter(id);
     match words.next() {
-        Some(word) if word.len() == ID_CHARS => About::Named(word.to_string()),
-        Some(word) => About::Perhaps(word.to_string()),
-        None => About::This,
+        Some(word) if word.len() == ID_CHARS => AboutSession::Named(word.to_string()),
+        Some(word) => AboutSession::Perhaps(word.to_string()),
+        None => AboutSession::This,
     }
 }
 
@@ -61,10 +59,10 @@ pub(crate) fn named(words: &str, session: SessionId) -> String {
 /// The session that words are about: this one, or another of the same project. The error is for the model.
 pub(crate) fn find(store: &Store, words: &str, this: SessionId, project: &str) -> Result<SessionId, String> {
     let (wanted, must) = match about(words) {
-        About::This => return Ok(this),
-        About::Named(id) if id == this.to_string() => return Ok(this),
-        About::Named(id) => (id, true),
-        About::Perhaps(begin) => (begin, false),
+        AboutSession::This => return Ok(this),
+        AboutSession::Named(id) if id == this.to_string() => return Ok(this),
+        AboutSession::Named(id) => (id, true),
+        AboutSession::Perhaps(begin) => (begin, false),
     };
     match store.find_session(&wanted) {
         // Other projects are as if they were not there.
@@ -176,12 +174,12 @@ mod tests {
     fn words_name_a_session_by_its_id_only() {
         let id = "0198c5a4-0000-7000-8000-000000000001";
         let cases = [
-            ("${session-id}".to_string(), About::This),
-            ("what we learnt today".to_string(), About::This),
-            ("the facade of 2026".to_string(), About::This),
-            (id.to_string(), About::Named(id.to_string())),
-            (format!("session \"{id}\", please"), About::Named(id.to_string())),
-            ("0198c5a4".to_string(), About::Perhaps("0198c5a4".to_string())),
+            ("${session-id}".to_string(), AboutSession::This),
+            ("what we learnt today".to_string(), AboutSession::This),
+            ("the facade of 2026".to_string(), AboutSession::This),
+            (id.to_string(), AboutSession::Named(id.to_string())),
+            (format!("session \"{id}\", please"), AboutSession::Named(id.to_string())),
+            ("0198c5a4".to_string(), AboutSession::Perhaps("0198c5a4".to_string())),
         ];
         for (words, wanted) in cases {
             assert_eq!(about(&words), wanted, "{words}");

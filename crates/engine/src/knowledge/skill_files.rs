@@ -13,22 +13,12 @@ use posse_tools::{LoadedSkill, NewSkill, SavedSkill, SkillFile, valid_skill_key}
 use posse_workspace::{Expect, Hides, Kind, Permit, Stop, Workspace, WorkspaceError, WorkspacePath, text};
 
 use crate::limits::SKILL_BYTES_MAX;
+use crate::limits::{
+    SKILL_DEPTH_MAX, SKILL_ENTRIES_MAX, SKILL_FILE_BYTES_MAX, SKILL_FILES_DEPTH_MAX, SKILL_FILES_MAX,
+    SKILL_KEY_CHARS_MAX, SKILLS_MAX,
+};
 use crate::project::project_folders;
 
-/// The longest name of a folder that is taken for a skill.
-const KEY_CHARS_MAX: usize = 100;
-/// How many skills there can be.
-const SKILLS_MAX: usize = 500;
-/// How many entries of all folders are looked at.
-const ENTRIES_MAX: usize = 20_000;
-/// How many folders deep skills are looked for: deeper than anybody sorts them.
-const DEPTH_MAX: usize = 16;
-/// How many folders deep the files of a skill are looked for.
-const FILES_DEPTH_MAX: usize = 4;
-/// How many files of a skill are told of; more are counted, up to ten times as many.
-const FILES_MAX: usize = 50;
-/// The largest text and the largest file of a skill that is read.
-const FILE_BYTES_MAX: u64 = 2 << 20;
 /// What the file of a skill is called; some collections write it small.
 const NAMES: [&str; 2] = ["SKILL.md", "skill.md"];
 /// Where a project keeps skills; earlier ones win.
@@ -71,9 +61,9 @@ pub struct FoundSkill {
 
 /// Finds all skills of these folders, `KEY/SKILL.md` at any depth. Of those with the same key the first counts.
 pub fn find_skills(folders: &[SkillFolder]) -> Vec<FoundSkill> {
-    let mut search = Search { found: Vec::new(), entries_left: ENTRIES_MAX, seen: BTreeSet::new() };
+    let mut search = Search { found: Vec::new(), entries_left: SKILL_ENTRIES_MAX, seen: BTreeSet::new() };
     for folder in folders {
-        search.look_in(folder, DEPTH_MAX);
+        search.look_in(folder, SKILL_DEPTH_MAX);
     }
     search.found
 }
@@ -133,7 +123,7 @@ impl Search {
 /// Whether a folder's name can stand in a list that a model reads. Public collections are not strict about names.
 fn can_be_key(name: &str) -> bool {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
-    !name.starts_with('.') && name.chars().count() <= KEY_CHARS_MAX && name.chars().all(plain)
+    !name.starts_with('.') && name.chars().count() <= SKILL_KEY_CHARS_MAX && name.chars().all(plain)
 }
 
 impl SkillFolder {
@@ -159,7 +149,7 @@ impl FoundSkill {
     /// The skill as it is now; `None` if it has gone.
     pub fn load(&self, workspace: &Path) -> Option<LoadedSkill> {
         let files = self.folders.first()?.open()?;
-        let (_, text) = skill_file(&files, FILE_BYTES_MAX)?;
+        let (_, text) = skill_file(&files, SKILL_FILE_BYTES_MAX)?;
         let key = self.skill.key.clone();
         let body = parse_skill(&text, &key).body;
         let Some((place, mut files)) = self.files() else {
@@ -168,8 +158,8 @@ impl FoundSkill {
         let root = workspace.canonicalize().ok();
         let inside = root.and_then(|root| place.root().strip_prefix(root).ok().map(Path::to_path_buf));
         let folder = inside.unwrap_or_else(|| place.root().to_path_buf()).display().to_string();
-        let files_left_out = files.len().saturating_sub(FILES_MAX);
-        files.truncate(FILES_MAX);
+        let files_left_out = files.len().saturating_sub(SKILL_FILES_MAX);
+        files.truncate(SKILL_FILES_MAX);
         Some(LoadedSkill { key, body, folder: Some(folder), files, files_left_out })
     }
 
@@ -178,7 +168,8 @@ impl FoundSkill {
         self.folders.iter().find_map(|folder| {
             let place = folder.open()?;
             let (root, stop) = (WorkspacePath::root(), Stop::default());
-            let found = place.list(&root, FILES_DEPTH_MAX, FILES_MAX * 10, u64::MAX, &stop).ok()?;
+            let found =
+                place.list(&root, SKILL_FILES_DEPTH_MAX, SKILL_FILES_MAX * 10, u64::MAX, &stop).ok()?;
             let is_own = |path: &WorkspacePath| NAMES.contains(&path.as_str());
             let file = |path: &WorkspacePath| match place.look(path) {
                 Ok(Some((Kind::File, stamp))) => {
@@ -196,7 +187,7 @@ impl FoundSkill {
     pub fn file(&self, written: &str) -> Result<String, String> {
         let gone = || format!("The skill {} has no files besides its own text.", self.skill.key);
         let (place, _) = self.files().ok_or_else(gone)?;
-        let read = place.resolve(written).and_then(|path| place.read(&path, FILE_BYTES_MAX));
+        let read = place.resolve(written).and_then(|path| place.read(&path, SKILL_FILE_BYTES_MAX));
         let (bytes, _) = read.map_err(|error| match error {
             WorkspaceError::Outside { path } | WorkspaceError::LinkOutside { path } => {
                 format!(
@@ -247,7 +238,7 @@ impl SkillHomes {
             return Err(format!("{} is reached through a link, so nothing is written there.", path));
         }
         let files = files.permitting(Permit::These(vec![path.to_string()]));
-        let (before, expect) = match files.read(&path, FILE_BYTES_MAX) {
+        let (before, expect) = match files.read(&path, SKILL_FILE_BYTES_MAX) {
             Ok((bytes, stamp)) => {
                 (Some(String::from_utf8_lossy(&bytes).into_owned()), Expect::Unchanged(stamp))
             }
@@ -256,7 +247,7 @@ impl SkillHomes {
         };
         let covered = || {
             known
-                .and_then(|known| skill_file(&known.folders.first()?.open()?, FILE_BYTES_MAX))
+                .and_then(|known| skill_file(&known.folders.first()?.open()?, SKILL_FILE_BYTES_MAX))
                 .map(|(_, text)| text)
         };
         let said = before.clone().or_else(covered);

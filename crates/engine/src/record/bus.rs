@@ -33,10 +33,10 @@ struct Channel {
 
 impl Bus {
     /// Opens a session's channel, with its first reader.
-    pub(crate) fn open(&self, session: SessionId) -> (broadcast::Sender<Update>, Live) {
+    pub(crate) fn open(&self, session: SessionId) -> (broadcast::Sender<Update>, LiveReader) {
         let (updates, reader) = broadcast::channel(UPDATES_BEHIND_MAX);
         let over = CancellationToken::new();
-        let live = Live { updates: reader, over: over.clone(), woken: None };
+        let live = LiveReader { updates: reader, over: over.clone(), woken: None };
         self.lock().insert(session, Channel { updates: updates.clone(), over });
         (updates, live)
     }
@@ -75,14 +75,14 @@ impl Drop for CloseOnDrop {
 }
 
 /// One reader of a session's channel.
-pub(crate) struct Live {
+pub(crate) struct LiveReader {
     updates: broadcast::Receiver<Update>,
     over: CancellationToken,
     /// When it was woken last.
     woken: Option<Instant>,
 }
 
-impl Live {
+impl LiveReader {
     /// What comes next. What is not awaited to the end can be awaited again.
     ///
     /// A session that is over has published all its events. Others may hold the channel for longer, such as a first look at a
@@ -118,7 +118,7 @@ const PAUSE: Duration = Duration::from_millis(FACE_PAUSE_MS);
 pub struct Updates {
     session: SessionId,
     store: Store,
-    live: Option<Live>,
+    live: Option<LiveReader>,
     /// The last event given out.
     cursor: Seq,
     /// Events read from the record that are still to be given out.
@@ -132,7 +132,7 @@ impl Updates {
     pub(crate) fn new(
         session: SessionId,
         store: Store,
-        live: Option<Live>,
+        live: Option<LiveReader>,
         cursor: Seq,
         behind: bool,
     ) -> Self {

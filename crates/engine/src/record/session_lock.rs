@@ -10,12 +10,11 @@ use posse_store::Store;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::EngineError;
+use crate::limits::LOCK_TRIES_MAX;
 use crate::record::journal::Journal;
 
 /// Where in the data directory the locks are.
 const ALIVE: &str = "alive";
-/// How often a lock is tried that others remove at the same time.
-const TRIES_MAX: usize = 20;
 
 /// Held while a session is at work in this process.
 pub(crate) struct SessionLock {
@@ -31,7 +30,7 @@ impl SessionLock {
         let folder = data_dir.join(ALIVE);
         private_folder(&folder)?;
         let path = folder.join(session.to_string());
-        for _ in 0..TRIES_MAX {
+        for _ in 0..LOCK_TRIES_MAX {
             let file = File::options().create(true).truncate(false).write(true).open(&path)?;
             match file.try_lock() {
                 Ok(()) if still_there(&file, &path) => {

@@ -11,7 +11,7 @@ use posse_protocol::limits::WRITTEN_NAMES_MAX;
 use posse_protocol::{AgentId, Answer, Approval, CallId, Effect, Question};
 use tokio::sync::oneshot;
 
-use crate::changes::found::Written;
+use crate::changes::found::WrittenPaths;
 use crate::limits::WRITTEN_KEPT_MAX;
 
 /// How a session asks.
@@ -139,7 +139,7 @@ impl Approvals {
 
     /// Takes in what the session wrote, or may have written. What a person let out of the sandbox before that is asked about
     /// again: it may run what was written.
-    pub(crate) fn note_written(&self, effects: &[Effect], written: &Written) {
+    pub(crate) fn note_written(&self, effects: &[Effect], written: &WrittenPaths) {
         let by_effect = effects.iter().filter_map(|effect| match effect {
             Effect::File(file) | Effect::NotCertain(file) => Some(&file.path),
             _ => None,
@@ -264,7 +264,7 @@ pub(crate) struct Writes<'a> {
 
 impl Writes<'_> {
     /// It has ended and has written this.
-    pub(crate) fn wrote(mut self, effects: &[Effect], written: &Written) {
+    pub(crate) fn wrote(mut self, effects: &[Effect], written: &WrittenPaths) {
         self.approvals.note_written(effects, written);
         self.number.take().into_iter().for_each(|number| self.approvals.end_write(number));
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use posse_policy::{delegates_to, invoked, passes};
 use posse_protocol::{Files, Grant, NameRules, Network, Role, Shell};
-use posse_surface::{Command, Routed, shell_commands};
+use posse_surface::{AgentCommand, Routed, shell_commands};
 
 /// What is not routed, and the tool behind it.
 const PROGRAMS: (&str, &str) = ("bash", "shell");
@@ -73,17 +73,17 @@ pub(crate) fn may_run(rules: &NameRules, routed: &Routed, role: Option<&Role>) -
     let refused = |name: &str| Err(format!("This agent may not use {name}."));
     let starts = role.filter(|role| role.name != SKILL).map(|role| format!("task:{}", role.name));
     let let_through = match &routed.command {
-        Command::Help(_) => true,
-        Command::Run(call) => lets(rules, &[name, call.name.as_str()]),
+        AgentCommand::Help(_) => true,
+        AgentCommand::Run(call) => lets(rules, &[name, call.name.as_str()]),
         // Lists of what is allowed are about tools: whom it may start is for the tree to say.
-        Command::Start { .. } => !is_denied(rules, &[name, starts.as_deref().unwrap_or(name)]),
+        AgentCommand::Start { .. } => !is_denied(rules, &[name, starts.as_deref().unwrap_or(name)]),
         _ => !is_denied(rules, &[name]),
     };
     if !let_through {
         return refused(name);
     }
     // A program that has the name of a command is no way round it.
-    if let Command::Run(call) = &routed.command
+    if let AgentCommand::Run(call) = &routed.command
         && name == PROGRAMS.0
         && is_denied(rules, &[GREP])
         && runs(&call.arguments, GREP)

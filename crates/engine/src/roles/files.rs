@@ -8,19 +8,14 @@ use std::path::{Path, PathBuf};
 
 use posse_protocol::RoleOrigin;
 use posse_roles::limits::FILE_BYTES_MAX;
-use posse_roles::{Lines, RoleError, Roles, Team, Told, Warning, read};
+use posse_roles::{Audience, Lines, RoleError, Roles, Team, Warning, read};
 use posse_workspace::{Kind, Stop, Workspace, WorkspaceError, WorkspacePath};
 
+use crate::limits::{ROLE_DEPTH_MAX, ROLE_ENTRIES_MAX, ROLE_TEXT_BYTES_MAX};
 use crate::project::project_folders;
 use crate::roles::reading::{read_own, read_within};
 use crate::roles::settings::RolesFile;
 
-/// How many folders deep agent files are looked for: deeper than anybody sorts them.
-const DEPTH_MAX: usize = 64;
-/// How many entries of one place are looked at.
-const ENTRIES_MAX: usize = 50_000;
-/// How much text all agent files have together.
-const TEXT_BYTES_MAX: usize = 64 << 20;
 /// Where a project keeps agent files; later ones win.
 const PROJECT_FOLDERS: [&str; 2] = [".claude/agents", ".posse/agents"];
 /// Folders of collections that hold something else: commands are written like agents and are none.
@@ -75,7 +70,7 @@ pub struct Problem {
     /// Whether the file is no role because of it.
     pub fatal: bool,
     /// Who is told.
-    pub told: Told,
+    pub told: Audience,
 }
 
 /// The places of the project that `folder` is in, from its top down to the folder.
@@ -148,7 +143,7 @@ impl Loading {
         match place {
             RolePlace::User(path) if path.is_file() => self.own_file(path, true),
             RolePlace::Settings(_) => {}
-            RolePlace::User(path) => self.user(path, DEPTH_MAX, &mut 0),
+            RolePlace::User(path) => self.user(path, ROLE_DEPTH_MAX, &mut 0),
             RolePlace::Project { root, folder } => {
                 if let Err(error) = self.project(root, folder) {
                     self.problem(&path.display().to_string(), 1, error.to_string(), true);
@@ -163,13 +158,13 @@ impl Loading {
         let mut names = Vec::new();
         for entry in folder.flatten() {
             *entries += 1;
-            if *entries > ENTRIES_MAX {
+            if *entries > ROLE_ENTRIES_MAX {
                 self.too_much(&path.display().to_string());
                 break;
             }
             names.push(entry.file_name());
         }
-        if depth_left < DEPTH_MAX && names.iter().any(|name| name.eq_ignore_ascii_case(SKILL)) {
+        if depth_left < ROLE_DEPTH_MAX && names.iter().any(|name| name.eq_ignore_ascii_case(SKILL)) {
             return;
         }
         names.sort();
@@ -198,7 +193,7 @@ impl Loading {
     fn project(&mut self, root: &Path, folder: &str) -> Result<(), WorkspaceError> {
         let workspace = Workspace::open(root)?;
         let start = workspace.resolve(folder)?;
-        let found = workspace.list(&start, DEPTH_MAX, ENTRIES_MAX, u64::MAX, &Stop::default())?;
+        let found = workspace.list(&start, ROLE_DEPTH_MAX, ROLE_ENTRIES_MAX, u64::MAX, &Stop::default())?;
         if found.cut.is_some() || !found.left_out.is_empty() {
             self.too_much(&root.join(folder).display().to_string());
         }
@@ -231,7 +226,7 @@ impl Loading {
             return self.broken(file.path, 1, too_large());
         }
         self.bytes += bytes.len();
-        if self.bytes > TEXT_BYTES_MAX {
+        if self.bytes > ROLE_TEXT_BYTES_MAX {
             let text = "there is too much text in all agent files, so this one is left out".to_string();
             return self.broken(file.path, 1, text);
         }
@@ -285,7 +280,7 @@ impl Loading {
 
     fn too_much(&mut self, folder: &str) {
         let text = format!(
-            "there is too much in this folder, and not all of it was looked at; keep fewer than {ENTRIES_MAX} files in it"
+            "there is too much in this folder, and not all of it was looked at; keep fewer than {ROLE_ENTRIES_MAX} files in it"
         );
         self.problem(folder, 1, text, false);
     }
@@ -297,7 +292,7 @@ impl Loading {
     }
 
     fn problem(&mut self, path: &str, line: usize, text: String, fatal: bool) {
-        let told = if fatal { Told::Everybody } else { Told::WhoChecks };
+        let told = if fatal { Audience::Everybody } else { Audience::WhoChecks };
         self.loaded.problems.push(Problem { path: path.to_string(), line, text, fatal, told });
     }
 

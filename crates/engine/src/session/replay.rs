@@ -11,7 +11,7 @@ use posse_protocol::{
     AgentId, Branch, Brief, Budget, CallId, ContextMode, Event, EventKind, Grant, Isolation, Message, Report,
     Role, RoleOrigin, Sender, Seq, ToolCall, ToolSpec,
 };
-use posse_surface::Command;
+use posse_surface::AgentCommand;
 use posse_tools::Toolbox;
 
 use crate::agents::conversation::Conversation;
@@ -218,7 +218,7 @@ impl<'a> Replay<'a> {
             return;
         };
         if delegation.surface.owns(&call.name, true)
-            && let Ok(Command::Board(command)) = delegation.surface.parse(call, true)
+            && let Ok(AgentCommand::Board(command)) = delegation.surface.parse(call, true)
         {
             let _ = team::board(self.crew, agent, command);
         }

@@ -1,7 +1,7 @@
 //! Caps: whatever an agent says and however many files it touched, its parent reads no more than it asked for.
 
 use posse_protocol::{Ending, Failure, Report};
-use posse_report::{Told, blocked, limits, spawn_text, to_json_text, to_text, unquote};
+use posse_report::{ToldReport, blocked, limits, spawn_text, to_json_text, to_text, unquote};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ fn huge(piece: &str, times: usize) -> Report {
 }
 
 fn check_sizes(report: &Report, bytes_max: usize) {
-    let told = Told { bytes_max, ..told(report) };
+    let told = ToldReport { bytes_max, ..told(report) };
     let room = bytes_max.max(limits::TOLD_BYTES_MIN);
     let json = to_json_text(&told);
     for text in [to_text(&told), spawn_text(&told), json.clone()] {
@@ -115,7 +115,7 @@ fn summary_risks_and_blockers_survive_every_cut() {
     let (summary, risks, blockers) = ("All found.", "- It may rain.", "- No key for the server.");
     let report = said(&sprawling(summary, risks, blockers));
     for bytes_max in [0, 2_500, 8_000, 20_000] {
-        let told = Told { bytes_max, ..told(&report) };
+        let told = ToldReport { bytes_max, ..told(&report) };
         for text in [to_text(&told), spawn_text(&told), to_json_text(&told)] {
             for kept in [
                 summary,
@@ -216,7 +216,7 @@ fn facts_and_warnings_survive_every_cut_of_json() {
     let warning = "it says that tests passed; none ran";
     report.warnings = vec![warning.to_owned(); 25];
     for bytes_max in [0, 2_500, 8_000] {
-        let told = Told { bytes_max, ..told(&report) };
+        let told = ToldReport { bytes_max, ..told(&report) };
         let value: Value = serde_json::from_str(&to_json_text(&told)).unwrap();
         let facts = value["facts"].as_str().unwrap();
         assert!(
@@ -231,7 +231,7 @@ fn facts_and_warnings_survive_every_cut_of_json() {
     let receipt = &mut report.receipt;
     (receipt.usage, receipt.duration_ms, receipt.cost_usd) = (tokens(u64::MAX, 0), u64::MAX, Some(f64::MAX));
     (receipt.turns, receipt.tool_calls, receipt.below.agents) = (u32::MAX, u32::MAX, u32::MAX);
-    let text = to_json_text(&Told { bytes_max: 0, handle: &"𝕏".repeat(100), ..told(&report) });
+    let text = to_json_text(&ToldReport { bytes_max: 0, handle: &"𝕏".repeat(100), ..told(&report) });
     assert!(text.len() <= limits::TOLD_BYTES_MIN, "{text}");
     let value: Value = serde_json::from_str(&text).unwrap();
     assert!(

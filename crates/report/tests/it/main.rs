@@ -14,7 +14,7 @@ mod told;
 mod wrapping;
 
 use posse_protocol::{CommandRun, Ending, FileChange, RanTests, Receipt, Report, TestRun, TestsSeen, Usage};
-use posse_report::Told;
+use posse_report::ToldReport;
 
 /// A report with nothing but words.
 fn said(text: &str) -> Report {
@@ -41,8 +41,8 @@ fn tokens(input: u64, output: u64) -> Usage {
 }
 
 /// A report on its way, with the usual size.
-fn told(report: &Report) -> Told<'_> {
-    Told {
+fn told(report: &Report) -> ToldReport<'_> {
+    ToldReport {
         name: "explore-1",
         role: "explore",
         title: "Find the parser",

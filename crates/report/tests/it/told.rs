@@ -1,7 +1,7 @@
 //! The report as text, for models and for people.
 
 use posse_protocol::{Below, Ending, Failure, Receipt, Report};
-use posse_report::{Told, spawn_text, to_text};
+use posse_report::{ToldReport, spawn_text, to_text};
 
 use crate::{changed, said, seen, tokens, told};
 
@@ -64,7 +64,7 @@ fn a_block_has_facts_first_and_then_all_words() {
                  \x20 Files modified: tests/auth.test.ts (+82 lines, new file), b.rs (+3 -1 lines)\n\
                  \x20 Measured: no commands run; tests failed: `cargo test` (exit code 101, 4 of 5 passed); no commits; 2 \
                  sub-agents\n";
-    let told = Told { title: "Write tests for auth.ts", ..told(&report) };
+    let told = ToldReport { title: "Write tests for auth.ts", ..told(&report) };
     assert_eq!(
         spawn_text(&told),
         format!(

@@ -88,7 +88,7 @@ fn check(text: &str) {
     assert!(!shown.chars().any(|c| HIDDEN.contains(&c)), "{shown:?}");
 
     let report = Report { warnings: vec![text.into()], ..said(text) };
-    let named = posse_report::Told { title: text, ..told(&report) };
+    let named = posse_report::ToldReport { title: text, ..told(&report) };
     for told_text in [to_text(&named), spawn_text(&named)] {
         let begin = told_text.find("\n<report from=\"explore-1\">\n").map(|at| at + 1);
         match begin {

@@ -1,7 +1,7 @@
 //! Later files win; a project's file never makes more of a name than it was.
 
 use posse_protocol::{Files, Network, Role, RoleOrigin, Shell};
-use posse_roles::{Parsed, Roles, Team, Told, Warning, parse};
+use posse_roles::{Audience, Parsed, Roles, Team, Warning, parse};
 
 use crate::show::{rules, show};
 
@@ -47,7 +47,7 @@ fn a_project_cannot_widen_a_known_role() {
         let name = added.name.clone();
         let warning = roles.add(added);
         assert_eq!(rights(&roles, &name), want, "{text}");
-        let checked = warning.iter().filter(|warning| warning.told == Told::WhoChecks).count();
+        let checked = warning.iter().filter(|warning| warning.told == Audience::WhoChecks).count();
         assert_eq!(checked > 0, warned, "{text}: {warning:?}");
         count += 1;
     }
@@ -153,13 +153,13 @@ fn a_project_cannot_widen_where_or_how_freely_a_role_writes() {
             lines: posse_roles::Lines::default(),
         });
         assert!(shown.contains(&format!(" | roots {want} | d ")), "{text}: {shown}");
-        let checked = warning.iter().filter(|warning| warning.told == Told::WhoChecks).count();
+        let checked = warning.iter().filter(|warning| warning.told == Audience::WhoChecks).count();
         assert_eq!(checked > 0, warned, "{text}: {warning:?}");
     }
 }
 
 fn told(warnings: &[Warning]) -> Vec<&str> {
-    let told = warnings.iter().filter(|warning| warning.told > Told::WhoChecks);
+    let told = warnings.iter().filter(|warning| warning.told > Audience::WhoChecks);
     told.map(|warning| warning.text.as_str()).collect()
 }
 

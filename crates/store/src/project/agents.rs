@@ -5,7 +5,7 @@ use posse_protocol::{AgentId, ContextMode, Report};
 use super::Change;
 use super::agent_figures::AgentFigures;
 use super::figures::{error_message, figure, whole};
-use super::messages::{self, AgentStart};
+use super::messages::{self, BegunAgent};
 use crate::StoreError;
 use crate::blobs::hash;
 
@@ -62,7 +62,7 @@ pub(super) fn queued(change: &Change<'_>, agent: &AgentFigures) -> Result<(), St
 }
 
 /// An agent begins that was not admitted before.
-pub(super) fn came(change: &Change<'_>, start: &AgentStart<'_>) -> Result<AgentFigures, StoreError> {
+pub(super) fn came(change: &Change<'_>, start: &BegunAgent<'_>) -> Result<AgentFigures, StoreError> {
     change.run(
         "INSERT INTO agent_rows (session_id, id, parent_id, name, role, depth, status)
          VALUES (?1, ?2, ?3, iif(?3 IS NULL, 'main', ?4), ?4, ?5, 'running')",
@@ -81,7 +81,7 @@ pub(super) fn came(change: &Change<'_>, start: &AgentStart<'_>) -> Result<AgentF
 pub(super) fn started(
     change: &Change<'_>,
     agent: &AgentFigures,
-    start: &AgentStart<'_>,
+    start: &BegunAgent<'_>,
 ) -> Result<(), StoreError> {
     // Equal prompts have equal ids, across sessions and machines.
     let system_prompt_id = hash(start.system);

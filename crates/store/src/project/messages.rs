@@ -14,7 +14,7 @@ use super::{Change, tool_calls};
 use crate::{StoreError, limits};
 
 /// What an agent starts with.
-pub(super) struct AgentStart<'a> {
+pub(super) struct BegunAgent<'a> {
     pub(super) role: &'a str,
     pub(super) depth: u32,
     pub(super) model: &'a str,
@@ -46,7 +46,7 @@ pub(super) fn opened(change: &Change<'_>, agent: &mut AgentFigures, text: &str) 
 pub(super) fn begun(
     change: &Change<'_>,
     agent: &AgentFigures,
-    start: &AgentStart<'_>,
+    start: &BegunAgent<'_>,
     system_prompt_id: &str,
 ) -> Result<(), StoreError> {
     change

@@ -1,7 +1,7 @@
 //! The surface `agent`: every action and argument, and the names that models know from elsewhere.
 
 use posse_protocol::{Budget, ContextMode, Isolation};
-use posse_surface::{Command, Shape, Surface, Until, limits};
+use posse_surface::{AgentCommand, Shape, Surface, Until, limits};
 use serde_json::json;
 
 use crate::{background, blocking, check, check_wrong, parse, strings, task};
@@ -132,7 +132,7 @@ fn titles_are_short() {
     let long = "Look at every place where the configuration is read and tell which of them ignore errors";
     let made = "Look at every place where the configuration is read and…";
     let title = |arguments| match parse(SURFACE, "agent", &arguments) {
-        Ok(Command::Start { task, .. }) => task.title,
+        Ok(AgentCommand::Start { task, .. }) => task.title,
         other => panic!("{other:?}"),
     };
     let cases = [
@@ -152,11 +152,14 @@ fn titles_are_short() {
 
 #[test]
 fn other_actions() {
-    let wait =
-        |agents: &[&str], until, timeout_ms| Command::Wait { agents: strings(agents), until, timeout_ms };
-    let status = |agent: Option<&str>, page| Command::Status { agent: agent.map(str::to_owned), page };
+    let wait = |agents: &[&str], until, timeout_ms| AgentCommand::Wait {
+        agents: strings(agents),
+        until,
+        timeout_ms,
+    };
+    let status = |agent: Option<&str>, page| AgentCommand::Status { agent: agent.map(str::to_owned), page };
     let message =
-        |interrupt| Command::Message { agent: "explore-1".into(), text: "Stop at 10".into(), interrupt };
+        |interrupt| AgentCommand::Message { agent: "explore-1".into(), text: "Stop at 10".into(), interrupt };
     let cases = [
         (json!({"action": "wait"}), wait(&[], Until::All, None)),
         (json!({"action": "wait", "until": "any"}), wait(&[], Until::Any, None)),
@@ -182,9 +185,9 @@ fn other_actions() {
             message(true),
         ),
         (json!({"agent": "explore-1", "message": "Stop at 10"}), message(false)),
-        (json!({"action": "cancel", "agent": "a"}), Command::Cancel { agent: "a".into() }),
-        (json!({"action": "stop", "name": "a"}), Command::Cancel { agent: "a".into() }),
-        (json!({"action": "close", "agent_id": "a"}), Command::Close { agent: "a".into() }),
+        (json!({"action": "cancel", "agent": "a"}), AgentCommand::Cancel { agent: "a".into() }),
+        (json!({"action": "stop", "name": "a"}), AgentCommand::Cancel { agent: "a".into() }),
+        (json!({"action": "close", "agent_id": "a"}), AgentCommand::Close { agent: "a".into() }),
     ];
     assert_eq!(cases.len(), 18);
     check(SURFACE, "agent", &cases);
@@ -214,26 +217,26 @@ fn names_from_elsewhere() {
         (
             "wait_agent",
             json!({"ids": ["a"], "timeout_ms": 10_000}),
-            Command::Wait { agents: strings(&["a"]), until: Until::All, timeout_ms: Some(10_000) },
+            AgentCommand::Wait { agents: strings(&["a"]), until: Until::All, timeout_ms: Some(10_000) },
         ),
-        ("list_agents", json!({}), Command::Status { agent: None, page: 1 }),
+        ("list_agents", json!({}), AgentCommand::Status { agent: None, page: 1 }),
         (
             "send_input",
             json!({"target": "a", "message": "m", "interrupt": true}),
-            Command::Message { agent: "a".into(), text: "m".into(), interrupt: true },
+            AgentCommand::Message { agent: "a".into(), text: "m".into(), interrupt: true },
         ),
         (
             "send_message",
             json!({"target": "a", "message": "m"}),
-            Command::Message { agent: "a".into(), text: "m".into(), interrupt: false },
+            AgentCommand::Message { agent: "a".into(), text: "m".into(), interrupt: false },
         ),
         (
             "followup_task",
             json!({"target": "a", "message": "m"}),
-            Command::Message { agent: "a".into(), text: "m".into(), interrupt: false },
+            AgentCommand::Message { agent: "a".into(), text: "m".into(), interrupt: false },
         ),
-        ("close_agent", json!({"target": "a"}), Command::Close { agent: "a".into() }),
-        ("cancel_agent", json!({"id": "a"}), Command::Cancel { agent: "a".into() }),
+        ("close_agent", json!({"target": "a"}), AgentCommand::Close { agent: "a".into() }),
+        ("cancel_agent", json!({"id": "a"}), AgentCommand::Cancel { agent: "a".into() }),
     ];
     assert_eq!(cases.len(), 12);
     for (tool, arguments, expected) in cases {

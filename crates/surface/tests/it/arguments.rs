@@ -1,6 +1,6 @@
 //! Arguments on every surface: names from elsewhere are understood, what nobody understands refuses the call.
 
-use posse_surface::{Command, Join, Surface};
+use posse_surface::{AgentCommand, Join, Surface};
 use serde_json::{Value, json};
 
 use crate::{call, parse};
@@ -30,7 +30,7 @@ fn names_from_other_agents_mean_the_same_everywhere() {
     let mut count = 0;
     for (surface, tool) in STARTS {
         let expected = parse(surface, tool, &whole).unwrap();
-        assert!(matches!(expected, Command::Start { join: Join::Background, .. }), "{expected:?}");
+        assert!(matches!(expected, AgentCommand::Start { join: Join::Background, .. }), "{expected:?}");
         for (name, others) in names {
             for other in others {
                 let mut arguments = whole.as_object().unwrap().clone();
@@ -42,7 +42,7 @@ fn names_from_other_agents_mean_the_same_everywhere() {
             }
         }
         let waits = json!({"prompt": "Go", "role": "explore", "wait": true});
-        assert!(matches!(parse(surface, tool, &waits), Ok(Command::Start { join: Join::Blocking, .. })));
+        assert!(matches!(parse(surface, tool, &waits), Ok(AgentCommand::Start { join: Join::Blocking, .. })));
     }
     assert_eq!(count, 140);
 }
@@ -122,7 +122,7 @@ fn what_nobody_understands_refuses_the_call_and_says_what_is_accepted() {
 #[test]
 fn the_shell_takes_what_other_shells_take() {
     let run = |arguments: Value| match Surface::Shell.parse(&call("bash", &arguments.to_string()), false) {
-        Ok(Command::Run(run)) => serde_json::from_str::<Value>(&run.arguments).unwrap(),
+        Ok(AgentCommand::Run(run)) => serde_json::from_str::<Value>(&run.arguments).unwrap(),
         other => panic!("{other:?}"),
     };
     let asked =

@@ -1,14 +1,14 @@
 //! handle_read: slice, lines, count, JSONPath.
 
 use posse_protocol::HandleRead;
-use posse_surface::{Command, Surface, limits};
+use posse_surface::{AgentCommand, Surface, limits};
 use serde_json::json;
 
 use crate::{check, check_wrong};
 
 #[test]
 fn pieces() {
-    let read = |read| Command::Read { handle: "h1".into(), read };
+    let read = |read| AgentCommand::Read { handle: "h1".into(), read };
     let slice = |offset, length| read(HandleRead::Slice { offset, length });
     let lines = |from, to| read(HandleRead::Lines { from, to });
     let path = || read(HandleRead::JsonPath("$.a[0]".into()));

@@ -1,6 +1,6 @@
 //! Whatever a model writes: no panic, no hang, nothing over its limits, an error that is short.
 
-use posse_surface::{Command, Surface, limits, parse_routed};
+use posse_surface::{AgentCommand, Surface, limits, parse_routed};
 use proptest::{
     prelude::{Just, Strategy, any, prop_oneof},
     proptest,
@@ -36,9 +36,9 @@ fn survive(arguments: &str) {
     }
 }
 
-fn within(command: &Command) {
+fn within(command: &AgentCommand) {
     match command {
-        Command::Start { task, .. } => {
+        AgentCommand::Start { task, .. } => {
             assert!(!task.prompt.trim().is_empty() && task.prompt.len() <= limits::PROMPT_BYTES_MAX + 100);
             assert!(task.title.chars().count() <= limits::TITLE_CHARS_MAX && !task.title.contains('\n'));
             assert!(task.name.as_ref().is_none_or(|name| name.chars().count() <= limits::NAME_CHARS_MAX));
@@ -46,16 +46,16 @@ fn within(command: &Command) {
             assert!(task.budget.cost_usd.is_none_or(|cost| cost.is_finite() && cost > 0.0));
             assert!(task.allowed_tools.as_ref().is_none_or(|tools| !tools.is_empty()));
         }
-        Command::Message { agent, text, .. } => {
+        AgentCommand::Message { agent, text, .. } => {
             assert!(
                 agent.chars().count() <= limits::NAME_CHARS_MAX && text.len() <= limits::MESSAGE_BYTES_MAX
             );
         }
-        Command::Wait { agents, timeout_ms, .. } => {
+        AgentCommand::Wait { agents, timeout_ms, .. } => {
             assert!(agents.len() <= limits::WAIT_AGENTS_MAX);
             assert!(timeout_ms.is_none_or(|ms| ms <= limits::WAIT_MS_MAX));
         }
-        Command::Run(run) => {
+        AgentCommand::Run(run) => {
             assert!(serde_json::from_str::<Value>(&run.arguments).is_ok_and(|value| value.is_object()));
         }
         _ => {}
@@ -240,7 +240,7 @@ proptest! {
         }
         let line = format!("task:explore --prompt '{quoted}x'");
         let routed = parse_routed(&call("bash", &json!({"command": line}).to_string())).unwrap();
-        let Command::Start { task, .. } = routed.command else { panic!("not started: {line:?}") };
+        let AgentCommand::Start { task, .. } = routed.command else { panic!("not started: {line:?}") };
         assert_eq!(task.prompt, format!("{text}x"));
     }
 }
@@ -269,7 +269,7 @@ proptest! {
             within(&routed.command);
             // What the real shell gets is what was written, to the byte.
             if routed.name == "bash" {
-                let Command::Run(run) = routed.command else { panic!("not run: {line:?}") };
+                let AgentCommand::Run(run) = routed.command else { panic!("not run: {line:?}") };
                 let arguments: Value = serde_json::from_str(&run.arguments).unwrap();
                 assert_eq!((run.name.as_str(), arguments["command"].as_str()), ("shell", Some(line.as_str())));
             }

@@ -17,7 +17,7 @@ mod task;
 mod team;
 
 use posse_protocol::{CallId, Task, ToolCall};
-use posse_surface::{Command, Join, Offer, RoleOffer, Shape, Surface};
+use posse_surface::{AgentCommand, Join, Offer, RoleOffer, Shape, Surface};
 use serde_json::Value;
 
 /// A call as a model makes it.
@@ -26,12 +26,12 @@ fn call(tool: &str, arguments: &str) -> ToolCall {
 }
 
 /// What arguments come to on a surface, without a team.
-fn parse(surface: Surface, tool: &str, arguments: &Value) -> Result<Command, String> {
+fn parse(surface: Surface, tool: &str, arguments: &Value) -> Result<AgentCommand, String> {
     surface.parse(&call(tool, &arguments.to_string()), false)
 }
 
 /// Compares what calls of one tool come to.
-fn check(surface: Surface, tool: &str, cases: &[(Value, Command)]) {
+fn check(surface: Surface, tool: &str, cases: &[(Value, AgentCommand)]) {
     for (arguments, expected) in cases {
         assert_eq!(parse(surface, tool, arguments).as_ref(), Ok(expected), "{arguments}");
     }
@@ -53,13 +53,13 @@ fn task(prompt: &str, change: impl FnOnce(&mut Task)) -> Task {
 }
 
 /// The start of a task that goes on in the background.
-fn background(task: Task) -> Command {
-    Command::Start { task, join: Join::Background, shape: Shape::Receipt, reuse: false }
+fn background(task: Task) -> AgentCommand {
+    AgentCommand::Start { task, join: Join::Background, shape: Shape::Receipt, reuse: false }
 }
 
 /// The start of a task that is waited for.
-fn blocking(task: Task, shape: Shape) -> Command {
-    Command::Start { task, join: Join::Blocking, shape, reuse: false }
+fn blocking(task: Task, shape: Shape) -> AgentCommand {
+    AgentCommand::Start { task, join: Join::Blocking, shape, reuse: false }
 }
 
 fn strings(words: &[&str]) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! Checkouts of their own and merging, on every surface: the same words, offered only where they are of use.
 
 use posse_protocol::Isolation;
-use posse_surface::{Command, Offer, Surface};
+use posse_surface::{AgentCommand, Offer, Surface};
 use serde_json::json;
 
 use crate::{OFFER, call, parse};
@@ -33,7 +33,7 @@ fn every_surface_starts_agents_in_their_own_checkout() {
         let (tool, arguments) = start(surface);
         for (word, isolation) in wanted {
             let parsed = surface.parse(&call(tool, &arguments.replace("WHERE", word)), false);
-            let Ok(Command::Start { task, .. }) = parsed else { panic!("{surface}: {parsed:?}") };
+            let Ok(AgentCommand::Start { task, .. }) = parsed else { panic!("{surface}: {parsed:?}") };
             assert_eq!(task.isolation, isolation, "{surface}: {word}");
             count += 1;
         }
@@ -45,7 +45,7 @@ fn every_surface_starts_agents_in_their_own_checkout() {
 
 #[test]
 fn every_surface_merges() {
-    let merge = Command::Merge { agent: "coder-1".to_owned() };
+    let merge = AgentCommand::Merge { agent: "coder-1".to_owned() };
     let cases = [
         (Surface::Agent, "agent", json!({"action": "merge", "agent": "coder-1"})),
         (Surface::Agent, "agent", json!({"action": "merge", "agents": ["coder-1"]})),

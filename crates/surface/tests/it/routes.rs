@@ -1,6 +1,6 @@
 //! Where a command line goes: to us, to the real shell, or back with a reason.
 
-use posse_surface::{Command, Routed, parse_routed};
+use posse_surface::{AgentCommand, Routed, parse_routed};
 use serde_json::json;
 
 use crate::call;
@@ -11,9 +11,9 @@ fn check(name: &str, lines: &[&str]) -> usize {
         let routed = parse_routed(&call("bash", &json!({"command": line}).to_string()));
         let Ok(Routed { command, name: got }) = routed else { panic!("{line:?}: {routed:?}") };
         assert_eq!(got, name, "{line:?}: {command:?}");
-        let shell = matches!(&command, Command::Run(run) if run.name == "shell");
+        let shell = matches!(&command, AgentCommand::Run(run) if run.name == "shell");
         assert_eq!(shell, name == "bash", "{line:?}: {command:?}");
-        if let (true, Command::Run(run)) = (shell, command) {
+        if let (true, AgentCommand::Run(run)) = (shell, command) {
             assert_eq!(run.arguments, json!({"command": line}).to_string());
         }
     }

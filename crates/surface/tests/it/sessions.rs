@@ -1,7 +1,7 @@
 //! The surface `sessions`: open, eval, close, with the types, aliases and switches of its document.
 
 use posse_protocol::ContextMode;
-use posse_surface::{Command, Shape, Surface, Until, limits};
+use posse_surface::{AgentCommand, Shape, Surface, Until, limits};
 use serde_json::json;
 
 use crate::{OFFER, background, blocking, check, check_wrong, strings, task};
@@ -85,13 +85,14 @@ fn types_and_their_aliases() {
 
 #[test]
 fn eval() {
-    let eval = |message: Option<&str>, interrupt, wait_ms| Command::Eval {
+    let eval = |message: Option<&str>, interrupt, wait_ms| AgentCommand::Eval {
         agent: "scout".into(),
         message: message.map(str::to_owned),
         interrupt,
         wait_ms,
     };
-    let wait = |agents: &[&str], until| Command::Wait { agents: strings(agents), until, timeout_ms: Some(5) };
+    let wait =
+        |agents: &[&str], until| AgentCommand::Wait { agents: strings(agents), until, timeout_ms: Some(5) };
     let cases = [
         (json!({"name": "scout"}), eval(None, false, None)),
         (json!({"agent_id": "scout"}), eval(None, false, None)),
@@ -105,10 +106,10 @@ fn eval() {
             json!({"name": "scout", "wait": true, "timeout_ms": 99_000_000}),
             eval(None, false, Some(limits::WAIT_MS_MAX)),
         ),
-        (json!({}), Command::Status { agent: None, page: 1 }),
+        (json!({}), AgentCommand::Status { agent: None, page: 1 }),
         (
             json!({"wait": true, "timeout_ms": 5}),
-            Command::Wait { agents: vec![], until: Until::Any, timeout_ms: Some(5) },
+            AgentCommand::Wait { agents: vec![], until: Until::Any, timeout_ms: Some(5) },
         ),
         (json!({"wait": true, "until": "all", "timeout_ms": 5}), wait(&[], Until::All)),
         (json!({"wait": "all", "timeout_ms": 5}), wait(&[], Until::All)),
@@ -126,7 +127,7 @@ fn eval() {
 
 #[test]
 fn close() {
-    let closed = || Command::Close { agent: "scout".into() };
+    let closed = || AgentCommand::Close { agent: "scout".into() };
     let cases = [(json!({"name": "scout"}), closed()), (json!({"agent_id": "scout"}), closed())];
     check(SURFACE, "agent_close", &cases);
 }

@@ -1,7 +1,7 @@
 //! The surface `shell`: the commands of its document and what each comes to.
 
 use posse_protocol::{ContextMode, HandleRead, Task, ToolCall};
-use posse_surface::{Command, Join, Offer, Routed, Shape, Surface, Until, parse_routed, shell_help};
+use posse_surface::{AgentCommand, Join, Offer, Routed, Shape, Surface, Until, parse_routed, shell_help};
 use serde_json::{Value, json};
 
 use crate::{OFFER, background, blocking, call, sizes::shell_tools, strings, task};
@@ -11,7 +11,7 @@ fn routed(line: &str) -> Result<Routed, String> {
     parse_routed(&call("bash", &json!({"command": line}).to_string()))
 }
 
-fn check(cases: &[(&str, &str, Command)]) {
+fn check(cases: &[(&str, &str, AgentCommand)]) {
     for (line, name, command) in cases {
         let expected = Routed { command: command.clone(), name: (*name).to_owned() };
         assert_eq!(routed(line), Ok(expected), "{line}");
@@ -19,20 +19,20 @@ fn check(cases: &[(&str, &str, Command)]) {
 }
 
 /// The call of an ordinary tool.
-fn run(tool: &str, arguments: &Value) -> Command {
-    Command::Run(ToolCall { name: tool.into(), ..call(tool, &arguments.to_string()) })
+fn run(tool: &str, arguments: &Value) -> AgentCommand {
+    AgentCommand::Run(ToolCall { name: tool.into(), ..call(tool, &arguments.to_string()) })
 }
 
-fn skill(wish: &str, prompt: &str, title: &str) -> Command {
+fn skill(wish: &str, prompt: &str, title: &str) -> AgentCommand {
     let mut task = Task::new(title, format!("{wish}{prompt}"));
     task.role = Some("skill".into());
     if wish.starts_with("Improve") {
         task.context = ContextMode::Summary;
     }
-    Command::Start { task, join: Join::Blocking, shape: Shape::Text, reuse: true }
+    AgentCommand::Start { task, join: Join::Blocking, shape: Shape::Text, reuse: true }
 }
 
-fn started(role: &str, prompt: &str, change: impl FnOnce(&mut Task)) -> Command {
+fn started(role: &str, prompt: &str, change: impl FnOnce(&mut Task)) -> AgentCommand {
     let task = task(prompt, |task| {
         task.role = Some(role.into());
         change(task);
@@ -82,9 +82,9 @@ fn the_examples_of_the_document() {
             "task:skill:enhance --context fresh --prompt x",
             "task:skill:enhance",
             match skill(enhance, "x", "x") {
-                Command::Start { mut task, join, shape, reuse } => {
+                AgentCommand::Start { mut task, join, shape, reuse } => {
                     task.context = ContextMode::Fresh;
-                    Command::Start { task, join, shape, reuse }
+                    AgentCommand::Start { task, join, shape, reuse }
                 }
                 other => other,
             },
@@ -189,27 +189,30 @@ fn long_prompts() {
 
 #[test]
 fn agents_and_handles() {
-    let wait =
-        |agents: &[&str], until, timeout_ms| Command::Wait { agents: strings(agents), until, timeout_ms };
-    let message = |interrupt| Command::Message { agent: "a".into(), text: "go on".into(), interrupt };
-    let read = |read| Command::Read { handle: "h1".into(), read };
+    let wait = |agents: &[&str], until, timeout_ms| AgentCommand::Wait {
+        agents: strings(agents),
+        until,
+        timeout_ms,
+    };
+    let message = |interrupt| AgentCommand::Message { agent: "a".into(), text: "go on".into(), interrupt };
+    let read = |read| AgentCommand::Read { handle: "h1".into(), read };
     check(&[
         ("task:wait", "task:wait", wait(&[], Until::All, None)),
         ("task:wait a b --timeout-s 5", "task:wait", wait(&["a", "b"], Until::All, Some(5_000))),
         ("task:wait --any a b", "task:wait", wait(&["a", "b"], Until::Any, None)),
         ("task:wait --until any", "task:wait", wait(&[], Until::Any, None)),
         ("task:wait --all", "task:wait", wait(&[], Until::All, None)),
-        ("task:status", "task:status", Command::Status { agent: None, page: 1 }),
-        ("task:status a --page 2", "task:status", Command::Status { agent: Some("a".into()), page: 2 }),
+        ("task:status", "task:status", AgentCommand::Status { agent: None, page: 1 }),
+        ("task:status a --page 2", "task:status", AgentCommand::Status { agent: Some("a".into()), page: 2 }),
         ("task:message a 'go on'", "task:message", message(false)),
         ("task:message a --message 'go on' --interrupt", "task:message", message(true)),
         (
             "task:message a <<EOF\ngo on\nEOF",
             "task:message",
-            Command::Message { agent: "a".into(), text: "go on\n".into(), interrupt: false },
+            AgentCommand::Message { agent: "a".into(), text: "go on\n".into(), interrupt: false },
         ),
-        ("task:cancel a", "task:cancel", Command::Cancel { agent: "a".into() }),
-        ("task:close a", "task:close", Command::Close { agent: "a".into() }),
+        ("task:cancel a", "task:cancel", AgentCommand::Cancel { agent: "a".into() }),
+        ("task:close a", "task:close", AgentCommand::Close { agent: "a".into() }),
         (
             "handle:read h1 --offset 5 --length 9",
             "handle:read",
@@ -418,7 +421,7 @@ fn help_on_each() {
     let tools = shell_tools();
     let offer = Offer { shell_tools: &tools, merges: true, ..OFFER };
     let told = |line: &str| match routed(line) {
-        Ok(Routed { command: Command::Help(about), .. }) => shell_help(&offer, about.as_deref()),
+        Ok(Routed { command: AgentCommand::Help(about), .. }) => shell_help(&offer, about.as_deref()),
         other => panic!("{line}: {other:?}"),
     };
     let mut texts = std::collections::BTreeSet::new();

@@ -1,6 +1,6 @@
 //! The tools of a team, on every surface.
 
-use posse_surface::{BoardCommand, Command, Surface};
+use posse_surface::{AgentCommand, BoardCommand, Surface};
 use serde_json::{Value, json};
 
 use crate::call;
@@ -8,13 +8,13 @@ use crate::call;
 const ALL: [Surface; 6] =
     [Surface::Agent, Surface::Sessions, Surface::Task, Surface::Spawn, Surface::Delegate, Surface::Shell];
 
-fn parse(surface: Surface, tool: &str, arguments: &Value) -> Result<Command, String> {
+fn parse(surface: Surface, tool: &str, arguments: &Value) -> Result<AgentCommand, String> {
     surface.parse(&call(tool, &arguments.to_string()), true)
 }
 
 #[test]
 fn messages() {
-    let tell = |to: Option<&str>| Command::Tell { to: to.map(str::to_owned), text: "hello".into() };
+    let tell = |to: Option<&str>| AgentCommand::Tell { to: to.map(str::to_owned), text: "hello".into() };
     let cases = [
         (json!({"to": "scout", "message": "hello"}), tell(Some("scout"))),
         (json!({"target": "scout", "text": "hello"}), tell(Some("scout"))),
@@ -54,7 +54,7 @@ fn the_board() {
     for surface in ALL {
         for (arguments, expected) in &cases {
             let got = parse(surface, "board", arguments);
-            assert_eq!(got, Ok(Command::Board(expected.clone())), "{surface} {arguments}");
+            assert_eq!(got, Ok(AgentCommand::Board(expected.clone())), "{surface} {arguments}");
         }
     }
 }

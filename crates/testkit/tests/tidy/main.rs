@@ -6,6 +6,7 @@
 
 mod arrows;
 mod cycles;
+mod names;
 mod pages;
 mod reach;
 mod repo;
@@ -43,6 +44,8 @@ const RULES: &[Rule] = rules! {
     "lints are shared": arrows lints bad_lints => "crates/model does not";
     "the crates' README is true": arrows readme bad_readme => "crates/README.md says that agent builds on –";
     "no cycles between modules": cycles cycles bad_cycles => "crates/engine/src: crew → driver → crew is a cycle";
+    "a type has a name of its own": names types bad_types => "crates/model/src/lib.rs defines Answer, and so does crates/policy";
+    "limits live in limits": names limits bad_limits => "crates/model/src/lib.rs:2 has TURNS_MAX";
     "pure crates touch nothing": usage purity bad_purity => "crates/agent/src/lib.rs:3 uses std::fs";
     "processes only in sandbox": usage processes bad_processes => "crates/tools/src/lib.rs:2 uses std::process::Command";
     "unsafe only in sandbox": usage unsafe_code bad_unsafe_code => "crates/store/tests/it/main.rs:2 has unsafe";
@@ -83,7 +86,7 @@ fn the_repository_keeps_its_rules() {
 
 #[test]
 fn every_rule_notices_its_bad_sample() {
-    assert_eq!(RULES.len(), 30);
+    assert_eq!(RULES.len(), 32);
     for Rule { name, find, bad, says } in RULES {
         let findings = find(&bad());
         assert_eq!(findings.len(), 1, "[{name}] {findings:#?}");

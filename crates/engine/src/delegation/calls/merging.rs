@@ -9,9 +9,10 @@ use posse_workspace::Permit;
 use posse_workspace::worktree::Merge;
 
 use super::DelegationCalls;
-use crate::changes::found::Written;
+use crate::changes::found::WrittenPaths;
 use crate::crew::Crew;
 use crate::delegation::answers::CallAnswer;
+use crate::limits::CONFLICTS_TOLD_MAX;
 
 impl DelegationCalls {
     pub(super) async fn merge(&self, name: &str, permit: Permit) -> CallAnswer {
@@ -51,7 +52,7 @@ async fn bring_in(
     let into = site.workspace.permitting(permit);
     let writes = crew.approvals.track_write(Some(&format!("merge of {}", branch.name)));
     let merged = site.history.merge(&into, &branch).await.map_err(|error| error.to_string())?;
-    let mut written = Written::default();
+    let mut written = WrittenPaths::default();
     written.add(&merged.changes);
     writes.wrote(&[], &written);
     if !merged.changes.is_empty() {
@@ -85,6 +86,3 @@ fn told(name: &str, branch: &str, changed: usize, conflicts: &[Conflict]) -> Str
     }
     text
 }
-
-/// Conflicts that are told one by one.
-const CONFLICTS_TOLD_MAX: usize = 10;

@@ -10,7 +10,7 @@ use crate::delegation::answers::CallAnswer;
 use crate::knowledge::session_digest;
 
 /// One asker's turn with the only agent of a role. While it lives nobody else can start or ask it.
-pub(super) struct Turn {
+pub(super) struct RoleTurn {
     _held: OwnedMutexGuard<()>,
     /// The agent, if there is one that can go on.
     pub(super) existing: Option<AgentId>,
@@ -19,7 +19,7 @@ pub(super) struct Turn {
 impl DelegationCalls {
     /// Waits until the only agent of the task's role is free, first come, first served; none if there may be many of the
     /// role. Whoever is stopped meanwhile is out of the queue. Waiting holds no slot.
-    pub(super) async fn turn(&self, task: &Task) -> Result<Option<Turn>, CallAnswer> {
+    pub(super) async fn turn(&self, task: &Task) -> Result<Option<RoleTurn>, CallAnswer> {
         let delegation = self.crew.delegation.as_ref();
         let role = delegation.and_then(|d| d.roles.find(task.role.as_deref()?).ok());
         let Some(role) = role.filter(|role| role.single) else { return Ok(None) };
@@ -59,9 +59,9 @@ impl DelegationCalls {
                     let existing = self.crew.finished(id).filter(|done| {
                         done.continuation.is_some() && done.report.ending != Ending::Cancelled
                     });
-                    return Ok(Some(Turn { _held: held, existing: existing.map(|_| id) }));
+                    return Ok(Some(RoleTurn { _held: held, existing: existing.map(|_| id) }));
                 }
-                None => return Ok(Some(Turn { _held: held, existing: None })),
+                None => return Ok(Some(RoleTurn { _held: held, existing: None })),
             }
         }
     }

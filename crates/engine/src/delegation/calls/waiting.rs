@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use posse_delegate::Look;
+use posse_delegate::StatusLook;
 use posse_protocol::{AgentId, ToolOutcome};
 use posse_surface::{Shape, Until};
 
@@ -101,7 +101,7 @@ impl DelegationCalls {
             Err(answer) => return answer,
         };
         let mut look = self.crew.look(self.id, of);
-        if look == Look::Unchanged {
+        if look == StatusLook::Unchanged {
             // ApprovalSettings again and again becomes waiting: it costs no turns, and ends with news.
             let polls = self.polls.fetch_add(1, Ordering::Relaxed);
             if polls > 0 {
@@ -111,7 +111,7 @@ impl DelegationCalls {
                     self.settled(&live, Until::Any, Some(POLL_WAIT_MS)).await;
                 }
                 look = self.crew.look(self.id, of);
-                if look == Look::Unchanged {
+                if look == StatusLook::Unchanged {
                     let waited = since.elapsed().as_secs_f64();
                     return CallAnswer::ok(format!(
                         "unchanged, also after {waited:.1} s ({polls} times asked again). {}",
@@ -123,7 +123,7 @@ impl DelegationCalls {
             }
         }
         self.polls.store(0, Ordering::Relaxed);
-        let Look::Changed(ids) = look else { return CallAnswer::ok("unchanged") };
+        let StatusLook::Changed(ids) = look else { return CallAnswer::ok("unchanged") };
         CallAnswer::ok(self.crew.tree(|tree| answers::status(tree, &ids, page)))
     }
 }
