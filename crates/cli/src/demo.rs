@@ -1,4 +1,4 @@
-//! `posse demo`: the main agent and four sub-agents mend a small real repository. The models are a recording; all else
+//! `posse demo`: the main agent and four sub-agents fix a small real repository. The models are a recording; all else
 //! is real.
 
 use std::path::Path;
@@ -38,12 +38,12 @@ pub(crate) async fn run(paths: &Paths, args: DemoArgs) -> anyhow::Result<Exit> {
     let plan = SessionPlan::without_files(paths, &folder, Wishes::default());
     make_repository(&folder).await.context("cannot make the demo's repository")?;
     let stays = if args.keep {
-        "and stays there for you to look at"
+        "It stays there for you to look at"
     } else {
-        "and goes when this is over (--keep leaves it)"
+        "It is removed at the end; --keep leaves it"
     };
     output::print(&format!(
-        "{}\nA small repository was made in {}\n{stays}. Agents, tools, files and tests are real;\n\
+        "{}\nA small repository was made in {}\n{stays}.\nAgents, tools, files and tests are real;\n\
          what the model says is a recording, so no key and no server is needed.\n\n{} {PROMPT}\n\n",
         style.bold("posse demo"),
         whole(&folder),

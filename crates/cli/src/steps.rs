@@ -9,7 +9,7 @@ use crate::limits::{
     LINE_COLUMNS_MAX, MESSAGE_CHARS_MAX, RESULT_LINES_MAX, STEPS_LEVELS_INDENTED_MAX, STEPS_RESULT_CHARS_MAX,
 };
 use crate::output::{Style, counted, duration, one_line, trimmed, visible};
-use crate::prose;
+use crate::prose::{self, hanging};
 use crate::recorded::fold;
 
 /// How steps are shown.
@@ -68,10 +68,19 @@ impl Steps {
         one_line(self.view.agents.get(agent).map_or("main", |agent| agent.name.as_str()), 60)
     }
 
-    fn indented(&self, agent: AgentId, text: &str) -> String {
+    /// The levels that an agent's lines are indented by.
+    fn levels(&self, agent: AgentId) -> usize {
         let agent = self.view.agents.get(agent).filter(|agent| agent.parent.is_some());
-        let depth = agent.map_or(0, |agent| agent.depth.min(STEPS_LEVELS_INDENTED_MAX));
-        let indent = "  ".repeat(usize::try_from(depth).unwrap_or(0));
+        usize::try_from(agent.map_or(0, |agent| agent.depth.min(STEPS_LEVELS_INDENTED_MAX))).unwrap_or(0)
+    }
+
+    /// Columns of its lines; as many as they need where lines are not broken.
+    fn room(&self, agent: AgentId) -> usize {
+        self.showing.width.map_or(usize::MAX, |width| width.saturating_sub(2 * self.levels(agent) + 1))
+    }
+
+    fn indented(&self, agent: AgentId, text: &str) -> String {
+        let indent = "  ".repeat(self.levels(agent));
         if indent.is_empty() {
             return text.to_string();
         }
@@ -141,7 +150,7 @@ impl Steps {
                 let how = words::command_ended(*exit_code);
                 style.dim(&format!("  {who}{} ended: {how}\n", one_line(name, 60)))
             }
-            kind => course(style, kind, &who),
+            kind => course(style, kind, &who, self.room(event.agent)),
         }
     }
 }
@@ -200,7 +209,7 @@ impl Steps {
 }
 
 /// How sessions and agents come and go; `who` is empty for the main agent.
-fn course(style: Style, kind: &EventKind, who: &str) -> String {
+fn course(style: Style, kind: &EventKind, who: &str, room: usize) -> String {
     match kind {
         EventKind::SessionInterrupted { agents, detached } => {
             let told = words::was_interrupted(agents.len() as u64, *detached);
@@ -222,17 +231,21 @@ fn course(style: Style, kind: &EventKind, who: &str) -> String {
             "  {who}has come to a limit ({}) and reports\n",
             one_line(&ending.to_string(), STEPS_RESULT_CHARS_MAX)
         )),
-        EventKind::AgentSettled { report } => settled(style, who, report),
+        EventKind::AgentSettled { report } => settled(style, who, report, room),
         _ => String::new(),
     }
 }
 
 /// How it ended, what was measured, and what does not hold of what it said.
-fn settled(style: Style, who: &str, report: &Report) -> String {
+fn settled(style: Style, who: &str, report: &Report, room: usize) -> String {
     let mut text = format!("{who}{}\n", ending_line(style, report));
-    text.push_str(&style.dim(&format!("  measured: {}\n", measured::line(&facts_line(&report.receipt)))));
+    for row in hanging("  measured: ", &measured::line(&facts_line(&report.receipt)), room) {
+        text.push_str(&style.dim(&format!("{row}\n")));
+    }
     for warning in measured::warnings(report.remarks()) {
-        text.push_str(&style.yellow(&format!("  warning: {warning}\n")));
+        for row in hanging("  warning: ", &warning, room) {
+            text.push_str(&style.yellow(&format!("{row}\n")));
+        }
     }
     text
 }

@@ -12,7 +12,8 @@ use crate::exit::Exit;
 use crate::limits::{
     MEASURED_SHOWN_MAX, OTHERS_SHOWN_MAX, SESSIONS_LOOKED_AT_MAX, TASKS_NAME_COLUMNS_MAX, TITLE_CHARS_MAX,
 };
-use crate::output::{self, Style, local_time, one_line};
+use crate::output::{self, Style, columns, local_time, one_line};
+use crate::prose::hanging;
 use crate::recorded::view_of;
 use crate::which_session::session_of;
 
@@ -25,7 +26,9 @@ pub(crate) async fn run(paths: &Paths, wanted: Option<String>, json: bool) -> an
         return Ok(Exit::Completed);
     }
     let style = Style::for_stdout();
-    let mut text = told(style, &view, output::stdout_width(), output::now_ms());
+    // Without a terminal the facts stay on one line.
+    let width = output::prose_width().map_or(usize::MAX, |width| width.saturating_sub(1));
+    let mut text = told(style, &view, width, output::now_ms());
     if wanted.is_none() {
         let others = engine.sessions(SESSIONS_LOOKED_AT_MAX)?;
         let others = others.iter().filter(|other| other.id != session.id).collect::<Vec<_>>();
@@ -50,12 +53,12 @@ pub(crate) fn told(style: Style, view: &SessionView, width: usize, now_ms: u64) 
         text.push_str(&format!("{}\n", style.yellow(&left)));
     }
     text.push_str(&tree::agents(style, view, width, now_ms));
-    text.push_str(&measured_of(style, view));
+    text.push_str(&measured_of(style, view, width));
     text
 }
 
 /// What was measured of those that have ended, and what does not hold of what they say.
-fn measured_of(style: Style, view: &SessionView) -> String {
+fn measured_of(style: Style, view: &SessionView, width: usize) -> String {
     let ended = view.agents.iter().filter_map(|agent| Some((agent, agent.report.as_ref()?)));
     let ended = ended.collect::<Vec<_>>();
     if ended.is_empty() {
@@ -64,12 +67,20 @@ fn measured_of(style: Style, view: &SessionView) -> String {
     let mut text = format!("\n{}\n", style.bold("measured"));
     for (agent, report) in ended.iter().take(MEASURED_SHOWN_MAX) {
         let name = one_line(&agent.name, TASKS_NAME_COLUMNS_MAX);
-        text.push_str(&format!("  {name}: {}\n", style.dim(&measured::line(&report.facts_line()))));
+        let head = format!("  {name}: ");
+        let facts = hanging(&" ".repeat(columns(&head)), &measured::line(&report.facts_line()), width);
+        for (n, row) in facts.iter().enumerate() {
+            let (head, row) = row.split_at(columns(&head));
+            let head = if n == 0 { format!("  {name}: ") } else { head.to_string() };
+            text.push_str(&format!("{head}{}\n", style.dim(row)));
+        }
         if report.blocked {
             text.push_str(&style.yellow("    it names blockers: see its report\n"));
         }
         for warning in measured::warnings(report.remarks()) {
-            text.push_str(&style.yellow(&format!("    warning: {warning}\n")));
+            for row in hanging("    warning: ", &warning, width) {
+                text.push_str(&style.yellow(&format!("{row}\n")));
+            }
         }
     }
     if let Some(more @ 1..) = ended.len().checked_sub(MEASURED_SHOWN_MAX) {

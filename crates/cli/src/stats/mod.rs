@@ -11,6 +11,7 @@ use crate::args::StatsArgs;
 use crate::exit::Exit;
 use crate::memory::project_here;
 use crate::output::{self, Style, counted, local_time, now_ms, one_line};
+use crate::prose::hanging;
 
 pub(crate) fn run(paths: &Paths, args: &StatsArgs) -> anyhow::Result<Exit> {
     let engine = Engine::open(&paths.data_dir)?;
@@ -74,7 +75,7 @@ fn told(style: Style, query: &StatsQuery, stats: &Stats, width: usize, unpriced:
     ];
     let sections = sections.into_iter().filter(|(_, rows)| !rows.is_empty()).collect::<Vec<_>>();
     text.push_str(&table::tables(style, &sections, width));
-    text.push_str(&notes(style, total, unpriced));
+    text.push_str(&notes(style, total, unpriced, width));
     text
 }
 
@@ -95,7 +96,7 @@ fn unpriced(paths: &Paths, stats: &Stats) -> bool {
 }
 
 /// What the figures do not say by themselves.
-fn notes(style: Style, total: &StatsRow, unpriced: bool) -> String {
+fn notes(style: Style, total: &StatsRow, unpriced: bool, width: usize) -> String {
     let mut text =
         "\nwarned: reports that say what the facts do not; turns and time: the median; cached tokens are part of \
          the tokens\n"
@@ -111,5 +112,8 @@ fn notes(style: Style, total: &StatsRow, unpriced: bool) -> String {
             }
         ));
     }
-    text.split_inclusive('\n').map(|line| style.dim(line)).collect()
+    let rows = text
+        .lines()
+        .flat_map(|line| if line.is_empty() { vec![String::new()] } else { hanging("", line, width) });
+    rows.map(|row| style.dim(&format!("{row}\n"))).collect()
 }
