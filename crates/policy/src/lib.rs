@@ -37,5 +37,5 @@ pub use meet::meet;
 pub use paths::{clean_path, may_write, writable_roots};
 pub use reach::{Reach, Target, fits, is_pattern, reach};
 pub use rules::{RuleError, Rules};
-pub use tool_names::{TOOLS, is_tool, own_name};
+pub use tool_names::{TOOLS, is_tool, own_name, suggested_name};
 pub use wish::{Act, Wish};

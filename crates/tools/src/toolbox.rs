@@ -7,7 +7,7 @@ use std::{
     task::Poll,
 };
 
-use posse_policy::{Act, Decision, Wish, decide, offers};
+use posse_policy::{Act, Decision, Wish, decide, offers, suggested_name};
 use posse_protocol::visible::one_line;
 use posse_protocol::{AgentId, Grant, Shell, ToolCall, ToolOutcome, ToolSpec};
 use posse_workspace::{Permit, Workspace};
@@ -146,7 +146,7 @@ impl Toolbox {
             return Ok(entry);
         }
         let known = || self.specs.iter().map(|spec| spec.name.as_str());
-        let usual = usual_name(name).filter(|usual| known().any(|known| known == *usual));
+        let usual = suggested_name(name).filter(|usual| known().any(|known| known == *usual));
         let meant = usual.or_else(|| closest(name, known()));
         let meant = meant.map(|known| format!(" Did you mean {known}?")).unwrap_or_default();
         let known = known().collect::<Vec<_>>().join(", ");
@@ -155,28 +155,6 @@ impl Toolbox {
             one_line(name, 80)
         ))
     }
-}
-
-/// Our name for what other programs call their tools.
-fn usual_name(name: &str) -> Option<&'static str> {
-    Some(match name.to_lowercase().as_str() {
-        "bash" | "sh" | "run" | "exec" | "execute" | "run_command" | "execute_command" | "terminal" => {
-            "shell"
-        }
-        "read" | "cat" | "view" | "open" | "open_file" | "view_file" => "read_file",
-        "write" | "create" | "create_file" | "save_file" => "write_file",
-        "edit" | "replace" | "str_replace" | "apply_patch" | "patch" | "update_file" => "edit_file",
-        "ls" | "list" | "list_dir" | "list_directory" | "tree" => "list_files",
-        "find" | "find_files" | "search_files" => "glob",
-        "search" | "rg" | "ripgrep" | "search_code" | "codebase_search" => "grep",
-        "fetch" | "curl" | "browse" | "open_url" | "webfetch" => "web_fetch",
-        "todo_write" | "todowrite" | "update_plan" | "plan" => "todo",
-        "memory" | "save_memory" | "add_memory" | "memorize" => "remember",
-        "search_memory" | "memory_search" | "memories" => "recall",
-        "skill" | "load_skill" | "use_skill" | "activate_skill" => "skill_load",
-        "save_skill" | "create_skill" | "write_skill" => "skill_save",
-        _ => return None,
-    })
 }
 
 /// A call that the grant allows. Whether a person has to be asked first is for the caller to find out.

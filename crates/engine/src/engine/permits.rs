@@ -1,4 +1,4 @@
-//! PendingQuestion whoever undoes or merges before something is written that other programs act on by themselves.
+//! Asks the person before undoing or merging writes a file that other programs run or obey by themselves.
 
 use std::sync::Arc;
 
