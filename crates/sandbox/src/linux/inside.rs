@@ -218,6 +218,8 @@ fn tend(line: &UnixStream, Begun { command, signals, mut watch }: Begun) {
         if came == Some(libc::SIGTERM) {
             // SAFETY: to every process that this one can see, but not to itself.
             unsafe { libc::kill(-1, libc::SIGTERM) };
+            // There may be no time for it later: on a busy machine this process is killed before all others have ended.
+            watch.tell(line);
         }
     }
     watch.end(line);
