@@ -7,6 +7,7 @@ use anyhow::ensure;
 use posse_testkit::Turn;
 use serde_json::json;
 
+use crate::sandbox::plain_ms;
 use crate::server::Server;
 use crate::turns::session_in;
 use crate::{ResultLine, median};
@@ -39,10 +40,11 @@ pub(crate) fn measure() -> anyhow::Result<Vec<ResultLine>> {
         floors.push(first_ms(&at("empty"))?);
     }
     let (first, floor) = (median(firsts), median(floors));
+    let plain = plain_ms(&at("small"))?;
     let turn = |what: &str, ms: f64, max: f64| ResultLine {
         what: format!("a shell turn (`true`), {what}"),
         measured: format!("{ms:.1} ms"),
-        floor: "–".into(),
+        floor: format!("{plain:.1} ms (`true` alone, plain)"),
         promise: format!("≤ {max} ms"),
         holds: ms <= max,
     };

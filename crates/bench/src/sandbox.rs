@@ -37,6 +37,13 @@ pub(crate) fn measure() -> anyhow::Result<Vec<ResultLine>> {
     })
 }
 
+/// Milliseconds that `true` takes when it is started plainly: the middle of many.
+pub(crate) fn plain_ms(folder: &Path) -> anyhow::Result<f64> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let times = (0..TRIES).map(|_| runtime.block_on(run_ms(folder, None)));
+    Ok(median(times.collect::<anyhow::Result<Vec<_>>>()?))
+}
+
 async fn run_ms(workspace: &Path, level: Option<Level>) -> anyhow::Result<f64> {
     let program = Program::at(Path::new("/bin/true"), &[])?;
     let mut command = Command::program(&program, [""; 0], workspace, Duration::from_secs(20));
