@@ -39,6 +39,18 @@ pub enum Ending {
 }
 
 impl Ending {
+    /// What a person should read about an ending that nobody asked for.
+    pub fn error_message(&self) -> Option<String> {
+        match self {
+            Self::Completed | Self::Cancelled => None,
+            Self::Failed { failure } => Some(failure.to_string()),
+            Self::Interrupted { reason } => Some(reason.clone()),
+            Self::TimedOut | Self::OutOfTurns | Self::OutOfTokens | Self::OutOfMoney | Self::Refused => {
+                Some(self.to_string())
+            }
+        }
+    }
+
     /// How it ended, in a word or two. Its `Display` says why as well.
     pub fn in_a_word(&self) -> &'static str {
         match self {

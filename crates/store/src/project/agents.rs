@@ -4,7 +4,7 @@ use posse_protocol::{AgentId, ContextMode, Report};
 
 use super::Change;
 use super::agent_figures::AgentFigures;
-use super::figures::{error_message, figure, whole};
+use super::figures::{figure, whole};
 use super::messages::{self, BegunAgent};
 use crate::StoreError;
 use crate::blobs::hash;
@@ -173,7 +173,7 @@ pub(super) fn settled(change: &Change<'_>, agent: &AgentFigures, report: &Report
                 report.ending.word(),
                 whole(change.event.at_ms),
                 figure(report.receipt.duration_ms),
-                error_message(&report.ending),
+                report.ending.error_message(),
                 figure(report.warnings.len() as u64),
             ),
         )

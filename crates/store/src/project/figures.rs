@@ -1,7 +1,7 @@
 //! Numbers and short texts as the tables keep them: never out of range, never more than a line. Pure.
 
+use posse_protocol::Usage;
 use posse_protocol::clip::clipped;
-use posse_protocol::{Ending, Usage};
 
 use crate::limits::{FIGURE_MAX, MOMENT_MS_MAX};
 
@@ -105,20 +105,6 @@ pub(super) fn first_paragraph(text: &str, chars_max: usize) -> String {
     let lines = text.lines().map(str::trim).skip_while(|line| line.is_empty());
     let paragraph: Vec<&str> = lines.take_while(|line| !line.is_empty()).collect();
     clipped(&paragraph.join(" "), chars_max)
-}
-
-/// What a person should read about an ending that was not wished for.
-pub(super) fn error_message(ending: &Ending) -> Option<String> {
-    match ending {
-        Ending::Completed | Ending::Cancelled => None,
-        Ending::Failed { failure } => Some(failure.to_string()),
-        Ending::Interrupted { reason } => Some(reason.clone()),
-        Ending::TimedOut
-        | Ending::OutOfTurns
-        | Ending::OutOfTokens
-        | Ending::OutOfMoney
-        | Ending::Refused => Some(ending.to_string()),
-    }
 }
 
 #[cfg(test)]

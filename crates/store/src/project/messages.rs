@@ -9,7 +9,7 @@ use posse_protocol::{Budget, Ending, Report, TestRun};
 use serde::Serialize;
 
 use super::agent_figures::AgentFigures;
-use super::figures::{error_message, first_paragraph, moment, whole};
+use super::figures::{first_paragraph, moment, whole};
 use super::{Change, tool_calls};
 use crate::{StoreError, limits};
 
@@ -166,7 +166,7 @@ fn complete(
                 json(&report.receipt.files),
                 bailout_reason(&report.ending),
                 status(&report.ending),
-                error_message(&report.ending),
+                report.ending.error_message(),
                 json(&Metadata::of(report, prompt.requested_model.as_deref())),
                 json(&calls),
             ),

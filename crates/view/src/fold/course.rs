@@ -1,7 +1,7 @@
 //! How a session and its agents come and go: begin, are interrupted, go on, end.
 
 use posse_protocol::clip::first_line;
-use posse_protocol::{AgentId, Ending, Event, EventKind, Report, Sender};
+use posse_protocol::{AgentId, Event, EventKind, Report, Sender};
 
 use super::short;
 use crate::text::cut;
@@ -173,7 +173,7 @@ impl SessionView {
         agent.ended_at_ms = Some(event.at_ms);
         agent.duration_ms = Some(report.receipt.duration_ms);
         agent.clock.end(report.receipt.duration_ms, event.at_ms);
-        agent.error = error_message(&report.ending).map(|error| cut(&error, limits::MESSAGE_CHARS_MAX));
+        agent.error = report.ending.error_message().map(|error| cut(&error, limits::MESSAGE_CHARS_MAX));
         agent.report = Some(ReportView::of(report));
         let (state, parent) = (agent.state, agent.parent);
         if parent.is_some() {
@@ -185,19 +185,5 @@ impl SessionView {
             self.count_open(parent, -1);
         }
         self.spread(event.agent, more);
-    }
-}
-
-/// What a person should read about an ending that was not wished for.
-fn error_message(ending: &Ending) -> Option<String> {
-    match ending {
-        Ending::Completed | Ending::Cancelled => None,
-        Ending::Failed { failure } => Some(failure.to_string()),
-        Ending::Interrupted { reason } => Some(reason.clone()),
-        Ending::TimedOut
-        | Ending::OutOfTurns
-        | Ending::OutOfTokens
-        | Ending::OutOfMoney
-        | Ending::Refused => Some(ending.to_string()),
     }
 }
