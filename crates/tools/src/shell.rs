@@ -77,9 +77,7 @@ impl Tool for ShellCommand {
         let deadline_ms = self.deadline_ms(&context);
         let mut command = self.to_run(&context, deadline_ms).await;
         command.confinement.clone_from(&profile);
-        let job = posse_sandbox::start(command).await?;
-        context.running.is(&job);
-        let finished = job.wait().await;
+        let finished = context.running.start(command).await?.wait().await;
         let (ending, exit_code) = match finished.exit {
             CommandExit::Code(code) => (format!("exit code {code}"), Some(code)),
             CommandExit::Signal(signal) => (format!("ended by signal {signal}"), None),
