@@ -8,11 +8,11 @@ mod sum_up;
 
 use std::collections::BTreeMap;
 
-pub use recall::{Next, Recall, Recalled};
+pub use recall::{Mail, Next, Recall, Recalled};
 
 use posse_protocol::{
-    AgentId, CallId, Ending, EventKind, Failure, Message, ModelError, ModelErrorKind, Purpose, Sender, Spent,
-    ToolCall, ToolResult,
+    AgentId, CallId, Ending, EventKind, Failure, MailId, Message, ModelError, ModelErrorKind, Purpose,
+    Sender, Spent, ToolCall, ToolResult,
 };
 use serde::{Deserialize, Serialize};
 
@@ -68,6 +68,15 @@ pub struct Agent {
     /// A summary of its report, if the report is too long for its reader.
     #[serde(default)]
     short: Option<String>,
+    /// Whether the person wants the conversation shortened at the next turn, however long it is.
+    #[serde(default)]
+    compact: bool,
+    /// Set while an agent that rests shortens its conversation: how its last prompt had ended.
+    #[serde(default)]
+    rested: Option<Ending>,
+    /// Whether it was told something since it last rested, other than to shorten its conversation.
+    #[serde(default)]
+    prompted: bool,
     /// Its last text. Kept apart from the conversation, so that compaction does not lose it.
     words: String,
     /// The first parts of a reply that reached the output limit and continues in the next one.
@@ -77,6 +86,9 @@ pub struct Agent {
 /// A message that waits for the next turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Heard {
+    /// Its number, if it was mailed.
+    #[serde(default)]
+    mail: MailId,
     from: Sender,
     text: String,
     /// The agents whose reports it contains.
@@ -85,7 +97,7 @@ struct Heard {
 
 impl Heard {
     fn new(from: Sender, text: impl Into<String>) -> Self {
-        Self { from, text: text.into(), reports: Vec::new() }
+        Self { mail: MailId::default(), from, text: text.into(), reports: Vec::new() }
     }
 }
 
@@ -100,6 +112,8 @@ enum State {
     Idle,
     /// Calls are under way. `results` holds those answered already; `order` is the order to tell them in.
     Working { calls: Vec<ToolCall>, order: Vec<CallId>, results: Vec<ToolResult> },
+    /// It has answered, or could not, and waits for the next prompt.
+    Resting { ending: Ending },
     /// It has ended.
     Settled { ending: Ending },
 }
@@ -128,6 +142,9 @@ impl Agent {
             closing: None,
             summed_up: false,
             short: None,
+            compact: false,
+            rested: None,
+            prompted: false,
             words: String::new(),
             beginnings: String::new(),
         }
@@ -151,8 +168,23 @@ impl Agent {
     }
 
     /// Whether it is idle: it waits for a message.
-    pub fn rests(&self) -> bool {
-        matches!(self.state, State::Ready | State::Idle)
+    pub fn is_idle(&self) -> bool {
+        matches!(self.state, State::Ready | State::Idle | State::Resting { .. })
+    }
+
+    /// Whether it waits for the next prompt.
+    pub fn is_resting(&self) -> bool {
+        matches!(self.state, State::Resting { .. })
+    }
+
+    /// Whether it has something to report: it was told something since it last rested, or could not be shortened.
+    pub fn has_answer(&self) -> bool {
+        self.prompted || matches!(&self.state, State::Resting { ending: Ending::Failed { .. } })
+    }
+
+    /// Whether it rests after its answer instead of ending.
+    pub fn stays(&self) -> bool {
+        self.settings.stays
     }
 
     /// Tokens that count against its budget, without those of its sub-agents.
@@ -215,24 +247,60 @@ impl Agent {
         }
     }
 
-    /// Adds a message for the next turn, without starting one.
-    pub fn hear(&mut self, from: Sender, text: String) {
-        self.inbox.push(Heard::new(from, text));
+    /// Adds a message for the next turn, without starting one. `mail` is its number, if it was mailed.
+    pub fn hear(&mut self, mail: MailId, from: Sender, text: String) {
+        self.inbox.push(Heard { mail, ..Heard::new(from, text) });
     }
 
     /// Adds reports of sub-agents for the next turn. They count as delivered then.
     pub fn hear_reports(&mut self, text: String, of: Vec<AgentId>) {
-        self.inbox.push(Heard { from: Sender::Reports, text, reports: of });
+        self.inbox.push(Heard { reports: of, ..Heard::new(Sender::Reports, text) });
+    }
+
+    /// Whether the person has told it something that it has not answered.
+    pub fn is_prompted(&self) -> bool {
+        self.inbox.iter().any(|heard| matches!(heard.from, Sender::Person | Sender::Parent))
+    }
+
+    /// Lets an agent that has ended rest, if it stays: it waits for the next prompt.
+    pub fn rest_again(&mut self) {
+        if let State::Settled { ending } | State::Resting { ending } = &self.state {
+            let ending = ending.clone();
+            self.finish(ending);
+        }
     }
 
     /// Reopens an agent that has ended: it waits for a message and continues its conversation.
     pub fn reopen(&mut self) {
         self.state = State::Idle;
-        self.closing = None;
+        self.start_afresh();
+    }
+
+    /// Forgets what only mattered for the prompt before.
+    fn start_afresh(&mut self) {
+        (self.closing, self.rested) = (None, None);
         self.compactions_in_a_row = 0;
         (self.bad_turns, self.empty_replies, self.cut_replies) = (0, 0, 0);
         (self.summed_up, self.short) = (false, None);
         self.beginnings.clear();
+    }
+
+    /// Shortens the conversation at the next turn, however long it is.
+    pub fn compact_soon(&mut self) {
+        self.compact = true;
+    }
+
+    /// Changes whether it rests after its answer instead of ending.
+    pub fn set_stays(&mut self, stays: bool) {
+        self.settings.stays = stays;
+    }
+
+    /// Continues with another model: what it costs and takes in.
+    pub fn change_model(&mut self, settings: Settings) {
+        let (budget, stays) = (self.settings.budget, self.settings.stays);
+        self.settings = Settings { budget, stays, ..settings };
+        // Another model counts tokens in its own way.
+        self.measured = None;
     }
 
     /// Gives it another budget, what it has spent included.
@@ -259,6 +327,16 @@ impl Agent {
         let step = match (&self.state, input) {
             (State::Settled { ending }, _) => Step::Settle(ending.clone()),
             (_, Input::Told { from, text }) => self.told(from, text, &mut record),
+            (State::Resting { ending }, Input::Cancel { .. } | Input::Close) => {
+                let ending = ending.clone();
+                self.settle(ending)
+            }
+            (State::Resting { ending }, Input::GoOn) if self.inbox.is_empty() => Step::Rest(ending.clone()),
+            (State::Resting { .. }, Input::GoOn) => {
+                self.wake();
+                self.next_turn(&mut record)
+            }
+            (State::Resting { .. }, Input::Stop { .. } | Input::TimeUp { .. }) => Step::Wait,
             (State::Ready | State::Idle, Input::GoOn) if !self.inbox.is_empty() || self.owes_reply() => {
                 self.next_turn(&mut record)
             }
@@ -278,6 +356,20 @@ impl Agent {
                 self.answer(done, STOPPED, &mut record);
                 self.settle(Ending::Cancelled)
             }
+            (_, Input::Stop { partial, done }) => {
+                self.cut_short(partial, &mut record);
+                self.answer(done, STOPPED, &mut record);
+                // What was not told yet is part of what was stopped.
+                self.deliver(|_| true, &mut record);
+                // Stopping to shorten the conversation does not change what its last prompt came to.
+                let ending = self.rested.take().unwrap_or(Ending::Cancelled);
+                self.finish(ending)
+            }
+            (_, Input::Compact) => self.compact_now(&mut record),
+            (_, Input::Close) => {
+                self.settings.stays = false;
+                Step::Wait
+            }
             (_, Input::Interrupted { partial, done }) => self.interrupted(partial, done, &mut record),
             (_, Input::Broken { message }) => {
                 self.cut_short(String::new(), &mut record);
@@ -293,17 +385,31 @@ impl Agent {
         // The task comes first, also before what was mailed to an agent whose session was interrupted before it had its task.
         let at = if self.task.is_empty() { 0 } else { self.inbox.len() };
         self.inbox.insert(at, Heard::new(from, text));
-        if self.rests() { self.next_turn(record) } else { Step::Wait }
+        self.wake();
+        if self.is_idle() { self.next_turn(record) } else { Step::Wait }
     }
 
     /// What was under way is stopped for what is in the inbox.
     fn interrupted(&mut self, partial: String, done: Vec<Done>, record: &mut Vec<EventKind>) -> Step {
-        if self.rests() && self.inbox.is_empty() {
+        if self.is_idle() && self.inbox.is_empty() {
             return Step::Wait;
         }
+        self.wake();
         self.cut_short(partial, record);
         self.answer(done, INTERRUPTED, record);
-        self.next_turn(record)
+        match self.rested.take() {
+            Some(ending) if self.inbox.is_empty() => self.finish(ending),
+            _ => self.next_turn(record),
+        }
+    }
+
+    /// An agent that rests begins with another prompt: its last answer was to the one before.
+    fn wake(&mut self) {
+        if self.is_resting() {
+            self.state = State::Idle;
+            self.words.clear();
+            self.prompted = false;
+        }
     }
 
     /// A model call was stopped: what had arrived of it is kept.
@@ -347,8 +453,11 @@ impl Agent {
             let ending = Ending::Failed { failure: Failure::MalformedCalls };
             return self.close(ending, "your calls could not be run, several turns in a row", record);
         }
+        let wanted = std::mem::take(&mut self.compact) && self.can_shorten();
         // What was not told yet is told after the notes, word for word, if there is anything to be shortened.
-        if self.closing.is_none() && self.too_long() && (self.inbox.is_empty() || self.can_shorten()) {
+        if self.closing.is_none()
+            && (wanted || self.too_long() && (self.inbox.is_empty() || self.can_shorten()))
+        {
             // What Posse itself has to say is about the conversation as it is.
             self.deliver(|heard| heard.from == Sender::Posse, record);
             return self.ask_for_notes(record);
@@ -366,19 +475,22 @@ impl Agent {
         let (told, later) = std::mem::take(&mut self.inbox).into_iter().partition(now);
         self.inbox = later;
         let told: Vec<Heard> = told;
-        for Heard { from, text, reports } in told {
+        for Heard { mail, from, text, reports } in told {
             if self.task.is_empty() {
                 self.task.clone_from(&text);
             }
             if !reports.is_empty() {
                 record.push(EventKind::ReportsDelivered { agents: reports });
             }
-            self.say(from, text, record);
+            self.add_message(mail, from, text, record);
         }
     }
 
     fn call_model(&mut self, purpose: Purpose, record: &mut Vec<EventKind>) -> Step {
         self.spent.turns += 1;
+        if purpose != Purpose::Summary {
+            self.rested = None;
+        }
         self.state = State::Replying { purpose };
         let turn = self.spent.turns;
         record.push(EventKind::TurnStarted { turn, purpose });
@@ -386,7 +498,12 @@ impl Agent {
     }
 
     fn say(&mut self, from: Sender, text: String, record: &mut Vec<EventKind>) {
-        record.push(EventKind::Told { from, text: text.clone() });
+        self.add_message(MailId::default(), from, text, record);
+    }
+
+    fn add_message(&mut self, mail: MailId, from: Sender, text: String, record: &mut Vec<EventKind>) {
+        self.prompted |= from != Sender::Posse;
+        record.push(EventKind::Told { mail, from, text: text.clone() });
         self.conversation.push(Message::User { text });
     }
 
@@ -401,12 +518,27 @@ impl Agent {
         self.next_turn(record)
     }
 
+    /// The prompt is answered, or cannot be: an agent that stays rests, any other ends.
+    fn finish(&mut self, ending: Ending) -> Step {
+        if !self.settings.stays {
+            return self.settle(ending);
+        }
+        self.start_afresh();
+        self.state = State::Resting { ending: ending.clone() };
+        Step::Rest(ending)
+    }
+
     fn settle(&mut self, ending: Ending) -> Step {
         self.state = State::Settled { ending: ending.clone() };
         Step::Settle(ending)
     }
 
     fn model_failed(&mut self, purpose: Purpose, error: ModelError, record: &mut Vec<EventKind>) -> Step {
+        if purpose == Purpose::Summary && self.rested.take().is_some() {
+            // Nothing forces it: the conversation stays as it is.
+            self.conversation.take_back();
+            return self.finish(Ending::Failed { failure: model_failure(error) });
+        }
         if purpose == Purpose::Summary {
             return self.no_notes(record);
         }
@@ -415,13 +547,12 @@ impl Agent {
         }
         self.speak(&error.partial);
         if let Some(ending) = self.closing.clone() {
-            return self.settle(ending);
+            return self.finish(ending);
         }
         if error.kind == ModelErrorKind::ContextTooLong {
             return self.drop_older(record);
         }
-        let ModelError { kind, message, said, advice, .. } = error;
-        self.settle(Ending::Failed { failure: Failure::Model { kind, message, said, advice } })
+        self.finish(Ending::Failed { failure: model_failure(error) })
     }
 
     fn time_up(&mut self, partial: String, done: Vec<Done>, record: &mut Vec<EventKind>) -> Step {
@@ -429,12 +560,20 @@ impl Agent {
         self.cut_short(partial, record);
         self.answer(done, STOPPED, record);
         if summing_up {
-            return self.settle(Ending::Completed);
+            return self.finish(Ending::Completed);
+        }
+        if let Some(ending) = self.rested.take() {
+            return self.finish(ending);
         }
         if self.closing.is_some() || self.state == State::Ready {
             let ending = self.closing.clone().unwrap_or(Ending::TimedOut);
-            return self.settle(ending);
+            return self.finish(ending);
         }
         self.close(Ending::TimedOut, "your time is over", record)
     }
+}
+
+fn model_failure(error: ModelError) -> Failure {
+    let ModelError { kind, message, said, advice, .. } = error;
+    Failure::Model { kind, message, said, advice }
 }

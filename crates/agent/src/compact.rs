@@ -17,7 +17,7 @@ pub(crate) struct Shorter {
 }
 
 /// The conversation after a summary: the task as it was given, what is pinned, and the notes. Results that the model
-/// has not acted on yet stay as they are, if they are small.
+/// has not acted on yet stay as they are, if they are small; so does an answer that nobody has replied to.
 pub(crate) fn with_notes(
     task: &str,
     messages: &[Arc<Message>],
@@ -33,6 +33,12 @@ pub(crate) fn with_notes(
                 && asked.bytes() + results.bytes() <= unread_bytes_max =>
         {
             2
+        }
+        // The answer that the person may refer to next.
+        [_, .., answer]
+            if matches!(**answer, Message::Assistant { .. }) && answer.bytes() <= unread_bytes_max =>
+        {
+            1
         }
         _ => 0,
     };

@@ -29,6 +29,6 @@ mod step;
 /// The name under which the to-do list is pinned.
 pub const TODO: &str = "To-do list";
 
-pub use agent::{Agent, Next, Recall, Recalled};
+pub use agent::{Agent, Mail, Next, Recall, Recalled};
 pub use conversation::MessageHistory;
 pub use step::{Done, Input, Kin, Output, Settings, Step};

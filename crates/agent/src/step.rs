@@ -18,6 +18,9 @@ pub struct Settings {
     pub fixed_bytes: usize,
     /// The longest report that its reader takes, in bytes, if a longer one is to be summed up by its model.
     pub sum_up_over: Option<usize>,
+    /// Whether it rests after its answer and waits for the next prompt, instead of ending.
+    #[serde(default)]
+    pub stays: bool,
 }
 
 /// What an agent has to know of its sub-agents. Updated before each input.
@@ -71,6 +74,18 @@ pub enum Input {
         /// Calls that were answered before.
         done: Vec<Done>,
     },
+    /// The person stopped what it does. The model call or tools in progress were stopped, with this result. An agent that
+    /// stays rests; any other ends.
+    Stop {
+        /// Text of the reply that had arrived.
+        partial: String,
+        /// Calls that were answered before.
+        done: Vec<Done>,
+    },
+    /// The person wants the conversation shortened before it goes on.
+    Compact,
+    /// The session is closed: it does not stay any longer, and an agent that rests ends.
+    Close,
     /// Posse itself cannot continue.
     Broken {
         /// The error, worded for a person.
@@ -119,6 +134,8 @@ pub enum Step {
     },
     /// Do nothing until a message arrives or a call returns.
     Wait,
+    /// It has answered, or could not, and waits for the next prompt.
+    Rest(Ending),
     /// It has ended.
     Settle(Ending),
 }

@@ -141,7 +141,7 @@ fn life(step: u32) -> Vec<EventKind> {
     match step {
         0 => vec![admitted()],
         1 => {
-            let told = EventKind::Told { from: Sender::Parent, text: "Read the notes, part 7.".repeat(4) };
+            let told = EventKind::told(Sender::Parent, "Read the notes, part 7.".repeat(4));
             vec![started(1), told, turn_started(1)]
         }
         step if step <= TURNS => {

@@ -356,6 +356,7 @@ pub(crate) fn begin(place: &std::path::Path, base_url: &str, at_once: usize) -> 
         models: Models::new(Model::new(config, &Governors::default())?, None),
         grant: Grant { network: Network::None, ..Grant::full() },
         budget: Budget::UNLIMITED,
+        stay: false,
         tools: ToolSettings::default(),
         project: None,
         delegation: Some(delegation),

@@ -110,6 +110,7 @@ pub(crate) async fn session_in(base_url: &str, engine: Engine, workspace: &Path)
         models: Models::new(Model::new(config, &Governors::default())?, None),
         grant: Grant { network: Network::None, ..Grant::full() },
         budget: Budget::UNLIMITED,
+        stay: false,
         tools: ToolSettings::default(),
         project: None,
         delegation: None,

@@ -98,7 +98,7 @@ impl Steps {
                 let said = self.said(&style.cyan(&label), text);
                 format!("{said}{}", style.yellow("  … cut short\n"))
             }
-            EventKind::Told { from, text } => self.message(names, *from, text),
+            EventKind::Told { from, text, .. } => self.message(names, *from, text),
             EventKind::Replied { reply, .. } if !reply.text.trim().is_empty() => {
                 let label = format!("{}:", names.map_or("agent", |(name, _)| name));
                 self.said(&style.cyan(&label), &reply.text)
@@ -341,7 +341,7 @@ agent: Fixed.
             event(1, 0, again),
             event(1, 0, resumed.clone()),
             event(2, 1, resumed),
-            event(2, 1, EventKind::Mailed { from: Sender::Person, text: "hello".into() }),
+            event(2, 1, EventKind::mailed(Sender::Person, "hello")),
             event(2, 1, EventKind::Closing { ending: Ending::OutOfTurns }),
             event(1, 0, EventKind::SessionInterrupted { agents: vec![id(2)], detached: true }),
         ];

@@ -39,6 +39,7 @@ pub(crate) fn wishes(args: &WorkArgs, display: &Display) -> Wishes {
         team: args.modes.team,
         surface: args.modes.surface,
         person: matches!(display, Display::Live(_)) && questions::person_is_there(),
+        stay: false,
     }
 }
 

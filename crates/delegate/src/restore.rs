@@ -11,7 +11,7 @@
 use std::cmp::Reverse;
 
 use posse_policy::meet;
-use posse_protocol::{AgentId, Budget, Seq, Spent};
+use posse_protocol::{AgentId, Approval, Budget, Seq, Spent};
 
 use crate::budget::{self, Bill};
 use crate::known::{Known, KnownEnd, KnownMain, Misfit, Restored, StopCause};
@@ -74,6 +74,54 @@ impl Tree {
         main.budget = sound(budget);
         main.changes.own += 1;
         true
+    }
+
+    /// Gives an agent that has not settled another budget, which includes what it has spent.
+    pub fn set_budget(&mut self, id: AgentId, budget: Budget) {
+        if let Some(node) = self.nodes.get_mut(&id).filter(|node| !node.state.is_settled()) {
+            node.budget = sound(budget);
+            node.changes.own += 1;
+        }
+    }
+
+    /// Changes what the main agent does without asking. Its sub-agents keep what they have; new ones get no more than this.
+    pub fn set_approval(&mut self, id: AgentId, approval: Approval) {
+        if let Some(node) = self.nodes.get_mut(&id).filter(|node| node.parent.is_none()) {
+            node.grant.approval = approval;
+        }
+    }
+
+    /// Lets an agent spend more. Tokens and money come out of the budgets above it, so those grow as much; turns and time are
+    /// its own. What has no limit stays without one. Gives back the budgets that changed, its own first.
+    pub fn top_up(&mut self, id: AgentId, more: Budget) -> Vec<(AgentId, Budget)> {
+        if self.nodes.get(&id).is_none_or(|node| node.state.is_settled()) {
+            return Vec::new();
+        }
+        let mut changed = Vec::new();
+        let (mut at, mut more, mut below) = (Some(id), more, None::<Budget>);
+        while let Some(node) = at.and_then(|at| self.nodes.get_mut(&at)) {
+            if let Some(below) = below {
+                budget::reserve(node, below);
+            }
+            let before = node.budget;
+            node.budget = sound(Budget {
+                turns: before.turns.map(|turns| turns.saturating_add(more.turns.unwrap_or(0))),
+                tokens: before.tokens.map(|tokens| tokens.saturating_add(more.tokens.unwrap_or(0))),
+                time_ms: before.time_ms.map(|ms| ms.saturating_add(more.time_ms.unwrap_or(0))),
+                cost_usd: before.cost_usd.map(|usd| usd + more.cost_usd.unwrap_or(0.0).max(0.0)),
+            });
+            // What was set aside for it grows by what it got.
+            let tokens = more.tokens.filter(|_| before.tokens.is_some());
+            let cost_usd = more.cost_usd.map(|usd| usd.max(0.0)).filter(|_| before.cost_usd.is_some());
+            below = Some(Budget { tokens, cost_usd, ..Budget::UNLIMITED });
+            if node.budget != before {
+                node.changes.own += 1;
+                changed.push((node.id, node.budget));
+            }
+            (more.turns, more.time_ms) = (None, None);
+            at = node.parent;
+        }
+        changed
     }
 
     /// Puts an agent where it was, or charges main with what it had spent if it has no place.

@@ -8,6 +8,7 @@ pub(crate) mod conversation;
 pub(crate) mod facts;
 pub(crate) mod finished;
 pub(crate) mod offer;
+pub(crate) mod past_prompts;
 pub(crate) mod process_slots;
 pub(crate) mod prompt;
 pub(crate) mod receipt;

@@ -3,6 +3,7 @@
 //! Everything that several agents touch is behind one lock here, which is never held across a wait. Drivers own the rest.
 
 pub(crate) mod background;
+pub(crate) mod mail;
 mod taking_over;
 mod waiting;
 
@@ -12,12 +13,12 @@ use std::collections::HashMap;
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use posse_agent::Kin;
+use posse_agent::{Kin, Mail};
 use posse_delegate::{
     Admission, Board, Freed, Node, Refusal, Request, State as AgentState, StatusLook, Tree,
 };
 use posse_protocol::{
-    AgentId, Below, CallId, ChildEnded, CommandRun, Effect, Ending, EventKind, Receipt, Report, Sender, Spent,
+    AgentId, Below, CallId, ChildEnded, CommandRun, Effect, Ending, EventKind, MailId, Receipt, Report, Spent,
 };
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
@@ -31,6 +32,7 @@ use crate::agents::session_parts::SessionParts;
 use crate::agents::start::{AgentIdentity, AgentStart};
 use crate::changes::site::Site;
 use crate::crew::background::Background;
+use crate::crew::mail::Wanted;
 
 /// Shared by the drivers of one session; ends with the last of them.
 pub(crate) struct Crew {
@@ -64,6 +66,8 @@ struct Inner {
     started_by: HashMap<(AgentId, CallId), AgentId>,
     /// Whose turn it is with the only agent of a role, by role.
     turns: HashMap<String, Arc<tokio::sync::Mutex<()>>>,
+    /// The number of the last message that was sent.
+    last_mail: MailId,
     /// How to let go of the drivers; none once that was done.
     drivers: Option<Vec<AbortHandle>>,
 }
@@ -71,8 +75,10 @@ struct Inner {
 /// What is held for an agent until it settles.
 struct Member {
     signals: AgentSignals,
-    /// Words that wait for its next turn.
-    mail: Vec<(Sender, String)>,
+    /// Words that wait for its next turn, and prompts that wait until it has answered the one before.
+    mail: Vec<Mail>,
+    /// What the person wants of it besides.
+    wanted: Wanted,
     /// Whether it takes no more messages: its last turn has begun.
     mailbox_closed: bool,
     /// How many of its calls wait for sub-agents.
@@ -104,6 +110,7 @@ impl Member {
             site,
             signals: AgentSignals::default(),
             mail: Vec::new(),
+            wanted: Wanted::default(),
             mailbox_closed: false,
             waits: 0,
             process_slot: None,
@@ -140,7 +147,7 @@ pub(crate) struct AgentSignals {
 /// What has come in for an agent.
 pub(crate) struct News {
     pub(crate) kin: Kin,
-    pub(crate) mail: Vec<(Sender, String)>,
+    pub(crate) mail: Vec<Mail>,
     pub(crate) reports: Vec<Arc<FinishedAgent>>,
 }
 
@@ -154,6 +161,7 @@ impl Crew {
             finished: FinishedAgents::default(),
             started_by: HashMap::new(),
             turns: HashMap::new(),
+            last_mail: MailId::default(),
             drivers: Some(Vec::new()),
         };
         let crew = Arc::new(Self {
@@ -293,38 +301,6 @@ impl Crew {
         }
     }
 
-    /// Puts words into an agent's mail. False if it takes none: it has ended or is about to, or has too much of it.
-    pub(crate) fn tell(&self, id: AgentId, from: Sender, text: String, interrupt: bool) -> bool {
-        let mut inner = self.lock();
-        let Some(member) = inner.members.get_mut(&id) else { return false };
-        if member.mailbox_closed || member.mail.len() >= crate::limits::MAIL_MAX {
-            return false;
-        }
-        member.mail.push((from, text.clone()));
-        let parent = inner.tree.node(id).and_then(|node| node.parent);
-        // On its way to the record before whoever sends it can say that it was sent.
-        let mut journal = self.journal(id, parent);
-        journal.note(EventKind::Mailed { from, text });
-        journal.send();
-        let Some(member) = inner.members.get_mut(&id) else { return false };
-        member.signals.news.send_replace(());
-        if interrupt {
-            member.signals.interrupt.send_replace(());
-        }
-        true
-    }
-
-    /// Takes what has come in for an agent. A report that is taken is delivered: whoever takes it must tell it.
-    /// `taken` runs before anybody can send more.
-    pub(crate) fn news(&self, id: AgentId, taken: impl FnOnce()) -> News {
-        let mut inner = self.lock();
-        taken();
-        let reports = inner.take_reports(id, None);
-        let mail =
-            inner.members.get_mut(&id).map(|member| std::mem::take(&mut member.mail)).unwrap_or_default();
-        News { kin: kin(&inner.tree, id), mail, reports }
-    }
-
     /// The reports of some sub-agents that have not been told yet; taking them delivers them.
     pub(crate) fn take_reports(&self, id: AgentId, of: &[AgentId]) -> Vec<Arc<FinishedAgent>> {
         self.lock().take_reports(id, Some(of))
@@ -364,12 +340,14 @@ impl Crew {
         self.tree(|tree| tree.family(id).below)
     }
 
-    /// What an agent's sub-agents did and used.
-    pub(crate) fn inherited(&self, id: AgentId) -> Inherited {
-        let inner = self.lock();
+    /// Takes what an agent's sub-agents did since it was taken last; what they used is the sum over all of them.
+    pub(crate) fn take_inherited(&self, id: AgentId) -> Inherited {
+        let mut inner = self.lock();
         let below = inner.tree.family(id).below;
-        let inherited = inner.members.get(&id).map(|member| member.inherited.clone()).unwrap_or_default();
-        Inherited { below, ..inherited }
+        let Some(member) = inner.members.get_mut(&id) else { return Inherited::default() };
+        let edits = member.inherited.edits;
+        let taken = std::mem::replace(&mut member.inherited, Inherited { edits, ..Inherited::default() });
+        Inherited { below, ..taken }
     }
 
     /// How often others have changed files where an agent works.

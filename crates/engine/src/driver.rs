@@ -3,20 +3,20 @@
 mod begin;
 pub(crate) mod gate;
 pub(crate) mod held_progress;
+mod rest;
+mod settings;
 mod settle;
 pub(crate) mod tool_calls;
 mod waiting;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use posse_agent::{Agent, Done, Input, Next, Output, Step};
+use posse_agent::{Agent, Done, Input, Mail, Next, Output, Step};
 use posse_model::Signal;
-use posse_policy::shell_level;
 use posse_protocol::{
-    Answer, Branch, CallId, Effect, EventKind, Files, Isolation, ModelError, Purpose, Reply, Report, Shell,
-    ToolCall,
+    Answer, Branch, CallId, Effect, EventKind, Isolation, ModelError, Purpose, Reply, Report, ToolCall,
 };
 use posse_store::StoreError;
 use posse_tools::Toolbox;
@@ -26,8 +26,9 @@ use tokio::sync::watch;
 use crate::agents::context::Snapshot;
 use crate::agents::conversation::Conversation;
 use crate::agents::offer::strange_file;
+use crate::agents::past_prompts::PastPrompts;
 use crate::agents::receipt::Effects;
-use crate::agents::start::{AgentIdentity, AgentStart, FirstTask};
+use crate::agents::start::{AgentIdentity, AgentStart, FirstTask, InterruptedAgent};
 use crate::changes::site::Site;
 use crate::crew::{AgentSignals, Crew};
 use crate::delegation::answers;
@@ -61,6 +62,8 @@ pub(crate) struct Driver {
     /// Whether the workspace is to be looked at beside the first model call: commands may change it later.
     looks: bool,
     effects: Effects,
+    /// What its earlier prompts came to.
+    past: PastPrompts,
     /// What its report has to say besides.
     notes: Vec<String>,
 }
@@ -82,17 +85,14 @@ impl Driver {
         start.journal.note(begin::begun(&crew, &start));
         let AgentStart { who, grant, budget, mut conversation, isolation, branch, resumed, .. } = start;
         let signals = crew.signals(who.id);
-        let settings = conversation.settings(budget, crew.sum_up_over(who.depth));
-        let (agent, next, worked, effects) = match start.interrupted {
-            Some(past) => (past.agent, Some(past.next), past.worked, past.effects),
-            None => {
-                let agent = Agent::knowing(settings, conversation.messages());
-                (agent, None, Duration::ZERO, Effects::default())
-            }
+        let settings = conversation.settings(budget, crew.sum_up_over(who.depth), crew.stays_at(who.depth));
+        let InterruptedAgent { agent, next, worked, effects, past } = match start.interrupted {
+            Some(interrupted) => *interrupted,
+            None => InterruptedAgent::new(Agent::knowing(settings, conversation.messages())),
         };
         conversation.follow(agent.conversation());
         signals.clock.begin(worked);
-        let writes = shell_level(&grant) == Shell::Full && grant.files == Files::Write;
+        let writes = start.toolbox.can_write();
         let gate = Gate {
             crew: Arc::clone(&crew),
             agent: who.id,
@@ -118,6 +118,7 @@ impl Driver {
             gate,
             signals,
             effects,
+            past,
         }
     }
 
@@ -128,8 +129,9 @@ impl Driver {
         let mut input = self.first_input().await;
         loop {
             if std::mem::replace(&mut begun, true) && !self.agent.is_closing() {
-                self.take_news();
+                self.take_news(&input);
             }
+            self.take_wishes();
             if self.agent.may_shorten(&input)
                 && let Some(sub_agents) = self.crew.tree(|tree| answers::roster(tree, self.who.id))
             {
@@ -149,19 +151,31 @@ impl Driver {
                 Step::CallModel { turn, purpose } => self.call_model(turn, purpose).await,
                 Step::CallTools { calls } => self.call_tools(&calls, BTreeMap::new(), Vec::new()).await,
                 Step::Settle(ending) => return self.settle(ending).await,
+                Step::Rest(ending) => self.rest(ending).await,
+                Step::Wait if self.agent.is_resting() => self.await_prompt().await,
                 Step::Wait => self.idle().await,
             };
         }
     }
 
-    /// Takes in what came meanwhile: it is told at the agent's next turn. Says how its sub-agents are.
-    fn take_news(&mut self) -> bool {
+    /// Takes in what came meanwhile, unless calls come before the next turn: what is not taken can still be edited or taken
+    /// back. Says how its sub-agents are.
+    fn take_news(&mut self, input: &Input) {
+        if matches!(input, Input::Replied(reply) if !reply.calls.is_empty()) {
+            self.agent.set_kin(self.crew.kin(self.who.id));
+        } else {
+            self.take_mail();
+        }
+    }
+
+    /// Takes in what came meanwhile: it is told at the agent's next turn. Says whether something came.
+    fn take_mail(&mut self) -> bool {
         // What came with an interrupt is taken now, so it need not stop what comes next.
         let news = self.crew.news(self.who.id, || drop(self.interrupts.borrow_and_update()));
         self.agent.set_kin(news.kin);
         let any = !news.mail.is_empty() || !news.reports.is_empty();
-        for (from, text) in news.mail {
-            self.agent.hear(from, text);
+        for Mail { id, from, text, .. } in news.mail {
+            self.agent.hear(id, from, text);
         }
         if !news.reports.is_empty() {
             let told =
@@ -178,7 +192,11 @@ impl Driver {
         let mut news = self.signals.news.subscribe();
         let parked = self.crew.park(self.who.id);
         loop {
-            if self.take_news() {
+            if self.crew.take_stop(self.who.id) {
+                drop(parked);
+                return Input::Stop { partial: String::new(), done: Vec::new() };
+            }
+            if self.take_mail() {
                 drop(parked);
                 return Input::GoOn;
             }
@@ -193,7 +211,10 @@ impl Driver {
 
     async fn call_model(&mut self, turn: u32, purpose: Purpose) -> Input {
         if purpose == Purpose::LastWord {
-            self.crew.close_mailbox(self.who.id);
+            // What comes for an agent that rests then is for the next prompt.
+            if !self.agent.stays() {
+                self.crew.close_mailbox(self.who.id);
+            }
             self.time.allow_last_word();
         }
         self.conversation.catch_up(self.agent.conversation());
@@ -232,7 +253,7 @@ impl Driver {
             Waited::Done(Err(error)) => broken(&error),
             Waited::Cancelled => cancelled(progress.partial(), Vec::new()),
             Waited::TimeUp => self.time_up(progress.partial(), Vec::new()),
-            Waited::Interrupted => Input::Interrupted { partial: progress.partial(), done: Vec::new() },
+            Waited::Interrupted => self.interrupted(progress.partial(), Vec::new()),
         }
     }
 
@@ -298,7 +319,16 @@ impl Driver {
             Waited::Done(Err(error)) => broken(&error),
             Waited::Cancelled => cancelled(String::new(), progressed.done),
             Waited::TimeUp => self.time_up(String::new(), progressed.done),
-            Waited::Interrupted => Input::Interrupted { partial: String::new(), done: progressed.done },
+            Waited::Interrupted => self.interrupted(String::new(), progressed.done),
+        }
+    }
+
+    /// What it does was stopped: for a message, or because the person wants it to rest.
+    fn interrupted(&self, partial: String, done: Vec<Done>) -> Input {
+        if self.crew.take_stop(self.who.id) {
+            Input::Stop { partial, done }
+        } else {
+            Input::Interrupted { partial, done }
         }
     }
 

@@ -1,5 +1,6 @@
 //! The engine as faces see it: open it on a data directory, start sessions, look at the record.
 
+pub(crate) mod commands;
 pub(crate) mod export;
 pub(crate) mod permits;
 pub(crate) mod records;
@@ -19,8 +20,10 @@ use crate::engine::permits::Ask;
 use crate::error::EngineError;
 use crate::record::bus::{Bus, Updates};
 use crate::record::session_lock;
+use crate::session::closing;
 use crate::session::process_parts::ProcessParts;
 use crate::session::resume;
+use crate::session::running::RunningSessions;
 use crate::session::{Session, SessionRequest};
 
 /// Everything that runs in this process. Clones share it; the record is closed when the last one and the last
@@ -43,7 +46,10 @@ impl Engine {
     pub fn open_with(data_dir: &Path, durability: Durability) -> Result<Self, EngineError> {
         let database = prepare_data_dir(data_dir)?;
         let engine = Self::with(data_dir, |publish| Store::open(&database, durability, publish))?;
-        if let Err(error) = session_lock::find_interrupted(&engine.parts.data_dir, &engine.parts.store) {
+        let (data_dir, store) = (&engine.parts.data_dir, &engine.parts.store);
+        let looked = closing::close_rested(data_dir, store)
+            .and_then(|()| session_lock::find_interrupted(data_dir, store));
+        if let Err(error) = looked {
             tracing::warn!(%error, "interrupted sessions could not be looked for");
         }
         Ok(engine)
@@ -77,6 +83,7 @@ impl Engine {
                 bus,
                 governors: Governors::new(),
                 slots: ProcessSlots::default(),
+                running: RunningSessions::default(),
             },
             ask: None,
         })

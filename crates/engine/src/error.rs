@@ -1,5 +1,6 @@
 //! What can go wrong before an agent runs, and with the record afterwards. What goes wrong while agents run is an event.
 
+use posse_protocol::SessionId;
 use posse_store::StoreError;
 
 /// Why the engine could not do what it was asked. The text of each is for a person; the variants are for programs.
@@ -8,6 +9,9 @@ pub enum EngineError {
     /// There is no session or agent of that name.
     #[error("{0}")]
     NotFound(String),
+    /// The session does not run in this process.
+    #[error("The session {0} does not run in this process.")]
+    NotRunning(SessionId),
     /// The session is at work, in this process or in another one.
     #[error("{0}")]
     Busy(String),

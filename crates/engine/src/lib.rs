@@ -23,7 +23,9 @@ pub mod roles;
 mod session;
 
 pub use agents::sub_agents::{Delegation, Limits, OverCap, RecordDetail, SubAgents};
+pub use crew::mail::Delivery;
 pub use engine::Engine;
+pub use engine::commands::NextTurnSettings;
 pub use engine::undo::{MergeOutcome, UndoExtent, UndoOutcome};
 pub use error::EngineError;
 pub use project::{ProjectContext, project_context, project_folders, project_of};

@@ -1,11 +1,13 @@
 //! One session: what it needs to start, and the handle that follows and steers it.
 
+pub(crate) mod closing;
 mod main_agent;
 mod opening;
 pub(crate) mod process_parts;
 mod replay;
 mod request;
 pub(crate) mod resume;
+pub(crate) mod running;
 mod starter;
 
 use std::path::PathBuf;
@@ -60,6 +62,7 @@ impl Session {
     /// Sets the main agent to work.
     pub(crate) fn drive(process: &ProcessParts, crew: Arc<Crew>, main: AgentStart, updates: Updates) -> Self {
         let (id, agent) = (crew.session, crew.main);
+        process.running.add(&crew);
         let places = [crew.site.workspace.root().to_path_buf(), process.data_dir.clone()];
         // While the model thinks; nobody waits for it.
         tokio::spawn(async move {

@@ -22,6 +22,8 @@ pub struct Model {
     recorder: Option<Arc<Recorder>>,
     /// The most tokens of one reply, where it differs from what is configured.
     max_output_tokens: Option<u32>,
+    /// The reasoning effort, where it differs from what is configured.
+    effort: Option<Arc<str>>,
 }
 
 impl fmt::Debug for Model {
@@ -56,7 +58,7 @@ impl Model {
             }
         };
         let inner = Arc::new(Inner { config, source, openings: Openings::default() });
-        Ok(Self { inner, recorder: None, max_output_tokens: None })
+        Ok(Self { inner, recorder: None, max_output_tokens: None, effort: None })
     }
 
     /// The same model with its exchanges recorded. Transcripts made before are not.
@@ -73,7 +75,13 @@ impl Model {
             Source::Cassette { .. } => None,
         };
         let inner = again.map_or_else(|| Arc::clone(&self.inner), |again| again.inner);
-        Self { inner, recorder: self.recorder.clone(), max_output_tokens: self.max_output_tokens }
+        Self { inner, ..self.clone() }
+    }
+
+    /// The same model with another reasoning effort, in transcripts that are made from now on.
+    #[must_use]
+    pub fn with_effort(&self, effort: &str) -> Self {
+        Self { effort: Some(effort.into()), ..self.clone() }
     }
 
     /// The same model with shorter replies, in transcripts that are made from now on. Connection and governor are shared.
@@ -96,16 +104,19 @@ impl Model {
         };
         let log = substitutions.map(|substitutions| MessageLog::new(system, tools, substitutions));
         let openings = &self.inner.openings;
-        match self.max_output_tokens {
-            None => Transcript::new(&self.inner.config, system, tools, openings, log),
-            Some(max) => {
-                let known = clouds::reply_tokens_max(&self.inner.config.base_url);
-                let most = [self.inner.config.max_output_tokens, known].into_iter().flatten();
-                let max = most.fold(max, u32::min);
-                let config = ModelConfig { max_output_tokens: Some(max), ..self.inner.config.clone() };
-                Transcript::new(&config, system, tools, openings, log)
-            }
+        if self.max_output_tokens.is_none() && self.effort.is_none() {
+            return Transcript::new(&self.inner.config, system, tools, openings, log);
         }
+        let mut config = self.inner.config.clone();
+        if let Some(max) = self.max_output_tokens {
+            let known = clouds::reply_tokens_max(&config.base_url);
+            let most = [config.max_output_tokens, known].into_iter().flatten();
+            config.max_output_tokens = Some(most.fold(max, u32::min));
+        }
+        if let Some(effort) = &self.effort {
+            config.reasoning_effort = Some(effort.to_string());
+        }
+        Transcript::new(&config, system, tools, openings, log)
     }
 
     /// Asks for the next reply. Dropping the future cancels the call.

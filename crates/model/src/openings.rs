@@ -16,19 +16,23 @@ pub(crate) struct Openings(Mutex<Vec<Opening>>);
 
 struct Opening {
     max_output_tokens: Option<u32>,
+    effort: Option<String>,
     tools: Vec<ToolSpec>,
     bytes: Bytes,
 }
 
 impl Openings {
     /// The beginning of requests that offer these tools. `config` is always that of the same model, but for the length of
-    /// its replies.
+    /// its replies and its reasoning effort.
     pub(crate) fn get(&self, wire: Wire, config: &ModelConfig, tools: &[ToolSpec]) -> Bytes {
         // Calls that are text are told in words.
         let tools = if config.tool_calls == ToolCallMode::Text { &[] } else { tools };
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let max_output_tokens = config.max_output_tokens;
-        let fits = |one: &&Opening| one.max_output_tokens == max_output_tokens && one.tools == tools;
+        let effort = &config.reasoning_effort;
+        let fits = |one: &&Opening| {
+            one.max_output_tokens == max_output_tokens && one.effort == *effort && one.tools == tools
+        };
         if let Some(opening) = known.iter().find(fits) {
             return opening.bytes.clone();
         }
@@ -36,7 +40,8 @@ impl Openings {
         if known.len() >= OPENINGS_KEPT_MAX {
             known.remove(0);
         }
-        known.push(Opening { max_output_tokens, tools: tools.to_vec(), bytes: bytes.clone() });
+        let (effort, tools) = (effort.clone(), tools.to_vec());
+        known.push(Opening { max_output_tokens, effort, tools, bytes: bytes.clone() });
         bytes
     }
 }

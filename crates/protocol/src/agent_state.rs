@@ -20,6 +20,8 @@ pub enum AgentState {
     Running,
     /// Waits for a person's answer.
     NeedsPerson,
+    /// It has answered; its session is open for the next prompt.
+    Resting,
     /// Its process is gone; it can be resumed.
     Interrupted,
     /// Ended: it said that it was done.
@@ -42,11 +44,12 @@ pub enum AgentState {
 
 impl AgentState {
     /// Every state.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Pending,
         Self::Queued,
         Self::Running,
         Self::NeedsPerson,
+        Self::Resting,
         Self::Interrupted,
         Self::Completed,
         Self::Failed,
@@ -65,6 +68,7 @@ impl AgentState {
             Self::Queued => "queued",
             Self::Running => "running",
             Self::NeedsPerson => "needs_person",
+            Self::Resting => "resting",
             Self::Interrupted => "interrupted",
             Self::Completed => "completed",
             Self::Failed => "failed",

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AgentId, Answer, Brief, Budget, CallId, Change, Conflict, ContextMode, Effect, Ending, Grant, ModelError,
-    Question, Reply, Report, Seq, SessionId,
+    AgentId, Answer, Approval, Brief, Budget, CallId, Change, Conflict, ContextMode, Effect, Ending, Grant,
+    MailId, ModelError, Question, Reply, Report, Seq, SessionId,
 };
 
 /// One recorded thing that happened.
@@ -30,10 +30,6 @@ pub struct Event {
 /// The kinds of event.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "events are written and read one by one, and not kept in memory"
-)]
 pub enum EventKind {
     /// A session began. Always the first event of a session.
     SessionStarted {
@@ -141,15 +137,67 @@ pub enum EventKind {
         /// What it may do from now on.
         grant: Grant,
     },
+    /// The agent has answered and rests: its session stays open for the next prompt. Only main agents rest.
+    AgentRested {
+        /// Its answer, and what was measured since the prompt; none if it only rests as it did before, after the session was
+        /// resumed or its conversation was shortened.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        report: Option<Report>,
+    },
+    /// An agent that rested continues with another prompt.
+    AgentWoken {
+        /// How long it has worked before.
+        elapsed_ms: u64,
+        /// What it may spend in total, including what it has spent.
+        budget: Budget,
+    },
+    /// The person changed how the main agent works, from its next turn on.
+    SettingsChanged {
+        /// The configured name of the model it continues with.
+        model: String,
+        /// The provider's name of the model.
+        model_id: String,
+        /// The reasoning effort, where it was changed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        effort: Option<String>,
+        /// What runs without asking.
+        approval: Approval,
+    },
+    /// The person lets the agent spend more.
+    BudgetRaised {
+        /// What it may spend in total, including what it has spent.
+        budget: Budget,
+    },
     /// A message was sent to the agent, which gets it at its next turn.
     Mailed {
+        /// The number of the message; 0 in records of before.
+        #[serde(default, skip_serializing_if = "MailId::is_unknown")]
+        id: MailId,
         /// Who wrote it.
         from: Sender,
         /// The text.
         text: String,
+        /// Whether it is the next prompt, which waits until the agent has answered the one before.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_prompt: bool,
+    },
+    /// A message that was not delivered yet has another text from now on.
+    MailEdited {
+        /// Which message.
+        id: MailId,
+        /// The new text.
+        text: String,
+    },
+    /// A message that was not delivered yet was taken back and will not be delivered.
+    MailWithdrawn {
+        /// Which message.
+        id: MailId,
     },
     /// A message was added to the agent's conversation.
     Told {
+        /// The message that was mailed; 0 if it was not, and in records of before.
+        #[serde(default, skip_serializing_if = "MailId::is_unknown")]
+        mail: MailId,
         /// Who wrote it.
         from: Sender,
         /// The text.
@@ -342,6 +390,18 @@ pub enum EventKind {
         /// Its report.
         report: Report,
     },
+}
+
+impl EventKind {
+    /// A message that was added to a conversation and not mailed before.
+    pub fn told(from: Sender, text: impl Into<String>) -> Self {
+        Self::Told { mail: MailId::default(), from, text: text.into() }
+    }
+
+    /// A message without a number, as in records of before.
+    pub fn mailed(from: Sender, text: impl Into<String>) -> Self {
+        Self::Mailed { id: MailId::default(), from, text: text.into(), is_prompt: false }
+    }
 }
 
 /// Who wrote a message of a conversation.

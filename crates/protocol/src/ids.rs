@@ -56,6 +56,24 @@ impl fmt::Display for CallId {
     }
 }
 
+/// The number of a message that was sent to an agent, unique in its session: 1, 2, 3, …
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct MailId(pub u64);
+
+impl MailId {
+    /// Whether it names no message: the text was not mailed, or comes from a record that had no numbers.
+    pub fn is_unknown(&self) -> bool {
+        self.0 == 0
+    }
+}
+
+impl fmt::Display for MailId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
 /// The sequence number of an event in its session: 1, 2, 3, … without gaps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]

@@ -200,6 +200,7 @@ impl SessionTerms<'_> {
             models,
             grant: sharing.grant,
             budget: sharing.budget,
+            stay: plan.wishes.stay,
             tools: plan.tool_settings(),
             project: project_context(plan.folder, plan.config.context_files.as_deref()),
             delegation: sharing.delegation,

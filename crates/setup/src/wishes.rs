@@ -34,4 +34,6 @@ pub struct Wishes {
     pub surface: Option<Surface>,
     /// Somebody is there to answer questions.
     pub person: bool,
+    /// The session stays open after the answer and waits for the next prompt.
+    pub stay: bool,
 }

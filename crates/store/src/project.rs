@@ -279,6 +279,8 @@ impl<'a> Ledger<'a> {
             | EventKind::Replied { .. }
             | EventKind::CheckedOut { .. }
             | EventKind::Mailed { .. }
+            | EventKind::MailEdited { .. }
+            | EventKind::MailWithdrawn { .. }
             | EventKind::Closing { .. }
             | EventKind::Changed { .. }
             | EventKind::ChangedMeanwhile { .. }
@@ -294,6 +296,10 @@ impl<'a> Ledger<'a> {
                 memory::noted(change, agent, effects)?;
                 let end = tool_calls::CallEnd::new(change.seq, *ok, *duration_ms, text.len());
                 tool_calls::finished(self.sql, &mut self.calls, agent, call, tool, end)
+            }
+            EventKind::AgentRested { report } => {
+                tool_calls::write(self.sql, &mut self.calls)?;
+                settling::rested(change, agent, report.as_ref())
             }
             EventKind::AgentSettled { report } => {
                 tool_calls::write(self.sql, &mut self.calls)?;
@@ -343,13 +349,27 @@ fn step(change: &Change<'_>, agent: &mut AgentFigures, kind: &EventKind) -> Resu
         EventKind::AgentResumed { model, model_id, budget, elapsed_ms: _, grant: _ } => {
             recovery::resumed(change, agent, &recovery::Resumption { model, model_id, budget })
         }
-        EventKind::Told { from: Sender::Person | Sender::Parent, text } => {
+        EventKind::SettingsChanged { model, model_id, .. } => {
+            agents::model_changed(change, agent, model, model_id)?;
+            sessions::model_changed(change, model)
+        }
+        EventKind::BudgetRaised { budget } => agents::budget(change, agent, budget),
+        EventKind::AgentWoken { budget, elapsed_ms: _ } => {
+            agents::woken(change, agent)?;
+            agents::budget(change, agent, budget)?;
+            sessions::runs(change, "")
+        }
+        EventKind::Told { from: Sender::Person | Sender::Parent, text, .. } => {
             messages::opened(change, agent, text)?;
             agents::reopened(change, agent)?;
             sessions::told(change, text)
         }
-        EventKind::Told { from: Sender::Posse | Sender::Reports | Sender::Peer, text } => {
-            if messages::woken(change, agent, text)? { sessions::told(change, text) } else { Ok(()) }
+        EventKind::Told { from: Sender::Posse | Sender::Reports | Sender::Peer, text, .. } => {
+            if messages::woken(change, agent, text)? {
+                sessions::told(change, text)
+            } else {
+                Ok(())
+            }
         }
         EventKind::ModelFailed { error, .. } => agents::model_failed(change, agent, &error.message),
         EventKind::CutShort { text, .. } => messages::cut_short(change, agent, text),

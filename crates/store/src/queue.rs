@@ -289,7 +289,7 @@ mod tests {
     fn ask(queue: &Arc<Queue>, batches: usize) {
         for _ in 0..batches {
             let id = "00000000-0000-7000-8000-000000000001";
-            let kind = EventKind::Told { from: Sender::Person, text: "go".into() };
+            let kind = EventKind::told(Sender::Person, "go");
             let event = NewEvent {
                 session: id.parse().unwrap(),
                 agent: id.parse().unwrap(),

@@ -93,7 +93,7 @@ mod tests {
 
     fn told(text_bytes: usize) -> NewEvent {
         let text = "x".repeat(text_bytes);
-        event(EventKind::Told { from: posse_protocol::Sender::Person, text })
+        event(EventKind::told(posse_protocol::Sender::Person, text))
     }
 
     fn event(kind: EventKind) -> NewEvent {

@@ -7,9 +7,9 @@ use std::{
     task::Poll,
 };
 
-use posse_policy::{Act, Decision, Wish, decide, offers, suggested_name};
+use posse_policy::{Act, Decision, Wish, decide, offers, shell_level, suggested_name};
 use posse_protocol::visible::one_line;
-use posse_protocol::{AgentId, Grant, Shell, ToolCall, ToolOutcome, ToolSpec};
+use posse_protocol::{AgentId, Approval, Files, Grant, Shell, ToolCall, ToolOutcome, ToolSpec};
 use posse_workspace::{Permit, Workspace};
 
 use crate::{
@@ -89,6 +89,23 @@ impl Toolbox {
             lean: self.lean,
             context: Context { workspace, seen: Arc::new(SeenFiles::default()), ..context.clone() },
         }
+    }
+
+    /// The same tools under another approval mode. What was read before still counts.
+    pub fn with_approval(&self, approval: Approval) -> Self {
+        let grant = Grant { approval, ..Grant::clone(&self.context.grant) };
+        let mut specs = Vec::new();
+        for entry in &self.there {
+            specs.extend(entry.offered(&self.context.knowledge).filter(|spec| offers(&grant, spec)));
+        }
+        let context = Context { grant: Arc::new(grant), ..self.context.clone() };
+        let toolbox = Self { specs, there: self.there.clone(), lean: false, context };
+        if self.lean { toolbox.offering_few() } else { toolbox }
+    }
+
+    /// Whether its commands can change files.
+    pub fn can_write(&self) -> bool {
+        shell_level(&self.context.grant) == Shell::Full && self.context.grant.files == Files::Write
     }
 
     /// What the model is offered.

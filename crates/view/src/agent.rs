@@ -1,6 +1,6 @@
 //! One agent, as far as it has come.
 
-use posse_protocol::{AgentId, Budget, CallId, ContextMode, Event, Seq};
+use posse_protocol::{AgentId, Budget, CallId, ContextMode, Event, EventKind, MailId, Sender, Seq};
 use serde::{Deserialize, Serialize};
 
 use crate::text::cut;
@@ -82,6 +82,9 @@ pub struct AgentView {
     /// Its open questions, by the events that asked them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asks: Vec<Seq>,
+    /// Messages that were sent to it and not delivered yet, in the order in which they were sent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mail: Vec<QueuedMail>,
     /// Its to-do list.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub todo: Vec<TodoItem>,
@@ -102,6 +105,19 @@ pub struct OpenCall {
     pub title: String,
     /// When it began: milliseconds since 1970, UTC.
     pub started_at_ms: u64,
+}
+
+/// A message that was sent to an agent and not delivered yet. It can be edited or withdrawn.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueuedMail {
+    /// Its number.
+    pub id: MailId,
+    /// Who wrote it.
+    pub from: Sender,
+    /// The beginning of its text.
+    pub text: String,
+    /// Whether it is a prompt, which waits until the agent has answered the one before.
+    pub is_prompt: bool,
 }
 
 /// One item of a to-do list.
@@ -164,9 +180,28 @@ impl AgentView {
             error: None,
             calls: Vec::new(),
             asks: Vec::new(),
+            mail: Vec::new(),
             todo: Vec::new(),
             branch: None,
             report: None,
+        }
+    }
+
+    /// Messages come, change and are taken back. Those without a number cannot be told apart, so they are left out.
+    pub(crate) fn change_mail(&mut self, kind: &EventKind) {
+        match kind {
+            EventKind::Mailed { id, from, text, is_prompt }
+                if !id.is_unknown() && self.mail.len() < limits::QUEUED_MAIL_MAX =>
+            {
+                let text = cut(text, limits::MESSAGE_CHARS_MAX);
+                self.mail.push(QueuedMail { id: *id, from: *from, text, is_prompt: *is_prompt });
+            }
+            EventKind::MailEdited { id, text } => {
+                let edited = self.mail.iter_mut().filter(|mail| mail.id == *id);
+                edited.for_each(|mail| mail.text = cut(text, limits::MESSAGE_CHARS_MAX));
+            }
+            EventKind::MailWithdrawn { id } => self.mail.retain(|mail| mail.id != *id),
+            _ => {}
         }
     }
 

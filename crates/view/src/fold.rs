@@ -77,7 +77,17 @@ impl SessionView {
             EventKind::AgentAdmitted { .. } => self.admit(event),
             EventKind::AgentStarted { .. } => self.start(event),
             EventKind::AgentResumed { .. } => self.resume(event),
-            EventKind::Told { from, text } => self.tell(event, *from, text),
+            EventKind::Told { mail, from, text } => {
+                if let Some(agent) = self.agents.get_mut(event.agent) {
+                    agent.mail.retain(|queued| queued.id != *mail);
+                }
+                self.tell(event, *from, text);
+            }
+            EventKind::Mailed { .. } | EventKind::MailEdited { .. } | EventKind::MailWithdrawn { .. } => {
+                if let Some(agent) = self.agents.get_mut(event.agent) {
+                    agent.change_mail(&event.kind);
+                }
+            }
             EventKind::ReportsDelivered { agents } => {
                 for id in agents {
                     if let Some(agent) = self.agents.get_mut(*id) {
@@ -91,6 +101,14 @@ impl SessionView {
                 }
             }
             EventKind::AgentSettled { report } => self.settle(event, report),
+            EventKind::AgentRested { report } => self.rest(event, report.as_ref()),
+            EventKind::SettingsChanged { .. } => self.change_settings(event),
+            EventKind::BudgetRaised { budget } => {
+                if let Some(agent) = self.agents.get_mut(event.agent) {
+                    agent.budget = *budget;
+                }
+            }
+            EventKind::AgentWoken { elapsed_ms, budget } => self.wake(event, *elapsed_ms, *budget),
             _ => return self.work(event),
         }
         Folded::default()

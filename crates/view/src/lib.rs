@@ -33,7 +33,7 @@ mod view;
 pub mod words;
 
 pub use activity::Activity;
-pub use agent::{AgentView, OpenCall, TodoItem, TodoState};
+pub use agent::{AgentView, OpenCall, QueuedMail, TodoItem, TodoState};
 pub use agent_list::AgentList;
 pub use attention::Attention;
 pub use branch::{BranchState, BranchView};

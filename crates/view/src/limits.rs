@@ -16,3 +16,5 @@ pub const PATHS_MAX: usize = 10_000;
 pub const LEVELS_MAX: usize = 100;
 /// A reply that stands still for so long is said to.
 pub const SILENCE_TOLD_AFTER_MS: u64 = 3_000;
+/// Messages not delivered yet that are kept of one agent.
+pub const QUEUED_MAIL_MAX: usize = 256;

@@ -32,7 +32,7 @@ pub struct SessionView {
     pub team: bool,
     /// Whether commands are confined by the kernel.
     pub sandboxed: bool,
-    /// What the main agent did without asking when it first began; none before it does.
+    /// What the main agent does without asking: as it first began, or as the person changed it since; none before it begins.
     pub approval: Option<Approval>,
     /// The configured name of the main agent's model; none before it starts.
     pub model: Option<String>,

@@ -30,6 +30,7 @@ pub fn mark(state: AgentState, blocked: bool) -> &'static str {
         AgentState::Completed => "✓",
         AgentState::Cancelled => "■",
         AgentState::Running => "●",
+        AgentState::Resting => "○",
         AgentState::Interrupted => "‖",
         AgentState::NeedsPerson => "?",
         AgentState::Pending | AgentState::Queued => "…",

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use posse_protocol::{
-    CallId, Effect, Ending, EventKind, Message, ModelError, Purpose, Reply, Sender, StopReason, ToolCall,
+    CallId, Effect, Ending, EventKind, MailId, Message, ModelError, Purpose, Reply, Report, Sender,
+    StopReason, ToolCall,
 };
 
 use super::replying::was_cut;
@@ -32,7 +33,40 @@ pub struct Recall {
     /// Whether its last reply was cut short and nothing has come of that.
     cut_short: bool,
     /// Messages that were sent to it and not delivered yet.
-    mail: Vec<(Sender, String)>,
+    mail: Vec<Mail>,
+    /// Whether it rests, and that is on record.
+    rest_recorded: bool,
+    /// How its last prompt ended.
+    last_ending: Ending,
+}
+
+/// A message that was sent to an agent and not delivered yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mail {
+    /// Its number.
+    pub id: MailId,
+    /// Who wrote it.
+    pub from: Sender,
+    /// The text.
+    pub text: String,
+    /// Whether it waits until the agent has answered the prompt before.
+    pub is_prompt: bool,
+}
+
+impl Mail {
+    /// Takes in an event about messages that are not delivered yet.
+    pub fn follow(waiting: &mut Vec<Self>, kind: &EventKind) {
+        match kind {
+            EventKind::Mailed { id, from, text, is_prompt } => {
+                waiting.push(Self { id: *id, from: *from, text: text.clone(), is_prompt: *is_prompt });
+            }
+            EventKind::MailEdited { id, text } => {
+                waiting.iter_mut().filter(|mail| mail.id == *id).for_each(|mail| mail.text.clone_from(text));
+            }
+            EventKind::MailWithdrawn { id } => waiting.retain(|mail| mail.id != *id),
+            _ => {}
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -48,6 +82,8 @@ pub struct Recalled {
     pub agent: Agent,
     /// What comes next.
     pub next: Next,
+    /// Prompts that wait until it has answered the one before.
+    pub prompts: Vec<Mail>,
 }
 
 /// What a recalled agent does next.
@@ -73,6 +109,8 @@ pub enum Next {
         /// The others of the reply, which are answered.
         done: Vec<Done>,
     },
+    /// The next prompt: it rests, and that is on record.
+    Rest,
     /// Its end: it had ended, or was about to.
     Settled(Ending),
 }
@@ -82,7 +120,9 @@ impl Recall {
     pub fn new(settings: Settings, known: &[Arc<Message>]) -> Self {
         let agent = Agent::knowing(settings, known);
         let (started, done, mail) = (BTreeMap::new(), Vec::new(), Vec::new());
-        Self { agent, came: None, started, done, otherwise: None, cut_short: false, mail }
+        let (came, otherwise, cut_short, rest_recorded) = (None, None, false, false);
+        let last_ending = Ending::Completed;
+        Self { agent, came, started, done, otherwise, cut_short, mail, rest_recorded, last_ending }
     }
 
     /// The machine as far as it is recalled.
@@ -101,12 +141,17 @@ impl Recall {
     /// Takes in one event of the agent. Each comes once, in order.
     pub fn event(&mut self, kind: &EventKind) {
         match kind {
-            EventKind::Mailed { from, text } => self.mail.push((*from, text.clone())),
-            EventKind::Told { from, text } => self.told(*from, text),
+            EventKind::Mailed { .. } | EventKind::MailEdited { .. } | EventKind::MailWithdrawn { .. } => {
+                Mail::follow(&mut self.mail, kind);
+            }
+            EventKind::Told { mail, from, text } => self.told(*mail, *from, text),
             EventKind::TurnStarted { turn, purpose } => {
                 self.settle_turn();
                 self.agent.spent.turns = *turn;
                 self.agent.summed_up |= *purpose == Purpose::SumUp;
+                if *purpose != Purpose::Summary {
+                    self.agent.rested = None;
+                }
                 self.agent.state = State::Replying { purpose: *purpose };
             }
             EventKind::Replied { reply, cost_usd, .. } => {
@@ -135,7 +180,15 @@ impl Recall {
                 self.settle_turn();
                 self.agent.words.clone_from(&report.text);
                 self.agent.short.clone_from(&report.short);
+                self.last_ending = report.ending.clone();
                 self.agent.state = State::Settled { ending: report.ending.clone() };
+            }
+            EventKind::AgentRested { report } => self.rested(report.as_ref()),
+            EventKind::BudgetRaised { budget } => self.agent.settings.budget = *budget,
+            EventKind::AgentWoken { budget, .. } => {
+                self.agent.settings.budget = *budget;
+                self.agent.wake();
+                self.rest_recorded = false;
             }
             EventKind::AgentResumed { budget, .. } => {
                 self.agent.settings.budget = *budget;
@@ -154,13 +207,15 @@ impl Recall {
         self.turned_down();
         // It was being stopped, which is not on record: it goes on where it was.
         if self.cut_short {
-            self.agent.hear(Sender::Posse, prompts::CUT_OFF.to_string());
+            self.agent.hear(MailId::default(), Sender::Posse, prompts::CUT_OFF.to_string());
         }
-        for (from, text) in std::mem::take(&mut self.mail) {
-            self.agent.hear(from, text);
+        let (prompts, mail) = std::mem::take(&mut self.mail).into_iter().partition(|mail| mail.is_prompt);
+        let mail: Vec<Mail> = mail;
+        for Mail { id, from, text, .. } in mail {
+            self.agent.hear(id, from, text);
         }
         let next = self.next();
-        Recalled { agent: self.agent, next }
+        Recalled { agent: self.agent, next, prompts }
     }
 
     /// Calls that were turned down are not open: the agent was about to go on without them, or to end.
@@ -173,7 +228,7 @@ impl Recall {
             _ => None,
         };
         if let Some(ending) = ending {
-            self.agent.state = State::Settled { ending };
+            self.agent.finish(ending);
         }
     }
 
@@ -185,6 +240,8 @@ impl Recall {
         }
         match &self.agent.state {
             State::Settled { ending } => Next::Settled(ending.clone()),
+            State::Resting { .. } if self.rest_recorded => Next::Rest,
+            State::Resting { .. } => Next::TakeIn(Box::new(Input::GoOn)),
             State::Replying { purpose } => {
                 Next::CallModel { turn: self.agent.spent.turns, purpose: *purpose }
             }
@@ -205,11 +262,33 @@ impl Recall {
         }
     }
 
-    fn told(&mut self, from: Sender, text: &str) {
+    /// It rests: what it came to is on record.
+    fn rested(&mut self, report: Option<&Report>) {
         self.settle_turn();
-        if let Some(at) = self.mail.iter().position(|mail| mail.0 == from && mail.1 == text) {
+        if let Some(report) = report {
+            self.agent.words.clone_from(&report.text);
+            self.last_ending = report.ending.clone();
+        }
+        self.agent.start_afresh();
+        self.agent.state = State::Resting { ending: self.last_ending.clone() };
+        self.rest_recorded = true;
+    }
+
+    fn told(&mut self, id: MailId, from: Sender, text: &str) {
+        self.settle_turn();
+        let sent = |mail: &Mail| {
+            if id.is_unknown() { mail.from == from && mail.text == text } else { mail.id == id }
+        };
+        if let Some(at) = self.mail.iter().position(sent) {
             self.mail.remove(at);
         }
+        // It was asked for notes while it rested.
+        if let State::Resting { ending } = &self.agent.state {
+            self.agent.rested = Some(ending.clone());
+            self.agent.wake();
+            self.rest_recorded = false;
+        }
+        self.agent.prompted |= from != Sender::Posse;
         if self.agent.task.is_empty() {
             self.agent.task = text.to_string();
         }
@@ -318,6 +397,9 @@ impl Recall {
         };
         self.agent.begin_anew(opening, usize::try_from(kept).unwrap_or(usize::MAX));
         self.agent.state = State::Idle;
+        if let Some(ending) = self.agent.rested.take() {
+            self.agent.finish(ending);
+        }
     }
 }
 

@@ -29,11 +29,11 @@ impl Agent {
         self.keep(reply);
         if let Some(ending) = self.closing.clone() {
             self.refuse_all(&calls, NO_MORE_TOOLS, record);
-            return self.settle(ending);
+            return self.finish(ending);
         }
         if refused {
             self.refuse_all(&calls, MODEL_REFUSED, record);
-            return self.settle(Ending::Refused);
+            return self.finish(Ending::Refused);
         }
         if calls.is_empty() {
             return self.said(&text, cut, record);
@@ -78,7 +78,7 @@ impl Agent {
         if cut && !text.trim().is_empty() {
             self.cut_replies += 1;
             if self.cut_replies >= limits::CUT_REPLIES_MAX {
-                return self.settle(Ending::Failed { failure: Failure::ReplyCutOff });
+                return self.finish(Ending::Failed { failure: Failure::ReplyCutOff });
             }
             self.beginnings.push_str(text);
             self.inbox.insert(0, Heard::new(Sender::Posse, prompts::CUT_OFF));
@@ -94,7 +94,7 @@ impl Agent {
             }
             self.empty_replies += 1;
             if self.empty_replies >= limits::EMPTY_REPLIES_MAX {
-                return self.settle(Ending::Failed { failure: Failure::EmptyReply });
+                return self.finish(Ending::Failed { failure: Failure::EmptyReply });
             }
             self.inbox.insert(0, Heard::new(Sender::Posse, prompts::EMPTY_REPLY));
             return self.next_turn(record);
@@ -114,7 +114,7 @@ impl Agent {
         if let Some(bytes_max) = self.to_be_summed_up() {
             return self.ask_to_sum_up(bytes_max, record);
         }
-        self.settle(Ending::Completed)
+        self.finish(Ending::Completed)
     }
 
     /// Puts the results of all calls under way into the conversation; what has none gets `otherwise`.

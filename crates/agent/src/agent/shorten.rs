@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use posse_protocol::{Ending, EventKind, Failure, Message, Purpose, Reply, Sender};
 
-use super::Agent;
+use super::{Agent, State};
 use crate::compact::Shorter;
 use crate::step::Step;
 use crate::{compact, limits, prompts};
@@ -31,6 +31,21 @@ impl Agent {
             && self.compactions_in_a_row < limits::FRUITLESS_COMPACTIONS_MAX
     }
 
+    /// Shortens the conversation because the person wants it: at once while it rests, else at the next turn.
+    pub(super) fn compact_now(&mut self, record: &mut Vec<EventKind>) -> Step {
+        let State::Resting { ending } = &self.state else {
+            self.compact_soon();
+            return Step::Wait;
+        };
+        let ending = ending.clone();
+        if !self.can_shorten() {
+            return Step::Wait;
+        }
+        self.wake();
+        self.rested = Some(ending);
+        self.ask_for_notes(record)
+    }
+
     pub(super) fn ask_for_notes(&mut self, record: &mut Vec<EventKind>) -> Step {
         if !self.can_shorten() {
             return self.too_large();
@@ -42,7 +57,7 @@ impl Agent {
     /// Nothing can be left out any more.
     fn too_large(&mut self) -> Step {
         let (tokens, window) = (Some(self.context_tokens()), self.settings.context_window);
-        self.settle(Ending::Failed { failure: Failure::ContextFull { tokens, window } })
+        self.finish(Ending::Failed { failure: Failure::ContextFull { tokens, window } })
     }
 
     pub(super) fn take_notes(&mut self, reply: &Reply, record: &mut Vec<EventKind>) -> Step {
@@ -88,6 +103,13 @@ impl Agent {
             opening,
             kept: u32::try_from(kept).unwrap_or(u32::MAX),
         });
+        if let Some(ending) = self.rested.take() {
+            let rest = self.finish(ending);
+            if self.inbox.is_empty() || !self.is_resting() {
+                return rest;
+            }
+            self.wake();
+        }
         self.next_turn(record)
     }
 

@@ -36,6 +36,6 @@ impl Agent {
             return self.next_turn(record);
         }
         self.short = short;
-        self.settle(Ending::Completed)
+        self.finish(Ending::Completed)
     }
 }

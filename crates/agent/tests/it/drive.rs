@@ -14,6 +14,7 @@ pub(crate) fn settings() -> Settings {
         context_window: None,
         fixed_bytes: 1000,
         sum_up_over: None,
+        stays: false,
     }
 }
 
@@ -84,7 +85,7 @@ pub(crate) fn run(
                 run.ending = Some(ending);
                 break;
             }
-            Step::Wait => panic!("an agent that is answered never waits"),
+            Step::Wait | Step::Rest(_) => panic!("an agent that is answered never waits"),
         };
     }
     well_formed(&run.agent);

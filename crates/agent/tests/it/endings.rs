@@ -17,7 +17,7 @@ fn a_task_step_by_step() {
     let mut agent = Agent::new(settings());
     let Output { record, step } = agent.handle(told(), 0);
     assert_eq!(step, Step::CallModel { turn: 1, purpose: Purpose::Work });
-    let asked = EventKind::Told { from: Sender::Person, text: "do it".into() };
+    let asked = EventKind::told(Sender::Person, "do it");
     assert_eq!(record, [asked, EventKind::TurnStarted { turn: 1, purpose: Purpose::Work }]);
 
     let reply = calls(&[("read", r#"{"path":"a"}"#), ("read", r#"{"path":"b"}"#)]);

@@ -22,7 +22,7 @@ fn with_sub_agents_at_work_it_idles_and_is_woken_by_what_it_is_told() {
     let mut agent = started(settings());
     agent.set_kin(Kin { live: 2, ..Kin::default() });
     assert_eq!(agent.handle(Input::Replied(says("They are on it.")), 1).step, Step::Wait);
-    assert!(agent.rests() && agent.ending().is_none());
+    assert!(agent.is_idle() && agent.ending().is_none());
     agent.set_kin(Kin { live: 1, ..Kin::default() });
     let woken = agent.handle(Input::Told { from: Sender::Reports, text: "one is done".into() }, 2);
     assert!(matches!(woken.step, Step::CallModel { turn: 2, .. }));

@@ -5,7 +5,7 @@ use posse_agent::{Agent, Done, Input, Kin, Next, Recall, Settings, Step};
 use posse_protocol::{Budget, Effect, Ending, EventKind, Message, Receipt, Report, Sender};
 
 use crate::drive::{calls, says, settings};
-use crate::simulation::answer;
+use crate::simulation::{after_rest, answer};
 
 const SEEDS: u64 = 400;
 const STEPS_MAX: u64 = 400;
@@ -13,7 +13,7 @@ const STEPS_MAX: u64 = 400;
 /// What an engine puts on record before the machine takes an input in.
 fn recorded(turn: u32, input: &Input) -> Vec<EventKind> {
     match input {
-        Input::Told { from, text } => vec![EventKind::Mailed { from: *from, text: text.clone() }],
+        Input::Told { from, text } => vec![EventKind::mailed(*from, text)],
         Input::Replied(reply) => {
             vec![EventKind::Replied { turn, reply: reply.clone(), duration_ms: 1, cost_usd: None }]
         }
@@ -21,8 +21,9 @@ fn recorded(turn: u32, input: &Input) -> Vec<EventKind> {
         Input::ToolsDone(done)
         | Input::TimeUp { done, .. }
         | Input::Cancel { done, .. }
+        | Input::Stop { done, .. }
         | Input::Interrupted { done, .. } => done.iter().flat_map(answered).collect(),
-        Input::GoOn | Input::Broken { .. } => Vec::new(),
+        Input::GoOn | Input::Compact | Input::Close | Input::Broken { .. } => Vec::new(),
     }
 }
 
@@ -71,16 +72,22 @@ fn check(agent: &Agent, kin: Kin, waiting: &Step, settings: &Settings, events: &
             assert_eq!((turn, purpose), (*t, *p));
         }
         (Next::CallTools { calls, .. }, Step::CallTools { calls: wanted }) => assert_eq!(calls, *wanted),
+        (Next::Rest, Step::Rest(_)) => assert!(agent.is_resting()),
         (next, waiting) => panic!("it goes on with {next:?}, and should with {waiting:?}"),
     }
-    assert_eq!(timeless(&copy), timeless(agent));
+    let (recalled, live) = (timeless(&copy), timeless(agent));
+    for (name, value) in live.as_object().expect("an object") {
+        assert_eq!(recalled[name], *value, "{name}");
+    }
+    assert_eq!(recalled, live);
 }
 
 fn simulate(seed: u64) -> usize {
     let mut rng = fastrand::Rng::with_seed(seed);
     let budget = Budget { turns: Some(rng.u32(1..60)), time_ms: Some(300), ..Budget::UNLIMITED };
     let context_window = rng.bool().then(|| rng.u64(400..6000));
-    let settings = Settings { budget, context_window, sum_up_over: rng.bool().then_some(3), ..settings() };
+    let (sum_up_over, stays) = (rng.bool().then_some(3), rng.bool());
+    let settings = Settings { budget, context_window, sum_up_over, stays, ..settings() };
     let mut agent = Agent::new(settings.clone());
     let mut input = Input::Told { from: Sender::Person, text: "go".into() };
     let (mut events, mut waiting) = (Vec::new(), Step::Wait);
@@ -88,6 +95,9 @@ fn simulate(seed: u64) -> usize {
         let kin = Kin { live: usize::from(rng.u8(0..4) == 0), tokens: rng.u64(0..100), cost_usd: 0.0 };
         agent.set_kin(kin);
         events.extend(recorded(agent.spent().turns, &input));
+        if agent.is_resting() && matches!(input, Input::Told { .. }) {
+            events.push(EventKind::AgentWoken { elapsed_ms: ms, budget });
+        }
         let output = agent.handle(input, ms);
         events.extend(output.record);
         match output.step {
@@ -100,12 +110,19 @@ fn simulate(seed: u64) -> usize {
                 assert_eq!(recalled.agent.last_words(), agent.last_words());
                 return usize::try_from(ms).expect("a small number");
             }
-            Step::Wait if agent.rests() => waiting = Step::Wait,
+            Step::Rest(ending) => {
+                let report = agent.has_answer().then(|| settled(&agent, ending.clone()));
+                events.push(EventKind::AgentRested { report });
+                waiting = Step::Rest(ending);
+            }
+            Step::Wait if agent.is_idle() && !agent.is_resting() => waiting = Step::Wait,
             Step::Wait => {}
             step => waiting = step,
         }
         check(&agent, kin, &waiting, &settings, &events, ms);
-        input = if agent.rests() {
+        input = if agent.is_resting() {
+            after_rest(&mut rng, ms)
+        } else if agent.is_idle() {
             Input::Told { from: Sender::Reports, text: "a report".into() }
         } else {
             answer(&mut rng, &waiting)
@@ -179,7 +196,7 @@ fn the_to_do_list_and_mail_that_was_not_told_come_back() {
     let effects = vec![Effect::Todo { text: "[ ] first".into() }];
     let (tool, text) = ("todo".to_string(), "kept".to_string());
     events.push(EventKind::ToolFinished { call, tool, ok: true, text, effects, duration_ms: 1 });
-    events.push(EventKind::Mailed { from: Sender::Person, text: "hurry".into() });
+    events.push(EventKind::mailed(Sender::Person, "hurry"));
     let mut recalled = recall(&settings, &events);
     assert_eq!(recalled.agent.pinned(posse_agent::TODO), Some("[ ] first"));
     let Next::TakeIn(input) = recalled.next else { panic!("the results are to be taken in") };
@@ -190,8 +207,7 @@ fn the_to_do_list_and_mail_that_was_not_told_come_back() {
 
 #[test]
 fn the_task_comes_before_what_was_mailed_until_then() {
-    let mailed = EventKind::Mailed { from: Sender::Parent, text: "hurry".into() };
-    let mut recalled = recall(&settings(), &[mailed]);
+    let mut recalled = recall(&settings(), &[EventKind::mailed(Sender::Parent, "hurry")]);
     let record = recalled.agent.handle(Input::Told { from: Sender::Parent, text: "go".into() }, 1).record;
     let told = record.into_iter().filter_map(|event| match event {
         EventKind::Told { text, .. } => Some(text),

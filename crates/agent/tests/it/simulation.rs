@@ -57,9 +57,23 @@ pub(crate) fn answer(rng: &mut fastrand::Rng, step: &Step) -> Input {
         }
         (5, Step::CallTools { calls }) => Input::Interrupted { partial: "p".into(), done: done(rng, calls) },
         (5, _) => Input::Interrupted { partial: ["", "p"][rng.usize(0..2)].into(), done: vec![] },
+        (6, Step::CallTools { calls }) => Input::Stop { partial: "p".into(), done: done(rng, calls) },
+        (6, _) => Input::Stop { partial: ["", "p"][rng.usize(0..2)].into(), done: vec![] },
         (4, _) if rng.u8(0..5) == 0 => Input::Broken { message: "disk full".into() },
         (_, Step::CallTools { calls }) => Input::ToolsDone(done(rng, calls)),
         _ => Input::Replied(reply(rng)),
+    }
+}
+
+/// What may happen to an agent that rests. Every session is closed in the end.
+pub(crate) fn after_rest(rng: &mut fastrand::Rng, elapsed_ms: u64) -> Input {
+    match rng.u8(0..8) {
+        _ if elapsed_ms > STEPS_MAX / 2 => Input::Close,
+        0 => Input::Close,
+        1 => Input::Cancel { partial: String::new(), done: vec![] },
+        2 => Input::Stop { partial: String::new(), done: vec![] },
+        3 => Input::Compact,
+        _ => Input::Told { from: Sender::Person, text: "next".into() },
     }
 }
 
@@ -67,14 +81,16 @@ fn simulate(seed: u64) -> usize {
     let mut rng = fastrand::Rng::with_seed(seed);
     let budget = Budget { turns: Some(rng.u32(1..60)), time_ms: Some(300), ..Budget::UNLIMITED };
     let context_window = rng.bool().then(|| rng.u64(400..6000));
-    let mut agent =
-        Agent::new(Settings { budget, context_window, sum_up_over: rng.bool().then_some(3), ..settings() });
+    let (sum_up_over, stays) = (rng.bool().then_some(3), rng.bool());
+    let mut agent = Agent::new(Settings { budget, context_window, sum_up_over, stays, ..settings() });
     let mut waiting_for = agent.handle(Input::Told { from: Sender::Person, text: "go".into() }, 0).step;
     for elapsed_ms in 1..STEPS_MAX {
         let json = serde_json::to_string(&agent).expect("serialises");
         let mut copy: Agent = serde_json::from_str(&json).expect("deserialises");
         assert_eq!(copy, agent);
-        let input = if agent.rests() {
+        let input = if agent.is_resting() {
+            after_rest(&mut rng, elapsed_ms)
+        } else if agent.is_idle() {
             Input::Told { from: Sender::Reports, text: "a report".into() }
         } else {
             answer(&mut rng, &waiting_for)
@@ -91,6 +107,10 @@ fn simulate(seed: u64) -> usize {
                 return 1;
             }
             Step::Wait => {}
+            Step::Rest(_) => {
+                assert!(agent.is_resting() && agent.stays());
+                well_formed(&agent);
+            }
             step => waiting_for = step,
         }
         if matches!(waiting_for, Step::CallModel { .. }) {

@@ -91,7 +91,7 @@ pub(crate) fn allowed() -> EventKind {
 }
 
 pub(crate) fn told(from: Sender, text: &str) -> EventKind {
-    EventKind::Told { from, text: text.to_string() }
+    EventKind::told(from, text.to_string())
 }
 
 pub(crate) fn turn(turn: u32) -> EventKind {

@@ -33,7 +33,7 @@ impl SessionReplay {
         while let Some(Update::Event(event)) = updates.next().await {
             fold(&mut view, &event)?;
             match &event.kind {
-                EventKind::Told { from: Sender::Person, text } if event.parent.is_none() => {
+                EventKind::Told { from: Sender::Person, text, .. } if event.parent.is_none() => {
                     replay.prompt.get_or_insert_with(|| text.clone());
                 }
                 EventKind::AgentQueued { reason: QueueReason::Endpoint, .. } => replay.one_at_a_time = true,

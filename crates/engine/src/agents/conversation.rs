@@ -50,6 +50,13 @@ impl Conversation {
         other
     }
 
+    /// The same with another model or other tools: everything is encoded anew.
+    pub(crate) fn encoded_anew(&self, model: &PricedModel, tools: Arc<[ToolSpec]>) -> Self {
+        let mut other = Self::new(model.clone(), self.system.clone(), tools, self.max_output_tokens);
+        other.extend(&self.messages);
+        other
+    }
+
     /// The request with all messages so far.
     pub(crate) fn transcript(&self) -> &Transcript {
         &self.transcript
@@ -84,13 +91,14 @@ impl Conversation {
     }
 
     /// What is fixed for an agent that has this conversation.
-    pub(crate) fn settings(&self, budget: Budget, sum_up_over: Option<usize>) -> Settings {
+    pub(crate) fn settings(&self, budget: Budget, sum_up_over: Option<usize>, stays: bool) -> Settings {
         Settings {
             budget,
             prices: self.model.prices,
             context_window: self.model.model.config().context_window,
             fixed_bytes: self.empty.bytes(),
             sum_up_over,
+            stays,
         }
     }
 }

@@ -78,6 +78,17 @@ pub(crate) fn offered(
     own.iter().cloned().chain(ours).collect()
 }
 
+/// The tools that the main agent is offered.
+pub(crate) fn main_offer(parts: &SessionParts, toolbox: &Toolbox, grant: &Grant) -> Vec<ToolSpec> {
+    let delegation = parts.delegation.as_ref();
+    let roles = delegation.map(|d| roles_for(d, grant, 0)).unwrap_or_default();
+    let mut offered = offered(parts, toolbox, &roles, grant);
+    if delegation.is_some_and(|d| d.coordinator) {
+        offered.retain(|tool| !toolbox.specs().contains(tool));
+    }
+    offered
+}
+
 /// What an agent is offered, for whoever puts it into words.
 pub(crate) fn with_offer<T>(
     parts: &SessionParts,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use posse_policy::passes;
-use posse_protocol::{AgentId, Grant, Role, SessionId, Update};
+use posse_protocol::{AgentId, Budget, Grant, Role, SessionId, Update};
 use posse_store::Store;
 use posse_tools::{Jobs, Knowledge, Library, ToolSettings};
 use tokio::sync::broadcast;
@@ -43,6 +43,10 @@ pub(crate) struct SessionParts {
     pub(crate) process_slots: ProcessSlots,
     pub(crate) tools: ToolSettings,
     pub(crate) models: Models,
+    /// Whether the main agent rests after its answer and waits for the next prompt.
+    pub(crate) stays: bool,
+    /// What each prompt may spend, on top of what was spent before.
+    pub(crate) prompt_budget: Budget,
     pub(crate) project: Option<ProjectContext>,
     /// The project that notes are about.
     pub(crate) project_path: String,
@@ -76,6 +80,11 @@ impl SessionParts {
     pub(crate) fn notes_for(&self, role: &Role, depth: u32, grant: &Grant) -> usize {
         let finds = self.knowledge(role, depth).memory && passes(&grant.tools, RECALL);
         if finds { self.notes } else { 0 }
+    }
+
+    /// Whether an agent at a depth rests after its answer instead of ending.
+    pub(crate) fn stays_at(&self, depth: u32) -> bool {
+        self.stays && depth == 0
     }
 
     /// The longest report at a depth that is told as it is, in bytes, if longer ones are summed up.

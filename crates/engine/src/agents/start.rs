@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use posse_agent::{Agent, Next};
+use posse_agent::{Agent, Mail, Next};
 use posse_protocol::{AgentId, Branch, Budget, Grant, Isolation, Role, Sender};
 use posse_tools::Toolbox;
 
 use crate::agents::conversation::Conversation;
+use crate::agents::past_prompts::PastPrompts;
 use crate::agents::receipt::Effects;
 use crate::record::journal::Journal;
 
@@ -20,7 +21,7 @@ pub(crate) struct AgentStart {
     pub(crate) conversation: Conversation,
     pub(crate) task: FirstTask,
     /// Words that came before it has begun.
-    pub(crate) mail: Vec<(Sender, String)>,
+    pub(crate) mail: Vec<Mail>,
     pub(crate) isolation: Isolation,
     /// The branch it goes on with.
     pub(crate) branch: Option<Branch>,
@@ -56,12 +57,22 @@ pub(crate) struct FirstTask {
 /// An agent as its record leaves it.
 pub(crate) struct InterruptedAgent {
     pub(crate) agent: Agent,
-    /// What it goes on with.
-    pub(crate) next: Next,
+    /// What it goes on with; none if it has yet to begin.
+    pub(crate) next: Option<Next>,
     /// How long it had worked.
     pub(crate) worked: Duration,
-    /// What it had done.
+    /// What it had done, since its last prompt where it rested before.
     pub(crate) effects: Effects,
+    /// What its earlier prompts came to.
+    pub(crate) past: PastPrompts,
+}
+
+impl InterruptedAgent {
+    /// An agent that has yet to begin.
+    pub(crate) fn new(agent: Agent) -> Self {
+        let (effects, past) = (Effects::default(), PastPrompts::default());
+        Self { agent, next: None, worked: Duration::ZERO, effects, past }
+    }
 }
 
 /// An agent that was started, or waits for its turn, as its parent is told.

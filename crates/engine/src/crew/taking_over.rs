@@ -20,6 +20,8 @@ pub(crate) struct ReplayedCrew {
     pub(crate) freed: Freed,
     /// In the order in which they ended.
     pub(crate) finished: Vec<FinishedAgent>,
+    /// Those that ended before the main agent rested last: its report has told of them.
+    pub(crate) told: Vec<FinishedAgent>,
     pub(crate) starts: Vec<AgentStart>,
     pub(crate) started_by: HashMap<(AgentId, CallId), AgentId>,
 }
@@ -44,7 +46,7 @@ impl Crew {
 
     /// Takes in what another process had begun: the tree, those that have ended, those that go on.
     pub(crate) fn take_over(self: &Arc<Self>, taken: ReplayedCrew) {
-        let ReplayedCrew { tree, freed, finished, starts, started_by } = taken;
+        let ReplayedCrew { tree, freed, finished, told, starts, started_by } = taken;
         {
             let mut inner = self.lock();
             inner.tree = tree;
@@ -60,6 +62,7 @@ impl Crew {
                 (member.moving, member.mail) = (true, mail);
                 inner.members.insert(id, member);
             }
+            told.into_iter().for_each(|done| inner.finished.put(done));
             for done in finished {
                 inner.inherit(done.id, &done.report);
                 inner.finished.put(done);

@@ -106,6 +106,11 @@ impl DelegationCall {
 }
 
 impl DelegationCalls {
+    /// Its agent works with another model, or may do other things, from now on.
+    pub(crate) fn change(&mut self, model: PricedModel, grant: Grant) {
+        (self.model, self.grant) = (model, grant);
+    }
+
     pub(crate) fn new(crew: Arc<Crew>, id: AgentId, model: PricedModel, grant: Grant) -> Option<Self> {
         let delegation = crew.delegation.as_ref()?;
         let (surface, team) = (delegation.surface, delegation.team);

@@ -75,6 +75,7 @@ impl Driver {
             Next::CallModel { turn, purpose } => self.call_model(turn, purpose).await,
             Next::CallTools { calls, begun, done } => self.call_tools(&calls, begun, done).await,
             Next::Begin => self.task().await,
+            Next::Rest => self.rest_again().await,
             // It says itself how it ends.
             Next::Settled(_) => Input::GoOn,
         }

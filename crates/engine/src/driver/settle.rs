@@ -16,20 +16,16 @@ impl Driver {
         self.crew.close_mailbox(self.who.id);
         self.crew.stop_below(self.who.id).await;
         self.conversation.catch_up(self.agent.conversation());
-        let text = self.agent.last_words().to_string();
-        let receipt = self.receipt().await;
-        let mut report = Report::new(ending, text, receipt);
-        report.short = self.agent.in_short().map(str::to_string);
-        report.blocked = posse_report::blocked(&report.text);
         if self.who.id == self.crew.main {
-            report.receipt.not_covered = self.workplace.site.history.not_covered();
-            self.notes.extend(self.workplace.site.history.slow().cloned());
+            self.crew.background.stop_all(&self.crew).await;
+        } else if self.workplace.checkout.is_some() {
+            self.crew.background.stop_at(&self.crew, &self.workplace.site).await;
+        }
+        let mut report = self.prompt_report(ending).await;
+        report.receipt = self.past.with(&report.receipt);
+        if self.who.id == self.crew.main {
             self.crew.checkouts.clean_up(&self.crew.site.workspace).await;
         }
-        let facts =
-            WorkspaceFacts::new(self.workplace.site.workspace.clone(), self.workplace.checkout.is_some());
-        report = checked(report, self.crew.earlier(self.who.id), self.task.deliverables, facts).await;
-        report.notes.append(&mut self.notes);
         if let Some(checkout) = self.workplace.checkout {
             match self.crew.checkouts.finish(&checkout, &self.who.title).await {
                 Ok(branch) => report.receipt.branch = branch,
@@ -66,25 +62,44 @@ impl Driver {
 }
 
 impl Driver {
-    /// What was measured, once nothing runs any more that was to end with the agent.
-    async fn receipt(&mut self) -> Receipt {
+    /// What it says and what was measured since its last prompt, checked.
+    pub(super) async fn prompt_report(&mut self, ending: Ending) -> Report {
+        let text = self.agent.last_words().to_string();
+        let receipt = self.receipt();
+        let mut report = Report::new(ending, text, receipt);
+        report.short = self.agent.in_short().map(str::to_string);
+        report.blocked = posse_report::blocked(&report.text);
         if self.who.id == self.crew.main {
-            self.crew.background.stop_all(&self.crew).await;
-        } else if self.workplace.checkout.is_some() {
-            self.crew.background.stop_at(&self.crew, &self.workplace.site).await;
+            report.receipt.not_covered = self.workplace.site.history.not_covered();
+            self.notes.extend(self.workplace.site.history.slow().cloned());
         }
+        let facts =
+            WorkspaceFacts::new(self.workplace.site.workspace.clone(), self.workplace.checkout.is_some());
+        // Its words may be about everything that it did before.
+        let measured = self.past.with(&report.receipt);
+        let deliverables = self.task.deliverables.clone();
+        report = checked(report, measured, self.crew.earlier(self.who.id), deliverables, facts).await;
+        report.notes.append(&mut self.notes);
+        report
+    }
+
+    /// What was measured since its last prompt.
+    fn receipt(&mut self) -> Receipt {
         let edits = self.crew.edits(self.who.id);
         for (run, effects) in self.crew.take_ended_jobs(self.who.id) {
             self.effects.add(&effects, edits);
             self.effects.background_ended(&run, edits);
         }
-        std::mem::take(&mut self.effects).receipt(&self.agent, self.crew.inherited(self.who.id))
+        let inherited = self.crew.take_inherited(self.who.id);
+        let receipt = std::mem::take(&mut self.effects).receipt(&self.agent, inherited);
+        self.past.only_new(receipt)
     }
 }
 
 /// Compares a report with what can be measured.
 async fn checked(
     report: Report,
+    measured: Receipt,
     earlier: Vec<Receipt>,
     deliverables: Vec<String>,
     facts: WorkspaceFacts,
@@ -92,10 +107,7 @@ async fn checked(
     let report = Arc::new(report);
     let words = Arc::clone(&report);
     let check = tokio::task::spawn_blocking(move || {
-        if earlier.is_empty() {
-            return posse_report::check(&words, &deliverables, &facts);
-        }
-        let measured = Report { receipt: together(&words.receipt, &earlier), ..Report::clone(&words) };
+        let measured = Report { receipt: together(&measured, &earlier), ..Report::clone(&words) };
         posse_report::check(&measured, &deliverables, &facts)
     });
     let checked = check.await;

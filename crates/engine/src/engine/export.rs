@@ -81,5 +81,5 @@ impl Tape {
 /// What was decided is on record, so nothing here decides anything.
 fn settings() -> Settings {
     let budget = Budget::UNLIMITED;
-    Settings { budget, prices: None, context_window: None, fixed_bytes: 0, sum_up_over: None }
+    Settings { budget, prices: None, context_window: None, fixed_bytes: 0, sum_up_over: None, stays: false }
 }

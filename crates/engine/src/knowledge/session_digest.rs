@@ -115,7 +115,9 @@ impl View {
                 self.names.insert(event.agent, child.clone());
                 self.line(format!("{child} ({role}) is started: {title}"));
             }
-            EventKind::Told { from: Sender::Person, text } => self.line(format!("person: {}", said(text))),
+            EventKind::Told { from: Sender::Person, text, .. } => {
+                self.line(format!("person: {}", said(text)))
+            }
             EventKind::Replied { reply, .. } if !reply.text.trim().is_empty() => {
                 self.line(format!("{name}: {}", said(&reply.text)));
             }

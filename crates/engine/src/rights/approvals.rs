@@ -31,6 +31,8 @@ pub(crate) struct Approvals {
 #[derive(Default)]
 struct Inner {
     rules: Rules,
+    /// The widest mode of any agent, where the person has changed it.
+    mode_max: Option<Approval>,
     waiting: HashMap<(AgentId, CallId), Waiting>,
     /// What was refused, so that asking again does not help.
     refused: HashSet<(AgentId, String, String)>,
@@ -119,6 +121,7 @@ impl Approvals {
     pub(crate) fn judge(&self, by: AgentId, approval: Approval, undo: Undo, wishes: &[Wish<'_>]) -> Decision {
         let inner = self.lock();
         let refused = |wish: &Wish<'_>| inner.refused.contains(&key_of(by, wish.tool, wish.what));
+        let approval = inner.mode_max.map_or(approval, |most| approval.min(most));
         let mut rules = Cow::Borrowed(&inner.rules);
         if !inner.writing.is_empty() && wishes.iter().any(|wish| wish.act == Act::Leave) {
             // Nobody knows yet what they have written.
@@ -130,6 +133,11 @@ impl Approvals {
             }
             decision => decision,
         }
+    }
+
+    /// Lets no agent do more without asking than this mode, those that run already included.
+    pub(crate) fn limit_to(&self, mode: Approval) {
+        self.lock().mode_max = Some(mode);
     }
 
     /// Whether paths have to be looked at: without rules all are alike.

@@ -7,7 +7,7 @@ use posse_store::RoleRecord;
 use posse_tools::Toolbox;
 
 use crate::agents::conversation::Conversation;
-use crate::agents::offer::{offered, roles_for, toolbox};
+use crate::agents::offer::{main_offer, roles_for, toolbox};
 use crate::agents::prompt::MainPrompt;
 use crate::agents::start::{AgentIdentity, AgentStart, FirstTask};
 use crate::crew::Crew;
@@ -76,12 +76,8 @@ pub(crate) fn main_tools(crew: &Arc<Crew>, grant: &Grant) -> (Toolbox, Arc<[Tool
     let own = if delegation.is_some_and(|d| d.coordinator) { Grant::none() } else { grant.clone() };
     let role = main_role(grant.clone(), Budget::UNLIMITED);
     let toolbox: Toolbox = toolbox(crew, &crew.site.workspace, &own, crew.main, &role, 0, crew.models.main());
-    let roles = delegation.map(|d| roles_for(d, grant, 0)).unwrap_or_default();
-    let mut offered = offered(crew, &toolbox, &roles, grant);
-    if delegation.is_some_and(|d| d.coordinator) {
-        offered.retain(|tool| !toolbox.specs().contains(tool));
-    }
-    (toolbox, offered.into())
+    let offered = main_offer(crew, &toolbox, grant).into();
+    (toolbox, offered)
 }
 
 /// The role that the main agent has.

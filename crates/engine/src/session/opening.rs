@@ -97,6 +97,8 @@ impl Opening {
             jobs: Jobs::default(),
             process_slots: process.slots.clone(),
             tools,
+            stays: request.stay,
+            prompt_budget: request.budget,
             models: request.models.governed_by(&process.governors),
             project: request
                 .project

@@ -7,6 +7,7 @@ use posse_store::Store;
 
 use crate::agents::process_slots::ProcessSlots;
 use crate::record::bus::Bus;
+use crate::session::running::RunningSessions;
 
 /// Owned by the engine; clones are the same.
 #[derive(Clone)]
@@ -17,4 +18,6 @@ pub(crate) struct ProcessParts {
     /// One for each endpoint that models of any session are called at.
     pub(crate) governors: Governors,
     pub(crate) slots: ProcessSlots,
+    /// The sessions that run here.
+    pub(crate) running: RunningSessions,
 }

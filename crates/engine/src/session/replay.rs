@@ -4,18 +4,19 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use posse_agent::Recall;
+use posse_agent::{Mail, Recall};
 use posse_delegate::KnownEnd;
 use posse_policy::meet;
 use posse_protocol::{
-    AgentId, Branch, Brief, Budget, CallId, ContextMode, Event, EventKind, Grant, Isolation, Message, Report,
-    Role, RoleOrigin, Sender, Seq, ToolCall, ToolSpec,
+    AgentId, Branch, Brief, Budget, CallId, ContextMode, Event, EventKind, Grant, Isolation, MailId, Message,
+    Report, Role, RoleOrigin, Sender, Seq, ToolCall, ToolSpec,
 };
 use posse_surface::AgentCommand;
 use posse_tools::Toolbox;
 
 use crate::agents::conversation::Conversation;
 use crate::agents::offer::{roles_for, shared_offer, toolbox};
+use crate::agents::past_prompts::PastPrompts;
 use crate::agents::receipt::Effects;
 use crate::agents::start::AgentIdentity;
 use crate::crew::Crew;
@@ -33,6 +34,8 @@ pub(crate) struct Replay<'a> {
     pub(crate) order: Vec<AgentId>,
     /// Background commands that had not ended: names and texts.
     pub(crate) commands: Vec<(String, String)>,
+    /// The number of the last message that was sent.
+    pub(crate) last_mail: MailId,
     /// When the newest event happened.
     last_ms: u64,
 }
@@ -54,11 +57,16 @@ pub(crate) struct ReplayedAgent {
     pub(crate) effects: Effects,
     pub(crate) report: Option<Report>,
     pub(crate) end: Option<KnownEnd>,
+    /// How it had ended before it was resumed.
+    reopened: Option<(KnownEnd, Report)>,
     pub(crate) delivered: bool,
     /// The question that waited for a person.
     pub(crate) asking: Option<CallId>,
     /// Words that came before it had begun.
-    pub(crate) mail: Vec<(Sender, String)>,
+    pub(crate) mail: Vec<Mail>,
+    /// What its earlier prompts came to, and when it rested last.
+    pub(crate) past: PastPrompts,
+    pub(crate) rested_at: Option<Seq>,
     clock: PastClock,
     /// The conversation it takes up, or is a fork of.
     known: Vec<Arc<Message>>,
@@ -115,7 +123,7 @@ impl PastClock {
 impl<'a> Replay<'a> {
     pub(crate) fn new(crew: &'a Arc<Crew>, grant: Grant) -> Self {
         let (by_id, order, commands) = (HashMap::new(), Vec::new(), Vec::new());
-        Self { crew, grant, by_id, order, commands, last_ms: 0 }
+        Self { crew, grant, by_id, order, commands, last_mail: MailId::default(), last_ms: 0 }
     }
 
     pub(crate) fn take(&mut self, id: AgentId) -> Option<ReplayedAgent> {
@@ -142,6 +150,7 @@ impl<'a> Replay<'a> {
                     }
                 }
             }
+            EventKind::Mailed { id, .. } => self.last_mail = self.last_mail.max(*id),
             // What it had claimed and not done is open again.
             EventKind::AgentSettled { .. } => drop(self.crew.board(|board| board.release_all(agent))),
             _ => {}
@@ -149,8 +158,7 @@ impl<'a> Replay<'a> {
         let Some(replayed) = self.by_id.get_mut(&agent) else { return };
         match (&mut replayed.begun, &kind) {
             (Some(begun), _) => begun.recall.event(&kind),
-            (None, EventKind::Mailed { from, text }) => replayed.mail.push((*from, text.clone())),
-            _ => {}
+            (None, _) => Mail::follow(&mut replayed.mail, &kind),
         }
         match kind {
             EventKind::Replied { reply, .. } => {
@@ -170,16 +178,7 @@ impl<'a> Replay<'a> {
                 let (tip, diff) = (base.clone(), String::new());
                 replayed.branch = Some(Branch { name: branch, base, tip, diff });
             }
-            EventKind::AgentResumed { elapsed_ms, budget, .. } => {
-                replayed.clock.begin(at_ms, elapsed_ms);
-                (replayed.budget, replayed.report, replayed.end) = (budget, None, None);
-            }
-            EventKind::AgentSettled { report } => {
-                let (ending, receipt) = (report.ending.clone(), report.receipt.clone());
-                replayed.end = Some(KnownEnd { at: seq, ending, receipt });
-                replayed.report = Some(report);
-            }
-            _ => {}
+            kind => replayed.live(seq, at_ms, kind),
         }
     }
 
@@ -190,7 +189,7 @@ impl<'a> Replay<'a> {
         match kind {
             EventKind::PersonNeeded { .. } => self.line_of(agent, |clock| clock.asked(at_ms)),
             EventKind::PersonAnswered { .. } => self.line_of(agent, |clock| clock.answered(at_ms)),
-            EventKind::AgentSettled { .. } => {
+            EventKind::AgentSettled { .. } | EventKind::AgentRested { .. } => {
                 if let Some(replayed) = self.by_id.get_mut(&agent) {
                     replayed.clock.end(at_ms);
                 }
@@ -280,8 +279,8 @@ impl<'a> Replay<'a> {
         }
         replayed.clock.begin(at_ms, 0);
         let mut begun = self.begin(&replayed, system.clone());
-        for (from, text) in std::mem::take(&mut replayed.mail) {
-            begun.recall.event(&EventKind::Mailed { from, text });
+        for Mail { id, from, text, is_prompt } in std::mem::take(&mut replayed.mail) {
+            begun.recall.event(&EventKind::Mailed { id, from, text, is_prompt });
         }
         replayed.begun = Some(begun);
         self.by_id.insert(id, replayed);
@@ -302,7 +301,9 @@ impl<'a> Replay<'a> {
             }
         };
         let conversation = Conversation::new(replayed.model.clone(), system, tools, max_output_tokens);
-        let settings = conversation.settings(replayed.budget, self.crew.sum_up_over(replayed.who.depth));
+        let depth = replayed.who.depth;
+        let settings =
+            conversation.settings(replayed.budget, self.crew.sum_up_over(depth), self.crew.stays_at(depth));
         ReplayedConversation { recall: Recall::new(settings, &replayed.known), conversation }
     }
 
@@ -343,9 +344,12 @@ impl<'a> Replay<'a> {
             effects: Effects::default(),
             report: None,
             end: None,
+            reopened: None,
             delivered: false,
             asking: None,
             mail: Vec::new(),
+            past: PastPrompts::default(),
+            rested_at: None,
             clock: PastClock::default(),
             known: Vec::new(),
             borrowed: None,
@@ -380,6 +384,41 @@ impl<'a> Replay<'a> {
 }
 
 impl ReplayedAgent {
+    /// Takes in how it begins again, rests and ends.
+    fn live(&mut self, seq: Seq, at_ms: u64, kind: EventKind) {
+        match kind {
+            EventKind::AgentResumed { elapsed_ms, budget, .. } => {
+                self.clock.begin(at_ms, elapsed_ms);
+                self.budget = budget;
+                self.reopened = self.end.take().zip(self.report.take()).or(self.reopened.take());
+            }
+            EventKind::BudgetRaised { budget } => self.budget = budget,
+            EventKind::AgentWoken { elapsed_ms, budget } => {
+                self.clock.begin(at_ms, elapsed_ms);
+                (self.budget, self.report, self.end) = (budget, None, None);
+            }
+            EventKind::AgentRested { report: None } => {
+                if let Some((end, report)) = self.reopened.take() {
+                    (self.end, self.report) = (Some(end), Some(report));
+                }
+            }
+            EventKind::AgentRested { report: Some(report) } => {
+                self.past.add(&report.receipt);
+                self.effects = Effects::default();
+                self.rested_at = Some(seq);
+                let (ending, receipt) = (report.ending.clone(), report.receipt.clone());
+                self.end = Some(KnownEnd { at: seq, ending, receipt });
+                self.report = Some(report);
+            }
+            EventKind::AgentSettled { report } => {
+                let (ending, receipt) = (report.ending.clone(), report.receipt.clone());
+                self.end = Some(KnownEnd { at: seq, ending, receipt });
+                self.report = Some(report);
+            }
+            _ => {}
+        }
+    }
+
     /// The tools it has now.
     pub(crate) fn toolbox(&self, crew: &Crew) -> Toolbox {
         let AgentIdentity { id, role, depth, .. } = &self.who;

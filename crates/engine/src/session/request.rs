@@ -21,8 +21,10 @@ pub struct SessionRequest {
     pub models: Models,
     /// What it may do.
     pub grant: Grant,
-    /// What it may spend.
+    /// What it may spend; with `stay`, what each prompt may spend.
     pub budget: Budget,
+    /// Whether the session stays open: the main agent rests after its answer and waits for the next prompt.
+    pub stay: bool,
     /// How its tools behave.
     pub tools: ToolSettings,
     /// The project's notes for agents.

@@ -10,13 +10,14 @@ use posse_agent::{Input, Next, Recalled};
 use posse_delegate::{Known, KnownMain, Restored, Tree};
 use posse_protocol::visible::one_line;
 use posse_protocol::{
-    AgentId, AgentState, Answer, Budget, CallId, Ending, EventKind, Isolation, Receipt, Report, Sender,
-    SessionId,
+    AgentId, AgentState, Answer, Budget, CallId, Ending, EventKind, Isolation, MailId, Receipt, Report,
+    Sender, SessionId,
 };
 use posse_store::SessionRow;
 
 use crate::agents::finished::{Continuation, FinishedAgent};
-use crate::agents::receipt::Inherited;
+use crate::agents::past_prompts::PastPrompts;
+use crate::agents::receipt::{Effects, Inherited};
 use crate::agents::start::{AgentIdentity, AgentStart, FirstTask, InterruptedAgent};
 use crate::agents::sub_agent::SubAgent;
 use crate::agents::sub_agents::{Delegation, RecordDetail};
@@ -53,7 +54,7 @@ pub(crate) fn resume(
     let main = events.iter().find(|event| event.parent.is_none()).map(|event| event.agent);
     let main =
         main.ok_or_else(|| EngineError::NotFound("Nothing of this session is on record.".to_string()))?;
-    may_go_on(&row, &request.prompt)?;
+    may_go_on(&row, &request)?;
     let after = events.last().map(|event| event.seq).unwrap_or_default();
     let (grant, budget, prompt) = (request.grant.clone(), request.budget, request.prompt.clone());
     let (crew, updates) =
@@ -66,9 +67,10 @@ pub(crate) fn resume(
     Ok(Session::drive(process, crew, main, updates))
 }
 
-/// A session that was done needs something to do.
-fn may_go_on(row: &SessionRow, prompt: &str) -> Result<(), EngineError> {
-    if row.status == AgentState::Completed && prompt.is_empty() {
+/// A session that was done needs something to do, unless it stays and waits for that.
+fn may_go_on(row: &SessionRow, request: &SessionRequest) -> Result<(), EngineError> {
+    let is_done = matches!(row.status, AgentState::Completed | AgentState::Resting);
+    if is_done && request.prompt.is_empty() && !request.stay {
         return Err(EngineError::NothingToDo(format!(
             "The session {} is completed. Say what is to be done next.",
             row.id
@@ -85,6 +87,7 @@ fn go_on(
     prompt: &str,
 ) -> Result<AgentStart, EngineError> {
     let (order, commands) = (std::mem::take(&mut replay.order), std::mem::take(&mut replay.commands));
+    crew.restore_mail(replay.last_mail, Vec::new());
     let mut main = replay.take(crew.main).filter(|main| main.begun.is_some()).ok_or_else(not_begun)?;
     announce(crew, &mut main, commands, prompt);
     let mut others = order.into_iter().filter_map(|id| replay.take(id)).collect::<Vec<_>>();
@@ -108,16 +111,21 @@ fn go_on(
         tracing::warn!(agent = %id, %misfit, "an agent on record has no place in the tree");
         others.retain(|replayed| replayed.who.id != id);
     }
+    let rested_at = main.rested_at;
     let places = places(crew, &others);
     let started_by = started_by(&main, &others);
     crew.tree(|known| *known = tree.clone());
-    let mut taken = ReplayedCrew { tree, freed, finished: Vec::new(), starts: Vec::new(), started_by };
+    let mut taken =
+        ReplayedCrew { tree, freed, finished: Vec::new(), told: Vec::new(), starts: Vec::new(), started_by };
     let mut stopped = Vec::new();
     let steps_kept = crew.delegation.as_ref().is_none_or(|d| d.sub_agents.record == RecordDetail::Full);
     others.sort_by_key(|replayed| replayed.end.as_ref().map(|end| end.at));
     for replayed in others {
-        if replayed.end.is_some() {
-            taken.finished.extend(finished(replayed, steps_kept));
+        if let Some(end) = &replayed.end {
+            // The report of an earlier prompt has told of it.
+            let is_told = replayed.parent == Some(crew.main) && rested_at.is_some_and(|at| end.at < at);
+            let done = finished(replayed, steps_kept);
+            if is_told { taken.told.extend(done) } else { taken.finished.extend(done) }
         } else if let Some((_, cause)) = stopping.iter().find(|(id, _)| *id == replayed.who.id) {
             stopped.push(given_up(replayed, cause.to_string()));
         } else if let Some(reason) = replayed.cannot_go_on() {
@@ -155,19 +163,21 @@ fn announce(crew: &Crew, main: &mut ReplayedAgent, commands: Vec<(String, String
     for (name, command) in commands {
         let text = format!("{name} was stopped when Posse ended: {}", one_line(&command, 100));
         journal.note(EventKind::BackgroundEnded { name, exit_code: None, tail: String::new() });
-        mail(&mut journal, main, Sender::Posse, text);
+        mail(crew, &mut journal, main, Sender::Posse, text);
     }
     match (prompt, &main.end) {
         ("", None) => {}
-        ("", Some(_)) => mail(&mut journal, main, Sender::Posse, GO_ON.to_string()),
-        (prompt, _) => mail(&mut journal, main, Sender::Person, prompt.to_string()),
+        // It waits for the next prompt.
+        ("", Some(_)) if crew.stays => {}
+        ("", Some(_)) => mail(crew, &mut journal, main, Sender::Posse, GO_ON.to_string()),
+        (prompt, _) => mail(crew, &mut journal, main, Sender::Person, prompt.to_string()),
     }
     journal.send();
 }
 
 /// Words for the main agent: on record before anybody works on them, told at its next turn.
-fn mail(journal: &mut Journal, main: &mut ReplayedAgent, from: Sender, text: String) {
-    let mailed = EventKind::Mailed { from, text };
+fn mail(crew: &Crew, journal: &mut Journal, main: &mut ReplayedAgent, from: Sender, text: String) {
+    let mailed = EventKind::Mailed { id: crew.next_mail(), from, text, is_prompt: false };
     if let Some(begun) = &mut main.begun {
         begun.recall.event(&mailed);
     }
@@ -306,16 +316,18 @@ fn start(
     });
     let (toolbox, worked) = (replayed.toolbox(crew), Duration::from_millis(replayed.worked_ms()));
     let ReplayedConversation { mut conversation, recall } = begun;
-    let Recalled { mut agent, next } = recall.finish();
+    let Recalled { mut agent, next, .. } = recall.finish();
     let begins = next == Next::Begin;
     if had_begun && delegation.sub_agents.record == RecordDetail::Result {
-        agent.hear(Sender::Posse, BEGINS_AGAIN.to_string());
+        agent.hear(MailId::default(), Sender::Posse, BEGINS_AGAIN.to_string());
     }
     if !had_begun {
         conversation.extend(agent.conversation().messages());
     }
     let effects = std::mem::take(&mut replayed.effects);
-    let interrupted = had_begun.then(|| Box::new(InterruptedAgent { agent, next, worked, effects }));
+    let past = PastPrompts::default();
+    let interrupted =
+        had_begun.then(|| Box::new(InterruptedAgent { agent, next: Some(next), worked, effects, past }));
     let brief = replayed.brief.take();
     let (context_files, deliverables) =
         brief.map(|brief| (brief.context_files, brief.deliverables)).unwrap_or_default();
@@ -343,13 +355,23 @@ fn main_start(crew: &Arc<Crew>, mut main: ReplayedAgent, begun: ReplayedConversa
     let (toolbox, _) = main_tools(crew, &main.grant);
     let worked = Duration::from_millis(main.worked_ms());
     let ReplayedConversation { conversation, recall } = begun;
-    let Recalled { mut agent, mut next } = recall.finish();
+    let Recalled { mut agent, mut next, prompts } = recall.finish();
+    crew.restore_mail(MailId::default(), prompts);
+    let (mut effects, mut past) = (main.effects, main.past);
     if main.end.is_some() {
-        agent.reopen();
         agent.allow(main.budget);
-        next = Next::TakeIn(Box::new(Input::GoOn));
+        if crew.stays {
+            agent.rest_again();
+            next = Next::Rest;
+        } else {
+            agent.reopen();
+            next = Next::TakeIn(Box::new(Input::GoOn));
+        }
     }
-    let effects = main.effects;
+    if let Some(report) = main.report.filter(|_| crew.stays && main.rested_at.is_none()) {
+        // What it did until then has been reported.
+        (effects, past) = (Effects::default(), PastPrompts::ended(report.receipt));
+    }
     AgentStart {
         who: main.who,
         grant: main.grant,
@@ -364,7 +386,7 @@ fn main_start(crew: &Arc<Crew>, mut main: ReplayedAgent, begun: ReplayedConversa
         journal,
         // It works in the session's folder, as ever.
         resumed: false,
-        interrupted: Some(Box::new(InterruptedAgent { agent, next, worked, effects })),
+        interrupted: Some(Box::new(InterruptedAgent { agent, next: Some(next), worked, effects, past })),
     }
 }
 

@@ -50,6 +50,7 @@ impl World {
             models: Models::new(Model::new(config, &Governors::default()).unwrap(), None),
             grant: self.grant.clone(),
             budget: self.budget,
+            stay: false,
             tools: ToolSettings::default(),
             project: None,
             delegation: None,

@@ -110,6 +110,7 @@ impl Stage {
             models,
             grant: self.grant.clone(),
             budget: self.budget,
+            stay: false,
             tools: self.tools.clone(),
             project: None,
             delegation: Some(self.delegation.clone()),

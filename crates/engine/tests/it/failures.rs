@@ -94,6 +94,7 @@ async fn an_unreachable_model_is_said_to_be() {
         models: posse_engine::models::Models::new(model, None),
         grant: world.grant.clone(),
         budget: world.budget,
+        stay: false,
         tools: posse_tools::ToolSettings::default(),
         project: None,
         delegation: None,

@@ -53,7 +53,7 @@ impl Ran {
     /// What an agent was told by one kind of sender, in order.
     pub(crate) fn told(&self, name: &str, by: Sender) -> Vec<String> {
         let told = self.of(name).into_iter().filter_map(|event| match &event.kind {
-            EventKind::Told { from, text } if *from == by => Some(text.clone()),
+            EventKind::Told { from, text, .. } if *from == by => Some(text.clone()),
             _ => None,
         });
         told.collect()

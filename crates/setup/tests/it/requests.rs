@@ -18,6 +18,7 @@ fn picture(request: &SessionRequest) -> String {
         models,
         grant,
         budget,
+        stay,
         tools,
         project,
         delegation,
@@ -25,7 +26,7 @@ fn picture(request: &SessionRequest) -> String {
         knowledge,
     } = request;
     format!(
-        "{workspace:?}\n{prompt}\n{models:#?}\n{grant:?}\n{budget:?}\n{tools:?}\n{project:?}\n{delegation:?}\n{approvals:?}\n{knowledge:?}"
+        "{workspace:?}\n{prompt}\n{models:#?}\n{grant:?}\n{budget:?}\n{stay:?}\n{tools:?}\n{project:?}\n{delegation:?}\n{approvals:?}\n{knowledge:?}"
     )
 }
 
@@ -74,6 +75,7 @@ async fn every_wish_changes_the_request() {
         Wishes { team: true, ..none() },
         Wishes { surface: Some(Surface::Task), ..none() },
         Wishes { person: true, ..none() },
+        Wishes { stay: true, ..none() },
     ];
     let mut pictures = vec![usual];
     for wishes in wishes {
@@ -81,7 +83,7 @@ async fn every_wish_changes_the_request() {
         assert!(!pictures.contains(&drawn), "{wishes:?} changes nothing, or the same as another wish");
         pictures.push(drawn);
     }
-    assert_eq!(pictures.len(), 13);
+    assert_eq!(pictures.len(), 14);
 }
 
 #[tokio::test]

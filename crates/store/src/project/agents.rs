@@ -1,6 +1,6 @@
 //! The `agent_rows` table: one row an agent, with its limits and how it does. What it has used is in `agent_figures`.
 
-use posse_protocol::{AgentId, ContextMode, Report};
+use posse_protocol::{AgentId, Budget, ContextMode, Report};
 
 use super::Change;
 use super::agent_figures::AgentFigures;
@@ -176,6 +176,58 @@ pub(super) fn settled(change: &Change<'_>, agent: &AgentFigures, report: &Report
                 report.ending.error_message(),
                 figure(report.warnings.len() as u64),
             ),
+        )
+        .map(drop)
+}
+
+/// It waits for the next prompt.
+pub(super) fn rested(change: &Change<'_>, agent: &AgentFigures) -> Result<(), StoreError> {
+    update(change, agent, "UPDATE agent_rows SET status = 'resting', ended_at_ms = NULL WHERE number = ?1")
+}
+
+/// It has answered a prompt.
+pub(super) fn answered(change: &Change<'_>, agent: &AgentFigures, report: &Report) -> Result<(), StoreError> {
+    change
+        .run(
+            "UPDATE agent_rows SET error = ?2, warnings = ?3 WHERE number = ?1",
+            (agent.number, report.ending.error_message(), figure(report.warnings.len() as u64)),
+        )
+        .map(drop)
+}
+
+/// It continues with another prompt.
+pub(super) fn woken(change: &Change<'_>, agent: &AgentFigures) -> Result<(), StoreError> {
+    update(change, agent, "UPDATE agent_rows SET status = 'running', error = NULL WHERE number = ?1")
+}
+
+/// It may spend another amount in all.
+pub(super) fn budget(change: &Change<'_>, agent: &AgentFigures, budget: &Budget) -> Result<(), StoreError> {
+    change
+        .run(
+            "UPDATE agent_rows SET budget_turns = ?2, budget_tokens = ?3, budget_time_ms = ?4, budget_cost_usd = ?5
+             WHERE number = ?1",
+            (
+                agent.number,
+                budget.turns,
+                budget.tokens.map(whole),
+                budget.time_ms.map(whole),
+                budget.cost_usd,
+            ),
+        )
+        .map(drop)
+}
+
+/// It continues with another model.
+pub(super) fn model_changed(
+    change: &Change<'_>,
+    agent: &AgentFigures,
+    model: &str,
+    model_id: &str,
+) -> Result<(), StoreError> {
+    change
+        .run(
+            "UPDATE agent_rows SET model = ?2, model_id = ?3 WHERE number = ?1",
+            (agent.number, model, model_id),
         )
         .map(drop)
 }

@@ -145,6 +145,14 @@ pub(super) fn told(change: &Change<'_>, text: &str) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// The main agent continues with another model.
+pub(super) fn model_changed(change: &Change<'_>, model: &str) -> Result<(), StoreError> {
+    if change.is_main() {
+        change.run("UPDATE sessions SET model = ?2 WHERE id = ?1", (&change.session, model))?;
+    }
+    Ok(())
+}
+
 /// The session goes on, or does not.
 pub(super) fn status(change: &Change<'_>, status: AgentState) -> Result<(), StoreError> {
     change.run("UPDATE sessions SET status = ?2 WHERE id = ?1", (&change.session, status.word())).map(drop)

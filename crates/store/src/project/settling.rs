@@ -28,6 +28,23 @@ pub(super) fn settled(
     agents::settled(change, agent, report)
 }
 
+/// The agent has answered and rests: its prompts are completed, and it has not ended. Must run after the calls of the agent
+/// have their rows.
+pub(super) fn rested(
+    change: &Change<'_>,
+    agent: &mut AgentFigures,
+    report: Option<&Report>,
+) -> Result<(), StoreError> {
+    if let Some(report) = report {
+        messages::settled(change, agent, report)?;
+        agents::answered(change, agent, report)?;
+    }
+    if change.is_main() {
+        sessions::status(change, AgentState::Resting)?;
+    }
+    agents::rested(change, agent)
+}
+
 /// Adds what the receipt knows beyond the events to the agent and to its session.
 fn raise(
     sql: Sql<'_>,

@@ -116,7 +116,7 @@ fn read_page(reader: &Reader<'_>, session: SessionId, after: i64, last: i64) -> 
 /// What can be found of an event. What tools put out is not: it is large, and mostly the person's own files.
 fn said(kind: &EventKind) -> Option<(HitKind, &str)> {
     match kind {
-        EventKind::Told { from: Sender::Person | Sender::Parent, text } => Some((HitKind::Prompt, text)),
+        EventKind::Told { from: Sender::Person | Sender::Parent, text, .. } => Some((HitKind::Prompt, text)),
         EventKind::Replied { reply, .. } => Some((HitKind::Reply, &reply.text)),
         EventKind::ToolStarted { title, .. } => Some((HitKind::Tool, title)),
         EventKind::AgentSettled { report } => Some((HitKind::Report, &report.text)),

@@ -129,7 +129,7 @@ pub(crate) fn agent_started(role: &str, depth: u32) -> EventKind {
 }
 
 pub(crate) fn told(text: &str) -> EventKind {
-    EventKind::Told { from: Sender::Person, text: text.into() }
+    EventKind::told(Sender::Person, text)
 }
 
 pub(crate) fn turn(turn: u32) -> EventKind {
@@ -225,7 +225,7 @@ pub(crate) fn answered() -> EventKind {
 }
 
 pub(crate) fn said(from: Sender, text: &str) -> EventKind {
-    EventKind::Told { from, text: text.into() }
+    EventKind::told(from, text)
 }
 
 /// An event of an agent of session `n`, under another agent.

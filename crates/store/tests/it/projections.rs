@@ -21,7 +21,7 @@ fn check(count: usize, cases: &[Case<'_>]) {
 
 #[test]
 fn starts_and_prompts_project() {
-    let reminder = EventKind::Told { from: Sender::Posse, text: "go on".into() };
+    let reminder = EventKind::told(Sender::Posse, "go on");
     let session = "SELECT workspace, version, title, model, status, last_seq FROM sessions";
     let agent = "SELECT role, depth, status, model, model_id, budget_turns, budget_tokens, budget_time_ms,
                         budget_cost_usd, turns, input_tokens, cost_usd FROM agents";
@@ -143,7 +143,7 @@ fn the_type_column_is_the_type_in_the_json() {
     let (id, text) = (agent(1), String::from("t"));
     let rest = [
         EventKind::CheckedOut { branch: "b".into(), base: "c".into() },
-        EventKind::Mailed { from: Sender::Peer, text: text.clone() },
+        EventKind::mailed(Sender::Peer, text.clone()),
         EventKind::CutShort { turn: 1, text: text.clone() },
         EventKind::Closing { ending: Ending::TimedOut },
         EventKind::Checkpointed { turn: 1, commit: "c".into() },

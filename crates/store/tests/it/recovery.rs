@@ -287,7 +287,7 @@ fn letters_and_limits_change_nothing_but_the_record() {
     let before = record.rows(STATUS);
     let checked_out = EventKind::CheckedOut { branch: "posse/x".into(), base: "abc".into() };
     record.put(vec![
-        event(1, EventKind::Mailed { from: Sender::Peer, text: "hello".into() }),
+        event(1, EventKind::mailed(Sender::Peer, "hello")),
         event(1, EventKind::Closing { ending: Ending::OutOfTurns }),
         below(1, 1, 2, checked_out),
     ]);

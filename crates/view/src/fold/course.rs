@@ -1,7 +1,7 @@
 //! How a session and its agents come and go: begin, are interrupted, go on, end.
 
 use posse_protocol::clip::first_line;
-use posse_protocol::{AgentId, Event, EventKind, Report, Sender};
+use posse_protocol::{AgentId, Budget, Event, EventKind, Report, Sender};
 
 use super::short;
 use crate::text::cut;
@@ -160,6 +160,45 @@ impl SessionView {
         }
         let parent = agent.parent;
         self.count_open(parent, 1);
+    }
+
+    /// The main agent has answered and waits for the next prompt.
+    pub(super) fn rest(&mut self, event: &Event, report: Option<&Report>) {
+        self.withdraw_questions(event.agent, event.at_ms);
+        let Some(agent) = self.agents.get_mut(event.agent) else { return };
+        agent.state = AgentState::Resting;
+        agent.doing = Activity::Nothing;
+        agent.clock.stop(event.at_ms);
+        if let Some(report) = report {
+            agent.error = report.ending.error_message().map(|error| cut(&error, limits::MESSAGE_CHARS_MAX));
+            agent.report = Some(ReportView::of(report));
+        }
+        if event.parent.is_none() {
+            self.state = AgentState::Resting;
+        }
+    }
+
+    /// The person changed how an agent works.
+    pub(super) fn change_settings(&mut self, event: &Event) {
+        let EventKind::SettingsChanged { model, model_id, approval, effort: _ } = &event.kind else { return };
+        let Some(agent) = self.agents.get_mut(event.agent) else { return };
+        (agent.model, agent.model_id) = (Some(short(model)), Some(short(model_id)));
+        if event.parent.is_none() {
+            (self.model, self.approval) = (Some(short(model)), Some(*approval));
+        }
+    }
+
+    /// An agent that rested continues with another prompt.
+    pub(super) fn wake(&mut self, event: &Event, elapsed_ms: u64, budget: Budget) {
+        let Some(agent) = self.agents.get_mut(event.agent) else { return };
+        agent.state = AgentState::Running;
+        agent.doing = Activity::GoingOn;
+        agent.error = None;
+        agent.budget = budget;
+        agent.clock.resume(elapsed_ms, event.at_ms);
+        if event.parent.is_none() {
+            self.state = AgentState::Running;
+        }
     }
 
     /// An agent ended.

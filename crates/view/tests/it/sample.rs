@@ -143,7 +143,7 @@ pub(crate) fn allowed(call: &str) -> EventKind {
 }
 
 pub(crate) fn told(from: Sender, text: &str) -> EventKind {
-    EventKind::Told { from, text: text.to_owned() }
+    EventKind::told(from, text.to_owned())
 }
 
 pub(crate) fn queued() -> EventKind {

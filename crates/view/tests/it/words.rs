@@ -14,6 +14,7 @@ fn every_state_has_a_word_for_programs_and_one_for_people() {
         ("queued", "queued", "…"),
         ("running", "running", "●"),
         ("needs_person", "needs you", "?"),
+        ("resting", "resting", "○"),
         ("interrupted", "interrupted", "‖"),
         ("completed", "completed", "✓"),
         ("failed", "failed", "✗"),

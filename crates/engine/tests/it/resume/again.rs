@@ -23,7 +23,7 @@ const SECOND_CRASHES_MIN: usize = 40;
 
 fn told(events: &[Event], by: Sender) -> Vec<&str> {
     let told = events.iter().filter_map(|event| match &event.kind {
-        EventKind::Told { from, text } if *from == by && event.parent.is_none() => Some(text.as_str()),
+        EventKind::Told { from, text, .. } if *from == by && event.parent.is_none() => Some(text.as_str()),
         _ => None,
     });
     told.collect()

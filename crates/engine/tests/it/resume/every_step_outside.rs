@@ -106,7 +106,7 @@ async fn background_commands_have_ended() {
     scenario.also = |_, before, all| {
         let news = |events: &[Event]| {
             let told = events.iter().filter_map(|event| match &event.kind {
-                EventKind::Told { from: Sender::Posse, text } => Some(text.clone()),
+                EventKind::Told { from: Sender::Posse, text, .. } => Some(text.clone()),
                 _ => None,
             });
             told.filter(|text| text.starts_with("cmd-1 ")).count()

@@ -99,7 +99,7 @@ impl AgentOutcome {
             EventKind::ToolFinished { call, text, .. } => {
                 self.results.insert((self.turns, call.to_string()), timeless(text));
             }
-            EventKind::Told { from, text } => self.told.push((*from, timeless(text))),
+            EventKind::Told { from, text, .. } => self.told.push((*from, timeless(text))),
             EventKind::AgentSettled { report } => {
                 self.ending = format!("{}{}", self.ending, report.ending.word());
                 self.words.clone_from(&report.text);

@@ -53,12 +53,12 @@ async fn mail_that_was_not_read_is_read_once() {
     for at in crash_points(&whole) {
         let mut events = whole[..at].to_vec();
         let mut mailed = events[0].clone();
-        mailed.kind = EventKind::Mailed { from: Sender::Person, text: "Be brief.".to_string() };
+        mailed.kind = EventKind::mailed(Sender::Person, "Be brief.".to_string());
         events.push(mailed);
         let crashed = Crashed::after(&events);
         crashed.run(&scenario.play).await;
         let told = crashed.events().into_iter().filter(
-            |event| matches!(&event.kind, EventKind::Told { text, from: Sender::Person } if text == "Be brief."),
+            |event| matches!(&event.kind, EventKind::Told { text, from: Sender::Person, .. } if text == "Be brief."),
         );
         assert_eq!(told.count(), 1, "mailed behind {:?}", whole[at - 1].kind);
         crashes += 1;

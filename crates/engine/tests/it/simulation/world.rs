@@ -4,7 +4,7 @@ use fastrand::Rng;
 use posse_agent::{Agent, Done, Input, Kin, Settings, Step};
 use posse_delegate::{Freed, Limits, OverCap, State, Tree, Unparked};
 use posse_protocol::{
-    AgentId, Budget, CallId, Ending, EventKind, Grant, Prices, Purpose, Receipt, Sender, ToolCall,
+    AgentId, Budget, CallId, Ending, EventKind, Grant, MailId, Prices, Purpose, Receipt, Sender, ToolCall,
 };
 use uuid::Uuid;
 
@@ -121,6 +121,7 @@ impl World {
             context_window: self.context_window,
             fixed_bytes: 200,
             sum_up_over: (!self.actors.is_empty()).then_some(20),
+            stays: false,
         };
         self.actors.push(Actor {
             agent: Agent::new(settings),
@@ -294,6 +295,7 @@ impl World {
             }
             Step::CallTools { calls } => Doing::Works(calls),
             Step::Settle(ending) => Doing::Ends { ending, stopped: false },
+            Step::Rest(_) => panic!("no agent here stays"),
             Step::Wait => {
                 self.park(number);
                 self.note("idle");
@@ -316,10 +318,10 @@ impl World {
             cost_usd: family.cost_usd + family.reserved_cost_usd,
         });
         for (from, text) in actor.mail.drain(..) {
-            actor.agent.hear(from, text);
+            actor.agent.hear(MailId::default(), from, text);
         }
         if reports > 0 {
-            actor.agent.hear(Sender::Reports, format!("{reports} reports"));
+            actor.agent.hear(MailId::default(), Sender::Reports, format!("{reports} reports"));
         }
     }
 
