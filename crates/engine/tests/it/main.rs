@@ -26,6 +26,7 @@ mod promises;
 mod prompt_sizes;
 mod record;
 mod reports;
+mod resting;
 mod resume;
 mod rights;
 mod role_files;
