@@ -3,6 +3,7 @@
 pub(crate) mod commands;
 pub(crate) mod export;
 pub(crate) mod permits;
+mod processes;
 pub(crate) mod records;
 pub(crate) mod undo;
 
@@ -19,6 +20,7 @@ use crate::agents::process_slots::ProcessSlots;
 use crate::engine::permits::Ask;
 use crate::error::EngineError;
 use crate::record::bus::{Bus, Updates};
+use crate::record::processes::Processes;
 use crate::record::session_lock;
 use crate::session::closing;
 use crate::session::process_parts::ProcessParts;
@@ -46,12 +48,13 @@ impl Engine {
     pub fn open_with(data_dir: &Path, durability: Durability) -> Result<Self, EngineError> {
         let database = prepare_data_dir(data_dir)?;
         let engine = Self::with(data_dir, |publish| Store::open(&database, durability, publish))?;
-        let (data_dir, store) = (&engine.parts.data_dir, &engine.parts.store);
-        let looked = closing::close_rested(data_dir, store)
-            .and_then(|()| session_lock::find_interrupted(data_dir, store));
+        let (processes, store) = (&engine.parts.processes, &engine.parts.store);
+        let looked = closing::close_rested(processes, store)
+            .and_then(|()| session_lock::find_interrupted(processes, store));
         if let Err(error) = looked {
             tracing::warn!(%error, "interrupted sessions could not be looked for");
         }
+        session_lock::clear_left(&engine.parts.processes);
         Ok(engine)
     }
 
@@ -78,6 +81,7 @@ impl Engine {
         let data_dir = std::path::absolute(data_dir).unwrap_or_else(|_| data_dir.to_path_buf());
         Ok(Self {
             parts: ProcessParts {
+                processes: Processes::new(data_dir.clone()),
                 data_dir,
                 store,
                 bus,
@@ -138,7 +142,7 @@ impl Engine {
     /// A session whose process died where its end could not be recorded, on a full disk say, is on record as running. What
     /// counts is whether anybody works on it.
     fn as_it_is(&self, mut row: SessionRow) -> SessionRow {
-        if row.status == AgentState::Running && !session_lock::is_at_work(&self.parts.data_dir, row.id) {
+        if row.status == AgentState::Running && !session_lock::is_at_work(&self.parts.processes, row.id) {
             row.status = AgentState::Interrupted;
         }
         row
@@ -148,7 +152,7 @@ impl Engine {
     pub fn agents(&self, session: SessionId) -> Result<Vec<AgentRow>, EngineError> {
         let mut agents = self.parts.store.agents(session)?;
         let open = |agent: &AgentRow| agent.ended_at_ms.is_none() && agent.status != AgentState::Interrupted;
-        if agents.iter().any(open) && !session_lock::is_at_work(&self.parts.data_dir, session) {
+        if agents.iter().any(open) && !session_lock::is_at_work(&self.parts.processes, session) {
             agents
                 .iter_mut()
                 .filter(|agent| open(agent))

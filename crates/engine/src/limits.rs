@@ -138,8 +138,13 @@ pub(crate) const SKILL_FILES_DEPTH_MAX: usize = 4;
 pub(crate) const SKILL_FILES_MAX: usize = 50;
 /// The largest text and the largest file of a skill that is read.
 pub(crate) const SKILL_FILE_BYTES_MAX: u64 = 2 << 20;
-/// How often a lock is tried that others remove at the same time.
+/// How often a lock is tried that others remove or hold at the same time.
 pub(crate) const LOCK_TRIES_MAX: usize = 20;
+/// How long a lock is waited for before it is tried again.
+pub(crate) const LOCK_PAUSE_MS: u64 = 1;
+/// How many files of processes, and of sessions, are looked at when leftovers are cleared.
+pub(crate) const LEFT_PROCESSES_MAX: usize = 10_000;
+pub(crate) const LEFT_SESSIONS_MAX: usize = 100_000;
 /// How many folders deep agent files are looked for: deeper than anybody sorts them.
 pub(crate) const ROLE_DEPTH_MAX: usize = 64;
 /// How many entries of one place are looked at.

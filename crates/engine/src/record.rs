@@ -3,6 +3,7 @@
 
 pub(crate) mod bus;
 pub(crate) mod journal;
+pub(crate) mod processes;
 pub(crate) mod reading;
 pub(crate) mod session_lock;
 

@@ -44,6 +44,10 @@ uuid_id! {
     /// One running conversation with a role.
     AgentId
 }
+uuid_id! {
+    /// One process that runs sessions of a record. A process that has opened the record twice has two.
+    ProcessId
+}
 
 /// Names one tool call within its agent. Given by the provider, or by Posse where the provider gives none.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

@@ -35,7 +35,7 @@ pub use ending::{Ending, Failure};
 pub use event::{Event, EventKind, Progress, ProgressKind, Purpose, QueueReason, Sender, Update};
 pub use grant::{Approval, Files, Grant, NameRules, Network, PathRules, Shell};
 pub use handle::HandleRead;
-pub use ids::{AgentId, CallId, MailId, Seq, SessionId};
+pub use ids::{AgentId, CallId, MailId, ProcessId, Seq, SessionId};
 pub use measured::{
     ChildEnded, CommandRun, CommandWork, CommitMade, RanTests, TestFileChange, TestFileDelta, TestRun,
     TestVerdict, TestsSeen,

@@ -15,6 +15,7 @@ use tokio::sync::OnceCell;
 use crate::changes::hidden::hides;
 use crate::limits::BRANCH_DIFF_BYTES_MAX;
 use crate::project::project_folders;
+use crate::record::processes::Processes;
 use crate::record::session_lock::SessionLock;
 
 /// Where in the data directory what can be undone is kept.
@@ -23,8 +24,8 @@ pub(crate) const CHECKPOINTS: &str = "checkpoints";
 const CHECKOUTS: &str = "worktrees";
 
 pub(crate) struct Checkouts {
-    /// Where sessions have their locks.
-    data_dir: PathBuf,
+    /// Who has taken which session.
+    processes: Processes,
     session: SessionId,
     /// What no agent sees in any of them.
     hidden: HiddenPaths,
@@ -34,8 +35,8 @@ pub(crate) struct Checkouts {
 
 impl Checkouts {
     /// Those of a session whose lock is held.
-    pub(crate) fn new(data_dir: PathBuf, session: SessionId) -> Self {
-        Self { data_dir, session, hidden: HiddenPaths::default(), begun: OnceCell::new() }
+    pub(crate) fn new(processes: Processes, session: SessionId) -> Self {
+        Self { processes, session, hidden: HiddenPaths::default(), begun: OnceCell::new() }
     }
 
     /// The same, with these paths hidden from agents in each of them.
@@ -45,7 +46,7 @@ impl Checkouts {
 
     /// Where all sessions have theirs.
     fn all(&self) -> PathBuf {
-        self.data_dir.join(CHECKOUTS)
+        self.processes.data_dir().join(CHECKOUTS)
     }
 
     fn own(&self) -> PathBuf {
@@ -54,7 +55,7 @@ impl Checkouts {
 
     /// Where what the files of its checkouts were is kept while agents work in them.
     pub(crate) fn kept(&self) -> PathBuf {
-        kept(&self.data_dir, self.session)
+        kept(self.processes.data_dir(), self.session)
     }
 
     /// Where the checkout that an agent gets of this folder is, or will be.
@@ -134,9 +135,9 @@ impl Checkouts {
             let session = other.file_name().and_then(|name| name.to_str()?.parse().ok());
             // Held until it is cleared: nobody goes on with it meanwhile.
             if let Some(session) = session
-                && let Ok(Some(_idle)) = SessionLock::take(&self.data_dir, session)
+                && let Ok(Some(_idle)) = SessionLock::take(&self.processes, session)
             {
-                let _ = std::fs::remove_dir_all(kept(&self.data_dir, session));
+                let _ = std::fs::remove_dir_all(kept(self.processes.data_dir(), session));
                 for branch in sweep(root, &other).await {
                     left.push(format!("work that an interrupted session left is on the branch {branch}"));
                 }

@@ -27,11 +27,11 @@ impl Engine {
     /// back.
     pub async fn delete_session(&self, session: &SessionRow) -> Result<Vec<String>, EngineError> {
         let id = session.id;
-        let idle = SessionLock::take(&self.parts.data_dir, id).map_err(EngineError::DataDir)?;
+        let idle = SessionLock::take(&self.parts.processes, id).map_err(EngineError::DataDir)?;
         let at_work = || EngineError::Busy(format!("The session {id} is at work; stop it first."));
         let _idle = idle.ok_or_else(at_work)?;
         let branches = match Workspace::open(Path::new(&session.workspace)) {
-            Ok(workspace) => Checkouts::new(self.parts.data_dir.clone(), id).clear(&workspace).await,
+            Ok(workspace) => Checkouts::new(self.parts.processes.clone(), id).clear(&workspace).await,
             // A folder that is gone has no repository to keep work in.
             Err(_) => Vec::new(),
         };

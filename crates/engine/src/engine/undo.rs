@@ -373,10 +373,10 @@ impl Engine {
         name: &str,
         base: &str,
     ) -> Result<Option<Branch>, EngineError> {
-        let idle = SessionLock::take(&self.parts.data_dir, session.id).map_err(EngineError::DataDir)?;
+        let idle = SessionLock::take(&self.parts.processes, session.id).map_err(EngineError::DataDir)?;
         let _idle = idle.ok_or_else(|| EngineError::Busy("It is still at work; wait for it.".to_string()))?;
         let workspace = Workspace::open(&session.workspace)?;
-        Checkouts::new(self.parts.data_dir.clone(), session.id).clear(&workspace).await;
+        Checkouts::new(self.parts.processes.clone(), session.id).clear(&workspace).await;
         Ok(worktree::left_on(workspace.root(), name, base, BRANCH_DIFF_BYTES_MAX).await?)
     }
 

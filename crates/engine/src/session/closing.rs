@@ -2,7 +2,6 @@
 //! did. Those with words that nobody has answered are interrupted, like all that were at work.
 
 use std::collections::HashSet;
-use std::path::Path;
 
 use posse_protocol::{AgentState, Event, EventKind, Report, Sender};
 use posse_store::{SessionRow, Store};
@@ -10,15 +9,16 @@ use posse_store::{SessionRow, Store};
 use crate::agents::past_prompts::PastPrompts;
 use crate::error::EngineError;
 use crate::record::journal::Journal;
+use crate::record::processes::Processes;
 use crate::record::reading::read_events;
 use crate::record::session_lock::SessionLock;
 
 /// Closes those that rested and whose process is gone.
-pub(crate) fn close_rested(data_dir: &Path, store: &Store) -> Result<(), EngineError> {
+pub(crate) fn close_rested(processes: &Processes, store: &Store) -> Result<(), EngineError> {
     let resting = |row: &SessionRow| row.status == AgentState::Resting;
     for session in store.unfinished()?.iter().filter(|row| resting(row)) {
         // Held until it is on record: nobody resumes it meanwhile.
-        let Ok(Some(_alive)) = SessionLock::take(data_dir, session.id) else { continue };
+        let Ok(Some(_alive)) = SessionLock::take(processes, session.id) else { continue };
         if !store.unfinished()?.iter().any(|row| row.id == session.id && resting(row)) {
             continue;
         }

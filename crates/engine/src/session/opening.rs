@@ -40,7 +40,7 @@ pub(crate) struct Opening {
 impl Opening {
     /// Makes sure that nobody else is at work on a session.
     pub(crate) fn lock(process: &ProcessParts, id: SessionId) -> Result<SessionLock, EngineError> {
-        let alive = SessionLock::take(&process.data_dir, id).map_err(EngineError::DataDir)?;
+        let alive = SessionLock::take(&process.processes, id).map_err(EngineError::DataDir)?;
         alive.ok_or_else(|| EngineError::Busy(format!("The session {id} is at work in another process.")))
     }
 
@@ -92,7 +92,8 @@ impl Opening {
             store: process.store.clone(),
             updates: sender,
             site: Arc::new(Site::shared(folder, workspace, &checkpoints, on_look, linked)),
-            checkouts: Checkouts::new(process.data_dir.clone(), self.id).hiding(tools.sandbox.denied.clone()),
+            checkouts: Checkouts::new(process.processes.clone(), self.id)
+                .hiding(tools.sandbox.denied.clone()),
             approvals: Approvals::new(request.approvals),
             jobs: Jobs::default(),
             process_slots: process.slots.clone(),

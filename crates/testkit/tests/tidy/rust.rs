@@ -111,9 +111,14 @@ pub(crate) fn code(source: &str) -> String {
         .collect()
 }
 
-/// The part of a source that is not inside a `#[cfg(test)] mod … { }`, lines kept.
+/// The part of a source that is not inside a `#[cfg(test)] mod … { }`, lines kept. Nothing of a file that begins with
+/// `#![cfg(test)]`.
 pub(crate) fn without_tests(source: &str) -> String {
     let code = code(source);
+    // A file of its own for the tests of another one.
+    if code.trim_start().starts_with("#![cfg(test)]") {
+        return blank(source);
+    }
     let mut kept: String = source.to_owned();
     let mut from = 0;
     while let Some(begin) = code[from..].find("#[cfg(test)]").map(|n| from + n) {

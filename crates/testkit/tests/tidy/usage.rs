@@ -62,6 +62,7 @@ const BY_PATH: &[&str] = &[
 
 /// The files that may, and where they do so.
 const BY_PATH_FILES: &[(&str, &str)] = &[
+    ("crates/engine/src/record/processes.rs", "Posse's own folder"),
     ("crates/engine/src/record/session_lock.rs", "Posse's own folder"),
     ("crates/engine/src/changes/checkouts.rs", "Posse's own folder"),
     ("crates/engine/src/knowledge/skill_drafts.rs", "Posse's own folder"),
