@@ -176,6 +176,20 @@ impl Engine {
         Updates::new(session, self.parts.store.clone(), None, after, true)
     }
 
+    /// Follows a session from after an event: first what is on record, then what happens, if it runs in this process. Any
+    /// number can follow; one that is slow is served from the record and misses no event.
+    pub async fn follow(&self, session: SessionId, after: Seq) -> Result<Updates, EngineError> {
+        // Before the record is read: what is committed later is heard.
+        let live = self.parts.bus.reader(session);
+        let row = self.read(move |engine| engine.find_session(&session.to_string())).await?;
+        if after > row.last_seq {
+            let message =
+                format!("The session has {} events; {} is not among them.", row.last_seq.0, after.0);
+            return Err(EngineError::Refused(message));
+        }
+        Ok(Updates::new(session, self.parts.store.clone(), live, after, true))
+    }
+
     /// Looks at the record of a data directory without changing it.
     pub fn health(data_dir: &Path) -> Result<Health, EngineError> {
         Ok(Store::health(&data_dir.join(DATABASE_FILE))?)

@@ -465,7 +465,7 @@ pub enum Update {
 }
 
 /// Something worth showing before it is complete. It is never recorded and may be lost.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
     /// Whose.
     pub agent: AgentId,
@@ -474,7 +474,7 @@ pub struct Progress {
 }
 
 /// The kinds of progress.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProgressKind {
     /// More of the reply's text.

@@ -5,10 +5,10 @@ use std::str::FromStr;
 use posse_protocol::{AgentId, AgentState, Budget, Seq, SessionId, Usage};
 use rusqlite::Row;
 use rusqlite::types::Type;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// One session, as far as it has come.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionRow {
     /// Its id.
     pub id: SessionId,
@@ -41,7 +41,7 @@ pub struct SessionRow {
 }
 
 /// One agent, as far as it has come.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgentRow {
     /// Its id.
     pub id: AgentId,

@@ -41,6 +41,14 @@ impl Bus {
         (updates, live)
     }
 
+    /// One more reader of a session that runs in this process.
+    pub(crate) fn reader(&self, session: SessionId) -> Option<LiveReader> {
+        let channels = self.lock();
+        let channel = channels.get(&session)?;
+        let (updates, over) = (channel.updates.subscribe(), channel.over.clone());
+        Some(LiveReader { updates, over, woken: None })
+    }
+
     /// Closes the session's channel when it is dropped, even by a panic: whoever follows must not wait for ever.
     pub(crate) fn closing(&self, session: SessionId) -> CloseOnDrop {
         CloseOnDrop { bus: self.clone(), session }

@@ -1,0 +1,33 @@
+//! Lets other processes use the engine: commands, queries and following, over HTTP on a Unix socket.
+//!
+//! One table ([`ROUTES`]) has every route. A [`Call`] is one command or query; its route, its request and the call in
+//! this process all come from it. Interfaces hold a [`Handle`], which works alike for a session in this process and in
+//! another. It must not know the store, the tree or any interface.
+#![forbid(unsafe_code)]
+
+mod call;
+pub mod calls;
+mod client;
+mod exchange;
+mod failure;
+mod follow;
+mod followers;
+mod handle;
+pub mod limits;
+mod listening;
+mod patience;
+mod routes;
+mod server;
+mod serving;
+mod shared;
+mod socket;
+mod updates;
+
+pub use call::{Call, Subject, Verb};
+pub use client::Client;
+pub use failure::{CallError, CallErrorKind};
+pub use follow::FollowSession;
+pub use handle::{Following, Handle};
+pub use listening::{Listening, listen};
+pub use routes::{ROUTES, Route};
+pub use updates::RemoteUpdates;

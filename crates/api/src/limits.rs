@@ -1,0 +1,56 @@
+//! All limits of this crate. What comes over a socket was written by a stranger.
+
+/// Connections at once; more are told so and closed. With sessions at rest and their files, a process stays below the
+/// usual limit of 1,024 open files.
+pub const CONNECTIONS_MAX: usize = 256;
+/// Calls that are carried out at the same time. Followers do not count.
+pub const CALLS_MAX: usize = 64;
+/// How many follow one session over the socket.
+pub const FOLLOWERS_MAX: usize = 100;
+/// The body of a request, unless its call says otherwise.
+pub const REQUEST_BYTES_MAX: usize = 256 << 10;
+/// A text of a person, such as what an agent is told.
+pub const TEXT_BYTES_MAX: usize = 128 << 10;
+/// A name, an id or a pattern.
+pub const NAME_BYTES_MAX: usize = 1 << 10;
+/// The fields in the head of a request.
+pub(crate) const HEADERS_MAX: usize = 32;
+/// What is buffered of a connection, the head of a request included.
+pub(crate) const BUFFER_BYTES_MAX: usize = 16 << 10;
+/// How long the head of a request may take, and how long a connection may be idle.
+pub(crate) const HEAD_MS_MAX: u64 = 10_000;
+/// How long the body of a request may take.
+pub(crate) const BODY_MS_MAX: u64 = 10_000;
+/// How long a client may take nothing of what is written to it.
+pub(crate) const STALLED_MS_MAX: u64 = 60_000;
+/// How often a follower hears something.
+pub(crate) const HEARTBEAT_MS: u64 = 15_000;
+/// How long a follower waits for the next sign of life: several heartbeats.
+pub(crate) const SILENCE_MS_MAX: u64 = 60_000;
+/// Frames that are ready for a follower that has not taken them yet.
+pub(crate) const FRAMES_AHEAD_MAX: usize = 16;
+/// Frames of a session that are kept for its other followers, and how large one of them may be.
+pub(crate) const FRAMES_KEPT_MAX: usize = 64;
+pub(crate) const FRAME_KEPT_BYTES_MAX: usize = 64 << 10;
+/// A frame of another process's event stream, and its answer to a call.
+pub(crate) const FRAME_BYTES_MAX: usize = 64 << 20;
+pub(crate) const ANSWER_BYTES_MAX: usize = 64 << 20;
+/// How long another process may take for an answer, unless the call says otherwise.
+pub const ANSWER_MS_MAX: u64 = 60_000;
+/// How often, and after which pause, a process is tried that has not begun to listen.
+pub(crate) const CONNECT_TRIES_MAX: usize = 25;
+pub(crate) const CONNECT_PAUSE_MS: u64 = 20;
+/// How long connecting may take.
+pub(crate) const CONNECT_MS_MAX: u64 = 5_000;
+/// How long calls that are being carried out may take when the server closes.
+pub(crate) const CLOSING_MS_MAX: u64 = 500;
+/// The pause after a connection could not be accepted, for want of open files say.
+pub(crate) const ACCEPT_PAUSE_MS: u64 = 50;
+/// Connections that wait to be accepted.
+pub(crate) const BACKLOG: i32 = 128;
+/// The longest path that a socket address holds.
+pub(crate) const SOCKET_PATH_BYTES_MAX: usize = 107;
+/// Rows of a list, and events of a page.
+pub const ROWS_MAX: usize = 1_000;
+/// A list's length where none is asked for.
+pub(crate) const ROWS: usize = 50;

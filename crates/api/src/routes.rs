@@ -1,0 +1,59 @@
+//! The one table of all routes. The router is built from it, clients follow it, and tests go through it.
+
+use std::sync::Arc;
+
+use axum::extract::Request;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+
+use crate::call::{Call, Verb};
+use crate::calls::record::{ListAgents, ListEvents, ListSessions, ShowSession};
+use crate::exchange::Answering;
+use crate::follow::{self, FollowSession};
+use crate::serving::serve;
+use crate::shared::Shared;
+
+/// One route: how it is asked, what it gives back, and who answers.
+pub struct Route {
+    /// The name of its call.
+    pub name: &'static str,
+    /// Its method.
+    pub verb: Verb,
+    /// Its path; `{session}` stands for a session id.
+    pub path: &'static str,
+    /// The schema of the query string or the body.
+    pub request: fn() -> Schema,
+    /// The schema of the answer; of one frame's data where the answer is an event stream.
+    pub answer: fn() -> Schema,
+    pub(crate) handler: fn(Arc<Shared>, Request) -> Answering,
+}
+
+/// All routes.
+pub static ROUTES: &[Route] = &[
+    route::<ListSessions>(),
+    route::<ShowSession>(),
+    route::<ListAgents>(),
+    route::<ListEvents>(),
+    Route {
+        name: "follow_session",
+        verb: Verb::Get,
+        path: follow::PATH,
+        request: schema::<FollowSession>,
+        answer: schema::<serde_json::Value>,
+        handler: follow::serve,
+    },
+];
+
+const fn route<C: Call>() -> Route {
+    Route {
+        name: C::NAME,
+        verb: C::VERB,
+        path: C::PATH,
+        request: schema::<C>,
+        answer: schema::<C::Answer>,
+        handler: serve::<C>,
+    }
+}
+
+fn schema<T: JsonSchema>() -> Schema {
+    SchemaGenerator::default().into_root_schema_for::<T>()
+}

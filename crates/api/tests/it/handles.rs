@@ -1,0 +1,143 @@
+//! One handle for sessions in this process and in another: every route, with equal values, and equal errors.
+
+use std::collections::BTreeSet;
+use std::fmt::Debug;
+
+use posse_api::calls::record::{ListAgents, ListEvents, ListSessions, ShowSession};
+use posse_api::{Call, CallError, CallErrorKind, Client, Handle, ROUTES};
+use posse_engine::Engine;
+use posse_protocol::SessionId;
+use posse_testkit::Turn;
+
+use crate::stage::Stage;
+
+/// Makes a call through both handles, compares what comes back, and notes that the route was taken.
+struct Both {
+    handles: [Handle; 2],
+    taken: BTreeSet<&'static str>,
+}
+
+impl Both {
+    async fn call<C>(&mut self, of: C::Of, call: C) -> Result<C::Answer, CallError>
+    where
+        C: Call + Clone,
+        C::Answer: PartialEq + Debug,
+    {
+        self.taken.insert(C::NAME);
+        let here = self.handles[0].call(of, call.clone()).await;
+        let elsewhere = self.handles[1].call(of, call).await;
+        assert_eq!(here, elsewhere, "{}", C::NAME);
+        here
+    }
+}
+
+fn unknown() -> SessionId {
+    "01890000-0000-7000-8000-000000000000".parse().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_route_gives_the_same_here_and_elsewhere() {
+    let stage = Stage::new().await;
+    let session = stage.start([Turn::text("Done.")]).await;
+    let id = session.id;
+    let mut both = Both { handles: stage.handles(id).await, taken: BTreeSet::new() };
+    let list = both.call((), ListSessions { limit: 5 }).await.unwrap();
+    assert_eq!(list.sessions.iter().map(|row| row.id).collect::<Vec<_>>(), [id]);
+    assert_eq!(both.call(id, ShowSession {}).await.unwrap().session, list.sessions[0]);
+    assert_eq!(both.call(id, ListAgents {}).await.unwrap().agents.len(), 1);
+    let page = both.call(id, ListEvents { after: 1, limit: 1 }).await.unwrap();
+    assert_eq!(page.events.iter().map(|event| event.seq.0).collect::<Vec<_>>(), [2]);
+    let errors = [
+        both.call(unknown(), ShowSession {}).await.unwrap_err().kind,
+        both.call(unknown(), ListAgents {}).await.unwrap_err().kind,
+        both.call((), ListSessions { limit: 1001 }).await.unwrap_err().kind,
+        both.call(id, ListEvents { after: 0, limit: usize::MAX }).await.unwrap_err().kind,
+    ];
+    let (not_found, bad) = (CallErrorKind::NotFound, CallErrorKind::BadRequest);
+    assert_eq!(errors, [not_found, not_found, bad, bad]);
+    assert!(both.call(id, ListEvents { after: u64::MAX, limit: 1 }).await.unwrap().events.is_empty());
+    // Following has tests of its own.
+    both.taken.insert("follow_session");
+    assert_eq!(both.taken, ROUTES.iter().map(|route| route.name).collect());
+    stage.let_go();
+    session.report().await.unwrap();
+}
+
+#[test]
+fn the_table_says_what_each_route_takes_and_gives() {
+    let mut places = BTreeSet::new();
+    for route in ROUTES {
+        assert!(route.path.starts_with("/api/"), "{}", route.path);
+        assert!(places.insert((format!("{:?}", route.verb), route.path)), "{} twice", route.path);
+        let request = (route.request)();
+        let told = request.get("description").and_then(|text| text.as_str()).unwrap_or_default();
+        assert!(!told.is_empty(), "{} does not say what it does", route.name);
+        assert_eq!(request.get("additionalProperties"), Some(&false.into()), "{}", route.name);
+        let _ = (route.answer)();
+    }
+    assert_eq!(places.len(), ROUTES.len());
+}
+
+/// The page says what the program does.
+#[test]
+fn the_page_lists_every_route_and_every_kind_of_error() {
+    let page = include_str!("../../../../docs/api.md");
+    for route in ROUTES {
+        let verb = format!("{:?}", route.verb).to_uppercase();
+        assert!(page.contains(&format!("| `{verb} {}` |", route.path)), "{}", route.name);
+    }
+    for kind in CallErrorKind::ALL.into_iter().filter(|kind| *kind != CallErrorKind::Unreachable) {
+        let word = serde_json::to_string(&kind).unwrap();
+        let line = format!("| `{}` | {} |", word.trim_matches('"'), kind.status().as_u16());
+        assert!(page.contains(&line), "{line}");
+    }
+}
+
+#[test]
+fn kinds_of_errors_have_a_status_and_stay_themselves_on_the_wire() {
+    for kind in CallErrorKind::ALL {
+        let error = CallError { kind, message: "why".to_owned() };
+        let text = serde_json::to_string(&error).unwrap();
+        assert_eq!(serde_json::from_str::<CallError>(&text).unwrap(), error);
+        assert!(kind.status().is_client_error() || kind.status().is_server_error());
+    }
+    let newer: CallError = serde_json::from_str(r#"{"kind":"of_tomorrow","message":"m"}"#).unwrap();
+    assert_eq!(newer.kind, CallErrorKind::Unknown);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_that_no_process_runs_is_said_to_be_that() {
+    let stage = Stage::new().await;
+    let session = stage.start([Turn::text("Done.")]).await;
+    let (id, other) = (session.id, stage.other());
+    stage.let_go();
+    session.report().await.unwrap();
+    for engine in [&stage.engine, &other] {
+        let Err(error) = Handle::of(engine, id).await else { panic!("it has ended") };
+        assert_eq!(error.kind, CallErrorKind::NotRunning);
+        assert!(error.message.contains(&format!("posse resume {id}")), "{error}");
+        let Err(error) = Handle::of(engine, unknown()).await else { panic!("there is none") };
+        assert_eq!(error.kind, CallErrorKind::NotFound);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_process_that_does_not_listen_is_unreachable() {
+    let stage = Stage::new().await;
+    let session = stage.start([Turn::text("Done.")]).await;
+    let id = session.id;
+    let [_, elsewhere] = stage.handles(id).await;
+    let (engine, model, go, root) = (stage.engine.clone(), stage.model, stage.go, stage.root);
+    stage.listening.close().await;
+    let error = elsewhere.call(id, ShowSession {}).await.unwrap_err();
+    assert_eq!(error.kind, CallErrorKind::Unreachable);
+    // It has not noticed.
+    let again: Engine = engine.clone();
+    let mut listening = posse_api::listen(&again);
+    let socket = listening.ready().await.unwrap();
+    let client = Client::new(socket);
+    assert_eq!(client.call(id, &ShowSession {}).await.unwrap().session.id, id);
+    go.store(true, std::sync::atomic::Ordering::Release);
+    session.report().await.unwrap();
+    drop((model, root));
+}
