@@ -3,5 +3,8 @@
 #![allow(clippy::print_stdout, reason = "a process that a test starts tells what it heard")]
 #![allow(clippy::disallowed_types, reason = "processes of these tests are not what agents start")]
 
+mod bad_input;
+mod following;
 mod handles;
+mod sockets;
 mod stage;
