@@ -44,6 +44,9 @@ pub(crate) const CONNECT_PAUSE_MS: u64 = 20;
 pub(crate) const CONNECT_MS_MAX: u64 = 5_000;
 /// How long calls that are being carried out may take when the server closes.
 pub(crate) const CLOSING_MS_MAX: u64 = 500;
+/// How long after the start of a server it makes its socket: the first request to a model comes first, and a session that
+/// is over by then needs none. Clients wait longer.
+pub(crate) const LISTEN_AFTER_MS: u64 = 30;
 /// The pause after a connection could not be accepted, for want of open files say.
 pub(crate) const ACCEPT_PAUSE_MS: u64 = 50;
 /// Connections that wait to be accepted.

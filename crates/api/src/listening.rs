@@ -19,7 +19,7 @@ use tokio_util::task::TaskTracker;
 use crate::failure::{CallError, CallErrorKind, ErrorBody};
 use crate::limits::{
     ACCEPT_PAUSE_MS, BUFFER_BYTES_MAX, CLOSING_MS_MAX, CONNECTIONS_MAX, HEAD_MS_MAX, HEADERS_MAX,
-    STALLED_MS_MAX,
+    LISTEN_AFTER_MS, STALLED_MS_MAX,
 };
 use crate::patience::Patient;
 use crate::server::router;
@@ -74,6 +74,10 @@ async fn serve(
     stop: CancellationToken,
     tell: watch::Sender<Option<Result<PathBuf, CallError>>>,
 ) {
+    tokio::select! {
+        () = stop.cancelled() => return,
+        () = tokio::time::sleep(Duration::from_millis(LISTEN_AFTER_MS)) => {}
+    }
     let bound = engine.own_process().map_err(CallError::from).and_then(|own| {
         let path = engine.socket_of(own);
         let failed =

@@ -53,6 +53,8 @@ pub(crate) async fn follow(
     mut watching: Watching,
     notice: impl Future<Output = Option<String>>,
 ) -> anyhow::Result<Exit> {
+    // As long as it is shown, other processes can follow and steer it.
+    let _listening = posse_api::listen(engine);
     let mut ticker = tokio::time::interval(Duration::from_millis(TICK_MS));
     ticker.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut stopping = interrupts::watch(session.canceller())?;

@@ -49,6 +49,11 @@ pub fn network() -> Vec<Attempt> {
     attempts(include_str!("../attacks/network.txt"))
 }
 
+/// Attempts to reach the socket of the Posse that runs them.
+pub fn own_socket() -> Vec<Attempt> {
+    commands(include_str!("../attacks/own_socket.txt"))
+}
+
 /// Attempts on Posse and on the kernel.
 pub fn privilege() -> Vec<Attempt> {
     attempts(include_str!("../attacks/privilege.txt"))
@@ -278,6 +283,7 @@ mod tests {
             ("tools", tools().len(), 88),
             ("hidden", hidden().len(), 73),
             ("network", network().len(), 66),
+            ("own_socket", own_socket().len(), 27),
             ("privilege", privilege().len(), 72),
             ("hang", hang().len(), 48),
             ("undo", undo().len(), 26),

@@ -15,6 +15,7 @@ mod leave;
 mod mirror;
 mod network;
 mod orphans;
+mod own_socket;
 mod player;
 mod privilege;
 mod repositories;

@@ -75,6 +75,8 @@ pub(crate) struct Play {
     pub(crate) timeout_ms: u64,
     /// More of Posse's environment; may name places of the world.
     pub(crate) env: Vec<(String, String)>,
+    /// More of the main agent's rights.
+    pub(crate) rights: &'static str,
     /// More of the configuration.
     pub(crate) more: &'static str,
     /// What is run, unconfined, before Posse is.
@@ -92,6 +94,7 @@ impl Play {
             words,
             timeout_ms: 30_000,
             env,
+            rights: "",
             more: "",
             before: String::new(),
         }
@@ -102,10 +105,10 @@ impl Play {
         let shell = if self.actor == Actor::Main { self.level.word() } else { "full" };
         format!(
             "[models.fake]\nendpoint = \"{endpoint}\"\nmodel = \"fake-model\"\ncontext_window = 100000000\n\
-             [rights]\nshell = \"{shell}\"\n\
+             [rights]\nshell = \"{shell}\"\n{}\n\
              [sub_agents]\nsurface = \"task\"\nmax_depth = 3\nmax_iterations = 5000\ntoken_budget = 1000000000\n\
              max_time = \"1h\"\n{}",
-            self.more
+            self.rights, self.more
         )
     }
 }
