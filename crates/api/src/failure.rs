@@ -117,6 +117,7 @@ impl CallError {
 impl From<EngineError> for CallError {
     fn from(error: EngineError) -> Self {
         let kind = match &error {
+            EngineError::NotRunning(session) => return Self::not_running(*session),
             EngineError::NotFound(_) => Kind::NotFound,
             EngineError::Busy(_) => Kind::Busy,
             EngineError::NothingToDo(_) => Kind::NothingToDo,
