@@ -141,6 +141,12 @@ impl Steps {
                 one_line(what, STEPS_RESULT_CHARS_MAX),
                 counted(changes.len() as u64, "file")
             )),
+            EventKind::SessionNamed { title, by: _ } if title.is_empty() => {
+                style.dim("renamed: the title is made of the prompt again\n")
+            }
+            EventKind::SessionNamed { title, by: _ } => {
+                style.dim(&format!("renamed: {}\n", one_line(title, STEPS_RESULT_CHARS_MAX)))
+            }
             EventKind::BackgroundStarted { name, command } => style.dim(&format!(
                 "  {who}{} runs beside: {}\n",
                 one_line(name, 60),

@@ -5,6 +5,7 @@ pub(crate) mod export;
 pub(crate) mod permits;
 mod processes;
 pub(crate) mod records;
+pub(crate) mod titles;
 pub(crate) mod undo;
 
 use std::num::NonZeroUsize;

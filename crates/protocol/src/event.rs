@@ -67,6 +67,13 @@ pub enum EventKind {
         /// Whether commands are confined by the kernel.
         sandboxed: bool,
     },
+    /// The session was given a title. Without one, its title is made of the first prompt.
+    SessionNamed {
+        /// The title in one line; empty: from now on the one that is made of the first prompt.
+        title: String,
+        /// Who gave it.
+        by: Sender,
+    },
     /// A task was admitted: its agent exists and has not started yet. The main agent has no such event.
     AgentAdmitted {
         /// What it is called, unique in its session.

@@ -20,3 +20,13 @@ pub const RECEIPT_COMMITS_MAX: usize = 20;
 pub const RECEIPT_CHILDREN_MAX: usize = 50;
 /// Marks above and below one letter; more of them would cover the lines around it.
 pub(crate) const MARKS_MAX: usize = 4;
+/// Characters of a title that Posse makes of a prompt.
+pub const TITLE_SHORT_CHARS_MAX: usize = 60;
+/// Bytes of a prompt that are looked at for its title.
+pub const TITLE_PROMPT_BYTES_MAX: usize = 16 * 1024;
+/// Characters of a title that a person gives.
+pub const NAME_CHARS_MAX: usize = 200;
+/// Characters of what a person types for a title that are looked at: spaces at its ends count.
+pub(crate) const NAME_TYPED_CHARS_MAX: usize = 1_000;
+/// Characters that a sentence must have to be a title alone.
+pub(crate) const SENTENCE_CHARS_MIN: usize = 12;

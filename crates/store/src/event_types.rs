@@ -8,6 +8,7 @@ pub(crate) fn type_word(kind: &EventKind) -> &'static str {
         EventKind::SessionStarted { .. } => "session_started",
         EventKind::SessionInterrupted { .. } => "session_interrupted",
         EventKind::SessionResumed { .. } => "session_resumed",
+        EventKind::SessionNamed { .. } => "session_named",
         EventKind::AgentAdmitted { .. } => "agent_admitted",
         EventKind::AgentQueued { .. } => "agent_queued",
         EventKind::AgentStarted { .. } => "agent_started",

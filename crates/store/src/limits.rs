@@ -34,8 +34,6 @@ pub const PAGE_BYTES_MAX: usize = 16 * 1024 * 1024;
 pub const ROWS_MAX: usize = 10_000;
 /// How many sessions an ambiguous prefix lists.
 pub const AMBIGUOUS_LISTED_MAX: usize = 10;
-/// The longest title of a session.
-pub const TITLE_CHARS_MAX: usize = 120;
 /// The longest summary of a response.
 pub const SUMMARY_CHARS_MAX: usize = 400;
 /// How many calls `prompts.tool_calls_json` lists: the first ones.

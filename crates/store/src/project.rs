@@ -206,6 +206,7 @@ impl<'a> Ledger<'a> {
                 self.write_calls()?;
                 recovery::interrupted(change, agents)
             }
+            EventKind::SessionNamed { title, by: _ } => sessions::named(change, title),
             EventKind::SessionResumed { .. } => sessions::status(change, AgentState::Running),
             EventKind::AgentAdmitted {
                 name,

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use posse_protocol::{AgentId, AgentState, Budget, Seq, SessionId, Usage};
+use posse_protocol::{AgentId, AgentState, Budget, Seq, SessionId, Usage, title_of};
 use rusqlite::Row;
 use rusqlite::types::Type;
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,7 @@ pub struct SessionRow {
     pub project: String,
     /// The dialect its models delegate in; empty where nobody delegates.
     pub surface: String,
-    /// The first words of the person, in one line; none before they are said.
+    /// The title that it was given, else one that is made of the first prompt; none before that.
     pub title: Option<String>,
     /// `Running`, `Interrupted`, or how the main agent ended.
     pub status: AgentState,
@@ -109,7 +109,7 @@ impl SessionRow {
             workspace: row.get("workspace")?,
             project: row.get("project")?,
             surface: row.get("surface")?,
-            title: row.get("title")?,
+            title: title(row.get("given_title")?, row.get("title")?),
             status: parsed(row, "status")?,
             turns: count(row, "turns")?,
             usage: usage(row)?,
@@ -157,6 +157,12 @@ impl AgentRow {
             error: row.get("error")?,
         })
     }
+}
+
+/// A session's title: the given one, else the one made of its prompt. Older records have the first line of the prompt, of
+/// which the title is made here; what is a title already stays as it is.
+pub(crate) fn title(given: Option<String>, made: Option<String>) -> Option<String> {
+    given.or_else(|| made.map(|made| title_of(&made)))
 }
 
 fn usage(row: &Row<'_>) -> rusqlite::Result<Usage> {

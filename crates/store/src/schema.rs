@@ -21,6 +21,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0007_warnings.sql"),
     include_str!("migrations/0008_one_integer.sql"),
     include_str!("migrations/0009_figures.sql"),
+    include_str!("migrations/0010_titles.sql"),
 ];
 
 /// What all migrations lead to. Ten times as quick as making every table that was ever there.

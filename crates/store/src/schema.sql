@@ -21,9 +21,11 @@ CREATE TABLE sessions (
     project            TEXT    NOT NULL DEFAULT '',
     surface            TEXT    NOT NULL DEFAULT '',
     cost_unknown       INTEGER NOT NULL DEFAULT 0,
-    number             INTEGER
+    number             INTEGER,
+    given_title        TEXT
 ) STRICT;
 CREATE INDEX sessions_by_start ON sessions (started_at_ms, id);
+CREATE INDEX sessions_by_project ON sessions (project, started_at_ms, id);
 CREATE UNIQUE INDEX sessions_by_number ON sessions (number);
 
 CREATE TABLE prompt_rows (

@@ -9,7 +9,7 @@ use rusqlite::types::Type;
 use serde::Serialize;
 
 use crate::read::{Reader, rows_max};
-use crate::rows::{count, parsed};
+use crate::rows::{count, parsed, title};
 use crate::words::QueryWords;
 use crate::{Store, StoreError, limits};
 
@@ -91,7 +91,7 @@ impl Store {
 fn hits(reader: &Reader<'_>, question: &str, limit: usize) -> Result<Vec<Hit>, StoreError> {
     reader.rows(
         "WITH best AS MATERIALIZED (
-           SELECT e.id, e.session_id, e.agent_id, e.seq, e.what, e.at_ms, s.title,
+           SELECT e.id, e.session_id, e.agent_id, e.seq, e.what, e.at_ms, s.given_title, s.title,
              w.rank * iif(e.what = 'tool', 0.5, 1.0) AS score
            FROM search_words w JOIN search e ON e.id = w.rowid JOIN sessions s ON s.id = e.session_id
            WHERE search_words MATCH ?1
@@ -123,7 +123,7 @@ fn read_hit(row: &Row<'_>) -> rusqlite::Result<Hit> {
         agent_name: row.get("agent_name")?,
         what: what.ok_or(rusqlite::Error::InvalidColumnType(3, word, Type::Text))?,
         at_ms: count(row, "at_ms")?,
-        title: row.get("title")?,
+        title: title(row.get("given_title")?, row.get("title")?),
         snippet: row.get("snippet")?,
     })
 }

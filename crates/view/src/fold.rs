@@ -64,7 +64,9 @@ impl SessionView {
     }
 
     fn take(&mut self, event: &Event) -> Folded {
-        if let Some(agent) = self.agents.get_mut(event.agent) {
+        // A title is about the session: its main agent does what it did.
+        let about_session = matches!(event.kind, EventKind::SessionNamed { .. });
+        if let Some(agent) = self.agents.get_mut(event.agent).filter(|_| !about_session) {
             agent.touch(event);
         }
         match &event.kind {
@@ -74,6 +76,7 @@ impl SessionView {
                 self.state = AgentState::Running;
                 self.sandboxed = *sandboxed;
             }
+            EventKind::SessionNamed { title, by: _ } => self.name(title),
             EventKind::AgentAdmitted { .. } => self.admit(event),
             EventKind::AgentStarted { .. } => self.start(event),
             EventKind::AgentResumed { .. } => self.resume(event),

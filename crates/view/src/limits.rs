@@ -6,8 +6,6 @@ pub const TEXT_CHARS_MAX: usize = 400;
 pub const MESSAGE_CHARS_MAX: usize = 4_000;
 /// Characters of a report's summary that are kept.
 pub const SUMMARY_CHARS_MAX: usize = 1_000;
-/// Characters of a session's title.
-pub const TITLE_CHARS_MAX: usize = 120;
 /// Items of a to-do list that are kept.
 pub const TODO_ITEMS_MAX: usize = 100;
 /// Paths changed in the folder by sub-agents that are kept.

@@ -18,8 +18,11 @@ pub struct SessionView {
     pub session: Option<SessionId>,
     /// How it does.
     pub state: AgentState,
-    /// The first words of the person, in one line; none before they are said.
+    /// What it is called: the title that it was given, else the automatic one; none before there is either.
     pub title: Option<String>,
+    /// The title that is made of the first prompt; none before that.
+    #[serde(default)]
+    pub automatic_title: Option<String>,
     /// The folder the work is done in.
     pub workspace: String,
     /// The project that it is about.

@@ -56,6 +56,13 @@ pub(crate) enum SessionsCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Give a session another title
+    Rename {
+        /// Which session: an id, a number of the list, or last
+        session: String,
+        /// The title [default: one that is made of the first prompt]
+        title: Vec<String>,
+    },
     /// Write one session as events, as a text, or as a recording to replay
     Export {
         /// Which session: an id, a number of the list, or last

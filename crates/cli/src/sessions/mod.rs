@@ -40,6 +40,7 @@ pub(crate) async fn run(paths: &Paths, command: SessionsCommand) -> anyhow::Resu
         SessionsCommand::Search { query, limit, json } => {
             return search::run(&engine, &query.join(" "), limit.into(), json);
         }
+        SessionsCommand::Rename { session, title } => rename(&engine, &session, &title.join(" ")).await?,
         SessionsCommand::Export { session, format, output } => {
             export::run(&engine, &session, format, output.as_deref()).await?;
         }
@@ -178,12 +179,20 @@ async fn show(engine: &Engine, wanted: &str, full: bool, json: bool) -> anyhow::
     Ok(())
 }
 
+async fn rename(engine: &Engine, wanted: &str, title: &str) -> anyhow::Result<()> {
+    let session = session_of(engine, wanted)?;
+    let named = engine.rename(session.id, title).await?;
+    let title = one_line(named.title.as_deref().unwrap_or_default(), SESSIONS_TITLE_COLUMNS_MAX);
+    Ok(output::print(&format!("Session {} is now called: {title}\n", short(named.id)))?)
+}
+
 fn head(view: &SessionView) -> String {
     let style = Style::for_stdout();
     let session = view.session.map(|session| session.to_string()).unwrap_or_default();
     let mut text = format!(
-        "{} {session}\n  started    {}\n  workspace  {}\n  status     {}\n",
+        "{} {session}\n  title      {}\n  started    {}\n  workspace  {}\n  status     {}\n",
         style.bold("session"),
+        one_line(view.title.as_deref().unwrap_or_default(), SESSIONS_TITLE_COLUMNS_MAX),
         local_time(view.started_at_ms),
         one_line(&view.workspace, SESSIONS_PATH_COLUMNS_MAX),
         words::state(view.state),

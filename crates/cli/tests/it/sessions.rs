@@ -51,6 +51,30 @@ fn sessions_are_listed_and_shown() {
     ran.says("ffff");
 }
 
+#[test]
+fn sessions_are_renamed() {
+    let person = Person::new([Turn::text("one"), Turn::text("two")]);
+    let first = person.posse(&["run", "--json", "Please fix the parser."]).events();
+    let id = first[0]["session"].as_str().unwrap();
+    person
+        .posse(&["sessions", "rename", "1", "The", "bug\u{1b}[31m"])
+        .says("is now called: The bug\\u{1b}[31m");
+    person.posse(&["sessions", "list"]).says("The bug\\u{1b}[31m");
+    person.posse(&["sessions", "show", id]).says("title      The bug\\u{1b}[31m");
+    person.posse(&["sessions", "search", "parser"]).says("The bug\\u{1b}[31m");
+    person.posse(&["sessions", "export", id]).says("# The bug");
+    person.posse(&["resume", id, "and now?"]).says("two");
+    let listed = || person.posse(&["sessions", "list", "--json"]).events()[0]["title"].clone();
+    assert_eq!(listed(), "The bug\\u{1b}[31m");
+    let named = |events: &[serde_json::Value]| events.iter().filter(|e| e["type"] == "session_named").count();
+    assert_eq!(named(&person.posse(&["sessions", "export", id, "--format", "jsonl"]).events()), 1);
+    person.posse(&["sessions", "rename", id]).says("is now called: fix the parser");
+    assert_eq!(listed(), "fix the parser");
+    let long = person.posse(&["sessions", "rename", id, &"x".repeat(300)]);
+    assert_eq!(long.code, Some(2));
+    long.says("a title has at most 200 characters");
+}
+
 /// What does not change from run to run.
 fn timeless(text: &str, ids: &[(&str, &str)]) -> String {
     ids.iter().fold(text.to_string(), |text, (id, name)| text.replace(id, name))

@@ -165,6 +165,10 @@ impl Updates {
             }
             match self.live.as_mut()?.next().await {
                 Ok(Update::Event(event)) if event.seq <= self.cursor => {}
+                // Another process has put something on record before it.
+                Ok(Update::Event(event)) if event.seq.0 > self.cursor.0.saturating_add(1) => {
+                    self.behind = true;
+                }
                 Ok(Update::Event(event)) => {
                     self.cursor = event.seq;
                     return Some(Update::Event(event));

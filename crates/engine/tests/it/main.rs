@@ -34,6 +34,7 @@ mod shell_surface;
 mod simulation;
 mod steering;
 mod teams;
+mod titles;
 mod tool_names;
 mod undoing;
 mod waiting;

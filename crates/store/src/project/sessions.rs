@@ -2,14 +2,13 @@
 
 use std::rc::Rc;
 
-use posse_protocol::clip::first_line;
-use posse_protocol::{AgentState, EventKind, Seq, SessionId};
+use posse_protocol::{AgentState, EventKind, Seq, SessionId, title_of};
 use rusqlite::ErrorCode;
 
 use super::figures::whole;
 use super::tally::SessionTally;
 use super::{Change, Sql};
-use crate::{NewEvent, StoreError, limits};
+use crate::{NewEvent, StoreError};
 
 /// One session in this transaction.
 pub(super) struct OpenSession {
@@ -136,7 +135,7 @@ pub(super) fn runs(change: &Change<'_>, model: &str) -> Result<(), StoreError> {
 
 pub(super) fn told(change: &Change<'_>, text: &str) -> Result<(), StoreError> {
     if change.is_main() {
-        let title = Some(first_line(text, limits::TITLE_CHARS_MAX)).filter(|title| !title.is_empty());
+        let title = Some(title_of(text)).filter(|title| !title.is_empty());
         change.run(
             "UPDATE sessions SET title = coalesce(title, ?2), status = 'running' WHERE id = ?1",
             (&change.session, title),
@@ -151,6 +150,13 @@ pub(super) fn model_changed(change: &Change<'_>, model: &str) -> Result<(), Stor
         change.run("UPDATE sessions SET model = ?2 WHERE id = ?1", (&change.session, model))?;
     }
     Ok(())
+}
+
+/// The session has the title that it was given, or has it no more.
+pub(super) fn named(change: &Change<'_>, title: &str) -> Result<(), StoreError> {
+    change
+        .run("UPDATE sessions SET given_title = nullif(?2, '') WHERE id = ?1", (&change.session, title))
+        .map(drop)
 }
 
 /// The session goes on, or does not.

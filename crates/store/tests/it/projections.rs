@@ -160,6 +160,7 @@ fn the_type_column_is_the_type_in_the_json() {
         EventKind::BackgroundEnded { name: "cmd-1".into(), exit_code: None, tail: text },
         EventKind::SessionInterrupted { agents: vec![id], detached: false },
         EventKind::SessionResumed { version: "0".into(), sandboxed: false },
+        EventKind::SessionNamed { title: "a name".into(), by: Sender::Person },
         EventKind::AgentResumed {
             model: "m".into(),
             model_id: "m-1".into(),
@@ -174,7 +175,7 @@ fn the_type_column_is_the_type_in_the_json() {
     record.put(rest.map(|kind| event(1, kind)).to_vec());
     let rows =
         record.rows("SELECT count(DISTINCT type), sum(type = json_extract(body, '$.type')) FROM events");
-    assert_eq!(rows, ["29|42"]);
+    assert_eq!(rows, ["30|43"]);
 }
 
 #[test]

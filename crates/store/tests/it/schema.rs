@@ -22,7 +22,7 @@ fn a_newer_record_is_refused_and_left_alone() {
 }
 
 /// What leads from each format to the next, but for the last step: a record of every earlier format is made of them.
-const STEPS: [&str; 8] = [
+const STEPS: [&str; 9] = [
     include_str!("../../src/migrations/0001_record.sql"),
     include_str!("../../src/migrations/0002_tree.sql"),
     include_str!("../../src/migrations/0003_recovery.sql"),
@@ -31,6 +31,7 @@ const STEPS: [&str; 8] = [
     include_str!("../../src/migrations/0006_messages.sql"),
     include_str!("../../src/migrations/0007_warnings.sql"),
     include_str!("../../src/migrations/0008_one_integer.sql"),
+    include_str!("../../src/migrations/0009_figures.sql"),
 ];
 
 /// The format that this Posse writes.
@@ -40,8 +41,21 @@ fn merged(from: AgentId, conflicts: &str) -> String {
     format!(r#"{{"type":"merged","from":"{from}","branch":"b","changes":[],"conflicts":[{conflicts}]}}"#)
 }
 
-/// A record as the Posse of that time left it: a session that was being worked on.
+/// The last format in which all tables are written as they are read.
+const WRITTEN_AS_READ: usize = 8;
+
+/// A record as the Posse of that time left it: a session that was being worked on. What was there before views were has
+/// come through the steps since.
 fn old_record(path: &Path, format: usize) -> Connection {
+    let old = oldest_record(path, format.min(WRITTEN_AS_READ));
+    for (step, number) in STEPS[..format].iter().zip(1_i64..).skip(WRITTEN_AS_READ) {
+        old.execute_batch(step).unwrap();
+        old.pragma_update(None, "user_version", number).unwrap();
+    }
+    old
+}
+
+fn oldest_record(path: &Path, format: usize) -> Connection {
     let old = Connection::open(path).unwrap();
     old.execute_batch(&STEPS[..format].concat()).unwrap();
     old.pragma_update(None, "user_version", i64::try_from(format).unwrap()).unwrap();

@@ -86,7 +86,7 @@ fn what_was_said_is_found_with_its_place() {
         agent_name: "main".into(),
         what: HitKind::Prompt,
         at_ms: START_MS + 1_000,
-        title: Some("Please mend".into()),
+        title: Some("mend".into()),
         snippet: "Please mend the \u{2}flaky\u{3} login test".into(),
     };
     assert_eq!(hit, expected);

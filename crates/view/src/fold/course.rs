@@ -1,7 +1,6 @@
 //! How a session and its agents come and go: begin, are interrupted, go on, end.
 
-use posse_protocol::clip::first_line;
-use posse_protocol::{AgentId, Budget, Event, EventKind, Report, Sender};
+use posse_protocol::{AgentId, Budget, Event, EventKind, Report, Sender, title_of};
 
 use super::short;
 use crate::text::cut;
@@ -27,6 +26,12 @@ impl SessionView {
         self.project.clone_from(if project.is_empty() { workspace } else { project });
         self.surface.clone_from(surface);
         (self.coordinator, self.team, self.sandboxed) = (*coordinator, *team, *sandboxed);
+    }
+
+    /// It has the title that it was given; without one it is called by its first prompt.
+    pub(super) fn name(&mut self, title: &str) {
+        let given = Some(short(title)).filter(|title| !title.is_empty());
+        self.title = given.or_else(|| self.automatic_title.clone());
     }
 
     /// These agents had not ended. Nobody works for them now; what they asked is asked again when they go on.
@@ -144,9 +149,9 @@ impl SessionView {
         }
         if event.parent.is_none() && (woken || matches!(from, Sender::Person | Sender::Parent)) {
             self.state = AgentState::Running;
-            if self.title.is_none() {
-                let title = first_line(text, limits::TITLE_CHARS_MAX);
-                self.title = Some(title).filter(|title| !title.is_empty());
+            if self.automatic_title.is_none() {
+                self.automatic_title = Some(title_of(text)).filter(|title| !title.is_empty());
+                self.title = self.title.take().or_else(|| self.automatic_title.clone());
             }
         }
     }
