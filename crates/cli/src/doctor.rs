@@ -1,292 +1,45 @@
-//! `posse doctor`: looks at everything a session needs, and says what to do about what is missing.
+//! `posse doctor`: shows what was found of everything a session needs, and what to do about what is missing.
 
-use std::time::Duration;
-
-use posse_engine::Engine;
-use posse_model::{ModelConfig, Protocol, list_models_of, missing_model, shown_address};
-use posse_protocol::{ModelError, ModelErrorKind};
-use posse_sandbox::{available, support};
-use posse_setup::{
-    Config, ModelChoiceError, PROVIDERS, Paths, Surroundings, choose, probe, settle_git, try_writing,
-    writing_advice,
-};
-use posse_workspace::git;
+use posse_setup::{DoctorReport, DoctorState, Paths, examine};
 
 use crate::exit::Exit;
-use crate::limits::ANSWER_MS;
-use crate::output::{self, Style, counted, grouped, one_line, visible};
-use crate::surroundings::shown;
-
-/// What was found, line by line, and what it comes down to.
-struct Findings {
-    style: Style,
-    /// Whether what is only worth knowing for finding faults is told too.
-    verbose: bool,
-    text: String,
-    problems: u64,
-    /// The model that is used, and the sandbox, in a few words each.
-    ready: Vec<String>,
-}
+use crate::output::{self, Style, counted, visible};
 
 /// Its lines below one another, none of which passes for a finding.
 fn lined(text: &str) -> String {
     visible(text).replace('\n', "\n             ")
 }
 
-impl Findings {
-    fn good(&mut self, what: &str, text: &str) {
-        let mark = self.style.green("✓");
-        self.text.push_str(&format!("{mark} {what:<10} {}\n", lined(text)));
+/// The verdict, what was found, and what to type next.
+fn told(style: Style, report: &DoctorReport) -> String {
+    let (verdict, next) = match report.problems() as u64 {
+        0 => {
+            let ready = format!("ready: {}", report.ready.join(", "));
+            (format!("{} {ready}", style.green("✓")), "try   posse run \"what does this project do?\"")
+        }
+        n => {
+            let things = counted(n, "thing");
+            let verdict = format!("{} not ready: {things} to fix, see →", style.red("✗"));
+            (verdict, "look  posse demo works without a model")
+        }
+    };
+    let mut text = format!("{verdict}\n\n");
+    for finding in &report.findings {
+        let (what, found) = (&finding.what, lined(&finding.text));
+        text.push_str(&match finding.state {
+            DoctorState::Good => format!("{} {what:<10} {found}\n", style.green("✓")),
+            DoctorState::Absent => format!("{}\n", style.dim(&format!("· {what:<10} {found}"))),
+            DoctorState::Bad => format!("{} {what:<10} {found}\n", style.red("✗")),
+        });
+        if let Some(advice) = &finding.advice {
+            text.push_str(&format!("{:13}→ {}\n", "", lined(advice)));
+        }
     }
-
-    /// Missing, but not needed.
-    fn absent(&mut self, what: &str, text: &str) {
-        let line = self.style.dim(&format!("· {what:<10} {}", lined(text)));
-        self.text.push_str(&format!("{line}\n"));
-    }
-
-    fn bad(&mut self, what: &str, text: &str, advice: &str) {
-        self.problems += 1;
-        let mark = self.style.red("✗");
-        self.text.push_str(&format!("{mark} {what:<10} {}\n{:13}→ {advice}\n", lined(text), ""));
-    }
-
-    /// The verdict, what was found, and what to type next.
-    fn told(&self) -> String {
-        let (verdict, next) = match self.problems {
-            0 => {
-                let ready = format!("ready: {}", self.ready.join(", "));
-                (
-                    format!("{} {ready}", self.style.green("✓")),
-                    "try   posse run \"what does this project do?\"",
-                )
-            }
-            n => {
-                let things = counted(n, "thing");
-                let verdict = format!("{} not ready: {things} to fix, see →", self.style.red("✗"));
-                (verdict, "look  posse demo works without a model")
-            }
-        };
-        let next = self.style.dim(&format!("{next}\n"));
-        format!("{verdict}\n\n{}\n{next}", self.text)
-    }
+    format!("{text}\n{}", style.dim(&format!("{next}\n")))
 }
 
 pub(crate) async fn run(paths: &Paths, named: Option<&str>, verbose: bool) -> anyhow::Result<Exit> {
-    let style = Style::for_stdout();
-    let mut findings = Findings { style, verbose, text: String::new(), problems: 0, ready: Vec::new() };
-    let (surroundings, folder) = (paths.surroundings(), paths.surroundings().folder()?);
-    // What is wrong with the configuration is told below.
-    settle_git(paths, Config::load(paths, folder).ok().as_ref(), folder, true);
-    if verbose {
-        findings.good("posse", env!("CARGO_PKG_VERSION"));
-    }
-    let config = configuration(&mut findings, paths);
-    let found = match config {
-        Some(config) => model(&mut findings, &config, surroundings, named).await,
-        None => true,
-    };
-    // They are of interest where there is no model yet.
-    keys(&mut findings, surroundings, !found);
-    if verbose || !found {
-        servers(&mut findings, surroundings).await;
-    }
-    sandbox(&mut findings);
-    git_program(&mut findings).await;
-    record(&mut findings, paths);
-    output::print(&findings.told())?;
-    Ok(if findings.problems == 0 { Exit::Completed } else { Exit::Failed })
-}
-
-/// What to do about it, and what it means until then.
-const NO_GIT: &str = "without it agents have no checkouts of their own";
-
-async fn git_program(findings: &mut Findings) {
-    match (git::program(), git::version().await) {
-        (Ok(path), Ok(version)) => findings.good("git", &format!("{version}, {}", shown(&path))),
-        (Err(error), _) => findings.bad("git", &error.to_string(), NO_GIT),
-        (_, Err(error)) => findings.bad("git", &error.to_string(), NO_GIT),
-    }
-}
-
-fn sandbox(findings: &mut Findings) {
-    match available() {
-        Ok(()) => {
-            findings.ready.push("sandbox on".to_string());
-            findings.good("sandbox", "the kernel confines commands to the rights of their agent");
-        }
-        Err(missing) => findings.bad(
-            "sandbox",
-            &format!("commands cannot be confined here, so no agent gets a shell: {missing}"),
-            "allow unprivileged user namespaces and Landlock, or run with --no-sandbox at your own risk",
-        ),
-    }
-    if !findings.verbose {
-        return;
-    }
-    let support = support();
-    let parts = [
-        ("user namespaces", &support.user_namespaces),
-        ("processes", &support.processes),
-        ("network", &support.network),
-        ("landlock", &support.landlock),
-        ("seccomp", &support.seccomp),
-        ("overlay", &support.overlay),
-        ("cgroup", &support.cgroup),
-    ];
-    for (name, finding) in parts {
-        let text = format!("{name}: {}", finding.reason);
-        if finding.usable { findings.good("  by", &text) } else { findings.absent("  by", &text) }
-    }
-}
-
-fn record(findings: &mut Findings, paths: &Paths) {
-    if let Err(error) = try_writing(&paths.data_dir) {
-        let text = format!("{} cannot be written: {error}", shown(&paths.data_dir));
-        findings.bad("record", &text, writing_advice(&error));
-        return;
-    }
-    match Engine::health(&paths.data_dir) {
-        Ok(health) if !health.exists => {
-            let text = format!("{} (made at the first run)", shown(&paths.data_dir));
-            findings.good("record", &text);
-        }
-        Ok(health) => {
-            let mut text = shown(&paths.data_dir);
-            if findings.verbose {
-                let (version, bytes) = (health.schema_version, grouped(health.bytes));
-                text.push_str(&format!(" (version {version}, {bytes} bytes, {})", health.journal_mode));
-            }
-            match health.problem {
-                None => findings.good("record", &text),
-                Some(problem) => {
-                    findings.bad(
-                        "record",
-                        &format!("{text}: {problem}"),
-                        "move the file aside; a new one is made",
-                    );
-                }
-            }
-        }
-        Err(error) => {
-            findings.bad("record", &error.to_string(), "or keep the record elsewhere: --data-dir, POSSE_HOME")
-        }
-    }
-}
-
-fn configuration(findings: &mut Findings, paths: &Paths) -> Option<Config> {
-    match Config::load(paths, paths.surroundings().folder().ok()?) {
-        Ok(config) => {
-            let sources = config.sources.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-            let sources = if sources.is_empty() { "none; defaults are used".to_string() } else { sources };
-            findings.good("config", &sources);
-            for warning in &config.warnings {
-                findings.absent("config", &warning.to_string());
-            }
-            Some(config)
-        }
-        Err(error) => {
-            let error = anyhow::Error::from(error);
-            findings.bad("config", &format!("{error:#}"), "fix the file, then run posse doctor again");
-            None
-        }
-    }
-}
-
-/// `missing`: whether those that are not set are told, too.
-fn keys(findings: &mut Findings, surroundings: &Surroundings, missing: bool) {
-    for provider in PROVIDERS {
-        let Some(variable) = provider.key_env else { continue };
-        if provider.key(surroundings).is_some() {
-            findings.good("key", &format!("{variable} is set"));
-        } else if missing || findings.verbose {
-            findings.absent("key", &format!("{variable} is not set"));
-        }
-    }
-}
-
-async fn servers(findings: &mut Findings, surroundings: &Surroundings) {
-    let local = PROVIDERS.iter().filter(|p| p.key_env.is_none());
-    let probes =
-        local.map(|provider| (provider, tokio::spawn(probe(provider, provider.endpoint(surroundings)))));
-    for (provider, probe) in probes.collect::<Vec<_>>() {
-        let place = format!("{} at {}", provider.title, shown_address(&provider.endpoint(surroundings)));
-        match probe.await {
-            Ok(Ok(model)) => findings.good("server", &format!("{place}: {}", one_line(&model.name, 100))),
-            Ok(Err(_)) | Err(_) => findings.absent("server", &format!("{place}: no answer")),
-        }
-    }
-}
-
-/// The model that `posse run` would use, with the same names from the same places. False if there is none.
-async fn model(
-    findings: &mut Findings,
-    config: &Config,
-    surroundings: &Surroundings,
-    named: Option<&str>,
-) -> bool {
-    let choice = match choose(config, surroundings, named).await {
-        Ok(choice) => choice,
-        Err(ModelChoiceError::NoneFound { .. }) => {
-            let advice =
-                "set one of these keys, start one of these servers, or add [models.NAME] to the config";
-            findings.bad("model", "none found", advice);
-            return false;
-        }
-        Err(error) => {
-            findings.bad("model", &error.to_string(), "fix the configuration");
-            return true;
-        }
-    };
-    let model = &choice.model;
-    let place =
-        if model.protocol == Protocol::Replay { "a recording".to_string() } else { host(&model.endpoint()) };
-    let name = one_line(&model.name, 100);
-    findings.ready.push(format!("{name} ({place})"));
-    let lean = if model.is_lean() { ", with the lean profile (few tools, short prompt)" } else { "" };
-    let uses = format!("{name}{lean}{}", at_once(model));
-    match answers(model).await {
-        Ok(true) => findings.good("model", &uses),
-        Ok(false) => findings.good(
-            "model",
-            &format!("{uses}; the server does not list its models, so the name was not compared"),
-        ),
-        Err(error) => {
-            let said =
-                if error.said.is_empty() { String::new() } else { format!("\nit said: {}", error.said) };
-            let advice = "start the server, or fix the model's endpoint and key";
-            let advice = if error.advice.is_empty() { advice } else { &error.advice };
-            findings.bad("model", &format!("{name}: {}{said}", error.message), advice);
-        }
-    }
-    true
-}
-
-/// The machine and port of an address.
-fn host(address: &str) -> String {
-    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
-    rest.split('/').next().unwrap_or(rest).to_string()
-}
-
-/// How many requests its endpoint gets at once, where that is a setting.
-fn at_once(model: &ModelConfig) -> String {
-    match (model.protocol, model.max_concurrent) {
-        (Protocol::Replay, _) => String::new(),
-        (_, 1) => ", one agent at a time (max_concurrent = 1)".to_string(),
-        (_, n) => format!(", up to {n} requests at a time (max_concurrent)"),
-    }
-}
-
-/// Whether the endpoint is there, takes the key and has the model; false if it does not list its models.
-async fn answers(model: &ModelConfig) -> Result<bool, ModelError> {
-    use ModelErrorKind::{NotAuthorised, OutOfCredit, Stalled, Unreachable};
-    if model.protocol == Protocol::Replay {
-        return Ok(true);
-    }
-    let timeout = Duration::from_millis(ANSWER_MS);
-    match list_models_of(model, timeout).await {
-        Ok(models) => missing_model(model, &models).map_or(Ok(!models.is_empty()), Err),
-        Err(error) if matches!(error.kind, Unreachable | NotAuthorised | OutOfCredit | Stalled) => Err(error),
-        Err(_) => Ok(false),
-    }
+    let report = examine(paths, paths.surroundings().folder()?, named, verbose).await;
+    output::print(&told(Style::for_stdout(), &report))?;
+    Ok(if report.problems() == 0 { Exit::Completed } else { Exit::Failed })
 }

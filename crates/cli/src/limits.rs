@@ -58,8 +58,6 @@ pub(crate) const LEVELS_INDENTED_MAX: usize = 12;
 pub(crate) const TREE_NAME_COLUMNS_MAX: usize = 60;
 /// Characters of an error that are shown.
 pub(crate) const ERROR_CHARS_MAX: usize = 100;
-/// How long the chosen model's endpoint has to answer.
-pub(crate) const ANSWER_MS: u64 = 5000;
 /// Between two looks at what moves without events.
 pub(crate) const TICK_MS: u64 = 100;
 /// Notes that are looked through where words are wanted from all projects.

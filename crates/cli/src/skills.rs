@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::bail;
 use posse_engine::skills::{FoundSkill, find_skills};
-use posse_setup::{Paths, own_skill_folder, skill_folders};
+use posse_setup::{Paths, SkillSummary, own_skill_folder, skill_folders};
 use posse_tools::LoadedSkill;
 
 use crate::args::SkillsCommand;
@@ -33,7 +33,7 @@ pub(crate) fn run(paths: &Paths, command: SkillsCommand) -> anyhow::Result<Exit>
 
 fn list(paths: &Paths, found: &[FoundSkill], json: bool) -> anyhow::Result<()> {
     if json {
-        return Ok(found.iter().try_for_each(|one| output::print_json(&as_json(one)))?);
+        return Ok(found.iter().try_for_each(|one| output::print_json(&SkillSummary::of(one)))?);
     }
     if found.is_empty() {
         return Ok(output::print(&format!(
@@ -85,7 +85,7 @@ fn show(folder: &Path, found: &[FoundSkill], key: &str, json: bool) -> anyhow::R
     let Some(one) = found.iter().find(|one| one.skill.key == key) else { bail!(unknown(found, key)) };
     let Some(loaded) = one.load(folder) else { bail!("{} cannot be read any more", place(one)) };
     if json {
-        let mut value = as_json(one);
+        let mut value = serde_json::to_value(SkillSummary::of(one))?;
         value["body"] = loaded.body.clone().into();
         value["files"] = loaded.files.iter().map(|file| file.path.clone()).collect();
         return Ok(output::print_json(&value)?);
@@ -135,20 +135,4 @@ fn unknown(found: &[FoundSkill], key: &str) -> String {
     let closest = found.iter().max_by(|a, b| alike(a).total_cmp(&alike(b))).filter(|one| alike(one) > ALIKE);
     let hint = closest.map(|one| format!(" — did you mean {}?", one_line(&one.skill.key, 60)));
     format!("there is no skill {key:?}; posse skills list shows them{}", hint.unwrap_or_default())
-}
-
-fn as_json(one: &FoundSkill) -> serde_json::Value {
-    let warnings =
-        one.skill.warnings.iter().map(|warning| format!("line {}: {}", warning.line, warning.text));
-    serde_json::json!({
-        "key": one.skill.key,
-        "name": one.skill.name,
-        "description": one.skill.description,
-        "from": from(one),
-        "path": one.folders.first().map(|folder| &folder.path),
-        "hides": one.folders.iter().skip(1).map(|folder| &folder.path).collect::<Vec<_>>(),
-        "listed": one.skill.listed,
-        "allowed_tools": one.skill.allowed_tools,
-        "warnings": warnings.collect::<Vec<_>>(),
-    })
 }

@@ -1,9 +1,11 @@
 //! The engine as faces see it: open it on a data directory, start sessions, look at the record.
 
 pub(crate) mod commands;
+pub(crate) mod context_use;
 pub(crate) mod export;
 pub(crate) mod permits;
 mod processes;
+pub(crate) mod queries;
 pub(crate) mod records;
 pub(crate) mod titles;
 pub(crate) mod undo;

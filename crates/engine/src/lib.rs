@@ -26,6 +26,8 @@ pub use agents::sub_agents::{Delegation, Limits, OverCap, RecordDetail, SubAgent
 pub use crew::mail::Delivery;
 pub use engine::Engine;
 pub use engine::commands::NextTurnSettings;
+pub use engine::context_use::{ContextKind, ContextPart, ContextUse};
+pub use engine::queries::{EventDiff, SessionFilter, SessionPage, WaitingQuestion};
 pub use engine::undo::{MergeOutcome, UndoExtent, UndoOutcome};
 pub use error::EngineError;
 pub use project::{ProjectContext, project_context, project_folders, project_of};

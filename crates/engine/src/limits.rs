@@ -151,3 +151,13 @@ pub(crate) const ROLE_DEPTH_MAX: usize = 64;
 pub(crate) const ROLE_ENTRIES_MAX: usize = 50_000;
 /// How much text all agent files have together.
 pub(crate) const ROLE_TEXT_BYTES_MAX: usize = 64 << 20;
+/// Sessions on one page when nothing is said.
+pub const SESSION_PAGE_DEFAULT: usize = 50;
+/// And at most.
+pub const SESSION_PAGE_MAX: usize = 500;
+/// Pages that are read from the record to fill one.
+pub(crate) const SESSION_PAGES_READ_MAX: usize = 20;
+/// Open questions that are listed.
+pub const QUESTIONS_LISTED_MAX: usize = 1_000;
+/// Bytes of a diff that is asked for.
+pub const DIFF_BYTES_MAX: usize = 4 * 1024 * 1024;

@@ -14,9 +14,11 @@
 //! exit codes: errors and warnings are values, and the interface shows them.
 #![forbid(unsafe_code)]
 
+mod catalog;
 mod config;
 mod data_folder;
 mod detect;
+mod doctor;
 mod error;
 mod homes;
 mod limits;
@@ -35,9 +37,11 @@ mod trust;
 mod warning;
 mod wishes;
 
+pub use catalog::{ModelSummary, RoleList, SkillSummary, context_window, model_list, role_list, skill_list};
 pub use config::{Config, PROJECT_FILE, Trusted, parse_age_ms, parse_approval, parse_time_ms, project_file};
 pub use data_folder::{try_writing, writing_advice};
 pub use detect::{ModelChoice, choose, probe};
+pub use doctor::{DoctorFinding, DoctorReport, DoctorState, examine};
 pub use error::{ConfigError, ModelChoiceError, PrepareError, RolesError};
 pub use own_git::settle_git;
 pub use pager::Pager;

@@ -22,3 +22,5 @@ pub(crate) const WARNINGS_SHOWN_MAX: usize = 6;
 pub(crate) const TASK_PERCENT_MAX: u64 = 80;
 /// Columns of what is said about one agent file.
 pub(crate) const FAULT_COLUMNS_MAX: usize = 200;
+/// How long the chosen model's endpoint has to answer.
+pub(crate) const ANSWER_MS: u64 = 5000;

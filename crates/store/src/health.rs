@@ -1,5 +1,6 @@
 //! Looking at a database from outside, for `posse doctor`. It must not change the file.
 
+use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::Path;
 
@@ -7,7 +8,7 @@ use crate::schema::{self, Format};
 use crate::{StoreError, connection};
 
 /// What was found.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Health {
     /// Whether there is a file at all; without one, everything else is zero or none.
     pub exists: bool,

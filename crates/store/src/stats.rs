@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use posse_protocol::{AgentState, Usage};
 use rusqlite::Row;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use self::tally::{Tallies, Tally};
 use crate::read::{Reader, rows_max};
@@ -15,7 +15,7 @@ use crate::rows::parsed_at;
 use crate::{Store, StoreError, limits};
 
 /// Which tasks count.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatsQuery {
     /// Only those that ended at or after this moment: milliseconds since 1970, UTC.
     pub since_ms: Option<u64>,
@@ -24,7 +24,7 @@ pub struct StatsQuery {
 }
 
 /// What tasks came to.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stats {
     /// All of them together, under the key `all`.
     pub total: StatsRow,
@@ -39,7 +39,7 @@ pub struct Stats {
 }
 
 /// What some tasks came to.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StatsRow {
     /// What they have in common.
     pub key: String,
@@ -89,7 +89,7 @@ impl StatsRow {
 }
 
 /// What worked in a project, in one line a role.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoleRecord {
     /// The role.
     pub role: String,

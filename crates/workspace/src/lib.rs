@@ -12,6 +12,7 @@ mod beneath;
 mod cached;
 mod checked;
 mod checkpoint;
+mod complete;
 mod content_store;
 mod entry;
 mod error;
@@ -47,6 +48,7 @@ pub mod worktree;
 
 pub use below::visit_below;
 pub use checkpoint::{Checkpoints, Covered, Look, LookProgress, Undone, is_loose};
+pub use complete::{CompletedPath, Completions};
 pub use entry::{Entry, Mode};
 pub use error::WorkspaceError;
 pub use expect::{Expect, Written};

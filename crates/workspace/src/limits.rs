@@ -150,3 +150,11 @@ pub(crate) const CONTENTS_BYTES_MAX: u64 = 1024 * 1024;
 pub(crate) const UNCOVERED_PLACES_MAX: usize = 1_000;
 /// The longest path that an error repeats.
 pub(crate) const SHOWN_PATH_CHARS_MAX: usize = 80;
+/// The longest text that paths are completed from.
+pub const COMPLETE_TYPED_BYTES_MAX: usize = 1_000;
+/// Paths that are offered to complete it.
+pub const COMPLETE_MATCHES_MAX: usize = 200;
+/// Entries that one walk for them looks at; there are at most six walks.
+pub const COMPLETE_ENTRIES_MAX: usize = 5_000;
+/// How long all walks for them take.
+pub const COMPLETE_TIME_MS_MAX: u64 = 500;

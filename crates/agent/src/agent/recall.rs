@@ -130,6 +130,21 @@ impl Recall {
         &self.agent
     }
 
+    /// Its last reply, if nothing has come of it yet: it belongs to the conversation, but is not in it.
+    pub fn last_reply(&self) -> Option<Message> {
+        let aside = matches!(self.agent.state, State::Replying { purpose } if is_aside(purpose));
+        match &self.came {
+            Some(Came::Reply(Reply { text, reasoning, calls, .. }, _)) if !aside => {
+                Some(Message::Assistant {
+                    text: text.clone(),
+                    reasoning: reasoning.clone(),
+                    calls: calls.clone(),
+                })
+            }
+            _ => None,
+        }
+    }
+
     /// The messages that were sent with its last request.
     pub fn last_request(&self) -> &[Arc<Message>] {
         let messages = self.agent.conversation.messages();

@@ -22,7 +22,7 @@ impl Engine {
         placeholders: Vec<(String, String)>,
     ) -> Result<usize, EngineError> {
         let events = read_events(&self.parts.store, session)?;
-        let mut tape = Tape::default();
+        let mut tape = SpokenRecord::default();
         let calls = events.into_iter().filter_map(|event| tape.event(event));
         Ok(export_cassette(path, calls, placeholders)?)
     }
@@ -30,7 +30,7 @@ impl Engine {
 
 /// The conversations of a session while its events go by.
 #[derive(Default)]
-struct Tape {
+pub(crate) struct SpokenRecord {
     agents: HashMap<AgentId, Voice>,
     /// What agents that have not begun will begin with.
     known: HashMap<AgentId, Vec<Arc<Message>>>,
@@ -42,9 +42,24 @@ struct Voice {
     recall: Recall,
 }
 
-impl Tape {
+impl SpokenRecord {
+    /// The system prompt of an agent that has started.
+    pub(crate) fn system(&self, agent: AgentId) -> Option<Arc<str>> {
+        self.agents.get(&agent).map(|voice| Arc::clone(&voice.system))
+    }
+
+    /// The conversation of an agent as far as it has come.
+    pub(crate) fn messages(&self, agent: AgentId) -> Option<&[Arc<Message>]> {
+        self.agents.get(&agent).map(|voice| voice.recall.agent().conversation().messages())
+    }
+
+    /// Its last reply, if that is no part of the conversation yet.
+    pub(crate) fn unanswered(&self, agent: AgentId) -> Option<Message> {
+        self.agents.get(&agent)?.recall.last_reply()
+    }
+
     /// Takes in one event; a reply is an exchange.
-    fn event(&mut self, event: Event) -> Option<Exported> {
+    pub(crate) fn event(&mut self, event: Event) -> Option<Exported> {
         let Event { agent, parent, kind, .. } = event;
         match &kind {
             EventKind::AgentAdmitted { context, continues, .. } => {

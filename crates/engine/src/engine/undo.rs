@@ -319,7 +319,10 @@ impl Engine {
         Ok(UndoOutcome { what, changes, conflicts, not_certain: Vec::new() })
     }
 
-    async fn checkpoints(&self, session: &SessionRow) -> Result<(Workspace, Checkpoints), EngineError> {
+    pub(crate) async fn checkpoints(
+        &self,
+        session: &SessionRow,
+    ) -> Result<(Workspace, Checkpoints), EngineError> {
         let workspace = Workspace::open(&session.workspace)?;
         let checkpoints = Checkpoints::open(&self.parts.data_dir.join(CHECKPOINTS), &workspace).await?;
         Ok((workspace, checkpoints))

@@ -24,6 +24,7 @@ mod prefix;
 mod process;
 mod promises;
 mod prompt_sizes;
+mod queries;
 mod record;
 mod reports;
 mod resting;

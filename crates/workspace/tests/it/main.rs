@@ -4,6 +4,7 @@
 
 mod cached;
 mod checkpoint;
+mod complete;
 mod escape;
 mod files;
 mod git;
