@@ -83,6 +83,7 @@ struct Workplace {
 impl Driver {
     pub(crate) fn new(crew: Arc<Crew>, mut start: AgentStart) -> Self {
         start.journal.note(begin::begun(&crew, &start));
+        std::mem::take(&mut start.forked).into_iter().for_each(|part| start.journal.note(part));
         let AgentStart { who, grant, budget, mut conversation, isolation, branch, resumed, .. } = start;
         let signals = crew.signals(who.id);
         let settings = conversation.settings(budget, crew.sum_up_over(who.depth), crew.stays_at(who.depth));

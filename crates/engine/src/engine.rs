@@ -26,6 +26,7 @@ use crate::record::bus::{Bus, Updates};
 use crate::record::processes::Processes;
 use crate::record::session_lock;
 use crate::session::closing;
+use crate::session::fork;
 use crate::session::process_parts::ProcessParts;
 use crate::session::resume;
 use crate::session::running::RunningSessions;
@@ -106,6 +107,17 @@ impl Engine {
     /// block the runtime.
     pub async fn resume(&self, session: SessionId, request: SessionRequest) -> Result<Session, EngineError> {
         self.read(move |engine| resume::resume(&engine.parts, session, request)).await
+    }
+
+    /// Starts a session that takes up the first turns of another's conversation: those of its main agent up to `turn`, all of
+    /// them where none is named. The request's prompt says what to do next. The files stay as they are.
+    pub async fn fork(
+        &self,
+        from: SessionId,
+        turn: Option<u32>,
+        request: SessionRequest,
+    ) -> Result<Session, EngineError> {
+        self.read(move |engine| fork::fork(&engine.parts, from, turn, request)).await
     }
 
     /// Reads the record without blocking the runtime: the methods of an engine that are not async wait for the disk.

@@ -46,6 +46,8 @@ pub const BYTES_PER_TOKEN: usize = 4;
 pub const MAIL_MAX: usize = 256;
 /// The longest message to an agent.
 pub const MESSAGE_BYTES_MAX: usize = 64 * 1024;
+/// Bytes of messages that one event of a fork holds.
+pub const FORK_PART_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// The longest name of a reasoning effort.
 pub const EFFORT_BYTES_MAX: usize = 32;
 /// The longest message of a person, who may paste a log or a file.

@@ -1,6 +1,7 @@
 //! One session: what it needs to start, and the handle that follows and steers it.
 
 pub(crate) mod closing;
+pub(crate) mod fork;
 mod main_agent;
 mod opening;
 pub(crate) mod process_parts;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     AgentId, Answer, Approval, Brief, Budget, CallId, Change, Conflict, ContextMode, Effect, Ending, Grant,
-    MailId, ModelError, Question, Reply, Report, Seq, SessionId,
+    MailId, Message, ModelError, Question, Reply, Report, Seq, SessionId,
 };
 
 /// One recorded thing that happened.
@@ -59,6 +59,15 @@ pub enum EventKind {
         agents: Vec<AgentId>,
         /// Whether a person detached it on purpose.
         detached: bool,
+    },
+    /// The session takes up the first turns of another's conversation. Several of these follow each other if that is long.
+    SessionForked {
+        /// The other session.
+        from: SessionId,
+        /// How many turns of its main agent.
+        turn: u32,
+        /// The messages, or the next part of them.
+        messages: Vec<Message>,
     },
     /// The session was resumed: after an interruption, or because the person gave it another prompt.
     SessionResumed {

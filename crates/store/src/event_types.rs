@@ -7,6 +7,7 @@ pub(crate) fn type_word(kind: &EventKind) -> &'static str {
     match kind {
         EventKind::SessionStarted { .. } => "session_started",
         EventKind::SessionInterrupted { .. } => "session_interrupted",
+        EventKind::SessionForked { .. } => "session_forked",
         EventKind::SessionResumed { .. } => "session_resumed",
         EventKind::SessionNamed { .. } => "session_named",
         EventKind::AgentAdmitted { .. } => "agent_admitted",

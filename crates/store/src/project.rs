@@ -279,6 +279,7 @@ impl<'a> Ledger<'a> {
             | EventKind::Retrying { .. }
             | EventKind::Replied { .. }
             | EventKind::CheckedOut { .. }
+            | EventKind::SessionForked { .. }
             | EventKind::Mailed { .. }
             | EventKind::MailEdited { .. }
             | EventKind::MailWithdrawn { .. }

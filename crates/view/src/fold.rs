@@ -6,7 +6,7 @@ mod work;
 use posse_protocol::{AgentId, Event, EventKind, Seq};
 
 use crate::figures::NewlyUsed;
-use crate::{AgentView, OpenCall, OpenQuestion, SessionView, branches, limits};
+use crate::{AgentView, ForkedFrom, OpenCall, OpenQuestion, SessionView, branches, limits};
 use posse_protocol::AgentState;
 
 /// What an event has ended: who shows the event wants to say what that was.
@@ -77,6 +77,9 @@ impl SessionView {
                 self.sandboxed = *sandboxed;
             }
             EventKind::SessionNamed { title, by: _ } => self.name(title),
+            EventKind::SessionForked { from, turn, messages: _ } => {
+                self.forked_from = Some(ForkedFrom { session: *from, turn: *turn });
+            }
             EventKind::AgentAdmitted { .. } => self.admit(event),
             EventKind::AgentStarted { .. } => self.start(event),
             EventKind::AgentResumed { .. } => self.resume(event),

@@ -42,4 +42,4 @@ pub use figures::Figures;
 pub use fold::{FoldError, Folded};
 pub use open_questions::{OpenQuestion, OpenQuestions};
 pub use report::ReportView;
-pub use view::SessionView;
+pub use view::{ForkedFrom, SessionView};

@@ -23,6 +23,9 @@ pub struct SessionView {
     /// The title that is made of the first prompt; none before that.
     #[serde(default)]
     pub automatic_title: Option<String>,
+    /// The session whose conversation it took up; none if it began with none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<ForkedFrom>,
     /// The folder the work is done in.
     pub workspace: String,
     /// The project that it is about.
@@ -54,6 +57,15 @@ pub struct SessionView {
     /// Paths that sub-agents changed in the folder itself, or that were merged into it.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub changed_here: BTreeSet<String>,
+}
+
+/// Where a fork comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForkedFrom {
+    /// The other session.
+    pub session: SessionId,
+    /// How many turns of its main agent were taken up.
+    pub turn: u32,
 }
 
 impl SessionView {

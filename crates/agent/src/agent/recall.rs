@@ -153,6 +153,16 @@ impl Recall {
         if self.came.is_some() { messages } else { &messages[..reply.unwrap_or(messages.len())] }
     }
 
+    /// The conversation after its last reply and what came of that, without what it was told next.
+    pub fn past_turns(mut self) -> Vec<Arc<Message>> {
+        self.settle_turn();
+        let mut messages = self.agent.conversation.messages().to_vec();
+        while messages.last().is_some_and(|message| matches!(**message, Message::User { .. })) {
+            messages.pop();
+        }
+        messages
+    }
+
     /// Takes in one event of the agent. Each comes once, in order.
     pub fn event(&mut self, kind: &EventKind) {
         match kind {
@@ -199,6 +209,9 @@ impl Recall {
                 self.agent.state = State::Settled { ending: report.ending.clone() };
             }
             EventKind::AgentRested { report } => self.rested(report.as_ref()),
+            EventKind::SessionForked { messages, .. } => {
+                messages.iter().for_each(|message| self.agent.conversation.push(message.clone()));
+            }
             EventKind::BudgetRaised { budget } => self.agent.settings.budget = *budget,
             EventKind::AgentWoken { budget, .. } => {
                 self.agent.settings.budget = *budget;

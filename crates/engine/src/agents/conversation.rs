@@ -50,6 +50,15 @@ impl Conversation {
         other
     }
 
+    /// The same model and tools with the conversation of another.
+    pub(crate) fn taken_up(&self, system: String, messages: &[Message]) -> Self {
+        let mut other =
+            Self::new(self.model.clone(), system, Arc::clone(&self.tools), self.max_output_tokens);
+        let messages: Vec<Arc<Message>> = messages.iter().cloned().map(Arc::new).collect();
+        other.extend(&messages);
+        other
+    }
+
     /// The same with another model or other tools: everything is encoded anew.
     pub(crate) fn encoded_anew(&self, model: &PricedModel, tools: Arc<[ToolSpec]>) -> Self {
         let mut other = Self::new(model.clone(), self.system.clone(), tools, self.max_output_tokens);

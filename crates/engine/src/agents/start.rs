@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use posse_agent::{Agent, Mail, Next};
-use posse_protocol::{AgentId, Branch, Budget, Grant, Isolation, Role, Sender};
+use posse_protocol::{AgentId, Branch, Budget, EventKind, Grant, Isolation, Role, Sender};
 use posse_tools::Toolbox;
 
 use crate::agents::conversation::Conversation;
@@ -20,6 +20,8 @@ pub(crate) struct AgentStart {
     /// What it begins with; the messages in it are known to the agent.
     pub(crate) conversation: Conversation,
     pub(crate) task: FirstTask,
+    /// The conversation of another session that it takes up, as it goes on record.
+    pub(crate) forked: Vec<EventKind>,
     /// Words that came before it has begun.
     pub(crate) mail: Vec<Mail>,
     pub(crate) isolation: Isolation,

@@ -101,6 +101,7 @@ pub(crate) fn start(
         toolbox,
         conversation,
         task: FirstTask { told: Some((Sender::Parent, words)), context_files, deliverables },
+        forked: Vec::new(),
         mail: Vec::new(),
         isolation,
         branch,

@@ -48,6 +48,7 @@ pub(super) fn main_agent(crew: &Arc<Crew>, grant: Grant, budget: Budget, prompt:
         toolbox,
         conversation,
         task: FirstTask { told: Some((Sender::Person, prompt)), ..FirstTask::default() },
+        forked: Vec::new(),
         mail: Vec::new(),
         isolation: Isolation::Shared,
         branch: None,

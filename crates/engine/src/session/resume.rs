@@ -339,6 +339,7 @@ fn start(
         toolbox,
         conversation,
         task: FirstTask { told, context_files, deliverables },
+        forked: Vec::new(),
         mail: replayed.mail,
         isolation: replayed.isolation,
         branch: replayed.branch,
@@ -380,6 +381,7 @@ fn main_start(crew: &Arc<Crew>, mut main: ReplayedAgent, begun: ReplayedConversa
         conversation,
         // What it is told was mailed.
         task: FirstTask::default(),
+        forked: Vec::new(),
         mail: Vec::new(),
         isolation: Isolation::Shared,
         branch: None,

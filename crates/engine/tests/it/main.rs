@@ -14,6 +14,7 @@ mod delegation;
 mod failures;
 mod failures_of_children;
 mod follow;
+mod forking;
 mod lasting;
 mod layers_of_rights;
 mod leaving;
