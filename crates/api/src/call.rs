@@ -86,3 +86,12 @@ pub(crate) async fn perform<C: Call>(call: C, of: C::Of, engine: Engine) -> Resu
     call.check()?;
     call.run(of, engine).await
 }
+
+/// Refuses a text that is too long.
+pub(crate) fn at_most(bytes_max: usize, what: &str, text: &str) -> Result<(), CallError> {
+    if text.len() <= bytes_max {
+        return Ok(());
+    }
+    let message = format!("{what} has {} bytes; at most {bytes_max} are accepted.", text.len());
+    Err(CallError::new(CallErrorKind::TooLarge, message))
+}

@@ -7,6 +7,10 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use crate::call::{Call, Verb};
 use crate::calls::record::{ListAgents, ListEvents, ListSessions, ShowSession};
+use crate::calls::steering::{
+    AnswerQuestion, CancelSession, ChangeSettings, CloseSession, CompactNow, EditMessage, PromptSession,
+    RenameSession, StopAgent, StopTurn, TellAgent, TopUpBudget, WithdrawMessage,
+};
 use crate::exchange::Answering;
 use crate::follow::{self, FollowSession};
 use crate::serving::serve;
@@ -41,6 +45,19 @@ pub static ROUTES: &[Route] = &[
         answer: schema::<serde_json::Value>,
         handler: follow::serve,
     },
+    route::<PromptSession>(),
+    route::<TellAgent>(),
+    route::<EditMessage>(),
+    route::<WithdrawMessage>(),
+    route::<AnswerQuestion>(),
+    route::<StopTurn>(),
+    route::<StopAgent>(),
+    route::<CancelSession>(),
+    route::<CloseSession>(),
+    route::<ChangeSettings>(),
+    route::<TopUpBudget>(),
+    route::<RenameSession>(),
+    route::<CompactNow>(),
 ];
 
 const fn route<C: Call>() -> Route {

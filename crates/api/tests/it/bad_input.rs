@@ -1,6 +1,7 @@
 //! Bad input on the socket: a typed error or a closed connection, limits hold, and the session goes on.
 
 use posse_api::calls::record::ShowSession;
+use posse_protocol::{Event, EventKind, Seq};
 use posse_testkit::Turn;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::UnixStream;
@@ -81,6 +82,77 @@ async fn bad_requests_get_a_typed_error_and_the_session_goes_on() {
     assert_eq!(session.report().await.unwrap().text, "Done.");
 }
 
+/// Bodies of commands that are not what they have to be. The session hears nothing of them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn bad_bodies_get_a_typed_error_and_the_session_goes_on() {
+    let stage = Stage::new().await;
+    let session = stage.start([Turn::text("Done.")]).await;
+    let id = session.id;
+    let tell = format!("/api/sessions/{id}/tell");
+    let head =
+        |fields: &str| format!("POST {tell} HTTP/1.1\r\nhost: posse\r\nconnection: close\r\n{fields}\r\n");
+    let nested = format!("{{\"text\":{}", "[".repeat(100_000));
+    let large = format!("{{\"text\":\"{}\"}}", "x".repeat(300 << 10));
+    let long = format!("{{\"text\":\"{}\"}}", "x".repeat(200 << 10));
+    let name = format!("{{\"text\":\"x\",\"agent\":\"{}\"}}", "x".repeat(2 << 10));
+    let chunked = format!(
+        "{}{}",
+        head("content-type: application/json\r\ntransfer-encoding: chunked\r\n"),
+        format!("{:x}\r\n{}\r\n", 64 << 10, "x".repeat(64 << 10)).repeat(8)
+    );
+    let json = "content-type: application/json\r\n";
+    let cases: Vec<(Vec<u8>, u16, &str)> = vec![
+        (post(&tell, b""), 400, "bad_request"),
+        (post(&tell, b"{}"), 400, "bad_request"),
+        (post(&tell, b"nothing"), 400, "bad_request"),
+        (post(&tell, b"{\"text\":"), 400, "bad_request"),
+        (post(&tell, b"{\"text\":1}"), 400, "bad_request"),
+        (post(&tell, b"{\"text\":null}"), 400, "bad_request"),
+        (post(&tell, b"[\"text\"]"), 400, "bad_request"),
+        (post(&tell, b"{\"text\":\"x\",\"sudo\":true}"), 400, "bad_request"),
+        (post(&tell, b"{\"text\":\"x\",\"text\":\"y\"}"), 400, "bad_request"),
+        (post(&tell, b"{\"text\":\"x\",\"delivery\":\"never\"}"), 400, "bad_request"),
+        (post(&tell, b"{\"text\":\"x\"} and more"), 400, "bad_request"),
+        (post(&tell, b"{\"text\":\"\xff\xfe\"}"), 400, "bad_request"),
+        (post(&tell, b"{\"text\":\"\\ud800\"}"), 400, "bad_request"),
+        (post(&tell, nested.as_bytes()), 400, "bad_request"),
+        (post(&tell, large.as_bytes()), 413, "too_large"),
+        (post(&tell, long.as_bytes()), 413, "too_large"),
+        (post(&tell, name.as_bytes()), 413, "too_large"),
+        (chunked.into_bytes(), 413, "too_large"),
+        (head(&format!("{json}content-length: 999999999999\r\n")).into_bytes(), 413, "too_large"),
+        (format!("{}{{}}", head("content-length: 2\r\n")).into_bytes(), 400, "bad_request"),
+        (
+            format!("{}{{}}", head("content-type: text/plain\r\ncontent-length: 2\r\n")).into_bytes(),
+            400,
+            "bad_request",
+        ),
+        (get(&tell), 405, "wrong_method"),
+        (post(&format!("/api/sessions/{id}/settings"), b"{\"approval\":\"root\"}"), 400, "bad_request"),
+        (post(&format!("/api/sessions/{id}/withdraw-message"), b"{\"mail\":-1}"), 400, "bad_request"),
+        (
+            post(
+                &format!("/api/sessions/{id}/answer"),
+                b"{\"agent\":\"main\",\"call\":\"x\",\"answer\":{\"answer\":\"once\"}}",
+            ),
+            400,
+            "bad_request",
+        ),
+    ];
+    let count = cases.len();
+    for (bytes, status, kind) in cases {
+        let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(250)]).into_owned();
+        let answer = stage.raw(&bytes).await;
+        assert_eq!(told(&answer), (status, Some(kind.to_owned())), "{shown:?} -> {answer}");
+    }
+    assert_eq!(count, 25);
+    let mailed = |event: &Event| matches!(event.kind, EventKind::Mailed { .. });
+    let events = stage.engine.events_after(id, Seq(0), 1000).unwrap();
+    assert!(!events.iter().any(mailed), "nobody was told anything");
+    stage.let_go();
+    assert_eq!(session.report().await.unwrap().text, "Done.");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn requests_one_after_the_other_on_a_connection_are_all_answered() {
     let stage = Stage::new().await;
@@ -99,7 +171,12 @@ async fn requests_one_after_the_other_on_a_connection_are_all_answered() {
 async fn slow_clients_are_disconnected_and_hold_nobody_up() {
     let stage = Stage::new().await;
     let session = stage.start([Turn::text("Done.")]).await;
-    let begun: [&[u8]; 3] = [b"", b"GET /api/sess", b"GET /api/sessions HTTP/1.1\r\nhost: po"];
+    let body = format!(
+        "POST /api/sessions/{}/tell HTTP/1.1\r\nhost: posse\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{{",
+        session.id
+    );
+    let begun: [&[u8]; 4] =
+        [b"", b"GET /api/sess", b"GET /api/sessions HTTP/1.1\r\nhost: po", body.as_bytes()];
     let mut slow = Vec::new();
     for bytes in begun {
         let mut stream = UnixStream::connect(&stage.socket).await.unwrap();
@@ -113,7 +190,7 @@ async fn slow_clients_are_disconnected_and_hold_nobody_up() {
         assert!(said.is_empty() || said.starts_with("HTTP/1.1 408"), "{said}");
         ended += 1;
     }
-    assert_eq!(ended, 3);
+    assert_eq!(ended, 4);
     stage.let_go();
     assert_eq!(session.report().await.unwrap().text, "Done.");
 }

@@ -79,6 +79,29 @@ async fn fifty_readers_miss_nothing() {
     }
 }
 
+/// What another process records, such as a title, is not missed by those who follow live.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_another_process_records_is_not_missed() {
+    let stage = Stage::new().await;
+    let session = stage.start(turns()).await;
+    let id = session.id;
+    let mut reading = Vec::new();
+    for handle in stage.handles(id).await {
+        let mut following = handle.follow(id, Seq(0)).await.unwrap();
+        // It has caught up with the record, and is live.
+        assert!(following.next().await.unwrap().is_some());
+        reading.push(tokio::spawn(async move { all(&mut following).await.0 }));
+    }
+    stage.other().rename(id, "Another title").await.unwrap();
+    stage.let_go();
+    session.report().await.unwrap();
+    let record = stage.engine.events_after(id, Seq(0), 1000).unwrap();
+    assert!(record.iter().any(|event| matches!(event.kind, EventKind::SessionNamed { .. })));
+    for reader in reading {
+        assert_eq!(reader.await.unwrap(), record[1..]);
+    }
+}
+
 /// The stream as a browser sees it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stream_has_ids_and_goes_on_after_the_last_of_them() {

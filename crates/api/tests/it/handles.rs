@@ -4,9 +4,14 @@ use std::collections::BTreeSet;
 use std::fmt::Debug;
 
 use posse_api::calls::record::{ListAgents, ListEvents, ListSessions, ShowSession};
+use posse_api::calls::steering::{
+    AnswerQuestion, CancelSession, ChangeSettings, CloseSession, CompactNow, EditMessage, Posted,
+    PromptSession, RenameSession, StopAgent, StopTurn, TellAgent, TopUpBudget, WithdrawMessage,
+};
 use posse_api::{Call, CallError, CallErrorKind, Client, Handle, ROUTES};
-use posse_engine::Engine;
-use posse_protocol::SessionId;
+use posse_engine::{AnswerOutcome, Delivery, Engine};
+use posse_protocol::{Answer, Approval, Budget, CallId, SessionId};
+use posse_setup::Wishes;
 use posse_testkit::Turn;
 
 use crate::stage::Stage;
@@ -29,6 +34,13 @@ impl Both {
         assert_eq!(here, elsewhere, "{}", C::NAME);
         here
     }
+
+    /// The same for calls that change what the next one finds: gives back both.
+    async fn each<C: Call>(&mut self, of: C::Of, calls: [C; 2]) -> [Result<C::Answer, CallError>; 2] {
+        self.taken.insert(C::NAME);
+        let [first, second] = calls;
+        [self.handles[0].call(of, first).await, self.handles[1].call(of, second).await]
+    }
 }
 
 fn unknown() -> SessionId {
@@ -38,7 +50,8 @@ fn unknown() -> SessionId {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_route_gives_the_same_here_and_elsewhere() {
     let stage = Stage::new().await;
-    let session = stage.start([Turn::text("Done.")]).await;
+    let wishes = Wishes { stay: true, ..Wishes::default() };
+    let session = stage.start_with(wishes, [Turn::text("Done.")]).await;
     let id = session.id;
     let mut both = Both { handles: stage.handles(id).await, taken: BTreeSet::new() };
     let list = both.call((), ListSessions { limit: 5 }).await.unwrap();
@@ -56,11 +69,84 @@ async fn every_route_gives_the_same_here_and_elsewhere() {
     let (not_found, bad) = (CallErrorKind::NotFound, CallErrorKind::BadRequest);
     assert_eq!(errors, [not_found, not_found, bad, bad]);
     assert!(both.call(id, ListEvents { after: u64::MAX, limit: 1 }).await.unwrap().events.is_empty());
+    commands(&mut both, id).await;
     // Following has tests of its own.
     both.taken.insert("follow_session");
     assert_eq!(both.taken, ROUTES.iter().map(|route| route.name).collect());
-    stage.let_go();
     session.report().await.unwrap();
+    while !matches!(
+        Handle::of(&stage.engine, id).await,
+        Err(CallError { kind: CallErrorKind::NotRunning, .. })
+    ) {
+        tokio::task::yield_now().await;
+    }
+    over(&mut both, id).await;
+}
+
+fn tell(agent: Option<&str>, text: &str) -> TellAgent {
+    TellAgent { agent: agent.map(str::to_owned), text: text.to_owned(), delivery: Delivery::NextTurn }
+}
+
+/// Every command, to a session whose model does not answer.
+async fn commands(both: &mut Both, id: SessionId) {
+    let posted = |[one, two]: [Result<Posted, CallError>; 2]| [one.unwrap().mail, two.unwrap().mail];
+    let mail = posted(both.each(id, [tell(None, "First."), tell(None, "Second.")]).await);
+    assert!(mail[0] < mail[1]);
+    let edit = |mail| EditMessage { mail, text: "Changed.".to_owned() };
+    for edited in both.each(id, mail.map(edit)).await {
+        edited.unwrap();
+    }
+    for withdrawn in both.each(id, mail.map(|mail| WithdrawMessage { mail })).await {
+        withdrawn.unwrap();
+    }
+    let prompt = || PromptSession { text: "And then?".to_owned() };
+    posted(both.each(id, [prompt(), prompt()]).await);
+    let agent = both.call(id, ListAgents {}).await.unwrap().agents[0].id;
+    let answer = |answer| AnswerQuestion { agent, call: CallId("none".to_owned()), answer };
+    let outcome = both.call(id, answer(Answer::Once)).await.unwrap().outcome;
+    assert_eq!(outcome, AnswerOutcome::NotOpen);
+    let plan = ChangeSettings { approval: Some(Approval::Plan), ..ChangeSettings::default() };
+    both.call(id, plan).await.unwrap();
+    both.call(id, TopUpBudget { agent: None, more: Budget::UNLIMITED }).await.unwrap_err();
+    both.call(id, CompactNow { agent: None }).await.unwrap();
+    let rename = || RenameSession { title: "Work".to_owned() };
+    for renamed in both.each(id, [rename(), rename()]).await {
+        assert_eq!(renamed.unwrap().session.title.as_deref(), Some("Work"));
+    }
+    let long = "x".repeat(posse_api::limits::TEXT_BYTES_MAX + 1);
+    let errors = [
+        both.call(id, tell(Some("nobody"), "Hello")).await.unwrap_err().kind,
+        both.call(id, tell(None, " ")).await.unwrap_err().kind,
+        both.call(id, tell(None, &long)).await.unwrap_err().kind,
+        both.call(id, WithdrawMessage { mail: mail[0] }).await.unwrap_err().kind,
+        both.call(id, answer(Answer::Nobody)).await.unwrap_err().kind,
+        both.call(id, StopAgent { agent: "nobody".to_owned() }).await.unwrap_err().kind,
+        both.call(id, ChangeSettings { model: Some("none".to_owned()), ..ChangeSettings::default() })
+            .await
+            .unwrap_err()
+            .kind,
+    ];
+    use CallErrorKind::{BadRequest, NotFound, Refused, TooLarge};
+    assert_eq!(errors, [NotFound, Refused, TooLarge, NotFound, BadRequest, NotFound, Refused]);
+    both.call(id, CloseSession {}).await.unwrap();
+    both.call(id, StopTurn {}).await.unwrap();
+    let ended = both.each(id, [CancelSession {}, CancelSession {}]).await;
+    let over = |ended: &Result<_, CallError>| {
+        ended.as_ref().err().is_none_or(|error| error.kind == CallErrorKind::NotRunning)
+    };
+    assert!(ended.iter().all(over), "{ended:?}");
+}
+
+/// A session that is over can be asked about, and told nothing.
+async fn over(both: &mut Both, id: SessionId) {
+    both.call(id, ShowSession {}).await.unwrap();
+    let errors = [
+        both.call(id, tell(None, "Hello")).await.unwrap_err().kind,
+        both.call(id, StopTurn {}).await.unwrap_err().kind,
+        both.call(id, CancelSession {}).await.unwrap_err().kind,
+        both.call(id, CompactNow { agent: None }).await.unwrap_err().kind,
+    ];
+    assert_eq!(errors, [CallErrorKind::NotRunning; 4]);
 }
 
 #[test]

@@ -8,3 +8,4 @@ mod following;
 mod handles;
 mod sockets;
 mod stage;
+mod steering;

@@ -58,6 +58,10 @@ impl Stage {
 
     /// A session that answers with these turns; the first of them waits until the model is let go.
     pub(crate) async fn start(&self, turns: impl IntoIterator<Item = Turn>) -> Session {
+        self.start_with(Wishes::default(), turns).await
+    }
+
+    pub(crate) async fn start_with(&self, wishes: Wishes, turns: impl IntoIterator<Item = Turn>) -> Session {
         for (nth, turn) in turns.into_iter().enumerate() {
             self.model.push(if nth == 0 { turn.after(&self.go) } else { turn });
         }
@@ -65,7 +69,7 @@ impl Stage {
         let project = self.root.path().join("project").canonicalize().unwrap();
         let surroundings = Surroundings::new(&project).with_home(home);
         let paths = Paths::find(surroundings, None, None).unwrap();
-        let plan = SessionPlan::read(&paths, &project, Wishes::default()).unwrap();
+        let plan = SessionPlan::read(&paths, &project, wishes).unwrap();
         let choice = plan.choose_model().await.unwrap();
         let request = plan.terms(choice).unwrap().request("Do it.".to_owned(), None).unwrap();
         let session = self.engine.start(request).unwrap();

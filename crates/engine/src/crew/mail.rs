@@ -3,6 +3,7 @@
 
 use posse_agent::Mail;
 use posse_protocol::{AgentId, Approval, Budget, EventKind, MailId, Sender};
+use serde::{Deserialize, Serialize};
 
 use super::{Crew, Inner, News, kin};
 use crate::limits::MAIL_MAX;
@@ -10,7 +11,8 @@ use crate::models::choice::PricedModel;
 use crate::record::journal::Journal;
 
 /// When an agent gets a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Delivery {
     /// At its next turn.
     NextTurn,

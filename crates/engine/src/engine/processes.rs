@@ -25,11 +25,4 @@ impl Engine {
     pub fn socket_of(&self, process: ProcessId) -> PathBuf {
         self.parts.processes.socket(process)
     }
-
-    /// The sessions that run in this process, the oldest first.
-    pub fn sessions_here(&self) -> Vec<SessionId> {
-        let mut sessions = self.parts.bus.sessions();
-        sessions.sort_unstable();
-        sessions
-    }
 }

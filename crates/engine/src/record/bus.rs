@@ -62,11 +62,6 @@ impl Bus {
         }
     }
 
-    /// The sessions that run in this process.
-    pub(crate) fn sessions(&self) -> Vec<SessionId> {
-        self.lock().keys().copied().collect()
-    }
-
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<SessionId, Channel>> {
         self.channels.lock().unwrap_or_else(PoisonError::into_inner)
     }

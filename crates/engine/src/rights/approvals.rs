@@ -9,6 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use posse_policy::{Act, Decision, Rules, Undo, Wish, judge_with};
 use posse_protocol::limits::WRITTEN_NAMES_MAX;
 use posse_protocol::{AgentId, Answer, Approval, CallId, Effect, Question};
+use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
 use crate::changes::found::WrittenPaths;
@@ -90,7 +91,8 @@ impl PendingQuestion {
 }
 
 /// What came of an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum AnswerOutcome {
     /// The agent has it.
     Accepted,
