@@ -13,6 +13,8 @@ pub const REQUEST_BYTES_MAX: usize = 256 << 10;
 pub const TEXT_BYTES_MAX: usize = 128 << 10;
 /// A name, an id or a pattern.
 pub const NAME_BYTES_MAX: usize = 1 << 10;
+/// A text in a query string.
+pub const QUERY_BYTES_MAX: usize = 4 << 10;
 /// The fields in the head of a request.
 pub(crate) const HEADERS_MAX: usize = 32;
 /// What is buffered of a connection, the head of a request included.

@@ -6,7 +6,11 @@ use axum::extract::Request;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use crate::call::{Call, Verb};
-use crate::calls::record::{ListAgents, ListEvents, ListSessions, ShowSession};
+use crate::calls::library::{ListNotes, SearchRecord, ShowStats};
+use crate::calls::record::{
+    ListAgents, ListEvents, ListQuestions, ListSessions, SessionQuestions, ShowContext, ShowEventDiff,
+    ShowSession,
+};
 use crate::calls::steering::{
     AnswerQuestion, CancelSession, ChangeSettings, CloseSession, CompactNow, EditMessage, PromptSession,
     RenameSession, StopAgent, StopTurn, TellAgent, TopUpBudget, WithdrawMessage,
@@ -37,6 +41,13 @@ pub static ROUTES: &[Route] = &[
     route::<ShowSession>(),
     route::<ListAgents>(),
     route::<ListEvents>(),
+    route::<ShowEventDiff>(),
+    route::<ShowContext>(),
+    route::<SessionQuestions>(),
+    route::<ListQuestions>(),
+    route::<SearchRecord>(),
+    route::<ListNotes>(),
+    route::<ShowStats>(),
     Route {
         name: "follow_session",
         verb: Verb::Get,

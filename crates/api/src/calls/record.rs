@@ -1,22 +1,37 @@
 //! Queries of the record. They are answered wherever the record is, whether a session runs or not.
 
-use posse_engine::Engine;
 use posse_engine::record::{AgentRow, SessionRow};
-use posse_protocol::{Event, Seq, SessionId};
+use posse_engine::{ContextUse, Engine, SessionFilter, WaitingQuestion};
+use posse_protocol::{AgentState, Event, Seq, SessionId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::call::{Call, Verb};
+use crate::call::{Call, Verb, at_most};
 use crate::failure::{CallError, CallErrorKind};
-use crate::limits::{ROWS, ROWS_MAX};
+use crate::limits::{NAME_BYTES_MAX, QUERY_BYTES_MAX, ROWS, ROWS_MAX};
 
-/// The newest sessions on record.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+/// The name of the main agent.
+const MAIN: &str = "main";
+
+/// Sessions that fit, the newest first, a page at a time.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListSessions {
+    /// Only those of the project that this folder belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
+    /// Only those in one of these states, with commas between them: `running,resting`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub states: Option<String>,
+    /// Only those with this text in their title or in a prompt of the person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// Where the page begins: `next` of the page before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
     /// How many at most.
-    #[serde(default = "rows")]
-    pub limit: usize,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<usize>,
 }
 
 /// Sessions, the newest first.
@@ -25,6 +40,8 @@ pub struct SessionList {
     /// One for each session.
     #[schemars(with = "Vec<serde_json::Value>")]
     pub sessions: Vec<SessionRow>,
+    /// Where the next page begins; none if there are no more.
+    pub next: Option<String>,
 }
 
 impl Call for ListSessions {
@@ -35,13 +52,27 @@ impl Call for ListSessions {
     const PATH: &'static str = "/api/sessions";
 
     fn check(&self) -> Result<(), CallError> {
-        within_rows(self.limit)
+        let texts = [&self.folder, &self.states, &self.text, &self.cursor];
+        texts.into_iter().flatten().try_for_each(|text| at_most(QUERY_BYTES_MAX, "A value", text))?;
+        within_rows(self.limit.unwrap_or_default())
     }
 
     async fn run(self, (): (), engine: Engine) -> Result<SessionList, CallError> {
-        let sessions = engine.read(move |engine| engine.sessions(self.limit)).await?;
-        Ok(SessionList { sessions })
+        let Self { folder, states, text, cursor, limit } = self;
+        let states = states.as_deref().map(states_of).transpose()?.unwrap_or_default();
+        let page = engine.session_page(SessionFilter { folder, states, text, cursor, limit }).await?;
+        Ok(SessionList { sessions: page.sessions, next: page.next })
     }
+}
+
+/// States by their words on the wire.
+fn states_of(words: &str) -> Result<Vec<AgentState>, CallError> {
+    let one = |word: &str| {
+        serde_json::from_value(word.trim().into()).map_err(|_| {
+            CallError::new(CallErrorKind::BadRequest, format!("{:?} is not a state.", word.trim()))
+        })
+    };
+    words.split(',').map(one).collect()
 }
 
 /// One session.
@@ -139,11 +170,127 @@ impl Call for ListEvents {
     }
 }
 
-fn rows() -> usize {
+/// What one event changed, as a diff.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ShowEventDiff {
+    /// The number of the event.
+    pub seq: u64,
+    /// How long the diff may be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes_max: Option<usize>,
+}
+
+/// What one event changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EventDiffFound {
+    /// The number of the event.
+    pub seq: u64,
+    /// The paths that it changed, each once.
+    pub paths: Vec<String>,
+    /// A unified diff, cut to the wanted length.
+    pub diff: String,
+}
+
+impl Call for ShowEventDiff {
+    type Of = SessionId;
+    type Answer = EventDiffFound;
+    const NAME: &'static str = "show_event_diff";
+    const VERB: Verb = Verb::Get;
+    const PATH: &'static str = "/api/sessions/{session}/event-diff";
+
+    async fn run(self, session: SessionId, engine: Engine) -> Result<EventDiffFound, CallError> {
+        let found = engine.event_diff(session, Seq(self.seq), self.bytes_max).await?;
+        Ok(EventDiffFound { seq: found.seq.0, paths: found.paths, diff: found.diff })
+    }
+}
+
+/// What fills the context window of an agent.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ShowContext {
+    /// Its name.
+    #[serde(default = "main_agent")]
+    pub agent: String,
+}
+
+/// What fills a context window. How large the window is, the person's configuration says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ContextFound {
+    /// What is in it, by kind.
+    #[schemars(with = "serde_json::Value")]
+    pub context: ContextUse,
+}
+
+impl Call for ShowContext {
+    type Of = SessionId;
+    type Answer = ContextFound;
+    const NAME: &'static str = "show_context";
+    const VERB: Verb = Verb::Get;
+    const PATH: &'static str = "/api/sessions/{session}/context";
+
+    fn check(&self) -> Result<(), CallError> {
+        at_most(NAME_BYTES_MAX, "The agent's name", &self.agent)
+    }
+
+    async fn run(self, session: SessionId, engine: Engine) -> Result<ContextFound, CallError> {
+        engine.read(move |engine| engine.find_session(&session.to_string())).await?;
+        Ok(ContextFound { context: engine.context_use(session, &self.agent, |_| None).await? })
+    }
+}
+
+/// The questions of a session that wait for a person.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SessionQuestions {}
+
+/// The questions of all sessions that run, in any process, that wait for a person.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListQuestions {}
+
+/// Questions that wait for a person.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct QuestionList {
+    /// One for each question.
+    #[schemars(with = "Vec<serde_json::Value>")]
+    pub questions: Vec<WaitingQuestion>,
+}
+
+impl Call for SessionQuestions {
+    type Of = SessionId;
+    type Answer = QuestionList;
+    const NAME: &'static str = "session_questions";
+    const VERB: Verb = Verb::Get;
+    const PATH: &'static str = "/api/sessions/{session}/questions";
+
+    async fn run(self, session: SessionId, engine: Engine) -> Result<QuestionList, CallError> {
+        engine.read(move |engine| engine.find_session(&session.to_string())).await?;
+        Ok(QuestionList { questions: engine.pending_questions(Some(session)).await? })
+    }
+}
+
+impl Call for ListQuestions {
+    type Of = ();
+    type Answer = QuestionList;
+    const NAME: &'static str = "list_questions";
+    const VERB: Verb = Verb::Get;
+    const PATH: &'static str = "/api/questions";
+
+    async fn run(self, (): (), engine: Engine) -> Result<QuestionList, CallError> {
+        Ok(QuestionList { questions: engine.pending_questions(None).await? })
+    }
+}
+
+fn main_agent() -> String {
+    MAIN.to_owned()
+}
+
+pub(crate) fn rows() -> usize {
     ROWS
 }
 
-fn within_rows(limit: usize) -> Result<(), CallError> {
+pub(crate) fn within_rows(limit: usize) -> Result<(), CallError> {
     if limit <= ROWS_MAX {
         return Ok(());
     }

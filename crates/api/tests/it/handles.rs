@@ -3,7 +3,11 @@
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 
-use posse_api::calls::record::{ListAgents, ListEvents, ListSessions, ShowSession};
+use posse_api::calls::library::{ListNotes, SearchRecord, ShowStats};
+use posse_api::calls::record::{
+    ListAgents, ListEvents, ListQuestions, ListSessions, SessionQuestions, ShowContext, ShowEventDiff,
+    ShowSession,
+};
 use posse_api::calls::steering::{
     AnswerQuestion, CancelSession, ChangeSettings, CloseSession, CompactNow, EditMessage, Posted,
     PromptSession, RenameSession, StopAgent, StopTurn, TellAgent, TopUpBudget, WithdrawMessage,
@@ -54,7 +58,8 @@ async fn every_route_gives_the_same_here_and_elsewhere() {
     let session = stage.start_with(wishes, [Turn::text("Done.")]).await;
     let id = session.id;
     let mut both = Both { handles: stage.handles(id).await, taken: BTreeSet::new() };
-    let list = both.call((), ListSessions { limit: 5 }).await.unwrap();
+    let limited = |limit| ListSessions { limit: Some(limit), ..ListSessions::default() };
+    let list = both.call((), limited(5)).await.unwrap();
     assert_eq!(list.sessions.iter().map(|row| row.id).collect::<Vec<_>>(), [id]);
     assert_eq!(both.call(id, ShowSession {}).await.unwrap().session, list.sessions[0]);
     assert_eq!(both.call(id, ListAgents {}).await.unwrap().agents.len(), 1);
@@ -63,12 +68,13 @@ async fn every_route_gives_the_same_here_and_elsewhere() {
     let errors = [
         both.call(unknown(), ShowSession {}).await.unwrap_err().kind,
         both.call(unknown(), ListAgents {}).await.unwrap_err().kind,
-        both.call((), ListSessions { limit: 1001 }).await.unwrap_err().kind,
+        both.call((), limited(1001)).await.unwrap_err().kind,
         both.call(id, ListEvents { after: 0, limit: usize::MAX }).await.unwrap_err().kind,
     ];
     let (not_found, bad) = (CallErrorKind::NotFound, CallErrorKind::BadRequest);
     assert_eq!(errors, [not_found, not_found, bad, bad]);
     assert!(both.call(id, ListEvents { after: u64::MAX, limit: 1 }).await.unwrap().events.is_empty());
+    queries(&mut both, id).await;
     commands(&mut both, id).await;
     // Following has tests of its own.
     both.taken.insert("follow_session");
@@ -81,6 +87,34 @@ async fn every_route_gives_the_same_here_and_elsewhere() {
         tokio::task::yield_now().await;
     }
     over(&mut both, id).await;
+}
+
+/// The other queries, of a session that has changed nothing yet.
+async fn queries(both: &mut Both, id: SessionId) {
+    let running = |states: &str| ListSessions { states: Some(states.to_owned()), ..ListSessions::default() };
+    assert_eq!(both.call((), running("running, resting")).await.unwrap().sessions.len(), 1);
+    assert_eq!(both.call((), running("completed")).await.unwrap().sessions.len(), 0);
+    let context = both.call(id, ShowContext { agent: "main".to_owned() }).await.unwrap().context;
+    assert!(context.estimated_tokens > 0, "{context:?}");
+    assert!(both.call(id, SessionQuestions {}).await.unwrap().questions.is_empty());
+    assert!(both.call((), ListQuestions {}).await.unwrap().questions.is_empty());
+    let search = |query: &str| SearchRecord { query: query.to_owned(), limit: 5 };
+    assert_eq!(both.call((), search("absent-word")).await.unwrap().hits.len(), 0);
+    assert!(both.call((), ListNotes { project: None, limit: 5 }).await.unwrap().notes.is_empty());
+    both.call((), ShowStats { since_ms: Some(1), project: Some("none".to_owned()) }).await.unwrap();
+    let errors = [
+        both.call((), running("asleep")).await.unwrap_err().kind,
+        both.call((), ListSessions { cursor: Some("x".to_owned()), ..ListSessions::default() })
+            .await
+            .unwrap_err()
+            .kind,
+        both.call(id, ShowEventDiff { seq: 1, bytes_max: None }).await.unwrap_err().kind,
+        both.call(id, ShowEventDiff { seq: u64::MAX, bytes_max: None }).await.unwrap_err().kind,
+        both.call(id, ShowContext { agent: "nobody".to_owned() }).await.unwrap_err().kind,
+        both.call((), search(&"x".repeat(5000))).await.unwrap_err().kind,
+    ];
+    use CallErrorKind::{BadRequest, NotFound, NothingToDo, Refused, TooLarge};
+    assert_eq!(errors, [BadRequest, Refused, NothingToDo, NotFound, NotFound, TooLarge]);
 }
 
 fn tell(agent: Option<&str>, text: &str) -> TellAgent {
@@ -128,13 +162,17 @@ async fn commands(both: &mut Both, id: SessionId) {
     ];
     use CallErrorKind::{BadRequest, NotFound, Refused, TooLarge};
     assert_eq!(errors, [NotFound, Refused, TooLarge, NotFound, BadRequest, NotFound, Refused]);
-    both.call(id, CloseSession {}).await.unwrap();
-    both.call(id, StopTurn {}).await.unwrap();
+    // From here on the session may end at any moment.
+    let closed = both.each(id, [CloseSession {}, CloseSession {}]).await;
+    assert!(closed.iter().all(Result::is_ok), "{closed:?}");
+    let stopped = both.each(id, [StopTurn {}, StopTurn {}]).await;
+    stopped[0].as_ref().unwrap();
     let ended = both.each(id, [CancelSession {}, CancelSession {}]).await;
-    let over = |ended: &Result<_, CallError>| {
-        ended.as_ref().err().is_none_or(|error| error.kind == CallErrorKind::NotRunning)
+    let over = |call: &Result<_, CallError>| {
+        let kind = call.as_ref().err().map(|error| error.kind);
+        kind.is_none_or(|kind| [CallErrorKind::NotRunning, CallErrorKind::NothingToDo].contains(&kind))
     };
-    assert!(ended.iter().all(over), "{ended:?}");
+    assert!(stopped.iter().chain(&ended).all(over), "{stopped:?} {ended:?}");
 }
 
 /// A session that is over can be asked about, and told nothing.

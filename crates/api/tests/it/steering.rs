@@ -1,6 +1,7 @@
 //! What commands from another process do to a session.
 
 use posse_api::Handle;
+use posse_api::calls::record::SessionQuestions;
 use posse_api::calls::steering::{
     AnswerQuestion, CancelSession, ChangeSettings, CloseSession, PromptSession, StopTurn, TellAgent,
 };
@@ -42,6 +43,11 @@ async fn a_question_is_answered_from_another_process_and_the_first_answer_counts
     let [here, elsewhere] = stage.handles(id).await;
     stage.let_go();
     let (agent, call) = until(&elsewhere, id, |event| Some((event.agent, question(event)?.call))).await;
+    for handle in [&here, &elsewhere] {
+        let waiting = handle.call(id, SessionQuestions {}).await.unwrap().questions;
+        let asked = waiting.iter().map(|waiting| (waiting.agent, waiting.question.call.clone()));
+        assert_eq!(asked.collect::<Vec<_>>(), [(agent, call.clone())]);
+    }
     let answer = |answer| AnswerQuestion { agent, call: call.clone(), answer };
     let first = elsewhere.call(id, answer(Answer::Once)).await.unwrap();
     let no = Answer::No { reason: "No.".to_owned() };
