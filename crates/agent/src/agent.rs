@@ -504,7 +504,7 @@ impl Agent {
     fn add_message(&mut self, mail: MailId, from: Sender, text: String, record: &mut Vec<EventKind>) {
         self.prompted |= from != Sender::Posse;
         record.push(EventKind::Told { mail, from, text: text.clone() });
-        self.conversation.push(Message::User { text });
+        self.conversation.push(Message::user(text));
     }
 
     /// Leaves one last turn to report, then ends in the given way.

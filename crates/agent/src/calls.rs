@@ -55,14 +55,18 @@ pub(crate) fn sort(
         if guard.exhausted(call) {
             sorted.repeated.get_or_insert_with(|| call.name.clone());
             let text = "not run: this call has given the same result three times".to_string();
-            sorted.refused.push(ToolResult { id: call.id.clone(), ok: false, text });
+            sorted.refused.push(refusal(call, text));
         } else if let Some(text) = problem {
-            sorted.refused.push(ToolResult { id: call.id.clone(), ok: false, text });
+            sorted.refused.push(refusal(call, text));
         } else {
             sorted.run.push(call.clone());
         }
     }
     sorted
+}
+
+fn refusal(call: &ToolCall, text: String) -> ToolResult {
+    ToolResult { id: call.id.clone(), ok: false, text, attachments: Vec::new() }
 }
 
 /// What is wrong with arguments that are no JSON at all. Whether they fit the tool is for the tool to say.

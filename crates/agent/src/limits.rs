@@ -23,7 +23,7 @@ pub const TRIM_TO_PERCENT: u64 = 40;
 /// Results that the model has not acted on stay beside notes up to this share of the context window, in percent.
 pub const UNREAD_KEPT_PERCENT: u64 = 20;
 /// Bytes taken for one token where the provider did not count.
-pub const BYTES_PER_TOKEN: u64 = 4;
+pub use posse_protocol::limits::BYTES_PER_TOKEN;
 /// The longest summary kept, in bytes.
 pub const SUMMARY_BYTES_MAX: usize = 24 * 1024;
 /// The longest quotation of a malformed call in an error, in characters.

@@ -1,7 +1,7 @@
 //! What goes into the machine and what comes out of it.
 
 use posse_protocol::{
-    Budget, CallId, Ending, EventKind, ModelError, Prices, Purpose, Reply, Sender, ToolCall,
+    Attachment, Budget, CallId, Ending, EventKind, ModelError, Prices, Purpose, Reply, Sender, ToolCall,
 };
 use serde::{Deserialize, Serialize};
 
@@ -102,6 +102,9 @@ pub struct Done {
     pub ok: bool,
     /// What the model is told.
     pub text: String,
+    /// What the model is shown with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<Attachment>,
     /// Whether the tool ran at all: wrong arguments and denials do not count.
     pub ran: bool,
     /// Whether it could have changed anything.

@@ -152,7 +152,15 @@ fn life(step: u32) -> Vec<EventKind> {
             vec![
                 replied(turn, Some(call.clone())),
                 EventKind::ToolStarted { call: call.clone(), tool: tool.clone(), title, repeatable: true },
-                EventKind::ToolFinished { call, tool, ok: true, text, effects: vec![], duration_ms: 1 },
+                EventKind::ToolFinished {
+                    call,
+                    tool,
+                    ok: true,
+                    text,
+                    attachments: Vec::new(),
+                    effects: vec![],
+                    duration_ms: 1,
+                },
                 turn_started(step),
             ]
         }

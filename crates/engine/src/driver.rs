@@ -304,7 +304,14 @@ impl Driver {
         if let Some(call) = progressed.asking.take() {
             self.journal.note(EventKind::PersonAnswered { call: call.clone(), answer: Answer::Withdrawn });
             let text = "It was not run: nobody had answered whether it may.".to_string();
-            progressed.done.push(Done { id: call, ok: false, text, ran: false, read_only: true });
+            progressed.done.push(Done {
+                id: call,
+                ok: false,
+                text,
+                attachments: Vec::new(),
+                ran: false,
+                read_only: true,
+            });
         }
         self.notes.extend(progressed.not_counted());
         if self.effects.add(&progressed.effects, self.crew.edits(self.who.id)) {

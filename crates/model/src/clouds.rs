@@ -79,10 +79,21 @@ const HOSTS: [&str; 71] = [
 
 /// Whether an address is of a provider that is known.
 pub(crate) fn is_known(url: &Url) -> bool {
+    HOSTS.iter().any(|known| is_of(url, known))
+}
+
+/// Whether an address is of a provider or below it.
+fn is_of(url: &Url, provider: &str) -> bool {
     let host = url.host_str().unwrap_or_default().trim_end_matches('.').to_ascii_lowercase();
-    HOSTS
-        .iter()
-        .any(|known| host.strip_suffix(known).is_some_and(|below| below.is_empty() || below.ends_with('.')))
+    host.strip_suffix(provider).is_some_and(|below| below.is_empty() || below.ends_with('.'))
+}
+
+/// Providers whose Chat Completions take PDF documents.
+const DOCUMENT_HOSTS: [&str; 3] = ["openai.com", "openrouter.ai", "vercel.sh"];
+
+/// Whether Chat Completions at an address take PDF documents.
+pub(crate) fn takes_documents(address: &str) -> bool {
+    crate::endpoint::parse(address).is_some_and(|url| DOCUMENT_HOSTS.iter().any(|known| is_of(&url, known)))
 }
 
 /// Providers that refuse a request for a longer reply than this, instead of stopping there.
@@ -91,10 +102,7 @@ const REPLY_TOKENS: [(&str, u32); 1] = [("deepseek.com", 8_192)];
 /// The most tokens of a reply that may be asked for at an address, where that is known.
 pub(crate) fn reply_tokens_max(address: &str) -> Option<u32> {
     let url = crate::endpoint::parse(address)?;
-    let host = url.host_str()?.trim_end_matches('.').to_ascii_lowercase();
-    let of =
-        |known: &str| host.strip_suffix(known).is_some_and(|below| below.is_empty() || below.ends_with('.'));
-    REPLY_TOKENS.iter().find(|(known, _)| of(known)).map(|(_, max)| *max)
+    REPLY_TOKENS.iter().find(|(known, _)| is_of(&url, known)).map(|(_, max)| *max)
 }
 
 #[cfg(test)]

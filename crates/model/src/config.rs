@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 
+use crate::clouds;
 use crate::endpoint;
 use crate::limits;
 
@@ -114,6 +115,10 @@ pub struct ModelConfig {
     pub context_window: Option<u64>,
     /// How much it is told and offered; by the size of its window where `None`.
     pub profile: Option<Profile>,
+    /// Whether it takes images.
+    pub images: bool,
+    /// Whether it takes PDF documents; by its images and its protocol where `None`.
+    pub documents: Option<bool>,
     /// The most tokens of one reply.
     pub max_output_tokens: Option<u32>,
     /// Concurrent requests to this endpoint. Of the models of one endpoint that are used, the smallest counts.
@@ -157,6 +162,8 @@ impl ModelConfig {
             headers: Vec::new(),
             context_window: None,
             profile: None,
+            images: false,
+            documents: None,
             max_output_tokens: None,
             max_concurrent: if local { limits::CONCURRENT_LOCAL } else { limits::CONCURRENT_REMOTE },
             tool_calls: ToolCallMode::Auto,
@@ -175,6 +182,13 @@ impl ModelConfig {
     pub fn is_lean(&self) -> bool {
         let small = self.context_window.is_some_and(|tokens| tokens <= limits::LEAN_WINDOW_TOKENS_MAX);
         self.profile.map_or(small, |profile| profile == Profile::Lean)
+    }
+
+    /// Whether it takes PDF documents: as configured. Otherwise a model that takes images does, except on servers of Chat
+    /// Completions that are not known to: most refuse a request with a part that they do not know.
+    pub fn takes_documents(&self) -> bool {
+        let usual = || self.protocol != Protocol::Chat || clouds::takes_documents(&self.base_url);
+        self.documents.unwrap_or_else(|| self.images && usual())
     }
 
     /// Where it is, without credentials: what may be told and recorded.
@@ -212,6 +226,8 @@ impl fmt::Debug for ModelConfig {
             .field("header_names", &header_names)
             .field("context_window", &self.context_window)
             .field("profile", &self.profile)
+            .field("images", &self.images)
+            .field("documents", &self.documents)
             .field("max_output_tokens", &self.max_output_tokens)
             .field("max_concurrent", &self.max_concurrent)
             .field("tool_calls", &self.tool_calls)

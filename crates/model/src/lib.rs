@@ -7,6 +7,7 @@
 //! needs is in [`ModelConfig`], and what a reply means is for others to decide.
 #![forbid(unsafe_code)]
 
+mod attached;
 mod attempt;
 mod body;
 mod call;

@@ -8,6 +8,14 @@ pub const STREAM_BYTES_MAX: usize = 64 * 1024 * 1024;
 pub const ERROR_BODY_BYTES_MAX: usize = 64 * 1024;
 /// How long the body of an error answer may take.
 pub const ERROR_BODY_MS: u64 = 5_000;
+/// How many bytes of base64 one request holds. Anthropic takes requests of 32 MB in all.
+pub const REQUEST_DATA_BYTES_MAX: usize = 24 * 1024 * 1024;
+/// How many images and documents one request holds.
+pub const REQUEST_IMAGES_MAX: usize = 20;
+/// How many, if all are small: Anthropic refuses larger images among more than 20.
+pub const SMALL_IMAGES_MAX: usize = 100;
+/// The longest side of a small image.
+pub const SMALL_IMAGE_SIDE_PIXELS_MAX: u32 = 2_000;
 /// How much of a model list is read.
 pub const MODEL_LIST_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// How many names of a model list are kept.

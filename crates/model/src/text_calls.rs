@@ -270,7 +270,10 @@ pub(crate) fn in_words(message: &Message, names: &[(CallId, String)]) -> Message
         }
         Message::Tools { results } => {
             let responses: Vec<String> = results.iter().map(|result| response(result, names)).collect();
-            Message::user(responses.join("\n"))
+            Message::User {
+                text: responses.join("\n"),
+                attachments: message.attachments().cloned().collect(),
+            }
         }
     }
 }

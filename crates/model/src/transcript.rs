@@ -10,6 +10,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use posse_protocol::{CallId, Message, Reply, StopReason, ToolSpec};
 
+use crate::attached::SentAttachments;
 use crate::body::PiecesBody;
 use crate::cassette::MessageLog;
 use crate::openings::Openings;
@@ -29,6 +30,8 @@ pub struct Transcript {
     /// Whether the last message may carry Anthropic's cache marker.
     markable: bool,
     calls: Calls,
+    /// What is shown so far.
+    attached: SentAttachments,
     /// The same conversation in no provider's format, where a cassette needs it.
     log: Option<MessageLog>,
 }
@@ -83,6 +86,7 @@ impl Transcript {
             any: items.any,
             markable: false,
             calls: Calls::default(),
+            attached: SentAttachments::new(config),
             log,
         }
     }
@@ -90,13 +94,14 @@ impl Transcript {
     /// Adds a message. It is encoded here, once and for all.
     pub fn push(&mut self, message: &Message) {
         let mut items = Items { bytes: Vec::new(), any: self.any };
+        let sent = self.attached.admit(message);
         match self.head.wire {
             None => {}
             Some(wire) if self.head.mode == ToolCallMode::Text => {
-                let words = text_calls::in_words(message, &self.calls.last);
+                let words = text_calls::in_words(&sent, &self.calls.last);
                 wire.message(&words, self.pieces.len(), &mut items);
             }
-            Some(wire) => wire.message(message, self.pieces.len(), &mut items),
+            Some(wire) => wire.message(&sent, self.pieces.len(), &mut items),
         }
         self.any = items.any;
         self.markable = !matches!(message, Message::Assistant { .. }) && !items.bytes.is_empty();

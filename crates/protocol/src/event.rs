@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AgentId, Answer, Approval, Brief, Budget, CallId, Change, Conflict, ContextMode, Effect, Ending, Grant,
+    AgentId, Answer, Approval, Attachment, Brief, Budget, CallId, Change, Conflict, ContextMode, Effect, Ending, Grant,
     MailId, Message, ModelError, Question, Reply, Report, Seq, SessionId,
 };
 
@@ -292,6 +292,9 @@ pub enum EventKind {
         ok: bool,
         /// What the model is told.
         text: String,
+        /// What the model is shown with it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        attachments: Vec<Attachment>,
         /// What changed in the world.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         effects: Vec<Effect>,

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod agent_state;
+mod attachment;
 mod budget;
 mod change;
 pub mod clip;
@@ -15,6 +16,7 @@ mod handle;
 mod ids;
 pub mod limits;
 mod measured;
+mod media;
 mod message;
 mod model_error;
 mod note;
@@ -30,6 +32,7 @@ pub mod visible;
 pub mod words;
 
 pub use agent_state::{AgentState, UnknownState};
+pub use attachment::{Attachment, AttachmentError, bytes_max as attachment_bytes_max};
 pub use budget::{Budget, Prices, Spent};
 pub use change::{Branch, Change, Conflict, Saved};
 pub use ending::{Ending, Failure};
@@ -41,6 +44,7 @@ pub use measured::{
     ChildEnded, CommandRun, CommandWork, CommitMade, RanTests, TestFileChange, TestFileDelta, TestRun,
     TestVerdict, TestsSeen,
 };
+pub use media::MediaType;
 pub use message::{Message, Reasoning, ReasoningOrigin, ToolCall, ToolResult};
 pub use model_error::{ModelError, ModelErrorKind};
 pub use note::{NewNote, Note, NoteScope};

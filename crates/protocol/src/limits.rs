@@ -30,3 +30,28 @@ pub const NAME_CHARS_MAX: usize = 200;
 pub(crate) const NAME_TYPED_CHARS_MAX: usize = 1_000;
 /// Characters that a sentence must have to be a title alone.
 pub(crate) const SENTENCE_CHARS_MIN: usize = 12;
+
+/// The largest image, in bytes: Anthropic takes 5 MiB of base64, which is three quarters of that.
+pub const IMAGE_BYTES_MAX: u64 = 5 * 1024 * 1024 / 4 * 3;
+/// The longest side of an image.
+pub const IMAGE_SIDE_PIXELS_MAX: u32 = 8_000;
+/// The largest document, in bytes. Providers take requests of 32 MB and more, and base64 adds a third.
+pub const DOCUMENT_BYTES_MAX: u64 = 10 * 1024 * 1024;
+/// How many attachments go with one message.
+pub const ATTACHMENTS_MAX: usize = 20;
+/// How many bytes of base64 go with one message; an event has to hold them.
+pub const ATTACHMENTS_DATA_BYTES_MAX: usize = 20 * 1024 * 1024;
+/// The longest name of an attachment, in columns.
+pub const ATTACHMENT_NAME_COLUMNS_MAX: usize = 100;
+/// Bytes of text that take about one token.
+pub const BYTES_PER_TOKEN: u64 = 4;
+/// Pixels of an image that take about one token.
+pub(crate) const IMAGE_PIXELS_PER_TOKEN: u64 = 750;
+/// What the smallest image takes in tokens.
+pub(crate) const IMAGE_TOKENS_MIN: u64 = 85;
+/// What the largest image takes in tokens: providers make larger ones smaller.
+pub(crate) const IMAGE_TOKENS_MAX: u64 = 1_600;
+/// The bytes of one page of a document, for an estimate.
+pub(crate) const DOCUMENT_BYTES_PER_PAGE: u64 = 50 * 1024;
+/// What one page of a document takes in tokens: its text and its picture.
+pub(crate) const DOCUMENT_TOKENS_PER_PAGE: u64 = 2_000;

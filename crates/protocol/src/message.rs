@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::CallId;
+use crate::{Attachment, CallId};
 
 /// One message of a conversation. The system prompt is kept separately: it is fixed for an agent's life.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -12,6 +12,9 @@ pub enum Message {
     User {
         /// The words.
         text: String,
+        /// What is shown with them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        attachments: Vec<Attachment>,
     },
     /// One reply of the model.
     Assistant {
@@ -35,22 +38,40 @@ pub enum Message {
 impl Message {
     /// A user message.
     pub fn user(text: impl Into<String>) -> Self {
-        Self::User { text: text.into() }
+        Self::User { text: text.into(), attachments: Vec::new() }
     }
 
-    /// About how many bytes this message takes in a request; for estimates, not for buffers.
+    /// What is shown with it, results of tools included.
+    pub fn attachments(&self) -> impl Iterator<Item = &Attachment> {
+        let (own, results): (&[Attachment], &[ToolResult]) = match self {
+            Self::User { attachments, .. } => (attachments, &[]),
+            Self::Assistant { .. } => (&[], &[]),
+            Self::Tools { results } => (&[], results),
+        };
+        own.iter().chain(results.iter().flat_map(|result| &result.attachments))
+    }
+
+    /// About how many bytes this message takes in a request; for estimates, not for buffers. An attachment counts as the
+    /// text that takes as many tokens.
     pub fn bytes(&self) -> usize {
         const FRAME: usize = 32;
         match self {
-            Self::User { text } => FRAME + text.len(),
+            Self::User { text, attachments } => FRAME + text.len() + shown_bytes(attachments),
             Self::Assistant { text, reasoning, calls } => {
                 let reasoning: usize = reasoning.iter().map(Reasoning::bytes).sum();
                 let calls: usize = calls.iter().map(|c| FRAME + c.name.len() + c.arguments.len()).sum();
                 FRAME + text.len() + reasoning + calls
             }
-            Self::Tools { results } => results.iter().map(|r| FRAME + r.text.len()).sum(),
+            Self::Tools { results } => {
+                results.iter().map(|r| FRAME + r.text.len() + shown_bytes(&r.attachments)).sum()
+            }
         }
     }
+}
+
+/// What attachments count for: their base64 is not text that a model reads.
+fn shown_bytes(attachments: &[Attachment]) -> usize {
+    attachments.iter().map(Attachment::text_bytes).sum()
 }
 
 /// One piece of a model's reasoning, with what its provider needs to get it back.
@@ -105,4 +126,7 @@ pub struct ToolResult {
     pub ok: bool,
     /// The result, or what went wrong and what to do about it.
     pub text: String,
+    /// What is shown with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<Attachment>,
 }

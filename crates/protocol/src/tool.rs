@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{CommandRun, CommitMade, Denial, FileChange, Files, NewNote, Shell, TestFileDelta};
+use crate::{Attachment, CommandRun, CommitMade, Denial, FileChange, Files, NewNote, Shell, TestFileDelta};
 
 /// A tool as it is offered to a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -45,17 +45,27 @@ pub struct ToolOutcome {
     /// What changed in the world, measured by the tool itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub effects: Vec<Effect>,
+    /// What the model is shown with the text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<Attachment>,
 }
 
 impl ToolOutcome {
     /// A call that worked and changed nothing.
     pub fn ok(text: impl Into<String>) -> Self {
-        Self { ok: true, text: text.into(), effects: Vec::new() }
+        Self { ok: true, text: text.into(), effects: Vec::new(), attachments: Vec::new() }
+    }
+
+    /// The same with something that it did.
+    #[must_use]
+    pub fn with(mut self, effect: Effect) -> Self {
+        self.effects.push(effect);
+        self
     }
 
     /// A call that did not work; the text says what to fix.
     pub fn error(text: impl Into<String>) -> Self {
-        Self { ok: false, text: text.into(), effects: Vec::new() }
+        Self { ok: false, text: text.into(), effects: Vec::new(), attachments: Vec::new() }
     }
 }
 

@@ -294,7 +294,7 @@ impl<'a> Ledger<'a> {
                 tool_calls::started(&mut self.calls, agent, call, tool, start);
                 Ok(())
             }
-            EventKind::ToolFinished { call, tool, ok, text, duration_ms, effects } => {
+            EventKind::ToolFinished { call, tool, ok, text, duration_ms, effects, .. } => {
                 memory::noted(change, agent, effects)?;
                 let end = tool_calls::CallEnd::new(change.seq, *ok, *duration_ms, text.len());
                 tool_calls::finished(self.sql, &mut self.calls, agent, call, tool, end)

@@ -12,6 +12,7 @@ mod captured;
 mod fixture;
 mod hidden;
 mod http;
+pub mod pictures;
 mod processes;
 mod render;
 mod server;

@@ -107,7 +107,7 @@ impl EditFile {
             "Edited {path}{places} (+{lines_added} -{lines_removed} lines{forgiven}). Now:\n{snippet}"
         );
         let change = FileChange { path: path.to_string(), created: false, lines_added, lines_removed };
-        Ok(ToolOutcome { ok: true, text, effects: vec![Effect::File(change)] })
+        Ok(ToolOutcome::ok(text).with(Effect::File(change)))
     }
 
     /// The file as it would be, and what of the old text was forgiven.

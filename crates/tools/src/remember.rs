@@ -112,6 +112,6 @@ impl Remember {
         };
         let text = format!("Noted ({kind}); later sessions {who} can recall it.");
         let note = NewNote { scope, kind, text: self.text.trim().to_owned() };
-        Ok(ToolOutcome { ok: true, text, effects: vec![Effect::Noted(note)] })
+        Ok(ToolOutcome::ok(text).with(Effect::Noted(note)))
     }
 }

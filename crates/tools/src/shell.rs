@@ -102,7 +102,7 @@ impl Tool for ShellCommand {
             text.push_str(&format!("\n({note})"));
         }
         let run = CommandRun { command: self.command, exit_code, tests, work };
-        Ok(ToolOutcome { ok: exit_code == Some(0), text, effects: vec![Effect::Command(run)] })
+        Ok(ToolOutcome { ok: exit_code == Some(0), ..ToolOutcome::ok(text).with(Effect::Command(run)) })
     }
 }
 
@@ -165,7 +165,7 @@ impl ShellCommand {
             "{} runs in the background. You are told when it ends; see its output with jobs.",
             job.name
         );
-        Ok(ToolOutcome { ok: true, text, effects: vec![Effect::Background { command: self.command }] })
+        Ok(ToolOutcome::ok(text).with(Effect::Background { command: self.command }))
     }
 }
 

@@ -127,6 +127,6 @@ impl SkillSave {
             format!("Changed {path} (+{lines_added} -{lines_removed} lines).\n{diff}{cut}")
         };
         let change = FileChange { path, created, lines_added, lines_removed };
-        Ok(ToolOutcome { ok: true, text, effects: vec![Effect::File(change)] })
+        Ok(ToolOutcome::ok(text).with(Effect::File(change)))
     }
 }

@@ -68,6 +68,6 @@ impl Tool for Todo {
         list.truncate(list.trim_end().len());
         let left = self.items.iter().filter(|item| item.status != Status::Done).count();
         let text = format!("The list is kept: {} items, {left} not done.", self.items.len());
-        Ok(ToolOutcome { ok: true, text, effects: vec![Effect::Todo { text: list }] })
+        Ok(ToolOutcome::ok(text).with(Effect::Todo { text: list }))
     }
 }

@@ -123,11 +123,8 @@ async fn page(url: &Url, mut response: Response) -> Result<ToolOutcome, ToolFail
     let body = String::from_utf8_lossy(&body);
     let text = if is_html { html::to_text(&body) } else { body.into_owned() };
     let text = marked(url, &text, cut);
-    Ok(ToolOutcome {
-        ok: status.is_success(),
-        text: format!("HTTP {}\n{text}", status.as_u16()),
-        effects: vec![],
-    })
+    let text = format!("HTTP {}\n{text}", status.as_u16());
+    Ok(ToolOutcome { ok: status.is_success(), ..ToolOutcome::ok(text) })
 }
 
 /// Pages are full of special spaces; a plain one says the same.

@@ -82,7 +82,7 @@ impl WriteFile {
         let text = format!("{verb} {path} (+{lines_added} -{lines_removed} lines).");
         let change =
             FileChange { path: path.to_string(), created: written.created, lines_added, lines_removed };
-        Ok(ToolOutcome { ok: true, text, effects: vec![Effect::File(change)] })
+        Ok(ToolOutcome::ok(text).with(Effect::File(change)))
     }
 }
 

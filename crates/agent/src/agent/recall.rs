@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use posse_protocol::{
-    CallId, Effect, Ending, EventKind, MailId, Message, ModelError, Purpose, Reply, Report, Sender,
+    Attachment, CallId, Effect, Ending, EventKind, MailId, Message, ModelError, Purpose, Reply, Report, Sender,
     StopReason, ToolCall,
 };
 
@@ -192,9 +192,9 @@ impl Recall {
                 self.take_in();
                 self.started.insert(call.clone(), *repeatable);
             }
-            EventKind::ToolFinished { call, ok, text, effects, .. } => {
+            EventKind::ToolFinished { call, ok, text, attachments, effects, .. } => {
                 self.take_in();
-                self.finished(call, *ok, text, effects);
+                self.finished(call, *ok, text, attachments, effects);
             }
             EventKind::Closing { ending } => {
                 self.settle_turn();
@@ -323,7 +323,7 @@ impl Recall {
         if from == Sender::Posse {
             self.agent.empty_replies += u32::from(text == prompts::EMPTY_REPLY);
         }
-        self.agent.conversation.push(Message::User { text: text.to_string() });
+        self.agent.conversation.push(Message::user(text));
         self.agent.state = State::Idle;
     }
 
@@ -368,7 +368,14 @@ impl Recall {
         agent.work_on(calls, results);
     }
 
-    fn finished(&mut self, call: &CallId, ok: bool, text: &str, effects: &[Effect]) {
+    fn finished(
+        &mut self,
+        call: &CallId,
+        ok: bool,
+        text: &str,
+        attachments: &[Attachment],
+        effects: &[Effect],
+    ) {
         for effect in effects {
             if let Effect::Todo { text } = effect {
                 self.agent.pin(crate::TODO, text.clone());
@@ -388,6 +395,7 @@ impl Recall {
             id: call.clone(),
             ok,
             text: text.to_string(),
+            attachments: attachments.to_vec(),
             ran: begun.is_some(),
             read_only: begun.is_none_or(|repeatable| *repeatable),
         });

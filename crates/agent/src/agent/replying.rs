@@ -132,7 +132,8 @@ impl Agent {
         }
         for result in &results {
             let (ok, text) = (result.ok, result.text.clone());
-            let refused = Done { id: result.id.clone(), ok, text, ran: false, read_only: true };
+            let (id, attachments) = (result.id.clone(), Vec::new());
+            let refused = Done { id, ok, text, attachments, ran: false, read_only: true };
             let Some(call) = calls.iter().find(|c| c.id == result.id) else { continue };
             // A copy of an earlier call of the same reply must not pass for a new result of that call.
             let first = calls.iter().find(|c| c.name == call.name && c.arguments == call.arguments);
@@ -144,14 +145,15 @@ impl Agent {
             let Some(call) = calls.iter().find(|c| c.id == done.id) else { continue };
             let last = self.guard.note(call, &done);
             let text = if last { format!("{}\n{}", done.text, prompts::REPEATED) } else { done.text };
-            results.push(ToolResult { id: done.id, ok: done.ok, text });
+            results.push(ToolResult { id: done.id, ok: done.ok, text, attachments: done.attachments });
         }
         let results = order
             .into_iter()
             .map(|id| {
                 let found = results.iter().position(|r| r.id == id).map(|at| results.swap_remove(at));
                 found.unwrap_or_else(|| {
-                    let result = ToolResult { id, ok: false, text: otherwise.to_string() };
+                    let text = otherwise.to_string();
+                    let result = ToolResult { id, ok: false, text, attachments: Vec::new() };
                     record.push(refusal(&calls, &result));
                     result
                 })
@@ -182,6 +184,7 @@ fn refusal(calls: &[ToolCall], result: &ToolResult) -> EventKind {
         tool,
         ok: result.ok,
         text: result.text.clone(),
+        attachments: Vec::new(),
         effects: Vec::new(),
         duration_ms: 0,
     }

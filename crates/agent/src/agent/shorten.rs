@@ -117,7 +117,7 @@ impl Agent {
     pub(super) fn begin_anew(&mut self, opening: String, kept: usize) {
         let messages = self.conversation.messages();
         let newest = &messages[messages.len().saturating_sub(kept)..];
-        let opening = Arc::new(Message::User { text: opening });
+        let opening = Arc::new(Message::user(opening));
         let messages = std::iter::once(opening).chain(newest.iter().cloned()).collect();
         self.conversation.replace(messages);
         self.measured = None;

@@ -46,7 +46,7 @@ fn notes_replace_the_conversation_and_task_and_pins_stay() {
     assert_eq!(outcome.ending, Some(Ending::Completed));
     assert!(compactions(&outcome.events) >= 1);
     let messages = outcome.agent.conversation().messages();
-    let Some(Message::User { text }) = messages.first().map(|m| m.as_ref()) else { panic!("task first") };
+    let Some(Message::User { text, .. }) = messages.first().map(|m| m.as_ref()) else { panic!("task first") };
     assert!(text.starts_with("do it") && text.contains("I have read a lot"), "{text}");
     assert!(outcome.agent.conversation().epoch() >= 1);
 }
@@ -69,6 +69,7 @@ fn pinned_texts_are_kept_word_for_word() {
                     id: c.id.clone(),
                     ok: true,
                     text: "x".repeat(1000),
+                    attachments: Vec::new(),
                     ran: true,
                     read_only: true,
                 };
@@ -167,7 +168,17 @@ fn reads(agent: &mut Agent, n: u32, text: &str) -> Output {
         panic!("the call runs")
     };
     let (id, text) = (calls[0].id.clone(), text.to_string());
-    agent.handle(Input::ToolsDone(vec![Done { id, ok: true, text, ran: true, read_only: true }]), 2)
+    agent.handle(
+        Input::ToolsDone(vec![Done {
+            id,
+            ok: true,
+            text,
+            attachments: Vec::new(),
+            ran: true,
+            read_only: true,
+        }]),
+        2,
+    )
 }
 
 /// An agent that has read so much that the next result makes it write notes.

@@ -95,7 +95,7 @@ pub(crate) fn run(
 fn done(call: &ToolCall, tool: &mut impl FnMut(&ToolCall) -> (bool, String), ran: &mut Vec<String>) -> Done {
     ran.push(format!("{} {}", call.name, call.arguments));
     let (ok, text) = tool(call);
-    Done { id: call.id.clone(), ok, text, ran: true, read_only: call.name == "read" }
+    Done { id: call.id.clone(), ok, text, attachments: Vec::new(), ran: true, read_only: call.name == "read" }
 }
 
 /// Replies one after the other; the last again and again.

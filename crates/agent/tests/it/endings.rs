@@ -30,12 +30,18 @@ fn a_task_step_by_step() {
         id: CallId(id.into()),
         ok: true,
         text: text.into(),
+        attachments: Vec::new(),
         ran: true,
         read_only: true,
     };
     let Output { step, .. } = agent.handle(Input::ToolsDone(vec![done("c1", "B"), done("c0", "A")]), 9);
     assert_eq!(step, Step::CallModel { turn: 2, purpose: Purpose::Work });
-    let result = |id: &str, text: &str| ToolResult { id: CallId(id.into()), ok: true, text: text.into() };
+    let result = |id: &str, text: &str| ToolResult {
+        id: CallId(id.into()),
+        ok: true,
+        text: text.into(),
+        attachments: Vec::new(),
+    };
     let last = agent.conversation().messages().last().map(|m| m.as_ref().clone());
     assert_eq!(last, Some(Message::Tools { results: vec![result("c0", "A"), result("c1", "B")] }));
 
@@ -105,7 +111,14 @@ fn cancel_answers_what_was_under_way() {
     let mut agent = Agent::new(settings());
     agent.handle(told(), 0);
     agent.handle(Input::Replied(calls(&[("read", "{}"), ("test", "{}"), ("nope", "{")])), 1);
-    let finished = Done { id: CallId("c0".into()), ok: true, text: "A".into(), ran: true, read_only: true };
+    let finished = Done {
+        id: CallId("c0".into()),
+        ok: true,
+        text: "A".into(),
+        attachments: Vec::new(),
+        ran: true,
+        read_only: true,
+    };
     let output = agent.handle(Input::Cancel { partial: String::new(), done: vec![finished] }, 2);
     assert_eq!(output.step, Step::Settle(Ending::Cancelled));
     let Some(Message::Tools { results }) = agent.conversation().messages().last().map(|m| m.as_ref()) else {

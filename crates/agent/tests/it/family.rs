@@ -60,7 +60,14 @@ fn what_sub_agents_use_counts_against_the_budget() {
         let step = agent.handle(Input::Replied(calls(&[("read", "{}")])), 1).step;
         assert!(matches!(step, Step::CallTools { .. }));
         agent.set_kin(Kin { live: 0, tokens: 1000, cost_usd: 0.5 });
-        let done = Done { id: CallId("c0".into()), ok: true, text: "x".into(), ran: true, read_only: true };
+        let done = Done {
+            id: CallId("c0".into()),
+            ok: true,
+            text: "x".into(),
+            attachments: Vec::new(),
+            ran: true,
+            read_only: true,
+        };
         let last = agent.handle(Input::ToolsDone(vec![done]), 2).step;
         assert!(matches!(last, Step::CallModel { .. }));
         assert_eq!(agent.handle(Input::Replied(says("what I have")), 3).step, Step::Settle(ending));
@@ -79,7 +86,14 @@ fn an_interrupt_stops_what_is_under_way_and_what_was_told_comes_next() {
 
     agent.handle(Input::Replied(calls(&[("read", "{}"), ("test", "{}")])), 3);
     agent.handle(told("and c"), 4);
-    let done = Done { id: CallId("c0".into()), ok: true, text: "x".into(), ran: true, read_only: true };
+    let done = Done {
+        id: CallId("c0".into()),
+        ok: true,
+        text: "x".into(),
+        attachments: Vec::new(),
+        ran: true,
+        read_only: true,
+    };
     let next = agent.handle(Input::Interrupted { partial: String::new(), done: vec![done] }, 5);
     assert!(matches!(next.step, Step::CallModel { turn: 3, .. }));
     well_formed(&agent);

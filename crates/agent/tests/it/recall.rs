@@ -36,7 +36,15 @@ fn answered(done: &Done) -> Vec<EventKind> {
         repeatable: done.read_only,
     };
     let (ok, text) = (done.ok, done.text.clone());
-    let ended = EventKind::ToolFinished { call, tool, ok, text, effects: Vec::new(), duration_ms: 1 };
+    let ended = EventKind::ToolFinished {
+        call,
+        tool,
+        ok,
+        text,
+        attachments: Vec::new(),
+        effects: Vec::new(),
+        duration_ms: 1,
+    };
     done.ran.then_some(begun).into_iter().chain([ended]).collect()
 }
 
@@ -164,6 +172,7 @@ fn calls_without_a_result_are_named_with_what_is_known_of_them() {
         id: posse_protocol::CallId("c0".into()),
         ok: true,
         text: "r".into(),
+        attachments: Vec::new(),
         ran: true,
         read_only: true,
     };
@@ -195,7 +204,15 @@ fn the_to_do_list_and_mail_that_was_not_told_come_back() {
     });
     let effects = vec![Effect::Todo { text: "[ ] first".into() }];
     let (tool, text) = ("todo".to_string(), "kept".to_string());
-    events.push(EventKind::ToolFinished { call, tool, ok: true, text, effects, duration_ms: 1 });
+    events.push(EventKind::ToolFinished {
+        call,
+        tool,
+        ok: true,
+        text,
+        attachments: Vec::new(),
+        effects,
+        duration_ms: 1,
+    });
     events.push(EventKind::mailed(Sender::Person, "hurry"));
     let mut recalled = recall(&settings, &events);
     assert_eq!(recalled.agent.pinned(posse_agent::TODO), Some("[ ] first"));

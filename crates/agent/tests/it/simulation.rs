@@ -38,6 +38,7 @@ fn done(rng: &mut fastrand::Rng, calls: &[ToolCall]) -> Vec<Done> {
             id: call.id,
             ok: rng.bool(),
             text: "x".repeat(rng.usize(0..300)),
+            attachments: Vec::new(),
             ran: rng.bool(),
             read_only: call.name == "read",
         })

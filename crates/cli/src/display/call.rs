@@ -78,7 +78,15 @@ mod tests {
 
     fn finished(ok: bool, text: &str, effects: Vec<Effect>) -> EventKind {
         let (call, tool) = (CallId("c".into()), "shell".into());
-        EventKind::ToolFinished { call, tool, ok, text: text.into(), effects, duration_ms: 0 }
+        EventKind::ToolFinished {
+            call,
+            tool,
+            ok,
+            text: text.into(),
+            attachments: Vec::new(),
+            effects,
+            duration_ms: 0,
+        }
     }
 
     #[test]

@@ -119,6 +119,7 @@ pub(crate) fn tool_finished(call: &str, text: &str) -> EventKind {
         tool: "grep".to_string(),
         ok: true,
         text: text.to_string(),
+        attachments: Vec::new(),
         effects: Vec::new(),
         duration_ms: 20,
     }

@@ -422,13 +422,14 @@ fn finish(
     answered: Answered,
 ) {
     let Answered { answer: CallAnswer { outcome, delivered }, ran, found } = answered;
-    let ToolOutcome { ok, text, effects } = outcome;
+    let ToolOutcome { ok, text, effects, attachments } = outcome;
     progressed.running.retain(|(running, _)| *running != call);
     progressed.effects.extend_from_slice(&effects);
     progressed.done.push(Done {
         id: call.clone(),
         ok,
         text: text.clone(),
+        attachments: attachments.clone(),
         ran: ran.is_some(),
         read_only: ran.is_none_or(|ran| ran.read_only),
     });
@@ -436,7 +437,7 @@ fn finish(
     let tool = tool.to_string();
     note_delivered(journal, delivered);
     found.into_events(context.turn).for_each(|kind| journal.note(kind));
-    journal.note(EventKind::ToolFinished { call, tool, ok, text, effects, duration_ms });
+    journal.note(EventKind::ToolFinished { call, tool, ok, text, attachments, effects, duration_ms });
 }
 
 /// Says whose reports the next words or the next result hold.

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use posse_protocol::{AgentId, EventKind, Message, Reasoning, Sender, SessionId, Usage};
+use posse_protocol::{AgentId, Attachment, EventKind, Message, Reasoning, Sender, SessionId, Usage};
 use serde::{Deserialize, Serialize};
 
 use crate::engine::Engine;
@@ -145,6 +145,11 @@ impl Engine {
     }
 }
 
+/// What is shown counts as the text that takes as many tokens.
+fn shown_bytes(attachments: &[Attachment]) -> usize {
+    attachments.iter().map(Attachment::text_bytes).sum()
+}
+
 /// Texts by kind and tool.
 #[derive(Default)]
 struct Parts {
@@ -163,7 +168,7 @@ impl Parts {
 
     fn message(&mut self, message: &Message, senders: &HashMap<String, Sender>) {
         match message {
-            Message::User { text } => {
+            Message::User { text, attachments } => {
                 let kind = match senders.get(text) {
                     Some(Sender::Person) => ContextKind::Person,
                     Some(Sender::Parent) => ContextKind::Parent,
@@ -173,7 +178,7 @@ impl Parts {
                     // Nobody said it: it is what the conversation was shortened to.
                     None => ContextKind::Summary,
                 };
-                self.add(kind, None, text.len());
+                self.add(kind, None, text.len() + shown_bytes(attachments));
             }
             Message::Assistant { text, reasoning, calls } => {
                 self.add(ContextKind::ModelText, None, text.len());
@@ -187,7 +192,8 @@ impl Parts {
             Message::Tools { results } => {
                 for result in results {
                     let tool = self.tools.get(&result.id.to_string()).cloned();
-                    self.add(ContextKind::ToolResults, tool, result.text.len());
+                    let bytes = result.text.len() + shown_bytes(&result.attachments);
+                    self.add(ContextKind::ToolResults, tool, bytes);
                 }
             }
         }

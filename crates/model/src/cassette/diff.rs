@@ -70,7 +70,7 @@ fn render(head: &Head, messages: &[Arc<Message>], with_head: bool) -> String {
     }
     for message in messages {
         match &**message {
-            Message::User { text } => {
+            Message::User { text, .. } => {
                 let _ = writeln!(out, "user:\n{text}");
             }
             Message::Assistant { text, reasoning, calls } => {
@@ -96,6 +96,9 @@ fn render(head: &Head, messages: &[Arc<Message>], with_head: bool) -> String {
                     let _ = writeln!(out, "{word} {}:\n{}", result.id, result.text);
                 }
             }
+        }
+        for attachment in message.attachments() {
+            let _ = writeln!(out, "attachment {attachment}");
         }
     }
     out

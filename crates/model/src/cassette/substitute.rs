@@ -49,7 +49,7 @@ impl Substitutions {
     pub(crate) fn hide_message(&self, message: &Message) -> Message {
         let mut message = message.clone();
         match &mut message {
-            Message::User { text } => self.change(text, Way::IntoCassette),
+            Message::User { text, .. } => self.change(text, Way::IntoCassette),
             Message::Assistant { text, reasoning, calls } => {
                 self.change(text, Way::IntoCassette);
                 for piece in reasoning {

@@ -9,7 +9,7 @@ const FIELD: &str = "duration_ms\":";
 /// A message of people, of Posse or of tools without the times in it. What a model said stays as it is.
 pub(crate) fn without_times(mut message: Message) -> Message {
     match &mut message {
-        Message::User { text } => *text = masked(text),
+        Message::User { text, .. } => *text = masked(text),
         Message::Assistant { .. } => {}
         Message::Tools { results } => {
             for result in results {

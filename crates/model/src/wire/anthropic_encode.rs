@@ -5,12 +5,12 @@
 
 use std::borrow::Cow;
 
-use posse_protocol::{Message, Reasoning, ReasoningOrigin, ToolCall, ToolResult, ToolSpec};
+use posse_protocol::{Attachment, Message, Reasoning, ReasoningOrigin, ToolCall, ToolResult, ToolSpec};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use super::{Items, description, or_unparseable, raw, safe};
+use super::{Items, description, named, or_unparseable, raw, safe};
 use crate::{ModelConfig, limits};
 
 /// Stands where the protocol refuses an empty text.
@@ -73,11 +73,7 @@ struct Envelope<'a> {
 #[serde(untagged)]
 enum Block<'a> {
     Raw(&'a RawValue),
-    Text {
-        #[serde(rename = "type")]
-        kind: &'static str,
-        text: &'a str,
-    },
+    Said(Inner<'a>),
     Use {
         #[serde(rename = "type")]
         kind: &'static str,
@@ -91,21 +87,32 @@ enum Block<'a> {
         tool_use_id: Cow<'a, str>,
         #[serde(skip_serializing_if = "Option::is_none")]
         is_error: Option<bool>,
-        content: [Inner<'a>; 1],
+        content: Vec<Inner<'a>>,
     },
 }
 
-/// The text of a tool result.
+/// What a message or a tool result says and shows.
 #[derive(Serialize)]
-struct Inner<'a> {
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Inner<'a> {
+    Text { text: Cow<'a, str> },
+    Image { source: Source<'a> },
+    Document { source: Source<'a>, title: &'a str },
+}
+
+#[derive(Serialize)]
+struct Source<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
-    text: &'a str,
+    media_type: &'static str,
+    data: &'a str,
 }
 
 pub(super) fn message(message: &Message, items: &mut Items) {
     let (role, content) = match message {
-        Message::User { text } => ("user", vec![text_block(text)]),
+        Message::User { text, attachments } => {
+            ("user", said_and_shown(text, attachments).into_iter().map(Block::Said).collect())
+        }
         Message::Assistant { text, reasoning, calls } => ("assistant", assistant(text, reasoning, calls)),
         Message::Tools { results } => ("user", results.iter().map(result).collect()),
     };
@@ -130,15 +137,34 @@ fn assistant<'a>(text: &'a str, reasoning: &'a [Reasoning], calls: &'a [ToolCall
 }
 
 fn text_block(text: &str) -> Block<'_> {
-    Block::Text { kind: "text", text: if text.trim().is_empty() { NO_TEXT } else { text } }
+    Block::Said(said(text))
+}
+
+fn said(text: &str) -> Inner<'_> {
+    Inner::Text { text: if text.trim().is_empty() { NO_TEXT } else { text }.into() }
+}
+
+/// A text and what is shown with it.
+fn said_and_shown<'a>(text: &'a str, attachments: &'a [Attachment]) -> Vec<Inner<'a>> {
+    let mut inner = vec![said(text)];
+    for attachment in attachments {
+        let media_type = attachment.media_type.as_str();
+        let source = Source { kind: "base64", media_type, data: &attachment.data };
+        if attachment.media_type.is_image() {
+            inner.push(Inner::Text { text: named(attachment).into() });
+            inner.push(Inner::Image { source });
+        } else {
+            inner.push(Inner::Document { source, title: &attachment.name });
+        }
+    }
+    inner
 }
 
 fn result(result: &ToolResult) -> Block<'_> {
-    let text = if result.text.trim().is_empty() { NO_TEXT } else { &result.text };
     Block::Result {
         kind: "tool_result",
         tool_use_id: safe::id(&result.id.0),
         is_error: (!result.ok).then_some(true),
-        content: [Inner { kind: "text", text }],
+        content: said_and_shown(&result.text, &result.attachments),
     }
 }

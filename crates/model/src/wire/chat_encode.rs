@@ -2,16 +2,19 @@
 
 use std::borrow::Cow;
 
-use posse_protocol::{Message, Reasoning, ReasoningOrigin, ToolCall, ToolSpec};
+use posse_protocol::{Attachment, Message, Reasoning, ReasoningOrigin, ToolCall, ToolSpec};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use super::{Items, description, or_unparseable, raw, safe};
+use super::{Items, description, named, or_unparseable, raw, safe};
 use crate::{ModelConfig, endpoint};
 
 /// What `Reasoning::opaque` says when it came as `reasoning` instead of `reasoning_content`.
 pub(super) const REASONING_FIELD: &str = "\"reasoning\"";
+
+/// Goes before what tools show.
+const SHOWN_BY_TOOLS: &str = "[Shown by the tools that were called:]";
 
 pub(super) fn settings(config: &ModelConfig, tools: &[ToolSpec]) -> Map<String, Value> {
     let mut settings = Map::new();
@@ -55,7 +58,12 @@ fn tool(spec: &ToolSpec) -> Value {
 
 pub(super) fn message(message: &Message, items: &mut Items) {
     match message {
-        Message::User { text } => items.push(&Plain { role: "user", content: text }),
+        Message::User { text, attachments } if attachments.is_empty() => {
+            items.push(&Plain { role: "user", content: text });
+        }
+        Message::User { text, attachments } => {
+            items.push(&Shown { role: "user", content: parts(text, attachments.iter()) });
+        }
         Message::Assistant { text, reasoning, calls } => items.push(&assistant(text, reasoning, calls)),
         Message::Tools { results } => {
             for result in results {
@@ -65,8 +73,55 @@ pub(super) fn message(message: &Message, items: &mut Items) {
                     content: &result.text,
                 });
             }
+            // Results are text here, so what is shown follows them as a message.
+            if message.attachments().next().is_some() {
+                items.push(&Shown { role: "user", content: parts(SHOWN_BY_TOOLS, message.attachments()) });
+            }
         }
     }
+}
+
+/// The parts of a message that shows something.
+fn parts<'a>(text: &'a str, attachments: impl Iterator<Item = &'a Attachment>) -> Vec<Part<'a>> {
+    let mut parts: Vec<Part<'_>> = Vec::new();
+    if !text.is_empty() {
+        parts.push(Part::Text { text: text.into() });
+    }
+    for attachment in attachments {
+        if attachment.media_type.is_image() {
+            parts.push(Part::Text { text: named(attachment).into() });
+            parts.push(Part::ImageUrl { image_url: ImageUrl { url: attachment.data_url() } });
+        } else {
+            let (filename, file_data) = (&attachment.name, attachment.data_url());
+            parts.push(Part::File { file: File { filename, file_data } });
+        }
+    }
+    parts
+}
+
+#[derive(Serialize)]
+struct Shown<'a> {
+    role: &'static str,
+    content: Vec<Part<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Part<'a> {
+    Text { text: Cow<'a, str> },
+    ImageUrl { image_url: ImageUrl },
+    File { file: File<'a> },
+}
+
+#[derive(Serialize)]
+struct ImageUrl {
+    url: String,
+}
+
+#[derive(Serialize)]
+struct File<'a> {
+    filename: &'a str,
+    file_data: String,
 }
 
 #[derive(Serialize)]

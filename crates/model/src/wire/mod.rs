@@ -16,7 +16,7 @@ mod responses_encode;
 mod safe;
 mod usage;
 
-use posse_protocol::{Message, Reply, ToolSpec};
+use posse_protocol::{Attachment, Message, Reply, ToolSpec};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -163,6 +163,11 @@ impl Items {
 /// Our own plain structs always encode; should one not, it is missing rather than half there.
 fn encoded(value: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(value).unwrap_or_else(|_| b"null".to_vec())
+}
+
+/// What goes before an image, so that a model can speak of it by its name.
+fn named(attachment: &Attachment) -> String {
+    format!("[{}:]", attachment.name)
 }
 
 /// A provider's JSON from an earlier reply, if it still is JSON.

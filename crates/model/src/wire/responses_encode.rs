@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use posse_protocol::{Message, ReasoningOrigin, ToolSpec};
+use posse_protocol::{Attachment, Message, ReasoningOrigin, ToolSpec};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use super::{Items, description, or_unparseable, raw, safe};
+use super::{Items, description, named, or_unparseable, raw, safe};
 use crate::ModelConfig;
 
 pub(super) fn settings(config: &ModelConfig, tools: &[ToolSpec]) -> Map<String, Value> {
@@ -41,9 +41,8 @@ fn tool(spec: &ToolSpec) -> Value {
 
 pub(super) fn message(message: &Message, number: usize, items: &mut Items) {
     match message {
-        Message::User { text } => {
-            items.push(&json!({"type": "message", "role": "user",
-                "content": [{"type": "input_text", "text": text}]}));
+        Message::User { text, attachments } => {
+            items.push(&json!({"type": "message", "role": "user", "content": parts(text, attachments)}));
         }
         Message::Assistant { text, reasoning, calls } => {
             let ours = reasoning.iter().filter(|piece| piece.origin == ReasoningOrigin::Responses);
@@ -61,11 +60,30 @@ pub(super) fn message(message: &Message, number: usize, items: &mut Items) {
         }
         Message::Tools { results } => {
             for result in results {
+                let output = match result.attachments.as_slice() {
+                    [] => Value::from(result.text.as_str()),
+                    attachments => parts(&result.text, attachments).into(),
+                };
                 items.push(&json!({"type": "function_call_output", "call_id": safe::id(&result.id.0),
-                    "output": result.text}));
+                    "output": output}));
             }
         }
     }
+}
+
+/// A text and what is shown with it.
+fn parts(text: &str, attachments: &[Attachment]) -> Vec<Value> {
+    let mut parts = vec![json!({"type": "input_text", "text": text})];
+    for attachment in attachments {
+        let url = attachment.data_url();
+        if attachment.media_type.is_image() {
+            parts.push(json!({"type": "input_text", "text": named(attachment)}));
+            parts.push(json!({"type": "input_image", "image_url": url}));
+        } else {
+            parts.push(json!({"type": "input_file", "filename": attachment.name, "file_data": url}));
+        }
+    }
+    parts
 }
 
 /// A piece of reasoning as it came, with what the protocol demands of one and some servers leave out.

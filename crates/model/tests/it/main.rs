@@ -1,6 +1,7 @@
 //! The model crate, driven from outside over real sockets.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod attachments;
 mod cassette;
 mod errors;
 mod export;
@@ -86,7 +87,7 @@ fn call(id: &str, name: &str, arguments: &str) -> ToolCall {
 }
 
 fn result(id: &str, ok: bool, text: &str) -> ToolResult {
-    ToolResult { id: CallId(id.into()), ok, text: text.into() }
+    ToolResult { id: CallId(id.into()), ok, text: text.into(), attachments: Vec::new() }
 }
 
 /// A reply as the message it becomes.

@@ -18,6 +18,7 @@ fn read_turn(n: u32, bytes: usize) -> Vec<NewEvent> {
         tool: "read".into(),
         ok: true,
         text,
+        attachments: Vec::new(),
         effects: vec![],
         duration_ms: 1,
     };
@@ -111,6 +112,7 @@ fn the_log_does_not_grow_without_end() {
             tool: "read".into(),
             ok: true,
             text: "x".repeat(TEXT_BYTES),
+            attachments: Vec::new(),
             effects: vec![],
             duration_ms: 1,
         };

@@ -16,6 +16,7 @@ fn finished(text: String) -> EventKind {
         tool: "read".into(),
         ok: true,
         text,
+        attachments: Vec::new(),
         effects: vec![],
         duration_ms: 1,
     }

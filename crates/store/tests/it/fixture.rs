@@ -164,6 +164,7 @@ pub(crate) fn tool_finished(call: &str, ok: bool) -> EventKind {
         tool: "grep".into(),
         ok,
         text: "12345".into(),
+        attachments: Vec::new(),
         effects: vec![],
         duration_ms: 7,
     }

@@ -18,6 +18,7 @@ fn a_short_log_is_left_and_a_long_one_is_moved() {
             tool: "read".into(),
             ok: true,
             text: "x".repeat(TEXT_BYTES),
+            attachments: Vec::new(),
             effects: vec![],
             duration_ms: 1,
         };

@@ -18,6 +18,7 @@ fn noting(notes: Vec<NewNote>) -> EventKind {
         tool: "remember".into(),
         ok: true,
         text: "noted".into(),
+        attachments: Vec::new(),
         effects: notes.into_iter().map(Effect::Noted).collect(),
         duration_ms: 1,
     }

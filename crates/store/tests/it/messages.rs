@@ -17,9 +17,15 @@ fn called(id: &str, arguments: &str) -> EventKind {
 
 fn answered(id: &str, ok: bool, text: &str) -> EventKind {
     match tool_finished(id, ok) {
-        EventKind::ToolFinished { call, tool, ok, effects, duration_ms, .. } => {
-            EventKind::ToolFinished { call, tool, ok, text: text.into(), effects, duration_ms }
-        }
+        EventKind::ToolFinished { call, tool, ok, effects, duration_ms, .. } => EventKind::ToolFinished {
+            call,
+            tool,
+            ok,
+            text: text.into(),
+            attachments: Vec::new(),
+            effects,
+            duration_ms,
+        },
         other => other,
     }
 }

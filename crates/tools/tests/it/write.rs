@@ -11,7 +11,7 @@ async fn files_are_created_and_replaced() {
     let write = |path: &'static str, content: &'static str| {
         desk.call("write_file", json!({"path": path, "content": content}))
     };
-    let outcome = |text: &str, effects| ToolOutcome { ok: true, text: text.into(), effects };
+    let outcome = |text: &str, effects| ToolOutcome { effects, ..ToolOutcome::ok(text) };
     let expected = outcome("Created a/b/c.txt (+2 -0 lines).", changed("a/b/c.txt", true, 2, 0));
     assert_eq!(write("./a/b//c.txt", "one\ntwo\n").await, expected);
     let expected = outcome("Replaced a/b/c.txt (+1 -1 lines).", changed("a/b/c.txt", false, 1, 1));

@@ -117,7 +117,7 @@ pub(crate) fn tool_started(call: &str, title: &str) -> EventKind {
 
 pub(crate) fn tool_finished(call: &str, text: &str, effects: Vec<Effect>) -> EventKind {
     let (call, tool, text) = (CallId(call.to_owned()), "shell".to_owned(), text.to_owned());
-    EventKind::ToolFinished { call, tool, ok: true, text, effects, duration_ms: 20 }
+    EventKind::ToolFinished { call, tool, ok: true, text, attachments: Vec::new(), effects, duration_ms: 20 }
 }
 
 pub(crate) fn asks(call: &str) -> EventKind {

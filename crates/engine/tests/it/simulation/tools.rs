@@ -50,7 +50,7 @@ impl World {
             (name, _) => (self.rng.u8(0..4) > 0, name == "read"),
         };
         let text = format!("{} came to {}", call.name, self.rng.u64(0..100));
-        Done { id: call.id.clone(), ok, text, ran: call.name != "nope", read_only }
+        Done { id: call.id.clone(), ok, text, attachments: Vec::new(), ran: call.name != "nope", read_only }
     }
 
     fn some_child(&mut self, number: usize) -> Option<usize> {
@@ -64,7 +64,7 @@ impl World {
             if self.met(wait) || self.rng.bool() {
                 let reports = self.take_reports(number, Some(&wait.on));
                 let (id, text) = (wait.call.clone(), format!("{reports} reports"));
-                done.push(Done { id, ok: true, text, ran: true, read_only: true });
+                done.push(Done { id, ok: true, text, attachments: Vec::new(), ran: true, read_only: true });
             }
         }
         self.unpark(number);
