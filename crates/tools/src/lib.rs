@@ -22,6 +22,7 @@ mod lean;
 pub mod limits;
 mod list_files;
 mod lookup;
+mod picture;
 mod preview;
 mod read_file;
 mod recall;

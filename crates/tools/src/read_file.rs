@@ -1,4 +1,4 @@
-//! read_file: a window of a file, streamed, so that the size of the file does not matter.
+//! read_file: a window of a text file, streamed, so that the size of the file does not matter; or a whole image.
 
 use std::{
     fmt::Write as _,
@@ -6,7 +6,7 @@ use std::{
     io::{self, BufRead, BufReader, Read},
 };
 
-use posse_protocol::{Files, Needs, ToolOutcome};
+use posse_protocol::{Files, MediaType, Needs, ToolOutcome};
 use posse_workspace::{Stamp, Stop, WorkspaceError, WorkspacePath, text};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -16,6 +16,7 @@ use crate::{
     failure::ToolFailure,
     limits,
     lookup::{explained, named, place},
+    picture::{Picture, look},
     tool::Tool,
 };
 
@@ -115,6 +116,22 @@ impl ReadFile {
         all: impl BufRead,
     ) -> Result<ToolOutcome, ToolFailure> {
         context.seen.read(path, stamp);
+        if let Some(media_type) = MediaType::of(start) {
+            return match look(&context.settings, path, media_type, stamp.bytes(), all)? {
+                Picture::Shown(outcome) => Ok(outcome),
+                Picture::Text(content) => self.text(path, stamp, start, content.as_slice()),
+            };
+        }
+        self.text(path, stamp, start, all)
+    }
+
+    fn text(
+        &self,
+        path: &WorkspacePath,
+        stamp: Stamp,
+        start: &[u8],
+        all: impl BufRead,
+    ) -> Result<ToolOutcome, ToolFailure> {
         if start.is_empty() || start == text::BOM {
             return Ok(ToolOutcome::ok("(the file is empty)"));
         } else if text::is_binary(start) {

@@ -16,6 +16,10 @@ pub struct ToolSettings {
     pub shell_tail_bytes: usize,
     /// How commands are confined.
     pub sandbox: Sandbox,
+    /// Whether the agent's model takes images.
+    pub images: bool,
+    /// Whether it takes PDF documents.
+    pub documents: bool,
 }
 
 impl Default for ToolSettings {
@@ -26,6 +30,8 @@ impl Default for ToolSettings {
             shell_head_bytes: limits::SHELL_HEAD_BYTES,
             shell_tail_bytes: limits::SHELL_TAIL_BYTES,
             sandbox: Sandbox::default(),
+            images: false,
+            documents: false,
         }
     }
 }

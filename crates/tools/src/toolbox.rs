@@ -18,7 +18,8 @@ use crate::{
     arguments::closest,
     context::Context,
     failure::crashed,
-    lean, limits,
+    lean, limits, picture,
+    read_file::ReadFile,
     seen::SeenFiles,
     show::bounded,
     tool::{ReadCall, Tool as _, ToolEntry},
@@ -49,7 +50,7 @@ impl Toolbox {
         let (mut specs, mut there) = (Vec::new(), Vec::new());
         for entry in all() {
             there.extend(entry.is_there(&knowledge).then_some(entry));
-            specs.extend(entry.offered(&knowledge).filter(|spec| offers(&grant, spec)));
+            specs.extend(offered(entry, &knowledge, &settings).filter(|spec| offers(&grant, spec)));
         }
         let context = Context {
             workspace: workspace.limited_to(grant.writes.clone()),
@@ -77,6 +78,11 @@ impl Toolbox {
     /// Whether only a few are offered.
     pub fn offers_few(&self) -> bool {
         self.lean
+    }
+
+    /// Whether it shows images, and whether it shows documents.
+    pub fn shows(&self) -> (bool, bool) {
+        (self.context.settings.images, self.context.settings.documents)
     }
 
     /// The same tools in another folder. What was read in the old one does not count there.
@@ -115,7 +121,8 @@ impl Toolbox {
 
     /// What it would be offered now: what it knows may have grown since.
     pub fn specs_now(&self) -> Vec<ToolSpec> {
-        let offered = self.there.iter().filter_map(|entry| entry.offered(&self.context.knowledge));
+        let Context { knowledge, settings, .. } = &self.context;
+        let offered = self.there.iter().filter_map(|entry| offered(entry, knowledge, settings));
         offered.filter(|spec| offers(&self.context.grant, spec)).collect()
     }
 
@@ -172,6 +179,15 @@ impl Toolbox {
             one_line(name, 80)
         ))
     }
+}
+
+/// A tool as an agent is offered it; none if it is not.
+fn offered(entry: &ToolEntry, knowledge: &Knowledge, settings: &ToolSettings) -> Option<ToolSpec> {
+    let mut spec = entry.offered(knowledge)?;
+    if spec.name == ReadFile::NAME {
+        spec.description.push_str(picture::described(settings));
+    }
+    Some(spec)
 }
 
 /// A call that the grant allows. Whether a person has to be asked first is for the caller to find out.

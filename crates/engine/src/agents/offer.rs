@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use posse_protocol::{AgentId, Grant, NameRules, Role, RoleOrigin, ToolSpec};
 use posse_surface::{Offer, RoleOffer, Surface};
-use posse_tools::Toolbox;
+use posse_tools::{ToolSettings, Toolbox};
 use posse_workspace::Workspace;
 
 use crate::agents::session_parts::SessionParts;
@@ -29,7 +29,10 @@ pub(crate) fn toolbox(
         grant.tools = NameRules::default();
     }
     let knowledge = parts.knowledge(role, depth);
-    let toolbox = Toolbox::new(workspace, grant, parts.tools.clone(), owner, parts.jobs.clone(), knowledge);
+    let config = model.model.config();
+    let (images, documents) = (config.images, config.takes_documents());
+    let settings = ToolSettings { images, documents, ..parts.tools.clone() };
+    let toolbox = Toolbox::new(workspace, grant, settings, owner, parts.jobs.clone(), knowledge);
     if model.is_lean() && !commands { toolbox.offering_few() } else { toolbox }
 }
 
@@ -50,7 +53,10 @@ pub(crate) fn shared_offer(
     grant: &Grant,
 ) -> Arc<[ToolSpec]> {
     let few = toolbox.offers_few().then_some("(few)");
-    let own = toolbox.specs().iter().map(|tool| tool.name.as_str()).chain(few);
+    let (images, documents) = toolbox.shows();
+    let shows = [images.then_some("(images)"), documents.then_some("(documents)")];
+    let marks = few.into_iter().chain(shows.into_iter().flatten());
+    let own = toolbox.specs().iter().map(|tool| tool.name.as_str()).chain(marks);
     let by_command = parts.delegation.as_ref().is_some_and(|delegation| delegation.surface == Surface::Shell);
     let denied = if by_command { shell_rights::denied(&grant.tools) } else { Vec::new() };
     let names = roles.iter().map(|role| role.name.clone()).collect();

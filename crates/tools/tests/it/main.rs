@@ -8,6 +8,7 @@ mod gate;
 mod hard;
 mod library;
 mod memory;
+mod pictures;
 mod read;
 mod schema;
 mod search;
