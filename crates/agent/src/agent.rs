@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 pub use recall::{Mail, Next, Recall, Recalled};
 
 use posse_protocol::{
-    AgentId, CallId, Ending, EventKind, Failure, MailId, Message, ModelError, ModelErrorKind, Purpose,
-    Sender, Spent, ToolCall, ToolResult,
+    AgentId, Attachment, CallId, Ending, EventKind, Failure, MailId, Message, ModelError, ModelErrorKind,
+    Purpose, Sender, Spent, ToolCall, ToolResult, Words,
 };
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +42,9 @@ pub struct Agent {
     conversation: MessageHistory,
     /// Its first message, which survives every compaction.
     task: String,
+    /// What was shown with it, which survives too.
+    #[serde(default)]
+    task_attachments: Vec<Attachment>,
     /// Named texts that survive compaction word for word, such as the to-do list.
     pinned: BTreeMap<String, String>,
     /// Messages that arrived while it was busy; delivered at its next turn.
@@ -90,14 +93,14 @@ struct Heard {
     #[serde(default)]
     mail: MailId,
     from: Sender,
-    text: String,
+    words: Words,
     /// The agents whose reports it contains.
     reports: Vec<AgentId>,
 }
 
 impl Heard {
-    fn new(from: Sender, text: impl Into<String>) -> Self {
-        Self { mail: MailId::default(), from, text: text.into(), reports: Vec::new() }
+    fn new(from: Sender, words: impl Into<Words>) -> Self {
+        Self { mail: MailId::default(), from, words: words.into(), reports: Vec::new() }
     }
 }
 
@@ -127,6 +130,7 @@ impl Agent {
             state: State::Ready,
             conversation: MessageHistory::default(),
             task: String::new(),
+            task_attachments: Vec::new(),
             pinned: BTreeMap::new(),
             inbox: Vec::new(),
             spent: Spent::default(),
@@ -248,8 +252,8 @@ impl Agent {
     }
 
     /// Adds a message for the next turn, without starting one. `mail` is its number, if it was mailed.
-    pub fn hear(&mut self, mail: MailId, from: Sender, text: String) {
-        self.inbox.push(Heard { mail, ..Heard::new(from, text) });
+    pub fn hear(&mut self, mail: MailId, from: Sender, words: impl Into<Words>) {
+        self.inbox.push(Heard { mail, ..Heard::new(from, words) });
     }
 
     /// Adds reports of sub-agents for the next turn. They count as delivered then.
@@ -381,10 +385,10 @@ impl Agent {
         Output { record, step }
     }
 
-    fn told(&mut self, from: Sender, text: String, record: &mut Vec<EventKind>) -> Step {
+    fn told(&mut self, from: Sender, words: Words, record: &mut Vec<EventKind>) -> Step {
         // The task comes first, also before what was mailed to an agent whose session was interrupted before it had its task.
         let at = if self.task.is_empty() { 0 } else { self.inbox.len() };
-        self.inbox.insert(at, Heard::new(from, text));
+        self.inbox.insert(at, Heard::new(from, words));
         self.wake();
         if self.is_idle() { self.next_turn(record) } else { Step::Wait }
     }
@@ -475,14 +479,20 @@ impl Agent {
         let (told, later) = std::mem::take(&mut self.inbox).into_iter().partition(now);
         self.inbox = later;
         let told: Vec<Heard> = told;
-        for Heard { mail, from, text, reports } in told {
-            if self.task.is_empty() {
-                self.task.clone_from(&text);
-            }
+        for Heard { mail, from, words, reports } in told {
+            self.take_task(&words);
             if !reports.is_empty() {
                 record.push(EventKind::ReportsDelivered { agents: reports });
             }
-            self.add_message(mail, from, text, record);
+            self.add_message(mail, from, words, record);
+        }
+    }
+
+    /// The first words are the task.
+    fn take_task(&mut self, words: &Words) {
+        if self.task.is_empty() {
+            self.task.clone_from(&words.text);
+            self.task_attachments.clone_from(&words.attachments);
         }
     }
 
@@ -497,14 +507,15 @@ impl Agent {
         Step::CallModel { turn, purpose }
     }
 
-    fn say(&mut self, from: Sender, text: String, record: &mut Vec<EventKind>) {
-        self.add_message(MailId::default(), from, text, record);
+    fn say(&mut self, from: Sender, words: impl Into<Words>, record: &mut Vec<EventKind>) {
+        self.add_message(MailId::default(), from, words.into(), record);
     }
 
-    fn add_message(&mut self, mail: MailId, from: Sender, text: String, record: &mut Vec<EventKind>) {
+    fn add_message(&mut self, mail: MailId, from: Sender, words: Words, record: &mut Vec<EventKind>) {
         self.prompted |= from != Sender::Posse;
-        record.push(EventKind::Told { mail, from, text: text.clone() });
-        self.conversation.push(Message::user(text));
+        let Words { text, attachments } = words.clone();
+        record.push(EventKind::Told { mail, from, text, attachments });
+        self.conversation.push(words.into());
     }
 
     /// Leaves one last turn to report, then ends in the given way.

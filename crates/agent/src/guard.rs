@@ -44,7 +44,8 @@ impl RepetitionGuard {
         if self.changes.len() >= REMEMBERED_CALLS_MAX {
             self.changes.clear();
         }
-        let result = hash(&(done.ok, &done.text));
+        let shown: Vec<&str> = done.attachments.iter().map(|attachment| &*attachment.data).collect();
+        let result = hash(&(done.ok, &done.text, shown));
         let seen = self.seen.entry(key).or_insert(Seen { result, times: 0 });
         seen.times = if seen.result == result { seen.times + 1 } else { 1 };
         seen.result = result;

@@ -2,6 +2,7 @@
 
 use posse_protocol::{
     Attachment, Budget, CallId, Ending, EventKind, ModelError, Prices, Purpose, Reply, Sender, ToolCall,
+    Words,
 };
 use serde::{Deserialize, Serialize};
 
@@ -41,8 +42,8 @@ pub enum Input {
     Told {
         /// Who wrote it.
         from: Sender,
-        /// The text.
-        text: String,
+        /// The text, and what is shown with it.
+        text: Words,
     },
     /// Messages that arrived while it was idle have to be answered.
     GoOn,

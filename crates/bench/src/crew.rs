@@ -353,6 +353,7 @@ pub(crate) fn begin(place: &std::path::Path, base_url: &str, at_once: usize) -> 
     Ok(Engine::open(&place.join("data"))?.start(SessionRequest {
         workspace: work,
         prompt: "Have the notes read.".into(),
+        attachments: Vec::new(),
         models: Models::new(Model::new(config, &Governors::default())?, None),
         grant: Grant { network: Network::None, ..Grant::full() },
         budget: Budget::UNLIMITED,

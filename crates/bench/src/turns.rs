@@ -107,6 +107,7 @@ pub(crate) async fn session_in(base_url: &str, engine: Engine, workspace: &Path)
     let mut session = engine.start(SessionRequest {
         workspace: workspace.to_path_buf(),
         prompt: "Read the notes.".into(),
+        attachments: Vec::new(),
         models: Models::new(Model::new(config, &Governors::default())?, None),
         grant: Grant { network: Network::None, ..Grant::full() },
         budget: Budget::UNLIMITED,

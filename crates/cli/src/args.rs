@@ -186,6 +186,10 @@ pub(crate) struct WorkArgs {
     #[arg(long, value_name = "N")]
     pub(crate) max_tokens: Option<NonZeroU64>,
 
+    /// Show the model an image, a PDF or a text file (also --attach)
+    #[arg(long = "image", alias = "attach", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub(crate) images: Vec<PathBuf>,
+
     /// Print every event as a line of JSON, and nothing else
     #[arg(long, conflicts_with = "quiet")]
     pub(crate) json: bool,

@@ -55,7 +55,7 @@ pub(crate) async fn run(paths: &Paths, args: DemoArgs) -> anyhow::Result<Exit> {
     model.replay_pace_ms = if args.fast { 0 } else { PACE_MS };
     let terms = plan.terms(ModelChoice { model, prices: None })?;
     let mut display = Display::live_without_next_steps();
-    let (request, _) = work::request(terms, &mut display, PROMPT.to_string(), None)?;
+    let (request, _) = work::request(terms, &mut display, PROMPT.to_string().into(), None)?;
     let session = engine.start(request)?;
     let id = short(session.id);
     let watching = Watching::new(SessionView::default(), false, false);

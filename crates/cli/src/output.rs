@@ -79,8 +79,13 @@ pub(crate) fn json_line(value: &impl Serialize) -> serde_json::Result<String> {
     Ok(format!("{}\n", visible::json(&serde_json::to_string(value)?)))
 }
 
-/// An event as a line of JSON: as it is on record, and a report with its facts in words before the rest.
+/// An event as a line of JSON, without the contents of attachments: those are megabytes.
 pub(crate) fn event_json(event: &Event) -> serde_json::Result<String> {
+    whole_event_json(&event.without_data())
+}
+
+/// An event as a line of JSON: as it is on record, and a report with its facts in words before the rest.
+pub(crate) fn whole_event_json(event: &Event) -> serde_json::Result<String> {
     let EventKind::AgentSettled { report } = &event.kind else { return json_line(event) };
     let mut value = serde_json::to_value(event)?;
     if let Some(Value::Object(told)) = value.get_mut("report") {

@@ -1,6 +1,7 @@
 //! What the person wants, from the command line and from standard input.
 
 use std::io::{self, Read as _};
+use std::path::PathBuf;
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -10,8 +11,8 @@ use posse_setup::TaskPrompt;
 use crate::limits::{PIPED_WAIT_MS, PROMPT_BYTES_MAX};
 use crate::output::{self, grouped};
 
-/// The prompt from the command line, with what is piped in behind it; or from standard input alone.
-pub(crate) fn read(words: &[String]) -> anyhow::Result<TaskPrompt> {
+/// The prompt from the command line, with what is piped in behind it; or from standard input alone. Files go with it.
+pub(crate) fn read(words: &[String], files: &[PathBuf]) -> anyhow::Result<TaskPrompt> {
     let from_stdin = words.is_empty() || words == ["-"];
     let (text, attached_bytes) = if from_stdin {
         if output::stdin_is_terminal() {
@@ -30,7 +31,11 @@ pub(crate) fn read(words: &[String]) -> anyhow::Result<TaskPrompt> {
     if text.trim().is_empty() {
         bail!("the prompt is empty; say what to do: posse run \"fix the failing test\"");
     }
-    Ok(TaskPrompt { text, attached_bytes })
+    let mut task = TaskPrompt { text, attached_bytes, attachments: Vec::new() };
+    for file in files {
+        task.attach(file)?;
+    }
+    Ok(task)
 }
 
 /// What is piped in beside a prompt. A pipe that stays open and silent is left alone: whoever started posse may not

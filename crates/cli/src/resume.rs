@@ -47,7 +47,7 @@ pub(crate) async fn run(paths: &Paths, mut args: ResumeArgs) -> anyhow::Result<E
     task.must_fit(&choice.model)?;
     let engine = Engine::open_with(&paths.data_dir, plan.config().durability())?;
     let engine = engine.running_at_most(plan.config().running_in_process());
-    let (request, notice) = work::request(plan.terms(choice)?, &mut display, task.text, None)?;
+    let (request, notice) = work::request(plan.terms(choice)?, &mut display, task, None)?;
     catch_up(&engine, &row, &mut view).await?;
     let session = engine.resume(row.id, request).await?;
     display.found(&overview(Style::for_stderr(), &row, &view))?;
@@ -70,7 +70,13 @@ fn said(args: &mut ResumeArgs) -> anyhow::Result<(Option<String>, TaskPrompt)> {
     if session.as_ref().is_some_and(|text| text == "-" || text.contains(char::is_whitespace)) {
         args.prompt.insert(0, session.take().unwrap_or_default());
     }
-    let task = if args.prompt.is_empty() { TaskPrompt::default() } else { prompt::read(&args.prompt)? };
+    if args.prompt.is_empty() && !args.work.images.is_empty() {
+        bail!("say what to do with the image: posse resume last --image FILE \"…\"");
+    }
+    let task = match args.prompt.is_empty() {
+        true => TaskPrompt::default(),
+        false => prompt::read(&args.prompt, &args.work.images)?,
+    };
     Ok((session, task))
 }
 

@@ -23,7 +23,7 @@ pub(crate) async fn run(paths: &Paths, args: RunArgs) -> anyhow::Result<Exit> {
     wishes.alone = args.no_agents;
     let person = wishes.person;
     let plan = SessionPlan::read(paths, &folder, wishes)?;
-    let task = prompt::read(&args.prompt)?;
+    let task = prompt::read(&args.prompt, &args.work.images)?;
     let choice = plan.choose_model().await?;
     task.must_fit(&choice.model)?;
     if let Some(path) = args.record.as_deref().filter(|path| path.exists()) {
@@ -36,7 +36,7 @@ pub(crate) async fn run(paths: &Paths, args: RunArgs) -> anyhow::Result<Exit> {
         None => None,
     };
     let terms = plan.terms(choice)?;
-    let (request, notice) = work::request(terms, &mut display, task.text, recorder.as_ref())?;
+    let (request, notice) = work::request(terms, &mut display, task, recorder.as_ref())?;
     let watching = Watching::new(SessionView::default(), person, args.work.detach);
     let exit = follow(&engine, engine.start(request)?, display, watching, notice).await?;
     engine.leave();

@@ -98,7 +98,9 @@ impl Steps {
                 let said = self.said(&style.cyan(&label), text);
                 format!("{said}{}", style.yellow("  … cut short\n"))
             }
-            EventKind::Told { from, text, .. } => self.message(names, *from, text),
+            EventKind::Told { from, text, attachments, .. } => {
+                self.message(names, *from, &words::said_and_shown(text, attachments))
+            }
             EventKind::Replied { reply, .. } if !reply.text.trim().is_empty() => {
                 let label = format!("{}:", names.map_or("agent", |(name, _)| name));
                 self.said(&style.cyan(&label), &reply.text)

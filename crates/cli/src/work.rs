@@ -5,7 +5,7 @@ use std::sync::Arc;
 use posse_engine::SessionRequest;
 use posse_model::Recorder;
 use posse_protocol::Approval;
-use posse_setup::{SessionTerms, Wishes};
+use posse_setup::{SessionTerms, TaskPrompt, Wishes};
 
 use crate::args::WorkArgs;
 use crate::display::Display;
@@ -47,7 +47,7 @@ pub(crate) fn wishes(args: &WorkArgs, display: &Display) -> Wishes {
 pub(crate) fn request(
     terms: SessionTerms<'_>,
     display: &mut Display,
-    prompt: String,
+    task: TaskPrompt,
     recorder: Option<&Arc<Recorder>>,
 ) -> anyhow::Result<(SessionRequest, impl Future<Output = Option<String>> + use<>)> {
     for warning in &terms.warnings {
@@ -55,5 +55,5 @@ pub(crate) fn request(
     }
     let shell = terms.shell_warning();
     let notice = async move { shell.await.map(|warning| warning.to_string()) };
-    Ok((terms.request(prompt, recorder)?, notice))
+    Ok((terms.request(task, recorder)?, notice))
 }

@@ -175,8 +175,8 @@ impl Driver {
         let news = self.crew.news(self.who.id, || drop(self.interrupts.borrow_and_update()));
         self.agent.set_kin(news.kin);
         let any = !news.mail.is_empty() || !news.reports.is_empty();
-        for Mail { id, from, text, .. } in news.mail {
-            self.agent.hear(id, from, text);
+        for Mail { id, from, words, .. } in news.mail {
+            self.agent.hear(id, from, words);
         }
         if !news.reports.is_empty() {
             let told =

@@ -53,8 +53,7 @@ impl Session {
     pub(crate) fn start(process: &ProcessParts, request: SessionRequest) -> Result<Self, EngineError> {
         let (id, agent) = (new_session_id(), new_agent_id());
         let opening = Opening { id, agent, after: Seq(0) };
-        let SessionRequest { grant, budget, prompt, .. } = &request;
-        let (grant, budget, prompt) = (grant.clone(), *budget, prompt.clone());
+        let (grant, budget, prompt) = (request.grant.clone(), request.budget, request.words());
         let (crew, updates) = opening.open(process, request, &grant, Opening::lock(process, id)?)?;
         let launch = main_agent(&crew, grant, budget, prompt);
         Ok(Self::drive(process, crew, launch, updates))

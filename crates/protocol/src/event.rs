@@ -1,12 +1,13 @@
 //! What happened, in order. Interfaces show events and nothing else.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AgentId, Answer, Approval, Attachment, Brief, Budget, CallId, Change, Conflict, ContextMode, Effect, Ending, Grant,
-    MailId, Message, ModelError, Question, Reply, Report, Seq, SessionId,
+    AgentId, Answer, Approval, Attachment, Brief, Budget, CallId, Change, Conflict, ContextMode, Effect,
+    Ending, Grant, MailId, Message, ModelError, Question, Reply, Report, Seq, SessionId, Words,
 };
 
 /// One recorded thing that happened.
@@ -196,6 +197,9 @@ pub enum EventKind {
         /// Whether it is the next prompt, which waits until the agent has answered the one before.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_prompt: bool,
+        /// What is shown with it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        attachments: Vec<Attachment>,
     },
     /// A message that was not delivered yet has another text from now on.
     MailEdited {
@@ -218,6 +222,9 @@ pub enum EventKind {
         from: Sender,
         /// The text.
         text: String,
+        /// What is shown with it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        attachments: Vec<Attachment>,
     },
     /// A model call was started.
     TurnStarted {
@@ -413,13 +420,48 @@ pub enum EventKind {
 
 impl EventKind {
     /// A message that was added to a conversation and not mailed before.
-    pub fn told(from: Sender, text: impl Into<String>) -> Self {
-        Self::Told { mail: MailId::default(), from, text: text.into() }
+    pub fn told(from: Sender, words: impl Into<Words>) -> Self {
+        let Words { text, attachments } = words.into();
+        Self::Told { mail: MailId::default(), from, text, attachments }
     }
 
     /// A message without a number, as in records of before.
-    pub fn mailed(from: Sender, text: impl Into<String>) -> Self {
-        Self::Mailed { id: MailId::default(), from, text: text.into(), is_prompt: false }
+    pub fn mailed(from: Sender, words: impl Into<Words>) -> Self {
+        let Words { text, attachments } = words.into();
+        Self::Mailed { id: MailId::default(), from, text, is_prompt: false, attachments }
+    }
+
+    /// What is shown in it.
+    pub fn attachments(&self) -> &[Attachment] {
+        match self {
+            Self::Mailed { attachments, .. }
+            | Self::Told { attachments, .. }
+            | Self::ToolFinished { attachments, .. } => attachments,
+            _ => &[],
+        }
+    }
+
+    fn attachments_mut(&mut self) -> Option<&mut Vec<Attachment>> {
+        match self {
+            Self::Mailed { attachments, .. }
+            | Self::Told { attachments, .. }
+            | Self::ToolFinished { attachments, .. } => Some(attachments),
+            _ => None,
+        }
+    }
+}
+
+impl Event {
+    /// The event with the names and sizes of its attachments, and without their contents: what is shown and printed.
+    pub fn without_data(&self) -> Cow<'_, Self> {
+        if self.kind.attachments().is_empty() {
+            return Cow::Borrowed(self);
+        }
+        let mut event = self.clone();
+        for attachment in event.kind.attachments_mut().into_iter().flatten() {
+            *attachment = attachment.without_data();
+        }
+        Cow::Owned(event)
     }
 }
 

@@ -45,7 +45,7 @@ pub use measured::{
     TestVerdict, TestsSeen,
 };
 pub use media::MediaType;
-pub use message::{Message, Reasoning, ReasoningOrigin, ToolCall, ToolResult};
+pub use message::{Message, Reasoning, ReasoningOrigin, ToolCall, ToolResult, Words};
 pub use model_error::{ModelError, ModelErrorKind};
 pub use note::{NewNote, Note, NoteScope};
 pub use question::{Answer, Question};

@@ -69,6 +69,47 @@ impl Message {
     }
 }
 
+/// What somebody says, and what they show with it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Words {
+    /// What they say.
+    pub text: String,
+    /// What they show.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<Attachment>,
+}
+
+impl Words {
+    /// About how many bytes they take in a request, as `Message::bytes` counts.
+    pub fn bytes(&self) -> usize {
+        self.text.len() + shown_bytes(&self.attachments)
+    }
+}
+
+impl From<String> for Words {
+    fn from(text: String) -> Self {
+        Self { text, attachments: Vec::new() }
+    }
+}
+
+impl From<&str> for Words {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
+    }
+}
+
+impl From<&String> for Words {
+    fn from(text: &String) -> Self {
+        text.clone().into()
+    }
+}
+
+impl From<Words> for Message {
+    fn from(words: Words) -> Self {
+        Self::User { text: words.text, attachments: words.attachments }
+    }
+}
+
 /// What attachments count for: their base64 is not text that a model reads.
 fn shown_bytes(attachments: &[Attachment]) -> usize {
     attachments.iter().map(Attachment::text_bytes).sum()

@@ -139,6 +139,8 @@ pub(crate) fn configured(
     model.section = Some(format!("[models.{name}]"));
     model.context_window = file.context_window;
     model.profile = file.profile;
+    model.images = file.images.unwrap_or(false);
+    model.documents = file.documents;
     model.max_output_tokens = file.max_output_tokens;
     model.max_concurrent = file.max_concurrent.unwrap_or(model.max_concurrent);
     model.tool_calls = file.tool_calls;
@@ -202,6 +204,7 @@ fn provided(
     config.key_name = provider.key_env.map(str::to_string);
     config.context_window = context_window;
     config.temperature = provider.temperature;
+    config.images = provider.images.iter().any(|family| model.starts_with(family));
     ModelChoice { model: config, prices: None }
 }
 

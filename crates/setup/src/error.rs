@@ -5,9 +5,10 @@ use std::path::PathBuf;
 
 use posse_model::SetupError;
 use posse_policy::RuleError;
-use posse_protocol::ModelError;
+use posse_protocol::limits::{ATTACHMENTS_DATA_BYTES_MAX, ATTACHMENTS_MAX};
 use posse_protocol::visible::one_line;
 use posse_protocol::words::grouped;
+use posse_protocol::{AttachmentError, ModelError};
 use posse_roles::UnknownRole;
 
 use crate::limits::MODEL_COLUMNS_MAX;
@@ -56,6 +57,26 @@ pub enum PrepareError {
         /// The tokens of its context.
         window: u64,
     },
+    /// A file that goes with the task cannot be used.
+    #[error("{}: {fault}", .path.display())]
+    AttachedFile {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        fault: AttachedFileError,
+    },
+    /// The model does not take what goes with the task.
+    #[error("{}", cannot_show(.name, *.image, .model, .section.as_deref()))]
+    CannotShow {
+        /// The name of the file.
+        name: String,
+        /// Whether it is an image; else it is a PDF document.
+        image: bool,
+        /// The model.
+        model: String,
+        /// Where the model is described, such as `[models.NAME]`.
+        section: Option<String>,
+    },
     /// The folder is a home, holds homes, or holds credentials.
     #[error(
         "{} {what}, and an agent that works there could read and change everything in it. Work in the folder of a project \
@@ -68,6 +89,38 @@ pub enum PrepareError {
         /// What it is.
         what: &'static str,
     },
+}
+
+/// Why a file cannot go with a task.
+#[derive(Debug, thiserror::Error)]
+pub enum AttachedFileError {
+    /// It cannot be read.
+    #[error("{0}")]
+    Unreadable(std::io::Error),
+    /// It is a folder, a device or a pipe.
+    #[error("not a file; name an image, a PDF document or a text file")]
+    NotAFile,
+    /// It is no text and cannot be shown.
+    #[error("{0}")]
+    NotShown(AttachmentError),
+    /// It is a text that is too long.
+    #[error(
+        "a text of {} bytes; at most {} go with a task: let the agent read it",
+        grouped(*.bytes),
+        grouped(*.bytes_max)
+    )]
+    TextTooLarge {
+        /// How many bytes it has.
+        bytes: u64,
+        /// How many are taken.
+        bytes_max: u64,
+    },
+    /// One message does not hold so many.
+    #[error(
+        "one file too many; one message holds {ATTACHMENTS_MAX} images and documents, {} bytes of base64 in all",
+        grouped(ATTACHMENTS_DATA_BYTES_MAX as u64)
+    )]
+    TooMany,
 }
 
 /// What is wrong with the configuration, or with the list of what is trusted.
@@ -280,6 +333,17 @@ pub enum RolesError {
         /// What is known instead.
         unknown: UnknownRole,
     },
+}
+
+/// What is not shown, and what to set.
+fn cannot_show(name: &str, image: bool, model: &str, section: Option<&str>) -> String {
+    let (kind, setting) = if image { ("images", "images") } else { ("PDF documents", "documents") };
+    let section = section.unwrap_or("a table [models.NAME] of the configuration");
+    format!(
+        "{name} cannot be shown: {} takes no {kind}. If it does take them, set {setting} = true in {}",
+        one_line(model, MODEL_COLUMNS_MAX),
+        one_line(section, MODEL_COLUMNS_MAX)
+    )
 }
 
 /// How large it is, and what to do.

@@ -42,7 +42,7 @@ pub use config::{Config, PROJECT_FILE, Trusted, parse_age_ms, parse_approval, pa
 pub use data_folder::{try_writing, writing_advice};
 pub use detect::{ModelChoice, choose, probe};
 pub use doctor::{DoctorFinding, DoctorReport, DoctorState, examine};
-pub use error::{ConfigError, ModelChoiceError, PrepareError, RolesError};
+pub use error::{AttachedFileError, ConfigError, ModelChoiceError, PrepareError, RolesError};
 pub use own_git::settle_git;
 pub use pager::Pager;
 pub use paths::{Paths, append_private, create_new_private};

@@ -20,6 +20,8 @@ pub(crate) const SANDBOX_TRIED_AFTER_MS: u64 = 500;
 pub(crate) const WARNINGS_SHOWN_MAX: usize = 6;
 /// The share of a model's context that a task may fill, in percent; the rest is for the work.
 pub(crate) const TASK_PERCENT_MAX: u64 = 80;
+/// The largest text file that goes with a task.
+pub(crate) const ATTACHED_TEXT_BYTES_MAX: u64 = 1024 * 1024;
 /// Columns of what is said about one agent file.
 pub(crate) const FAULT_COLUMNS_MAX: usize = 200;
 /// How long the chosen model's endpoint has to answer.

@@ -21,6 +21,7 @@ use crate::paths::Paths;
 use crate::roles::RoleSources;
 use crate::sharing::{self, Sharing};
 use crate::skill_places::{own_skill_folder, skill_folders};
+use crate::task::TaskPrompt;
 use crate::trust;
 use crate::warning::SetupWarning;
 use crate::wishes::Wishes;
@@ -189,14 +190,16 @@ impl SessionTerms<'_> {
     /// cassette.
     pub fn request(
         self,
-        prompt: String,
+        task: impl Into<TaskPrompt>,
         recorder: Option<&Arc<Recorder>>,
     ) -> Result<SessionRequest, PrepareError> {
         let Self { plan, choice, trusted, sharing, .. } = self;
+        let task = task.into();
         let models = models(plan, choice, sharing.delegation.is_some(), recorder)?;
         Ok(SessionRequest {
             workspace: plan.folder.to_path_buf(),
-            prompt,
+            prompt: task.text,
+            attachments: task.attachments,
             models,
             grant: sharing.grant,
             budget: sharing.budget,

@@ -22,6 +22,8 @@ pub struct Provider {
     pub(crate) context_window: Option<u64>,
     /// What is asked for; the provider's own where `None`.
     pub(crate) temperature: Option<f64>,
+    /// How the names of its models begin that are known to take images.
+    pub(crate) images: &'static [&'static str],
 }
 
 /// In the order in which they are looked for: keys first, then local servers on their usual ports.
@@ -36,6 +38,7 @@ pub const PROVIDERS: [Provider; 8] = [
         model: Some("claude-sonnet-4-5"),
         context_window: Some(200_000),
         temperature: None,
+        images: &["claude-"],
     },
     Provider {
         name: "openai",
@@ -47,6 +50,7 @@ pub const PROVIDERS: [Provider; 8] = [
         model: Some("gpt-5.1"),
         context_window: Some(400_000),
         temperature: None,
+        images: &["gpt-4o", "gpt-4.1", "gpt-5"],
     },
     Provider {
         name: "deepseek",
@@ -58,6 +62,7 @@ pub const PROVIDERS: [Provider; 8] = [
         model: Some("deepseek-chat"),
         context_window: Some(128_000),
         temperature: None,
+        images: &[],
     },
     Provider {
         name: "openrouter",
@@ -69,6 +74,7 @@ pub const PROVIDERS: [Provider; 8] = [
         model: Some("openrouter/auto"),
         context_window: None,
         temperature: None,
+        images: &[],
     },
     local("llamacpp", "llama.cpp", "http://127.0.0.1:8080/v1", None),
     local("ollama", "Ollama", "http://127.0.0.1:11434/v1", Some("OLLAMA_HOST")),
@@ -93,6 +99,7 @@ const fn local(
         context_window: None,
         // Local servers are set up for chatting; small models need a steadier hand to make calls that can be read.
         temperature: Some(0.2),
+        images: &[],
     }
 }
 

@@ -190,7 +190,7 @@ impl AgentView {
     /// Messages come, change and are taken back. Those without a number cannot be told apart, so they are left out.
     pub(crate) fn change_mail(&mut self, kind: &EventKind) {
         match kind {
-            EventKind::Mailed { id, from, text, is_prompt }
+            EventKind::Mailed { id, from, text, is_prompt, .. }
                 if !id.is_unknown() && self.mail.len() < limits::QUEUED_MAIL_MAX =>
             {
                 let text = cut(text, limits::MESSAGE_CHARS_MAX);

@@ -83,7 +83,7 @@ impl SessionView {
             EventKind::AgentAdmitted { .. } => self.admit(event),
             EventKind::AgentStarted { .. } => self.start(event),
             EventKind::AgentResumed { .. } => self.resume(event),
-            EventKind::Told { mail, from, text } => {
+            EventKind::Told { mail, from, text, .. } => {
                 if let Some(agent) = self.agents.get_mut(event.agent) {
                     agent.mail.retain(|queued| queued.id != *mail);
                 }

@@ -5,7 +5,9 @@
 
 pub use posse_protocol::words::{counted, duration, grouped, plural};
 
-use posse_protocol::{Answer, QueueReason, Receipt, Usage};
+use std::borrow::Cow;
+
+use posse_protocol::{Answer, Attachment, QueueReason, Receipt, Usage};
 
 use crate::{Activity, AgentView, Figures};
 use posse_protocol::AgentState;
@@ -178,4 +180,12 @@ pub fn answer(answer: &Answer) -> Option<String> {
         Answer::No { reason } => Some(format!("no {reason}").trim_end().to_owned()),
         Answer::Nobody | Answer::Withdrawn => None,
     }
+}
+/// What somebody said, and the names of what they showed with it.
+pub fn said_and_shown<'a>(text: &'a str, attachments: &[Attachment]) -> Cow<'a, str> {
+    if attachments.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let shown = attachments.iter().map(|attachment| format!("\n[{attachment}]"));
+    Cow::Owned(format!("{}{}", text.trim_end(), shown.collect::<String>()))
 }

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use posse_protocol::{
-    Attachment, CallId, Effect, Ending, EventKind, MailId, Message, ModelError, Purpose, Reply, Report, Sender,
-    StopReason, ToolCall,
+    Attachment, CallId, Effect, Ending, EventKind, MailId, Message, ModelError, Purpose, Reply, Report,
+    Sender, StopReason, ToolCall, Words,
 };
 
 use super::replying::was_cut;
@@ -47,8 +47,8 @@ pub struct Mail {
     pub id: MailId,
     /// Who wrote it.
     pub from: Sender,
-    /// The text.
-    pub text: String,
+    /// The text, and what is shown with it.
+    pub words: Words,
     /// Whether it waits until the agent has answered the prompt before.
     pub is_prompt: bool,
 }
@@ -57,11 +57,13 @@ impl Mail {
     /// Takes in an event about messages that are not delivered yet.
     pub fn follow(waiting: &mut Vec<Self>, kind: &EventKind) {
         match kind {
-            EventKind::Mailed { id, from, text, is_prompt } => {
-                waiting.push(Self { id: *id, from: *from, text: text.clone(), is_prompt: *is_prompt });
+            EventKind::Mailed { id, from, text, is_prompt, attachments } => {
+                let words = words(text, attachments);
+                waiting.push(Self { id: *id, from: *from, words, is_prompt: *is_prompt });
             }
             EventKind::MailEdited { id, text } => {
-                waiting.iter_mut().filter(|mail| mail.id == *id).for_each(|mail| mail.text.clone_from(text));
+                let edited = waiting.iter_mut().filter(|mail| mail.id == *id);
+                edited.for_each(|mail| mail.words.text.clone_from(text));
             }
             EventKind::MailWithdrawn { id } => waiting.retain(|mail| mail.id != *id),
             _ => {}
@@ -169,7 +171,9 @@ impl Recall {
             EventKind::Mailed { .. } | EventKind::MailEdited { .. } | EventKind::MailWithdrawn { .. } => {
                 Mail::follow(&mut self.mail, kind);
             }
-            EventKind::Told { mail, from, text } => self.told(*mail, *from, text),
+            EventKind::Told { mail, from, text, attachments } => {
+                self.told(*mail, *from, words(text, attachments));
+            }
             EventKind::TurnStarted { turn, purpose } => {
                 self.settle_turn();
                 self.agent.spent.turns = *turn;
@@ -239,8 +243,8 @@ impl Recall {
         }
         let (prompts, mail) = std::mem::take(&mut self.mail).into_iter().partition(|mail| mail.is_prompt);
         let mail: Vec<Mail> = mail;
-        for Mail { id, from, text, .. } in mail {
-            self.agent.hear(id, from, text);
+        for Mail { id, from, words, .. } in mail {
+            self.agent.hear(id, from, words);
         }
         let next = self.next();
         Recalled { agent: self.agent, next, prompts }
@@ -302,10 +306,10 @@ impl Recall {
         self.rest_recorded = true;
     }
 
-    fn told(&mut self, id: MailId, from: Sender, text: &str) {
+    fn told(&mut self, id: MailId, from: Sender, words: Words) {
         self.settle_turn();
         let sent = |mail: &Mail| {
-            if id.is_unknown() { mail.from == from && mail.text == text } else { mail.id == id }
+            if id.is_unknown() { mail.from == from && mail.words == words } else { mail.id == id }
         };
         if let Some(at) = self.mail.iter().position(sent) {
             self.mail.remove(at);
@@ -317,13 +321,11 @@ impl Recall {
             self.rest_recorded = false;
         }
         self.agent.prompted |= from != Sender::Posse;
-        if self.agent.task.is_empty() {
-            self.agent.task = text.to_string();
-        }
+        self.agent.take_task(&words);
         if from == Sender::Posse {
-            self.agent.empty_replies += u32::from(text == prompts::EMPTY_REPLY);
+            self.agent.empty_replies += u32::from(words.text == prompts::EMPTY_REPLY);
         }
-        self.agent.conversation.push(Message::user(text));
+        self.agent.conversation.push(words.into());
         self.agent.state = State::Idle;
     }
 
@@ -437,6 +439,10 @@ impl Recall {
             self.agent.finish(ending);
         }
     }
+}
+
+fn words(text: &str, attachments: &[Attachment]) -> Words {
+    Words { text: text.to_string(), attachments: attachments.to_vec() }
 }
 
 /// Whether a call is no part of the conversation: for notes on it, or for a summary of the report.

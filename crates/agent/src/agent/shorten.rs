@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use posse_protocol::{Ending, EventKind, Failure, Message, Purpose, Reply, Sender};
+use posse_protocol::{Ending, EventKind, Failure, Purpose, Reply, Sender, Words};
 
 use super::{Agent, State};
 use crate::compact::Shorter;
@@ -12,7 +12,7 @@ use crate::{compact, limits, prompts};
 impl Agent {
     /// Tokens the next request would take: what the provider counted last plus what was added since.
     fn context_tokens(&self) -> u64 {
-        let waiting = self.inbox.iter().map(|heard| heard.text.len()).sum::<usize>();
+        let waiting = self.inbox.iter().map(|heard| heard.words.bytes()).sum::<usize>();
         let bytes = self.conversation.bytes() + waiting;
         match self.measured {
             Some((tokens, at)) if at <= bytes => tokens + (bytes - at) as u64 / limits::BYTES_PER_TOKEN,
@@ -88,6 +88,8 @@ impl Agent {
             .map(|bytes| bytes.saturating_sub(self.settings.fixed_bytes));
         let half = self.conversation.bytes() / 2;
         let bytes_max = window_bytes.map_or(half, |bytes| bytes.min(half));
+        let shown = Words { text: String::new(), attachments: self.task_attachments.clone() };
+        let bytes_max = bytes_max.saturating_sub(shown.bytes());
         let shorter = compact::trimmed(&self.task, self.conversation.messages(), &self.pinned, bytes_max);
         self.shortened(shorter, prompts::AFTER_TRIM.to_string(), record)
     }
@@ -117,7 +119,8 @@ impl Agent {
     pub(super) fn begin_anew(&mut self, opening: String, kept: usize) {
         let messages = self.conversation.messages();
         let newest = &messages[messages.len().saturating_sub(kept)..];
-        let opening = Arc::new(Message::user(opening));
+        let words = Words { text: opening, attachments: self.task_attachments.clone() };
+        let opening = Arc::new(words.into());
         let messages = std::iter::once(opening).chain(newest.iter().cloned()).collect();
         self.conversation.replace(messages);
         self.measured = None;

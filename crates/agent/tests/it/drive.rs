@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use posse_agent::{Agent, Done, Input, Output, Settings, Step};
 use posse_protocol::{
-    Budget, CallId, Ending, EventKind, Message, ModelError, Reply, Sender, StopReason, ToolCall, Usage,
+    Attachment, Budget, CallId, Ending, EventKind, MediaType, Message, ModelError, Reply, Sender, StopReason,
+    ToolCall, Usage,
 };
 
 pub(crate) fn settings() -> Settings {
@@ -16,6 +17,13 @@ pub(crate) fn settings() -> Settings {
         sum_up_over: None,
         stays: false,
     }
+}
+
+/// An image that takes 400 tokens, whatever the length of its base64.
+pub(crate) fn image(name: &str) -> Attachment {
+    let data = "A".repeat(4_000).into();
+    let (name, media_type, bytes) = (name.to_string(), MediaType::Png, 3_000);
+    Attachment { name, media_type, bytes, width: 750, height: 400, data }
 }
 
 pub(crate) fn says(text: &str) -> Reply {

@@ -1,6 +1,7 @@
 //! The loop, driven without a runtime.
 #![allow(clippy::expect_used, clippy::panic)]
 
+mod attachments;
 mod budgets;
 mod calls;
 mod compaction;

@@ -2,9 +2,9 @@
 //! it.
 
 use posse_agent::{Agent, Done, Input, Kin, Next, Recall, Settings, Step};
-use posse_protocol::{Budget, Effect, Ending, EventKind, Message, Receipt, Report, Sender};
+use posse_protocol::{Budget, Effect, Ending, EventKind, Message, Receipt, Report, Sender, Words};
 
-use crate::drive::{calls, says, settings};
+use crate::drive::{calls, image, says, settings};
 use crate::simulation::{after_rest, answer};
 
 const SEEDS: u64 = 400;
@@ -13,7 +13,7 @@ const STEPS_MAX: u64 = 400;
 /// What an engine puts on record before the machine takes an input in.
 fn recorded(turn: u32, input: &Input) -> Vec<EventKind> {
     match input {
-        Input::Told { from, text } => vec![EventKind::mailed(*from, text)],
+        Input::Told { from, text } => vec![EventKind::mailed(*from, text.clone())],
         Input::Replied(reply) => {
             vec![EventKind::Replied { turn, reply: reply.clone(), duration_ms: 1, cost_usd: None }]
         }
@@ -41,7 +41,7 @@ fn answered(done: &Done) -> Vec<EventKind> {
         tool,
         ok,
         text,
-        attachments: Vec::new(),
+        attachments: done.attachments.clone(),
         effects: Vec::new(),
         duration_ms: 1,
     };
@@ -97,7 +97,8 @@ fn simulate(seed: u64) -> usize {
     let (sum_up_over, stays) = (rng.bool().then_some(3), rng.bool());
     let settings = Settings { budget, context_window, sum_up_over, stays, ..settings() };
     let mut agent = Agent::new(settings.clone());
-    let mut input = Input::Told { from: Sender::Person, text: "go".into() };
+    let attachments = if rng.bool() { vec![image("task.png")] } else { Vec::new() };
+    let mut input = Input::Told { from: Sender::Person, text: Words { text: "go".into(), attachments } };
     let (mut events, mut waiting) = (Vec::new(), Step::Wait);
     for ms in 0..STEPS_MAX {
         let kin = Kin { live: usize::from(rng.u8(0..4) == 0), tokens: rng.u64(0..100), cost_usd: 0.0 };

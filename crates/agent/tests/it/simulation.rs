@@ -6,7 +6,7 @@ use posse_protocol::{
     Budget, CallId, ModelError, ModelErrorKind, Reply, Sender, StopReason, ToolCall, Usage,
 };
 
-use crate::drive::{settings, well_formed};
+use crate::drive::{image, settings, well_formed};
 
 const SEEDS: u64 = 1000;
 const STEPS_MAX: u64 = 400;
@@ -38,7 +38,7 @@ fn done(rng: &mut fastrand::Rng, calls: &[ToolCall]) -> Vec<Done> {
             id: call.id,
             ok: rng.bool(),
             text: "x".repeat(rng.usize(0..300)),
-            attachments: Vec::new(),
+            attachments: if rng.u8(0..5) == 0 { vec![image("result.png")] } else { Vec::new() },
             ran: rng.bool(),
             read_only: call.name == "read",
         })

@@ -103,7 +103,7 @@ async fn write(
     while let Some(Update::Event(event)) = updates.next().await {
         let text = match format {
             ExportFormat::Markdown => transcript.event(&event)?,
-            ExportFormat::Jsonl | ExportFormat::Cassette => output::event_json(&event)?,
+            ExportFormat::Jsonl | ExportFormat::Cassette => output::whole_event_json(&event)?,
         };
         put(&text)?;
     }

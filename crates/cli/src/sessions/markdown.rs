@@ -71,8 +71,9 @@ impl MarkdownTranscript {
                     escaped(&one_line(title, 300))
                 )
             }
-            EventKind::Told { from, text, .. } => {
-                format!("**{}:**\n\n{}", speaker(*from, &who), quoted(text))
+            EventKind::Told { from, text, attachments, .. } => {
+                let said = words::said_and_shown(text, attachments);
+                format!("**{}:**\n\n{}", speaker(*from, &who), quoted(&said))
             }
             EventKind::Replied { turn, reply, .. } => {
                 self.last.insert(event.agent, reply.text.clone());

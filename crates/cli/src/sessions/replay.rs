@@ -21,6 +21,11 @@ pub(super) struct SessionReplay {
     prompt: Option<String>,
     /// Whether agents waited for each other's model calls.
     one_at_a_time: bool,
+    /// The names of what the person showed first.
+    shown: Vec<String>,
+    /// Whether images were shown, and whether documents were.
+    images: bool,
+    documents: bool,
     /// Agents that called a model, of which only the result was kept.
     not_in_it: Vec<String>,
 }
@@ -32,9 +37,17 @@ impl SessionReplay {
         let mut updates = engine.recorded(session.id, Seq(0));
         while let Some(Update::Event(event)) = updates.next().await {
             fold(&mut view, &event)?;
+            for attachment in event.kind.attachments() {
+                let image = attachment.media_type.is_image();
+                replay.images |= image;
+                replay.documents |= !image;
+            }
             match &event.kind {
-                EventKind::Told { from: Sender::Person, text, .. } if event.parent.is_none() => {
-                    replay.prompt.get_or_insert_with(|| text.clone());
+                EventKind::Told { from: Sender::Person, text, attachments, .. }
+                    if event.parent.is_none() && replay.prompt.is_none() =>
+                {
+                    replay.prompt = Some(text.clone());
+                    replay.shown = attachments.iter().map(|attachment| attachment.name.clone()).collect();
                 }
                 EventKind::AgentQueued { reason: QueueReason::Endpoint, .. } => replay.one_at_a_time = true,
                 EventKind::Replied { .. } => drop(heard.insert(event.agent)),
@@ -64,6 +77,8 @@ impl SessionReplay {
             Some(prompt) => (prompt, ""),
             None => ("< PROMPT".to_string(), "\nPROMPT is a file with the whole prompt, as it was given.\n"),
         };
+        let shown = self.shown.iter().map(|name| format!(" --image {}", one_line(name, 100)));
+        let delegates = format!("{delegates}{}", shown.collect::<String>());
         Ok(format!(
             "{}To play it, put this into a configuration of its own,\n\n{config}\nand give it the same task in a folder \
              with the same files:\n\n  posse run --config FILE --model {model} {delegates} {prompt}\n{note}",
@@ -76,6 +91,11 @@ impl SessionReplay {
         for name in &self.models {
             let mut model = toml::toml! { protocol = "replay" };
             model.insert("cassette".into(), path.display().to_string().into());
+            for (name, is_set) in [("images", self.images), ("documents", self.documents)] {
+                if is_set {
+                    model.insert(name.into(), true.into());
+                }
+            }
             if self.one_at_a_time {
                 model.insert("max_concurrent".into(), 1.into());
             }

@@ -20,6 +20,7 @@ mod faults;
 #[cfg(target_os = "linux")]
 mod flat;
 #[cfg(target_os = "linux")]
+mod images;
 mod killed;
 mod lean;
 mod memory;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use posse_agent::{Agent, Mail, Next};
-use posse_protocol::{AgentId, Branch, Budget, EventKind, Grant, Isolation, Role, Sender};
+use posse_protocol::{AgentId, Branch, Budget, EventKind, Grant, Isolation, Role, Sender, Words};
 use posse_tools::Toolbox;
 
 use crate::agents::conversation::Conversation;
@@ -49,7 +49,7 @@ pub(crate) struct AgentIdentity {
 #[derive(Default)]
 pub(crate) struct FirstTask {
     /// What it is told first; none if it was told before.
-    pub(crate) told: Option<(Sender, String)>,
+    pub(crate) told: Option<(Sender, Words)>,
     /// Files whose contents go with that.
     pub(crate) context_files: Vec<String>,
     /// Files that must be there at the end.

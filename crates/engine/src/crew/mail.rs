@@ -2,7 +2,7 @@
 //! until its agent takes it; both happen under the crew's lock, so it is delivered as it was last, or not at all.
 
 use posse_agent::Mail;
-use posse_protocol::{AgentId, Approval, Budget, EventKind, MailId, Sender};
+use posse_protocol::{AgentId, Approval, Budget, EventKind, MailId, Sender, Words};
 use serde::{Deserialize, Serialize};
 
 use super::{Crew, Inner, News, kin};
@@ -56,9 +56,9 @@ pub(crate) enum MailGone {
 
 impl Crew {
     /// Puts words into an agent's mail. False if it takes none: it has ended or is about to, or has too much of it.
-    pub(crate) fn tell(&self, id: AgentId, from: Sender, text: String, interrupt: bool) -> bool {
+    pub(crate) fn tell(&self, id: AgentId, from: Sender, words: impl Into<Words>, interrupt: bool) -> bool {
         let delivery = if interrupt { Delivery::Interrupt } else { Delivery::NextTurn };
-        self.send(id, from, text, delivery).is_some()
+        self.send(id, from, words, delivery).is_some()
     }
 
     /// The same with a say in when it gets them. Gives back the number of the message, and the way to wait until it is on
@@ -67,9 +67,10 @@ impl Crew {
         &self,
         id: AgentId,
         from: Sender,
-        text: String,
+        words: impl Into<Words>,
         delivery: Delivery,
     ) -> Option<(MailId, Journal)> {
+        let words = words.into();
         let mut inner = self.lock();
         let member = inner.members.get(&id)?;
         if member.mailbox_closed || member.mail.len() >= MAIL_MAX {
@@ -80,10 +81,11 @@ impl Crew {
         let is_prompt = delivery == Delivery::NextPrompt && self.stays && id == self.main;
         // On its way to the record before whoever sends it can say that it was sent.
         let mut journal = self.journal(id, parent);
-        journal.note(EventKind::Mailed { id: mail, from, text: text.clone(), is_prompt });
+        let Words { text, attachments } = words.clone();
+        journal.note(EventKind::Mailed { id: mail, from, text, is_prompt, attachments });
         journal.send();
         let member = inner.members.get_mut(&id)?;
-        member.mail.push(Mail { id: mail, from, text, is_prompt });
+        member.mail.push(Mail { id: mail, from, words, is_prompt });
         member.signals.news.send_replace(());
         if delivery == Delivery::Interrupt {
             member.signals.interrupt.send_replace(());
@@ -106,7 +108,7 @@ impl Crew {
         let mut journal = self.journal(id, parent);
         match text {
             Some(text) => {
-                member.mail[at].text.clone_from(&text);
+                member.mail[at].words.text.clone_from(&text);
                 journal.note(EventKind::MailEdited { id: mail, text });
             }
             None => {

@@ -100,7 +100,7 @@ pub(crate) fn start(
         budget: admission.budget,
         toolbox,
         conversation,
-        task: FirstTask { told: Some((Sender::Parent, words)), context_files, deliverables },
+        task: FirstTask { told: Some((Sender::Parent, words.into())), context_files, deliverables },
         forked: Vec::new(),
         mail: Vec::new(),
         isolation,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use posse_agent::{Input, Next};
-use posse_protocol::{EventKind, Isolation, Message};
+use posse_protocol::{EventKind, Isolation, Message, Words};
 use posse_workspace::WorkspaceError;
 
 use super::{Driver, broken, cancelled};
@@ -55,7 +55,10 @@ impl Driver {
 
     async fn task(&mut self) -> Input {
         match self.task.told.take() {
-            Some((from, text)) => Input::Told { from, text: self.with_files(text).await },
+            Some((from, Words { text, attachments })) => {
+                let text = self.with_files(text).await;
+                Input::Told { from, text: Words { text, attachments } }
+            }
             None => Input::Broken { message: "the agent was given no task".to_string() },
         }
     }
@@ -100,8 +103,8 @@ impl Driver {
             }
             Err(error @ WorkspaceError::NotARepository) => {
                 let note = format!("No checkout of its own: {error}. It works in the shared folder.");
-                if let Some((_, text)) = &mut self.task.told {
-                    text.push_str(&format!("\n\n({note} That is {}.)", self.workplace.site.folder));
+                if let Some((_, words)) = &mut self.task.told {
+                    words.text.push_str(&format!("\n\n({note} That is {}.)", self.workplace.site.folder));
                 }
                 self.notes.push(note);
             }

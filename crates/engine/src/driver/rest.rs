@@ -80,8 +80,8 @@ impl Driver {
         self.time = TimeLimit::new(self.signals.clock.clone(), budget.time_ms);
         self.crew.tree(|tree| tree.set_budget(self.who.id, budget));
         self.journal.note(EventKind::AgentWoken { elapsed_ms, budget });
-        for Mail { id, from, text, .. } in prompt {
-            self.agent.hear(id, from, text);
+        for Mail { id, from, words, .. } in prompt {
+            self.agent.hear(id, from, words);
         }
     }
 }

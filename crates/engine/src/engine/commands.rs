@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use posse_protocol::{AgentId, Answer, Approval, Budget, CallId, MailId, Sender, SessionId};
+use posse_protocol::limits::{ATTACHMENTS_DATA_BYTES_MAX, ATTACHMENTS_MAX};
+use posse_protocol::{
+    AgentId, Answer, Approval, Attachment, Budget, CallId, MailId, Sender, SessionId, Words,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::crew::Crew;
@@ -34,22 +37,23 @@ impl Engine {
     }
 
     /// Gives a session its next prompt: at once if it rests, else when it has answered the one before.
-    pub async fn prompt(&self, session: SessionId, text: &str) -> Result<MailId, EngineError> {
-        self.tell(session, None, text, Delivery::NextPrompt).await
+    pub async fn prompt(&self, session: SessionId, said: impl Into<Words>) -> Result<MailId, EngineError> {
+        self.tell(session, None, said, Delivery::NextPrompt).await
     }
 
-    /// Says something to an agent, by name; to the main agent where none is named.
+    /// Says something to an agent, by name; to the main agent where none is named. What is shown with it is checked first.
     pub async fn tell(
         &self,
         session: SessionId,
         agent: Option<&str>,
-        text: &str,
+        said: impl Into<Words>,
         delivery: Delivery,
     ) -> Result<MailId, EngineError> {
         let crew = self.crew(session)?;
-        let text = words(text)?;
+        let Words { text, attachments } = said.into();
+        let said = Words { text: words(&text)?, attachments: shown(&attachments)? };
         let id = find(&crew, agent)?;
-        let sent = crew.send(id, Sender::Person, text, delivery);
+        let sent = crew.send(id, Sender::Person, said, delivery);
         let (mail, mut journal) = sent.ok_or_else(|| {
             EngineError::Refused(format!(
                 "{} takes no messages: it is about to end, or too many wait for it.",
@@ -186,6 +190,23 @@ fn find(crew: &Crew, agent: Option<&str>) -> Result<AgentId, EngineError> {
     let Some(name) = agent else { return Ok(crew.main) };
     let found = crew.tree(|tree| tree.find_peer(name));
     found.ok_or_else(|| EngineError::NotFound(format!("No agent called {name} is at work in this session.")))
+}
+
+/// What is shown with a message: who sent it may say anything about it, so it is read anew.
+fn shown(attachments: &[Attachment]) -> Result<Vec<Attachment>, EngineError> {
+    let data_bytes: usize = attachments.iter().map(|attachment| attachment.data.len()).sum();
+    if attachments.len() > ATTACHMENTS_MAX || data_bytes > ATTACHMENTS_DATA_BYTES_MAX {
+        return Err(EngineError::Refused(format!(
+            "One message holds {ATTACHMENTS_MAX} images and documents, {ATTACHMENTS_DATA_BYTES_MAX} bytes of base64 in all."
+        )));
+    }
+    let read = attachments.iter().map(|attachment| {
+        let checked = attachment.checked();
+        checked.map_err(|error| {
+            EngineError::Refused(format!("{} cannot be shown: it is {error}.", attachment.name))
+        })
+    });
+    read.collect()
 }
 
 fn words(text: &str) -> Result<String, EngineError> {

@@ -27,7 +27,7 @@ pub(crate) fn fork(
     process.store.find_session(&from.to_string())?;
     let Past { system, turn, messages } = Past::read(&read_events(&process.store, from)?, turn)?;
     let opening = Opening { id: new_session_id(), agent: new_agent_id(), after: Seq(0) };
-    let (grant, budget, prompt) = (request.grant.clone(), request.budget, request.prompt.clone());
+    let (grant, budget, prompt) = (request.grant.clone(), request.budget, request.words());
     let lock = Opening::lock(process, opening.id)?;
     let (crew, updates) = opening.open(process, request, &grant, lock)?;
     let mut start = main_agent(&crew, grant, budget, prompt);
@@ -94,7 +94,8 @@ fn no_limits() -> Settings {
 fn parts(from: SessionId, turn: u32, messages: Vec<Message>) -> Vec<EventKind> {
     let (mut parts, mut bytes) = (vec![Vec::new()], 0);
     for message in messages {
-        let size = message.bytes();
+        // As it goes on record: images take more than they count for.
+        let size = serde_json::to_string(&message).map_or(0, |json| json.len());
         if bytes + size > FORK_PART_BYTES_MAX && bytes > 0 {
             parts.push(Vec::new());
             bytes = 0;

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use posse_protocol::{Budget, EventKind, Grant, Isolation, ReportForm, Role, RoleOrigin, Sender, ToolSpec};
+use posse_protocol::{
+    Budget, EventKind, Grant, Isolation, ReportForm, Role, RoleOrigin, Sender, ToolSpec, Words,
+};
 use posse_store::RoleRecord;
 use posse_tools::Toolbox;
 
@@ -13,7 +15,7 @@ use crate::agents::start::{AgentIdentity, AgentStart, FirstTask};
 use crate::crew::Crew;
 
 /// The main agent of a session.
-pub(super) fn main_agent(crew: &Arc<Crew>, grant: Grant, budget: Budget, prompt: String) -> AgentStart {
+pub(super) fn main_agent(crew: &Arc<Crew>, grant: Grant, budget: Budget, prompt: Words) -> AgentStart {
     let delegation = crew.delegation.as_ref();
     let model = crew.models.main().clone();
     let role = main_role(grant.clone(), budget);

@@ -9,7 +9,7 @@ use posse_delegate::KnownEnd;
 use posse_policy::meet;
 use posse_protocol::{
     AgentId, Branch, Brief, Budget, CallId, ContextMode, Event, EventKind, Grant, Isolation, MailId, Message,
-    Report, Role, RoleOrigin, Sender, Seq, ToolCall, ToolSpec,
+    Report, Role, RoleOrigin, Sender, Seq, ToolCall, ToolSpec, Words,
 };
 use posse_surface::AgentCommand;
 use posse_tools::Toolbox;
@@ -279,8 +279,9 @@ impl<'a> Replay<'a> {
         }
         replayed.clock.begin(at_ms, 0);
         let mut begun = self.begin(&replayed, system.clone());
-        for Mail { id, from, text, is_prompt } in std::mem::take(&mut replayed.mail) {
-            begun.recall.event(&EventKind::Mailed { id, from, text, is_prompt });
+        for Mail { id, from, words, is_prompt } in std::mem::take(&mut replayed.mail) {
+            let Words { text, attachments } = words;
+            begun.recall.event(&EventKind::Mailed { id, from, text, is_prompt, attachments });
         }
         replayed.begun = Some(begun);
         self.by_id.insert(id, replayed);
@@ -440,8 +441,8 @@ impl ReplayedAgent {
     }
 
     /// What it is told first, if nothing was said to it yet.
-    pub(crate) fn first_words(&self) -> Option<(Sender, String)> {
-        self.brief.as_ref().map(|brief| (Sender::Parent, brief.words.clone()))
+    pub(crate) fn first_words(&self) -> Option<(Sender, Words)> {
+        self.brief.as_ref().map(|brief| (Sender::Parent, brief.words.as_str().into()))
     }
 
     /// The system prompt of the agent whose conversation it begins with.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use posse_protocol::{Budget, Grant};
+use posse_protocol::{Attachment, Budget, Grant, Words};
 use posse_tools::ToolSettings;
 
 use crate::agents::sub_agents::Delegation;
@@ -17,6 +17,8 @@ pub struct SessionRequest {
     pub workspace: PathBuf,
     /// What the person wants.
     pub prompt: String,
+    /// What the person shows with it.
+    pub attachments: Vec<Attachment>,
     /// Who does it, and whom sub-agents may use.
     pub models: Models,
     /// What it may do.
@@ -35,6 +37,13 @@ pub struct SessionRequest {
     pub approvals: ApprovalSettings,
     /// What outlives the session.
     pub knowledge: KnowledgeSettings,
+}
+
+impl SessionRequest {
+    /// What the main agent is told first.
+    pub(crate) fn words(&self) -> Words {
+        Words { text: self.prompt.clone(), attachments: self.attachments.clone() }
+    }
 }
 
 /// What agents have of what outlives a session. The default is nothing.

@@ -11,7 +11,7 @@ use posse_delegate::{Known, KnownMain, Restored, Tree};
 use posse_protocol::visible::one_line;
 use posse_protocol::{
     AgentId, AgentState, Answer, Budget, CallId, Ending, EventKind, Isolation, MailId, Receipt, Report,
-    Sender, SessionId,
+    Sender, SessionId, Words,
 };
 use posse_store::SessionRow;
 
@@ -56,14 +56,14 @@ pub(crate) fn resume(
         main.ok_or_else(|| EngineError::NotFound("Nothing of this session is on record.".to_string()))?;
     may_go_on(&row, &request)?;
     let after = events.last().map(|event| event.seq).unwrap_or_default();
-    let (grant, budget, prompt) = (request.grant.clone(), request.budget, request.prompt.clone());
+    let (grant, budget, prompt) = (request.grant.clone(), request.budget, request.words());
     let (crew, updates) =
         Opening { id: session, agent: main, after }.open(process, request, &grant, alive)?;
     let mut replay = Replay::new(&crew, grant);
     for event in events {
         replay.event(event);
     }
-    let main = go_on(&crew, replay, budget, &prompt)?;
+    let main = go_on(&crew, replay, budget, prompt)?;
     Ok(Session::drive(process, crew, main, updates))
 }
 
@@ -84,7 +84,7 @@ fn go_on(
     crew: &Arc<Crew>,
     mut replay: Replay<'_>,
     fresh: Budget,
-    prompt: &str,
+    prompt: Words,
 ) -> Result<AgentStart, EngineError> {
     let (order, commands) = (std::mem::take(&mut replay.order), std::mem::take(&mut replay.commands));
     crew.restore_mail(replay.last_mail, Vec::new());
@@ -154,7 +154,7 @@ fn not_begun() -> EngineError {
 
 /// Puts on record that the session goes on, with what the main agent has to know: what the person has to say now, and
 /// which background commands are gone.
-fn announce(crew: &Crew, main: &mut ReplayedAgent, commands: Vec<(String, String)>, prompt: &str) {
+fn announce(crew: &Crew, main: &mut ReplayedAgent, commands: Vec<(String, String)>, prompt: Words) {
     let mut journal = crew.main_journal();
     journal.note(EventKind::SessionResumed {
         version: env!("CARGO_PKG_VERSION").to_string(),
@@ -165,19 +165,20 @@ fn announce(crew: &Crew, main: &mut ReplayedAgent, commands: Vec<(String, String
         journal.note(EventKind::BackgroundEnded { name, exit_code: None, tail: String::new() });
         mail(crew, &mut journal, main, Sender::Posse, text);
     }
-    match (prompt, &main.end) {
+    match (prompt.text.as_str(), &main.end) {
         ("", None) => {}
         // It waits for the next prompt.
         ("", Some(_)) if crew.stays => {}
-        ("", Some(_)) => mail(crew, &mut journal, main, Sender::Posse, GO_ON.to_string()),
-        (prompt, _) => mail(crew, &mut journal, main, Sender::Person, prompt.to_string()),
+        ("", Some(_)) => mail(crew, &mut journal, main, Sender::Posse, GO_ON),
+        _ => mail(crew, &mut journal, main, Sender::Person, prompt),
     }
     journal.send();
 }
 
 /// Words for the main agent: on record before anybody works on them, told at its next turn.
-fn mail(crew: &Crew, journal: &mut Journal, main: &mut ReplayedAgent, from: Sender, text: String) {
-    let mailed = EventKind::Mailed { id: crew.next_mail(), from, text, is_prompt: false };
+fn mail(crew: &Crew, journal: &mut Journal, main: &mut ReplayedAgent, from: Sender, words: impl Into<Words>) {
+    let Words { text, attachments } = words.into();
+    let mailed = EventKind::Mailed { id: crew.next_mail(), from, text, is_prompt: false, attachments };
     if let Some(begun) = &mut main.begun {
         begun.recall.event(&mailed);
     }

@@ -47,6 +47,7 @@ impl World {
         SessionRequest {
             workspace: self.files.path().to_path_buf(),
             prompt: prompt.to_string(),
+            attachments: Vec::new(),
             models: Models::new(Model::new(config, &Governors::default()).unwrap(), None),
             grant: self.grant.clone(),
             budget: self.budget,

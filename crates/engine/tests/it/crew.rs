@@ -107,6 +107,7 @@ impl Stage {
         SessionRequest {
             workspace: self.files.path().to_path_buf(),
             prompt: prompt.to_string(),
+            attachments: Vec::new(),
             models,
             grant: self.grant.clone(),
             budget: self.budget,

@@ -91,6 +91,7 @@ async fn an_unreachable_model_is_said_to_be() {
     let request = posse_engine::SessionRequest {
         workspace: world.files.path().to_path_buf(),
         prompt: "go".into(),
+        attachments: Vec::new(),
         models: posse_engine::models::Models::new(model, None),
         grant: world.grant.clone(),
         budget: world.budget,

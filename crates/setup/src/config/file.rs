@@ -61,6 +61,12 @@ pub(crate) struct ModelFile {
     /// `lean` or `full`; without it, windows up to 16k are lean.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) profile: Option<Profile>,
+    /// Whether it takes images; without it, it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) images: Option<bool>,
+    /// Whether it takes PDF documents; without it, by its images and its protocol.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) documents: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) max_output_tokens: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

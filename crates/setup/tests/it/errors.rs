@@ -190,7 +190,11 @@ async fn roles_that_cannot_be_used() {
 #[test]
 fn a_task_that_the_model_cannot_take() {
     let mut model = ModelConfig::new("a", "m", Protocol::Chat, "http://127.0.0.1:9/v1");
-    let task = |bytes: usize, attached_bytes| TaskPrompt { text: "x".repeat(bytes), attached_bytes };
+    let task = |bytes: usize, attached_bytes| TaskPrompt {
+        text: "x".repeat(bytes),
+        attached_bytes,
+        attachments: Vec::new(),
+    };
     task(1 << 20, 0).must_fit(&model).unwrap();
     model.context_window = Some(1000);
     let cases = [(3200, 0, None), (3300, 0, Some((false, 825))), (4000, 3000, Some((true, 750)))];

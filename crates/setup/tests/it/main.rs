@@ -1,6 +1,7 @@
 //! Tests of the one way in which sessions are prepared, as an interface uses it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod attached;
 mod catalog;
 mod errors;
 mod requests;

@@ -15,6 +15,7 @@ fn picture(request: &SessionRequest) -> String {
     let SessionRequest {
         workspace,
         prompt,
+        attachments,
         models,
         grant,
         budget,
@@ -26,7 +27,7 @@ fn picture(request: &SessionRequest) -> String {
         knowledge,
     } = request;
     format!(
-        "{workspace:?}\n{prompt}\n{models:#?}\n{grant:?}\n{budget:?}\n{stay:?}\n{tools:?}\n{project:?}\n{delegation:?}\n{approvals:?}\n{knowledge:?}"
+        "{workspace:?}\n{prompt}\n{attachments:?}\n{models:#?}\n{grant:?}\n{budget:?}\n{stay:?}\n{tools:?}\n{project:?}\n{delegation:?}\n{approvals:?}\n{knowledge:?}"
     )
 }
 

@@ -150,3 +150,28 @@ fn a_text_goes_with_the_last_session_that_refers_to_it() {
     record.put(vec![event(4, told(&shared))]);
     assert_eq!(record.rows(counts), ["1|1"], "what was forgotten can be kept again");
 }
+
+/// An image that is shown and read again is one text on record, and comes back with every event.
+#[test]
+fn images_are_kept_once() {
+    let record = record();
+    record.put(start(1));
+    let (name, media_type, data) = ("shot.png".to_string(), MediaType::Png, large("base64").into());
+    let image = Attachment { name, media_type, bytes: 6_000, width: 40, height: 30, data };
+    let (from, text, attachments) = (Sender::Person, "look".to_string(), vec![image.clone(), image]);
+    let said = Words { text: text.clone(), attachments: attachments.clone() };
+    let EventKind::ToolFinished { call, tool, ok, effects, duration_ms, .. } = finished(String::new()) else {
+        panic!("it is one")
+    };
+    let events = [
+        EventKind::mailed(from, said.clone()),
+        EventKind::told(from, said),
+        EventKind::ToolFinished { call, tool, ok, text, attachments, effects, duration_ms },
+    ];
+    for kind in &events {
+        record.put(vec![event(1, kind.clone())]);
+    }
+    assert_eq!(read(&record), events);
+    assert_eq!(record.rows("SELECT count(*) FROM blobs"), ["1"]);
+    assert_eq!(record.store.search("base64", 10).unwrap(), [], "what is shown is not text");
+}
