@@ -24,7 +24,7 @@ impl Handle {
         let found = engine.read(move |engine| {
             engine.find_session(&session.to_string())?;
             let Some(process) = engine.process_of(session) else { return Ok(None) };
-            Ok(Some((process == engine.own_process()?, engine.socket_of(process))))
+            Ok(Some((engine.is_own_process(process), engine.socket_of(process))))
         });
         match found.await? {
             None => Err(CallError::not_running(session)),

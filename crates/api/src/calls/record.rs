@@ -1,14 +1,14 @@
 //! Queries of the record. They are answered wherever the record is, whether a session runs or not.
 
 use posse_engine::record::{AgentRow, SessionRow};
-use posse_engine::{ContextUse, Engine, SessionFilter, WaitingQuestion};
+use posse_engine::{ContextUse, Engine, EngineError, SessionFilter, WaitingQuestion};
 use posse_protocol::{AgentState, Event, Seq, SessionId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::call::{Call, Verb, at_most};
 use crate::failure::{CallError, CallErrorKind};
-use crate::limits::{NAME_BYTES_MAX, QUERY_BYTES_MAX, ROWS, ROWS_MAX};
+use crate::limits::{EVENTS_AT_ONCE, NAME_BYTES_MAX, PAGE_BYTES_MAX, QUERY_BYTES_MAX, ROWS, ROWS_MAX};
 
 /// The name of the main agent.
 const MAIN: &str = "main";
@@ -145,7 +145,7 @@ pub struct ListEvents {
 /// Events in order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EventPage {
-    /// None if there are no more.
+    /// None if there are no more; fewer than were asked for if they are large.
     #[schemars(with = "Vec<serde_json::Value>")]
     pub events: Vec<Event>,
 }
@@ -162,11 +162,28 @@ impl Call for ListEvents {
     }
 
     async fn run(self, session: SessionId, engine: Engine) -> Result<EventPage, CallError> {
-        let events = engine.read(move |engine| {
-            let last = engine.find_session(&session.to_string())?.last_seq;
-            engine.events_after(session, Seq(self.after).min(last), self.limit)
-        });
-        Ok(EventPage { events: events.await? })
+        Ok(EventPage { events: engine.read(move |engine| self.read(session, engine)).await? })
+    }
+}
+
+impl ListEvents {
+    /// Reads a few events at a time: they can be large, and a page is bounded in bytes, too.
+    fn read(self, session: SessionId, engine: &Engine) -> Result<Vec<Event>, EngineError> {
+        let last = engine.find_session(&session.to_string())?.last_seq;
+        let (mut after, mut bytes, mut events) = (Seq(self.after).min(last), 0, Vec::new());
+        while events.len() < self.limit && bytes < PAGE_BYTES_MAX {
+            let some = engine.events_after(session, after, EVENTS_AT_ONCE.min(self.limit - events.len()))?;
+            let Some(newest) = some.last() else { break };
+            after = newest.seq;
+            for event in some {
+                bytes += serde_json::to_vec(&event).map_or(0, |text| text.len());
+                events.push(event);
+                if bytes >= PAGE_BYTES_MAX {
+                    break;
+                }
+            }
+        }
+        Ok(events)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use posse_api::calls::record::ListEvents;
 use posse_api::{CallErrorKind, Following, Handle};
 use posse_protocol::{Event, EventKind, ProgressKind, Seq, Update};
 use posse_testkit::Turn;
@@ -161,6 +162,34 @@ async fn a_reader_that_does_not_read_holds_nobody_up_and_misses_nothing() {
     assert_eq!(rest.matches("event: end").count(), 1);
     let ids = rest.lines().filter_map(|line| line.strip_prefix("id: ")?.parse::<u64>().ok());
     assert_eq!(ids.collect::<Vec<_>>(), record.iter().map(|event| event.seq.0).collect::<Vec<_>>());
+}
+
+/// A page is bounded in bytes as well; the pages together are the record.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn large_events_come_in_several_pages() {
+    let stage = Stage::new().await;
+    let long = "x".repeat(300 << 10);
+    let look =
+        |nth: usize| Turn::call("list_files", json!({"path": format!("./{nth}")})).and_text(long.clone());
+    let session = stage.start((0..20).map(look).chain([Turn::text("Done.")])).await;
+    let id = session.id;
+    let [here, elsewhere] = stage.handles(id).await;
+    stage.let_go();
+    session.report().await.unwrap();
+    let (mut pages, mut events) = (0, Vec::new());
+    loop {
+        let after = events.last().map_or(0, |event: &Event| event.seq.0);
+        let page = ListEvents { after, limit: 1000 };
+        let found = elsewhere.call(id, page).await.unwrap();
+        assert_eq!(found, here.call(id, page).await.unwrap());
+        if found.events.is_empty() {
+            break;
+        }
+        pages += 1;
+        events.extend(found.events);
+    }
+    assert_eq!(events, stage.engine.events_after(id, Seq(0), 1000).unwrap());
+    assert!(pages > 1, "{pages} pages of {} events", events.len());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

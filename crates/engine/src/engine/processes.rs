@@ -20,6 +20,11 @@ impl Engine {
         Ok(self.parts.processes.own().map_err(EngineError::DataDir)?.id)
     }
 
+    /// Whether a process is this one. Unlike `own_process`, it makes no file.
+    pub fn is_own_process(&self, process: ProcessId) -> bool {
+        self.parts.processes.entered().is_some_and(|own| own.id == process)
+    }
+
     /// Where a process listens, if it does. The file of a process that is gone is removed by the next one that opens the
     /// record.
     pub fn socket_of(&self, process: ProcessId) -> PathBuf {
