@@ -14,7 +14,7 @@ use crate::{ResultLine, median};
 
 const TRIES: usize = 31;
 const BEYOND_FSYNC_MS_MAX: f64 = 5.0;
-const FIRST_REQUEST_BYTES_MAX: usize = 7_500;
+const FIRST_REQUEST_BYTES_MAX: usize = 7_800;
 /// Longer than a session waits before it looks at its folder and watches it.
 const LOOKED_AFTER: Duration = Duration::from_millis(250);
 

@@ -178,6 +178,8 @@ fn answered(
                 let hint = "that is no pattern for this; one is written like edit_file(src/*)";
                 questions.again(style, size, hint)
             }
+            AnswerOutcome::WrongKind => questions.again(style, size, "that does not answer this question"),
+            AnswerOutcome::BadText => questions.again(style, size, "that is too long, or empty"),
         },
         TypedReply::Again(hint) => questions.again(style, size, hint),
         TypedReply::More => questions.more(style, size),

@@ -7,11 +7,11 @@ mod page;
 
 use std::io::{self, BufRead as _};
 
-use posse_protocol::{AgentId, Answer, Question, Seq};
+use posse_protocol::{AgentId, Answer, FreeQuestion, Question, Seq};
 use posse_view::SessionView;
 use tokio::sync::mpsc;
 
-use self::page::{Asked, View, drawn};
+use self::page::{Asked, DECLINE, View, drawn};
 use crate::output::{self, Style, one_line};
 
 /// Whether there is somebody who can be asked: a terminal to read from, and one to show the question on.
@@ -149,10 +149,19 @@ impl Questions {
                 let no = Answer::No { reason: "the person's input has ended".to_string() };
                 return TypedReply::Answer(open.agent, Box::new(open.question.clone()), no);
             };
-            if self.next.is_some() && matches!(line.trim(), "" | "m" | "more") {
+            // To a question in words, every word is an answer.
+            let asks_more = match open.question.asks {
+                Some(_) => line.trim().is_empty(),
+                None => matches!(line.trim(), "" | "m" | "more"),
+            };
+            if self.next.is_some() && asks_more {
                 return TypedReply::More;
             }
-            return match answer(&line, &open.question) {
+            let read = match &open.question.asks {
+                Some(asks) => words(&line, asks),
+                None => answer(&line, &open.question),
+            };
+            return match read {
                 Ok(answer) => TypedReply::Answer(open.agent, Box::new(open.question.clone()), answer),
                 Err(hint) => TypedReply::Again(hint),
             };
@@ -176,6 +185,20 @@ impl Reader {
         });
         Self { wanted, typed, next: 0 }
     }
+}
+
+/// What a line says to a question in words: the number of a choice, the person's own words, or that there is no answer.
+fn words(line: &str, asks: &FreeQuestion) -> Result<Answer, &'static str> {
+    let line = line.trim();
+    let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    if line.is_empty() {
+        return Err("type your answer, or /decline");
+    } else if word.eq_ignore_ascii_case(DECLINE) {
+        return Ok(Answer::No { reason: rest.trim().to_string() });
+    }
+    let number = line.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+    let chosen = number.and_then(|number| asks.choices.get(number));
+    Ok(Answer::Said { text: chosen.map_or(line, String::as_str).to_string() })
 }
 
 /// What a line means. Leaving the sandbox takes a whole word.
@@ -218,17 +241,10 @@ mod tests {
 
     fn question(call: &str) -> Question {
         Question {
-            call: CallId(call.to_string()),
-            tool: "shell".to_string(),
-            what: "cargo fetch\x1b[2J".to_string(),
-            real_path: None,
-            preview: None,
             leaves: true,
-            written: Vec::new(),
-            written_more: 0,
-            writing: Vec::new(),
             why: "in mode auto, leaving the sandbox asks first".to_string(),
             pattern: "leave(cargo fetch)".to_string(),
+            ..Question::new(CallId(call.to_string()), "shell", "cargo fetch\x1b[2J")
         }
     }
 
@@ -256,6 +272,32 @@ mod tests {
         for line in ["", "\n", "yep", "maybe", "1", "outside"] {
             assert!(answer(line, &inside).is_err(), "{line:?}");
         }
+    }
+
+    #[test]
+    fn a_question_in_words_takes_a_number_or_any_words() {
+        let asks = FreeQuestion { choices: vec!["this".to_string(), "that, too".to_string()] };
+        let said = |text: &str| Answer::Said { text: text.to_string() };
+        let no = |reason: &str| Answer::No { reason: reason.to_string() };
+        let good = [
+            ("1\n", said("this")),
+            (" 2 ", said("that, too")),
+            ("3", said("3")),
+            ("0", said("0")),
+            ("y", said("y")),
+            ("no", said("no")),
+            ("m", said("m")),
+            ("outside session", said("outside session")),
+            ("1 and 2", said("1 and 2")),
+            ("/decline", no("")),
+            ("/Decline  ask me later ", no("ask me later")),
+            ("/declined", said("/declined")),
+        ];
+        assert_eq!(good.len(), 12);
+        for (line, want) in good {
+            assert_eq!(words(line, &asks), Ok(want), "{line:?}");
+        }
+        assert!(words(" \n", &asks).is_err());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use posse_protocol::{AgentId, Answer, Event, EventKind, Report, Sender};
 use posse_report::facts_line;
-use posse_view::{FoldError, OpenCall, SessionView, words};
+use posse_view::{FoldError, Folded, SessionView, words};
 
 use crate::display::{ending_line, measured, not_covered, read_only_for_commands};
 use crate::limits::{
@@ -43,11 +43,11 @@ impl Steps {
 
     /// One event; nothing for those that only matter to programs.
     pub(crate) fn lines(&mut self, event: &Event) -> Result<String, FoldError> {
-        let call = fold(&mut self.view, event)?.call;
+        let folded = fold(&mut self.view, event)?;
         let name = self.name(event.agent);
         let parent = event.parent.map(|parent| self.name(parent));
         let names = parent.as_ref().map(|parent| (name.as_str(), parent.as_str()));
-        Ok(self.indented(event.agent, &self.text(event, names, call)))
+        Ok(self.indented(event.agent, &self.text(event, names, folded)))
     }
 
     /// The calls that never got a result.
@@ -87,9 +87,9 @@ impl Steps {
         text.split_inclusive('\n').map(|line| format!("{indent}{line}")).collect()
     }
 
-    /// `names`: those of the sub-agent it happened to and of its parent; none for the main agent. `call`: the one that it
+    /// `names`: those of the sub-agent it happened to and of its parent; none for the main agent. `folded`: what it
     /// ends.
-    fn text(&self, event: &Event, names: Option<(&str, &str)>, call: Option<OpenCall>) -> String {
+    fn text(&self, event: &Event, names: Option<(&str, &str)>, folded: Folded) -> String {
         let style = self.style;
         let who = names.map(|(name, _)| format!("{name} ")).unwrap_or_default();
         match &event.kind {
@@ -106,7 +106,7 @@ impl Steps {
                 self.said(&style.cyan(&label), &reply.text)
             }
             EventKind::ToolFinished { tool, ok, text, duration_ms, .. } => {
-                let title = call.map_or_else(|| one_line(tool, 60), |call| one_line(&call.title, 200));
+                let title = folded.call.map_or_else(|| one_line(tool, 60), |call| one_line(&call.title, 200));
                 let head = style.dim(&format!("  {who}• {title}  ({})\n", duration(*duration_ms)));
                 format!("{head}{}", self.result(if *ok { "→" } else { "✗" }, text))
             }
@@ -118,12 +118,19 @@ impl Steps {
             EventKind::Compacted { summary, .. } => {
                 style.dim(&format!("  {who}shortened: {}\n", one_line(summary, STEPS_RESULT_CHARS_MAX)))
             }
+            EventKind::PersonNeeded { question } if question.asks.is_some() => {
+                let said = one_line(&question.what, STEPS_RESULT_CHARS_MAX);
+                style.yellow(&format!("{who}asks: {said}\n"))
+            }
             EventKind::PersonNeeded { question } => style.yellow(&format!(
                 "{who}asks to use {}: {}\n",
                 one_line(&question.tool, 60),
                 one_line(&question.what, STEPS_RESULT_CHARS_MAX)
             )),
-            EventKind::PersonAnswered { answer, .. } => answered(style, answer),
+            EventKind::PersonAnswered { answer, .. } => {
+                let is_free = folded.question.is_some_and(|open| open.question.asks.is_some());
+                answered(style, answer, is_free)
+            }
             EventKind::Merged { branch, changes, conflicts, .. } => style.dim(&format!(
                 "  {who}merged {}: {} changed, {} in conflict\n",
                 one_line(branch, 100),
@@ -258,8 +265,14 @@ fn settled(style: Style, who: &str, report: &Report, room: usize) -> String {
     text
 }
 
-fn answered(style: Style, answer: &Answer) -> String {
+/// `is_free`: whether the question was one in words.
+fn answered(style: Style, answer: &Answer, is_free: bool) -> String {
     match (words::answer(answer), answer) {
+        (Some(text), Answer::No { .. }) if is_free => {
+            let text = one_line(text.trim_start_matches("no").trim_start(), MESSAGE_CHARS_MAX);
+            format!("{} {}\n", style.bold("you:"), format!("(no answer) {text}").trim_end())
+        }
+        (None, Answer::Nobody) if is_free => style.yellow("nobody was there to answer\n"),
         (Some(text), _) => format!("{} {}\n", style.bold("you:"), one_line(&text, MESSAGE_CHARS_MAX)),
         (None, Answer::Nobody) => style.yellow("nobody was there to ask, so it was not done\n"),
         (None, _) => style.dim("nobody had answered when it was taken back\n"),

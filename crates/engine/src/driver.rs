@@ -301,17 +301,10 @@ impl Driver {
         progressed.effects.append(&mut found.effects);
         progressed.effects.extend(tool_calls::denied(&self.who.name, &found.refused));
         found.into_events(self.agent.spent().turns).for_each(|kind| self.journal.note(kind));
-        if let Some(call) = progressed.asking.take() {
-            self.journal.note(EventKind::PersonAnswered { call: call.clone(), answer: Answer::Withdrawn });
-            let text = "It was not run: nobody had answered whether it may.".to_string();
-            progressed.done.push(Done {
-                id: call,
-                ok: false,
-                text,
-                attachments: Vec::new(),
-                ran: false,
-                read_only: true,
-            });
+        if let Some(asked) = progressed.asking.take() {
+            let (call, answer) = (asked.id.clone(), Answer::Withdrawn);
+            self.journal.note(EventKind::PersonAnswered { call, answer });
+            progressed.done.push(asked.withdrawn());
         }
         self.notes.extend(progressed.not_counted());
         if self.effects.add(&progressed.effects, self.crew.edits(self.who.id)) {

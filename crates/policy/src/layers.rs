@@ -7,9 +7,11 @@ use posse_protocol::{Approval, Grant};
 
 use crate::meet::meet;
 
-/// Tools that steer the session or ask the person: only the main agent has them.
-const STEERING: [&str; 11] = [
-    "ask_person",
+/// The tool that asks the person: a child has it only if its role names it.
+const ASKING: &str = "ask_person";
+
+/// Tools that steer the session, and other programs' tools that ask the person: only the main agent has them.
+const STEERING: [&str; 10] = [
     "ask_user*",
     "AskUserQuestion",
     "request_user_input",
@@ -25,9 +27,19 @@ const STEERING: [&str; 11] = [
 /// Tools that need a screen, which nobody looks at in the background.
 const SCREEN: [&str; 5] = ["screen_*", "browser_*", "computer*", "terminal_*", "screenshot*"];
 
-/// Without the tools that steer the session or ask the person.
+/// Without the tools that steer the session.
 pub fn for_child(grant: Grant) -> Grant {
     without(grant, &STEERING)
+}
+
+/// Without the tool that asks the person.
+pub fn not_asking(grant: Grant) -> Grant {
+    without(grant, &[ASKING])
+}
+
+/// Whether a role names the tool that asks the person. A pattern that happens to fit it does not count.
+fn names_asking(role: &Grant) -> bool {
+    role.tools.allow.iter().any(|layer| layer.contains(ASKING))
 }
 
 /// For a role from an untrusted file: it asks, whatever the file claims.
@@ -44,6 +56,9 @@ pub fn in_background(grant: Grant) -> Grant {
 /// A child's grant: its parent's, narrowed by every layer, intersected with its role's.
 pub fn child_grant(parent: &Grant, role: &Grant, untrusted_file: bool, background: bool) -> Grant {
     let mut most = for_child(parent.clone());
+    if untrusted_file || !names_asking(role) {
+        most = not_asking(most);
+    }
     if untrusted_file {
         most = from_project_file(most);
     }

@@ -32,7 +32,7 @@ pub use destroys::destroys;
 pub use explain::explain;
 pub use hidden::HiddenPaths;
 pub use invoked::{Invoked, invoked};
-pub use layers::{child_grant, for_child, from_project_file, in_background};
+pub use layers::{child_grant, for_child, from_project_file, in_background, not_asking};
 pub use meet::meet;
 pub use paths::{clean_path, may_write, writable_roots};
 pub use reach::{Reach, Target, fits, is_pattern, reach};

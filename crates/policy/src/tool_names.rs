@@ -26,6 +26,11 @@ const ALIASES: &[(&str, &[&str], &[&str])] = &[
     ("list_files", &["ls", "list", "listfiles", "listdirectory"], &["listdir", "tree"]),
     ("web_fetch", &["webfetch", "fetchurl", "fetch"], &["curl", "browse", "openurl"]),
     ("todo", &["todo", "todowrite", "todoread", "writetodos"], &["updateplan", "plan"]),
+    (
+        "ask_person",
+        &["ask", "askperson", "askuser", "askuserquestion", "askhuman", "requestuserinput"],
+        &["question", "askquestion", "clarify"],
+    ),
     ("remember", &["remember", "savememory"], &["memory", "addmemory", "memorize"]),
     ("recall", &["recall", "searchmemory"], &["memorysearch", "memories"]),
     ("skill_load", &["skill", "skillload", "loadskill", "activateskill"], &["useskill"]),
@@ -51,7 +56,7 @@ fn folded(name: &str) -> String {
 }
 
 /// What Posse calls its own tools, those to delegate with included.
-pub const TOOLS: [&str; 23] = [
+pub const TOOLS: [&str; 24] = [
     "shell",
     "read_file",
     "write_file",
@@ -61,6 +66,7 @@ pub const TOOLS: [&str; 23] = [
     "list_files",
     "web_fetch",
     "todo",
+    "ask_person",
     "remember",
     "recall",
     "skill_load",
@@ -79,7 +85,7 @@ pub const TOOLS: [&str; 23] = [
 /// What rules speak of besides: leaving the sandbox, files that other programs obey, the team's board.
 const MORE: [&str; 4] = ["leave", "obeyed", "board", "task"];
 /// Tools of other programs that Posse does not have. A rule about one of these is not a typo.
-const FOREIGN: [&str; 32] = [
+const FOREIGN: [&str; 30] = [
     "websearch",
     "googlewebsearch",
     "notebookedit",
@@ -90,8 +96,6 @@ const FOREIGN: [&str; 32] = [
     "slashcommand",
     "exitplanmode",
     "enterplanmode",
-    "askuserquestion",
-    "askuser",
     "listmcpresources",
     "listmcpresourcestool",
     "readmcpresource",

@@ -48,7 +48,7 @@ pub use media::MediaType;
 pub use message::{Message, Reasoning, ReasoningOrigin, ToolCall, ToolResult, Words};
 pub use model_error::{ModelError, ModelErrorKind};
 pub use note::{NewNote, Note, NoteScope};
-pub use question::{Answer, Question};
+pub use question::{Answer, FreeQuestion, Question};
 pub use reply::{Reply, StopReason, Usage};
 pub use report::{Below, Denial, FileChange, Receipt, Report};
 pub use role::{ReportForm, Role, RoleOrigin};

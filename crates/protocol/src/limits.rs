@@ -4,6 +4,14 @@
 pub const TITLE_CHARS_MAX: usize = 100;
 /// The longest diff that a question carries, in bytes.
 pub const PREVIEW_BYTES_MAX: usize = 512 * 1024;
+/// The longest free question, in characters.
+pub const QUESTION_CHARS_MAX: usize = 4_000;
+/// How many answers a free question may propose.
+pub const CHOICES_MAX: usize = 10;
+/// The longest of them, in characters.
+pub const CHOICE_CHARS_MAX: usize = 200;
+/// The longest answer of a person, in bytes.
+pub const ANSWER_BYTES_MAX: usize = 16 * 1024;
 /// How many written files a question names.
 pub const WRITTEN_NAMES_MAX: usize = 5;
 /// How many commands a receipt lists.

@@ -4,15 +4,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::CallId;
 
-/// A call that may run only if a person says so.
+/// What a person is asked: whether a call may run, or what an agent wants to know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Question {
     /// Which call of the agent.
     pub call: CallId,
     /// The tool.
     pub tool: String,
-    /// The exact command, path or address, whole and as the agent wrote it.
+    /// The exact command, path or address, or the words of a free question; whole and as the agent wrote it.
     pub what: String,
+    /// What the agent wants to know, where this is a free question. None where it is about whether a call may run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asks: Option<FreeQuestion>,
     /// Where a path really leads, links resolved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub real_path: Option<String>,
@@ -31,10 +34,38 @@ pub struct Question {
     /// For the same: what runs beside it and can write files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writing: Vec<String>,
-    /// Why it is not done without asking.
+    /// Why it is not done without asking; empty for a free question.
     pub why: String,
-    /// What "for this pattern" would allow from now on.
+    /// What "for this pattern" would allow from now on; empty for a free question.
     pub pattern: String,
+}
+
+/// A question that is answered in words, and allows nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FreeQuestion {
+    /// Answers that the agent proposes; the person may give another one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<String>,
+}
+
+impl Question {
+    /// A question about one call, with nothing told besides.
+    pub fn new(call: CallId, tool: impl Into<String>, what: impl Into<String>) -> Self {
+        Self {
+            call,
+            tool: tool.into(),
+            what: what.into(),
+            asks: None,
+            real_path: None,
+            preview: None,
+            leaves: false,
+            written: Vec::new(),
+            written_more: 0,
+            writing: Vec::new(),
+            why: String::new(),
+            pattern: String::new(),
+        }
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
@@ -55,10 +86,15 @@ pub enum Answer {
         /// Such as `edit_file(src/*)`.
         pattern: String,
     },
-    /// It may not run, and that is final for this call.
+    /// It may not run, and that is final for this call; or the person does not answer a free question.
     No {
         /// What the agent is told.
         reason: String,
+    },
+    /// The person's words, for a free question.
+    Said {
+        /// What the agent is told.
+        text: String,
     },
     /// Nobody is there to ask, so it did not run.
     Nobody,

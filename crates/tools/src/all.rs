@@ -18,6 +18,7 @@ pub(crate) fn all() -> &'static [ToolEntry] {
             ToolEntry::of::<crate::shell::ShellCommand>(),
             ToolEntry::of::<crate::job_tool::JobsTool>(),
             ToolEntry::of::<crate::todo::Todo>(),
+            ToolEntry::of::<crate::ask_person::AskPerson>(),
             ToolEntry::of::<crate::web_fetch::WebFetch>(),
             ToolEntry::of::<crate::remember::Remember>(),
             ToolEntry::of::<crate::recall::RecallNotes>(),

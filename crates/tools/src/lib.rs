@@ -7,6 +7,7 @@
 
 mod all;
 mod arguments;
+mod ask_person;
 mod confine;
 mod context;
 mod denied_files;
@@ -46,6 +47,7 @@ mod web_address;
 mod web_fetch;
 mod write_file;
 
+pub use ask_person::NOBODY_HERE;
 pub use confine::{LinkedFolders, Sandbox};
 pub use jobs::{Job, JobNews, Jobs};
 pub use knowledge::{

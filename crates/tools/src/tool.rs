@@ -3,7 +3,7 @@
 use std::{pin::Pin, sync::Arc};
 
 use posse_policy::Act;
-use posse_protocol::{Files, Grant, Needs, ToolOutcome, ToolSpec};
+use posse_protocol::{Files, FreeQuestion, Grant, Needs, ToolOutcome, ToolSpec};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -73,6 +73,11 @@ pub(crate) trait Tool: DeserializeOwned + JsonSchema + Send + Sync + 'static {
         false
     }
 
+    /// What it asks the person, if it is a question and does nothing else.
+    fn asks(&self) -> Option<FreeQuestion> {
+        None
+    }
+
     /// Does it.
     fn run(self, context: Context) -> impl Future<Output = Result<ToolOutcome, ToolFailure>> + Send;
 }
@@ -87,6 +92,7 @@ pub(crate) trait ReadCall: Send + Sync {
     fn path(&self) -> Option<&str>;
     fn preview(&self, context: &Context) -> Option<Preview>;
     fn goes_on(&self) -> bool;
+    fn asks(&self) -> Option<FreeQuestion>;
     fn start(self: Box<Self>, context: Context) -> RunningCall;
 }
 
@@ -113,6 +119,10 @@ impl<T: Tool> ReadCall for T {
 
     fn goes_on(&self) -> bool {
         Tool::goes_on(self)
+    }
+
+    fn asks(&self) -> Option<FreeQuestion> {
+        Tool::asks(self)
     }
 
     fn start(self: Box<Self>, context: Context) -> RunningCall {

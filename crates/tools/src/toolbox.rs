@@ -9,7 +9,7 @@ use std::{
 
 use posse_policy::{Act, Decision, Wish, decide, offers, shell_level, suggested_name};
 use posse_protocol::visible::one_line;
-use posse_protocol::{AgentId, Approval, Files, Grant, Shell, ToolCall, ToolOutcome, ToolSpec};
+use posse_protocol::{AgentId, Approval, Files, FreeQuestion, Grant, Shell, ToolCall, ToolOutcome, ToolSpec};
 use posse_workspace::{Permit, Workspace};
 
 use crate::{
@@ -294,6 +294,11 @@ impl Prepared {
         self.call.goes_on()
     }
 
+    /// What it asks the person, if it is a question and does nothing else.
+    pub fn asks(&self) -> Option<FreeQuestion> {
+        self.call.asks()
+    }
+
     /// The files it will have written, byte for byte.
     pub fn rewrites(&self) -> Rewrites {
         self.context.rewrites.clone()
@@ -357,6 +362,10 @@ mod tests {
 
         fn goes_on(&self) -> bool {
             false
+        }
+
+        fn asks(&self) -> Option<FreeQuestion> {
+            None
         }
 
         fn start(self: Box<Self>, context: Context) -> RunningCall {

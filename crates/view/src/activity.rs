@@ -63,6 +63,11 @@ pub enum Activity {
         /// The command, path or address.
         what: String,
     },
+    /// It has asked a person something, and waits for the answer.
+    AskingQuestion {
+        /// What it asks.
+        question: String,
+    },
     /// It has said what it has to say, and waits for its sub-agents.
     WaitingForSubAgents,
     /// Nothing: it has ended, or nobody works on the session.

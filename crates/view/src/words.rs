@@ -60,6 +60,7 @@ pub fn doing(doing: &Activity) -> String {
         }
         Activity::Calling { title } => title.clone(),
         Activity::AskingPerson { tool, what } => format!("needs you: {tool} {what}"),
+        Activity::AskingQuestion { question } => format!("asks you: {question}"),
         Activity::WaitingForSubAgents => "waiting for sub-agents".to_owned(),
         Activity::Nothing => String::new(),
     }
@@ -178,6 +179,7 @@ pub fn answer(answer: &Answer) -> Option<String> {
         Answer::Session => Some("yes, in this session".to_owned()),
         Answer::Pattern { pattern } => Some(format!("yes, whenever it is {pattern}")),
         Answer::No { reason } => Some(format!("no {reason}").trim_end().to_owned()),
+        Answer::Said { text } => Some(text.clone()),
         Answer::Nobody | Answer::Withdrawn => None,
     }
 }

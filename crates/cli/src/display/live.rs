@@ -308,9 +308,13 @@ impl Live {
             return Ok(());
         }
         let asked = folded.question.as_ref().map(|open| &open.question);
-        let what = asked.map(|asked| format!("{} {}", asked.tool, asked.what)).unwrap_or_default();
+        let (how, what) = match asked {
+            Some(asked) if asked.asks.is_some() => ("asks, and nobody is here to answer", asked.what.clone()),
+            Some(asked) => ("denied, because nobody can be asked", format!("{} {}", asked.tool, asked.what)),
+            None => ("denied, because nobody can be asked", String::new()),
+        };
         let what = one_line(&what, LOGGED_CALL_COLUMNS_MAX);
-        let text = self.style.yellow(&format!("[{name}] denied, because nobody can be asked: {what}"));
+        let text = self.style.yellow(&format!("[{name}] {how}: {what}"));
         self.aside(text)
     }
 

@@ -74,6 +74,7 @@ pub(crate) fn asks(command: &str) -> EventKind {
             call: CallId("c".to_string()),
             tool: "shell".to_string(),
             what: command.to_string(),
+            asks: None,
             real_path: None,
             preview: None,
             leaves: false,

@@ -13,6 +13,8 @@ const INDENT: &str = "    ";
 /// What a row begins with that goes on with the line above it.
 const GOES_ON: &str = "  ↳ ";
 const TAB_COLUMNS: usize = 8;
+/// What is typed to give no answer to a question in words.
+pub(super) const DECLINE: &str = "/decline";
 
 /// Who asks what.
 #[derive(Clone, Copy)]
@@ -99,11 +101,17 @@ fn in_sight(body: &[String], room: usize, width: usize, view: View) -> (Vec<Stri
     }
 }
 
-/// What is asked about: the command, or the path and what would be changed there.
+/// What is asked about: the command, or the path and what would be changed there; or the agent's words and its choices.
 fn body(question: &Question, width: usize) -> Vec<String> {
     let lines = |text: &str| -> Vec<String> {
         visible::text(text).lines().flat_map(|line| broken(line, INDENT, width)).collect()
     };
+    if let Some(asks) = &question.asks {
+        let numbered =
+            asks.choices.iter().zip(1..).map(|(choice, n)| format!("{n}  {}", visible::line(choice)));
+        let choices = numbered.flat_map(|choice| broken(&choice, INDENT, width)).collect::<Vec<_>>();
+        return lines(&question.what).into_iter().chain(choices).collect();
+    }
     match &question.preview {
         None if is_command(question) => lines(&question.what),
         None => lines(&visible::line(&question.what)),
@@ -142,6 +150,7 @@ fn heading(style: Style, asked: Asked<'_>, width: usize) -> Vec<String> {
     let Asked { name, title, question } = asked;
     let tool = one_line(&question.tool, 40);
     let wants = match (question.leaves, is_command(question)) {
+        _ if question.asks.is_some() => "asks you".to_string(),
         (true, true) => "wants to run this outside the sandbox, with all your rights".to_string(),
         (true, false) => format!("wants to use {tool}, which asks in every mode but full"),
         (false, _) => format!("wants to use {tool} ({})", visible::line(&question.why)),
@@ -163,7 +172,13 @@ fn heading(style: Style, asked: Asked<'_>, width: usize) -> Vec<String> {
 
 /// One row a choice, where the terminal is wide enough.
 fn choices(question: &Question, width: usize) -> Vec<String> {
-    let rows: Vec<String> = if question.leaves {
+    let rows: Vec<String> = if let Some(asks) = &question.asks {
+        let number = if asks.choices.is_empty() { "" } else { "the number of a choice, or " };
+        vec![
+            format!("  type {number}your own answer"),
+            format!("  {DECLINE}  no answer; you may say why after it"),
+        ]
+    } else if question.leaves {
         let every = "  outside session   yes, and every command outside until a file is written";
         let very = if is_command(question) { "this very command" } else { "the same again" };
         let mut rows = vec!["  outside           yes, once".to_string()];
@@ -193,7 +208,9 @@ fn choices(question: &Question, width: usize) -> Vec<String> {
 
 /// The same in as few rows as there can be.
 fn brief_choices(question: &Question, width: usize) -> Vec<String> {
-    let text = if question.leaves && is_command(question) {
+    let text = if let Some(asks) = &question.asks {
+        if asks.choices.is_empty() { "answer | /decline" } else { "number | answer | /decline" }
+    } else if question.leaves && is_command(question) {
         "outside | outside session | outside pattern | n"
     } else if question.leaves {
         "outside | outside pattern | n"

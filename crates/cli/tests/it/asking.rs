@@ -71,6 +71,45 @@ fn a_person_is_asked_and_every_answer_counts() {
 }
 
 #[test]
+fn a_question_in_words_is_answered_in_words() {
+    let ask = |question: &str| {
+        Turn::call("ask_person", json!({"question": question, "choices": ["the old one", "the new one"]}))
+    };
+    let turns = [ask("Which base?"), ask("And which table?"), ask("Sure?"), Turn::text("Done.")];
+    let person = Person::new(turns);
+    let said = answering(&person, "run go", &["", "2", "none, ask Ann", "/decline no time"]);
+    assert_eq!(said.matches("main asks you:").count(), 4, "{said}");
+    assert!(said.contains("1  the old one") && said.contains("type your answer, or /decline"), "{said}");
+    let request = person.model.requests()[3].json();
+    let results = request["messages"].as_array().unwrap().iter().filter(|message| message["role"] == "tool");
+    let results = results.map(|message| message["content"].as_str().unwrap()).collect::<Vec<_>>();
+    let declined = "The person does not answer this. Decide, and say so in your report. They say: no time";
+    assert_eq!(results, ["the new one", "none, ask Ann", declined]);
+    let shown = person.posse(&["sessions", "show", "last"]);
+    for line in ["asks: Which base?", "you: the new one", "you: none, ask Ann", "you: (no answer) no time"] {
+        assert!(shown.stdout.contains(line), "{line}: {}", shown.stdout);
+    }
+}
+
+#[test]
+fn a_question_in_words_does_not_wait_for_a_pipe() {
+    let ask = || Turn::call("ask_person", json!({"question": "Which base?"}));
+    let person = Person::new([ask(), Turn::text("I took the old one.")]);
+    let ran = person.posse(&["run", "go"]);
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
+    ran.says("[main] asks, and nobody is here to answer: Which base?");
+    let told = person.model.requests()[1].json().to_string();
+    assert!(told.contains("Nobody is here: decide, and say so in your report."), "{told}");
+    let person = Person::new([ask(), Turn::text("I took the old one.")]);
+    let ran = person.posse(&["run", "--json", "go"]);
+    let kinds = ran.stdout.lines().filter(|line| line.contains("\"person_"));
+    let expected = ["\"asks\":{}", "\"answer\":\"nobody\""];
+    let kinds = kinds.collect::<Vec<_>>();
+    assert_eq!(kinds.len(), 2, "{ran:#?}");
+    assert!(kinds.iter().zip(expected).all(|(line, part)| line.contains(part)), "{kinds:#?}");
+}
+
+#[test]
 fn where_nobody_is_there_it_is_denied_and_said() {
     let person = Person::new([outside("touch ../left"), Turn::text("I could not.")]);
     let ran = person.posse(&["run", "go"]);

@@ -1,9 +1,11 @@
 //! The gate every call goes through once its grant allows it: done, asked, or denied.
 
 use posse_policy::{Act, Decision, Undo, Wish, pattern_for, session_pattern};
-use posse_protocol::{AgentId, Answer, Approval, CallId, Denial, EventKind, Question, ToolOutcome, visible};
+use posse_protocol::{
+    AgentId, Answer, Approval, CallId, Denial, EventKind, FreeQuestion, Question, ToolOutcome, visible,
+};
 use posse_store::StoreError;
-use posse_tools::Preview;
+use posse_tools::{NOBODY_HERE, Preview};
 use posse_workspace::Permit;
 
 use crate::crew::Crew;
@@ -29,7 +31,12 @@ pub(crate) enum GateOutcome {
     Denied(Denial, ToolOutcome),
     /// A person has to be asked.
     Ask(Box<PendingQuestion>),
+    /// It was a question, and this is the answer to the call.
+    Answered(ToolOutcome),
 }
+
+/// What an agent is told if the person does not want to answer.
+const DECLINED: &str = include_str!("../../prompts/declined.md").trim_ascii();
 
 impl Gate {
     /// Looks at a call. Nothing is asked yet. What may run at once is permitted what it needs.
@@ -53,6 +60,11 @@ impl Gate {
         let real = place.as_deref().filter(|place| *place != wish.what);
         wishes.extend(real.map(|what| Wish { what, ..wish }));
         match self.crew.approvals.judge(self.agent, self.approval, undo, &wishes) {
+            Decision::Allow | Decision::Ask(_) if let Some(asks) = free(work) => {
+                let question = Question::new(call.clone(), wish.tool, wish.what);
+                let question = Question { asks: Some(asks), ..question };
+                GateOutcome::Ask(Box::new(PendingQuestion::free(question)))
+            }
             Decision::Allow => {
                 if obeyed.is_some() {
                     self.permit(work);
@@ -73,31 +85,18 @@ impl Gate {
                 }
                 let leaves = wish.act == Act::Leave;
                 let told = if leaves { self.written(wish.what) } else { WrittenFiles::default() };
-                let question = Question {
-                    call: call.clone(),
-                    tool: wish.tool.to_string(),
-                    what: wish.what.to_string(),
+                let mut asks = self.pending(call, &wish, self.why(why), undo);
+                asks.wishes = wishes.iter().map(|wish| (wish.what.to_string(), wish.act)).collect();
+                asks.seen = told.seen;
+                asks.question = Question {
                     real_path: real_path(work),
-                    preview: None,
                     leaves,
                     written: told.named,
                     written_more: told.more,
                     writing: told.writing,
-                    why: self.why(why),
-                    pattern: pattern_for(&wish),
+                    ..asks.question
                 };
-                let wishes = wishes.iter().map(|wish| (wish.what.to_string(), wish.act)).collect();
-                let (for_session, approval) = (session_pattern(&wish), self.approval);
-                let (without, seen) = (false, told.seen);
-                GateOutcome::Ask(Box::new(PendingQuestion {
-                    question,
-                    for_session,
-                    approval,
-                    undo,
-                    wishes,
-                    without,
-                    seen,
-                }))
+                GateOutcome::Ask(asks)
             }
         }
     }
@@ -148,31 +147,23 @@ impl Gate {
             (_, Some((more, Decision::Ask(why)))) => (more, why),
             (Decision::Ask(why), _) => (wish, why),
         };
-        let question = Question {
-            call: call.clone(),
-            tool: wish.tool.to_string(),
-            what: wish.what.to_string(),
-            real_path: None,
-            preview: None,
-            leaves: false,
-            written: Vec::new(),
-            written_more: 0,
-            writing: Vec::new(),
-            why,
-            pattern: pattern_for(&wish),
-        };
-        let (for_session, approval) = (session_pattern(&wish), self.approval);
-        let wishes = vec![(wish.what.to_string(), wish.act)];
-        let (undo, seen) = (Undo::Holds, 0);
-        GateOutcome::Ask(Box::new(PendingQuestion {
-            question,
-            for_session,
-            approval,
+        let mut asks = self.pending(call, &wish, why, Undo::Holds);
+        asks.without = without;
+        GateOutcome::Ask(asks)
+    }
+
+    /// The question whether this may be done, with nothing told besides.
+    fn pending(&self, call: &CallId, wish: &Wish<'_>, why: String, undo: Undo) -> Box<PendingQuestion> {
+        let question = Question::new(call.clone(), wish.tool, wish.what);
+        Box::new(PendingQuestion {
+            question: Question { why, pattern: pattern_for(wish), ..question },
+            for_session: session_pattern(wish),
+            approval: self.approval,
             undo,
-            wishes,
-            without,
-            seen,
-        }))
+            wishes: vec![(wish.what.to_string(), wish.act)],
+            without: false,
+            seen: 0,
+        })
     }
 
     /// What an agent has changed in its checkout that other programs act on by themselves, as its receipt has it. What is
@@ -224,27 +215,22 @@ impl Gate {
         GateOutcome::Denied(Denial { agent, tool, what, reason }, ToolOutcome::error(text))
     }
 
-    /// PendingQuestion, and waits for the answer with the agent's clock stopped. Both are on record.
+    /// Asks, and waits for the answer.
     pub(crate) async fn ask(
         &self,
         asks: &PendingQuestion,
         work: &Work,
         journal: &mut Journal,
     ) -> Result<GateOutcome, StoreError> {
+        if asks.question.asks.is_some() {
+            // The answer goes on record together with the result of the call, so that nobody is asked twice.
+            let answer = self.answer_to(asks, asks.question.clone(), journal).await?;
+            return Ok(GateOutcome::Answered(ToolOutcome::ok(words_of(answer))));
+        }
         let preview = self.crew.approvals.has_person().then(|| self.preview(work)).flatten();
         let text = preview.as_ref().map(|preview| preview.text.clone()).or_else(|| self.brought_in(work));
         let question = Question { preview: text, ..asks.question.clone() };
-        journal.note(EventKind::PersonNeeded { question: question.clone() });
-        let answer = if self.crew.approvals.has_person() {
-            // Open before it can be seen: whoever sees it may answer at once.
-            let open = self.crew.approvals.open(self.agent, asks);
-            let _standing = self.crew.wait_for_person(self.agent);
-            journal.durable().await?;
-            open.answer().await
-        } else {
-            Answer::Nobody
-        };
-        journal.note(EventKind::PersonAnswered { call: question.call.clone(), answer: answer.clone() });
+        let answer = self.answer_to(asks, question.clone(), journal).await?;
         journal.send();
         let wish = Wish { tool: &question.tool, what: &question.what, act: Act::Read };
         Ok(match answer {
@@ -270,9 +256,31 @@ impl Gate {
                 self.denied(&wish, "the person said no".to_string())
             }
             Answer::No { reason } => self.denied(&wish, format!("the person said no: {}", reason.trim())),
-            Answer::Nobody | Answer::Withdrawn => self
+            Answer::Said { .. } | Answer::Nobody | Answer::Withdrawn => self
                 .denied(&wish, format!("{}, and nobody is there to ask", question.why.trim_end_matches('.'))),
         })
+    }
+
+    /// Puts a question to the person, and waits for the answer with the agent's clock stopped. Notes both.
+    async fn answer_to(
+        &self,
+        asks: &PendingQuestion,
+        question: Question,
+        journal: &mut Journal,
+    ) -> Result<Answer, StoreError> {
+        let call = question.call.clone();
+        journal.note(EventKind::PersonNeeded { question });
+        let answer = if self.crew.approvals.has_person() {
+            // Open before it can be seen: whoever sees it may answer at once.
+            let open = self.crew.approvals.open(self.agent, asks);
+            let _standing = self.crew.wait_for_person(self.agent);
+            journal.durable().await?;
+            open.answer().await
+        } else {
+            Answer::Nobody
+        };
+        journal.note(EventKind::PersonAnswered { call, answer: answer.clone() });
+        Ok(answer)
     }
 
     /// What a call would change, as things are now.
@@ -289,6 +297,24 @@ impl Gate {
         let name = asked.brings_in()?;
         let id = self.crew.tree(|tree| tree.find(self.agent, name))?;
         Some(self.crew.finished(id)?.report.receipt.branch.as_ref()?.diff.clone())
+    }
+}
+
+/// What a call asks in words, if it asks and does nothing else.
+fn free(work: &Work) -> Option<FreeQuestion> {
+    match work {
+        Work::Tool { prepared, .. } => prepared.asks(),
+        Work::Delegation(_) => None,
+    }
+}
+
+/// What the agent is told of the answer to a question in words.
+fn words_of(answer: Answer) -> String {
+    match answer {
+        Answer::Said { text } => text.trim().to_string(),
+        Answer::No { reason } if reason.trim().is_empty() => DECLINED.to_string(),
+        Answer::No { reason } => format!("{DECLINED} They say: {}", reason.trim()),
+        _ => NOBODY_HERE.to_string(),
     }
 }
 

@@ -34,12 +34,38 @@ const RESULT_UNKNOWN: &str = "Interrupted, result unknown: Posse ended while thi
 pub(crate) struct TurnProgress {
     pub(crate) done: Vec<Done>,
     pub(crate) effects: Vec<Effect>,
-    /// The question that waits for a person.
-    pub(crate) asking: Option<CallId>,
+    /// The call whose question waits for a person.
+    pub(crate) asking: Option<AskedCall>,
     /// Commands that were started and have not ended.
     running: Vec<(CallId, String)>,
     /// Whether the workspace was looked at before the first command.
     looked: bool,
+}
+
+/// A call that waits for a person's answer.
+pub(crate) struct AskedCall {
+    pub(crate) id: CallId,
+    /// Whether it is a question in words, rather than one whether it may run.
+    is_free: bool,
+}
+
+impl AskedCall {
+    /// What it comes to if nobody answers any more.
+    pub(crate) fn withdrawn(self) -> Done {
+        let text = if self.is_free {
+            "Nobody had answered when it was taken back."
+        } else {
+            "It was not run: nobody had answered whether it may."
+        };
+        Done {
+            id: self.id,
+            ok: false,
+            text: text.to_string(),
+            attachments: Vec::new(),
+            ran: false,
+            read_only: true,
+        }
+    }
 }
 
 impl TurnProgress {
@@ -144,6 +170,12 @@ struct Ready {
 }
 
 impl Ready {
+    /// That it is about to run.
+    fn started(&self) -> EventKind {
+        let (call, tool, title) = (self.call.clone(), self.tool.clone(), self.title());
+        EventKind::ToolStarted { call, tool, title, repeatable: self.repeatable() }
+    }
+
     /// Whether it may run beside others.
     fn parallel(&self) -> bool {
         match &self.work {
@@ -223,24 +255,32 @@ pub(crate) async fn run(
                     run_batch(context, std::mem::take(&mut batch), journal, progressed).await?;
                     passage = context.gate.look(&call.id, work, undo);
                 }
+                let since = Instant::now();
                 if let GateOutcome::Ask(asks) = passage {
-                    progressed.asking = Some(call.id.clone());
+                    let is_free = asks.question.asks.is_some();
+                    if is_free {
+                        journal.note(ready.started());
+                    }
+                    progressed.asking = Some(AskedCall { id: call.id.clone(), is_free });
                     passage = context.gate.ask(&asks, work, journal).await?;
                     progressed.asking = None;
                 }
-                if let GateOutcome::Denied(denial, mut outcome) = passage {
-                    outcome.effects.push(Effect::Denied(denial));
-                    finish(
-                        context,
-                        journal,
-                        progressed,
-                        call.id.clone(),
-                        &call.name,
-                        Answered::refused(outcome),
-                    );
-                    continue;
+                let answered = match passage {
+                    GateOutcome::Free | GateOutcome::Ask(_) => {
+                        batch.push(ready);
+                        continue;
+                    }
+                    GateOutcome::Denied(denial, mut outcome) => {
+                        outcome.effects.push(Effect::Denied(denial));
+                        Answered::refused(outcome)
+                    }
+                    GateOutcome::Answered(outcome) => Answered::by_person(outcome, since),
+                };
+                let by_person = answered.ran.is_some();
+                finish(context, journal, progressed, call.id.clone(), &call.name, answered);
+                if by_person {
+                    journal.send();
                 }
-                batch.push(ready);
             }
         }
     }
@@ -260,10 +300,8 @@ async fn run_batch(
         }
     }
     for ready in &batch {
-        let (call, tool, title) = (ready.call.clone(), ready.tool.clone(), ready.title());
-        progressed.running.extend(ready.command().map(|command| (call.clone(), command)));
-        let repeatable = ready.repeatable();
-        journal.note(EventKind::ToolStarted { call, tool, title, repeatable });
+        progressed.running.extend(ready.command().map(|command| (ready.call.clone(), command)));
+        journal.note(ready.started());
     }
     // What can change something is on record before it does. Reading does not wait for that: if it is quick, its start
     // and its result go on record together. What is delegated goes on record by itself before it runs.
@@ -398,6 +436,12 @@ struct Answered {
 impl Answered {
     fn refused(outcome: ToolOutcome) -> Self {
         Self { answer: CallAnswer { outcome, delivered: Vec::new() }, ran: None, found: Found::default() }
+    }
+
+    /// It was a question.
+    fn by_person(outcome: ToolOutcome, since: Instant) -> Self {
+        let ran = Some(Ran { read_only: true, duration_ms: since.elapsed().as_millis() as u64 });
+        Self { answer: CallAnswer { outcome, delivered: Vec::new() }, ran, found: Found::default() }
     }
 
     /// It ran in a process that is gone.

@@ -132,6 +132,9 @@ impl View {
             EventKind::PersonAnswered { answer: Answer::No { reason }, .. } => {
                 self.line(format!("person says no to {name}: {}", said(reason)));
             }
+            EventKind::PersonAnswered { answer: Answer::Said { text }, .. } => {
+                self.line(format!("person answers {name}: {}", said(text)));
+            }
             EventKind::AgentSettled { report } => {
                 self.line(format!("{name} ends: {}", report.ending.word()));
             }

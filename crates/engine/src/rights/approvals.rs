@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use posse_policy::{Act, Decision, Rules, Undo, Wish, judge_with};
-use posse_protocol::limits::WRITTEN_NAMES_MAX;
+use posse_protocol::limits::{ANSWER_BYTES_MAX, WRITTEN_NAMES_MAX};
 use posse_protocol::{AgentId, Answer, Approval, CallId, Effect, Question};
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
@@ -83,7 +83,43 @@ pub(crate) struct WrittenFiles {
 }
 
 impl PendingQuestion {
+    /// A question in words. Nothing but a person's words answers it: neither a mode nor a rule.
+    pub(crate) fn free(question: Question) -> Self {
+        Self {
+            question,
+            for_session: String::new(),
+            approval: Approval::Plan,
+            undo: Undo::Holds,
+            wishes: Vec::new(),
+            without: false,
+            seen: 0,
+        }
+    }
+
+    /// Whether it is a question in words.
+    fn is_free(&self) -> bool {
+        self.question.asks.is_some()
+    }
+
+    /// Whether an answer is of the kind that the question wants.
+    fn fits(&self, answer: &Answer) -> Result<(), AnswerOutcome> {
+        match answer {
+            Answer::Once | Answer::Session | Answer::Pattern { .. } if self.is_free() => {
+                Err(AnswerOutcome::WrongKind)
+            }
+            Answer::Said { .. } if !self.is_free() => Err(AnswerOutcome::WrongKind),
+            Answer::Said { text } if text.trim().is_empty() => Err(AnswerOutcome::BadText),
+            Answer::Said { text } | Answer::No { reason: text } if text.len() > ANSWER_BYTES_MAX => {
+                Err(AnswerOutcome::BadText)
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn judged(&self, rules: &Rules) -> Decision {
+        if self.is_free() {
+            return Decision::Ask(String::new());
+        }
         let tool = &self.question.tool;
         let wishes = self.wishes.iter().map(|(what, act)| Wish { tool, what, act: *act });
         judge_all(self.approval, self.undo, rules, wishes)
@@ -100,6 +136,10 @@ pub enum AnswerOutcome {
     NotOpen,
     /// The pattern is none, or does not cover what was asked.
     BadPattern,
+    /// A permission for a question that wants words, or words for one that wants a permission. It stays open.
+    WrongKind,
+    /// The words are empty or too long. The question stays open.
+    BadText,
 }
 
 /// A question that was put. Dropping it withdraws it.
@@ -234,6 +274,10 @@ impl Approvals {
         let mut inner = self.lock();
         let key = (by, call.clone());
         let Some(Waiting { asks, .. }) = inner.waiting.get(&key) else { return AnswerOutcome::NotOpen };
+        if let Err(unfit) = asks.fits(&answer) {
+            return unfit;
+        }
+        let is_free = asks.is_free();
         let mut rules = inner.rules.clone();
         let learnt = match &answer {
             Answer::Session => rules.add_allow(&asks.for_session),
@@ -249,7 +293,7 @@ impl Approvals {
         if !no_longer {
             inner.rules = rules;
         }
-        if !learns && answer != Answer::Once {
+        if !learns && !is_free && answer != Answer::Once {
             inner.refused.insert(refused);
         }
         let covered = |(other, waiting): (&(AgentId, CallId), &Waiting)| {

@@ -45,6 +45,16 @@ pub(crate) fn in_mode(mut stage: Stage, approval: Approval) -> Stage {
     stage
 }
 
+/// Says yes to everything that needs a yes, and answers what is asked in words.
+pub(crate) fn yes(question: &Question) -> Answer {
+    match &question.asks {
+        Some(asks) => {
+            Answer::Said { text: asks.choices.first().cloned().unwrap_or("as you like".to_string()) }
+        }
+        None => Answer::Once,
+    }
+}
+
 /// Follows a session to its end and answers what it asks.
 pub(crate) async fn answered(mut session: Session, mut person: impl FnMut(&Question) -> Answer) -> Ran {
     let run = async {
@@ -175,6 +185,7 @@ async fn a_question_says_who_wants_exactly_what_and_where_it_really_leads() {
             call: question.call.clone(),
             tool: tool.to_string(),
             what: what.to_string(),
+            asks: None,
             real_path,
             preview: question.preview.clone(),
             leaves: false,

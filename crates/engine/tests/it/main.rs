@@ -3,6 +3,7 @@
 
 mod apart;
 mod approvals;
+mod ask_person;
 mod background;
 mod cancel;
 mod check;

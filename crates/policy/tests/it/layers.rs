@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use posse_policy::{child_grant, for_child, from_project_file, in_background, meet, passes};
+use posse_policy::{child_grant, for_child, from_project_file, in_background, meet, not_asking, passes};
 use posse_protocol::{Approval, Grant, NameRules};
 
 use crate::random::{APPROVALS, for_each_seed, pool, rights};
@@ -22,10 +22,21 @@ fn check_taken(layer: fn(Grant) -> Grant, taken: &[&str]) {
 }
 
 #[test]
-fn no_child_steers_the_session_or_asks_the_person() {
-    let taken =
-        ["ask_person", "AskUserQuestion", "set_approval", "session_end", "exit_plan_mode", "ExitPlanMode"];
+fn no_child_steers_the_session() {
+    let taken = [
+        "ask_user_question",
+        "AskUserQuestion",
+        "set_approval",
+        "session_end",
+        "exit_plan_mode",
+        "ExitPlanMode",
+    ];
     check_taken(for_child, &taken);
+}
+
+#[test]
+fn the_tool_that_asks_the_person_can_be_taken() {
+    check_taken(not_asking, &["ask_person"]);
 }
 
 #[test]
@@ -61,13 +72,27 @@ fn a_role_undoes_none_of_them() {
 }
 
 #[test]
-fn the_roles_own_rules_come_last() {
-    let role = Grant { tools: NameRules::only(["read_file", "ask_person"]), ..Grant::full() };
-    let child = child_grant(&Grant::full(), &role, false, false);
-    assert_eq!(
-        ["read_file", "ask_person", "shell"].map(|tool| passes(&child.tools, tool)),
-        [true, false, false]
-    );
+fn a_child_asks_the_person_only_if_its_role_names_that_and_its_parent_may() {
+    let role = |tools: &[&str]| Grant { tools: NameRules::only(tools.iter().copied()), ..Grant::full() };
+    let (full, both) = (Grant::full(), role(&["read_file", "ask_person"]));
+    // The parent, the role, whether its file is untrusted; what is left of three tools.
+    let cases = [
+        (&full, &both, false, [true, true, false]),
+        (&full, &both, true, [true, false, false]),
+        (&full, &role(&["*"]), false, [true, false, true]),
+        (&full, &role(&["read_file", "ask_*"]), false, [true, false, false]),
+        (&full, &full, false, [true, false, true]),
+        (&both, &both, false, [true, true, false]),
+        (&both, &full, false, [true, false, false]),
+        (&role(&["read_file"]), &both, false, [true, false, false]),
+        (&not_asking(full.clone()), &both, false, [true, false, false]),
+    ];
+    assert_eq!(cases.len(), 9);
+    for (number, (parent, role, untrusted, left)) in cases.into_iter().enumerate() {
+        let child = child_grant(parent, role, untrusted, false);
+        let tools = ["read_file", "ask_person", "shell"].map(|tool| passes(&child.tools, tool));
+        assert_eq!(tools, left, "case {number}");
+    }
 }
 
 #[test]
@@ -92,6 +117,8 @@ fn a_child_has_no_right_that_its_parent_or_its_role_lacks() {
         if rng.u8(0..8) == 0 {
             assert_eq!(meet(parent, &child), child);
             assert_eq!(for_child(child.clone()), child);
+            let named = role.tools.allow.iter().any(|layer| layer.contains("ask_person"));
+            assert!(named && !untrusted || !passes(&child.tools, "ask_person"));
             assert!(!untrusted || from_project_file(child.clone()) == child);
             assert!(!background || in_background(child.clone()) == child);
         }

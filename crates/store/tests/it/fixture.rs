@@ -209,6 +209,7 @@ pub(crate) fn asks(what: &str) -> EventKind {
         call,
         tool,
         what,
+        asks: None,
         real_path: None,
         preview: None,
         leaves: false,

@@ -23,11 +23,12 @@ pub(crate) fn arguments(
     here: Option<String>,
 ) -> Result<Option<Ordinary>, Wrong> {
     let (CommandKind::Program(tool) | CommandKind::Tool(tool)) = entry.kind else { return Ok(None) };
-    if here.is_some() && !matches!(entry.name, "write" | "edit" | "todo" | "skill:save" | "remember") {
+    if here.is_some() && !matches!(entry.name, "write" | "edit" | "todo" | "skill:save" | "remember" | "ask")
+    {
         return Ok(None);
     }
     let SortedWords { mut fields, mut rest, .. } = sorted;
-    if matches!(entry.name, "remember" | "recall") {
+    if matches!(entry.name, "remember" | "recall" | "ask") {
         // Words without quotes around them are one text.
         let text = rest.drain(..).chain(here.clone()).collect::<Vec<_>>().join(" ");
         rest.extend((!text.trim().is_empty()).then_some(text));
@@ -43,6 +44,7 @@ pub(crate) fn arguments(
         "skill:load" => (&["key"], &["file"]),
         "skill:save" => (&["key"], &[]),
         "remember" => (&["text"], &[]),
+        "ask" => (&["question"], &[]),
         "recall" => (&[], &["query"]),
         "write" => (&["path", "content"], &[]),
         "edit" => (&["path", "old_text", "new_text"], &[]),

@@ -16,6 +16,8 @@ pub(crate) enum Takes {
     Nothing,
     /// One text or several with commas, each time it is given.
     Each,
+    /// One text each time it is given, commas included.
+    EachWhole,
 }
 
 /// One flag of a command.
@@ -112,10 +114,13 @@ impl SortedWords {
                 number.into()
             }
             (Takes::Text, Some(text)) => text.into(),
-            (Takes::Each, Some(text)) => {
+            (Takes::Each | Takes::EachWhole, Some(text)) => {
                 let list = self.fields.entry(flag.field).or_insert_with(|| Value::Array(Vec::new()));
                 if let Value::Array(list) = list {
-                    list.extend(text.split(',').map(Value::from));
+                    match flag.takes {
+                        Takes::EachWhole => list.push(text.into()),
+                        _ => list.extend(text.split(',').map(Value::from)),
+                    }
                 }
                 return Ok(());
             }

@@ -64,6 +64,10 @@ const fn each(names: &'static [&'static str], field: &'static str) -> Flag {
     Flag { names, field, takes: Takes::Each }
 }
 
+const fn each_whole(names: &'static [&'static str], field: &'static str) -> Flag {
+    Flag { names, field, takes: Takes::EachWhole }
+}
+
 const PATH: Flag = text(&["path", "file_path", "file"], "path");
 
 /// The flags of every command that starts an agent.
@@ -260,6 +264,16 @@ pub(crate) const COMMANDS: &[TableEntry] = &[
         about: "Keep a to-do list: the whole list each time; [x] is done, [>] is being done.",
         kind: CommandKind::Tool("todo"),
         flags: &[],
+    },
+    TableEntry {
+        name: "ask",
+        synopsis: "QUESTION [--choice TEXT]…",
+        about: "Ask the person, and wait for the answer. Only for what you can neither find out nor decide. --choice proposes an answer, and may be given more than once.",
+        kind: CommandKind::Tool("ask_person"),
+        flags: &[
+            text(&["question", "prompt", "text"], "question"),
+            each_whole(&["choice", "choices", "option"], "choices"),
+        ],
     },
     TableEntry {
         name: "remember",

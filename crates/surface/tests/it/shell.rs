@@ -367,6 +367,20 @@ fn edits_searches_and_lists() {
 }
 
 #[test]
+fn questions_to_the_person() {
+    let cases = [
+        (
+            "ask Which one? --choice 'this, or so' --choice=that",
+            "ask",
+            run("ask_person", &json!({"choices": ["this, or so", "that"], "question": "Which one?"})),
+        ),
+        ("ask <<EOF\nWhich one?\nEOF", "ask", run("ask_person", &json!({"question": "Which one?\n"}))),
+    ];
+    assert_eq!(cases.len(), 2);
+    check(&cases);
+}
+
+#[test]
 fn the_rest_goes_to_the_shell_as_it_is() {
     let line = "  cargo test -p x 2>&1 | tail -5\n";
     let cases = [
@@ -414,6 +428,7 @@ fn help_on_each() {
         "grep",
         "list",
         "todo",
+        "ask",
         "remember",
         "recall",
         "fetch",
@@ -432,7 +447,7 @@ fn help_on_each() {
             texts.insert(text);
         }
     }
-    assert_eq!(texts.len(), 21, "one for all roles, one for skills, one each for the others");
+    assert_eq!(texts.len(), 22, "one for all roles, one for skills, one each for the others");
     assert!(told("skill:save --help").contains("may not use skill:save"), "only the skill agent has it");
     for (line, begin) in [("help", "task:ROLE --prompt"), ("help cd", "cd is none of these commands.\n")] {
         let all = told(line);
@@ -526,7 +541,7 @@ fn the_tool_tells_what_there_is() {
     ];
     let names = "task:wait, task:status, task:message, task:cancel, task:close";
     assert!(all.contains(&format!("\nWith --help: {names}")), "{all}");
-    for name in ["handle:read", "list", "todo", "remember", "recall", "fetch"] {
+    for name in ["handle:read", "list", "todo", "ask", "remember", "recall", "fetch"] {
         assert!(all.contains(&format!(", {name}")), "{all}");
     }
     for part in commands {

@@ -21,6 +21,7 @@ pub(crate) fn shell_tools() -> Vec<ToolSpec> {
         "grep",
         "list_files",
         "todo",
+        "ask_person",
         "web_fetch",
         "shell",
         "remember",

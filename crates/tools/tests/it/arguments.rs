@@ -18,6 +18,7 @@ fn valid() -> Vec<(&'static str, Value)> {
         ),
         ("shell", json!({"command": "touch ran", "timeout_ms": 1000})),
         ("todo", json!({"items": [{"text": "a", "status": "done"}]})),
+        ("ask_person", json!({"question": "a?", "choices": ["b", "c"]})),
         ("web_fetch", json!({"url": "http://127.0.0.1:9/"})),
     ]
 }
@@ -35,7 +36,7 @@ fn arguments_cut_at_any_byte_are_refused() {
             cut += 1;
         }
     }
-    assert_eq!(cut, 385);
+    assert_eq!(cut, 422);
     assert!(!desk.at("new").exists() && !desk.at("ran").exists());
 }
 

@@ -19,20 +19,24 @@ async fn the_grant_decides_what_is_offered_and_what_runs() {
         deny: deny.iter().map(|name| (*name).to_owned()).collect(),
     };
     let cases = [
-        (full(), "read_file write_file edit_file list_files glob grep shell jobs todo web_fetch".to_owned()),
-        (Grant::none(), "todo".to_owned()),
-        (Grant { files: Files::Read, ..Grant::none() }, format!("{reads} todo")),
+        (
+            full(),
+            "read_file write_file edit_file list_files glob grep shell jobs todo ask_person web_fetch"
+                .to_owned(),
+        ),
+        (Grant::none(), "todo ask_person".to_owned()),
+        (Grant { files: Files::Read, ..Grant::none() }, format!("{reads} todo ask_person")),
         (
             Grant { network: Network::None, ..full() },
-            "read_file write_file edit_file list_files glob grep shell jobs todo".to_owned(),
+            "read_file write_file edit_file list_files glob grep shell jobs todo ask_person".to_owned(),
         ),
         (
             Grant { files: Files::Read, shell: Shell::Verify, ..Grant::none() },
-            format!("{reads} shell jobs todo"),
+            format!("{reads} shell jobs todo ask_person"),
         ),
         (
             Grant { files: Files::Read, shell: Shell::Inspect, ..Grant::none() },
-            format!("{reads} shell jobs todo"),
+            format!("{reads} shell jobs todo ask_person"),
         ),
         (Grant { tools: rules(&["*_file"], &["write*"]), ..full() }, "read_file edit_file".to_owned()),
     ];
@@ -76,7 +80,10 @@ fn unknown_tools_are_answered_with_the_known() {
     ];
     for (name, hint) in cases {
         let text = desk.tools.prepare(&call_of(name, "{}")).unwrap_err().text;
-        assert!(text.contains(hint) && text.ends_with("shell, jobs, todo, web_fetch."), "{name}: {text}");
+        assert!(
+            text.contains(hint) && text.ends_with("shell, jobs, todo, ask_person, web_fetch."),
+            "{name}: {text}"
+        );
     }
     let long = desk.tools.prepare(&call_of(&"x".repeat(1_000_000), "{}")).unwrap_err().text;
     assert!(long.len() < 1_000);

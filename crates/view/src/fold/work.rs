@@ -72,7 +72,10 @@ impl SessionView {
         if agent.state == AgentState::Running {
             agent.state = AgentState::NeedsPerson;
         }
-        agent.doing = Activity::AskingPerson { tool: short(&question.tool), what: short(&question.what) };
+        agent.doing = match question.asks {
+            Some(_) => Activity::AskingQuestion { question: short(&question.what) },
+            None => Activity::AskingPerson { tool: short(&question.tool), what: short(&question.what) },
+        };
         agent.asks.push(event.seq);
         agent.clock.ask(event.at_ms);
         self.agents.change_above(event.agent, |above| above.clock.ask(event.at_ms));

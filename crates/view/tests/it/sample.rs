@@ -126,6 +126,7 @@ pub(crate) fn asks(call: &str) -> EventKind {
             call: CallId(call.to_owned()),
             tool: "shell".to_owned(),
             what: format!("rm {call}"),
+            asks: None,
             real_path: None,
             preview: None,
             leaves: false,

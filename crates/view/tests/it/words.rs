@@ -168,6 +168,7 @@ fn interruptions_and_answers() {
         (pattern, Some("yes, whenever it is edit_file(src/*)")),
         (Answer::No { reason: String::new() }, Some("no")),
         (Answer::No { reason: "use that".to_owned() }, Some("no use that")),
+        (Answer::Said { text: "this one".to_owned() }, Some("this one")),
         (Answer::Nobody, None),
         (Answer::Withdrawn, None),
     ];

@@ -9,6 +9,7 @@ fn command(what: &str, leaves: bool) -> Question {
         call: CallId("c".to_string()),
         tool: "shell".to_string(),
         what: what.to_string(),
+        asks: None,
         real_path: None,
         preview: None,
         leaves,
@@ -25,6 +26,7 @@ fn edit(preview: &str) -> Question {
     Question {
         tool: "edit_file".to_string(),
         what: path.clone(),
+        asks: None,
         real_path: Some(format!("/project/{path}")),
         preview: Some(preview.to_string()),
         pattern: "edit_file(src/*)".to_string(),
@@ -176,6 +178,20 @@ fn a_question_reads_from_top_to_bottom() {
     ];
     let text = asked(&leaves, "mend it");
     assert_eq!(text.lines().collect::<Vec<_>>(), expected);
+    let mut free = Question::new(CallId("c".to_string()), "ask_person", "Which\x1b[2J one?\nSay so.");
+    free.asks =
+        Some(posse_protocol::FreeQuestion { choices: vec!["this\nor so".to_string(), "that".to_string()] });
+    let expected = [
+        "    Which\\u{1b}[2J one?",
+        "    Say so.",
+        "    1  this\\nor so",
+        "    2  that",
+        "  task of coder-1: mend it",
+        "? coder-1 asks you:",
+        "  type the number of a choice, or your own answer",
+        "  /decline  no answer; you may say why after it",
+    ];
+    assert_eq!(asked(&free, "mend it").lines().collect::<Vec<_>>(), expected);
     // A yes to anything but a command lets no command out, and is not offered as one.
     leaves = Question { tool: "remember".to_string(), pattern: "leave:remember(x)".to_string(), ..leaves };
     let text = asked(&leaves, "");

@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use posse_protocol::{AgentId, Answer, CallId, Event, EventKind};
+use posse_protocol::{AgentId, CallId, Event, EventKind};
 
 use super::outcome::{Outcome, UNKNOWN};
 use super::play::{Asked, Play};
 use super::{Crashed, Ran};
-use crate::approvals::answered;
+use crate::approvals::{answered, yes};
 
 /// What must be the same as without the crash.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,7 +42,7 @@ impl Scenario {
     /// The whole of it, without a crash.
     pub(super) async fn whole(&self) -> Vec<Event> {
         let session = self.play.stage.engine.start(self.play.request("Do both halves")).unwrap();
-        let ran: Ran = answered(session, |_| Answer::Once).await;
+        let ran: Ran = answered(session, yes).await;
         ran.events().cloned().collect()
     }
 
@@ -64,7 +64,7 @@ impl Scenario {
         let files = self.play.stage.files.path();
         (self.files)(files, before);
         let crashed = Crashed::after(before);
-        answered(crashed.resume(&self.play, "").await, |_| Answer::Once).await;
+        answered(crashed.resume(&self.play, "").await, yes).await;
         let all = crashed.events();
         assert_eq!(all[..before.len()], *before, "the record stays, {place}");
         nothing_twice(&all, &place);

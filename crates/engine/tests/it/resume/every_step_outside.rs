@@ -16,6 +16,7 @@ use crate::follow::sh;
 /// How many crashes each scenario has at least; each asserts its own.
 const COMMANDS: usize = 30;
 const QUESTIONS: usize = 25;
+const FREE_QUESTIONS: usize = 10;
 const BACKGROUND: usize = 24;
 
 /// The log as the commands on record left it. Of those in flight every second one had done its work.
@@ -87,6 +88,35 @@ async fn questions_are_asked_again_once() {
         assert_eq!(open_questions(all), [], "after {}", before.len());
     };
     scenario.crash_everywhere(QUESTIONS).await;
+}
+
+/// A question in words is asked again until its answer is on record, and the call is answered once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn free_questions_are_answered_once() {
+    let question = json!({"question": "Which one?", "choices": ["this, and no other", "that"]});
+    let main = vec![
+        Turn::call("ask_person", question).and_call("read_file", json!({"path": "a.txt"})),
+        write("new-main.txt"),
+        Turn::text("It is this one."),
+    ];
+    let mut scenario = blocking([("main", main)]).await;
+    scenario.play.stage.approvals = ApprovalSettings { person: true, ..ApprovalSettings::default() };
+    scenario.files = written;
+    scenario.also = |_, before, all| {
+        let after = &all[before.len()..];
+        let asked = after.iter().filter(|e| matches!(e.kind, EventKind::PersonNeeded { .. })).count();
+        let results = |events: &[Event]| {
+            let results = events.iter().filter_map(|event| match &event.kind {
+                EventKind::ToolFinished { tool, text, .. } if tool == "ask_person" => Some(text.clone()),
+                _ => None,
+            });
+            results.collect::<Vec<_>>()
+        };
+        assert_eq!(asked, 1 - results(before).len(), "after {}", before.len());
+        assert_eq!(results(all), ["this, and no other"], "after {}", before.len());
+        assert_eq!(open_questions(all), [], "after {}", before.len());
+    };
+    scenario.crash_everywhere(FREE_QUESTIONS).await;
 }
 
 /// A background command does not outlive its process. Whoever goes on is told, once.
