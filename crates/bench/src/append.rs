@@ -151,7 +151,14 @@ fn life(step: u32) -> Vec<EventKind> {
             let text = (1..=20).map(|n| format!("{n:>6}\tline {n} of the notes\n")).collect();
             vec![
                 replied(turn, Some(call.clone())),
-                EventKind::ToolStarted { call: call.clone(), tool: tool.clone(), title, repeatable: true },
+                EventKind::ToolStarted {
+                    call: call.clone(),
+                    tool: tool.clone(),
+                    title,
+                    repeatable: true,
+                    kind: CallKind::Other,
+                    paths: Vec::new(),
+                },
                 EventKind::ToolFinished {
                     call,
                     tool,

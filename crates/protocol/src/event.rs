@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AgentId, Answer, Approval, Attachment, Brief, Budget, CallId, Change, Conflict, ContextMode, Effect,
-    Ending, Grant, MailId, Message, ModelError, Question, Reply, Report, Seq, SessionId, Words,
+    AgentId, Answer, Approval, Attachment, Brief, Budget, CallId, CallKind, Change, Conflict, ContextMode,
+    Effect, Ending, Grant, MailId, Message, ModelError, Question, Reply, Report, Seq, SessionId, Words,
 };
 
 /// One recorded thing that happened.
@@ -288,6 +288,12 @@ pub enum EventKind {
         /// Whether it is safe to run it again after a crash.
         #[serde(default)]
         repeatable: bool,
+        /// What kind of thing it does.
+        #[serde(default, skip_serializing_if = "CallKind::is_other")]
+        kind: CallKind,
+        /// The files and folders that it names, relative to the workspace.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        paths: Vec<String>,
     },
     /// A call was answered, by the tool or by a refusal.
     ToolFinished {
@@ -550,6 +556,14 @@ pub enum ProgressKind {
     Queued,
     /// Its turn has come: the request is on its way.
     Served,
+    /// More of what a running command has written. What comes too fast is left out; the result of the call has its start and
+    /// its end.
+    Output {
+        /// The call that runs it.
+        call: CallId,
+        /// What it has written since, as text without control characters.
+        text: String,
+    },
     /// How many files of the workspace were looked at and stored so far, before the first command.
     Keeping(u64),
 }

@@ -7,6 +7,7 @@
 mod agent_state;
 mod attachment;
 mod budget;
+mod call_kind;
 mod change;
 pub mod clip;
 mod ending;
@@ -34,6 +35,7 @@ pub mod words;
 pub use agent_state::{AgentState, UnknownState};
 pub use attachment::{Attachment, AttachmentError, bytes_max as attachment_bytes_max};
 pub use budget::{Budget, Prices, Spent};
+pub use call_kind::CallKind;
 pub use change::{Branch, Change, Conflict, Saved};
 pub use ending::{Ending, Failure};
 pub use event::{Event, EventKind, Progress, ProgressKind, Purpose, QueueReason, Sender, Update};

@@ -2,6 +2,10 @@
 
 /// The longest title of a tool call, in characters.
 pub const TITLE_CHARS_MAX: usize = 100;
+/// How many paths the start of a call names.
+pub const CALL_PATHS_MAX: usize = 8;
+/// The longest path that it names, in bytes; longer ones are left out.
+pub const CALL_PATH_BYTES_MAX: usize = 1024;
 /// The longest diff that a question carries, in bytes.
 pub const PREVIEW_BYTES_MAX: usize = 512 * 1024;
 /// The longest free question, in characters.

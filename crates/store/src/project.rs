@@ -289,7 +289,7 @@ impl<'a> Ledger<'a> {
             | EventKind::NotCovered { .. }
             | EventKind::BackgroundStarted { .. }
             | EventKind::BackgroundEnded { .. } => Ok(()),
-            EventKind::ToolStarted { call, tool, title, repeatable } => {
+            EventKind::ToolStarted { call, tool, title, repeatable, .. } => {
                 let start = tool_calls::CallStart { seq: change.seq, title, repeatable: *repeatable };
                 tool_calls::started(&mut self.calls, agent, call, tool, start);
                 Ok(())

@@ -2,7 +2,7 @@
 //! so by itself.
 
 use posse_protocol::limits::{CHOICE_CHARS_MAX, CHOICES_MAX, QUESTION_CHARS_MAX};
-use posse_protocol::{Files, FreeQuestion, Needs, Shell, ToolOutcome};
+use posse_protocol::{CallKind, Files, FreeQuestion, Needs, Shell, ToolOutcome};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -28,6 +28,7 @@ impl AskPerson {
 
 impl Tool for AskPerson {
     const NAME: &'static str = "ask_person";
+    const KIND: CallKind = CallKind::Ask;
     const NEEDS: Needs = Needs { files: Files::None, shell: Shell::None, network: false };
     const ALIASES: &'static [(&'static str, &'static str)] =
         &[("prompt", "question"), ("text", "question"), ("message", "question"), ("options", "choices")];

@@ -3,7 +3,7 @@
 //! Exact text comes first. Where it is not there, white space and copied line numbers are forgiven if one place alone fits
 //! then; everything else is refused with the lines that were probably meant.
 
-use posse_protocol::{Effect, FileChange, Files, Needs, Shell, ToolOutcome};
+use posse_protocol::{CallKind, Effect, FileChange, Files, Needs, Shell, ToolOutcome};
 use posse_workspace::{
     Expect, Stop, WorkspaceError, WorkspacePath, nearest_lines, replace_loosely, replace_numbered,
     text::{self, ReplaceError, Replaced},
@@ -36,6 +36,7 @@ pub(crate) struct EditFile {
 
 impl Tool for EditFile {
     const NAME: &'static str = "edit_file";
+    const KIND: CallKind = CallKind::Edit;
     const NEEDS: Needs = Needs { files: Files::Write, shell: Shell::None, network: false };
     const ALIASES: &'static [(&'static str, &'static str)] = &[
         ("file_path", "path"),

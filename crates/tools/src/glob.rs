@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use posse_protocol::visible::one_line;
-use posse_protocol::{Files, Needs, Shell, ToolOutcome};
+use posse_protocol::{CallKind, Files, Needs, Shell, ToolOutcome};
 use posse_workspace::Stop;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -26,6 +26,7 @@ pub(crate) struct Glob {
 
 impl Tool for Glob {
     const NAME: &'static str = "glob";
+    const KIND: CallKind = CallKind::Search;
     const NEEDS: Needs = Needs { files: Files::Read, shell: Shell::None, network: false };
     const ALIASES: &'static [(&'static str, &'static str)] = &[
         ("glob", "pattern"),
@@ -41,6 +42,10 @@ impl Tool for Glob {
             Some(path) => format!("{} in {path}", self.pattern),
             None => self.pattern.clone(),
         }
+    }
+
+    fn folder(&self) -> Option<&str> {
+        self.path.as_deref()
     }
 
     async fn run(self, context: Context) -> Result<ToolOutcome, ToolFailure> {

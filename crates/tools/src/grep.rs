@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use posse_protocol::visible::one_line;
-use posse_protocol::{Files, Needs, Shell, ToolOutcome};
+use posse_protocol::{CallKind, Files, Needs, Shell, ToolOutcome};
 use posse_workspace::{GrepFound, GrepQuery, Stop, WorkspaceError, WorkspacePath};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -31,6 +31,7 @@ pub(crate) struct Grep {
 
 impl Tool for Grep {
     const NAME: &'static str = "grep";
+    const KIND: CallKind = CallKind::Search;
     const NEEDS: Needs = Needs { files: Files::Read, shell: Shell::None, network: false };
     const ALIASES: &'static [(&'static str, &'static str)] = &[
         ("query", "pattern"),
@@ -53,6 +54,10 @@ impl Tool for Grep {
             Some(path) => format!("{} in {path}", self.pattern),
             None => self.pattern.clone(),
         }
+    }
+
+    fn folder(&self) -> Option<&str> {
+        self.path.as_deref()
     }
 
     async fn run(self, context: Context) -> Result<ToolOutcome, ToolFailure> {

@@ -3,7 +3,7 @@
 use std::{fmt::Write as _, time::Duration};
 
 use posse_protocol::visible::one_line;
-use posse_protocol::{Files, Needs, Shell, ToolOutcome};
+use posse_protocol::{CallKind, Files, Needs, Shell, ToolOutcome};
 use posse_sandbox::CommandExit;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -21,6 +21,7 @@ pub(crate) struct JobsTool {
 
 impl Tool for JobsTool {
     const NAME: &'static str = "jobs";
+    const KIND: CallKind = CallKind::Run;
     const NEEDS: Needs = Needs { files: Files::None, shell: Shell::Inspect, network: false };
     const ALIASES: &'static [(&'static str, &'static str)] =
         &[("id", "name"), ("job", "name"), ("timeout_ms", "wait_ms")];

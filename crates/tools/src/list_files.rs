@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use posse_protocol::visible::one_line;
-use posse_protocol::{Files, Needs, Shell, ToolOutcome};
+use posse_protocol::{CallKind, Files, Needs, Shell, ToolOutcome};
 use posse_workspace::{Kind, Stop};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -26,6 +26,7 @@ pub(crate) struct ListFiles {
 
 impl Tool for ListFiles {
     const NAME: &'static str = "list_files";
+    const KIND: CallKind = CallKind::Search;
     const NEEDS: Needs = Needs { files: Files::Read, shell: Shell::None, network: false };
     const ALIASES: &'static [(&'static str, &'static str)] = &[
         ("directory", "path"),
@@ -38,6 +39,10 @@ impl Tool for ListFiles {
 
     fn about(&self) -> String {
         self.path.clone().unwrap_or_else(|| ".".to_owned())
+    }
+
+    fn folder(&self) -> Option<&str> {
+        self.path.as_deref()
     }
 
     async fn run(self, context: Context) -> Result<ToolOutcome, ToolFailure> {

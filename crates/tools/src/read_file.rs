@@ -6,7 +6,7 @@ use std::{
     io::{self, BufRead, BufReader, Read},
 };
 
-use posse_protocol::{Files, MediaType, Needs, ToolOutcome};
+use posse_protocol::{CallKind, Files, MediaType, Needs, ToolOutcome};
 use posse_workspace::{Stamp, Stop, WorkspaceError, WorkspacePath, text};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -45,6 +45,7 @@ impl ReadFile {
 
 impl Tool for ReadFile {
     const NAME: &'static str = "read_file";
+    const KIND: CallKind = CallKind::Read;
     const NEEDS: Needs = Needs { files: Files::Read, shell: posse_protocol::Shell::None, network: false };
     const ALIASES: &'static [(&'static str, &'static str)] = &[
         ("file_path", "path"),

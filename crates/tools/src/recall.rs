@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use posse_protocol::visible::one_line;
-use posse_protocol::{Files, Needs, Note, Shell, ToolOutcome};
+use posse_protocol::{CallKind, Files, Needs, Note, Shell, ToolOutcome};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -27,6 +27,7 @@ pub(crate) struct RecallNotes {
 
 impl Tool for RecallNotes {
     const NAME: &'static str = "recall";
+    const KIND: CallKind = CallKind::Search;
     const NEEDS: Needs = Needs { files: Files::None, shell: Shell::None, network: false };
     const ALIASES: &'static [(&'static str, &'static str)] =
         &[("text", "query"), ("search", "query"), ("q", "query"), ("keywords", "query"), ("count", "limit")];

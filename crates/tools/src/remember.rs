@@ -1,6 +1,6 @@
 //! remember: one note for later sessions. It is kept by being on record, so nothing but this call makes one.
 
-use posse_protocol::{Approval, Effect, Files, Needs, NewNote, NoteScope, Shell, ToolOutcome};
+use posse_protocol::{Approval, CallKind, Effect, Files, Needs, NewNote, NoteScope, Shell, ToolOutcome};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -36,6 +36,7 @@ impl Scope {
 
 impl Tool for Remember {
     const NAME: &'static str = "remember";
+    const KIND: CallKind = CallKind::Remember;
     const NEEDS: Needs = Needs { files: Files::None, shell: Shell::None, network: false };
     const ALIASES: &'static [(&'static str, &'static str)] =
         &[("content", "text"), ("note", "text"), ("fact", "text"), ("memory", "text"), ("type", "kind")];

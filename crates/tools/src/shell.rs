@@ -5,7 +5,7 @@ use std::{io::Read as _, path::PathBuf, sync::Arc, time::Duration};
 
 use posse_policy::Act;
 use posse_protocol::visible::one_line;
-use posse_protocol::{CommandRun, Effect, Files, Grant, Needs, RanTests, Shell, ToolOutcome};
+use posse_protocol::{CallKind, CommandRun, Effect, Files, Grant, Needs, RanTests, Shell, ToolOutcome};
 use posse_sandbox::{CapturedOutput, Command, CommandExit, Level, OutputLimits, SandboxProfile, Touched};
 use posse_workspace::{Workspace, WorkspaceError};
 use schemars::JsonSchema;
@@ -39,6 +39,7 @@ pub(crate) struct ShellCommand {
 
 impl Tool for ShellCommand {
     const NAME: &'static str = "shell";
+    const KIND: CallKind = CallKind::Run;
     const NEEDS: Needs = Needs { files: Files::None, shell: Shell::Inspect, network: false };
     const ALIASES: &'static [(&'static str, &'static str)] = &[
         ("cmd", "command"),

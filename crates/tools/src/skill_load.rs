@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use posse_protocol::visible::one_line;
-use posse_protocol::{Files, Needs, Shell, ToolOutcome};
+use posse_protocol::{CallKind, Files, Needs, Shell, ToolOutcome};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -26,6 +26,7 @@ pub(crate) struct SkillLoad {
 
 impl Tool for SkillLoad {
     const NAME: &'static str = "skill_load";
+    const KIND: CallKind = CallKind::Read;
     const NEEDS: Needs = Needs { files: Files::None, shell: Shell::None, network: false };
     const ALIASES: &'static [(&'static str, &'static str)] = &[
         ("name", "key"),

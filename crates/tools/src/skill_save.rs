@@ -2,7 +2,9 @@
 //! wherever anybody is asked at all: what it writes shapes later sessions. Where nobody is there, it waits as a draft.
 
 use posse_policy::Act;
-use posse_protocol::{Effect, FileChange, Files, Grant, Needs, NoteScope, Shell, ToolOutcome, visible};
+use posse_protocol::{
+    CallKind, Effect, FileChange, Files, Grant, Needs, NoteScope, Shell, ToolOutcome, visible,
+};
 use posse_workspace::text;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -34,6 +36,7 @@ pub(crate) struct SkillSave {
 
 impl Tool for SkillSave {
     const NAME: &'static str = "skill_save";
+    const KIND: CallKind = CallKind::Remember;
     const NEEDS: Needs = Needs { files: Files::Write, shell: Shell::None, network: false };
     const ALIASES: &'static [(&'static str, &'static str)] = &[
         ("name", "key"),

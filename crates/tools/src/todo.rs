@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use posse_protocol::visible::one_line;
-use posse_protocol::{Effect, Needs, ToolOutcome};
+use posse_protocol::{CallKind, Effect, Needs, ToolOutcome};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -37,6 +37,7 @@ enum Status {
 
 impl Tool for Todo {
     const NAME: &'static str = "todo";
+    const KIND: CallKind = CallKind::Think;
     const NEEDS: Needs =
         Needs { files: posse_protocol::Files::None, shell: posse_protocol::Shell::None, network: false };
     const ALIASES: &'static [(&'static str, &'static str)] =

@@ -3,7 +3,7 @@
 use std::{pin::Pin, sync::Arc};
 
 use posse_policy::Act;
-use posse_protocol::{Files, FreeQuestion, Grant, Needs, ToolOutcome, ToolSpec};
+use posse_protocol::{CallKind, Files, FreeQuestion, Grant, Needs, ToolOutcome, ToolSpec};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -16,6 +16,8 @@ use crate::{Knowledge, Preview, arguments, schema};
 pub(crate) trait Tool: DeserializeOwned + JsonSchema + Send + Sync + 'static {
     /// The name the model calls.
     const NAME: &'static str;
+    /// What kind of thing it does, for whoever shows it.
+    const KIND: CallKind;
     /// What a grant must hold.
     const NEEDS: Needs;
     /// Other names that models use for its fields.
@@ -63,6 +65,11 @@ pub(crate) trait Tool: DeserializeOwned + JsonSchema + Send + Sync + 'static {
         None
     }
 
+    /// The folder that it searches, if it names one.
+    fn folder(&self) -> Option<&str> {
+        None
+    }
+
     /// What it would change, for whoever has to allow it. Changes nothing.
     fn preview(&self, _context: &Context) -> Option<Preview> {
         None
@@ -90,6 +97,7 @@ pub(crate) trait ReadCall: Send + Sync {
     fn act(&self, grant: &Grant) -> Act;
     fn for_all_projects(&self) -> bool;
     fn path(&self) -> Option<&str>;
+    fn folder(&self) -> Option<&str>;
     fn preview(&self, context: &Context) -> Option<Preview>;
     fn goes_on(&self) -> bool;
     fn asks(&self) -> Option<FreeQuestion>;
@@ -111,6 +119,10 @@ impl<T: Tool> ReadCall for T {
 
     fn path(&self) -> Option<&str> {
         Tool::path(self)
+    }
+
+    fn folder(&self) -> Option<&str> {
+        Tool::folder(self)
     }
 
     fn preview(&self, context: &Context) -> Option<Preview> {
@@ -137,6 +149,8 @@ type Reader = fn(&str, &Value) -> Result<Box<dyn ReadCall>, String>;
 #[derive(Debug)]
 pub(crate) struct ToolEntry {
     pub(crate) spec: ToolSpec,
+    /// What kind of thing a call does.
+    pub(crate) kind: CallKind,
     /// Whether a call leaves no trace.
     pub(crate) read_only: bool,
     offer: fn(&Knowledge) -> Option<String>,
@@ -154,7 +168,7 @@ impl ToolEntry {
             call.check()?;
             Ok(Box::new(call))
         };
-        Self { spec, read_only: T::read_only(), offer: T::offer, is_there: T::is_there, read }
+        Self { spec, kind: T::KIND, read_only: T::read_only(), offer: T::offer, is_there: T::is_there, read }
     }
 
     /// Whether an agent that knows this much can call it.

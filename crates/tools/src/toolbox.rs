@@ -8,8 +8,11 @@ use std::{
 };
 
 use posse_policy::{Act, Decision, Wish, decide, offers, shell_level, suggested_name};
+use posse_protocol::limits::{CALL_PATH_BYTES_MAX, CALL_PATHS_MAX};
 use posse_protocol::visible::one_line;
-use posse_protocol::{AgentId, Approval, Files, FreeQuestion, Grant, Shell, ToolCall, ToolOutcome, ToolSpec};
+use posse_protocol::{
+    AgentId, Approval, CallKind, Files, FreeQuestion, Grant, Shell, ToolCall, ToolOutcome, ToolSpec,
+};
 use posse_workspace::{Permit, Workspace};
 
 use crate::{
@@ -158,11 +161,30 @@ impl Toolbox {
             let relative = self.context.workspace.resolve(path).ok();
             relative.map_or_else(|| path.to_owned(), |relative| relative.to_string())
         });
-        let (read_only, runs) = (entry.read_only, entry.spec.needs.shell > Shell::None);
+        let named = read.path().or(read.folder()).and_then(|path| self.context.workspace.resolve(path).ok());
+        let paths = named.map(|path| path.to_string());
+        let paths = paths.filter(|path| !path.is_empty() && path.len() <= CALL_PATH_BYTES_MAX);
+        let paths = paths.into_iter().take(CALL_PATHS_MAX).collect();
+        let (kind, read_only, runs) = (entry.kind, entry.read_only, entry.spec.needs.shell > Shell::None);
         let (rewrites, running) = (Rewrites::default(), RunningCommand::default());
         let context = Context { rewrites, running, ..self.context.clone() };
         let (permit, draft) = (OnceLock::new(), OnceLock::new());
-        Ok(Prepared { tool, title, about, path, act, read_only, runs, permit, draft, call: read, context })
+        let call = read;
+        Ok(Prepared {
+            tool,
+            kind,
+            title,
+            about,
+            path,
+            paths,
+            act,
+            read_only,
+            runs,
+            permit,
+            draft,
+            call,
+            context,
+        })
     }
 
     fn find(&self, name: &str) -> Result<&'static ToolEntry, String> {
@@ -193,10 +215,13 @@ fn offered(entry: &ToolEntry, knowledge: &Knowledge, settings: &ToolSettings) ->
 /// A call that the grant allows. Whether a person has to be asked first is for the caller to find out.
 pub struct Prepared {
     tool: &'static str,
+    kind: CallKind,
     title: String,
     about: String,
     /// The path it works on, relative to the workspace.
     path: Option<String>,
+    /// The paths to show of it.
+    paths: Vec<String>,
     act: Act,
     read_only: bool,
     /// Whether it runs commands.
@@ -225,6 +250,16 @@ impl Prepared {
             ),
             None => self.title.clone(),
         }
+    }
+
+    /// What kind of thing it does.
+    pub fn kind(&self) -> CallKind {
+        self.kind
+    }
+
+    /// The files and folders that it names, relative to the workspace.
+    pub fn paths(&self) -> &[String] {
+        &self.paths
     }
 
     /// What it would do, for the decision whether it may. A path is relative to the workspace, however it was written.
@@ -356,6 +391,10 @@ mod tests {
             None
         }
 
+        fn folder(&self) -> Option<&str> {
+            None
+        }
+
         fn preview(&self, _context: &Context) -> Option<Preview> {
             None
         }
@@ -387,6 +426,8 @@ mod tests {
             let call: Box<dyn ReadCall> = Box::new(Panics(on_runtime));
             let prepared = Prepared {
                 tool: "panics",
+                kind: CallKind::Other,
+                paths: Vec::new(),
                 title: String::new(),
                 about: String::new(),
                 path: None,

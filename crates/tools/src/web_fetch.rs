@@ -3,7 +3,7 @@
 use std::{error::Error, fmt::Write as _, sync::Arc, time::Duration};
 
 use posse_protocol::visible::{hides, one_line};
-use posse_protocol::{Files, Needs, Shell, ToolOutcome};
+use posse_protocol::{CallKind, Files, Needs, Shell, ToolOutcome};
 use reqwest::{Client, Response, Url, header, redirect};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -26,6 +26,7 @@ pub(crate) struct WebFetch {
 
 impl Tool for WebFetch {
     const NAME: &'static str = "web_fetch";
+    const KIND: CallKind = CallKind::Fetch;
     const NEEDS: Needs = Needs { files: Files::None, shell: Shell::None, network: true };
     const ALIASES: &'static [(&'static str, &'static str)] =
         &[("uri", "url"), ("link", "url"), ("address", "url")];

@@ -1,6 +1,6 @@
 //! write_file: a whole file, but never over something the agent has not seen.
 
-use posse_protocol::{Effect, FileChange, Files, Needs, Shell, ToolOutcome};
+use posse_protocol::{CallKind, Effect, FileChange, Files, Needs, Shell, ToolOutcome};
 use posse_workspace::{Expect, Kind, Stamp, WorkspaceError, WorkspacePath, text};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -20,6 +20,7 @@ pub(crate) struct WriteFile {
 
 impl Tool for WriteFile {
     const NAME: &'static str = "write_file";
+    const KIND: CallKind = CallKind::Edit;
     const NEEDS: Needs = Needs { files: Files::Write, shell: Shell::None, network: false };
     const ALIASES: &'static [(&'static str, &'static str)] = &[
         ("file_path", "path"),

@@ -78,7 +78,7 @@ impl Activity {
     /// What an agent does that makes this progress; none if that is what it did before.
     pub(crate) fn of(progress: &ProgressKind) -> Option<Self> {
         Some(match progress {
-            ProgressKind::Arriving => return None,
+            ProgressKind::Arriving | ProgressKind::Output { .. } => return None,
             ProgressKind::Text(_) => Self::Writing,
             ProgressKind::Reasoning(_) => Self::Thinking,
             ProgressKind::Calling(tool) => Self::WritingCall { tool: cut(tool, limits::TEXT_CHARS_MAX) },

@@ -1,6 +1,6 @@
 //! One agent, as far as it has come.
 
-use posse_protocol::{AgentId, Budget, CallId, ContextMode, Event, EventKind, MailId, Sender, Seq};
+use posse_protocol::{AgentId, Budget, CallId, CallKind, ContextMode, Event, EventKind, MailId, Sender, Seq};
 use serde::{Deserialize, Serialize};
 
 use crate::text::cut;
@@ -103,6 +103,12 @@ pub struct OpenCall {
     pub tool: String,
     /// What it is about, in one short line.
     pub title: String,
+    /// What kind of thing it does.
+    #[serde(default)]
+    pub kind: CallKind,
+    /// The files and folders that it names, relative to the workspace.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<String>,
     /// When it began: milliseconds since 1970, UTC.
     pub started_at_ms: u64,
 }

@@ -34,6 +34,8 @@ fn answered(done: &Done) -> Vec<EventKind> {
         tool: tool.clone(),
         title: "t".into(),
         repeatable: done.read_only,
+        kind: posse_protocol::CallKind::Other,
+        paths: Vec::new(),
     };
     let (ok, text) = (done.ok, done.text.clone());
     let ended = EventKind::ToolFinished {
@@ -183,6 +185,8 @@ fn calls_without_a_result_are_named_with_what_is_known_of_them() {
         tool: "edit".into(),
         title: "edit".into(),
         repeatable: false,
+        kind: posse_protocol::CallKind::Other,
+        paths: Vec::new(),
     });
     let Next::CallTools { calls, begun, done: known } = recall(&settings, &events).next else {
         panic!("calls are open")

@@ -1,9 +1,9 @@
 //! Events of a small session with sub-agents, for the tests of what is shown of one.
 
 use posse_protocol::{
-    AgentId, Answer, Budget, CallId, ContextMode, Ending, Event, EventKind, FileChange, Grant, Progress,
-    ProgressKind, Purpose, Question, QueueReason, Receipt, Reply, Report, Sender, Seq, TestRun, TestsSeen,
-    Usage,
+    AgentId, Answer, Budget, CallId, CallKind, ContextMode, Ending, Event, EventKind, FileChange, Grant,
+    Progress, ProgressKind, Purpose, Question, QueueReason, Receipt, Reply, Report, Sender, Seq, TestRun,
+    TestsSeen, Usage,
 };
 use posse_view::SessionView;
 
@@ -111,6 +111,8 @@ pub(crate) fn tool_started(call: &str, title: &str) -> EventKind {
         tool: "grep".to_string(),
         title: title.to_string(),
         repeatable: true,
+        kind: CallKind::Other,
+        paths: Vec::new(),
     }
 }
 

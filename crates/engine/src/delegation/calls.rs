@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 
 use posse_protocol::visible::one_line;
 use posse_protocol::{
-    AgentId, CallId, ContextMode, Ending, Grant, Role, Sender, Task, ToolCall, ToolOutcome,
+    AgentId, CallId, CallKind, ContextMode, Ending, Grant, Role, Sender, Task, ToolCall, ToolOutcome,
 };
 use posse_report::quote;
 use posse_surface::{AgentCommand, Join, Shape, Surface, Until};
@@ -78,6 +78,16 @@ impl DelegationCall {
 
     pub(crate) fn title(&self) -> String {
         self.title.clone()
+    }
+
+    /// What kind of thing it does.
+    pub(crate) fn kind(&self) -> CallKind {
+        match &self.command {
+            AgentCommand::Merge { .. } => CallKind::Edit,
+            AgentCommand::Read { .. } => CallKind::Read,
+            AgentCommand::Run(_) | AgentCommand::Help(_) => CallKind::Other,
+            _ => CallKind::Delegate,
+        }
     }
 
     /// Whether it starts an agent.

@@ -173,7 +173,11 @@ impl Ready {
     /// That it is about to run.
     fn started(&self) -> EventKind {
         let (call, tool, title) = (self.call.clone(), self.tool.clone(), self.title());
-        EventKind::ToolStarted { call, tool, title, repeatable: self.repeatable() }
+        let (kind, paths) = match &self.work {
+            Work::Tool { prepared, .. } => (prepared.kind(), prepared.paths().to_vec()),
+            Work::Delegation(asked) => (asked.kind(), Vec::new()),
+        };
+        EventKind::ToolStarted { call, tool, title, repeatable: self.repeatable(), kind, paths }
     }
 
     /// Whether it may run beside others.

@@ -5,6 +5,7 @@ mod apart;
 mod approvals;
 mod ask_person;
 mod background;
+mod call_kinds;
 mod cancel;
 mod check;
 mod contexts;

@@ -155,7 +155,14 @@ pub(crate) fn usage(input: u64, output: u64) -> Usage {
 
 pub(crate) fn tool_started(call: &str) -> EventKind {
     let (tool, title) = ("grep".into(), "grep TODO".into());
-    EventKind::ToolStarted { call: CallId(call.into()), tool, title, repeatable: true }
+    EventKind::ToolStarted {
+        call: CallId(call.into()),
+        tool,
+        title,
+        repeatable: true,
+        kind: CallKind::Other,
+        paths: Vec::new(),
+    }
 }
 
 pub(crate) fn tool_finished(call: &str, ok: bool) -> EventKind {

@@ -14,7 +14,7 @@ fn reply(text: &str) -> EventKind {
 
 fn tool(title: &str) -> EventKind {
     let (call, tool, title) = (CallId("c1".into()), "grep".into(), title.into());
-    EventKind::ToolStarted { call, tool, title, repeatable: true }
+    EventKind::ToolStarted { call, tool, title, repeatable: true, kind: CallKind::Other, paths: Vec::new() }
 }
 
 fn reported(text: &str) -> EventKind {

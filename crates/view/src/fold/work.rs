@@ -1,5 +1,6 @@
 //! What an agent does between its start and its end: turns, calls, questions.
 
+use posse_protocol::limits::CALL_PATHS_MAX;
 use posse_protocol::{AgentId, CallId, Effect, Event, EventKind, Question};
 
 use super::{Folded, short};
@@ -38,13 +39,15 @@ impl SessionView {
             EventKind::ModelFailed { error, .. } => {
                 agent.error = Some(cut(&error.message, limits::MESSAGE_CHARS_MAX));
             }
-            EventKind::ToolStarted { call, tool, title, repeatable: _ } => {
+            EventKind::ToolStarted { call, tool, title, repeatable: _, kind, paths } => {
                 agent.doing = Activity::Calling { title: short(title) };
                 agent.calls.retain(|open| open.call != *call);
                 agent.calls.push(OpenCall {
                     call: call.clone(),
                     tool: short(tool),
                     title: short(title),
+                    kind: *kind,
+                    paths: paths.iter().take(CALL_PATHS_MAX).map(|path| short(path)).collect(),
                     started_at_ms: event.at_ms,
                 });
             }

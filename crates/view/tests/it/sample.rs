@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use posse_protocol::{
-    AgentId, Answer, Branch, Budget, CallId, ContextMode, Effect, Ending, Event, EventKind, FileChange,
-    Grant, Purpose, Question, QueueReason, Receipt, Reply, Report, Sender, Seq, ToolCall, Usage,
+    AgentId, Answer, Branch, Budget, CallId, CallKind, ContextMode, Effect, Ending, Event, EventKind,
+    FileChange, Grant, Purpose, Question, QueueReason, Receipt, Reply, Report, Sender, Seq, ToolCall, Usage,
 };
 use posse_view::SessionView;
 
@@ -112,7 +112,14 @@ pub(crate) fn replied(text: &str, tokens: u64, cost_usd: Option<f64>, calls: boo
 
 pub(crate) fn tool_started(call: &str, title: &str) -> EventKind {
     let (tool, title) = ("shell".to_owned(), title.to_owned());
-    EventKind::ToolStarted { call: CallId(call.to_owned()), tool, title, repeatable: false }
+    EventKind::ToolStarted {
+        call: CallId(call.to_owned()),
+        tool,
+        title,
+        repeatable: false,
+        kind: CallKind::Other,
+        paths: Vec::new(),
+    }
 }
 
 pub(crate) fn tool_finished(call: &str, text: &str, effects: Vec<Effect>) -> EventKind {

@@ -165,7 +165,7 @@ pub(super) fn nothing_twice(events: &[Event], place: &str) {
                 answered.remove(&key(&call.id));
                 begun.remove(&key(&call.id));
             }),
-            EventKind::ToolStarted { call, tool, title, repeatable } => {
+            EventKind::ToolStarted { call, tool, title, repeatable, .. } => {
                 assert!(!answered.contains(&key(call)), "{call} was answered and begins again {place}");
                 let again = !begun.insert(key(call)) && !*repeatable && !starts(tool, title);
                 assert!(!again, "{call} begins twice {place}");
@@ -208,7 +208,7 @@ pub(super) fn in_flight(events: &[Event]) -> Vec<String> {
     let mut open = BTreeMap::new();
     for event in events {
         match &event.kind {
-            EventKind::ToolStarted { call, tool, title, repeatable: false } if !starts(tool, title) => {
+            EventKind::ToolStarted { call, tool, title, repeatable: false, .. } if !starts(tool, title) => {
                 open.insert((event.agent, call.clone()), tool.clone());
             }
             EventKind::ToolFinished { call, .. } => drop(open.remove(&(event.agent, call.clone()))),
