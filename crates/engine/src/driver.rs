@@ -1,6 +1,7 @@
 //! Drives one agent from its task to its end. All waiting happens here.
 
 mod begin;
+mod foreground;
 pub(crate) mod gate;
 pub(crate) mod held_progress;
 mod rest;

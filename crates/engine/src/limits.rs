@@ -10,6 +10,12 @@ pub const PROCESS_RUNNING_MAX: usize = 1_000;
 pub const PARALLEL_CALLS_MAX: usize = 8;
 /// A call that only reads is shown as running after this long; a quicker one goes on record with its result.
 pub const SHOW_AFTER_MS: u64 = 3;
+/// How often what a running command has written is shown.
+pub const OUTPUT_TICK_MS: u64 = 200;
+/// Bytes of it that are shown each time, the newest.
+pub const OUTPUT_PART_BYTES_MAX: usize = 4 * 1024;
+/// Updates that the slowest face is behind when it is not shown any more.
+pub const OUTPUT_BEHIND_MAX: usize = 1_024;
 /// Folders that are read-only for commands one by one, because their files have other names outside.
 pub const LINKED_FOLDERS_MAX: usize = 32;
 /// How long a session has run before its folder is walked through ahead of the first command. Models take longer to answer.

@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use posse_protocol::{AgentId, Answer, CallId, EventKind, Report, Sender, Seq, SessionId, Update};
 use posse_store::{Store, StoreError};
+use posse_tools::MoveError;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
@@ -163,6 +164,12 @@ impl Session {
     /// Answers a question of an agent.
     pub fn answer(&self, agent: AgentId, call: &CallId, answer: Answer) -> AnswerOutcome {
         self.crew.upgrade().map_or(AnswerOutcome::NotOpen, |crew| crew.approvals.answer(agent, call, answer))
+    }
+
+    /// Moves a command that an agent runs in the foreground to the background, by the call that runs it: the call is answered
+    /// at once, and the command goes on as a job of the session. Gives back the name of the job.
+    pub async fn to_background(&self, agent: AgentId, call: &CallId) -> Result<String, MoveError> {
+        self.crew.upgrade().ok_or(MoveError::NotRunning)?.to_background(agent, call).await
     }
 
     /// Waits for the end. `None` only if the driver itself broke, which is a defect.

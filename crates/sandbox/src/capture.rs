@@ -47,6 +47,15 @@ impl CapturedOutput {
     }
 }
 
+/// A part of an output.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutputPart {
+    /// How many bytes were written before it.
+    pub from: u64,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+}
+
 /// A capture that is still being filled.
 #[derive(Debug)]
 pub(crate) struct Capture {
@@ -74,6 +83,41 @@ impl Capture {
         let excess = (self.tail.len() + rest.len()).saturating_sub(self.limits.tail_bytes);
         self.tail.drain(..excess);
         self.tail.extend(rest);
+    }
+
+    /// Keeps as much as this from now on. What was left out before stays left out.
+    pub(crate) fn widen(&mut self, asked: OutputLimits) {
+        let Self { limits, .. } = Self::new(asked);
+        let complete = self.total_bytes == (self.head.len() + self.tail.len()) as u64;
+        let room = limits.head_bytes.saturating_sub(self.head.len());
+        if complete && room > 0 {
+            self.head.extend(self.tail.drain(..room.min(self.tail.len())));
+        }
+        // A head that something was left out behind stays as it is.
+        let head_bytes = if complete { limits.head_bytes } else { self.head.len() };
+        self.limits = OutputLimits {
+            head_bytes: head_bytes.max(self.head.len()),
+            tail_bytes: limits.tail_bytes.max(self.limits.tail_bytes),
+        };
+    }
+
+    /// The newest bytes behind the first `after`, at most so many, without a gap between them. None if there are none.
+    pub(crate) fn newest(&self, after: u64, bytes_max: usize) -> Option<OutputPart> {
+        let to = self.total_bytes;
+        if after >= to {
+            return None;
+        }
+        let tail_from = to - self.tail.len() as u64;
+        let head_len = self.head.len() as u64;
+        let mut from = after.max(to.saturating_sub(bytes_max as u64));
+        if tail_from > head_len {
+            // Something between them was left out.
+            from = from.max(tail_from);
+        }
+        let at = |place: u64| usize::try_from(place).unwrap_or(usize::MAX);
+        let mut bytes = self.head.get(at(from)..).unwrap_or_default().to_vec();
+        bytes.extend(self.tail.iter().skip(at(from.saturating_sub(tail_from))));
+        Some(OutputPart { from, bytes })
     }
 
     /// What there is so far.
@@ -108,5 +152,49 @@ mod tests {
             }
         }
         assert_eq!(checked, 8 * 40);
+    }
+
+    #[test]
+    fn what_is_new_is_seen_without_a_gap() {
+        let stream: Vec<u8> = (0..40).collect();
+        let mut checked = 0;
+        for (head_bytes, tail_bytes) in [(0, 5), (5, 0), (5, 5), (20, 20), (40, 0), (0, 40)] {
+            for written in 0..=stream.len() {
+                let mut capture = Capture::new(OutputLimits { head_bytes, tail_bytes });
+                capture.push(&stream[..written]);
+                let kept = |place: usize| place < head_bytes || place + tail_bytes >= written;
+                for after in 0..=written {
+                    for most in [1, 7, 100] {
+                        let first = after.max(written.saturating_sub(most));
+                        // All from there on that was kept, up to the last gap.
+                        let from = (first..written).rev().take_while(|place| kept(*place)).last();
+                        let found = capture.newest(after as u64, most);
+                        let found = found.filter(|part| !part.bytes.is_empty());
+                        let expected = from.map(|from| OutputPart {
+                            from: from as u64,
+                            bytes: stream[from..written].to_vec(),
+                        });
+                        assert_eq!(found, expected, "{head_bytes} {tail_bytes} {written} {after} {most}");
+                        checked += 1;
+                    }
+                }
+            }
+        }
+        assert_eq!(checked, 6 * 3 * (41 * 42 / 2));
+    }
+
+    #[test]
+    fn a_wider_capture_keeps_what_it_has_and_more() {
+        let stream: Vec<u8> = (0..100).collect();
+        let wide = OutputLimits { head_bytes: 30, tail_bytes: 30 };
+        for (before, head, tail) in [(0, 0..30, 70..100), (8, 0..30, 70..100), (20, 0..5, 70..100)] {
+            let mut capture = Capture::new(OutputLimits { head_bytes: 5, tail_bytes: 5 });
+            capture.push(&stream[..before]);
+            capture.widen(wide);
+            capture.push(&stream[before..]);
+            let expected =
+                CapturedOutput { head: stream[head].to_vec(), tail: stream[tail].to_vec(), total_bytes: 100 };
+            assert_eq!(capture.so_far(), expected, "{before}");
+        }
     }
 }

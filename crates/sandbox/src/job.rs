@@ -3,11 +3,15 @@
 //! ```text
 //! start ─► Job ──► wait ─► Finished      (as often as asked, by whoever has a copy)
 //!           ├────► output                (what it has written so far)
+//!           ├────► extend                (more time, and more of its output)
 //!           ├────► stop                  (asked to end, then ended)
 //!           └────► the last copy dropped (ended at once)
 //! ```
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, PoisonError},
+    time::Duration,
+};
 
 use tokio::{sync::watch, task::AbortHandle};
 
@@ -16,7 +20,7 @@ use crate::run_elsewhere as system;
 #[cfg(unix)]
 use crate::run_unix as system;
 use crate::{
-    CapturedOutput, Command, CommandExit, CommandOutcome, SandboxError, Touched,
+    CapturedOutput, Command, CommandExit, CommandOutcome, OutputLimits, OutputPart, SandboxError, Touched,
     streams::{CommandEnd, Streams, so_far},
 };
 
@@ -28,6 +32,7 @@ pub struct CommandHandle(Arc<Held>);
 struct Held {
     streams: Arc<Streams>,
     stop: watch::Sender<bool>,
+    deadline: watch::Sender<Duration>,
     finished: watch::Receiver<Option<CommandOutcome>>,
     task: AbortHandle,
 }
@@ -48,24 +53,38 @@ pub async fn run(command: Command) -> Result<CommandOutcome, SandboxError> {
 pub async fn start(command: Command) -> Result<CommandHandle, SandboxError> {
     let streams = Arc::new(Streams::new(command.output));
     let (stop, stopping) = watch::channel(false);
+    let (deadline, until) = watch::channel(command.deadline);
     let (result, finished) = watch::channel(None);
     let started = system::start(command).await?;
     let task = tokio::spawn({
         let streams = Arc::clone(&streams);
         async move {
-            let ending = started.finish(&streams, stopping).await;
+            let ending = started.finish(&streams, stopping, until).await;
             let (output, stderr) = (so_far(&streams.output), so_far(&streams.stderr));
             let CommandEnd { exit, duration, notes, touched } = ending;
             let _ = result.send(Some(CommandOutcome { exit, output, stderr, duration, notes, touched }));
         }
     });
-    Ok(CommandHandle(Arc::new(Held { streams, stop, finished, task: task.abort_handle() })))
+    Ok(CommandHandle(Arc::new(Held { streams, stop, deadline, finished, task: task.abort_handle() })))
 }
 
 impl CommandHandle {
     /// What it has written so far; for a program without a shell, its standard output.
     pub fn output(&self) -> CapturedOutput {
         so_far(&self.0.streams.output)
+    }
+
+    /// The newest of what it has written after so many bytes, at most so much. None if there is nothing new.
+    pub fn newest(&self, after: u64, bytes_max: usize) -> Option<OutputPart> {
+        self.0.streams.output.lock().unwrap_or_else(PoisonError::into_inner).newest(after, bytes_max)
+    }
+
+    /// Lets it run for this long, counted from its start, and keeps as much of its output as this from now on.
+    pub fn extend(&self, deadline: Duration, output: OutputLimits) {
+        for capture in [&self.0.streams.output, &self.0.streams.stderr] {
+            capture.lock().unwrap_or_else(PoisonError::into_inner).widen(output);
+        }
+        self.0.deadline.send_replace(deadline);
     }
 
     /// Asks it to end and, if it does not soon, ends it and all that it started. Returns at once; [`CommandHandle::wait`] tells

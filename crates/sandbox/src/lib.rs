@@ -42,7 +42,7 @@ mod users;
 #[cfg(unix)]
 pub use ahead::close_elsewhere;
 pub use ahead::prepare_ahead;
-pub use capture::{CapturedOutput, OutputLimits};
+pub use capture::{CapturedOutput, OutputLimits, OutputPart};
 pub use command::{Command, CommandExit, CommandOutcome, SandboxError, What};
 pub use env::child_env;
 pub use git_settings::{names_no_program, settings};

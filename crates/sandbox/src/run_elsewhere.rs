@@ -19,7 +19,7 @@ use crate::{
     Command, CommandExit, SandboxError, Touched, What,
     capture::Capture,
     limits, no_confinement,
-    streams::{CommandEnd, Streams},
+    streams::{CommandEnd, Streams, passed},
 };
 
 /// A command that has been started. Dropping it kills the child.
@@ -55,7 +55,12 @@ pub(crate) async fn start(command: Command) -> Result<StartedCommand, SandboxErr
 
 impl StartedCommand {
     /// Sees the command to its end.
-    pub(crate) async fn finish(mut self, into: &Streams, mut stop: watch::Receiver<bool>) -> CommandEnd {
+    pub(crate) async fn finish(
+        mut self,
+        into: &Streams,
+        mut stop: watch::Receiver<bool>,
+        deadline: watch::Receiver<Duration>,
+    ) -> CommandEnd {
         let (stdin, stdout, errors) =
             (self.child.stdin.take(), self.child.stdout.take(), self.child.stderr.take());
         // A shell command's streams come out as one.
@@ -67,19 +72,16 @@ impl StartedCommand {
                 let _ = stdin.write_all(&bytes).await;
             }
         };
-        let deadline = self.command.deadline;
         let read = async { tokio::join!(feed, collect(stdout, &into.output), collect(errors, errors_into)) };
-        let all = async { tokio::join!(timeout(deadline, read), self.child.wait()).1 };
+        let all = async { tokio::join!(read, self.child.wait()).1 };
         let asked = async {
             if stop.wait_for(|stop| *stop).await.is_err() {
                 std::future::pending::<()>().await;
             }
         };
         let exit = tokio::select! {
-            ended = timeout(deadline, all) => match ended {
-                Ok(status) => CommandExit::Code(status.ok().and_then(|status| status.code()).unwrap_or(-1)),
-                Err(_) => CommandExit::DeadlineExceeded,
-            },
+            status = all => CommandExit::Code(status.ok().and_then(|status| status.code()).unwrap_or(-1)),
+            () = passed(Instant::now(), deadline) => CommandExit::DeadlineExceeded,
             () = asked => CommandExit::Code(-1),
         };
         let _ = timeout(Duration::from_millis(limits::REAP_MS), self.child.kill()).await;

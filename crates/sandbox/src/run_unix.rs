@@ -42,7 +42,7 @@ use crate::{
     group::RunningChild,
     limits, spawner,
     stream_ends::{StreamEnds, close_on_exec},
-    streams::{CommandEnd, Streams},
+    streams::{CommandEnd, Streams, passed},
 };
 
 /// A command that has been started.
@@ -54,7 +54,6 @@ pub(crate) struct StartedCommand {
     stdin: Option<pipe::Sender>,
     /// What goes into it.
     bytes: Vec<u8>,
-    deadline: Duration,
     at: Instant,
     /// What its environment lacks.
     left_out: Vec<String>,
@@ -93,8 +92,8 @@ pub(crate) async fn start(mut command: Command) -> Result<StartedCommand, Sandbo
     let Ours { stdin, output, stderr } = ours;
     let stdin = stdin.map(|writer| pipe::Sender::from_owned_fd(writer.into())).transpose()?;
     let (output, stderr) = (asynchronous(output)?, stderr.map(asynchronous).transpose()?);
-    let (bytes, deadline) = (command.stdin.unwrap_or_default(), command.deadline);
-    Ok(StartedCommand { running, confined, output, stderr, stdin, bytes, deadline, at, left_out })
+    let bytes = command.stdin.unwrap_or_default();
+    Ok(StartedCommand { running, confined, output, stderr, stdin, bytes, at, left_out })
 }
 
 /// The other ends.
@@ -139,7 +138,12 @@ fn cut_loose(parent: Pid) -> io::Result<()> {
 
 impl StartedCommand {
     /// Sees the command to its end.
-    pub(crate) async fn finish(mut self, into: &Streams, stop: watch::Receiver<bool>) -> CommandEnd {
+    pub(crate) async fn finish(
+        mut self,
+        into: &Streams,
+        stop: watch::Receiver<bool>,
+        deadline: watch::Receiver<Duration>,
+    ) -> CommandEnd {
         let over = AtomicBool::new(false);
         let ended = {
             let pump = async {
@@ -151,7 +155,7 @@ impl StartedCommand {
                 );
             };
             let pump = Pump { reading: pin!(pump), done: false, over: &over };
-            self.running.see_off(pump, self.deadline, stop).await
+            self.running.see_off(pump, passed(Instant::now(), deadline), stop).await
         };
         if over.into_inner() {
             self.running.reap_later();
@@ -184,7 +188,7 @@ impl RunningChild {
     async fn see_off<F: Future<Output = ()>>(
         &mut self,
         mut pump: Pump<'_, F>,
-        deadline: Duration,
+        deadline: impl Future<Output = ()>,
         mut stop: watch::Receiver<bool>,
     ) -> io::Result<CommandExit> {
         let asked = async move {
@@ -200,7 +204,7 @@ impl RunningChild {
             Why::Stopped | Why::Deadline => {
                 self.terminate();
                 let grace = Duration::from_millis(limits::TERM_GRACE_MS);
-                pump.until(grace, std::future::pending(), self.ended()).await?;
+                pump.until(sleep(grace), std::future::pending(), self.ended()).await?;
             }
         }
         self.kill();
@@ -243,14 +247,14 @@ struct Pump<'a, F> {
 }
 
 impl<F: Future<Output = ()>> Pump<'_, F> {
-    /// Reads until all is over, `ended` happens, somebody asks to stop, or `limit` has passed; says which.
+    /// Reads until all is over, `ended` happens, somebody asks to stop, or the time is over; says which.
     async fn until(
         &mut self,
-        limit: Duration,
+        deadline: impl Future<Output = ()>,
         stop: impl Future<Output = ()>,
         ended: impl Future<Output = io::Result<()>>,
     ) -> io::Result<Why> {
-        let (mut stop, mut ended, mut over) = (pin!(stop), pin!(ended), pin!(sleep(limit)));
+        let (mut stop, mut ended, mut over) = (pin!(stop), pin!(ended), pin!(deadline));
         loop {
             tokio::select! {
                 biased;

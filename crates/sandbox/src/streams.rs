@@ -2,8 +2,10 @@
 
 use std::{
     sync::{Mutex, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
+
+use tokio::{sync::watch, time::sleep_until};
 
 use crate::{CapturedOutput, CommandExit, OutputLimits, Touched, capture::Capture};
 
@@ -22,6 +24,24 @@ impl Streams {
 
 pub(crate) fn so_far(capture: &Mutex<Capture>) -> CapturedOutput {
     capture.lock().unwrap_or_else(PoisonError::into_inner).so_far()
+}
+
+/// Waits until a command has run for as long as it may, counted from then. That may become longer meanwhile.
+pub(crate) async fn passed(then: Instant, mut deadline: watch::Receiver<Duration>) {
+    loop {
+        let limit = *deadline.borrow_and_update();
+        // What lies too far ahead to be reckoned with is never.
+        let over = async {
+            match then.checked_add(limit) {
+                Some(end) => sleep_until(end.into()).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = over => return,
+            Ok(()) = deadline.changed() => {}
+        }
+    }
 }
 
 /// How a command ended, as the system-specific part tells it.

@@ -8,7 +8,9 @@ use posse_sandbox::CommandExit;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::{Job, confine::level, context::Context, failure::ToolFailure, limits, shell::shown, tool::Tool};
+use crate::{
+    Job, confine::level, context::Context, failure::ToolFailure, limits, output_text::shown, tool::Tool,
+};
 
 /// Background commands: list them, or by name show the output, wait for the end, or stop one.
 #[derive(Debug, Deserialize, JsonSchema)]

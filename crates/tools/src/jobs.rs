@@ -4,10 +4,14 @@
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak},
+    time::Duration,
 };
 
 use posse_protocol::AgentId;
-use posse_sandbox::{CapturedOutput, Command, CommandExit, CommandOutcome, Touched};
+use posse_sandbox::{
+    CapturedOutput, Command, CommandExit, CommandHandle, CommandOutcome, Level, OutputLimits, SandboxProfile,
+    Touched,
+};
 use tokio::sync::watch;
 
 use crate::{failure::ToolFailure, limits, tests_run::Understood};
@@ -27,7 +31,7 @@ pub struct Job {
     pub leaves: bool,
     /// What it does, as it was understood when it was started.
     pub(crate) understood: Arc<Understood>,
-    running: posse_sandbox::CommandHandle,
+    running: CommandHandle,
     ended: Option<CommandExit>,
     /// Who waits for its end or brings it about.
     watchers: Vec<AgentId>,
@@ -48,6 +52,34 @@ impl Job {
     pub fn ended(&self) -> Option<CommandExit> {
         self.ended
     }
+}
+
+/// What a job is made of, besides the command that runs.
+pub(crate) struct NewJob<'a> {
+    pub(crate) command: &'a str,
+    pub(crate) understood: Arc<Understood>,
+    pub(crate) owner: AgentId,
+    pub(crate) can_change: bool,
+    pub(crate) leaves: bool,
+}
+
+/// Whether anything in the workspace can be different for a command that is confined like this.
+pub(crate) fn can_change(profile: Option<&SandboxProfile>) -> bool {
+    profile.is_none_or(|profile| profile.level == Level::Full)
+}
+
+/// Why a command did not become a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MoveError {
+    /// No command runs in the foreground for this call.
+    #[error("no command of this call runs in the foreground")]
+    NotRunning,
+    /// It has ended, and its result is on its way.
+    #[error("the command has just ended")]
+    JustEnded,
+    /// As many commands run in the background as may.
+    #[error("{0} commands run in the background, and no more may; stop one first")]
+    TooMany(usize),
 }
 
 /// What happens to such commands.
@@ -99,16 +131,37 @@ impl Jobs {
         owner: AgentId,
         leaves: bool,
     ) -> Result<Job, ToolFailure> {
-        let can_change =
-            command.confinement.as_ref().is_none_or(|profile| profile.level == posse_sandbox::Level::Full);
-        let running_now = self.list().iter().filter(|job| job.ended.is_none()).count();
-        if running_now >= limits::JOBS_MAX {
+        let can_change = can_change(command.confinement.as_ref());
+        if let Some(running_now) = self.full() {
             return Err(ToolFailure(format!(
                 "{running_now} commands run in the background, and no more may; stop one with jobs first"
             )));
         }
         let running = posse_sandbox::start(command).await?;
-        let job = self.0.add(text, owner, (can_change, leaves), understood, &running);
+        let understood = Arc::new(understood);
+        Ok(self.begin(running, NewJob { command: text, understood, owner, can_change, leaves }))
+    }
+
+    /// Takes over a command that runs already. From now on it has the time and the room of a job.
+    pub(crate) fn adopt(&self, running: CommandHandle, new: NewJob<'_>) -> Result<Job, MoveError> {
+        if let Some(running_now) = self.full() {
+            return Err(MoveError::TooMany(running_now));
+        }
+        let side = limits::JOB_OUTPUT_SIDE_BYTES;
+        let output = OutputLimits { head_bytes: side, tail_bytes: side };
+        running.extend(Duration::from_millis(limits::JOB_TIME_MS_MAX), output);
+        Ok(self.begin(running, new))
+    }
+
+    /// How many run, if no more may.
+    fn full(&self) -> Option<usize> {
+        let running_now = self.list().iter().filter(|job| job.ended.is_none()).count();
+        (running_now >= limits::JOBS_MAX).then_some(running_now)
+    }
+
+    /// Says that a job runs, and looks after it until its end.
+    fn begin(&self, running: CommandHandle, new: NewJob<'_>) -> Job {
+        let job = self.0.add(new, &running);
         self.0.news(JobNews::Started(job.clone()));
         let (name, inner) = (job.name.clone(), Arc::downgrade(&self.0));
         tokio::spawn(async move {
@@ -119,7 +172,7 @@ impl Jobs {
                 inner.ended(&name, finished);
             }
         });
-        Ok(job)
+        job
     }
 
     /// All that were started, oldest first.
@@ -209,19 +262,12 @@ impl Inner {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn add(
-        &self,
-        command: &str,
-        owner: AgentId,
-        (can_change, leaves): (bool, bool),
-        understood: Understood,
-        running: &posse_sandbox::CommandHandle,
-    ) -> Job {
+    fn add(&self, new: NewJob<'_>, running: &CommandHandle) -> Job {
+        let NewJob { command, understood, owner, can_change, leaves } = new;
         let mut jobs = self.lock();
         let number = jobs.last_key_value().map_or(1, |(number, _)| number + 1);
         let (name, command) = (format!("cmd-{number}"), command.to_owned());
         let (running, watchers) = (running.clone(), Vec::new());
-        let understood = Arc::new(understood);
         let job =
             Job { name, command, owner, can_change, leaves, understood, running, ended: None, watchers };
         // Their output takes memory; the oldest that have ended are forgotten first.

@@ -23,6 +23,7 @@ mod lean;
 pub mod limits;
 mod list_files;
 mod lookup;
+mod output_text;
 mod picture;
 mod preview;
 mod read_file;
@@ -49,13 +50,13 @@ mod write_file;
 
 pub use ask_person::NOBODY_HERE;
 pub use confine::{LinkedFolders, Sandbox};
-pub use jobs::{Job, JobNews, Jobs};
+pub use jobs::{Job, JobNews, Jobs, MoveError};
 pub use knowledge::{
     Knowledge, Library, LoadedSkill, NewSkill, SavedSkill, SkillFile, SkillLine, valid_skill_key,
 };
 pub use preview::Preview;
 pub use rewrite::{Rewrite, Rewrites};
-pub use running::RunningCommand;
+pub use running::{LiveOutput, RunningCommand};
 pub use settings::ToolSettings;
 pub use shell::background_run;
 pub use toolbox::{Prepared, Toolbox};

@@ -62,6 +62,9 @@ pub const SHELL_HEAD_BYTES: usize = 8 * 1024;
 /// Output kept from the end of a command, where errors usually are.
 pub const SHELL_TAIL_BYTES: usize = 22 * 1024;
 
+/// How much of an escape sequence that has not come whole is waited for.
+pub(crate) const ESCAPE_BYTES_MAX: usize = 256;
+
 /// Items on a to-do list.
 pub const TODO_ITEMS_MAX: usize = 50;
 /// Characters of one item.

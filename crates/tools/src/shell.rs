@@ -4,9 +4,8 @@
 use std::{io::Read as _, path::PathBuf, sync::Arc, time::Duration};
 
 use posse_policy::Act;
-use posse_protocol::visible::one_line;
 use posse_protocol::{CallKind, CommandRun, Effect, Files, Grant, Needs, RanTests, Shell, ToolOutcome};
-use posse_sandbox::{CapturedOutput, Command, CommandExit, Level, OutputLimits, SandboxProfile, Touched};
+use posse_sandbox::{Command, CommandExit, Level, OutputLimits, SandboxProfile, Touched};
 use posse_workspace::{Workspace, WorkspaceError};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -16,8 +15,10 @@ use crate::{
     context::Context,
     denied_files,
     failure::{ToolFailure, crashed},
-    jobs::Job,
+    jobs::{Job, can_change},
     limits,
+    output_text::shown,
+    running::{CommandCourse, MoveTerms},
     tests_run::{Ended, Looked, Understood, understood},
     tool::Tool,
 };
@@ -74,11 +75,22 @@ impl Tool for ShellCommand {
         if self.background == Some(true) {
             return self.start(&context, profile).await;
         }
-        let understood = self.understood(&context).await?;
+        let understood = Arc::new(self.understood(&context).await?);
         let deadline_ms = self.deadline_ms(&context);
         let mut command = self.to_run(&context, deadline_ms).await;
         command.confinement.clone_from(&profile);
-        let finished = context.running.start(command).await?.wait().await;
+        let terms = MoveTerms {
+            jobs: context.jobs.clone(),
+            command: self.command.clone(),
+            understood: Arc::clone(&understood),
+            owner: context.owner,
+            can_change: can_change(profile.as_ref()),
+            leaves: self.outside_sandbox == Some(true),
+        };
+        let finished = match context.running.run(command, terms).await? {
+            CommandCourse::Ended(finished) => *finished,
+            CommandCourse::Moved(job) => return Ok(self.moved(&job)),
+        };
         let (ending, exit_code) = match finished.exit {
             CommandExit::Code(code) => (format!("exit code {code}"), Some(code)),
             CommandExit::Signal(signal) => (format!("ended by signal {signal}"), None),
@@ -91,6 +103,7 @@ impl Tool for ShellCommand {
         let (workspace, whole) = (context.workspace.clone(), finished.output.complete());
         let touched = finished.touched.complete.then_some(finished.touched).filter(|_| full);
         let (output, work, tests) = tokio::task::spawn_blocking(move || {
+            let understood = Arc::unwrap_or_clone(understood);
             let work = understood.work();
             let tests = tests_of(understood, &workspace, &output, whole, touched.as_ref());
             (output, work, tests)
@@ -148,6 +161,22 @@ impl ShellCommand {
             command.distrusted = all.chain(sandbox.hidden.clone()).collect();
         }
         command
+    }
+
+    /// What the agent is told if a person moved it to the background.
+    fn moved(self, job: &Job) -> ToolOutcome {
+        let text = format!(
+            "The person moved it to the background as {}, where it goes on. You are told when it ends; see its output with \
+             jobs. So far:\n{}",
+            job.name,
+            shown(&job.output())
+        );
+        ToolOutcome {
+            ok: true,
+            text,
+            attachments: Vec::new(),
+            effects: vec![Effect::Background { command: self.command }],
+        }
     }
 
     async fn start(
@@ -239,57 +268,4 @@ async fn denied(context: &Context) -> Result<Vec<PathBuf>, ToolFailure> {
         Ok(found)
     });
     found.await.unwrap_or_else(|_| Err(crashed()))
-}
-
-pub(crate) fn shown(output: &CapturedOutput) -> String {
-    if output.total_bytes == 0 {
-        return "(no output)".to_owned();
-    } else if output.complete() {
-        return plain(&output.bytes());
-    }
-    format!(
-        "{}\n({} of {} bytes left out here)\n{}",
-        plain(&output.head),
-        output.left_out_bytes(),
-        output.total_bytes,
-        plain(&output.tail)
-    )
-}
-
-/// Output as text: without colours and cursor movements, which say nothing to a model.
-fn plain(bytes: &[u8]) -> String {
-    let text = String::from_utf8_lossy(bytes);
-    let mut out = String::with_capacity(text.len());
-    let mut characters = text.chars().peekable();
-    while let Some(character) = characters.next() {
-        match character {
-            '\u{1b}' => skip_escape(&mut characters),
-            '\n' | '\t' => out.push(character),
-            '\r' if characters.peek() == Some(&'\n') => {}
-            // A progress bar going back to the start of its line.
-            '\r' => out.push('\n'),
-            character if character.is_control() => out.push_str(&one_line(&character.to_string(), 10)),
-            character => out.push(character),
-        }
-    }
-    out.truncate(out.trim_end().len());
-    out
-}
-
-/// Skips the rest of an escape sequence: `[ … letter`, `] … BEL`, or a single character.
-fn skip_escape(characters: &mut std::iter::Peekable<std::str::Chars<'_>>) {
-    match characters.peek() {
-        Some('[') => {
-            characters.next();
-            while characters.next_if(|c| matches!(c, ' '..='?')).is_some() {}
-            characters.next_if(|c| matches!(c, '@'..='~'));
-        }
-        Some(']') => {
-            while characters.next_if(|c| !matches!(c, '\u{7}' | '\u{1b}' | '\n')).is_some() {}
-            characters.next_if(|c| *c == '\u{7}');
-        }
-        _ => {
-            characters.next_if(|c| matches!(c, '('..=')' | '7'..='9' | '=' | '>' | 'A'..='Z' | '\\'));
-        }
-    }
 }

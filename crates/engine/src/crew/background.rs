@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use posse_protocol::visible::one_line;
-use posse_protocol::{Approval, CommandRun, Effect, EventKind, Sender};
+use posse_protocol::{AgentId, Approval, CallId, CommandRun, Effect, EventKind, Sender};
 use posse_report::quote;
 use posse_sandbox::CommandExit;
-use posse_tools::{Job, JobNews};
+use posse_tools::{Job, JobNews, MoveError, RunningCommand};
 use tokio::sync::watch;
 
 use crate::changes::history::Running;
@@ -21,6 +21,26 @@ use crate::limits::{JOB_SETTLE_MS_MAX, JOB_TAIL_BYTES_MAX};
 pub(crate) struct Background {
     places: Mutex<HashMap<String, RunningJob>>,
     gone: watch::Sender<()>,
+    /// Commands that run in the foreground and can be moved here, by the calls that run them.
+    movable: Mutex<HashMap<(AgentId, CallId), RunningCommand>>,
+}
+
+/// A command that can be moved to the background, as long as this is there.
+pub(crate) struct Movable<'a> {
+    background: &'a Background,
+    key: (AgentId, CallId),
+}
+
+impl Drop for Movable<'_> {
+    fn drop(&mut self) {
+        let gone = lock(&self.background.movable).remove(&self.key);
+        // Only now: it may end with it.
+        drop(gone);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 struct RunningJob {
@@ -33,7 +53,14 @@ struct RunningJob {
 
 impl Background {
     fn places(&self) -> MutexGuard<'_, HashMap<String, RunningJob>> {
-        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.places)
+    }
+
+    /// Lets a person move the command of a call to the background while it runs.
+    pub(crate) fn movable(&self, agent: AgentId, call: &CallId, command: RunningCommand) -> Movable<'_> {
+        let key = (agent, call.clone());
+        lock(&self.movable).insert(key.clone(), command);
+        Movable { background: self, key }
     }
 
     /// Stops all of them, and waits until what they changed is on record.
@@ -62,6 +89,15 @@ impl Background {
             }
         };
         let _ = tokio::time::timeout(Duration::from_millis(JOB_SETTLE_MS_MAX), all).await;
+    }
+}
+
+impl Crew {
+    /// Moves a command that runs in the foreground to the background, by the agent and the call that run it: the call is
+    /// answered at once, and the command goes on as a job of the session. Gives back the name of the job.
+    pub(crate) async fn to_background(&self, agent: AgentId, call: &CallId) -> Result<String, MoveError> {
+        let command = lock(&self.background.movable).get(&(agent, call.clone())).cloned();
+        command.ok_or(MoveError::NotRunning)?.to_background().await
     }
 }
 

@@ -20,6 +20,7 @@ use crate::changes::history::{Running, Writing};
 use crate::changes::site::Site;
 use crate::delegation::answers::CallAnswer;
 use crate::delegation::calls::{DelegationCall, DelegationCalls, Work};
+use crate::driver::foreground;
 use crate::driver::gate::{Gate, GateOutcome};
 use crate::limits::{PARALLEL_CALLS_MAX, SHOW_AFTER_MS};
 use crate::record::journal::Journal;
@@ -110,7 +111,8 @@ impl UnfinishedCalls {
             found.own.extend(changes);
         }
         for (running, command) in commands {
-            let touched = command.ended().await;
+            // One that was moved to the background counts there since before it was.
+            let Some(touched) = command.ended().await else { continue };
             found.extend(site.history.end_command(running, &touched).await);
         }
         found
@@ -365,7 +367,7 @@ async fn run_one(context: &CallContext<'_>, ready: Ready) -> (CallId, String, An
                 .approvals
                 .track_write(prepared.can_change().then(|| prepared.title()).as_deref());
             let leaves = prepared.wish().act == Act::Leave;
-            let (mut outcome, mut found) = run_tool(context, *prepared).await;
+            let (mut outcome, mut found) = run_tool(context, &call, *prepared).await;
             // What a person let out is not watched, and is their own doing.
             found.written.unseen &= !leaves;
             writes.wrote(&outcome.effects, &found.written);
@@ -391,10 +393,11 @@ async fn ask(context: &CallContext<'_>, asked: DelegationCall) -> CallAnswer {
 }
 
 /// Runs a tool, and keeps what it changed. What a command changed is found out by looking before and after.
-async fn run_tool(context: &CallContext<'_>, prepared: Prepared) -> (ToolOutcome, Found) {
+async fn run_tool(context: &CallContext<'_>, call: &CallId, prepared: Prepared) -> (ToolOutcome, Found) {
     let history = &context.site.history;
+    let run = |prepared| foreground::run(&context.gate.crew, context.gate.agent, call, prepared);
     if !prepared.can_change() {
-        return (prepared.run().await, Found::default());
+        return (run(prepared).await, Found::default());
     }
     if prepared.command().is_none() {
         let writing = prepared.place().map(|place| history.begin_file_write(place));
@@ -410,7 +413,7 @@ async fn run_tool(context: &CallContext<'_>, prepared: Prepared) -> (ToolOutcome
         return (prepared.run().await, Found::default());
     }
     lock(&context.unfinished.commands).push((running, prepared.running()));
-    let mut outcome = prepared.run().await;
+    let mut outcome = run(prepared).await;
     let mut found = context.unfinished.changes(context.site).await;
     // What it changed comes before it: what comes after a command that ran tests was not tested by it.
     outcome.effects.splice(0..0, found.effects.drain(..));

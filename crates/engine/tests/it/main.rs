@@ -21,6 +21,7 @@ mod lasting;
 mod layers_of_rights;
 mod leaving;
 mod measured;
+mod moved;
 mod obeyed;
 mod order;
 mod prefix;
