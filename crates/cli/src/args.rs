@@ -85,11 +85,16 @@ pub(crate) enum CliCommand {
     },
     /// Take back what agents changed: the last turn, or what flags say
     Undo(UndoArgs),
+    /// Bring the files back to where they were when a turn began
+    Rewind(RewindArgs),
     /// Bring back what the last undo took
     Redo {
         /// Which session: an id, a number of the list, or last
         #[arg(default_value = "last")]
         session: String,
+        /// Only show what would change
+        #[arg(long)]
+        preview: bool,
         /// Also files that other programs run, such as .git/hooks, without asking
         #[arg(long)]
         protected: bool,
@@ -103,6 +108,9 @@ pub(crate) enum CliCommand {
         /// Which session: an id, a number of the list, or last
         #[arg(default_value = "last")]
         session: String,
+        /// Only show what would change
+        #[arg(long)]
+        preview: bool,
         /// Also files that other programs run, such as .git/hooks, without asking
         #[arg(long)]
         protected: bool,
@@ -256,6 +264,37 @@ pub(crate) struct UndoArgs {
     /// Only this file or folder, whoever changed it; may be repeated
     #[arg(long = "path", value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
+    /// Only these hunks of a file, as posse diff numbers them; may be repeated
+    #[arg(long = "hunk", value_name = "FILE:N,M", value_parser = parse_hunks)]
+    pub(crate) hunks: Vec<(PathBuf, Vec<u32>)>,
+    /// Only show what would change
+    #[arg(long)]
+    pub(crate) preview: bool,
+    /// Also files that other programs run, such as .git/hooks, without asking
+    #[arg(long)]
+    pub(crate) protected: bool,
+}
+
+/// A file and the numbers of some of its hunks.
+fn parse_hunks(text: &str) -> Result<(PathBuf, Vec<u32>), String> {
+    let wrong = || "write a file and the numbers of its hunks, such as src/main.rs:1,3".to_string();
+    let (path, numbers) = text.rsplit_once(':').ok_or_else(wrong)?;
+    let numbers = numbers.split(',').map(|number| number.trim().parse().ok().filter(|number| *number > 0));
+    let numbers = numbers.collect::<Option<Vec<u32>>>().ok_or_else(wrong)?;
+    if path.is_empty() { Err(wrong()) } else { Ok((path.into(), numbers)) }
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct RewindArgs {
+    /// Which session: an id, a number of the list, or last
+    #[arg(default_value = "last")]
+    pub(crate) session: String,
+    /// The turn of the main agent that the files go back to the beginning of
+    #[arg(long, value_name = "N")]
+    pub(crate) turn: u32,
+    /// Only show what would change
+    #[arg(long)]
+    pub(crate) preview: bool,
     /// Also files that other programs run, such as .git/hooks, without asking
     #[arg(long)]
     pub(crate) protected: bool,

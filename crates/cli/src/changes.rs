@@ -1,16 +1,18 @@
-//! `posse undo`, `redo`, `diff` and `merge`: what agents changed, and taking it back or in.
+//! `posse undo`, `rewind`, `redo`, `diff` and `merge`: what agents changed, and taking it back or in.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use posse_engine::EngineError::{self, Busy, NotFound, NothingToDo};
 use posse_engine::record::SessionRow;
-use posse_engine::{Engine, MergeOutcome, UndoExtent, UndoOutcome};
+use posse_engine::{
+    ChangePreview, ChangeRequest, Engine, FileHunks, MergeOutcome, UndoExtent, UndoOutcome, UndoRequest,
+};
 use posse_protocol::{Change, Conflict, EventKind, Seq};
 use posse_sandbox::available;
 use posse_setup::{Config, Paths, settle_git};
 
-use crate::args::{DiffArgs, UndoArgs};
+use crate::args::{DiffArgs, RewindArgs, UndoArgs};
 use crate::display::short;
 use crate::exit::Exit;
 use crate::limits::{DIFF_BYTES_MAX, PATHS_SHOWN_MAX};
@@ -22,10 +24,29 @@ use crate::which_session::{can_name, elsewhere, session_of, session_with_changes
 /// How a session is found, and what was typed for it.
 type Which<'a> = (fn(&Engine, &str) -> anyhow::Result<SessionRow>, &'a str);
 
+/// Who says whether files are written that other programs act on by themselves.
+#[derive(Clone, Copy)]
+enum Ask {
+    Person,
+    /// It was said before, or nothing is written.
+    Nobody {
+        allowed: bool,
+    },
+}
+
+impl Ask {
+    fn of(preview: bool, protected: bool) -> Self {
+        if preview || protected { Self::Nobody { allowed: protected } } else { Self::Person }
+    }
+}
+
 /// The session that is meant, with everything ready to work in its folder, and with somebody to ask before what other
 /// programs act on by themselves is written.
-fn open(paths: &Paths, (which, session): Which<'_>, protected: bool) -> anyhow::Result<(Engine, SessionRow)> {
-    let engine = Engine::open(&paths.data_dir)?.asking(move |list| protected || may_write(list));
+fn open(paths: &Paths, (which, session): Which<'_>, ask: Ask) -> anyhow::Result<(Engine, SessionRow)> {
+    let engine = Engine::open(&paths.data_dir)?.asking(move |list| match ask {
+        Ask::Person => may_write(list),
+        Ask::Nobody { allowed } => allowed,
+    });
     let session = which(&engine, session)?;
     if let Some(folder) = elsewhere(&session) {
         let title = one_line(session.title.as_deref().unwrap_or_default(), 60);
@@ -64,18 +85,72 @@ fn may_write(list: &[String]) -> bool {
 }
 
 pub(crate) async fn undo(paths: &Paths, args: UndoArgs) -> anyhow::Result<Exit> {
-    let (engine, session) = open(paths, (session_with_changes, &args.session), args.protected)?;
-    let paths = args.paths.iter().map(|path| inside(path, Path::new(&session.workspace)));
-    let paths = paths.collect::<anyhow::Result<Vec<_>>>()?;
+    let ask = Ask::of(args.preview, args.protected);
+    let (engine, session) = open(paths, (session_with_changes, &args.session), ask)?;
+    let folder = Path::new(&session.workspace);
+    let named = args.paths.iter().map(|path| inside(path, folder)).collect::<anyhow::Result<Vec<_>>>()?;
+    let hunks = args.hunks.iter();
+    let hunks =
+        hunks.map(|(path, hunks)| Ok(FileHunks { path: inside(path, folder)?, hunks: hunks.clone() }));
+    let hunks = hunks.collect::<anyhow::Result<Vec<_>>>()?;
+    let preview = args.preview;
     let extent = match args {
         UndoArgs { all: true, .. } => UndoExtent::Session,
         UndoArgs { turn: Some(turn), agent, .. } => UndoExtent::Turn { agent, turn },
         UndoArgs { agent: Some(name), .. } => UndoExtent::Agent(name),
         // Whoever names a path wants it as it was before the session.
-        _ if !paths.is_empty() => UndoExtent::Session,
+        _ if !named.is_empty() || !hunks.is_empty() => UndoExtent::Session,
         _ => UndoExtent::Last,
     };
-    undone("Taken back", engine.undo(&session, &extent, &paths).await)
+    let request = UndoRequest { extent, paths: named, hunks };
+    if preview {
+        return previewed(paths, &engine, &session, &ChangeRequest::Undo(request)).await;
+    }
+    undone("Taken back", engine.undo_selected(&session, &request).await)
+}
+
+pub(crate) async fn rewind(paths: &Paths, args: &RewindArgs) -> anyhow::Result<Exit> {
+    let ask = Ask::of(args.preview, args.protected);
+    let (engine, session) = open(paths, (session_with_changes, &args.session), ask)?;
+    if args.preview {
+        return previewed(paths, &engine, &session, &ChangeRequest::Rewind { turn: args.turn }).await;
+    }
+    undone("Taken back", engine.rewind(&session, args.turn).await)
+}
+
+/// Shows what would happen.
+async fn previewed(
+    paths: &Paths,
+    engine: &Engine,
+    session: &SessionRow,
+    request: &ChangeRequest,
+) -> anyhow::Result<Exit> {
+    let preview = match engine.preview(session, request).await {
+        Ok(preview) => preview,
+        Err(NothingToDo(why) | NotFound(why) | Busy(why)) => return nothing(&why),
+        Err(error) => return Err(error.into()),
+    };
+    let style = Style::for_stdout();
+    let ChangePreview { what, changes, diff, conflicts, not_certain, not_covered } = preview;
+    let mut text =
+        format!("Nothing is written yet. This would change: {}\n{}", one_line(&what, 1000), listed(&changes));
+    if changes.is_empty() && conflicts.is_empty() {
+        text.push_str("  nothing\n");
+    }
+    text.push_str(&told(&conflicts));
+    if !conflicts.is_empty() {
+        text.push_str("These would be left as they are: they have changed since in the same places.\n");
+    }
+    text.push_str(&uncertain(&not_certain));
+    for line in not_covered.iter().take(PATHS_SHOWN_MAX) {
+        text.push_str(&style.dim(&format!("  not covered: {}\n", one_line(line, 200))));
+    }
+    let diff = visible(&diff);
+    if !diff.is_empty() {
+        text.push_str(&format!("\n{}", patch::painted(style, &patch::files(&diff))));
+    }
+    paging::print(paths, Path::new(&session.workspace), &text)?;
+    Ok(if conflicts.is_empty() { Exit::Completed } else { Exit::Failed })
 }
 
 /// A path as the record has it: relative to the session's folder. What it names need not be there any more.
@@ -94,8 +169,17 @@ fn inside(path: &Path, workspace: &Path) -> anyhow::Result<String> {
     Ok(relative.map_err(|_| outside())?.to_str().ok_or_else(outside)?.to_owned())
 }
 
-pub(crate) async fn redo(paths: &Paths, session: &str, protected: bool) -> anyhow::Result<Exit> {
-    let (engine, session) = open(paths, (session_with_changes, session), protected)?;
+pub(crate) async fn redo(
+    paths: &Paths,
+    session: &str,
+    preview: bool,
+    protected: bool,
+) -> anyhow::Result<Exit> {
+    let ask = Ask::of(preview, protected);
+    let (engine, session) = open(paths, (session_with_changes, session), ask)?;
+    if preview {
+        return previewed(paths, &engine, &session, &ChangeRequest::Redo).await;
+    }
     undone("Done", engine.redo(&session).await)
 }
 
@@ -106,7 +190,7 @@ pub(crate) async fn diff(paths: &Paths, mut args: DiffArgs) -> anyhow::Result<Ex
         args.paths.insert(0, typed.into());
     }
     let wanted = args.session.as_deref().unwrap_or("last");
-    let (engine, session) = open(paths, (session_with_changes, wanted), false)?;
+    let (engine, session) = open(paths, (session_with_changes, wanted), Ask::Person)?;
     let folder = Path::new(&session.workspace);
     let named = args.paths.iter().map(|path| inside(path, folder)).collect::<anyhow::Result<Vec<_>>>()?;
     let diff = match engine.diff(&session, args.agent.as_deref(), DIFF_BYTES_MAX).await {
@@ -129,9 +213,14 @@ pub(crate) async fn merge(
     paths: &Paths,
     session: &str,
     agent: &str,
+    preview: bool,
     protected: bool,
 ) -> anyhow::Result<Exit> {
-    let (engine, session) = open(paths, (session_of, session), protected)?;
+    let (engine, session) = open(paths, (session_of, session), Ask::of(preview, protected))?;
+    if preview {
+        let request = ChangeRequest::Merge { agent: agent.to_owned() };
+        return previewed(paths, &engine, &session, &request).await;
+    }
     let MergeOutcome { branch, changes, conflicts } = match engine.merge(&session, agent).await {
         Ok(merging) => merging,
         Err(NothingToDo(why) | NotFound(why) | Busy(why)) => return nothing(&why),

@@ -84,10 +84,13 @@ fn dispatch(surroundings: Surroundings, args: Args) -> anyhow::Result<Exit> {
         CliCommand::Sessions(command) => on_runtime(sessions::run(&paths, command)),
         CliCommand::Tasks { session, json } => on_runtime(tasks::run(&paths, session, json)),
         CliCommand::Undo(args) => on_runtime(changes::undo(&paths, args)),
-        CliCommand::Redo { session, protected } => on_runtime(changes::redo(&paths, &session, protected)),
+        CliCommand::Rewind(args) => on_runtime(changes::rewind(&paths, &args)),
+        CliCommand::Redo { session, preview, protected } => {
+            on_runtime(changes::redo(&paths, &session, preview, protected))
+        }
         CliCommand::Diff(args) => on_runtime(changes::diff(&paths, args)),
-        CliCommand::Merge { agent, session, protected } => {
-            on_runtime(changes::merge(&paths, &session, &agent, protected))
+        CliCommand::Merge { agent, session, preview, protected } => {
+            on_runtime(changes::merge(&paths, &session, &agent, preview, protected))
         }
         CliCommand::Stats(args) => stats::run(&paths, &args),
         CliCommand::Skills(command) => skills::run(&paths, command),

@@ -69,7 +69,14 @@ impl<'a> FilePatch<'a> {
             (Some('@'), _) => style.cyan(line),
             _ => line.to_string(),
         };
-        self.lines().map(|line| format!("{}\n", paint(line))).collect()
+        // Numbers to choose hunks by, for people; a program that applies the diff gets it as it is.
+        let (mut hunks, several) = (0, self.text.lines().filter(|line| line.starts_with("@@")).count() > 1);
+        let mut number = |line: &str| {
+            hunks += u32::from(line.starts_with("@@"));
+            let shown = several && style.has_colours() && line.starts_with("@@");
+            if shown { style.dim(&format!("  hunk {hunks}")) } else { String::new() }
+        };
+        self.lines().map(|line| format!("{}{}\n", paint(line), number(line.0))).collect()
     }
 }
 

@@ -9,6 +9,8 @@ pub(crate) mod queries;
 pub(crate) mod records;
 pub(crate) mod titles;
 pub(crate) mod undo;
+pub(crate) mod undo_request;
+pub(crate) mod undo_steps;
 
 use std::num::NonZeroUsize;
 use std::path::Path;

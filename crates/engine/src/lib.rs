@@ -28,7 +28,9 @@ pub use engine::Engine;
 pub use engine::commands::NextTurnSettings;
 pub use engine::context_use::{ContextKind, ContextPart, ContextUse};
 pub use engine::queries::{EventDiff, SessionFilter, SessionPage, WaitingQuestion};
-pub use engine::undo::{MergeOutcome, UndoExtent, UndoOutcome};
+pub use engine::undo_request::{
+    ChangePreview, ChangeRequest, FileHunks, MergeOutcome, UndoExtent, UndoOutcome, UndoRequest,
+};
 pub use error::EngineError;
 pub use project::{ProjectContext, project_context, project_folders, project_of};
 pub use record::bus::Updates;

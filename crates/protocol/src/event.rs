@@ -395,6 +395,9 @@ pub enum EventKind {
         changes: Vec<Change>,
         /// Paths that have changed since in a way that conflicts with it.
         conflicts: Vec<Conflict>,
+        /// What is still in effect of those events in files of which only some hunks were undone.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        left: Vec<Change>,
     },
     /// A background command was started. It belongs to the session.
     BackgroundStarted {

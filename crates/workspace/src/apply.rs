@@ -1,6 +1,9 @@
 //! Applies changes to files that may have been changed since: what leads from one content to another is brought onto
 //! what is there now. Undoing and merging are both this; neither knows here where contents come from.
 
+use std::{collections::BTreeSet, path::Path};
+
+use ignore::WalkBuilder;
 use posse_protocol::{Change, Conflict, Saved};
 
 use crate::{
@@ -77,7 +80,8 @@ pub(crate) async fn carry_out(
     for last_try in [false, false, true] {
         let (place, steps) = (workspace.clone(), std::mem::take(&mut open));
         let planned = blocking(move || {
-            let plans: Vec<Plan> = steps.iter().map(|steps| plan(&place, steps, policy)).collect();
+            let plans: Vec<Plan> =
+                steps.iter().map(|steps| plan(&place, steps, policy, &BTreeSet::new())).collect();
             (steps, plans)
         });
         let (mut steps, plans) = planned.await?;
@@ -109,6 +113,115 @@ pub(crate) async fn carry_out(
     Ok((changes, conflicts))
 }
 
+/// Plans, and says what [`carry_out`] would change and could not do, without writing to the workspace. `gone` are the files
+/// that would not be there any more because of what was planned before; those of this plan are added.
+pub(crate) async fn preview(
+    workspace: &Workspace,
+    open: Vec<PathSteps>,
+    policy: Policy,
+    keep: Keep<'_>,
+    gone: &mut BTreeSet<String>,
+) -> Result<(Vec<Change>, Vec<Conflict>), WorkspaceError> {
+    let (place, before) = (workspace.clone(), gone.clone());
+    let planned = blocking(move || {
+        let plans: Vec<Plan> = open.iter().map(|steps| plan(&place, steps, policy, &before)).collect();
+        let removed = plans.iter().filter(|plan| plan.changes_something() && plan.result.is_none());
+        let mut after = before;
+        after.extend(removed.map(|plan| plan.path.to_string()));
+        let refused: Vec<_> = plans.iter().map(|plan| refusal(&place, plan, &after)).collect();
+        (plans, refused)
+    });
+    let (plans, refused) = planned.await?;
+    let named = saved(&plans, keep).await?;
+    let (mut changes, mut conflicts) = (Vec::new(), Vec::new());
+    for ((plan, change), refused) in plans.into_iter().zip(named).zip(refused) {
+        match refused {
+            Some(error) => conflicts.push(conflict(&plan.path, error.to_string())),
+            None => {
+                gone.extend(
+                    change.iter().filter(|change| change.after.is_none()).map(|change| change.path.clone()),
+                );
+                changes.extend(change);
+                conflicts.extend(plan.conflict);
+            }
+        }
+    }
+    shorten(&mut conflicts);
+    Ok((changes, conflicts))
+}
+
+/// Why what was planned could not be written, once these files are gone; none if it could.
+fn refusal(workspace: &Workspace, plan: &Plan, gone: &BTreeSet<String>) -> Option<WorkspaceError> {
+    if !plan.changes_something() {
+        return None;
+    }
+    if let Err(error) = workspace.must_be_puttable(&plan.path, plan.result.as_ref()) {
+        return Some(error);
+    }
+    if plan.result.is_some()
+        && let Some(error) = on_the_way(workspace.root(), &plan.path, gone)
+    {
+        return Some(error);
+    }
+    let place = workspace.root().join(plan.path.as_path());
+    let is_folder = place.symlink_metadata().is_ok_and(|found| found.is_dir());
+    let in_the_way = plan.result.is_some() && is_folder && !goes(workspace.root(), &place, gone);
+    in_the_way.then(|| WorkspaceError::NotAFile { path: plan.path.to_string(), kind: Kind::Folder })
+}
+
+/// What is in the place of a folder that a path needs and does not go; none if nothing is.
+fn on_the_way(root: &Path, path: &WorkspacePath, gone: &BTreeSet<String>) -> Option<WorkspaceError> {
+    let mut above = Vec::new();
+    let mut folder = path.parent();
+    while !folder.is_root() {
+        above.push(folder.clone());
+        folder = folder.parent();
+    }
+    for folder in above.iter().rev() {
+        let Ok(found) = root.join(folder.as_path()).symlink_metadata() else { return None };
+        if found.is_dir() {
+            continue;
+        }
+        let error = match found.is_symlink() {
+            true => WorkspaceError::ThroughLink { path: path.to_string() },
+            false => WorkspaceError::from_io(path.as_str(), std::io::ErrorKind::NotADirectory.into()),
+        };
+        return (!gone.contains(folder.as_str())).then_some(error);
+    }
+    None
+}
+
+/// Whether a folder goes with the files in it: an empty one stays.
+fn goes(root: &Path, folder: &Path, gone: &BTreeSet<String>) -> bool {
+    // Those that were found, and those with something in them.
+    let (mut folders, mut filled) = (BTreeSet::from([folder.to_path_buf()]), BTreeSet::new());
+    let walk = WalkBuilder::new(folder).standard_filters(false).follow_links(false).build();
+    for entry in walk.skip(1) {
+        let Ok(entry) = entry else { return false };
+        let path = entry.into_path();
+        filled.extend(path.parent().map(Path::to_path_buf));
+        let inside = path.strip_prefix(root).ok().and_then(Path::to_str);
+        if path.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+            folders.insert(path);
+        } else if !inside.is_some_and(|inside| gone.contains(inside)) {
+            return false;
+        }
+    }
+    folders == filled
+}
+
+/// Whether a folder on the way to a path is a file that goes.
+fn freed(path: &WorkspacePath, gone: &BTreeSet<String>) -> bool {
+    let mut above = path.parent();
+    while !gone.is_empty() && !above.is_root() {
+        if gone.contains(above.as_str()) {
+            return true;
+        }
+        above = above.parent();
+    }
+    false
+}
+
 /// Keeps what is there and what will be, so that either can be had again.
 async fn saved(plans: &[Plan], keep: Keep<'_>) -> Result<Vec<Option<Change>>, WorkspaceError> {
     let changing = plans.iter().filter(|plan| plan.changes_something());
@@ -130,9 +243,13 @@ async fn saved(plans: &[Plan], keep: Keep<'_>) -> Result<Vec<Option<Change>>, Wo
 }
 
 /// Looks at what is there and works out what should be.
-fn plan(workspace: &Workspace, steps: &PathSteps, policy: Policy) -> Plan {
+fn plan(workspace: &Workspace, steps: &PathSteps, policy: Policy, gone: &BTreeSet<String>) -> Plan {
     let path = steps.path.clone();
-    let (now, stamp) = match workspace.entry(&path, limits::CHECKPOINT_FILE_BYTES_MAX) {
+    let found = match freed(&path, gone) {
+        true => Ok(None),
+        false => workspace.entry(&path, limits::CHECKPOINT_FILE_BYTES_MAX),
+    };
+    let (now, stamp) = match found {
         Ok(Some((entry, stamp))) => (Some(entry), Some(stamp)),
         // A folder may be empty by the time its place is needed; if not, writing says so.
         Ok(None) | Err(WorkspaceError::NotAFile { kind: Kind::Folder, .. }) => (None, None),

@@ -47,7 +47,7 @@ mod workspace;
 pub mod worktree;
 
 pub use below::visit_below;
-pub use checkpoint::{Checkpoints, Covered, Look, LookProgress, Undone, is_loose};
+pub use checkpoint::{Checkpoints, Covered, Look, LookProgress, SplitChange, Undone, is_loose};
 pub use complete::{CompletedPath, Completions};
 pub use entry::{Entry, Mode};
 pub use error::WorkspaceError;

@@ -417,6 +417,16 @@ impl Workspace {
         expect: Expect,
         synced: bool,
     ) -> Result<(), WorkspaceError> {
+        self.must_be_puttable(path, entry)?;
+        self.put_unguarded(path, entry, expect, synced)
+    }
+
+    /// Refuses what [`Self::put`] would not write, whatever is there.
+    pub(crate) fn must_be_puttable(
+        &self,
+        path: &WorkspacePath,
+        entry: Option<&Entry>,
+    ) -> Result<(), WorkspaceError> {
         if path.is_root() {
             return Err(WorkspaceError::NotAFile { path: path.to_string(), kind: Kind::Folder });
         }
@@ -425,7 +435,7 @@ impl Workspace {
             self.must_not_mislead(path, entry)?;
             self.must_not_complete_repository(path)?;
         }
-        self.put_unguarded(path, entry, expect, synced)
+        Ok(())
     }
 
     /// The same for a path that the caller has made sure of.

@@ -42,6 +42,11 @@ fn the_work_of_one_agent_is_taken_back_and_brought_again() {
     let person = with_ann("shared");
     assert_eq!((there(&person), person.file("main.py").as_str()), ([true, true], "print('ANN')\n"));
     person.posse(&["diff", "--agent", "ann"]).says("+print('ANN')");
+    let preview = person.posse(&["undo", "--agent", "ann", "--preview"]);
+    let told = "Nothing is written yet. This would change: the work of ann\n  removed  ann.txt\n  changed  main.py\n\n";
+    assert!(preview.code == Some(0) && preview.stdout.starts_with(told), "{preview:#?}");
+    preview.says("-print('ANN')\n+print('hi')\n");
+    assert_eq!((there(&person), person.file("main.py").as_str()), ([true, true], "print('ANN')\n"));
     let undone = person.posse(&["undo", "--agent", "ann"]);
     assert_eq!(undone.code, Some(0), "{undone:#?}");
     assert_eq!(
@@ -49,6 +54,8 @@ fn the_work_of_one_agent_is_taken_back_and_brought_again() {
         "Taken back: the work of ann\n  removed  ann.txt\n  changed  main.py\nposse redo brings it back\n"
     );
     assert_eq!((there(&person), person.file("main.py").as_str()), ([true, false], "print('hi')\n"));
+    person.posse(&["redo", "--preview"]).says("Nothing is written yet");
+    assert_eq!(there(&person), [true, false]);
     let redone = person.posse(&["redo"]);
     assert_eq!(
         redone.stdout,
@@ -75,6 +82,11 @@ fn work_in_a_checkout_comes_in_by_merge() {
     let person = with_ann("worktree");
     assert_eq!((there(&person), person.file("main.py").as_str()), ([true, false], "print('hi')\n"));
     person.posse(&["diff", "--agent", "ann"]).says("+print('ANN')");
+    let preview = person.posse(&["merge", "ann", "--preview"]);
+    assert_eq!(preview.code, Some(0), "{preview:#?}");
+    preview.says("created  ann.txt");
+    preview.says("+print('ANN')");
+    assert_eq!((there(&person), person.file("main.py").as_str()), ([true, false], "print('hi')\n"));
     let merged = person.posse(&["merge", "ann"]);
     assert_eq!(merged.code, Some(0), "{merged:#?}");
     merged.says("created  ann.txt");
@@ -85,6 +97,45 @@ fn work_in_a_checkout_comes_in_by_merge() {
     let main = person.posse(&["merge", "main"]);
     assert_eq!(main.code, Some(1));
     main.says("main had no checkout of its own");
+}
+
+#[test]
+fn hunks_and_turns_go_back() {
+    let lines =
+        |old: &str, new: &str| (1..=30).map(|n| format!("{n}\n")).collect::<String>().replace(old, new);
+    let edit = |from: &str, to: &str| {
+        Turn::call("edit_file", json!({"path": "long", "old_text": from, "new_text": to}))
+    };
+    let turns = [
+        Turn::call("read_file", json!({"path": "long"})),
+        edit("2\n3\n", "2\nthree\n"),
+        edit("28\n", "last\n"),
+        Turn::text("done"),
+    ];
+    let person = Person::with_project(turns, Fixture::new().file("long", lines("", "")));
+    person.posse(&["run", "--approval", "auto", "change it"]);
+    let changed = person.file("long");
+    assert!(changed.contains("three\n") && changed.contains("last\n"), "{changed}");
+    for (wrong, why) in
+        [("long", "src/main.rs:1,3"), ("long:0", "src/main.rs:1,3"), (":1", "src/main.rs:1,3")]
+    {
+        let ran = person.posse(&["undo", "--hunk", wrong]);
+        assert_eq!(ran.code, Some(2), "{wrong}");
+        ran.says(why);
+    }
+    person.posse(&["undo", "--hunk", "long:7"]).says("long has no such hunk");
+    let undone = person.posse(&["undo", "--hunk", "long:2"]);
+    undone.says("Taken back: a part of the whole session\n  changed  long\n");
+    assert_eq!(person.file("long"), changed.replace("last\n", "28\n"));
+    person.posse(&["redo"]).says("brought back: a part of the whole session");
+    assert_eq!(person.file("long"), changed);
+    person
+        .posse(&["rewind", "--turn", "3", "--preview"])
+        .says("everything since turn 3 began\n  changed  long\n");
+    assert_eq!(person.file("long"), changed);
+    person.posse(&["rewind", "--turn", "3"]).says("Taken back: everything since turn 3 began");
+    assert_eq!(person.file("long"), changed.replace("last\n", "28\n"));
+    person.posse(&["rewind", "--turn", "9"]).says("there is no turn 9");
 }
 
 #[test]

@@ -1,196 +1,36 @@
-//! Taking back what agents changed, from the record: all of a session, one agent's, one turn's, some paths. What others
-//! did stays, and so does what changed while commands ran without a sign that those did it, unless it is named.
+//! Taking back what agents changed, from the record: all of a session, one agent's, one turn's, some paths, some hunks of a
+//! file, or everything since a turn began. What others did stays, and so does what changed while commands ran without a
+//! sign that those did it, unless it is named.
 //!
-//! An undo is on record with what it changed itself, so that it can be taken back too.
+//! An undo is on record with what it changed itself, so that it can be taken back too. Everything has a preview: the same
+//! work up to the point where files would be written.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use posse_protocol::{AgentId, Branch, Change, Conflict, Effect, Event, EventKind, Seq};
+use posse_protocol::{AgentId, Branch, Change, Event, EventKind, Seq};
 use posse_store::{AgentRow, SessionRow};
 use posse_workspace::{Checkpoints, Workspace, worktree};
 
 use crate::changes::checkouts::{CHECKPOINTS, Checkouts};
 use crate::engine::Engine;
+use crate::engine::undo_request::{
+    ChangePreview, ChangeRequest, FileHunks, MergeOutcome, UndoExtent, UndoOutcome, UndoRequest,
+};
+use crate::engine::undo_steps::{ChangeSteps, MERGED, Named, RecordedUndo};
 use crate::error::EngineError;
-use crate::limits::{BRANCH_DIFF_BYTES_MAX, EVENTS_PER_PAGE};
+use crate::limits::{BRANCH_DIFF_BYTES_MAX, DIFF_BYTES_MAX, EVENTS_PER_PAGE};
 use crate::record::journal::Journal;
 use crate::record::session_lock::SessionLock;
 
-/// How much is taken back.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum UndoExtent {
-    /// The newest turn that changed something.
-    Last,
-    /// What one agent and those below it did.
-    Agent(String),
-    /// What one agent did in one turn; the main agent where none is named.
-    Turn {
-        /// The agent's name.
-        agent: Option<String>,
-        /// The turn.
-        turn: u32,
-    },
-    /// Everything.
-    Session,
-}
-
-/// What came of taking something back.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UndoOutcome {
-    /// What was taken back, in words.
-    pub what: String,
-    /// What that changed.
-    pub changes: Vec<Change>,
-    /// What was left as it is.
-    pub conflicts: Vec<Conflict>,
-    /// Paths that changed meanwhile, not certain by whom: left as they are.
-    pub not_certain: Vec<String>,
-}
-
-/// What came of bringing an agent's work into the workspace.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MergeOutcome {
-    /// Its branch.
-    pub branch: String,
-    /// What came in.
-    pub changes: Vec<Change>,
-    /// What did not go together, and is still on the branch.
-    pub conflicts: Vec<Conflict>,
-}
-
-/// One step that changed something, as it is on record.
-struct Step {
-    agent: AgentId,
-    turn: u32,
-    changes: Vec<Change>,
-    /// Whether it is certain that the agent made them.
-    certain: bool,
-}
-
-/// Paths that a person named, relative to the workspace; a folder stands for all below it. None: all that is certain.
-#[derive(Clone, Copy)]
-struct Named<'a>(&'a [String]);
-
-impl Named<'_> {
-    fn wants(self, step: &Step, change: &Change) -> bool {
-        if self.0.is_empty() { step.certain } else { self.holds(&change.path) }
-    }
-
-    fn holds(self, path: &str) -> bool {
-        let within = |named: &String| {
-            path.strip_prefix(named.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
-        self.0.iter().any(|named| named.is_empty() || within(named))
-    }
-}
-
-/// What a session changed, and what of that is in effect.
-#[derive(Default)]
-struct Steps {
-    /// Every step, with the changes of it that are in effect.
-    by_seq: BTreeMap<Seq, Step>,
-    /// Undos that are in effect: what they took back, and what they changed.
-    undone: BTreeMap<Seq, Undo>,
-    /// Whether files were changed, kept or not.
-    changed: bool,
-}
-
-/// What is to be taken back.
+/// What is to be taken back, worked out.
 struct Taken {
     what: String,
     events: Vec<Seq>,
     paths: Vec<String>,
     changes: Vec<Change>,
-}
-
-struct Undo {
-    what: String,
-    /// The steps as they were before.
-    taken: Vec<(Seq, Vec<Change>)>,
-    changes: Vec<Change>,
-}
-
-impl Steps {
-    fn add(&mut self, event: Event) {
-        let Event { seq, agent, kind, .. } = event;
-        match kind {
-            EventKind::Changed { turn, changes } => {
-                drop(self.by_seq.insert(seq, Step { agent, turn, changes, certain: true }))
-            }
-            EventKind::ChangedMeanwhile { turn, changes } => {
-                drop(self.by_seq.insert(seq, Step { agent, turn, changes, certain: false }))
-            }
-            EventKind::Merged { from, changes, .. } => {
-                self.by_seq.insert(seq, Step { agent: from, turn: MERGED, changes, certain: true });
-            }
-            EventKind::Undone { what, events, paths, changes, conflicts } => {
-                let stays = |change: &Change| {
-                    let conflict = conflicts.iter().any(|conflict| conflict.path == change.path);
-                    conflict || !(paths.is_empty() || Named(&paths).holds(&change.path))
-                };
-                self.undo(seq, what, &events, changes, stays);
-            }
-            EventKind::ToolFinished { effects, .. } => {
-                self.changed |= effects.iter().any(|effect| matches!(effect, Effect::File(_)));
-            }
-            _ => {}
-        }
-    }
-
-    fn undo(
-        &mut self,
-        seq: Seq,
-        what: String,
-        events: &[Seq],
-        changes: Vec<Change>,
-        stays: impl Fn(&Change) -> bool,
-    ) {
-        let mut taken = Vec::new();
-        for event in events {
-            if let Some(undo) = self.undone.remove(event) {
-                // An undo was taken back: what it took back is in effect again.
-                for (seq, changes) in undo.taken {
-                    if let Some(step) = self.by_seq.get_mut(&seq) {
-                        step.changes = changes;
-                    }
-                }
-            } else if let Some(step) = self.by_seq.get_mut(event) {
-                // What did not go back is still there.
-                let left = step.changes.iter().filter(|change| stays(change)).cloned().collect();
-                taken.push((*event, std::mem::replace(&mut step.changes, left)));
-            }
-        }
-        if !taken.is_empty() {
-            self.undone.insert(seq, Undo { what, taken, changes });
-        }
-    }
-
-    /// What is in effect of some agents' work, or of everybody's, and is wanted.
-    fn of(&self, agents: Option<&BTreeSet<AgentId>>, turn: Option<u32>, named: Named<'_>) -> Vec<Seq> {
-        let wanted = |step: &Step| {
-            step.changes.iter().any(|change| named.wants(step, change)) && of_these(step, agents, turn)
-        };
-        self.by_seq.iter().filter(|(_, step)| wanted(step)).map(|(seq, _)| *seq).collect()
-    }
-
-    fn changes(&self, seqs: &[Seq], named: Named<'_>) -> Vec<Change> {
-        let steps = seqs.iter().filter_map(|seq| self.by_seq.get(seq));
-        let wanted =
-            steps.flat_map(|step| step.changes.iter().filter(move |change| named.wants(step, change)));
-        wanted.cloned().collect()
-    }
-
-    /// Paths that changed while these agents' commands ran, not certain by whom.
-    fn not_certain(&self, agents: Option<&BTreeSet<AgentId>>, turn: Option<u32>) -> Vec<String> {
-        let steps = self.by_seq.values().filter(|step| !step.certain && of_these(step, agents, turn));
-        let paths: BTreeSet<&String> =
-            steps.flat_map(|step| step.changes.iter().map(|change| &change.path)).collect();
-        paths.into_iter().cloned().collect()
-    }
-}
-
-fn of_these(step: &Step, agents: Option<&BTreeSet<AgentId>>, turn: Option<u32>) -> bool {
-    agents.is_none_or(|agents| agents.contains(&step.agent)) && turn.is_none_or(|turn| turn == step.turn)
+    /// What stays in effect of files of which only a part is taken back.
+    left: Vec<Change>,
+    not_certain: Vec<String>,
 }
 
 impl Engine {
@@ -202,19 +42,86 @@ impl Engine {
         extent: &UndoExtent,
         paths: &[String],
     ) -> Result<UndoOutcome, EngineError> {
-        let steps = self.steps(session).await?;
+        let request = UndoRequest { extent: extent.clone(), paths: paths.to_vec(), hunks: Vec::new() };
+        self.undo_selected(session, &request).await
+    }
+
+    /// The same, with a choice of hunks.
+    pub async fn undo_selected(
+        &self,
+        session: &SessionRow,
+        request: &UndoRequest,
+    ) -> Result<UndoOutcome, EngineError> {
         let agents = self.agents_of(session).await?;
-        let wanted = Named(paths);
-        let (what, these, turn) = match extent {
+        let taken = self.wanted(session, &self.steps(session).await?, &agents, request).await?;
+        self.take_back(session, &agents, taken).await
+    }
+
+    /// Takes the newest undo of a session back.
+    pub async fn redo(&self, session: &SessionRow) -> Result<UndoOutcome, EngineError> {
+        let taken = undone_last(self.steps(session).await?)?;
+        let agents = self.agents_of(session).await?;
+        self.take_back(session, &agents, taken).await
+    }
+
+    /// Brings the files back to where they were when a turn of the main agent began: all that agents changed since is taken
+    /// back, the newest first. What others changed since stays.
+    pub async fn rewind(&self, session: &SessionRow, turn: u32) -> Result<UndoOutcome, EngineError> {
+        let taken = since(&self.steps(session).await?, turn)?;
+        let agents = self.agents_of(session).await?;
+        self.take_back(session, &agents, taken).await
+    }
+
+    /// What would happen now, without doing it.
+    pub async fn preview(
+        &self,
+        session: &SessionRow,
+        request: &ChangeRequest,
+    ) -> Result<ChangePreview, EngineError> {
+        let (steps, agents) = (self.steps(session).await?, self.agents_of(session).await?);
+        let not_covered = steps.not_covered.clone();
+        let taken = match request {
+            ChangeRequest::Undo(request) => self.wanted(session, &steps, &agents, request).await?,
+            ChangeRequest::Redo => undone_last(steps)?,
+            ChangeRequest::Rewind { turn } => since(&steps, *turn)?,
+            ChangeRequest::Merge { agent } => {
+                let (workspace, checkpoints, _, branch) = self.to_merge(session, &agents, agent).await?;
+                let merge = worktree::preview_merge(&workspace, &checkpoints, &branch).await?;
+                let (changes, conflicts) = (merge.changes, merge.conflicts);
+                let diff = checkpoints.diff(&changes, DIFF_BYTES_MAX).await?;
+                let (what, not_certain) = (format!("merge {}", branch.name), Vec::new());
+                return Ok(ChangePreview { what, changes, diff, conflicts, not_certain, not_covered });
+            }
+        };
+        let Taken { what, changes, not_certain, .. } = taken;
+        let checkpoints = self.to_take_back(session, &changes).await?;
+        let undone = checkpoints.preview_undo(&changes).await?;
+        let (changes, conflicts) = (undone.changes, undone.conflicts);
+        let diff = checkpoints.diff(&changes, DIFF_BYTES_MAX).await?;
+        Ok(ChangePreview { what, changes, diff, conflicts, not_certain, not_covered })
+    }
+
+    /// What a person asked to be taken back, worked out from the record.
+    async fn wanted(
+        &self,
+        session: &SessionRow,
+        steps: &ChangeSteps,
+        agents: &[AgentRow],
+        request: &UndoRequest,
+    ) -> Result<Taken, EngineError> {
+        let mut paths = request.paths.clone();
+        paths.extend(request.hunks.iter().map(|file| file.path.clone()));
+        let wanted = Named(&paths);
+        let (what, these, turn) = match &request.extent {
             UndoExtent::Session => ("the whole session".to_string(), None, None),
-            UndoExtent::Agent(name) => (format!("the work of {name}"), Some(family(&agents, name)?), None),
+            UndoExtent::Agent(name) => (format!("the work of {name}"), Some(family(agents, name)?), None),
             UndoExtent::Turn { agent, turn } => {
                 let name = agent.as_deref().unwrap_or("main");
-                (format!("turn {turn} of {name}"), Some(named(&agents, name)?), Some(*turn))
+                (format!("turn {turn} of {name}"), Some(named(agents, name)?), Some(*turn))
             }
             UndoExtent::Last => {
                 let newest = steps.of(None, None, wanted).last().and_then(|seq| steps.by_seq.get(seq));
-                let Some(step) = newest else { return Err(nothing(&steps)) };
+                let Some(step) = newest else { return Err(nothing(steps)) };
                 let name = agents.iter().find(|row| row.id == step.agent).map_or("main", |row| &row.name);
                 let what = match step.turn {
                     MERGED => format!("the merged work of {name}"),
@@ -223,26 +130,43 @@ impl Engine {
                 (what, Some(BTreeSet::from([step.agent])), Some(step.turn))
             }
         };
-        let seqs = steps.of(these.as_ref(), turn, wanted);
-        if seqs.is_empty() {
-            return Err(nothing(&steps));
+        let events = steps.of(these.as_ref(), turn, wanted);
+        if events.is_empty() {
+            return Err(nothing(steps));
         }
-        let changes = steps.changes(&seqs, wanted);
+        let changes = steps.changes(&events, wanted);
         let not_certain = if paths.is_empty() { steps.not_certain(these.as_ref(), turn) } else { Vec::new() };
-        let taken = Taken { what, events: seqs, paths: paths.to_vec(), changes };
-        let undoing = self.take_back(session, &agents, taken).await?;
-        Ok(UndoOutcome { not_certain, ..undoing })
+        let taken = Taken { what, events, paths, changes, left: Vec::new(), not_certain };
+        if request.hunks.is_empty() { Ok(taken) } else { self.only_hunks(session, taken, request).await }
     }
 
-    /// Takes the newest undo of a session back.
-    pub async fn redo(&self, session: &SessionRow) -> Result<UndoOutcome, EngineError> {
-        let mut steps = self.steps(session).await?;
-        let Some((seq, Undo { what, changes, .. })) = steps.undone.pop_last() else {
-            return Err(EngineError::NothingToDo("nothing was undone in this session".to_string()));
-        };
-        let agents = self.agents_of(session).await?;
-        let what = format!("brought back: {what}");
-        self.take_back(session, &agents, Taken { what, events: vec![seq], paths: Vec::new(), changes }).await
+    /// The same for some hunks of some files.
+    async fn only_hunks(
+        &self,
+        session: &SessionRow,
+        mut taken: Taken,
+        request: &UndoRequest,
+    ) -> Result<Taken, EngineError> {
+        let (_, checkpoints) = self.checkpoints(session).await?;
+        for FileHunks { path, hunks } in &request.hunks {
+            let (own, others): (Vec<_>, Vec<_>) =
+                taken.changes.into_iter().partition(|change| change.path == *path);
+            taken.changes = others;
+            let whole = joined(own).ok_or_else(|| {
+                EngineError::Refused(format!(
+                    "{path} was not changed there, or others changed it in between, so its hunks cannot be told apart"
+                ))
+            })?;
+            let split = checkpoints.split_change(&whole, hunks).await?.ok_or_else(|| {
+                EngineError::NotFound(format!(
+                    "{path} has no such hunk, or is no text; posse diff shows its hunks"
+                ))
+            })?;
+            taken.changes.push(split.taken);
+            taken.left.push(split.left);
+        }
+        taken.what = format!("a part of {}", taken.what);
+        Ok(taken)
     }
 
     /// What agents of a session changed, as a diff.
@@ -273,14 +197,7 @@ impl Engine {
     /// Brings the work of an agent with a checkout of its own into the workspace.
     pub async fn merge(&self, session: &SessionRow, agent: &str) -> Result<MergeOutcome, EngineError> {
         let agents = self.agents_of(session).await?;
-        let of_name = named(&agents, agent)?;
-        let nothing = || {
-            EngineError::NothingToDo(format!("{agent} had no checkout of its own, or changed nothing in it"))
-        };
-        let (from, branch) = self.branch(session, &of_name).await?.ok_or_else(nothing)?;
-        let (workspace, checkpoints) = self.checkpoints(session).await?;
-        let protected = worktree::protected_in(&workspace, &branch).await?;
-        let workspace = self.permitted(workspace, protected);
+        let (workspace, checkpoints, from, branch) = self.to_merge(session, &agents, agent).await?;
         let merge = worktree::merge(&workspace, Some(&checkpoints), &branch).await?;
         let mut journal = self.main_journal(session, &agents)?;
         let (changes, conflicts) = (merge.changes, merge.conflicts);
@@ -294,18 +211,43 @@ impl Engine {
         Ok(MergeOutcome { branch: branch.name, changes, conflicts })
     }
 
+    /// What is needed to merge the work of an agent.
+    async fn to_merge(
+        &self,
+        session: &SessionRow,
+        agents: &[AgentRow],
+        agent: &str,
+    ) -> Result<(Workspace, Checkpoints, AgentId, Branch), EngineError> {
+        let of_name = named(agents, agent)?;
+        let nothing = || {
+            EngineError::NothingToDo(format!("{agent} had no checkout of its own, or changed nothing in it"))
+        };
+        let (from, branch) = self.branch(session, &of_name).await?.ok_or_else(nothing)?;
+        let (workspace, checkpoints) = self.checkpoints(session).await?;
+        let protected = worktree::protected_in(&workspace, &branch).await?;
+        Ok((self.permitted(workspace, protected), checkpoints, from, branch))
+    }
+
+    /// The checkpoints of the workspace, in which what taking these changes back writes is permitted if somebody says so.
+    async fn to_take_back(
+        &self,
+        session: &SessionRow,
+        changes: &[Change],
+    ) -> Result<Checkpoints, EngineError> {
+        // The repository's state goes back by a way of its own, which never writes what can run.
+        let written = changes.iter().filter(|change| !change.path.starts_with(".git/"));
+        let workspace = self.permitted_back(Workspace::open(&session.workspace)?, written);
+        Ok(Checkpoints::open(&self.parts.data_dir.join(CHECKPOINTS), &workspace).await?)
+    }
+
     async fn take_back(
         &self,
         session: &SessionRow,
         agents: &[AgentRow],
         taken: Taken,
     ) -> Result<UndoOutcome, EngineError> {
-        let Taken { what, events, paths, changes } = taken;
-        // The repository's state goes back by a way of its own, which never writes what can run.
-        let written = changes.iter().filter(|change| !change.path.starts_with(".git/"));
-        let workspace = self.permitted_back(Workspace::open(&session.workspace)?, written);
-        let checkpoints = Checkpoints::open(&self.parts.data_dir.join(CHECKPOINTS), &workspace).await?;
-        let undone = checkpoints.undo(&changes).await?;
+        let Taken { what, events, paths, changes, left, not_certain } = taken;
+        let undone = self.to_take_back(session, &changes).await?.undo(&changes).await?;
         let (changes, conflicts) = (undone.changes, undone.conflicts);
         let mut journal = self.main_journal(session, agents)?;
         journal.note(EventKind::Undone {
@@ -314,9 +256,10 @@ impl Engine {
             paths,
             changes: changes.clone(),
             conflicts: conflicts.clone(),
+            left,
         });
         journal.durable().await?;
-        Ok(UndoOutcome { what, changes, conflicts, not_certain: Vec::new() })
+        Ok(UndoOutcome { what, changes, conflicts, not_certain })
     }
 
     pub(crate) async fn checkpoints(
@@ -338,8 +281,8 @@ impl Engine {
         self.read(move |engine| engine.agents(id)).await
     }
 
-    async fn steps(&self, session: &SessionRow) -> Result<Steps, EngineError> {
-        let mut steps = Steps::default();
+    async fn steps(&self, session: &SessionRow) -> Result<ChangeSteps, EngineError> {
+        let mut steps = ChangeSteps::default();
         self.each_event(session, |event| steps.add(event)).await?;
         Ok(steps)
     }
@@ -394,10 +337,43 @@ impl Engine {
     }
 }
 
-/// The turn of work that was merged: turns count from 1.
-const MERGED: u32 = 0;
+/// What leads from before the first of these changes of one file to after the last; none if others changed it in between.
+fn joined(changes: Vec<Change>) -> Option<Change> {
+    let follow = changes.windows(2).all(|pair| pair[0].after == pair[1].before);
+    let (first, last) = (changes.first()?.clone(), changes.into_iter().next_back()?);
+    follow.then_some(Change { after: last.after, ..first })
+}
 
-fn nothing(steps: &Steps) -> EngineError {
+/// The newest undo that is in effect.
+fn undone_last(mut steps: ChangeSteps) -> Result<Taken, EngineError> {
+    let Some((seq, RecordedUndo { what, changes, .. })) = steps.undone.pop_last() else {
+        return Err(EngineError::NothingToDo("nothing was undone in this session".to_string()));
+    };
+    let (what, events) = (format!("brought back: {what}"), vec![seq]);
+    Ok(Taken { what, events, paths: Vec::new(), changes, left: Vec::new(), not_certain: Vec::new() })
+}
+
+/// All that changed files since a turn of the main agent began.
+fn since(steps: &ChangeSteps, turn: u32) -> Result<Taken, EngineError> {
+    let none = || {
+        let last = steps.turns.keys().next_back().copied().unwrap_or_default();
+        EngineError::NotFound(format!("there is no turn {turn}: the main agent has had {last} so far"))
+    };
+    let since = steps.since_turn(turn).ok_or_else(none)?;
+    if since.iter().all(|(_, changes)| changes.is_empty()) {
+        return Err(EngineError::NothingToDo(format!("agents changed nothing since turn {turn} began")));
+    }
+    Ok(Taken {
+        what: format!("everything since turn {turn} began"),
+        events: since.iter().map(|(seq, _)| *seq).collect(),
+        paths: Vec::new(),
+        changes: since.into_iter().flat_map(|(_, changes)| changes.to_vec()).collect(),
+        left: Vec::new(),
+        not_certain: steps.not_certain_since(turn),
+    })
+}
+
+fn nothing(steps: &ChangeSteps) -> EngineError {
     EngineError::NothingToDo(if steps.by_seq.is_empty() && steps.changed {
         "nothing of this session can be taken back here: what it changed was not kept, or is on branches that were not merged"
             .to_string()

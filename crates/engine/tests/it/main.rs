@@ -25,6 +25,7 @@ mod moved;
 mod obeyed;
 mod order;
 mod prefix;
+mod previews;
 mod process;
 mod promises;
 mod prompt_sizes;

@@ -155,6 +155,7 @@ fn the_type_column_is_the_type_in_the_json() {
             paths: vec![],
             changes: vec![],
             conflicts: vec![],
+            left: vec![],
         },
         EventKind::BackgroundStarted { name: "cmd-1".into(), command: "ls".into() },
         EventKind::BackgroundEnded { name: "cmd-1".into(), exit_code: None, tail: text },

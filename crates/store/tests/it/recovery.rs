@@ -315,7 +315,14 @@ fn work_that_was_merged_or_taken_back_is_counted_for_whoever_did_it() {
         let events = events.iter().copied().map(Seq).collect();
         event(
             1,
-            EventKind::Undone { what: "w".into(), events, paths: vec![], changes: vec![], conflicts: vec![] },
+            EventKind::Undone {
+                what: "w".into(),
+                events,
+                paths: vec![],
+                changes: vec![],
+                conflicts: vec![],
+                left: vec![],
+            },
         )
     };
     let sql = "SELECT name, undone, merges, merge_conflicts FROM agents ORDER BY rowid";

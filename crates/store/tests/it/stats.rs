@@ -226,6 +226,7 @@ fn undone_work_and_merges_are_counted() {
         paths: vec![],
         changes: vec![],
         conflicts: vec![],
+        left: vec![],
     };
     let conflict = Conflict { path: "a.rs".into(), text: "both changed it".into() };
     let merged = |conflicts| EventKind::Merged {

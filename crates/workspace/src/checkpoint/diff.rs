@@ -71,11 +71,8 @@ fn one(store: &ContentStore, path: &str, before: Option<&Saved>, after: Option<&
 }
 
 fn hunks(old: &[u8], new: &[u8], shown: &mut String) {
-    let lines = |bytes| -> Vec<&[u8]> { <[u8]>::split_inclusive(bytes, |byte| *byte == b'\n').collect() };
-    let (old, new) = (lines(old), lines(new));
-    let deadline = Instant::now() + Duration::from_millis(limits::DIFF_TIME_MS_MAX);
-    let steps = capture_diff_slices_deadline(Algorithm::Myers, &old, &new, Some(deadline));
-    for group in group_diff_ops(steps, AROUND) {
+    let (old, new) = (lines_of(old), lines_of(new));
+    for group in grouped(&old, &new) {
         let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
         let range = |from: usize, to: usize| match to - from {
             // An empty range is named by the line before it.
@@ -90,6 +87,45 @@ fn hunks(old: &[u8], new: &[u8], shown: &mut String) {
             hunk(step, &old, &new, shown);
         }
     }
+}
+
+/// The new content of a change without some hunks, numbered from 1 as they are shown.
+pub(super) fn without_hunks(store: &ContentStore, change: &Change, wanted: &[u32]) -> Option<Vec<u8>> {
+    if repository::is_inside(&change.path) {
+        return None;
+    }
+    let (old, new) = (content(store, change.before.as_ref())?, content(store, change.after.as_ref())?);
+    if text::is_binary(&old) || text::is_binary(&new) {
+        return None;
+    }
+    let (old, new) = (lines_of(&old), lines_of(&new));
+    let groups = grouped(&old, &new);
+    let known = |number: &u32| *number >= 1 && usize::try_from(*number).is_ok_and(|n| n <= groups.len());
+    if wanted.is_empty() || !wanted.iter().all(known) {
+        return None;
+    }
+    let (mut without, mut at) = (Vec::new(), 0);
+    for (number, group) in (1_u32..).zip(&groups) {
+        for step in group.iter().filter(|step| step.tag() != DiffTag::Equal) {
+            let (old_lines, new_lines) = (step.old_range(), step.new_range());
+            new[at..new_lines.start].iter().for_each(|line| without.extend_from_slice(line));
+            let lines = if wanted.contains(&number) { &old[old_lines] } else { &new[new_lines.clone()] };
+            lines.iter().for_each(|line| without.extend_from_slice(line));
+            at = new_lines.end;
+        }
+    }
+    new[at..].iter().for_each(|line| without.extend_from_slice(line));
+    Some(without)
+}
+
+fn lines_of(bytes: &[u8]) -> Vec<&[u8]> {
+    bytes.split_inclusive(|byte| *byte == b'\n').collect()
+}
+
+/// The hunks, each with its steps.
+fn grouped(old: &[&[u8]], new: &[&[u8]]) -> Vec<Vec<DiffOp>> {
+    let deadline = Instant::now() + Duration::from_millis(limits::DIFF_TIME_MS_MAX);
+    group_diff_ops(capture_diff_slices_deadline(Algorithm::Myers, old, new, Some(deadline)), AROUND)
 }
 
 fn hunk(step: &DiffOp, old: &[&[u8]], new: &[&[u8]], shown: &mut String) {

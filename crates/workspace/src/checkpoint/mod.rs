@@ -27,7 +27,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use posse_protocol::{Change, Conflict};
+use posse_protocol::{Change, Conflict, Saved};
 use sha2::{Digest, Sha256};
 use tokio::sync::OwnedMutexGuard;
 
@@ -36,7 +36,7 @@ pub(crate) use manifest::{joined, split};
 use crate::content_store::{ContentStore, parsed};
 use crate::{
     Mode, Workspace, WorkspaceError,
-    apply::{Keep, PathSteps, Policy, carry_out},
+    apply::{Keep, PathSteps, Policy, carry_out, preview},
     limits,
     shadow::{blocking, failed},
 };
@@ -106,6 +106,15 @@ pub struct Undone {
     pub changes: Vec<Change>,
     /// What stayed as it is, because others changed the same lines since.
     pub conflicts: Vec<Conflict>,
+}
+
+/// A change in two parts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SplitChange {
+    /// What the chosen hunks changed.
+    pub taken: Change,
+    /// What the others changed before that.
+    pub left: Change,
 }
 
 type Turn = OwnedMutexGuard<()>;
@@ -231,9 +240,42 @@ impl Checkpoints {
             Ok((turn, _)) => turn,
             Err(_) => self.turn().await,
         };
-        let undone = undo::undo(&self.0, changes).await?;
+        let undone = undo::undo(&self.0, changes, undo::UndoEffect::Write).await?;
         self.0.expect(&undone.changes);
         Ok(undone)
+    }
+
+    /// What [`Self::undo`] would change now, and what it would leave as it is. The workspace stays as it is; contents are
+    /// kept, so that the changes can be shown.
+    pub async fn preview_undo(&self, changes: &[Change]) -> Result<Undone, WorkspaceError> {
+        let _turn = self.turn().await;
+        undo::undo(&self.0, changes, undo::UndoEffect::Preview).await
+    }
+
+    /// The part of a change that some of its hunks make, numbered from 1 as [`Self::diff`] shows them, and the part that stays
+    /// without them. None if both sides are not kept as text, or there is no hunk of a number.
+    pub async fn split_change(
+        &self,
+        change: &Change,
+        hunks: &[u32],
+    ) -> Result<Option<SplitChange>, WorkspaceError> {
+        let (inner, change, wanted) = (Arc::clone(&self.0), change.clone(), hunks.to_vec());
+        let split = blocking(move || {
+            diff::without_hunks(&inner.store, &change, &wanted).map(|bytes| (change, bytes))
+        });
+        let Some((change, bytes)) = split.await? else { return Ok(None) };
+        let mode = [&change.after, &change.before].into_iter().flatten().next().map(|side| side.mode.clone());
+        let blob = self.0.store.keep(&[&bytes])?.into_iter().next();
+        let between = mode.zip(blob).map(|(mode, blob)| Saved { mode, blob });
+        // All of a file that came or went is the file itself, not an empty one.
+        let between = match (&change.before, &change.after) {
+            (None, _) | (_, None) if bytes.is_empty() => None,
+            _ => between,
+        };
+        Ok(Some(SplitChange {
+            taken: Change { path: change.path.clone(), before: between.clone(), after: change.after },
+            left: Change { path: change.path, before: change.before, after: between },
+        }))
     }
 
     /// What changes come to, as a unified diff of at most `bytes_max`: from what was there before the first of each path
@@ -331,10 +373,14 @@ impl Checkpoints {
         &self,
         workspace: &Workspace,
         open: Vec<PathSteps>,
-        _label: &str,
+        writes: bool,
     ) -> Result<(Vec<Change>, Vec<Conflict>), WorkspaceError> {
         let _turn = self.turn().await;
-        let done = carry_out(workspace, open, Policy::Hunks, Keep::Store(&self.0.store)).await?;
+        let keep = Keep::Store(&self.0.store);
+        if !writes {
+            return preview(workspace, open, Policy::Hunks, keep, &mut BTreeSet::new()).await;
+        }
+        let done = carry_out(workspace, open, Policy::Hunks, keep).await?;
         self.0.expect(&done.0);
         Ok(done)
     }

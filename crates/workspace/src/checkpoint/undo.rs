@@ -1,7 +1,10 @@
 //! Takes changes back. What others did since stays: lines of texts are brought together, everything else goes back only if
 //! it is still what the change left. The repository's state is taken back file by file, branches all or none.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use posse_protocol::{Change, Conflict, Saved};
 
@@ -16,7 +19,7 @@ use super::{
 use crate::content_store::{ContentHash, ContentStore, name_of, parsed};
 use crate::{
     Entry, Expect, Kind, Mode, Stamp, Workspace, WorkspaceError, WorkspacePath,
-    apply::{Keep, PathSteps, Policy, carry_out, conflict, shorten},
+    apply::{Keep, PathSteps, Policy, carry_out, conflict, preview, shorten},
     limits,
     shadow::{blocking, checked},
 };
@@ -25,8 +28,21 @@ type Sides<'a> = (Option<&'a Saved>, Option<&'a Saved>);
 
 const NOT_KEPT: &str = "its content is too large or not kept any more";
 
-/// Takes changes back, given oldest first.
-pub(super) async fn undo(inner: &Arc<Inner>, changes: &[Change]) -> Result<Undone, WorkspaceError> {
+/// Whether anything is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum UndoEffect {
+    /// Files are written.
+    Write,
+    /// It is only found out what would be written.
+    Preview,
+}
+
+/// Takes changes back, given oldest first, or says what that would do.
+pub(super) async fn undo(
+    inner: &Arc<Inner>,
+    changes: &[Change],
+    effect: UndoEffect,
+) -> Result<Undone, WorkspaceError> {
     for side in changes.iter().flat_map(|change| [&change.before, &change.after]).flatten() {
         checked(&side.blob)?;
     }
@@ -42,7 +58,7 @@ pub(super) async fn undo(inner: &Arc<Inner>, changes: &[Change]) -> Result<Undon
         };
         if path == repository::OBJECTS_PATH {
             let (inner, steps) = (Arc::clone(inner), steps.clone());
-            let text = blocking(move || restore_objects(&inner, &steps)).await?;
+            let text = blocking(move || restore_objects(&inner, &steps, effect)).await?;
             undone.conflicts.extend(text.map(|text| conflict(&clean, text)));
         } else if repository::is_inside(path) {
             state.push((clean, steps));
@@ -53,14 +69,16 @@ pub(super) async fn undo(inner: &Arc<Inner>, changes: &[Change]) -> Result<Undon
         }
     }
     // What is in the way goes before what needs its place comes.
+    let mut gone = BTreeSet::new();
     for mut open in [removals, rewrites] {
         open.reverse();
         while !open.is_empty() {
-            some(inner, &mut open, &mut undone).await?;
+            let gone = (effect == UndoEffect::Preview).then_some(&mut gone);
+            some(inner, &mut open, &mut undone, gone).await?;
         }
     }
     let worked = Arc::clone(inner);
-    let (done, conflicts) = blocking(move || undo_state(&worked, state)).await?;
+    let (done, conflicts) = blocking(move || undo_state(&worked, state, effect)).await?;
     undone.changes.extend(done);
     undone.conflicts.extend(conflicts);
     undone.changes.sort_by(|a, b| a.path.cmp(&b.path));
@@ -71,8 +89,14 @@ pub(super) async fn undo(inner: &Arc<Inner>, changes: &[Change]) -> Result<Undon
 
 type Open = Vec<(WorkspacePath, Vec<(Option<Saved>, Option<Saved>)>)>;
 
-/// Takes back as much of what is open as should be in memory at a time.
-async fn some(inner: &Arc<Inner>, open: &mut Open, undone: &mut Undone) -> Result<(), WorkspaceError> {
+/// Takes back as much of what is open as should be in memory at a time. With a list of what would be gone by now, nothing is
+/// written.
+async fn some(
+    inner: &Arc<Inner>,
+    open: &mut Open,
+    undone: &mut Undone,
+    gone: Option<&mut BTreeSet<String>>,
+) -> Result<(), WorkspaceError> {
     let (mut taken, mut bytes) = (Vec::new(), 0);
     while bytes < limits::UNDO_BYTES_MAX
         && let Some((path, steps)) = open.pop()
@@ -82,18 +106,22 @@ async fn some(inner: &Arc<Inner>, open: &mut Open, undone: &mut Undone) -> Resul
         taken.push((path, steps));
     }
     let worked = Arc::clone(inner);
-    let (ready, direct, conflicts) = blocking(move || prepare(&worked, taken)).await?;
+    let effect = if gone.is_some() { UndoEffect::Preview } else { UndoEffect::Write };
+    let (ready, direct, conflicts) = blocking(move || prepare(&worked, taken, effect)).await?;
     undone.changes.extend(direct);
     undone.conflicts.extend(conflicts);
-    let (changes, conflicts) =
-        carry_out(&inner.workspace, ready, Policy::Whole, Keep::Store(&inner.store)).await?;
+    let keep = Keep::Store(&inner.store);
+    let (changes, conflicts) = match gone {
+        None => carry_out(&inner.workspace, ready, Policy::Whole, keep).await?,
+        Some(gone) => preview(&inner.workspace, ready, Policy::Whole, keep, gone).await?,
+    };
     undone.changes.extend(changes);
     undone.conflicts.extend(conflicts);
     Ok(())
 }
 
 /// Loads what is needed. What was never kept, but is still what the change left, is replaced at once.
-fn prepare(inner: &Inner, open: Open) -> (Vec<PathSteps>, Vec<Change>, Vec<Conflict>) {
+fn prepare(inner: &Inner, open: Open, effect: UndoEffect) -> (Vec<PathSteps>, Vec<Change>, Vec<Conflict>) {
     let (mut ready, mut direct, mut conflicts) = (Vec::new(), Vec::new(), Vec::new());
     for (path, sides) in open {
         let steps: Result<Vec<_>, _> = sides
@@ -104,11 +132,13 @@ fn prepare(inner: &Inner, open: Open) -> (Vec<PathSteps>, Vec<Change>, Vec<Confl
             .collect();
         match (steps, &sides[..]) {
             (Ok(steps), _) => ready.push(PathSteps { path, steps }),
-            (Err(why), [(from, to)]) => match replace_unkept(inner, &path, from.as_ref(), to.as_ref()) {
-                Some(Ok(change)) => direct.push(change),
-                Some(Err(error)) => conflicts.push(conflict(&path, error.to_string())),
-                None => conflicts.push(conflict(&path, str::to_owned(why))),
-            },
+            (Err(why), [(from, to)]) => {
+                match replace_unkept(inner, &path, (from.as_ref(), to.as_ref()), effect) {
+                    Some(Ok(change)) => direct.push(change),
+                    Some(Err(error)) => conflicts.push(conflict(&path, error.to_string())),
+                    None => conflicts.push(conflict(&path, str::to_owned(why))),
+                }
+            }
             (Err(why), _) => conflicts.push(conflict(&path, str::to_owned(why))),
         }
     }
@@ -120,8 +150,8 @@ fn prepare(inner: &Inner, open: Open) -> (Vec<PathSteps>, Vec<Change>, Vec<Confl
 fn replace_unkept(
     inner: &Inner,
     path: &WorkspacePath,
-    from: Option<&Saved>,
-    to: Option<&Saved>,
+    (from, to): Sides<'_>,
+    effect: UndoEffect,
 ) -> Option<Result<Change, WorkspaceError>> {
     let from = side_of(from)?;
     let entry = entry_of(&inner.store, to).ok()?;
@@ -131,7 +161,9 @@ fn replace_unkept(
         return None;
     }
     let stamp = std::fs::symlink_metadata(inner.workspace.root().join(path.as_path())).ok()?;
-    let put = {
+    let put = if effect == UndoEffect::Preview {
+        inner.workspace.must_be_puttable(path, entry.as_ref())
+    } else {
         let _writing = inner.workspace.writing();
         inner.workspace.put(path, entry.as_ref(), Expect::Unchanged(Stamp::of(&stamp)), true)
     };
@@ -140,7 +172,7 @@ fn replace_unkept(
 }
 
 /// Takes back what was done to the repository's state.
-fn undo_state(inner: &Inner, open: Open) -> (Vec<Change>, Vec<Conflict>) {
+fn undo_state(inner: &Inner, open: Open, effect: UndoEffect) -> (Vec<Change>, Vec<Conflict>) {
     let (mut plans, mut conflicts) = (Vec::new(), Vec::new());
     for (path, steps) in open {
         match plan_state(inner, &path, &steps) {
@@ -160,7 +192,9 @@ fn undo_state(inner: &Inner, open: Open) -> (Vec<Change>, Vec<Conflict>) {
     for removals in [true, false] {
         for plan in plans.iter().filter(|plan| plan.new.is_none() == removals && plan.now != plan.new) {
             let expect = plan.stamp.map_or(Expect::Absent, Expect::Unchanged);
-            let written = {
+            let written = if effect == UndoEffect::Preview {
+                Ok(())
+            } else {
                 let _writing = inner.workspace.writing();
                 inner.workspace.put_state(&plan.path, plan.new.as_ref(), expect)
             };
@@ -171,7 +205,7 @@ fn undo_state(inner: &Inner, open: Open) -> (Vec<Change>, Vec<Conflict>) {
         }
     }
     // A repository without these is none, and empty folders are not kept.
-    if changes.iter().any(|change| change.after.is_some()) {
+    if effect == UndoEffect::Write && changes.iter().any(|change| change.after.is_some()) {
         for folder in [".git/refs/heads", ".git/refs/tags", ".git/objects/info", ".git/objects/pack"] {
             let _ = inner.top.make_folder(folder.as_bytes());
         }
@@ -224,7 +258,11 @@ fn plan_state(
 }
 
 /// Puts back what the repository had stored. Says what could not be.
-fn restore_objects(inner: &Inner, steps: &[(Option<Saved>, Option<Saved>)]) -> Option<String> {
+fn restore_objects(
+    inner: &Inner,
+    steps: &[(Option<Saved>, Option<Saved>)],
+    effect: UndoEffect,
+) -> Option<String> {
     let mut failed = Vec::new();
     for listed in steps.iter().filter_map(|(_, to)| to.as_ref()) {
         let Some(list) = parsed(&listed.blob).and_then(|name| inner.store.get(&name)) else {
@@ -232,7 +270,7 @@ fn restore_objects(inner: &Inner, steps: &[(Option<Saved>, Option<Saved>)]) -> O
         };
         for line in String::from_utf8_lossy(&list).lines() {
             let Some((name, path)) = line.split_once(' ') else { continue };
-            let put = parsed(name).is_some_and(|name| restore_object(inner, path, &name));
+            let put = parsed(name).is_some_and(|name| restore_object(inner, path, &name, effect));
             if !put {
                 failed.push(path.to_owned());
             }
@@ -242,13 +280,16 @@ fn restore_objects(inner: &Inner, steps: &[(Option<Saved>, Option<Saved>)]) -> O
     Some(format!("{} of the repository's files could not be put back, such as {first}", failed.len()))
 }
 
-fn restore_object(inner: &Inner, path: &str, name: &ContentHash) -> bool {
+fn restore_object(inner: &Inner, path: &str, name: &ContentHash, effect: UndoEffect) -> bool {
     let inside = path.strip_prefix(".git/objects/").filter(|_| WorkspacePath::exactly(path).is_some());
     if inside.is_none() {
         return false;
     }
     let (folder, file) = split(path.as_bytes());
     let Some(bytes) = inner.store.get(name) else { return false };
+    if effect == UndoEffect::Preview {
+        return true;
+    }
     let Ok(folder) = inner.top.make_folder(folder) else { return false };
     // What somebody has put there instead may be of any size.
     if folder.small(file, bytes.len() as u64).is_some_and(|there| there == bytes) {

@@ -35,6 +35,24 @@ pub async fn merge(
     checkpoints: Option<&Checkpoints>,
     branch: &Branch,
 ) -> Result<Merge, WorkspaceError> {
+    bring_in(session, checkpoints, branch, true).await
+}
+
+/// What [`merge`] would change now, and what it would leave on the branch. The session's files stay as they are.
+pub async fn preview_merge(
+    session: &Workspace,
+    checkpoints: &Checkpoints,
+    branch: &Branch,
+) -> Result<Merge, WorkspaceError> {
+    bring_in(session, Some(checkpoints), branch, false).await
+}
+
+async fn bring_in(
+    session: &Workspace,
+    checkpoints: Option<&Checkpoints>,
+    branch: &Branch,
+    writes: bool,
+) -> Result<Merge, WorkspaceError> {
     let queue = QUEUES.of(session.root());
     let _turn = queue.lock().await;
     let repository = Repository::of(session.root()).await?;
@@ -62,9 +80,7 @@ pub async fn merge(
         }
     }
     let (changes, conflicts) = match checkpoints {
-        Some(checkpoints) => {
-            checkpoints.carry_out(session, open, &format!("before merging {}", branch.name)).await?
-        }
+        Some(checkpoints) => checkpoints.carry_out(session, open, writes).await?,
         None => carry_out(session, open, Policy::Hunks, Keep::Repository(&repository)).await?,
     };
     merged.changes = changes;

@@ -11,7 +11,7 @@ mod own;
 mod record;
 mod sweep;
 
-pub use merge::{Merge, merge, protected_in};
+pub use merge::{Merge, merge, preview_merge, protected_in};
 pub use sweep::{Swept, sweep};
 
 use std::{

@@ -171,7 +171,10 @@ async fn undo_seeds(seeds: std::ops::Range<u64>) -> usize {
         // In another session, or in this one.
         let checkpoints = if random.bool() { checkpoints } else { fixture.checkpoints().await };
         let work = everything(&fixture.at("."));
+        let preview = checkpoints.preview_undo(&changes).await.unwrap();
+        assert_eq!(everything(&fixture.at(".")), work, "{what}: a preview writes nothing");
         let taken_back = checkpoints.undo(&changes).await.unwrap();
+        assert_eq!(preview, taken_back, "{what}: the preview told something else");
         assert_eq!(taken_back.conflicts, [], "{what}");
         must_be_back(&before, &work, &everything(&fixture.at(".")), &what);
     }
@@ -196,6 +199,53 @@ async fn any_command_is_undone_3() {
 #[tokio::test]
 async fn any_command_is_undone_4() {
     assert!(undo_seeds(150..200).await >= 50);
+}
+
+/// What others do before, between and after, in the same files.
+const OTHERS: &[&str] = &[
+    "sed -i '1s/^/mine /' a",
+    "echo mine >> a",
+    "rm -rf d && echo mine > d",
+    "rm -f b && mkdir b && echo mine > b/x && mkdir b/empty",
+    "mkdir -p x && echo mine > x/y",
+    "rm -f a && ln -s b a",
+    "printf 'mine\\n' > c",
+    "rm -rf d",
+    "chmod +x a b c",
+    "for f in $(find . -path ./.git -prune -o -type f -print); do echo mine >> $f; done",
+];
+
+/// With others at work in the same files, the preview still says exactly what happens then.
+#[tokio::test]
+async fn a_preview_says_what_happens_whatever_others_did() {
+    let (mut with_conflicts, mut ran) = (0, 0);
+    for seed in 1_000..1_080 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let repository = random.u8(..3) == 0;
+        let fixture = random_tree(&mut random, repository).await;
+        let checkpoints = fixture.checkpoints().await;
+        look(&checkpoints).await;
+        let (mut changes, mut lines) = (Vec::new(), Vec::new());
+        for _ in 0..random.usize(2..6) {
+            let (ours, line) = match random.bool() {
+                true => (true, WORK[random.usize(..WORK.len())]),
+                false => (false, OTHERS[random.usize(..OTHERS.len())]),
+            };
+            lines.push((ours, line));
+            run(&fixture, line).await;
+            let found = look(&checkpoints).await;
+            changes.extend(found.into_iter().filter(|_| ours));
+        }
+        let what = format!("seed {seed}: {lines:?}");
+        let work = everything(&fixture.at("."));
+        let preview = checkpoints.preview_undo(&changes).await.unwrap();
+        assert_eq!(everything(&fixture.at(".")), work, "{what}: a preview writes nothing");
+        let taken_back = checkpoints.undo(&changes).await.unwrap();
+        assert_eq!(preview, taken_back, "{what}");
+        with_conflicts += usize::from(!taken_back.conflicts.is_empty());
+        ran += 1;
+    }
+    assert!(ran == 80 && with_conflicts >= 10, "{with_conflicts} of {ran} had conflicts");
 }
 
 #[tokio::test]

@@ -160,8 +160,14 @@ async fn the_time_between_an_end_and_the_next_question_does_not_count() {
     let mut later = whole.last().unwrap().clone();
     later.at_ms += HOUR_MS;
     let (what, events) = ("all".to_string(), Vec::new());
-    later.kind =
-        EventKind::Undone { what, events, paths: Vec::new(), changes: Vec::new(), conflicts: Vec::new() };
+    later.kind = EventKind::Undone {
+        what,
+        events,
+        paths: Vec::new(),
+        changes: Vec::new(),
+        conflicts: Vec::new(),
+        left: Vec::new(),
+    };
     let events = whole.iter().cloned().chain([later]).collect::<Vec<_>>();
     let crashed = Crashed::after(&events);
     crate::check::finish(crashed.resume(&scenario.play, "More?").await).await;
