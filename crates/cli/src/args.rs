@@ -120,6 +120,9 @@ pub(crate) enum CliCommand {
     /// List, show and check the roles that agents can have; add one
     #[command(subcommand)]
     Agents(AgentsCommand),
+    /// List, save and remove rules: what is allowed, asked and denied in every mode
+    #[command(subcommand)]
+    Rules(RulesCommand),
     /// List, show and review the skills that agents can load
     #[command(subcommand)]
     Skills(SkillsCommand),
@@ -282,6 +285,30 @@ fn parse_hunks(text: &str) -> Result<(PathBuf, Vec<u32>), String> {
     let numbers = numbers.split(',').map(|number| number.trim().parse().ok().filter(|number| *number > 0));
     let numbers = numbers.collect::<Option<Vec<u32>>>().ok_or_else(wrong)?;
     if path.is_empty() { Err(wrong()) } else { Ok((path.into(), numbers)) }
+}
+
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum RulesCommand {
+    /// The rules of your configuration and of this project, with file and line
+    List {
+        /// Print one JSON object per line
+        #[arg(long)]
+        json: bool,
+    },
+    /// Save a rule in your own configuration
+    Save {
+        /// allow, ask or deny
+        kind: posse_setup::RuleKind,
+        /// A tool such as edit_file, or a tool and a pattern such as edit_file(src/*)
+        rule: String,
+    },
+    /// Remove a rule from your own configuration
+    Remove {
+        /// allow, ask or deny
+        kind: posse_setup::RuleKind,
+        /// The rule as posse rules list shows it
+        rule: String,
+    },
 }
 
 #[derive(Debug, clap::Args)]

@@ -29,6 +29,7 @@ mod recorded;
 mod resources;
 mod resting;
 mod resume;
+mod rules;
 mod run;
 mod sessions;
 mod skills;
@@ -93,6 +94,7 @@ fn dispatch(surroundings: Surroundings, args: Args) -> anyhow::Result<Exit> {
             on_runtime(changes::merge(&paths, &session, &agent, preview, protected))
         }
         CliCommand::Stats(args) => stats::run(&paths, &args),
+        CliCommand::Rules(command) => rules::run(&paths, command),
         CliCommand::Skills(command) => skills::run(&paths, command),
         CliCommand::Memory(command) => memory::run(&paths, command),
         CliCommand::Agents(command) => agents::run(&paths, command),

@@ -38,7 +38,10 @@ mod warning;
 mod wishes;
 
 pub use catalog::{ModelSummary, RoleList, SkillSummary, context_window, model_list, role_list, skill_list};
-pub use config::{Config, PROJECT_FILE, Trusted, parse_age_ms, parse_approval, parse_time_ms, project_file};
+pub use config::{
+    Config, ListedRule, PROJECT_FILE, RuleFileError, RuleKind, Trusted, list_rules, parse_age_ms,
+    parse_approval, parse_time_ms, project_file, remove_rule, save_rule,
+};
 pub use data_folder::{try_writing, writing_advice};
 pub use detect::{ModelChoice, choose, probe};
 pub use doctor::{DoctorFinding, DoctorReport, DoctorState, examine};

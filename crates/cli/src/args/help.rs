@@ -35,7 +35,7 @@ Examples:
 const GROUPS: [(&str, &[&str]); 3] = [
     ("Work", &["run", "resume", "tasks", "diff", "undo", "rewind", "redo", "merge"]),
     ("Look back", &["sessions", "stats", "memory"]),
-    ("Set up", &["demo", "doctor", "config", "trust", "agents", "skills", "completions"]),
+    ("Set up", &["demo", "doctor", "config", "trust", "rules", "agents", "skills", "completions"]),
 ];
 
 /// The tree of all commands, with a help that shows them in groups.
@@ -98,7 +98,7 @@ mod tests {
             (path, command().term_width(100).try_get_matches_from(words).unwrap_err().to_string())
         });
         let told = told.collect::<Vec<_>>();
-        assert_eq!(told.len(), 38, "commands");
+        assert_eq!(told.len(), 42, "commands");
         let mut all = String::new();
         for (path, help) in &told {
             for line in help.lines() {

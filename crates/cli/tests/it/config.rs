@@ -2,7 +2,7 @@
 
 use posse_testkit::{FakeModel, Fixture, Turn};
 
-use crate::posse::Person;
+use crate::posse::{Person, text};
 
 #[test]
 fn mistakes_end_the_run_with_file_line_and_suggestion() {
@@ -312,4 +312,24 @@ fn a_bare_number_is_a_time_in_seconds_and_a_provider_alone_has_a_model() {
     person.posse(&["config", "show"]).says("max_time = \"30s\"");
     let ran = person.posse(&["run", "-m", "deepseek/", "go"]);
     ran.says("DeepSeek needs a key: set DEEPSEEK_API_KEY");
+}
+
+#[test]
+fn rules_are_saved_listed_and_removed() {
+    let person = Person::new([]);
+    let before = text(&person.config());
+    person.posse(&["rules", "list"]).says("No rules yet");
+    person.posse(&["rules", "save", "deny", "edit_file(secret/*)"]).says("Saved in ");
+    person.posse(&["rules", "save", "deny", "edit_file(secret/*)"]).says("already");
+    person.posse(&["rules", "list"]).says("deny   edit_file(secret/*)  ");
+    assert_eq!(person.posse(&["rules", "list", "--json"]).events()[0]["kind"], "deny");
+    let wrong = person.posse(&["rules", "save", "allow", "shell(cargo *)"]);
+    assert_eq!(wrong.code, Some(2), "{wrong:#?}");
+    wrong.says("no pattern of shell text is safe");
+    let wrong = person.posse(&["rules", "save", "never", "shell"]);
+    assert_eq!(wrong.code, Some(2));
+    wrong.says("there are allow, ask and deny");
+    person.posse(&["rules", "remove", "deny", "edit_file(secret/*)"]).says("Removed from ");
+    assert_eq!(person.posse(&["rules", "remove", "deny", "edit_file(secret/*)"]).code, Some(1));
+    assert!(text(&person.config()).starts_with(&before));
 }

@@ -8,6 +8,7 @@ mod file;
 mod in_force;
 mod names;
 mod roles;
+mod rule_file;
 mod sub_agents;
 mod times;
 mod trusted;
@@ -32,6 +33,7 @@ pub(crate) use file::{
     RecordFile, RightsFile, SandboxFile, parse,
 };
 pub(crate) use roles::{RoleFile, RolesFileNamed};
+pub use rule_file::{ListedRule, RuleFileError, RuleKind, list_rules, remove_rule, save_rule};
 pub(crate) use sub_agents::{RoleSet, SubAgentsFile};
 pub(crate) use times::Time;
 pub use times::{parse_age_ms, parse_time_ms};

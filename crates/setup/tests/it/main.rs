@@ -5,6 +5,7 @@ mod attached;
 mod catalog;
 mod errors;
 mod requests;
+mod rules;
 mod surroundings;
 mod warnings;
 mod world;
