@@ -58,7 +58,7 @@ pub(crate) const SOCKET_PATH_BYTES_MAX: usize = 107;
 /// Rows of a list, and events of a page.
 pub const ROWS_MAX: usize = 1_000;
 /// A page of events: it ends with the event that passes this.
-pub(crate) const PAGE_BYTES_MAX: usize = 4 << 20;
+pub(crate) const PAGE_BYTES_MAX: usize = 1 << 20;
 /// Events that are read for a page at a time.
 pub(crate) const EVENTS_AT_ONCE: usize = 50;
 /// A list's length where none is asked for.

@@ -168,10 +168,11 @@ impl Call for AnswerQuestion {
         match &self.answer {
             Answer::Pattern { pattern } => at_most(NAME_BYTES_MAX, "The pattern", pattern),
             Answer::No { reason } => at_most(TEXT_BYTES_MAX, "The reason", reason),
+            Answer::Said { text } => at_most(TEXT_BYTES_MAX, "The answer", text),
             Answer::Nobody | Answer::Withdrawn => {
                 Err(CallError::new(CallErrorKind::BadRequest, "No person gives this answer."))
             }
-            _ => Ok(()),
+            Answer::Once | Answer::Session => Ok(()),
         }
     }
 

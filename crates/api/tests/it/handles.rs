@@ -154,6 +154,7 @@ async fn commands(both: &mut Both, id: SessionId) {
         both.call(id, tell(None, &long)).await.unwrap_err().kind,
         both.call(id, WithdrawMessage { mail: mail[0] }).await.unwrap_err().kind,
         both.call(id, answer(Answer::Nobody)).await.unwrap_err().kind,
+        both.call(id, answer(Answer::Said { text: long.clone() })).await.unwrap_err().kind,
         both.call(id, StopAgent { agent: "nobody".to_owned() }).await.unwrap_err().kind,
         both.call(id, ChangeSettings { model: Some("none".to_owned()), ..ChangeSettings::default() })
             .await
@@ -161,7 +162,7 @@ async fn commands(both: &mut Both, id: SessionId) {
             .kind,
     ];
     use CallErrorKind::{BadRequest, NotFound, Refused, TooLarge};
-    assert_eq!(errors, [NotFound, Refused, TooLarge, NotFound, BadRequest, NotFound, Refused]);
+    assert_eq!(errors, [NotFound, Refused, TooLarge, NotFound, BadRequest, TooLarge, NotFound, Refused]);
     // From here on the session may end at any moment.
     let closed = both.each(id, [CloseSession {}, CloseSession {}]).await;
     assert!(closed.iter().all(Result::is_ok), "{closed:?}");
