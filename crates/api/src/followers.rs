@@ -77,7 +77,8 @@ impl Follower {
                 return Some(frame.clone());
             }
         }
-        let frame = written(Some(event.seq), EVENT, event)?;
+        // Contents of attachments are megabytes, and nobody shows them.
+        let frame = written(Some(event.seq), EVENT, &*event.without_data())?;
         if frame.len() <= FRAME_KEPT_BYTES_MAX
             && let Some(audience) = self.followers.lock().get_mut(&self.session)
         {

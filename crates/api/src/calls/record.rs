@@ -176,6 +176,8 @@ impl ListEvents {
             let Some(newest) = some.last() else { break };
             after = newest.seq;
             for event in some {
+                // Contents of attachments are megabytes, and nobody shows them.
+                let event = event.without_data().into_owned();
                 bytes += serde_json::to_vec(&event).map_or(0, |text| text.len());
                 events.push(event);
                 if bytes >= PAGE_BYTES_MAX {

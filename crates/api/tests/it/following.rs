@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use posse_api::calls::record::ListEvents;
 use posse_api::{CallErrorKind, Following, Handle};
-use posse_protocol::{Event, EventKind, ProgressKind, Seq, Update};
-use posse_testkit::Turn;
+use posse_engine::Delivery;
+use posse_protocol::{Attachment, Event, EventKind, ProgressKind, Seq, Update, Words};
+use posse_testkit::{Turn, pictures};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
@@ -162,6 +163,37 @@ async fn a_reader_that_does_not_read_holds_nobody_up_and_misses_nothing() {
     assert_eq!(rest.matches("event: end").count(), 1);
     let ids = rest.lines().filter_map(|line| line.strip_prefix("id: ")?.parse::<u64>().ok());
     assert_eq!(ids.collect::<Vec<_>>(), record.iter().map(|event| event.seq.0).collect::<Vec<_>>());
+}
+
+/// What is shown in a session is megabytes: other processes get its name and size.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn contents_of_images_stay_on_record() {
+    let stage = Stage::new().await;
+    let session = stage.start(turns()).await;
+    let id = session.id;
+    let [_, elsewhere] = stage.handles(id).await;
+    let mut following = elsewhere.follow(id, Seq(0)).await.unwrap();
+    let image = Attachment::new("shot.png", &pictures::png(40, 30)).unwrap();
+    // Whatever is said about it, its bytes count.
+    let forged = Attachment { width: 9_999, ..image.clone() };
+    let said = Words { text: "Look.".into(), attachments: vec![forged] };
+    stage.engine.tell(id, None, said, Delivery::NextTurn).await.unwrap();
+    let broken = Attachment { data: "no base64".into(), ..image.clone() };
+    let said = Words { text: "Look.".into(), attachments: vec![broken] };
+    let refused = stage.engine.tell(id, None, said, Delivery::NextTurn).await.unwrap_err().to_string();
+    assert!(refused.contains("shot.png cannot be shown"), "{refused}");
+    stage.let_go();
+    session.report().await.unwrap();
+    let shown = |events: &[Event]| {
+        let shown: Vec<Attachment> =
+            events.iter().flat_map(|event| event.kind.attachments()).cloned().collect();
+        shown
+    };
+    let (whole, named) = (vec![image.clone(); 2], vec![image.without_data(); 2]);
+    assert_eq!(shown(&stage.engine.events_after(id, Seq(0), 1000).unwrap()), whole, "mailed and told");
+    assert_eq!(shown(&all(&mut following).await.0), named);
+    let page = elsewhere.call(id, ListEvents { after: 0, limit: 1000 }).await.unwrap();
+    assert_eq!(shown(&page.events), named);
 }
 
 /// A page is bounded in bytes as well; the pages together are the record.
