@@ -2,6 +2,7 @@
 //! It also exports what interfaces see of the record.
 
 pub(crate) mod bus;
+pub(crate) mod channel;
 pub(crate) mod journal;
 pub(crate) mod processes;
 pub(crate) mod reading;

@@ -210,6 +210,7 @@ impl Recall {
                 self.agent.words.clone_from(&report.text);
                 self.agent.short.clone_from(&report.short);
                 self.last_ending = report.ending.clone();
+                self.agent.rested = None;
                 self.agent.state = State::Settled { ending: report.ending.clone() };
             }
             EventKind::AgentRested { report } => self.rested(report.as_ref()),
@@ -236,6 +237,7 @@ impl Recall {
 
     /// What comes next.
     pub fn finish(mut self) -> Recalled {
+        self.leave_notes();
         self.turned_down();
         // It was being stopped, which is not on record: it goes on where it was.
         if self.cut_short {
@@ -248,6 +250,15 @@ impl Recall {
         }
         let next = self.next();
         Recalled { agent: self.agent, next, prompts }
+    }
+
+    /// An agent that was asked for notes while it rested rests as before: nothing forces it to be shorter.
+    fn leave_notes(&mut self) {
+        if let Some(ending) = self.agent.rested.clone() {
+            self.settle_turn();
+            self.agent.finish(ending);
+            self.rest_recorded = true;
+        }
     }
 
     /// Calls that were turned down are not open: the agent was about to go on without them, or to end.

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use posse_policy::passes;
-use posse_protocol::{AgentId, Budget, Grant, Role, SessionId, Update};
+use posse_protocol::{AgentId, Budget, Grant, Role, SessionId};
 use posse_store::Store;
 use posse_tools::{Jobs, Knowledge, Library, ToolSettings};
-use tokio::sync::broadcast;
 
 use crate::agents::process_slots::ProcessSlots;
 use crate::agents::sub_agents::{Delegation, RecordDetail};
@@ -15,6 +14,7 @@ use crate::changes::checkouts::Checkouts;
 use crate::changes::site::Site;
 use crate::models::choice::Models;
 use crate::project::ProjectContext;
+use crate::record::channel::UpdateSender;
 use crate::record::journal::Journal;
 use crate::record::session_lock::SessionLock;
 use crate::rights::approvals::Approvals;
@@ -31,7 +31,7 @@ pub(crate) struct SessionParts {
     pub(crate) session: SessionId,
     pub(crate) main: AgentId,
     pub(crate) store: Store,
-    pub(crate) updates: broadcast::Sender<Update>,
+    pub(crate) updates: UpdateSender,
     /// The session's folder.
     pub(crate) site: Arc<Site>,
     /// Where agents that work apart have theirs.

@@ -59,6 +59,8 @@ struct Inner {
     /// Where folders go whose files have other names outside, and the same in words.
     linked: LinkedFolders,
     read_only: OnceCell<Vec<String>>,
+    /// Whether commands are expected, so that a look ahead is of use.
+    awaited: AtomicBool,
     /// Whether there was a look, and whether what it does not cover was told.
     looked: AtomicBool,
     told: AtomicBool,
@@ -141,6 +143,7 @@ impl History {
             writing: SyncMutex::default(),
             known: SyncMutex::default(),
             ledger: Mutex::default(),
+            awaited: AtomicBool::new(false),
             looked: AtomicBool::default(),
             told: AtomicBool::default(),
             slow: OnceCell::new(),
@@ -190,10 +193,14 @@ impl History {
     /// Has the first look made while the model thinks, so that the first command does not have to wait for it. Not at
     /// once: a session that is over by then, or that begins with a file tool, would only be slowed down.
     pub(crate) fn look_ahead(&self) {
+        self.0.awaited.store(true, Ordering::Relaxed);
         let history = Arc::downgrade(&self.0);
         tokio::spawn(async move {
             tokio::time::sleep(Duration::from_millis(AHEAD_AFTER_MS)).await;
             let Some(history) = history.upgrade().map(Self) else { return };
+            if !history.0.awaited.load(Ordering::Relaxed) {
+                return;
+            }
             // Commands are expected, and somebody has to let go of the watches that the look makes.
             posse_sandbox::prepare_ahead();
             let mut ledger = history.0.ledger.lock().await;
@@ -201,6 +208,11 @@ impl History {
                 history.others(&mut ledger).await;
             }
         });
+    }
+
+    /// Leaves out a look ahead that has not begun: nobody works here for now. Gives back whether one is still wanted later.
+    pub(crate) fn rest(&self) -> bool {
+        self.0.awaited.swap(false, Ordering::Relaxed) && !self.0.looked.load(Ordering::Relaxed)
     }
 
     /// Sees to it that a write in place reaches nothing outside: loose objects are copied, other folders read-only.

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use posse_protocol::{AgentId, CallId, Progress, ProgressKind, ToolOutcome, Update};
 use posse_tools::{LiveOutput, Prepared};
-use tokio::sync::broadcast;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use crate::crew::Crew;
 use crate::limits::{OUTPUT_BEHIND_MAX, OUTPUT_PART_BYTES_MAX, OUTPUT_TICK_MS};
+use crate::record::channel::UpdateSender;
 
 const TICK: Duration = Duration::from_millis(OUTPUT_TICK_MS);
 
@@ -34,13 +34,13 @@ pub(crate) async fn run(crew: &Crew, agent: AgentId, call: &CallId, prepared: Pr
 }
 
 /// Shows what is new, if somebody follows and keeps up.
-fn show(updates: &broadcast::Sender<Update>, agent: AgentId, call: &CallId, output: &mut LiveOutput) {
-    if updates.receiver_count() == 0 || updates.len() > OUTPUT_BEHIND_MAX {
+fn show(updates: &UpdateSender, agent: AgentId, call: &CallId, output: &mut LiveOutput) {
+    if !updates.has_readers() || updates.len() > OUTPUT_BEHIND_MAX {
         return;
     }
     if let Some(text) = output.next(OUTPUT_PART_BYTES_MAX) {
         let kind = ProgressKind::Output { call: call.clone(), text };
         // Nobody may be left by now.
-        let _ = updates.send(Update::Progress(Progress { agent, kind }));
+        updates.send(Update::Progress(Progress { agent, kind }));
     }
 }

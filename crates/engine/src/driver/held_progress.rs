@@ -5,23 +5,23 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use posse_model::Signal;
 use posse_protocol::{AgentId, Progress, ProgressKind, Update};
-use tokio::sync::broadcast;
 
 use crate::limits::PARTIAL_BYTES_MAX;
+use crate::record::channel::UpdateSender;
 
 /// The progress of one model call. Shared between the call, which signals, and the driver, which releases it.
 pub(crate) struct HeldProgress(Mutex<Inner>);
 
 struct Inner {
     agent: AgentId,
-    updates: broadcast::Sender<Update>,
+    updates: UpdateSender,
     released: bool,
     held_back: Vec<ProgressKind>,
     partial: String,
 }
 
 impl HeldProgress {
-    pub(crate) fn new(agent: AgentId, updates: broadcast::Sender<Update>) -> Self {
+    pub(crate) fn new(agent: AgentId, updates: UpdateSender) -> Self {
         let (released, held_back, partial) = (false, Vec::new(), String::new());
         Self(Mutex::new(Inner { agent, updates, released, held_back, partial }))
     }
@@ -75,6 +75,6 @@ impl HeldProgress {
 impl Inner {
     fn send(&self, kind: ProgressKind) {
         // No receiver is fine: nobody is looking.
-        let _ = self.updates.send(Update::Progress(Progress { agent: self.agent, kind }));
+        self.updates.send(Update::Progress(Progress { agent: self.agent, kind }));
     }
 }

@@ -26,6 +26,7 @@ impl Driver {
     /// Waits for the next prompt. Its clock stands still meanwhile.
     pub(super) async fn await_prompt(&mut self) -> Input {
         let stopped = self.signals.clock.stop();
+        self.looks |= self.workplace.site.history.rest();
         let mut news = self.signals.news.subscribe();
         loop {
             // Nothing is under way that could be stopped.

@@ -177,6 +177,18 @@ impl Engine {
         Ok(())
     }
 
+    /// Moves a command that an agent waits for to the background: the agent continues, and is told when it ends. Gives back the
+    /// name of the command there.
+    pub async fn to_background(
+        &self,
+        session: SessionId,
+        agent: AgentId,
+        call: &CallId,
+    ) -> Result<String, EngineError> {
+        let crew = self.crew(session)?;
+        crew.to_background(agent, call).await.map_err(|refusal| EngineError::Refused(refusal.to_string()))
+    }
+
     /// Shortens the conversation of an agent by its model's own notes: now if it rests, else at its next turn.
     pub fn compact(&self, session: SessionId, agent: Option<&str>) -> Result<(), EngineError> {
         let crew = self.crew(session)?;

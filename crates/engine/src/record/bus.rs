@@ -12,12 +12,11 @@ use std::time::Duration;
 
 use posse_protocol::{Event, Seq, SessionId, Update};
 use posse_store::{Store, StoreError};
-use tokio::sync::broadcast;
-use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::limits::{EVENTS_PER_PAGE, FACE_PAUSE_MS, UPDATES_BEHIND_MAX};
+use crate::limits::{EVENTS_PER_PAGE, FACE_PAUSE_MS};
+use crate::record::channel::{NoUpdate, UpdateReader, UpdateSender, channel};
 
 /// The channels of all sessions that run in this process. A session's channel lives as long as its handle.
 #[derive(Clone, Default)]
@@ -26,15 +25,15 @@ pub(crate) struct Bus {
 }
 
 struct Channel {
-    updates: broadcast::Sender<Update>,
+    updates: UpdateSender,
     /// Cancelled when no event comes any more.
     over: CancellationToken,
 }
 
 impl Bus {
     /// Opens a session's channel, with its first reader.
-    pub(crate) fn open(&self, session: SessionId) -> (broadcast::Sender<Update>, LiveReader) {
-        let (updates, reader) = broadcast::channel(UPDATES_BEHIND_MAX);
+    pub(crate) fn open(&self, session: SessionId) -> (UpdateSender, LiveReader) {
+        let (updates, reader) = channel();
         let over = CancellationToken::new();
         let live = LiveReader { updates: reader, over: over.clone(), woken: None };
         self.lock().insert(session, Channel { updates: updates.clone(), over });
@@ -58,7 +57,7 @@ impl Bus {
         let sender = self.lock().get(&event.session).map(|channel| channel.updates.clone());
         if let Some(sender) = sender {
             // No receiver is fine: the event is on record.
-            let _ = sender.send(Update::Event(Arc::new(event)));
+            sender.send(Update::Event(Arc::new(event)));
         }
     }
 
@@ -84,7 +83,7 @@ impl Drop for CloseOnDrop {
 
 /// One reader of a session's channel.
 pub(crate) struct LiveReader {
-    updates: broadcast::Receiver<Update>,
+    updates: UpdateReader,
     over: CancellationToken,
     /// When it was woken last.
     woken: Option<Instant>,
@@ -95,22 +94,20 @@ impl LiveReader {
     ///
     /// A session that is over has published all its events. Others may hold the channel for longer, such as a first look at a
     /// large folder that nobody needs any more; nobody waits for them.
-    async fn next(&mut self) -> Result<Update, RecvError> {
+    async fn next(&mut self) -> Result<Update, NoUpdate> {
         loop {
             // Asked before the channel is: what was sent before the end is found there.
             let over = self.over.is_cancelled();
-            match self.updates.try_recv() {
-                Ok(update) => return Ok(update),
-                Err(TryRecvError::Lagged(missed)) => return Err(RecvError::Lagged(missed)),
-                Err(TryRecvError::Closed) => return Err(RecvError::Closed),
-                Err(TryRecvError::Empty) if over => return Err(RecvError::Closed),
-                Err(TryRecvError::Empty) => {}
+            match self.updates.try_next() {
+                Err(NoUpdate::Empty) if over => return Err(NoUpdate::Closed),
+                Err(NoUpdate::Empty) => {}
+                other => return other,
             }
             if let Some(woken) = self.woken.filter(|woken| woken.elapsed() < PAUSE) {
                 let _ = tokio::time::timeout_at(woken + PAUSE, self.over.cancelled()).await;
             }
             tokio::select! {
-                update = self.updates.recv() => {
+                update = self.updates.next() => {
                     self.woken = Some(Instant::now());
                     return update;
                 }
@@ -169,8 +166,8 @@ impl Updates {
                     return Some(Update::Event(event));
                 }
                 Ok(progress) => return Some(progress),
-                Err(RecvError::Lagged(_)) => self.behind = true,
-                Err(RecvError::Closed) => self.live = None,
+                Err(NoUpdate::Missed) => self.behind = true,
+                Err(NoUpdate::Closed | NoUpdate::Empty) => self.live = None,
             }
         }
     }
@@ -209,12 +206,12 @@ mod tests {
             kind: ProgressKind::Text("a".to_owned()),
         });
         for _ in 0..2 {
-            held.send(progress.clone()).unwrap();
+            held.send(progress.clone());
         }
         assert_eq!(live.next().await, Ok(progress.clone()));
         drop(bus.closing(session));
         assert_eq!(live.next().await, Ok(progress), "what was sent before the end is still given out");
-        assert_eq!(live.next().await, Err(RecvError::Closed));
+        assert_eq!(live.next().await, Err(NoUpdate::Closed));
         drop(held);
     }
 }

@@ -8,7 +8,6 @@ use posse_protocol::{AgentId, Grant, Progress, ProgressKind, Seq, SessionId, Upd
 use posse_store::Store;
 use posse_tools::Jobs;
 use posse_workspace::Workspace;
-use tokio::sync::broadcast;
 
 use crate::agents::session_parts::SessionParts;
 use crate::agents::tool_lists::ToolLists;
@@ -23,6 +22,7 @@ use crate::knowledge::skill_drafts::SkillDrafts;
 use crate::knowledge::skill_files::SkillHomes;
 use crate::project::project_of;
 use crate::record::bus::Updates;
+use crate::record::channel::UpdateSender;
 use crate::record::session_lock::SessionLock;
 use crate::rights::approvals::Approvals;
 use crate::session::process_parts::ProcessParts;
@@ -117,11 +117,11 @@ impl Opening {
 }
 
 /// Tells whoever looks how many files were looked at before the first command.
-fn keeping(agent: AgentId, updates: broadcast::Sender<Update>) -> OnLook {
+fn keeping(agent: AgentId, updates: UpdateSender) -> OnLook {
     Arc::new(move |files| {
         let kind = ProgressKind::Keeping(files as u64);
         // No receiver is fine: nobody is looking.
-        let _ = updates.send(Update::Progress(Progress { agent, kind }));
+        updates.send(Update::Progress(Progress { agent, kind }));
     })
 }
 

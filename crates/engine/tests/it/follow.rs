@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use posse_engine::Session;
-use posse_protocol::{AgentId, Ending, Event, EventKind, Progress, Sender, Update};
+use posse_protocol::{AgentId, Ending, Event, EventKind, Progress, Question, Sender, Update};
 use posse_testkit::Turn;
 use serde_json::{Value, json};
 
@@ -30,6 +30,26 @@ impl Followed {
         }
     }
 
+    /// The same, and answers what is asked meanwhile.
+    pub(crate) async fn until_answering(
+        &mut self,
+        wanted: usize,
+        fits: impl Fn(&Event) -> bool,
+        answer: impl Fn(&Event, &Question),
+    ) {
+        let count = |updates: &[Update]| {
+            updates.iter().filter(|update| matches!(update, Update::Event(event) if fits(event))).count()
+        };
+        while count(&self.updates) < wanted {
+            self.step().await;
+            if let Some(Update::Event(event)) = self.updates.last()
+                && let EventKind::PersonNeeded { question } = &event.kind
+            {
+                answer(event, question);
+            }
+        }
+    }
+
     /// Waits until some text of a reply is shown.
     pub(crate) async fn until_shown(&mut self, fits: impl Fn(&Progress) -> bool) {
         while !matches!(self.updates.last(), Some(Update::Progress(progress)) if fits(progress)) {
@@ -39,7 +59,9 @@ impl Followed {
 
     async fn step(&mut self) {
         let next = tokio::time::timeout(Duration::from_secs(20), self.session.next()).await;
-        self.updates.push(next.expect("the session hangs").expect("the session goes on"));
+        let last = &self.updates[self.updates.len().saturating_sub(5)..];
+        let next = next.unwrap_or_else(|_| panic!("the session hangs after {last:#?}"));
+        self.updates.push(next.expect("the session goes on"));
     }
 
     pub(crate) async fn finish(mut self) -> Ran {

@@ -9,6 +9,7 @@ mod detached;
 mod every_step;
 mod every_step_outside;
 mod narrowed;
+mod open_sessions;
 mod outcome;
 mod play;
 mod random;

@@ -119,11 +119,11 @@ fn difference(one: &Asked, asked: &BTreeSet<Asked>) -> String {
 
 /// The points at which a process can die, and some at which it cannot, because what is written together is on record
 /// together. Some of what is must not be torn apart: that a report is told and the words that tell it, that an agent is
-/// asked for notes or for its last words and the words that ask, and which calls of a reply are turned down.
+/// asked for notes or for its last words and the words that ask, that it begins with a prompt and the prompt, and which calls of a reply are turned down.
 pub(super) fn crash_points(events: &[Event]) -> Vec<usize> {
     let turned_down = |event: &Event| matches!(&event.kind, EventKind::ToolFinished { text, .. } if text.starts_with("not run"));
     let torn = |at: &usize| match &events[at - 1].kind {
-        EventKind::ReportsDelivered { .. } | EventKind::Closing { .. } => true,
+        EventKind::ReportsDelivered { .. } | EventKind::Closing { .. } | EventKind::AgentWoken { .. } => true,
         EventKind::Told { text, .. } => text.starts_with("The conversation is getting too long"),
         _ => turned_down(&events[at - 1]) && turned_down(&events[*at]),
     };
