@@ -17,7 +17,7 @@ pub(crate) use help::command;
 pub(crate) use tips::told;
 
 pub(crate) use record::{
-    ExportFormat, MemoryCommand, PruneArgs, ResumeArgs, SessionsCommand, SkillsCommand, StatsArgs,
+    ExportFormat, ForkArgs, MemoryCommand, PruneArgs, ResumeArgs, SessionsCommand, SkillsCommand, StatsArgs,
 };
 
 /// A coding agent that delegates to sub-agents, and records every step
@@ -61,6 +61,9 @@ pub(crate) enum CliCommand {
     /// Continue a session: one that was interrupted, or with more to do
     #[command(after_help = help::RESUME)]
     Resume(ResumeArgs),
+    /// Start a new session from the first turns of another
+    #[command(after_help = help::FORK)]
+    Fork(ForkArgs),
     /// Watch agents fix a small repository; needs no model and no key
     Demo(DemoArgs),
     /// Check model, sandbox, git and record; say what to fix

@@ -118,6 +118,22 @@ pub(crate) async fn rewind(paths: &Paths, args: &RewindArgs) -> anyhow::Result<E
     undone("Taken back", engine.rewind(&session, args.turn).await)
 }
 
+/// Brings the files back to where they were after a turn of the main agent, or shows what that would change.
+pub(crate) async fn rewind_after(
+    paths: &Paths,
+    session: &str,
+    turn: u32,
+    preview: bool,
+    protected: bool,
+) -> anyhow::Result<Exit> {
+    let (engine, session) = open(paths, (session_of, session), Ask::of(preview, protected))?;
+    let turn = turn.saturating_add(1);
+    if preview {
+        return previewed(paths, &engine, &session, &ChangeRequest::Rewind { turn }).await;
+    }
+    undone("Taken back", engine.rewind(&session, turn).await)
+}
+
 /// Shows what would happen.
 async fn previewed(
     paths: &Paths,

@@ -13,6 +13,7 @@ mod display;
 mod doctor;
 mod exit;
 mod follow;
+mod fork;
 mod interrupts;
 mod limits;
 mod logs;
@@ -80,6 +81,7 @@ fn dispatch(surroundings: Surroundings, args: Args) -> anyhow::Result<Exit> {
     match args.command {
         CliCommand::Run(args) => on_runtime(run::run(&paths, args)),
         CliCommand::Resume(args) => on_runtime(resume::run(&paths, args)),
+        CliCommand::Fork(args) => on_runtime(fork::run(&paths, args)),
         CliCommand::Demo(args) => on_runtime(demo::run(&paths, args)),
         CliCommand::Doctor { model, verbose } => on_runtime(doctor::run(&paths, model.as_deref(), verbose)),
         CliCommand::Sessions(command) => on_runtime(sessions::run(&paths, command)),

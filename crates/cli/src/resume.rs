@@ -102,14 +102,14 @@ fn may_go_on(row: &SessionRow, prompt: &str) -> anyhow::Result<()> {
 }
 
 /// The session's folder, which must still be there.
-fn folder(row: &SessionRow) -> anyhow::Result<PathBuf> {
+pub(crate) fn folder(row: &SessionRow) -> anyhow::Result<PathBuf> {
     std::fs::canonicalize(&row.workspace).with_context(|| {
         format!("the folder of the session, {}, is not there any more", shown(row.workspace.as_ref()))
     })
 }
 
 /// The session's own surface, unless another was asked for; none if nobody delegates.
-fn take_surface(wishes: &mut Wishes, row: &SessionRow, agents: usize) -> anyhow::Result<()> {
+pub(crate) fn take_surface(wishes: &mut Wishes, row: &SessionRow, agents: usize) -> anyhow::Result<()> {
     // Older records do not name the surface; where there are sub-agents, there was one.
     if wishes.surface.is_some() || (row.surface.is_empty() && agents > 1) {
         return Ok(());

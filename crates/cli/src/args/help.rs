@@ -16,6 +16,15 @@ Examples:
 
 Exit codes are those of posse run.";
 
+/// What comes after the options of `posse fork`.
+pub(super) const FORK: &str = "\
+Examples:
+  posse fork last --turn 3 \"another way\"          the files stay as they are now
+  posse fork last --turn 3 --preview               show what --files would change
+  posse fork last --turn 3 --files \"another way\"  with the files after turn 3
+
+Exit codes are those of posse run.";
+
 /// What comes after the options of `posse completions`.
 pub(super) const COMPLETIONS: &str = "\
 Examples:
@@ -33,7 +42,7 @@ Examples:
 
 /// The commands, by what people want from them.
 const GROUPS: [(&str, &[&str]); 3] = [
-    ("Work", &["run", "resume", "tasks", "diff", "undo", "rewind", "redo", "merge"]),
+    ("Work", &["run", "resume", "fork", "tasks", "diff", "undo", "rewind", "redo", "merge"]),
     ("Look back", &["sessions", "stats", "memory"]),
     ("Set up", &["demo", "doctor", "config", "trust", "rules", "agents", "skills", "completions"]),
 ];

@@ -18,6 +18,35 @@ pub(crate) struct ResumeArgs {
     pub(crate) work: WorkArgs,
 }
 
+#[derive(Debug, clap::Args)]
+pub(crate) struct ForkArgs {
+    /// Which session: an id, a number of the list, or last
+    pub(crate) session: String,
+
+    /// What to do next; `-` reads standard input
+    #[arg(required_unless_present = "preview")]
+    pub(crate) prompt: Vec<String>,
+
+    /// After which turn of its main agent [default: the last]
+    #[arg(long, value_name = "N")]
+    pub(crate) turn: Option<u32>,
+
+    /// Also bring the files back to where they were after that turn
+    #[arg(long)]
+    pub(crate) files: bool,
+
+    /// Only show what --files would change
+    #[arg(long)]
+    pub(crate) preview: bool,
+
+    /// Also files that other programs run, such as .git/hooks, without asking
+    #[arg(long)]
+    pub(crate) protected: bool,
+
+    #[command(flatten)]
+    pub(crate) work: WorkArgs,
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionsCommand {
     /// The newest sessions of this project, one line each
