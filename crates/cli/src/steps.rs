@@ -145,17 +145,6 @@ impl Steps {
                 "  {who}{} changed while a command ran, not certain by whom\n",
                 counted(changes.len() as u64, "file")
             )),
-            EventKind::Undone { what, changes, .. } => style.yellow(&format!(
-                "undone: {} ({} changed)\n",
-                one_line(what, STEPS_RESULT_CHARS_MAX),
-                counted(changes.len() as u64, "file")
-            )),
-            EventKind::SessionNamed { title, by: _ } if title.is_empty() => {
-                style.dim("renamed: the title is made of the prompt again\n")
-            }
-            EventKind::SessionNamed { title, by: _ } => {
-                style.dim(&format!("renamed: {}\n", one_line(title, STEPS_RESULT_CHARS_MAX)))
-            }
             EventKind::BackgroundStarted { name, command } => style.dim(&format!(
                 "  {who}{} runs beside: {}\n",
                 one_line(name, 60),
@@ -231,6 +220,17 @@ fn course(style: Style, kind: &EventKind, who: &str, room: usize) -> String {
             style.yellow(&format!("{told}\n"))
         }
         EventKind::SessionResumed { .. } => style.yellow("the session goes on\n"),
+        EventKind::Undone { what, changes, .. } => style.yellow(&format!(
+            "undone: {} ({} changed)\n",
+            one_line(what, STEPS_RESULT_CHARS_MAX),
+            counted(changes.len() as u64, "file")
+        )),
+        EventKind::SessionNamed { title, by: _ } if title.is_empty() => {
+            style.dim("renamed: the title is made of the prompt again\n")
+        }
+        EventKind::SessionNamed { title, by: _ } => {
+            style.dim(&format!("renamed: {}\n", one_line(title, STEPS_RESULT_CHARS_MAX)))
+        }
         EventKind::AgentResumed { .. } if !who.is_empty() => style.dim(&format!("{who}goes on\n")),
         EventKind::AgentAdmitted { role, title, .. } => {
             style.dim(&format!("{who}({}) task: {}\n", one_line(role, 60), one_line(title, 200)))
