@@ -3,6 +3,7 @@
 
 mod help;
 mod record;
+mod steer;
 mod tips;
 
 use std::num::{NonZeroU32, NonZeroU64};
@@ -19,6 +20,7 @@ pub(crate) use tips::told;
 pub(crate) use record::{
     ExportFormat, ForkArgs, MemoryCommand, PruneArgs, ResumeArgs, SessionsCommand, SkillsCommand, StatsArgs,
 };
+pub(crate) use steer::{AnswerArgs, AttachArgs, StopArgs, TasksArgs, TellArgs};
 
 /// A coding agent that delegates to sub-agents, and records every step
 #[derive(Debug, Parser)]
@@ -79,13 +81,18 @@ pub(crate) enum CliCommand {
     #[command(subcommand)]
     Sessions(SessionsCommand),
     /// Show the agents of a session as a tree, with time, tokens and cost
-    Tasks {
-        /// Which session [default: the newest of this folder, and others that are open]
-        session: Option<String>,
-        /// Print one JSON object for each agent
-        #[arg(long)]
-        json: bool,
-    },
+    Tasks(TasksArgs),
+    /// Follow a session that runs, and answer its questions
+    #[command(after_help = help::ATTACH)]
+    Attach(AttachArgs),
+    /// Say something to an agent of a session that runs
+    #[command(after_help = help::TELL)]
+    Tell(TellArgs),
+    /// List the open questions of sessions that run, or answer one
+    #[command(after_help = help::ANSWER)]
+    Answer(AnswerArgs),
+    /// Stop a session that runs, one of its agents, or its turn
+    Stop(StopArgs),
     /// Take back what agents changed: the last turn, or what flags say
     Undo(UndoArgs),
     /// Bring the files back to where they were when a turn began
@@ -224,9 +231,21 @@ pub(crate) struct WorkArgs {
     #[arg(long)]
     pub(crate) workspace_is_home: bool,
 
+    /// Leave the session in a process without a terminal
+    #[arg(long, conflicts_with = "leave_sub_agents")]
+    pub(crate) background: bool,
+
+    /// What `--background` starts.
+    #[arg(long, hide = true, conflicts_with = "background")]
+    pub(crate) in_background: bool,
+
+    /// In the background: end after resting so long [default: 1h]
+    #[arg(long, value_name = "TIME", value_parser = posse_setup::parse_time_ms)]
+    pub(crate) rest_at_most: Option<u64>,
+
     /// Exit (code 5) once only sub-agents work; posse resume continues
-    #[arg(long, help_heading = "Sub-agents")]
-    pub(crate) detach: bool,
+    #[arg(long, alias = "detach", help_heading = "Sub-agents")]
+    pub(crate) leave_sub_agents: bool,
 
     #[command(flatten)]
     pub(crate) modes: ModeArgs,

@@ -38,6 +38,23 @@ impl Exit {
     }
 }
 
+impl Exit {
+    const ALL: [Self; 7] = [
+        Self::Completed,
+        Self::Failed,
+        Self::Usage,
+        Self::NoModel,
+        Self::OverBudget,
+        Self::Detached,
+        Self::Cancelled,
+    ];
+
+    /// The one with a code, as another process of ours ended; failed if there is none.
+    pub(crate) fn of_code(code: Option<i32>) -> Self {
+        Self::ALL.into_iter().find(|exit| code == Some(exit.code().into())).unwrap_or(Self::Failed)
+    }
+}
+
 impl From<&Ending> for Exit {
     fn from(ending: &Ending) -> Self {
         match ending {

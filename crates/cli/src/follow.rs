@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use posse_engine::{AnswerOutcome, Engine, Session};
+use posse_engine::{Engine, Session};
 use posse_protocol::{SessionId, Update};
 use posse_view::SessionView;
 
@@ -13,33 +13,44 @@ use crate::exit::Exit;
 use crate::interrupts;
 use crate::limits::TICK_MS;
 use crate::output;
-use crate::questions::{Questions, TypedReply};
-use crate::recorded::fold;
+use crate::questions::TypedReply;
 use crate::resting::Resting;
+use crate::watched::Watched;
 
 /// For how many ticks a main agent has to rest until it is let go of.
 const RESTING_TICKS: u32 = 5;
 
-/// What is done while a session is watched.
+/// A session of this process that is watched.
 pub(crate) struct Watching {
-    /// The session as far as it was shown.
-    view: SessionView,
-    /// Questions of agents, where a person answers them.
-    questions: Option<Questions>,
+    watched: Watched,
     /// Whether the main agent rests, where it is let go of then.
     resting: Option<Resting>,
 }
 
 impl Watching {
     /// Goes on from a view: what is in it is known, and not shown.
-    pub(crate) fn new(view: SessionView, person: bool, detach: bool) -> Self {
-        let questions = person.then(Questions::default);
-        let resting = detach.then(|| Resting::after(view.seq));
-        Self { view, questions, resting }
+    pub(crate) fn new(view: SessionView, person: bool, leave_sub_agents: bool) -> Self {
+        let resting = leave_sub_agents.then(|| Resting::after(view.seq));
+        Self { watched: Watched::new(view, person), resting }
     }
 
     fn rests(&mut self) -> bool {
-        self.resting.as_mut().is_some_and(|resting| resting.look(&self.view, RESTING_TICKS))
+        self.resting.as_mut().is_some_and(|resting| resting.look(&self.watched.view, RESTING_TICKS))
+    }
+
+    fn show(&mut self, display: &mut Display, update: &Update) -> io::Result<()> {
+        self.watched.show(display, update)?;
+        if let (Some(resting), Update::Event(event)) = (&mut self.resting, update) {
+            resting.event(event);
+        }
+        Ok(())
+    }
+
+    /// Passes on what the person typed.
+    fn reply(&mut self, display: &mut Display, session: &Session, reply: TypedReply) -> io::Result<()> {
+        let Some(given) = self.watched.read(display, reply)? else { return Ok(()) };
+        let outcome = session.answer(given.agent, &given.call, given.answer.clone());
+        self.watched.sent(display, given, outcome)
     }
 }
 
@@ -74,15 +85,13 @@ pub(crate) async fn follow(
                     }
                     watching.resting = None;
                 }
-                display.tick(&watching.view)
+                display.tick(&watching.watched.view)
             }
             update = session.next() => match update {
-                Some(update) => shown(&mut display, &mut watching, &update),
+                Some(update) => watching.show(&mut display, &update),
                 None => break,
             },
-            reply = typed(&mut watching.questions) => {
-                answered(&session, &mut display, &mut watching, reply)
-            }
+            reply = watching.watched.typed() => watching.reply(&mut display, &session, reply),
             text = &mut notice, if !noticed => {
                 noticed = true;
                 text.map_or(Ok(()), |text| display.note(&output::one_line(&text, crate::limits::NOTE_COLUMNS_MAX)))
@@ -100,7 +109,7 @@ pub(crate) async fn follow(
     let report =
         session.report().await.context("the session ended without a report; this is a defect in posse")?;
     let exit = Exit::from(&report.ending);
-    unless_nobody_reads(display.finish(id, &report, &watching.view))?;
+    unless_nobody_reads(display.finish(id, &report, &watching.watched.view))?;
     Ok(exit)
 }
 
@@ -113,10 +122,10 @@ async fn let_go(
     agents: usize,
 ) -> anyhow::Result<Exit> {
     // Nobody is left who could be asked for somebody.
-    watching.questions = None;
-    let mut rest = engine.recorded(session, watching.view.seq);
+    watching.watched.ask_no_more();
+    let mut rest = engine.recorded(session, watching.watched.view.seq);
     while let Some(update) = rest.next().await {
-        unless_nobody_reads(shown(&mut display, &mut watching, &update))?;
+        unless_nobody_reads(watching.show(&mut display, &update))?;
     }
     let words = watching.resting.as_ref().map_or("", Resting::words);
     unless_nobody_reads(display.let_go(session, words, agents))?;
@@ -124,67 +133,9 @@ async fn let_go(
 }
 
 /// A reader that has gone is no error once there is nothing left to do.
-fn unless_nobody_reads(shown: io::Result<()>) -> io::Result<()> {
+pub(crate) fn unless_nobody_reads(shown: io::Result<()>) -> io::Result<()> {
     match shown {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         shown => shown,
     }
-}
-
-fn shown(display: &mut Display, watching: &mut Watching, update: &Update) -> io::Result<()> {
-    let event = match update {
-        Update::Event(event) => event,
-        Update::Progress(progress) => {
-            watching.view.note(progress, output::now_ms());
-            return display.progress(progress, &watching.view);
-        }
-    };
-    let folded = fold(&mut watching.view, event).map_err(io::Error::other)?;
-    display.event(event, &folded, &watching.view)?;
-    if let Some(resting) = &mut watching.resting {
-        resting.event(event);
-    }
-    let Some(questions) = watching.questions.as_mut() else { return Ok(()) };
-    if !questions.look(&watching.view) {
-        return Ok(());
-    }
-    let text = questions.show(display.style(), display.size());
-    display.question(text, &watching.view)?;
-    questions.read();
-    Ok(())
-}
-
-/// Waits for what the person types; for ever where nobody is asked.
-async fn typed(questions: &mut Option<Questions>) -> TypedReply {
-    match questions {
-        Some(questions) => questions.typed().await,
-        None => std::future::pending().await,
-    }
-}
-
-fn answered(
-    session: &Session,
-    display: &mut Display,
-    watching: &mut Watching,
-    reply: TypedReply,
-) -> io::Result<()> {
-    let Some(questions) = &mut watching.questions else { return Ok(()) };
-    let (style, size) = (display.style(), display.size());
-    let text = match reply {
-        TypedReply::Answer(agent, question, answer) => match session.answer(agent, &question.call, answer) {
-            // The event that follows takes the question away.
-            AnswerOutcome::Accepted | AnswerOutcome::NotOpen => return Ok(()),
-            AnswerOutcome::BadPattern => {
-                let hint = "that is no pattern for this; one is written like edit_file(src/*)";
-                questions.again(style, size, hint)
-            }
-            AnswerOutcome::WrongKind => questions.again(style, size, "that does not answer this question"),
-            AnswerOutcome::BadText => questions.again(style, size, "that is too long, or empty"),
-        },
-        TypedReply::Again(hint) => questions.again(style, size, hint),
-        TypedReply::More => questions.more(style, size),
-    };
-    display.question(text, &watching.view)?;
-    questions.read();
-    Ok(())
 }

@@ -58,7 +58,7 @@ pub(crate) async fn run(paths: &Paths, args: ForkArgs) -> anyhow::Result<Exit> {
     for note in [from].into_iter().chain(files).chain(note.map(|note| note.to_string())) {
         display.note(&one_line(&note, crate::limits::NOTE_COLUMNS_MAX))?;
     }
-    let watching = Watching::new(SessionView::default(), person, args.work.detach);
+    let watching = Watching::new(SessionView::default(), person, args.work.leave_sub_agents);
     let exit = follow(&engine, session, display, watching, notice).await?;
     engine.leave();
     Ok(exit)

@@ -19,12 +19,41 @@ pub(crate) fn watch(cancel: impl FnOnce() + Send + 'static) -> std::io::Result<m
     Ok(stopping)
 }
 
+/// What asks a process without a terminal to end. That a terminal is closed does not.
 #[cfg(unix)]
-struct Signals([tokio::signal::unix::Signal; 3]);
+pub(crate) struct EndSignals {
+    signals: Signals,
+}
+
+#[cfg(unix)]
+impl EndSignals {
+    pub(crate) fn new() -> std::io::Result<Self> {
+        Ok(Self { signals: Signals::new()? })
+    }
+
+    pub(crate) async fn next(&mut self) {
+        let Signals([interrupt, terminate, hangup]) = &mut self.signals;
+        loop {
+            tokio::select! {
+                _ = interrupt.recv() => return,
+                _ = terminate.recv() => return,
+                _ = hangup.recv() => {}
+            }
+        }
+    }
+}
+
+/// The same where there is only Ctrl-C.
+#[cfg(not(unix))]
+pub(crate) use Signals as EndSignals;
+
+/// What asks the program to end.
+#[cfg(unix)]
+pub(crate) struct Signals([tokio::signal::unix::Signal; 3]);
 
 #[cfg(unix)]
 impl Signals {
-    fn new() -> std::io::Result<Self> {
+    pub(crate) fn new() -> std::io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         Ok(Self([
             signal(SignalKind::interrupt())?,
@@ -33,7 +62,7 @@ impl Signals {
         ]))
     }
 
-    async fn next(&mut self) {
+    pub(crate) async fn next(&mut self) {
         let Self([interrupt, terminate, hangup]) = self;
         tokio::select! {
             _ = interrupt.recv() => {}
@@ -43,16 +72,17 @@ impl Signals {
     }
 }
 
+/// The same where there is only Ctrl-C.
 #[cfg(not(unix))]
-struct Signals;
+pub(crate) struct Signals;
 
 #[cfg(not(unix))]
 impl Signals {
-    fn new() -> std::io::Result<Self> {
+    pub(crate) fn new() -> std::io::Result<Self> {
         Ok(Self)
     }
 
-    async fn next(&mut self) {
+    pub(crate) async fn next(&mut self) {
         let _ = tokio::signal::ctrl_c().await;
     }
 }

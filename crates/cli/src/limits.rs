@@ -162,3 +162,17 @@ pub(crate) const PLACE_DIGITS_MAX: usize = 3;
 pub(crate) const WORKERS_MIN: usize = 2;
 /// The same at most. All of them are started at once, which takes time, and thousands of agents do not keep these busy.
 pub(crate) const WORKERS_MAX: usize = 8;
+/// How long `posse stop` waits for the end of a session.
+pub(crate) const STOPPING_MS_MAX: u64 = 10_000;
+/// Updates of a session elsewhere that wait to be shown.
+pub(crate) const UPDATES_AHEAD_MAX: usize = 64;
+/// How long a session in the background rests until its process ends it, unless the person says otherwise.
+pub(crate) const REST_MS_MAX: u64 = 60 * 60 * 1000;
+/// What is written into the log of a session in the background, and how long a line of it is.
+pub(crate) const BACKGROUND_LOG_BYTES_MAX: usize = 1024 * 1024;
+pub(crate) const BACKGROUND_LINE_COLUMNS_MAX: usize = 400;
+/// Such logs that are kept.
+pub(crate) const BACKGROUND_LOGS_MAX: usize = 100;
+/// How often, and after which pause, it is looked whether a process that does not answer is gone.
+pub(crate) const GONE_TRIES_MAX: usize = 20;
+pub(crate) const GONE_PAUSE_MS: u64 = 25;

@@ -3,7 +3,10 @@
 #![forbid(unsafe_code)]
 
 mod agents;
+mod answer;
 mod args;
+mod attach;
+mod background;
 mod changes;
 mod completions;
 mod config_command;
@@ -32,13 +35,17 @@ mod resting;
 mod resume;
 mod rules;
 mod run;
+mod running;
 mod sessions;
 mod skills;
 mod stats;
+mod steer;
 mod steps;
 mod surroundings;
 mod tasks;
+mod tasks_live;
 mod trust;
+mod watched;
 mod which_session;
 mod work;
 
@@ -85,7 +92,12 @@ fn dispatch(surroundings: Surroundings, args: Args) -> anyhow::Result<Exit> {
         CliCommand::Demo(args) => on_runtime(demo::run(&paths, args)),
         CliCommand::Doctor { model, verbose } => on_runtime(doctor::run(&paths, model.as_deref(), verbose)),
         CliCommand::Sessions(command) => on_runtime(sessions::run(&paths, command)),
-        CliCommand::Tasks { session, json } => on_runtime(tasks::run(&paths, session, json)),
+        CliCommand::Tasks(args) if args.follow => on_runtime(tasks_live::run(&paths, args)),
+        CliCommand::Tasks(args) => on_runtime(tasks::run(&paths, args.session, args.json)),
+        CliCommand::Attach(args) => on_runtime(attach::run(&paths, args)),
+        CliCommand::Tell(args) => on_runtime(steer::tell(&paths, args)),
+        CliCommand::Answer(args) => on_runtime(answer::run(&paths, args)),
+        CliCommand::Stop(args) => on_runtime(steer::stop(&paths, args)),
         CliCommand::Undo(args) => on_runtime(changes::undo(&paths, args)),
         CliCommand::Rewind(args) => on_runtime(changes::rewind(&paths, &args)),
         CliCommand::Redo { session, preview, protected } => {

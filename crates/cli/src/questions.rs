@@ -8,7 +8,7 @@ mod page;
 use std::io::{self, BufRead as _};
 
 use posse_protocol::{AgentId, Answer, FreeQuestion, Question, Seq};
-use posse_view::SessionView;
+use posse_view::{OpenQuestion, SessionView};
 use tokio::sync::mpsc;
 
 use self::page::{Asked, DECLINE, View, drawn};
@@ -42,6 +42,20 @@ struct Open {
     question: Question,
 }
 
+impl Open {
+    fn of(view: &SessionView, open: &OpenQuestion) -> Self {
+        let agent = view.agents.get(open.agent);
+        let title = agent.and_then(|agent| agent.title.as_deref()).unwrap_or_default();
+        Self {
+            seq: open.seq,
+            agent: open.agent,
+            name: one_line(agent.map_or("main", |agent| &agent.name), 60),
+            title: one_line(title, 100),
+            question: open.question.clone(),
+        }
+    }
+}
+
 /// What the person typed, or that there is nothing more to come.
 type Typed = (u64, Option<String>);
 
@@ -55,6 +69,21 @@ pub(crate) struct Questions {
     /// What is in sight of it, and what one more key shows.
     view: Option<View>,
     next: Option<View>,
+}
+
+/// All of an open question, for a list: who asks, the whole command or diff, why, and the choices.
+pub(crate) fn whole(style: Style, view: &SessionView, open: &OpenQuestion, columns: usize) -> String {
+    let Open { name, title, question, .. } = Open::of(view, open);
+    let asked = Asked { name: &name, title: &title, question: &question };
+    drawn(style, asked, (columns, usize::MAX), View::Ends, "").text
+}
+
+/// What a line means as an answer to a question; a hint where it is none.
+pub(crate) fn answer_in(line: &str, question: &Question) -> Result<Answer, &'static str> {
+    match &question.asks {
+        Some(asks) => words(line, asks),
+        None => answer(line, question),
+    }
 }
 
 /// Reads lines on a thread of its own, each only when it is asked for.
@@ -82,18 +111,13 @@ impl Questions {
         if first.map(|open| open.seq) == self.open.as_ref().map(|open| open.seq) {
             return false;
         }
-        self.open = first.map(|open| {
-            let agent = view.agents.get(open.agent);
-            let title = agent.and_then(|agent| agent.title.as_deref()).unwrap_or_default();
-            Open {
-                seq: open.seq,
-                agent: open.agent,
-                name: one_line(agent.map_or("main", |agent| &agent.name), 60),
-                title: one_line(title, 100),
-                question: open.question.clone(),
-            }
-        });
+        self.open = first.map(|open| Open::of(view, open));
         true
+    }
+
+    /// Whether a question is shown.
+    pub(crate) fn is_shown(&self) -> bool {
+        self.open.is_some()
     }
 
     /// The question to show, if there is one, drawn for a terminal of this size.
@@ -157,11 +181,7 @@ impl Questions {
             if self.next.is_some() && asks_more {
                 return TypedReply::More;
             }
-            let read = match &open.question.asks {
-                Some(asks) => words(&line, asks),
-                None => answer(&line, &open.question),
-            };
-            return match read {
+            return match answer_in(&line, &open.question) {
                 Ok(answer) => TypedReply::Answer(open.agent, Box::new(open.question.clone()), answer),
                 Err(hint) => TypedReply::Again(hint),
             };

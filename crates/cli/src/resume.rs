@@ -10,6 +10,7 @@ use posse_setup::{Paths, SessionPlan, TaskPrompt, Wishes};
 use posse_view::{AgentView, SessionView};
 
 use crate::args::ResumeArgs;
+use crate::background;
 use crate::display::{short, tree};
 use crate::exit::Exit;
 use crate::follow::{Watching, follow};
@@ -22,6 +23,9 @@ use crate::which_session::{can_name, elsewhere, session_of, session_to_resume};
 use crate::work;
 
 pub(crate) async fn run(paths: &Paths, mut args: ResumeArgs) -> anyhow::Result<Exit> {
+    if args.work.background {
+        return background::start(&args.work);
+    }
     let (wanted, task) = said(&mut args)?;
     // Also finds out which sessions were interrupted.
     let (row, mut view) = {
@@ -58,8 +62,12 @@ pub(crate) async fn run(paths: &Paths, mut args: ResumeArgs) -> anyhow::Result<E
     for note in note.map(|note| note.to_string()).into_iter().chain(kept) {
         display.note(&one_line(&note, crate::limits::NOTE_COLUMNS_MAX))?;
     }
-    let watching = Watching::new(view, person, args.work.detach);
-    let exit = follow(&engine, session, display, watching, notice).await?;
+    let exit = if args.work.in_background {
+        background::attend(paths, &engine, session, view, &args.work, notice).await?
+    } else {
+        let watching = Watching::new(view, person, args.work.leave_sub_agents);
+        follow(&engine, session, display, watching, notice).await?
+    };
     engine.leave();
     Ok(exit)
 }
@@ -93,7 +101,14 @@ fn may_go_on(row: &SessionRow, prompt: &str) -> anyhow::Result<()> {
     let id = short(row.id);
     match row.status {
         // Whatever was left behind by a process that is gone is on record as interrupted by now.
-        AgentState::Running => bail!("the session {id} is at work in another process; stop it there first"),
+        AgentState::Running => {
+            bail!(
+                "the session {id} is at work in another process; posse attach {id} follows it, posse stop {id} ends it"
+            )
+        }
+        AgentState::Resting => {
+            bail!("the session {id} is open in another process; posse tell {id} \"…\" continues it")
+        }
         AgentState::Completed if prompt.is_empty() => {
             bail!("the session {id} is completed; say what to do next: posse resume {id} \"…\"")
         }

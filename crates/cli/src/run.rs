@@ -9,6 +9,7 @@ use posse_setup::{Paths, SessionPlan, substitutions};
 use posse_view::SessionView;
 
 use crate::args::RunArgs;
+use crate::background;
 use crate::exit::Exit;
 use crate::follow::{Watching, follow};
 use crate::prompt;
@@ -16,6 +17,9 @@ use crate::surroundings::shown;
 use crate::work;
 
 pub(crate) async fn run(paths: &Paths, args: RunArgs) -> anyhow::Result<Exit> {
+    if args.work.background {
+        return background::start(&args.work);
+    }
     let folder = std::fs::canonicalize(&args.dir)
         .with_context(|| format!("cannot open the folder {}", shown(&args.dir)))?;
     let mut display = work::display(&args.work);
@@ -37,8 +41,13 @@ pub(crate) async fn run(paths: &Paths, args: RunArgs) -> anyhow::Result<Exit> {
     };
     let terms = plan.terms(choice)?;
     let (request, notice) = work::request(terms, &mut display, task, recorder.as_ref())?;
-    let watching = Watching::new(SessionView::default(), person, args.work.detach);
-    let exit = follow(&engine, engine.start(request)?, display, watching, notice).await?;
+    let session = engine.start(request)?;
+    let exit = if args.work.in_background {
+        background::attend(paths, &engine, session, SessionView::default(), &args.work, notice).await?
+    } else {
+        let watching = Watching::new(SessionView::default(), person, args.work.leave_sub_agents);
+        follow(&engine, session, display, watching, notice).await?
+    };
     engine.leave();
     if let Some(failure) = recorder.and_then(|recorder| recorder.failure()) {
         bail!("the cassette is not complete: {failure}");

@@ -106,7 +106,8 @@ fn apart(style: Style, sessions: &[&SessionRow], status: AgentState, heading: &s
     text
 }
 
-fn as_json(view: &SessionView, agent: &AgentView) -> serde_json::Value {
+/// One agent for programs.
+pub(crate) fn as_json(view: &SessionView, agent: &AgentView) -> serde_json::Value {
     // Nobody was there to see when an interrupted one ended.
     let elapsed_ms = agent.worked_ms(output::now_ms()).filter(|_| agent.state != AgentState::Interrupted);
     let (own, whole, report) = (agent.own, agent.in_all(), agent.report.as_ref());

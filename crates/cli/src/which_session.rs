@@ -27,6 +27,18 @@ pub(crate) fn session_with_changes(engine: &Engine, wanted: &str) -> anyhow::Res
     newest_that(engine, wanted, |session| Ok(engine.changed_something(session.id)?))
 }
 
+/// The session that is meant where one is to be steered; `last` is the newest of this project that runs.
+pub(crate) fn session_at_work(engine: &Engine, wanted: &str) -> anyhow::Result<SessionRow> {
+    newest_that(engine, wanted, |session| Ok(engine.process_of(session.id).is_some()))
+}
+
+/// The sessions of this project that run in some process, newest first.
+pub(crate) fn running_here(engine: &Engine) -> anyhow::Result<Vec<SessionRow>> {
+    let mut sessions = sessions_here(engine)?;
+    sessions.retain(|session| engine.process_of(session.id).is_some());
+    Ok(sessions)
+}
+
 /// The newest session of this project that was interrupted, else the newest of this project.
 pub(crate) fn session_to_resume(engine: &Engine) -> anyhow::Result<SessionRow> {
     match sessions_here(engine)?.into_iter().find(|session| session.status == AgentState::Interrupted) {

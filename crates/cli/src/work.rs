@@ -14,7 +14,10 @@ use crate::questions;
 
 /// How flags want the work to be shown.
 pub(crate) fn display(args: &WorkArgs) -> Display {
-    if args.json {
+    if args.in_background {
+        // Only what is found out before the session begins is shown, in the terminal that it is started from.
+        Display::Quiet
+    } else if args.json {
         Display::Json
     } else if args.quiet {
         Display::Quiet
@@ -38,8 +41,9 @@ pub(crate) fn wishes(args: &WorkArgs, display: &Display) -> Wishes {
         coordinator: args.modes.coordinator,
         team: args.modes.team,
         surface: args.modes.surface,
-        person: matches!(display, Display::Live(_)) && questions::person_is_there(),
-        stay: false,
+        // In the background anybody can attach and answer.
+        person: args.in_background || (matches!(display, Display::Live(_)) && questions::person_is_there()),
+        stay: args.in_background,
     }
 }
 

@@ -8,6 +8,7 @@ mod capture;
 mod command;
 #[cfg(target_os = "linux")]
 mod descendants;
+mod detached;
 mod env;
 mod git_settings;
 #[cfg(unix)]
@@ -44,6 +45,7 @@ pub use ahead::close_elsewhere;
 pub use ahead::prepare_ahead;
 pub use capture::{CapturedOutput, OutputLimits, OutputPart};
 pub use command::{Command, CommandExit, CommandOutcome, SandboxError, What};
+pub use detached::{DetachedSelf, DetachedStart, leave_terminal};
 pub use env::child_env;
 pub use git_settings::{names_no_program, settings};
 pub use job::{CommandHandle, run, start};

@@ -25,6 +25,29 @@ Examples:
 
 Exit codes are those of posse run.";
 
+/// What comes after the options of `posse attach`.
+pub(super) const ATTACH: &str = "\
+Ctrl-C leaves this terminal; the session goes on. posse stop SESSION ends it.";
+
+/// What comes after the options of `posse tell`.
+pub(super) const TELL: &str = "\
+Examples:
+  posse tell last \"and add a test\"        for the main agent's next turn
+  posse tell last coder-1 \"skip the docs\"  for one of its sub-agents
+  posse tell last --now \"stop, wrong file\" at once
+  posse tell last --withdraw 3             take a message back
+
+A session that rests takes it as its next prompt.";
+
+/// What comes after the options of `posse answer`.
+pub(super) const ANSWER: &str = "\
+Examples:
+  posse answer                       list what is asked in this project
+  posse answer last 41 y             yes, once
+  posse answer last 41 session       yes, until the session ends
+  posse answer last 41 no, use cargo no, and why
+  posse answer last 57 2             the second choice of a question in words";
+
 /// What comes after the options of `posse completions`.
 pub(super) const COMPLETIONS: &str = "\
 Examples:
@@ -41,8 +64,9 @@ Examples:
   posse undo                         take back the last turn";
 
 /// The commands, by what people want from them.
-const GROUPS: [(&str, &[&str]); 3] = [
+const GROUPS: [(&str, &[&str]); 4] = [
     ("Work", &["run", "resume", "fork", "tasks", "diff", "undo", "rewind", "redo", "merge"]),
+    ("Steer what runs", &["attach", "tell", "answer", "stop"]),
     ("Look back", &["sessions", "stats", "memory"]),
     ("Set up", &["demo", "doctor", "config", "trust", "rules", "agents", "skills", "completions"]),
 ];
@@ -107,7 +131,7 @@ mod tests {
             (path, command().term_width(100).try_get_matches_from(words).unwrap_err().to_string())
         });
         let told = told.collect::<Vec<_>>();
-        assert_eq!(told.len(), 42, "commands");
+        assert_eq!(told.len(), 46, "commands");
         let mut all = String::new();
         for (path, help) in &told {
             for line in help.lines() {

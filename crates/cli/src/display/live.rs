@@ -9,7 +9,7 @@ use std::io;
 
 use posse_protocol::visible::Visible;
 use posse_protocol::{
-    AgentId, Answer, CallId, Ending, Event, EventKind, Progress, ProgressKind, Report, SessionId,
+    AgentId, Answer, CallId, Ending, Event, EventKind, Progress, ProgressKind, Report, Sender, SessionId,
 };
 use posse_view::{AgentView, Folded, SessionView, words};
 
@@ -17,7 +17,9 @@ use super::block::{Block, Line};
 use super::call::{call_text, last_lines};
 use super::crew;
 use super::names;
-use super::summary::{left, not_covered, read_only_for_commands, settled_line, sub_agent_block, summary};
+use super::summary::{
+    ended, left, not_covered, read_only_for_commands, settled_line, sub_agent_block, summary,
+};
 use super::terminal::Terminal;
 use crate::limits::{BLOCK_LINES_MAX, HELD_LINES_MAX, LOGGED_CALL_COLUMNS_MAX, TEXT_COLUMNS_MAX};
 use crate::output::{self, Style, columns, now_ms, one_line, trimmed, visible};
@@ -49,6 +51,8 @@ pub(crate) struct Live {
     next_steps: bool,
     /// Models that were asked for and are not there, as far as that was said.
     missing_models: BTreeSet<String>,
+    /// Whether the last answer was shown when the session began to rest.
+    answer_shown: bool,
 }
 
 impl Live {
@@ -66,6 +70,7 @@ impl Live {
             next_steps,
             block: Block::default(),
             missing_models: BTreeSet::new(),
+            answer_shown: false,
         }
     }
 
@@ -141,7 +146,7 @@ impl Live {
         self.terminal.release()?;
         self.end_line()?;
         self.clear()?;
-        if !self.terminal.streams && !report.text.trim().is_empty() {
+        if !self.terminal.streams && !self.answer_shown && !report.text.trim().is_empty() {
             self.terminal.text(&format!("{}\n", visible(trimmed(&report.text))))?;
         }
         let session = self.next_steps.then_some(session);
@@ -159,6 +164,15 @@ impl Live {
         }
         let text = format!("{} {}", self.style.yellow("‖"), left(session, agents));
         self.terminal.aside(&format!("\n{text}\n"))
+    }
+
+    /// What is said in place of the end where the session is not over, or nobody knows how it ended.
+    pub(crate) fn left(&mut self, text: &str) -> io::Result<()> {
+        self.terminal.release()?;
+        self.end_line()?;
+        self.clear()?;
+        let text = hanging("", text, self.wrap_width()).join("\n");
+        self.terminal.aside(&format!("\n{}\n", self.style.yellow(&text)))
     }
 
     /// What was found on record.
@@ -211,6 +225,13 @@ impl Live {
                 self.line(&text)
             }
             EventKind::PersonAnswered { answer, .. } => self.answered("main", answer, folded),
+            EventKind::AgentRested { report: Some(report) } => self.rested(report),
+            // The first prompt has no number: whoever reads this has typed it.
+            EventKind::Told { mail, from: Sender::Person, text, .. } if !mail.is_unknown() => {
+                self.answer_shown = false;
+                let text = format!("{} {}", self.style.bold("you:"), visible(trimmed(text)));
+                self.line(&text)
+            }
             EventKind::BackgroundEnded { name, exit_code, .. } => {
                 let how = words::command_ended(*exit_code);
                 let text = self.style.dim(&format!("  {} ended: {how}", one_line(name, 60)));
@@ -222,6 +243,18 @@ impl Live {
             }
             _ => Ok(()),
         }
+    }
+
+    /// The answer to one prompt of a session that stays open, where it was not shown yet, and what it took.
+    fn rested(&mut self, report: &Report) -> io::Result<()> {
+        self.end_line()?;
+        self.clear()?;
+        if !self.terminal.streams && !report.text.trim().is_empty() {
+            self.terminal.text(&format!("{}\n", visible(trimmed(&report.text))))?;
+        }
+        self.answer_shown = true;
+        let text = ended(self.style, report, self.wrap_width());
+        self.terminal.aside(&format!("{}\n", text.trim_end()))
     }
 
     /// A call of the main agent, and below one that failed what it printed last.

@@ -6,6 +6,7 @@ mod call;
 mod crew;
 mod labelled;
 mod live;
+mod live_tree;
 mod mark;
 pub(crate) mod measured;
 mod names;
@@ -24,6 +25,7 @@ use crate::output::{self, Style};
 
 #[cfg(test)]
 pub(crate) use live::tests::live_without_terminal;
+pub(crate) use live_tree::LiveTree;
 pub(crate) use summary::{ending_line, not_covered, read_only_for_commands, short};
 
 /// One way of showing a session.
@@ -89,6 +91,14 @@ impl Display {
             Self::Live(live) => live.let_go(session, words, agents),
             Self::Json => Ok(()),
             Self::Quiet => summary::quiet_let_go(session, words, agents),
+        }
+    }
+
+    /// The end of watching a session that goes on elsewhere, or whose process is gone.
+    pub(crate) fn left(&mut self, text: &str) -> io::Result<()> {
+        match self {
+            Self::Live(live) => live.left(text),
+            Self::Json | Self::Quiet => output::print_aside(&format!("{text}\n")),
         }
     }
 

@@ -99,7 +99,7 @@ fn nothing_done(report: &Report) -> bool {
 }
 
 /// The first lines of what is said after the answer: a mark, how it ended, and what it took unless nothing was done.
-fn ended(style: Style, report: &Report, width: usize) -> String {
+pub(super) fn ended(style: Style, report: &Report, width: usize) -> String {
     let receipt = &report.receipt;
     if !model_failed(report) {
         let ending = ending_line(style, report);

@@ -6,6 +6,8 @@ mod answers;
 mod asking;
 #[cfg(target_os = "linux")]
 mod attacks;
+#[cfg(target_os = "linux")]
+mod background;
 mod changes;
 mod claims;
 mod collection;
@@ -38,6 +40,8 @@ mod sessions;
 mod size;
 mod skills;
 mod stats;
+#[cfg(target_os = "linux")]
+mod steering;
 mod surfaces;
 mod tasks;
 mod team;
