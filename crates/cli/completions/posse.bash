@@ -6,7 +6,7 @@ _posse_names() {
     case "$prev" in -m | --model) what=models ;; esac
     if [[ -z "$what" && "$cur" != -* ]]; then
         case "$before" in
-        resume | diff | undo | redo | tasks | "sessions show" | "sessions export" | "sessions delete"*) what=sessions ;;
+        resume | diff | undo | redo | tasks | attach | tell | answer | stop | "sessions show" | "sessions export" | "sessions delete"*) what=sessions ;;
         "agents show") what=roles ;;
         esac
     fi

@@ -1,6 +1,6 @@
 
 # Names that only Posse knows: models, sessions, roles.
 complete -c posse -n "__fish_seen_subcommand_from run resume doctor" -s m -l model -x -a "(posse complete models 2>/dev/null)"
-complete -c posse -n "__fish_seen_subcommand_from resume diff undo redo tasks" -a "(posse complete sessions 2>/dev/null)"
+complete -c posse -n "__fish_seen_subcommand_from resume diff undo redo tasks attach tell answer stop" -a "(posse complete sessions 2>/dev/null)"
 complete -c posse -n "__fish_seen_subcommand_from sessions; and __fish_seen_subcommand_from show export delete" -a "(posse complete sessions 2>/dev/null)"
 complete -c posse -n "__fish_seen_subcommand_from agents; and __fish_seen_subcommand_from show" -a "(posse complete roles 2>/dev/null)"

@@ -5,7 +5,7 @@ _posse_names() {
     case "${words[CURRENT-1]}" in (-m|--model) what=models ;; esac
     if [[ -z "$what" && "${words[CURRENT]}" != -* ]]; then
         case "$before" in
-            (resume|diff|undo|redo|tasks|"sessions show"|"sessions export"|"sessions delete"*) what=sessions ;;
+            (resume|diff|undo|redo|tasks|attach|tell|answer|stop|"sessions show"|"sessions export"|"sessions delete"*) what=sessions ;;
             ("agents show") what=roles ;;
         esac
     fi

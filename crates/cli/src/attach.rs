@@ -21,7 +21,7 @@ use crate::limits::{TICK_MS, TITLE_CHARS_MAX, UPDATES_AHEAD_MAX};
 use crate::output::{self, Style, one_line};
 use crate::questions::{self, TypedReply};
 use crate::running::{Reached, is_gone, reach, told};
-use crate::watched::Watched;
+use crate::watched::WatchedSession;
 
 pub(crate) async fn run(paths: &Paths, args: AttachArgs) -> anyhow::Result<Exit> {
     let engine = Engine::open(&paths.data_dir)?;
@@ -30,7 +30,7 @@ pub(crate) async fn run(paths: &Paths, args: AttachArgs) -> anyhow::Result<Exit>
     let mut display = if args.json { Display::Json } else { Display::live() };
     display.found(&heading(&row))?;
     let person = !args.json && questions::person_is_there();
-    let watched = Watched::new(SessionView::default(), person);
+    let watched = WatchedSession::new(SessionView::default(), person);
     let attached = Attached { row, handle, display, watched, report: None, told_to_rest: false };
     attached.follow(&engine, following).await
 }
@@ -45,7 +45,7 @@ struct Attached {
     row: SessionRow,
     handle: Handle,
     display: Display,
-    watched: Watched,
+    watched: WatchedSession,
     /// What the main agent came to, once it has.
     report: Option<Report>,
     /// Whether it was said that the session rests.

@@ -15,14 +15,14 @@ use crate::limits::TICK_MS;
 use crate::output;
 use crate::questions::TypedReply;
 use crate::resting::Resting;
-use crate::watched::Watched;
+use crate::watched::WatchedSession;
 
 /// For how many ticks a main agent has to rest until it is let go of.
 const RESTING_TICKS: u32 = 5;
 
 /// A session of this process that is watched.
 pub(crate) struct Watching {
-    watched: Watched,
+    watched: WatchedSession,
     /// Whether the main agent rests, where it is let go of then.
     resting: Option<Resting>,
 }
@@ -31,7 +31,7 @@ impl Watching {
     /// Goes on from a view: what is in it is known, and not shown.
     pub(crate) fn new(view: SessionView, person: bool, leave_sub_agents: bool) -> Self {
         let resting = leave_sub_agents.then(|| Resting::after(view.seq));
-        Self { watched: Watched::new(view, person), resting }
+        Self { watched: WatchedSession::new(view, person), resting }
     }
 
     fn rests(&mut self) -> bool {

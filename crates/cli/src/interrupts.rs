@@ -48,8 +48,7 @@ impl EndSignals {
 pub(crate) use Signals as EndSignals;
 
 /// What asks the program to end.
-#[cfg(unix)]
-pub(crate) struct Signals([tokio::signal::unix::Signal; 3]);
+pub(crate) struct Signals(#[cfg(unix)] [tokio::signal::unix::Signal; 3]);
 
 #[cfg(unix)]
 impl Signals {
@@ -72,14 +71,10 @@ impl Signals {
     }
 }
 
-/// The same where there is only Ctrl-C.
-#[cfg(not(unix))]
-pub(crate) struct Signals;
-
 #[cfg(not(unix))]
 impl Signals {
     pub(crate) fn new() -> std::io::Result<Self> {
-        Ok(Self)
+        Ok(Self())
     }
 
     pub(crate) async fn next(&mut self) {

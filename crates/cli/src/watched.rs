@@ -14,7 +14,7 @@ use crate::questions::{Questions, TypedReply};
 use crate::recorded::fold;
 
 /// A session that is watched.
-pub(crate) struct Watched {
+pub(crate) struct WatchedSession {
     /// The session as far as it was shown.
     pub(crate) view: SessionView,
     /// Questions of agents, where a person answers them.
@@ -39,7 +39,7 @@ impl GivenAnswer {
     }
 }
 
-impl Watched {
+impl WatchedSession {
     /// Goes on from a view: what is in it is known, and not shown.
     pub(crate) fn new(view: SessionView, person: bool) -> Self {
         Self { view, questions: person.then(Questions::default), given: None }

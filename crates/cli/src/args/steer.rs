@@ -13,8 +13,8 @@ pub(crate) struct AttachArgs {
 pub(crate) struct TellArgs {
     /// Which session: an id, a number of the list, or last
     pub(crate) session: String,
-    /// The agent [default: the main agent], then the message; `-` reads standard input
-    #[arg(value_name = "[AGENT] MESSAGE")]
+    /// The message, behind an agent's name unless it is for main; `-` reads it
+    #[arg(value_name = "MESSAGE")]
     pub(crate) words: Vec<String>,
     /// Interrupt what the agent does now
     #[arg(long)]

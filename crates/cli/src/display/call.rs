@@ -1,8 +1,9 @@
 //! One answered tool call: a line, and below a command that failed the end of what it printed. Pure.
 
-use posse_protocol::{Effect, EventKind};
+use posse_protocol::{Effect, Event, EventKind};
+use posse_view::Folded;
 
-use crate::limits::{OUTPUT_LINES_MAX, TITLE_COLUMNS_MIN};
+use crate::limits::{OUTPUT_LINES_MAX, TEXT_COLUMNS_MAX, TITLE_COLUMNS_MIN};
 use crate::output::{columns, duration, one_line, trimmed};
 
 /// A mark, what the call was about, and what is worth knowing of how it went. The title gives way to the outcome.
@@ -68,6 +69,15 @@ pub(crate) fn last_lines(finished: &EventKind, columns_max: usize) -> Vec<String
     let lines = text.lines().skip(1).filter(|line| !line.trim().is_empty());
     let lines = lines.map(|line| one_line(line.trim_end(), columns_max)).collect::<Vec<_>>();
     lines[lines.len().saturating_sub(OUTPUT_LINES_MAX)..].to_vec()
+}
+
+/// What the call that ends was about. One that was refused never began.
+pub(super) fn title(event: &Event, folded: &Folded) -> String {
+    match (&folded.call, &event.kind) {
+        (Some(call), _) => one_line(&call.title, TEXT_COLUMNS_MAX),
+        (None, EventKind::ToolFinished { tool, .. }) => one_line(tool, 60),
+        (None, _) => String::new(),
+    }
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use posse_protocol::{
 use posse_view::{AgentView, Folded, SessionView, words};
 
 use super::block::{Block, Line};
-use super::call::{call_text, last_lines};
+use super::call::{call_text, last_lines, title};
 use super::crew;
 use super::names;
 use super::summary::{
@@ -144,24 +144,26 @@ impl Live {
         view: &SessionView,
     ) -> io::Result<()> {
         self.terminal.release()?;
-        self.end_line()?;
-        self.clear()?;
-        if !self.terminal.streams && !self.answer_shown && !report.text.trim().is_empty() {
-            self.terminal.text(&format!("{}\n", visible(trimmed(&report.text))))?;
-        }
+        self.last_words(if self.answer_shown { "" } else { &report.text })?;
         let session = self.next_steps.then_some(session);
         let text = summary(self.style, session, report, view, self.wrap_width());
         self.terminal.aside(&format!("\n{text}"))
     }
 
+    /// Makes room below everything, and shows an answer where it was not shown as it came.
+    fn last_words(&mut self, words: &str) -> io::Result<()> {
+        self.end_line()?;
+        self.clear()?;
+        if self.terminal.streams || words.trim().is_empty() {
+            return Ok(());
+        }
+        self.terminal.text(&format!("{}\n", visible(trimmed(words))))
+    }
+
     /// What is said in place of the end where agents were left to be resumed.
     pub(crate) fn let_go(&mut self, session: SessionId, words: &str, agents: usize) -> io::Result<()> {
         self.terminal.release()?;
-        self.end_line()?;
-        self.clear()?;
-        if !self.terminal.streams && !words.trim().is_empty() {
-            self.terminal.text(&format!("{}\n", visible(trimmed(words))))?;
-        }
+        self.last_words(words)?;
         let text = format!("{} {}", self.style.yellow("‖"), left(session, agents));
         self.terminal.aside(&format!("\n{text}\n"))
     }
@@ -169,8 +171,7 @@ impl Live {
     /// What is said in place of the end where the session is not over, or nobody knows how it ended.
     pub(crate) fn left(&mut self, text: &str) -> io::Result<()> {
         self.terminal.release()?;
-        self.end_line()?;
-        self.clear()?;
+        self.last_words("")?;
         let text = hanging("", text, self.wrap_width()).join("\n");
         self.terminal.aside(&format!("\n{}\n", self.style.yellow(&text)))
     }
@@ -247,11 +248,7 @@ impl Live {
 
     /// The answer to one prompt of a session that stays open, where it was not shown yet, and what it took.
     fn rested(&mut self, report: &Report) -> io::Result<()> {
-        self.end_line()?;
-        self.clear()?;
-        if !self.terminal.streams && !report.text.trim().is_empty() {
-            self.terminal.text(&format!("{}\n", visible(trimmed(&report.text))))?;
-        }
+        self.last_words(&report.text)?;
         self.answer_shown = true;
         let text = ended(self.style, report, self.wrap_width());
         self.terminal.aside(&format!("{}\n", text.trim_end()))
@@ -487,15 +484,6 @@ impl Live {
     /// Columns that lines are broken at; without a terminal they are not.
     fn wrap_width(&self) -> usize {
         if self.terminal.spins { self.width().saturating_sub(1) } else { usize::MAX }
-    }
-}
-
-/// What the call that ends was about. One that was refused never began.
-fn title(event: &Event, folded: &Folded) -> String {
-    match (&folded.call, &event.kind) {
-        (Some(call), _) => one_line(&call.title, TEXT_COLUMNS_MAX),
-        (None, EventKind::ToolFinished { tool, .. }) => one_line(tool, 60),
-        (None, _) => String::new(),
     }
 }
 

@@ -220,7 +220,8 @@ fn it_outlives_the_terminal_it_was_started_from() {
     let told = background.posse(&["tell", "ID", "again"]);
     assert_eq!(told.code, Some(0), "{told:#?}");
     eventually("another answer", || person.model.requests().len() == 2);
-    let [process] = background.processes()[..] else { panic!("one process") };
+    // Helpers that it forks have the same arguments.
+    let process = background.processes()[0];
     let open = |number: u32| std::fs::read_link(format!("/proc/{process}/fd/{number}")).unwrap();
     assert_eq!(open(0), std::path::Path::new("/dev/null"));
     assert!(open(1).ends_with(format!("logs/{}.log", background.id)), "{:?}", open(1));

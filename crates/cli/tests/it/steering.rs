@@ -189,7 +189,7 @@ fn a_turn_an_agent_or_the_session_is_stopped() {
     let followed = Ran::from(following.wait_with_output().unwrap());
     let lines = followed.stdout.lines().collect::<Vec<_>>();
     let names = |name: &str| lines.iter().filter(|line| line.starts_with(name)).count();
-    assert!(names("ann  running") == 1 && names("ann  cancelled") == 1, "{followed:#?}");
+    assert!(names("ann  running") == 1 && names("ann  stopped") == 1, "{followed:#?}");
     assert!(names("main  resting") >= 1, "{followed:#?}");
     hang.store(true, Ordering::Relaxed);
 }
@@ -198,7 +198,7 @@ fn a_turn_an_agent_or_the_session_is_stopped() {
 fn a_question_is_answered_from_another_terminal_and_never_another_one() {
     let person = Person::with_project(
         [outside("echo one > ../one"), outside("echo two > ../two"), Turn::text("Done.")],
-        Fixture::new().file("sub/main.py", ""),
+        Fixture::new().file("sub/main.py", "").git(),
     );
     let background = Background::start(&person, &["-C", "sub"]);
     eventually("a question", || questions(&background).len() == 1);
@@ -236,10 +236,39 @@ fn a_question_is_answered_from_another_terminal_and_never_another_one() {
 }
 
 #[test]
+fn a_question_in_words_takes_a_choice_or_words() {
+    let person = Person::new([
+        Turn::call(
+            "ask_person",
+            json!({"question": "Which one?", "choices": ["the red one", "the blue one"]}),
+        ),
+        Turn::call("ask_person", json!({"question": "And why?"})),
+        Turn::text("Done."),
+    ]);
+    let background = Background::start(&person, &[]);
+    let mut answered = 0;
+    for (asked, words, answer) in
+        [("Which one?", "2", "the blue one"), ("And why?", "it is calm", "it is calm")]
+    {
+        eventually(asked, || questions(&background).iter().any(|open| open["question"]["what"] == asked));
+        let number = questions(&background)[0]["number"].to_string();
+        background.posse(&["answer", "ID"]).says(asked);
+        let said = background.posse(&["answer", "ID", &number, words]);
+        assert_eq!(said.code, Some(0), "{said:#?}");
+        eventually("the next turn", || {
+            person.model.requests().last().is_some_and(|last| last.json().to_string().contains(answer))
+        });
+        answered += 1;
+    }
+    assert_eq!(answered, 2);
+    background.until("resting");
+}
+
+#[test]
 fn the_first_answer_counts_and_the_other_terminal_is_told() {
     let person = Person::with_project(
         [outside("echo one > ../one"), outside("echo two > ../two"), Turn::text("Done.")],
-        Fixture::new().file("sub/main.py", ""),
+        Fixture::new().file("sub/main.py", "").git(),
     );
     // Asked in the terminal of `posse run`, answered elsewhere.
     let mut own = Screen::open(&person, "run -C sub go");
@@ -299,7 +328,7 @@ fn the_tree_is_drawn_again_until_the_session_ends() {
     screen.shows("resting");
     background.posse(&["stop", "ID"]);
     assert_eq!(screen.ends(), Some(0));
-    screen.shows("completed");
+    screen.shows("✓ main");
 }
 
 #[test]
