@@ -11,6 +11,8 @@ pub const FOLLOWERS_MAX: usize = 100;
 pub const REQUEST_BYTES_MAX: usize = 256 << 10;
 /// A text of a person, such as what an agent is told.
 pub const TEXT_BYTES_MAX: usize = 128 << 10;
+/// A prompt with the images and documents that go with it; the engine limits those.
+pub const PROMPT_BODY_BYTES_MAX: usize = 24 << 20;
 /// A name, an id or a pattern.
 pub const NAME_BYTES_MAX: usize = 1 << 10;
 /// A text in a query string.
@@ -39,6 +41,8 @@ pub(crate) const FRAME_BYTES_MAX: usize = 64 << 20;
 pub(crate) const ANSWER_BYTES_MAX: usize = 64 << 20;
 /// How long another process may take for an answer, unless the call says otherwise.
 pub const ANSWER_MS_MAX: u64 = 60_000;
+/// The same for what reads or writes many files.
+pub const CHANGE_MS_MAX: u64 = 600_000;
 /// How often, and after which pause, a process is tried that has not begun to listen.
 pub(crate) const CONNECT_TRIES_MAX: usize = 25;
 pub(crate) const CONNECT_PAUSE_MS: u64 = 20;

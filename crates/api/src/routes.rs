@@ -6,6 +6,7 @@ use axum::extract::Request;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use crate::call::{Call, Verb};
+use crate::calls::changes::{ChangeFiles, MoveToBackground, PreviewChange, ShowDiff};
 use crate::calls::library::{ListNotes, SearchRecord, ShowStats};
 use crate::calls::record::{
     ListAgents, ListEvents, ListQuestions, ListSessions, SessionQuestions, ShowContext, ShowEventDiff,
@@ -69,6 +70,10 @@ pub static ROUTES: &[Route] = &[
     route::<TopUpBudget>(),
     route::<RenameSession>(),
     route::<CompactNow>(),
+    route::<MoveToBackground>(),
+    route::<ShowDiff>(),
+    route::<PreviewChange>(),
+    route::<ChangeFiles>(),
 ];
 
 const fn route<C: Call>() -> Route {

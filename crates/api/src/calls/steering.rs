@@ -1,14 +1,14 @@
 //! Commands to a session that runs: what a person tells its agents, answers, stops and changes.
 
 use posse_engine::{AnswerOutcome, Delivery, Engine, NextTurnSettings};
-use posse_protocol::{AgentId, Answer, Approval, Budget, CallId, MailId, SessionId};
+use posse_protocol::{AgentId, Answer, Approval, Attachment, Budget, CallId, MailId, SessionId, Words};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::call::{Call, Verb, at_most};
 use crate::calls::record::SessionFound;
 use crate::failure::{CallError, CallErrorKind};
-use crate::limits::{NAME_BYTES_MAX, TEXT_BYTES_MAX};
+use crate::limits::{NAME_BYTES_MAX, PROMPT_BODY_BYTES_MAX, TEXT_BYTES_MAX};
 
 /// A command was carried out; there is nothing to tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -28,6 +28,10 @@ pub struct Posted {
 pub struct PromptSession {
     /// What to do next.
     pub text: String,
+    /// Images and documents that are shown with it: `name`, `media_type`, and `data` in base64.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<serde_json::Value>")]
+    pub attachments: Vec<Attachment>,
 }
 
 impl Call for PromptSession {
@@ -36,13 +40,15 @@ impl Call for PromptSession {
     const NAME: &'static str = "prompt_session";
     const VERB: Verb = Verb::Post;
     const PATH: &'static str = "/api/sessions/{session}/prompt";
+    const BODY_BYTES_MAX: usize = PROMPT_BODY_BYTES_MAX;
 
     fn check(&self) -> Result<(), CallError> {
         at_most(TEXT_BYTES_MAX, "The prompt", &self.text)
     }
 
     async fn run(self, session: SessionId, engine: Engine) -> Result<Posted, CallError> {
-        Ok(Posted { mail: engine.prompt(session, &self.text).await? })
+        let words = Words { text: self.text, attachments: self.attachments };
+        Ok(Posted { mail: engine.prompt(session, words).await? })
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Debug;
 
+use posse_api::calls::changes::{ChangeFiles, MoveToBackground, PreviewChange, ShowDiff};
 use posse_api::calls::library::{ListNotes, SearchRecord, ShowStats};
 use posse_api::calls::record::{
     ListAgents, ListEvents, ListQuestions, ListSessions, SessionQuestions, ShowContext, ShowEventDiff,
@@ -13,8 +14,8 @@ use posse_api::calls::steering::{
     PromptSession, RenameSession, StopAgent, StopTurn, TellAgent, TopUpBudget, WithdrawMessage,
 };
 use posse_api::{Call, CallError, CallErrorKind, Client, Handle, ROUTES};
-use posse_engine::{AnswerOutcome, Delivery, Engine};
-use posse_protocol::{Answer, Approval, Budget, CallId, SessionId};
+use posse_engine::{AnswerOutcome, ChangeRequest, Delivery, Engine, UndoExtent, UndoRequest};
+use posse_protocol::{AgentId, Answer, Approval, Budget, CallId, SessionId};
 use posse_setup::Wishes;
 use posse_testkit::Turn;
 
@@ -133,7 +134,7 @@ async fn commands(both: &mut Both, id: SessionId) {
     for withdrawn in both.each(id, mail.map(|mail| WithdrawMessage { mail })).await {
         withdrawn.unwrap();
     }
-    let prompt = || PromptSession { text: "And then?".to_owned() };
+    let prompt = || PromptSession { text: "And then?".to_owned(), attachments: Vec::new() };
     posted(both.each(id, [prompt(), prompt()]).await);
     let agent = both.call(id, ListAgents {}).await.unwrap().agents[0].id;
     let answer = |answer| AnswerQuestion { agent, call: CallId("none".to_owned()), answer };
@@ -147,6 +148,7 @@ async fn commands(both: &mut Both, id: SessionId) {
     for renamed in both.each(id, [rename(), rename()]).await {
         assert_eq!(renamed.unwrap().session.title.as_deref(), Some("Work"));
     }
+    files(both, id, agent).await;
     let long = "x".repeat(posse_api::limits::TEXT_BYTES_MAX + 1);
     let errors = [
         both.call(id, tell(Some("nobody"), "Hello")).await.unwrap_err().kind,
@@ -174,6 +176,28 @@ async fn commands(both: &mut Both, id: SessionId) {
         kind.is_none_or(|kind| [CallErrorKind::NotRunning, CallErrorKind::NothingToDo].contains(&kind))
     };
     assert!(stopped.iter().chain(&ended).all(over), "{stopped:?} {ended:?}");
+}
+
+/// Nothing was changed, so nothing can be taken back.
+async fn files(both: &mut Both, id: SessionId, agent: AgentId) {
+    use CallErrorKind::{NotFound, NothingToDo, Refused};
+    let undo = UndoRequest { extent: UndoExtent::Session, paths: Vec::new(), hunks: Vec::new() };
+    let changes = [
+        ChangeRequest::Undo(undo),
+        ChangeRequest::Redo,
+        ChangeRequest::Rewind { turn: 1 },
+        ChangeRequest::Merge { agent: "nobody".to_owned() },
+    ];
+    for change in changes {
+        let preview = both.call(id, PreviewChange { change: change.clone() }).await.unwrap_err().kind;
+        assert!([NotFound, NothingToDo].contains(&preview), "{change:?} {preview:?}");
+        let done = both.call(id, ChangeFiles { change: change.clone() }).await.unwrap_err().kind;
+        assert_eq!(done, preview, "{change:?}");
+    }
+    let diff = both.call(id, ShowDiff { agent: None }).await;
+    assert!(diff.as_ref().map_or(true, |found| found.diff.is_empty()), "{diff:?}");
+    let command = MoveToBackground { agent, call: CallId("none".to_owned()) };
+    assert_eq!(both.call(id, command).await.unwrap_err().kind, Refused);
 }
 
 /// A session that is over can be asked about, and told nothing.

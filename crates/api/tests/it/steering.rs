@@ -84,7 +84,7 @@ async fn a_session_that_stays_is_prompted_told_stopped_and_closed_from_another_p
     rested(1).await;
     assert!(stage.model.requests().last().unwrap().json().to_string().contains(&words));
     let next = "What else?".to_owned();
-    elsewhere.call(id, PromptSession { text: next.clone() }).await.unwrap();
+    elsewhere.call(id, PromptSession { text: next.clone(), attachments: Vec::new() }).await.unwrap();
     rested(2).await;
     assert!(stage.model.requests().last().unwrap().json().to_string().contains(&next));
     let plan = ChangeSettings { approval: Some(Approval::Plan), ..ChangeSettings::default() };
