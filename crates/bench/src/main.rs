@@ -17,6 +17,7 @@ mod files;
 mod keep;
 mod open;
 mod record;
+mod resting;
 mod run_end;
 mod sandbox;
 mod server;
@@ -39,7 +40,7 @@ pub(crate) struct ResultLine {
 type Measure = fn() -> anyhow::Result<Vec<ResultLine>>;
 
 /// What can be measured; all of it unless the command line names some.
-const PARTS: [(&str, Measure); 11] = [
+const PARTS: [(&str, Measure); 12] = [
     ("turns", turns::measure),
     ("startup", startup::measure),
     ("run", run_end::measure),
@@ -51,6 +52,7 @@ const PARTS: [(&str, Measure); 11] = [
     ("record", record::measure),
     ("append", append::measure),
     ("open", open::measure),
+    ("resting", resting::measure),
 ];
 
 fn main() -> ExitCode {
@@ -74,6 +76,7 @@ fn measured() -> anyhow::Result<bool> {
     let arguments = std::env::args().skip(1).collect::<Vec<_>>();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [crew::SESSION, base_url] => return crew::session(base_url).map(|()| true),
+        [resting::RESTING, base_url] => return resting::sessions(base_url).map(|()| true),
         [crew::FORK_SESSION, base_url] => return crew::forks(base_url).map(|()| true),
         _ => {}
     }
@@ -85,7 +88,7 @@ fn measured() -> anyhow::Result<bool> {
     }
     ensure!(
         !lines.is_empty(),
-        "the parts are turns, startup, run, sandbox, keep, commands, files, crew, record, append and open"
+        "the parts are turns, startup, run, sandbox, keep, commands, files, crew, record, append, open and resting"
     );
     println!("| what | measured | floor | promise | holds |\n|---|---|---|---|---|");
     for line in &lines {

@@ -1,0 +1,256 @@
+//! Sessions that stay open: what the next prompt costs in a short and in a long conversation, what a thousand sessions that
+//! rest take in one process, and what fifty readers cost the session they follow.
+//!
+//! The thousand sessions run in a process of their own, which is this program again, so that the server does not count.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, ensure};
+use bytes::Bytes;
+use posse_engine::models::Models;
+use posse_engine::{Engine, Session, SessionRequest};
+use posse_model::{Governors, Model, ModelConfig, Protocol};
+use posse_protocol::{Budget, Ending, EventKind, Grant, Network, Seq, Update};
+use posse_testkit::Turn;
+use posse_tools::ToolSettings;
+
+use crate::server::Server;
+use crate::turns::raw;
+use crate::{ResultLine, median};
+
+/// Prompts of the conversation; those around the ends are compared.
+const PROMPTS: usize = 300;
+const AROUND: usize = 40;
+const PROMPT_RATIO_MAX: f64 = 2.0;
+const SESSIONS: usize = 1_000;
+const OPEN_FILES: usize = 1_024;
+const MEMORY_MB_MAX: f64 = 200.0;
+const FOLLOWERS: usize = 50;
+const FOLLOWED_TURNS: usize = 100;
+const THINKS: Duration = Duration::from_millis(20);
+const SLOWER_PERCENT_MAX: f64 = 10.0;
+const ROUNDS: usize = 3;
+
+/// The mode in which this program runs the sessions that rest.
+pub(crate) const RESTING: &str = "resting-sessions";
+
+pub(crate) fn measure() -> anyhow::Result<Vec<ResultLine>> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let mut lines = runtime.block_on(prompts())?;
+    lines.extend(thousand()?);
+    lines.push(runtime.block_on(followers())?);
+    Ok(lines)
+}
+
+fn request(workspace: &Path, base_url: &str, prompt: String) -> anyhow::Result<SessionRequest> {
+    let mut config = ModelConfig::new("fake", "fake-model", Protocol::Chat, base_url);
+    config.max_concurrent = 50;
+    Ok(SessionRequest {
+        workspace: workspace.to_path_buf(),
+        prompt,
+        attachments: Vec::new(),
+        models: Models::new(Model::new(config, &Governors::default())?, None),
+        grant: Grant { network: Network::None, ..Grant::full() },
+        budget: Budget::UNLIMITED,
+        stay: true,
+        tools: ToolSettings::default(),
+        project: None,
+        delegation: None,
+        approvals: posse_engine::ApprovalSettings::default(),
+        knowledge: posse_engine::KnowledgeSettings::default(),
+    })
+}
+
+async fn until_rest(session: &mut Session) -> anyhow::Result<()> {
+    while let Some(update) = session.next().await {
+        if let Update::Event(event) = update
+            && let EventKind::AgentRested { report: Some(report) } = &event.kind
+        {
+            ensure!(report.ending == Ending::Completed, "a prompt ended as {}", report.ending);
+            return Ok(());
+        }
+    }
+    anyhow::bail!("the session has ended")
+}
+
+fn says() -> Turn {
+    Turn::text("This is what I found, in a few sentences of a usual length. ".repeat(5))
+}
+
+/// From a prompt to the end of its answer, beside a raw client that sends the same requests.
+async fn prompts() -> anyhow::Result<Vec<ResultLine>> {
+    let server = Server::by(usize::MAX - 1, true, |_| says())?;
+    let (data, workspace) = (tempfile::tempdir()?, tempfile::tempdir()?);
+    let engine = Engine::open(data.path())?;
+    let mut session = engine.start(request(workspace.path(), &server.base_url, "Prompt 0.".into())?)?;
+    until_rest(&mut session).await?;
+    let mut posse = Vec::new();
+    for n in 1..PROMPTS {
+        let since = Instant::now();
+        engine
+            .prompt(session.id, format!("Prompt {n}: look at the next part and say what it is about."))
+            .await?;
+        until_rest(&mut session).await?;
+        posse.push(since.elapsed().as_secs_f64() * 1e6);
+    }
+    engine.close(session.id)?;
+    while session.next().await.is_some() {}
+    let bodies: Vec<Bytes> = server.take().into_iter().skip(1).map(|one| Bytes::from(one.body)).collect();
+    ensure!(bodies.len() == PROMPTS - 1, "{} requests came", bodies.len());
+    let mut plain = Vec::new();
+    for body in &bodies {
+        let since = Instant::now();
+        raw(&server.base_url, std::slice::from_ref(body)).await?;
+        plain.push(since.elapsed().as_secs_f64() * 1e6);
+    }
+    server.take();
+    let line = |what: &str, posse: &[f64], plain: &[f64]| {
+        let (posse, plain) = (median(posse.to_vec()), median(plain.to_vec()));
+        let ratio = posse / plain;
+        ResultLine {
+            what: format!(
+                "the next prompt {what}, from its sending to its answer on record, ratio to the raw client"
+            ),
+            measured: format!("{ratio:.2} ({posse:.0} µs)"),
+            floor: format!("1 ({plain:.0} µs)"),
+            promise: format!("≤ {PROMPT_RATIO_MAX}"),
+            holds: ratio <= PROMPT_RATIO_MAX,
+        }
+    };
+    let late = posse.len() - AROUND;
+    Ok(vec![
+        line("in a short conversation", &posse[..AROUND], &plain[..AROUND]),
+        line(&format!("after {PROMPTS} others"), &posse[late..], &plain[late..]),
+    ])
+}
+
+/// Memory and open files of a thousand sessions that rest.
+fn thousand() -> anyhow::Result<Vec<ResultLine>> {
+    let server = Server::by(usize::MAX - 1, false, |_| says())?;
+    let limit = format!("ulimit -n {OPEN_FILES}; exec \"$0\" \"$@\"");
+    let output = Command::new("sh")
+        .args(["-c", &limit])
+        .arg(std::env::current_exe()?)
+        .args([RESTING, &server.base_url])
+        .stderr(Stdio::inherit())
+        .output()?;
+    ensure!(output.status.success(), "the sessions that rest failed: {}", output.status);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let number = |name: &str| -> anyhow::Result<f64> {
+        let line = text.lines().find_map(|line| line.strip_prefix(name)).context("a figure is missing")?;
+        Ok(line.trim().parse()?)
+    };
+    let (memory_mb, files) = (number("rss_kb")? / 1024.0, number("files")?);
+    Ok(vec![
+        ResultLine {
+            what: format!("memory of {SESSIONS} sessions that rest in one process"),
+            measured: format!("{memory_mb:.0} MB"),
+            floor: format!("{:.0} MB before the first", number("before_kb")? / 1024.0),
+            promise: format!("≤ {MEMORY_MB_MAX} MB"),
+            holds: memory_mb <= MEMORY_MB_MAX,
+        },
+        ResultLine {
+            what: format!("open files of {SESSIONS} sessions that rest"),
+            measured: format!("{files:.0}"),
+            floor: format!("{:.0} before the first", number("files_before")?),
+            promise: format!("≤ {OPEN_FILES}, the limit of the process"),
+            holds: files <= OPEN_FILES as f64,
+        },
+    ])
+}
+
+/// Runs the thousand sessions and prints what they take.
+#[tokio::main(worker_threads = 2)]
+pub(crate) async fn sessions(base_url: &str) -> anyhow::Result<()> {
+    let place = tempfile::tempdir()?;
+    let work = place.path().join("work");
+    std::fs::create_dir(&work)?;
+    let engine = Engine::open(&place.path().join("data"))?;
+    let (before_kb, files_before) = (rss_kb()?, open_files()?);
+    let mut resting = Vec::new();
+    for n in 0..SESSIONS {
+        let mut session = engine.start(request(&work, base_url, format!("Task {n}."))?)?;
+        until_rest(&mut session).await?;
+        resting.push(session);
+    }
+    println!("before_kb {before_kb}\nfiles_before {files_before}");
+    println!("rss_kb {}\nfiles {}", rss_kb()?, open_files()?);
+    ensure!(engine.running().len() == SESSIONS, "not all sessions are open");
+    // The last and the first of them still answer.
+    for session in [0, SESSIONS - 1] {
+        engine.prompt(resting[session].id, "Are you there?").await?;
+        until_rest(&mut resting[session]).await?;
+    }
+    Ok(())
+}
+
+fn open_files() -> anyhow::Result<usize> {
+    Ok(std::fs::read_dir("/proc/self/fd")?.count())
+}
+
+fn rss_kb() -> anyhow::Result<f64> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
+    Ok(line.trim().trim_end_matches(" kB").parse()?)
+}
+
+/// A session whose model answers after 20 ms, alone and with fifty readers.
+async fn followers() -> anyhow::Result<ResultLine> {
+    let server = Server::by(FOLLOWED_TURNS, false, |n| {
+        let lines = serde_json::json!({"path": "notes.txt", "start_line": n % 900 + 1, "limit": 20});
+        Turn::text("Reading on.").and_call("read_file", lines).delay(THINKS)
+    })?;
+    let (mut alone, mut followed) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        alone.push(followed_run(&server, 0).await?);
+        followed.push(followed_run(&server, FOLLOWERS).await?);
+    }
+    let (alone, followed) = (median(alone), median(followed));
+    let slower = (followed / alone - 1.0) * 100.0;
+    Ok(ResultLine {
+        what: format!(
+            "{FOLLOWERS} readers of a session whose model answers after 20 ms: how much slower it is"
+        ),
+        measured: format!("{slower:.1}% ({followed:.2} s)"),
+        floor: format!("{alone:.2} s without readers"),
+        promise: format!("≤ {SLOWER_PERCENT_MAX}%"),
+        holds: slower <= SLOWER_PERCENT_MAX,
+    })
+}
+
+async fn followed_run(server: &Server, readers: usize) -> anyhow::Result<f64> {
+    let (data, workspace) = (tempfile::tempdir()?, tempfile::tempdir()?);
+    let notes = (1..=1000).map(|n| format!("line {n} of the notes\n")).collect::<String>();
+    std::fs::write(workspace.path().join("notes.txt"), notes)?;
+    let engine = Engine::open(data.path())?;
+    let since = Instant::now();
+    let request =
+        SessionRequest { stay: false, ..request(workspace.path(), &server.base_url, "Read.".into())? };
+    let mut session = engine.start(request)?;
+    let id = session.id;
+    let mut following = tokio::task::JoinSet::new();
+    // There is something to follow once its first event is on record.
+    session.next().await.context("no event")?;
+    for _ in 0..readers {
+        let engine = engine.clone();
+        following.spawn(async move {
+            let mut updates = engine.follow(id, Seq(0)).await?;
+            let mut seen = 0;
+            while let Some(update) = updates.next().await {
+                seen += usize::from(matches!(update, Update::Event(_)));
+            }
+            anyhow::Ok(seen)
+        });
+    }
+    while session.next().await.is_some() {}
+    let took = since.elapsed().as_secs_f64();
+    let mut seen = Vec::new();
+    while let Some(reader) = following.join_next().await {
+        seen.push(reader??);
+    }
+    ensure!(seen.len() == readers && seen.iter().all(|one| *one == seen[0]), "a reader missed something");
+    server.take();
+    Ok(took)
+}
