@@ -9,7 +9,8 @@ use std::io;
 
 use posse_protocol::visible::Visible;
 use posse_protocol::{
-    AgentId, Answer, CallId, Ending, Event, EventKind, Progress, ProgressKind, Report, Sender, SessionId,
+    AgentId, AgentState, Answer, CallId, Ending, Event, EventKind, Progress, ProgressKind, Report, Sender,
+    SessionId,
 };
 use posse_view::{AgentView, Folded, SessionView, words};
 
@@ -444,6 +445,10 @@ impl Live {
     fn draw(&mut self, view: &SessionView) -> io::Result<()> {
         if !self.terminal.spins || self.prose.is_mid_row() || self.terminal.holds() {
             return Ok(());
+        }
+        // Nothing happens until the next prompt.
+        if view.state == AgentState::Resting {
+            return self.clear();
         }
         let (width, height) = self.terminal.size();
         let (spinner, now_ms) = (FRAMES[self.frame], now_ms());

@@ -9,11 +9,16 @@ fn write(text: &str) -> Turn {
     Turn::call("write_file", json!({"path": "new.txt", "content": text}))
 }
 
-/// A session that writes a file twice, in turns 1 and 3.
+fn read(person: &Person) -> String {
+    std::fs::read_to_string(person.project.path().join("new.txt")).unwrap()
+}
+
+/// A session that writes a file twice, in turns 1 and 4.
 fn person() -> Person {
     let person = Person::new([
         write("one\n"),
         Turn::text("Written once."),
+        Turn::call("read_file", json!({"path": "new.txt"})),
         write("two\n"),
         Turn::text("Written twice."),
         Turn::text("From the fork."),
@@ -26,11 +31,13 @@ fn person() -> Person {
 #[test]
 fn a_fork_takes_up_the_conversation_and_leaves_the_files_alone() {
     let person = person();
-    let now = person.read("new.txt");
+    let now = read(&person);
     let forked = person.posse(&["fork", "last", "--turn", "2", "Another way."]);
     assert_eq!(forked.code, Some(0), "{forked:#?}");
-    forked.says("after turn 2").says("the files are as they are now").says("From the fork.");
-    assert_eq!(person.read("new.txt"), now);
+    for part in ["after turn 2", "the files are as they are now", "From the fork."] {
+        forked.says(part);
+    }
+    assert_eq!(read(&person), now);
     let requests = person.model.requests();
     let last = requests.last().unwrap().json();
     let texts: Vec<&str> = last["messages"]
@@ -47,14 +54,16 @@ fn a_fork_takes_up_the_conversation_and_leaves_the_files_alone() {
 #[test]
 fn the_files_of_the_turn_come_back_when_asked_for_with_a_preview_first() {
     let person = person();
-    let now = person.read("new.txt");
+    let now = read(&person);
     let preview = person.posse(&["fork", "last", "--turn", "2", "--preview"]);
-    preview.says("Nothing is written yet").says("new.txt");
-    assert_eq!((person.read("new.txt"), person.model.requests().len()), (now, 4), "nothing has begun");
+    preview.says("Nothing is written yet");
+    preview.says("new.txt");
+    assert_eq!((read(&person), person.model.requests().len()), (now, 5), "nothing has begun");
     let forked = person.posse(&["fork", "last", "--turn", "2", "--files", "Another way."]);
     assert_eq!(forked.code, Some(0), "{forked:#?}");
-    forked.says("Taken back").says("From the fork.");
-    assert_eq!(person.read("new.txt"), "one\n");
+    forked.says("Taken back");
+    forked.says("From the fork.");
+    assert_eq!(read(&person), "one\n");
 }
 
 #[test]
@@ -71,5 +80,5 @@ fn what_cannot_be_forked_is_told() {
         assert_eq!(ran.code, Some(2), "{args:?} {ran:#?}");
         ran.says(told);
     }
-    assert_eq!(person.model.requests().len(), 4, "no model was asked");
+    assert_eq!(person.model.requests().len(), 5, "no model was asked");
 }

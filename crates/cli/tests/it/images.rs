@@ -193,6 +193,9 @@ fn a_killed_session_goes_on_with_its_images() {
         let outside = outside(&person);
         let mut child = person.spawn(&["run", "--no-agents", "--image", &outside, "Look."]);
         eventually("the second request", || person.model.calls() == 2);
+        // A request may leave before its turn is on record.
+        let recorded = || person.posse(&["sessions", "show", "last", "--json"]).stdout.contains("\"turn\":2");
+        eventually("the second turn on record", recorded);
         signal(&child, "KILL");
         child.wait().unwrap();
         person.model.push(Turn::text("Seen."));

@@ -21,6 +21,7 @@ mod facts;
 mod faults;
 #[cfg(target_os = "linux")]
 mod flat;
+mod fork;
 #[cfg(target_os = "linux")]
 mod images;
 mod killed;
