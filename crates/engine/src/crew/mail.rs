@@ -31,8 +31,8 @@ pub(super) struct Wanted {
     compact: bool,
     /// It is not to rest any longer.
     close: bool,
-    /// What it may spend in all from now on.
-    budget: Option<Budget>,
+    /// What it may spend in all from now on, and how much more that is.
+    budget: Option<(Budget, Budget)>,
     /// What counts from its next turn on.
     settings: Option<SettingsChange>,
 }
@@ -213,7 +213,8 @@ impl Crew {
             journal.note(EventKind::BudgetRaised { budget });
             journal.send();
             if let Some(member) = inner.members.get_mut(&id) {
-                member.wanted.budget = Some(budget);
+                let before = member.wanted.budget.map_or(Budget::UNLIMITED, |(_, more)| more);
+                member.wanted.budget = Some((budget, plus(more, before)));
                 member.signals.news.send_replace(());
             }
             journal
@@ -239,7 +240,8 @@ impl Crew {
         self.take_wanted(id, |wanted| wanted.settings.take())
     }
 
-    pub(crate) fn take_budget(&self, id: AgentId) -> Option<Budget> {
+    /// What an agent may spend in all from now on, and how much more that is than before.
+    pub(crate) fn take_budget(&self, id: AgentId) -> Option<(Budget, Budget)> {
         self.take_wanted(id, |wanted| wanted.budget.take())
     }
 
@@ -253,6 +255,25 @@ impl Crew {
 
     fn take_wanted<T: Default>(&self, id: AgentId, take: impl FnOnce(&mut Wanted) -> T) -> T {
         self.lock().members.get_mut(&id).map(|member| take(&mut member.wanted)).unwrap_or_default()
+    }
+}
+
+/// One amount on top of another; what is none adds nothing.
+pub(crate) fn plus(budget: Budget, more: Budget) -> Budget {
+    fn sum<T: std::ops::Add<Output = T>>(a: Option<T>, b: Option<T>) -> Option<T> {
+        match (a, b) {
+            (Some(a), Some(b)) => Some(a + b),
+            (a, b) => a.or(b),
+        }
+    }
+    Budget {
+        turns: sum(budget.turns.map(u64::from), more.turns.map(u64::from))
+            .map(|turns| u32::try_from(turns).unwrap_or(u32::MAX)),
+        tokens: sum(budget.tokens.map(u128::from), more.tokens.map(u128::from))
+            .map(|tokens| u64::try_from(tokens).unwrap_or(u64::MAX)),
+        time_ms: sum(budget.time_ms.map(u128::from), more.time_ms.map(u128::from))
+            .map(|ms| u64::try_from(ms).unwrap_or(u64::MAX)),
+        cost_usd: sum(budget.cost_usd, more.cost_usd),
     }
 }
 

@@ -6,6 +6,7 @@ use posse_protocol::{Budget, Ending, EventKind};
 
 use super::waiting::TimeLimit;
 use super::{Driver, broken, cancelled};
+use crate::crew::mail::plus;
 
 impl Driver {
     /// Records what it came to, and waits for the next prompt.
@@ -67,7 +68,17 @@ impl Driver {
     fn begin_prompt(&mut self, prompt: Vec<Mail>) {
         let spent = self.agent.spent();
         let kin = self.crew.kin(self.who.id);
-        let fresh = self.crew.prompt_budget;
+        let mut fresh = self.crew.prompt_budget;
+        // What the person has allowed besides while it rested is for this prompt. What has no limit stays without one.
+        if let Some((_, more)) = self.crew.take_budget(self.who.id) {
+            let both = plus(fresh, more);
+            fresh = Budget {
+                turns: fresh.turns.and(both.turns),
+                tokens: fresh.tokens.and(both.tokens),
+                time_ms: fresh.time_ms.and(both.time_ms),
+                cost_usd: fresh.cost_usd.and(both.cost_usd),
+            };
+        }
         let elapsed_ms = self.time.elapsed_ms();
         let budget = Budget {
             turns: fresh.turns.map(|turns| turns.saturating_add(spent.turns)),

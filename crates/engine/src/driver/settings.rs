@@ -20,7 +20,7 @@ impl Driver {
         if !self.agent.is_resting() && self.crew.take_compaction(id) {
             self.agent.compact_soon();
         }
-        if let Some(budget) = self.crew.take_budget(id) {
+        if let Some((budget, _)) = self.crew.take_budget(id) {
             self.agent.allow(budget);
             if !self.agent.is_closing() {
                 self.time = TimeLimit::new(self.signals.clock.clone(), budget.time_ms);
@@ -36,7 +36,6 @@ impl Driver {
         if let Some(approval) = approval {
             self.gate.approval = approval;
             self.toolbox = self.toolbox.with_approval(approval);
-            self.crew.approvals.limit_to(approval);
             self.crew.tree(|tree| tree.set_approval(self.who.id, approval));
             self.looks |= self.toolbox.can_write();
         }

@@ -138,7 +138,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Changes how a session works from the main agent's next turn on. A narrower approval mode counts for all its agents.
+    /// Changes how a session works from the main agent's next turn on. A narrower approval mode counts for all its agents at
+    /// once; a wider one only for the main agent and for sub-agents that it starts then.
     pub fn change_settings(&self, session: SessionId, change: NextTurnSettings) -> Result<(), EngineError> {
         let NextTurnSettings { approval, model, effort } = change;
         let crew = self.crew(session)?;
@@ -150,6 +151,8 @@ impl Engine {
                 return Err(EngineError::Refused(format!("{effort:?} is not a reasoning effort.")));
             }
         }
+        // No agent does more than the new mode from here on; what it allows beyond the old one waits for the next turn.
+        approval.into_iter().for_each(|approval| crew.approvals.limit_to(approval));
         let heard = crew.change_settings(crew.main, SettingsChange { approval, model, effort });
         heard
             .then_some(())

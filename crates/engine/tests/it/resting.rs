@@ -9,6 +9,7 @@ use posse_testkit::{Captured, Turn};
 use serde_json::{Value, json};
 
 use crate::check::World;
+use crate::crew::Stage;
 use crate::follow::Followed;
 
 fn staying(world: &World, prompt: &str) -> SessionRequest {
@@ -333,6 +334,46 @@ async fn mode_model_and_effort_change_with_the_next_turn() {
     assert_eq!(changed.collect::<Vec<_>>(), expected);
 }
 
+/// Part of promise X6: nobody but the person changes the mode, and no agent at work gets more by it.
+#[tokio::test]
+async fn a_narrower_mode_counts_for_agents_at_work_at_once_and_a_wider_one_does_not() {
+    let cases = [
+        (Approval::Auto, Approval::Plan, "plan mode"),
+        (Approval::Ask, Approval::Full, "nobody is there to ask"),
+        (Approval::Plan, Approval::Full, "plan mode"),
+    ];
+    for (before, after, told) in cases {
+        let gate = Arc::default();
+        let write = Turn::call("write_file", json!({"path": "new.txt", "content": "x"})).after(&gate);
+        let main = vec![
+            Turn::call("agent", crate::crew::start("general", "Write it")),
+            Turn::call("agent", json!({"action": "wait"})),
+            Turn::text("Done."),
+        ];
+        let child = vec![write, Turn::text(crate::crew::REPORT)];
+        let mut stage = Stage::new([("main", main), ("*", child)]).await;
+        stage.grant.approval = before;
+        let mut session = Followed::new(stage.start("have it written"));
+        let id = session.session.id;
+        session
+            .until(1, |event| event.parent.is_some() && matches!(event.kind, EventKind::TurnStarted { .. }))
+            .await;
+        let settings = NextTurnSettings { approval: Some(after), ..NextTurnSettings::default() };
+        stage.engine.change_settings(id, settings).unwrap();
+        gate.store(true, Ordering::Relaxed);
+        let ran = session.finish().await;
+        let written = ran.events().find_map(|event| match &event.kind {
+            EventKind::ToolFinished { tool, ok, text, .. } if tool == "write_file" => {
+                Some((*ok, text.clone()))
+            }
+            _ => None,
+        });
+        let (ok, text) = written.unwrap();
+        assert!(!ok && text.contains(told), "{before:?} to {after:?}: {text}");
+        assert!(!stage.files.path().join("new.txt").exists());
+    }
+}
+
 #[tokio::test]
 async fn a_budget_is_topped_up_while_the_agent_works() {
     let go_on = Arc::default();
@@ -352,6 +393,26 @@ async fn a_budget_is_topped_up_while_the_agent_works() {
     engine.close(id).unwrap();
     let ran = session.finish().await;
     assert_eq!((ran.report.ending.clone(), ran.report.receipt.turns), (Ending::Completed, 3));
+}
+
+#[tokio::test]
+async fn a_budget_that_is_topped_up_while_it_rests_is_for_the_next_prompt() {
+    let read = || Turn::call("read_file", json!({"path": "a.txt"}));
+    let mut world = World::new([Turn::text("One."), read(), read(), Turn::text("Two.")]).await;
+    world.budget = Budget { turns: Some(1), ..Budget::UNLIMITED };
+    let mut session = start(&world, "first").await;
+    let (id, engine) = (session.session.id, &world.engine);
+    session.until(1, rested).await;
+    for _ in 0..2 {
+        engine.top_up(id, None, Budget { turns: Some(1), ..Budget::UNLIMITED }).await.unwrap();
+    }
+    engine.prompt(id, "second").await.unwrap();
+    session.until(2, rested).await;
+    engine.close(id).unwrap();
+    let ran = session.finish().await;
+    let endings: Vec<&str> = answers(ran.events()).iter().map(|report| report.ending.word()).collect();
+    assert_eq!(endings, ["completed", "completed"]);
+    assert_eq!(ran.report.receipt.turns, 4);
 }
 
 #[tokio::test]
