@@ -16,14 +16,16 @@ use posse_protocol::{Budget, Ending, EventKind, Grant, Network, Seq, Update};
 use posse_testkit::Turn;
 use posse_tools::ToolSettings;
 
-use crate::server::Server;
+use crate::server::{Arrival, Server};
 use crate::turns::raw;
 use crate::{ResultLine, median};
 
 /// Prompts of the conversation; those around the ends are compared.
-const PROMPTS: usize = 300;
+const PROMPTS: usize = 240;
 const AROUND: usize = 40;
 const PROMPT_RATIO_MAX: f64 = 2.0;
+/// For how long the first answer waits.
+const QUEUES: Duration = Duration::from_millis(500);
 const SESSIONS: usize = 1_000;
 const OPEN_FILES: usize = 1_024;
 const MEMORY_MB_MAX: f64 = 200.0;
@@ -79,51 +81,71 @@ fn says() -> Turn {
     Turn::text("This is what I found, in a few sentences of a usual length. ".repeat(5))
 }
 
-/// From a prompt to the end of its answer, beside a raw client that sends the same requests.
+/// From one request to the next, each of which is a prompt's, beside a raw client that sends the same requests.
 async fn prompts() -> anyhow::Result<Vec<ResultLine>> {
-    let server = Server::by(usize::MAX - 1, true, |_| says())?;
-    let (data, workspace) = (tempfile::tempdir()?, tempfile::tempdir()?);
-    let engine = Engine::open(data.path())?;
-    let mut session = engine.start(request(workspace.path(), &server.base_url, "Prompt 0.".into())?)?;
-    until_rest(&mut session).await?;
-    let mut posse = Vec::new();
-    for n in 1..PROMPTS {
-        let since = Instant::now();
-        engine
-            .prompt(session.id, format!("Prompt {n}: look at the next part and say what it is about."))
-            .await?;
-        until_rest(&mut session).await?;
-        posse.push(since.elapsed().as_secs_f64() * 1e6);
+    let recording = Server::by(usize::MAX - 1, true, first_waits)?;
+    prompted(&recording.base_url).await?;
+    let bodies: Vec<Bytes> = recording.take().into_iter().map(|one| Bytes::from(one.body)).collect();
+    ensure!(bodies.len() == PROMPTS, "{} requests came", bodies.len());
+    // Bodies are not kept while the clock runs.
+    let server = Server::by(usize::MAX - 1, false, first_waits)?;
+    let mut gaps = [Vec::new(), Vec::new()];
+    for _ in 0..ROUNDS {
+        for (side, gaps) in gaps.iter_mut().enumerate() {
+            match side {
+                0 => prompted(&server.base_url).await?,
+                _ => raw(&server.base_url, &bodies).await?,
+            }
+            let arrivals = server.take();
+            ensure!(arrivals.len() == PROMPTS, "{} requests came", arrivals.len());
+            let between = |pair: &[Arrival]| (pair[1].at - pair[0].at).as_secs_f64() * 1e6;
+            gaps.push(arrivals.windows(2).map(between).collect::<Vec<_>>());
+        }
     }
-    engine.close(session.id)?;
-    while session.next().await.is_some() {}
-    let bodies: Vec<Bytes> = server.take().into_iter().skip(1).map(|one| Bytes::from(one.body)).collect();
-    ensure!(bodies.len() == PROMPTS - 1, "{} requests came", bodies.len());
-    let mut plain = Vec::new();
-    for body in &bodies {
-        let since = Instant::now();
-        raw(&server.base_url, std::slice::from_ref(body)).await?;
-        plain.push(since.elapsed().as_secs_f64() * 1e6);
-    }
-    server.take();
-    let line = |what: &str, posse: &[f64], plain: &[f64]| {
-        let (posse, plain) = (median(posse.to_vec()), median(plain.to_vec()));
+    let [posse, plain] = gaps;
+    let line = |what: &str, from: usize| {
+        let around = |rounds: &[Vec<f64>]| {
+            median(rounds.iter().flat_map(|round| &round[from..from + AROUND]).copied().collect())
+        };
+        let (posse, plain) = (around(&posse), around(&plain));
         let ratio = posse / plain;
         ResultLine {
-            what: format!(
-                "the next prompt {what}, from its sending to its answer on record, ratio to the raw client"
-            ),
+            what: format!("the next prompt {what}, from request to request, ratio to the raw client"),
             measured: format!("{ratio:.2} ({posse:.0} µs)"),
             floor: format!("1 ({plain:.0} µs)"),
             promise: format!("≤ {PROMPT_RATIO_MAX}"),
             holds: ratio <= PROMPT_RATIO_MAX,
         }
     };
-    let late = posse.len() - AROUND;
     Ok(vec![
-        line("in a short conversation", &posse[..AROUND], &plain[..AROUND]),
-        line(&format!("after {PROMPTS} others"), &posse[late..], &plain[late..]),
+        line("in a short conversation", 2),
+        line(&format!("after {PROMPTS} others"), PROMPTS - 1 - AROUND),
     ])
+}
+
+/// The first answer waits until all prompts are queued.
+fn first_waits(n: usize) -> Turn {
+    if n == 1 { says().delay(QUEUES) } else { says() }
+}
+
+/// A session of so many prompts. They are queued, so that each begins as soon as the one before is answered and on record:
+/// interfaces are woken at most every few milliseconds, and would be measured otherwise.
+async fn prompted(base_url: &str) -> anyhow::Result<()> {
+    let (data, workspace) = (tempfile::tempdir()?, tempfile::tempdir()?);
+    let engine = Engine::open(data.path())?;
+    let mut session = engine.start(request(workspace.path(), base_url, "Prompt 0.".into())?)?;
+    // Its start is on record from its first event on.
+    session.next().await.context("no event")?;
+    for n in 1..PROMPTS {
+        let prompt = format!("Prompt {n}: look at the next part and say what it is about.");
+        engine.prompt(session.id, prompt).await?;
+    }
+    for _ in 0..PROMPTS {
+        until_rest(&mut session).await?;
+    }
+    engine.close(session.id)?;
+    while session.next().await.is_some() {}
+    Ok(())
 }
 
 /// Memory and open files of a thousand sessions that rest.
