@@ -13,7 +13,7 @@ use crate::follow::{Watching, follow};
 use crate::output::one_line;
 use crate::prompt;
 use crate::recorded::view_of;
-use crate::resume::{folder, take_surface};
+use crate::resume::{as_it_was, folder};
 use crate::which_session::session_of;
 use crate::work;
 
@@ -37,10 +37,7 @@ pub(crate) async fn run(paths: &Paths, args: ForkArgs) -> anyhow::Result<Exit> {
     let folder = folder(&row)?;
     let mut display = work::display(&args.work);
     let mut wishes = work::wishes(&args.work, &display);
-    take_surface(&mut wishes, &row, view.agents.len())?;
-    wishes.coordinator |= view.coordinator;
-    wishes.team |= view.team;
-    wishes.approval_max = Some(view.approval.unwrap_or_default());
+    as_it_was(&mut wishes, &row, &view)?;
     let person = wishes.person;
     let plan = SessionPlan::read(paths, &folder, wishes)?;
     let (choice, note) = plan.choose_model_again(row.model.as_deref()).await?;

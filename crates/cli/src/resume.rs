@@ -41,10 +41,7 @@ pub(crate) async fn run(paths: &Paths, mut args: ResumeArgs) -> anyhow::Result<E
     let folder = folder(&row)?;
     let mut display = work::display(&args.work);
     let mut wishes = work::wishes(&args.work, &display);
-    take_surface(&mut wishes, &row, view.agents.len())?;
-    wishes.coordinator |= view.coordinator;
-    wishes.team |= view.team;
-    wishes.approval_max = Some(view.approval.unwrap_or_default());
+    as_it_was(&mut wishes, &row, &view)?;
     let person = wishes.person;
     let plan = SessionPlan::read(paths, &folder, wishes)?;
     let (choice, note) = plan.choose_model_again(row.model.as_deref()).await?;
@@ -123,8 +120,17 @@ pub(crate) fn folder(row: &SessionRow) -> anyhow::Result<PathBuf> {
     })
 }
 
+/// How the session delegates, and the most that it did without asking, unless flags say otherwise.
+pub(crate) fn as_it_was(wishes: &mut Wishes, row: &SessionRow, view: &SessionView) -> anyhow::Result<()> {
+    take_surface(wishes, row, view.agents.len())?;
+    wishes.coordinator |= view.coordinator;
+    wishes.team |= view.team;
+    wishes.approval_max = Some(view.approval.unwrap_or_default());
+    Ok(())
+}
+
 /// The session's own surface, unless another was asked for; none if nobody delegates.
-pub(crate) fn take_surface(wishes: &mut Wishes, row: &SessionRow, agents: usize) -> anyhow::Result<()> {
+fn take_surface(wishes: &mut Wishes, row: &SessionRow, agents: usize) -> anyhow::Result<()> {
     // Older records do not name the surface; where there are sub-agents, there was one.
     if wishes.surface.is_some() || (row.surface.is_empty() && agents > 1) {
         return Ok(());
