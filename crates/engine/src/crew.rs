@@ -40,6 +40,8 @@ pub(crate) struct Crew {
     inner: Mutex<Inner>,
     /// Says that an agent has ended, whoever waits.
     ended: watch::Sender<()>,
+    /// Cancelled once the first events of a new session are handed to the record: nothing may come before them.
+    pub(crate) begun: CancellationToken,
     /// Commands that run beside the agents.
     pub(crate) background: Background,
     /// Runs an agent whose turn has come.
@@ -168,6 +170,7 @@ impl Crew {
             parts,
             inner: Mutex::new(inner),
             ended: watch::Sender::default(),
+            begun: CancellationToken::new(),
             background: Background::default(),
             start_agent,
         });

@@ -225,6 +225,7 @@ impl Driver {
         }
         let since = Instant::now();
         let mut on_record = self.journal.send_and_take();
+        self.has_begun();
         let progress = HeldProgress::new(self.who.id, self.crew.updates.clone());
         let waited = {
             let mut on_signal = |signal| match signal {
@@ -256,6 +257,13 @@ impl Driver {
             Waited::Cancelled => cancelled(progress.partial(), Vec::new()),
             Waited::TimeUp => self.time_up(progress.partial(), Vec::new()),
             Waited::Interrupted => self.interrupted(progress.partial(), Vec::new()),
+        }
+    }
+
+    /// Lets others write to the record of a new session, which begins with the first events of its main agent.
+    fn has_begun(&self) {
+        if self.who.id == self.crew.main && !self.crew.begun.is_cancelled() {
+            self.crew.begun.cancel();
         }
     }
 

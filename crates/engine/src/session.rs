@@ -64,6 +64,10 @@ impl Session {
     pub(crate) fn drive(process: &ProcessParts, crew: Arc<Crew>, main: AgentStart, updates: Updates) -> Self {
         let (id, agent) = (crew.session, crew.main);
         process.running.add(&crew);
+        if main.interrupted.is_some() {
+            // It is on record already.
+            crew.begun.cancel();
+        }
         let places = [crew.site.workspace.root().to_path_buf(), process.data_dir.clone()];
         // While the model thinks; nobody waits for it.
         tokio::spawn(async move {

@@ -13,6 +13,7 @@ impl Driver {
     /// Ends the agent: first everything below it, then itself. Its report is checked before it is recorded.
     pub(super) async fn settle(mut self, ending: Ending) -> Report {
         self.journal.send();
+        self.has_begun();
         self.crew.close_mailbox(self.who.id);
         self.crew.stop_below(self.who.id).await;
         self.conversation.catch_up(self.agent.conversation());

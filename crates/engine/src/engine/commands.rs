@@ -53,6 +53,7 @@ impl Engine {
         let Words { text, attachments } = said.into();
         let said = Words { text: words(&text)?, attachments: shown(&attachments)? };
         let id = find(&crew, agent)?;
+        crew.begun.cancelled().await;
         let sent = crew.send(id, Sender::Person, said, delivery);
         let (mail, mut journal) = sent.ok_or_else(|| {
             EngineError::Refused(format!(
@@ -167,7 +168,9 @@ impl Engine {
         more: Budget,
     ) -> Result<(), EngineError> {
         let crew = self.crew(session)?;
-        let raised = crew.top_up(find(&crew, agent)?, more);
+        let id = find(&crew, agent)?;
+        crew.begun.cancelled().await;
+        let raised = crew.top_up(id, more);
         drop(crew);
         if raised.is_empty() {
             return Err(EngineError::NothingToDo(

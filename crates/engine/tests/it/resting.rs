@@ -231,6 +231,18 @@ async fn queued_prompts_wait_their_turn_and_can_be_edited_and_withdrawn() {
 }
 
 #[tokio::test]
+async fn a_prompt_may_come_before_the_session_is_on_record() {
+    let world = World::new([Turn::text("One."), Turn::text("Two.")]).await;
+    let session = world.engine.start(staying(&world, "first")).unwrap();
+    let id = session.id;
+    world.engine.prompt(id, "second").await.unwrap();
+    let mut session = Followed::new(session);
+    session.until(2, rested).await;
+    world.engine.close(id).unwrap();
+    assert_eq!(session.finish().await.told("main", Sender::Person), ["first", "second"]);
+}
+
+#[tokio::test]
 async fn words_for_a_running_turn_are_told_at_its_next_request() {
     let go_on = Arc::default();
     let world = World::new([
