@@ -16,6 +16,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("surface", &["protocol", "policy"]),
     ("report", &["protocol"]),
     ("view", &["protocol", "report"]),
+    ("terminal", &["protocol"]),
     ("model", &["protocol"]),
     ("sandbox", &["protocol"]),
     ("workspace", &["protocol", "policy", "sandbox"]),
@@ -46,7 +47,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("mcp", &["engine", "protocol", "setup", "view"]),
     ("acp", &["engine", "protocol", "setup", "view"]),
     ("api", &["engine", "protocol", "setup", "view"]),
-    ("tui", &["engine", "protocol", "setup", "view"]),
+    ("tui", &["api", "engine", "protocol", "report", "setup", "terminal", "view"]),
     ("cluster", &["engine", "protocol", "setup", "view"]),
     (
         "cli",
@@ -66,6 +67,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "mcp",
             "acp",
             "api",
+            "terminal",
             "tui",
             "cluster",
         ],
@@ -90,7 +92,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
 
 /// Crates without runtime, network, database, files or clock.
 pub(crate) const PURE: &[&str] =
-    &["protocol", "policy", "agent", "delegate", "roles", "surface", "report", "view"];
+    &["protocol", "policy", "agent", "delegate", "roles", "surface", "report", "view", "terminal"];
 
 /// What a pure crate may not even build on indirectly.
 const IMPURE: &[&str] = &["tokio", "mio", "hyper", "reqwest", "rustls", "rusqlite", "libsqlite3-sys"];

@@ -1,0 +1,14 @@
+//! Text for terminals. A [`TextLine`] is a row of [`Span`]s with looks; the only way from it to bytes makes everything
+//! harmless that a terminal would act on, so text from strangers needs no care before it is put into one.
+//!
+//! Pure: this crate must not know a terminal, files, clocks, the environment or sessions.
+#![forbid(unsafe_code)]
+
+pub mod limits;
+mod look;
+mod text_line;
+mod theme;
+
+pub use look::{Ink, Look};
+pub use text_line::{Span, TextLine, columns};
+pub use theme::Theme;
