@@ -161,8 +161,9 @@ fn thousand() -> anyhow::Result<Vec<ResultLine>> {
     ensure!(output.status.success(), "the sessions that rest failed: {}", output.status);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let number = |name: &str| -> anyhow::Result<f64> {
-        let line = text.lines().find_map(|line| line.strip_prefix(name)).context("a figure is missing")?;
-        Ok(line.trim().parse()?)
+        let mut pairs = text.lines().filter_map(|line| line.split_once(' '));
+        let (_, figure) = pairs.find(|(named, _)| *named == name).context("a figure is missing")?;
+        Ok(figure.parse()?)
     };
     let (memory_mb, files) = (number("rss_kb")? / 1024.0, number("files")?);
     Ok(vec![
