@@ -13,7 +13,7 @@ use crate::error::RoleError;
 use crate::field::Field;
 use crate::fields::{cut, plain};
 use crate::given::Given;
-use crate::keys::Key;
+use crate::keys::FieldKey;
 use crate::limits::LIKENESS_MIN;
 use crate::limits::{FILE_BYTES_MAX, ROLES_MAX};
 use crate::name::{folded, shortened};
@@ -174,10 +174,13 @@ impl Entry {
     fn read(at: usize, json: &Json) -> Result<Self, AgentRolesError> {
         let place = format!("AgentRoles.Roles[{at}]");
         let role = json.as_object().ok_or_else(|| AgentRolesError(format!("{place} is not an object")))?;
-        let is_known =
-            |key: &str| folded(key) == PROMPT_FILE || Key::of(key).is_some_and(|kind| kind != Key::NotUsed);
-        let name =
-            role.iter().find(|(key, _)| Key::of(key) == Some(Key::Name)).and_then(|(_, name)| name.as_str());
+        let is_known = |key: &str| {
+            folded(key) == PROMPT_FILE || FieldKey::of(key).is_some_and(|kind| kind != FieldKey::NotUsed)
+        };
+        let name = role
+            .iter()
+            .find(|(key, _)| FieldKey::of(key) == Some(FieldKey::Name))
+            .and_then(|(_, name)| name.as_str());
         let place = name.map_or_else(|| place.clone(), |name| format!("{place} ({})", shortened(name)));
         known_keys(role, &place, is_known, &ROLE_KEYS)?;
         let name = name.ok_or_else(|| AgentRolesError(format!("{place} has no RoleId")))?.to_string();
@@ -211,7 +214,7 @@ impl Entry {
     }
 
     fn delegates_are_known(&self, roles: &Roles) -> Result<(), AgentRolesError> {
-        let named = self.fields.iter().filter(|field| field.kind() == Some(Key::DelegatesTo));
+        let named = self.fields.iter().filter(|field| field.kind() == Some(FieldKey::DelegatesTo));
         for name in named.flat_map(|field| field.value.entries()).filter(|name| !name.contains('*')) {
             if let Err(unknown) = roles.find(&name)
                 && !builtin(Team::With).any(|known| folded(&known.name) == folded(&name))

@@ -7,7 +7,7 @@ use posse_protocol::{Budget, Grant, NameRules, Role};
 use crate::builtin::{Team, builtin};
 use crate::error::RoleError;
 use crate::given::Given;
-use crate::keys::{Key, RIGHTS};
+use crate::keys::{FieldKey, RIGHTS};
 use crate::name::folded;
 use crate::registry::Roles;
 use crate::warning::Warning;
@@ -24,7 +24,7 @@ impl Roles {
         if let Some(known) = of_that_name {
             return Ok((Some(over(known, role, given)), Vec::new()));
         }
-        if given.has(Key::Description) {
+        if given.has(FieldKey::Description) {
             return Ok((Some(role), given.missing.clone()));
         }
         if builtin(Team::With).any(|known| folded(&known.name) == name) {
@@ -51,11 +51,15 @@ pub(crate) fn over(known: &Role, said: Role, given: &Given) -> Role {
     Role {
         name: known.name.clone(),
         display_name: said.display_name.or_else(|| known.display_name.clone()),
-        description: if given.has(Key::Description) { said.description } else { known.description.clone() },
-        aliases: if given.has(Key::Aliases) { said.aliases } else { known.aliases.clone() },
+        description: if given.has(FieldKey::Description) {
+            said.description
+        } else {
+            known.description.clone()
+        },
+        aliases: if given.has(FieldKey::Aliases) { said.aliases } else { known.aliases.clone() },
         prompt: if given.prompt { said.prompt } else { known.prompt.clone() },
         grant: Grant { delegates, ..grant },
-        model: if given.has(Key::Model) { said.model } else { known.model.clone() },
+        model: if given.has(FieldKey::Model) { said.model } else { known.model.clone() },
         budget,
         max_output_tokens: said.max_output_tokens.or(known.max_output_tokens),
         tools_listed_by_task: said.tools_listed_by_task || known.tools_listed_by_task,
@@ -63,7 +67,7 @@ pub(crate) fn over(known: &Role, said: Role, given: &Given) -> Role {
         inherit_context_file: said.inherit_context_file.or(known.inherit_context_file),
         inherit_memory: said.inherit_memory.or(known.inherit_memory),
         isolation: said.isolation.or(known.isolation),
-        report: if given.has(Key::Report) { said.report } else { known.report },
+        report: if given.has(FieldKey::Report) { said.report } else { known.report },
         origin: said.origin,
     }
 }
@@ -72,6 +76,7 @@ pub(crate) fn over(known: &Role, said: Role, given: &Given) -> Role {
 fn delegates(known: &Grant, said: &Grant, given: &Given) -> NameRules {
     let nothing = NameRules::nothing();
     let said_no_more = said.delegates != nothing && known.delegates != nothing;
-    let is_said = given.has(Key::DelegatesTo) || given.has(Key::CanDelegate) && !said_no_more || given.closed;
+    let is_said =
+        given.has(FieldKey::DelegatesTo) || given.has(FieldKey::CanDelegate) && !said_no_more || given.closed;
     if is_said { said.delegates.clone() } else { known.delegates.clone() }
 }

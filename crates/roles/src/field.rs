@@ -1,6 +1,6 @@
 //! One key of front matter with its value.
 
-use crate::keys::Key;
+use crate::keys::FieldKey;
 use crate::values::Value;
 
 /// One key of the front matter.
@@ -14,7 +14,7 @@ pub(crate) struct Field {
 }
 
 impl Field {
-    pub(crate) fn kind(&self) -> Option<Key> {
-        Key::of(&self.key)
+    pub(crate) fn kind(&self) -> Option<FieldKey> {
+        FieldKey::of(&self.key)
     }
 }

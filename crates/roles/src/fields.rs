@@ -2,7 +2,7 @@
 
 use crate::error::RoleError;
 use crate::field::Field;
-use crate::keys::Key;
+use crate::keys::FieldKey;
 use crate::values::Value;
 use crate::{lenient, strict};
 
@@ -47,7 +47,7 @@ pub(crate) fn cut(text: &str) -> Result<(String, String, usize), RoleError> {
 /// Whether what follows a line `---` are fields, and not the page below a rule.
 fn begins_fields(lines: &[&str]) -> bool {
     let first = lines.iter().find(|line| !line.trim().is_empty() && !line.starts_with('#'));
-    first.is_some_and(|line| line.split_once(':').is_some_and(|(key, _)| Key::of(key).is_some()))
+    first.is_some_and(|line| line.split_once(':').is_some_and(|(key, _)| FieldKey::of(key).is_some()))
 }
 
 /// Strict YAML where it is that; else line by line. The lines tell where a key stands in either case, and how a

@@ -1,12 +1,12 @@
 //! What an agent file says itself, beside the role that is read from it.
 
-use crate::keys::Key;
+use crate::keys::FieldKey;
 use crate::warning::Warning;
 
 /// What a file says itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Given {
-    pub(crate) keys: Vec<Key>,
+    pub(crate) keys: Vec<FieldKey>,
     /// Whether there is a prompt.
     pub(crate) prompt: bool,
     /// Whether something was held back that could not be told.
@@ -16,7 +16,7 @@ pub struct Given {
 }
 
 impl Given {
-    pub(crate) fn has(&self, key: Key) -> bool {
+    pub(crate) fn has(&self, key: FieldKey) -> bool {
         self.keys.contains(&key)
     }
 }

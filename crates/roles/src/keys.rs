@@ -4,7 +4,7 @@ use crate::name::folded;
 
 /// What a key is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Key {
+pub(crate) enum FieldKey {
     Name,
     DisplayName,
     Description,
@@ -41,7 +41,7 @@ pub(crate) enum Key {
     NotUsed,
 }
 
-impl Key {
+impl FieldKey {
     /// The key, however it is written: `maxTurns`, `max_turns` and `max-turns` are one.
     pub(crate) fn of(written: &str) -> Option<Self> {
         Some(match folded(written).as_str() {
@@ -84,17 +84,17 @@ impl Key {
 }
 
 /// Keys that say what a role may do.
-pub(crate) const RIGHTS: [Key; 12] = [
-    Key::Tools,
-    Key::DisallowedTools,
-    Key::Include,
-    Key::Exclude,
-    Key::Permissions,
-    Key::Permission,
-    Key::Approval,
-    Key::Files,
-    Key::WriteRoots,
-    Key::WriteExcept,
-    Key::Shell,
-    Key::Network,
+pub(crate) const RIGHTS: [FieldKey; 12] = [
+    FieldKey::Tools,
+    FieldKey::DisallowedTools,
+    FieldKey::Include,
+    FieldKey::Exclude,
+    FieldKey::Permissions,
+    FieldKey::Permission,
+    FieldKey::Approval,
+    FieldKey::Files,
+    FieldKey::WriteRoots,
+    FieldKey::WriteExcept,
+    FieldKey::Shell,
+    FieldKey::Network,
 ];

@@ -4,7 +4,7 @@
 //! what cannot be understood is part of the value above it.
 
 use crate::field::Field;
-use crate::keys::Key;
+use crate::keys::FieldKey;
 use crate::limits::KEY_CHARS_MAX;
 use crate::lookalike::looks_like_a_right;
 use crate::name::folded;
@@ -71,7 +71,7 @@ fn key_of(line: &str) -> Option<(&str, &str)> {
     let (key, value) = line.split_once(':')?;
     let key = key.trim().trim_matches(['"', '\'']);
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-    let known = Key::of(key).is_some() || looks_like_a_right(key);
+    let known = FieldKey::of(key).is_some() || looks_like_a_right(key);
     let spaced = value.is_empty() || value.starts_with([' ', '\t']) || known;
     let is_key = !key.is_empty() && key.len() <= KEY_CHARS_MAX && key.chars().all(plain);
     (is_key && spaced && !key.starts_with('-')).then_some((key, value.trim()))
@@ -79,18 +79,18 @@ fn key_of(line: &str) -> Option<(&str, &str)> {
 
 /// Whether a key begins a field of its own, or is a speaker in the description above.
 fn begins_field(key: &str, above: Option<&str>) -> bool {
-    let in_description = above.and_then(Key::of) == Some(Key::Description);
+    let in_description = above.and_then(FieldKey::of) == Some(FieldKey::Description);
     let speech = SPEECH.iter().any(|word| word.eq_ignore_ascii_case(key));
     let sentence = key.starts_with(|c: char| c.is_ascii_uppercase());
     // No sentence begins with several words in one.
     let compound = key.contains(['_', '-', '.']) || key.chars().skip(1).any(char::is_uppercase);
     let right = compound && looks_like_a_right(key);
-    Key::of(key).is_some() || right || !in_description || !(speech || sentence)
+    FieldKey::of(key).is_some() || right || !in_description || !(speech || sentence)
 }
 
 fn value(raw: &Raw<'_>) -> Value {
     let lines = || raw.rest.iter().map(|line| line.trim()).filter(|line| !line.is_empty());
-    let is_description = Key::of(raw.key) == Some(Key::Description);
+    let is_description = FieldKey::of(raw.key) == Some(FieldKey::Description);
     let head = if is_description { raw.head } else { without_comment(raw.head) };
     if is_block(head) {
         return Value::Text(block(head.starts_with('>'), &raw.rest));

@@ -9,7 +9,7 @@ use crate::error::RoleError;
 use crate::field::Field;
 use crate::fields::take_apart;
 use crate::given::Given;
-use crate::keys::Key;
+use crate::keys::FieldKey;
 use crate::limits::{DESCRIPTION_CHARS_MAX, FILE_BYTES_MAX, LIST_ITEMS_MAX, MODEL_CHARS_MAX, WARNINGS_MAX};
 use crate::lookalike::looks_like_a_right;
 use crate::name::{folded, shortened, valid_name};
@@ -77,8 +77,8 @@ fn describes_agent(fields: &[Field]) -> bool {
     // A page may be described, too, and then it has a title instead of a name.
     let titled = fields.iter().any(|field| matches!(folded(&field.key).as_str(), "title" | "layout"));
     let of_role = |field: &Field| match field.kind() {
-        Some(Key::Description) => !titled,
-        Some(kind) => kind != Key::NotUsed || is_mode(field),
+        Some(FieldKey::Description) => !titled,
+        Some(kind) => kind != FieldKey::NotUsed || is_mode(field),
         None => looks_like_a_right(&field.key),
     };
     !fields.iter().any(of_command) && fields.iter().any(of_role)
@@ -104,7 +104,7 @@ impl Reading {
     fn parsed(mut self, role: Result<Role, RoleError>) -> (Parsed, Given) {
         self.warnings.sort_by_key(|warning| warning.line);
         let line = |key| self.field(key).map(|field| field.line);
-        let lines = Lines { model: line(Key::Model), tools: line(Key::Tools) };
+        let lines = Lines { model: line(FieldKey::Model), tools: line(FieldKey::Tools) };
         (Parsed { role, warnings: self.warnings, not_used: self.not_used, lines }, self.given)
     }
 
@@ -136,20 +136,22 @@ impl Reading {
         }
         let role = Role {
             name,
-            display_name: self.given(Key::DisplayName).map(|(_, value)| shortened(&value.text())),
+            display_name: self.given(FieldKey::DisplayName).map(|(_, value)| shortened(&value.text())),
             description,
             aliases: self.aliases(),
             prompt: body,
             grant: self.grant(),
             model: self.model(),
             budget: self.budget(),
-            max_output_tokens: self.number(Key::OutputTokens).and_then(|number| u32::try_from(number).ok()),
-            tools_listed_by_task: self.flag(Key::ToolsListedByTask).unwrap_or(false),
-            single: self.flag(Key::Single).unwrap_or(false),
-            inherit_context_file: self.flag(Key::InheritContextFile),
-            inherit_memory: self.read(Key::Memory, Value::memory, "write true or false"),
+            max_output_tokens: self
+                .number(FieldKey::OutputTokens)
+                .and_then(|number| u32::try_from(number).ok()),
+            tools_listed_by_task: self.flag(FieldKey::ToolsListedByTask).unwrap_or(false),
+            single: self.flag(FieldKey::Single).unwrap_or(false),
+            inherit_context_file: self.flag(FieldKey::InheritContextFile),
+            inherit_memory: self.read(FieldKey::Memory, Value::memory, "write true or false"),
             isolation: self.isolation(),
-            report: self.read(Key::Report, report, "write sections or answer").unwrap_or_default(),
+            report: self.read(FieldKey::Report, report, "write sections or answer").unwrap_or_default(),
             origin,
         };
         Ok(role)
@@ -161,11 +163,11 @@ impl Reading {
             match field.kind() {
                 None if looks_like_a_right(&field.key) => self.close(&field),
                 None => self.warn(field.line, format!("the key {:?} is not known", shortened(&field.key))),
-                Some(Key::Permissions) => self.permissions(field)?,
+                Some(FieldKey::Permissions) => self.permissions(field)?,
                 // Elsewhere it says who starts the agent. Whoever writes something else means what it may do.
-                Some(Key::NotUsed) if is_mode(&field) => self.close(&field),
-                Some(Key::NotUsed) if self.not_used.len() >= WARNINGS_MAX => {}
-                Some(Key::NotUsed) => {
+                Some(FieldKey::NotUsed) if is_mode(&field) => self.close(&field),
+                Some(FieldKey::NotUsed) if self.not_used.len() >= WARNINGS_MAX => {}
+                Some(FieldKey::NotUsed) => {
                     let text = format!("the key {:?} is not used", shortened(&field.key));
                     self.not_used.push(Warning::new(field.line, text));
                 }
@@ -175,8 +177,8 @@ impl Reading {
         Ok(())
     }
 
-    fn keep(&mut self, kind: Key, field: Field) -> Result<(), RoleError> {
-        if kind != Key::Description && field.value.entries().len() > LIST_ITEMS_MAX {
+    fn keep(&mut self, kind: FieldKey, field: Field) -> Result<(), RoleError> {
+        if kind != FieldKey::Description && field.value.entries().len() > LIST_ITEMS_MAX {
             return Err(RoleError::TooMany { line: field.line, key: shortened(&field.key) });
         }
         if let Some(before) = self.fields.iter().position(|f| f.kind() == Some(kind)) {
@@ -190,7 +192,9 @@ impl Reading {
 
     /// `include` and `exclude` below one key are as if they stood alone.
     fn permissions(&mut self, field: Field) -> Result<(), RoleError> {
-        let kind = |key: &str| Key::of(key).filter(|kind| matches!(kind, Key::Include | Key::Exclude));
+        let kind = |key: &str| {
+            FieldKey::of(key).filter(|kind| matches!(kind, FieldKey::Include | FieldKey::Exclude))
+        };
         let pairs: &[(String, String)] = if let Value::Map(pairs) = &field.value { pairs } else { &[] };
         let kinds = pairs.iter().map(|(key, _)| kind(key)).collect::<Option<Vec<_>>>();
         let Some(kinds) = kinds.filter(|kinds| !kinds.is_empty()) else {
@@ -221,16 +225,16 @@ impl Reading {
         self.warnings.push(Warning { told: Audience::Everybody, ..Warning::new(field.line, text) });
     }
 
-    fn field(&self, key: Key) -> Option<&Field> {
+    fn field(&self, key: FieldKey) -> Option<&Field> {
         self.fields.iter().find(|field| field.kind() == Some(key))
     }
 
-    fn given(&self, key: Key) -> Option<(usize, Value)> {
+    fn given(&self, key: FieldKey) -> Option<(usize, Value)> {
         self.field(key).filter(|f| f.value != Value::Nothing).map(|f| (f.line, f.value.clone()))
     }
 
     /// Reads a value by `read`; one that makes no sense is told with `instead`.
-    fn read<T>(&mut self, key: Key, read: impl Fn(&Value) -> Option<T>, instead: &str) -> Option<T> {
+    fn read<T>(&mut self, key: FieldKey, read: impl Fn(&Value) -> Option<T>, instead: &str) -> Option<T> {
         let (line, value) = self.given(key)?;
         let read = read(&value);
         if read.is_none() {
@@ -239,18 +243,18 @@ impl Reading {
         read
     }
 
-    fn flag(&mut self, key: Key) -> Option<bool> {
+    fn flag(&mut self, key: FieldKey) -> Option<bool> {
         self.read(key, Value::flag, "write true or false")
     }
 
-    fn number(&mut self, key: Key) -> Option<u64> {
+    fn number(&mut self, key: FieldKey) -> Option<u64> {
         self.read(key, Value::count, "write a whole number above zero")
     }
 
     fn name(&mut self, path: &str, no_body: bool) -> Result<String, RoleError> {
-        let (line, name) = match self.given(Key::Name) {
+        let (line, name) = match self.given(FieldKey::Name) {
             Some((line, value)) => (line, value.text().split_whitespace().collect::<Vec<_>>().join(" ")),
-            None if no_body && self.field(Key::Model).is_none() => return Err(RoleError::Empty),
+            None if no_body && self.field(FieldKey::Model).is_none() => return Err(RoleError::Empty),
             None => {
                 let file = path.rsplit(['/', '\\']).next().unwrap_or_default();
                 let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
@@ -268,7 +272,7 @@ impl Reading {
     }
 
     fn description(&mut self) -> String {
-        let Some((line, value)) = self.given(Key::Description) else {
+        let Some((line, value)) = self.given(FieldKey::Description) else {
             let text = "there is no description:, so no model can tell when to use it";
             self.given.missing.push(Warning::new(1, text));
             return String::new();
@@ -285,7 +289,7 @@ impl Reading {
     }
 
     fn aliases(&mut self) -> Vec<String> {
-        let Some((line, value)) = self.given(Key::Aliases) else { return Vec::new() };
+        let Some((line, value)) = self.given(FieldKey::Aliases) else { return Vec::new() };
         let mut aliases = Vec::new();
         for alias in value.entries() {
             match valid_name(&alias) {
@@ -301,27 +305,27 @@ impl Reading {
             let text = value.text();
             (text.chars().count() <= MODEL_CHARS_MAX).then_some(text)
         };
-        let model = self.read(Key::Model, short, "the parent's model is used")?;
+        let model = self.read(FieldKey::Model, short, "the parent's model is used")?;
         let inherits = model.eq_ignore_ascii_case(INHERIT);
         (!model.is_empty()).then(|| if inherits { INHERIT.to_string() } else { model })
     }
 
     fn budget(&mut self) -> Budget {
-        let turns = self.number(Key::Turns).map(|number| u32::try_from(number).unwrap_or(u32::MAX));
-        let minutes = self.read(Key::Minutes, Value::minutes_ms, "write a number of minutes");
-        let time = self.read(Key::Time, Value::time_ms, "write a time such as 90s, 10m or 1h30m");
-        let time = time.or(minutes).or_else(|| self.number(Key::DurationMs));
-        Budget { turns, tokens: self.number(Key::Tokens), time_ms: time, cost_usd: None }
+        let turns = self.number(FieldKey::Turns).map(|number| u32::try_from(number).unwrap_or(u32::MAX));
+        let minutes = self.read(FieldKey::Minutes, Value::minutes_ms, "write a number of minutes");
+        let time = self.read(FieldKey::Time, Value::time_ms, "write a time such as 90s, 10m or 1h30m");
+        let time = time.or(minutes).or_else(|| self.number(FieldKey::DurationMs));
+        Budget { turns, tokens: self.number(FieldKey::Tokens), time_ms: time, cost_usd: None }
     }
 
     fn grant(&mut self) -> Grant {
         let mut tools = Tools::default();
         for (key, read) in [
-            (Key::Tools, Tools::allow as fn(&mut Tools, &Value, &mut dyn FnMut(String))),
-            (Key::DisallowedTools, Tools::deny),
-            (Key::Include, Tools::include),
-            (Key::Exclude, Tools::exclude),
-            (Key::Permission, Tools::permit),
+            (FieldKey::Tools, Tools::allow as fn(&mut Tools, &Value, &mut dyn FnMut(String))),
+            (FieldKey::DisallowedTools, Tools::deny),
+            (FieldKey::Include, Tools::include),
+            (FieldKey::Exclude, Tools::exclude),
+            (FieldKey::Permission, Tools::permit),
         ] {
             // `tools:` with nothing behind it is a list of nothing, not the absence of a list.
             let Some(field) = self.field(key) else { continue };
@@ -348,9 +352,11 @@ impl Reading {
 
     /// To whom it may delegate. What is not understood is no; a plain yes is to everybody its parent may.
     fn delegates(&mut self, tools: &Tools) -> NameRules {
-        let named = self.field(Key::DelegatesTo).map(|field| field.value.clone());
-        let may =
-            self.field(Key::CanDelegate).is_some().then(|| self.flag(Key::CanDelegate).unwrap_or(false));
+        let named = self.field(FieldKey::DelegatesTo).map(|field| field.value.clone());
+        let may = self
+            .field(FieldKey::CanDelegate)
+            .is_some()
+            .then(|| self.flag(FieldKey::CanDelegate).unwrap_or(false));
         match (may, named) {
             (Some(false), _) => NameRules::nothing(),
             (Some(true), None) => tools.delegates(Some(&Value::Text("*".to_string()))),
@@ -360,49 +366,54 @@ impl Reading {
 
     /// Explicit rights. A value that is not understood gives nothing.
     fn narrow(&mut self, rights: &mut Rights) {
-        if self.field(Key::Files).is_some() {
-            let files = self.read(Key::Files, Value::files, "no files are given: write none, read or write");
+        if self.field(FieldKey::Files).is_some() {
+            let files =
+                self.read(FieldKey::Files, Value::files, "no files are given: write none, read or write");
             rights.limit_files(files.unwrap_or(Files::None));
         }
-        if self.field(Key::Shell).is_some() {
-            let shell =
-                self.read(Key::Shell, Value::shell, "no shell is given: write none, inspect, verify or full");
+        if self.field(FieldKey::Shell).is_some() {
+            let shell = self.read(
+                FieldKey::Shell,
+                Value::shell,
+                "no shell is given: write none, inspect, verify or full",
+            );
             rights.limit_shell(shell.unwrap_or(Shell::None));
         }
-        if self.field(Key::Network).is_some() {
-            let reach = self.read(Key::Network, network, "no network is given: write none, full, or hosts");
+        if self.field(FieldKey::Network).is_some() {
+            let reach =
+                self.read(FieldKey::Network, network, "no network is given: write none, full, or hosts");
             rights.limit_network(reach.unwrap_or(Network::None));
         }
     }
 
     /// What it may do without asking: everything, unless the file says less. What is not understood asks.
     fn approval(&mut self) -> Approval {
-        if self.field(Key::Approval).is_none() {
+        if self.field(FieldKey::Approval).is_none() {
             return Approval::Full;
         }
         let instead = "it asks before it does anything: write plan, ask, edit, auto or full";
-        self.read(Key::Approval, approval, instead).unwrap_or(Approval::Ask)
+        self.read(FieldKey::Approval, approval, instead).unwrap_or(Approval::Ask)
     }
 
     /// Where it works. What is not understood works where it disturbs nobody.
     fn isolation(&mut self) -> Option<Isolation> {
-        self.field(Key::Isolation)?;
+        self.field(FieldKey::Isolation)?;
         let instead = "it works in a checkout of its own: write shared or worktree";
-        Some(self.read(Key::Isolation, isolation, instead).unwrap_or(Isolation::Worktree))
+        Some(self.read(FieldKey::Isolation, isolation, instead).unwrap_or(Isolation::Worktree))
     }
 
     /// Where it may write. A root that is not understood is no root; an exception that is not understood is everything.
     fn writes(&mut self) -> PathRules {
         const HINT: &str = "write paths within the project, such as src/api, without * and ..";
         let mut rules = PathRules::default();
-        if let Some(field) = self.field(Key::WriteRoots) {
+        if let Some(field) = self.field(FieldKey::WriteRoots) {
             let (line, (roots, bad)) = (field.line, paths(&field.value));
             for path in bad {
                 self.warn(line, format!("{path:?} is left out: {HINT}"));
             }
             rules.roots.insert(roots);
         }
-        if let Some(field) = self.field(Key::WriteExcept) {
+        if let Some(field) = self.field(FieldKey::WriteExcept) {
             let (line, (except, bad)) = (field.line, paths(&field.value));
             rules.except = except;
             for path in bad {

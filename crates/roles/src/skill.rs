@@ -2,7 +2,7 @@
 //! odd is told. A skill gives no rights; what it says of tools is only words.
 
 use crate::fields::{FileParts, cut, plain, take_apart};
-use crate::keys::Key;
+use crate::keys::FieldKey;
 use crate::lenient;
 use crate::limits::{DESCRIPTION_CHARS_MAX, LIST_ITEMS_MAX, NAME_CHARS_MAX, SKILL_DESCRIPTION_CHARS};
 use crate::name::{folded, shortened};
@@ -146,7 +146,7 @@ fn text_with(key: &str, description: &str, more: &[&str], body: &str) -> String 
 /// The text itself, where somebody has put a whole file into it.
 fn without_front(body: &str) -> String {
     let is_file = |pieces: &FileParts| {
-        pieces.fields.iter().any(|field| matches!(field.kind(), Some(Key::Name | Key::Description)))
+        pieces.fields.iter().any(|field| matches!(field.kind(), Some(FieldKey::Name | FieldKey::Description)))
     };
     match take_apart(body) {
         Ok(pieces) if is_file(&pieces) && !pieces.body.is_empty() => pieces.body,
