@@ -4,11 +4,13 @@
 //! Pure: this crate must not know a terminal, files, clocks, the environment or sessions.
 #![forbid(unsafe_code)]
 
+mod keys;
 pub mod limits;
 mod look;
 mod text_line;
 mod theme;
 
+pub use keys::{Key, KeyCode, KeyReader, PastedText, TerminalInput, TerminalReply};
 pub use look::{Ink, Look};
 pub use text_line::{Span, TextLine, columns};
 pub use theme::Theme;

@@ -1,0 +1,4 @@
+//! What people send and edit.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod keys;
