@@ -1,5 +1,6 @@
 //! Text for terminals. A [`TextLine`] is a row of [`Span`]s with looks; the only way from it to bytes makes everything
-//! harmless that a terminal would act on, so text from strangers needs no care before it is put into one.
+//! harmless that a terminal would act on, so text from strangers needs no care before it is put into one. A [`Screen`]
+//! turns finished lines and a live region into the bytes of an inline chat.
 //!
 //! Pure: this crate must not know a terminal, files, clocks, the environment or sessions.
 #![forbid(unsafe_code)]
@@ -7,10 +8,12 @@
 mod keys;
 pub mod limits;
 mod look;
+mod screen;
 mod text_line;
 mod theme;
 
 pub use keys::{Key, KeyCode, KeyReader, PastedText, TerminalInput, TerminalReply};
 pub use look::{Ink, Look};
+pub use screen::{Region, Screen};
 pub use text_line::{Span, TextLine, columns};
 pub use theme::Theme;

@@ -140,6 +140,27 @@ impl TextLine {
         cut
     }
 
+    /// The same line with the character in this column reversed, as a cursor looks. Behind its end that is a space.
+    #[must_use]
+    pub fn with_cursor(&self, column: usize) -> Self {
+        let mut line = Self::default();
+        let mut end = 0;
+        for span in &self.spans {
+            for cluster in span.text.graphemes(true) {
+                let begin = end;
+                end += columns(cluster);
+                let is_under = (begin..end).contains(&column);
+                let reverse = span.look.reverse != is_under;
+                line.push_span(Span { text: cluster.to_owned(), look: Look { reverse, ..span.look } });
+            }
+        }
+        if let Some(room) = column.checked_sub(end) {
+            line.push(&" ".repeat(room), Look::PLAIN);
+            line.push(" ", Look::PLAIN.reverse());
+        }
+        line
+    }
+
     /// The same line in rows of at most so many columns: broken at spaces where there are some, inside words where not.
     /// Further rows begin with `indent` spaces. There is always one row.
     pub fn wrapped(&self, columns_max: usize, indent: usize) -> Vec<Self> {
@@ -229,6 +250,23 @@ mod tests {
             assert_eq!(line.cut(width).text(), want, "{width}");
             assert!(line.cut(width).columns() <= width);
         }
+    }
+
+    #[test]
+    fn a_cursor_is_a_reversed_character() {
+        let line = TextLine::plain("a日").with("e\u{301}", Look::PLAIN.reverse());
+        let cases = [
+            (0, "\x1b[7ma\x1b[0m日\x1b[7me\u{301}\x1b[0m"),
+            (1, "a\x1b[7m日e\u{301}\x1b[0m"),
+            (2, "a\x1b[7m日e\u{301}\x1b[0m"),
+            (3, "a日e\u{301}"),
+            (4, "a日\x1b[7me\u{301} \x1b[0m"),
+            (6, "a日\x1b[7me\u{301}\x1b[0m  \x1b[7m \x1b[0m"),
+        ];
+        assert_eq!(
+            cases.map(|(column, _)| line.with_cursor(column).painted(Theme::Dark)),
+            cases.map(|(_, want)| want)
+        );
     }
 
     #[test]
