@@ -12,7 +12,7 @@ use anyhow::{Context as _, bail};
 use posse_engine::record::prepare_data_dir;
 use posse_engine::{Engine, Session};
 use posse_protocol::{AgentState, EventKind, SessionId, Update};
-use posse_sandbox::{DetachedSelf, DetachedStart, leave_terminal};
+use posse_sandbox::{DetachedErrors, DetachedInput, DetachedSelf, DetachedStart, leave_terminal};
 use posse_setup::{Paths, append_private};
 use posse_view::{SessionView, words};
 use serde::{Deserialize, Serialize};
@@ -44,12 +44,14 @@ struct Announced {
 /// Starts the other process, waits until its session is on record, and says how to reach it.
 pub(crate) fn start(args: &WorkArgs) -> anyhow::Result<Exit> {
     let arguments = arguments(std::env::args_os().skip(1).collect())?;
-    let with_input = !output::stdin_is_terminal();
-    let started = DetachedSelf::start(&arguments, with_input).context("cannot start a process")?;
+    let typed = output::stdin_is_terminal();
+    let input = if typed { DetachedInput::Nothing } else { DetachedInput::Inherited };
+    let started = DetachedSelf::start(&arguments, input, DetachedErrors::Ours);
+    let started = started.context("cannot start a process")?;
     let line = match started.first_line().context("cannot hear the process that was started")? {
-        DetachedStart::Began(line) => line,
+        DetachedStart::Began { line, .. } => line,
         // It has said why.
-        DetachedStart::Ended(code) => return Ok(Exit::of_code(code)),
+        DetachedStart::Ended { code, .. } => return Ok(Exit::of_code(code)),
     };
     let announced: Announced =
         serde_json::from_str(&line).context("the process that was started says something else")?;

@@ -91,12 +91,12 @@ impl Command {
 }
 
 #[cfg(unix)]
-fn shell_program() -> &'static str {
+pub(crate) fn shell_program() -> &'static str {
     ["/bin/bash", "/usr/bin/bash"].into_iter().find(|path| Path::new(path).exists()).unwrap_or("/bin/sh")
 }
 
 #[cfg(not(unix))]
-fn shell_program() -> &'static str {
+pub(crate) fn shell_program() -> &'static str {
     "sh"
 }
 

@@ -4,6 +4,7 @@
 //! grant is: it runs what it is given and answers within the deadline, whatever the command does.
 
 mod ahead;
+mod aside;
 mod capture;
 mod command;
 #[cfg(target_os = "linux")]
@@ -20,6 +21,7 @@ mod linux;
 mod memory;
 #[cfg(not(target_os = "linux"))]
 mod no_confinement;
+mod on_terminal;
 mod pager;
 mod profile;
 mod program;
@@ -36,6 +38,8 @@ mod spawner;
 mod stream_ends;
 mod streams;
 mod support;
+#[cfg(unix)]
+mod talk;
 mod touched;
 #[cfg(unix)]
 mod users;
@@ -43,13 +47,15 @@ mod users;
 #[cfg(unix)]
 pub use ahead::close_elsewhere;
 pub use ahead::prepare_ahead;
+pub use aside::{AsideOutput, OwnOutput, PersonCommand, PersonProgram, own_program, person_program};
 pub use capture::{CapturedOutput, OutputLimits, OutputPart};
 pub use command::{Command, CommandExit, CommandOutcome, SandboxError, What};
-pub use detached::{DetachedSelf, DetachedStart, leave_terminal};
+pub use detached::{DetachedErrors, DetachedInput, DetachedSelf, DetachedStart, leave_terminal};
 pub use env::child_env;
 pub use git_settings::{names_no_program, settings};
 pub use job::{CommandHandle, run, start};
 pub use memory::keep_freed_memory;
+pub use on_terminal::on_terminal;
 pub use pager::page;
 pub use profile::{Level, ResourceLimits, SandboxProfile, Share};
 pub use program::{Program, SYSTEM_FOLDERS, Unfit};

@@ -129,5 +129,5 @@ pub const LEFT_OUT_NAMED_MAX: usize = 3;
 pub const SECRETS_SETTINGS_BYTES_MAX: u64 = 256 * 1024;
 /// The most that the system has to say about a user.
 pub const USER_BYTES_MAX: usize = 64 * 1024;
-/// The first line of this program in a process of its own.
-pub const FIRST_LINE_BYTES_MAX: usize = 4 * 1024;
+/// What is kept of what this program says before its session is on record, in a process of its own.
+pub const DETACHED_SAID_BYTES_MAX: usize = 64 * 1024;

@@ -124,7 +124,7 @@ fn asynchronous(reader: PipeReader) -> io::Result<pipe::Receiver> {
 }
 
 /// In the child, before exec: a session of its own without a terminal, death with the parent, no inherited files.
-fn cut_loose(parent: Pid) -> io::Result<()> {
+pub(crate) fn cut_loose(parent: Pid) -> io::Result<()> {
     rustix::process::setsid()?;
     #[cfg(target_os = "linux")]
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;

@@ -5,6 +5,7 @@
 
 #[cfg(target_os = "linux")]
 mod ahead;
+mod aside;
 #[cfg(target_os = "linux")]
 mod bare;
 #[cfg(target_os = "linux")]
@@ -23,6 +24,8 @@ mod job;
 mod memory;
 #[cfg(target_os = "linux")]
 mod missing;
+#[cfg(target_os = "linux")]
+mod on_terminal;
 #[cfg(target_os = "linux")]
 mod ordinary;
 #[cfg(target_os = "linux")]
