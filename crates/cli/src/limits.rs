@@ -72,20 +72,10 @@ pub(crate) const BAR_COLUMNS_MAX: u64 = 30;
 pub(crate) const PROMPT_BYTES_MAX: u64 = 4 * 1024 * 1024;
 /// How long standard input beside a prompt has to come to its end.
 pub(crate) const PIPED_WAIT_MS: u64 = 1000;
-/// Characters that are held back for a closing mark; past them the opening one is only a character.
-pub(crate) const HELD_CHARS_MAX: usize = 160;
-/// Spaces before a mark that still is one.
-pub(crate) const LEAD_MAX: usize = 12;
-/// Digits of a number before an item.
-pub(crate) const DIGITS_MAX: usize = 4;
 /// Bytes of a line that are held back until it is clear what it is.
 pub(crate) const START_BYTES_MAX: usize = 8 * 1024;
 /// Rows of a table that are held back until it is complete.
 pub(crate) const TABLE_ROWS_MAX: usize = 500;
-/// Columns of a rule.
-pub(crate) const RULE_COLUMNS_MAX: usize = 40;
-/// Columns of the narrowest cell that is worth drawing beside others.
-pub(crate) const CELL_COLUMNS_MIN: usize = 6;
 /// Columns of text that a row has at least, however deep its indent is.
 pub(crate) const ROOM_MIN: usize = 10;
 /// Columns that lines are broken at, however narrow the terminal is.

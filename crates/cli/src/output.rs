@@ -22,9 +22,9 @@ pub(crate) use posse_protocol::visible::{columns, one_line};
 pub(crate) use posse_view::words::{counted, duration, grouped};
 
 /// The colours of [`Style`].
-const COLOURS: [&str; 10] = [
-    "\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[3m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[34m", "\x1b[35m",
-    "\x1b[36m",
+const COLOURS: [&str; 11] = [
+    "\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[3m", "\x1b[9m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[34m",
+    "\x1b[35m", "\x1b[36m",
 ];
 
 /// A text without the blank space around it. Only what is blank without doubt goes.
@@ -207,6 +207,10 @@ impl Style {
 
     pub(crate) fn italic(self, text: &str) -> String {
         self.paint("3", text)
+    }
+
+    pub(crate) fn strike(self, text: &str) -> String {
+        self.paint("9", text)
     }
 
     pub(crate) fn red(self, text: &str) -> String {

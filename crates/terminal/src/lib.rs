@@ -8,6 +8,7 @@
 mod keys;
 pub mod limits;
 mod look;
+pub mod markdown;
 mod screen;
 mod text_line;
 mod theme;

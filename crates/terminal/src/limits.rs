@@ -12,3 +12,24 @@ pub const SEQUENCE_BYTES_MAX: usize = 256;
 pub const STRING_KEPT_BYTES_MAX: usize = 4 * 1024;
 /// Bytes after which a string from the terminal that does not end counts as none.
 pub const STRING_BYTES_MAX: usize = 1024 * 1024;
+
+/// Characters of a line that are held back for a closing mark; past them the opening one is only a character.
+pub const HELD_CHARS_MAX: usize = 160;
+/// Marks inside marks of Markdown.
+pub const MARKS_NESTED_MAX: usize = 6;
+/// Backquotes that begin code.
+pub const CODE_MARKS_MAX: usize = 8;
+/// Spaces before a mark that still is one.
+pub const LEAD_MAX: usize = 24;
+/// Digits of a number before an item.
+pub const DIGITS_MAX: usize = 4;
+/// Rows of a table that are held back for its end; past them its columns are as wide as its rows so far need.
+pub const TABLE_ROWS_MAX: usize = 500;
+/// Cells of a table that are held back for its end.
+pub const TABLE_CELLS_MAX: usize = 5_000;
+/// Bytes of a table that are held back for its end.
+pub const TABLE_BYTES_MAX: usize = 256 * 1024;
+/// Columns of the narrowest cell that is worth drawing beside others.
+pub const CELL_COLUMNS_MIN: usize = 6;
+/// Columns of a rule.
+pub const RULE_COLUMNS_MAX: usize = 40;

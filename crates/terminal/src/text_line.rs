@@ -161,44 +161,32 @@ impl TextLine {
         line
     }
 
+    /// The same line without spaces at its end.
+    #[must_use]
+    pub fn trimmed_end(&self) -> Self {
+        let mut line = self.clone();
+        while let Some(last) = line.spans.last_mut() {
+            last.text.truncate(last.text.trim_end_matches(' ').len());
+            if !last.text.is_empty() {
+                break;
+            }
+            line.spans.pop();
+        }
+        line
+    }
+
     /// The same line in rows of at most so many columns: broken at spaces where there are some, inside words where not.
     /// Further rows begin with `indent` spaces. There is always one row.
     pub fn wrapped(&self, columns_max: usize, indent: usize) -> Vec<Self> {
-        let columns_max = columns_max.max(1);
-        let indent = indent.min(columns_max.saturating_sub(1));
-        let mut rows = Vec::new();
-        let (mut row, mut used, mut begun) = (Self::default(), 0, false);
-        let new_row = |rows: &mut Vec<Self>, row: &mut Self| {
-            rows.push(std::mem::take(row));
-            row.push(&" ".repeat(indent), Look::PLAIN);
-            indent
-        };
+        let mut rows = RowBreaker::new(columns_max, indent);
         for span in &self.spans {
-            for word in span.text.split_word_bounds() {
-                let wide = columns(word);
-                let is_space = word.chars().all(|c| c == ' ');
-                if used + wide <= columns_max {
-                    row.push_span(Span { text: word.to_owned(), look: span.look });
-                    (used, begun) = (used + wide, true);
-                    continue;
-                }
-                if is_space {
-                    continue;
-                }
-                if begun {
-                    (used, begun) = (new_row(&mut rows, &mut row), false);
-                }
-                for cluster in word.graphemes(true) {
-                    if begun && used + columns(cluster) > columns_max {
-                        used = new_row(&mut rows, &mut row);
-                    }
-                    row.push_span(Span { text: cluster.to_owned(), look: span.look });
-                    (used, begun) = (used + columns(cluster), true);
-                }
+            for cluster in span.text.graphemes(true) {
+                rows.push(cluster, span.look);
             }
         }
-        rows.push(row);
-        rows
+        rows.end_word();
+        rows.rows.push(rows.row);
+        rows.rows
     }
 
     /// The line as a terminal takes it, without an end of line. Looks are switched off at its end.
@@ -213,6 +201,82 @@ impl TextLine {
             }
         }
         out
+    }
+}
+
+/// Puts words into rows.
+struct RowBreaker {
+    columns_max: usize,
+    indent: usize,
+    rows: Vec<TextLine>,
+    row: TextLine,
+    /// Columns that are taken in the row, and whether something stands behind its indent.
+    used: usize,
+    begun: bool,
+    /// A word that is not in a row yet.
+    word: Vec<(String, Look)>,
+    word_columns: usize,
+}
+
+impl RowBreaker {
+    fn new(columns_max: usize, indent: usize) -> Self {
+        let columns_max = columns_max.max(1);
+        let indent = indent.min(columns_max.saturating_sub(1));
+        let (rows, row, word) = (Vec::new(), TextLine::default(), Vec::new());
+        Self { columns_max, indent, rows, row, used: 0, begun: false, word, word_columns: 0 }
+    }
+
+    fn push(&mut self, cluster: &str, look: Look) {
+        let wide = columns(cluster);
+        if cluster == " " {
+            self.end_word();
+            if self.used < self.columns_max {
+                self.put(cluster, look, 1);
+            }
+            return;
+        }
+        match self.word.last_mut() {
+            Some((text, last)) if *last == look => text.push_str(cluster),
+            _ => self.word.push((cluster.to_owned(), look)),
+        }
+        self.word_columns += wide;
+        // Scripts with wide characters have no spaces, and what is wider than a row is broken anywhere.
+        if wide > 1 || self.word_columns > self.columns_max {
+            self.end_word();
+        }
+    }
+
+    fn end_word(&mut self) {
+        if self.begun && self.used + self.word_columns > self.columns_max {
+            self.new_row();
+        }
+        let word = std::mem::take(&mut self.word);
+        let fits = self.used + self.word_columns <= self.columns_max;
+        for (text, look) in &word {
+            if fits {
+                self.put(text, *look, columns(text));
+                continue;
+            }
+            for cluster in text.graphemes(true) {
+                let wide = columns(cluster);
+                if self.begun && self.used + wide > self.columns_max {
+                    self.new_row();
+                }
+                self.put(cluster, *look, wide);
+            }
+        }
+        self.word_columns = 0;
+    }
+
+    fn put(&mut self, text: &str, look: Look, wide: usize) {
+        self.row.push_span(Span { text: text.to_owned(), look });
+        (self.used, self.begun) = (self.used + wide, true);
+    }
+
+    fn new_row(&mut self) {
+        self.rows.push(std::mem::take(&mut self.row));
+        self.row.push(&" ".repeat(self.indent), Look::PLAIN);
+        (self.used, self.begun) = (self.indent, false);
     }
 }
 
@@ -280,5 +344,11 @@ mod tests {
         assert_eq!(texts(1, 9).concat().replace(' ', ""), "onetwothree");
         assert_eq!(line.wrapped(8, 0)[1].spans()[0].look, Look::of(Ink::Bad));
         assert_eq!(TextLine::default().wrapped(5, 0).len(), 1);
+        let marked = TextLine::plain("see ").with("here", Ink::Link).with(", (x|y).", Look::PLAIN);
+        let texts = marked.wrapped(8, 0).iter().map(TextLine::text).collect::<Vec<_>>();
+        assert_eq!(texts, ["see ", "here, ", "(x|y)."], "only spaces part words");
+        let wide = TextLine::plain("a日本語の文章b").wrapped(5, 0);
+        assert_eq!(wide.iter().map(TextLine::text).collect::<Vec<_>>(), ["a日本", "語の", "文章b"]);
+        assert_eq!(TextLine::plain("a ").with("  ", Ink::Bad).trimmed_end(), TextLine::plain("a"));
     }
 }

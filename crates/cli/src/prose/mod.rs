@@ -1,17 +1,14 @@
 //! What a model writes, as a terminal shows it: Markdown becomes looks, and words stay whole at the edge. Pure and incremental: text goes
-//! in as it arrives, and comes out as soon as it is clear how it looks. Nothing that is out is ever drawn again.
+//! in as it arrives, and comes out word by word, as soon as it is clear how it looks. Nothing that is out is ever drawn again. What lines and
+//! marks mean is known to `posse_terminal::markdown`, which the chat is drawn with, too.
 
-mod inline;
-mod line;
-mod look;
-mod table;
 mod wrap;
 
-use self::inline::Inline;
-use self::line::{Fence, LineKind};
-use self::look::TextLook;
+use posse_terminal::markdown::{CodeFence, Inline, LineKind, TableDraft, line_kind};
+use posse_terminal::{Ink, Look, TextLine};
+
 use self::wrap::Row;
-use crate::limits::{RULE_COLUMNS_MAX, START_BYTES_MAX, TABLE_ROWS_MAX};
+use crate::limits::{START_BYTES_MAX, TABLE_ROWS_MAX};
 use crate::output::Style;
 
 pub(crate) use self::wrap::{hanging, parted};
@@ -36,11 +33,11 @@ pub(crate) struct Prose {
     /// The beginning of a line, as long as it is not clear what it is.
     start: String,
     /// The block of code that it is in.
-    fence: Option<Fence>,
+    fence: Option<CodeFence>,
     /// The rows of a table that is not complete.
     table: Vec<String>,
     /// How the line looks apart from its marks.
-    look: TextLook,
+    look: Look,
     inline: Inline,
     row: Row,
     raw_mid_row: bool,
@@ -55,7 +52,7 @@ impl Prose {
             start: String::new(),
             fence: None,
             table: Vec::new(),
-            look: TextLook::default(),
+            look: Look::PLAIN,
             inline: Inline::default(),
             row: Row::default(),
             raw_mid_row: false,
@@ -120,7 +117,7 @@ impl Prose {
             (At::Start, '\n') => self.start_ends(out, width),
             (At::Start, _) => {
                 self.start.push(c);
-                let known = line::kind(&self.start, self.fence, false);
+                let known = line_kind(&self.start, self.fence, false);
                 match known {
                     Some(kind) => self.begin(out, kind, width),
                     None if self.start.len() > START_BYTES_MAX => self.begin(out, LineKind::Text, width),
@@ -143,7 +140,7 @@ impl Prose {
 
     /// A line ended before it was clear what it is: now it is.
     fn start_ends(&mut self, out: &mut String, width: usize) {
-        let kind = line::kind(&self.start, self.fence, true).unwrap_or(LineKind::Text);
+        let kind = line_kind(&self.start, self.fence, true).unwrap_or(LineKind::Text);
         self.begin(out, kind, width);
         if self.at != At::Start {
             self.take(out, '\n', width);
@@ -156,13 +153,13 @@ impl Prose {
         if kind != LineKind::TableRow || self.table.len() >= TABLE_ROWS_MAX {
             self.end_table(out, width);
         }
-        self.look = TextLook::default();
+        self.look = Look::PLAIN;
         let coloured = self.style.has_colours();
         match kind {
             LineKind::Blank => self.row.end(out),
             LineKind::TableRow => self.table.push(start),
             LineKind::Rule => {
-                let rule = "─".repeat(width.min(RULE_COLUMNS_MAX));
+                let rule = "─".repeat(width.min(posse_terminal::limits::RULE_COLUMNS_MAX));
                 out.push_str(&self.style.dim(&format!("{rule}\n")));
             }
             LineKind::FenceBegins(fence) => self.fence = Some(fence),
@@ -176,7 +173,7 @@ impl Prose {
                 start[own..].chars().for_each(|c| self.row.put(out, c, width));
             }
             LineKind::Heading { mark } if coloured => {
-                self.look = self.look.strong();
+                self.look = self.look.bold();
                 self.text(out, "", ("", 0), &start[mark..], width);
             }
             LineKind::Quote { lead, mark } => {
@@ -211,20 +208,53 @@ impl Prose {
         if !style.has_colours() {
             return row.push(out, c, *look, *style, width);
         }
-        inline.push(c, *look, &mut |c, look| row.push(out, c, look, *style, width));
+        inline.push(c, *look, &mut |piece, look| {
+            piece.chars().for_each(|c| row.push(out, c, look, *style, width));
+        });
     }
 
     fn end_words(&mut self, out: &mut String, width: usize) {
         let Self { inline, row, style, look, .. } = self;
-        inline.end(*look, &mut |c, look| row.push(out, c, look, *style, width));
+        inline.end(*look, &mut |piece, look| {
+            piece.chars().for_each(|c| row.push(out, c, look, *style, width));
+        });
         row.end_word(out, *style, width);
     }
 
     fn end_table(&mut self, out: &mut String, width: usize) {
         if !self.table.is_empty() {
-            out.push_str(&table::drawn(&std::mem::take(&mut self.table), self.style, width));
+            out.push_str(&table(&std::mem::take(&mut self.table), self.style, width));
         }
     }
+}
+
+/// Draws a table; lines that are none as they are.
+fn table(lines: &[String], style: Style, width: usize) -> String {
+    let [head, rule, rows @ ..] = lines else {
+        return lines.iter().map(|line| format!("{line}\n")).collect();
+    };
+    let Some(mut draft) = TableDraft::begun(head, rule, style.has_colours()) else {
+        return lines.iter().map(|line| format!("{line}\n")).collect();
+    };
+    rows.iter().for_each(|row| draft.push(row));
+    let rows = draft.take(width).into_iter().flat_map(|line| line.wrapped(width, 2));
+    rows.map(|row| painted_row(style, &row) + "\n").collect()
+}
+
+fn painted_row(style: Style, row: &TextLine) -> String {
+    row.trimmed_end().spans().iter().map(|span| painted(style, span.look, span.text())).collect()
+}
+
+/// A text with its colours.
+fn painted(style: Style, look: Look, text: &str) -> String {
+    let text = match look.ink {
+        Ink::Code | Ink::Link => style.cyan(text),
+        Ink::Quiet => style.dim(text),
+        _ => text.to_string(),
+    };
+    let text = if look.strike { style.strike(&text) } else { text };
+    let text = if look.italic { style.italic(&text) } else { text };
+    if look.bold { style.bold(&text) } else { text }
 }
 
 /// A whole text at once.

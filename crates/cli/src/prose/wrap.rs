@@ -1,6 +1,8 @@
 //! Words in rows: breaks at spaces and continues under an indent. Pure; it must not know what the words mean.
 
-use super::look::TextLook;
+use posse_terminal::Look;
+
+use super::painted;
 use crate::limits::ROOM_MIN;
 use crate::output::{Style, columns};
 
@@ -18,7 +20,7 @@ pub(super) struct Row {
     indent: (String, usize),
     /// Spaces before the next word.
     spaces: usize,
-    word: Vec<(TextLook, String)>,
+    word: Vec<(Look, String)>,
     word_columns: usize,
 }
 
@@ -42,7 +44,7 @@ impl Row {
     }
 
     /// Takes the next character. A word is written when it is complete.
-    pub(super) fn push(&mut self, out: &mut String, c: char, look: TextLook, style: Style, width: usize) {
+    pub(super) fn push(&mut self, out: &mut String, c: char, look: Look, style: Style, width: usize) {
         if c == ' ' || c == '\t' {
             self.end_word(out, style, width);
             self.spaces += if c == ' ' { 1 } else { TAB.len() };
@@ -75,7 +77,7 @@ impl Row {
         out.push_str(&" ".repeat(self.spaces));
         self.column += self.spaces + self.word_columns;
         for (look, text) in self.word.drain(..) {
-            out.push_str(&look.paint(style, &text));
+            out.push_str(&painted(style, look, &text));
         }
         (self.begun, self.spaces, self.word_columns) = (true, 0, 0);
     }
@@ -113,7 +115,7 @@ pub(crate) fn hanging(head: &str, text: &str, width: usize) -> Vec<String> {
     let indent = columns(head);
     row.begin(&mut out, head, (" ".repeat(indent), indent));
     for c in text.chars() {
-        row.push(&mut out, c, TextLook::default(), Style::plain(), width);
+        row.push(&mut out, c, Look::PLAIN, Style::plain(), width);
     }
     row.end_word(&mut out, Style::plain(), width);
     out.lines().map(str::to_string).collect()

@@ -5,30 +5,41 @@ use crate::limits::{DIGITS_MAX, LEAD_MAX};
 
 /// A block of code that has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Fence {
+pub struct CodeFence {
     mark: char,
     length: usize,
     /// Spaces before it, which the lines inside have too.
-    pub(super) lead: usize,
+    pub lead: usize,
 }
 
 /// What a line is. `mark` is where its text begins, `lead` how many spaces it begins with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LineKind {
+#[allow(missing_docs, reason = "the fields are explained above")]
+pub enum LineKind {
+    /// Nothing.
     Blank,
+    /// Words.
     Text,
+    /// A heading.
     Heading { mark: usize },
+    /// An item of a list.
     Item { lead: usize, mark: usize },
+    /// A quote.
     Quote { lead: usize, mark: usize },
+    /// A line across.
     Rule,
+    /// It may be a row of a table.
     TableRow,
-    FenceBegins(Fence),
+    /// A block of code begins.
+    FenceBegins(CodeFence),
+    /// A block of code ends.
     FenceEnds,
+    /// A line in a block of code.
     Code,
 }
 
 /// What a line that begins like this is; none if that is not clear yet. `complete`: there is no more of it.
-pub(super) fn kind(start: &str, fence: Option<Fence>, complete: bool) -> Option<LineKind> {
+pub fn line_kind(start: &str, fence: Option<CodeFence>, complete: bool) -> Option<LineKind> {
     if let Some(fence) = fence {
         return in_code(start, fence, complete);
     }
@@ -92,13 +103,13 @@ fn fence_begins(text: &str, mark: char, lead: usize, complete: bool) -> Option<L
     match length {
         // Behind a fence there is the name of a language at most.
         3.. if rest.contains(mark) => Some(LineKind::Text),
-        3.. => complete.then_some(LineKind::FenceBegins(Fence { mark, length, lead })),
+        3.. => complete.then_some(LineKind::FenceBegins(CodeFence { mark, length, lead })),
         _ if rest.is_empty() && !complete => None,
         _ => Some(LineKind::Text),
     }
 }
 
-fn in_code(start: &str, fence: Fence, complete: bool) -> Option<LineKind> {
+fn in_code(start: &str, fence: CodeFence, complete: bool) -> Option<LineKind> {
     let text = start.trim_start_matches(' ');
     let length = text.chars().take_while(|c| *c == fence.mark).count();
     let only = text[length..].trim().is_empty();
