@@ -15,6 +15,7 @@ mod theme;
 
 pub use keys::{Key, KeyCode, KeyReader, PastedText, TerminalInput, TerminalReply};
 pub use look::{Ink, Look};
+pub use markdown::Markdown;
 pub use screen::{Region, Screen};
 pub use text_line::{Span, TextLine, columns};
 pub use theme::Theme;

@@ -23,6 +23,12 @@ pub const CODE_MARKS_MAX: usize = 8;
 pub const LEAD_MAX: usize = 24;
 /// Digits of a number before an item.
 pub const DIGITS_MAX: usize = 4;
+/// Quotes inside quotes.
+pub const QUOTES_MAX: usize = 8;
+/// Bytes of a line of Markdown that are held back for its end; past them it is shown in parts.
+pub const SOURCE_LINE_BYTES_MAX: usize = 64 * 1024;
+/// Bytes of a paragraph that are held back for its end; past them it is shown in parts.
+pub const PARAGRAPH_BYTES_MAX: usize = 64 * 1024;
 /// Rows of a table that are held back for its end; past them its columns are as wide as its rows so far need.
 pub const TABLE_ROWS_MAX: usize = 500;
 /// Cells of a table that are held back for its end.
@@ -33,3 +39,9 @@ pub const TABLE_BYTES_MAX: usize = 256 * 1024;
 pub const CELL_COLUMNS_MIN: usize = 6;
 /// Columns of a rule.
 pub const RULE_COLUMNS_MAX: usize = 40;
+/// Bytes at the end of a text that is not finished that are drawn, and as many before them at most.
+pub const TAIL_BYTES: usize = 4 * 1024;
+/// Rows of what is not finished that are drawn: the last ones.
+pub const TAIL_ROWS_MAX: usize = 100;
+/// Rows of a table that is not finished that are drawn: the last ones.
+pub const TAIL_TABLE_ROWS_MAX: usize = 30;

@@ -109,6 +109,14 @@ fn fence_begins(text: &str, mark: char, lead: usize, complete: bool) -> Option<L
     }
 }
 
+/// Whether a complete line is a rule: three marks or more, also with spaces between them.
+pub(super) fn is_rule(line: &str) -> bool {
+    let mut marks = line.chars().filter(|c| *c != ' ');
+    let first = marks.next();
+    let others = marks.try_fold(1_usize, |count, c| (Some(c) == first).then_some(count + 1));
+    matches!(first, Some('-' | '*' | '_')) && others.is_some_and(|count| count >= 3)
+}
+
 fn in_code(start: &str, fence: CodeFence, complete: bool) -> Option<LineKind> {
     let text = start.trim_start_matches(' ');
     let length = text.chars().take_while(|c| *c == fence.mark).count();

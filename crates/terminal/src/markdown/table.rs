@@ -115,6 +115,29 @@ impl TableDraft {
         lines
     }
 
+    /// Draws the last rows, and one more that is not complete.
+    pub(super) fn tail(&self, partial: Option<&str>, rows_max: usize, width: usize) -> Vec<TextLine> {
+        let mut rows = self.rows[self.rows.len().saturating_sub(rows_max)..].to_vec();
+        rows.extend(partial.map(|line| self.row(line)));
+        let mut shown = Self { rows: Vec::new(), ..self.clone_without_rows() };
+        for row in &rows {
+            for (width, cell) in shown.widths.iter_mut().zip(row) {
+                *width = (*width).max(cell.columns());
+            }
+        }
+        shown.lines(&rows, !self.begun, width)
+    }
+
+    fn clone_without_rows(&self) -> Self {
+        Self {
+            head: self.head.clone(),
+            sides: self.sides.clone(),
+            widths: self.widths.clone(),
+            rows: Vec::new(),
+            ..*self
+        }
+    }
+
     /// The cells of a row: as many as the head has. What is too much stands in the last one.
     fn row(&self, line: &str) -> Vec<TextLine> {
         let mut texts = cells(line);

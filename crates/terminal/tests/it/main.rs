@@ -5,6 +5,7 @@
 mod drawing;
 mod emulator;
 mod keys;
+mod markdown;
 mod once;
 mod random;
 mod story;
