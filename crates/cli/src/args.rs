@@ -6,7 +6,7 @@ mod record;
 mod steer;
 mod tips;
 
-use std::num::{NonZeroU32, NonZeroU64};
+use std::num::{NonZeroU16, NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -33,6 +33,10 @@ pub(crate) struct Args {
     /// Your configuration file [env: POSSE_CONFIG]
     #[arg(long, global = true, value_name = "FILE", help_heading = GLOBAL)]
     pub(crate) config: Option<PathBuf>,
+
+    /// The width of lines where standard output is no terminal.
+    #[arg(long, global = true, hide = true, value_name = "N")]
+    pub(crate) columns: Option<NonZeroU16>,
 
     #[command(subcommand)]
     pub(crate) command: CliCommand,

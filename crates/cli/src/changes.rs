@@ -123,15 +123,28 @@ pub(crate) async fn rewind_after(
     paths: &Paths,
     session: &str,
     turn: u32,
-    preview: bool,
-    protected: bool,
+    how: RewindAfter,
 ) -> anyhow::Result<Exit> {
+    let RewindAfter { preview, protected, aside } = how;
     let (engine, session) = open(paths, (session_of, session), Ask::of(preview, protected))?;
     let turn = turn.saturating_add(1);
     if preview {
         return previewed(paths, &engine, &session, &ChangeRequest::Rewind { turn }).await;
     }
-    undone("Taken back", engine.rewind(&session, turn).await)
+    let (text, exit) = undone_text("Taken back", engine.rewind(&session, turn).await)?;
+    if aside { output::print_aside(&text) } else { output::print(&text) }?;
+    Ok(exit)
+}
+
+/// How files are brought back for a fork.
+#[derive(Clone, Copy)]
+pub(crate) struct RewindAfter {
+    /// Only show what would change.
+    pub(crate) preview: bool,
+    /// Also what other programs act on by themselves, without asking.
+    pub(crate) protected: bool,
+    /// Say it on standard error: standard output is for something else.
+    pub(crate) aside: bool,
 }
 
 /// Shows what would happen.
@@ -259,9 +272,17 @@ pub(crate) async fn merge(
 }
 
 fn undone(verb: &str, outcome: Result<UndoOutcome, EngineError>) -> anyhow::Result<Exit> {
+    let (text, exit) = undone_text(verb, outcome)?;
+    output::print(&text)?;
+    Ok(exit)
+}
+
+fn undone_text(verb: &str, outcome: Result<UndoOutcome, EngineError>) -> anyhow::Result<(String, Exit)> {
     let UndoOutcome { what, changes, conflicts, not_certain } = match outcome {
         Ok(undoing) => undoing,
-        Err(NothingToDo(why) | NotFound(why) | Busy(why)) => return nothing(&why),
+        Err(NothingToDo(why) | NotFound(why) | Busy(why)) => {
+            return Ok((format!("{}\n", visible(&why)), Exit::Failed));
+        }
         Err(error) => return Err(error.into()),
     };
     let mut text = format!("{verb}: {}\n{}", one_line(&what, 1000), listed(&changes));
@@ -276,8 +297,7 @@ fn undone(verb: &str, outcome: Result<UndoOutcome, EngineError>) -> anyhow::Resu
     if !changes.is_empty() && verb == "Taken back" {
         text.push_str(&Style::for_stdout().dim("posse redo brings it back\n"));
     }
-    output::print(&text)?;
-    Ok(if conflicts.is_empty() { Exit::Completed } else { Exit::Failed })
+    Ok((text, if conflicts.is_empty() { Exit::Completed } else { Exit::Failed }))
 }
 
 fn nothing(why: &str) -> anyhow::Result<Exit> {

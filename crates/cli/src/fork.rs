@@ -6,7 +6,8 @@ use posse_setup::{Paths, SessionPlan};
 use posse_view::SessionView;
 
 use crate::args::ForkArgs;
-use crate::changes;
+use crate::background;
+use crate::changes::{self, RewindAfter};
 use crate::display::short;
 use crate::exit::Exit;
 use crate::follow::{Watching, follow};
@@ -20,7 +21,11 @@ use crate::work;
 pub(crate) async fn run(paths: &Paths, args: ForkArgs) -> anyhow::Result<Exit> {
     if args.preview {
         let Some(turn) = args.turn else { bail!("name the turn whose files are meant: --turn N") };
-        return changes::rewind_after(paths, &args.session, turn, true, args.protected).await;
+        let how = RewindAfter { preview: true, protected: args.protected, aside: false };
+        return changes::rewind_after(paths, &args.session, turn, how).await;
+    }
+    if args.work.background {
+        return background::start(&args.work);
     }
     let task = prompt::read(&args.prompt, &args.work.images)?;
     let (row, view) = {
@@ -43,7 +48,9 @@ pub(crate) async fn run(paths: &Paths, args: ForkArgs) -> anyhow::Result<Exit> {
     let (choice, note) = plan.choose_model_again(row.model.as_deref()).await?;
     task.must_fit(&choice.model)?;
     if args.files {
-        changes::rewind_after(paths, &args.session, turn, false, args.protected).await?;
+        let aside = args.work.in_background;
+        let how = RewindAfter { preview: false, protected: args.protected, aside };
+        changes::rewind_after(paths, &args.session, turn, how).await?;
     }
     let engine = Engine::open_with(&paths.data_dir, plan.config().durability())?;
     let engine = engine.running_at_most(plan.config().running_in_process());
@@ -55,8 +62,13 @@ pub(crate) async fn run(paths: &Paths, args: ForkArgs) -> anyhow::Result<Exit> {
     for note in [from].into_iter().chain(files).chain(note.map(|note| note.to_string())) {
         display.note(&one_line(&note, crate::limits::NOTE_COLUMNS_MAX))?;
     }
-    let watching = Watching::new(SessionView::default(), person, args.work.leave_sub_agents);
-    let exit = follow(&engine, session, display, watching, notice).await?;
+    let view = SessionView::default();
+    let exit = if args.work.in_background {
+        background::attend(paths, &engine, session, view, &args.work, notice).await?
+    } else {
+        let watching = Watching::new(view, person, args.work.leave_sub_agents);
+        follow(&engine, session, display, watching, notice).await?
+    };
     engine.leave();
     Ok(exit)
 }

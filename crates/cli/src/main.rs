@@ -85,6 +85,7 @@ fn main() -> ExitCode {
 fn dispatch(surroundings: Surroundings, args: Args) -> anyhow::Result<Exit> {
     let paths = Paths::find(surroundings, args.data_dir.as_deref(), args.config.as_deref())?;
     logs::start(&paths)?;
+    output::set_columns(args.columns);
     match args.command {
         CliCommand::Run(args) => on_runtime(run::run(&paths, args)),
         CliCommand::Resume(args) => on_runtime(resume::run(&paths, args)),

@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 use std::io::{self, IsTerminal as _, Write as _};
+use std::num::NonZeroU16;
+use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use posse_protocol::{Event, EventKind, visible};
@@ -15,6 +17,16 @@ use crate::surroundings::colour_wanted;
 
 /// Columns of lines that go to a file or a pipe.
 const WIDTH_WITHOUT_TERMINAL: usize = 200;
+
+/// The same where somebody has said how wide they are.
+static COLUMNS: OnceLock<NonZeroU16> = OnceLock::new();
+
+/// Says how wide lines are where there is no terminal. The first call counts.
+pub(crate) fn set_columns(columns: Option<NonZeroU16>) {
+    if let Some(columns) = columns {
+        let _ = COLUMNS.set(columns);
+    }
+}
 
 /// A text as people are shown it: nothing is left out, and what a terminal acts on or nobody sees is written as an escape.
 pub(crate) use posse_protocol::visible::text as visible;
@@ -142,7 +154,9 @@ pub(crate) fn stderr_width() -> usize {
 }
 
 fn width(size: Option<(terminal_size::Width, terminal_size::Height)>) -> usize {
-    size.map_or(WIDTH_WITHOUT_TERMINAL, |(width, _)| usize::from(width.0).max(20))
+    let said = || COLUMNS.get().map(|columns| usize::from(columns.get()));
+    let width = size.map(|(width, _)| usize::from(width.0)).or_else(said);
+    width.map_or(WIDTH_WITHOUT_TERMINAL, |width| width.max(20))
 }
 
 /// Says on standard error why the program cannot go on: all causes, in one paragraph.

@@ -3,7 +3,7 @@
 use posse_testkit::Turn;
 use serde_json::json;
 
-use crate::posse::Person;
+use crate::posse::{Person, eventually};
 
 fn write(text: &str) -> Turn {
     Turn::call("write_file", json!({"path": "new.txt", "content": text}))
@@ -81,4 +81,23 @@ fn what_cannot_be_forked_is_told() {
         ran.says(told);
     }
     assert_eq!(person.model.requests().len(), 5, "no model was asked");
+}
+
+#[test]
+fn a_fork_works_in_the_background_with_the_files_of_its_turn() {
+    let person = person();
+    let forked =
+        person.posse(&["fork", "last", "--turn", "2", "--files", "--background", "-q", "Another way."]);
+    assert_eq!(forked.code, Some(0), "{forked:#?}");
+    for part in ["Taken back", "new.txt", "after turn 2"] {
+        assert!(forked.stderr.contains(part), "{part}: {forked:#?}");
+    }
+    let id = forked.stdout.trim();
+    eventually("rest", || person.posse(&["sessions", "show", id]).stdout.contains("From the fork."));
+    assert_eq!(read(&person), "one\n");
+    assert_eq!(person.posse(&["stop", id]).code, Some(0));
+    // What prevents the start is said where it was typed.
+    let refused = person.posse(&["fork", "last", "--turn", "9", "--background", "go"]);
+    assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""), "{refused:#?}");
+    refused.says("cannot be forked after turn 9");
 }

@@ -129,3 +129,25 @@ fn files_are_the_owners_alone() {
     }
     assert!(files >= 1);
 }
+
+/// The chat shows lists in its own width.
+#[test]
+fn lists_are_as_wide_as_somebody_says_who_is_no_terminal() {
+    let person = Person::new([Turn::text("Done.")]);
+    let long = "sum up ".repeat(40);
+    person.posse(&["run", &long]);
+    let widest = |args: &[&str]| {
+        let listed = person.posse(args);
+        assert_eq!(listed.code, Some(0), "{listed:#?}");
+        listed.stdout.lines().map(|line| line.chars().count()).max().unwrap()
+    };
+    let (usual, narrow) = (widest(&["sessions", "list"]), widest(&["sessions", "list", "--columns", "60"]));
+    assert!(narrow <= 60 && narrow < usual, "{narrow} of {usual}");
+    assert_eq!(
+        widest(&["--columns", "1", "sessions", "list"]),
+        widest(&["sessions", "list", "--columns", "20"])
+    );
+    let refused = person.posse(&["sessions", "list", "--columns", "0"]);
+    assert_eq!(refused.code, Some(2), "{refused:#?}");
+    assert!(!person.posse(&["sessions", "list", "--help"]).stdout.contains("--columns"));
+}
