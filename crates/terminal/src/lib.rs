@@ -5,6 +5,7 @@
 //! Pure: this crate must not know a terminal, files, clocks, the environment or sessions.
 #![forbid(unsafe_code)]
 
+mod editor;
 mod keys;
 pub mod limits;
 mod look;
@@ -13,6 +14,7 @@ mod screen;
 mod text_line;
 mod theme;
 
+pub use editor::{Chip, Editor, EditorDraft, EditorRows, EditorWindow, Submission};
 pub use keys::{Key, KeyCode, KeyReader, PastedText, TerminalInput, TerminalReply};
 pub use look::{Ink, Look};
 pub use markdown::Markdown;

@@ -45,3 +45,25 @@ pub const TAIL_BYTES: usize = 4 * 1024;
 pub const TAIL_ROWS_MAX: usize = 100;
 /// Rows of a table that is not finished that are drawn: the last ones.
 pub const TAIL_TABLE_ROWS_MAX: usize = 30;
+/// Bytes of the text in an editor, chips apart.
+pub const EDITOR_BYTES_MAX: usize = 256 * 1024;
+/// Lines of a paste that are shown as they are; more are a chip.
+pub const PASTE_SHOWN_LINES_MAX: usize = 10;
+/// Characters of a paste that are shown as they are; more are a chip.
+pub const PASTE_SHOWN_CHARS_MAX: usize = 2_000;
+/// Chips of an editor, with those that can come back.
+pub const CHIPS_MAX: usize = 256;
+/// Bytes of all chips of an editor.
+pub const CHIP_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Characters of a chip's label.
+pub const CHIP_LABEL_CHARS_MAX: usize = 200;
+/// Bytes of a text with the texts of its chips.
+pub const SUBMISSION_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Changes that can be taken back.
+pub const UNDO_STEPS_MAX: usize = 1_000;
+/// Bytes of all changes that can be taken back.
+pub const UNDO_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// Texts that were cut out and can be put back.
+pub const KILLS_MAX: usize = 32;
+/// Bytes of such a text that others join.
+pub const KILL_BYTES_MAX: usize = 256 * 1024;

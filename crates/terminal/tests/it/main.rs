@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_types, reason = "processes of these tests are not what agents start")]
 
 mod drawing;
+mod editor;
 mod emulator;
 mod keys;
 mod markdown;
