@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod editor;
+mod history;
 mod keys;
 pub mod limits;
 mod look;
@@ -15,6 +16,7 @@ mod text_line;
 mod theme;
 
 pub use editor::{Chip, Editor, EditorDraft, EditorRows, EditorWindow, Submission};
+pub use history::{HistorySearch, PromptHistory};
 pub use keys::{Key, KeyCode, KeyReader, PastedText, TerminalInput, TerminalReply};
 pub use look::{Ink, Look};
 pub use markdown::Markdown;

@@ -67,3 +67,11 @@ pub const UNDO_BYTES_MAX: usize = 4 * 1024 * 1024;
 pub const KILLS_MAX: usize = 32;
 /// Bytes of such a text that others join.
 pub const KILL_BYTES_MAX: usize = 256 * 1024;
+/// Prompts of a folder that are kept.
+pub const HISTORY_ENTRIES_MAX: usize = 1_000;
+/// Bytes of such a prompt; longer ones are not kept.
+pub const HISTORY_ENTRY_BYTES_MAX: usize = 64 * 1024;
+/// Prompts that were changed while walking through them, and are kept until walking ends.
+pub const HISTORY_EDITS_MAX: usize = 16;
+/// Characters of what is looked for in the history.
+pub const HISTORY_QUERY_CHARS_MAX: usize = 200;

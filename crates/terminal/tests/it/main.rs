@@ -5,6 +5,7 @@
 mod drawing;
 mod editor;
 mod emulator;
+mod history;
 mod keys;
 mod markdown;
 mod once;
