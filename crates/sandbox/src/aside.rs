@@ -23,7 +23,19 @@ pub enum PersonCommand {
 }
 
 impl PersonCommand {
-    pub(crate) fn words(&self) -> (OsString, Vec<OsString>) {
+    /// The process that it is, in a folder. Nothing is started.
+    pub(crate) fn process(&self, folder: &Path) -> std::process::Command {
+        let (program, arguments) = self.words();
+        let mut process = std::process::Command::new(program);
+        process.args(arguments).current_dir(folder);
+        #[cfg(unix)]
+        if let Self::Program(program, _) = self {
+            std::os::unix::process::CommandExt::arg0(&mut process, program.name());
+        }
+        process
+    }
+
+    fn words(&self) -> (OsString, Vec<OsString>) {
         match self {
             Self::Shell(line) => (shell_program().into(), vec!["-c".into(), line.into()]),
             Self::Program(program, arguments) => (program.path().into(), arguments.clone()),
@@ -96,9 +108,7 @@ pub fn own_program(
 /// Runs a command of the person's own and waits for its end. It has the person's rights and environment, and no terminal. Its
 /// process group is ended at the deadline; what is left of it after its own end goes on, as a clipboard does.
 pub fn person_program(program: PersonProgram) -> io::Result<AsideOutput> {
-    let (word, arguments) = program.command.words();
-    let mut command = std::process::Command::new(word);
-    command.args(arguments).current_dir(&program.folder);
+    let mut command = program.command.process(&program.folder);
     if !program.distrusted.is_empty() {
         let (kept, _) = without(std::env::vars_os().collect(), &program.distrusted, &program.folder);
         command.env_clear().envs(kept);

@@ -5,7 +5,7 @@
 
 use std::io;
 use std::path::Path;
-use std::process::{Command, ExitStatus};
+use std::process::ExitStatus;
 
 use crate::PersonCommand;
 
@@ -17,9 +17,8 @@ pub fn on_terminal(
     folder: &Path,
     variables: &[(String, String)],
 ) -> io::Result<i32> {
-    let (program, arguments) = command.words();
-    let mut process = Command::new(program);
-    process.args(arguments).current_dir(folder).envs(variables.iter().cloned());
+    let mut process = command.process(folder);
+    process.envs(variables.iter().cloned());
     let _ignored = signals::Ignored::here(&mut process)?;
     Ok(code_of(process.spawn()?.wait()?))
 }

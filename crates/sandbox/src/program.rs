@@ -3,11 +3,18 @@
 //! A name means whatever a search path says at that moment, and agents can write folders that are on one. So nothing here
 //! can be started by name: a command of ours takes a [`Program`], and a program is a place.
 
+#[cfg(unix)]
+use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// An absolute path without links to an executable file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Program(PathBuf);
+pub struct Program {
+    path: PathBuf,
+    /// What it was called where it was found: some programs are several, and look at that.
+    name: OsString,
+}
 
 /// Why a path is no program to be started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -41,7 +48,8 @@ impl Program {
             return Err(Unfit::Within);
         }
         must_be_executable(&real)?;
-        Ok(Self(real))
+        let name = path.file_name().unwrap_or(real.as_os_str()).to_owned();
+        Ok(Self { path: real, name })
     }
 
     /// The first program of a name in a list of folders, as a search path has them. Entries that are empty or relative, and
@@ -56,7 +64,13 @@ impl Program {
 
     /// Where it is.
     pub fn path(&self) -> &Path {
-        &self.0
+        &self.path
+    }
+
+    /// What it was called where it was found.
+    #[cfg(unix)]
+    pub(crate) fn name(&self) -> &OsStr {
+        &self.name
     }
 }
 

@@ -15,17 +15,21 @@
 #![forbid(unsafe_code)]
 
 mod catalog;
+mod chat_settings;
 mod config;
 mod data_folder;
 mod detect;
 mod doctor;
+mod editor;
 mod error;
 mod homes;
 mod limits;
 mod own_git;
 mod pager;
 mod paths;
+mod person_tool;
 mod plan;
+mod prompt_history;
 mod providers;
 mod role_fit;
 mod roles;
@@ -38,18 +42,22 @@ mod warning;
 mod wishes;
 
 pub use catalog::{ModelSummary, RoleList, SkillSummary, context_window, model_list, role_list, skill_list};
+pub use chat_settings::{ChatSettings, StatusLine};
 pub use config::{
-    Config, ListedRule, PROJECT_FILE, RuleFileError, RuleKind, Trusted, list_rules, parse_age_ms,
-    parse_approval, parse_time_ms, project_file, remove_rule, save_rule,
+    ChatNotify, ChatTheme, Config, ListedRule, PROJECT_FILE, RuleFileError, RuleKind, Trusted, list_rules,
+    parse_age_ms, parse_approval, parse_time_ms, project_file, remove_rule, save_rule,
 };
 pub use data_folder::{try_writing, writing_advice};
 pub use detect::{ModelChoice, choose, probe};
 pub use doctor::{DoctorFinding, DoctorReport, DoctorState, examine};
+pub use editor::{ExternalEditor, NoEditor};
 pub use error::{AttachedFileError, ConfigError, ModelChoiceError, PrepareError, RolesError};
 pub use own_git::settle_git;
 pub use pager::Pager;
 pub use paths::{Paths, append_private, create_new_private};
+pub use person_tool::person_tool;
 pub use plan::{SessionPlan, SessionTerms, substitutions};
+pub use prompt_history::PromptHistoryFile;
 pub use providers::{PROVIDERS, Provider};
 pub use role_fit::RoleFit;
 pub use roles::{RoleSources, own_role_folder};

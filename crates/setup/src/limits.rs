@@ -2,6 +2,14 @@
 
 /// The largest configuration file that is read.
 pub(crate) const CONFIG_BYTES_MAX: u64 = 256 * 1024;
+/// The longest command of a status line.
+pub(crate) const STATUS_LINE_BYTES_MAX: usize = 16 * 1024;
+/// How many prompts of a folder are read back, the newest.
+pub(crate) const PROMPTS_KEPT_MAX: usize = 1_000;
+/// How much of them is read.
+pub(crate) const PROMPTS_BYTES_MAX: u64 = 4 * 1024 * 1024;
+/// The longest prompt that is kept.
+pub(crate) const PROMPT_BYTES_MAX: usize = 64 * 1024;
 /// The longest name of a file with the project's notes.
 pub(crate) const NAME_BYTES_MAX: usize = 200;
 /// How much is written to find out whether there is room: more than a file system keeps beside a name.

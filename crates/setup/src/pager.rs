@@ -1,11 +1,11 @@
 //! The program that shows long texts page by page: as `PAGER` says, or `less`. It is looked for outside the folders that agents write.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use posse_sandbox::Program;
 
-use crate::own_git::places_of_agents;
 use crate::paths::Paths;
+use crate::person_tool::person_tool;
 
 /// What is used where the person says nothing.
 const USUAL: &str = "less";
@@ -33,14 +33,7 @@ impl Pager {
         // A line for a shell is not read as one.
         let mut words = said.split_whitespace().map(str::to_owned);
         let name = words.next().filter(|name| name != "cat")?;
-        let never_in = places_of_agents(paths, folder);
-        let program = if name.contains('/') {
-            Program::at(Path::new(&name), &never_in).ok()?
-        } else {
-            let search = surroundings.variable("PATH").map(std::env::split_paths);
-            let folders = search.into_iter().flatten().filter(|folder: &PathBuf| folder.is_absolute());
-            Program::find(&name, folders, &never_in)?
-        };
+        let program = person_tool(paths, folder, &name)?;
         let settings = surroundings.variable(LESS.0).is_none().then_some(LESS);
         Some(Self { program, arguments: words.collect(), settings: settings.into_iter().collect() })
     }

@@ -16,6 +16,18 @@ pub enum SetupWarning {
         /// The project's file.
         path: ShownPath,
     },
+    /// A project's file has settings of the chat, which only the person's own file can have.
+    ProjectSetsChat {
+        /// The project's file.
+        path: ShownPath,
+    },
+    /// The command of the status line cannot be found out.
+    StatusLine {
+        /// The file that may name it.
+        path: ShownPath,
+        /// What is wrong with it.
+        fault: String,
+    },
     /// A project's file has settings that do not count before it is trusted.
     NotTrusted {
         /// The project's file.
@@ -69,6 +81,12 @@ impl fmt::Display for SetupWarning {
         match self {
             Self::ProjectNamesGit { path } => {
                 write!(f, "{path} wants to set git; only your own configuration can: left out")
+            }
+            Self::ProjectSetsChat { path } => {
+                write!(f, "{path} wants to set the chat; only your own configuration can: left out")
+            }
+            Self::StatusLine { path, fault } => {
+                write!(f, "no status line from {path}: {}", one_line(fault, FAULT_COLUMNS_MAX))
             }
             Self::NotTrusted { path, settings } => write!(
                 f,

@@ -9,6 +9,7 @@ use posse_model::{Profile, Protocol, ToolCallMode};
 use posse_protocol::{Approval, Files, Prices, Shell};
 use serde::{Deserialize, Serialize};
 
+use super::chat::ChatFile;
 use super::roles::RoleFile;
 use super::sub_agents::SubAgentsFile;
 use super::times::Time;
@@ -35,6 +36,7 @@ pub(crate) struct FileConfig {
     pub(crate) git: GitFile,
     pub(crate) record: RecordFile,
     pub(crate) memory: MemoryFile,
+    pub(crate) chat: ChatFile,
     #[serde(alias = "subagents")]
     pub(crate) sub_agents: SubAgentsFile,
     pub(crate) roles: BTreeMap<String, RoleFile>,

@@ -22,6 +22,7 @@ impl Config {
             git: self.git.clone(),
             record: self.record.clone(),
             memory: self.memory.clone(),
+            chat: self.chat.clone(),
             sub_agents: self.sub_agents.clone(),
             roles: self.roles.clone(),
             models: self.models.clone(),
@@ -32,6 +33,8 @@ impl Config {
         file.approval.mode = Some(grant.approval);
         file.record.durability.get_or_insert(DurabilityWord::Process);
         file.memory.enabled.get_or_insert(true);
+        file.chat.theme.get_or_insert_default();
+        file.chat.notify.get_or_insert_default();
         let addresses = file.models.values_mut().filter_map(|model| model.endpoint.as_mut());
         let sub_agents = &mut file.sub_agents;
         let routed = sub_agents.endpoint.iter_mut().chain(sub_agents.endpoints.iter_mut().flatten());

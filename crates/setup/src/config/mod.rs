@@ -3,6 +3,7 @@
 //! A project file comes with a repository, so it is a stranger's. Until the person has trusted that very content
 //! it may only choose among the user's models and lower the limits.
 
+mod chat;
 mod concurrency;
 mod file;
 mod in_force;
@@ -27,6 +28,8 @@ use posse_policy::Rules;
 use posse_protocol::{Approval, Budget, Files, Grant, Network, PathRules, Shell};
 use posse_workspace::Workspace;
 
+pub(crate) use chat::ChatFile;
+pub use chat::{ChatNotify, ChatTheme};
 pub use file::parse_approval;
 pub(crate) use file::{
     ApprovalFile, DurabilityWord, FileConfig, GitFile, LimitsFile, MemoryFile, ModelFile, NetworkFile,
@@ -67,6 +70,7 @@ pub struct Config {
     pub(crate) git: GitFile,
     pub(crate) record: RecordFile,
     pub(crate) memory: MemoryFile,
+    pub(crate) chat: ChatFile,
     pub(crate) sub_agents: SubAgentsFile,
     pub(crate) roles: BTreeMap<String, RoleFile>,
     /// The settings file with roles, if one is named.
@@ -98,6 +102,7 @@ impl Config {
             git,
             record,
             memory,
+            chat,
             sub_agents,
             roles,
         } = user;
@@ -115,6 +120,7 @@ impl Config {
             git,
             record,
             memory,
+            chat,
             sub_agents,
             roles,
             roles_file,
@@ -166,6 +172,9 @@ impl Config {
         // A program that Posse runs by itself is nothing a repository has a say in, trusted or not.
         if project.git != GitFile::default() {
             self.warnings.push(SetupWarning::ProjectNamesGit { path: path.clone() });
+        }
+        if project.chat != ChatFile::default() {
+            self.warnings.push(SetupWarning::ProjectSetsChat { path: path.clone() });
         }
         if trusted {
             self.model = project.model.or(self.model.take());

@@ -3,6 +3,7 @@
 
 mod attached;
 mod catalog;
+mod chat;
 mod errors;
 mod requests;
 mod rules;
