@@ -7,6 +7,7 @@
 
 mod editor;
 mod history;
+mod highlight;
 mod keys;
 pub mod limits;
 mod look;
@@ -17,6 +18,7 @@ mod theme;
 
 pub use editor::{Chip, Editor, EditorDraft, EditorRows, EditorWindow, Submission};
 pub use history::{HistorySearch, PromptHistory};
+pub use highlight::{Highlighter, language_of_path};
 pub use keys::{Key, KeyCode, KeyReader, PastedText, TerminalInput, TerminalReply};
 pub use look::{Ink, Look};
 pub use markdown::Markdown;

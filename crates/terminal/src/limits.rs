@@ -75,3 +75,5 @@ pub const HISTORY_ENTRY_BYTES_MAX: usize = 64 * 1024;
 pub const HISTORY_EDITS_MAX: usize = 16;
 /// Characters of what is looked for in the history.
 pub const HISTORY_QUERY_CHARS_MAX: usize = 200;
+/// Bytes of a word that may be a keyword.
+pub const KEYWORD_BYTES_MAX: usize = 24;

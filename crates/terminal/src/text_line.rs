@@ -36,6 +36,11 @@ impl Span {
         Self { text: harmless, look: look.into() }
     }
 
+    /// A part of it with a look of its own. What was made harmless stays so.
+    pub(crate) fn part(&self, range: std::ops::Range<usize>, look: Look) -> Self {
+        Self { text: self.text.get(range).unwrap_or_default().to_owned(), look }
+    }
+
     /// Its text.
     pub fn text(&self) -> &str {
         &self.text

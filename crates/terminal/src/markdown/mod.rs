@@ -14,7 +14,7 @@ pub use self::table::TableDraft;
 
 use self::line::is_rule;
 use crate::limits::{LEAD_MAX, PARAGRAPH_BYTES_MAX, QUOTES_MAX, RULE_COLUMNS_MAX, SOURCE_LINE_BYTES_MAX};
-use crate::{Ink, Look, TextLine};
+use crate::{Highlighter, Ink, Look, TextLine};
 
 /// Before each line of a quote.
 const QUOTE: &str = "│ ";
@@ -67,6 +67,7 @@ struct CodeLines {
     /// Spaces that its lines have in the source because of where it stands.
     lead: usize,
     depth: usize,
+    highlighter: Highlighter,
 }
 
 impl Markdown {
@@ -265,13 +266,14 @@ impl Markdown {
         if !language.is_empty() {
             self.emit_quoted(vec![TextLine::of(language, Ink::Quiet)], depth, out);
         }
-        self.block = OpenBlock::Code(CodeLines { fence, lead, depth });
+        self.block =
+            OpenBlock::Code(CodeLines { fence, lead, depth, highlighter: Highlighter::new(language) });
     }
 
     fn code_line(&mut self, line: &str, out: &mut Vec<TextLine>) {
-        let OpenBlock::Code(code) = &self.block else { return };
-        let depth = code.depth;
-        self.emit_quoted(vec![TextLine::plain(line)], depth, out);
+        let OpenBlock::Code(code) = &mut self.block else { return };
+        let (line, depth) = (code.highlighter.line(line), code.depth);
+        self.emit_quoted(vec![line], depth, out);
     }
 
     /// A line of words: more of a paragraph, the rule of a table, or the beginning of something.

@@ -115,9 +115,12 @@ fn code_rows(markdown: &Markdown, code: &CodeLines) -> Vec<TextLine> {
     if inside.is_empty() || !is_clear {
         return Vec::new();
     }
-    let shown = last_bytes(without_lead(inside, code.lead));
+    let shown = without_lead(inside, code.lead);
     let mut line = quote_prefix(code.depth);
-    line.append(TextLine::plain(shown));
+    line.append(match shown.len() {
+        0..=TAIL_BYTES => code.highlighter.clone().line(shown),
+        _ => TextLine::plain(last_bytes(shown)),
+    });
     wrapped(vec![line], markdown.width)
 }
 
