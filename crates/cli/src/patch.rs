@@ -1,93 +1,40 @@
-//! A diff as people read it: file by file, in colours, or only counted. Pure; it must not know where it comes from.
+//! A diff as `posse diff` prints it: a patch that programs can apply, in colours for people, or only counted. Pure; it must
+//! not know where it comes from.
+
+use posse_terminal::FilePatch;
 
 use crate::limits::{BAR_COLUMNS_MAX, PATH_COLUMNS_MAX};
 use crate::output::{Style, columns, counted, one_line};
 
-/// What the first line of a file begins with.
-const FILE: &str = "diff --git ";
-
-/// The part of a diff that is about one file.
-pub(crate) struct FilePatch<'a> {
-    text: &'a str,
-    path: &'a str,
-}
-
 /// The files of a diff.
-pub(crate) fn files(diff: &str) -> Vec<FilePatch<'_>> {
-    let mut files = Vec::new();
-    let mut rest = diff;
-    while !rest.is_empty() {
-        let end = rest[1..].find(&format!("\n{FILE}")).map_or(rest.len(), |at| at + 2);
-        let (text, next) = rest.split_at(end);
-        files.push(FilePatch { text, path: path(text) });
-        rest = next;
-    }
-    files
-}
+pub(crate) use posse_terminal::file_patches as files;
 
-/// The path in the first line, which names it twice: `a/PATH b/PATH`.
-fn path(text: &str) -> &str {
-    let line = text.lines().next().unwrap_or_default();
-    let both = line.strip_prefix(FILE).unwrap_or(line);
-    let one = both.split_at_checked(both.len() / 2 + 1).map_or(both, |(_, second)| second);
-    let one = one.strip_prefix('"').and_then(|one| one.strip_suffix('"')).unwrap_or(one);
-    one.strip_prefix("b/").unwrap_or(one)
-}
-
-impl<'a> FilePatch<'a> {
-    /// Whether it is about one of these files, or about something in one of these folders; without any, it is.
-    pub(crate) fn is_about(&self, paths: &[String]) -> bool {
-        let is = |path: &String| {
-            let rest = self.path.strip_prefix(path.trim_end_matches('/'));
-            path.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
-        paths.is_empty() || paths.iter().any(is)
-    }
-
-    /// Its lines with whether they are part of what changed, and not of the head.
-    fn lines(&self) -> impl Iterator<Item = (&'a str, bool)> + use<'a> {
-        let mut inside = false;
-        self.text.lines().map(move |line| {
-            inside |= line.starts_with("@@");
-            (line, inside)
-        })
-    }
-
-    fn counts(&self) -> (u64, u64) {
-        let count = |mark: char| {
-            let lines = self.lines().filter(|(line, inside)| *inside && line.starts_with(mark));
-            lines.count() as u64
-        };
-        (count('+'), count('-'))
-    }
-
-    fn painted(&self, style: Style) -> String {
-        let paint = |(line, inside): (&str, bool)| match (line.chars().next(), inside) {
-            (_, false) => style.bold(line),
-            (Some('+'), _) => style.green(line),
-            (Some('-'), _) => style.red(line),
-            (Some('@'), _) => style.cyan(line),
-            _ => line.to_string(),
-        };
-        // Numbers to choose hunks by, for people; a program that applies the diff gets it as it is.
-        let (mut hunks, several) = (0, self.text.lines().filter(|line| line.starts_with("@@")).count() > 1);
-        let mut number = |line: &str| {
-            hunks += u32::from(line.starts_with("@@"));
-            let shown = several && style.has_colours() && line.starts_with("@@");
-            if shown { style.dim(&format!("  hunk {hunks}")) } else { String::new() }
-        };
-        self.lines().map(|line| format!("{}{}\n", paint(line), number(line.0))).collect()
-    }
+fn painted_file(file: &FilePatch<'_>, style: Style) -> String {
+    let paint = |(line, inside): (&str, bool)| match (line.chars().next(), inside) {
+        (_, false) => style.bold(line),
+        (Some('+'), _) => style.green(line),
+        (Some('-'), _) => style.red(line),
+        (Some('@'), _) => style.cyan(line),
+        _ => line.to_string(),
+    };
+    // Numbers to choose hunks by, for people; a program that applies the diff gets it as it is.
+    let (mut hunks, several) = (0, file.text().lines().filter(|line| line.starts_with("@@")).count() > 1);
+    let mut number = |line: &str| {
+        hunks += u32::from(line.starts_with("@@"));
+        let shown = several && style.has_colours() && line.starts_with("@@");
+        if shown { style.dim(&format!("  hunk {hunks}")) } else { String::new() }
+    };
+    file.lines().map(|line| format!("{}{}\n", paint(line), number(line.0))).collect()
 }
 
 /// All of it, in colours.
 pub(crate) fn painted(style: Style, files: &[FilePatch<'_>]) -> String {
-    files.iter().map(|file| file.painted(style)).collect()
+    files.iter().map(|file| painted_file(file, style)).collect()
 }
 
 /// One line for each file: how many lines came and went.
 pub(crate) fn stat(style: Style, files: &[FilePatch<'_>]) -> String {
-    let names = files.iter().map(|file| one_line(file.path, PATH_COLUMNS_MAX)).collect::<Vec<_>>();
+    let names = files.iter().map(|file| one_line(file.path(), PATH_COLUMNS_MAX)).collect::<Vec<_>>();
     let widest = names.iter().map(|name| columns(name)).max().unwrap_or(0);
     let most =
         files.iter().map(|file| file.counts()).map(|(added, removed)| added + removed).max().unwrap_or(0);
@@ -140,22 +87,10 @@ new file mode 100644
     #[test]
     fn a_diff_is_cut_into_files_and_counted() {
         let all = files(DIFF);
-        assert_eq!(all.iter().map(|file| file.path).collect::<Vec<_>>(), ["src/a b.rs", "b.txt"]);
+        assert_eq!(all.iter().map(FilePatch::path).collect::<Vec<_>>(), ["src/a b.rs", "b.txt"]);
         assert_eq!(painted(Style::plain(), &all), DIFF);
         let expected = " src/a b.rs      2  +-\n b.txt           2  ++\n 2 files changed (+3 -1)\n";
         assert_eq!(stat(Style::plain(), &all), expected);
-        let about =
-            |path: &str| all.iter().map(|file| file.is_about(&[path.to_string()])).collect::<Vec<_>>();
-        let cases = [
-            ("src", [true, false]),
-            ("src/", [true, false]),
-            ("b.txt", [false, true]),
-            ("b", [false, false]),
-            ("", [true, true]),
-        ];
-        for (path, expected) in cases {
-            assert_eq!(about(path), expected, "{path}");
-        }
         assert!(files("").is_empty());
     }
 

@@ -5,6 +5,7 @@
 //! Pure: this crate must not know a terminal, files, clocks, the environment or sessions.
 #![forbid(unsafe_code)]
 
+mod diff;
 mod editor;
 mod history;
 mod highlight;
@@ -12,16 +13,19 @@ mod keys;
 pub mod limits;
 mod look;
 pub mod markdown;
+mod patch;
 mod screen;
 mod text_line;
 mod theme;
 
+pub use diff::{DiffText, diff_lines};
 pub use editor::{Chip, Editor, EditorDraft, EditorRows, EditorWindow, Submission};
 pub use history::{HistorySearch, PromptHistory};
 pub use highlight::{Highlighter, language_of_path};
 pub use keys::{Key, KeyCode, KeyReader, PastedText, TerminalInput, TerminalReply};
 pub use look::{Ink, Look};
 pub use markdown::Markdown;
+pub use patch::{FilePatch, file_patches};
 pub use screen::{Region, Screen};
 pub use text_line::{Span, TextLine, columns};
 pub use theme::Theme;
