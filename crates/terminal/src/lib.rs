@@ -7,6 +7,7 @@
 
 mod diff;
 mod editor;
+mod fuzzy;
 mod history;
 mod highlight;
 mod keys;
@@ -20,6 +21,7 @@ mod theme;
 
 pub use diff::{DiffText, diff_lines};
 pub use editor::{Chip, Editor, EditorDraft, EditorRows, EditorWindow, Submission};
+pub use fuzzy::{PathIndex, rank};
 pub use history::{HistorySearch, PromptHistory};
 pub use highlight::{Highlighter, language_of_path};
 pub use keys::{Key, KeyCode, KeyReader, PastedText, TerminalInput, TerminalReply};

@@ -77,3 +77,13 @@ pub const HISTORY_EDITS_MAX: usize = 16;
 pub const HISTORY_QUERY_CHARS_MAX: usize = 200;
 /// Bytes of a word that may be a keyword.
 pub const KEYWORD_BYTES_MAX: usize = 24;
+/// Paths that can be completed, with folders.
+pub const PATHS_MAX: usize = 200_000;
+/// Bytes of all paths that can be completed.
+pub const PATHS_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// Bytes of such a path, and of a name that is ranked.
+pub const PATH_BYTES_MAX: usize = 4 * 1024;
+/// Bytes of what is looked for among paths and names; nothing fits a longer one.
+pub const QUERY_BYTES_MAX: usize = 128;
+/// Beginnings of a query whose paths are remembered.
+pub const NARROWED_MAX: usize = 16;

@@ -5,6 +5,7 @@
 mod drawing;
 mod editor;
 mod emulator;
+mod fuzzy;
 mod history;
 mod keys;
 mod markdown;
