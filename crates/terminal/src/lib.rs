@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod diff;
+mod completing;
 mod editor;
 mod fuzzy;
 mod history;
@@ -20,6 +21,7 @@ mod text_line;
 mod theme;
 
 pub use diff::{DiffText, diff_lines};
+pub use completing::Completing;
 pub use editor::{Chip, Editor, EditorDraft, EditorRows, EditorWindow, Submission};
 pub use fuzzy::{PathIndex, rank};
 pub use history::{HistorySearch, PromptHistory};

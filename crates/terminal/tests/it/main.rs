@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::disallowed_types, reason = "processes of these tests are not what agents start")]
 
+mod completing;
 mod drawing;
 mod editor;
 mod emulator;
