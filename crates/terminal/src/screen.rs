@@ -18,9 +18,10 @@
 //!   stops it on its way down.
 //! - The screen is not erased from its very first cell: tmux would move all rows to its history.
 //!
-//! One thing cannot be helped. When tmux becomes so narrow that the wrapped region and the empty rows below it need more
-//! rows than there are, it moves the first rows of the region to its history, where nobody can remove them. Finished
-//! lines are not harmed by that.
+//! Some things cannot be helped. When tmux becomes so narrow that the wrapped region and the empty rows below it need
+//! more rows than there are, it moves the first rows of the region to its history, where nobody can remove them; finished
+//! lines are not harmed by that. A terminal that is resized between two bytes of one frame may lose its place: so a frame
+//! is one short write. Text that people copy from the region has no line ends.
 
 use std::fmt::Write as _;
 
@@ -83,6 +84,8 @@ impl Screen {
     }
 
     /// Somebody else wrote to the terminal. The next frame draws the region anew, from the row that the cursor is in.
+    /// Before another program gets the terminal the caller has to [`leave`](Self::leave); a view on the alternate screen
+    /// brings the cursor back to its place itself.
     pub fn forget(&mut self) {
         self.is_certain = false;
     }

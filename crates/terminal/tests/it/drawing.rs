@@ -163,3 +163,19 @@ fn a_region_that_is_too_tall_shows_its_cursor_or_its_end() {
         assert_eq!(rows(&terminal).concat(), want, "{rows_max} {cursor:?}");
     }
 }
+
+#[test]
+fn a_terminal_that_becomes_shorter_unnoticed_loses_nothing() {
+    for columns in COLUMNS {
+        let (mut terminal, mut screen) = terminal(columns);
+        let mut texts = ["a", "b", "c", "d", "e"];
+        terminal.write(&screen.frame(&lines(&["one", "two", "three", "four"]), &region(&texts, None)));
+        terminal.resize(columns, 7);
+        texts[4] = "f";
+        terminal.write(&screen.frame(&[], &region(&texts, None)));
+        terminal.write(&screen.frame(&[], &region(&texts[..4], None)));
+        screen.resize(columns, 7);
+        terminal.write(&screen.frame(&lines(&["five"]), &region(&["> "], None)));
+        assert_eq!(rows(&terminal), ["$ posse", "one", "two", "three", "four", "five", ">"]);
+    }
+}

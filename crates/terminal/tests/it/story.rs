@@ -75,7 +75,7 @@ pub(crate) fn finished(number: usize) -> TextLine {
 /// A region of at most a third of the screen, other rows and another cursor each time.
 fn region(step: usize, (columns, rows): (u16, u16)) -> Region {
     let (columns, rows) = (usize::from(columns), usize::from(rows));
-    let height = [1, 2, 2, 5, 3, 8, 8, 8, 0, 4][step % 10].min(rows / 3);
+    let height = [1, 8, 2, 5, 8, 3, 8, 8, 8, 0, 4][step % 11].min(rows / 3);
     let row = |number: usize| match (step + number) % 4 {
         0 => TextLine::of(&format!("~{number} "), Ink::Accent).with(&"~".repeat(columns * 2), Ink::Bad),
         1 => TextLine::plain(&format!("~ {step}")),

@@ -11,6 +11,8 @@ pub(crate) struct Xterm {
     node: Child,
     commands: ChildStdin,
     answers: BufReader<ChildStdout>,
+    /// What was written and not sent yet: xterm.js takes a moment for each piece, however short it is.
+    unsent: String,
 }
 
 impl Xterm {
@@ -29,23 +31,25 @@ impl Xterm {
             .expect("node is installed");
         let commands = node.stdin.take().unwrap();
         let answers = BufReader::new(node.stdout.take().unwrap());
-        Self { node, commands, answers }
+        Self { node, commands, answers, unsent: String::new() }
     }
 
-    /// Sends a command and waits for its answer.
+    /// Sends a command, after everything that was written, and waits for its answer.
     fn ask(&mut self, command: &str) -> Vec<String> {
-        writeln!(self.commands, "{command}").unwrap();
+        let unsent = std::mem::take(&mut self.unsent);
         let mut answer = String::new();
-        self.answers.read_line(&mut answer).unwrap();
+        for command in [&format!("write {unsent}"), command] {
+            writeln!(self.commands, "{command}").unwrap();
+            answer.clear();
+            self.answers.read_line(&mut answer).unwrap();
+        }
         serde_json::from_str(&answer).expect("a list of lines")
     }
 }
 
 impl Emulator for Xterm {
     fn write(&mut self, bytes: &[u8]) {
-        let mut command = "write ".to_owned();
-        bytes.iter().for_each(|byte| write!(command, "{byte:02x}").unwrap());
-        self.ask(&command);
+        bytes.iter().for_each(|byte| write!(self.unsent, "{byte:02x}").unwrap());
     }
 
     fn resize(&mut self, columns: u16, rows: u16) {
