@@ -18,6 +18,8 @@ use crate::{Highlighter, Ink, Look, TextLine};
 
 /// Before each line of a quote.
 const QUOTE: &str = "│ ";
+/// Spaces before a line of code that no fence is around, behind those of the list that it is in.
+const INDENTED_CODE: usize = 4;
 
 /// A text of Markdown that arrives piece by piece.
 #[derive(Debug)]
@@ -315,8 +317,9 @@ impl Markdown {
         let is_html = text.starts_with('<')
             && next.next().is_some_and(|c| c.is_ascii_alphabetic() || matches!(c, '/' | '!'))
             && !text.starts_with("<http");
-        if self.list == 0 && lead >= 4 {
-            return self.emit_quoted(vec![TextLine::plain(&rest[4..])], depth, out);
+        let code = self.list + INDENTED_CODE;
+        if lead >= code {
+            return self.emit_quoted(vec![TextLine::plain(&rest[code..])], depth, out);
         }
         let indent = if self.list > 0 { lead.min(LEAD_MAX) } else { 0 };
         if is_html {

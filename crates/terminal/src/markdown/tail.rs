@@ -13,7 +13,7 @@ pub(super) fn rows(markdown: &Markdown) -> Vec<TextLine> {
     let mut rows = match &markdown.block {
         OpenBlock::Code(code) => code_rows(markdown, code),
         OpenBlock::Table { draft, depth } => {
-            let (own, rest) = quotes(&markdown.line, false);
+            let (own, rest) = quotes(partial_line(markdown), false);
             let is_row = own == *depth && rest.contains('|');
             let partial = Some(rest).filter(|_| is_row);
             let table = draft.tail(partial, TAIL_TABLE_ROWS_MAX, room(width, *depth));
@@ -53,6 +53,11 @@ pub(super) fn rows(markdown: &Markdown) -> Vec<TextLine> {
     rows.split_off(rows.len().saturating_sub(TAIL_ROWS_MAX))
 }
 
+/// The line that is not complete.
+fn partial_line(markdown: &Markdown) -> &str {
+    markdown.line.strip_suffix('\r').unwrap_or(&markdown.line)
+}
+
 /// What the line that is not complete does to the paragraph before it.
 enum Partial<'a> {
     Continues(&'a str),
@@ -61,9 +66,9 @@ enum Partial<'a> {
 }
 
 fn continued<'a>(markdown: &'a Markdown, paragraph: &Paragraph) -> Partial<'a> {
-    let (depth, rest) = quotes(&markdown.line, false);
+    let (depth, rest) = quotes(partial_line(markdown), false);
     if markdown.continued {
-        return Partial::Continues(&markdown.line);
+        return Partial::Continues(partial_line(markdown));
     }
     let head = &paragraph.text[paragraph.last_line..];
     let may_be_rule = head.contains('|') && rest.chars().all(|c| matches!(c, '|' | '-' | ':' | ' '));
@@ -81,7 +86,7 @@ fn continued<'a>(markdown: &'a Markdown, paragraph: &Paragraph) -> Partial<'a> {
 
 /// The line that is not complete, where it begins something.
 fn begun_rows(markdown: &Markdown) -> Vec<TextLine> {
-    let line = last_bytes(&markdown.line);
+    let line = last_bytes(partial_line(markdown));
     let (depth, rest) = quotes(line, false);
     let is_clear = line_kind(rest, None, false).is_some() || table::is_row(rest) || markdown.continued;
     if rest.is_empty() || !is_clear {
@@ -110,7 +115,7 @@ fn paragraph_rows(mut paragraph: Paragraph, end: TextEnd, width: usize) -> Vec<T
 }
 
 fn code_rows(markdown: &Markdown, code: &CodeLines) -> Vec<TextLine> {
-    let Some(inside) = unquoted(&markdown.line, code.depth) else { return Vec::new() };
+    let Some(inside) = unquoted(partial_line(markdown), code.depth) else { return Vec::new() };
     let is_clear = markdown.continued || line_kind(inside, Some(code.fence), false).is_some();
     if inside.is_empty() || !is_clear {
         return Vec::new();

@@ -78,6 +78,30 @@ fn looks_say_what_marks_said() {
     }
 }
 
+#[test]
+fn blocks_stand_inside_of_others() {
+    let cases: [(&str, &[&str]); 12] = [
+        ("- a\n\n      code  x\n      more\n", &["• a", "", "code  x", "more"]),
+        ("1. a\n   b\n   - c\n     d\n\n   e\nf", &["1. a b", "   • c d", "", "   e f"]),
+        ("- ```rs\n  x\n  ```\n- b", &["•", "rs", "x", "• b"]),
+        ("> a\nb\n> - c\n> ```\n>  d\n> ```\ne", &["│ a b", "│ • c", "│  d", "e"]),
+        ("> ```\n> a\nb", &["│ a", "b"]),
+        ("````md\n```\na\n```\n````\nb", &["md", "```", "a", "```", "b"]),
+        ("a\n| x | y |\n|---|---|\n| 1 |\nb", &["a", "x  y", "─  ─", "1", "b"]),
+        ("> | x |\n> |---|\n> | 1 |\n\nb", &["│ x", "│ ─", "│ 1", "", "b"]),
+        ("a\r\n\r\nb\r\n", &["a", "", "b"]),
+        ("\n\n\na\n\n\n\nb\n\n\n", &["a", "", "b"]),
+        ("a\\\nb  \nc", &["a", "b", "c"]),
+        ("# a ##\nb\n===\nc\n---\nd", &["a", "b", "c", "────────────────────────────────────────", "d"]),
+    ];
+    for (source, expected) in cases {
+        assert_eq!(texts(&finished(source, 80)), expected, "{source:?}");
+    }
+    let mut markdown = Markdown::new(80);
+    markdown.push("a\r");
+    assert_eq!(texts(&markdown.tail()), ["a"]);
+}
+
 /// What is pushed comes out again, up to what may be held back.
 fn stays_small(part: &str, parts: usize, held_max: usize) {
     let mut markdown = Markdown::new(80);
