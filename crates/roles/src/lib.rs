@@ -1,4 +1,5 @@
-//! Agent files become roles: lenient front matter, the built-in roles, aliases. Skill files become skills.
+//! Agent files become roles: lenient front matter, the built-in roles, aliases. Skill files become skills, files of
+//! user commands become prompts.
 //!
 //! A role is a Markdown file whose front matter says what it may do and whose body is its prompt; the built-in ones
 //! are such files. Files of other programs load as they are, as far as they can be understood, and what cannot be
@@ -25,6 +26,7 @@ mod search;
 mod skill;
 mod strict;
 mod tools;
+mod user_command;
 mod values;
 mod warning;
 
@@ -37,4 +39,5 @@ pub use parse::{INHERIT, Lines, Parsed, parse, read};
 pub use registry::{DEFAULT_ROLE, Roles};
 pub use skill::{Skill, parse_skill, skill_text};
 pub use tools::likely_tool;
+pub use user_command::{CommandPrompt, parse_command};
 pub use warning::{Audience, Warning};

@@ -114,7 +114,7 @@ impl Reading {
 }
 
 /// The first line that says something, without the signs of a heading if there is nothing else.
-fn first_words(body: &str) -> String {
+pub(crate) fn first_words(body: &str) -> String {
     let lines = || body.lines().map(str::trim).filter(|line| !line.is_empty());
     let plain = lines().find(|line| !line.starts_with(['#', '`', '-', '<', '|']));
     let line = plain.or_else(|| lines().next()).unwrap_or_default();

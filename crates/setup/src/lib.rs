@@ -16,6 +16,7 @@
 
 mod catalog;
 mod chat_settings;
+mod command_text;
 mod config;
 mod data_folder;
 mod detect;
@@ -38,11 +39,13 @@ mod skill_places;
 mod surroundings;
 mod task;
 mod trust;
+mod user_commands;
 mod warning;
 mod wishes;
 
 pub use catalog::{ModelSummary, RoleList, SkillSummary, context_window, model_list, role_list, skill_list};
 pub use chat_settings::{ChatSettings, StatusLine};
+pub use command_text::{ExpandError, ExpandedCommand};
 pub use config::{
     ChatNotify, ChatTheme, Config, ListedRule, PROJECT_FILE, RuleFileError, RuleKind, Trusted, list_rules,
     parse_age_ms, parse_approval, parse_time_ms, project_file, remove_rule, save_rule,
@@ -65,5 +68,6 @@ pub use skill_places::{own_skill_folder, skill_folders};
 pub use surroundings::{NoFolder, ShownPath, Surroundings};
 pub use task::TaskPrompt;
 pub use trust::{TrustItem, trust_items};
+pub use user_commands::{CommandFault, UserCommand, UserCommands, user_commands};
 pub use warning::SetupWarning;
 pub use wishes::Wishes;

@@ -4,6 +4,24 @@
 pub(crate) const CONFIG_BYTES_MAX: u64 = 256 * 1024;
 /// The longest command of a status line.
 pub(crate) const STATUS_LINE_BYTES_MAX: usize = 16 * 1024;
+/// The largest file of a user command.
+pub(crate) const COMMAND_FILE_BYTES_MAX: u64 = 64 * 1024;
+/// How many user commands there are at most.
+pub(crate) const COMMAND_FILES_MAX: usize = 500;
+/// How many entries of folders are looked at for them.
+pub(crate) const COMMAND_ENTRIES_MAX: usize = 5_000;
+/// How deep in a folder they are looked for.
+pub(crate) const COMMAND_DEPTH_MAX: usize = 4;
+/// The longest name of one.
+pub(crate) const COMMAND_NAME_CHARS_MAX: usize = 100;
+/// How many commands one may run.
+pub(crate) const COMMAND_RUNS_MAX: usize = 20;
+/// The longest text that one becomes with its arguments.
+pub(crate) const EXPANDED_BYTES_MAX: usize = 1024 * 1024;
+/// How many faults of such files are told.
+pub(crate) const FAULTS_MAX: usize = 50;
+/// How many commands of a file are named where its trust is asked for.
+pub(crate) const WANTED_COMMANDS_MAX: usize = 5;
 /// How many prompts of a folder are read back, the newest.
 pub(crate) const PROMPTS_KEPT_MAX: usize = 1_000;
 /// How much of them is read.

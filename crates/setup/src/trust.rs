@@ -12,8 +12,10 @@ use crate::config::{
     SubAgentsFile, Trusted, parse, project_file,
 };
 use crate::error::PrepareError;
+use crate::limits::WANTED_COMMANDS_MAX;
 use crate::paths::Paths;
 use crate::roles::{own_role_places, read_roles_file};
+use crate::user_commands::commands_of_project;
 
 /// A file that wants to act.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +28,8 @@ pub struct TrustItem {
     pub wants: Vec<String>,
 }
 
-/// Everything in a folder that wants to act: its configuration, and agent files whose roles may do something.
+/// Everything in a folder that wants to act: its configuration, agent files whose roles may do something, and user commands that
+/// run commands.
 pub fn trust_items(paths: &Paths, folder: &Path) -> Result<Vec<TrustItem>, PrepareError> {
     let mut items = Vec::new();
     if let Some((path, text)) = project_file(folder, paths.surroundings())? {
@@ -42,6 +45,15 @@ pub fn trust_items(paths: &Paths, folder: &Path) -> Result<Vec<TrustItem>, Prepa
         let role = loaded.roles.iter().find(of_file);
         let wants = role.map(role_wants).unwrap_or_default();
         items.push(TrustItem { path: PathBuf::from(path), text, wants });
+    }
+    for (path, text, runs) in commands_of_project(paths, folder) {
+        let named = runs.iter().take(WANTED_COMMANDS_MAX).map(String::as_str).collect::<Vec<_>>().join("; ");
+        let more = runs.len().saturating_sub(WANTED_COMMANDS_MAX);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let wants = vec![format!(
+            "when you use it in the chat it runs, in the sandbox and without asking: {named}{more}"
+        )];
+        items.push(TrustItem { path, text, wants });
     }
     items.retain(|item| !item.wants.is_empty());
     Ok(items)

@@ -8,5 +8,6 @@ mod errors;
 mod requests;
 mod rules;
 mod surroundings;
+mod user_commands;
 mod warnings;
 mod world;
