@@ -35,7 +35,7 @@ pub use error::EngineError;
 pub use project::{ProjectContext, project_context, project_folders, project_of};
 pub use record::bus::Updates;
 pub use rights::approvals::{AnswerOutcome, ApprovalSettings};
-pub use session::{KnowledgeSettings, Session, SessionRequest};
+pub use session::{KnowledgeSettings, Session, SessionRequest, TypedCommand, TypedOutcome, run_typed};
 
 /// Skills as files, and drafts of skills that wait for a person.
 pub mod skills {

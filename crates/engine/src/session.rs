@@ -10,6 +10,7 @@ mod request;
 pub(crate) mod resume;
 pub(crate) mod running;
 mod starter;
+mod typed_command;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
@@ -35,6 +36,7 @@ use crate::session::opening::Opening;
 use crate::session::process_parts::ProcessParts;
 
 pub use request::{KnowledgeSettings, SessionRequest};
+pub use typed_command::{TypedCommand, TypedOutcome, run_typed};
 
 /// A running session. Dropping it does not stop it; `cancel` does.
 pub struct Session {

@@ -6,10 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use posse_engine::models::Models;
-use posse_engine::{ApprovalSettings, KnowledgeSettings, SessionRequest, project_context};
+use posse_engine::{
+    ApprovalSettings, KnowledgeSettings, SessionRequest, TypedCommand, TypedOutcome, project_context,
+    run_typed,
+};
 use posse_model::{Governors, Model, Recorder};
-use posse_protocol::{Approval, Shell};
+use posse_protocol::{Approval, Grant, Shell};
 use posse_tools::ToolSettings;
+use tokio_util::sync::CancellationToken;
 
 use crate::config::{Config, Time, Trusted};
 use crate::detect::{self, ModelChoice};
@@ -148,6 +152,28 @@ impl<'a> SessionPlan<'a> {
         settings.sandbox.hidden.extend(self.paths.own_places());
         settings.sandbox.hidden.extend(homes::hidden_in(self.folder, surroundings));
         settings
+    }
+
+    /// Runs a command that the person typed, as the main agent of such a session would in this mode: the same rules, rights,
+    /// sandbox and environment. What would only be asked is allowed; it never leaves the sandbox. Undo does not know of it.
+    pub async fn run_typed(
+        &self,
+        command: &str,
+        approval: Approval,
+        deadline: Duration,
+        cancel: &CancellationToken,
+        on_output: impl FnMut(String),
+    ) -> Result<TypedOutcome, PrepareError> {
+        let typed = TypedCommand {
+            command: command.to_owned(),
+            workspace: self.folder.to_path_buf(),
+            grant: sharing::in_mode(Grant { approval, ..self.config.grant() }),
+            tools: self.tool_settings(),
+            rules: self.config.rules()?,
+            skills: if self.with_files { skill_folders(self.paths, self.folder) } else { Vec::new() },
+            deadline_ms: u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX),
+        };
+        Ok(run_typed(typed, cancel, on_output).await)
     }
 
     /// What outlives the session.

@@ -29,6 +29,15 @@ pub(crate) struct Sharing {
     pub(crate) warnings: Vec<SetupWarning>,
 }
 
+/// The same grant as its mode has it: in plan mode nothing is changed.
+pub(crate) fn in_mode(mut grant: Grant) -> Grant {
+    if grant.approval == Approval::Plan {
+        grant.files = grant.files.min(Files::Read);
+        grant.shell = grant.shell.min(Shell::Inspect);
+    }
+    grant
+}
+
 impl Sharing {
     /// `lean`: agents are offered only if somebody asks for it, because the tools for it are many words for a small model.
     pub(crate) fn of(
@@ -39,11 +48,7 @@ impl Sharing {
         trusted: &Trusted,
         surroundings: &Surroundings,
     ) -> Result<Self, RolesError> {
-        let (mut grant, mut budget) = (config.grant(), config.budget());
-        if grant.approval == Approval::Plan {
-            grant.files = grant.files.min(Files::Read);
-            grant.shell = grant.shell.min(Shell::Inspect);
-        }
+        let (mut grant, mut budget) = (in_mode(config.grant()), config.budget());
         let enabled = config.sub_agents.enabled.unwrap_or_else(|| !lean || wants_agents(config, wishes));
         if wishes.alone || !enabled {
             return Ok(Self { delegation: None, grant, budget, warnings: Vec::new() });

@@ -4,10 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use posse_delegate::Tree;
+use posse_policy::Rules;
 use posse_protocol::{AgentId, Grant, Progress, ProgressKind, Seq, SessionId, Update};
 use posse_store::Store;
-use posse_tools::Jobs;
-use posse_workspace::Workspace;
+use posse_tools::{Jobs, ToolSettings};
+use posse_workspace::{Hides, Workspace, WorkspaceError};
 
 use crate::agents::session_parts::SessionParts;
 use crate::agents::tool_lists::ToolLists;
@@ -60,11 +61,8 @@ impl Opening {
         let mut tools = request.tools;
         // What Posse keeps is no business of an agent, wherever it is.
         tools.sandbox.hidden.push(process.data_dir.clone());
-        tools.sandbox.denied = request.approvals.rules.hidden();
-        let workspace = Workspace::open(&request.workspace)?.hiding(&tools.sandbox.hidden);
-        let hides = hides(tools.sandbox.denied.clone(), workspace.root());
-        let workspace = workspace.hiding_where(hides.clone());
-        tools.sandbox.denied_in.push(workspace.root().to_path_buf());
+        let ConfinedTools { mut tools, workspace, hides } =
+            ConfinedTools::of(tools, &request.approvals.rules, &request.workspace)?;
         workspace.clear_placeholders();
         let (sender, live) = process.bus.open(self.id);
         let updates = Updates::new(self.id, process.store.clone(), Some(live), self.after, false);
@@ -113,6 +111,26 @@ impl Opening {
             tool_lists: ToolLists::default(),
         };
         Ok((Crew::new(parts, tree, start_agent), updates))
+    }
+}
+
+/// A workspace, and how commands run there, as rules want it.
+pub(crate) struct ConfinedTools {
+    pub(crate) tools: ToolSettings,
+    pub(crate) workspace: Workspace,
+    /// What rules hide; none if they hide nothing.
+    pub(crate) hides: Option<Hides>,
+}
+
+impl ConfinedTools {
+    /// Opens the workspace without what is hidden in it.
+    pub(crate) fn of(mut tools: ToolSettings, rules: &Rules, folder: &Path) -> Result<Self, WorkspaceError> {
+        tools.sandbox.denied = rules.hidden();
+        let workspace = Workspace::open(folder)?.hiding(&tools.sandbox.hidden);
+        let hides = hides(tools.sandbox.denied.clone(), workspace.root());
+        let workspace = workspace.hiding_where(hides.clone());
+        tools.sandbox.denied_in.push(workspace.root().to_path_buf());
+        Ok(Self { tools, workspace, hides })
     }
 }
 

@@ -8,6 +8,7 @@ mod errors;
 mod requests;
 mod rules;
 mod surroundings;
+mod typed;
 mod user_commands;
 mod warnings;
 mod world;

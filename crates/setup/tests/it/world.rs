@@ -41,6 +41,10 @@ impl World {
         std::fs::write(path, text).unwrap();
     }
 
+    pub(crate) fn text(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap()
+    }
+
     /// A home and a current folder, and no variable at all.
     pub(crate) fn surroundings(&self) -> Surroundings {
         Surroundings::new(self.project()).with_home(self.path("home"))
