@@ -1,6 +1,6 @@
 //! Where one can be in a text: between grapheme clusters, at ends of words and lines. A chip is a cluster and a word.
 
-use unicode_segmentation::UnicodeSegmentation as _;
+use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation as _};
 
 use super::chips::is_mark;
 
@@ -16,8 +16,8 @@ pub(super) fn at(text: &str, at: usize) -> &str {
         Some(c) if is_single(c) => &rest[..c.len_utf8()],
         Some(' '..='~') if rest.as_bytes().get(1).is_none_or(u8::is_ascii) => &rest[..1],
         _ => {
-            let end = rest.find(is_single).unwrap_or(rest.len());
-            rest[..end].graphemes(true).next().unwrap_or_default()
+            let cluster = rest.graphemes(true).next().unwrap_or_default();
+            &cluster[..cluster.find(is_single).unwrap_or(cluster.len())]
         }
     }
 }
@@ -33,8 +33,9 @@ pub(super) fn before(text: &str, position: usize) -> usize {
     match rest.chars().next_back() {
         Some(c) if is_single(c) => position - c.len_utf8(),
         _ => {
-            let begin = rest.rfind(is_single).map_or(0, |at| at + after(&rest[at..], 0));
-            position - rest[begin..].graphemes(true).next_back().map_or(0, str::len)
+            let cluster = rest.graphemes(true).next_back().unwrap_or_default();
+            let single = cluster.rfind(is_single).map_or(0, |at| after(cluster, at));
+            position - cluster.len() + single
         }
     }
 }
@@ -48,7 +49,11 @@ pub(super) fn boundary(text: &str, position: usize) -> usize {
     let begin = text[..position].rfind(is_single).map_or(0, |at| after(text, at));
     let end = text[position..].find(is_single).map_or(text.len(), |at| position + at);
     let run = &text[begin..end];
-    run.grapheme_indices(true).map(|(at, _)| begin + at).find(|at| *at >= position).unwrap_or(end)
+    let mut place = GraphemeCursor::new(position - begin, run.len(), true);
+    match place.is_boundary(run, 0) {
+        Ok(false) => place.next_boundary(run, 0).ok().flatten().map_or(end, |at| begin + at),
+        _ => position,
+    }
 }
 
 /// The beginning of the line.
@@ -86,9 +91,11 @@ fn is_chip(cluster: &str) -> bool {
 
 /// The beginning of this word or the one before.
 pub(super) fn word_before(text: &str, mut position: usize, words: WordKind) -> usize {
+    // Cut from the beginning: each step back might have to look as far as that, as in a row of flags.
+    let next = |start: &usize| Some(after(text, *start)).filter(|next| *next < position);
+    let starts: Vec<usize> = std::iter::successors(Some(0), next).collect();
     let mut is_inside = false;
-    while position > 0 {
-        let start = before(text, position);
+    for start in starts.into_iter().rev() {
         let cluster = &text[start..position];
         if is_chip(cluster) {
             return if is_inside { position } else { start };

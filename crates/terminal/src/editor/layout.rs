@@ -1,8 +1,10 @@
 //! Where each part of a text is on rows of a width. Rows break behind spaces where they can; every byte is on one row.
 
+use posse_protocol::visible;
+
 use super::chips::{ChipRow, is_mark};
 use super::clusters;
-use crate::{Ink, Look, Span, TextLine};
+use crate::{Ink, Look, Span, TextLine, columns};
 
 /// One row: a range of the text, without its line end.
 #[derive(Clone, Copy, Debug)]
@@ -68,8 +70,15 @@ impl<'a> Layout<'a> {
 
     /// How many columns a cluster takes.
     fn cell_columns(&self, cluster: &str) -> usize {
-        match cluster.as_bytes() {
-            [b' '..=b'~'] => 1,
+        if let [b' '..=b'~'] = cluster.as_bytes() {
+            return 1;
+        }
+        let mut chars = cluster.chars();
+        match (chars.next(), chars.next()) {
+            // Shown as it is.
+            (Some(c), None) if !visible::hides(c) && !visible::is_mark(c) && !is_mark(c) => {
+                columns(cluster).min(self.width)
+            }
             _ => self.cell(cluster).columns(),
         }
     }

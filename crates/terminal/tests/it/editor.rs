@@ -285,6 +285,20 @@ fn there_is_only_so_much_room() {
 }
 
 #[test]
+fn the_longest_line_can_be_edited() {
+    for text in ["日", "é", "e\u{301}", "x", "🇩🇪"] {
+        let mut editor = Editor::new();
+        editor.insert(&text.repeat(limits::EDITOR_BYTES_MAX / text.len()));
+        let length = editor.text().len();
+        press(&mut editor, "home right back left");
+        assert_eq!(editor.text().len(), length - text.len());
+        assert_eq!(editor.window(80, 5).rows.len(), 5);
+        press(&mut editor, "M-f M-b end C-w");
+        assert_eq!(editor.window(80, 5).above, 0, "{text}");
+    }
+}
+
+#[test]
 fn nobody_types_a_chip() {
     let mut editor = Editor::new();
     editor.insert_chip("[x]", Chip::Text("secret".to_owned()));
@@ -395,7 +409,7 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn whatever_is_pressed_the_cursor_is_inside_and_everything_can_be_taken_back(acts in acts(), first in "[a-z \n]{0,20}") {
