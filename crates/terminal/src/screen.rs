@@ -9,19 +9,21 @@
 //!   every terminal keeps the cursor on it, and erasing from there takes away the region and nothing else. No frame
 //!   moves above it. Any other place would be wrong somewhere: a cursor further right may be wrapped to another row.
 //!   The cursor that people see is a reversed cell.
-//! - All rows of the region are one logical line, which the terminal wraps itself. xterm.js moves the cursor by all rows
-//!   that a reflow inserts, also by those below it, but leaves the logical line alone that the cursor is in.
 //! - Rows are written with autowrap switched off, so a row stays one row even where the terminal is narrower than was
 //!   said, or disagrees about the width of a character.
-//! - Rows are only ever counted upwards after they were written downwards in the same frame, each with a wrap that
-//!   scrolls at the bottom. To change single rows the cursor is saved and restored: a terminal that became shorter
-//!   stops it on its way down.
+//! - A frame goes down by line feeds, which scroll at the bottom, and comes back row by row, writing what changed. So
+//!   also in a terminal that became shorter unnoticed it does not come back above the place where it began.
 //! - The screen is not erased from its very first cell: tmux would move all rows to its history.
 //!
-//! Some things cannot be helped. When tmux becomes so narrow that the wrapped region and the empty rows below it need
-//! more rows than there are, it moves the first rows of the region to its history, where nobody can remove them; finished
-//! lines are not harmed by that. A terminal that is resized between two bytes of one frame may lose its place: so a frame
-//! is one short write. Text that people copy from the region has no line ends.
+//! xterm.js needs one thing more. It moves the cursor by all rows that a reflow inserts, also by those below the cursor,
+//! and old rows of the region would stay; but it leaves the logical line alone that the cursor is in. So for xterm.js all
+//! rows of the region are joined to one logical line, which the terminal wraps itself ([`Screen::join_rows`]). Elsewhere
+//! that is no good: tmux, resized in the middle of a frame, merges joined rows, and then the frame comes back too far up.
+//!
+//! Two things cannot be helped. When tmux becomes so narrow that the wrapped region and the empty rows below it need more
+//! rows than there are, it moves the first rows of the region to its history, where nobody can remove them; finished
+//! lines are not harmed by that. And a terminal that is resized between two bytes of one frame may misplace what follows:
+//! in a tmux that was resized 300 times a second while frames streamed into it, one of 2,000 finished lines was lost.
 
 use std::fmt::Write as _;
 
@@ -31,16 +33,15 @@ use crate::{TextLine, Theme};
 const BEGIN: &str = "\x1b[?2026h\x1b[?25l";
 const END: &str = "\x1b[?2026l";
 const SHOW_CURSOR: &str = "\x1b[?25h";
-const SAVE_CURSOR: &str = "\x1b7";
-const RESTORE_CURSOR: &str = "\x1b8";
 const WRAP: &str = "\x1b[?7h";
 const NO_WRAP: &str = "\x1b[?7l";
 const ERASE_BELOW: &str = "\x1b[J";
 const ERASE_RIGHT: &str = "\x1b[K";
 /// From the first cell of a row: erases it and all below, but never "from the first cell of the screen".
 const ERASE_REGION: &str = "\r \x1b[J\r\x1b[K";
-/// Ends a row of the region so that the next row continues its logical line. Terminals stop at their last column.
-const CONTINUE: &str = "\x1b[?7h\x1b[9999G  \r\x1b[?7l";
+/// To the last column of any terminal.
+const LAST_COLUMN: &str = "\x1b[9999G";
+const UP: &str = "\x1b[A";
 
 /// What is alive below the finished lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,14 +52,24 @@ pub struct Region {
     pub cursor: Option<(usize, usize)>,
 }
 
+/// One row of the region as it is written.
+#[derive(Debug, PartialEq, Eq)]
+struct Row {
+    text: String,
+    /// What is in its first cell.
+    first: String,
+}
+
 /// What a terminal shows, and the bytes that change it.
 #[derive(Debug)]
 pub struct Screen {
     columns: usize,
     rows: usize,
     theme: Theme,
+    /// Whether the region's rows are one logical line.
+    is_joined: bool,
     /// The region's rows as they were written.
-    shown: Vec<String>,
+    shown: Vec<Row>,
     /// Whether the terminal still shows exactly them.
     is_certain: bool,
     /// Whether frames were written that [`Screen::leave`] has to end.
@@ -69,7 +80,7 @@ impl Screen {
     /// A terminal of this size, with the cursor at the start of a line.
     pub fn new(columns: u16, rows: u16, theme: Theme) -> Self {
         let (columns, rows) = (usize::from(columns), usize::from(rows));
-        Self { columns, rows, theme, shown: Vec::new(), is_certain: true, is_begun: false }
+        Self { columns, rows, theme, is_joined: false, shown: Vec::new(), is_certain: true, is_begun: false }
     }
 
     /// The terminal has another size now. The next frame draws the region anew.
@@ -81,6 +92,14 @@ impl Screen {
     /// Other colours. The next frame draws the rows that look different with them.
     pub fn set_theme(&mut self, theme: Theme) {
         self.theme = theme;
+    }
+
+    /// Whether rows of the region are joined to one logical line: right for xterm.js (the terminal of VS Code and of many
+    /// web pages; it says so when it is asked for its version), wrong elsewhere. Text that people copy from joined rows
+    /// has no line ends.
+    pub fn join_rows(&mut self, is_joined: bool) {
+        self.is_joined = is_joined;
+        self.forget();
     }
 
     /// Somebody else wrote to the terminal. The next frame draws the region anew, from the row that the cursor is in.
@@ -106,11 +125,8 @@ impl Screen {
             out.push_str(&line.painted(self.theme));
             out.push_str("\r\n");
         }
-        if is_drawn_anew || rows.len() > self.shown.len() {
-            draw(&mut out, &rows);
-        } else {
-            change(&mut out, &self.shown, &rows);
-        }
+        let shown = if is_drawn_anew { &[][..] } else { &self.shown };
+        change(&mut out, shown, &rows, self.is_joined);
         out.push_str(END);
         (self.shown, self.is_certain, self.is_begun) = (rows, true, true);
         out.into_bytes()
@@ -127,72 +143,71 @@ impl Screen {
     }
 
     /// The region's rows as they are written: as many as fit, with the cursor among them.
-    fn painted(&self, region: &Region) -> Vec<String> {
+    fn painted(&self, region: &Region) -> Vec<Row> {
         let rows_max = self.rows.saturating_sub(1);
         let columns_max = self.columns.saturating_sub(1);
         let cursor_row = region.cursor.map_or(usize::MAX, |(row, _)| row);
         let first = region.lines.len().saturating_sub(rows_max).min(cursor_row);
         let rows = region.lines.iter().enumerate().skip(first).take(rows_max);
         rows.map(|(row, line)| {
-            let line = line.cut(columns_max);
-            match region.cursor {
-                Some((at, column)) if at == row && columns_max > 0 => {
-                    line.with_cursor(column.min(columns_max - 1)).painted(self.theme)
-                }
-                _ => line.painted(self.theme),
+            let mut line = line.cut(columns_max);
+            if let Some((_, column)) = region.cursor.filter(|(at, _)| *at == row && columns_max > 0) {
+                line = line.with_cursor(column.min(columns_max - 1));
             }
+            Row { text: line.painted(self.theme), first: line.first_cell().painted(self.theme) }
         })
         .collect()
     }
 }
 
-/// Writes all rows, from the first one on, and goes back there.
-fn draw(out: &mut String, rows: &[String]) {
-    if rows.is_empty() {
+/// Writes the rows that are different and erases those that are too many. Begins and ends on the first cell.
+fn change(out: &mut String, shown: &[Row], rows: &[Row], is_joined: bool) {
+    let is_different = |row: usize| rows.get(row) != shown.get(row);
+    let Some(last) = (0..rows.len().max(shown.len())).rev().find(|row| is_different(*row)) else {
         return;
-    }
-    out.push_str(NO_WRAP);
-    for (number, row) in rows.iter().enumerate() {
-        if number > 0 {
-            out.push_str(CONTINUE);
-        }
-        put(out, row);
-    }
-    out.push_str(WRAP);
+    };
+    // What is too much is erased at once, from its first row on.
+    let last = last.min(if rows.len() < shown.len() { rows.len() } else { last });
     out.push('\r');
-    if rows.len() > 1 {
-        let _ = write!(out, "\x1b[{}A", rows.len() - 1);
-    }
-}
-
-/// Writes the rows that are different and erases those that are too many.
-fn change(out: &mut String, shown: &[String], rows: &[String]) {
-    out.push_str(SAVE_CURSOR);
+    out.push_str(&"\n".repeat(last));
     out.push_str(NO_WRAP);
-    let mut at = 0;
-    for (number, row) in rows.iter().enumerate().filter(|(number, row)| shown.get(*number) != Some(*row)) {
-        go_down(out, number - at);
-        put(out, row);
+    let mut at = last;
+    for number in (0..=last).rev() {
+        // A line feed has ended the logical line of this row.
+        let below = rows.get(number + 1).filter(|_| is_joined && number < last);
+        if !is_different(number) && below.is_none() {
+            continue;
+        }
+        go_up(out, at - number);
         at = number;
+        match rows.get(number) {
+            None => out.push_str(ERASE_BELOW),
+            Some(row) if is_different(number) => put(out, row),
+            Some(_) => {}
+        }
+        if let Some(below) = below {
+            join(out, below);
+        }
     }
-    if rows.len() < shown.len() {
-        go_down(out, rows.len() - at);
-        out.push_str(ERASE_BELOW);
-    }
-    out.push_str(RESTORE_CURSOR);
+    go_up(out, at);
     out.push_str(WRAP);
 }
 
-/// Goes to the start of a row further down, and never scrolls.
-fn go_down(out: &mut String, rows: usize) {
+/// Goes to the start of a row further up.
+fn go_up(out: &mut String, rows: usize) {
     out.push('\r');
     if rows > 0 {
-        let _ = write!(out, "\x1b[{rows}B");
+        let _ = write!(out, "\x1b[{rows}A");
     }
 }
 
-/// Writes one row over what is there. Erasing it from its first cell would end its logical line.
-fn put(out: &mut String, row: &str) {
-    out.push_str(if row.is_empty() { " " } else { row });
+/// Writes one row over what is there.
+fn put(out: &mut String, row: &Row) {
+    out.push_str(if row.text.is_empty() { &row.first } else { &row.text });
     out.push_str(ERASE_RIGHT);
+}
+
+/// Lets the row below continue the logical line of this one: the terminal wraps while it writes the first cell there.
+fn join(out: &mut String, below: &Row) {
+    let _ = write!(out, "{WRAP}{LAST_COLUMN} {}{UP}{NO_WRAP}", below.first);
 }

@@ -145,6 +145,19 @@ impl TextLine {
         cut
     }
 
+    /// What is in its first column, with its look: a space if there is nothing.
+    pub(crate) fn first_cell(&self) -> Self {
+        let mut end = 0;
+        let first = self.spans.first().and_then(|span| {
+            let mut clusters = span.text.graphemes(true).inspect(|cluster| end += cluster.len());
+            clusters.find(|cluster| columns(cluster) > 0).map(|_| span)
+        });
+        first.map_or_else(
+            || Self::plain(" "),
+            |span| Self { spans: vec![Span { text: span.text[..end].to_owned(), look: span.look }] },
+        )
+    }
+
     /// The same line with the character in this column reversed, as a cursor looks. Behind its end that is a space.
     #[must_use]
     pub fn with_cursor(&self, column: usize) -> Self {
@@ -336,6 +349,14 @@ mod tests {
             cases.map(|(column, _)| line.with_cursor(column).painted(Theme::Dark)),
             cases.map(|(_, want)| want)
         );
+    }
+
+    #[test]
+    fn the_first_cell_has_a_character_or_a_space() {
+        let cases = [("", " "), ("ab", "a"), ("日本", "日"), ("e\u{301}x", "e\u{301}")];
+        for (text, want) in cases {
+            assert_eq!(TextLine::of(text, Ink::Good).first_cell().text(), want, "{text:?}");
+        }
     }
 
     #[test]

@@ -14,9 +14,9 @@ const COLUMNS: [u16; 3] = [40, 80, 200];
 
 #[test]
 fn in_a_terminal_that_cuts_rows() {
-    for columns in COLUMNS {
+    for (columns, is_joined) in COLUMNS.into_iter().zip([false, true, false]) {
         let mut terminal = Vt100::new(columns, 24);
-        play(&mut terminal, (columns, 24), &[]);
+        play(&mut terminal, (columns, 24), &[], is_joined);
         let all: String = (0..LINES).map(|number| packed(&finished(number).text())).collect();
         assert_eq!(packed(&terminal.lines().concat()), all);
         let at_once: Vec<_> =
@@ -26,7 +26,7 @@ fn in_a_terminal_that_cuts_rows() {
             |resized: Resized| Resized { size: (resized.size.0.max(7), resized.size.1), ..resized };
         for resizes in [at_once, harsh().into_iter().map(readable).collect()] {
             let mut terminal = Vt100::new(columns, 24);
-            play(&mut terminal, (columns, 24), &resizes);
+            play(&mut terminal, (columns, 24), &resizes, is_joined);
             let lines = terminal.lines();
             assert_no_ghost(&lines);
             assert_begun(&lines);
@@ -34,7 +34,7 @@ fn in_a_terminal_that_cuts_rows() {
         // This terminal cannot switch autowrap off. So rows that are drawn before it is known to be narrower take
         // more rows than they should, and some stay; but no finished line is lost.
         let mut terminal = Vt100::new(columns, 24);
-        play(&mut terminal, (columns, 24), &usual(columns));
+        play(&mut terminal, (columns, 24), &usual(columns), is_joined);
         assert_begun(&terminal.lines());
     }
 }
@@ -44,17 +44,24 @@ fn in_xterm_js() {
     for columns in COLUMNS {
         for resizes in [usual(columns), harsh()] {
             let mut terminal = Xterm::new(columns, 24);
-            play(&mut terminal, (columns, 24), &resizes);
+            play(&mut terminal, (columns, 24), &resizes, true);
             assert_whole(&terminal.lines());
         }
     }
 }
 
 #[test]
+fn in_xterm_js_that_was_not_recognised() {
+    let mut terminal = Xterm::new(80, 24);
+    play(&mut terminal, (80, 24), &usual(80), false);
+    assert_begun(&terminal.lines());
+}
+
+#[test]
 fn in_tmux() {
-    for columns in COLUMNS {
+    for (columns, is_joined) in COLUMNS.into_iter().flat_map(|columns| [(columns, false), (columns, true)]) {
         let mut terminal = Tmux::new(columns, 24);
-        play(&mut terminal, (columns, 24), &usual(columns));
+        play(&mut terminal, (columns, 24), &usual(columns), is_joined);
         assert_whole(&terminal.lines());
     }
 }
@@ -62,7 +69,7 @@ fn in_tmux() {
 #[test]
 fn in_tmux_when_the_region_does_not_fit_any_more() {
     let mut terminal = Tmux::new(80, 24);
-    play(&mut terminal, (80, 24), &harsh());
+    play(&mut terminal, (80, 24), &harsh(), false);
     assert_begun(&terminal.lines());
 }
 
@@ -88,11 +95,12 @@ fn in_tmux_at_the_top_of_the_screen() {
 }
 
 /// A person opens a full-screen view on the alternate screen, resizes the terminal there, and comes back.
-fn behind_a_full_screen_view(make: fn() -> Box<dyn Emulator>) {
+fn behind_a_full_screen_view(is_joined: bool, make: fn() -> Box<dyn Emulator>) {
     for above in [3, 12, 60] {
         for (columns, rows) in [(40, 24), (120, 30), (80, 12), (50, 40)] {
             let mut terminal = make();
             let mut screen = Screen::new(80, 24, Theme::Dark);
+            screen.join_rows(is_joined);
             let region = Region { lines: vec![TextLine::plain(&"~ row ".repeat(12)); 4], cursor: None };
             let lines: Vec<_> = (0..above).map(finished).collect();
             terminal.write(&screen.frame(&lines, &region));
@@ -113,7 +121,7 @@ fn behind_a_full_screen_view(make: fn() -> Box<dyn Emulator>) {
 
 #[test]
 fn behind_a_full_screen_view_in_every_terminal() {
-    behind_a_full_screen_view(|| Box::new(Vt100::new(80, 24)));
-    behind_a_full_screen_view(|| Box::new(Xterm::new(80, 24)));
-    behind_a_full_screen_view(|| Box::new(Tmux::new(80, 24)));
+    behind_a_full_screen_view(false, || Box::new(Vt100::new(80, 24)));
+    behind_a_full_screen_view(true, || Box::new(Xterm::new(80, 24)));
+    behind_a_full_screen_view(false, || Box::new(Tmux::new(80, 24)));
 }

@@ -54,7 +54,8 @@ fn whatever_happens_the_cursor_stays_on_the_screen() {
                 2 => screen.resize(numbers.size(0, 5), numbers.size(0, 65_536)),
                 3 => screen.resize(numbers.size(0, 65_536), numbers.size(0, 5)),
                 4 => screen.set_theme([Theme::Ansi, Theme::Plain, Theme::Light][numbers.below(3)]),
-                5 => screen.forget(),
+                5 if numbers.below(2) == 0 => screen.forget(),
+                5 => screen.join_rows(numbers.below(2) == 0),
                 6 => terminal.write(&screen.leave()),
                 _ => {
                     let finished: Vec<_> =

@@ -88,9 +88,10 @@ fn region(step: usize, (columns, rows): (u16, u16)) -> Region {
     Region { lines, cursor }
 }
 
-/// Plays it all, to the moment after the program has left.
-pub(crate) fn play(terminal: &mut dyn Emulator, size: (u16, u16), resizes: &[Resized]) {
+/// Plays it all, to the moment after the program has left, with or without joined rows.
+pub(crate) fn play(terminal: &mut dyn Emulator, size: (u16, u16), resizes: &[Resized], is_joined: bool) {
     let mut screen = Screen::new(size.0, size.1, Theme::Dark);
+    screen.join_rows(is_joined);
     let mut known = size;
     let mut news = None;
     let mut step = 0;
