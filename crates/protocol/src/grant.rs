@@ -99,6 +99,22 @@ pub enum Approval {
     Full,
 }
 
+impl Approval {
+    /// All of them, the strictest first.
+    pub const ALL: [Self; 5] = [Self::Plan, Self::Ask, Self::Edit, Self::Auto, Self::Full];
+
+    /// Its name, as people write it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Plan => "plan",
+            Self::Ask => "ask",
+            Self::Edit => "edit",
+            Self::Auto => "auto",
+            Self::Full => "full",
+        }
+    }
+}
+
 /// Shell levels, each including those before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -2,7 +2,7 @@
 //! way last. Where they do not all fit either, each keeps a fair part.
 
 use crate::section_names::SectionName;
-use crate::sections::{Span, spans};
+use crate::sections::{SectionSpan, spans};
 
 /// What stands where something was cut.
 const CUT: &str = " […]";
@@ -36,9 +36,9 @@ pub(crate) fn within(text: &str, bytes_max: usize) -> (String, usize) {
 }
 
 /// Which parts matter most. Without a summary the words before the first heading are one.
-fn matters(spans: &[Span]) -> Vec<bool> {
+fn matters(spans: &[SectionSpan]) -> Vec<bool> {
     let has_summary = spans.iter().any(|span| span.name == Some(SectionName::Summary));
-    let matters = |span: &Span| match span.name {
+    let matters = |span: &SectionSpan| match span.name {
         Some(SectionName::Summary | SectionName::Risks | SectionName::Blockers) => true,
         Some(_) => false,
         None => !has_summary && spans.len() > 1,

@@ -68,14 +68,14 @@ pub fn blocked(text: &str) -> bool {
 }
 
 /// Where a section is in a text, its heading included.
-pub(crate) struct Span {
+pub(crate) struct SectionSpan {
     /// `None` is what comes before the first heading.
     pub(crate) name: Option<SectionName>,
     from: usize,
     to: usize,
 }
 
-impl Span {
+impl SectionSpan {
     pub(crate) fn len(&self) -> usize {
         self.to - self.from
     }
@@ -86,11 +86,11 @@ impl Span {
 }
 
 /// Where the sections of a text are. Together they are the whole of it.
-pub(crate) fn spans(text: &str) -> Vec<Span> {
+pub(crate) fn spans(text: &str) -> Vec<SectionSpan> {
     let mut from = 0;
     let span = |piece: Piece<'_>| {
         let to = from + piece.whole.len();
-        let span = Span { name: piece.name, from, to };
+        let span = SectionSpan { name: piece.name, from, to };
         from = to;
         span
     };

@@ -5,12 +5,12 @@
 //! Pure: this crate must not know a terminal, files, clocks, the environment or sessions.
 #![forbid(unsafe_code)]
 
-mod diff;
 mod completing;
+mod diff;
 mod editor;
 mod fuzzy;
-mod history;
 mod highlight;
+mod history;
 mod keys;
 pub mod limits;
 mod look;
@@ -20,12 +20,12 @@ mod screen;
 mod text_line;
 mod theme;
 
-pub use diff::{DiffText, diff_lines};
 pub use completing::Completing;
+pub use diff::{DiffText, diff_lines};
 pub use editor::{Chip, Editor, EditorDraft, EditorRows, EditorWindow, Submission};
 pub use fuzzy::{PathIndex, rank};
-pub use history::{HistorySearch, PromptHistory};
 pub use highlight::{Highlighter, language_of_path};
+pub use history::{HistorySearch, PromptHistory};
 pub use keys::{Key, KeyCode, KeyReader, PastedText, TerminalInput, TerminalReply};
 pub use look::{Ink, Look};
 pub use markdown::Markdown;

@@ -158,3 +158,5 @@ pub const COMPLETE_MATCHES_MAX: usize = 200;
 pub const COMPLETE_ENTRIES_MAX: usize = 5_000;
 /// How long all walks for them take.
 pub const COMPLETE_TIME_MS_MAX: u64 = 500;
+/// Ignored files that are listed behind those that are not ignored.
+pub const IGNORED_LISTED_MAX: usize = 20_000;

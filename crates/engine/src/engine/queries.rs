@@ -6,7 +6,7 @@ use std::path::Path;
 use posse_policy::Rules;
 use posse_protocol::{AgentId, AgentState, Change, Event, EventKind, Question, Seq, SessionId};
 use posse_store::{AgentRow, SessionPlace, SessionQuery, SessionRow};
-use posse_workspace::{Completions, Workspace};
+use posse_workspace::{Completions, PathList, Workspace};
 use serde::{Deserialize, Serialize};
 
 use crate::changes::hidden::hides;
@@ -169,6 +169,23 @@ impl Engine {
             let workspace = Workspace::open(&folder)?.hiding(std::slice::from_ref(&engine.parts.data_dir));
             let workspace = workspace.hiding_where(hides(hidden, workspace.root()));
             Ok(workspace.complete(&typed, matches_max)?)
+        })
+        .await
+    }
+
+    /// Up to so many files of a folder, for a list that is searched many times. What `rules` hide from agents, and Posse's own
+    /// data, are never among them.
+    pub async fn list_files(
+        &self,
+        folder: &Path,
+        files_max: usize,
+        rules: &Rules,
+    ) -> Result<PathList, EngineError> {
+        let (folder, hidden) = (folder.to_path_buf(), rules.hidden());
+        self.read(move |engine| {
+            let workspace = Workspace::open(&folder)?.hiding(std::slice::from_ref(&engine.parts.data_dir));
+            let workspace = workspace.hiding_where(hides(hidden, workspace.root()));
+            Ok(workspace.list_paths(files_max))
         })
         .await
     }

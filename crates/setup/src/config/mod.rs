@@ -267,11 +267,16 @@ impl Config {
 
     /// What the main agent may do.
     pub(crate) fn grant(&self) -> Grant {
-        Grant { approval: self.approval.mode.unwrap_or(DEFAULT_APPROVAL), ..grant(&self.rights) }
+        Grant { approval: self.approval(), ..grant(&self.rights) }
+    }
+
+    /// What the main agent does without asking.
+    pub fn approval(&self) -> Approval {
+        self.approval.mode.unwrap_or(DEFAULT_APPROVAL)
     }
 
     /// What is allowed, asked and denied whatever the mode.
-    pub(crate) fn rules(&self) -> Result<Rules, ConfigError> {
+    pub fn rules(&self) -> Result<Rules, ConfigError> {
         let ApprovalFile { allow, ask, deny, .. } = &self.approval;
         Ok(Rules::parse(allow, ask, deny)?)
     }

@@ -78,7 +78,7 @@ impl fmt::Debug for Inner {
 
 /// What a look found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Look {
+pub struct WorkspaceLook {
     /// What changed since the last look, by anybody. What is below `.git/` is the repository's state; `.git/objects`
     /// stands for all of its history that is gone.
     pub changes: Vec<Change>,
@@ -143,13 +143,13 @@ impl Checkpoints {
 
     /// Brings what is kept up to what the files are now, and says what changed since the last look. The first one compares
     /// with nothing.
-    pub async fn look(&self, told: Option<LookProgress>) -> Result<Look, WorkspaceError> {
+    pub async fn look(&self, told: Option<LookProgress>) -> Result<WorkspaceLook, WorkspaceError> {
         let turn = self.turn().await;
         let (_turn, everything) = self.look_in(turn, told).await?;
         let mut state = self.0.state();
         let changes = std::mem::take(&mut state.found);
         let name = format!("{:016x}-{}", self.0.id, state.version);
-        Ok(Look { changes, name, everything })
+        Ok(WorkspaceLook { changes, name, everything })
     }
 
     /// Looks at these paths the next time, whatever is reported: what is written by a name that is gone again, or that is in
