@@ -1,0 +1,170 @@
+//! What came of effects.
+
+use posse_protocol::{AgentState, Approval};
+use posse_terminal::{Ink, Look, Markdown, TextLine};
+
+use super::session::Attention;
+use super::{Chat, Waiting};
+use crate::effect::{ChatEffect, ChatFound, ChatOutcome, PromptWords};
+use crate::limits::{OUTPUT_BYTES_MAX, PRINTED_LINES_MAX};
+use crate::transcript::keep_end;
+use crate::views::{FullScreen, Pager};
+
+impl Chat {
+    pub(crate) fn outcome(&mut self, outcome: ChatOutcome) {
+        match outcome {
+            ChatOutcome::Begun { session, notes } => {
+                self.begun(session);
+                notes.iter().for_each(|note| self.warn(note));
+            }
+            ChatOutcome::NotBegun { words, why } => {
+                self.beginning = None;
+                for line in why.lines() {
+                    self.print(TextLine::of(line, Ink::Bad));
+                }
+                self.composer.restore(&words);
+            }
+            ChatOutcome::Failed(why) => {
+                (self.side, self.typed) = (None, None);
+                self.print(TextLine::of(&format!("✗ {why}"), Ink::Bad));
+            }
+            ChatOutcome::Note(text) => self.say(text),
+            ChatOutcome::Said { command, text, failed, for_model } => {
+                self.said(&command, &text, failed, for_model)
+            }
+            ChatOutcome::Expanded(text) => self.prompt(PromptWords { text, files: Vec::new() }),
+            ChatOutcome::Output(text) => {
+                if let Some((_, output)) = &mut self.typed {
+                    output.push_str(&text);
+                    keep_end(output, OUTPUT_BYTES_MAX);
+                }
+            }
+            ChatOutcome::Side { question, answer } => self.answered_aside(&question, &answer),
+            ChatOutcome::Edited(text) => self.composer.edited(&text),
+            ChatOutcome::Image(path) => self.composer.attach(&path),
+            ChatOutcome::Found(found) => self.found(found),
+            ChatOutcome::StatusLine(text) => self.status_line = Some(text),
+            ChatOutcome::CaughtUp => {
+                if let Some(session) = &mut self.session {
+                    session.transcript.caught_up();
+                    session.replaying = false;
+                    session.over = true;
+                }
+            }
+            ChatOutcome::Followed => {
+                if let Some(session) = &mut self.session {
+                    session.over = false;
+                }
+            }
+            ChatOutcome::SessionOver { lost } => {
+                if let Some(session) = &mut self.session {
+                    session.over = true;
+                    if lost.is_some() {
+                        session.view.show_interrupted();
+                    }
+                }
+                if let Some(why) = lost {
+                    self.warn(&format!("{why} Your next prompt takes the session up again."));
+                }
+                self.answering = None;
+            }
+        }
+    }
+
+    pub(crate) fn warn(&mut self, text: &str) {
+        self.print(TextLine::of(&format!("! {text}"), Ink::Warning));
+    }
+
+    /// Prints the answer to a side question, apart from the conversation.
+    fn answered_aside(&mut self, question: &str, answer: &str) {
+        self.side = None;
+        self.print(TextLine::of(&format!("┆ on the side: {question}"), Look::of(Ink::Person)));
+        let mut markdown = Markdown::new(self.columns.saturating_sub(2));
+        let mut lines = markdown.push(answer);
+        lines.extend(markdown.finish());
+        for line in lines {
+            let mut row = TextLine::of("┆ ", Ink::Quiet);
+            row.append(line);
+            self.print(row);
+        }
+        self.print(TextLine::default());
+    }
+
+    /// Prints what a program said.
+    fn said(&mut self, command: &str, text: &str, failed: bool, for_model: bool) {
+        self.typed = None;
+        let mark = if failed { Look::of(Ink::Bad).bold() } else { Look::of(Ink::Accent).bold() };
+        self.print(TextLine::of(&format!("$ {command}"), mark));
+        let count = text.lines().count();
+        for line in text.lines().take(PRINTED_LINES_MAX) {
+            self.print(TextLine::plain(&format!("  {line}")));
+        }
+        if count > PRINTED_LINES_MAX {
+            self.print(TextLine::of(&format!("  … {} more lines", count - PRINTED_LINES_MAX), Ink::Quiet));
+        }
+        self.print(TextLine::default());
+        if for_model {
+            self.aside.push(format!("[I ran `{command}`. Its output:]\n{text}"));
+        }
+    }
+
+    fn found(&mut self, found: ChatFound) {
+        match found {
+            ChatFound::EventDiff(seq, diff) => {
+                if let Some(session) = &mut self.session {
+                    session.transcript.diff(seq, &diff);
+                }
+            }
+            ChatFound::Files(index) => self.composer.set_files(*index),
+            ChatFound::Models(models) => self.facts.models = models,
+            found => match &mut self.view {
+                Some(view) => view.found(found),
+                None => {
+                    if let Some(pager) = Pager::of_found(&found) {
+                        self.view = Some(FullScreen::Pager(pager));
+                    }
+                }
+            },
+        }
+    }
+
+    /// After an event: answers whose question is gone end, and a person who looks elsewhere is told.
+    pub(crate) fn after_event(&mut self, before: Attention, after: Attention) {
+        let Some(session) = &self.session else { return };
+        if let Some(answering) = &self.answering
+            && !session.view.questions.iter().any(|open| open.seq == answering.seq)
+        {
+            self.answering = None;
+            self.say("that question is answered or gone");
+        }
+        let Some(session) = &self.session else { return };
+        if session.replaying {
+            return;
+        }
+        let main = session.main();
+        let rested = before.at_work && !after.at_work;
+        if rested
+            && session.approval() == Some(Approval::Plan)
+            && main.is_some_and(|main| main.state == AgentState::Resting)
+            && main.and_then(|main| main.report.as_ref()).is_none_or(|report| !report.blocked)
+        {
+            self.waiting = Some(Waiting::Plan);
+        }
+        if after.at_work {
+            (self.waiting, self.answering_plan) = (None, false);
+        }
+        let title = session.view.title.clone().unwrap_or_default();
+        if after.questions > before.questions {
+            self.notify(format!("needs you: {title}"));
+        } else if rested {
+            self.notify(format!("done: {title}"));
+        }
+        self.refresh_status_line();
+    }
+
+    fn notify(&mut self, text: String) {
+        if !self.focused {
+            self.effect(ChatEffect::Notify(text));
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! What Enter does with what was written: a prompt, words for the running turn, a command.
+
+use posse_terminal::{Ink, TextLine};
+
+use super::Chat;
+use crate::commands::{self, CommandAction};
+use crate::effect::{BeginFrom, ChatEffect, OnTerminal, PromptWords, SteerCommand};
+
+impl Chat {
+    /// Enter: the chosen entry of the queue, a new line behind `\`, or what is written.
+    pub(crate) fn enter(&mut self) {
+        if let Some(at) = self.composer.queue_at.take() {
+            return self.edit_queued(at);
+        }
+        if self.composer.editor.continue_line() {
+            return;
+        }
+        if let Some(command) = self.composer.chosen_command().map(str::to_owned)
+            && commands::find(command.trim_start_matches('/')).is_none_or(|one| one.arguments.is_empty())
+        {
+            self.composer.editor.set_text(&command);
+        } else if self.composer.complete() {
+            return self.look();
+        }
+        self.submit(false);
+    }
+
+    /// Tab without a list: what is written waits until the session has answered.
+    pub(crate) fn queue(&mut self) {
+        if !self.composer.editor.is_empty() {
+            self.submit(true);
+        }
+    }
+
+    fn submit(&mut self, queue: bool) {
+        let words = self.composer.submit();
+        if words.text.trim().is_empty() && words.files.is_empty() {
+            return;
+        }
+        if self.beginning.is_some() {
+            self.composer.restore(&words);
+            return self.say("the session is just beginning");
+        }
+        self.effect(ChatEffect::Remember(words.text.clone()));
+        if let Some(mail) = self.composer.editing.take() {
+            return self.effect(ChatEffect::Steer(SteerCommand::Edit { mail, text: words.text }));
+        }
+        let text = words.text.trim().to_owned();
+        if let Some(command) = text.strip_prefix("!!") {
+            return self.effect(ChatEffect::OnTerminal(OnTerminal::Command(command.trim().to_owned())));
+        }
+        if let Some(command) = text.strip_prefix('!') {
+            let command = command.trim().to_owned();
+            self.typed = Some((command.clone(), String::new()));
+            return self.effect(ChatEffect::Sandboxed(command));
+        }
+        if let Some(line) = text.strip_prefix('/').filter(|line| is_command(line)) {
+            return self.slash(line);
+        }
+        self.say_to_session(words, queue);
+    }
+
+    /// A prompt: to a session that rests, behind the running turn, or as the first of a new session.
+    fn say_to_session(&mut self, words: PromptWords, queue: bool) {
+        let at_work = self.session.as_ref().is_some_and(super::ChatSession::is_at_work);
+        if at_work && !queue && words.files.is_empty() {
+            let text = self.with_asides(words).text;
+            return self.effect(ChatEffect::Steer(SteerCommand::Tell { agent: None, text }));
+        }
+        if at_work && !words.files.is_empty() && !queue {
+            self.say("files wait for the end of this turn");
+        }
+        self.prompt(words);
+    }
+
+    /// Gives the next prompt, to the open session or to a new one.
+    pub(crate) fn prompt(&mut self, words: PromptWords) {
+        self.waiting = None;
+        match &self.session {
+            Some(session) if !session.over => {
+                let words = self.with_asides(words);
+                self.effect(ChatEffect::Steer(SteerCommand::Prompt(words)));
+            }
+            Some(session) => {
+                let from = BeginFrom::Session(session.id);
+                self.begin(from, words);
+            }
+            None => {
+                let from = self.next_from.take().unwrap_or(BeginFrom::Nothing);
+                self.begin(from, words);
+            }
+        }
+    }
+
+    fn edit_queued(&mut self, at: usize) {
+        let Some(mail) = self.session.as_ref().and_then(|session| session.queue().get(at)) else { return };
+        let (id, text) = (mail.id, mail.text.clone());
+        self.composer.editing = Some(id);
+        self.composer.editor.set_text(&text);
+        self.say("Enter saves the message, Esc leaves it as it was");
+    }
+
+    /// A command of the chat, one that is a `posse` command, one of the person's, or a skill.
+    fn slash(&mut self, line: &str) {
+        let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        let rest = rest.trim();
+        if let Some(command) = commands::find(name) {
+            return match command.action {
+                CommandAction::Own(own) => self.own_command(own, rest),
+                CommandAction::Posse(words) => self.posse(words, None, rest),
+                CommandAction::PosseOfSession(words) => match self.session_id() {
+                    Some(id) => self.posse(words, Some(id.to_string()), rest),
+                    None => self.say("there is no session yet"),
+                },
+            };
+        }
+        if let Some(command) = self.facts.commands.iter().find(|one| one.name == name).cloned() {
+            let command = Box::new(command);
+            return self.effect(ChatEffect::UserCommand { command, arguments: rest.to_owned() });
+        }
+        if self.facts.skills.iter().any(|(skill, _)| skill == name) {
+            let text = format!("Use the skill \"{name}\". {rest}");
+            return self.say_to_session(PromptWords { text, files: Vec::new() }, false);
+        }
+        let names: Vec<&str> = commands::COMMANDS.iter().map(|one| one.name).collect();
+        let near =
+            posse_terminal::rank(name, &names).first().map(|at| format!("; did you mean /{}?", names[*at]));
+        let line = format!("there is no command /{name}{}", near.unwrap_or_default());
+        self.print(TextLine::of(&line, Ink::Warning));
+    }
+
+    pub(crate) fn posse(&mut self, words: &[&str], session: Option<String>, rest: &str) {
+        let mut arguments: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        arguments.extend(session);
+        arguments.extend(rest.split_whitespace().map(str::to_owned));
+        self.effect(ChatEffect::Posse(arguments));
+    }
+}
+
+/// Whether a line that begins with a slash is meant as a command, and not as a path.
+fn is_command(line: &str) -> bool {
+    let name = line.split_whitespace().next().unwrap_or_default();
+    !name.is_empty() && !name.contains('/') || name == "?"
+}

@@ -1,0 +1,193 @@
+//! The commands that begin with `/`: one table for completion, help and what they do. Those that are `posse` commands as well
+//! name it, and run it: one implementation, one help.
+
+/// What a command does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CommandAction {
+    /// Something of the chat's own.
+    Own(OwnCommand),
+    /// Runs `posse` with these words, and what was typed behind the command.
+    Posse(&'static [&'static str]),
+    /// The same, with the id of the open session before what was typed.
+    PosseOfSession(&'static [&'static str]),
+}
+
+/// What only a chat can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OwnCommand {
+    /// Lists commands and keys.
+    Help,
+    /// Opens the work view.
+    Tasks,
+    /// Agents at work, then roles.
+    Agents,
+    /// Starts an agent by hand.
+    Agent,
+    /// Shows or changes the model.
+    Model,
+    /// Changes the effort.
+    Effort,
+    /// Changes the mode.
+    Mode,
+    /// Picks a session.
+    Resume,
+    /// A new session.
+    New,
+    /// A new session from this one's turns.
+    Fork,
+    /// Goes back to a turn.
+    Rewind,
+    /// Takes changes back.
+    Undo,
+    /// Brings them in again.
+    Redo,
+    /// Shows what was changed.
+    Diff,
+    /// Merges a branch.
+    Merge,
+    /// Commands in the background.
+    Jobs,
+    /// Tokens and money.
+    Cost,
+    /// What fills the window.
+    Context,
+    /// Shortens the conversation.
+    Compact,
+    /// Writes a hand-over prompt.
+    Relay,
+    /// Writes AGENTS.md.
+    Init,
+    /// Reviews what the folder's files want.
+    Trust,
+    /// Changes the colours.
+    Theme,
+    /// Copies a reply.
+    Copy,
+    /// Asks on the side.
+    Side,
+    /// Shows reasoning.
+    Reasoning,
+    /// Renames the session.
+    Rename,
+    /// Leaves the session at work.
+    Detach,
+    /// Ends the chat.
+    Quit,
+}
+
+/// One command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SlashCommand {
+    /// Its name, without the slash.
+    pub(crate) name: &'static str,
+    /// Another name.
+    pub(crate) alias: Option<&'static str>,
+    /// What is typed behind it.
+    pub(crate) arguments: &'static str,
+    /// What it does, in a line.
+    pub(crate) help: &'static str,
+    /// What is done.
+    pub(crate) action: CommandAction,
+}
+
+const fn own(
+    name: &'static str,
+    arguments: &'static str,
+    help: &'static str,
+    own: OwnCommand,
+) -> SlashCommand {
+    SlashCommand { name, alias: None, arguments, help, action: CommandAction::Own(own) }
+}
+
+const fn also(name: &'static str, alias: &'static str, help: &'static str, own: OwnCommand) -> SlashCommand {
+    SlashCommand { name, alias: Some(alias), arguments: "", help, action: CommandAction::Own(own) }
+}
+
+const fn posse(
+    name: &'static str,
+    arguments: &'static str,
+    help: &'static str,
+    words: &'static [&'static str],
+) -> SlashCommand {
+    SlashCommand { name, alias: None, arguments, help, action: CommandAction::Posse(words) }
+}
+
+/// All commands, in the order of help.
+pub(crate) const COMMANDS: [SlashCommand; 39] = [
+    also("help", "?", "list commands and keys", OwnCommand::Help),
+    own("tasks", "", "open the work view: to-do list, agents, transcripts, diffs", OwnCommand::Tasks),
+    own("agents", "[list|show|new|check …]", "agents at work, then the roles there are", OwnCommand::Agents),
+    own("agent", "ROLE TASK", "have a sub-agent of this role do a task", OwnCommand::Agent),
+    own("model", "[NAME]", "show the models, or change to one", OwnCommand::Model),
+    own("effort", "LEVEL", "change the reasoning effort", OwnCommand::Effort),
+    own("mode", "[plan|ask|edit|auto|full]", "what runs without asking (Shift+Tab)", OwnCommand::Mode),
+    posse("permissions", "[list|save|remove …]", "rules that allow, ask or deny", &["rules"]),
+    own("resume", "[ID]", "open another session: search, preview, rename, delete", OwnCommand::Resume),
+    also("new", "clear", "begin a new session", OwnCommand::New),
+    own("fork", "[PROMPT]", "go on in a new session from this one's turns", OwnCommand::Fork),
+    own("rewind", "[TURN]", "go back to a turn: conversation, files or both (Esc Esc)", OwnCommand::Rewind),
+    own("undo", "[all|agent NAME]", "take back what the last turn changed", OwnCommand::Undo),
+    own("redo", "", "bring back what the last undo took", OwnCommand::Redo),
+    own("diff", "[AGENT]", "show what the agents changed", OwnCommand::Diff),
+    own("merge", "AGENT", "merge the branch of an agent", OwnCommand::Merge),
+    own("jobs", "", "commands in the background", OwnCommand::Jobs),
+    posse("skills", "[list|show|review …]", "skills that agents can load", &["skills"]),
+    posse("memory", "[list|show|forget …]", "notes that agents keep", &["memory"]),
+    posse("stats", "[--since …]", "success, tokens, cost and time by role and model", &["stats"]),
+    own("cost", "", "tokens and cost of this session, agent by agent", OwnCommand::Cost),
+    own("context", "", "what fills the model's window", OwnCommand::Context),
+    own("compact", "", "shorten the conversation now", OwnCommand::Compact),
+    own("relay", "", "write a hand-over prompt for a new session", OwnCommand::Relay),
+    own("init", "", "write an AGENTS.md for this folder", OwnCommand::Init),
+    SlashCommand {
+        name: "export",
+        alias: None,
+        arguments: "[--format …]",
+        help: "this session as Markdown or JSON",
+        action: CommandAction::PosseOfSession(&["sessions", "export"]),
+    },
+    own("trust", "[yes]", "review and allow what this folder's files want to set", OwnCommand::Trust),
+    posse("doctor", "", "check model, sandbox, git and record", &["doctor"]),
+    posse("config", "[show|path]", "the configuration in effect", &["config"]),
+    own("theme", "[auto|dark|light|ansi|none]", "change the colours", OwnCommand::Theme),
+    own("copy", "[N]", "put the last reply, or the Nth last, on the clipboard", OwnCommand::Copy),
+    own("side", "QUESTION", "ask without tools and without disturbing the work", OwnCommand::Side),
+    own("reasoning", "", "show or hide what the model thinks (Alt+R)", OwnCommand::Reasoning),
+    own("rename", "TITLE", "give this session a title", OwnCommand::Rename),
+    posse("sessions", "[list|search …]", "recorded sessions", &["sessions"]),
+    posse("demo", "", "watch agents fix a small repository; needs no model", &["demo", "--play", "--fast"]),
+    posse("version", "", "print the version", &["--version"]),
+    own("detach", "", "leave the session at work in the background", OwnCommand::Detach),
+    also("quit", "exit", "end the session and the chat", OwnCommand::Quit),
+];
+
+/// Finds a command by its name or its other name.
+pub(crate) fn find(name: &str) -> Option<&'static SlashCommand> {
+    COMMANDS.iter().find(|command| command.name == name || command.alias == Some(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_helped() {
+        let mut names: Vec<_> =
+            COMMANDS.iter().map(|one| one.name).chain(COMMANDS.iter().filter_map(|one| one.alias)).collect();
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+        assert!(COMMANDS.iter().all(|one| !one.help.is_empty() && one.help.len() <= 70), "help fits a line");
+    }
+
+    #[test]
+    fn every_promised_command_is_there() {
+        let wanted = "help tasks agents agent model effort mode permissions resume new clear fork rewind undo redo diff merge \
+                      jobs skills memory stats cost context compact relay init export trust doctor config theme detach quit \
+                      copy side";
+        for name in wanted.split_whitespace() {
+            assert!(find(name).is_some(), "/{name}");
+        }
+    }
+}

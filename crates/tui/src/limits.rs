@@ -1,0 +1,88 @@
+//! Everything has a limit.
+
+/// Rows of the live region, as a part of the screen: one in so many.
+pub(crate) const REGION_PART: usize = 3;
+/// Rows of the live region on the smallest screens.
+pub(crate) const REGION_ROWS_MIN: usize = 5;
+/// Rows of the text being written that are shown.
+pub(crate) const COMPOSER_ROWS_MAX: usize = 8;
+/// Entries of a list of completions that are shown.
+pub(crate) const COMPLETIONS_SHOWN_MAX: usize = 6;
+/// Entries of the queue that are shown.
+pub(crate) const QUEUE_SHOWN_MAX: usize = 3;
+/// Rows of a running command's output that are shown.
+pub(crate) const OUTPUT_ROWS_MAX: usize = 3;
+/// Bytes of a running command's output that are kept.
+pub(crate) const OUTPUT_BYTES_MAX: usize = 8 * 1024;
+/// Items of a to-do list that are shown.
+pub(crate) const TODO_SHOWN_MAX: usize = 3;
+/// Bytes of reasoning that are kept while it arrives.
+pub(crate) const REASONING_BYTES_MAX: usize = 16 * 1024;
+/// Lines of a failed command that are printed.
+pub(crate) const FAILED_LINES_MAX: usize = 3;
+/// Lines of a diff that are printed below an edit.
+pub(crate) const DIFF_LINES_MAX: usize = 20;
+/// Lines of a report of a sub-agent that are printed.
+pub(crate) const REPORT_LINES_MAX: usize = 4;
+/// Warnings of a report that are printed.
+pub(crate) const WARNINGS_MAX: usize = 5;
+/// Columns of a call's title.
+pub(crate) const TITLE_COLUMNS_MAX: usize = 200;
+/// Columns of a message that is told in one line.
+pub(crate) const NOTE_COLUMNS_MAX: usize = 2000;
+/// Lines of the output of a command that are printed.
+pub(crate) const PRINTED_LINES_MAX: usize = 400;
+/// Finished lines of a session that was opened again which are printed; the viewer has all of them.
+pub(crate) const REPLAYED_LINES_MAX: usize = 200;
+/// How long lines wait for a diff that belongs before them.
+pub(crate) const DIFF_WAIT_MS: u64 = 400;
+/// How long a first Escape or Ctrl-C waits for a second.
+pub(crate) const TWICE_MS: u64 = 1_500;
+/// How long a note stays in the status line.
+pub(crate) const NOTE_MS: u64 = 4_000;
+/// Replies that `/copy` can reach.
+pub(crate) const COPIES_MAX: usize = 20;
+/// Bytes of one such reply.
+pub(crate) const COPY_BYTES_MAX: usize = 256 * 1024;
+/// A silence that an agent's row tells of.
+pub(crate) const SILENT_TOLD_AFTER_MS: u64 = 30_000;
+/// Between two looks at what moves without events, at work and at rest.
+pub(crate) const TICK_MS: u64 = 120;
+/// Between two frames that no key asks for.
+pub(crate) const FRAME_MS: u64 = 40;
+/// How long the end of an escape sequence is waited for.
+pub(crate) const ESCAPE_MS: u64 = 25;
+/// Inputs that wait for the reducer.
+pub(crate) const INPUTS_AHEAD_MAX: usize = 256;
+/// How long the output of a command of ours is waited for.
+pub(crate) const OWN_PROGRAM_MS: u64 = 60_000;
+/// Lines of a diff in a question that are looked at; the viewer has all of them.
+pub(crate) const QUESTION_LINES_MAX: usize = 200;
+/// Completions that are found.
+pub(crate) const COMPLETIONS_MAX: usize = 50;
+/// How long a command that the person typed may run.
+pub(crate) const TYPED_COMMAND_MS: u64 = 10 * 60 * 1000;
+/// Bytes that are read from the terminal at once.
+pub(crate) const READ_BYTES: usize = 64 * 1024;
+/// Events of a transcript that are fetched for a view.
+pub(crate) const EVENTS_MAX: usize = 200_000;
+/// Events that are read from the record at once.
+pub(crate) const EVENTS_AT_ONCE: usize = 512;
+/// Sessions that are listed.
+pub(crate) const SESSIONS_MAX: usize = 200;
+/// Files that are completed.
+pub(crate) const FILES_MAX: usize = 200_000;
+/// Bytes of what a program of ours says that are kept.
+pub(crate) const SAID_BYTES_MAX: usize = 256 * 1024;
+/// Bytes of what a status line command says.
+pub(crate) const STATUS_BYTES_MAX: usize = 4 * 1024;
+/// How long it may take.
+pub(crate) const STATUS_MS: u64 = 5_000;
+/// Bytes of an image on the clipboard.
+pub(crate) const IMAGE_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// How long a tool for the clipboard may take.
+pub(crate) const CLIPBOARD_MS: u64 = 3_000;
+/// Bytes of a file that names a branch.
+pub(crate) const HEAD_BYTES_MAX: u64 = 4 * 1024;
+/// Bytes that are put on the clipboard through the terminal.
+pub(crate) const CLIPBOARD_BYTES_MAX: usize = 100 * 1024;

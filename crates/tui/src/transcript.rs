@@ -1,0 +1,421 @@
+//! What a session prints: events become finished lines, each printed once and in order. What the main agent writes is
+//! printed as it streams, block by block; sub-agents print one block at their end. Pure.
+
+mod calls;
+mod reports;
+mod streamed;
+
+use std::collections::VecDeque;
+
+use posse_protocol::{
+    AgentId, Answer, Event, EventKind, Progress, ProgressKind, Sender, Seq, Update, words::counted,
+};
+use posse_terminal::diff_lines;
+use posse_terminal::{Ink, Look, Markdown, TextLine};
+use posse_view::{Folded, SessionView, words};
+
+use self::streamed::Streamed;
+use crate::limits::{
+    COPIES_MAX, COPY_BYTES_MAX, DIFF_LINES_MAX, DIFF_WAIT_MS, NOTE_COLUMNS_MAX, REASONING_BYTES_MAX,
+    REPLAYED_LINES_MAX,
+};
+
+pub(crate) use self::calls::finished_call;
+pub(crate) use self::reports::settled;
+
+/// Something that is to be printed at its place.
+#[derive(Debug)]
+enum Piece {
+    Line(TextLine),
+    /// The diff of an event, which is being fetched; what follows waits for it for a while.
+    Diff {
+        seq: Seq,
+        since_ms: u64,
+    },
+}
+
+/// Turns what happens into lines.
+#[derive(Debug)]
+pub(crate) struct Transcript {
+    width: usize,
+    markdown: Markdown,
+    streamed: Streamed,
+    /// What the main agent thinks right now; its end.
+    reasoning: String,
+    /// Whether reasoning is printed, too.
+    pub(crate) shows_reasoning: bool,
+    pieces: VecDeque<Piece>,
+    /// Whether the record is read, so that only the last lines are worth printing.
+    replaying: bool,
+    /// How many lines were left out.
+    left_out: usize,
+    /// The newest replies of the main agent as they were written, for `/copy`.
+    replies: VecDeque<String>,
+}
+
+impl Transcript {
+    pub(crate) fn new(width: usize) -> Self {
+        Self {
+            width,
+            markdown: Markdown::new(width),
+            streamed: Streamed::default(),
+            reasoning: String::new(),
+            shows_reasoning: false,
+            pieces: VecDeque::new(),
+            replaying: false,
+            left_out: 0,
+            replies: VecDeque::new(),
+        }
+    }
+
+    pub(crate) fn resize(&mut self, width: usize) {
+        self.width = width;
+        self.markdown.set_width(width);
+    }
+
+    /// Begins to read the record: only its last lines will be printed.
+    pub(crate) fn replay(&mut self) {
+        self.replaying = true;
+    }
+
+    /// The record was read to its end.
+    pub(crate) fn caught_up(&mut self) {
+        self.replaying = false;
+        if self.left_out > 0 {
+            let left = counted(self.left_out as u64, "earlier line");
+            let line = TextLine::of(&format!("… {left} (Ctrl+O shows all)"), Ink::Quiet);
+            self.pieces.push_front(Piece::Line(line));
+            self.left_out = 0;
+        }
+    }
+
+    /// Prints a line of the chat's own.
+    pub(crate) fn line(&mut self, line: TextLine) {
+        self.pieces.push_back(Piece::Line(line));
+        while self.replaying && self.pieces.len() > REPLAYED_LINES_MAX {
+            self.pieces.pop_front();
+            self.left_out += 1;
+        }
+    }
+
+    pub(crate) fn lines(&mut self, lines: impl IntoIterator<Item = TextLine>) {
+        lines.into_iter().for_each(|line| self.line(line));
+    }
+
+    /// An empty line between two blocks.
+    pub(crate) fn gap(&mut self) {
+        if !matches!(self.pieces.back(), Some(Piece::Line(line)) if line.is_empty()) {
+            self.line(TextLine::default());
+        }
+    }
+
+    /// What can be printed now. Nothing is printed before a diff that belongs before it, unless that takes too long.
+    pub(crate) fn take(&mut self, now_ms: u64) -> Vec<TextLine> {
+        let mut lines = Vec::new();
+        if self.replaying {
+            return lines;
+        }
+        while let Some(piece) = self.pieces.pop_front() {
+            match piece {
+                Piece::Line(line) => lines.push(line),
+                Piece::Diff { since_ms, .. } if now_ms.saturating_sub(since_ms) >= DIFF_WAIT_MS => {}
+                diff @ Piece::Diff { .. } => {
+                    self.pieces.push_front(diff);
+                    break;
+                }
+            }
+        }
+        lines
+    }
+
+    /// Whether lines wait for a diff.
+    pub(crate) fn waits(&self) -> bool {
+        !self.pieces.is_empty()
+    }
+
+    /// A diff has come; if its place is still there, it is printed.
+    pub(crate) fn diff(&mut self, seq: Seq, diff: &str) {
+        let wanted = |piece: &Piece| matches!(piece, Piece::Diff { seq: one, .. } if *one == seq);
+        let Some(at) = self.pieces.iter().position(wanted) else { return };
+        let mut rest = self.pieces.split_off(at);
+        rest.pop_front();
+        let shown = diff_lines(diff, DIFF_LINES_MAX);
+        let indented = shown.lines.into_iter().map(|line| {
+            let mut row = TextLine::plain("    ");
+            row.append(line);
+            Piece::Line(row)
+        });
+        self.pieces.extend(indented);
+        if shown.hidden > 0 {
+            let more = counted(shown.hidden as u64, "more line");
+            self.pieces
+                .push_back(Piece::Line(TextLine::of(&format!("    … {more} (/diff shows all)"), Ink::Quiet)));
+        }
+        self.pieces.append(&mut rest);
+    }
+
+    /// What is being written, for the live region.
+    pub(crate) fn tail(&self) -> Vec<TextLine> {
+        self.markdown.tail()
+    }
+
+    /// The last lines of what the main agent thinks.
+    pub(crate) fn reasoning_tail(&self) -> Option<&str> {
+        Some(self.reasoning.trim()).filter(|text| !text.is_empty())
+    }
+
+    /// A reply of the main agent as it was written: 1 is the last.
+    pub(crate) fn reply(&self, number: usize) -> Option<&str> {
+        self.replies.iter().rev().nth(number.checked_sub(1)?).map(String::as_str)
+    }
+
+    /// Takes in an update that is in the view by now. Says which diff is wanted.
+    pub(crate) fn update(
+        &mut self,
+        update: &Update,
+        folded: &Folded,
+        view: &SessionView,
+        now_ms: u64,
+    ) -> Option<Seq> {
+        match update {
+            Update::Event(event) => self.event(event, folded, view, now_ms),
+            Update::Progress(progress) => {
+                self.progress(progress, view);
+                None
+            }
+        }
+    }
+
+    fn progress(&mut self, progress: &Progress, view: &SessionView) {
+        if !view.main().is_some_and(|main| main.id == progress.agent) {
+            return;
+        }
+        match &progress.kind {
+            ProgressKind::Text(text) => {
+                self.end_reasoning();
+                self.streamed.push(text);
+                let finished = self.markdown.push(text);
+                self.lines(finished);
+            }
+            ProgressKind::Reasoning(text) => {
+                self.reasoning.push_str(text);
+                keep_end(&mut self.reasoning, REASONING_BYTES_MAX);
+            }
+            _ => {}
+        }
+    }
+
+    fn end_reasoning(&mut self) {
+        let thought = std::mem::take(&mut self.reasoning);
+        if self.shows_reasoning && !thought.trim().is_empty() {
+            self.think(thought.trim());
+        }
+    }
+
+    fn think(&mut self, thought: &str) {
+        let look = Look::of(Ink::Quiet).italic();
+        let lines = thought.lines().filter(|line| !line.trim().is_empty());
+        let lines = lines.map(|line| TextLine::of(&format!("  ┊ {line}"), look)).collect::<Vec<_>>();
+        self.lines(lines);
+    }
+
+    fn event(&mut self, event: &Event, folded: &Folded, view: &SessionView, now_ms: u64) -> Option<Seq> {
+        match event.parent {
+            None => self.main_event(event, folded, now_ms),
+            Some(_) => {
+                self.sub_agent_event(event, view);
+                None
+            }
+        }
+    }
+
+    fn main_event(&mut self, event: &Event, folded: &Folded, now_ms: u64) -> Option<Seq> {
+        match &event.kind {
+            EventKind::Told { from: Sender::Person, text, attachments, .. } => {
+                self.end_text();
+                self.person(&words::said_and_shown(text, attachments));
+            }
+            EventKind::Replied { reply, .. } => self.replied(&reply.text),
+            EventKind::CutShort { text, .. } => {
+                self.replied(text);
+                self.quiet("  … stopped here");
+            }
+            EventKind::ToolFinished { tool, ok, text, duration_ms, effects, .. } => {
+                self.end_text();
+                let lines = finished_call(folded.call.as_ref(), tool, *ok, text, *duration_ms, effects);
+                self.lines(lines);
+            }
+            EventKind::Changed { .. } if !self.replaying => {
+                self.pieces.push_back(Piece::Diff { seq: event.seq, since_ms: now_ms });
+                return Some(event.seq);
+            }
+            EventKind::AgentRested { report: Some(report) } | EventKind::AgentSettled { report } => {
+                self.end_text();
+                self.lines(reports::ended(report));
+                self.gap();
+            }
+            kind => self.aside(kind, "", folded),
+        }
+        None
+    }
+
+    /// The rest of a reply, whose beginning was printed as it came.
+    fn replied(&mut self, text: &str) {
+        self.end_reasoning();
+        match self.streamed.rest(text) {
+            Some(rest) => {
+                let finished = self.markdown.push(rest);
+                self.lines(finished);
+            }
+            None => {
+                // Pieces were lost on the way: the whole reply is printed again, since half of it would mislead.
+                self.end_text();
+                self.quiet("  the reply again, whole:");
+                let finished = self.markdown.push(text);
+                self.lines(finished);
+            }
+        }
+        self.end_text();
+        self.streamed = Streamed::default();
+        if !text.trim().is_empty() && text.len() <= COPY_BYTES_MAX {
+            if self.replies.len() == COPIES_MAX {
+                self.replies.pop_front();
+            }
+            self.replies.push_back(text.to_owned());
+        }
+    }
+
+    /// Ends what was being written, and leaves a line free below it.
+    fn end_text(&mut self) {
+        let rest = self.markdown.finish();
+        let wrote = !rest.is_empty() || self.streamed.is_open();
+        self.lines(rest);
+        if wrote {
+            self.gap();
+            self.streamed.close();
+        }
+    }
+
+    fn person(&mut self, text: &str) {
+        self.gap();
+        for (number, line) in text.lines().enumerate() {
+            let mark = if number == 0 { "› " } else { "  " };
+            self.line(TextLine::of(mark, Look::of(Ink::Person).bold()).with(line, Look::of(Ink::Person)));
+        }
+        self.gap();
+    }
+
+    fn quiet(&mut self, text: &str) {
+        self.line(TextLine::of(text, Ink::Quiet));
+    }
+
+    fn sub_agent_event(&mut self, event: &Event, view: &SessionView) {
+        let Some(agent) = view.agents.get(event.agent) else { return };
+        let number = number_of(view, event.agent);
+        match &event.kind {
+            EventKind::AgentSettled { report } => {
+                self.end_text();
+                self.lines(settled(agent, number, report));
+            }
+            EventKind::AgentStarted { .. } => {
+                if let Some(asked) = agent.missing_model() {
+                    let model = agent.model.as_deref().unwrap_or_default();
+                    self.warn(&words::missing_model(&agent.name, asked, model));
+                }
+            }
+            EventKind::Told { from: Sender::Person, text, .. } => {
+                let line = TextLine::of(&format!("› to {}: ", agent.name), Look::of(Ink::Person).bold());
+                self.line(line.with(&text.replace('\n', " "), Ink::Person));
+            }
+            kind => self.aside(kind, &format!("{}: ", agent.name), &Folded::default()),
+        }
+    }
+
+    fn warn(&mut self, text: &str) {
+        self.line(TextLine::of(&format!("! {}", cut(text)), Ink::Warning));
+    }
+
+    /// What is told in one line, whoever it happened to.
+    fn aside(&mut self, kind: &EventKind, who: &str, folded: &Folded) {
+        match kind {
+            EventKind::PersonAnswered { answer, .. } => self.answered(answer, who, folded),
+            EventKind::ModelFailed { error, .. } => {
+                self.end_text();
+                self.line(TextLine::of(&format!("✗ {who}{}", cut(&error.to_string())), Ink::Bad));
+            }
+            EventKind::Compacted { bytes_before, bytes_after, .. } => self.quiet(&format!(
+                "· {who}conversation shortened: {} → {} KB",
+                bytes_before / 1024,
+                bytes_after / 1024
+            )),
+            EventKind::SettingsChanged { model, approval, effort, .. } if who.is_empty() => {
+                let effort = effort.as_ref().map(|effort| format!(" · effort {effort}")).unwrap_or_default();
+                self.quiet(&format!("· model {model} · mode {}{effort}", approval.word()));
+            }
+            EventKind::Merged { branch, changes, conflicts, .. } => {
+                let conflicts = match conflicts.len() {
+                    0 => String::new(),
+                    count => format!(", {count} in conflict"),
+                };
+                let changed = counted(changes.len() as u64, "file");
+                self.quiet(&format!("· {who}merged {branch}: {changed} changed{conflicts}"));
+            }
+            EventKind::Undone { what, changes, conflicts, .. } => {
+                let conflicts = match conflicts.len() {
+                    0 => String::new(),
+                    count => format!(", {} left as they are", counted(count as u64, "conflict")),
+                };
+                self.quiet(&format!(
+                    "· undone: {what} ({}{conflicts})",
+                    counted(changes.len() as u64, "file")
+                ));
+            }
+            EventKind::BackgroundStarted { name, command } => {
+                self.quiet(&format!("· {who}{name} runs in the background: {}", cut(command)));
+            }
+            EventKind::BackgroundEnded { name, exit_code, .. } => {
+                self.quiet(&format!("· {who}{name} ended: {}", words::command_ended(*exit_code)));
+            }
+            EventKind::SessionInterrupted { agents, detached } => {
+                self.quiet(&format!("· {}", words::was_interrupted(agents.len() as u64, *detached)));
+            }
+            EventKind::SessionResumed { .. } => self.quiet("· the session goes on"),
+            EventKind::NotCovered { what, .. } if !what.is_empty() => {
+                self.quiet(&format!("· undo does not cover {}", cut(&what.join(", "))));
+            }
+            EventKind::Closing { ending } => self.quiet(&format!("· {who}{ending}: asked for a last report")),
+            _ => {}
+        }
+    }
+
+    fn answered(&mut self, answer: &Answer, who: &str, folded: &Folded) {
+        let what = folded.question.as_ref().map(|open| format!("{} ", cut(&open.question.what)));
+        let what = what.unwrap_or_default().replace('\n', " ");
+        match (words::answer(answer), answer) {
+            (Some(said), Answer::No { .. }) => {
+                self.line(TextLine::of(&format!("✗ {who}{what}"), Ink::Quiet).with(&said, Ink::Bad));
+            }
+            (Some(said), _) => {
+                self.line(TextLine::of(&format!("✓ {who}{what}"), Ink::Quiet).with(&said, Ink::Person))
+            }
+            (None, _) => self.quiet(&format!("· {who}{what}nobody answered")),
+        }
+    }
+}
+
+/// Keeps the last bytes of a text that grows.
+pub(crate) fn keep_end(text: &mut String, bytes_max: usize) {
+    let over = text.len().saturating_sub(bytes_max);
+    let cut = (over..text.len()).find(|at| text.is_char_boundary(*at));
+    text.drain(..cut.unwrap_or(0));
+}
+
+/// Which of the agents it is, for its colour.
+pub(crate) fn number_of(view: &SessionView, id: AgentId) -> u8 {
+    let place = view.agents.iter().position(|agent| agent.id == id).unwrap_or(0);
+    u8::try_from(place % 6).unwrap_or(0)
+}
+
+fn cut(text: &str) -> String {
+    text.chars().take(NOTE_COLUMNS_MAX).collect()
+}

@@ -1,0 +1,101 @@
+//! Full-screen views, on the alternate screen: they are opened by one key and leave no trace. Each is a pure state with keys
+//! and drawing.
+
+mod pager;
+mod paint;
+mod picker;
+mod work;
+
+use posse_protocol::SessionId;
+use posse_terminal::{Key, TextLine};
+use posse_view::SessionView;
+
+use crate::effect::{ChatEffect, ChatFound};
+
+pub(crate) use self::pager::Pager;
+pub(crate) use self::paint::FullScreenTerminal;
+pub(crate) use self::picker::Picker;
+pub(crate) use self::work::WorkView;
+
+/// A view that fills the screen.
+#[derive(Debug)]
+pub enum FullScreen {
+    /// A long text.
+    Pager(Pager),
+    /// A list to choose from.
+    Picker(Picker),
+    /// The to-do list, the agents, and all about each of them.
+    Work(WorkView),
+}
+
+/// What was chosen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ViewChoice {
+    Session(SessionId),
+    Model(String),
+    Rewind { turn: u32, conversation: bool, files: bool },
+}
+
+/// What a key came to.
+#[derive(Debug)]
+pub(crate) enum ViewStep {
+    /// Nothing more.
+    Stay,
+    /// The view is left.
+    Close,
+    /// Something is to be done; the view stays.
+    Do(Vec<ChatEffect>),
+    /// Another view takes its place.
+    Open(Box<FullScreen>),
+    /// Something was chosen; the view is left.
+    Choose(ViewChoice),
+}
+
+impl FullScreen {
+    /// A key was pressed.
+    pub(crate) fn key(
+        &mut self,
+        key: &Key,
+        view: Option<&SessionView>,
+        size: (usize, usize),
+        now_ms: u64,
+    ) -> ViewStep {
+        match self {
+            Self::Pager(pager) => pager.key(key, size),
+            Self::Picker(picker) => picker.key(key, size),
+            Self::Work(work) => work.key(key, view, size, now_ms),
+        }
+    }
+
+    /// Text was pasted.
+    pub(crate) fn paste(&mut self, text: &str) {
+        match self {
+            Self::Pager(_) => {}
+            Self::Picker(picker) => picker.paste(text),
+            Self::Work(work) => work.paste(text),
+        }
+    }
+
+    /// What the view asked for was found.
+    pub(crate) fn found(&mut self, found: ChatFound) {
+        match self {
+            Self::Pager(_) => {}
+            Self::Picker(picker) => picker.found(found),
+            Self::Work(work) => work.found(found),
+        }
+    }
+
+    /// The rows of the screen, from top to bottom, and where the cursor is.
+    pub fn rows(
+        &self,
+        view: Option<&SessionView>,
+        size: (usize, usize),
+        now_ms: u64,
+    ) -> (Vec<TextLine>, Option<(usize, usize)>) {
+        match self {
+            Self::Pager(pager) => (pager.rows(size), None),
+            Self::Picker(picker) => picker.rows(size, now_ms),
+            Self::Work(work) => work.rows(view, size, now_ms),
+        }
+    }
+}
