@@ -6,6 +6,7 @@ mod record;
 mod steer;
 mod tips;
 
+use std::ffi::OsString;
 use std::num::{NonZeroU16, NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 
@@ -24,7 +25,7 @@ pub(crate) use steer::{AnswerArgs, AttachArgs, StopArgs, TasksArgs, TellArgs};
 
 /// A coding agent that delegates to sub-agents, and records every step
 #[derive(Debug, Parser)]
-#[command(name = "posse", version, arg_required_else_help = true)]
+#[command(name = "posse", version, args_conflicts_with_subcommands = true)]
 pub(crate) struct Args {
     /// Where sessions are recorded [env: POSSE_HOME]
     #[arg(long, global = true, value_name = "DIR", help_heading = GLOBAL)]
@@ -38,8 +39,60 @@ pub(crate) struct Args {
     #[arg(long, global = true, hide = true, value_name = "N")]
     pub(crate) columns: Option<NonZeroU16>,
 
+    #[command(flatten)]
+    pub(crate) chat: ChatArgs,
+
     #[command(subcommand)]
-    pub(crate) command: CliCommand,
+    pub(crate) command: Option<CliCommand>,
+}
+
+/// How the chat is opened: what `posse` does without a command.
+#[derive(Debug, Default, clap::Args)]
+pub(crate) struct ChatArgs {
+    /// Open the newest session of this folder
+    #[arg(short, long = "continue")]
+    pub(crate) continues: bool,
+
+    /// The folder to work in
+    #[arg(short = 'C', long, value_name = "DIR", default_value = ".")]
+    pub(crate) dir: PathBuf,
+
+    /// A configured model, or PROVIDER/MODEL [env: POSSE_MODEL]
+    #[arg(short, long, value_name = "NAME")]
+    pub(crate) model: Option<String>,
+
+    /// What runs without asking: plan, ask, edit, auto (default), full
+    #[arg(long, value_name = "MODE", value_parser = approvals(), hide_possible_values = true)]
+    pub(crate) approval: Option<Approval>,
+
+    /// Run commands with all your rights, also those of read-only roles
+    #[arg(long)]
+    pub(crate) no_sandbox: bool,
+
+    /// Work in a home folder or in `/`; keys and histories stay hidden
+    #[arg(long)]
+    pub(crate) workspace_is_home: bool,
+
+    /// Only lines of text: for screen readers and simple terminals
+    #[arg(long)]
+    pub(crate) plain: bool,
+
+    /// Run one task and exit: posse -p "…" is posse run "…"
+    #[arg(short, long, value_name = "PROMPT")]
+    pub(crate) print: Option<String>,
+}
+
+/// What was typed, where `-p` stands for `run`: all its flags are those of that command.
+pub(crate) fn typed(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut words: Vec<OsString> = arguments.into_iter().collect();
+    let is_print = |word: &OsString| word == "-p" || word == "--print";
+    let is_flag = words.get(1).is_some_and(|word| word.as_encoded_bytes().starts_with(b"-"));
+    let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
+    if let Some(at) = words[..end].iter().position(is_print).filter(|_| is_flag) {
+        words.remove(at);
+        words.insert(1, "run".into());
+    }
+    words
 }
 
 /// The heading of options that every command has.
@@ -375,6 +428,9 @@ pub(crate) struct DemoArgs {
     /// Keep the repository, to look at it afterwards
     #[arg(long)]
     pub(crate) keep: bool,
+    /// Play it as a film instead of opening the chat
+    #[arg(long)]
+    pub(crate) play: bool,
 }
 
 #[derive(Debug, Subcommand)]

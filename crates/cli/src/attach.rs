@@ -1,6 +1,7 @@
 //! `posse attach`: shows a session that another process runs, as `posse run` shows its own: what is on record first, then
 //! what happens. Leaving does not stop it.
 
+use std::ffi::OsString;
 use std::time::Duration;
 
 use posse_api::calls::steering::AnswerQuestion;
@@ -13,6 +14,7 @@ use posse_view::SessionView;
 use tokio::sync::mpsc;
 
 use crate::args::AttachArgs;
+use crate::chat;
 use crate::display::{Display, short};
 use crate::exit::Exit;
 use crate::follow::unless_nobody_reads;
@@ -23,9 +25,12 @@ use crate::questions::{self, TypedReply};
 use crate::running::{Reached, is_gone, reach, told};
 use crate::watched::WatchedSession;
 
-pub(crate) async fn run(paths: &Paths, args: AttachArgs) -> anyhow::Result<Exit> {
+pub(crate) async fn run(paths: Paths, flags: Vec<OsString>, args: AttachArgs) -> anyhow::Result<Exit> {
     let engine = Engine::open(&paths.data_dir)?;
     let Reached { row, handle } = reach(&engine, args.session.as_deref()).await?;
+    if !args.json && !args.plain && chat::is_possible() {
+        return chat::open_session(paths, flags, &row).await;
+    }
     let following = handle.follow(row.id, Seq(0)).await.map_err(|error| told(&engine, &row, error))?;
     let mut display = if args.json { Display::Json } else { Display::live() };
     display.found(&heading(&row))?;

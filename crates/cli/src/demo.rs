@@ -1,17 +1,23 @@
 //! `posse demo`: the main agent and four sub-agents fix a small real repository. The models are a recording; all else
 //! is real.
 
-use std::path::Path;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::sync::Arc;
 
 use anyhow::Context as _;
-use posse_engine::Engine;
+use posse_api::Handle;
 use posse_engine::record::DATABASE_FILE;
+use posse_engine::{Engine, Session};
 use posse_model::ModelConfig;
 use posse_setup::{ModelChoice, Paths, SessionPlan, Wishes};
+use posse_tui::{BeginSession, ChatStart, HostedSession, Opening, SessionHost};
 use posse_view::SessionView;
 use posse_workspace::git;
 
 use crate::args::DemoArgs;
+use crate::chat;
 use crate::demo_folder::DemoFolder;
 use crate::display::{Display, short};
 use crate::exit::Exit;
@@ -29,7 +35,16 @@ const FILES: [(&str, &str); 3] = [
 const CASSETTE: &str = include_str!("../demo/cassette.jsonl");
 const PROMPT: &str = "The tests fail. Find out why, fix it, and run them again.";
 
-pub(crate) async fn run(paths: &Paths, args: DemoArgs) -> anyhow::Result<Exit> {
+pub(crate) async fn run(paths: Paths, flags: Vec<OsString>, args: DemoArgs) -> anyhow::Result<Exit> {
+    if args.play || !chat::is_possible() {
+        play(&paths, args).await
+    } else {
+        converse(paths, flags, args).await
+    }
+}
+
+/// Plays it from the prompt to the end, as `posse run` would show it.
+async fn play(paths: &Paths, args: DemoArgs) -> anyhow::Result<Exit> {
     let style = Style::for_stdout();
     let engine = Engine::open(&paths.data_dir)?;
     let place = DemoFolder::make(paths.surroundings().temp_dir(), args.keep)
@@ -64,6 +79,70 @@ pub(crate) async fn run(paths: &Paths, args: DemoArgs) -> anyhow::Result<Exit> {
         output::print(&next_steps(style, paths, &id, args.keep.then_some(folder.as_path())))?;
     }
     Ok(exit)
+}
+
+/// Opens the chat on it, so that people can press keys and look at agents.
+async fn converse(paths: Paths, flags: Vec<OsString>, args: DemoArgs) -> anyhow::Result<Exit> {
+    let place = DemoFolder::make(paths.surroundings().temp_dir(), args.keep)
+        .context("cannot make the demo's folder")?;
+    let folder = place.path().join("greet");
+    make_repository(&folder).await.context("cannot make the demo's repository")?;
+    let cassette = place.path().join("cassette.jsonl");
+    std::fs::write(&cassette, CASSETTE)?;
+    let paths = Arc::new(paths);
+    let host = DemoHost { paths: paths.clone(), folder: folder.clone(), cassette, fast: args.fast };
+    let greeting = [
+        "posse demo: agents, tools, files and tests are real; what the model says is a recording.",
+        "Keys to try: Ctrl+T opens the agents, Ctrl+O the transcript, /diff what they changed, /undo takes it back.",
+        "",
+    ];
+    let start = ChatStart {
+        opening: Opening::Prompt(PROMPT.to_string()),
+        host: Some(Arc::new(host)),
+        greeting: greeting.map(str::to_string).to_vec(),
+        ..chat::start(paths, flags, folder)
+    };
+    posse_tui::open(start).await?;
+    Ok(Exit::Completed)
+}
+
+/// Runs the demo's session in this process: its folder goes with it.
+struct DemoHost {
+    paths: Arc<Paths>,
+    folder: PathBuf,
+    cassette: PathBuf,
+    fast: bool,
+}
+
+impl SessionHost for DemoHost {
+    fn begin(
+        &self,
+        begin: BeginSession,
+    ) -> Pin<Box<dyn Future<Output = Result<HostedSession, String>> + Send>> {
+        let started = self.start(begin.words.text);
+        Box::pin(async move {
+            let (engine, mut session) = started.map_err(|error| format!("{error:#}"))?;
+            // It is on record from its first event on.
+            session.next().await;
+            let id = session.id;
+            // Somebody has to hold the session: it ends with its handle.
+            tokio::spawn(async move { while session.next().await.is_some() {} });
+            Ok(HostedSession { session: id, handle: Handle::Here(engine), notes: Vec::new() })
+        })
+    }
+}
+
+impl DemoHost {
+    fn start(&self, prompt: String) -> anyhow::Result<(Engine, Session)> {
+        let engine = Engine::open(&self.paths.data_dir)?;
+        let wishes = Wishes { stay: true, person: true, ..Wishes::default() };
+        let plan = SessionPlan::without_files(&self.paths, &self.folder, wishes);
+        let mut model = ModelConfig::replay("demo recording", &self.cassette);
+        model.replay_pace_ms = if self.fast { 0 } else { PACE_MS };
+        let terms = plan.terms(ModelChoice { model, prices: None })?;
+        let session = engine.start(terms.request(prompt, None)?)?;
+        Ok((engine, session))
+    }
 }
 
 /// The demo's files in a folder of their own, committed.

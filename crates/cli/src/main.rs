@@ -8,6 +8,7 @@ mod args;
 mod attach;
 mod background;
 mod changes;
+mod chat;
 mod completions;
 mod config_command;
 mod demo;
@@ -61,7 +62,7 @@ fn main() -> ExitCode {
     posse_sandbox::keep_freed_memory();
     let around = Surroundings::of_process();
     surroundings::set(around.clone());
-    let typed = args::command().try_get_matches();
+    let typed = args::command().try_get_matches_from(args::typed(std::env::args_os()));
     let args = match typed.and_then(|typed| Args::from_arg_matches(&typed)) {
         Ok(args) => args,
         // Help is ours; a complaint repeats what was typed.
@@ -83,19 +84,23 @@ fn main() -> ExitCode {
 }
 
 fn dispatch(surroundings: Surroundings, args: Args) -> anyhow::Result<Exit> {
+    let flags = chat::own_flags(&args);
     let paths = Paths::find(surroundings, args.data_dir.as_deref(), args.config.as_deref())?;
     logs::start(&paths)?;
     output::set_columns(args.columns);
-    match args.command {
+    let Some(command) = args.command else {
+        return on_runtime(chat::run(paths, flags, args.chat));
+    };
+    match command {
         CliCommand::Run(args) => on_runtime(run::run(&paths, args)),
         CliCommand::Resume(args) => on_runtime(resume::run(&paths, args)),
         CliCommand::Fork(args) => on_runtime(fork::run(&paths, args)),
-        CliCommand::Demo(args) => on_runtime(demo::run(&paths, args)),
+        CliCommand::Demo(args) => on_runtime(demo::run(paths, flags, args)),
         CliCommand::Doctor { model, verbose } => on_runtime(doctor::run(&paths, model.as_deref(), verbose)),
         CliCommand::Sessions(command) => on_runtime(sessions::run(&paths, command)),
         CliCommand::Tasks(args) if args.follow => on_runtime(tasks_live::run(&paths, args)),
         CliCommand::Tasks(args) => on_runtime(tasks::run(&paths, args.session, args.json)),
-        CliCommand::Attach(args) => on_runtime(attach::run(&paths, args)),
+        CliCommand::Attach(args) => on_runtime(attach::run(paths, flags, args)),
         CliCommand::Tell(args) => on_runtime(steer::tell(&paths, args)),
         CliCommand::Answer(args) => on_runtime(answer::run(&paths, args)),
         CliCommand::Stop(args) => on_runtime(steer::stop(&paths, args)),

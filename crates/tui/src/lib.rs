@@ -15,6 +15,8 @@ mod chat;
 mod commands;
 mod composer;
 mod draw;
+#[cfg(unix)]
+mod edge;
 mod effect;
 mod limits;
 mod questions;
@@ -24,6 +26,8 @@ mod views;
 
 pub use chat::{Chat, ChatFacts, ChatInput};
 pub use draw::region;
+#[cfg(unix)]
+pub use edge::{ChatEnd, ChatStart, HostedSession, Opening, SessionHost, open};
 pub use effect::{
     BeginFrom, BeginSession, ChatEffect, ChatFound, ChatOutcome, ChatQuery, ChatWishes, Leaving, OnTerminal,
     PromptWords, SteerCommand,

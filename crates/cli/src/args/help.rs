@@ -58,6 +58,7 @@ Examples:
 /// What comes after the commands.
 const EXAMPLES: &str = "\
 Examples:
+  posse                              open the chat in this folder
   posse demo                         watch it work, without a model or key
   posse run \"fix the failing test\"   one task, from the prompt to the diff
   posse resume last \"now the docs\"   say more to the newest session here
@@ -75,7 +76,10 @@ const GROUPS: [(&str, &[&str]); 4] = [
 pub(crate) fn command() -> clap::Command {
     let mut command = Args::command();
     let options = own_options(&mut command);
-    let mut text = format!("{}\n\nUsage: posse COMMAND\n", about(&command));
+    let mut text = format!(
+        "{}\n\nUsage: posse [OPTIONS]           opens the chat\n       posse COMMAND\n",
+        about(&command)
+    );
     for (heading, names) in GROUPS {
         text.push_str(&format!("\n{heading}:\n"));
         for name in names {

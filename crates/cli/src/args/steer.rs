@@ -7,6 +7,9 @@ pub(crate) struct AttachArgs {
     /// Print every event as a line of JSON, and nothing else
     #[arg(long)]
     pub(crate) json: bool,
+    /// Only follow it and answer its questions, without the chat
+    #[arg(long)]
+    pub(crate) plain: bool,
 }
 
 #[derive(Debug, clap::Args)]

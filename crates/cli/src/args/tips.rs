@@ -3,14 +3,14 @@
 use clap::error::{ContextKind, ContextValue};
 
 /// What people type who know other tools, and what to type here.
-const KNOWN: [(&str, &str); 19] = [
+const KNOWN: [(&str, &str); 15] = [
     ("models", "posse doctor says which model is used; configured ones: posse config show"),
     ("model", "posse run -m NAME chooses a model; posse doctor says which one is used"),
     ("mcp", "Posse does not use MCP servers"),
-    ("init", "there is nothing to set up: posse run \"…\"; to check: posse doctor"),
+    ("init", "in the chat, /init writes an AGENTS.md; to check your setup: posse doctor"),
     ("login", "set a key, such as ANTHROPIC_API_KEY; to check: posse doctor"),
     ("auth", "set a key, such as ANTHROPIC_API_KEY; to check: posse doctor"),
-    ("chat", "one task per command: posse run \"…\", then posse resume last \"…\""),
+    ("chat", "posse opens the chat"),
     ("exec", "posse run \"…\""),
     ("ask", "posse run --plan \"…\""),
     ("continue", "posse resume"),
@@ -18,10 +18,6 @@ const KNOWN: [(&str, &str); 19] = [
     ("log", "posse sessions show"),
     ("revert", "posse undo"),
     ("update", "install the new version as you installed this one"),
-    ("--continue", "posse resume"),
-    ("-c", "posse resume"),
-    ("-p", "posse run -q \"…\" prints the answer alone"),
-    ("--print", "posse run -q \"…\" prints the answer alone"),
     ("--yolo", "posse run --approval full \"…\""),
 ];
 
@@ -64,7 +60,6 @@ mod tests {
         }
         let task = told("say \"hi\" for $5");
         assert!(task.contains("  tip: posse run \"say \\\"hi\\\" for \\$5\"\n"), "{task}");
-        assert!(told("run|--continue|x").contains("  tip: posse resume\n"));
         assert!(told("sesions").contains("'sessions'"), "near names are the parser's");
     }
 }

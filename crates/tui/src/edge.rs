@@ -1,0 +1,11 @@
+//! The terminal, the processes and the record: all that the chat itself must not know.
+
+mod clipboard;
+mod facts;
+mod following;
+mod keyboard;
+mod performer;
+mod run;
+mod terminal;
+
+pub use self::run::{ChatEnd, ChatStart, HostedSession, Opening, SessionHost, open};

@@ -1,0 +1,211 @@
+//! Carries effects out: each on a task of its own, whose outcome comes back to the chat as input.
+
+mod changes;
+mod programs;
+mod queries;
+mod starting;
+mod steering;
+
+use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use posse_api::Handle;
+use posse_api::calls::steering::{CloseSession, StopTurn};
+use posse_engine::Engine;
+use posse_protocol::{Approval, Seq, SessionId};
+use posse_setup::ChatNotify;
+use tokio::sync::{OnceCell, mpsc};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::facts;
+use super::following::{OpenHandle, follow, replay};
+use super::run::{ChatStart, failed};
+use crate::chat::ChatInput;
+use crate::effect::{ChatEffect, ChatOutcome, OnTerminal};
+
+/// What tasks share.
+pub(super) struct Shared {
+    start: ChatStart,
+    inputs: Arc<mpsc::Sender<ChatInput>>,
+    engine: OnceCell<Engine>,
+    open: Mutex<Option<OpenHandle>>,
+    following: Mutex<Option<JoinHandle<()>>>,
+    /// Stops the command that the person typed.
+    typed: Mutex<Option<CancellationToken>>,
+}
+
+/// Carries effects out.
+pub(super) struct Performer {
+    shared: Arc<Shared>,
+    notify: Arc<Mutex<ChatNotify>>,
+}
+
+impl Performer {
+    pub(super) fn new(start: ChatStart, inputs: mpsc::Sender<ChatInput>) -> Self {
+        let shared = Shared {
+            start,
+            inputs: Arc::new(inputs),
+            engine: OnceCell::new(),
+            open: Mutex::default(),
+            following: Mutex::default(),
+            typed: Mutex::default(),
+        };
+        Self { shared: Arc::new(shared), notify: Arc::default() }
+    }
+
+    pub(super) fn notify(&self) -> ChatNotify {
+        *self.notify.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Finds out about the surroundings.
+    pub(super) fn find_facts(&self) {
+        let (shared, notify) = (self.shared.clone(), self.notify.clone());
+        tokio::spawn(async move {
+            let start = &shared.start;
+            let mut facts = facts::find(&start.paths, &start.folder, &start.wishes, &start.version).await;
+            *notify.lock().unwrap_or_else(PoisonError::into_inner) =
+                facts::notify(&start.paths, &start.folder);
+            facts.demo = start.host.is_some();
+            if facts.demo {
+                facts.notes.clear();
+            }
+            let _ = shared.inputs.send(ChatInput::Facts(Box::new(facts))).await;
+        });
+    }
+
+    /// Carries out an effect that does not need the terminal.
+    pub(super) fn perform(&self, effect: ChatEffect, mode: Approval) {
+        let shared = self.shared.clone();
+        match effect {
+            ChatEffect::Begin(begin) => self.spawn(async move { shared.begin(begin).await }),
+            ChatEffect::Open(session) => self.spawn(async move { shared.open(session).await }),
+            ChatEffect::Steer(command) => self.spawn(async move { shared.steer(command).await }),
+            ChatEffect::LetGo => {
+                self.spawn(async move {
+                    shared.let_go(false).await;
+                    None
+                });
+            }
+            ChatEffect::Query(query) => self.spawn(async move { shared.ask(query).await }),
+            ChatEffect::Change(request) => self.spawn(async move { shared.change(request).await }),
+            ChatEffect::Delete(session) => self.spawn(async move { shared.delete(session).await }),
+            ChatEffect::Rename(session, title) => {
+                self.spawn(async move { shared.rename(session, &title).await })
+            }
+            ChatEffect::Posse(arguments) => self.spawn(async move { shared.posse(arguments).await }),
+            ChatEffect::Side(question) => self.spawn(async move { shared.side(question).await }),
+            ChatEffect::Sandboxed(command) => {
+                self.spawn(async move { shared.sandboxed(command, mode).await })
+            }
+            ChatEffect::StopCommand => self.shared.stop_typed(),
+            ChatEffect::UserCommand { command, arguments } => {
+                self.spawn(async move { shared.expand(&command, &arguments, mode).await });
+            }
+            ChatEffect::PasteImage => self.spawn(async move { shared.clipboard_image().await }),
+            ChatEffect::Remember(text) => self.spawn(async move { shared.remember(&text) }),
+            ChatEffect::SaveRule(rule) => self.spawn(async move { Some(shared.save_rule(&rule)) }),
+            ChatEffect::Trust => self.spawn(async move { shared.trust().await }),
+            ChatEffect::StatusLine(input) => self.spawn(async move { shared.status_line(input).await }),
+            ChatEffect::OnTerminal(_)
+            | ChatEffect::Copy(_)
+            | ChatEffect::Notify(_)
+            | ChatEffect::Redraw
+            | ChatEffect::Leave(_) => {}
+        }
+    }
+
+    /// Runs a program that has the terminal, and waits for it.
+    pub(super) fn on_terminal(&self, task: &OnTerminal) -> ChatOutcome {
+        self.shared.on_terminal(task)
+    }
+
+    /// Puts a text on the clipboard with a tool of the desktop, where there is one.
+    pub(super) fn copy(&self, text: String) {
+        let shared = self.shared.clone();
+        self.spawn(async move { shared.copy(text).await });
+    }
+
+    /// Closes the open session and waits until it has taken that in. What runs is stopped.
+    pub(super) async fn close(&self) {
+        self.shared.let_go(true).await;
+    }
+
+    fn spawn(&self, work: impl Future<Output = Option<ChatOutcome>> + Send + 'static) {
+        let inputs = self.shared.inputs.clone();
+        tokio::spawn(async move {
+            if let Some(outcome) = work.await {
+                let _ = inputs.send(ChatInput::Outcome(outcome)).await;
+            }
+        });
+    }
+}
+
+impl Shared {
+    /// The record, opened when it is first needed.
+    async fn engine(&self) -> Result<&Engine, ChatOutcome> {
+        let data_dir = self.start.paths.data_dir.clone();
+        let open = || async move {
+            let opened = tokio::task::spawn_blocking(move || Engine::open(&data_dir)).await;
+            opened.map_err(failed)?.map_err(failed)
+        };
+        self.engine.get_or_try_init(open).await
+    }
+
+    fn opened(&self) -> Option<OpenHandle> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The open session; an outcome that says so if there is none.
+    fn session(&self) -> Result<SessionId, ChatOutcome> {
+        self.opened().map(|open| open.session).ok_or_else(|| failed("there is no session yet"))
+    }
+
+    /// Shows what is on record of a session, and follows it if it runs.
+    async fn open(self: Arc<Self>, session: SessionId) -> Option<ChatOutcome> {
+        let engine = match self.engine().await {
+            Ok(engine) => engine,
+            Err(outcome) => return Some(outcome),
+        };
+        self.set_open(session, None);
+        let after = match replay(engine, session, &self.inputs).await {
+            Ok(after) => after,
+            Err(why) => return Some(failed(why)),
+        };
+        match Handle::of(engine, session).await {
+            Ok(handle) => {
+                self.follow(session, handle, after);
+                Some(ChatOutcome::Followed)
+            }
+            // Nobody runs it: the next prompt takes it up.
+            Err(_) => None,
+        }
+    }
+
+    fn set_open(&self, session: SessionId, handle: Option<Handle>) {
+        *self.open.lock().unwrap_or_else(PoisonError::into_inner) = Some(OpenHandle { session, handle });
+    }
+
+    /// Follows a session from after an event.
+    fn follow(&self, session: SessionId, handle: Handle, after: Seq) {
+        self.set_open(session, Some(handle.clone()));
+        let task = tokio::spawn(follow(handle, session, after, self.inputs.clone()));
+        let before = self.following.lock().unwrap_or_else(PoisonError::into_inner).replace(task);
+        if let Some(before) = before {
+            before.abort();
+        }
+    }
+
+    /// Lets go of the open session: it ends as soon as it rests, or at once if what runs is to be stopped.
+    async fn let_go(&self, stop: bool) {
+        if let Some(task) = self.following.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            task.abort();
+        }
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(OpenHandle { session, handle: Some(handle) }) = open else { return };
+        let _ = handle.call(session, CloseSession {}).await;
+        if stop {
+            let _ = handle.call(session, StopTurn {}).await;
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! The loop: input and updates go into the chat, effects and frames come out.
+
+use std::ffi::OsString;
+use std::future::Future;
+use std::io;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use posse_api::Handle;
+use posse_protocol::SessionId;
+use posse_setup::Paths;
+use posse_terminal::{Screen, Theme};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::mpsc;
+
+use super::clipboard;
+use super::keyboard::{Keyboard, Typed};
+use super::performer::Performer;
+use super::terminal::ChatTerminal;
+use crate::chat::{Chat, ChatInput};
+use crate::draw;
+use crate::effect::{BeginSession, ChatEffect, ChatOutcome, ChatWishes, Leaving, OnTerminal, PromptWords};
+use crate::limits::{FRAME_MS, INPUTS_AHEAD_MAX, TICK_MS};
+use crate::views::FullScreenTerminal;
+
+/// What is opened first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Opening {
+    /// Nothing: the first prompt begins a session.
+    #[default]
+    Empty,
+    /// A session with this prompt.
+    Prompt(String),
+    /// A recorded or running session.
+    Session(SessionId),
+}
+
+/// A session that was begun.
+pub struct HostedSession {
+    /// Its id.
+    pub session: SessionId,
+    /// How it is commanded.
+    pub handle: Handle,
+    /// What the person should know.
+    pub notes: Vec<String>,
+}
+
+/// Begins sessions in this process; without one, they run in a background process.
+pub trait SessionHost: Send + Sync + 'static {
+    /// Begins a session; why it cannot is told in words.
+    fn begin(
+        &self,
+        begin: BeginSession,
+    ) -> Pin<Box<dyn Future<Output = Result<HostedSession, String>> + Send>>;
+}
+
+/// What a chat is opened with.
+pub struct ChatStart {
+    /// Where the person's files are.
+    pub paths: Arc<Paths>,
+    /// The folder to work in.
+    pub folder: PathBuf,
+    /// Flags for every process that the chat starts, such as where the data is.
+    pub own_flags: Vec<OsString>,
+    /// Flags for the sessions that it starts.
+    pub session_flags: Vec<OsString>,
+    /// What sessions are begun with.
+    pub wishes: ChatWishes,
+    /// What is opened first.
+    pub opening: Opening,
+    /// Who begins sessions, if not a background process.
+    pub host: Option<Arc<dyn SessionHost>>,
+    /// What is said above the first prompt.
+    pub greeting: Vec<String>,
+    /// Whether colours are wanted at all.
+    pub colours: bool,
+    /// Whether only lines of text are written: for screen readers and simple terminals.
+    pub plain: bool,
+    /// The version of the program.
+    pub version: String,
+}
+
+/// How a chat ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChatEnd {
+    /// The session is closed.
+    Closed(Option<SessionId>),
+    /// The session goes on without the chat.
+    Detached(Option<SessionId>),
+}
+
+/// Opens the chat on this process's terminal, and returns when the person leaves it.
+pub async fn open(start: ChatStart) -> io::Result<ChatEnd> {
+    let terminal = ChatTerminal::enter()?;
+    let (columns, rows) = terminal.size();
+    let mut chat = Chat::new(columns, rows, now_ms());
+    if !start.colours {
+        chat.theme = Theme::Colourless;
+        chat.facts.theme = Some(Theme::Colourless);
+    }
+    chat.wishes = start.wishes.clone();
+    for line in &start.greeting {
+        chat.print(posse_terminal::TextLine::plain(line));
+    }
+    let mut screen = Screen::new(columns, rows, chat.theme());
+    let program = start.paths.surroundings().variable("TERM_PROGRAM");
+    screen.join_rows(program.is_some_and(|program| program == "vscode"));
+    let (inputs, heard) = mpsc::channel(INPUTS_AHEAD_MAX);
+    let keyboard = Keyboard::start()?;
+    let opening = start.opening.clone();
+    let performer = Performer::new(start, inputs);
+    let mut edge =
+        Edge { chat, screen, terminal, keyboard, performer, full: None, title: String::new(), changed: true };
+    edge.draw()?;
+    edge.performer.find_facts();
+    match opening {
+        Opening::Empty => {}
+        Opening::Prompt(text) => {
+            let words = PromptWords { text, files: Vec::new() };
+            edge.chat.prompt(words);
+            let effects = edge.chat.handle(ChatInput::Tick, now_ms());
+            edge.perform(effects)?;
+        }
+        Opening::Session(session) => {
+            edge.chat.open(session);
+            let effects = edge.chat.handle(ChatInput::Tick, now_ms());
+            edge.perform(effects)?;
+        }
+    }
+    edge.run(heard).await
+}
+
+/// Everything at the edge.
+struct Edge {
+    chat: Chat,
+    screen: Screen,
+    terminal: ChatTerminal,
+    keyboard: Keyboard,
+    performer: Performer,
+    /// The alternate screen while a view fills it.
+    full: Option<FullScreenTerminal>,
+    title: String,
+    changed: bool,
+}
+
+/// What ends the loop.
+enum Left {
+    By(Leaving),
+    /// The terminal is gone.
+    Gone,
+}
+
+impl Edge {
+    async fn run(mut self, mut heard: mpsc::Receiver<ChatInput>) -> io::Result<ChatEnd> {
+        let mut resized = signal(SignalKind::window_change())?;
+        let (mut hangup, mut terminate) = (signal(SignalKind::hangup())?, signal(SignalKind::terminate())?);
+        let mut drawn = Instant::now();
+        let left = loop {
+            let next_frame = Duration::from_millis(FRAME_MS).saturating_sub(drawn.elapsed());
+            let moves = self.chat.moves();
+            let effects = tokio::select! {
+                biased;
+                typed = self.keyboard.typed.recv() => match typed {
+                    Some(Typed::Input(input)) => self.feed(ChatInput::Terminal(input)),
+                    Some(Typed::Closed) | None => break Left::Gone,
+                },
+                _ = resized.recv() => self.resize(),
+                _ = ended(&mut hangup, &mut terminate) => break Left::Gone,
+                () = tokio::time::sleep(next_frame), if self.changed => {
+                    drawn = Instant::now();
+                    if self.draw().is_err() {
+                        break Left::Gone;
+                    }
+                    continue;
+                }
+                input = heard.recv() => match input {
+                    Some(input) => {
+                        let effects = self.chat.handle(input, now_ms());
+                        self.changed = true;
+                        effects
+                    }
+                    None => break Left::Gone,
+                },
+                () = tokio::time::sleep(Duration::from_millis(TICK_MS)), if moves && !self.changed => {
+                    self.changed = true;
+                    self.chat.handle(ChatInput::Tick, now_ms())
+                }
+            };
+            match self.perform(effects) {
+                Ok(None) => {}
+                Ok(Some(leaving)) => break Left::By(leaving),
+                Err(_) => break Left::Gone,
+            }
+        };
+        self.leave(left).await
+    }
+
+    /// A key or another input of the terminal is seen at once.
+    fn feed(&mut self, input: ChatInput) -> Vec<ChatEffect> {
+        let mut effects = self.chat.handle(input, now_ms());
+        // What was typed faster than it could be drawn is drawn together.
+        while let Ok(Typed::Input(input)) = self.keyboard.typed.try_recv() {
+            effects.extend(self.chat.handle(ChatInput::Terminal(input), now_ms()));
+        }
+        self.changed = self.draw().is_err();
+        effects
+    }
+
+    fn resize(&mut self) -> Vec<ChatEffect> {
+        let (columns, rows) = self.terminal.size();
+        self.screen.resize(columns, rows);
+        self.changed = true;
+        self.chat.handle(ChatInput::Resized { columns, rows }, now_ms())
+    }
+
+    fn draw(&mut self) -> io::Result<()> {
+        self.changed = false;
+        if let Some(view) = self.chat.full_screen() {
+            let full = match &mut self.full {
+                Some(full) => full,
+                none => {
+                    self.terminal.write(&self.screen.leave())?;
+                    none.insert(FullScreenTerminal::enter()?)
+                }
+            };
+            let size = (self.chat.columns, self.chat.rows);
+            let session = self.chat.session.as_ref().map(|session| &session.view);
+            let (rows, cursor) = view.rows(session, size, self.chat.now_ms);
+            return full.draw(&rows, cursor, self.chat.theme());
+        }
+        if let Some(full) = self.full.take() {
+            full.leave()?;
+            self.screen.forget();
+        }
+        self.screen.set_theme(self.chat.theme());
+        let printed = self.chat.take_printed();
+        let mut bytes = self.screen.frame(&printed, &draw::region(&self.chat));
+        let title = self.chat.title();
+        if title != self.title {
+            bytes.extend(clipboard::title(&title));
+            self.title = title;
+        }
+        if bytes.is_empty() { Ok(()) } else { self.terminal.write(&bytes) }
+    }
+
+    /// Carries effects out. Says whether the chat ends.
+    fn perform(&mut self, effects: Vec<ChatEffect>) -> io::Result<Option<Leaving>> {
+        for effect in effects {
+            match effect {
+                ChatEffect::Leave(leaving) => return Ok(Some(leaving)),
+                ChatEffect::OnTerminal(task) => self.hand_over(&task)?,
+                ChatEffect::Copy(text) => {
+                    let bytes = clipboard::copied(&text);
+                    self.terminal.write(&bytes)?;
+                    self.performer.copy(text);
+                }
+                ChatEffect::Notify(text) => {
+                    let bytes = clipboard::notification(&text, self.performer.notify());
+                    self.terminal.write(&bytes)?;
+                }
+                ChatEffect::Redraw => {
+                    self.screen.forget();
+                    self.changed = true;
+                }
+                effect => self.performer.perform(effect, self.chat.mode()),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Gives the terminal to another program and takes it back.
+    fn hand_over(&mut self, task: &OnTerminal) -> io::Result<()> {
+        self.terminal.write(&self.screen.leave())?;
+        self.keyboard.pause();
+        self.terminal.pause()?;
+        let outcome = self.performer.on_terminal(task);
+        self.terminal.resume()?;
+        self.keyboard.resume();
+        self.screen.forget();
+        let (columns, rows) = self.terminal.size();
+        self.screen.resize(columns, rows);
+        let mut effects = self.chat.handle(ChatInput::Resized { columns, rows }, now_ms());
+        effects.extend(self.chat.handle(ChatInput::Outcome(outcome), now_ms()));
+        self.changed = true;
+        self.perform(effects).map(drop)
+    }
+
+    async fn leave(mut self, left: Left) -> io::Result<ChatEnd> {
+        let session = self.chat.session_id();
+        if let Some(full) = self.full.take() {
+            let _ = full.leave();
+            self.screen.forget();
+        }
+        let printed = self.chat.take_printed();
+        let mut last = self.screen.frame(&printed, &posse_terminal::Region::default());
+        last.extend(self.screen.leave());
+        last.extend(clipboard::title(""));
+        let _ = self.terminal.write(&last);
+        drop(self.terminal);
+        match left {
+            Left::By(Leaving::Close) => {
+                self.performer.close().await;
+                Ok(ChatEnd::Closed(session))
+            }
+            Left::By(Leaving::Detach) | Left::Gone => Ok(ChatEnd::Detached(session)),
+        }
+    }
+}
+
+/// Waits for a signal that asks the chat to end.
+async fn ended(hangup: &mut Signal, terminate: &mut Signal) {
+    tokio::select! {
+        _ = hangup.recv() => {}
+        _ = terminate.recv() => {}
+    }
+}
+
+/// Now: milliseconds since 1970, UTC.
+pub(super) fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The outcome of something that failed.
+pub(super) fn failed(why: impl std::fmt::Display) -> ChatOutcome {
+    ChatOutcome::Failed(why.to_string())
+}
