@@ -1,7 +1,6 @@
 //! `posse` without a command: opens the chat on this terminal.
 
 use std::ffi::OsString;
-use std::io::{self, IsTerminal as _};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -9,7 +8,7 @@ use anyhow::{Context as _, bail};
 use posse_engine::Engine;
 use posse_engine::record::SessionRow;
 use posse_setup::Paths;
-use posse_tui::{ChatEnd, ChatStart, Opening};
+use posse_tui::{ChatEnd, ChatOpening, ChatStart};
 
 use crate::args::{self, Args, ChatArgs};
 use crate::display::short;
@@ -20,7 +19,11 @@ use crate::which_session::session_of;
 
 /// Whether there is a terminal that the chat can be drawn on.
 pub(crate) fn is_possible() -> bool {
-    io::stdin().is_terminal() && io::stdout().is_terminal() && can_draw()
+    has_terminal() && can_draw()
+}
+
+fn has_terminal() -> bool {
+    output::stdin_is_terminal() && output::stdout_is_terminal()
 }
 
 /// The flags of every process that the chat starts.
@@ -41,7 +44,7 @@ pub(crate) fn start(paths: Arc<Paths>, flags: Vec<OsString>, folder: PathBuf) ->
         own_flags: flags,
         session_flags: Vec::new(),
         wishes: posse_tui::ChatWishes::default(),
-        opening: Opening::Empty,
+        opening: ChatOpening::Empty,
         host: None,
         greeting: Vec::new(),
         colours: colour_wanted(),
@@ -51,7 +54,7 @@ pub(crate) fn start(paths: Arc<Paths>, flags: Vec<OsString>, folder: PathBuf) ->
 }
 
 pub(crate) async fn run(paths: Paths, flags: Vec<OsString>, args: ChatArgs) -> anyhow::Result<Exit> {
-    if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
+    if !has_terminal() {
         let _ = output::print_aside(&args::command().render_help().to_string());
         return Ok(Exit::Usage);
     }
@@ -69,7 +72,7 @@ pub(crate) async fn run(paths: Paths, flags: Vec<OsString>, args: ChatArgs) -> a
     }
     if args.continues {
         let engine = Engine::open(&start.paths.data_dir)?;
-        start.opening = Opening::Session(session_of(&engine, "last")?.id);
+        start.opening = ChatOpening::Session(session_of(&engine, "last")?.id);
     }
     left(posse_tui::open(start).await?)
 }
@@ -84,7 +87,7 @@ pub(crate) async fn open_session(
     if !folder.is_dir() {
         bail!("the folder of the session, {}, is not there any more", shown(&folder));
     }
-    let start = ChatStart { opening: Opening::Session(row.id), ..start(Arc::new(paths), flags, folder) };
+    let start = ChatStart { opening: ChatOpening::Session(row.id), ..start(Arc::new(paths), flags, folder) };
     left(posse_tui::open(start).await?)
 }
 

@@ -12,7 +12,7 @@ use posse_engine::record::DATABASE_FILE;
 use posse_engine::{Engine, Session};
 use posse_model::ModelConfig;
 use posse_setup::{ModelChoice, Paths, SessionPlan, Wishes};
-use posse_tui::{BeginSession, ChatStart, HostedSession, Opening, SessionHost};
+use posse_tui::{BeginSession, ChatOpening, ChatStart, HostedSession, SessionHost};
 use posse_view::SessionView;
 use posse_workspace::git;
 
@@ -97,7 +97,7 @@ async fn converse(paths: Paths, flags: Vec<OsString>, args: DemoArgs) -> anyhow:
         "",
     ];
     let start = ChatStart {
-        opening: Opening::Prompt(PROMPT.to_string()),
+        opening: ChatOpening::Prompt(PROMPT.to_string()),
         host: Some(Arc::new(host)),
         greeting: greeting.map(str::to_string).to_vec(),
         ..chat::start(paths, flags, folder)

@@ -116,6 +116,11 @@ pub(crate) fn stdin_is_terminal() -> bool {
     io::stdin().is_terminal()
 }
 
+/// Whether a person sees what is written.
+pub(crate) fn stdout_is_terminal() -> bool {
+    io::stdout().is_terminal()
+}
+
 /// Whether a person sees what is written beside the answer.
 pub(crate) fn stderr_is_terminal() -> bool {
     io::stderr().is_terminal()

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use posse_sandbox::page;
-use posse_setup::{Pager, Paths};
+use posse_setup::{Paths, PersonPager};
 
 use crate::output::{self, Style, guarded};
 
@@ -11,7 +11,7 @@ use crate::output::{self, Style, guarded};
 pub(crate) fn print(paths: &Paths, folder: &Path, text: &str) -> anyhow::Result<()> {
     let rows = output::prose_width().and_then(|_| output::stdout_rows());
     let Some(pager) =
-        rows.filter(|rows| text.lines().count() >= *rows).and_then(|_| Pager::of(paths, folder))
+        rows.filter(|rows| text.lines().count() >= *rows).and_then(|_| PersonPager::of(paths, folder))
     else {
         return Ok(output::print(text)?);
     };

@@ -56,7 +56,7 @@ pub use doctor::{DoctorFinding, DoctorReport, DoctorState, examine};
 pub use editor::{ExternalEditor, NoEditor};
 pub use error::{AttachedFileError, ConfigError, ModelChoiceError, PrepareError, RolesError};
 pub use own_git::settle_git;
-pub use pager::Pager;
+pub use pager::PersonPager;
 pub use paths::{Paths, append_private, create_new_private};
 pub use person_tool::person_tool;
 pub use plan::{SessionPlan, SessionTerms, substitutions};

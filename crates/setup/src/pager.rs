@@ -13,7 +13,7 @@ const USUAL: &str = "less";
 const LESS: (&str, &str) = ("LESS", "FRX");
 
 /// A program to read with.
-pub struct Pager {
+pub struct PersonPager {
     /// Where it is.
     pub program: Program,
     /// What it is started with.
@@ -22,7 +22,7 @@ pub struct Pager {
     pub settings: Vec<(&'static str, &'static str)>,
 }
 
-impl Pager {
+impl PersonPager {
     /// The person's, for texts about this folder; none where they want none, or it cannot be used.
     pub fn of(paths: &Paths, folder: &Path) -> Option<Self> {
         let surroundings = paths.surroundings();

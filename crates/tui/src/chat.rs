@@ -7,6 +7,7 @@ mod keys;
 mod outcomes;
 mod own_commands;
 mod session;
+pub(crate) mod status;
 mod submit;
 
 use std::collections::VecDeque;
@@ -22,7 +23,7 @@ pub(crate) use self::session::ChatSession;
 use crate::composer::Composer;
 use crate::effect::{BeginFrom, ChatEffect, ChatOutcome, ChatQuery, ChatWishes, PromptWords};
 use crate::limits::{NOTE_MS, TWICE_MS};
-use crate::questions::Answering;
+use crate::questions::AnswerDraft;
 use crate::views::FullScreen;
 
 /// What is known of the surroundings when the chat opens.
@@ -89,7 +90,7 @@ pub(crate) enum Twice {
 
 /// What waits for the person's word and is not a question of an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Waiting {
+pub(crate) enum ChatWaiting {
     /// A plan is there.
     Plan,
 }
@@ -106,8 +107,8 @@ pub struct Chat {
     pub(crate) session: Option<ChatSession>,
     /// What was said first, while its session begins.
     pub(crate) beginning: Option<PromptWords>,
-    pub(crate) answering: Option<Answering>,
-    pub(crate) waiting: Option<Waiting>,
+    pub(crate) answering: Option<AnswerDraft>,
+    pub(crate) waiting: Option<ChatWaiting>,
     pub(crate) answering_plan: bool,
     pub(crate) view: Option<FullScreen>,
     /// What the next session begins from, if not from nothing.
@@ -317,7 +318,7 @@ impl Chat {
         if !self.facts.has_status_line {
             return;
         }
-        let input = crate::status::input(self);
+        let input = status::input(self);
         if input != self.status_input {
             self.status_input.clone_from(&input);
             self.effect(ChatEffect::StatusLine(input));

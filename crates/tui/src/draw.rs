@@ -6,12 +6,13 @@ mod agents;
 use posse_terminal::{Ink, Look, Region, TextLine};
 use posse_view::{TodoState, words};
 
-use crate::chat::{Chat, Waiting};
+use crate::chat::status;
+use crate::chat::{Chat, ChatWaiting};
 use crate::limits::{
     COMPLETIONS_SHOWN_MAX, COMPOSER_ROWS_MAX, OUTPUT_ROWS_MAX, QUEUE_SHOWN_MAX, REGION_PART, REGION_ROWS_MIN,
     TODO_SHOWN_MAX,
 };
-use crate::{questions, status};
+use crate::questions;
 
 /// What turns while work goes on.
 const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
@@ -116,7 +117,7 @@ fn asked(chat: &Chat, width: usize, rows_max: usize) -> Vec<TextLine> {
     if let Some(open) = session.view.questions.first() {
         return questions::drawn(open, &session.view, chat.answering.as_ref(), width, rows_max);
     }
-    if chat.waiting != Some(Waiting::Plan) {
+    if chat.waiting != Some(ChatWaiting::Plan) {
         return Vec::new();
     }
     let key = |line: TextLine, key: &str, means: &str| {

@@ -6,6 +6,8 @@ mod following;
 mod keyboard;
 mod performer;
 mod run;
+mod start;
 mod terminal;
 
-pub use self::run::{ChatEnd, ChatStart, HostedSession, Opening, SessionHost, open};
+pub use self::run::open;
+pub use self::start::{ChatEnd, ChatOpening, ChatStart, HostedSession, SessionHost};

@@ -20,14 +20,13 @@ mod edge;
 mod effect;
 mod limits;
 mod questions;
-mod status;
 mod transcript;
 mod views;
 
 pub use chat::{Chat, ChatFacts, ChatInput};
 pub use draw::region;
 #[cfg(unix)]
-pub use edge::{ChatEnd, ChatStart, HostedSession, Opening, SessionHost, open};
+pub use edge::{ChatEnd, ChatOpening, ChatStart, HostedSession, SessionHost, open};
 pub use effect::{
     BeginFrom, BeginSession, ChatEffect, ChatFound, ChatOutcome, ChatQuery, ChatWishes, Leaving, OnTerminal,
     PromptWords, SteerCommand,

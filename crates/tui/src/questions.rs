@@ -13,7 +13,7 @@ const OUTSIDE: &str = "outside";
 
 /// How far the person is with an answer.
 #[derive(Debug)]
-pub(crate) struct Answering {
+pub(crate) struct AnswerDraft {
     /// Which question.
     pub(crate) seq: Seq,
     stage: Stage,
@@ -48,7 +48,7 @@ pub(crate) enum AnswerStep {
     GiveAndSave(Answer, String),
 }
 
-impl Answering {
+impl AnswerDraft {
     /// Begins to answer.
     pub(crate) fn begin(open: &OpenQuestion) -> Self {
         let stage = match &open.question.asks {
@@ -263,7 +263,7 @@ fn choices(question: &Question, answering: bool, others: usize) -> TextLine {
 pub(crate) fn drawn(
     open: &OpenQuestion,
     view: &SessionView,
-    answering: Option<&Answering>,
+    answering: Option<&AnswerDraft>,
     width: usize,
     rows_max: usize,
 ) -> Vec<TextLine> {

@@ -36,7 +36,7 @@ enum Piece {
 
 /// Turns what happens into lines.
 #[derive(Debug)]
-pub(crate) struct Transcript {
+pub(crate) struct ChatTranscript {
     width: usize,
     markdown: Markdown,
     streamed: Streamed,
@@ -53,7 +53,7 @@ pub(crate) struct Transcript {
     replies: VecDeque<String>,
 }
 
-impl Transcript {
+impl ChatTranscript {
     pub(crate) fn new(width: usize) -> Self {
         Self {
             width,

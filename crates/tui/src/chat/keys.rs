@@ -3,10 +3,10 @@
 use posse_protocol::{Answer, Approval, CallKind};
 use posse_terminal::{Key, KeyCode, PastedText};
 
-use super::{Chat, Twice, Waiting};
+use super::{Chat, ChatWaiting, Twice};
 use crate::composer::KnownNames;
 use crate::effect::{ChatEffect, ChatQuery, Leaving, OnTerminal, SteerCommand};
-use crate::questions::{AnswerStep, Answering};
+use crate::questions::{AnswerDraft, AnswerStep};
 use crate::views::{FullScreen, Pager, WorkView};
 
 impl Chat {
@@ -224,8 +224,8 @@ impl Chat {
 
     fn begin_answer(&mut self) {
         if let Some(open) = self.session.as_ref().and_then(|session| session.view.questions.first()) {
-            self.answering = Some(Answering::begin(open));
-        } else if self.waiting == Some(Waiting::Plan) {
+            self.answering = Some(AnswerDraft::begin(open));
+        } else if self.waiting == Some(ChatWaiting::Plan) {
             self.answering_plan = true;
         } else {
             self.say("nobody asks anything");

@@ -3,8 +3,8 @@
 use posse_protocol::{AgentState, Approval};
 use posse_terminal::{Ink, Look, Markdown, TextLine};
 
-use super::session::Attention;
-use super::{Chat, Waiting};
+use super::session::ChatAttention;
+use super::{Chat, ChatWaiting};
 use crate::effect::{ChatEffect, ChatFound, ChatOutcome, PromptWords};
 use crate::limits::{OUTPUT_BYTES_MAX, PRINTED_LINES_MAX};
 use crate::transcript::keep_end;
@@ -129,7 +129,7 @@ impl Chat {
     }
 
     /// After an event: answers whose question is gone end, and a person who looks elsewhere is told.
-    pub(crate) fn after_event(&mut self, before: Attention, after: Attention) {
+    pub(crate) fn after_event(&mut self, before: ChatAttention, after: ChatAttention) {
         let Some(session) = &self.session else { return };
         if let Some(answering) = &self.answering
             && !session.view.questions.iter().any(|open| open.seq == answering.seq)
@@ -148,7 +148,7 @@ impl Chat {
             && main.is_some_and(|main| main.state == AgentState::Resting)
             && main.and_then(|main| main.report.as_ref()).is_none_or(|report| !report.blocked)
         {
-            self.waiting = Some(Waiting::Plan);
+            self.waiting = Some(ChatWaiting::Plan);
         }
         if after.at_work {
             (self.waiting, self.answering_plan) = (None, false);

@@ -8,11 +8,11 @@ use posse_protocol::{
 use posse_view::{AgentView, Folded, QueuedMail, SessionView};
 
 use crate::limits::OUTPUT_BYTES_MAX;
-use crate::transcript::{Transcript, keep_end};
+use crate::transcript::{ChatTranscript, keep_end};
 
 /// What a person may have to know at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Attention {
+pub(crate) struct ChatAttention {
     pub(crate) questions: usize,
     pub(crate) at_work: bool,
 }
@@ -29,7 +29,7 @@ pub(crate) struct ChatSession {
     /// Its id.
     pub(crate) id: SessionId,
     pub(crate) view: SessionView,
-    pub(crate) transcript: Transcript,
+    pub(crate) transcript: ChatTranscript,
     /// The newest output of the main agent's running command.
     pub(crate) output: Option<(CallId, String)>,
     pub(crate) jobs: BTreeMap<String, BackgroundJob>,
@@ -52,7 +52,7 @@ impl ChatSession {
         Self {
             id,
             view: SessionView::default(),
-            transcript: Transcript::new(width),
+            transcript: ChatTranscript::new(width),
             output: None,
             jobs: BTreeMap::new(),
             window_tokens: None,
@@ -82,8 +82,8 @@ impl ChatSession {
             })
     }
 
-    pub(crate) fn attention(&self) -> Attention {
-        Attention { questions: self.view.questions.len(), at_work: self.is_at_work() }
+    pub(crate) fn attention(&self) -> ChatAttention {
+        ChatAttention { questions: self.view.questions.len(), at_work: self.is_at_work() }
     }
 
     pub(crate) fn approval(&self) -> Option<Approval> {

@@ -20,12 +20,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::facts;
 use super::following::{OpenHandle, follow, replay};
-use super::run::{ChatStart, failed};
+use super::start::{ChatStart, failed};
 use crate::chat::ChatInput;
 use crate::effect::{ChatEffect, ChatOutcome, OnTerminal};
 
 /// What tasks share.
-pub(super) struct Shared {
+pub(super) struct EdgeShared {
     start: ChatStart,
     inputs: Arc<mpsc::Sender<ChatInput>>,
     engine: OnceCell<Engine>,
@@ -37,13 +37,13 @@ pub(super) struct Shared {
 
 /// Carries effects out.
 pub(super) struct Performer {
-    shared: Arc<Shared>,
+    shared: Arc<EdgeShared>,
     notify: Arc<Mutex<ChatNotify>>,
 }
 
 impl Performer {
     pub(super) fn new(start: ChatStart, inputs: mpsc::Sender<ChatInput>) -> Self {
-        let shared = Shared {
+        let shared = EdgeShared {
             start,
             inputs: Arc::new(inputs),
             engine: OnceCell::new(),
@@ -141,7 +141,7 @@ impl Performer {
     }
 }
 
-impl Shared {
+impl EdgeShared {
     /// The record, opened when it is first needed.
     async fn engine(&self) -> Result<&Engine, ChatOutcome> {
         let data_dir = self.start.paths.data_dir.clone();

@@ -1,16 +1,8 @@
 //! The loop: input and updates go into the chat, effects and frames come out.
 
-use std::ffi::OsString;
-use std::future::Future;
 use std::io;
-use std::path::PathBuf;
-use std::pin::Pin;
-use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
-use posse_api::Handle;
-use posse_protocol::SessionId;
-use posse_setup::Paths;
 use posse_terminal::{Screen, Theme};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
@@ -18,78 +10,13 @@ use tokio::sync::mpsc;
 use super::clipboard;
 use super::keyboard::{Keyboard, Typed};
 use super::performer::Performer;
+use super::start::{ChatEnd, ChatOpening, ChatStart, now_ms};
 use super::terminal::ChatTerminal;
 use crate::chat::{Chat, ChatInput};
 use crate::draw;
-use crate::effect::{BeginSession, ChatEffect, ChatOutcome, ChatWishes, Leaving, OnTerminal, PromptWords};
+use crate::effect::{ChatEffect, Leaving, OnTerminal, PromptWords};
 use crate::limits::{FRAME_MS, INPUTS_AHEAD_MAX, TICK_MS};
 use crate::views::FullScreenTerminal;
-
-/// What is opened first.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Opening {
-    /// Nothing: the first prompt begins a session.
-    #[default]
-    Empty,
-    /// A session with this prompt.
-    Prompt(String),
-    /// A recorded or running session.
-    Session(SessionId),
-}
-
-/// A session that was begun.
-pub struct HostedSession {
-    /// Its id.
-    pub session: SessionId,
-    /// How it is commanded.
-    pub handle: Handle,
-    /// What the person should know.
-    pub notes: Vec<String>,
-}
-
-/// Begins sessions in this process; without one, they run in a background process.
-pub trait SessionHost: Send + Sync + 'static {
-    /// Begins a session; why it cannot is told in words.
-    fn begin(
-        &self,
-        begin: BeginSession,
-    ) -> Pin<Box<dyn Future<Output = Result<HostedSession, String>> + Send>>;
-}
-
-/// What a chat is opened with.
-pub struct ChatStart {
-    /// Where the person's files are.
-    pub paths: Arc<Paths>,
-    /// The folder to work in.
-    pub folder: PathBuf,
-    /// Flags for every process that the chat starts, such as where the data is.
-    pub own_flags: Vec<OsString>,
-    /// Flags for the sessions that it starts.
-    pub session_flags: Vec<OsString>,
-    /// What sessions are begun with.
-    pub wishes: ChatWishes,
-    /// What is opened first.
-    pub opening: Opening,
-    /// Who begins sessions, if not a background process.
-    pub host: Option<Arc<dyn SessionHost>>,
-    /// What is said above the first prompt.
-    pub greeting: Vec<String>,
-    /// Whether colours are wanted at all.
-    pub colours: bool,
-    /// Whether only lines of text are written: for screen readers and simple terminals.
-    pub plain: bool,
-    /// The version of the program.
-    pub version: String,
-}
-
-/// How a chat ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ChatEnd {
-    /// The session is closed.
-    Closed(Option<SessionId>),
-    /// The session goes on without the chat.
-    Detached(Option<SessionId>),
-}
 
 /// Opens the chat on this process's terminal, and returns when the person leaves it.
 pub async fn open(start: ChatStart) -> io::Result<ChatEnd> {
@@ -116,14 +43,14 @@ pub async fn open(start: ChatStart) -> io::Result<ChatEnd> {
     edge.draw()?;
     edge.performer.find_facts();
     match opening {
-        Opening::Empty => {}
-        Opening::Prompt(text) => {
+        ChatOpening::Empty => {}
+        ChatOpening::Prompt(text) => {
             let words = PromptWords { text, files: Vec::new() };
             edge.chat.prompt(words);
             let effects = edge.chat.handle(ChatInput::Tick, now_ms());
             edge.perform(effects)?;
         }
-        Opening::Session(session) => {
+        ChatOpening::Session(session) => {
             edge.chat.open(session);
             let effects = edge.chat.handle(ChatInput::Tick, now_ms());
             edge.perform(effects)?;
@@ -315,15 +242,4 @@ async fn ended(hangup: &mut Signal, terminate: &mut Signal) {
         _ = hangup.recv() => {}
         _ = terminate.recv() => {}
     }
-}
-
-/// Now: milliseconds since 1970, UTC.
-pub(super) fn now_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// The outcome of something that failed.
-pub(super) fn failed(why: impl std::fmt::Display) -> ChatOutcome {
-    ChatOutcome::Failed(why.to_string())
 }

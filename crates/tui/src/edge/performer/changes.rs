@@ -3,11 +3,11 @@
 use posse_engine::{ChangeRequest, Engine};
 use posse_protocol::{SessionId, words::counted};
 
-use super::Shared;
-use crate::edge::run::failed;
+use super::EdgeShared;
+use crate::edge::start::failed;
 use crate::effect::ChatOutcome;
 
-impl Shared {
+impl EdgeShared {
     pub(super) async fn change(&self, request: ChangeRequest) -> Option<ChatOutcome> {
         let engine = match self.engine().await {
             Ok(engine) => engine,

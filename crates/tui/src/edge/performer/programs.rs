@@ -19,9 +19,9 @@ use posse_setup::UserCommand;
 use posse_terminal::PromptHistory;
 use tokio_util::sync::CancellationToken;
 
-use super::Shared;
+use super::EdgeShared;
 use crate::chat::ChatInput;
-use crate::edge::run::failed;
+use crate::edge::start::failed;
 use crate::effect::{ChatOutcome, OnTerminal};
 use crate::limits::{
     CLIPBOARD_MS, IMAGE_BYTES_MAX, OWN_PROGRAM_MS, SAID_BYTES_MAX, STATUS_BYTES_MAX, STATUS_MS,
@@ -38,7 +38,7 @@ const IMAGE_TOOLS: [(&str, &[&str]); 3] = [
 const COPY_TOOLS: [(&str, &[&str]); 3] =
     [("wl-copy", &[]), ("xclip", &["-selection", "clipboard"]), ("pbcopy", &[])];
 
-impl Shared {
+impl EdgeShared {
     /// Runs this program once more and waits for its end.
     pub(super) async fn own_program(&self, arguments: Vec<OsString>, input: String) -> io::Result<OwnOutput> {
         let mut all = self.start.own_flags.clone();

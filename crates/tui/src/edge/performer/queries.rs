@@ -5,12 +5,12 @@ use posse_protocol::{AgentId, Event, Seq, SessionId};
 use posse_setup::{Config, context_window, model_list};
 use posse_terminal::PathIndex;
 
-use super::Shared;
-use crate::edge::run::failed;
+use super::EdgeShared;
+use crate::edge::start::failed;
 use crate::effect::{ChatFound, ChatOutcome, ChatQuery};
 use crate::limits::{EVENTS_AT_ONCE, EVENTS_MAX, FILES_MAX, SESSIONS_MAX};
 
-impl Shared {
+impl EdgeShared {
     pub(super) async fn ask(&self, query: ChatQuery) -> Option<ChatOutcome> {
         let quiet = matches!(query, ChatQuery::EventDiff(_) | ChatQuery::Files);
         match self.find(query).await {

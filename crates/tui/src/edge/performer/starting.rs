@@ -9,8 +9,8 @@ use posse_protocol::{Seq, SessionId};
 use posse_sandbox::{DetachedErrors, DetachedInput, DetachedSelf, DetachedStart};
 use serde::Deserialize;
 
-use super::Shared;
-use crate::edge::run::{HostedSession, failed};
+use super::EdgeShared;
+use crate::edge::start::{HostedSession, failed};
 use crate::effect::{BeginFrom, BeginSession, ChatOutcome};
 
 /// What the background process says first.
@@ -19,7 +19,7 @@ struct Announced {
     session: SessionId,
 }
 
-impl Shared {
+impl EdgeShared {
     pub(super) async fn begin(self: Arc<Self>, begin: BeginSession) -> Option<ChatOutcome> {
         let words = begin.words.clone();
         let begun = match &self.start.host {

@@ -10,11 +10,11 @@ use posse_engine::{AnswerOutcome, Delivery, NextTurnSettings};
 use posse_protocol::SessionId;
 use posse_setup::TaskPrompt;
 
-use super::Shared;
-use crate::edge::run::failed;
+use super::EdgeShared;
+use crate::edge::start::failed;
 use crate::effect::{ChatOutcome, PromptWords, SteerCommand};
 
-impl Shared {
+impl EdgeShared {
     pub(super) async fn steer(&self, command: SteerCommand) -> Option<ChatOutcome> {
         if let SteerCommand::Rename(title) = &command {
             return match self.session() {

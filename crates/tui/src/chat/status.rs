@@ -5,7 +5,7 @@ use posse_terminal::{Ink, Look, TextLine};
 use posse_view::words;
 use serde_json::{Value, json};
 
-use crate::chat::Chat;
+use super::Chat;
 
 /// The JSON for a status line command.
 pub(crate) fn input(chat: &Chat) -> String {
