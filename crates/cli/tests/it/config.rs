@@ -333,3 +333,18 @@ fn rules_are_saved_listed_and_removed() {
     assert_eq!(person.posse(&["rules", "remove", "deny", "edit_file(secret/*)"]).code, Some(1));
     assert!(text(&person.config()).starts_with(&before));
 }
+
+#[test]
+fn commands_inside_user_commands_are_shown_and_trusted_as_they_are() {
+    let person = Person::new([]);
+    let file = person.project.path().join(".claude/commands/state.md");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(&file, "State: !`git status`\n").unwrap();
+    let shown = person.posse(&["trust", "--yes"]);
+    assert_eq!(shown.code, Some(0), "{shown:#?}");
+    shown.says("it runs, in the sandbox and without asking: git status");
+    shown.says("State: !`git status`");
+    person.posse(&["trust", "--yes"]).says("is trusted as it is");
+    std::fs::write(&file, "State: !`git push`\n").unwrap();
+    person.posse(&["trust", "--yes"]).says("without asking: git push");
+}
