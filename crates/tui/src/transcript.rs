@@ -187,7 +187,7 @@ impl ChatTranscript {
     }
 
     fn progress(&mut self, progress: &Progress, view: &SessionView) {
-        if !view.main().is_some_and(|main| main.id == progress.agent) {
+        if view.main().is_none_or(|main| main.id != progress.agent) {
             return;
         }
         match &progress.kind {

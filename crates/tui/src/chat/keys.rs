@@ -20,8 +20,9 @@ impl Chat {
         if self.answering_plan {
             return self.plan_key(key);
         }
-        if !matches!(key.code, KeyCode::Escape) && !(key.ctrl && matches!(key.code, KeyCode::Char('c' | 'd')))
-        {
+        let counts_twice =
+            key.code == KeyCode::Escape || key.ctrl && matches!(key.code, KeyCode::Char('c' | 'd'));
+        if !counts_twice {
             self.twice = None;
         }
         if self.composer.search_key(key) {
@@ -79,7 +80,7 @@ impl Chat {
             'q' => self.begin_answer(),
             'v' => self.effect(ChatEffect::PasteImage),
             'z' => self.effect(ChatEffect::OnTerminal(OnTerminal::Suspend)),
-            'b' if self.composer.editor.is_empty() && self.command_runs() => self.to_background(),
+            'b' if self.composer.editor.is_empty() && self.command_runs() => self.move_to_background(),
             'j' => {
                 self.composer.editor.insert("\n");
                 self.look();
@@ -269,7 +270,7 @@ impl Chat {
         main.is_some_and(|main| main.calls.iter().any(|call| call.kind == CallKind::Run))
     }
 
-    fn to_background(&mut self) {
+    fn move_to_background(&mut self) {
         let Some(main) = self.session.as_ref().and_then(|session| session.main()) else { return };
         let Some(call) = main.calls.iter().find(|call| call.kind == CallKind::Run) else { return };
         let (agent, call) = (main.id, call.call.clone());

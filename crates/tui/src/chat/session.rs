@@ -125,7 +125,7 @@ impl ChatSession {
 
     fn progress(&mut self, progress: &Progress) {
         let ProgressKind::Output { call, text } = &progress.kind else { return };
-        if !self.main().is_some_and(|main| main.id == progress.agent) {
+        if self.main().is_none_or(|main| main.id != progress.agent) {
             return;
         }
         match &mut self.output {
