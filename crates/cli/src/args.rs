@@ -489,6 +489,9 @@ pub(crate) struct TrustArgs {
     /// Allow it without asking
     #[arg(long, conflicts_with = "revoke")]
     pub(crate) yes: bool,
+    /// Only show what it wants
+    #[arg(long, conflicts_with_all = ["yes", "revoke"])]
+    pub(crate) show: bool,
     /// No longer allow it
     #[arg(long)]
     pub(crate) revoke: bool,

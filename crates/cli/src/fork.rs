@@ -43,6 +43,7 @@ pub(crate) async fn run(paths: &Paths, args: ForkArgs) -> anyhow::Result<Exit> {
     let mut display = work::display(&args.work);
     let mut wishes = work::wishes(&args.work, &display);
     as_it_was(&mut wishes, &row, &view)?;
+    wishes.no_tools = args.no_tools;
     let person = wishes.person;
     let plan = SessionPlan::read(paths, &folder, wishes)?;
     let (choice, note) = plan.choose_model_again(row.model.as_deref()).await?;

@@ -39,6 +39,9 @@ pub(crate) fn run(paths: &Paths, args: &TrustArgs) -> anyhow::Result<Exit> {
     }
     // Last, so that it stands beside the question however long the files are.
     output::print(&told(&new))?;
+    if args.show {
+        return Ok(Exit::Completed);
+    }
     if !args.yes && !person_agrees("Trust this?", "trust it")? {
         output::print("Nothing was changed.\n")?;
         return Ok(Exit::Failed);

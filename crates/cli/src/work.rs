@@ -38,6 +38,7 @@ pub(crate) fn wishes(args: &WorkArgs, display: &Display) -> Wishes {
         no_sandbox: args.no_sandbox,
         workspace_is_home: args.workspace_is_home,
         alone: false,
+        no_tools: false,
         coordinator: args.modes.coordinator,
         team: args.modes.team,
         surface: args.modes.surface,

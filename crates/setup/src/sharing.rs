@@ -8,7 +8,7 @@ use posse_engine::Delegation;
 use posse_engine::models::{Models, Routes};
 use posse_engine::roles::Problem;
 use posse_model::{Governors, Model, Recorder, shown_address};
-use posse_protocol::{Approval, Budget, Files, Grant, RoleOrigin, Shell};
+use posse_protocol::{Approval, Budget, Files, Grant, NameRules, RoleOrigin, Shell};
 use posse_roles::{Audience, Team};
 use posse_surface::Surface;
 
@@ -50,7 +50,10 @@ impl Sharing {
     ) -> Result<Self, RolesError> {
         let (mut grant, mut budget) = (in_mode(config.grant()), config.budget());
         let enabled = config.sub_agents.enabled.unwrap_or_else(|| !lean || wants_agents(config, wishes));
-        if wishes.alone || !enabled {
+        if wishes.no_tools {
+            grant = Grant { tools: NameRules::nothing(), ..Grant::none() };
+        }
+        if wishes.alone || wishes.no_tools || !enabled {
             return Ok(Self { delegation: None, grant, budget, warnings: Vec::new() });
         }
         let surface = surface(config, wishes);

@@ -26,6 +26,8 @@ pub struct Wishes {
     pub workspace_is_home: bool,
     /// Nobody is delegated to.
     pub alone: bool,
+    /// The main agent has no tools at all: it only answers.
+    pub no_tools: bool,
     /// The main agent only delegates.
     pub coordinator: bool,
     /// Agents write to each other and share a board of tasks.

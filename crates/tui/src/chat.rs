@@ -62,6 +62,8 @@ pub struct ChatFacts {
 pub enum ChatInput {
     /// From the terminal.
     Terminal(TerminalInput),
+    /// A whole line, from a terminal that only has lines.
+    Line(String),
     /// The terminal has another size.
     Resized {
         /// Columns.
@@ -169,6 +171,7 @@ impl Chat {
         self.now_ms = self.now_ms.max(now_ms);
         match input {
             ChatInput::Terminal(input) => self.terminal(input),
+            ChatInput::Line(line) => self.line(&line),
             ChatInput::Resized { columns, rows } => self.resized(columns, rows),
             ChatInput::Tick => self.tick(),
             ChatInput::Recorded(event) => self.update(&Update::Event((*event).into())),

@@ -5,6 +5,7 @@ mod facts;
 mod following;
 mod keyboard;
 mod performer;
+mod plain;
 mod run;
 mod start;
 mod terminal;

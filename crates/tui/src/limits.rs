@@ -62,6 +62,9 @@ pub(crate) const QUESTION_LINES_MAX: usize = 200;
 pub(crate) const COMPLETIONS_MAX: usize = 50;
 /// How long a command that the person typed may run.
 pub(crate) const TYPED_COMMAND_MS: u64 = 10 * 60 * 1000;
+/// Columns and rows that a terminal counts for which only has lines.
+pub(crate) const PLAIN_COLUMNS: u16 = 100;
+pub(crate) const PLAIN_ROWS: u16 = 1_000;
 /// Bytes that are read from the terminal at once.
 pub(crate) const READ_BYTES: usize = 64 * 1024;
 /// Events of a transcript that are fetched for a view.

@@ -69,6 +69,11 @@ impl AnswerDraft {
         }
     }
 
+    /// Whether the person types words now.
+    pub(crate) fn takes_words(&self) -> bool {
+        self.editor().is_some()
+    }
+
     /// Text that was pasted.
     pub(crate) fn paste(&mut self, text: &str) {
         if let Some(editor) = self.editor_mut() {
@@ -166,7 +171,7 @@ fn edit(editor: &mut Editor, key: &Key) {
 }
 
 /// Who wants what, and why it asks.
-fn heading(open: &OpenQuestion, view: &SessionView) -> TextLine {
+pub(crate) fn heading(open: &OpenQuestion, view: &SessionView) -> TextLine {
     let question = &open.question;
     let name = view.agents.get(open.agent).map_or("main", |agent| agent.name.as_str());
     let number = crate::transcript::number_of(view, open.agent);

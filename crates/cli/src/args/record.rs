@@ -35,6 +35,10 @@ pub(crate) struct ForkArgs {
     #[arg(long)]
     pub(crate) files: bool,
 
+    /// Only answer: the new session has no tools and no sub-agents
+    #[arg(long, conflicts_with = "files")]
+    pub(crate) no_tools: bool,
+
     /// Only show what --files would change
     #[arg(long)]
     pub(crate) preview: bool,

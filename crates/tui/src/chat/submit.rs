@@ -1,10 +1,11 @@
 //! What Enter does with what was written: a prompt, words for the running turn, a command.
 
-use posse_terminal::{Ink, TextLine};
+use posse_terminal::{Ink, Key, KeyCode, TextLine};
 
 use super::Chat;
 use crate::commands::{self, CommandAction};
 use crate::effect::{BeginFrom, ChatEffect, OnTerminal, PromptWords, SteerCommand};
+use crate::questions::AnswerDraft;
 
 impl Chat {
     /// Enter: the chosen entry of the queue, a new line behind `\`, or what is written.
@@ -23,6 +24,41 @@ impl Chat {
             return self.look();
         }
         self.submit(false);
+    }
+
+    /// A whole line, from a terminal that only has lines. One that begins with `?` answers the open question.
+    pub(crate) fn line(&mut self, line: &str) {
+        match line.strip_prefix('?').map(str::trim) {
+            Some(answer) if !answer.is_empty() => self.answer_line(answer),
+            _ => {
+                self.composer.editor.set_text(line);
+                self.composer.list = None;
+                self.submit(false);
+            }
+        }
+    }
+
+    /// Answers as the keys would: a letter, and words behind it.
+    fn answer_line(&mut self, answer: &str) {
+        self.key(&Key::ctrl('q'));
+        let is_free = self.answering.as_ref().is_some_and(AnswerDraft::takes_words);
+        let (letter, words) = match answer.split_once(char::is_whitespace) {
+            _ if is_free => ("", answer),
+            Some((letter, words)) => (letter, words.trim()),
+            None if answer == "outside" => ("o", answer),
+            None => (answer, ""),
+        };
+        if let Some(letter) = letter.chars().next() {
+            self.key(&Key::char(letter));
+        }
+        if self.answering.as_ref().is_some_and(AnswerDraft::takes_words) {
+            if !words.is_empty() {
+                self.key(&Key::ctrl('u'));
+                words.chars().for_each(|c| self.key(&Key::char(c)));
+            }
+            self.key(&Key::new(KeyCode::Enter));
+        }
+        self.answering = None;
     }
 
     /// Tab without a list: what is written waits until the session has answered.

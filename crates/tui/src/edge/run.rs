@@ -10,6 +10,7 @@ use tokio::sync::mpsc;
 use super::clipboard;
 use super::keyboard::{Keyboard, Typed};
 use super::performer::Performer;
+use super::plain;
 use super::start::{ChatEnd, ChatOpening, ChatStart, now_ms};
 use super::terminal::ChatTerminal;
 use crate::chat::{Chat, ChatInput};
@@ -20,6 +21,9 @@ use crate::views::FullScreenTerminal;
 
 /// Opens the chat on this process's terminal, and returns when the person leaves it.
 pub async fn open(start: ChatStart) -> io::Result<ChatEnd> {
+    if start.plain {
+        return plain::run(start).await;
+    }
     let terminal = ChatTerminal::enter()?;
     let (columns, rows) = terminal.size();
     let mut chat = Chat::new(columns, rows, now_ms());
