@@ -169,3 +169,5 @@ pub(crate) const SESSION_PAGES_READ_MAX: usize = 20;
 pub const QUESTIONS_LISTED_MAX: usize = 1_000;
 /// Bytes of a diff that is asked for.
 pub const DIFF_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// Bytes of a reply that is not complete which are kept for somebody who begins to follow.
+pub const TEXT_SO_FAR_BYTES_MAX: usize = 256 * 1024;

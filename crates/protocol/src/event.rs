@@ -549,6 +549,8 @@ pub struct Progress {
 pub enum ProgressKind {
     /// More of the reply's text.
     Text(String),
+    /// All of the reply's text so far: for somebody who begins to follow, or missed some of it.
+    TextSoFar(String),
     /// More of the model's reasoning.
     Reasoning(String),
     /// The model has started to write a call of this tool.

@@ -40,11 +40,15 @@ pub(crate) struct ChatTranscript {
     width: usize,
     markdown: Markdown,
     streamed: Streamed,
+    /// Whether a reply is on its way.
+    in_turn: bool,
     /// What the main agent thinks right now; its end.
     reasoning: String,
     /// Whether reasoning is printed, too.
     pub(crate) shows_reasoning: bool,
     pieces: VecDeque<Piece>,
+    /// Whether the last line was empty, or there was none.
+    after_gap: bool,
     /// Whether the record is read, so that only the last lines are worth printing.
     replaying: bool,
     /// How many lines were left out.
@@ -59,9 +63,11 @@ impl ChatTranscript {
             width,
             markdown: Markdown::new(width),
             streamed: Streamed::default(),
+            in_turn: false,
             reasoning: String::new(),
             shows_reasoning: false,
             pieces: VecDeque::new(),
+            after_gap: true,
             replaying: false,
             left_out: 0,
             replies: VecDeque::new(),
@@ -91,6 +97,7 @@ impl ChatTranscript {
 
     /// Prints a line of the chat's own.
     pub(crate) fn line(&mut self, line: TextLine) {
+        self.after_gap = line.is_empty();
         self.pieces.push_back(Piece::Line(line));
         while self.replaying && self.pieces.len() > REPLAYED_LINES_MAX {
             self.pieces.pop_front();
@@ -104,7 +111,7 @@ impl ChatTranscript {
 
     /// An empty line between two blocks.
     pub(crate) fn gap(&mut self) {
-        if !matches!(self.pieces.back(), Some(Piece::Line(line)) if line.is_empty()) {
+        if !self.after_gap {
             self.line(TextLine::default());
         }
     }
@@ -191,11 +198,11 @@ impl ChatTranscript {
             return;
         }
         match &progress.kind {
-            ProgressKind::Text(text) => {
-                self.end_reasoning();
-                self.streamed.push(text);
-                let finished = self.markdown.push(text);
-                self.lines(finished);
+            ProgressKind::Text(text) => self.streams(text),
+            ProgressKind::TextSoFar(text) => {
+                if let Some(rest) = self.streamed.rest(text).map(str::to_owned) {
+                    self.streams(&rest);
+                }
             }
             ProgressKind::Reasoning(text) => {
                 self.reasoning.push_str(text);
@@ -203,6 +210,17 @@ impl ChatTranscript {
             }
             _ => {}
         }
+    }
+
+    /// More of the reply's text. What comes without a turn is of one that is over.
+    fn streams(&mut self, text: &str) {
+        if !self.in_turn {
+            return;
+        }
+        self.end_reasoning();
+        self.streamed.push(text);
+        let finished = self.markdown.push(text);
+        self.lines(finished);
     }
 
     fn end_reasoning(&mut self) {
@@ -234,6 +252,15 @@ impl ChatTranscript {
             EventKind::Told { from: Sender::Person, text, attachments, .. } => {
                 self.end_text();
                 self.person(&words::said_and_shown(text, attachments));
+            }
+            EventKind::TurnStarted { .. } => {
+                self.in_turn = true;
+                self.streamed = Streamed::default();
+            }
+            EventKind::Retrying { .. } if self.streamed.has_come() => {
+                self.end_text();
+                self.quiet("  … the connection broke; the reply is written again");
+                self.streamed = Streamed::default();
             }
             EventKind::Replied { reply, .. } => self.replied(&reply.text),
             EventKind::CutShort { text, .. } => {
@@ -276,7 +303,7 @@ impl ChatTranscript {
             }
         }
         self.end_text();
-        self.streamed = Streamed::default();
+        (self.streamed, self.in_turn) = (Streamed::default(), false);
         if !text.trim().is_empty() && text.len() <= COPY_BYTES_MAX {
             if self.replies.len() == COPIES_MAX {
                 self.replies.pop_front();

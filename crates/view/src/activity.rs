@@ -79,7 +79,7 @@ impl Activity {
     pub(crate) fn of(progress: &ProgressKind) -> Option<Self> {
         Some(match progress {
             ProgressKind::Arriving | ProgressKind::Output { .. } => return None,
-            ProgressKind::Text(_) => Self::Writing,
+            ProgressKind::Text(_) | ProgressKind::TextSoFar(_) => Self::Writing,
             ProgressKind::Reasoning(_) => Self::Thinking,
             ProgressKind::Calling(tool) => Self::WritingCall { tool: cut(tool, limits::TEXT_CHARS_MAX) },
             ProgressKind::Queued => Self::WaitingForTurn,
@@ -91,6 +91,6 @@ impl Activity {
 
 /// Whether this is a part of a reply.
 pub(crate) fn is_reply(progress: &ProgressKind) -> bool {
-    use ProgressKind::{Arriving, Calling, Reasoning, Text};
-    matches!(progress, Text(_) | Reasoning(_) | Calling(_) | Arriving)
+    use ProgressKind::{Arriving, Calling, Reasoning, Text, TextSoFar};
+    matches!(progress, Text(_) | TextSoFar(_) | Reasoning(_) | Calling(_) | Arriving)
 }

@@ -91,10 +91,12 @@ impl Live {
         // A sub-agent's words are not shown as they come: only one agent can write to one place. While a question is
         // open nobody's are; the event that follows holds all of them.
         let is_main = view.main().is_some_and(|main| main.id == progress.agent);
-        if let ProgressKind::Text(text) = &progress.kind
-            && is_main
-            && !self.terminal.holds()
-        {
+        let more = match &progress.kind {
+            ProgressKind::Text(text) => Some(text.as_str()),
+            ProgressKind::TextSoFar(text) => text.strip_prefix(self.shown.as_str()),
+            _ => None,
+        };
+        if let Some(text) = more.filter(|_| is_main && !self.terminal.holds()) {
             self.text(text)?;
         }
         self.draw(view)

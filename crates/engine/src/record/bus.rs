@@ -130,6 +130,8 @@ pub struct Updates {
     backlog: VecDeque<Event>,
     /// Whether there may be more on record than was read.
     behind: bool,
+    /// Live updates to be given out before others.
+    ahead: VecDeque<Update>,
 }
 
 impl Updates {
@@ -141,7 +143,7 @@ impl Updates {
         cursor: Seq,
         behind: bool,
     ) -> Self {
-        Self { session, store, live, cursor, backlog: VecDeque::new(), behind }
+        Self { session, store, live, cursor, backlog: VecDeque::new(), behind, ahead: VecDeque::new() }
     }
 
     /// The next update; `None` when the session has no more.
@@ -153,9 +155,16 @@ impl Updates {
             }
             if self.behind {
                 self.read_page().await;
+                if let Some(live) = self.live.as_mut().filter(|_| !self.behind) {
+                    self.ahead = live.updates.catch_up(self.cursor);
+                }
                 continue;
             }
-            match self.live.as_mut()?.next().await {
+            let next = match self.ahead.pop_front() {
+                Some(update) => Ok(update),
+                None => self.live.as_mut()?.next().await,
+            };
+            match next {
                 Ok(Update::Event(event)) if event.seq <= self.cursor => {}
                 // Another process has put something on record before it.
                 Ok(Update::Event(event)) if event.seq.0 > self.cursor.0.saturating_add(1) => {

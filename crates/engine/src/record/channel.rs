@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use posse_protocol::Update;
+use posse_protocol::{AgentId, Progress, ProgressKind, Seq, Update};
 use tokio::sync::Notify;
 
-use crate::limits::UPDATES_BEHIND_MAX;
+use crate::limits::{TEXT_SO_FAR_BYTES_MAX, UPDATES_BEHIND_MAX};
 
 /// Room that is kept when the channel is empty.
 const ROOM_KEPT: usize = 16;
@@ -25,6 +25,8 @@ struct Waiting {
     updates: VecDeque<Update>,
     /// How many readers read which number next.
     readers: BTreeMap<u64, usize>,
+    /// The text of replies that are not complete, for readers that come later; none of one that is too long.
+    texts: BTreeMap<AgentId, Option<String>>,
     senders: usize,
 }
 
@@ -73,6 +75,26 @@ impl Waiting {
         }
     }
 
+    /// Keeps the text of a reply while it arrives.
+    fn note(&mut self, update: &Update) {
+        match update {
+            Update::Progress(Progress { agent, kind: ProgressKind::Text(text) }) => {
+                let so_far = self.texts.entry(*agent).or_insert_with(|| Some(String::new()));
+                match so_far {
+                    Some(so_far) if so_far.len() + text.len() <= TEXT_SO_FAR_BYTES_MAX => {
+                        so_far.push_str(text)
+                    }
+                    so_far => *so_far = None,
+                }
+            }
+            Update::Progress(_) => {}
+            // Whatever happens to an agent, it does not happen in the middle of a reply.
+            Update::Event(event) => {
+                self.texts.remove(&event.agent);
+            }
+        }
+    }
+
     /// Lets go of what all readers have read.
     fn trim(&mut self) {
         let needed = self.readers.first_key_value().map_or(self.end(), |(next, _)| *next);
@@ -98,6 +120,7 @@ impl UpdateSender {
     pub(crate) fn send(&self, update: Update) {
         {
             let mut waiting = self.0.lock();
+            waiting.note(&update);
             if waiting.readers.is_empty() {
                 waiting.first += 1;
                 return;
@@ -171,6 +194,25 @@ impl UpdateReader {
         Ok(update)
     }
 
+    /// For a reader that knows all events up to one: the later ones that wait, then the text of replies so far. Progress
+    /// that waits is in those texts, or older than what the reader knows.
+    pub(crate) fn catch_up(&mut self, known: Seq) -> VecDeque<Update> {
+        let mut waiting = self.shared.lock();
+        let from = usize::try_from(self.next.saturating_sub(waiting.first)).unwrap_or(usize::MAX);
+        let is_new = |update: &&Update| matches!(update, Update::Event(event) if event.seq > known);
+        let mut ahead: VecDeque<Update> = waiting.updates.iter().skip(from).filter(is_new).cloned().collect();
+        let texts = waiting.texts.iter().filter_map(|(agent, text)| Some((*agent, text.clone()?)));
+        let so_far =
+            |(agent, text)| Update::Progress(Progress { agent, kind: ProgressKind::TextSoFar(text) });
+        ahead.extend(texts.map(so_far));
+        let end = waiting.end();
+        waiting.leave(self.next);
+        self.next = end;
+        waiting.enter(end);
+        waiting.trim();
+        ahead
+    }
+
     /// What comes next. What is not awaited to the end can be awaited again.
     pub(crate) async fn next(&mut self) -> Result<Update, NoUpdate> {
         loop {
@@ -196,7 +238,6 @@ impl Drop for UpdateReader {
 
 #[cfg(test)]
 mod tests {
-    use posse_protocol::{AgentId, Progress, ProgressKind};
     use uuid::Uuid;
 
     use super::*;
@@ -229,6 +270,39 @@ mod tests {
         drop(sender);
         assert_eq!(second.next().await, Ok(update(100)));
         assert_eq!(second.next().await, Err(NoUpdate::Closed));
+    }
+
+    #[test]
+    fn who_comes_late_gets_the_text_so_far_once() {
+        let agent = AgentId::from(Uuid::from_u128(1));
+        let said =
+            |text: &str| Update::Progress(Progress { agent, kind: ProgressKind::Text(text.to_owned()) });
+        let so_far =
+            |text: &str| Update::Progress(Progress { agent, kind: ProgressKind::TextSoFar(text.to_owned()) });
+        let event = |seq| {
+            let kind = posse_protocol::EventKind::TurnStarted { turn: 1, purpose: Default::default() };
+            let session = posse_protocol::SessionId::from(Uuid::from_u128(2));
+            let event = posse_protocol::Event { seq: Seq(seq), session, agent, parent: None, at_ms: 0, kind };
+            Update::Event(Arc::new(event))
+        };
+        let (sender, first) = channel();
+        sender.send(event(1));
+        sender.send(said("He"));
+        let mut late = sender.subscribe();
+        sender.send(said("llo"));
+        assert_eq!(late.catch_up(Seq(1)), [so_far("Hello")]);
+        sender.send(said(" you"));
+        assert_eq!(late.try_next(), Ok(said(" you")));
+        sender.send(event(2));
+        sender.send(said("Next"));
+        assert_eq!(late.catch_up(Seq(1)), [event(2), so_far("Next")]);
+        sender.send(event(3));
+        assert_eq!(late.catch_up(Seq(3)), [], "the reply is complete");
+        sender.send(said(&"x".repeat(TEXT_SO_FAR_BYTES_MAX + 1)));
+        sender.send(said("y"));
+        assert_eq!(late.catch_up(Seq(3)), [], "too long to keep");
+        drop(first);
+        assert_eq!(sender.len(), 0);
     }
 
     #[test]

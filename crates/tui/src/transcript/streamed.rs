@@ -26,6 +26,11 @@ impl Streamed {
         self.open
     }
 
+    /// Whether anything came.
+    pub(super) fn has_come(&self) -> bool {
+        self.bytes > 0
+    }
+
     pub(super) fn close(&mut self) {
         self.open = false;
     }
