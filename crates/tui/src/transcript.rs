@@ -47,6 +47,8 @@ pub(crate) struct ChatTranscript {
     /// Whether reasoning is printed, too.
     pub(crate) shows_reasoning: bool,
     pieces: VecDeque<Piece>,
+    /// Changes whose call has no result yet.
+    changed: Vec<(Seq, Option<Vec<TextLine>>)>,
     /// Whether the last line was empty, or there was none.
     after_gap: bool,
     /// Whether the record is read, so that only the last lines are worth printing.
@@ -67,6 +69,7 @@ impl ChatTranscript {
             reasoning: String::new(),
             shows_reasoning: false,
             pieces: VecDeque::new(),
+            changed: Vec::new(),
             after_gap: true,
             replaying: false,
             left_out: 0,
@@ -142,23 +145,27 @@ impl ChatTranscript {
 
     /// A diff has come; if its place is still there, it is printed.
     pub(crate) fn diff(&mut self, seq: Seq, diff: &str) {
+        let rows = diff_rows(diff);
+        if let Some((_, early)) = self.changed.iter_mut().find(|(one, _)| *one == seq) {
+            *early = Some(rows);
+            return;
+        }
         let wanted = |piece: &Piece| matches!(piece, Piece::Diff { seq: one, .. } if *one == seq);
         let Some(at) = self.pieces.iter().position(wanted) else { return };
         let mut rest = self.pieces.split_off(at);
         rest.pop_front();
-        let shown = diff_lines(diff, DIFF_LINES_MAX);
-        let indented = shown.lines.into_iter().map(|line| {
-            let mut row = TextLine::plain("    ");
-            row.append(line);
-            Piece::Line(row)
-        });
-        self.pieces.extend(indented);
-        if shown.hidden > 0 {
-            let more = counted(shown.hidden as u64, "more line");
-            self.pieces
-                .push_back(Piece::Line(TextLine::of(&format!("    … {more} (/diff shows all)"), Ink::Quiet)));
-        }
+        self.pieces.extend(rows.into_iter().map(Piece::Line));
         self.pieces.append(&mut rest);
+    }
+
+    /// Prints what a call changed, or keeps the place for it.
+    fn print_changes(&mut self, now_ms: u64) {
+        for (seq, rows) in std::mem::take(&mut self.changed) {
+            match rows {
+                Some(rows) => self.lines(rows),
+                None => self.pieces.push_back(Piece::Diff { seq, since_ms: now_ms }),
+            }
+        }
     }
 
     /// What is being written, for the live region.
@@ -271,9 +278,11 @@ impl ChatTranscript {
                 self.end_text();
                 let lines = finished_call(folded.call.as_ref(), tool, *ok, text, *duration_ms, effects);
                 self.lines(lines);
+                // What it changed was on record before its result.
+                self.print_changes(now_ms);
             }
             EventKind::Changed { .. } if !self.replaying => {
-                self.pieces.push_back(Piece::Diff { seq: event.seq, since_ms: now_ms });
+                self.changed.push((event.seq, None));
                 return Some(event.seq);
             }
             EventKind::AgentRested { report: Some(report) } | EventKind::AgentSettled { report } => {
@@ -428,6 +437,22 @@ impl ChatTranscript {
             (None, _) => self.quiet(&format!("· {who}{what}nobody answered")),
         }
     }
+}
+
+/// The beginning of a diff, below the call that made it.
+fn diff_rows(diff: &str) -> Vec<TextLine> {
+    let shown = diff_lines(diff, DIFF_LINES_MAX);
+    let indented = shown.lines.into_iter().map(|line| {
+        let mut row = TextLine::plain("    ");
+        row.append(line);
+        row
+    });
+    let mut rows: Vec<TextLine> = indented.collect();
+    if shown.hidden > 0 {
+        let more = counted(shown.hidden as u64, "more line");
+        rows.push(TextLine::of(&format!("    … {more} (/diff shows all)"), Ink::Quiet));
+    }
+    rows
 }
 
 /// Keeps the last bytes of a text that grows.
