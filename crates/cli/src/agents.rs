@@ -8,7 +8,7 @@ use anyhow::{Context as _, bail};
 use posse_engine::roles::{LoadedRoles, Problem, RolePlace, load_roles};
 use posse_protocol::{Files, Grant, NameRules, Network, Role, RoleOrigin, Shell};
 use posse_roles::{Audience, INHERIT, Roles, Team, template, valid_name};
-use posse_setup::{Config, Paths, RoleFit, RoleSources, Trusted, own_role_folder};
+use posse_setup::{Config, Paths, RoleFit, RoleSources, Trusted, own_role_folder, save_role_model};
 
 use crate::args::AgentsCommand;
 use crate::exit::Exit;
@@ -29,6 +29,9 @@ pub(crate) fn run(paths: &Paths, command: AgentsCommand) -> anyhow::Result<Exit>
         AgentsCommand::Show { name, json } => show(&Here::read(paths, folder)?, &name, json)?,
         AgentsCommand::Check { paths: named, verbose } => {
             return check(&Here::read(paths, folder)?, &named, verbose);
+        }
+        AgentsCommand::Model { name, model } => {
+            give_model(&Here::read(paths, folder)?, paths, &name, &model)?
         }
         AgentsCommand::New { name, user, description } => {
             let description = description.as_deref().unwrap_or(DESCRIPTION);
@@ -120,6 +123,19 @@ fn particulars(role: &Role) -> String {
     let turns = role.budget.turns.map(|turns| counted(turns.into(), "turn"));
     let parts = [from, model, turns].into_iter().flatten().collect::<Vec<_>>();
     if parts.is_empty() { String::new() } else { format!("({}) ", parts.join(", ")) }
+}
+
+/// Saves the model of a role that there is.
+fn give_model(here: &Here<'_>, paths: &Paths, name: &str, model: &str) -> anyhow::Result<()> {
+    let with_team = here.load(Team::With)?.roles;
+    let role = with_team.find(name)?.name.clone();
+    let changed = save_role_model(paths, &role, model)?;
+    let word = if changed { "has" } else { "has already" };
+    Ok(output::print(&format!(
+        "{} {word} the model {}, in sessions that begin from now on.\n",
+        one_line(&role, 60),
+        one_line(model, 100)
+    ))?)
 }
 
 fn show(here: &Here<'_>, name: &str, json: bool) -> anyhow::Result<()> {

@@ -182,6 +182,18 @@ pub(crate) enum CliCommand {
         #[arg(long)]
         protected: bool,
     },
+    /// Show what fills the context window of an agent
+    Context {
+        /// Which session: an id, a number of the list, or last
+        #[arg(default_value = "last")]
+        session: String,
+        /// Of which agent
+        #[arg(long, value_name = "NAME", default_value = "main")]
+        agent: String,
+        /// As a JSON object
+        #[arg(long)]
+        json: bool,
+    },
     /// Success, turns, tokens, cost and time by role, model and week
     Stats(StatsArgs),
     /// List, show and check the roles that agents can have; add one
@@ -459,6 +471,13 @@ pub(crate) enum AgentsCommand {
         /// Also keys that Posse does not use
         #[arg(short, long)]
         verbose: bool,
+    },
+    /// Save which model a role has, in your own configuration
+    Model {
+        /// The role's name
+        name: String,
+        /// A configured model, or PROVIDER/MODEL
+        model: String,
     },
     /// Write a new agent file to .posse/agents in this folder
     New {

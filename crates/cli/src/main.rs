@@ -11,6 +11,7 @@ mod changes;
 mod chat;
 mod completions;
 mod config_command;
+mod context;
 mod demo;
 mod demo_folder;
 mod display;
@@ -112,6 +113,9 @@ fn dispatch(surroundings: Surroundings, args: Args) -> anyhow::Result<Exit> {
         CliCommand::Diff(args) => on_runtime(changes::diff(&paths, args)),
         CliCommand::Merge { agent, session, preview, protected } => {
             on_runtime(changes::merge(&paths, &session, &agent, preview, protected))
+        }
+        CliCommand::Context { session, agent, json } => {
+            on_runtime(context::run(&paths, &session, &agent, json))
         }
         CliCommand::Stats(args) => stats::run(&paths, &args),
         CliCommand::Rules(command) => rules::run(&paths, command),

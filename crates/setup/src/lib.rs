@@ -48,7 +48,7 @@ pub use chat_settings::{ChatSettings, StatusLine};
 pub use command_text::{ExpandError, ExpandedCommand};
 pub use config::{
     ChatNotify, ChatTheme, Config, ListedRule, PROJECT_FILE, RuleFileError, RuleKind, Trusted, list_rules,
-    parse_age_ms, parse_approval, parse_time_ms, project_file, remove_rule, save_rule,
+    parse_age_ms, parse_approval, parse_time_ms, project_file, remove_rule, save_role_model, save_rule,
 };
 pub use data_folder::{try_writing, writing_advice};
 pub use detect::{ModelChoice, choose, probe};

@@ -88,6 +88,31 @@ pub(crate) struct SlashCommand {
     pub(crate) help: &'static str,
     /// What is done.
     pub(crate) action: CommandAction,
+    /// The `posse` command that does the same outside of a chat; empty if none does.
+    same: &'static str,
+}
+
+impl SlashCommand {
+    const fn also_as(mut self, words: &'static str) -> Self {
+        self.same = words;
+        self
+    }
+
+    /// The `posse` command that does the same outside of a chat; empty if it makes sense only here.
+    pub(crate) fn outside(&self) -> &'static str {
+        match self.action {
+            CommandAction::Own(_) => self.same,
+            CommandAction::Posse(words) | CommandAction::PosseOfSession(words) => match (self.same, words) {
+                ("", [first, ..]) if !first.starts_with('-') => first,
+                (same, _) => same,
+            },
+        }
+    }
+}
+
+/// The `posse` commands that are commands of the chat, too.
+pub fn outside_commands() -> impl Iterator<Item = &'static str> {
+    COMMANDS.iter().map(SlashCommand::outside).filter(|words| !words.is_empty())
 }
 
 const fn own(
@@ -96,11 +121,11 @@ const fn own(
     help: &'static str,
     own: OwnCommand,
 ) -> SlashCommand {
-    SlashCommand { name, alias: None, arguments, help, action: CommandAction::Own(own) }
+    SlashCommand { name, alias: None, arguments, help, action: CommandAction::Own(own), same: "" }
 }
 
 const fn also(name: &'static str, alias: &'static str, help: &'static str, own: OwnCommand) -> SlashCommand {
-    SlashCommand { name, alias: Some(alias), arguments: "", help, action: CommandAction::Own(own) }
+    SlashCommand { name, alias: Some(alias), arguments: "", help, action: CommandAction::Own(own), same: "" }
 }
 
 const fn posse(
@@ -109,33 +134,38 @@ const fn posse(
     help: &'static str,
     words: &'static [&'static str],
 ) -> SlashCommand {
-    SlashCommand { name, alias: None, arguments, help, action: CommandAction::Posse(words) }
+    SlashCommand { name, alias: None, arguments, help, action: CommandAction::Posse(words), same: "" }
 }
 
 /// All commands, in the order of help.
 pub(crate) const COMMANDS: [SlashCommand; 39] = [
     also("help", "?", "list commands and keys", OwnCommand::Help),
-    own("tasks", "", "open the work view: to-do list, agents, transcripts, diffs", OwnCommand::Tasks),
-    own("agents", "[list|show|new|check …]", "agents at work, then the roles there are", OwnCommand::Agents),
+    own("tasks", "", "open the work view: to-do list, agents, transcripts, diffs", OwnCommand::Tasks)
+        .also_as("tasks"),
+    own("agents", "[list|show|new|check …]", "agents at work, then the roles there are", OwnCommand::Agents)
+        .also_as("agents"),
     own("agent", "ROLE TASK", "have a sub-agent of this role do a task", OwnCommand::Agent),
-    own("model", "[NAME]", "show the models, or change to one", OwnCommand::Model),
+    own("model", "[[ROLE] NAME]", "choose a model; with a role: for that role", OwnCommand::Model)
+        .also_as("agents model"),
     own("effort", "LEVEL", "change the reasoning effort", OwnCommand::Effort),
     own("mode", "[plan|ask|edit|auto|full]", "what runs without asking (Shift+Tab)", OwnCommand::Mode),
     posse("permissions", "[list|save|remove …]", "rules that allow, ask or deny", &["rules"]),
-    own("resume", "[ID]", "open another session: search, preview, rename, delete", OwnCommand::Resume),
+    own("resume", "[ID]", "open another session: search, preview, rename, delete", OwnCommand::Resume)
+        .also_as("resume"),
     also("new", "clear", "begin a new session", OwnCommand::New),
-    own("fork", "[PROMPT]", "go on in a new session from this one's turns", OwnCommand::Fork),
-    own("rewind", "[TURN]", "go back to a turn: conversation, files or both (Esc Esc)", OwnCommand::Rewind),
-    own("undo", "[all|agent NAME]", "take back what the last turn changed", OwnCommand::Undo),
-    own("redo", "", "bring back what the last undo took", OwnCommand::Redo),
-    own("diff", "[AGENT]", "show what the agents changed", OwnCommand::Diff),
-    own("merge", "AGENT", "merge the branch of an agent", OwnCommand::Merge),
+    own("fork", "[PROMPT]", "go on in a new session from this one's turns", OwnCommand::Fork).also_as("fork"),
+    own("rewind", "[TURN]", "go back to a turn: conversation, files or both (Esc Esc)", OwnCommand::Rewind)
+        .also_as("rewind"),
+    own("undo", "[all|agent NAME]", "take back what the last turn changed", OwnCommand::Undo).also_as("undo"),
+    own("redo", "", "bring back what the last undo took", OwnCommand::Redo).also_as("redo"),
+    own("diff", "[AGENT]", "show what the agents changed", OwnCommand::Diff).also_as("diff"),
+    own("merge", "AGENT", "merge the branch of an agent", OwnCommand::Merge).also_as("merge"),
     own("jobs", "", "commands in the background", OwnCommand::Jobs),
     posse("skills", "[list|show|review …]", "skills that agents can load", &["skills"]),
     posse("memory", "[list|show|forget …]", "notes that agents keep", &["memory"]),
     posse("stats", "[--since …]", "success, tokens, cost and time by role and model", &["stats"]),
-    own("cost", "", "tokens and cost of this session, agent by agent", OwnCommand::Cost),
-    own("context", "", "what fills the model's window", OwnCommand::Context),
+    own("cost", "", "tokens and cost of this session, agent by agent", OwnCommand::Cost).also_as("tasks"),
+    own("context", "", "what fills the model's window", OwnCommand::Context).also_as("context"),
     own("compact", "", "shorten the conversation now", OwnCommand::Compact),
     own("relay", "", "write a hand-over prompt for a new session", OwnCommand::Relay),
     own("init", "", "write an AGENTS.md for this folder", OwnCommand::Init),
@@ -145,15 +175,18 @@ pub(crate) const COMMANDS: [SlashCommand; 39] = [
         arguments: "[--format …]",
         help: "this session as Markdown or JSON",
         action: CommandAction::PosseOfSession(&["sessions", "export"]),
+        same: "sessions export",
     },
-    own("trust", "[yes]", "review and allow what this folder's files want to set", OwnCommand::Trust),
+    own("trust", "[yes]", "review and allow what this folder's files want to set", OwnCommand::Trust)
+        .also_as("trust"),
     posse("doctor", "", "check model, sandbox, git and record", &["doctor"]),
     posse("config", "[show|path]", "the configuration in effect", &["config"]),
     own("theme", "[auto|dark|light|ansi|none]", "change the colours", OwnCommand::Theme),
     own("copy", "[N]", "put the last reply, or the Nth last, on the clipboard", OwnCommand::Copy),
-    own("side", "QUESTION", "ask without tools and without disturbing the work", OwnCommand::Side),
+    own("side", "QUESTION", "ask without tools and without disturbing the work", OwnCommand::Side)
+        .also_as("fork"),
     own("reasoning", "", "show or hide what the model thinks (Alt+R)", OwnCommand::Reasoning),
-    own("rename", "TITLE", "give this session a title", OwnCommand::Rename),
+    own("rename", "TITLE", "give this session a title", OwnCommand::Rename).also_as("sessions rename"),
     posse("sessions", "[list|search …]", "recorded sessions", &["sessions"]),
     posse("demo", "", "watch agents fix a small repository; needs no model", &["demo", "--play", "--fast"]),
     posse("version", "", "print the version", &["--version"]),

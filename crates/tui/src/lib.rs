@@ -24,6 +24,7 @@ mod transcript;
 mod views;
 
 pub use chat::{Chat, ChatFacts, ChatInput};
+pub use commands::outside_commands;
 pub use draw::region;
 #[cfg(unix)]
 pub use edge::{ChatEnd, ChatOpening, ChatStart, HostedSession, SessionHost, open};

@@ -191,3 +191,25 @@ pub fn said_and_shown<'a>(text: &'a str, attachments: &[Attachment]) -> Cow<'a, 
     let shown = attachments.iter().map(|attachment| format!("\n[{attachment}]"));
     Cow::Owned(format!("{}{}", text.trim_end(), shown.collect::<String>()))
 }
+
+/// What fills a context window, a line each: how full it is, then its parts with their tokens and a bar. The parts are given as
+/// what they are, the tool they are of, and their tokens.
+pub fn context_lines<'a>(
+    used: u64,
+    window: Option<u64>,
+    parts: impl IntoIterator<Item = (&'a str, Option<&'a str>, u64)>,
+) -> Vec<String> {
+    let parts: Vec<_> = parts.into_iter().collect();
+    let all = parts.iter().map(|(_, _, tokens)| *tokens).sum::<u64>().max(1);
+    let full = window.map(|window| {
+        let percent = used.saturating_mul(100) / window.max(1);
+        format!(" of {} ({percent}%)", grouped(window))
+    });
+    let mut lines = vec![format!("{} tokens{}", grouped(used), full.unwrap_or_default())];
+    for (what, tool, tokens) in parts {
+        let width = usize::try_from(tokens.saturating_mul(20).div_ceil(all)).unwrap_or(0).min(20);
+        let name = tool.map_or_else(|| what.to_owned(), |tool| format!("{what}: {tool}"));
+        lines.push(format!("{:<20} {:>9}  {name}", "█".repeat(width), grouped(tokens)));
+    }
+    lines
+}

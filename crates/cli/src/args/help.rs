@@ -68,7 +68,7 @@ Examples:
 const GROUPS: [(&str, &[&str]); 4] = [
     ("Work", &["run", "resume", "fork", "tasks", "diff", "undo", "rewind", "redo", "merge"]),
     ("Steer what runs", &["attach", "tell", "answer", "stop"]),
-    ("Look back", &["sessions", "stats", "memory"]),
+    ("Look back", &["sessions", "stats", "context", "memory"]),
     ("Set up", &["demo", "doctor", "config", "trust", "rules", "agents", "skills", "completions"]),
 ];
 
@@ -117,6 +117,21 @@ mod tests {
         assert_eq!(grouped, names);
     }
 
+    #[test]
+    fn commands_of_the_chat_are_commands_here() {
+        let command = Args::command();
+        let mut count = 0;
+        for words in posse_tui::outside_commands() {
+            let mut found = Some(&command);
+            for word in words.split(' ') {
+                found = found.and_then(|command| command.find_subcommand(word));
+            }
+            assert!(found.is_some(), "posse {words}");
+            count += 1;
+        }
+        assert!(count >= 20, "{count}");
+    }
+
     /// Every command with all that lead to it.
     fn paths(command: &clap::Command, path: &str, found: &mut Vec<String>) {
         found.push(path.to_string());
@@ -135,7 +150,7 @@ mod tests {
             (path, command().term_width(100).try_get_matches_from(words).unwrap_err().to_string())
         });
         let told = told.collect::<Vec<_>>();
-        assert_eq!(told.len(), 47, "commands");
+        assert_eq!(told.len(), 49, "commands");
         let mut all = String::new();
         for (path, help) in &told {
             for line in help.lines() {

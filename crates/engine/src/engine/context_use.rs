@@ -81,6 +81,26 @@ pub enum ContextKind {
     ToolResults,
 }
 
+impl ContextKind {
+    /// What it is, in words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::System => "system prompt",
+            Self::ToolDescriptions => "descriptions of tools",
+            Self::Person => "your words",
+            Self::Parent => "words of the parent agent",
+            Self::Peer => "words of other agents",
+            Self::Reports => "reports of sub-agents",
+            Self::Posse => "words of Posse",
+            Self::Summary => "summary of what was before",
+            Self::ModelText => "what the model said",
+            Self::Reasoning => "what the model thought",
+            Self::ToolCalls => "calls of tools",
+            Self::ToolResults => "results of tools",
+        }
+    }
+}
+
 impl Engine {
     /// What fills the context window of an agent, by its name; `main` is the main agent. `window_of` knows how many tokens fit
     /// into the window of a configured model.

@@ -8,6 +8,7 @@ mod concurrency;
 mod file;
 mod in_force;
 mod names;
+mod role_models;
 mod roles;
 mod rule_file;
 mod sub_agents;
@@ -35,6 +36,7 @@ pub(crate) use file::{
     ApprovalFile, DurabilityWord, FileConfig, GitFile, LimitsFile, MemoryFile, ModelFile, NetworkFile,
     RecordFile, RightsFile, SandboxFile, parse,
 };
+pub use role_models::save_role_model;
 pub(crate) use roles::{RoleFile, RolesFileNamed};
 pub use rule_file::{ListedRule, RuleFileError, RuleKind, list_rules, remove_rule, save_rule};
 pub(crate) use sub_agents::{RoleSet, SubAgentsFile};

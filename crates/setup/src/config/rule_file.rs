@@ -82,7 +82,7 @@ pub enum RuleFileError {
     #[error(transparent)]
     Rule(#[from] RuleError),
     /// The file is written in a way that cannot be changed safely.
-    #[error("{path} is written in a way that Posse does not change; edit its [approval] section yourself")]
+    #[error("{path} is written in a way that Posse does not change; edit it yourself")]
     NotEditable {
         /// The file.
         path: ShownPath,
@@ -149,8 +149,8 @@ fn listed(text: &str, path: &ShownPath, own: bool, trusted: bool) -> Result<Vec<
 /// Saves a rule in the person's own file. False if it is there already.
 pub fn save_rule(paths: &Paths, kind: RuleKind, rule: &str) -> Result<bool, RuleFileError> {
     let rule = rule.trim();
-    change(paths, |text, approval| {
-        let rules = rules_of(approval, kind);
+    change(paths, |text, file| {
+        let rules = rules_of(&mut file.approval, kind);
         if rules.iter().any(|there| there == rule) {
             return None;
         }
@@ -162,8 +162,8 @@ pub fn save_rule(paths: &Paths, kind: RuleKind, rule: &str) -> Result<bool, Rule
 /// Removes a rule from the person's own file, as it is listed. False if it is not there.
 pub fn remove_rule(paths: &Paths, kind: RuleKind, rule: &str) -> Result<bool, RuleFileError> {
     let rule = rule.trim();
-    change(paths, |text, approval| {
-        let rules = rules_of(approval, kind);
+    change(paths, |text, file| {
+        let rules = rules_of(&mut file.approval, kind);
         let at = rules.iter().position(|there| there.trim() == rule)?;
         rules.remove(at);
         Some(without_rule(text, kind, at))
@@ -180,9 +180,9 @@ fn rules_of(approval: &mut ApprovalFile, kind: RuleKind) -> &mut Vec<String> {
 
 /// Changes the person's file: `edit` gets its text and what it means, changes the meaning, and returns the new text; none if
 /// there is nothing to do. Only a text with exactly that meaning is written.
-fn change(
+pub(super) fn change(
     paths: &Paths,
-    edit: impl FnOnce(&str, &mut ApprovalFile) -> Option<Option<String>>,
+    edit: impl FnOnce(&str, &mut FileConfig) -> Option<Option<String>>,
 ) -> Result<bool, RuleFileError> {
     let path = paths.shown(&paths.config);
     // Where the file itself is: a link to it stays a link.
@@ -197,7 +197,7 @@ fn change(
     let text = read(&path)?;
     let before: FileConfig = parse(&text, &path)?;
     let mut wanted = before;
-    let Some(new) = edit(&text, &mut wanted.approval) else { return Ok(false) };
+    let Some(new) = edit(&text, &mut wanted) else { return Ok(false) };
     Rules::parse(&wanted.approval.allow, &wanted.approval.ask, &wanted.approval.deny)?;
     let not_editable = || RuleFileError::NotEditable { path: path.clone() };
     let new = new.ok_or_else(not_editable)?;

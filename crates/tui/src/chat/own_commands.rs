@@ -112,7 +112,11 @@ impl Chat {
         self.print(TextLine::of("Commands", Look::PLAIN.bold()));
         for command in &COMMANDS {
             let name = format!("/{} {}", command.name, command.arguments);
-            self.print(row(name.trim_end(), command.help));
+            let outside = match command.outside() {
+                "" => String::new(),
+                words => format!(" (posse {words})"),
+            };
+            self.print(row(name.trim_end(), &format!("{}{outside}", command.help)));
         }
         for command in self.facts.commands.clone() {
             self.print(row(&format!("/{}", command.name), &command.prompt.description));
@@ -145,11 +149,13 @@ impl Chat {
     }
 
     fn model(&mut self, rest: &str) {
-        if rest.is_empty() {
-            self.view =
-                Some(FullScreen::Picker(Picker::models(&self.facts.models, self.facts.model.as_deref())));
-        } else {
-            self.set_model(rest.to_owned());
+        match rest.split_once(char::is_whitespace) {
+            Some((role, name)) => self.posse(&["agents", "model", role], None, name),
+            None if rest.is_empty() => {
+                let now = self.facts.model.as_deref();
+                self.view = Some(FullScreen::Picker(Picker::models(&self.facts.models, now)));
+            }
+            None => self.set_model(rest.to_owned()),
         }
     }
 
