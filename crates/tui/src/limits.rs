@@ -89,3 +89,5 @@ pub(crate) const CLIPBOARD_MS: u64 = 3_000;
 pub(crate) const HEAD_BYTES_MAX: u64 = 4 * 1024;
 /// Bytes that are put on the clipboard through the terminal.
 pub(crate) const CLIPBOARD_BYTES_MAX: usize = 100 * 1024;
+/// Lines of a text that a pager has; more are counted.
+pub(crate) const PAGER_LINES_MAX: usize = 200_000;

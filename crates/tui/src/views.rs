@@ -1,10 +1,18 @@
 //! Full-screen views, on the alternate screen: they are opened by one key and leave no trace. Each is a pure state with keys
-//! and drawing.
+//! and drawing; `paint` puts what they draw on a terminal.
 
+mod context;
+mod finder;
+mod frame;
+mod input;
 mod pager;
 mod paint;
 mod picker;
+mod scroll;
 mod work;
+
+#[cfg(test)]
+mod tests;
 
 use posse_protocol::SessionId;
 use posse_terminal::{Key, TextLine};
@@ -37,7 +45,7 @@ pub(crate) enum ViewChoice {
 }
 
 /// What a key came to.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub(crate) enum ViewStep {
     /// Nothing more.
     Stay,
@@ -45,13 +53,16 @@ pub(crate) enum ViewStep {
     Close,
     /// Something is to be done; the view stays.
     Do(Vec<ChatEffect>),
-    /// Another view takes its place.
-    Open(Box<FullScreen>),
     /// Something was chosen; the view is left.
     Choose(ViewChoice),
 }
 
 impl FullScreen {
+    /// The view of what was found; none if it is not something to read.
+    pub(crate) fn of_found(found: &ChatFound) -> Option<Self> {
+        Pager::of_found(found).map(Self::Pager)
+    }
+
     /// A key was pressed.
     pub(crate) fn key(
         &mut self,
@@ -70,7 +81,7 @@ impl FullScreen {
     /// Text was pasted.
     pub(crate) fn paste(&mut self, text: &str) {
         match self {
-            Self::Pager(_) => {}
+            Self::Pager(pager) => pager.paste(text),
             Self::Picker(picker) => picker.paste(text),
             Self::Work(work) => work.paste(text),
         }
@@ -85,7 +96,7 @@ impl FullScreen {
         }
     }
 
-    /// The rows of the screen, from top to bottom, and where the cursor is.
+    /// The rows of the screen, from top to bottom, and where the cursor is: row and column.
     pub fn rows(
         &self,
         view: Option<&SessionView>,
@@ -93,7 +104,7 @@ impl FullScreen {
         now_ms: u64,
     ) -> (Vec<TextLine>, Option<(usize, usize)>) {
         match self {
-            Self::Pager(pager) => (pager.rows(size), None),
+            Self::Pager(pager) => pager.rows(size),
             Self::Picker(picker) => picker.rows(size, now_ms),
             Self::Work(work) => work.rows(view, size, now_ms),
         }

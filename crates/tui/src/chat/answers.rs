@@ -72,7 +72,6 @@ impl Chat {
             ViewStep::Stay => {}
             ViewStep::Close => self.view = None,
             ViewStep::Do(effects) => self.effects.extend(effects),
-            ViewStep::Open(view) => self.view = Some(*view),
             ViewStep::Choose(choice) => {
                 self.view = None;
                 self.choose(choice);

@@ -8,7 +8,7 @@ use super::{Chat, ChatWaiting};
 use crate::effect::{ChatEffect, ChatFound, ChatOutcome, PromptWords};
 use crate::limits::{OUTPUT_BYTES_MAX, PRINTED_LINES_MAX};
 use crate::transcript::keep_end;
-use crate::views::{FullScreen, Pager};
+use crate::views::FullScreen;
 
 impl Chat {
     pub(crate) fn outcome(&mut self, outcome: ChatOutcome) {
@@ -119,11 +119,7 @@ impl Chat {
             ChatFound::Models(models) => self.facts.models = models,
             found => match &mut self.view {
                 Some(view) => view.found(found),
-                None => {
-                    if let Some(pager) = Pager::of_found(&found) {
-                        self.view = Some(FullScreen::Pager(pager));
-                    }
-                }
+                None => self.view = FullScreen::of_found(&found),
             },
         }
     }

@@ -146,25 +146,34 @@ impl Edge {
         self.chat.handle(ChatInput::Resized { columns, rows }, now_ms())
     }
 
+    /// Brings back what was on the screen before a view filled it.
+    fn leave_full_screen(&mut self) -> io::Result<()> {
+        let Some(mut full) = self.full.take() else { return Ok(()) };
+        let mut bytes = Vec::new();
+        full.leave(&mut bytes)?;
+        self.screen.forget();
+        self.terminal.write(&bytes)
+    }
+
     fn draw(&mut self) -> io::Result<()> {
         self.changed = false;
         if let Some(view) = self.chat.full_screen() {
+            let mut bytes = Vec::new();
+            let (columns, rows) = self.terminal.size();
             let full = match &mut self.full {
                 Some(full) => full,
                 none => {
-                    self.terminal.write(&self.screen.leave())?;
-                    none.insert(FullScreenTerminal::enter()?)
+                    bytes.extend(self.screen.leave());
+                    none.insert(FullScreenTerminal::new(columns, rows))
                 }
             };
-            let size = (self.chat.columns, self.chat.rows);
+            full.resize(columns, rows);
             let session = self.chat.session.as_ref().map(|session| &session.view);
-            let (rows, cursor) = view.rows(session, size, self.chat.now_ms);
-            return full.draw(&rows, cursor, self.chat.theme());
+            let (rows, cursor) = view.rows(session, (self.chat.columns, self.chat.rows), self.chat.now_ms);
+            full.draw(&mut bytes, &rows, cursor, self.chat.theme())?;
+            return self.terminal.write(&bytes);
         }
-        if let Some(full) = self.full.take() {
-            full.leave()?;
-            self.screen.forget();
-        }
+        self.leave_full_screen()?;
         self.screen.set_theme(self.chat.theme());
         let printed = self.chat.take_printed();
         let mut bytes = self.screen.frame(&printed, &draw::region(&self.chat));
@@ -203,6 +212,7 @@ impl Edge {
 
     /// Gives the terminal to another program and takes it back.
     fn hand_over(&mut self, task: &OnTerminal) -> io::Result<()> {
+        self.leave_full_screen()?;
         self.terminal.write(&self.screen.leave())?;
         self.keyboard.pause();
         self.terminal.pause()?;
@@ -220,10 +230,7 @@ impl Edge {
 
     async fn leave(mut self, left: Left) -> io::Result<ChatEnd> {
         let session = self.chat.session_id();
-        if let Some(full) = self.full.take() {
-            let _ = full.leave();
-            self.screen.forget();
-        }
+        let _ = self.leave_full_screen();
         let printed = self.chat.take_printed();
         let mut last = self.screen.frame(&printed, &posse_terminal::Region::default());
         last.extend(self.screen.leave());
