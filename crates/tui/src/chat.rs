@@ -311,7 +311,10 @@ impl Chat {
         if let Some(seq) = wanted {
             self.query(ChatQuery::EventDiff(seq));
         }
-        if matches!(update, Update::Event(_)) {
+        if let Update::Event(event) = update {
+            if let Some(view) = &mut self.view {
+                view.happened(event);
+            }
             self.after_event(before, after);
         }
     }

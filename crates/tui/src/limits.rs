@@ -91,3 +91,13 @@ pub(crate) const HEAD_BYTES_MAX: u64 = 4 * 1024;
 pub(crate) const CLIPBOARD_BYTES_MAX: usize = 100 * 1024;
 /// Lines of a text that a pager has; more are counted.
 pub(crate) const PAGER_LINES_MAX: usize = 200_000;
+/// Entries of a transcript that is read in the viewer; more are counted.
+pub(crate) const TRANSCRIPT_ENTRIES_MAX: usize = 100_000;
+/// Bytes of one entry of it: of a message, of the arguments or the result of a call.
+pub(crate) const ENTRY_BYTES_MAX: usize = 64 * 1024;
+/// Lines of an entry that is open.
+pub(crate) const ENTRY_LINES_MAX: usize = 2_000;
+/// Lines of an entry that is folded.
+pub(crate) const FOLDED_LINES_MAX: usize = 8;
+/// Columns of reasoning that is folded to one line.
+pub(crate) const THOUGHT_COLUMNS_MAX: usize = 100;

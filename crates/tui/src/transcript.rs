@@ -1,6 +1,7 @@
 //! What a session prints: events become finished lines, each printed once and in order. What the main agent writes is
 //! printed as it streams, block by block; sub-agents print one block at their end. Pure.
 
+mod asides;
 mod calls;
 mod reports;
 mod streamed;
@@ -8,7 +9,7 @@ mod streamed;
 use std::collections::VecDeque;
 
 use posse_protocol::{
-    AgentId, Answer, Event, EventKind, Progress, ProgressKind, Sender, Seq, Update, words::counted,
+    AgentId, Event, EventKind, Progress, ProgressKind, Sender, Seq, Update, words::counted,
 };
 use posse_terminal::diff_lines;
 use posse_terminal::{Ink, Look, Markdown, TextLine};
@@ -20,8 +21,9 @@ use crate::limits::{
     REPLAYED_LINES_MAX,
 };
 
+pub(crate) use self::asides::aside;
 pub(crate) use self::calls::finished_call;
-pub(crate) use self::reports::settled;
+pub(crate) use self::reports::{ended, settled};
 
 /// Something that is to be printed at its place.
 #[derive(Debug)]
@@ -287,7 +289,7 @@ impl ChatTranscript {
             }
             EventKind::AgentRested { report: Some(report) } | EventKind::AgentSettled { report } => {
                 self.end_text();
-                self.lines(reports::ended(report));
+                self.lines(ended(report));
                 self.gap();
             }
             kind => self.aside(kind, "", folded),
@@ -373,68 +375,12 @@ impl ChatTranscript {
 
     /// What is told in one line, whoever it happened to.
     fn aside(&mut self, kind: &EventKind, who: &str, folded: &Folded) {
-        match kind {
-            EventKind::PersonAnswered { answer, .. } => self.answered(answer, who, folded),
-            EventKind::ModelFailed { error, .. } => {
+        let asked = folded.question.as_ref().map(|open| open.question.what.as_str());
+        if let Some(line) = aside(kind, who, asked) {
+            if matches!(kind, EventKind::ModelFailed { .. }) {
                 self.end_text();
-                self.line(TextLine::of(&format!("✗ {who}{}", cut(&error.to_string())), Ink::Bad));
             }
-            EventKind::Compacted { bytes_before, bytes_after, .. } => self.quiet(&format!(
-                "· {who}conversation shortened: {} → {} KB",
-                bytes_before / 1024,
-                bytes_after / 1024
-            )),
-            EventKind::SettingsChanged { model, approval, effort, .. } if who.is_empty() => {
-                let effort = effort.as_ref().map(|effort| format!(" · effort {effort}")).unwrap_or_default();
-                self.quiet(&format!("· model {model} · mode {}{effort}", approval.word()));
-            }
-            EventKind::Merged { branch, changes, conflicts, .. } => {
-                let conflicts = match conflicts.len() {
-                    0 => String::new(),
-                    count => format!(", {count} in conflict"),
-                };
-                let changed = counted(changes.len() as u64, "file");
-                self.quiet(&format!("· {who}merged {branch}: {changed} changed{conflicts}"));
-            }
-            EventKind::Undone { what, changes, conflicts, .. } => {
-                let conflicts = match conflicts.len() {
-                    0 => String::new(),
-                    count => format!(", {} left as they are", counted(count as u64, "conflict")),
-                };
-                self.quiet(&format!(
-                    "· undone: {what} ({}{conflicts})",
-                    counted(changes.len() as u64, "file")
-                ));
-            }
-            EventKind::BackgroundStarted { name, command } => {
-                self.quiet(&format!("· {who}{name} runs in the background: {}", cut(command)));
-            }
-            EventKind::BackgroundEnded { name, exit_code, .. } => {
-                self.quiet(&format!("· {who}{name} ended: {}", words::command_ended(*exit_code)));
-            }
-            EventKind::SessionInterrupted { agents, detached } => {
-                self.quiet(&format!("· {}", words::was_interrupted(agents.len() as u64, *detached)));
-            }
-            EventKind::SessionResumed { .. } => self.quiet("· the session goes on"),
-            EventKind::NotCovered { what, .. } if !what.is_empty() => {
-                self.quiet(&format!("· undo does not cover {}", cut(&what.join(", "))));
-            }
-            EventKind::Closing { ending } => self.quiet(&format!("· {who}{ending}: asked for a last report")),
-            _ => {}
-        }
-    }
-
-    fn answered(&mut self, answer: &Answer, who: &str, folded: &Folded) {
-        let what = folded.question.as_ref().map(|open| format!("{} ", cut(&open.question.what)));
-        let what = what.unwrap_or_default().replace('\n', " ");
-        match (words::answer(answer), answer) {
-            (Some(said), Answer::No { .. }) => {
-                self.line(TextLine::of(&format!("✗ {who}{what}"), Ink::Quiet).with(&said, Ink::Bad));
-            }
-            (Some(said), _) => {
-                self.line(TextLine::of(&format!("✓ {who}{what}"), Ink::Quiet).with(&said, Ink::Person))
-            }
-            (None, _) => self.quiet(&format!("· {who}{what}nobody answered")),
+            self.line(line);
         }
     }
 }

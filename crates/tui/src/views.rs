@@ -9,12 +9,13 @@ mod pager;
 mod paint;
 mod picker;
 mod scroll;
+mod transcript;
 mod work;
 
 #[cfg(test)]
 mod tests;
 
-use posse_protocol::SessionId;
+use posse_protocol::{Event, SessionId};
 use posse_terminal::{Key, TextLine};
 use posse_view::SessionView;
 
@@ -23,6 +24,7 @@ use crate::effect::{ChatEffect, ChatFound};
 pub(crate) use self::pager::Pager;
 pub(crate) use self::paint::FullScreenTerminal;
 pub(crate) use self::picker::Picker;
+pub(crate) use self::transcript::TranscriptView;
 pub(crate) use self::work::WorkView;
 
 /// A view that fills the screen.
@@ -32,6 +34,8 @@ pub enum FullScreen {
     Pager(Pager),
     /// A list to choose from.
     Picker(Picker),
+    /// Everything that an agent did.
+    Transcript(Box<TranscriptView>),
     /// The to-do list, the agents, and all about each of them.
     Work(WorkView),
 }
@@ -60,7 +64,13 @@ pub(crate) enum ViewStep {
 impl FullScreen {
     /// The view of what was found; none if it is not something to read.
     pub(crate) fn of_found(found: &ChatFound) -> Option<Self> {
-        Pager::of_found(found).map(Self::Pager)
+        match found {
+            ChatFound::Events(session, agent, events) => {
+                let transcript = TranscriptView::new("Transcript", *session, *agent, events);
+                Some(Self::Transcript(Box::new(transcript)))
+            }
+            found => Pager::of_found(found).map(Self::Pager),
+        }
     }
 
     /// A key was pressed.
@@ -74,6 +84,7 @@ impl FullScreen {
         match self {
             Self::Pager(pager) => pager.key(key, size),
             Self::Picker(picker) => picker.key(key, size),
+            Self::Transcript(transcript) => transcript.key(key, size),
             Self::Work(work) => work.key(key, view, size, now_ms),
         }
     }
@@ -83,6 +94,7 @@ impl FullScreen {
         match self {
             Self::Pager(pager) => pager.paste(text),
             Self::Picker(picker) => picker.paste(text),
+            Self::Transcript(transcript) => transcript.paste(text),
             Self::Work(work) => work.paste(text),
         }
     }
@@ -90,9 +102,17 @@ impl FullScreen {
     /// What the view asked for was found.
     pub(crate) fn found(&mut self, found: ChatFound) {
         match self {
-            Self::Pager(_) => {}
+            Self::Pager(_) | Self::Transcript(_) => {}
             Self::Picker(picker) => picker.found(found),
             Self::Work(work) => work.found(found),
+        }
+    }
+
+    /// Something happened in the session that is open.
+    pub(crate) fn happened(&mut self, event: &Event) {
+        match self {
+            Self::Pager(_) | Self::Picker(_) | Self::Work(_) => {}
+            Self::Transcript(transcript) => transcript.happened(event),
         }
     }
 
@@ -106,6 +126,7 @@ impl FullScreen {
         match self {
             Self::Pager(pager) => pager.rows(size),
             Self::Picker(picker) => picker.rows(size, now_ms),
+            Self::Transcript(transcript) => transcript.rows(size),
             Self::Work(work) => work.rows(view, size, now_ms),
         }
     }

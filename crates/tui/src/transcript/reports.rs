@@ -7,7 +7,7 @@ use posse_view::{AgentView, words};
 use crate::limits::{REPORT_LINES_MAX, WARNINGS_MAX};
 
 /// The end of a prompt or of the session: how, what it took, what changed.
-pub(super) fn ended(report: &Report) -> Vec<TextLine> {
+pub(crate) fn ended(report: &Report) -> Vec<TextLine> {
     let mut parts = words::spent(&report.receipt);
     parts.extend(changed(&report.receipt.files, &report.receipt.files_below));
     let mut lines = vec![head(report).with(&parts.join(" · "), Ink::Quiet)];

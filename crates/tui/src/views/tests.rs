@@ -2,6 +2,8 @@
 
 mod pager;
 mod painting;
+mod sample;
+mod transcript;
 
 use std::num::NonZero;
 
