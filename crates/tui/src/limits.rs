@@ -101,3 +101,13 @@ pub(crate) const ENTRY_LINES_MAX: usize = 2_000;
 pub(crate) const FOLDED_LINES_MAX: usize = 8;
 /// Columns of reasoning that is folded to one line.
 pub(crate) const THOUGHT_COLUMNS_MAX: usize = 100;
+/// Items of a list to choose from.
+pub(crate) const PICKER_ITEMS_MAX: usize = 10_000;
+/// Sessions whose first and last words are kept for the preview.
+pub(crate) const PREVIEWS_MAX: usize = 100;
+/// Bytes of those words.
+pub(crate) const PREVIEW_BYTES_MAX: usize = 4 * 1024;
+/// Columns from which on a preview stands beside a list.
+pub(crate) const PREVIEW_COLUMNS_MIN: usize = 100;
+/// Columns from which on a row of a list has more than a name and a time, and two panes may share the screen.
+pub(crate) const ROW_DETAILS_COLUMNS_MIN: usize = 60;

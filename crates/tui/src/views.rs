@@ -8,6 +8,7 @@ mod input;
 mod pager;
 mod paint;
 mod picker;
+mod preview;
 mod scroll;
 mod transcript;
 mod work;
@@ -99,12 +100,15 @@ impl FullScreen {
         }
     }
 
-    /// What the view asked for was found.
-    pub(crate) fn found(&mut self, found: ChatFound) {
+    /// What the view asked for was found. Says what it wants to know next.
+    pub(crate) fn found(&mut self, found: ChatFound) -> Vec<ChatEffect> {
         match self {
-            Self::Pager(_) | Self::Transcript(_) => {}
+            Self::Pager(_) | Self::Transcript(_) => Vec::new(),
             Self::Picker(picker) => picker.found(found),
-            Self::Work(work) => work.found(found),
+            Self::Work(work) => {
+                work.found(found);
+                Vec::new()
+            }
         }
     }
 

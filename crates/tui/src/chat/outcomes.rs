@@ -118,7 +118,10 @@ impl Chat {
             ChatFound::Files(index) => self.composer.set_files(*index),
             ChatFound::Models(models) => self.facts.models = models,
             found => match &mut self.view {
-                Some(view) => view.found(found),
+                Some(view) => {
+                    let wanted = view.found(found);
+                    wanted.into_iter().for_each(|effect| self.effect(effect));
+                }
                 None => self.view = FullScreen::of_found(&found),
             },
         }

@@ -30,6 +30,11 @@ impl Blocks for PlainLines {
     }
 }
 
+/// The first of so many rows that are shown, with the selected one among them.
+pub(super) fn first_shown(selected: usize, count: usize, rows: usize) -> usize {
+    selected.saturating_sub(rows / 2).min(count.saturating_sub(rows))
+}
+
 /// A row of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {

@@ -2,6 +2,7 @@
 
 mod pager;
 mod painting;
+mod picker;
 mod sample;
 mod transcript;
 
