@@ -20,6 +20,7 @@ mod edge;
 mod effect;
 mod limits;
 mod questions;
+mod short_number;
 mod transcript;
 mod views;
 

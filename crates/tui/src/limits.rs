@@ -111,3 +111,15 @@ pub(crate) const PREVIEW_BYTES_MAX: usize = 4 * 1024;
 pub(crate) const PREVIEW_COLUMNS_MIN: usize = 100;
 /// Columns from which on a row of a list has more than a name and a time, and two panes may share the screen.
 pub(crate) const ROW_DETAILS_COLUMNS_MIN: usize = 60;
+/// Columns from which on the tree of agents and the details stand side by side.
+pub(crate) const BESIDE_COLUMNS_MIN: usize = 120;
+/// Rows from which on they stand one above the other.
+pub(crate) const STACKED_ROWS_MIN: usize = 16;
+/// Columns from which on an agent takes one row of the tree, not two.
+pub(crate) const TREE_ONE_ROW_COLUMNS_MIN: usize = 140;
+/// Columns that the deepest agents of the tree are indented by.
+pub(crate) const TREE_INDENT_COLUMNS_MAX: usize = 16;
+/// Calls, questions, messages and refusals of an agent that its details list, of each.
+pub(crate) const DETAIL_ITEMS_MAX: usize = 10;
+/// Rows of its to-do list there.
+pub(crate) const DETAIL_TODO_ROWS_MAX: usize = 12;

@@ -105,18 +105,16 @@ impl FullScreen {
         match self {
             Self::Pager(_) | Self::Transcript(_) => Vec::new(),
             Self::Picker(picker) => picker.found(found),
-            Self::Work(work) => {
-                work.found(found);
-                Vec::new()
-            }
+            Self::Work(work) => work.found(found),
         }
     }
 
     /// Something happened in the session that is open.
     pub(crate) fn happened(&mut self, event: &Event) {
         match self {
-            Self::Pager(_) | Self::Picker(_) | Self::Work(_) => {}
+            Self::Pager(_) | Self::Picker(_) => {}
             Self::Transcript(transcript) => transcript.happened(event),
+            Self::Work(work) => work.happened(event),
         }
     }
 

@@ -6,6 +6,7 @@ use posse_view::words;
 use serde_json::{Value, json};
 
 use super::Chat;
+use crate::short_number::short;
 
 /// The JSON for a status line command.
 pub(crate) fn input(chat: &Chat) -> String {
@@ -78,14 +79,4 @@ pub(crate) fn line(chat: &Chat) -> TextLine {
     parts.push(format!("mode {}", chat.mode_name()));
     parts.extend(chat.facts.branch.clone());
     TextLine::of(&format!("  {}", parts.join(" · ")), Look::of(Ink::Quiet))
-}
-
-/// A number in a few characters.
-pub(crate) fn short(number: u64) -> String {
-    match number {
-        0..1_000 => number.to_string(),
-        1_000..100_000 => format!("{:.1}k", number as f64 / 1000.0),
-        100_000..1_000_000 => format!("{}k", number / 1000),
-        _ => format!("{:.1}M", number as f64 / 1_000_000.0),
-    }
 }

@@ -5,8 +5,8 @@ use posse_terminal::{Ink, Look, TextLine, columns};
 use posse_view::{AgentView, words};
 
 use crate::chat::Chat;
-use crate::chat::status::short;
 use crate::limits::SILENT_TOLD_AFTER_MS;
+use crate::short_number::short;
 
 /// Columns that what an agent does keeps.
 const DOING_COLUMNS: usize = 24;

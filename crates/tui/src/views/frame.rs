@@ -66,6 +66,14 @@ impl Panes {
         Self { first: size(first), second: size(second) }
     }
 
+    /// One above the other; the second gets so many rows.
+    pub(super) fn above((columns, rows): (usize, usize), second: usize) -> Self {
+        let second = u16::try_from(second).unwrap_or(u16::MAX);
+        let split = [Constraint::Fill(1), Constraint::Length(1), Constraint::Length(second)];
+        let [first, _, second] = Layout::vertical(split).areas(area(columns, rows));
+        Self { first: size(first), second: size(second) }
+    }
+
     /// Puts the rows of both together, side by side.
     pub(super) fn joined(&self, first: Vec<TextLine>, second: Vec<TextLine>) -> Vec<TextLine> {
         let first = fitted(first, self.first).into_iter();
@@ -77,6 +85,14 @@ impl Panes {
             row
         });
         both.collect()
+    }
+
+    /// Puts the rows of both together, one above the other.
+    pub(super) fn stacked(&self, first: Vec<TextLine>, second: Vec<TextLine>) -> Vec<TextLine> {
+        let mut rows = fitted(first, self.first);
+        rows.push(TextLine::of(&"─".repeat(self.first.0), Ink::Quiet));
+        rows.extend(fitted(second, self.second));
+        rows
     }
 }
 

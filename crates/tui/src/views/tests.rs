@@ -3,8 +3,10 @@
 mod pager;
 mod painting;
 mod picker;
+mod random;
 mod sample;
 mod transcript;
+mod work;
 
 use std::num::NonZero;
 

@@ -5,6 +5,7 @@ use posse_protocol::{
     FileChange, Grant, Isolation, Purpose, Question, Reasoning, ReasoningOrigin, Receipt, Reply, Report,
     Sender, Seq, SessionId, ToolCall, Usage,
 };
+use posse_view::SessionView;
 
 /// When everything begins, in milliseconds.
 pub(super) const BEGUN_AT: u64 = 1_000_000;
@@ -124,6 +125,14 @@ impl WrittenSession {
             EventKind::ToolFinished { call, tool, ok: true, text, attachments, effects, duration_ms: 1500 },
         );
     }
+
+    pub(super) fn view(&self) -> SessionView {
+        let mut view = SessionView::default();
+        for event in &self.events {
+            view.fold(event).unwrap();
+        }
+        view
+    }
 }
 
 /// A main agent with a to-do list and three agents: one done on a branch, one at work, and one below it that asks.
@@ -191,4 +200,14 @@ fn settle(to: &mut WrittenSession, n: u32) {
     let mut report = Report::new(Ending::Completed, "The basket is *kept*.\n\n- all tests pass", receipt);
     report.warnings.push("it says that tests pass, and ran none".to_owned());
     to.add(n, EventKind::AgentSettled { report });
+}
+
+/// A session with many agents.
+pub(super) fn fleet(agents: u32) -> WrittenSession {
+    let mut to = written();
+    for n in 5..5 + agents {
+        to.admit(n, if n % 3 == 0 { n - 1 } else { 1 }, &format!("coder-{n}"), &format!("part {n}"));
+        to.start(n, "small");
+    }
+    to
 }
