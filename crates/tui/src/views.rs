@@ -17,10 +17,10 @@ mod work;
 mod tests;
 
 use posse_protocol::{Event, SessionId};
-use posse_terminal::{Key, TextLine};
+use posse_terminal::{Key, KeyCode, TextLine};
 use posse_view::SessionView;
 
-use crate::effect::{ChatEffect, ChatFound};
+use crate::effect::{ChatEffect, ChatFound, OnTerminal};
 
 pub(crate) use self::pager::Pager;
 pub(crate) use self::paint::FullScreenTerminal;
@@ -74,7 +74,7 @@ impl FullScreen {
         }
     }
 
-    /// A key was pressed.
+    /// A key was pressed. These do the same in every view: Ctrl+C leaves it, Ctrl+L draws it anew, Ctrl+Z suspends the chat.
     pub(crate) fn key(
         &mut self,
         key: &Key,
@@ -82,6 +82,14 @@ impl FullScreen {
         size: (usize, usize),
         now_ms: u64,
     ) -> ViewStep {
+        match key.code {
+            KeyCode::Char('c') if key.ctrl => return ViewStep::Close,
+            KeyCode::Char('l') if key.ctrl => return ViewStep::Do(vec![ChatEffect::Redraw]),
+            KeyCode::Char('z') if key.ctrl => {
+                return ViewStep::Do(vec![ChatEffect::OnTerminal(OnTerminal::Suspend)]);
+            }
+            _ => {}
+        }
         match self {
             Self::Pager(pager) => pager.key(key, size),
             Self::Picker(picker) => picker.key(key, size),
@@ -90,14 +98,15 @@ impl FullScreen {
         }
     }
 
-    /// Text was pasted.
-    pub(crate) fn paste(&mut self, text: &str) {
+    /// Text was pasted. Says what the view wants to know because of it.
+    pub(crate) fn paste(&mut self, text: &str) -> Vec<ChatEffect> {
         match self {
             Self::Pager(pager) => pager.paste(text),
-            Self::Picker(picker) => picker.paste(text),
+            Self::Picker(picker) => return picker.paste(text),
             Self::Transcript(transcript) => transcript.paste(text),
             Self::Work(work) => work.paste(text),
         }
+        Vec::new()
     }
 
     /// What the view asked for was found. Says what it wants to know next.

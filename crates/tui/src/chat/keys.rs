@@ -39,7 +39,8 @@ impl Chat {
 
     pub(crate) fn paste(&mut self, pasted: &PastedText) {
         if let Some(view) = &mut self.view {
-            view.paste(&pasted.text);
+            let wanted = view.paste(&pasted.text);
+            wanted.into_iter().for_each(|effect| self.effect(effect));
         } else if let Some(answering) = &mut self.answering {
             answering.paste(&pasted.text);
         } else {

@@ -202,6 +202,7 @@ impl Edge {
                 }
                 ChatEffect::Redraw => {
                     self.screen.forget();
+                    self.full.iter_mut().for_each(FullScreenTerminal::forget);
                     self.changed = true;
                 }
                 effect => self.performer.perform(effect, self.chat.mode()),

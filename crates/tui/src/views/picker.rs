@@ -136,7 +136,6 @@ impl Picker {
                 return self.filtered();
             }
             KeyCode::Escape => return ViewStep::Close,
-            KeyCode::Char('c') if key.ctrl => return ViewStep::Close,
             KeyCode::Enter => return self.choose(),
             KeyCode::Down => self.selected = (self.selected + 1).min(last),
             KeyCode::Up => self.selected = self.selected.saturating_sub(1),
@@ -235,16 +234,22 @@ impl Picker {
         sessions.preview_query(row?).map(ChatEffect::Query)
     }
 
-    /// Text was pasted. What it filters is found with the next key, or at once where nobody has to be asked.
-    pub(crate) fn paste(&mut self, text: &str) {
+    /// Text was pasted. What that wants to know.
+    pub(crate) fn paste(&mut self, text: &str) -> Vec<ChatEffect> {
         match &mut self.of {
-            PickerKind::Sessions(sessions) if sessions.is_renaming() => return sessions.paste(text),
-            PickerKind::Turns(turns) if turns.is_chosen() => return,
+            PickerKind::Sessions(sessions) if sessions.is_renaming() => {
+                sessions.paste(text);
+                return Vec::new();
+            }
+            PickerKind::Turns(turns) if turns.is_chosen() => return Vec::new(),
             _ => {}
         }
         pasted_into(&mut self.filter, text);
         self.selected = 0;
-        self.refilter();
+        match self.filtered() {
+            ViewStep::Do(effects) => effects,
+            _ => Vec::new(),
+        }
     }
 
     /// What was asked for was found; what else is wanted.

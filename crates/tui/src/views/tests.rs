@@ -41,7 +41,10 @@ fn keys(text: &str) -> Vec<Key> {
             "end" => KeyCode::End.into(),
             "tab" => KeyCode::Tab.into(),
             "backspace" => KeyCode::Backspace.into(),
+            "^c" => Key::ctrl('c'),
+            "^l" => Key::ctrl('l'),
             "^r" => Key::ctrl('r'),
+            "^z" => Key::ctrl('z'),
             "^d" => Key::ctrl('d'),
             name => panic!("no key <{name}>"),
         });

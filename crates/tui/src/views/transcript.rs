@@ -96,6 +96,11 @@ impl TranscriptView {
     pub(crate) fn happened(&mut self, event: &Event) {
         let before = self.entries.list.len();
         self.add(event);
+        if self.finder.is_on() {
+            let mut finder = std::mem::take(&mut self.finder);
+            finder.refresh(&self.blocks());
+            self.finder = finder;
+        }
         if self.follows && self.entries.list.len() > before {
             self.selected = self.entries.list.len() - 1;
             self.place = Place { block: usize::MAX, row: 0 };

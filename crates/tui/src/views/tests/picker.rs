@@ -84,6 +84,7 @@ fn the_record_is_asked_for_sessions_that_fit() {
     assert_eq!(press(&mut view, None, "b"), ViewStep::Do(vec![sessions("b", false)]));
     assert_eq!(press(&mut view, None, "a"), ViewStep::Do(vec![sessions("ba", false)]));
     assert_eq!(press(&mut view, None, "<tab>"), ViewStep::Do(vec![sessions("ba", true)]));
+    assert_eq!(view.paste("s\nket"), [sessions("bas ket", true)]);
     assert_eq!(view.found(ChatFound::Sessions(Vec::new())), []);
     assert!(screen(&view, None, (80, 24)).contains("no session fits"));
     assert_eq!(press(&mut view, None, "<enter>"), ViewStep::Stay);

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::sample::{fleet, id, session, written};
 use super::*;
-use crate::effect::{ChatEffect, ChatFound, ChatQuery};
+use crate::effect::{ChatEffect, ChatFound, ChatQuery, OnTerminal};
 use crate::views::{Pager, Picker, WorkView};
 
 fn some_view(number: usize) -> FullScreen {
@@ -72,6 +72,17 @@ fn found_preview(request: ChangeRequest) -> ChatFound {
     ChatFound::Preview(request, Box::new(preview))
 }
 
+#[test]
+fn some_keys_do_the_same_in_every_view() {
+    for number in 0..6 {
+        let mut view = some_view(number);
+        let suspend = ChatEffect::OnTerminal(OnTerminal::Suspend);
+        assert_eq!(press(&mut view, None, "<^l>"), ViewStep::Do(vec![ChatEffect::Redraw]));
+        assert_eq!(press(&mut view, None, "<^z>"), ViewStep::Do(vec![suspend]));
+        assert_eq!(press(&mut view, None, "/<^c>"), ViewStep::Close);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
@@ -93,7 +104,8 @@ proptest! {
             checked_rows(&view, Some(&of), size);
             checked_rows(&view, None, size);
         }
-        view.paste("pasted\nwords\u{1b}[2J");
+        let wanted = view.paste("pasted\nwords\u{1b}[2J");
+        answer(&mut view, wanted);
         checked_rows(&view, Some(&of), size);
     }
 }

@@ -85,6 +85,11 @@ fn a_transcript_opens_and_closes_again() {
     to.add(2, EventKind::told(Sender::Parent, "somebody else"));
     to.add(3, EventKind::told(Sender::Parent, "that is enough"));
     to.events.iter().for_each(|event| view.happened(event));
+    press(&mut view, Some(&of), "/enough<enter>");
+    to.add(3, EventKind::told(Sender::Parent, "enough of it"));
+    to.events.iter().for_each(|event| view.happened(event));
+    assert!(screen(&view, Some(&of), (80, 24)).contains("1 of 2"), "what comes is searched, too");
+    press(&mut view, Some(&of), "<esc>");
     let shown = screen(&view, Some(&of), (80, 24));
     assert!(shown.contains("that is enough") && !shown.contains("somebody else"), "{shown}");
     assert_eq!(shown.matches("Task").count(), 1, "nothing is taken in twice: {shown}");

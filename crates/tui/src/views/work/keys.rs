@@ -23,7 +23,7 @@ impl WorkView {
         if !is_plain(key, 'x') {
             self.armed = None;
         }
-        if key.ctrl && matches!(key.code, KeyCode::Char('c' | 't')) {
+        if key.ctrl && key.code == KeyCode::Char('t') {
             return ViewStep::Close;
         }
         if key.ctrl || key.alt {
