@@ -1,7 +1,7 @@
 //! Markdown as it streams: text goes in as it arrives, and lines come out as soon as nothing that follows can change
 //! them. They are never drawn again. What is not finished yet is drawn apart. Pure; what is held back has limits.
 //!
-//! Finished lines are not broken: a paragraph is one line, and the terminal wraps it.
+//! Finished lines are not broken: a line of the source is one line, and the terminal wraps it.
 
 mod inline;
 mod line;
@@ -47,7 +47,7 @@ enum OpenBlock {
     Table { draft: Box<TableDraft>, depth: usize },
 }
 
-/// Words that end up in one line, if they do not say otherwise: a paragraph, an item, a heading.
+/// Words: a paragraph, an item, a heading; each source line of it is a line.
 #[derive(Clone, Debug, Default)]
 struct Paragraph {
     /// What its first line begins with, and its other lines.
@@ -285,7 +285,8 @@ impl Markdown {
                 let head = &paragraph.text[paragraph.last_line..];
                 if let Some(draft) = TableDraft::begun(head, rest, true) {
                     let depth = paragraph.depth;
-                    paragraph.text.truncate(paragraph.last_line);
+                    let before = paragraph.text[..paragraph.last_line].trim_end_matches('\n').len();
+                    paragraph.text.truncate(before);
                     if paragraph.is_empty() {
                         self.block = OpenBlock::Nothing;
                     }
@@ -399,16 +400,15 @@ impl Paragraph {
         self.text.trim().is_empty() && self.first == self.other
     }
 
-    /// Adds a source line: behind a space, or below if the line before asks for that.
+    /// Adds a source line below: models mean the ends of their lines.
     fn add_line(&mut self, line: &str) {
-        let breaks = self.text.ends_with("  ") || self.text.ends_with('\\');
         let kept = self.text.trim_end_matches(' ').len();
         self.text.truncate(kept);
-        if breaks && self.text.ends_with('\\') {
+        if self.text.ends_with('\\') {
             self.text.pop();
         }
         if !self.text.is_empty() {
-            self.text.push(if breaks { '\n' } else { ' ' });
+            self.text.push('\n');
         }
         self.last_line = self.text.len();
         self.text.push_str(line.trim_start_matches(' '));

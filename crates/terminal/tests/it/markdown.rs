@@ -35,9 +35,9 @@ fn lines_are_finished_as_soon_as_nothing_can_change_them() {
     let steps: [(&str, &[&str], &[&str]); 16] = [
         ("Hel", &[], &["Hel"]),
         ("lo **wor", &[], &["Hello wor"]),
-        ("ld** and\nmo", &[], &["Hello world and mo"]),
-        ("re\n", &[], &["Hello world and more"]),
-        ("\n", &["Hello world and more"], &[]),
+        ("ld** and\nmo", &[], &["Hello world and", "mo"]),
+        ("re\n", &[], &["Hello world and", "more"]),
+        ("\n", &["Hello world and", "more"], &[]),
         ("#", &[], &[]),
         (" Head", &[], &["", "Head"]),
         ("ing\n", &["", "Heading"], &[]),
@@ -82,9 +82,9 @@ fn looks_say_what_marks_said() {
 fn blocks_stand_inside_of_others() {
     let cases: [(&str, &[&str]); 12] = [
         ("- a\n\n      code  x\n      more\n", &["• a", "", "code  x", "more"]),
-        ("1. a\n   b\n   - c\n     d\n\n   e\nf", &["1. a b", "   • c d", "", "   e f"]),
+        ("1. a\n   b\n   - c\n     d\n\n   e\nf", &["1. a", "   b", "   • c", "     d", "", "   e", "   f"]),
         ("- ```rs\n  x\n  ```\n- b", &["•", "rs", "x", "• b"]),
-        ("> a\nb\n> - c\n> ```\n>  d\n> ```\ne", &["│ a b", "│ • c", "│  d", "e"]),
+        ("> a\nb\n> - c\n> ```\n>  d\n> ```\ne", &["│ a", "│ b", "│ • c", "│  d", "e"]),
         ("> ```\n> a\nb", &["│ a", "b"]),
         ("````md\n```\na\n```\n````\nb", &["md", "```", "a", "```", "b"]),
         ("a\n| x | y |\n|---|---|\n| 1 |\nb", &["a", "x  y", "─  ─", "1", "b"]),
