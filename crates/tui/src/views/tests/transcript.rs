@@ -82,3 +82,19 @@ fn a_long_entry_is_scrolled_through() {
     assert_eq!(seen.len(), 60, "{seen:?}");
     assert!(screen(&view, None, (40, 12)).contains("works on large"), "at the beginning");
 }
+
+#[test]
+fn a_task_is_told_once() {
+    let mut to = written();
+    let told = "Please read the tests.\nSay what you found.";
+    to.add(4, EventKind::told(Sender::Parent, told));
+    to.add(4, EventKind::told(Sender::Parent, told));
+    let events = to.events.into_iter().filter(|event| event.agent == id(4)).collect();
+    let view = FullScreen::of_found(&ChatFound::Events(session(), Some(id(4)), events)).unwrap();
+    let shown = screen(&view, None, (80, 40));
+    assert_eq!(
+        shown.matches("Please read the tests.").count(),
+        2,
+        "the task, and what was said later: {shown}"
+    );
+}

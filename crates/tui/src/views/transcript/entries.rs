@@ -63,6 +63,8 @@ pub(super) struct TranscriptEntries {
     calls: HashMap<(AgentId, CallId), usize>,
     arguments: HashMap<(AgentId, CallId), String>,
     questions: HashMap<(AgentId, CallId), String>,
+    /// What each agent was asked to do, until it was told so.
+    tasks: HashMap<AgentId, String>,
 }
 
 impl TranscriptEntries {
@@ -87,11 +89,15 @@ impl TranscriptEntries {
             EventKind::AgentAdmitted { name, title, brief, .. } => {
                 self.names.insert(agent, name.clone());
                 self.push(agent, EntryContent::Task(task(title, brief.as_deref())));
+                self.tasks.extend(brief.as_ref().map(|brief| (agent, brief.words.clone())));
             }
             EventKind::AgentStarted { model, model_id, .. } => {
                 let id = if model_id.is_empty() { String::new() } else { format!(" ({model_id})") };
                 self.note(agent, &format!("· works on {model}{id}"));
             }
+            // Its first message is its task, which stands there already.
+            EventKind::Told { from: Sender::Parent, text, .. }
+                if self.tasks.remove(&agent).is_some_and(|task| task.trim() == text.trim()) => {}
             EventKind::Told { from, text, attachments, .. } => {
                 let text = bounded(&words::said_and_shown(text, attachments));
                 self.push(agent, EntryContent::Told { from: *from, text });
