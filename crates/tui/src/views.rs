@@ -118,6 +118,15 @@ impl FullScreen {
         }
     }
 
+    /// Something could not be done. Those who asked for it have to see that here: what is printed is seen later.
+    pub(crate) fn failed(&mut self, why: &str) {
+        match self {
+            Self::Pager(_) | Self::Transcript(_) => {}
+            Self::Picker(picker) => picker.failed(why),
+            Self::Work(work) => work.failed(why),
+        }
+    }
+
     /// Something happened in the session that is open.
     pub(crate) fn happened(&mut self, event: &Event) {
         match self {

@@ -25,6 +25,9 @@ impl Chat {
                 self.composer.restore(&words);
             }
             ChatOutcome::Failed(why) => {
+                if let Some(view) = &mut self.view {
+                    view.failed(&why);
+                }
                 (self.side, self.typed) = (None, None);
                 self.print(TextLine::of(&format!("✗ {why}"), Ink::Bad));
             }

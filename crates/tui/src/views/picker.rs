@@ -273,6 +273,14 @@ impl Picker {
         self.preview_query().into_iter().collect()
     }
 
+    /// Something that was asked for could not be done.
+    pub(crate) fn failed(&mut self, why: &str) {
+        if let PickerKind::Turns(turns) = &mut self.of {
+            turns.failed(why);
+        }
+        self.note = Some(why.replace('\n', " "));
+    }
+
     /// The rows of the screen, and where the cursor is.
     pub(crate) fn rows(&self, size: (usize, usize), now_ms: u64) -> (Vec<TextLine>, Option<(usize, usize)>) {
         let (columns, height) = size;

@@ -13,6 +13,8 @@ use crate::limits::PAGER_LINES_MAX;
 pub(super) struct PreviewPane {
     pub(super) request: ChangeRequest,
     lines: Option<PlainLines>,
+    /// Why it cannot be known.
+    failure: Option<String>,
     place: Place,
 }
 
@@ -20,7 +22,7 @@ impl PreviewPane {
     /// Looks what a change would do.
     pub(super) fn ask(request: ChangeRequest) -> (Self, ChatEffect) {
         let effect = ChatEffect::Query(ChatQuery::Preview(request.clone()));
-        (Self { request, lines: None, place: Place::default() }, effect)
+        (Self { request, lines: None, failure: None, place: Place::default() }, effect)
     }
 
     /// Whether it is known what the change would do.
@@ -32,6 +34,13 @@ impl PreviewPane {
     pub(super) fn found(&mut self, request: &ChangeRequest, preview: &ChangePreview) {
         if *request == self.request {
             self.lines = Some(PlainLines(lines(preview)));
+        }
+    }
+
+    /// It could not be found out what it would do.
+    pub(super) fn failed(&mut self, why: &str) {
+        if !self.is_known() {
+            self.failure = Some(why.to_owned());
         }
     }
 
@@ -47,7 +56,10 @@ impl PreviewPane {
     /// What is seen of it.
     pub(super) fn rows(&self, (columns, rows): (usize, usize)) -> Vec<TextLine> {
         match &self.lines {
-            None => vec![TextLine::of("looking what that would change …", Ink::Quiet)],
+            None => match &self.failure {
+                Some(why) => TextLine::of(&format!("✗ {why}"), Ink::Bad).wrapped(columns, 2),
+                None => vec![TextLine::of("looking what that would change …", Ink::Quiet)],
+            },
             Some(lines) => {
                 self.place.shown(lines, (columns.max(1), rows)).into_iter().map(|(_, row)| row).collect()
             }

@@ -169,6 +169,15 @@ impl WorkView {
         Vec::new()
     }
 
+    /// Something that was asked for could not be done.
+    pub(crate) fn failed(&mut self, why: &str) {
+        if let WorkLevel::Change(pane) = &mut self.level {
+            pane.failed(why);
+        }
+        self.wanted = None;
+        self.note = Some(why.replace('\n', " "));
+    }
+
     /// Something happened in the session.
     pub(crate) fn happened(&mut self, event: &Event) {
         if let WorkLevel::Transcript(transcript) = &mut self.level {

@@ -43,6 +43,12 @@ impl TurnChoices {
         }
     }
 
+    pub(super) fn failed(&mut self, why: &str) {
+        if let Some((_, pane)) = &mut self.chosen {
+            pane.failed(why);
+        }
+    }
+
     /// A key while it is open what is taken back.
     pub(super) fn key(&mut self, key: &Key, size: (usize, usize)) -> ViewStep {
         let Some((turn, pane)) = &mut self.chosen else { return ViewStep::Stay };

@@ -138,6 +138,21 @@ fn a_diff_is_read_in_a_pager() {
 }
 
 #[test]
+fn what_could_not_be_done_is_said_here() {
+    let (mut view, of) = (opened(), written().view());
+    let shown = |view: &FullScreen| screen(view, Some(&of), (80, 24));
+    press(&mut view, Some(&of), "d");
+    view.failed("nothing was changed");
+    assert!(shown(&view).contains("nothing was changed"));
+    press(&mut view, Some(&of), "u");
+    view.failed("nothing can be undone");
+    assert!(shown(&view).contains("✗ nothing can be undone"));
+    assert_eq!(press(&mut view, Some(&of), "y"), ViewStep::Stay, "there is nothing to do");
+    press(&mut view, Some(&of), "<esc>");
+    assert!(shown(&view).contains("To do"));
+}
+
+#[test]
 fn a_fleet_scrolls() {
     let (mut view, of) = (opened(), fleet(500).view());
     assert_eq!(of.agents.len(), 504);
