@@ -109,6 +109,8 @@ pub struct Chat {
     pub(crate) session: Option<ChatSession>,
     /// What was said first, while its session begins.
     pub(crate) beginning: Option<PromptWords>,
+    /// What was said since then, and whether it waits behind the first answer.
+    pub(crate) early: Vec<(PromptWords, bool)>,
     pub(crate) answering: Option<AnswerDraft>,
     pub(crate) waiting: Option<ChatWaiting>,
     pub(crate) answering_plan: bool,
@@ -147,6 +149,7 @@ impl Chat {
             composer: Composer::default(),
             session: None,
             beginning: None,
+            early: Vec::new(),
             answering: None,
             waiting: None,
             answering_plan: false,

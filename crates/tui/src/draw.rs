@@ -192,13 +192,16 @@ fn list(chat: &Chat) -> Vec<TextLine> {
 /// What waits to be told.
 fn queue(chat: &Chat) -> Vec<TextLine> {
     let queue = chat.session.as_ref().map_or(&[][..], |session| session.queue());
+    let mails = queue.iter().map(|mail| (mail.text.as_str(), mail.is_prompt));
+    let early = chat.early.iter().map(|(words, queue)| (words.text.as_str(), *queue));
+    let queue: Vec<(&str, bool)> = mails.chain(early).collect();
     let shown = queue.iter().enumerate().take(QUEUE_SHOWN_MAX);
     let mut lines: Vec<TextLine> = shown
-        .map(|(at, mail)| {
+        .map(|(at, (text, is_prompt))| {
             let chosen = chat.composer.queue_at == Some(at);
             let look = if chosen { Look::of(Ink::Person).reverse() } else { Look::of(Ink::Person) };
-            let when = if mail.is_prompt { "then" } else { "next turn" };
-            TextLine::of(&format!("  {when}: "), Ink::Quiet).with(&mail.text.replace('\n', " "), look)
+            let when = if *is_prompt { "then" } else { "next turn" };
+            TextLine::of(&format!("  {when}: "), Ink::Quiet).with(&text.replace('\n', " "), look)
         })
         .collect();
     if queue.len() > QUEUE_SHOWN_MAX {

@@ -52,6 +52,8 @@ pub(crate) const TICK_MS: u64 = 120;
 pub(crate) const FRAME_MS: u64 = 40;
 /// How long the end of an escape sequence is waited for.
 pub(crate) const ESCAPE_MS: u64 = 25;
+/// How long the end of the chat waits for a session that begins, and for words on their way to it.
+pub(crate) const LEAVE_MS: u64 = 10_000;
 /// Inputs that wait for the reducer.
 pub(crate) const INPUTS_AHEAD_MAX: usize = 256;
 /// How long the output of a command of ours is waited for.

@@ -9,6 +9,8 @@ mod attacks;
 #[cfg(target_os = "linux")]
 mod background;
 mod changes;
+#[cfg(target_os = "linux")]
+mod chat;
 mod claims;
 mod collection;
 mod config;
@@ -30,6 +32,8 @@ mod memory;
 mod modes;
 mod names;
 mod own_git;
+#[cfg(target_os = "linux")]
+mod pane;
 mod posse;
 mod record;
 mod reporting;

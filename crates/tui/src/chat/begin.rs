@@ -59,5 +59,19 @@ impl Chat {
             let change = NextTurnSettings { effort: Some(effort), ..NextTurnSettings::default() };
             self.effect(ChatEffect::Steer(SteerCommand::Settings(change)));
         }
+        for (words, queue) in std::mem::take(&mut self.early) {
+            self.say_to_session(words, queue);
+        }
+    }
+
+    /// It could not be begun: all that was said goes back to the composer.
+    pub(crate) fn not_begun(&mut self, mut words: PromptWords) {
+        self.beginning = None;
+        for (more, _) in std::mem::take(&mut self.early) {
+            words.text.push_str("\n\n");
+            words.text.push_str(&more.text);
+            words.files.extend(more.files);
+        }
+        self.composer.restore(&words);
     }
 }

@@ -18,11 +18,10 @@ impl Chat {
                 notes.iter().for_each(|note| self.warn(note));
             }
             ChatOutcome::NotBegun { words, why } => {
-                self.beginning = None;
                 for line in why.lines() {
                     self.print(TextLine::of(line, Ink::Bad));
                 }
-                self.composer.restore(&words);
+                self.not_begun(words);
             }
             ChatOutcome::Failed(why) => {
                 if let Some(view) = &mut self.view {

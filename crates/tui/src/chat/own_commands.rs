@@ -43,6 +43,11 @@ const AGENT: &str = include_str!("../text/agent.md");
 
 impl Chat {
     pub(crate) fn own_command(&mut self, command: OwnCommand, rest: &str) {
+        let needs_it =
+            matches!(command, OwnCommand::New | OwnCommand::Resume | OwnCommand::Fork | OwnCommand::Rewind);
+        if needs_it && self.beginning.is_some() {
+            return self.say("the session is just beginning; try again in a moment");
+        }
         match command {
             OwnCommand::Help => self.help(),
             OwnCommand::Tasks => self.open_work(),

@@ -73,10 +73,6 @@ impl Chat {
         if words.text.trim().is_empty() && words.files.is_empty() {
             return;
         }
-        if self.beginning.is_some() {
-            self.composer.restore(&words);
-            return self.say("the session is just beginning");
-        }
         self.effect(ChatEffect::Remember(words.text.clone()));
         if let Some(mail) = self.composer.editing.take() {
             return self.effect(ChatEffect::Steer(SteerCommand::Edit { mail, text: words.text }));
@@ -97,7 +93,10 @@ impl Chat {
     }
 
     /// A prompt: to a session that rests, behind the running turn, or as the first of a new session.
-    fn say_to_session(&mut self, words: PromptWords, queue: bool) {
+    pub(crate) fn say_to_session(&mut self, words: PromptWords, queue: bool) {
+        if self.beginning.is_some() {
+            return self.early.push((words, queue));
+        }
         let at_work = self.session.as_ref().is_some_and(super::ChatSession::is_at_work);
         if at_work && !queue && words.files.is_empty() {
             let text = self.with_asides(words).text;
@@ -111,6 +110,9 @@ impl Chat {
 
     /// Gives the next prompt, to the open session or to a new one.
     pub(crate) fn prompt(&mut self, words: PromptWords) {
+        if self.beginning.is_some() {
+            return self.early.push((words, true));
+        }
         self.waiting = None;
         match &self.session {
             Some(session) if !session.over => {

@@ -8,21 +8,23 @@ mod steering;
 
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use posse_api::Handle;
 use posse_api::calls::steering::{CloseSession, StopTurn};
 use posse_engine::Engine;
 use posse_protocol::{Approval, Seq, SessionId};
 use posse_setup::ChatNotify;
-use tokio::sync::{OnceCell, mpsc};
+use tokio::sync::{OnceCell, mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::facts;
 use super::following::{OpenHandle, follow, replay};
-use super::start::{ChatStart, failed};
-use crate::chat::ChatInput;
-use crate::effect::{ChatEffect, ChatOutcome, OnTerminal};
+use super::start::{ChatStart, failed, now_ms};
+use crate::chat::{Chat, ChatInput};
+use crate::effect::{ChatEffect, ChatOutcome, OnTerminal, SteerCommand};
+use crate::limits::{INPUTS_AHEAD_MAX, LEAVE_MS};
 
 /// What tasks share.
 pub(super) struct EdgeShared {
@@ -35,9 +37,18 @@ pub(super) struct EdgeShared {
     typed: Mutex<Option<CancellationToken>>,
 }
 
+/// What the task that tells the session things is given.
+enum Telling {
+    Command(SteerCommand),
+    /// Says when all that came before has reached the session.
+    Told(oneshot::Sender<()>),
+}
+
 /// Carries effects out.
 pub(super) struct Performer {
     shared: Arc<EdgeShared>,
+    /// What is on its way to the session, in the order in which it was said.
+    telling: mpsc::Sender<Telling>,
     notify: Arc<Mutex<ChatNotify>>,
 }
 
@@ -51,7 +62,10 @@ impl Performer {
             following: Mutex::default(),
             typed: Mutex::default(),
         };
-        Self { shared: Arc::new(shared), notify: Arc::default() }
+        let shared = Arc::new(shared);
+        let (telling, waiting) = mpsc::channel(INPUTS_AHEAD_MAX);
+        tokio::spawn(shared.clone().tell(waiting));
+        Self { shared, telling, notify: Arc::default() }
     }
 
     pub(super) fn notify(&self) -> ChatNotify {
@@ -80,7 +94,11 @@ impl Performer {
         match effect {
             ChatEffect::Begin(begin) => self.spawn(async move { shared.begin(begin).await }),
             ChatEffect::Open(session) => self.spawn(async move { shared.open(session).await }),
-            ChatEffect::Steer(command) => self.spawn(async move { shared.steer(command).await }),
+            ChatEffect::Steer(command) => {
+                if self.telling.try_send(Telling::Command(command)).is_err() {
+                    self.spawn(async { Some(failed("the session does not answer; that was not said")) });
+                }
+            }
             ChatEffect::LetGo => {
                 self.spawn(async move {
                     shared.let_go(false).await;
@@ -131,6 +149,32 @@ impl Performer {
         self.shared.let_go(true).await;
     }
 
+    /// Waits until a session that begins has begun, and until what the person said has reached it: otherwise nobody would
+    /// know of the session, or the words would be lost. Not for ever.
+    pub(super) async fn settle(&self, chat: &mut Chat, heard: &mut mpsc::Receiver<ChatInput>) {
+        let settled = async {
+            while chat.beginning.is_some() {
+                let Some(input) = heard.recv().await else { return };
+                let effects = chat.handle(input, now_ms());
+                for effect in effects.into_iter().filter(|effect| matches!(effect, ChatEffect::Steer(_))) {
+                    self.perform(effect, chat.mode());
+                }
+            }
+            tokio::select! {
+                () = self.told() => {}
+                () = async { while heard.recv().await.is_some() {} } => {}
+            }
+        };
+        let _ = tokio::time::timeout(Duration::from_millis(LEAVE_MS), settled).await;
+    }
+
+    async fn told(&self) {
+        let (done, told) = oneshot::channel();
+        if self.telling.send(Telling::Told(done)).await.is_ok() {
+            let _ = told.await;
+        }
+    }
+
     fn spawn(&self, work: impl Future<Output = Option<ChatOutcome>> + Send + 'static) {
         let inputs = self.shared.inputs.clone();
         tokio::spawn(async move {
@@ -142,6 +186,20 @@ impl Performer {
 }
 
 impl EdgeShared {
+    /// Tells the session one thing after the other.
+    async fn tell(self: Arc<Self>, mut waiting: mpsc::Receiver<Telling>) {
+        while let Some(telling) = waiting.recv().await {
+            match telling {
+                Telling::Command(command) => {
+                    if let Some(outcome) = self.steer(command).await {
+                        let _ = self.inputs.send(ChatInput::Outcome(outcome)).await;
+                    }
+                }
+                Telling::Told(done) => drop(done.send(())),
+            }
+        }
+    }
+
     /// The record, opened when it is first needed.
     async fn engine(&self) -> Result<&Engine, ChatOutcome> {
         let data_dir = self.start.paths.data_dir.clone();

@@ -1,7 +1,7 @@
 //! The chat as lines of text: for screen readers, simple terminals and logs. The same reducer; nothing is drawn, and each
 //! finished line is printed once.
 
-use std::io::{self, BufRead as _, Write as _};
+use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::thread;
 use std::time::Duration;
 
@@ -35,7 +35,9 @@ pub(super) async fn run(start: ChatStart) -> io::Result<ChatEnd> {
         let effects = tokio::select! {
             line = lines.recv() => match line {
                 Some(line) => plain.chat.handle(ChatInput::Line(line), now_ms()),
-                None => break Leaving::Close,
+                // Without Ctrl-D it is the terminal that is gone.
+                None if io::stdin().is_terminal() => break Leaving::Close,
+                None => break Leaving::Detach,
             },
             _ = tokio::signal::ctrl_c() => plain.key(Key::ctrl('c')),
             Some(input) = heard.recv() => plain.chat.handle(input, now_ms()),
@@ -44,9 +46,12 @@ pub(super) async fn run(start: ChatStart) -> io::Result<ChatEnd> {
         if let Some(leaving) = plain.perform(effects) {
             break leaving;
         }
-        plain.print()?;
+        if plain.print().is_err() {
+            break Leaving::Detach;
+        }
     };
-    plain.print()?;
+    plain.performer.settle(&mut plain.chat, &mut heard).await;
+    let _ = plain.print();
     let session = plain.chat.session_id();
     match leaving {
         Leaving::Close => {

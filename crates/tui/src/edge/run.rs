@@ -125,7 +125,7 @@ impl Edge {
                 Err(_) => break Left::Gone,
             }
         };
-        self.leave(left).await
+        self.leave(left, heard).await
     }
 
     /// A key or another input of the terminal is seen at once.
@@ -229,7 +229,8 @@ impl Edge {
         self.perform(effects).map(drop)
     }
 
-    async fn leave(mut self, left: Left) -> io::Result<ChatEnd> {
+    async fn leave(mut self, left: Left, mut heard: mpsc::Receiver<ChatInput>) -> io::Result<ChatEnd> {
+        self.performer.settle(&mut self.chat, &mut heard).await;
         let session = self.chat.session_id();
         let _ = self.leave_full_screen();
         let printed = self.chat.take_printed();

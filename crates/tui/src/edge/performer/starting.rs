@@ -30,7 +30,8 @@ impl EdgeShared {
             Ok(begun) => begun,
             Err(why) => return Some(ChatOutcome::NotBegun { words, why }),
         };
-        // The chat has to know of the session before it hears of it.
+        // The chat has to know of the session before it hears of it, and can say something to it at once.
+        self.set_open(session, Some(handle.clone()));
         let begun = ChatOutcome::Begun { session, notes };
         let _ = self.inputs.send(crate::chat::ChatInput::Outcome(begun)).await;
         // What is known already is passed over by the view.
