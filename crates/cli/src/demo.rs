@@ -92,8 +92,8 @@ async fn converse(paths: Paths, flags: Vec<OsString>, args: DemoArgs) -> anyhow:
     let paths = Arc::new(paths);
     let host = DemoHost { paths: paths.clone(), folder: folder.clone(), cassette, fast: args.fast };
     let greeting = [
-        "posse demo: agents, tools, files and tests are real; what the model says is a recording.",
-        "Keys to try: Ctrl+T opens the agents, Ctrl+O the transcript, /diff what they changed, /undo takes it back.",
+        "Agents, tools, files and tests are real; what the model says is a recording.",
+        "Try Ctrl+T (agents), Ctrl+O (transcript), /diff, /undo, /help.",
         "",
     ];
     let start = ChatStart {

@@ -227,9 +227,17 @@ impl ChatTranscript {
             return;
         }
         self.end_reasoning();
+        self.begin_text(text);
         self.streamed.push(text);
         let finished = self.markdown.push(text);
         self.lines(finished);
+    }
+
+    /// Leaves a line free above the text of a reply.
+    fn begin_text(&mut self, text: &str) {
+        if !self.streamed.is_open() && !text.trim().is_empty() {
+            self.gap();
+        }
     }
 
     fn end_reasoning(&mut self) {
@@ -302,6 +310,7 @@ impl ChatTranscript {
         self.end_reasoning();
         match self.streamed.rest(text) {
             Some(rest) => {
+                self.begin_text(rest);
                 let finished = self.markdown.push(rest);
                 self.lines(finished);
             }
