@@ -11,7 +11,9 @@ use std::num::{NonZeroU16, NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::parser::ValueSource;
+use clap::{FromArgMatches as _, Parser, Subcommand};
 use posse_protocol::Approval;
 use posse_surface::Surface;
 
@@ -25,7 +27,7 @@ pub(crate) use steer::{AnswerArgs, AttachArgs, StopArgs, TasksArgs, TellArgs};
 
 /// A coding agent that delegates to sub-agents, and records every step
 #[derive(Debug, Parser)]
-#[command(name = "posse", version, args_conflicts_with_subcommands = true)]
+#[command(name = "posse", version)]
 pub(crate) struct Args {
     /// Where sessions are recorded [env: POSSE_HOME]
     #[arg(long, global = true, value_name = "DIR", help_heading = GLOBAL)]
@@ -82,14 +84,41 @@ pub(crate) struct ChatArgs {
     pub(crate) print: Option<String>,
 }
 
+/// Reads what was typed.
+pub(crate) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Args, clap::Error> {
+    let mut command = command();
+    let matches = command.try_get_matches_from_mut(typed(arguments))?;
+    if let Some(name) = matches.subcommand_name() {
+        // Before a command only what every command has: the chat's flags would be left out without a word.
+        let source = |arg: &clap::Arg| matches.value_source(arg.get_id().as_str());
+        let is_given = |arg: &clap::Arg| source(arg) == Some(ValueSource::CommandLine);
+        let own = command.get_arguments().filter(|arg| !arg.is_global_set()).find(|arg| is_given(arg));
+        if let Some(flag) = own.map(ToString::to_string) {
+            let message =
+                format!("'{flag}' before '{name}' is for the chat; flags of a command come behind it");
+            return Err(command.error(ErrorKind::ArgumentConflict, message));
+        }
+    }
+    Args::from_arg_matches(&matches)
+}
+
 /// What was typed, where `-p` stands for `run`: all its flags are those of that command.
-pub(crate) fn typed(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+fn typed(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut words: Vec<OsString> = arguments.into_iter().collect();
     let is_print = |word: &OsString| word == "-p" || word == "--print";
+    let with_value = |word: &OsString| {
+        let text = word.to_str()?;
+        let short = text.strip_prefix("-p").filter(|value| !value.is_empty());
+        text.strip_prefix("--print=").or(short).map(OsString::from)
+    };
     let is_flag = words.get(1).is_some_and(|word| word.as_encoded_bytes().starts_with(b"-"));
     let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
-    if let Some(at) = words[..end].iter().position(is_print).filter(|_| is_flag) {
-        words.remove(at);
+    let at = words[..end].iter().position(|word| is_print(word) || with_value(word).is_some());
+    if let Some(at) = at.filter(|_| is_flag) {
+        match with_value(&words[at]) {
+            Some(value) => words[at] = value,
+            None => drop(words.remove(at)),
+        }
         words.insert(1, "run".into());
     }
     words

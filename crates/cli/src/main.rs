@@ -53,7 +53,6 @@ mod work;
 
 use std::process::ExitCode;
 
-use clap::FromArgMatches as _;
 use posse_setup::{Paths, Surroundings};
 
 use crate::args::{Args, CliCommand};
@@ -63,8 +62,7 @@ fn main() -> ExitCode {
     posse_sandbox::keep_freed_memory();
     let around = Surroundings::of_process();
     surroundings::set(around.clone());
-    let typed = args::command().try_get_matches_from(args::typed(std::env::args_os()));
-    let args = match typed.and_then(|typed| Args::from_arg_matches(&typed)) {
+    let args = match args::read(std::env::args_os()) {
         Ok(args) => args,
         // Help is ours; a complaint repeats what was typed.
         Err(error) if error.use_stderr() => {

@@ -299,9 +299,8 @@ impl Chat {
         if let Some(theme) = facts.theme {
             self.theme = theme;
         }
-        for note in &facts.notes {
-            self.printed.push_back(TextLine::plain(note));
-        }
+        let new = facts.notes.iter().filter(|note| !self.facts.notes.contains(note));
+        self.printed.extend(new.map(|note| TextLine::plain(note)));
         self.facts = facts;
         self.refresh_status_line();
     }

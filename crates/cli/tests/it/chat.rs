@@ -1,5 +1,9 @@
 //! The chat of the real program in a real tmux: conversations, steering, leaving and coming back.
 
+mod opening;
+mod screens;
+mod typed;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 

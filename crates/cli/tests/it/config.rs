@@ -162,6 +162,27 @@ fn a_linked_configuration_is_not_followed_out_of_the_project() {
 }
 
 #[test]
+fn global_flags_come_before_or_behind_a_command_and_those_of_the_chat_do_not() {
+    let person = Person::new([]);
+    let config = person.config().display().to_string();
+    let data = person.data_dir().display().to_string();
+    let good: [&[&str]; 3] = [
+        &["--config", &config, "--data-dir", &data, "config", "path"],
+        &["config", "path", "--config", &config, "--data-dir", &data],
+        &["--config", &config, "config", "--data-dir", &data, "path"],
+    ];
+    let told = good.map(|args| person.posse(args));
+    for ran in &told {
+        assert_eq!((ran.code, &ran.stdout), (Some(0), &told[0].stdout), "{ran:#?}");
+    }
+    for flag in ["--continue", "--no-sandbox", "--plain"] {
+        let ran = person.posse(&[flag, "config", "path"]);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{ran:#?}");
+        ran.says(&format!("'{flag}' before 'config' is for the chat; flags of a command come behind it"));
+    }
+}
+
+#[test]
 fn show_and_path_and_completions() {
     let person = Person::new([]);
     let ran = person.posse(&["config", "show"]);

@@ -273,7 +273,7 @@ fn the_first_answer_counts_and_the_other_terminal_is_told() {
     // Asked in the terminal of `posse run`, answered elsewhere.
     let mut own = Screen::open(&person, "run -C sub go");
     own.shows("echo one > ../one");
-    let mut attached = Screen::open(&person, "attach");
+    let mut attached = Screen::open(&person, "attach --plain");
     attached.shows("echo one > ../one");
     attached.shows("\n> ");
     own.shows("\n> ");
@@ -298,7 +298,7 @@ fn leaving_an_attached_terminal_leaves_the_session_alone() {
     let go_on = Arc::new(AtomicBool::new(false));
     let person = Person::new([Turn::text("Done.").after(&go_on)]);
     let background = Background::start(&person, &[]);
-    let mut screen = Screen::open(&person, "attach");
+    let mut screen = Screen::open(&person, "attach --plain");
     screen.shows("session ");
     eventually("a request", || person.model.requests().len() == 1);
     screen.types("\u{3}");
@@ -311,7 +311,7 @@ fn leaving_an_attached_terminal_leaves_the_session_alone() {
     assert_eq!(background.status(), "running");
     go_on.store(true, Ordering::Relaxed);
     background.until("resting");
-    let screen = Screen::open(&person, "attach");
+    let screen = Screen::open(&person, "attach --plain");
     screen.shows("Done.");
     screen.shows(&format!("resting: posse tell {} \"…\"", background.short()));
 }

@@ -5,8 +5,8 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use posse_setup::{
-    ChatNotify, ChatSettings, ChatTheme, Config, Paths, PromptHistoryFile, SessionPlan, Wishes, model_list,
-    skill_list, trust_items,
+    ChatNotify, ChatSettings, ChatTheme, Config, Paths, PromptHistoryFile, SessionPlan, TrustItem, Trusted,
+    Wishes, model_list, skill_list, trust_items,
 };
 
 use posse_setup::user_commands;
@@ -67,16 +67,23 @@ pub(super) async fn find(paths: &Paths, folder: &Path, wishes: &ChatWishes, vers
             }
         }
     }
-    if let Ok(items) = trust_items(paths, folder)
-        && !items.is_empty()
-    {
-        let names: Vec<String> = items.iter().map(|item| item.path.display().to_string()).collect();
+    let names = untrusted(paths, folder);
+    if !names.is_empty() {
         facts.notes.push(format!(
             "! files of this folder want to set things: {}. They are left out until you allow them: /trust",
             names.join(", ")
         ));
     }
     facts
+}
+
+/// The files of a folder that want to act and are not trusted as they are.
+fn untrusted(paths: &Paths, folder: &Path) -> Vec<String> {
+    let items = trust_items(paths, folder).unwrap_or_default();
+    // A damaged list trusts nothing.
+    let trusted = Trusted::load(paths).ok();
+    let is_new = |item: &TrustItem| !trusted.as_ref().is_some_and(|list| list.holds(&item.path, &item.text));
+    items.into_iter().filter(is_new).map(|item| item.path.display().to_string()).collect()
 }
 
 /// How the person wants to be told.

@@ -75,17 +75,7 @@ impl Performer {
     /// Finds out about the surroundings.
     pub(super) fn find_facts(&self) {
         let (shared, notify) = (self.shared.clone(), self.notify.clone());
-        tokio::spawn(async move {
-            let start = &shared.start;
-            let mut facts = facts::find(&start.paths, &start.folder, &start.wishes, &start.version).await;
-            *notify.lock().unwrap_or_else(PoisonError::into_inner) =
-                facts::notify(&start.paths, &start.folder);
-            facts.demo = start.host.is_some();
-            if facts.demo {
-                facts.notes.clear();
-            }
-            let _ = shared.inputs.send(ChatInput::Facts(Box::new(facts))).await;
-        });
+        tokio::spawn(async move { shared.find_facts(&notify).await });
     }
 
     /// Carries out an effect that does not need the terminal.
@@ -123,7 +113,15 @@ impl Performer {
             ChatEffect::PasteImage => self.spawn(async move { shared.clipboard_image().await }),
             ChatEffect::Remember(text) => self.spawn(async move { shared.remember(&text) }),
             ChatEffect::SaveRule(rule) => self.spawn(async move { Some(shared.save_rule(&rule)) }),
-            ChatEffect::Trust => self.spawn(async move { shared.trust().await }),
+            ChatEffect::Trust => {
+                let notify = self.notify.clone();
+                self.spawn(async move {
+                    let said = shared.trust().await;
+                    // What is trusted counts from now on.
+                    shared.find_facts(&notify).await;
+                    said
+                });
+            }
             ChatEffect::StatusLine(input) => self.spawn(async move { shared.status_line(input).await }),
             ChatEffect::OnTerminal(_)
             | ChatEffect::Copy(_)
@@ -198,6 +196,17 @@ impl EdgeShared {
                 Telling::Told(done) => drop(done.send(())),
             }
         }
+    }
+
+    async fn find_facts(&self, notify: &Mutex<ChatNotify>) {
+        let start = &self.start;
+        let mut facts = facts::find(&start.paths, &start.folder, &start.wishes, &start.version).await;
+        *notify.lock().unwrap_or_else(PoisonError::into_inner) = facts::notify(&start.paths, &start.folder);
+        facts.demo = start.host.is_some();
+        if facts.demo {
+            facts.notes.clear();
+        }
+        let _ = self.inputs.send(ChatInput::Facts(Box::new(facts))).await;
     }
 
     /// The record, opened when it is first needed.
