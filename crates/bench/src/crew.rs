@@ -168,8 +168,8 @@ struct Arrival {
 /// A fake model that answers by rule and notes the requests of sub-agents.
 pub(crate) struct CrewServer {
     pub(crate) base_url: String,
+    pub(crate) model: FakeModel,
     arrivals: Arc<Mutex<Vec<Arrival>>>,
-    _model: FakeModel,
 }
 
 impl CrewServer {
@@ -189,7 +189,7 @@ impl CrewServer {
         };
         let model = FakeModel::by_rule_blocking(answer);
         model.capture(false);
-        Self { base_url: model.base_url(), arrivals, _model: model }
+        Self { base_url: model.base_url(), model, arrivals }
     }
 
     fn take(&self) -> Vec<Arrival> {
@@ -304,7 +304,11 @@ pub(crate) async fn session(base_url: &str) -> anyhow::Result<()> {
     }
     let report = session.report().await.context("no report")?;
     ensure!(report.ending == Ending::Completed, "the session ended as {}", report.ending);
-    println!("settled {settled}\npeak_kb {}\ncpu_us {}", memory_kb("VmHWM:")?, cpu_us()?);
+    println!(
+        "settled {settled}\npeak_kb {}\ncpu_us {}",
+        memory_kb("VmHWM:")?,
+        cpu_us(std::path::Path::new("/proc/self"))?
+    );
     Ok(())
 }
 
@@ -366,12 +370,12 @@ pub(crate) fn begin(place: &std::path::Path, base_url: &str, at_once: usize) -> 
     })?)
 }
 
-/// What this process has used of the processors so far, in the kernel and outside. The kernel counts it in ticks of 10 ms.
-fn cpu_us() -> anyhow::Result<f64> {
+/// What a process has used of the processors so far, in the kernel and outside. The kernel counts it in ticks of 10 ms.
+pub(crate) fn cpu_us(process: &std::path::Path) -> anyhow::Result<f64> {
     const TICK_US: f64 = 10_000.0;
-    let stat = std::fs::read_to_string("/proc/self/stat")?;
+    let stat = std::fs::read_to_string(process.join("stat"))?;
     // The name of the program, in brackets, may hold anything; the times are the 12th and 13th field behind it.
-    let (_, fields) = stat.rsplit_once(')').context("no name in /proc/self/stat")?;
+    let (_, fields) = stat.rsplit_once(')').context("no name in the figures of a process")?;
     let ticks = fields.split_whitespace().skip(11).take(2).map(str::parse::<f64>);
     Ok(ticks.sum::<Result<f64, _>>()? * TICK_US)
 }

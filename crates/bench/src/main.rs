@@ -11,6 +11,7 @@
 )]
 
 mod append;
+mod chat;
 mod commands;
 mod crew;
 mod files;
@@ -22,6 +23,7 @@ mod run_end;
 mod sandbox;
 mod server;
 mod startup;
+mod terminal;
 mod turns;
 
 use std::process::ExitCode;
@@ -40,7 +42,7 @@ pub(crate) struct ResultLine {
 type Measure = fn() -> anyhow::Result<Vec<ResultLine>>;
 
 /// What can be measured; all of it unless the command line names some.
-const PARTS: [(&str, Measure); 12] = [
+const PARTS: [(&str, Measure); 13] = [
     ("turns", turns::measure),
     ("startup", startup::measure),
     ("run", run_end::measure),
@@ -53,6 +55,7 @@ const PARTS: [(&str, Measure); 12] = [
     ("append", append::measure),
     ("open", open::measure),
     ("resting", resting::measure),
+    ("chat", chat::measure),
 ];
 
 fn main() -> ExitCode {
@@ -88,7 +91,8 @@ fn measured() -> anyhow::Result<bool> {
     }
     ensure!(
         !lines.is_empty(),
-        "the parts are turns, startup, run, sandbox, keep, commands, files, crew, record, append, open and resting"
+        "the parts are turns, startup, run, sandbox, keep, commands, files, crew, record, append, open, resting and \
+         chat"
     );
     println!("| what | measured | floor | promise | holds |\n|---|---|---|---|---|");
     for line in &lines {

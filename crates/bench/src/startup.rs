@@ -56,7 +56,7 @@ fn run_ms(mut command: Command) -> anyhow::Result<f64> {
 }
 
 /// The binary that is measured.
-fn built() -> anyhow::Result<PathBuf> {
+pub(crate) fn built() -> anyhow::Result<PathBuf> {
     let posse = std::env::current_exe()?.with_file_name("posse");
     ensure!(posse.exists(), "{} is not built: use scripts/bench", posse.display());
     Ok(posse)
