@@ -42,8 +42,9 @@ pub async fn open(start: ChatStart) -> io::Result<ChatEnd> {
     let keyboard = Keyboard::start()?;
     let opening = start.opening.clone();
     let performer = Performer::new(start, inputs);
-    let mut edge =
-        Edge { chat, screen, terminal, keyboard, performer, full: None, title: String::new(), changed: true };
+    let (drawn, ticked) = (Instant::now(), Instant::now());
+    let (title, full, changed) = (String::new(), None, true);
+    let mut edge = Edge { chat, screen, terminal, keyboard, performer, full, title, changed, drawn, ticked };
     edge.draw()?;
     edge.performer.find_facts();
     match opening {
@@ -74,6 +75,9 @@ struct Edge {
     full: Option<FullScreenTerminal>,
     title: String,
     changed: bool,
+    /// When the last frame was drawn, and when time last passed for the chat.
+    drawn: Instant,
+    ticked: Instant,
 }
 
 /// What ends the loop.
@@ -87,38 +91,31 @@ impl Edge {
     async fn run(mut self, mut heard: mpsc::Receiver<ChatInput>) -> io::Result<ChatEnd> {
         let mut resized = signal(SignalKind::window_change())?;
         let (mut hangup, mut terminate) = (signal(SignalKind::hangup())?, signal(SignalKind::terminate())?);
-        let mut drawn = Instant::now();
         let left = loop {
-            let next_frame = Duration::from_millis(FRAME_MS).saturating_sub(drawn.elapsed());
-            let moves = self.chat.moves();
-            let effects = tokio::select! {
-                biased;
-                typed = self.keyboard.typed.recv() => match typed {
-                    Some(Typed::Input(input)) => self.feed(ChatInput::Terminal(input)),
-                    Some(Typed::Closed) | None => break Left::Gone,
-                },
-                _ = resized.recv() => self.resize(),
-                _ = ended(&mut hangup, &mut terminate) => break Left::Gone,
-                () = tokio::time::sleep(next_frame), if self.changed => {
-                    drawn = Instant::now();
-                    if self.draw().is_err() {
-                        break Left::Gone;
-                    }
-                    continue;
-                }
-                input = heard.recv() => match input {
-                    Some(input) => {
-                        let effects = self.chat.handle(input, now_ms());
-                        self.changed = true;
-                        effects
-                    }
-                    None => break Left::Gone,
-                },
-                () = tokio::time::sleep(Duration::from_millis(TICK_MS)), if moves && !self.changed => {
-                    self.changed = true;
-                    self.chat.handle(ChatInput::Tick, now_ms())
-                }
+            let mut effects = match self.due() {
+                Ok(effects) => effects,
+                Err(_) => break Left::Gone,
             };
+            if effects.is_empty() {
+                let due = self.until_due();
+                effects = tokio::select! {
+                    biased;
+                    typed = self.keyboard.typed.recv() => match typed {
+                        Some(Typed::Input(input)) => self.feed(ChatInput::Terminal(input)),
+                        Some(Typed::Closed) | None => break Left::Gone,
+                    },
+                    _ = resized.recv() => self.resize(),
+                    _ = ended(&mut hangup, &mut terminate) => break Left::Gone,
+                    () = tokio::time::sleep(due.unwrap_or_default()), if due.is_some() => Vec::new(),
+                    input = heard.recv() => match input {
+                        Some(input) => {
+                            self.changed = true;
+                            self.chat.handle(input, now_ms())
+                        }
+                        None => break Left::Gone,
+                    },
+                };
+            }
             match self.perform(effects) {
                 Ok(None) => {}
                 Ok(Some(leaving)) => break Left::By(leaving),
@@ -126,6 +123,28 @@ impl Edge {
             }
         };
         self.leave(left, heard).await
+    }
+
+    /// Does what time asks for: a tick where something moves, and a frame where something changed. A timer alone would not
+    /// do: it is late by a millisecond or more, and never comes where updates do not pause.
+    fn due(&mut self) -> io::Result<Vec<ChatEffect>> {
+        let mut effects = Vec::new();
+        if self.chat.moves() && self.ticked.elapsed() >= Duration::from_millis(TICK_MS) {
+            (self.ticked, self.changed) = (Instant::now(), true);
+            effects = self.chat.handle(ChatInput::Tick, now_ms());
+        }
+        if self.changed && self.drawn.elapsed() >= Duration::from_millis(FRAME_MS) {
+            self.draw()?;
+        }
+        Ok(effects)
+    }
+
+    /// How long it is until something is due; none if nothing is.
+    fn until_due(&self) -> Option<Duration> {
+        let left = |since: Instant, ms: u64| Duration::from_millis(ms).saturating_sub(since.elapsed());
+        let frame = self.changed.then(|| left(self.drawn, FRAME_MS));
+        let tick = self.chat.moves().then(|| left(self.ticked, TICK_MS));
+        frame.into_iter().chain(tick).min()
     }
 
     /// A key or another input of the terminal is seen at once.
@@ -156,7 +175,7 @@ impl Edge {
     }
 
     fn draw(&mut self) -> io::Result<()> {
-        self.changed = false;
+        (self.changed, self.drawn) = (false, Instant::now());
         if let Some(view) = self.chat.full_screen() {
             let mut bytes = Vec::new();
             let (columns, rows) = self.terminal.size();
