@@ -1,7 +1,9 @@
 //! The person's terminal: its modes, its size, and what is written to it. Whatever happens, it is left as it was found.
 
-use std::io::{self, Write as _};
+use std::io;
 
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 
 /// Bracketed paste, focus reports, keys that can be told apart; then what the background is, and a question that every
@@ -49,9 +51,19 @@ impl ChatTerminal {
 
     /// Writes all of it. An error means that the terminal is gone.
     pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let mut out = io::stdout().lock();
-        out.write_all(bytes)?;
-        out.flush()
+        // Not through the buffer of the standard library, which cuts a frame in two at its last line end.
+        let (out, mut rest) = (io::stdout(), bytes);
+        while !rest.is_empty() {
+            match rustix::io::write(&out, rest) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => rest = &rest[count..],
+                Err(Errno::INTR) => {}
+                // Some program left the terminal in a mode in which nobody waits for it.
+                Err(Errno::AGAIN) => until_writable(&out)?,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
     }
 
     /// Columns and rows, as far as the terminal says.
@@ -60,6 +72,13 @@ impl ChatTerminal {
             Ok(size) if size.ws_col > 0 && size.ws_row > 0 => (size.ws_col, size.ws_row),
             _ => SIZE_UNKNOWN,
         }
+    }
+}
+
+fn until_writable(out: &io::Stdout) -> io::Result<()> {
+    match poll(&mut [PollFd::new(out, PollFlags::OUT)], None) {
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(error) => Err(error.into()),
     }
 }
 
