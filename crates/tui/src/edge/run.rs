@@ -91,13 +91,18 @@ impl Edge {
     async fn run(mut self, mut heard: mpsc::Receiver<ChatInput>) -> io::Result<ChatEnd> {
         let mut resized = signal(SignalKind::window_change())?;
         let (mut hangup, mut terminate) = (signal(SignalKind::hangup())?, signal(SignalKind::terminate())?);
+        // One timer, set anew for a frame and not for each update: setting it wakes another thread.
+        let mut timer = std::pin::pin!(tokio::time::sleep(Duration::ZERO));
         let left = loop {
             let mut effects = match self.due() {
                 Ok(effects) => effects,
                 Err(_) => break Left::Gone,
             };
             if effects.is_empty() {
-                let due = self.until_due();
+                let due = self.due_at().map(tokio::time::Instant::from_std);
+                if let Some(due) = due.filter(|due| *due != timer.deadline()) {
+                    timer.as_mut().reset(due);
+                }
                 effects = tokio::select! {
                     biased;
                     typed = self.keyboard.typed.recv() => match typed {
@@ -106,7 +111,7 @@ impl Edge {
                     },
                     _ = resized.recv() => self.resize(),
                     _ = ended(&mut hangup, &mut terminate) => break Left::Gone,
-                    () = tokio::time::sleep(due.unwrap_or_default()), if due.is_some() => Vec::new(),
+                    () = timer.as_mut(), if due.is_some() => Vec::new(),
                     input = heard.recv() => match input {
                         Some(input) => {
                             self.changed = true;
@@ -139,11 +144,10 @@ impl Edge {
         Ok(effects)
     }
 
-    /// How long it is until something is due; none if nothing is.
-    fn until_due(&self) -> Option<Duration> {
-        let left = |since: Instant, ms: u64| Duration::from_millis(ms).saturating_sub(since.elapsed());
-        let frame = self.changed.then(|| left(self.drawn, FRAME_MS));
-        let tick = self.chat.moves().then(|| left(self.ticked, TICK_MS));
+    /// When the next thing is due; none if nothing is.
+    fn due_at(&self) -> Option<Instant> {
+        let frame = self.changed.then(|| self.drawn + Duration::from_millis(FRAME_MS));
+        let tick = self.chat.moves().then(|| self.ticked + Duration::from_millis(TICK_MS));
         frame.into_iter().chain(tick).min()
     }
 
