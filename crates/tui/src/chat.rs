@@ -3,6 +3,8 @@
 
 mod answers;
 mod begin;
+#[cfg(test)]
+mod first_steps;
 mod keys;
 mod outcomes;
 mod own_commands;
@@ -82,6 +84,9 @@ pub enum ChatInput {
     /// What was found out about the surroundings after the chat opened.
     Facts(Box<ChatFacts>),
 }
+
+/// What is said until the turn has stopped.
+const STOPPING: &str = "stopping …";
 
 /// A key that counts only if it is pressed twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

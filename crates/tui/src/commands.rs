@@ -90,9 +90,16 @@ pub(crate) struct SlashCommand {
     pub(crate) action: CommandAction,
     /// The `posse` command that does the same outside of a chat; empty if none does.
     same: &'static str,
+    /// What counts where nothing is typed behind it.
+    pub(crate) bare: &'static str,
 }
 
 impl SlashCommand {
+    const fn alone(mut self, words: &'static str) -> Self {
+        self.bare = words;
+        self
+    }
+
     const fn also_as(mut self, words: &'static str) -> Self {
         self.same = words;
         self
@@ -121,11 +128,19 @@ const fn own(
     help: &'static str,
     own: OwnCommand,
 ) -> SlashCommand {
-    SlashCommand { name, alias: None, arguments, help, action: CommandAction::Own(own), same: "" }
+    SlashCommand { name, alias: None, arguments, help, action: CommandAction::Own(own), same: "", bare: "" }
 }
 
 const fn also(name: &'static str, alias: &'static str, help: &'static str, own: OwnCommand) -> SlashCommand {
-    SlashCommand { name, alias: Some(alias), arguments: "", help, action: CommandAction::Own(own), same: "" }
+    SlashCommand {
+        name,
+        alias: Some(alias),
+        arguments: "",
+        help,
+        action: CommandAction::Own(own),
+        same: "",
+        bare: "",
+    }
 }
 
 const fn posse(
@@ -134,7 +149,15 @@ const fn posse(
     help: &'static str,
     words: &'static [&'static str],
 ) -> SlashCommand {
-    SlashCommand { name, alias: None, arguments, help, action: CommandAction::Posse(words), same: "" }
+    SlashCommand {
+        name,
+        alias: None,
+        arguments,
+        help,
+        action: CommandAction::Posse(words),
+        same: "",
+        bare: "",
+    }
 }
 
 /// All commands, in the order of help.
@@ -149,7 +172,7 @@ pub(crate) const COMMANDS: [SlashCommand; 39] = [
         .also_as("agents model"),
     own("effort", "LEVEL", "change the reasoning effort", OwnCommand::Effort),
     own("mode", "[plan|ask|edit|auto|full]", "what runs without asking (Shift+Tab)", OwnCommand::Mode),
-    posse("permissions", "[list|save|remove …]", "rules that allow, ask or deny", &["rules"]),
+    posse("permissions", "[list|save|remove …]", "rules that allow, ask or deny", &["rules"]).alone("list"),
     own("resume", "[ID]", "open another session: search, preview, rename, delete", OwnCommand::Resume)
         .also_as("resume"),
     also("new", "clear", "begin a new session", OwnCommand::New),
@@ -161,8 +184,8 @@ pub(crate) const COMMANDS: [SlashCommand; 39] = [
     own("diff", "[AGENT]", "show what the agents changed", OwnCommand::Diff).also_as("diff"),
     own("merge", "AGENT", "merge the branch of an agent", OwnCommand::Merge).also_as("merge"),
     own("jobs", "", "commands in the background", OwnCommand::Jobs),
-    posse("skills", "[list|show|review …]", "skills that agents can load", &["skills"]),
-    posse("memory", "[list|show|forget …]", "notes that agents keep", &["memory"]),
+    posse("skills", "[list|show|review …]", "skills that agents can load", &["skills"]).alone("list"),
+    posse("memory", "[list|show|forget …]", "notes that agents keep", &["memory"]).alone("list"),
     posse("stats", "[--since …]", "success, tokens, cost and time by role and model", &["stats"]),
     own("cost", "", "tokens and cost of this session, agent by agent", OwnCommand::Cost).also_as("tasks"),
     own("context", "", "what fills the model's window", OwnCommand::Context).also_as("context"),
@@ -176,18 +199,19 @@ pub(crate) const COMMANDS: [SlashCommand; 39] = [
         help: "this session as Markdown or JSON",
         action: CommandAction::PosseOfSession(&["sessions", "export"]),
         same: "sessions export",
+        bare: "",
     },
     own("trust", "[yes]", "review and allow what this folder's files want to set", OwnCommand::Trust)
         .also_as("trust"),
     posse("doctor", "", "check model, sandbox, git and record", &["doctor"]),
-    posse("config", "[show|path]", "the configuration in effect", &["config"]),
+    posse("config", "[show|path]", "the configuration in effect", &["config"]).alone("show"),
     own("theme", "[auto|dark|light|ansi|none]", "change the colours", OwnCommand::Theme),
     own("copy", "[N]", "put the last reply, or the Nth last, on the clipboard", OwnCommand::Copy),
     own("side", "QUESTION", "ask without tools and without disturbing the work", OwnCommand::Side)
         .also_as("fork"),
     own("reasoning", "", "show or hide what the model thinks (Alt+R)", OwnCommand::Reasoning),
     own("rename", "TITLE", "give this session a title", OwnCommand::Rename).also_as("sessions rename"),
-    posse("sessions", "[list|search …]", "recorded sessions", &["sessions"]),
+    posse("sessions", "[list|search …]", "recorded sessions", &["sessions"]).alone("list"),
     posse("demo", "", "watch agents fix a small repository; needs no model", &["demo", "--play", "--fast"]),
     posse("version", "", "print the version", &["--version"]),
     own("detach", "", "leave the session at work in the background", OwnCommand::Detach),

@@ -3,7 +3,7 @@
 use posse_protocol::{Answer, Approval, CallKind};
 use posse_terminal::{Key, KeyCode, PastedText};
 
-use super::{Chat, ChatWaiting, Twice};
+use super::{Chat, ChatWaiting, STOPPING, Twice};
 use crate::composer::KnownNames;
 use crate::effect::{ChatEffect, ChatQuery, Leaving, OnTerminal, SteerCommand};
 use crate::questions::{AnswerDraft, AnswerStep};
@@ -118,6 +118,9 @@ impl Chat {
                 return self.withdraw_chosen();
             }
             KeyCode::Function(1) => return self.help(),
+            KeyCode::Char('?') if self.composer.editor.is_empty() && !key.ctrl && !key.alt => {
+                return self.help();
+            }
             _ => self.edit(key),
         }
         self.composer.queue_at = None;
@@ -158,7 +161,7 @@ impl Chat {
         let at_work = self.session.as_ref().is_some_and(super::ChatSession::is_at_work);
         if at_work {
             self.effect(ChatEffect::Steer(SteerCommand::StopTurn));
-            return self.say("stopping …");
+            return self.say(STOPPING);
         }
         if self.composer.editor.is_empty() && self.session.is_some() {
             if self.again(Twice::Escape) {

@@ -4,7 +4,7 @@ use posse_protocol::{AgentState, Approval};
 use posse_terminal::{Ink, Look, Markdown, TextLine};
 
 use super::session::ChatAttention;
-use super::{Chat, ChatWaiting};
+use super::{Chat, ChatWaiting, STOPPING};
 use crate::effect::{ChatEffect, ChatFound, ChatOutcome, PromptWords};
 use crate::limits::{OUTPUT_BYTES_MAX, PRINTED_LINES_MAX};
 use crate::transcript::keep_end;
@@ -117,7 +117,10 @@ impl Chat {
                     session.transcript.diff(seq, &diff);
                 }
             }
-            ChatFound::Files(index) => self.composer.set_files(*index),
+            ChatFound::Files(index) => {
+                self.composer.set_files(*index);
+                self.look();
+            }
             ChatFound::Models(models) => self.facts.models = models,
             found => match &mut self.view {
                 Some(view) => {
@@ -150,6 +153,9 @@ impl Chat {
             && main.and_then(|main| main.report.as_ref()).is_none_or(|report| !report.blocked)
         {
             self.waiting = Some(ChatWaiting::Plan);
+        }
+        if rested && self.note.as_ref().is_some_and(|(note, _)| note == STOPPING) {
+            self.note = None;
         }
         if after.at_work {
             (self.waiting, self.answering_plan) = (None, false);

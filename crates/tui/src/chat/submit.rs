@@ -78,6 +78,9 @@ impl Chat {
             return self.effect(ChatEffect::Steer(SteerCommand::Edit { mail, text: words.text }));
         }
         let text = words.text.trim().to_owned();
+        if text == "?" {
+            return self.help();
+        }
         if let Some(command) = text.strip_prefix("!!") {
             return self.effect(ChatEffect::OnTerminal(OnTerminal::Command(command.trim().to_owned())));
         }
@@ -143,6 +146,7 @@ impl Chat {
         let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let rest = rest.trim();
         if let Some(command) = commands::find(name) {
+            let rest = if rest.is_empty() { command.bare } else { rest };
             return match command.action {
                 CommandAction::Own(own) => self.own_command(own, rest),
                 CommandAction::Posse(words) => self.posse(words, None, rest),
