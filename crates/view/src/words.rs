@@ -70,7 +70,20 @@ pub fn doing(doing: &Activity) -> String {
 pub fn now(agent: &AgentView, now_ms: u64) -> String {
     match agent.silent_ms(now_ms) {
         Some(silent_ms) => format!("no answer for {} s", silent_ms / 1000),
-        None => doing(&agent.doing),
+        None => doing(&counted_down(&agent.doing, now_ms.saturating_sub(agent.last_at_ms))),
+    }
+}
+
+/// The same activity some time later: what is waited for comes nearer.
+fn counted_down(doing: &Activity, later_ms: u64) -> Cow<'_, Activity> {
+    match doing {
+        Activity::Retrying { attempt, attempts_max, delay_ms, reason } => Cow::Owned(Activity::Retrying {
+            attempt: *attempt,
+            attempts_max: *attempts_max,
+            delay_ms: delay_ms.saturating_sub(later_ms),
+            reason: reason.clone(),
+        }),
+        doing => Cow::Borrowed(doing),
     }
 }
 

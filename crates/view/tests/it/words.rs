@@ -176,3 +176,21 @@ fn interruptions_and_answers() {
         assert_eq!(words::answer(&answer).as_deref(), expected);
     }
 }
+
+#[test]
+fn the_time_until_a_request_is_sent_again_runs_down() {
+    let mut log = EventScript::new();
+    let retrying = posse_protocol::EventKind::Retrying {
+        attempt: 1,
+        attempts_max: 6,
+        delay_ms: 20_000,
+        reason: "h: busy (429)".to_owned(),
+    };
+    log.add(1, started(0)).add(1, retrying);
+    let (view, at) = (log.view(), log.now_ms());
+    let cases = [(0, "20 s"), (5_000, "15 s"), (19_500, "0.5 s"), (60_000, "0.0 s")];
+    for (later, left) in cases {
+        let told = words::now(view.main().unwrap(), at + later);
+        assert_eq!(told, format!("h: busy (429) · try 2 of 6 in {left}"));
+    }
+}
