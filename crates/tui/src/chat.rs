@@ -112,8 +112,8 @@ pub struct Chat {
     pub(crate) wishes: ChatWishes,
     pub(crate) composer: Composer,
     pub(crate) session: Option<ChatSession>,
-    /// What was said first, while its session begins.
-    pub(crate) beginning: Option<PromptWords>,
+    /// What was said first, and from what, while its session begins.
+    pub(crate) beginning: Option<(BeginFrom, PromptWords)>,
     /// What was said since then, and whether it waits behind the first answer.
     pub(crate) early: Vec<(PromptWords, bool)>,
     pub(crate) answering: Option<AnswerDraft>,
@@ -148,7 +148,8 @@ impl Chat {
             columns: usize::from(columns).max(1),
             rows: usize::from(rows).max(1),
             now_ms,
-            facts: ChatFacts::default(),
+            // Until the configuration is read, whatever could matter asks.
+            facts: ChatFacts { approval: Approval::Ask, ..ChatFacts::default() },
             theme: Theme::default(),
             wishes: ChatWishes::default(),
             composer: Composer::default(),

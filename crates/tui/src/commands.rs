@@ -122,6 +122,13 @@ pub fn outside_commands() -> impl Iterator<Item = &'static str> {
     COMMANDS.iter().map(SlashCommand::outside).filter(|words| !words.is_empty())
 }
 
+impl SlashCommand {
+    /// Whether it says nothing without something behind it.
+    pub(crate) fn needs_arguments(&self) -> bool {
+        !self.arguments.is_empty() && !self.arguments.starts_with('[')
+    }
+}
+
 const fn own(
     name: &'static str,
     arguments: &'static str,

@@ -7,7 +7,7 @@ use posse_terminal::{Completing, PathIndex, rank};
 
 use crate::commands::COMMANDS;
 use crate::effect::PromptWords;
-use crate::limits::COMPLETIONS_MAX;
+use crate::limits::{COMPLETIONS_MAX, RESTORED_BYTES_MAX};
 
 /// One thing that can be completed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +23,8 @@ pub(crate) struct CompletionItem {
 pub(crate) struct CompletionList {
     pub(crate) items: Vec<CompletionItem>,
     pub(crate) selected: usize,
+    /// Whether the person has moved in it.
+    moved: bool,
     /// Where the word begins that is completed.
     start: usize,
 }
@@ -72,7 +74,11 @@ impl Composer {
     /// Puts words back that could not be used.
     pub(crate) fn restore(&mut self, words: &PromptWords) {
         if self.editor.is_empty() {
-            self.editor.set_text(&words.text);
+            if words.text.len() > RESTORED_BYTES_MAX {
+                self.editor.paste(&PastedText::new(&words.text));
+            } else {
+                self.editor.set_text(&words.text);
+            }
             words.files.iter().for_each(|path| self.attach(path));
         }
     }
@@ -144,7 +150,6 @@ impl Composer {
     /// Looks what can be completed where the cursor is now.
     pub(crate) fn look(&mut self, known: &KnownNames<'_>) {
         let (text, cursor) = (self.editor.text(), self.editor.cursor());
-        let selected = self.list.as_ref().map_or(0, |list| list.selected);
         let found = Completing::at(&text, cursor);
         let start = found.as_ref().map_or(0, Completing::start);
         let items = match &found {
@@ -154,8 +159,9 @@ impl Composer {
             None => Vec::new(),
         };
         let whole = matches!(items.as_slice(), [one] if text[start..cursor.min(text.len())].trim() == one.text.trim());
-        self.list = (!items.is_empty() && !whole).then(|| CompletionList {
-            selected: selected.min(items.len() - 1),
+        self.list = (!items.is_empty() && !whole).then_some(CompletionList {
+            selected: 0,
+            moved: false,
             items,
             start,
         });
@@ -174,6 +180,7 @@ impl Composer {
     pub(crate) fn select(&mut self, down: bool) -> bool {
         let Some(list) = &mut self.list else { return false };
         let count = list.items.len();
+        list.moved = true;
         list.selected = if down { (list.selected + 1) % count } else { (list.selected + count - 1) % count };
         true
     }
@@ -184,6 +191,15 @@ impl Composer {
         let Some(item) = list.items.get(list.selected) else { return false };
         self.editor.complete(list.start, &format!("{} ", item.text));
         true
+    }
+
+    /// Whether Enter puts in what is chosen: a path always; words behind a command only if the person began one or moved to
+    /// one, so that a command without them can be given.
+    pub(crate) fn enter_completes(&self) -> bool {
+        let Some(list) = &self.list else { return false };
+        let (text, cursor) = (self.editor.text(), self.editor.cursor());
+        let begun = text.get(list.start..cursor).is_some_and(|word| !word.trim().is_empty());
+        begun || list.moved
     }
 
     /// The command that is chosen, if what is written is its beginning.

@@ -3,14 +3,14 @@
 
 mod agents;
 
-use posse_terminal::{Ink, Look, Region, TextLine};
-use posse_view::{TodoState, words};
+use posse_terminal::{Ink, Look, Region, TextLine, columns};
+use posse_view::{Activity, AgentView, TodoState, words};
 
 use crate::chat::status;
 use crate::chat::{Chat, ChatWaiting};
 use crate::limits::{
-    COMPLETIONS_SHOWN_MAX, COMPOSER_ROWS_MAX, OUTPUT_ROWS_MAX, QUEUE_SHOWN_MAX, REGION_PART, REGION_ROWS_MIN,
-    TODO_SHOWN_MAX,
+    COMPLETED_COLUMNS_MAX, COMPLETIONS_SHOWN_MAX, COMPOSER_ROWS_MAX, OUTPUT_ROWS_MAX, QUEUE_SHOWN_MAX,
+    REGION_PART, REGION_ROWS_MIN, ROW_CHARS_MAX, TODO_SHOWN_MAX,
 };
 use crate::questions;
 
@@ -23,33 +23,56 @@ const PROMPT: &str = "› ";
 pub fn region(chat: &Chat) -> Region {
     let width = chat.columns.saturating_sub(1).max(1);
     let budget = (chat.rows / REGION_PART).max(REGION_ROWS_MIN).min(chat.rows.saturating_sub(1).max(1));
+    let status = (budget > 1).then(|| status::line(chat, width));
     let (composer, cursor) = composer(chat, width, budget);
-    let mut room = budget.saturating_sub(composer.len() + 1);
+    let mut room = budget.saturating_sub(composer.len() + status.iter().len());
     let mut take = |mut lines: Vec<TextLine>| {
         lines.truncate(room);
         room -= lines.len();
         lines
     };
-    let asked = take(asked(chat, width, budget.saturating_sub(composer.len() + 1)));
-    let list = take(list(chat));
+    // What the keys go to comes first: a list that is open, then the question.
+    let all = budget.saturating_sub(composer.len() + 1);
+    let asks = chat.waiting.is_some() || chat.session.as_ref().is_some_and(|one| one.question().is_some());
+    let list = take(list(chat, if asks { all / 2 } else { all }));
+    let asked = take(asked(chat, width, all - list.len()));
     let now = take(now(chat, width));
-    let queue = take(queue(chat));
-    let agents_room = room;
-    let agents = agents::rows(chat, width, agents_room);
-    let take_rest = |lines: Vec<TextLine>, used: usize| {
-        lines.into_iter().take(agents_room.saturating_sub(used)).collect::<Vec<_>>()
-    };
-    let todo = take_rest(todo(chat), agents.len());
-    let tail_room = agents_room.saturating_sub(agents.len() + todo.len());
-    let tail = tail(chat, width, tail_room);
+    let queue = take(queue(chat, (all / 2).max(1)));
+    let tail = tail(chat, width, room);
+    let todo = todo(chat);
+    let least_todo = todo.len().min(1).min(room / 3);
+    let least_tail = tail.len().min(2).min(room / 3);
+    let agents = agents::rows(chat, width, room - least_todo - least_tail);
+    let todo: Vec<_> = todo.into_iter().take(room - agents.len() - least_tail).collect();
+    let tail_room = room - agents.len() - todo.len();
+    let skipped = tail.len().saturating_sub(tail_room);
+    let tail = tail.into_iter().skip(skipped).collect::<Vec<_>>();
     let above = [tail, now, asked].concat();
     let at = above.len();
     let mut lines = above;
     lines.extend(composer);
     lines.extend([list, queue, todo, agents].concat());
-    lines.push(status::line(chat));
-    let lines = lines.into_iter().map(|line| line.cut(width)).collect();
-    Region { lines, cursor: cursor.map(|(row, column)| (row + at, column)) }
+    lines.extend(status);
+    let lines: Vec<_> = lines.into_iter().map(|line| line.cut(width)).collect();
+    let last = (lines.len().saturating_sub(1), width - 1);
+    Region { lines, cursor: cursor.map(|(row, column)| ((row + at).min(last.0), column.min(last.1))) }
+}
+
+/// A text of a stranger in one row: as much of it as any screen shows.
+fn one_row(text: &str) -> String {
+    text.chars().take(ROW_CHARS_MAX).map(|c| if c == '\n' { ' ' } else { c }).collect()
+}
+
+/// What an agent does now. A retry tells how long it still waits.
+fn doing(agent: &AgentView, now_ms: u64) -> String {
+    match &agent.doing {
+        Activity::Retrying { attempt, attempts_max, delay_ms, reason } => {
+            let left = agent.last_at_ms.saturating_add(*delay_ms).saturating_sub(now_ms);
+            let (attempt, attempts_max, reason) = (*attempt, *attempts_max, reason.clone());
+            one_row(&words::doing(&Activity::Retrying { attempt, attempts_max, delay_ms: left, reason }))
+        }
+        _ => one_row(&words::now(agent, now_ms)),
+    }
 }
 
 /// The spinner, or a mark where it would turn.
@@ -73,17 +96,21 @@ fn tail(chat: &Chat, width: usize, room: usize) -> Vec<TextLine> {
 
 /// What the main agent does now, with the output of its command; or what is being begun.
 fn now(chat: &Chat, width: usize) -> Vec<TextLine> {
-    if let Some(words) = &chat.beginning {
+    if let Some((_, words)) = &chat.beginning {
         let first = words.text.lines().next().unwrap_or_default();
         let line = TextLine::of(&format!("{} starting: ", spinner(chat.now_ms)), Ink::Accent);
-        return vec![line.with(first, Ink::Quiet)];
+        return vec![line.with(&one_row(first), Ink::Quiet)];
     }
     let mut lines = Vec::new();
     if let Some(question) = &chat.side {
-        lines.push(TextLine::of(&format!("{} on the side: {question}", spinner(chat.now_ms)), Ink::Quiet));
+        lines.push(TextLine::of(
+            &format!("{} on the side: {}", spinner(chat.now_ms), one_row(question)),
+            Ink::Quiet,
+        ));
     }
     if let Some((command, output)) = &chat.typed {
-        lines.push(TextLine::of(&format!("{} $ {command} · Esc stops", spinner(chat.now_ms)), Ink::Accent));
+        let command = one_row(command);
+        lines.push(TextLine::of(&format!("{} Esc stops · $ {command}", spinner(chat.now_ms)), Ink::Accent));
         lines.extend(last_rows(output));
     }
     let Some(session) = chat.session.as_ref().filter(|session| session.is_at_work()) else { return lines };
@@ -91,11 +118,11 @@ fn now(chat: &Chat, width: usize) -> Vec<TextLine> {
     if let Some(main) = session.main() {
         parts.push(words::turn(main));
         parts.extend(main.worked_ms(chat.now_ms).map(words::duration));
-        parts.push(words::now(main, chat.now_ms));
+        parts.push("Esc stops".to_owned());
+        parts.push(doing(main, chat.now_ms));
     }
     parts.retain(|part| !part.is_empty());
-    parts.push("Esc stops".to_owned());
-    let mark = if session.view.questions.is_empty() { spinner(chat.now_ms) } else { "?" };
+    let mark = if session.question().is_none() { spinner(chat.now_ms) } else { "?" };
     lines
         .push(TextLine::of(&format!("{mark} "), Ink::Accent).with(&parts.join(" · "), Ink::Quiet).cut(width));
     if let Some((_, output)) = &session.output {
@@ -114,27 +141,29 @@ fn last_rows(output: &str) -> Vec<TextLine> {
 /// The question that is open, or the plan that waits.
 fn asked(chat: &Chat, width: usize, rows_max: usize) -> Vec<TextLine> {
     let Some(session) = &chat.session else { return Vec::new() };
-    if let Some(open) = session.view.questions.first() {
+    if let Some(open) = session.question() {
         return questions::drawn(open, &session.view, chat.answering.as_ref(), width, rows_max);
     }
     if chat.waiting != Some(ChatWaiting::Plan) {
         return Vec::new();
     }
-    let key = |line: TextLine, key: &str, means: &str| {
-        line.with(key, Look::of(Ink::Accent).bold()).with(&format!(" {means}  "), Ink::Quiet)
-    };
     let head =
         TextLine::of("? ", Look::of(Ink::Warning).bold()).with("the plan is ready", Look::PLAIN.bold());
-    let keys = TextLine::plain("  ");
-    let keys = if chat.answering_plan {
-        let keys = key(keys, "y", "work on it (auto)");
-        let keys = key(keys, "e", "work, commands ask (edit)");
-        let keys = key(keys, "c", "change it: say how");
-        key(key(keys, "n", "refuse"), "Esc", "back")
+    let keys: &[(&str, &str)] = if chat.answering_plan {
+        &[
+            ("y", "work on it (auto)"),
+            ("n", "refuse"),
+            ("c", "change it: say how"),
+            ("e", "work, commands ask (edit)"),
+            ("Esc", "back"),
+        ]
     } else {
-        key(keys, "Ctrl+Q", "answers, or write what to change")
+        &[("Ctrl+Q", "answers"), ("or", "write what to change")]
     };
-    vec![head, keys]
+    let keys: Vec<_> = keys.iter().map(|(key, means)| (*key, (*means).to_owned())).collect();
+    let mut lines = vec![head];
+    lines.extend(questions::key_rows(&keys, width));
+    lines
 }
 
 /// What is written, with its cursor; or what an answer or a search is given in.
@@ -152,7 +181,7 @@ fn composer(chat: &Chat, width: usize, budget: usize) -> (Vec<TextLine>, Option<
         }
         (None, None) => (PROMPT.to_owned(), &chat.composer.editor),
     };
-    let indent = posse_terminal::columns(&prompt);
+    let indent = columns(&prompt);
     let rows_max = COMPOSER_ROWS_MAX.min(budget.saturating_sub(1) / 2 + 1);
     let window = editor.window(width.saturating_sub(indent).max(1), rows_max);
     let mut rows = Vec::new();
@@ -170,42 +199,60 @@ fn composer(chat: &Chat, width: usize, budget: usize) -> (Vec<TextLine>, Option<
     (rows, Some((window.cursor.0, window.cursor.1 + indent)))
 }
 
-/// The completions.
-fn list(chat: &Chat) -> Vec<TextLine> {
+/// The completions around the chosen one, and a row that counts the others.
+fn list(chat: &Chat, room: usize) -> Vec<TextLine> {
     let Some(list) = &chat.composer.list else { return Vec::new() };
-    let from = list.selected.saturating_sub(COMPLETIONS_SHOWN_MAX - 1);
-    let shown = list.items.iter().enumerate().skip(from).take(COMPLETIONS_SHOWN_MAX);
-    let mut lines: Vec<TextLine> = shown
-        .map(|(at, item)| {
+    let shown = shown(list.items.len(), list.selected, room.min(COMPLETIONS_SHOWN_MAX + 1));
+    let wide = list.items.iter().skip(shown.start).take(shown.len()).map(|item| columns(&item.text)).max();
+    let wide = wide.unwrap_or(0).min(COMPLETED_COLUMNS_MAX);
+    let mut lines: Vec<TextLine> = list.items[shown.clone()]
+        .iter()
+        .zip(shown.clone())
+        .map(|(item, at)| {
             let look =
                 if at == list.selected { Look::of(Ink::Accent).reverse() } else { Look::of(Ink::Accent) };
-            TextLine::plain("  ").with(&item.text, look).with(&format!("  {}", item.help), Ink::Quiet)
+            let gap = " ".repeat(wide.saturating_sub(columns(&item.text)) + 2);
+            TextLine::plain("  ").with(&item.text, look).with(&format!("{gap}{}", item.help), Ink::Quiet)
         })
         .collect();
-    let below = list.items.len().saturating_sub(from + COMPLETIONS_SHOWN_MAX);
-    if below > 0 {
-        lines.push(TextLine::of(&format!("  +{below} more"), Ink::Quiet));
+    let more = list.items.len() - shown.len();
+    if more > 0 && lines.len() < room {
+        lines.push(TextLine::of(&format!("  +{more} more"), Ink::Quiet));
     }
     lines
 }
 
+/// Which of so many entries are shown, with the chosen one among them and a row left for a count where not all fit.
+fn shown(count: usize, chosen: usize, room: usize) -> std::ops::Range<usize> {
+    if count <= room {
+        return 0..count;
+    }
+    let fits = room.saturating_sub(1).max(1).min(count);
+    let from = chosen.saturating_sub(fits - 1).min(count - fits);
+    from..from + fits
+}
+
 /// What waits to be told.
-fn queue(chat: &Chat) -> Vec<TextLine> {
-    let queue = chat.session.as_ref().map_or(&[][..], |session| session.queue());
+fn queue(chat: &Chat, room: usize) -> Vec<TextLine> {
+    let queue = chat.session.as_ref().map(|session| session.queue()).unwrap_or_default();
     let mails = queue.iter().map(|mail| (mail.text.as_str(), mail.is_prompt));
     let early = chat.early.iter().map(|(words, queue)| (words.text.as_str(), *queue));
     let queue: Vec<(&str, bool)> = mails.chain(early).collect();
-    let shown = queue.iter().enumerate().take(QUEUE_SHOWN_MAX);
-    let mut lines: Vec<TextLine> = shown
-        .map(|(at, (text, is_prompt))| {
-            let chosen = chat.composer.queue_at == Some(at);
-            let look = if chosen { Look::of(Ink::Person).reverse() } else { Look::of(Ink::Person) };
+    let chosen = chat.composer.queue_at;
+    let shown = shown(queue.len(), chosen.unwrap_or(0), room.min(QUEUE_SHOWN_MAX + 1));
+    let mut lines: Vec<TextLine> = queue[shown.clone()]
+        .iter()
+        .zip(shown.clone())
+        .map(|((text, is_prompt), at)| {
+            let look =
+                if chosen == Some(at) { Look::of(Ink::Person).reverse() } else { Look::of(Ink::Person) };
             let when = if *is_prompt { "then" } else { "next turn" };
-            TextLine::of(&format!("  {when}: "), Ink::Quiet).with(&text.replace('\n', " "), look)
+            TextLine::of(&format!("  {when}: "), Ink::Quiet).with(&one_row(text), look)
         })
         .collect();
-    if queue.len() > QUEUE_SHOWN_MAX {
-        lines.push(TextLine::of(&format!("  +{} more waiting", queue.len() - QUEUE_SHOWN_MAX), Ink::Quiet));
+    let more = queue.len() - shown.len();
+    if more > 0 && lines.len() < room {
+        lines.push(TextLine::of(&format!("  +{more} more waiting"), Ink::Quiet));
     }
     lines
 }
@@ -222,13 +269,14 @@ fn todo(chat: &Chat) -> Vec<TextLine> {
         lines.extend(open.map(|item| {
             let (mark, ink) =
                 if item.state == TodoState::Doing { ("▸", Ink::Accent) } else { ("☐", Ink::Quiet) };
-            TextLine::of(&format!("  {mark} {}", item.text), ink)
+            TextLine::of(&format!("  {mark} {}", one_row(&item.text)), ink)
         }));
     }
     if !session.jobs.is_empty() {
-        let names = session.jobs.iter().map(|(name, job)| format!("{name} {}", job.command));
-        let names = names.collect::<Vec<_>>().join(" · ").replace('\n', " ");
-        lines.push(TextLine::of(&format!("  in the background: {names}"), Ink::Quiet));
+        let names = session.jobs.iter().map(|(name, job)| format!("{name} {}", one_row(&job.command)));
+        let names = names.take(TODO_SHOWN_MAX).collect::<Vec<_>>().join(" · ");
+        let count = words::counted(session.jobs.len() as u64, "command");
+        lines.push(TextLine::of(&format!("  {count} in the background: {names}"), Ink::Quiet));
     }
     lines
 }

@@ -8,6 +8,8 @@ pub(crate) const REGION_ROWS_MIN: usize = 5;
 pub(crate) const COMPOSER_ROWS_MAX: usize = 8;
 /// Entries of a list of completions that are shown.
 pub(crate) const COMPLETIONS_SHOWN_MAX: usize = 6;
+/// Columns that completions are lined up to.
+pub(crate) const COMPLETED_COLUMNS_MAX: usize = 30;
 /// Entries of the queue that are shown.
 pub(crate) const QUEUE_SHOWN_MAX: usize = 3;
 /// Rows of a running command's output that are shown.
@@ -34,6 +36,12 @@ pub(crate) const NOTE_COLUMNS_MAX: usize = 2000;
 pub(crate) const PRINTED_LINES_MAX: usize = 400;
 /// Finished lines of a session that was opened again which are printed; the viewer has all of them.
 pub(crate) const REPLAYED_LINES_MAX: usize = 200;
+/// Finished lines that are kept while they cannot be printed; the oldest are left out and counted.
+pub(crate) const HELD_LINES_MAX: usize = 20_000;
+/// Bytes of such lines.
+pub(crate) const HELD_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// Lines of a prompt that are printed.
+pub(crate) const PROMPT_LINES_MAX: usize = 40;
 /// How long lines wait for a diff that belongs before them.
 pub(crate) const DIFF_WAIT_MS: u64 = 400;
 /// How long a first Escape or Ctrl-C waits for a second.
@@ -42,8 +50,14 @@ pub(crate) const TWICE_MS: u64 = 1_500;
 pub(crate) const NOTE_MS: u64 = 4_000;
 /// Replies that `/copy` can reach.
 pub(crate) const COPIES_MAX: usize = 20;
+/// Bytes of words that come back to the composer as they were written; more come back as a chip.
+pub(crate) const RESTORED_BYTES_MAX: usize = 16 * 1024;
 /// Bytes of one such reply.
 pub(crate) const COPY_BYTES_MAX: usize = 256 * 1024;
+/// Outputs of the person's own commands that wait for the next prompt; the newest are kept.
+pub(crate) const ASIDES_MAX: usize = 16;
+/// Characters of a text that is shown in one row of the live region.
+pub(crate) const ROW_CHARS_MAX: usize = 1_000;
 /// A silence that an agent's row tells of.
 pub(crate) const SILENT_TOLD_AFTER_MS: u64 = 30_000;
 /// Between two looks at what moves without events, at work and at rest.
@@ -58,7 +72,7 @@ pub(crate) const LEAVE_MS: u64 = 10_000;
 pub(crate) const INPUTS_AHEAD_MAX: usize = 256;
 /// How long the output of a command of ours is waited for.
 pub(crate) const OWN_PROGRAM_MS: u64 = 60_000;
-/// Lines of a diff in a question that are looked at; the viewer has all of them.
+/// Lines of a question that are looked at to draw it in the live region; the viewer has all of them.
 pub(crate) const QUESTION_LINES_MAX: usize = 200;
 /// Completions that are found.
 pub(crate) const COMPLETIONS_MAX: usize = 50;

@@ -1,7 +1,7 @@
 //! A question of an agent and how it is answered. Keys that are meant for the composer never answer: answering begins with
 //! a key of its own, and ends when the question that it was about is gone.
 
-use posse_protocol::{Answer, Question, Seq};
+use posse_protocol::{Answer, Question, Seq, words::counted};
 use posse_terminal::diff_lines;
 use posse_terminal::{Editor, Ink, Key, KeyCode, Look, TextLine};
 use posse_view::{OpenQuestion, SessionView};
@@ -94,6 +94,7 @@ impl AnswerDraft {
     pub(crate) fn key(&mut self, key: &Key, question: &Question) -> AnswerStep {
         match (&self.stage, key.code) {
             (_, KeyCode::Char('o')) if key.ctrl => AnswerStep::ShowAll,
+            (_, KeyCode::Char('c' | 'd' | 'q')) if key.ctrl => AnswerStep::Back,
             (Stage::Choose | Stage::Free(_), KeyCode::Escape) => AnswerStep::Back,
             (_, KeyCode::Escape) => {
                 self.stage = Stage::Choose;
@@ -197,9 +198,25 @@ pub(crate) fn heading(open: &OpenQuestion, view: &SessionView) -> TextLine {
 
 /// All of what is asked: the command or the diff, what it touches, and the words of a free question with its choices.
 pub(crate) fn body(question: &Question, lines_max: usize) -> Vec<TextLine> {
+    let (mut lines, hidden) = counted_body(question, lines_max);
+    if hidden > 0 {
+        lines.push(TextLine::of(&format!("  … {}", counted(hidden as u64, "more line")), Ink::Quiet));
+    }
+    lines
+}
+
+/// The same, and how many lines of the diff are not in it.
+fn counted_body(question: &Question, lines_max: usize) -> (Vec<TextLine>, usize) {
+    let mut hidden = 0;
     let mut lines: Vec<TextLine> = Vec::new();
-    let what = question.what.lines().map(|line| TextLine::of("  ", Look::PLAIN).with(line, Ink::Code));
-    lines.extend(what);
+    // The head of a diff names the file already.
+    let is_named = question.preview.as_ref().is_some_and(|preview| head_of(preview).contains(&question.what));
+    if !is_named || question.real_path.is_some() {
+        let what = question.what.lines();
+        hidden += what.clone().count().saturating_sub(lines_max);
+        let what = what.take(lines_max).map(|line| TextLine::plain("  ").with(line, Ink::Code));
+        lines.extend(what);
+    }
     if let Some(asks) = &question.asks {
         let numbered = asks.choices.iter().zip(1..);
         lines.extend(
@@ -212,10 +229,12 @@ pub(crate) fn body(question: &Question, lines_max: usize) -> Vec<TextLine> {
     }
     if let Some(preview) = &question.preview {
         let diff = diff_lines(preview, lines_max);
-        lines.extend(diff.lines);
-        if diff.hidden > 0 {
-            lines.push(TextLine::of(&format!("  … {} more lines", diff.hidden), Ink::Quiet));
-        }
+        lines.extend(diff.lines.into_iter().map(|line| {
+            let mut row = TextLine::plain("  ");
+            row.append(line);
+            row
+        }));
+        hidden += diff.hidden;
     }
     if !question.written.is_empty() {
         let more = if question.written_more > 0 {
@@ -230,38 +249,67 @@ pub(crate) fn body(question: &Question, lines_max: usize) -> Vec<TextLine> {
         let text = format!("  still running, and may write: {}", question.writing.join(", "));
         lines.push(TextLine::of(&text, Ink::Warning));
     }
-    lines
+    (lines, hidden)
 }
 
-/// The keys that answer.
-fn choices(question: &Question, answering: bool, others: usize) -> TextLine {
-    let mut line = TextLine::plain("  ");
-    let mut key = |key: &str, means: &str| {
-        line.push(key, Look::of(Ink::Accent).bold());
-        line.push(&format!(" {means}  "), Ink::Quiet);
-    };
-    match (answering, question.asks.is_some(), question.leaves) {
-        (false, ..) => key("Ctrl+Q", "answers"),
-        (true, true, _) => key("Enter", "sends your answer"),
-        (true, false, true) => {
+/// The lines of a diff before its first hunk.
+fn head_of(diff: &str) -> &str {
+    diff.split_once("@@").map_or("", |(head, _)| head)
+}
+
+/// Keys and what they mean, in rows that fit; no row breaks between a key and its meaning.
+pub(crate) fn key_rows(keys: &[(&str, String)], width: usize) -> Vec<TextLine> {
+    let mut rows: Vec<TextLine> = Vec::new();
+    for (key, means) in keys {
+        let gap = if key.is_empty() { "" } else { " " };
+        let item = TextLine::of(key, Look::of(Ink::Accent).bold()).with(&format!("{gap}{means}"), Ink::Quiet);
+        match rows.last_mut().filter(|row| row.columns() + 2 + item.columns() <= width) {
+            Some(row) => {
+                row.push("  ", Look::PLAIN);
+                row.append(item);
+            }
+            None => {
+                let mut row = TextLine::plain("  ");
+                row.append(item);
+                rows.push(row.cut(width));
+            }
+        }
+    }
+    rows
+}
+
+/// The keys that answer. What matters most comes first, for screens where not all fit.
+fn choices(
+    question: &Question,
+    answering: Option<&AnswerDraft>,
+    others: usize,
+) -> Vec<(&'static str, String)> {
+    let mut keys: Vec<(&'static str, String)> = Vec::new();
+    let mut key = |key, means: &str| keys.push((key, means.to_owned()));
+    match (answering.map(|answering| &answering.stage), question.asks.is_some(), question.leaves) {
+        (None, ..) => key("Ctrl+Q", "answers"),
+        (Some(Stage::Outside(_)), ..) => key("Enter", "lets it out, once"),
+        (Some(Stage::Rule(_)), ..) => key("Enter", "allows and saves it"),
+        (Some(Stage::No(_)), ..) => key("Enter", "says no"),
+        (_, true, _) => key("Enter", "sends your answer"),
+        (_, false, true) => {
             key("o", "let it out, once");
             key("n", "no");
         }
-        (true, false, false) => {
+        (_, false, false) => {
             key("y", "once");
+            key("n", "no");
             key("s", "for the session");
             key("r", &format!("always: {}", question.pattern));
-            key("n", "no");
         }
     }
-    key("Ctrl+O", "all of it");
-    if answering {
+    if answering.is_some() {
         key("Esc", "back");
     }
     if others > 0 {
-        line.push(&format!("+{others} more waiting"), Ink::Quiet);
+        key("", &format!("+{others} more waiting"));
     }
-    line
+    keys
 }
 
 /// The question in the live region: its heading, as much of its body as there is room for, and the keys.
@@ -272,21 +320,32 @@ pub(crate) fn drawn(
     width: usize,
     rows_max: usize,
 ) -> Vec<TextLine> {
-    let mut lines = heading(open, view).wrapped(width, 2);
-    lines.truncate(2.min(rows_max.saturating_sub(2)).max(1));
-    let body = body(&open.question, QUESTION_LINES_MAX);
-    let rows = body.iter().flat_map(|line| line.wrapped(width, 4)).collect::<Vec<_>>();
-    let room = rows_max.saturating_sub(lines.len() + 1);
-    if rows.len() <= room {
+    let others = view.questions.len().saturating_sub(1);
+    let mut keys = key_rows(&choices(&open.question, answering, others), width);
+    keys.truncate(rows_max.saturating_sub(2).max(1));
+    let heading = heading(open, view).wrapped(width, 2);
+    let heading_max = rows_max.saturating_sub(keys.len() + 1).clamp(1, 2);
+    let is_cut = heading.len() > heading_max;
+    let mut lines: Vec<TextLine> = heading.into_iter().take(heading_max).collect();
+    if let Some(last) = lines.last_mut().filter(|_| is_cut) {
+        *last = last.cut(width.saturating_sub(1)).with("…", Ink::Quiet);
+    }
+    // No more than can be shown is looked at: this is drawn again and again.
+    let (body, hidden) = counted_body(&open.question, rows_max.min(QUESTION_LINES_MAX));
+    let chars_max = rows_max.saturating_mul(width);
+    let rows = body.iter().flat_map(|line| line.cut(chars_max).wrapped(width, 4)).collect::<Vec<_>>();
+    let room = rows_max.saturating_sub(lines.len() + keys.len());
+    if rows.len() <= room && hidden == 0 {
         lines.extend(rows);
     } else {
-        let shown = room.saturating_sub(1);
-        let hidden = rows.len() - shown;
+        let shown = room.saturating_sub(1).min(rows.len());
+        let hidden = rows.len() - shown + hidden;
         lines.extend(rows.into_iter().take(shown));
         if room > 0 {
-            lines.push(TextLine::of(&format!("  +{hidden} more rows (Ctrl+O shows all)"), Ink::Warning));
+            let more = counted(hidden as u64, "more row");
+            lines.push(TextLine::of(&format!("  +{more} (Ctrl+O shows all)"), Ink::Warning));
         }
     }
-    lines.push(choices(&open.question, answering.is_some(), view.questions.len().saturating_sub(1)));
+    lines.extend(keys);
     lines
 }

@@ -9,7 +9,7 @@ mod streamed;
 use std::collections::VecDeque;
 
 use posse_protocol::{
-    AgentId, Event, EventKind, Progress, ProgressKind, Sender, Seq, Update, words::counted,
+    AgentId, Event, EventKind, Progress, ProgressKind, Purpose, Sender, Seq, Update, words::counted,
 };
 use posse_terminal::diff_lines;
 use posse_terminal::{Ink, Look, Markdown, TextLine};
@@ -17,8 +17,8 @@ use posse_view::{Folded, SessionView, words};
 
 use self::streamed::Streamed;
 use crate::limits::{
-    COPIES_MAX, COPY_BYTES_MAX, DIFF_LINES_MAX, DIFF_WAIT_MS, NOTE_COLUMNS_MAX, REASONING_BYTES_MAX,
-    REPLAYED_LINES_MAX,
+    COPIES_MAX, COPY_BYTES_MAX, DIFF_LINES_MAX, DIFF_WAIT_MS, HELD_BYTES_MAX, HELD_LINES_MAX,
+    NOTE_COLUMNS_MAX, PROMPT_LINES_MAX, REASONING_BYTES_MAX, REPLAYED_LINES_MAX,
 };
 
 pub(crate) use self::asides::aside;
@@ -51,14 +51,18 @@ pub(crate) struct ChatTranscript {
     pieces: VecDeque<Piece>,
     /// Changes whose call has no result yet.
     changed: Vec<(Seq, Option<Vec<TextLine>>)>,
+    /// Bytes of the lines among the pieces.
+    held_bytes: usize,
     /// Whether the last line was empty, or there was none.
     after_gap: bool,
+    /// Whether the main agent writes notes that replace its conversation, which are not for the person.
+    sums_up: bool,
     /// Whether the record is read, so that only the last lines are worth printing.
     replaying: bool,
     /// How many lines were left out.
     left_out: usize,
     /// The newest replies of the main agent as they were written, for `/copy`.
-    replies: VecDeque<String>,
+    replies: VecDeque<Option<String>>,
 }
 
 impl ChatTranscript {
@@ -72,7 +76,9 @@ impl ChatTranscript {
             shows_reasoning: false,
             pieces: VecDeque::new(),
             changed: Vec::new(),
+            held_bytes: 0,
             after_gap: true,
+            sums_up: false,
             replaying: false,
             left_out: 0,
             replies: VecDeque::new(),
@@ -91,22 +97,30 @@ impl ChatTranscript {
 
     /// The record was read to its end.
     pub(crate) fn caught_up(&mut self) {
+        self.end_text();
         self.replaying = false;
-        if self.left_out > 0 {
-            let left = counted(self.left_out as u64, "earlier line");
-            let line = TextLine::of(&format!("… {left} (Ctrl+O shows all)"), Ink::Quiet);
-            self.pieces.push_front(Piece::Line(line));
-            self.left_out = 0;
-        }
+    }
+
+    /// The session is let go of: what was being written ends here.
+    pub(crate) fn end(&mut self) {
+        self.end_text();
     }
 
     /// Prints a line of the chat's own.
     pub(crate) fn line(&mut self, line: TextLine) {
         self.after_gap = line.is_empty();
+        self.held_bytes = self.held_bytes.saturating_add(bytes(&line));
         self.pieces.push_back(Piece::Line(line));
-        while self.replaying && self.pieces.len() > REPLAYED_LINES_MAX {
-            self.pieces.pop_front();
-            self.left_out += 1;
+        let lines_max = if self.replaying { REPLAYED_LINES_MAX } else { HELD_LINES_MAX };
+        while self.pieces.len() > lines_max || self.held_bytes > HELD_BYTES_MAX {
+            match self.pieces.pop_front() {
+                Some(Piece::Line(line)) => {
+                    self.held_bytes = self.held_bytes.saturating_sub(bytes(&line));
+                    self.left_out += 1;
+                }
+                Some(Piece::Diff { .. }) => {}
+                None => break,
+            }
         }
     }
 
@@ -127,9 +141,16 @@ impl ChatTranscript {
         if self.replaying {
             return lines;
         }
+        if self.left_out > 0 {
+            let left = counted(std::mem::take(&mut self.left_out) as u64, "earlier line");
+            lines.push(TextLine::of(&format!("… {left} (Ctrl+O shows all)"), Ink::Quiet));
+        }
         while let Some(piece) = self.pieces.pop_front() {
             match piece {
-                Piece::Line(line) => lines.push(line),
+                Piece::Line(line) => {
+                    self.held_bytes = self.held_bytes.saturating_sub(bytes(&line));
+                    lines.push(line);
+                }
                 Piece::Diff { since_ms, .. } if now_ms.saturating_sub(since_ms) >= DIFF_WAIT_MS => {}
                 diff @ Piece::Diff { .. } => {
                     self.pieces.push_front(diff);
@@ -181,8 +202,9 @@ impl ChatTranscript {
     }
 
     /// A reply of the main agent as it was written: 1 is the last.
-    pub(crate) fn reply(&self, number: usize) -> Option<&str> {
-        self.replies.iter().rev().nth(number.checked_sub(1)?).map(String::as_str)
+    /// Inside none for one that was too long to be kept.
+    pub(crate) fn reply(&self, number: usize) -> Option<Option<&str>> {
+        self.replies.iter().rev().nth(number.checked_sub(1)?).map(Option::as_deref)
     }
 
     /// Takes in an update that is in the view by now. Says which diff is wanted.
@@ -203,7 +225,7 @@ impl ChatTranscript {
     }
 
     fn progress(&mut self, progress: &Progress, view: &SessionView) {
-        if view.main().is_none_or(|main| main.id != progress.agent) {
+        if self.sums_up || view.main().is_none_or(|main| main.id != progress.agent) {
             return;
         }
         match &progress.kind {
@@ -230,7 +252,7 @@ impl ChatTranscript {
         self.begin_text(text);
         self.streamed.push(text);
         let finished = self.markdown.push(text);
-        self.lines(finished);
+        self.written(finished);
     }
 
     /// Leaves a line free above the text of a reply.
@@ -238,6 +260,12 @@ impl ChatTranscript {
         if !self.streamed.is_open() && !text.trim().is_empty() {
             self.gap();
         }
+    }
+
+    /// Prints lines of a reply, which cannot be taken back.
+    fn written(&mut self, lines: Vec<TextLine>) {
+        self.streamed.has_lines |= !lines.is_empty();
+        self.lines(lines);
     }
 
     fn end_reasoning(&mut self) {
@@ -270,18 +298,21 @@ impl ChatTranscript {
                 self.end_text();
                 self.person(&words::said_and_shown(text, attachments));
             }
-            EventKind::TurnStarted { .. } => {
+            EventKind::TurnStarted { purpose, .. } => {
+                self.sums_up = *purpose == Purpose::Summary;
                 self.in_turn = true;
                 self.streamed = Streamed::default();
             }
-            EventKind::Retrying { .. } if self.streamed.has_come() => {
-                self.end_text();
-                self.quiet("  … the connection broke; the reply is written again");
-                self.streamed = Streamed::default();
-            }
+            EventKind::Retrying { reason, .. } => self.again(reason),
+            EventKind::Replied { .. } if self.sums_up => {}
             EventKind::Replied { reply, .. } => self.replied(&reply.text),
+            EventKind::CutShort { .. } if self.sums_up => {}
             EventKind::CutShort { text, .. } => {
-                self.replied(text);
+                // Of a long reply less is on record than was printed.
+                if self.streamed.bytes() < text.len() {
+                    self.replied(text);
+                }
+                self.end_text();
                 self.quiet("  … stopped here");
             }
             EventKind::ToolFinished { tool, ok, text, duration_ms, effects, .. } => {
@@ -312,31 +343,46 @@ impl ChatTranscript {
             Some(rest) => {
                 self.begin_text(rest);
                 let finished = self.markdown.push(rest);
-                self.lines(finished);
+                self.written(finished);
             }
             None => {
-                // Pieces were lost on the way: the whole reply is printed again, since half of it would mislead.
-                self.end_text();
-                self.quiet("  the reply again, whole:");
+                // Pieces were lost on the way. What is not printed yet is left out; if something was printed, the whole
+                // reply is printed again, since half of it would mislead.
+                self.markdown = Markdown::new(self.width);
+                if self.streamed.has_lines {
+                    self.gap();
+                    self.quiet("  parts were lost; the reply again, whole:");
+                }
                 let finished = self.markdown.push(text);
-                self.lines(finished);
+                self.written(finished);
             }
         }
         self.end_text();
         (self.streamed, self.in_turn) = (Streamed::default(), false);
-        if !text.trim().is_empty() && text.len() <= COPY_BYTES_MAX {
+        if !text.trim().is_empty() {
             if self.replies.len() == COPIES_MAX {
                 self.replies.pop_front();
             }
-            self.replies.push_back(text.to_owned());
+            self.replies.push_back((text.len() <= COPY_BYTES_MAX).then(|| text.to_owned()));
         }
+    }
+
+    /// The model is asked again: what came of its reply is no part of the one that is to come.
+    fn again(&mut self, reason: &str) {
+        self.reasoning.clear();
+        self.markdown = Markdown::new(self.width);
+        if self.streamed.has_lines {
+            self.gap();
+            self.quiet(&format!("· {}: the reply begins again", cut(reason)));
+        }
+        self.streamed = Streamed::default();
     }
 
     /// Ends what was being written, and leaves a line free below it.
     fn end_text(&mut self) {
         let rest = self.markdown.finish();
         let wrote = !rest.is_empty() || self.streamed.is_open();
-        self.lines(rest);
+        self.written(rest);
         if wrote {
             self.gap();
             self.streamed.close();
@@ -345,9 +391,13 @@ impl ChatTranscript {
 
     fn person(&mut self, text: &str) {
         self.gap();
-        for (number, line) in text.lines().enumerate() {
+        for (number, line) in text.lines().take(PROMPT_LINES_MAX).enumerate() {
             let mark = if number == 0 { "› " } else { "  " };
-            self.line(TextLine::of(mark, Look::of(Ink::Person).bold()).with(line, Look::of(Ink::Person)));
+            let line = cut(line);
+            self.line(TextLine::of(mark, Look::of(Ink::Person).bold()).with(&line, Look::of(Ink::Person)));
+        }
+        if let Some(more @ 1..) = text.lines().count().checked_sub(PROMPT_LINES_MAX) {
+            self.quiet(&format!("  … {}", counted(more as u64, "more line")));
         }
         self.gap();
     }
@@ -356,14 +406,24 @@ impl ChatTranscript {
         self.line(TextLine::of(text, Ink::Quiet));
     }
 
+    /// Prints a block of a sub-agent. What the main agent is writing goes on below it: a paragraph is printed when it is
+    /// whole, and a block of code stays one.
+    fn between(&mut self, lines: Vec<TextLine>) {
+        let is_inside = self.streamed.is_open();
+        if is_inside {
+            self.gap();
+        }
+        self.lines(lines);
+        if is_inside {
+            self.gap();
+        }
+    }
+
     fn sub_agent_event(&mut self, event: &Event, view: &SessionView) {
         let Some(agent) = view.agents.get(event.agent) else { return };
         let number = number_of(view, event.agent);
         match &event.kind {
-            EventKind::AgentSettled { report } => {
-                self.end_text();
-                self.lines(settled(agent, number, report));
-            }
+            EventKind::AgentSettled { report } => self.between(settled(agent, number, report)),
             EventKind::AgentStarted { .. } => {
                 if let Some(asked) = agent.missing_model() {
                     let model = agent.model.as_deref().unwrap_or_default();
@@ -372,7 +432,7 @@ impl ChatTranscript {
             }
             EventKind::Told { from: Sender::Person, text, .. } => {
                 let line = TextLine::of(&format!("› to {}: ", agent.name), Look::of(Ink::Person).bold());
-                self.line(line.with(&text.replace('\n', " "), Ink::Person));
+                self.line(line.with(&cut(text).replace('\n', " "), Ink::Person));
             }
             kind => self.aside(kind, &format!("{}: ", agent.name), &Folded::default()),
         }
@@ -386,7 +446,7 @@ impl ChatTranscript {
     fn aside(&mut self, kind: &EventKind, who: &str, folded: &Folded) {
         let asked = folded.question.as_ref().map(|open| open.question.what.as_str());
         if let Some(line) = aside(kind, who, asked) {
-            if matches!(kind, EventKind::ModelFailed { .. }) {
+            if matches!(kind, EventKind::ModelFailed { .. }) && who.is_empty() {
                 self.end_text();
             }
             self.line(line);
@@ -419,10 +479,18 @@ pub(crate) fn keep_end(text: &mut String, bytes_max: usize) {
 
 /// Which of the agents it is, for its colour.
 pub(crate) fn number_of(view: &SessionView, id: AgentId) -> u8 {
-    let place = view.agents.iter().position(|agent| agent.id == id).unwrap_or(0);
+    let place = view.agents.iter().rposition(|agent| agent.id == id).unwrap_or(0);
     u8::try_from(place % 6).unwrap_or(0)
 }
 
+/// The beginning of a text that may be long; where it is cut, it says so.
 fn cut(text: &str) -> String {
-    text.chars().take(NOTE_COLUMNS_MAX).collect()
+    match text.char_indices().nth(NOTE_COLUMNS_MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+fn bytes(line: &TextLine) -> usize {
+    line.spans().iter().map(|span| span.text().len()).sum()
 }

@@ -98,8 +98,8 @@ impl Chat {
         }
         match turn.checked_sub(1) {
             Some(kept @ 1..) => {
-                self.next_from = Some(BeginFrom::Fork { session, turn: Some(kept), files: false });
                 self.let_go();
+                self.next_from = Some(BeginFrom::Fork { session, turn: Some(kept), files: false });
                 self.say(format!("the next prompt goes on after turn {kept}, in a new session"));
             }
             _ => {

@@ -2,6 +2,7 @@
 
 use posse_engine::NextTurnSettings;
 use posse_protocol::SessionId;
+use posse_terminal::{Ink, TextLine};
 
 use super::{Chat, ChatSession};
 use crate::effect::{BeginFrom, BeginSession, ChatEffect, PromptWords, SteerCommand};
@@ -9,19 +10,33 @@ use crate::effect::{BeginFrom, BeginSession, ChatEffect, PromptWords, SteerComma
 impl Chat {
     /// Begins a session with these words.
     pub(crate) fn begin(&mut self, from: BeginFrom, words: PromptWords) {
-        let words = self.with_asides(words);
-        self.beginning = Some(words.clone());
+        self.beginning = Some((from.clone(), words.clone()));
+        let words = with_asides(words, &self.aside);
         let begin = BeginSession { from, words, wishes: self.wishes.clone() };
         self.effect(ChatEffect::Begin(begin));
     }
 
-    /// Adds what the person's own commands said since the last prompt.
-    pub(crate) fn with_asides(&mut self, mut words: PromptWords) -> PromptWords {
-        for aside in self.aside.drain(..) {
-            words.text.push_str("\n\n");
-            words.text.push_str(&aside);
+    /// A session could not be begun: all that was said goes back to the composer, and the next prompt begins where this one
+    /// would have.
+    pub(crate) fn not_begun(&mut self, why: &str) {
+        for line in why.lines() {
+            self.print(TextLine::of(line, Ink::Bad));
         }
-        words
+        let Some((from, mut words)) = self.beginning.take() else { return };
+        for (more, _) in std::mem::take(&mut self.early) {
+            words.text.push_str("\n\n");
+            words.text.push_str(&more.text);
+            words.files.extend(more.files);
+        }
+        if self.session.is_none() && from != BeginFrom::Nothing {
+            self.next_from = Some(from);
+        }
+        self.composer.restore(&words);
+    }
+
+    /// Adds what the person's own commands said since the last prompt.
+    pub(crate) fn take_asides(&mut self, words: PromptWords) -> PromptWords {
+        with_asides(words, &std::mem::take(&mut self.aside))
     }
 
     /// Shows a recorded session, and follows it if it runs.
@@ -37,16 +52,18 @@ impl Chat {
     /// Lets go of the open session.
     pub(crate) fn let_go(&mut self) {
         if let Some(mut session) = self.session.take() {
+            session.transcript.end();
             let rest = session.transcript.take(u64::MAX);
             self.printed.extend(rest);
             self.effect(ChatEffect::LetGo);
         }
-        (self.answering, self.waiting, self.answering_plan) = (None, None, false);
+        (self.answering, self.waiting, self.answering_plan, self.next_from) = (None, None, false, None);
+        (self.composer.editing, self.composer.queue_at) = (None, None);
     }
 
     /// A session that was begun is on record.
     pub(crate) fn begun(&mut self, session: SessionId) {
-        self.beginning = None;
+        (self.beginning, self.aside) = (None, Vec::new());
         match &mut self.session {
             // It goes on where it was.
             Some(open) if open.id == session => open.over = false,
@@ -63,15 +80,13 @@ impl Chat {
             self.say_to_session(words, queue);
         }
     }
+}
 
-    /// It could not be begun: all that was said goes back to the composer.
-    pub(crate) fn not_begun(&mut self, mut words: PromptWords) {
-        self.beginning = None;
-        for (more, _) in std::mem::take(&mut self.early) {
-            words.text.push_str("\n\n");
-            words.text.push_str(&more.text);
-            words.files.extend(more.files);
-        }
-        self.composer.restore(&words);
+/// Words with what the person's own commands said below them.
+fn with_asides(mut words: PromptWords, asides: &[String]) -> PromptWords {
+    for aside in asides {
+        words.text.push_str("\n\n");
+        words.text.push_str(aside);
     }
+    words
 }

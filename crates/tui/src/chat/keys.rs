@@ -180,7 +180,9 @@ impl Chat {
             return;
         }
         let at_work = self.session.as_ref().is_some_and(super::ChatSession::is_at_work);
-        if at_work && self.twice.is_none() {
+        if self.typed.is_some() && self.twice.is_none() {
+            self.effect(ChatEffect::StopCommand);
+        } else if at_work && self.twice.is_none() {
             self.effect(ChatEffect::Steer(SteerCommand::StopTurn));
         }
         self.quit_twice();
@@ -228,7 +230,7 @@ impl Chat {
     }
 
     fn begin_answer(&mut self) {
-        if let Some(open) = self.session.as_ref().and_then(|session| session.view.questions.first()) {
+        if let Some(open) = self.session.as_ref().and_then(super::ChatSession::question) {
             self.answering = Some(AnswerDraft::begin(open));
         } else if self.waiting == Some(ChatWaiting::Plan) {
             self.answering_plan = true;
@@ -254,7 +256,7 @@ impl Chat {
     /// What there is more of than is shown: the question, or the whole transcript.
     fn show_all(&mut self) {
         let Some(session) = &self.session else { return self.say("there is no session yet") };
-        if let Some(open) = session.view.questions.first() {
+        if let Some(open) = session.question() {
             self.view = Some(FullScreen::Pager(Pager::of_question(&open.question)));
             return;
         }
@@ -296,7 +298,8 @@ impl Chat {
 
     fn withdraw_chosen(&mut self) {
         let Some(at) = self.composer.queue_at.take() else { return };
-        let mail = self.session.as_ref().and_then(|session| session.queue().get(at)).map(|mail| mail.id);
+        let queue = self.session.as_ref().map(|session| session.queue()).unwrap_or_default();
+        let mail = queue.get(at).map(|mail| mail.id);
         if let Some(mail) = mail {
             self.effect(ChatEffect::Steer(SteerCommand::Withdraw(mail)));
         }

@@ -6,7 +6,7 @@ use posse_terminal::{Ink, Look, Markdown, TextLine};
 use super::session::ChatAttention;
 use super::{Chat, ChatWaiting, STOPPING};
 use crate::effect::{ChatEffect, ChatFound, ChatOutcome, PromptWords};
-use crate::limits::{OUTPUT_BYTES_MAX, PRINTED_LINES_MAX};
+use crate::limits::{ASIDES_MAX, OUTPUT_BYTES_MAX, PRINTED_LINES_MAX};
 use crate::transcript::keep_end;
 use crate::views::FullScreen;
 
@@ -17,18 +17,16 @@ impl Chat {
                 self.begun(session);
                 notes.iter().for_each(|note| self.warn(note));
             }
-            ChatOutcome::NotBegun { words, why } => {
-                for line in why.lines() {
-                    self.print(TextLine::of(line, Ink::Bad));
-                }
-                self.not_begun(words);
-            }
+            ChatOutcome::NotBegun { words: _, why } => self.not_begun(&why),
             ChatOutcome::Failed(why) => {
                 if let Some(view) = &mut self.view {
                     view.failed(&why);
                 }
                 (self.side, self.typed) = (None, None);
-                self.print(TextLine::of(&format!("✗ {why}"), Ink::Bad));
+                for (number, line) in why.lines().enumerate() {
+                    let mark = if number == 0 { "✗" } else { " " };
+                    self.print(TextLine::of(&format!("{mark} {line}"), Ink::Bad));
+                }
             }
             ChatOutcome::Note(text) => self.say(text),
             ChatOutcome::Said { command, text, failed, for_model } => {
@@ -69,6 +67,8 @@ impl Chat {
                     self.warn(&format!("{why} Your next prompt takes the session up again."));
                 }
                 self.answering = None;
+                // What was being edited is a prompt of its own from now on.
+                (self.composer.editing, self.composer.queue_at) = (None, None);
             }
         }
     }
@@ -106,6 +106,9 @@ impl Chat {
         }
         self.print(TextLine::default());
         if for_model {
+            if self.aside.len() == ASIDES_MAX {
+                self.aside.remove(0);
+            }
             self.aside.push(format!("[I ran `{command}`. Its output:]\n{text}"));
         }
     }

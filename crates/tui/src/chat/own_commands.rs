@@ -268,8 +268,9 @@ impl Chat {
     fn copy(&mut self, rest: &str) {
         let number = if rest.is_empty() { Ok(1) } else { rest.parse() };
         let reply = self.session.as_ref().zip(number.ok()).and_then(|(one, n)| one.transcript.reply(n));
-        match reply.map(str::to_owned) {
-            Some(text) => {
+        match reply.map(|reply| reply.map(str::to_owned)) {
+            Some(None) => self.say("that reply is too long to copy; /export has it"),
+            Some(Some(text)) => {
                 self.say(format!("copied {}", words::counted(text.chars().count() as u64, "character")));
                 self.effect(ChatEffect::Copy(text));
             }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use posse_protocol::{
-    AgentState, Approval, CallId, Event, EventKind, Progress, ProgressKind, Seq, SessionId, Update,
+    AgentState, Approval, CallId, Event, EventKind, Progress, ProgressKind, Sender, Seq, SessionId, Update,
 };
-use posse_view::{AgentView, Folded, QueuedMail, SessionView};
+use posse_view::{AgentView, Folded, OpenQuestion, QueuedMail, SessionView};
 
 use crate::limits::OUTPUT_BYTES_MAX;
 use crate::transcript::{ChatTranscript, keep_end};
@@ -90,9 +90,15 @@ impl ChatSession {
         self.view.approval
     }
 
-    /// What waits to be told to the main agent.
-    pub(crate) fn queue(&self) -> &[QueuedMail] {
-        self.main().map_or(&[], |main| &main.mail)
+    /// What the person has said and the main agent was not told yet.
+    pub(crate) fn queue(&self) -> Vec<&QueuedMail> {
+        let mail = self.main().map_or(&[][..], |main| &main.mail);
+        mail.iter().filter(|mail| mail.from == Sender::Person).collect()
+    }
+
+    /// The question that is to be answered first; none where nobody would hear the answer.
+    pub(crate) fn question(&self) -> Option<&OpenQuestion> {
+        self.view.questions.first().filter(|_| !self.over && !self.replaying)
     }
 
     /// Takes in an update. Says which diff is wanted.
@@ -149,7 +155,8 @@ impl ChatSession {
             }
             EventKind::Replied { reply, .. } if is_main => {
                 let usage = reply.usage;
-                let sum = usage.input_tokens.map(|input| input + usage.output_tokens.unwrap_or(0));
+                let sum =
+                    usage.input_tokens.map(|input| input.saturating_add(usage.output_tokens.unwrap_or(0)));
                 self.window_tokens = sum.or(self.window_tokens);
             }
             EventKind::Compacted { .. } if is_main => self.window_tokens = None,
@@ -159,7 +166,11 @@ impl ChatSession {
                 self.since_ms = event.at_ms;
             }
             EventKind::ToolFinished { .. } if is_main => self.output = None,
-            EventKind::SessionResumed { .. } => self.over = false,
+            EventKind::SessionInterrupted { .. } => self.jobs.clear(),
+            EventKind::SessionResumed { .. } => {
+                self.over = false;
+                self.jobs.clear();
+            }
             _ => {}
         }
     }

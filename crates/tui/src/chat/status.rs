@@ -8,6 +8,9 @@ use serde_json::{Value, json};
 use super::Chat;
 use crate::short_number::short;
 
+/// Columns from which on numbers are written out.
+const NARROW_COLUMNS: usize = 60;
+
 /// The JSON for a status line command.
 pub(crate) fn input(chat: &Chat) -> String {
     let session = chat.session.as_ref();
@@ -47,8 +50,8 @@ pub(crate) fn window(chat: &Chat) -> Option<u64> {
     chat.facts.models.iter().find(|model| model.name == name)?.context_window
 }
 
-/// The status line.
-pub(crate) fn line(chat: &Chat) -> TextLine {
+/// The status line. Where room is short, what matters least goes first.
+pub(crate) fn line(chat: &Chat, width: usize) -> TextLine {
     if let Some((note, _)) = &chat.note {
         return TextLine::of(&format!("  {note}"), Ink::Accent);
     }
@@ -57,26 +60,32 @@ pub(crate) fn line(chat: &Chat) -> TextLine {
     }
     let view = chat.session.as_ref().map(|session| &session.view);
     let model = view.and_then(|view| view.model.as_deref()).or(chat.facts.model.as_deref());
-    let mut parts = vec![model.unwrap_or("no model").to_owned()];
-    parts.extend(
-        chat.session
-            .as_ref()
-            .and_then(|session| session.effort.clone())
-            .map(|effort| format!("effort {effort}")),
-    );
+    let effort = chat.session.as_ref().and_then(|session| session.effort.as_ref());
+    let mut parts = vec![(0, model.unwrap_or("no model").to_owned())];
+    parts.extend(effort.map(|effort| (5, format!("effort {effort}"))));
     let used = chat.session.as_ref().and_then(|session| session.window_tokens);
     match (used, window(chat)) {
         (Some(used), Some(window)) => {
-            parts.push(format!("{} of {} ({}%)", short(used), short(window), used * 100 / window.max(1)));
+            let percent = used.saturating_mul(100) / window.max(1);
+            parts.push(match width {
+                NARROW_COLUMNS.. => (2, format!("{} of {} ({percent}%)", short(used), short(window))),
+                _ => (2, format!("{percent}% of {}", short(window))),
+            });
         }
-        (Some(used), None) => parts.push(format!("{} in the window", short(used))),
+        (Some(used), None) => parts.push((2, format!("{} in the window", short(used)))),
         _ => {}
     }
     if let Some(view) = view {
-        parts.extend(view.in_all.usage.total_tokens().map(|tokens| format!("{} tokens", short(tokens))));
-        parts.extend(view.in_all.cost_usd.map(|usd| words::cost(usd, view.in_all.cost_unknown > 0)));
+        parts.extend(view.in_all.usage.total_tokens().map(|tokens| (4, format!("{} tokens", short(tokens)))));
+        parts.extend(view.in_all.cost_usd.map(|usd| (3, words::cost(usd, view.in_all.cost_unknown > 0))));
     }
-    parts.push(format!("mode {}", chat.mode_name()));
-    parts.extend(chat.facts.branch.clone());
-    TextLine::of(&format!("  {}", parts.join(" · ")), Look::of(Ink::Quiet))
+    parts.push((1, format!("mode {}", chat.mode_name())));
+    parts.extend(chat.facts.branch.clone().map(|branch| (6, branch)));
+    loop {
+        let told = parts.iter().map(|(_, part)| part.as_str()).collect::<Vec<_>>().join(" · ");
+        let line = TextLine::of(&format!("  {told}"), Look::of(Ink::Quiet));
+        let least = parts.iter().map(|(rank, _)| *rank).max().filter(|rank| *rank > 1);
+        let Some(least) = least.filter(|_| line.columns() > width) else { return line };
+        parts.retain(|(rank, _)| *rank != least);
+    }
 }

@@ -17,10 +17,10 @@ impl Chat {
             return;
         }
         if let Some(command) = self.composer.chosen_command().map(str::to_owned)
-            && commands::find(command.trim_start_matches('/')).is_none_or(|one| one.arguments.is_empty())
+            && commands::find(command.trim_start_matches('/')).is_none_or(|one| !one.needs_arguments())
         {
             self.composer.editor.set_text(&command);
-        } else if self.composer.complete() {
+        } else if self.composer.enter_completes() && self.composer.complete() {
             return self.look();
         }
         self.submit(false);
@@ -69,7 +69,8 @@ impl Chat {
     }
 
     fn submit(&mut self, queue: bool) {
-        let words = self.composer.submit();
+        let mut words = self.composer.submit();
+        words.text.truncate(words.text.trim_end().len());
         if words.text.trim().is_empty() && words.files.is_empty() {
             return;
         }
@@ -81,11 +82,18 @@ impl Chat {
         if text == "?" {
             return self.help();
         }
+        if matches!(text.as_str(), "!" | "!!") {
+            return self.say("say what to run: !cargo test");
+        }
         if let Some(command) = text.strip_prefix("!!") {
             return self.effect(ChatEffect::OnTerminal(OnTerminal::Command(command.trim().to_owned())));
         }
         if let Some(command) = text.strip_prefix('!') {
             let command = command.trim().to_owned();
+            if self.typed.is_some() {
+                self.composer.restore(&words);
+                return self.say("a command of yours still runs; Esc stops it");
+            }
             self.typed = Some((command.clone(), String::new()));
             return self.effect(ChatEffect::Sandboxed(command));
         }
@@ -102,7 +110,7 @@ impl Chat {
         }
         let at_work = self.session.as_ref().is_some_and(super::ChatSession::is_at_work);
         if at_work && !queue && words.files.is_empty() {
-            let text = self.with_asides(words).text;
+            let text = self.take_asides(words).text;
             return self.effect(ChatEffect::Steer(SteerCommand::Tell { agent: None, text }));
         }
         if at_work && !words.files.is_empty() && !queue {
@@ -119,7 +127,7 @@ impl Chat {
         self.waiting = None;
         match &self.session {
             Some(session) if !session.over => {
-                let words = self.with_asides(words);
+                let words = self.take_asides(words);
                 self.effect(ChatEffect::Steer(SteerCommand::Prompt(words)));
             }
             Some(session) => {
@@ -134,8 +142,13 @@ impl Chat {
     }
 
     fn edit_queued(&mut self, at: usize) {
-        let Some(mail) = self.session.as_ref().and_then(|session| session.queue().get(at)) else { return };
+        let queue = self.session.as_ref().map(|session| session.queue()).unwrap_or_default();
+        let Some(mail) = queue.get(at) else { return };
         let (id, text) = (mail.id, mail.text.clone());
+        if text.chars().count() >= posse_view::limits::MESSAGE_CHARS_MAX {
+            // Only its beginning is here, and saving that would lose the rest.
+            return self.say("this message is too long to edit; Delete withdraws it");
+        }
         self.composer.editing = Some(id);
         self.composer.editor.set_text(&text);
         self.say("Enter saves the message, Esc leaves it as it was");
@@ -146,6 +159,9 @@ impl Chat {
         let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let rest = rest.trim();
         if let Some(command) = commands::find(name) {
+            if command.needs_arguments() && rest.is_empty() {
+                self.composer.editor.set_text(&format!("/{} ", command.name));
+            }
             let rest = if rest.is_empty() { command.bare } else { rest };
             return match command.action {
                 CommandAction::Own(own) => self.own_command(own, rest),
@@ -161,7 +177,7 @@ impl Chat {
             return self.effect(ChatEffect::UserCommand { command, arguments: rest.to_owned() });
         }
         if self.facts.skills.iter().any(|(skill, _)| skill == name) {
-            let text = format!("Use the skill \"{name}\". {rest}");
+            let text = format!("Use the skill \"{name}\". {rest}").trim().to_owned();
             return self.say_to_session(PromptWords { text, files: Vec::new() }, false);
         }
         let names: Vec<&str> = commands::COMMANDS.iter().map(|one| one.name).collect();

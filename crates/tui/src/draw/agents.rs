@@ -80,8 +80,9 @@ fn doing(agent: &AgentView, now_ms: u64) -> String {
         return words::state(agent.state).to_owned();
     }
     let quiet = now_ms.saturating_sub(agent.last_at_ms.max(agent.heard_at_ms.unwrap_or(0)));
-    let doing = words::now(agent, now_ms).replace('\n', " ");
-    if quiet >= SILENT_TOLD_AFTER_MS && agent.asks.is_empty() {
+    let doing = super::doing(agent, now_ms);
+    let works = agent.state == posse_protocol::AgentState::Running && agent.silent_ms(now_ms).is_none();
+    if works && quiet >= SILENT_TOLD_AFTER_MS && agent.asks.is_empty() {
         return format!("{doing} · silent for {}", words::duration(quiet));
     }
     doing

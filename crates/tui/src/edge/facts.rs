@@ -9,6 +9,7 @@ use posse_setup::{
     Wishes, model_list, skill_list, trust_items,
 };
 
+use posse_protocol::Approval;
 use posse_setup::user_commands;
 use posse_terminal::{PromptHistory, Theme};
 
@@ -26,6 +27,7 @@ pub(super) async fn find(paths: &Paths, folder: &Path, wishes: &ChatWishes, vers
         folder: folder.display().to_string(),
         branch: branch(folder),
         version: version.to_owned(),
+        approval: wishes.approval.unwrap_or(Approval::Ask),
         ..ChatFacts::default()
     };
     let lines = PromptHistoryFile::of(paths, folder).lines().unwrap_or_default().join("\n");

@@ -256,6 +256,7 @@ impl Edge {
         self.performer.settle(&mut self.chat, &mut heard).await;
         let session = self.chat.session_id();
         let _ = self.leave_full_screen();
+        self.chat.view = None;
         let printed = self.chat.take_printed();
         let mut last = self.screen.frame(&printed, &posse_terminal::Region::default());
         last.extend(self.screen.leave());

@@ -30,13 +30,13 @@ pub(crate) fn settled(agent: &AgentView, number: u8, report: &Report) -> Vec<Tex
     parts.extend(receipt.usage.total_tokens().map(|tokens| words::counted(tokens, "token")));
     parts.extend(receipt.cost_usd.map(|usd| words::cost(usd, false)));
     parts.extend(changed(&receipt.files, &receipt.files_below));
-    if !matches!(report.ending, Ending::Completed) {
-        parts.insert(0, report.outcome());
-    }
     line.push(&format!("  {}", parts.join(" · ")), Ink::Quiet);
     let summary = posse_report::summary(report);
     let told = summary.lines().filter(|line| !line.trim().is_empty()).collect::<Vec<_>>();
     let mut lines = vec![line];
+    if let Ending::Failed { failure } = &report.ending {
+        lines.push(TextLine::of(&format!("    {failure}"), Ink::Bad));
+    }
     lines.extend(
         told.iter().take(REPORT_LINES_MAX).map(|text| TextLine::of(&format!("    {text}"), Ink::Quiet)),
     );

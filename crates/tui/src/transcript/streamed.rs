@@ -6,11 +6,13 @@ pub(super) struct Streamed {
     bytes: usize,
     hash: u64,
     open: bool,
+    /// Whether lines of it were finished, which cannot be taken back.
+    pub(super) has_lines: bool,
 }
 
 impl Default for Streamed {
     fn default() -> Self {
-        Self { bytes: 0, hash: 0xcbf2_9ce4_8422_2325, open: false }
+        Self { bytes: 0, hash: 0xcbf2_9ce4_8422_2325, open: false, has_lines: false }
     }
 }
 
@@ -21,14 +23,14 @@ impl Streamed {
         self.open |= !text.trim().is_empty();
     }
 
+    /// How much came.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Whether something was printed since it was last closed.
     pub(super) fn is_open(&self) -> bool {
         self.open
-    }
-
-    /// Whether anything came.
-    pub(super) fn has_come(&self) -> bool {
-        self.bytes > 0
     }
 
     pub(super) fn close(&mut self) {
