@@ -139,3 +139,9 @@ pub(crate) const TREE_INDENT_COLUMNS_MAX: usize = 16;
 pub(crate) const DETAIL_ITEMS_MAX: usize = 10;
 /// Rows of its to-do list there.
 pub(crate) const DETAIL_TODO_ROWS_MAX: usize = 12;
+/// How often a session whose connection broke is connected to again, and after which pause.
+pub(crate) const RECONNECTS_MAX: usize = 20;
+pub(crate) const RECONNECT_PAUSE_MS: u64 = 250;
+/// How often, and after which pause, it is looked whether a process is gone.
+pub(crate) const GONE_TRIES_MAX: usize = 20;
+pub(crate) const GONE_PAUSE_MS: u64 = 10;

@@ -20,7 +20,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::facts;
-use super::following::{OpenHandle, follow, replay};
+use super::following::{FollowedSession, OpenHandle, follow, replay};
 use super::start::{ChatStart, failed, now_ms};
 use crate::chat::{Chat, ChatInput};
 use crate::effect::{ChatEffect, ChatOutcome, OnTerminal, SteerCommand};
@@ -256,7 +256,8 @@ impl EdgeShared {
     /// Follows a session from after an event.
     fn follow(&self, session: SessionId, handle: Handle, after: Seq) {
         self.set_open(session, Some(handle.clone()));
-        let task = tokio::spawn(follow(handle, session, after, self.inputs.clone()));
+        let followed = FollowedSession { engine: self.engine.get().cloned(), handle, session };
+        let task = tokio::spawn(follow(followed, after, self.inputs.clone()));
         let before = self.following.lock().unwrap_or_else(PoisonError::into_inner).replace(task);
         if let Some(before) = before {
             before.abort();
