@@ -12,7 +12,7 @@ use posse_engine::record::DATABASE_FILE;
 use posse_engine::{Engine, Session};
 use posse_model::ModelConfig;
 use posse_setup::{ModelChoice, Paths, SessionPlan, Wishes};
-use posse_tui::{BeginSession, ChatOpening, ChatStart, HostedSession, SessionHost};
+use posse_tui::{BeginFrom, BeginSession, ChatOpening, ChatStart, HostedSession, SessionHost};
 use posse_view::SessionView;
 use posse_workspace::git;
 
@@ -119,8 +119,15 @@ impl SessionHost for DemoHost {
         &self,
         begin: BeginSession,
     ) -> Pin<Box<dyn Future<Output = Result<HostedSession, String>> + Send>> {
-        let started = self.start(begin.words.text);
+        let is_recorded = begin.words.text == PROMPT && begin.from == BeginFrom::Nothing;
+        let started = is_recorded.then(|| self.start(begin.words.text));
         Box::pin(async move {
+            let Some(started) = started else {
+                return Err(
+                    "the demo is a recording of one prompt; posse opens the chat in a folder of yours"
+                        .to_string(),
+                );
+            };
             let (engine, mut session) = started.map_err(|error| format!("{error:#}"))?;
             // It is on record from its first event on.
             session.next().await;

@@ -63,9 +63,15 @@ impl Chat {
 
     /// Tab without a list: what is written waits until the session has answered.
     pub(crate) fn queue(&mut self) {
-        if !self.composer.editor.is_empty() {
-            self.submit(true);
+        if self.composer.editor.is_empty() {
+            return;
         }
+        // Somebody who wanted to complete something must not send half of it.
+        let at_work = self.session.as_ref().is_some_and(super::ChatSession::is_at_work);
+        if !at_work && self.beginning.is_none() {
+            return self.say("nothing to complete; Enter sends");
+        }
+        self.submit(true);
     }
 
     fn submit(&mut self, queue: bool) {

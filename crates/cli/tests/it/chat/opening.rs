@@ -95,3 +95,56 @@ fn one_task_is_run_and_printed_and_an_empty_folder_has_nothing_to_continue() {
     pane.shows("no sessions");
     pane.is_at_the_shell();
 }
+
+#[test]
+fn the_demo_opens_the_chat_and_says_that_it_is_a_recording() {
+    let person = Person::new([]);
+    person.configure("");
+    let place = person.data_dir().with_file_name("temporary");
+    std::fs::create_dir(&place).unwrap();
+    let pane = Pane::with(&person, 100, 40, &[("TMPDIR", &place.display().to_string())]);
+    pane.starts("demo --fast");
+    pane.shows("Fixed: the tests pass, 3 ok and 0 failed.");
+    pane.shows("✓ 4 turns");
+    pane.keys(&["C-t"]);
+    pane.until("the work view", || {
+        pane.value("alternate_on") == "1" && pane.screen().contains("implementer-1")
+    });
+    pane.keys(&["q"]);
+    pane.until("the chat", || pane.value("alternate_on") == "0");
+    let recorded = "the demo is a recording";
+    pane.says("more please");
+    pane.until("an answer", || pane.whole().matches(recorded).count() == 1);
+    pane.says("/new");
+    pane.shows(READY);
+    pane.says("other things");
+    pane.until("an answer", || pane.whole().matches(recorded).count() == 2);
+    pane.keys(&["C-c"]);
+    pane.says("/quit");
+    pane.is_at_the_shell();
+    assert_eq!(std::fs::read_dir(&place).unwrap().count(), 0, "its folder is removed");
+    assert!(!pane.whole().contains("cassette"), "{}", pane.whole());
+}
+
+#[test]
+fn flags_say_where_the_chat_and_all_that_it_starts_keep_their_things() {
+    let person = Person::new([Turn::text("Here.")]);
+    let place = person.data_dir().with_file_name("other");
+    let pane = Pane::open(&person, 100, 30);
+    std::fs::rename(person.config(), person.data_dir().with_file_name("other.toml")).unwrap();
+    pane.starts("--data-dir ~/other --config ~/other.toml");
+    pane.shows("fake · mode auto");
+    pane.says("where are you?");
+    pane.shows("Here.");
+    pane.says("/sessions");
+    pane.until("the list", || {
+        pane.whole().lines().any(|line| line.contains("resting") && line.contains("where are you?"))
+    });
+    pane.says("/config");
+    pane.shows("[models.fake]");
+    assert!(place.join("posse.db").exists());
+    assert!(!person.data_dir().join("posse.db").exists(), "nothing is anywhere else");
+    pane.says("/quit");
+    pane.is_at_the_shell();
+    pane.until("the end of the process", || sessions_of(&person).is_empty());
+}

@@ -16,7 +16,7 @@ fn every_line_is_there_once_and_in_order_after_resizes_in_the_middle_of_an_answe
     let (first, second): (Vec<_>, Vec<_>) =
         (1..=200).map(paragraph).partition(|line| line.as_str() < "word 101");
     let go_on = Arc::new(AtomicBool::new(false));
-    let slowly = |text: String| Turn::text(text).split_every(300).slowly(Duration::from_millis(1));
+    let slowly = |text: String| Turn::text(text).split_every(300).slowly(Duration::from_millis(4));
     let person = Person::new([
         slowly(first.concat()).and_call("read_file", json!({"path": "main.py"})),
         slowly(second.concat()).after(&go_on),
@@ -24,11 +24,25 @@ fn every_line_is_there_once_and_in_order_after_resizes_in_the_middle_of_an_answe
     let pane = Pane::chat(&person);
     pane.says("count");
     let sizes = [(50, 24), (120, 30), (31, 12), (80, 24), (100, 10), (64, 40), (80, 24)];
-    for (columns, rows) in sizes {
+    for (number, (columns, rows)) in sizes.into_iter().enumerate() {
         let before = last_word(&pane);
         pane.until("more lines", || last_word(&pane) > before || last_word(&pane) == 100);
         pane.resize(columns, rows);
-        go_on.store(columns == 80, Ordering::Relaxed);
+        go_on.store(true, Ordering::Relaxed);
+        // Other things happen, too.
+        if number == 1 {
+            pane.keys(&["C-t"]);
+            pane.until("the work view", || pane.value("alternate_on") == "1");
+            pane.resize(70, 20);
+            pane.keys(&["q"]);
+            pane.until("the chat", || pane.value("alternate_on") == "0");
+        }
+        if number == 4 {
+            pane.keys(&["C-z"]);
+            pane.is_at_the_shell();
+            pane.says("fg");
+            pane.until("the chat", || pane.value("pane_current_command") == "posse");
+        }
     }
     pane.shows("✓ 2 turns");
     pane.says("/quit");

@@ -90,3 +90,21 @@ fn an_editor_a_user_command_and_the_shell_behind_the_chat() {
     assert!(last_request(&person).contains("unfinished business"));
     assert_eq!(pane.whole().matches("Greeted.").count(), 1);
 }
+
+#[test]
+fn a_path_is_completed_as_soon_as_files_are_known_and_tab_sends_nothing() {
+    let project = Fixture::new().file("src/library.rs", "").file("main.py", "").git();
+    let person = Person::with_project([Turn::text("I looked.")], project);
+    let pane = Pane::chat(&person);
+    pane.types("look at @libr");
+    pane.shows("  @src/library.rs");
+    pane.keys(&["Tab"]);
+    pane.shows("› look at @src/library.rs");
+    pane.types("please");
+    pane.keys(&["Tab"]);
+    pane.shows("nothing to complete; Enter sends");
+    assert_eq!(person.model.calls(), 0);
+    pane.keys(&["Enter"]);
+    pane.shows("I looked.");
+    assert!(last_request(&person).contains("look at @src/library.rs please"));
+}

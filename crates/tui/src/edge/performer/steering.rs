@@ -14,6 +14,9 @@ use super::EdgeShared;
 use crate::edge::start::failed;
 use crate::effect::{ChatOutcome, PromptWords, SteerCommand};
 
+/// What is said to somebody who talks to a demonstration.
+const RECORDED: &str = "the demo is a recording and cannot answer; to talk, open posse in a folder of yours";
+
 impl EdgeShared {
     pub(super) async fn steer(&self, command: SteerCommand) -> Option<ChatOutcome> {
         if let SteerCommand::Rename(title) = &command {
@@ -21,6 +24,10 @@ impl EdgeShared {
                 Ok(session) => self.rename(session, title).await,
                 Err(outcome) => Some(outcome),
             };
+        }
+        if self.start.host.is_some() && matches!(command, SteerCommand::Prompt(_) | SteerCommand::Tell { .. })
+        {
+            return Some(failed(RECORDED));
         }
         let Some(open) = self.opened() else { return Some(failed("there is no session yet")) };
         let Some(handle) = open.handle else {
