@@ -198,7 +198,7 @@ fn ctrl_c_empties_stops_and_twice_leaves() {
     assert_eq!(stage.does("some words\x03"), []);
     assert_eq!(stage.written(), "");
     assert_eq!(stage.does(CTRL_C), steer(SteerCommand::StopTurn));
-    assert_eq!(stage.does(CTRL_C), [leave.clone()]);
+    assert_eq!(stage.does(CTRL_C), std::slice::from_ref(&leave));
     let mut stage = ChatStage::at_rest();
     assert_eq!(stage.does(CTRL_C), []);
     stage.now_ms += 10_000;
