@@ -9,7 +9,7 @@ mod streamed;
 use std::collections::VecDeque;
 
 use posse_protocol::{
-    AgentId, Event, EventKind, Progress, ProgressKind, Purpose, Sender, Seq, Update, words::counted,
+    AgentId, Ending, Event, EventKind, Progress, ProgressKind, Purpose, Sender, Seq, Update, words::counted,
 };
 use posse_terminal::diff_lines;
 use posse_terminal::{Ink, Look, Markdown, TextLine};
@@ -44,6 +44,8 @@ pub(crate) struct ChatTranscript {
     streamed: Streamed,
     /// Whether a reply is on its way.
     in_turn: bool,
+    /// Whether the main agent has rested since, and that was told.
+    rests: bool,
     /// What the main agent thinks right now; its end.
     reasoning: String,
     /// Whether reasoning is printed, too.
@@ -72,6 +74,7 @@ impl ChatTranscript {
             markdown: Markdown::new(width),
             streamed: Streamed::default(),
             in_turn: false,
+            rests: false,
             reasoning: String::new(),
             shows_reasoning: false,
             pieces: VecDeque::new(),
@@ -300,7 +303,7 @@ impl ChatTranscript {
             }
             EventKind::TurnStarted { purpose, .. } => {
                 self.sums_up = *purpose == Purpose::Summary;
-                self.in_turn = true;
+                (self.in_turn, self.rests) = (true, false);
                 self.streamed = Streamed::default();
             }
             EventKind::Retrying { reason, .. } => self.again(reason),
@@ -326,10 +329,13 @@ impl ChatTranscript {
                 self.changed.push((event.seq, None));
                 return Some(event.seq);
             }
+            // It was told when it rested, and nothing has happened since.
+            EventKind::AgentSettled { report } if self.rests && report.ending == Ending::Completed => {}
             EventKind::AgentRested { report: Some(report) } | EventKind::AgentSettled { report } => {
                 self.end_text();
                 self.lines(ended(report));
                 self.gap();
+                self.rests = true;
             }
             kind => self.aside(kind, "", folded),
         }

@@ -70,10 +70,17 @@ fn prompts_go_to_one_session_in_the_background_and_quit_ends_it_and_leaves_the_t
     pane.clears();
     pane.starts("--continue");
     pane.shows("Because of line one.");
+    pane.shows("110 in the window");
+    assert_eq!(pane.whole().matches("✓ ").count(), 2, "one line for each answer: {}", pane.whole());
     pane.says("and now?");
     pane.shows("Third.");
     assert_eq!(sessions(&person).len(), 1, "still the same session");
     assert!(last_request(&person).contains("It prints hi."));
+    // Somebody ends it elsewhere.
+    eventually("rest", || sessions(&person)[0]["status"] == "resting");
+    assert_eq!(person.posse(&["stop", "last"]).code, Some(0));
+    pane.shows("the session has ended; your next prompt takes it up again");
+    assert!(!pane.whole().contains("process is gone"), "{}", pane.whole());
     pane.says("/quit");
     pane.is_at_the_shell();
     pane.until("the end of the process", || sessions_of(&person).is_empty());
@@ -118,6 +125,14 @@ fn words_steer_the_running_turn_or_wait_behind_it_and_escape_stops_it() {
     pane.says("once more");
     pane.shows("Third.");
     assert_eq!(sessions_of(&person).len(), 1);
+
+    // What runs is stopped by leaving.
+    person.model.push(Turn::text("never").after(&never));
+    pane.says("and then?");
+    eventually("a request", || person.model.requests().len() == 6);
+    pane.says("/quit");
+    pane.is_at_the_shell();
+    pane.until("the end of the process", || sessions_of(&person).is_empty());
 }
 
 #[test]

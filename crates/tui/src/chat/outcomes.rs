@@ -57,14 +57,20 @@ impl Chat {
                 }
             }
             ChatOutcome::SessionOver { lost } => {
+                let mut has_ended = false;
                 if let Some(session) = &mut self.session {
                     session.over = true;
-                    if lost.is_some() {
+                    // A process that ends with its session may take the connection with it.
+                    has_ended = session.main().is_some_and(|main| main.has_ended());
+                    if lost.is_some() && !has_ended {
                         session.view.show_interrupted();
                     }
                 }
-                if let Some(why) = lost {
-                    self.warn(&format!("{why} Your next prompt takes the session up again."));
+                match lost {
+                    Some(why) if !has_ended => {
+                        self.warn(&format!("{why} Your next prompt takes the session up again."));
+                    }
+                    _ => self.say("the session has ended; your next prompt takes it up again"),
                 }
                 self.answering = None;
                 // What was being edited is a prompt of its own from now on.

@@ -1,6 +1,6 @@
 //! What Enter does with what was written: a prompt, words for the running turn, a command.
 
-use posse_terminal::{Ink, Key, KeyCode, TextLine};
+use posse_terminal::{Ink, Key, KeyCode, Look, TextLine};
 
 use super::Chat;
 use crate::commands::{self, CommandAction};
@@ -92,7 +92,10 @@ impl Chat {
             return self.say("say what to run: !cargo test");
         }
         if let Some(command) = text.strip_prefix("!!") {
-            return self.effect(ChatEffect::OnTerminal(OnTerminal::Command(command.trim().to_owned())));
+            let command = command.trim().to_owned();
+            let line = TextLine::of(&format!("$ {command}"), Look::of(Ink::Warning).bold());
+            self.print(line.with("  outside the sandbox", Ink::Quiet));
+            return self.effect(ChatEffect::OnTerminal(OnTerminal::Command(command)));
         }
         if let Some(command) = text.strip_prefix('!') {
             let command = command.trim().to_owned();

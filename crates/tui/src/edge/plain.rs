@@ -81,6 +81,7 @@ impl Plain {
             match effect {
                 ChatEffect::Leave(leaving) => return Some(leaving),
                 ChatEffect::OnTerminal(task) => {
+                    let _ = self.print();
                     let outcome = self.performer.on_terminal(&task);
                     let effects = self.chat.handle(ChatInput::Outcome(outcome), now_ms());
                     self.perform(effects);

@@ -237,11 +237,17 @@ impl Edge {
     /// Gives the terminal to another program and takes it back.
     fn hand_over(&mut self, task: &OnTerminal) -> io::Result<()> {
         self.leave_full_screen()?;
+        let printed = self.chat.take_printed();
+        self.terminal.write(&self.screen.frame(&printed, &posse_terminal::Region::default()))?;
         self.terminal.write(&self.screen.leave())?;
         self.keyboard.pause();
         self.terminal.pause()?;
         let outcome = self.performer.on_terminal(task);
         self.terminal.resume()?;
+        if matches!(task, OnTerminal::Command(_)) {
+            // Its last line may have no end, and would be drawn over.
+            self.terminal.write(b"\r\n")?;
+        }
         self.keyboard.resume();
         self.screen.forget();
         let (columns, rows) = self.terminal.size();

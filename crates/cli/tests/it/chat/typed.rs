@@ -18,9 +18,12 @@ fn commands_run_confined_and_are_told_to_the_model_or_outside_and_are_not() {
     pane.shows("con2fined");
     pane.shows(READY);
     assert!(!home.exists(), "it is confined");
-    pane.says(&format!("!!echo out$((1+2))side; echo x > {}", home.display()));
+    pane.says(&format!("!!printf out$((1+2))side; echo x > {}", home.display()));
     pane.shows("out3side");
     pane.until("its end", || home.exists() && pane.screen().contains("› "));
+    let whole = pane.whole();
+    let at = whole.lines().position(|line| line.starts_with("$ printf out")).unwrap();
+    assert_eq!(whole.lines().nth(at + 1).map(str::trim_end), Some("out3side"), "{whole}");
     pane.says("what did I do?");
     pane.shows("I see.");
     let asked = last_request(&person);
