@@ -14,7 +14,7 @@ mod transcript;
 mod work;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use posse_protocol::{Event, SessionId};
 use posse_terminal::{Key, KeyCode, TextLine};
@@ -46,7 +46,13 @@ pub enum FullScreen {
 pub(crate) enum ViewChoice {
     Session(SessionId),
     Model(String),
-    Rewind { turn: u32, conversation: bool, files: bool },
+    /// With the words of the person that began the turn.
+    Rewind {
+        turn: u32,
+        conversation: bool,
+        files: bool,
+        prompt: String,
+    },
 }
 
 /// What a key came to.

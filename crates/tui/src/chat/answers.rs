@@ -83,7 +83,12 @@ impl Chat {
         match choice {
             ViewChoice::Session(session) => self.open(session),
             ViewChoice::Model(name) => self.set_model(name),
-            ViewChoice::Rewind { turn, conversation, files } => self.rewind(turn, conversation, files),
+            ViewChoice::Rewind { turn, conversation, files, prompt } => {
+                self.rewind(turn, conversation, files);
+                if conversation {
+                    self.composer.restore(&PromptWords { text: prompt, files: Vec::new() });
+                }
+            }
         }
     }
 

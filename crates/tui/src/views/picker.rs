@@ -208,9 +208,9 @@ impl Picker {
         if let Some(name) = item.model_name() {
             return ViewStep::Choose(ViewChoice::Model(name.to_owned()));
         }
-        let turn = item.turn();
+        let (turn, prompt) = (item.turn(), item.text().to_owned());
         match (&mut self.of, turn) {
-            (PickerKind::Turns(turns), Some(turn)) => ViewStep::Do(vec![turns.choose(turn)]),
+            (PickerKind::Turns(turns), Some(turn)) => ViewStep::Do(vec![turns.choose(turn, prompt)]),
             _ => ViewStep::Stay,
         }
     }
@@ -334,6 +334,9 @@ impl Picker {
             PickerKind::Sessions(sessions) if sessions.is_waiting() => "looking …",
             PickerKind::Sessions(sessions) if sessions.all => "no session fits",
             PickerKind::Sessions(_) => "no session of this folder fits (Tab shows all folders)",
+            PickerKind::Models if self.items.is_empty() => {
+                "no model is there yet: /doctor says what was looked for"
+            }
             PickerKind::Models => "no model fits",
             PickerKind::Turns(_) => "no prompt fits",
         }

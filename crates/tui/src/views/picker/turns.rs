@@ -15,11 +15,13 @@ use crate::effect::ChatEffect;
 pub(super) struct TurnChoices {
     session: SessionId,
     chosen: Option<(u32, PreviewPane)>,
+    /// What the person said at the beginning of it.
+    prompt: String,
 }
 
 impl TurnChoices {
     pub(super) fn new(session: SessionId) -> Self {
-        Self { session, chosen: None }
+        Self { session, chosen: None, prompt: String::new() }
     }
 
     pub(super) fn is_of(&self, session: SessionId) -> bool {
@@ -31,9 +33,9 @@ impl TurnChoices {
         self.chosen.is_some()
     }
 
-    pub(super) fn choose(&mut self, turn: u32) -> ChatEffect {
+    pub(super) fn choose(&mut self, turn: u32, prompt: String) -> ChatEffect {
         let (preview, effect) = PreviewPane::ask(ChangeRequest::Rewind { turn });
-        self.chosen = Some((turn, preview));
+        (self.chosen, self.prompt) = (Some((turn, preview)), prompt);
         effect
     }
 
@@ -53,7 +55,11 @@ impl TurnChoices {
     pub(super) fn key(&mut self, key: &Key, size: (usize, usize)) -> ViewStep {
         let Some((turn, pane)) = &mut self.chosen else { return ViewStep::Stay };
         let turn = *turn;
-        let choose = |conversation, files| ViewStep::Choose(ViewChoice::Rewind { turn, conversation, files });
+        let prompt = &self.prompt;
+        let choose = |conversation, files| {
+            let prompt = prompt.clone();
+            ViewStep::Choose(ViewChoice::Rewind { turn, conversation, files, prompt })
+        };
         match (key.code, key.ctrl || key.alt) {
             (KeyCode::Escape, _) => self.chosen = None,
             (KeyCode::Char('c'), false) => return choose(true, false),

@@ -140,7 +140,8 @@ fn a_turn_is_chosen_and_then_what_is_taken_back() {
     insta::assert_snapshot!("rewind", screens(&view, None));
     let cases = [("c", true, false), ("f", false, true), ("b", true, true)];
     for (key, conversation, files) in cases {
-        let choice = ViewChoice::Rewind { turn: 1, conversation, files };
+        let prompt = "Make the basket remember what is in it.".to_owned();
+        let choice = ViewChoice::Rewind { turn: 1, conversation, files, prompt };
         assert_eq!(press(&mut view, None, key), ViewStep::Choose(choice), "{key}");
     }
     assert_eq!(press(&mut view, None, "<esc>"), ViewStep::Stay, "back to the list");
