@@ -3,8 +3,6 @@
 
 mod answers;
 mod begin;
-#[cfg(test)]
-mod first_steps;
 mod keys;
 mod outcomes;
 mod own_commands;

@@ -18,6 +18,8 @@ mod draw;
 #[cfg(unix)]
 mod edge;
 mod effect;
+#[cfg(test)]
+mod first_steps;
 mod limits;
 mod questions;
 mod short_number;

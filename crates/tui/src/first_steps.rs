@@ -2,7 +2,7 @@
 
 use posse_terminal::{Key, KeyCode, PathIndex, TerminalInput};
 
-use super::{Chat, ChatInput};
+use crate::chat::{Chat, ChatInput};
 use crate::effect::{ChatEffect, ChatFound, ChatOutcome, ChatQuery};
 use crate::region;
 
