@@ -250,6 +250,11 @@ impl Chat {
         }
     }
 
+    /// Prints a line of the chat's own words, broken at spaces.
+    pub(crate) fn print_wrapped(&mut self, line: &TextLine, indent: usize) {
+        line.wrapped(self.columns, indent).iter().for_each(|row| self.print(row.trimmed_end()));
+    }
+
     pub(crate) fn say(&mut self, text: impl Into<String>) {
         self.note = Some((text.into(), self.now_ms + NOTE_MS));
     }
@@ -304,7 +309,8 @@ impl Chat {
             self.theme = theme;
         }
         let new = facts.notes.iter().filter(|note| !self.facts.notes.contains(note));
-        self.printed.extend(new.map(|note| TextLine::plain(note)));
+        let columns = self.columns;
+        self.printed.extend(new.flat_map(|note| TextLine::plain(note).wrapped(columns, 2)));
         self.facts = facts;
         self.refresh_status_line();
     }

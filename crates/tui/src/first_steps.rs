@@ -1,10 +1,13 @@
-//! What somebody tries first: help, completion, commands without arguments.
+//! What somebody tries first: help, completion, commands without arguments, an answer, going back.
 
-use posse_terminal::{Key, KeyCode, PathIndex, TerminalInput};
+use posse_protocol::{Answer, CallId, CallKind, EventKind, Question, Update};
+use posse_terminal::{Key, KeyCode, PathIndex, TerminalInput, TextLine};
 
 use crate::chat::{Chat, ChatInput};
+use crate::commands::OwnCommand;
 use crate::effect::{ChatEffect, ChatFound, ChatOutcome, ChatQuery};
 use crate::region;
+use crate::views::tests::sample::{WrittenSession, session, written};
 
 fn press(chat: &mut Chat, key: impl Into<Key>) -> Vec<ChatEffect> {
     chat.handle(ChatInput::Terminal(TerminalInput::Key(key.into())), 1)
@@ -66,4 +69,82 @@ fn commands_without_arguments_show_something_instead_of_a_usage() {
         });
         assert_eq!(ran.as_deref(), Some(runs), "/{typed}");
     }
+}
+
+#[test]
+fn help_breaks_its_lines_at_words_in_every_width() {
+    for columns in [40, 60, 80, 200] {
+        let mut chat = Chat::new(columns, 24, 0);
+        write(&mut chat, "?");
+        let lines = chat.take_printed();
+        let words = lines.iter().map(|line| line.text()).collect::<Vec<_>>().join(" ");
+        let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
+        let whole = "choose a queued message: Enter edits, Delete withdraws";
+        assert!(words.contains(whole), "{columns} columns: {words}");
+        let widest = lines.iter().map(TextLine::columns).max();
+        assert!(widest <= Some(usize::from(columns)), "{columns} columns: {widest:?}");
+    }
+}
+
+/// What a chat of 80 columns prints of a session that another one is written on, and the chat.
+fn told(more: impl FnOnce(&mut WrittenSession)) -> (Chat, Vec<String>) {
+    let mut chat = Chat::new(80, 24, 0);
+    chat.handle(ChatInput::Outcome(ChatOutcome::Begun { session: session(), notes: Vec::new() }), 1);
+    let mut to = written();
+    let before = to.events.len();
+    more(&mut to);
+    let after = to.events.split_off(before);
+    for event in to.events {
+        chat.handle(ChatInput::Update(Update::Event(event.into())), 1);
+    }
+    printed(&mut chat);
+    for event in after {
+        chat.handle(ChatInput::Update(Update::Event(event.into())), 1);
+    }
+    let lines = printed(&mut chat);
+    (chat, lines)
+}
+
+#[test]
+fn an_answer_names_what_was_asked_and_a_refused_call_is_told_once() {
+    let (_, lines) = told(|to| {
+        let call = CallId("4-1-shell".to_owned());
+        to.add(4, EventKind::PersonAnswered { call, answer: Answer::Once });
+        let call = CallId("1-1-write_file".to_owned());
+        to.begin_call(1, 1, "write_file", "write_file a.py", CallKind::Edit);
+        let question = Question::new(call.clone(), "write_file", "a.py");
+        to.add(1, EventKind::PersonNeeded { question });
+        let answer = Answer::No { reason: "not now".to_owned() };
+        to.add(1, EventKind::PersonAnswered { call: call.clone(), answer });
+        to.add(1, refused(call));
+        to.begin_call(1, 1, "write_file", "write_file b.py", CallKind::Edit);
+        to.add(1, refused(CallId("1-1-write_file".to_owned())));
+    });
+    let wanted =
+        ["✓ review-1: cargo test: yes, once", "✗ a.py: no, not now", "✗ write_file b.py", "    Not allowed."];
+    assert_eq!(lines, wanted);
+}
+
+fn refused(call: CallId) -> EventKind {
+    EventKind::ToolFinished {
+        call,
+        tool: "write_file".to_owned(),
+        ok: false,
+        text: "Not allowed.".to_owned(),
+        attachments: Vec::new(),
+        effects: Vec::new(),
+        duration_ms: 1,
+    }
+}
+
+#[test]
+fn going_back_to_a_turn_gives_its_words_back() {
+    let (mut chat, _) = told(|_| {});
+    chat.own_command(OwnCommand::Rewind, "");
+    let found = ChatFound::Events(session(), None, written().events);
+    chat.handle(ChatInput::Outcome(ChatOutcome::Found(found)), 2);
+    press(&mut chat, KeyCode::Enter);
+    press(&mut chat, Key::char('c'));
+    assert_eq!(chat.composer.editor.text(), "Make the basket remember what is in it.");
+    assert!(chat.session.is_none());
 }

@@ -9,10 +9,11 @@ mod streamed;
 use std::collections::VecDeque;
 
 use posse_protocol::{
-    AgentId, Ending, Event, EventKind, Progress, ProgressKind, Purpose, Sender, Seq, Update, words::counted,
+    AgentId, Answer, CallId, CallKind, Ending, Event, EventKind, Progress, ProgressKind, Purpose, Report,
+    Sender, Seq, Update, words::counted,
 };
 use posse_terminal::diff_lines;
-use posse_terminal::{Ink, Look, Markdown, TextLine};
+use posse_terminal::{Ink, Look, Markdown, TextLine, columns};
 use posse_view::{Folded, SessionView, words};
 
 use self::streamed::Streamed;
@@ -55,6 +56,10 @@ pub(crate) struct ChatTranscript {
     changed: Vec<(Seq, Option<Vec<TextLine>>)>,
     /// Bytes of the lines among the pieces.
     held_bytes: usize,
+    /// The call of the main agent that the person said no to: that was told already.
+    refused: Option<CallId>,
+    /// How the model failed, as it was told.
+    failure: Option<String>,
     /// Whether the last line was empty, or there was none.
     after_gap: bool,
     /// Whether the main agent writes notes that replace its conversation, which are not for the person.
@@ -80,6 +85,8 @@ impl ChatTranscript {
             pieces: VecDeque::new(),
             changed: Vec::new(),
             held_bytes: 0,
+            refused: None,
+            failure: None,
             after_gap: true,
             sums_up: false,
             replaying: false,
@@ -129,6 +136,13 @@ impl ChatTranscript {
 
     pub(crate) fn lines(&mut self, lines: impl IntoIterator<Item = TextLine>) {
         lines.into_iter().for_each(|line| self.line(line));
+    }
+
+    /// Prints lines that are not for copying: broken at words, and what follows begins below their text.
+    fn wrapped(&mut self, lines: impl IntoIterator<Item = TextLine>, indent: usize) {
+        let width = self.width;
+        let rows = lines.into_iter().flat_map(|line| line.wrapped(width, indent));
+        rows.for_each(|row| self.line(row.trimmed_end()));
     }
 
     /// An empty line between two blocks.
@@ -279,17 +293,24 @@ impl ChatTranscript {
     }
 
     fn think(&mut self, thought: &str) {
+        const MARK: &str = "  ┊ ";
         let look = Look::of(Ink::Quiet).italic();
+        let width = self.width.saturating_sub(columns(MARK)).max(1);
         let lines = thought.lines().filter(|line| !line.trim().is_empty());
-        let lines = lines.map(|line| TextLine::of(&format!("  ┊ {line}"), look)).collect::<Vec<_>>();
-        self.lines(lines);
+        let rows = lines.flat_map(|line| TextLine::of(line, look).wrapped(width, 0));
+        let marked = rows.map(|row| {
+            let mut line = TextLine::of(MARK, look);
+            line.append(row);
+            line
+        });
+        self.lines(marked.collect::<Vec<_>>());
     }
 
     fn event(&mut self, event: &Event, folded: &Folded, view: &SessionView, now_ms: u64) -> Option<Seq> {
         match event.parent {
             None => self.main_event(event, folded, now_ms),
             Some(_) => {
-                self.sub_agent_event(event, view);
+                self.sub_agent_event(event, folded, view);
                 None
             }
         }
@@ -318,10 +339,14 @@ impl ChatTranscript {
                 self.end_text();
                 self.quiet("  … stopped here");
             }
-            EventKind::ToolFinished { tool, ok, text, duration_ms, effects, .. } => {
+            EventKind::ToolFinished { call, tool, ok, text, duration_ms, effects, .. } => {
                 self.end_text();
-                let lines = finished_call(folded.call.as_ref(), tool, *ok, text, *duration_ms, effects);
-                self.lines(lines);
+                let told = folded.call.as_ref();
+                let was_asked = *ok && told.is_some_and(|call| call.kind == CallKind::Ask);
+                // What the person answered is printed already.
+                if !was_asked && self.refused.take().as_ref() != Some(call) {
+                    self.wrapped(finished_call(told, tool, *ok, text, *duration_ms, effects), 4);
+                }
                 // What it changed was on record before its result.
                 self.print_changes(now_ms);
             }
@@ -333,13 +358,34 @@ impl ChatTranscript {
             EventKind::AgentSettled { report } if self.rests && report.ending == Ending::Completed => {}
             EventKind::AgentRested { report: Some(report) } | EventKind::AgentSettled { report } => {
                 self.end_text();
-                self.lines(ended(report));
-                self.gap();
+                self.end_report(report);
                 self.rests = true;
             }
-            kind => self.aside(kind, "", folded),
+            kind => {
+                match kind {
+                    EventKind::PersonAnswered { call, answer: Answer::No { .. } } => {
+                        self.refused = Some(call.clone());
+                    }
+                    EventKind::ModelFailed { error, .. } => self.failure = Some(error.to_string()),
+                    _ => {}
+                }
+                self.aside(kind, "", folded);
+            }
         }
         None
+    }
+
+    /// How a prompt or the session ended. Why the model failed is told once.
+    fn end_report(&mut self, report: &Report) {
+        let mut lines = ended(report);
+        if let Ending::Failed { failure } = &report.ending
+            && self.failure.take() == Some(failure.to_string())
+        {
+            let again = TextLine::of(&format!("  {failure}"), Ink::Bad);
+            lines.retain(|line| *line != again);
+        }
+        self.wrapped(lines, 2);
+        self.gap();
     }
 
     /// The rest of a reply, whose beginning was printed as it came.
@@ -419,13 +465,13 @@ impl ChatTranscript {
         if is_inside {
             self.gap();
         }
-        self.lines(lines);
+        self.wrapped(lines, 4);
         if is_inside {
             self.gap();
         }
     }
 
-    fn sub_agent_event(&mut self, event: &Event, view: &SessionView) {
+    fn sub_agent_event(&mut self, event: &Event, folded: &Folded, view: &SessionView) {
         let Some(agent) = view.agents.get(event.agent) else { return };
         let number = number_of(view, event.agent);
         match &event.kind {
@@ -440,7 +486,7 @@ impl ChatTranscript {
                 let line = TextLine::of(&format!("› to {}: ", agent.name), Look::of(Ink::Person).bold());
                 self.line(line.with(&cut(text).replace('\n', " "), Ink::Person));
             }
-            kind => self.aside(kind, &format!("{}: ", agent.name), &Folded::default()),
+            kind => self.aside(kind, &format!("{}: ", agent.name), folded),
         }
     }
 
@@ -455,7 +501,7 @@ impl ChatTranscript {
             if matches!(kind, EventKind::ModelFailed { .. }) && who.is_empty() {
                 self.end_text();
             }
-            self.line(line);
+            self.wrapped([line], 2);
         }
     }
 }

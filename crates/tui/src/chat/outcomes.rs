@@ -19,13 +19,17 @@ impl Chat {
             }
             ChatOutcome::NotBegun { words: _, why } => self.not_begun(&why),
             ChatOutcome::Failed(why) => {
+                (self.side, self.typed) = (None, None);
                 if let Some(view) = &mut self.view {
                     view.failed(&why);
+                    if matches!(view, FullScreen::Picker(_)) {
+                        // It is said there, and nothing was changed.
+                        return;
+                    }
                 }
-                (self.side, self.typed) = (None, None);
                 for (number, line) in why.lines().enumerate() {
                     let mark = if number == 0 { "✗" } else { " " };
-                    self.print(TextLine::of(&format!("{mark} {line}"), Ink::Bad));
+                    self.print_wrapped(&TextLine::of(&format!("{mark} {line}"), Ink::Bad), 2);
                 }
             }
             ChatOutcome::Note(text) => self.say(text),
@@ -80,7 +84,7 @@ impl Chat {
     }
 
     pub(crate) fn warn(&mut self, text: &str) {
-        self.print(TextLine::of(&format!("! {text}"), Ink::Warning));
+        self.print_wrapped(&TextLine::of(&format!("! {text}"), Ink::Warning), 2);
     }
 
     /// Prints the answer to a side question, apart from the conversation.

@@ -34,6 +34,11 @@ pub(crate) const KEYS: [(&str, &str); 19] = [
     ("! and !!", "run a command: in the sandbox; as yourself, outside it"),
 ];
 
+/// From so many columns on, help has names and meanings beside each other.
+const HELP_COLUMNS_MIN: usize = 72;
+/// The columns of the names.
+const HELP_NAME_COLUMNS: usize = 33;
+
 /// What the main agent is asked for `/relay`.
 const RELAY: &str = include_str!("../text/relay.md");
 /// What it is asked for `/init`.
@@ -109,11 +114,8 @@ impl Chat {
     }
 
     pub(crate) fn help(&mut self) {
-        let row = |name: &str, means: &str| {
-            TextLine::of(&format!("  {name:<30} "), Ink::Accent).with(means, Look::PLAIN)
-        };
         self.print(TextLine::of("Keys", Look::PLAIN.bold()));
-        KEYS.iter().for_each(|(key, means)| self.print(row(key, means)));
+        KEYS.iter().for_each(|(key, means)| self.help_row(key, means));
         self.print(TextLine::of("Commands", Look::PLAIN.bold()));
         for command in &COMMANDS {
             let name = format!("/{} {}", command.name, command.arguments);
@@ -121,11 +123,23 @@ impl Chat {
                 "" => String::new(),
                 words => format!(" (posse {words})"),
             };
-            self.print(row(name.trim_end(), &format!("{}{outside}", command.help)));
+            self.help_row(name.trim_end(), &format!("{}{outside}", command.help));
         }
         for command in self.facts.commands.clone() {
-            self.print(row(&format!("/{}", command.name), &command.prompt.description));
+            self.help_row(&format!("/{}", command.name), &command.prompt.description);
         }
+    }
+
+    /// A name and what it means: beside each other where there is room, else below each other.
+    fn help_row(&mut self, name: &str, means: &str) {
+        let column = if self.columns >= HELP_COLUMNS_MIN { HELP_NAME_COLUMNS } else { 6 };
+        let mut line = TextLine::of(&format!("  {name}  "), Ink::Accent);
+        if line.columns() > column {
+            self.print(line.trimmed_end());
+            line = TextLine::default();
+        }
+        line.push(&" ".repeat(column - line.columns()), Look::PLAIN);
+        self.print_wrapped(&line.with(means, Look::PLAIN), column);
     }
 
     fn agents(&mut self, rest: &str) {

@@ -57,10 +57,11 @@ pub(crate) fn aside(kind: &EventKind, who: &str, asked: Option<&str>) -> Option<
 }
 
 fn answered(answer: &Answer, who: &str, asked: Option<&str>) -> TextLine {
-    let what = asked.map(|what| format!("{} ", cut(what))).unwrap_or_default().replace('\n', " ");
+    let what = asked.map(|what| format!("{}: ", cut(what))).unwrap_or_default().replace('\n', " ");
     match (words::answer(answer), answer) {
-        (Some(said), Answer::No { .. }) => {
-            TextLine::of(&format!("✗ {who}{what}"), Ink::Quiet).with(&said, Ink::Bad)
+        (_, Answer::No { reason }) => {
+            let why = if reason.is_empty() { String::new() } else { format!(", {reason}") };
+            TextLine::of(&format!("✗ {who}{what}"), Ink::Quiet).with(&format!("no{why}"), Ink::Bad)
         }
         (Some(said), _) => TextLine::of(&format!("✓ {who}{what}"), Ink::Quiet).with(&said, Ink::Person),
         (None, _) => TextLine::of(&format!("· {who}{what}nobody answered"), Ink::Quiet),

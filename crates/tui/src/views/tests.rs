@@ -4,7 +4,7 @@ mod pager;
 mod painting;
 mod picker;
 mod random;
-mod sample;
+pub(crate) mod sample;
 mod transcript;
 mod work;
 

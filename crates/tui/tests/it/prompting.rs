@@ -299,8 +299,8 @@ fn a_session_that_is_lost_is_taken_up_again() {
     stage.printed();
     let lost = Some("the session's process is gone (reset).".to_owned());
     stage.outcome(ChatOutcome::SessionOver { lost });
-    let told = "! the session's process is gone (reset). Your next prompt takes the session up again.";
-    assert_eq!(stage.printed(), [told]);
+    let told = "! the session's process is gone (reset). Your next prompt takes the session up";
+    assert_eq!(stage.printed(), [told, "  again."]);
     assert!(!stage.shows("rm a"), "nobody would hear an answer: {:?}", stage.rows());
     assert_eq!(stage.chat.title(), "mend the parser");
     assert_eq!(stage.does(ENTER), [begin(BeginFrom::Session(session()), "queued")], "a prompt of its own");

@@ -8,37 +8,37 @@ use posse_protocol::{
 use posse_view::SessionView;
 
 /// When everything begins, in milliseconds.
-pub(super) const BEGUN_AT: u64 = 1_000_000;
+pub(crate) const BEGUN_AT: u64 = 1_000_000;
 
-pub(super) fn id(n: u32) -> AgentId {
+pub(crate) fn id(n: u32) -> AgentId {
     format!("00000000-0000-7000-8000-{n:012}").parse().unwrap()
 }
 
-pub(super) fn session() -> SessionId {
+pub(crate) fn session() -> SessionId {
     "00000000-0000-7000-8000-000000000099".parse().unwrap()
 }
 
 /// A session that is being written. Agent 1 is the main agent.
 #[derive(Default)]
-pub(super) struct WrittenSession {
-    pub(super) events: Vec<Event>,
+pub(crate) struct WrittenSession {
+    pub(crate) events: Vec<Event>,
     parents: std::collections::HashMap<u32, u32>,
     now_ms: u64,
 }
 
 impl WrittenSession {
-    pub(super) fn wait(&mut self, ms: u64) {
+    pub(crate) fn wait(&mut self, ms: u64) {
         self.now_ms += ms;
     }
 
-    pub(super) fn add(&mut self, n: u32, kind: EventKind) {
+    pub(crate) fn add(&mut self, n: u32, kind: EventKind) {
         let parent = self.parents.get(&n).map(|parent| id(*parent));
         let seq = Seq(self.events.len() as u64 + 1);
         let at_ms = BEGUN_AT + self.now_ms;
         self.events.push(Event { seq, session: session(), agent: id(n), parent, at_ms, kind });
     }
 
-    pub(super) fn admit(&mut self, n: u32, parent: u32, name: &str, title: &str) {
+    pub(crate) fn admit(&mut self, n: u32, parent: u32, name: &str, title: &str) {
         self.parents.insert(n, parent);
         let brief = Brief {
             call: None,
@@ -66,7 +66,7 @@ impl WrittenSession {
         self.add(n, kind);
     }
 
-    pub(super) fn start(&mut self, n: u32, model: &str) {
+    pub(crate) fn start(&mut self, n: u32, model: &str) {
         let kind = EventKind::AgentStarted {
             role: if n == 1 { "main".to_owned() } else { self.role(n) },
             depth: u32::from(n > 1),
@@ -89,11 +89,11 @@ impl WrittenSession {
         role.unwrap_or_default()
     }
 
-    pub(super) fn turn(&mut self, n: u32, turn: u32) {
+    pub(crate) fn turn(&mut self, n: u32, turn: u32) {
         self.add(n, EventKind::TurnStarted { turn, purpose: Purpose::Work });
     }
 
-    pub(super) fn reply(&mut self, n: u32, turn: u32, thought: &str, text: &str, calls: &[(&str, &str)]) {
+    pub(crate) fn reply(&mut self, n: u32, turn: u32, thought: &str, text: &str, calls: &[(&str, &str)]) {
         let thought = Reasoning { text: thought.to_owned(), origin: ReasoningOrigin::Chat, opaque: None };
         let call = |(name, arguments): &(&str, &str)| ToolCall {
             id: CallId(format!("{n}-{turn}-{name}")),
@@ -110,13 +110,13 @@ impl WrittenSession {
         self.add(n, EventKind::Replied { turn, reply, duration_ms: 900, cost_usd: Some(0.0123) });
     }
 
-    pub(super) fn begin_call(&mut self, n: u32, turn: u32, tool: &str, title: &str, kind: CallKind) {
+    pub(crate) fn begin_call(&mut self, n: u32, turn: u32, tool: &str, title: &str, kind: CallKind) {
         let call = CallId(format!("{n}-{turn}-{tool}"));
         let (tool, title) = (tool.to_owned(), title.to_owned());
         self.add(n, EventKind::ToolStarted { call, tool, title, repeatable: true, kind, paths: Vec::new() });
     }
 
-    pub(super) fn end_call(&mut self, n: u32, turn: u32, tool: &str, text: &str, effects: Vec<Effect>) {
+    pub(crate) fn end_call(&mut self, n: u32, turn: u32, tool: &str, text: &str, effects: Vec<Effect>) {
         let call = CallId(format!("{n}-{turn}-{tool}"));
         let (tool, text) = (tool.to_owned(), text.to_owned());
         let attachments = Vec::new();
@@ -126,7 +126,7 @@ impl WrittenSession {
         );
     }
 
-    pub(super) fn view(&self) -> SessionView {
+    pub(crate) fn view(&self) -> SessionView {
         let mut view = SessionView::default();
         for event in &self.events {
             view.fold(event).unwrap();
@@ -136,7 +136,7 @@ impl WrittenSession {
 }
 
 /// A main agent with a to-do list and three agents: one done on a branch, one at work, and one below it that asks.
-pub(super) fn written() -> WrittenSession {
+pub(crate) fn written() -> WrittenSession {
     let mut to = WrittenSession::default();
     to.add(
         1,
@@ -203,7 +203,7 @@ fn settle(to: &mut WrittenSession, n: u32) {
 }
 
 /// A session with many agents.
-pub(super) fn fleet(agents: u32) -> WrittenSession {
+pub(crate) fn fleet(agents: u32) -> WrittenSession {
     let mut to = written();
     for n in 5..5 + agents {
         to.admit(n, if n % 3 == 0 { n - 1 } else { 1 }, &format!("coder-{n}"), &format!("part {n}"));

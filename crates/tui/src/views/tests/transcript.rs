@@ -62,7 +62,7 @@ fn questions_have_their_answers() {
     let view = FullScreen::of_found(&ChatFound::Events(session(), None, to.events)).unwrap();
     let shown = screen(&view, None, (80, 40));
     assert!(shown.contains("review-1  ? asks whether it may"), "{shown}");
-    assert!(shown.contains("review-1  ✗ cargo test no not now"), "{shown}");
+    assert!(shown.contains("review-1  ✗ cargo test: no, not now"), "{shown}");
     assert!(shown.contains("review-1  › Read them instead."), "{shown}");
 }
 
