@@ -323,6 +323,7 @@ impl ChatTranscript {
                 self.person(&words::said_and_shown(text, attachments));
             }
             EventKind::TurnStarted { purpose, .. } => {
+                self.break_off();
                 self.sums_up = *purpose == Purpose::Summary;
                 (self.in_turn, self.rests) = (true, false);
                 self.streamed = Streamed::default();
@@ -428,6 +429,16 @@ impl ChatTranscript {
             self.quiet(&format!("· {}: the reply begins again", cut(reason)));
         }
         self.streamed = Streamed::default();
+    }
+
+    /// Nobody writes on: what there is of a reply is printed, and the next one begins anew.
+    pub(crate) fn break_off(&mut self) {
+        if self.streamed.is_open() {
+            self.end_text();
+            self.quiet("  … the reply broke off here");
+        }
+        self.reasoning.clear();
+        (self.streamed, self.in_turn) = (Streamed::default(), false);
     }
 
     /// Ends what was being written, and leaves a line free below it.

@@ -68,6 +68,7 @@ impl Chat {
                     has_ended = session.main().is_some_and(|main| main.has_ended());
                     if lost.is_some() && !has_ended {
                         session.view.show_interrupted();
+                        session.transcript.break_off();
                     }
                 }
                 match lost {
