@@ -4,6 +4,9 @@
 use crate::patch::{FilePatch, PatchKind, file_patches};
 use crate::{Highlighter, Ink, Look, Span, TextLine, language_of_path};
 
+/// How git says that a file has no lines to compare.
+const BINARY: &str = "Binary files ";
+
 /// A diff in lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DiffText {
@@ -110,6 +113,7 @@ impl DiffDrawing {
                     "deleted file",
                     "rename ",
                     "similarity ",
+                    BINARY,
                 ]
                 .iter()
                 .any(|start| line.starts_with(start))
@@ -204,6 +208,9 @@ fn file_line(file: &FilePatch<'_>) -> TextLine {
         line.push(&format!("{from} → "), Ink::Quiet);
     }
     line.push(file.path(), Look::PLAIN.bold());
+    if file.head().any(|line| line.starts_with(BINARY)) {
+        line.push(" (binary)", Ink::Quiet);
+    }
     let (added, removed) = file.counts();
     if added + removed > 0 {
         line.push(" (", Ink::Quiet);
@@ -351,10 +358,9 @@ A b.txt (+2 −0)
 1 + one
 2 + two
 \\ No newline at end of file
-M c.bin
+M c.bin (binary)
 old mode 100644
 new mode 100755
-Binary files a/c.bin and b/c.bin differ
 R x → y";
 
     #[test]

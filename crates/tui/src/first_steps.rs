@@ -1,13 +1,13 @@
 //! What somebody tries first: help, completion, commands without arguments, an answer, going back.
 
-use posse_protocol::{Answer, CallId, CallKind, EventKind, Question, Update};
+use posse_protocol::{Answer, CallId, CallKind, EventKind, Progress, ProgressKind, Question, Update};
 use posse_terminal::{Key, KeyCode, PathIndex, TerminalInput, TextLine};
 
 use crate::chat::{Chat, ChatInput};
 use crate::commands::OwnCommand;
 use crate::effect::{ChatEffect, ChatFound, ChatOutcome, ChatQuery};
 use crate::region;
-use crate::views::tests::sample::{WrittenSession, session, written};
+use crate::views::tests::sample::{WrittenSession, id, session, written};
 
 fn press(chat: &mut Chat, key: impl Into<Key>) -> Vec<ChatEffect> {
     chat.handle(ChatInput::Terminal(TerminalInput::Key(key.into())), 1)
@@ -147,4 +147,26 @@ fn going_back_to_a_turn_gives_its_words_back() {
     press(&mut chat, Key::char('c'));
     assert_eq!(chat.composer.editor.text(), "Make the basket remember what is in it.");
     assert!(chat.session.is_none());
+}
+
+#[test]
+fn a_reply_that_broke_off_is_printed_and_does_not_run_into_the_next() {
+    let text = |chat: &mut Chat, text: &str| {
+        let kind = ProgressKind::Text(text.to_owned());
+        let progress = Progress { agent: id(1), kind };
+        chat.handle(ChatInput::Update(Update::Progress(progress)), 1);
+    };
+    let (mut chat, _) = told(|to| to.turn(1, 2));
+    text(&mut chat, "The first half");
+    let lost = Some("the session's process is gone.".to_owned());
+    chat.handle(ChatInput::Outcome(ChatOutcome::SessionOver { lost }), 2);
+    let wanted = [
+        "",
+        "The first half",
+        "",
+        "  … the reply broke off here",
+        "! the session's process is gone. Your next prompt takes the session up again.",
+    ];
+    assert_eq!(printed(&mut chat), wanted);
+    assert!(!shown(&chat).iter().any(|row| row.contains("half")));
 }

@@ -55,7 +55,9 @@ impl Blocks for EntryBlocks<'_> {
             named.append(std::mem::take(first));
             *first = named;
         }
-        lines.iter().flat_map(|line| line.wrapped(room, 2)).collect()
+        // Words are read as paragraphs; of calls and notes one sees where they begin.
+        let indent = if entry.is_words() { 0 } else { 2 };
+        lines.iter().flat_map(|line| line.wrapped(room, indent)).collect()
     }
 
     fn text(&self, block: usize) -> String {

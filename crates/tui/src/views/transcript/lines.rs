@@ -62,6 +62,11 @@ impl TranscriptEntry {
         self.who.as_ref().map_or_else(|| own.clone(), |who| format!("{who} {own}"))
     }
 
+    /// Whether it is what an agent wrote.
+    pub(super) fn is_words(&self) -> bool {
+        matches!(self.what, EntryContent::Words(_))
+    }
+
     /// Whether there is more of it than its folded form shows.
     pub(super) fn folds(&self) -> bool {
         match &self.what {
