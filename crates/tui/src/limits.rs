@@ -145,3 +145,5 @@ pub(crate) const RECONNECT_PAUSE_MS: u64 = 250;
 /// How often, and after which pause, it is looked whether a process is gone.
 pub(crate) const GONE_TRIES_MAX: usize = 20;
 pub(crate) const GONE_PAUSE_MS: u64 = 10;
+/// From so many columns on, help has names and meanings beside each other.
+pub(crate) const HELP_COLUMNS_MIN: usize = 72;

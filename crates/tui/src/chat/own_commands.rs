@@ -9,6 +9,7 @@ use super::Chat;
 use super::answers::mode_means;
 use crate::commands::{COMMANDS, OwnCommand};
 use crate::effect::{BeginFrom, ChatEffect, ChatQuery, Leaving, PromptWords, SteerCommand};
+use crate::limits::HELP_COLUMNS_MIN;
 use crate::views::{FullScreen, Picker};
 
 /// The keys, as help lists them.
@@ -34,8 +35,6 @@ pub(crate) const KEYS: [(&str, &str); 19] = [
     ("! and !!", "run a command: in the sandbox; as yourself, outside it"),
 ];
 
-/// From so many columns on, help has names and meanings beside each other.
-const HELP_COLUMNS_MIN: usize = 72;
 /// The columns of the names.
 const HELP_NAME_COLUMNS: usize = 33;
 
