@@ -184,7 +184,7 @@ pub(crate) const COMMANDS: [SlashCommand; 39] = [
         .also_as("resume"),
     also("new", "clear", "begin a new session", OwnCommand::New),
     own("fork", "[PROMPT]", "go on in a new session from this one's turns", OwnCommand::Fork).also_as("fork"),
-    own("rewind", "[TURN]", "go back to a turn: conversation, files or both (Esc Esc)", OwnCommand::Rewind)
+    own("rewind", "[TURN]", "go back to a turn, and its files if you like (Esc Esc)", OwnCommand::Rewind)
         .also_as("rewind"),
     own("undo", "[all|agent NAME]", "take back what the last turn changed", OwnCommand::Undo).also_as("undo"),
     own("redo", "", "bring back what the last undo took", OwnCommand::Redo).also_as("redo"),

@@ -114,6 +114,11 @@ fn now(chat: &Chat, width: usize) -> Vec<TextLine> {
         lines.extend(last_rows(output));
     }
     let Some(session) = chat.session.as_ref().filter(|session| session.is_at_work()) else { return lines };
+    let asks = session.question().map(|open| open.agent);
+    if asks.is_some() && asks == session.main().map(|main| main.id) {
+        // The question says what it does.
+        return lines;
+    }
     let mut parts = Vec::new();
     if let Some(main) = session.main() {
         parts.push(words::turn(main));

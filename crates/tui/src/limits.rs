@@ -147,3 +147,5 @@ pub(crate) const GONE_TRIES_MAX: usize = 20;
 pub(crate) const GONE_PAUSE_MS: u64 = 10;
 /// From so many columns on, help has names and meanings beside each other.
 pub(crate) const HELP_COLUMNS_MIN: usize = 72;
+/// Characters that are pasted into a line of a full-screen view.
+pub(crate) const PASTED_CHARS_MAX: usize = 2_000;

@@ -211,7 +211,8 @@ fn counted_body(question: &Question, lines_max: usize) -> (Vec<TextLine>, usize)
     let mut lines: Vec<TextLine> = Vec::new();
     // The head of a diff names the file already.
     let is_named = question.preview.as_ref().is_some_and(|preview| head_of(preview).contains(&question.what));
-    if !is_named || question.real_path.is_some() {
+    let leads_elsewhere = question.real_path.as_ref().is_some_and(|path| !path.ends_with(&question.what));
+    if !is_named || leads_elsewhere {
         let what = question.what.lines();
         hidden += what.clone().count().saturating_sub(lines_max);
         let what = what.take(lines_max).map(|line| TextLine::plain("  ").with(line, Ink::Code));
@@ -224,7 +225,7 @@ fn counted_body(question: &Question, lines_max: usize) -> (Vec<TextLine>, usize)
                 .map(|(choice, n)| TextLine::of(&format!("  {n}  "), Ink::Accent).with(choice, Look::PLAIN)),
         );
     }
-    if let Some(path) = &question.real_path {
+    if let Some(path) = question.real_path.as_ref().filter(|_| leads_elsewhere) {
         lines.push(TextLine::of(&format!("  that is {path}"), Ink::Quiet));
     }
     if let Some(preview) = &question.preview {
@@ -324,16 +325,22 @@ pub(crate) fn drawn(
     let mut keys = key_rows(&choices(&open.question, answering, others), width);
     keys.truncate(rows_max.saturating_sub(2).max(1));
     let heading = heading(open, view).wrapped(width, 2);
-    let heading_max = rows_max.saturating_sub(keys.len() + 1).clamp(1, 2);
-    let is_cut = heading.len() > heading_max;
-    let mut lines: Vec<TextLine> = heading.into_iter().take(heading_max).collect();
-    if let Some(last) = lines.last_mut().filter(|_| is_cut) {
-        *last = last.cut(width.saturating_sub(1)).with("…", Ink::Quiet);
-    }
     // No more than can be shown is looked at: this is drawn again and again.
     let (body, hidden) = counted_body(&open.question, rows_max.min(QUESTION_LINES_MAX));
     let chars_max = rows_max.saturating_mul(width);
     let rows = body.iter().flat_map(|line| line.cut(chars_max).wrapped(width, 4)).collect::<Vec<_>>();
+    // What is asked matters more than all of why, but not more than that it leaves the sandbox.
+    let most = rows_max.saturating_sub(keys.len() + 1).clamp(1, 2);
+    let fits = hidden == 0 && rows.len() + most + keys.len() <= rows_max;
+    let heading_max = if fits || open.question.leaves { most } else { 1 };
+    let is_cut = heading.len() > heading_max;
+    let mut lines: Vec<TextLine> = heading.into_iter().take(heading_max).collect();
+    if let Some(last) = lines.last_mut().filter(|_| is_cut) {
+        *last = last.cut(width.saturating_sub(1));
+        if !last.text().ends_with('…') {
+            last.push("…", Ink::Quiet);
+        }
+    }
     let room = rows_max.saturating_sub(lines.len() + keys.len());
     if rows.len() <= room && hidden == 0 {
         lines.extend(rows);

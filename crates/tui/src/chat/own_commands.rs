@@ -64,7 +64,8 @@ impl Chat {
             OwnCommand::New => self.new_session(),
             OwnCommand::Fork => self.fork(rest),
             OwnCommand::Rewind => match rest.parse() {
-                Ok(turn) => self.rewind(turn, true, true),
+                // Files go back only after a look at what that changes.
+                Ok(turn) => self.rewind(turn, true, false),
                 Err(_) => self.open_rewind(),
             },
             OwnCommand::Undo => self.undo(rest),

@@ -64,7 +64,7 @@ pub(super) async fn find(paths: &Paths, folder: &Path, wishes: &ChatWishes, vers
                 }
                 Err(error) => {
                     facts.notes.push(NO_MODEL.to_owned());
-                    facts.notes.extend(error.to_string().lines().map(|line| format!("  {line}")));
+                    facts.notes.extend(error.to_string().lines().skip(1).map(|line| format!("  {line}")));
                 }
             }
         }

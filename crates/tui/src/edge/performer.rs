@@ -15,6 +15,7 @@ use posse_api::calls::steering::{CloseSession, StopTurn};
 use posse_engine::Engine;
 use posse_protocol::{Approval, Seq, SessionId};
 use posse_setup::ChatNotify;
+use posse_terminal::Theme;
 use tokio::sync::{OnceCell, mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -202,6 +203,9 @@ impl EdgeShared {
         let start = &self.start;
         let mut facts = facts::find(&start.paths, &start.folder, &start.wishes, &start.version).await;
         *notify.lock().unwrap_or_else(PoisonError::into_inner) = facts::notify(&start.paths, &start.folder);
+        if !start.colours {
+            facts.theme = Some(Theme::Colourless);
+        }
         facts.demo = start.host.is_some();
         if facts.demo {
             facts.notes.clear();

@@ -2,6 +2,8 @@
 
 use posse_terminal::{Editor, Ink, Key, KeyCode, Look, TextLine};
 
+use crate::limits::PASTED_CHARS_MAX;
+
 /// A key in a line of its own: what is typed, or one of the editor's keys. A line has no second one.
 pub(super) fn typed_into(editor: &mut Editor, key: &Key) {
     if matches!(key.code, KeyCode::Enter) || (key.ctrl && key.code == KeyCode::Char('j')) {
@@ -17,6 +19,7 @@ pub(super) fn typed_into(editor: &mut Editor, key: &Key) {
 
 /// What is pasted into such a line.
 pub(super) fn pasted_into(editor: &mut Editor, text: &str) {
+    let text: String = text.chars().take(PASTED_CHARS_MAX).collect();
     editor.insert(&text.replace(['\n', '\r'], " "));
 }
 
