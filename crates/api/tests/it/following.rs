@@ -13,20 +13,40 @@ use tokio::net::UnixStream;
 
 use crate::stage::{Stage, get};
 
-/// All events until the session is over, and the text that was streamed.
-async fn all(following: &mut Following) -> (Vec<Event>, String) {
-    let (mut events, mut text) = (Vec::new(), String::new());
-    while let Some(update) = following.next().await.unwrap() {
+/// What a reader was told: events, and the text that was streamed.
+#[derive(Default)]
+struct Heard {
+    events: Vec<Event>,
+    text: String,
+}
+
+impl Heard {
+    fn take(&mut self, update: Update) {
         match update {
-            Update::Event(event) => events.push((*event).clone()),
-            Update::Progress(progress) => {
-                if let ProgressKind::Text(more) = progress.kind {
-                    text.push_str(&more);
-                }
-            }
+            Update::Event(event) => self.events.push((*event).clone()),
+            Update::Progress(progress) => match progress.kind {
+                ProgressKind::Text(more) => self.text.push_str(&more),
+                ProgressKind::TextSoFar(text) => self.text = text,
+                _ => {}
+            },
         }
     }
-    (events, text)
+
+    /// Takes what comes until nothing does for a while: the reader has caught up with the record, and waits.
+    async fn until_quiet(&mut self, following: &mut Following) {
+        while let Ok(update) = tokio::time::timeout(Duration::from_secs(1), following.next()).await {
+            self.take(update.unwrap().unwrap());
+        }
+    }
+}
+
+/// All events until the session is over, and the text that was streamed.
+async fn all(following: &mut Following) -> (Vec<Event>, String) {
+    let mut heard = Heard::default();
+    while let Some(update) = following.next().await.unwrap() {
+        heard.take(update);
+    }
+    (heard.events, heard.text)
 }
 
 fn turns() -> Vec<Turn> {
@@ -46,10 +66,22 @@ async fn it_is_the_same_here_and_elsewhere_from_any_event_on() {
             readers.push((after, handle.follow(id, Seq(after)).await.unwrap()));
         }
     }
-    let reading = readers
-        .into_iter()
-        .map(|(after, mut following)| tokio::spawn(async move { (after, all(&mut following).await) }));
-    let reading: Vec<_> = reading.collect();
+    let waiting = readers.into_iter().map(|(after, mut following)| {
+        tokio::spawn(async move {
+            let mut heard = Heard::default();
+            heard.until_quiet(&mut following).await;
+            (after, following, heard.events)
+        })
+    });
+    let mut reading = Vec::new();
+    for reader in waiting.collect::<Vec<_>>() {
+        let (after, mut following, mut before) = reader.await.unwrap();
+        reading.push(tokio::spawn(async move {
+            let (events, text) = all(&mut following).await;
+            before.extend(events);
+            (after, (before, text))
+        }));
+    }
     stage.let_go();
     session.report().await.unwrap();
     let record = stage.engine.events_after(id, Seq(0), 1000).unwrap();

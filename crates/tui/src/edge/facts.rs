@@ -19,7 +19,7 @@ use crate::limits::HEAD_BYTES_MAX;
 
 /// What is said where no model was found; the words of setup come below.
 const NO_MODEL: &str =
-    "No model yet. /model lists what is configured, /doctor says what is missing, /demo works without one.";
+    "No model yet: /model lists what there is, /doctor says what is missing, /demo needs none.";
 
 /// Finds out all of it. What cannot be found out is told and is no error: the chat opens anyway.
 pub(super) async fn find(paths: &Paths, folder: &Path, wishes: &ChatWishes, version: &str) -> ChatFacts {

@@ -50,10 +50,15 @@ fn an_empty_chat_without_a_model() {
         .map(|columns| {
             let mut stage = ChatStage::sized(*columns, ROWS);
             let notes = vec![
-                "No model yet. /model lists what is configured, /doctor says what is missing, /demo works without one."
+                "No model yet: /model lists what there is, /doctor says what is missing, /demo needs none."
                     .to_owned(),
             ];
-            let facts = ChatFacts { notes, approval: Approval::Auto, branch: Some("main".to_owned()), ..ChatFacts::default() };
+            let facts = ChatFacts {
+                notes,
+                approval: Approval::Auto,
+                branch: Some("main".to_owned()),
+                ..ChatFacts::default()
+            };
             stage.input(ChatInput::Facts(Box::new(facts)));
             screen(&mut stage, *columns)
         })

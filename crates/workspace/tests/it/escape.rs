@@ -134,7 +134,11 @@ fn a_link_swapped_in_meanwhile_leads_nowhere() {
         let path = fixture.path("door/secret");
         let mut tries = 0;
         let mut reads = 0;
-        for attempt in 0..20_000 {
+        for attempt in 0..5_000_000 {
+            // How often the link leads inside just then is up to the scheduler.
+            if attempt >= 20_000 && reads > 0 {
+                break;
+            }
             if let Ok((bytes, _)) = fixture.workspace.read(&path, 100) {
                 assert_eq!(bytes, b"inside");
                 reads += 1;
@@ -148,7 +152,7 @@ fn a_link_swapped_in_meanwhile_leads_nowhere() {
         done.store(true, Ordering::Relaxed);
         (tries, reads)
     });
-    assert_eq!(tries, 20_000);
+    assert!(tries >= 20_000);
     // While the link led inside, the file was there.
     assert!(reads > 0);
     assert_eq!(fs::read_to_string(fixture.outside().join("secret")).unwrap(), "secret");
