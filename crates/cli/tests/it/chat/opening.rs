@@ -13,9 +13,7 @@ fn without_a_model_the_chat_opens_and_says_what_it_looked_for() {
     // Whatever runs on this machine must not be found.
     pane.says(&format!("unshare --net --map-root-user --user {}", env!("CARGO_BIN_EXE_posse")));
     pane.shows(READY);
-    for part in
-        ["No model yet.", "/demo needs none", "no model found", "export ANTHROPIC_API_KEY=…", "ollama serve"]
-    {
+    for part in ["No model yet:", "/demo needs none", "export ANTHROPIC_API_KEY=…", "ollama serve"] {
         pane.shows(part);
     }
     assert!(pane.screen().contains("  no model · mode auto · main"), "{}", pane.screen());
