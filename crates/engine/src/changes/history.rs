@@ -210,7 +210,7 @@ impl History {
         });
     }
 
-    /// Leaves out a look ahead that has not begun: nobody works here for now. Gives back whether one is still wanted later.
+    /// Leaves out a look ahead that has not begun, because the session rests. Gives back whether one is still wanted later.
     pub(crate) fn rest(&self) -> bool {
         self.0.awaited.swap(false, Ordering::Relaxed) && !self.0.looked.load(Ordering::Relaxed)
     }
