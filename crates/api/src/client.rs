@@ -15,7 +15,7 @@ use posse_protocol::{Seq, SessionId};
 use tokio::net::UnixStream;
 
 use crate::call::{Call, Subject as _, Verb};
-use crate::failure::{CallError, CallErrorKind, ErrorBody};
+use crate::failure::{CallError, CallErrorKind, Problem};
 use crate::follow::{EVENT_STREAM, FollowSession, PATH};
 use crate::limits::{ANSWER_BYTES_MAX, CONNECT_MS_MAX, CONNECT_PAUSE_MS, CONNECT_TRIES_MAX};
 use crate::socket;
@@ -122,8 +122,8 @@ fn not_understood(error: &serde_json::Error) -> CallError {
 
 /// The error that another process has told.
 fn refusal(status: axum::http::StatusCode, bytes: &[u8]) -> CallError {
-    match serde_json::from_slice::<ErrorBody>(bytes) {
-        Ok(body) => body.error,
+    match serde_json::from_slice::<Problem>(bytes) {
+        Ok(problem) => problem.into(),
         Err(_) => CallError::new(
             CallErrorKind::of_status(status),
             format!("The other process has refused the request ({status})."),

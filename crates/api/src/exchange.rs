@@ -12,10 +12,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::call::Subject;
-use crate::failure::{CallError, CallErrorKind, ErrorBody};
+use crate::failure::{CallError, CallErrorKind, Problem};
 use crate::limits::BODY_MS_MAX;
 
 const JSON: &str = "application/json";
+pub(crate) const PROBLEM: &str = "application/problem+json";
 
 /// A response that is on its way.
 pub(crate) type Answering = Pin<Box<dyn Future<Output = Response> + Send>>;
@@ -87,10 +88,14 @@ pub(crate) fn read_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, CallErro
 
 /// An error as a response.
 pub(crate) fn failed(error: CallError) -> Response {
-    json(error.kind.status(), &ErrorBody { error })
+    written(PROBLEM, error.kind.status(), &Problem::from(error))
 }
 
-pub(crate) fn json(status: StatusCode, value: &impl Serialize) -> Response {
+pub(crate) fn json(value: &impl Serialize) -> Response {
+    written(JSON, StatusCode::OK, value)
+}
+
+fn written(media_type: &'static str, status: StatusCode, value: &impl Serialize) -> Response {
     let (status, bytes) = match serde_json::to_vec(value) {
         Ok(bytes) => (status, bytes),
         Err(error) => {
@@ -100,6 +105,6 @@ pub(crate) fn json(status: StatusCode, value: &impl Serialize) -> Response {
     };
     let mut response = Response::new(Body::from(bytes));
     *response.status_mut() = status;
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(JSON));
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
     response
 }

@@ -1,5 +1,5 @@
-//! Why a call failed: one type for calls in this process and in another. On the wire it is
-//! `{"error": {"kind": …, "message": …}}` with an HTTP status that fits.
+//! Why a call failed: one type for calls in this process and in another. On the wire it is a problem document (RFC 9457)
+//! with an HTTP status that fits.
 
 use axum::http::StatusCode;
 use posse_engine::EngineError;
@@ -44,6 +44,12 @@ pub enum CallErrorKind {
     TooSlow,
     /// The process that runs the session cannot be reached.
     Unreachable,
+    /// The request has no token, or a wrong one.
+    Unauthorized,
+    /// The request comes from a page, or for a host, that this server does not serve.
+    Forbidden,
+    /// The server shows and steers nothing.
+    ReadOnly,
     /// A fault on the side of Posse or its machine.
     Internal,
     /// A kind that a newer Posse has.
@@ -55,7 +61,7 @@ use CallErrorKind as Kind;
 
 impl CallErrorKind {
     /// All that have a place on the wire.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 16] = [
         Kind::NotFound,
         Kind::NotRunning,
         Kind::Busy,
@@ -68,6 +74,9 @@ impl CallErrorKind {
         Kind::TooMany,
         Kind::TooSlow,
         Kind::Unreachable,
+        Kind::Unauthorized,
+        Kind::Forbidden,
+        Kind::ReadOnly,
         Kind::Internal,
     ];
 
@@ -83,7 +92,31 @@ impl CallErrorKind {
             Kind::TooMany => StatusCode::SERVICE_UNAVAILABLE,
             Kind::TooSlow => StatusCode::REQUEST_TIMEOUT,
             Kind::Unreachable => StatusCode::BAD_GATEWAY,
+            Kind::Unauthorized => StatusCode::UNAUTHORIZED,
+            Kind::Forbidden | Kind::ReadOnly => StatusCode::FORBIDDEN,
             Kind::Internal | Kind::Unknown => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    /// What it is, in a few words.
+    fn title(self) -> &'static str {
+        match self {
+            Kind::NotFound => "Not found",
+            Kind::NotRunning => "No process runs the session",
+            Kind::Busy => "The session is at work",
+            Kind::NothingToDo => "There is nothing to do",
+            Kind::Refused => "Refused",
+            Kind::BadRequest => "The request is not understood",
+            Kind::NoSuchRoute => "No such route",
+            Kind::WrongMethod => "The route has another method",
+            Kind::TooLarge => "Too large",
+            Kind::TooMany => "Too many at once",
+            Kind::TooSlow => "Too slow",
+            Kind::Unreachable => "The session's process cannot be reached",
+            Kind::Unauthorized => "A token is needed",
+            Kind::Forbidden => "Not from here",
+            Kind::ReadOnly => "This server only shows",
+            Kind::Internal | Kind::Unknown => "A fault of Posse or its machine",
         }
     }
 
@@ -128,8 +161,37 @@ impl From<EngineError> for CallError {
     }
 }
 
-/// The shape on the wire.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct ErrorBody {
-    pub(crate) error: CallError,
+/// An error as it is on the wire.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Problem {
+    /// Always `about:blank`: `kind` says more than the status.
+    #[serde(rename = "type")]
+    pub about: String,
+    /// What it is, in a few words.
+    pub title: String,
+    /// The HTTP status.
+    pub status: u16,
+    /// What happened, and what can be done about it.
+    pub detail: String,
+    /// Which of the kinds of error.
+    pub kind: CallErrorKind,
+}
+
+impl From<CallError> for Problem {
+    fn from(error: CallError) -> Self {
+        let CallError { kind, message } = error;
+        Self {
+            about: "about:blank".to_owned(),
+            title: kind.title().to_owned(),
+            status: kind.status().as_u16(),
+            detail: message,
+            kind,
+        }
+    }
+}
+
+impl From<Problem> for CallError {
+    fn from(problem: Problem) -> Self {
+        Self::new(problem.kind, problem.detail)
+    }
 }

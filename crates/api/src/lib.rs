@@ -25,7 +25,7 @@ mod updates;
 
 pub use call::{Call, Subject, Verb};
 pub use client::Client;
-pub use failure::{CallError, CallErrorKind};
+pub use failure::{CallError, CallErrorKind, Problem};
 pub use follow::FollowSession;
 pub use handle::{Following, Handle};
 pub use listening::{Listening, listen};

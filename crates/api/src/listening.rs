@@ -16,7 +16,8 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::failure::{CallError, CallErrorKind, ErrorBody};
+use crate::exchange::PROBLEM;
+use crate::failure::{CallError, CallErrorKind, Problem};
 use crate::limits::{
     ACCEPT_PAUSE_MS, BUFFER_BYTES_MAX, CLOSING_MS_MAX, CONNECTIONS_MAX, HEAD_MS_MAX, HEADERS_MAX,
     LISTEN_AFTER_MS, STALLED_MS_MAX,
@@ -139,9 +140,9 @@ fn turn_away(stream: &UnixStream) {
     let message = format!("{CONNECTIONS_MAX} others are connected already; try again.");
     let error = CallError::new(CallErrorKind::TooMany, message);
     let status = error.kind.status();
-    let body = serde_json::to_string(&ErrorBody { error }).unwrap_or_default();
+    let body = serde_json::to_string(&Problem::from(error)).unwrap_or_default();
     let response = format!(
-        "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+        "HTTP/1.1 {status}\r\ncontent-type: {PROBLEM}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
         body.len()
     );
     let _ = stream.try_write(response.as_bytes());

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use axum::extract::Request;
-use axum::http::StatusCode;
 
 use crate::call::{Call, Verb, perform};
 use crate::exchange::{Answering, failed, json, read_body, read_json, read_query, subject};
@@ -14,7 +13,7 @@ use crate::shared::Shared;
 pub(crate) fn serve<C: Call>(shared: Arc<Shared>, request: Request) -> Answering {
     Box::pin(async move {
         match answer::<C>(&shared, request).await {
-            Ok(answer) => json(StatusCode::OK, &answer),
+            Ok(answer) => json(&answer),
             Err(error) => failed(error),
         }
     })

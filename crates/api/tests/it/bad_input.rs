@@ -14,7 +14,7 @@ fn told(answer: &str) -> (u16, Option<String>) {
     let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
     let body = answer.split_once("\r\n\r\n").map_or("", |(_, body)| body);
     let body: Option<serde_json::Value> = serde_json::from_str(body).ok();
-    (status, body.and_then(|body| Some(body["error"]["kind"].as_str()?.to_owned())))
+    (status, body.and_then(|body| Some(body["kind"].as_str()?.to_owned())))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
