@@ -225,6 +225,10 @@ fn course(style: Style, kind: &EventKind, who: &str, room: usize) -> String {
             one_line(what, STEPS_RESULT_CHARS_MAX),
             counted(changes.len() as u64, "file")
         )),
+        EventKind::Reviewed { hunks, reviewed } => {
+            let how = if *reviewed { "reviewed" } else { "to be reviewed again" };
+            style.dim(&format!("{how}: {}\n", counted(hunks.len() as u64, "hunk")))
+        }
         EventKind::SessionNamed { title, by: _ } if title.is_empty() => {
             style.dim("renamed: the title is made of the prompt again\n")
         }

@@ -7,6 +7,7 @@ pub(crate) mod permits;
 mod processes;
 pub(crate) mod queries;
 pub(crate) mod records;
+pub(crate) mod review;
 pub(crate) mod titles;
 pub(crate) mod undo;
 pub(crate) mod undo_request;

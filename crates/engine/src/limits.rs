@@ -171,3 +171,8 @@ pub const QUESTIONS_LISTED_MAX: usize = 1_000;
 pub const DIFF_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Bytes of a reply that is not complete which are kept for somebody who begins to follow.
 pub const TEXT_SO_FAR_BYTES_MAX: usize = 256 * 1024;
+/// Folders of sessions that are listed.
+pub(crate) const FOLDERS_LISTED_MAX: usize = 200;
+/// The length of a hunk's id, in hexadecimal digits, and how many hunks are marked as reviewed at once.
+pub(crate) const HUNK_ID_CHARS: usize = 32;
+pub(crate) const HUNKS_MARKED_MAX: usize = 10_000;

@@ -58,8 +58,12 @@ impl Attachment {
 
     /// The same as its content says, if that can be shown: for one that came from elsewhere.
     pub fn checked(&self) -> Result<Self, AttachmentError> {
-        let content = BASE64_STANDARD.decode(&*self.data).map_err(|_| AttachmentError::NotKnown)?;
-        Self::new(&self.name, &content)
+        Self::new(&self.name, &self.content()?)
+    }
+
+    /// Its content.
+    pub fn content(&self) -> Result<Vec<u8>, AttachmentError> {
+        BASE64_STANDARD.decode(&*self.data).map_err(|_| AttachmentError::NotKnown)
     }
 
     /// About how many tokens a model takes for it.

@@ -399,6 +399,13 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         left: Vec<Change>,
     },
+    /// A person has reviewed parts of what was changed, or takes that back.
+    Reviewed {
+        /// The hunks, by what they change: an id is the same as long as path and lines are.
+        hunks: Vec<String>,
+        /// Whether they count as reviewed from now on.
+        reviewed: bool,
+    },
     /// A background command was started. It belongs to the session.
     BackgroundStarted {
         /// Its name, such as `cmd-1`.

@@ -10,6 +10,7 @@ pub(crate) fn type_word(kind: &EventKind) -> &'static str {
         EventKind::SessionForked { .. } => "session_forked",
         EventKind::SessionResumed { .. } => "session_resumed",
         EventKind::SessionNamed { .. } => "session_named",
+        EventKind::Reviewed { .. } => "reviewed",
         EventKind::AgentAdmitted { .. } => "agent_admitted",
         EventKind::AgentQueued { .. } => "agent_queued",
         EventKind::AgentStarted { .. } => "agent_started",

@@ -29,6 +29,7 @@ mod session_pages;
 mod stats;
 mod store;
 mod tidy;
+mod transcript;
 mod unrecorded;
 mod words;
 mod writer;

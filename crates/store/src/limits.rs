@@ -94,3 +94,5 @@ pub const ROLE_RECORDS_MAX: usize = 50;
 pub(crate) const FIGURE_MAX: u64 = 1 << 40;
 /// The last millisecond of the year 9999: SQLite writes no later date.
 pub(crate) const MOMENT_MS_MAX: u64 = 253_402_300_799_999;
+/// A page of an agent's conversation: it ends before the event that would pass this.
+pub(crate) const TRANSCRIPT_BYTES_MAX: usize = 1 << 20;

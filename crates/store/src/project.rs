@@ -287,6 +287,7 @@ impl<'a> Ledger<'a> {
             | EventKind::Changed { .. }
             | EventKind::ChangedMeanwhile { .. }
             | EventKind::NotCovered { .. }
+            | EventKind::Reviewed { .. }
             | EventKind::BackgroundStarted { .. }
             | EventKind::BackgroundEnded { .. } => Ok(()),
             EventKind::ToolStarted { call, tool, title, repeatable, .. } => {

@@ -64,8 +64,8 @@ impl SessionView {
     }
 
     fn take(&mut self, event: &Event) -> Folded {
-        // A title is about the session: its main agent does what it did.
-        let about_session = matches!(event.kind, EventKind::SessionNamed { .. });
+        // What a person does about the session: its main agent does what it did.
+        let about_session = matches!(event.kind, EventKind::SessionNamed { .. } | EventKind::Reviewed { .. });
         if let Some(agent) = self.agents.get_mut(event.agent).filter(|_| !about_session) {
             agent.touch(event);
         }

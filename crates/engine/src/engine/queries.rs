@@ -13,7 +13,8 @@ use crate::changes::hidden::hides;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::limits::{
-    DIFF_BYTES_MAX, QUESTIONS_LISTED_MAX, SESSION_PAGE_DEFAULT, SESSION_PAGE_MAX, SESSION_PAGES_READ_MAX,
+    DIFF_BYTES_MAX, FOLDERS_LISTED_MAX, QUESTIONS_LISTED_MAX, SESSION_PAGE_DEFAULT, SESSION_PAGE_MAX,
+    SESSION_PAGES_READ_MAX,
 };
 use crate::project::project_of;
 use crate::record::session_lock;
@@ -188,6 +189,31 @@ impl Engine {
             Ok(workspace.list_paths(files_max))
         })
         .await
+    }
+
+    /// The newest events of an agent before a place, in order, and the admissions of its sub-agents among them.
+    pub async fn transcript(
+        &self,
+        session: SessionId,
+        agent: AgentId,
+        before: Seq,
+        events_max: usize,
+    ) -> Result<Vec<Event>, EngineError> {
+        self.read(move |engine| {
+            engine.find_session(&session.to_string())?;
+            Ok(engine.parts.store.transcript(session, agent, before, events_max)?)
+        })
+        .await
+    }
+
+    /// The folders that sessions on record were in, those of the newest first.
+    pub fn folders(&self) -> Result<Vec<String>, EngineError> {
+        Ok(self.parts.store.folders(FOLDERS_LISTED_MAX)?)
+    }
+
+    /// A value that is another one after anything was put on record or taken off it.
+    pub fn pulse(&self) -> Result<(u64, u64), EngineError> {
+        Ok(self.parts.store.pulse()?)
     }
 
     /// One event of a session.

@@ -13,6 +13,7 @@ use posse_workspace::{Checkpoints, Workspace, worktree};
 
 use crate::changes::checkouts::{CHECKPOINTS, Checkouts};
 use crate::engine::Engine;
+use crate::engine::review::ReviewDiff;
 use crate::engine::undo_request::{
     ChangePreview, ChangeRequest, FileHunks, MergeOutcome, UndoExtent, UndoOutcome, UndoRequest,
 };
@@ -176,22 +177,39 @@ impl Engine {
         agent: Option<&str>,
         bytes_max: usize,
     ) -> Result<String, EngineError> {
+        Ok(self.diff_to_review(session, agent, None, bytes_max).await?.diff)
+    }
+
+    /// What agents of a session changed, with what a person has reviewed of it: all of them, one with those below it, or one in
+    /// one of its turns (the main agent where none is named).
+    pub async fn diff_to_review(
+        &self,
+        session: &SessionRow,
+        agent: Option<&str>,
+        turn: Option<u32>,
+        bytes_max: usize,
+    ) -> Result<ReviewDiff, EngineError> {
         let steps = self.steps(session).await?;
         let agents = self.agents_of(session).await?;
-        let family = agent.map(|name| family(&agents, name)).transpose()?;
+        let these = match (agent, turn) {
+            (name, Some(_)) => Some(named(&agents, name.unwrap_or("main"))?),
+            (Some(name), None) => Some(family(&agents, name)?),
+            (None, None) => None,
+        };
         let all = Named(&[]);
-        let changes = steps.changes(&steps.of(family.as_ref(), None, all), all);
+        let changes = steps.changes(&steps.of(these.as_ref(), turn, all), all);
         // Work in a checkout that was not merged is on its branch only.
         if changes.is_empty()
-            && let Some(agent) = agent
+            && let (Some(agent), None) = (agent, turn)
             && let Some((_, branch)) = self.branch(session, &named(&agents, agent)?).await?
         {
-            return Ok(branch.diff);
+            return Ok(ReviewDiff::new(branch.diff, Some(branch.name), &steps.reviewed));
         }
         if changes.is_empty() {
             return Err(nothing(&steps));
         }
-        Ok(self.checkpoints(session).await?.1.diff(&changes, bytes_max).await?)
+        let diff = self.checkpoints(session).await?.1.diff(&changes, bytes_max).await?;
+        Ok(ReviewDiff::new(diff, None, &steps.reviewed))
     }
 
     /// Brings the work of an agent with a checkout of its own into the workspace.

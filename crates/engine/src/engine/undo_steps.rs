@@ -48,6 +48,8 @@ pub(crate) struct ChangeSteps {
     pub(crate) all: Vec<(Seq, Vec<Change>)>,
     /// What undo does not cover, in words.
     pub(crate) not_covered: Vec<String>,
+    /// The hunks that a person has reviewed, by their ids.
+    pub(crate) reviewed: BTreeSet<String>,
 }
 
 pub(crate) struct RecordedUndo {
@@ -67,6 +69,10 @@ impl ChangeSteps {
                 self.turns.insert(turn, seq);
             }
             EventKind::NotCovered { what, .. } => self.not_covered = what,
+            EventKind::Reviewed { hunks, reviewed: true } => self.reviewed.extend(hunks),
+            EventKind::Reviewed { hunks, reviewed: false } => {
+                self.reviewed.retain(|hunk| !hunks.contains(hunk));
+            }
             EventKind::Changed { turn, changes } => {
                 self.all.push((seq, changes.clone()));
                 drop(self.by_seq.insert(seq, ChangeStep { agent, turn, changes, certain: true }))
