@@ -3,6 +3,7 @@
 
 use std::future::Future;
 
+use axum::http::Method;
 use posse_engine::Engine;
 use posse_protocol::SessionId;
 use schemars::JsonSchema;
@@ -12,8 +13,9 @@ use serde::de::DeserializeOwned;
 use crate::failure::{CallError, CallErrorKind};
 use crate::limits::{ANSWER_MS_MAX, REQUEST_BYTES_MAX};
 
-/// A command or a query. Its fields are the query string of a GET, or the JSON body of a POST.
-pub trait Call: Serialize + DeserializeOwned + JsonSchema + Send + 'static {
+/// A command or a query. Its fields are the query string of a GET, or the JSON body of a POST. `On` is what carries it out:
+/// an engine, or the site that `posse serve` offers.
+pub trait Call<On = Engine>: Serialize + DeserializeOwned + JsonSchema + Send + 'static {
     /// What it is about: a session, or `()` for the record as a whole.
     type Of: Subject;
     /// What it gives back.
@@ -24,6 +26,10 @@ pub trait Call: Serialize + DeserializeOwned + JsonSchema + Send + 'static {
     const VERB: Verb;
     /// Where it is; `{session}` stands for the session that it is about.
     const PATH: &'static str;
+    /// Whether it changes something, so that a server that only shows refuses it.
+    const STEERS: bool = matches!(Self::VERB, Verb::Post);
+    /// Whether only the process that runs the session can do it.
+    const IN_ITS_PROCESS: bool = false;
     /// The largest body.
     const BODY_BYTES_MAX: usize = REQUEST_BYTES_MAX;
     /// How long it may take.
@@ -34,12 +40,8 @@ pub trait Call: Serialize + DeserializeOwned + JsonSchema + Send + 'static {
         Ok(())
     }
 
-    /// Carries it out in the process that runs the session.
-    fn run(
-        self,
-        of: Self::Of,
-        engine: Engine,
-    ) -> impl Future<Output = Result<Self::Answer, CallError>> + Send;
+    /// Carries it out.
+    fn run(self, of: Self::Of, on: On) -> impl Future<Output = Result<Self::Answer, CallError>> + Send;
 }
 
 /// Whether a call changes something.
@@ -51,12 +53,24 @@ pub enum Verb {
     Post,
 }
 
+impl Verb {
+    /// The method of HTTP.
+    pub fn method(self) -> Method {
+        match self {
+            Self::Get => Method::GET,
+            Self::Post => Method::POST,
+        }
+    }
+}
+
 /// What calls are about.
 pub trait Subject: Copy + Send + 'static {
     /// Reads it from its place in a path.
     fn from_path(text: Option<&str>) -> Result<Self, CallError>;
     /// Puts it into its place in a path.
     fn into_path(self, path: &str) -> String;
+    /// The session, if it is one.
+    fn session(self) -> Option<SessionId>;
 }
 
 /// The record as a whole.
@@ -67,6 +81,10 @@ impl Subject for () {
 
     fn into_path(self, path: &str) -> String {
         path.to_owned()
+    }
+
+    fn session(self) -> Option<SessionId> {
+        None
     }
 }
 
@@ -79,12 +97,16 @@ impl Subject for SessionId {
     fn into_path(self, path: &str) -> String {
         path.replace("{session}", &self.to_string())
     }
+
+    fn session(self) -> Option<SessionId> {
+        Some(self)
+    }
 }
 
 /// Carries a call out in this process.
-pub(crate) async fn perform<C: Call>(call: C, of: C::Of, engine: Engine) -> Result<C::Answer, CallError> {
+pub(crate) async fn perform<On, C: Call<On>>(call: C, of: C::Of, on: On) -> Result<C::Answer, CallError> {
     call.check()?;
-    call.run(of, engine).await
+    call.run(of, on).await
 }
 
 /// Refuses a text that is too long.

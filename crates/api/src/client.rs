@@ -16,9 +16,10 @@ use tokio::net::UnixStream;
 
 use crate::call::{Call, Subject as _, Verb};
 use crate::failure::{CallError, CallErrorKind, Problem};
-use crate::follow::{EVENT_STREAM, FollowSession, PATH};
+use crate::follow::{FollowSession, PATH};
 use crate::limits::{ANSWER_BYTES_MAX, CONNECT_MS_MAX, CONNECT_PAUSE_MS, CONNECT_TRIES_MAX};
 use crate::socket;
+use crate::streams::EVENT_STREAM;
 use crate::updates::RemoteUpdates;
 
 /// Another process, by its socket.
@@ -34,9 +35,10 @@ impl Client {
     }
 
     /// Has a call carried out there.
-    pub async fn call<C: Call>(&self, of: C::Of, call: &C) -> Result<C::Answer, CallError> {
+    pub async fn call<C: Call>(&self, of: C::Of, call: C) -> Result<C::Answer, CallError> {
         call.check()?;
-        let request = request(of, call)?;
+        let request = request(of, &call)?;
+        drop(call);
         let late = |_| CallError::new(CallErrorKind::TooSlow, "The other process did not answer in time.");
         let answering = tokio::time::timeout(Duration::from_millis(C::ANSWER_MS_MAX), async {
             let response = self.send(request).await?;

@@ -142,6 +142,14 @@ impl CallError {
         Self::new(Kind::NotRunning, message)
     }
 
+    pub(crate) fn internal(why: impl std::fmt::Display) -> Self {
+        Self::new(Kind::Internal, format!("A fault in Posse ended this call before it was done: {why}."))
+    }
+
+    pub(crate) fn refused(why: impl std::fmt::Display) -> Self {
+        Self::new(Kind::Refused, why.to_string())
+    }
+
     pub(crate) fn unreachable(why: impl std::fmt::Display) -> Self {
         Self::new(Kind::Unreachable, format!("The process that runs the session cannot be reached: {why}."))
     }

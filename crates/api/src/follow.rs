@@ -4,15 +4,10 @@
 //! A follower that reads slowly is served from the record: what is ready for it is bounded, and so is what waits in
 //! the engine's channel.
 
-use std::convert::Infallible;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use axum::body::Body;
 use axum::extract::Request;
-use axum::http::{HeaderValue, header};
 use axum::response::Response;
 use bytes::Bytes;
 use posse_engine::Updates;
@@ -24,14 +19,15 @@ use tokio_util::sync::CancellationToken;
 
 use crate::exchange::{Answering, failed, read_query, subject};
 use crate::failure::{CallError, CallErrorKind};
-use crate::followers::{END, Follower, written};
-use crate::limits::{FRAMES_AHEAD_MAX, HEARTBEAT_MS};
+use crate::followers::{Follower, written};
+use crate::frames::{END, STILL_HERE};
+use crate::limits::HEARTBEAT_MS;
 use crate::shared::Shared;
+use crate::streams::{follow_one, streaming};
 
 /// Where a session is followed.
 pub(crate) const PATH: &str = "/api/sessions/{session}/events";
-/// The media type of an event stream, and the header with which a reader goes on.
-pub(crate) const EVENT_STREAM: &str = "text/event-stream";
+/// The header with which a reader goes on.
 const LAST_EVENT_ID: &str = "last-event-id";
 
 /// Follows a session: what is on record after an event, then what happens.
@@ -58,14 +54,13 @@ async fn begin(shared: &Shared, request: Request) -> Result<Response, CallError>
             CallError::new(CallErrorKind::BadRequest, "Last-Event-ID is not the number of an event.")
         })?,
     };
+    if let Some(site) = &shared.site {
+        return Ok(follow_one(shared.closing.clone(), site.rooms.join(session, Seq(after)).await?));
+    }
     let follower = shared.followers.join(session)?;
     let updates = shared.engine.follow(session, Seq(after)).await?;
-    let (frames, ready) = mpsc::channel(FRAMES_AHEAD_MAX);
+    let (frames, response) = streaming();
     tokio::spawn(pump(updates, follower, frames, shared.closing.clone()));
-    let mut response = Response::new(Body::new(Frames { ready }));
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(EVENT_STREAM));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     Ok(response)
 }
 
@@ -85,37 +80,16 @@ async fn pump(
             next = tokio::time::timeout(heartbeat, updates.next()) => next,
         };
         let (frame, over) = match next {
-            Err(_) => (Some(Bytes::from_static(b": still here\n\n")), false),
+            Err(_) => (Bytes::from_static(STILL_HERE), false),
             Ok(None) => (written(None, END, &()), true),
             Ok(Some(update)) => (follower.frame(&update), false),
         };
-        if let Some(frame) = frame
-            && tokio::select! {
-                () = closing.cancelled() => true,
-                sent = frames.send(frame) => sent.is_err(),
-            }
-        {
+        let gone = tokio::select! {
+            () = closing.cancelled() => true,
+            sent = frames.send(frame) => sent.is_err(),
+        };
+        if gone || over {
             return;
         }
-        if over {
-            return;
-        }
-    }
-}
-
-/// The body of an event stream.
-struct Frames {
-    ready: mpsc::Receiver<Bytes>,
-}
-
-impl http_body::Body for Frames {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<http_body::Frame<Bytes>, Infallible>>> {
-        self.ready.poll_recv(context).map(|frame| frame.map(|frame| Ok(http_body::Frame::data(frame))))
     }
 }

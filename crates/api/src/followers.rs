@@ -9,12 +9,8 @@ use posse_protocol::{Seq, SessionId, Update};
 use serde::Serialize;
 
 use crate::failure::{CallError, CallErrorKind};
+use crate::frames::{EVENT, PROGRESS, frame};
 use crate::limits::{FOLLOWERS_MAX, FRAME_KEPT_BYTES_MAX, FRAMES_KEPT_MAX};
-
-/// The names of frames.
-pub(crate) const EVENT: &str = "event";
-pub(crate) const PROGRESS: &str = "progress";
-pub(crate) const END: &str = "end";
 
 /// Who follows which session, and frames that were made for one of them.
 #[derive(Default)]
@@ -66,7 +62,7 @@ impl Drop for Follower {
 
 impl Follower {
     /// An update as a frame. What another follower got a moment ago is not made again.
-    pub(crate) fn frame(&self, update: &Update) -> Option<Bytes> {
+    pub(crate) fn frame(&self, update: &Update) -> Bytes {
         let event = match update {
             Update::Event(event) => event,
             Update::Progress(progress) => return written(None, PROGRESS, progress),
@@ -74,11 +70,11 @@ impl Follower {
         if let Some(audience) = self.followers.lock().get(&self.session) {
             let known = audience.frames.iter().rev().find(|(seq, _)| *seq == event.seq);
             if let Some((_, frame)) = known {
-                return Some(frame.clone());
+                return frame.clone();
             }
         }
         // Contents of attachments are megabytes, and nobody shows them.
-        let frame = written(Some(event.seq), EVENT, &*event.without_data())?;
+        let frame = written(Some(event.seq), EVENT, &*event.without_data());
         if frame.len() <= FRAME_KEPT_BYTES_MAX
             && let Some(audience) = self.followers.lock().get_mut(&self.session)
         {
@@ -87,21 +83,12 @@ impl Follower {
             }
             audience.frames.push_back((event.seq, frame.clone()));
         }
-        Some(frame)
+        frame
     }
 }
 
-/// One frame. JSON has no line breaks outside of strings, and none inside.
-pub(crate) fn written(id: Option<Seq>, name: &str, data: &impl Serialize) -> Option<Bytes> {
-    let mut frame = Vec::with_capacity(256);
-    if let Some(Seq(seq)) = id {
-        frame.extend_from_slice(format!("id: {seq}\n").as_bytes());
-    }
-    frame.extend_from_slice(format!("event: {name}\ndata: ").as_bytes());
-    if let Err(error) = serde_json::to_writer(&mut frame, data) {
-        tracing::error!(%error, "an update cannot be written as JSON");
-        return None;
-    }
-    frame.extend_from_slice(b"\n\n");
-    Some(frame.into())
+pub(crate) fn written(id: Option<Seq>, name: &str, data: &impl Serialize) -> Bytes {
+    let mut bytes = Vec::with_capacity(256);
+    frame(&mut bytes, id, name, data);
+    bytes.into()
 }

@@ -37,7 +37,7 @@ impl Handle {
     pub async fn call<C: Call>(&self, of: C::Of, call: C) -> Result<C::Answer, CallError> {
         match self {
             Self::Here(engine) => perform(call, of, engine.clone()).await,
-            Self::Elsewhere(client) => client.call(of, &call).await,
+            Self::Elsewhere(client) => client.call(of, call).await,
         }
     }
 

@@ -67,3 +67,40 @@ pub(crate) const PAGE_BYTES_MAX: usize = 1 << 20;
 pub(crate) const EVENTS_AT_ONCE: usize = 50;
 /// A list's length where none is asked for.
 pub(crate) const ROWS: usize = 50;
+
+/// Folders that a server lists.
+pub(crate) const FOLDERS_MAX: usize = 200;
+/// Views of sessions that a server keeps.
+pub(crate) const VIEWS_KEPT_MAX: usize = 8;
+/// How long updates are gathered before they are sent, and the same where many follow a session: at most 20 times a second.
+pub(crate) const MERGE_MS: u64 = 20;
+pub(crate) const MERGE_MS_OF_MANY: u64 = 50;
+/// How many followers are few.
+pub(crate) const ROOM_FEW: usize = 8;
+/// How many follow one session through a server.
+pub const ROOM_FOLLOWERS_MAX: usize = 400;
+/// Pieces that a follower may be behind before it has to ask again.
+pub(crate) const PIECES_AHEAD_MAX: usize = 256;
+/// How often the record of a session is looked at that nobody runs.
+pub(crate) const ROOM_LOOK_MS: u64 = 500;
+/// How often a server looks for what waits for a person, while somebody listens.
+pub(crate) const OVERVIEW_MS: u64 = 1_000;
+/// Sessions that one stream follows.
+pub const FOLLOWED_MAX: usize = 32;
+/// What a program that was started says, and how long it may take.
+pub(crate) const OWN_PROGRAM_BYTES_MAX: usize = 32 << 20;
+pub(crate) const OWN_PROGRAM_MS_MAX: u64 = 600_000;
+/// Paths that complete what was typed.
+pub(crate) const COMPLETIONS_MAX: usize = 50;
+/// How long a command may take that a person types.
+pub(crate) const TYPED_COMMAND_MS_MAX: u64 = 120_000;
+/// Connections of a server at once: below the usual limit of 1,024 open files.
+pub const WEB_CONNECTIONS_MAX: usize = 512;
+/// How long the head of a request may take on such a connection, and how long it may be idle.
+pub(crate) const WEB_HEAD_MS_MAX: u64 = 30_000;
+/// How long the handshake of TLS may take.
+pub(crate) const HANDSHAKE_MS_MAX: u64 = 10_000;
+/// A token in bytes: 256 bits.
+pub(crate) const TOKEN_BYTES: usize = 32;
+/// The largest file with a token, a certificate or a key.
+pub(crate) const SECRET_FILE_BYTES_MAX: u64 = 1 << 20;

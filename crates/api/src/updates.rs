@@ -9,7 +9,7 @@ use hyper::body::Incoming;
 use posse_protocol::{Event, Progress, Update};
 
 use crate::failure::{CallError, CallErrorKind};
-use crate::followers::{END, EVENT, PROGRESS};
+use crate::frames::{END, EVENT, PROGRESS};
 use crate::limits::{FRAME_BYTES_MAX, SILENCE_MS_MAX};
 
 /// An event stream that is being read.
