@@ -1,6 +1,8 @@
 //! All commands and queries, by topic. To add one: its struct, its `Call`, and a line in the table of `routes`.
 
 pub mod changes;
+pub mod folder;
 pub mod library;
 pub mod record;
+pub mod served;
 pub mod steering;

@@ -6,23 +6,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use posse_engine::Engine;
-use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::net::UnixListener;
+use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::exchange::PROBLEM;
-use crate::failure::{CallError, CallErrorKind, Problem};
-use crate::limits::{
-    ACCEPT_PAUSE_MS, BUFFER_BYTES_MAX, CLOSING_MS_MAX, CONNECTIONS_MAX, HEAD_MS_MAX, HEADERS_MAX,
-    LISTEN_AFTER_MS, STALLED_MS_MAX,
-};
-use crate::patience::Patient;
+use crate::connections::{converse, too_many};
+use crate::failure::{CallError, CallErrorKind};
+use crate::limits::{ACCEPT_PAUSE_MS, CLOSING_MS_MAX, CONNECTIONS_MAX, HEAD_MS_MAX, LISTEN_AFTER_MS};
 use crate::server::router;
 use crate::shared::Shared;
 use crate::socket;
@@ -95,7 +88,7 @@ async fn serve(
     };
     let _ = tell.send(Some(Ok(path.clone())));
     let connections = TaskTracker::new();
-    let shared = Arc::new(Shared::new(engine, stop.clone()));
+    let shared = Arc::new(Shared::new(engine, None, stop.clone()));
     accept(&listener, &router(&shared), &connections, &stop).await;
     drop(listener);
     remove(&path);
@@ -122,8 +115,11 @@ async fn accept(listener: &UnixListener, router: &Router, all: &TaskTracker, sto
         };
         match accepted {
             Ok((stream, _)) if socket::is_own(&stream) => match Arc::clone(&places).try_acquire_owned() {
-                Ok(place) => drop(all.spawn(converse(stream, router.clone(), place, stop.clone()))),
-                Err(_) => turn_away(&stream),
+                Ok(place) => {
+                    drop(all.spawn(converse(stream, router.clone(), HEAD_MS_MAX, place, stop.clone())))
+                }
+                // Without waiting for it.
+                Err(_) => drop(stream.try_write(too_many(CONNECTIONS_MAX).as_bytes())),
             },
             // Somebody else's: no word to it.
             Ok(_) => tracing::warn!("a process of another user has tried to connect"),
@@ -133,41 +129,4 @@ async fn accept(listener: &UnixListener, router: &Router, all: &TaskTracker, sto
             }
         }
     }
-}
-
-/// Tells one connection too many that it is that, without waiting for it.
-fn turn_away(stream: &UnixStream) {
-    let message = format!("{CONNECTIONS_MAX} others are connected already; try again.");
-    let error = CallError::new(CallErrorKind::TooMany, message);
-    let status = error.kind.status();
-    let body = serde_json::to_string(&Problem::from(error)).unwrap_or_default();
-    let response = format!(
-        "HTTP/1.1 {status}\r\ncontent-type: {PROBLEM}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
-        body.len()
-    );
-    let _ = stream.try_write(response.as_bytes());
-}
-
-/// Serves one connection.
-async fn converse(stream: UnixStream, router: Router, place: OwnedSemaphorePermit, stop: CancellationToken) {
-    let stream = Patient::new(stream, Duration::from_millis(STALLED_MS_MAX));
-    let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new())
-        .header_read_timeout(Duration::from_millis(HEAD_MS_MAX))
-        .max_headers(HEADERS_MAX)
-        .max_buf_size(BUFFER_BYTES_MAX);
-    let serving = http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
-    let mut serving = std::pin::pin!(serving);
-    let ended = tokio::select! {
-        ended = serving.as_mut() => ended,
-        () = stop.cancelled() => {
-            serving.as_mut().graceful_shutdown();
-            let closing = Duration::from_millis(CLOSING_MS_MAX);
-            tokio::time::timeout(closing, serving).await.unwrap_or(Ok(()))
-        }
-    };
-    if let Err(error) = ended {
-        tracing::debug!(%error, "a connection ended early");
-    }
-    drop(place);
 }

@@ -6,11 +6,20 @@ use axum::extract::Request;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use crate::call::{Call, Verb};
-use crate::calls::changes::{ChangeFiles, MoveToBackground, PreviewChange, ShowDiff};
-use crate::calls::library::{ListNotes, SearchRecord, ShowStats};
+use crate::calls::changes::{ChangeFiles, MoveToBackground, PreviewChange, ReviewHunks, ShowDiff};
+use crate::calls::folder::{
+    CompleteFiles, ExpandCommand, ForgetSkill, ListCommands, ListModels, ListRoles, ListRules, ListSkills,
+    RemoveRule, RunCommand, SaveRoleModel, SaveRule, ShowConfig, ShowDoctor, ShowSkill, ShowTrust,
+    TrustFiles,
+};
+use crate::calls::library::{ForgetNote, ListNotes, SearchRecord, ShowStats};
 use crate::calls::record::{
     ListAgents, ListEvents, ListQuestions, ListSessions, SessionQuestions, ShowContext, ShowEventDiff,
     ShowSession,
+};
+use crate::calls::served::{
+    AskAside, DeleteSession, ExportSession, ForkSession, ResumeSession, ShowEvent, ShowServer,
+    ShowTranscript, ShowView, StartSession,
 };
 use crate::calls::steering::{
     AnswerQuestion, CancelSession, ChangeSettings, CloseSession, CompactNow, EditMessage, PromptSession,
@@ -18,8 +27,10 @@ use crate::calls::steering::{
 };
 use crate::exchange::Answering;
 use crate::follow::{self, FollowSession};
-use crate::serving::serve;
+use crate::serving::{serve, serve_on_site};
 use crate::shared::Shared;
+use crate::site::Site;
+use crate::streams::{self, FollowSessions};
 
 /// One route: how it is asked, what it gives back, and who answers.
 pub struct Route {
@@ -29,10 +40,16 @@ pub struct Route {
     pub verb: Verb,
     /// Its path; `{session}` stands for a session id.
     pub path: &'static str,
+    /// Whether it changes something.
+    pub steers: bool,
+    /// Whether only `posse serve` answers it.
+    pub on_site: bool,
+    /// Whether the answer is an event stream.
+    pub streams: bool,
     /// The schema of the query string or the body.
-    pub request: fn() -> Schema,
+    pub request: fn(&mut SchemaGenerator) -> Schema,
     /// The schema of the answer; of one frame's data where the answer is an event stream.
-    pub answer: fn() -> Schema,
+    pub answer: fn(&mut SchemaGenerator) -> Schema,
     pub(crate) handler: fn(Arc<Shared>, Request) -> Answering,
 }
 
@@ -48,11 +65,15 @@ pub static ROUTES: &[Route] = &[
     route::<ListQuestions>(),
     route::<SearchRecord>(),
     route::<ListNotes>(),
+    route::<ForgetNote>(),
     route::<ShowStats>(),
     Route {
         name: "follow_session",
         verb: Verb::Get,
         path: follow::PATH,
+        steers: false,
+        on_site: false,
+        streams: true,
         request: schema::<FollowSession>,
         answer: schema::<serde_json::Value>,
         handler: follow::serve,
@@ -72,21 +93,71 @@ pub static ROUTES: &[Route] = &[
     route::<CompactNow>(),
     route::<MoveToBackground>(),
     route::<ShowDiff>(),
+    route::<ReviewHunks>(),
     route::<PreviewChange>(),
     route::<ChangeFiles>(),
+    on_site::<ShowServer>(),
+    Route {
+        name: "follow_sessions",
+        verb: Verb::Get,
+        path: streams::PATH,
+        steers: false,
+        on_site: true,
+        streams: true,
+        request: schema::<FollowSessions>,
+        answer: schema::<serde_json::Value>,
+        handler: streams::serve,
+    },
+    on_site::<StartSession>(),
+    on_site::<ResumeSession>(),
+    on_site::<ForkSession>(),
+    on_site::<AskAside>(),
+    on_site::<DeleteSession>(),
+    on_site::<ShowView>(),
+    on_site::<ShowTranscript>(),
+    on_site::<ShowEvent>(),
+    on_site::<ExportSession>(),
+    on_site::<ListModels>(),
+    on_site::<ListRoles>(),
+    on_site::<SaveRoleModel>(),
+    on_site::<ListSkills>(),
+    on_site::<ShowSkill>(),
+    on_site::<ForgetSkill>(),
+    on_site::<ListRules>(),
+    on_site::<SaveRule>(),
+    on_site::<RemoveRule>(),
+    on_site::<ShowTrust>(),
+    on_site::<TrustFiles>(),
+    on_site::<ListCommands>(),
+    on_site::<ExpandCommand>(),
+    on_site::<RunCommand>(),
+    on_site::<CompleteFiles>(),
+    on_site::<ShowDoctor>(),
+    on_site::<ShowConfig>(),
 ];
 
 const fn route<C: Call>() -> Route {
+    described::<_, C>(false, serve::<C>)
+}
+
+const fn on_site<C: Call<Arc<Site>>>() -> Route {
+    described::<_, C>(true, serve_on_site::<C>)
+}
+
+const fn described<On, C: Call<On>>(on_site: bool, handler: fn(Arc<Shared>, Request) -> Answering) -> Route {
     Route {
         name: C::NAME,
         verb: C::VERB,
         path: C::PATH,
+        steers: C::STEERS,
+        on_site,
+        streams: false,
         request: schema::<C>,
         answer: schema::<C::Answer>,
-        handler: serve::<C>,
+        handler,
     }
 }
 
-fn schema<T: JsonSchema>() -> Schema {
-    SchemaGenerator::default().into_root_schema_for::<T>()
+fn schema<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+    generator.subschema_for::<T>()
 }

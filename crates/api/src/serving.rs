@@ -4,22 +4,54 @@ use std::sync::Arc;
 
 use axum::extract::Request;
 
-use crate::call::{Call, Verb, perform};
+use crate::call::{Call, Subject as _, Verb, perform};
 use crate::exchange::{Answering, failed, json, read_body, read_json, read_query, subject};
 use crate::failure::{CallError, CallErrorKind};
+use crate::handle::Handle;
 use crate::shared::Shared;
+use crate::site::Site;
 
-/// Answers one kind of call.
+/// Answers one kind of call that an engine carries out: that of this process, or that of the process that runs the session.
 pub(crate) fn serve<C: Call>(shared: Arc<Shared>, request: Request) -> Answering {
     Box::pin(async move {
-        match answer::<C>(&shared, request).await {
-            Ok(answer) => json(&answer),
-            Err(error) => failed(error),
-        }
+        let (engine, elsewhere) = (shared.engine.clone(), C::IN_ITS_PROCESS && shared.site.is_some());
+        let carry_out = move |of: C::Of, call: C| async move {
+            match of.session().filter(|_| elsewhere) {
+                Some(session) => Handle::of(&engine, session).await?.call(of, call).await,
+                None => perform(call, of, engine).await,
+            }
+        };
+        answered(answer(&shared, request, carry_out).await)
     })
 }
 
-async fn answer<C: Call>(shared: &Shared, request: Request) -> Result<C::Answer, CallError> {
+/// Answers one kind of call that only `posse serve` can.
+pub(crate) fn serve_on_site<C: Call<Arc<Site>>>(shared: Arc<Shared>, request: Request) -> Answering {
+    Box::pin(async move {
+        let site = match shared.site() {
+            Ok(site) => Arc::clone(site),
+            Err(error) => return failed(error),
+        };
+        let carry_out = move |of, call: C| perform(call, of, site);
+        answered(answer(&shared, request, carry_out).await)
+    })
+}
+
+fn answered(answer: Result<impl serde::Serialize, CallError>) -> axum::response::Response {
+    match answer {
+        Ok(answer) => json(&answer),
+        Err(error) => failed(error),
+    }
+}
+
+async fn answer<On, C: Call<On>, Done>(
+    shared: &Shared,
+    request: Request,
+    carry_out: impl FnOnce(C::Of, C) -> Done,
+) -> Result<C::Answer, CallError>
+where
+    Done: Future<Output = Result<C::Answer, CallError>> + Send + 'static,
+{
     let busy = |_| CallError::new(CallErrorKind::TooMany, "Too many calls at once; try again.");
     let place = Arc::clone(&shared.calls).try_acquire_owned().map_err(busy)?;
     let (mut parts, body) = request.into_parts();
@@ -28,13 +60,11 @@ async fn answer<C: Call>(shared: &Shared, request: Request) -> Result<C::Answer,
         Verb::Get => read_query(&parts)?,
         Verb::Post => read_json(&read_body(&parts.headers, body, C::BODY_BYTES_MAX).await?)?,
     };
-    let engine = shared.engine.clone();
+    let done = carry_out(of, call);
     // What has begun is done to its end, also if the client has gone: nothing is left half-done.
     let performing = tokio::spawn(async move {
         let _place = place;
-        perform(call, of, engine).await
+        done.await
     });
-    performing.await.unwrap_or_else(|_| {
-        Err(CallError::new(CallErrorKind::Internal, "A fault in Posse ended this call before it was done."))
-    })
+    performing.await.unwrap_or_else(|error| Err(CallError::internal(error)))
 }

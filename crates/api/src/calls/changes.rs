@@ -1,12 +1,13 @@
 //! Commands about files: taking changes back, bringing them in again, and what that would change. They work on the record
 //! and the workspace, whether agents work or not.
 
-use posse_engine::{ChangePreview, ChangeRequest, Engine, MergeOutcome, UndoOutcome};
+use posse_engine::{ChangePreview, ChangeRequest, Engine, MergeOutcome, ReviewDiff, ReviewHunk, UndoOutcome};
 use posse_protocol::{AgentId, CallId, SessionId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::call::{Call, Verb, at_most};
+use crate::calls::steering::Accomplished;
 use crate::failure::CallError;
 use crate::limits::{CHANGE_MS_MAX, NAME_BYTES_MAX};
 
@@ -33,6 +34,7 @@ impl Call for PreviewChange {
     const NAME: &'static str = "preview_change";
     const VERB: Verb = Verb::Post;
     const PATH: &'static str = "/api/sessions/{session}/changes/preview";
+    const STEERS: bool = false;
     const ANSWER_MS_MAX: u64 = CHANGE_MS_MAX;
 
     async fn run(self, session: SessionId, engine: Engine) -> Result<PreviewedChange, CallError> {
@@ -92,13 +94,21 @@ pub struct ShowDiff {
     /// Only of this agent and those below it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// Only of this turn of the agent; of the main agent where none is named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<u32>,
 }
 
-/// A diff.
+/// A diff, and what was reviewed of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionDiff {
-    /// In unified form.
+    /// In unified form, cut to a length.
     pub diff: String,
+    /// The branch that the changes are on, where they are not in the workspace: they can be merged, not undone.
+    pub branch: Option<String>,
+    /// Every hunk of it, in order.
+    #[schemars(with = "Vec<serde_json::Value>")]
+    pub hunks: Vec<ReviewHunk>,
 }
 
 impl Call for ShowDiff {
@@ -115,8 +125,33 @@ impl Call for ShowDiff {
 
     async fn run(self, session: SessionId, engine: Engine) -> Result<SessionDiff, CallError> {
         let row = engine.read(move |engine| engine.find_session(&session.to_string())).await?;
-        let diff = engine.diff(&row, self.agent.as_deref(), posse_engine::limits::DIFF_BYTES_MAX).await?;
-        Ok(SessionDiff { diff })
+        let bytes_max = posse_engine::limits::DIFF_BYTES_MAX;
+        let ReviewDiff { diff, branch, hunks } =
+            engine.diff_to_review(&row, self.agent.as_deref(), self.turn, bytes_max).await?;
+        Ok(SessionDiff { diff, branch, hunks })
+    }
+}
+
+/// Marks hunks of a diff as reviewed, or takes the marks back.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReviewHunks {
+    /// Their ids, as the diff has them.
+    pub hunks: Vec<String>,
+    /// Whether they count as reviewed from now on.
+    pub reviewed: bool,
+}
+
+impl Call for ReviewHunks {
+    type Of = SessionId;
+    type Answer = Accomplished;
+    const NAME: &'static str = "review_hunks";
+    const VERB: Verb = Verb::Post;
+    const PATH: &'static str = "/api/sessions/{session}/review";
+
+    async fn run(self, session: SessionId, engine: Engine) -> Result<Accomplished, CallError> {
+        engine.review(session, self.hunks, self.reviewed).await?;
+        Ok(Accomplished {})
     }
 }
 
@@ -145,6 +180,7 @@ impl Call for MoveToBackground {
     const NAME: &'static str = "move_to_background";
     const VERB: Verb = Verb::Post;
     const PATH: &'static str = "/api/sessions/{session}/background";
+    const IN_ITS_PROCESS: bool = true;
 
     fn check(&self) -> Result<(), CallError> {
         at_most(NAME_BYTES_MAX, "The call", &self.call.0)

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::call::{Call, Verb, at_most};
 use crate::calls::record::{rows, within_rows};
-use crate::failure::CallError;
+use crate::calls::steering::Accomplished;
+use crate::failure::{CallError, CallErrorKind};
 use crate::limits::QUERY_BYTES_MAX;
 
 /// What was said in past sessions that fits a query, best first.
@@ -120,5 +121,28 @@ impl Call for ShowStats {
     async fn run(self, (): (), engine: Engine) -> Result<StatsFound, CallError> {
         let query = StatsQuery { since_ms: self.since_ms, project: self.project };
         Ok(StatsFound { stats: engine.read(move |engine| engine.stats(&query)).await? })
+    }
+}
+
+/// Forgets a note, for good.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ForgetNote {
+    /// Its number.
+    pub id: u64,
+}
+
+impl Call for ForgetNote {
+    type Of = ();
+    type Answer = Accomplished;
+    const NAME: &'static str = "forget_note";
+    const VERB: Verb = Verb::Post;
+    const PATH: &'static str = "/api/notes/forget";
+
+    async fn run(self, (): (), engine: Engine) -> Result<Accomplished, CallError> {
+        if engine.read(move |engine| engine.forget(self.id)).await? {
+            return Ok(Accomplished {});
+        }
+        Err(CallError::new(CallErrorKind::NotFound, format!("There is no note {}.", self.id)))
     }
 }

@@ -40,6 +40,7 @@ impl Call for PromptSession {
     const NAME: &'static str = "prompt_session";
     const VERB: Verb = Verb::Post;
     const PATH: &'static str = "/api/sessions/{session}/prompt";
+    const IN_ITS_PROCESS: bool = true;
     const BODY_BYTES_MAX: usize = PROMPT_BODY_BYTES_MAX;
 
     fn check(&self) -> Result<(), CallError> {
@@ -77,6 +78,7 @@ impl Call for TellAgent {
     const NAME: &'static str = "tell_agent";
     const VERB: Verb = Verb::Post;
     const PATH: &'static str = "/api/sessions/{session}/tell";
+    const IN_ITS_PROCESS: bool = true;
 
     fn check(&self) -> Result<(), CallError> {
         named(self.agent.as_deref())?;
@@ -106,6 +108,7 @@ impl Call for EditMessage {
     const NAME: &'static str = "edit_message";
     const VERB: Verb = Verb::Post;
     const PATH: &'static str = "/api/sessions/{session}/edit-message";
+    const IN_ITS_PROCESS: bool = true;
 
     fn check(&self) -> Result<(), CallError> {
         at_most(TEXT_BYTES_MAX, "The message", &self.text)
@@ -132,6 +135,7 @@ impl Call for WithdrawMessage {
     const NAME: &'static str = "withdraw_message";
     const VERB: Verb = Verb::Post;
     const PATH: &'static str = "/api/sessions/{session}/withdraw-message";
+    const IN_ITS_PROCESS: bool = true;
 
     async fn run(self, session: SessionId, engine: Engine) -> Result<Accomplished, CallError> {
         engine.withdraw_message(session, self.mail).await?;
@@ -168,6 +172,7 @@ impl Call for AnswerQuestion {
     const NAME: &'static str = "answer_question";
     const VERB: Verb = Verb::Post;
     const PATH: &'static str = "/api/sessions/{session}/answer";
+    const IN_ITS_PROCESS: bool = true;
 
     fn check(&self) -> Result<(), CallError> {
         at_most(NAME_BYTES_MAX, "The id of the call", &self.call.0)?;
@@ -198,6 +203,7 @@ impl Call for StopTurn {
     const NAME: &'static str = "stop_turn";
     const VERB: Verb = Verb::Post;
     const PATH: &'static str = "/api/sessions/{session}/stop-turn";
+    const IN_ITS_PROCESS: bool = true;
 
     async fn run(self, session: SessionId, engine: Engine) -> Result<Accomplished, CallError> {
         engine.stop_turn(session)?;
@@ -226,6 +232,7 @@ impl Call for StopAgent {
     const NAME: &'static str = "stop_agent";
     const VERB: Verb = Verb::Post;
     const PATH: &'static str = "/api/sessions/{session}/stop";
+    const IN_ITS_PROCESS: bool = true;
 
     fn check(&self) -> Result<(), CallError> {
         named(Some(&self.agent))
@@ -247,6 +254,7 @@ impl Call for CancelSession {
     const NAME: &'static str = "cancel_session";
     const VERB: Verb = Verb::Post;
     const PATH: &'static str = "/api/sessions/{session}/cancel";
+    const IN_ITS_PROCESS: bool = true;
 
     async fn run(self, session: SessionId, engine: Engine) -> Result<Accomplished, CallError> {
         engine.cancel(session)?;
@@ -265,6 +273,7 @@ impl Call for CloseSession {
     const NAME: &'static str = "close_session";
     const VERB: Verb = Verb::Post;
     const PATH: &'static str = "/api/sessions/{session}/close";
+    const IN_ITS_PROCESS: bool = true;
 
     async fn run(self, session: SessionId, engine: Engine) -> Result<Accomplished, CallError> {
         engine.close(session)?;
@@ -318,6 +327,7 @@ impl Call for ChangeSettings {
     const NAME: &'static str = "change_settings";
     const VERB: Verb = Verb::Post;
     const PATH: &'static str = "/api/sessions/{session}/settings";
+    const IN_ITS_PROCESS: bool = true;
 
     fn check(&self) -> Result<(), CallError> {
         let texts = [("The model's name", &self.model), ("The effort", &self.effort)];
@@ -351,6 +361,7 @@ impl Call for TopUpBudget {
     const NAME: &'static str = "top_up_budget";
     const VERB: Verb = Verb::Post;
     const PATH: &'static str = "/api/sessions/{session}/top-up";
+    const IN_ITS_PROCESS: bool = true;
 
     fn check(&self) -> Result<(), CallError> {
         named(self.agent.as_deref())
@@ -377,6 +388,7 @@ impl Call for CompactNow {
     const NAME: &'static str = "compact_now";
     const VERB: Verb = Verb::Post;
     const PATH: &'static str = "/api/sessions/{session}/compact";
+    const IN_ITS_PROCESS: bool = true;
 
     fn check(&self) -> Result<(), CallError> {
         named(self.agent.as_deref())

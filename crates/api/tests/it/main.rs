@@ -4,6 +4,7 @@
 #![allow(clippy::disallowed_types, reason = "processes of these tests are not what agents start")]
 
 mod bad_input;
+mod document;
 mod following;
 mod handles;
 mod sockets;

@@ -54,7 +54,7 @@ async fn what_a_crash_leaves_is_removed_by_the_next_process() {
     let socket = processes.join(format!("{name}.sock"));
     drop(std::os::unix::net::UnixListener::bind(&socket).unwrap());
     let session: posse_protocol::SessionId = "01890000-0000-7000-8000-000000000002".parse().unwrap();
-    let error = Client::new(socket.clone()).call(session, &ShowSession {}).await.unwrap_err();
+    let error = Client::new(socket.clone()).call(session, ShowSession {}).await.unwrap_err();
     assert_eq!(error.kind, CallErrorKind::Unreachable);
     let _engine = Engine::open(data.path()).unwrap();
     assert!(!socket.exists() && !processes.join(name).exists());
@@ -108,14 +108,20 @@ async fn a_thousand_connections_leave_the_session_alone() {
     let session = stage.start([Turn::text("Done.")]).await;
     let (mut kept, mut turned_away) = (Vec::new(), 0);
     for _ in 0..1000 {
-        let Ok(mut stream) = tokio::net::UnixStream::connect(&stage.socket).await else { continue };
+        // On a busy machine the server may be behind with accepting.
+        let mut stream = loop {
+            match tokio::net::UnixStream::connect(&stage.socket).await {
+                Ok(stream) => break stream,
+                Err(_) => tokio::task::yield_now().await,
+            }
+        };
         if kept.len() < posse_api::limits::CONNECTIONS_MAX {
             kept.push(stream);
             continue;
         }
         let said = rest(&mut stream).await;
         assert!(said.starts_with("HTTP/1.1 503 Service Unavailable\r\n"), "{said}");
-        assert!(said.contains("{\"error\":{\"kind\":\"too_many\","), "{said}");
+        assert!(said.contains("\"kind\":\"too_many\""), "{said}");
         turned_away += 1;
     }
     assert_eq!((kept.len(), turned_away), (256, 744));

@@ -46,7 +46,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("mcp", &["engine", "protocol", "setup", "view"]),
     ("acp", &["engine", "protocol", "setup", "view"]),
-    ("api", &["engine", "protocol", "setup", "view"]),
+    ("api", &["engine", "protocol", "sandbox", "setup", "view"]),
     ("tui", &["api", "engine", "protocol", "report", "sandbox", "setup", "terminal", "view"]),
     ("cluster", &["engine", "protocol", "setup", "view"]),
     (

@@ -1,0 +1,138 @@
+//! The table as an OpenAPI 3.1 document: what each route takes and gives, from the same types that the program uses.
+
+use axum::response::Response;
+use schemars::generate::SchemaSettings;
+use schemars::{Schema, SchemaGenerator};
+use serde_json::{Map, Value, json};
+
+use crate::call::Verb;
+use crate::exchange::{PROBLEM, json as answer};
+use crate::failure::{CallErrorKind, Problem};
+use crate::routes::{ROUTES, Route};
+use crate::streams::EVENT_STREAM;
+
+/// Where it is served.
+pub(crate) const PATH: &str = "/openapi.json";
+
+/// The document as a response.
+pub(crate) fn response() -> Response {
+    answer(&document())
+}
+
+/// The document.
+pub fn document() -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.definitions_path = "/components/schemas".into();
+        settings.meta_schema = None;
+    });
+    let mut generator = settings.into_generator();
+    let problem = generator.subschema_for::<Problem>();
+    let mut paths = Map::new();
+    for route in ROUTES {
+        let verb = route.verb.method().as_str().to_lowercase();
+        let at = paths.entry(route.path).or_insert_with(|| json!({}));
+        at[verb] = operation(&mut generator, route, &problem);
+    }
+    let schemas = generator.take_definitions(true);
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Posse",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "Sessions of agents on this machine: shown, followed and steered.",
+            "license": { "name": "MIT OR Apache-2.0" },
+        },
+        "security": [{ "token": [] }],
+        "paths": paths,
+        "components": {
+            "securitySchemes": { "token": { "type": "http", "scheme": "bearer" } },
+            "schemas": schemas,
+        },
+    })
+}
+
+fn operation(generator: &mut SchemaGenerator, route: &Route, problem: &Schema) -> Value {
+    let request = whole(generator, route.request);
+    let told = text(&request, "description");
+    let mut parameters = Vec::new();
+    if route.path.contains("{session}") {
+        parameters.push(json!({
+            "name": "session", "in": "path", "required": true, "description": "The session's id.",
+            "schema": { "type": "string", "format": "uuid" },
+        }));
+    }
+    let mut operation = json!({
+        "operationId": route.name,
+        "summary": told.split(['.', ':']).next().unwrap_or_default(),
+        "description": told,
+    });
+    match route.verb {
+        Verb::Get => parameters.extend(query(&request)),
+        Verb::Post => {
+            let schema = (route.request)(generator);
+            let content = json!({ "application/json": { "schema": schema } });
+            let required =
+                request.get("required").and_then(Value::as_array).is_some_and(|all| !all.is_empty());
+            operation["requestBody"] = json!({ "required": required, "content": content });
+        }
+    }
+    operation["parameters"] = parameters.into();
+    let media_type = if route.streams { EVENT_STREAM } else { "application/json" };
+    let schema =
+        if route.streams { json!({ "type": "string" }) } else { (route.answer)(generator).to_value() };
+    operation["responses"] = json!({
+        "200": { "description": "The answer.", "content": { media_type: { "schema": schema } } },
+    });
+    for kind in CallErrorKind::ALL {
+        let status = kind.status();
+        let words = status.canonical_reason().unwrap_or("An error");
+        operation["responses"][status.as_str()] =
+            json!({ "description": words, "content": { PROBLEM: { "schema": problem } } });
+    }
+    operation
+}
+
+/// A schema with all that it refers to at its top.
+fn whole(generator: &mut SchemaGenerator, schema: fn(&mut SchemaGenerator) -> Schema) -> Value {
+    let mut found = schema(generator).to_value();
+    while let Some(name) = found.get("$ref").and_then(Value::as_str).and_then(|path| path.rsplit('/').next())
+    {
+        match generator.definitions().get(name) {
+            Some(definition) => found = definition.clone(),
+            None => break,
+        }
+    }
+    found
+}
+
+/// The fields of a query string.
+fn query(request: &Value) -> Vec<Value> {
+    let required = request.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
+    let fields = request.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
+    let parameter = |(name, schema): (String, Value)| {
+        json!({
+            "name": name, "in": "query", "required": required.contains(&Value::from(name.as_str())),
+            "description": text(&schema, "description"), "schema": without_null(schema),
+        })
+    };
+    fields.into_iter().map(parameter).collect()
+}
+
+/// A query string has no null: what is missing is missing.
+fn without_null(mut schema: Value) -> Value {
+    if let Some(kinds) = schema.get("type").and_then(Value::as_array).cloned() {
+        let kinds: Vec<Value> = kinds.into_iter().filter(|kind| kind != "null").collect();
+        schema["type"] = match kinds.as_slice() {
+            [one] => one.clone(),
+            _ => kinds.into(),
+        };
+    }
+    if let Some(fields) = schema.as_object_mut() {
+        fields.retain(|name, value| !(name == "default" && value.is_null()));
+    }
+    schema
+}
+
+fn text(schema: &Value, name: &str) -> String {
+    schema.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
+}

@@ -1,0 +1,172 @@
+//! The files of the page, as they are in the folder `web`, inside the program.
+
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::Response;
+use sha2::{Digest as _, Sha256};
+
+use crate::token::hex;
+
+/// One file of the page.
+pub(crate) struct Asset {
+    /// Its name in the folder.
+    pub(crate) name: &'static str,
+    bytes: &'static [u8],
+}
+
+macro_rules! assets {
+    [$($name:literal,)*] => {
+        &[$(Asset { name: $name, bytes: include_bytes!(concat!("../../../../web/", $name)) },)*]
+    };
+}
+
+/// All of them. A test compares this list with the folder.
+pub(crate) static ASSETS: &[Asset] = assets![
+    "agent-words.js",
+    "app.css",
+    "app.js",
+    "call.js",
+    "commands.js",
+    "comments.js",
+    "composer.js",
+    "context.js",
+    "conversation.js",
+    "delegation.js",
+    "diff-view.js",
+    "diff-words.js",
+    "diff.js",
+    "facts.js",
+    "fields.js",
+    "figures.js",
+    "fold-branches.js",
+    "fold-course.js",
+    "fold-tree.js",
+    "fold-work.js",
+    "fold.js",
+    "icon.svg",
+    "index.html",
+    "inline.js",
+    "items.js",
+    "look.css",
+    "look.js",
+    "markdown-view.js",
+    "markdown.js",
+    "memory.js",
+    "merge.js",
+    "modes.js",
+    "net.js",
+    "new-session.js",
+    "plots.js",
+    "prompt-field.js",
+    "questions.js",
+    "report.js",
+    "review-state.js",
+    "review.css",
+    "review.js",
+    "roles.js",
+    "route.js",
+    "session-store.js",
+    "session.css",
+    "session.js",
+    "sessions.js",
+    "skills.js",
+    "sse.js",
+    "stats.js",
+    "stream.js",
+    "summary.js",
+    "text.js",
+    "thread.js",
+    "title.js",
+    "tree-rows.js",
+    "tree.js",
+    "ui.js",
+    "undo.js",
+    "vendor/preact.js",
+    "visible.js",
+    "wishes.js",
+    "words.js",
+];
+
+/// The file that is the page.
+const PAGE: &str = "index.html";
+
+/// The file of a path, and whether it is the page itself.
+pub(crate) fn find(path: &str) -> Option<(&'static Asset, bool)> {
+    let name = if path == "/" { PAGE } else { path.strip_prefix('/')? };
+    let is_page = name == PAGE;
+    ASSETS.iter().find(|asset| asset.name == name).map(|asset| (asset, is_page))
+}
+
+impl Asset {
+    fn media_type(&self) -> &'static str {
+        match self.name.rsplit('.').next() {
+            Some("html") => "text/html; charset=utf-8",
+            Some("js") => "text/javascript; charset=utf-8",
+            Some("css") => "text/css; charset=utf-8",
+            Some("svg") => "image/svg+xml",
+            _ => "application/octet-stream",
+        }
+    }
+
+    /// The file as a response; nothing but a status where the browser has it already.
+    pub(crate) fn response(&self, headers: &HeaderMap) -> Response {
+        let tag = format!("\"{}\"", hex(&Sha256::digest(self.bytes)[..16]));
+        let known =
+            headers.get(header::IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == tag.as_bytes());
+        let mut response = Response::new(if known { "".into() } else { self.bytes.into() });
+        if known {
+            *response.status_mut() = StatusCode::NOT_MODIFIED;
+        }
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(self.media_type()));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        if let Ok(tag) = HeaderValue::from_str(&tag) {
+            headers.insert(header::ETAG, tag);
+        }
+        response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    use super::*;
+
+    /// Files in a folder below `web` that are served.
+    fn served(folder: &Path, below: &str) -> BTreeSet<String> {
+        let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let files = entries.filter(|path| path.is_file());
+        let names = files.map(|path| format!("{below}{}", path.file_name().unwrap().to_string_lossy()));
+        let is_served = |name: &String| {
+            ["html", "js", "css", "svg"].contains(&name.rsplit('.').next().unwrap_or_default())
+        };
+        names.filter(is_served).collect()
+    }
+
+    #[test]
+    fn every_file_of_the_page_is_served_and_together_they_are_small() {
+        let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web");
+        let mut wanted = served(&web, "");
+        wanted.append(&mut served(&web.join("vendor"), "vendor/"));
+        let listed: BTreeSet<String> = ASSETS.iter().map(|asset| asset.name.to_owned()).collect();
+        assert_eq!(listed, wanted);
+        assert_eq!(listed.len(), ASSETS.len(), "each once");
+        let bytes: usize = ASSETS.iter().map(|asset| asset.bytes.len()).sum();
+        assert!(bytes < 150_000, "the page has {bytes} bytes");
+    }
+
+    #[test]
+    fn the_page_asks_for_all_of_its_modules_at_once() {
+        let page = ASSETS.iter().find(|asset| asset.name == PAGE).unwrap();
+        let text = std::str::from_utf8(page.bytes).unwrap();
+        for asset in ASSETS.iter().filter(|asset| asset.name.ends_with(".js") || asset.name.ends_with(".css"))
+        {
+            assert!(
+                text.contains(&format!("\"/{}\"", asset.name)),
+                "index.html does not name {}",
+                asset.name
+            );
+        }
+    }
+}
