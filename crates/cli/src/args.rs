@@ -3,6 +3,7 @@
 
 mod help;
 mod record;
+mod serve;
 mod steer;
 mod tips;
 
@@ -23,6 +24,7 @@ pub(crate) use tips::told;
 pub(crate) use record::{
     ExportFormat, ForkArgs, MemoryCommand, PruneArgs, ResumeArgs, SessionsCommand, SkillsCommand, StatsArgs,
 };
+pub(crate) use serve::ServeArgs;
 pub(crate) use steer::{AnswerArgs, AttachArgs, StopArgs, TasksArgs, TellArgs};
 
 /// A coding agent that delegates to sub-agents, and records every step
@@ -179,6 +181,9 @@ pub(crate) enum CliCommand {
     Answer(AnswerArgs),
     /// Stop a session that runs, one of its agents, or its turn
     Stop(StopArgs),
+    /// Show all sessions in a browser, and steer them from there
+    #[command(after_help = help::SERVE)]
+    Serve(ServeArgs),
     /// Take back what agents changed: the last turn, or what flags say
     Undo(UndoArgs),
     /// Bring the files back to where they were when a turn began

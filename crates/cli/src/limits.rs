@@ -166,3 +166,5 @@ pub(crate) const BACKGROUND_LOGS_MAX: usize = 100;
 /// How often, and after which pause, it is looked whether a process that does not answer is gone.
 pub(crate) const GONE_TRIES_MAX: usize = 20;
 pub(crate) const GONE_PAUSE_MS: u64 = 25;
+/// How long the program that opens a browser may take.
+pub(crate) const BROWSER_MS_MAX: u64 = 10_000;

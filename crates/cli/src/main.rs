@@ -38,6 +38,7 @@ mod resume;
 mod rules;
 mod run;
 mod running;
+mod serve;
 mod sessions;
 mod skills;
 mod stats;
@@ -103,6 +104,7 @@ fn dispatch(surroundings: Surroundings, args: Args) -> anyhow::Result<Exit> {
         CliCommand::Tell(args) => on_runtime(steer::tell(&paths, args)),
         CliCommand::Answer(args) => on_runtime(answer::run(&paths, args)),
         CliCommand::Stop(args) => on_runtime(steer::stop(&paths, args)),
+        CliCommand::Serve(args) => on_runtime(serve::run(paths, flags, args)),
         CliCommand::Undo(args) => on_runtime(changes::undo(&paths, args)),
         CliCommand::Rewind(args) => on_runtime(changes::rewind(&paths, &args)),
         CliCommand::Redo { session, preview, protected } => {

@@ -29,6 +29,15 @@ Exit codes are those of posse run.";
 pub(super) const ATTACH: &str = "\
 Ctrl-C leaves this terminal; the session goes on. posse stop SESSION ends it.";
 
+/// What comes after the options of `posse serve`.
+pub(super) const SERVE: &str = "\
+Examples:
+  posse serve --open                     your sessions, in your browser
+  posse serve --read-only                to look at, on a second screen
+  posse serve --listen 192.0.2.7:7443    for your phone, with TLS
+
+Sessions that begin in the page run in processes of their own.";
+
 /// What comes after the options of `posse tell`.
 pub(super) const TELL: &str = "\
 Examples:
@@ -67,7 +76,7 @@ Examples:
 /// The commands, by what people want from them.
 const GROUPS: [(&str, &[&str]); 4] = [
     ("Work", &["run", "resume", "fork", "tasks", "diff", "undo", "rewind", "redo", "merge"]),
-    ("Steer what runs", &["attach", "tell", "answer", "stop"]),
+    ("Steer what runs", &["attach", "tell", "answer", "stop", "serve"]),
     ("Look back", &["sessions", "stats", "context", "memory"]),
     ("Set up", &["demo", "doctor", "config", "trust", "rules", "agents", "skills", "completions"]),
 ];
