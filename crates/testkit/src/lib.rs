@@ -1,4 +1,4 @@
-//! Fake model server and fixture repositories, for tests and benchmarks only.
+//! Fake model server, fixture repositories and a driven browser, for tests and benchmarks only.
 //!
 //! It knows how providers put a reply on the wire and nothing about how Posse reads one: it must not depend on
 //! `model`, so that the two cannot agree on the same mistake.
@@ -9,6 +9,7 @@
 mod asker;
 pub mod attacks;
 mod captured;
+pub mod chromium;
 mod fixture;
 mod hidden;
 mod http;
@@ -22,6 +23,6 @@ pub use asker::asker;
 pub use captured::Captured;
 pub use fixture::Fixture;
 pub use hidden::hidden_characters;
-pub use processes::processes_with;
+pub use processes::{living_in_group, processes_with};
 pub use server::FakeModel;
 pub use turn::{MODEL_ID, Turn};

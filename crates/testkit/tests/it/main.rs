@@ -1,5 +1,7 @@
-//! The fake server and the fixtures, tested from outside.
+//! The fake server, the fixtures and the driven browser, tested from outside.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod chromium;
 mod fixture;
 mod server;
+mod site;
