@@ -16,6 +16,7 @@ mod http;
 pub mod pictures;
 mod processes;
 mod render;
+pub mod schema;
 mod server;
 mod turn;
 
