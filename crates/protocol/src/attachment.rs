@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::limits::{
@@ -17,7 +18,7 @@ use crate::visible::one_line;
 use crate::words::grouped;
 
 /// An image or a document. Clones share the content.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Attachment {
     /// The name of its file, without folders.
     pub name: String,

@@ -1,11 +1,12 @@
 //! What an agent may spend, and what it has spent.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Usage;
 
 /// Limits of one agent; `None` is no limit of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Budget {
     /// Model calls.
     pub turns: Option<u32>,

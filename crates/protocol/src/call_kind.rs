@@ -1,9 +1,10 @@
 //! What kind of thing a call does, for whoever shows it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What kind of thing a call does. It says how a call is shown, never what it may do.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CallKind {
     /// It reads a file, a stored value or a skill.

@@ -1,9 +1,10 @@
 //! What an agent changed in a workspace, exactly enough to show it and to take it back.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One path before and after a change. The contents are in the store of the workspace's checkpoints.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
     /// Relative to the workspace, `/` between parts.
     pub path: String,
@@ -14,7 +15,7 @@ pub struct Change {
 }
 
 /// A file or link that is kept in the store of the workspace's checkpoints.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Saved {
     /// As git writes it: `100644`, `100755` for a program, `120000` for a link; `040000` for a repository's objects.
     pub mode: String,
@@ -23,7 +24,7 @@ pub struct Saved {
 }
 
 /// Where the work of an agent with a checkout of its own is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Branch {
     /// Its branch in the person's repository.
     pub name: String,
@@ -36,7 +37,7 @@ pub struct Branch {
 }
 
 /// A place where two sides changed the same lines, or one changed what the other removed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Conflict {
     /// The path.
     pub path: String,

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ModelErrorKind;
@@ -9,7 +10,7 @@ use crate::model_error::write_sentences;
 use crate::words::grouped;
 
 /// How an agent ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum Ending {
     /// It finished its task, as far as it says.
@@ -99,7 +100,7 @@ impl fmt::Display for Ending {
 }
 
 /// Why an agent could not continue.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "failure", rename_all = "snake_case")]
 pub enum Failure {
     /// The model could not be reached or answered with an error.

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -11,7 +12,7 @@ use crate::{
 };
 
 /// One recorded thing that happened.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Event {
     /// Its sequence number in the session. The store assigns it.
     pub seq: Seq,
@@ -29,7 +30,7 @@ pub struct Event {
 }
 
 /// The kinds of event.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum EventKind {
     /// A session began. Always the first event of a session.
@@ -482,7 +483,7 @@ impl Event {
 }
 
 /// Who wrote a message of a conversation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Sender {
     /// The person or program that runs the session.
@@ -498,7 +499,7 @@ pub enum Sender {
 }
 
 /// Why a model call is made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
     /// To work on the task.
@@ -520,7 +521,7 @@ impl Purpose {
 }
 
 /// Why an agent is queued.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum QueueReason {
     /// The maximum number of agents is running.
@@ -542,7 +543,7 @@ pub enum Update {
 }
 
 /// Something worth showing before it is complete. It is never recorded and may be lost.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Progress {
     /// Whose.
     pub agent: AgentId,
@@ -551,7 +552,7 @@ pub struct Progress {
 }
 
 /// The kinds of progress.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProgressKind {
     /// More of the reply's text.

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Everything an agent may do. Anything else is denied.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Grant {
     /// Rights on the workspace's files.
     pub files: Files,
@@ -55,7 +56,9 @@ impl Grant {
 }
 
 /// Rights on files, each including those before it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Files {
     /// No file access.
@@ -72,7 +75,7 @@ pub enum Files {
 ///
 /// A path is allowed if every layer of `roots` has an entry at or above it, and `except` has none. Layers let two rules
 /// combine exactly, as in [`NameRules`].
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PathRules {
     /// Each layer must contain the path; without layers the whole workspace is allowed.
     #[serde(default)]
@@ -83,7 +86,9 @@ pub struct PathRules {
 }
 
 /// What happens without asking a person, each including those before it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Approval {
     /// Nothing is written, nobody is asked.
@@ -116,7 +121,9 @@ impl Approval {
 }
 
 /// Shell levels, each including those before it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Shell {
     /// No shell.
@@ -131,7 +138,7 @@ pub enum Shell {
 }
 
 /// What Posse's own fetch tool may reach.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Network {
     /// Nothing.
@@ -147,7 +154,7 @@ pub enum Network {
 ///
 /// A name is allowed if every layer of `allow` has a pattern that matches it and `deny` has none. Layers let two rules
 /// combine exactly: the rule for "both" has the layers of both.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NameRules {
     /// Each layer must match; without layers every name is allowed.
     #[serde(default)]

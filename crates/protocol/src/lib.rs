@@ -25,6 +25,7 @@ mod question;
 mod reply;
 mod report;
 mod role;
+pub mod schemas;
 mod task;
 mod test_names;
 mod title;

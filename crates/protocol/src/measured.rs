@@ -1,11 +1,12 @@
 //! Single facts of a receipt: commands, tests, test files, commits, sub-agents. All are measured, none is said.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Ending;
 
 /// One command that was run.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CommandRun {
     /// The command text.
     pub command: String,
@@ -20,7 +21,7 @@ pub struct CommandRun {
 }
 
 /// A kind of work that commands do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandWork {
     /// Looks at things, or only changes files.
@@ -59,7 +60,7 @@ impl CommandRun {
 }
 
 /// How many tests a runner says it ran.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TestRun {
     /// Tests run.
     pub run: u32,
@@ -68,7 +69,7 @@ pub struct TestRun {
 }
 
 /// What is known of the tests of one command.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "RecordedTests")]
 pub struct RanTests {
     /// How many, where the runner's own output says so.
@@ -88,7 +89,7 @@ pub struct RanTests {
 }
 
 /// The last tests that were seen. A record from before commands were told apart has counts only.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "RecordedTests")]
 pub struct TestsSeen {
     /// The sub-agent that ran them, if it was not the agent itself.
@@ -176,7 +177,7 @@ impl TestsSeen {
 }
 
 /// Tests as they are on record: in earlier records only their counts.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(untagged)]
 enum RecordedTests {
     Counts(TestRun),
@@ -229,7 +230,7 @@ impl From<RecordedTests> for RanTests {
 }
 
 /// A test file that was changed, and what it lost.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TestFileChange {
     /// Relative to the workspace, `/` between parts.
     pub path: String,
@@ -248,7 +249,7 @@ pub struct TestFileChange {
 }
 
 /// What one change does to a test file.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TestFileDelta {
     /// Relative to the workspace, `/` between parts.
     pub path: String,
@@ -265,7 +266,7 @@ pub struct TestFileDelta {
 }
 
 /// A commit that was made.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CommitMade {
     /// Its id, in full.
     pub id: String,
@@ -274,7 +275,7 @@ pub struct CommitMade {
 }
 
 /// A sub-agent that has ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChildEnded {
     /// Its name.
     pub name: String,

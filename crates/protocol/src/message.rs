@@ -1,11 +1,12 @@
 //! The messages of a conversation, independent of any provider's format.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Attachment, CallId};
 
 /// One message of a conversation. The system prompt is kept separately: it is fixed for an agent's life.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "author", rename_all = "snake_case")]
 pub enum Message {
     /// Text of the person, the parent agent, or Posse itself.
@@ -116,7 +117,7 @@ fn shown_bytes(attachments: &[Attachment]) -> usize {
 }
 
 /// One piece of a model's reasoning, with what its provider needs to get it back.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Reasoning {
     /// The readable text; empty where the provider hides it.
     pub text: String,
@@ -134,7 +135,7 @@ impl Reasoning {
 }
 
 /// Where a piece of reasoning came from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReasoningOrigin {
     /// `reasoning_content` (or `reasoning`) of Chat Completions.
@@ -148,7 +149,7 @@ pub enum ReasoningOrigin {
 }
 
 /// A model's request to run a tool.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolCall {
     /// Unique within the conversation.
     pub id: CallId,
@@ -159,7 +160,7 @@ pub struct ToolCall {
 }
 
 /// The result of one call, for the model.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolResult {
     /// Which call this answers.
     pub id: CallId,

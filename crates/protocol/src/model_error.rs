@@ -2,10 +2,11 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A failed model call, after all retries.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelError {
     /// What kind of failure it was.
     pub kind: ModelErrorKind,
@@ -62,7 +63,7 @@ pub(crate) fn write_sentences(
 impl std::error::Error for ModelError {}
 
 /// The kinds of failure that are told apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelErrorKind {
     /// The conversation does not fit the model's context.

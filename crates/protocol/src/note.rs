@@ -1,11 +1,12 @@
 //! Notes that outlive a session: what an agent wants to be known the next time.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::SessionId;
 
 /// A note as an agent makes it. Who, when and where are added by the record.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NewNote {
     /// Who finds it.
     pub scope: NoteScope,
@@ -23,7 +24,7 @@ impl NewNote {
 }
 
 /// Who finds a note.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NoteScope {
     /// Agents in the same project.
@@ -44,7 +45,7 @@ impl NoteScope {
 }
 
 /// A note on record.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Note {
     /// Its number.
     pub id: u64,

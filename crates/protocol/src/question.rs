@@ -1,11 +1,12 @@
 //! What a person is asked before a call runs, and what they can answer.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::CallId;
 
 /// What a person is asked: whether a call may run, or what an agent wants to know.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Question {
     /// Which call of the agent.
     pub call: CallId,
@@ -41,7 +42,7 @@ pub struct Question {
 }
 
 /// A question that is answered in words, and allows nothing.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FreeQuestion {
     /// Answers that the agent proposes; the person may give another one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -74,7 +75,7 @@ fn is_zero(count: &usize) -> bool {
 }
 
 /// What came of a question.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "answer", rename_all = "snake_case")]
 pub enum Answer {
     /// This call may run.

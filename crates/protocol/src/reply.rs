@@ -1,11 +1,12 @@
 //! What comes back from one model call.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Reasoning, ToolCall};
 
 /// One whole reply of a model.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Reply {
     /// What it said.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -26,7 +27,7 @@ pub struct Reply {
 }
 
 /// Why a model stopped writing.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
     /// It was done.
@@ -43,7 +44,7 @@ pub enum StopReason {
 }
 
 /// Tokens of one call or of many. `None` is "not reported", which is not zero.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Usage {
     /// All tokens of the request, cached ones included.
     pub input_tokens: Option<u64>,

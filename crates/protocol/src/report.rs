@@ -1,11 +1,12 @@
 //! What an agent returns: its own text, and the facts that Posse measured.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Branch, ChildEnded, CommandRun, CommitMade, Ending, TestFileChange, TestsSeen, Usage, limits};
 
 /// The result of one agent's work.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Report {
     /// How it ended.
     pub ending: Ending,
@@ -55,7 +56,7 @@ impl Report {
 }
 
 /// The measured part of a report. Nothing in it comes from the agent's text.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Receipt {
     /// Model calls made.
     pub turns: u32,
@@ -121,7 +122,7 @@ pub struct Receipt {
 }
 
 /// A call that a rule, a person, or the absence of a person did not allow.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Denial {
     /// The name of the agent that wanted it.
     pub agent: String,
@@ -177,7 +178,7 @@ impl Receipt {
 }
 
 /// What the sub-agents of an agent used together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Below {
     /// How many there were.
     pub agents: u32,
@@ -219,7 +220,7 @@ impl Below {
 }
 
 /// One file that was created or changed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileChange {
     /// Relative to the workspace, `/` between parts.
     pub path: String,

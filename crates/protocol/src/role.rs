@@ -1,11 +1,12 @@
 //! A named posture: prompt, rights, budget, model, whom it may delegate to. Read from agent files by `roles`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Budget, Grant, Isolation};
 
 /// One role.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Role {
     /// Its name.
     pub name: String,
@@ -46,7 +47,7 @@ pub struct Role {
 }
 
 /// What the last words of a role look like.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReportForm {
     /// Five sections: for work that changes or finds things.
@@ -57,7 +58,7 @@ pub enum ReportForm {
 }
 
 /// Where a role comes from. Later ones win.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RoleOrigin {
     /// It is part of Posse.

@@ -1,5 +1,6 @@
 //! What one agent is asked to do. A surface makes it from a model's call, `delegate` admits it, `engine` runs it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Branch, Budget, CallId, Grant};
@@ -69,7 +70,7 @@ impl Task {
 
 /// Everything an admitted agent needs to start, with all choices made. It is recorded, so that the agent can start in
 /// another process.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Brief {
     /// The call of its parent that asked for it.
     pub call: Option<CallId>,
@@ -101,7 +102,7 @@ pub struct Brief {
 }
 
 /// Where an agent works.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Isolation {
     /// In the same files as its parent.
@@ -112,7 +113,7 @@ pub enum Isolation {
 }
 
 /// What an agent knows of its parent's conversation when it begins.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ContextMode {
     /// Nothing.

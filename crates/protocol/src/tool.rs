@@ -1,5 +1,6 @@
 //! What a tool is, seen from outside: its description for the model, its needs for the policy, its outcome.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Attachment, CommandRun, CommitMade, Denial, FileChange, Files, NewNote, Shell, TestFileDelta};
@@ -70,7 +71,7 @@ impl ToolOutcome {
 }
 
 /// Something a tool did.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "effect", rename_all = "snake_case")]
 pub enum Effect {
     /// A file was created or changed.

@@ -6,12 +6,13 @@ use std::{collections::BTreeMap, fmt::Write as _};
 use posse_protocol::visible::{joined_lines, one_line};
 use posse_protocol::words::{counted, plural};
 use posse_protocol::{CommandRun, FileChange, Receipt, TestFileChange, TestVerdict, TestsSeen};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{limits, wrap::word};
 
 /// What a fact is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum About {
     /// Commands run.
@@ -27,7 +28,7 @@ pub enum About {
 }
 
 /// One measured fact.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Fact {
     /// What it is about.
     pub about: About,

@@ -6,12 +6,13 @@ use posse_engine::skills::{FoundSkill, find_skills};
 use posse_model::Protocol;
 use posse_protocol::Role;
 use posse_roles::{Audience, Team};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Config, PROVIDERS, Paths, PrepareError, RoleSources, Surroundings, Trusted, skill_folders};
 
 /// The roles of a folder.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RoleList {
     /// Every role, the built-in ones included, without its prompt.
     pub roles: Vec<Role>,
@@ -20,7 +21,7 @@ pub struct RoleList {
 }
 
 /// One skill that agents find.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillSummary {
     /// What it is loaded by.
     pub key: String,
@@ -43,7 +44,7 @@ pub struct SkillSummary {
 }
 
 /// One model that can be named.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelSummary {
     /// What it is named by.
     pub name: String,

@@ -11,6 +11,7 @@ use posse_protocol::words::grouped;
 use posse_protocol::{ModelError, ModelErrorKind};
 use posse_sandbox::{available, support};
 use posse_workspace::git;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::limits::ANSWER_MS;
@@ -20,7 +21,7 @@ use crate::{
 };
 
 /// What was found, in the order in which it is told, and what it comes down to.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DoctorReport {
     /// What was looked at.
     pub findings: Vec<DoctorFinding>,
@@ -29,7 +30,7 @@ pub struct DoctorReport {
 }
 
 /// One thing that was looked at.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DoctorFinding {
     /// How it is.
     pub state: DoctorState,
@@ -43,7 +44,7 @@ pub struct DoctorFinding {
 }
 
 /// How something is that was looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DoctorState {
     /// As it should be.

@@ -6,6 +6,8 @@ use posse_engine::roles::{load_roles, project_role_places};
 use posse_model::shown_address;
 use posse_protocol::{Files, Network, Role, RoleOrigin, Shell};
 use posse_roles::Team;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::config::{
     ApprovalFile, Config, FileConfig, LimitsFile, RecordFile, RightsFile, RolesFileNamed, SandboxFile,
@@ -18,7 +20,7 @@ use crate::roles::{own_role_places, read_roles_file};
 use crate::user_commands::commands_of_project;
 
 /// A file that wants to act.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TrustItem {
     /// The file.
     pub path: PathBuf,

@@ -5,10 +5,11 @@ use std::str::FromStr;
 use posse_protocol::{AgentId, AgentState, Budget, Seq, SessionId, Usage, title_of};
 use rusqlite::Row;
 use rusqlite::types::Type;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One session, as far as it has come.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionRow {
     /// Its id.
     pub id: SessionId,
@@ -41,7 +42,7 @@ pub struct SessionRow {
 }
 
 /// One agent, as far as it has come.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentRow {
     /// Its id.
     pub id: AgentId,

@@ -6,6 +6,7 @@ mod index;
 use posse_protocol::{Seq, SessionId};
 use rusqlite::Row;
 use rusqlite::types::Type;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::read::{Reader, rows_max};
@@ -14,7 +15,7 @@ use crate::words::QueryWords;
 use crate::{Store, StoreError, limits};
 
 /// One thing said in a session that a search has found.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Hit {
     /// The session.
     pub session: SessionId,
@@ -40,7 +41,7 @@ impl Hit {
 }
 
 /// What can be found. A session's title is the beginning of its first prompt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HitKind {
     /// Words of the person, or of a parent to its sub-agent.

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use posse_protocol::{AgentState, Usage};
 use rusqlite::Row;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use self::tally::{Tallies, Tally};
@@ -24,7 +25,7 @@ pub struct StatsQuery {
 }
 
 /// What tasks came to.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Stats {
     /// All of them together, under the key `all`.
     pub total: StatsRow,
@@ -39,7 +40,7 @@ pub struct Stats {
 }
 
 /// What some tasks came to.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StatsRow {
     /// What they have in common.
     pub key: String,
@@ -48,6 +49,7 @@ pub struct StatsRow {
     /// How many of them completed.
     pub completed: u64,
     /// How many ended how, in `Ending::word`'s words.
+    #[schemars(schema_with = "counts_by_state")]
     pub endings: BTreeMap<AgentState, u64>,
     /// Model calls of the one in the middle, of those that made any.
     pub turns_median: Option<u64>,
@@ -71,6 +73,15 @@ pub struct StatsRow {
     pub merges: u64,
     /// How many of those merges had conflicts.
     pub merge_conflicts: u64,
+}
+
+/// The derived schema of such a map allows every key.
+fn counts_by_state(generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "object",
+        "propertyNames": generator.subschema_for::<AgentState>(),
+        "additionalProperties": generator.subschema_for::<u64>(),
+    })
 }
 
 impl StatsRow {

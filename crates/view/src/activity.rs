@@ -1,13 +1,14 @@
 //! What an agent does right now, as data; the words are in [`crate::words`].
 
 use posse_protocol::{ProgressKind, QueueReason};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::limits;
 use crate::text::cut;
 
 /// What an agent does right now.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Activity {
     /// It has not done anything yet.

@@ -1,6 +1,7 @@
 //! One agent, as far as it has come.
 
 use posse_protocol::{AgentId, Budget, CallId, CallKind, ContextMode, Event, EventKind, MailId, Sender, Seq};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::text::cut;
@@ -8,7 +9,7 @@ use crate::{Activity, BranchView, Figures, ReportView, WorkClock, limits};
 use posse_protocol::AgentState;
 
 /// One agent, from its admission to its end and after.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentView {
     /// Its id.
     pub id: AgentId,
@@ -95,7 +96,7 @@ pub struct AgentView {
 }
 
 /// A call that has no result yet.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OpenCall {
     /// Which call.
     pub call: CallId,
@@ -114,7 +115,7 @@ pub struct OpenCall {
 }
 
 /// A message that was sent to an agent and not delivered yet. It can be edited or withdrawn.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct QueuedMail {
     /// Its number.
     pub id: MailId,
@@ -127,7 +128,7 @@ pub struct QueuedMail {
 }
 
 /// One item of a to-do list.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TodoItem {
     /// What is to be done.
     pub text: String,
@@ -136,7 +137,7 @@ pub struct TodoItem {
 }
 
 /// How far an item of a to-do list is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TodoState {
     /// Not begun.

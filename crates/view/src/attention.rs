@@ -1,13 +1,14 @@
 //! What a person should look at: found in a view when somebody asks, in the order of the agents.
 
 use posse_protocol::{AgentId, Seq};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{AgentView, BranchState, SessionView};
 use posse_protocol::AgentState;
 
 /// One thing that needs attention.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "attention", rename_all = "snake_case")]
 pub enum Attention {
     /// A question waits for an answer.

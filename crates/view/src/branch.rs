@@ -1,12 +1,13 @@
 //! The branch of one agent, and what became of it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::limits;
 use crate::text::cut;
 
 /// The branch of an agent that works in a checkout of its own.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BranchView {
     /// Its name in the person's repository.
     pub name: String,
@@ -18,7 +19,7 @@ pub struct BranchView {
 }
 
 /// What became of a branch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BranchState {
     /// Its agent is at work.

@@ -1,10 +1,11 @@
 //! The time an agent has spent. It stands still while a person is asked, by the agent or below it, and while nobody works
 //! on the session.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A clock that is told the time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkClock {
     /// What was spent before it last started.
     pub spent_ms: u64,

@@ -1,10 +1,11 @@
 //! What agents have used: turns, calls, tokens, money. Unknown stays unknown, which is not zero.
 
 use posse_protocol::Usage;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Figures of one agent, or of many.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Figures {
     /// How many agents these are of.
     pub agents: u64,

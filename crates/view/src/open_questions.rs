@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use posse_protocol::{AgentId, Question, Seq};
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// One open question and who asks it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OpenQuestion {
     /// The sequence number of the event that asked it.
     pub seq: Seq,

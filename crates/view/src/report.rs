@@ -2,13 +2,14 @@
 
 use posse_protocol::{Denial, Ending, Report};
 use posse_report::{Fact, facts};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::limits;
 use crate::text::cut;
 
 /// A report without its whole text and receipt.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReportView {
     /// How it ended.
     pub ending: Ending,

@@ -3,14 +3,15 @@
 use std::collections::BTreeSet;
 
 use posse_protocol::{Approval, Progress, Seq, SessionId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::activity::is_reply;
-use crate::{Activity, AgentList, AgentView, Figures, OpenQuestions};
+use crate::{Activity, AgentList, AgentView, Figures, OpenQuestion, OpenQuestions};
 use posse_protocol::AgentState;
 
 /// What there is to show of a session after the event `seq`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionView {
     /// The sequence number of the last event that is in it; 0 before the first.
     pub seq: Seq,
@@ -51,8 +52,10 @@ pub struct SessionView {
     /// Its sub-agents that have not ended.
     pub open_sub_agents: u32,
     /// Its agents, in the order in which they came.
+    #[schemars(with = "Vec<AgentView>")]
     pub agents: AgentList,
     /// The open questions to a person, in the order in which they were asked.
+    #[schemars(with = "Vec<OpenQuestion>")]
     pub questions: OpenQuestions,
     /// Paths that sub-agents changed in the folder itself, or that were merged into it.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
@@ -60,7 +63,7 @@ pub struct SessionView {
 }
 
 /// Where a fork comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ForkedFrom {
     /// The other session.
     pub session: SessionId,

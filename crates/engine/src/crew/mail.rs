@@ -3,6 +3,7 @@
 
 use posse_agent::Mail;
 use posse_protocol::{AgentId, Approval, Budget, EventKind, MailId, Sender, Words};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Crew, Inner, News, kin};
@@ -11,7 +12,7 @@ use crate::models::choice::PricedModel;
 use crate::record::journal::Journal;
 
 /// When an agent gets a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Delivery {
     /// At its next turn.

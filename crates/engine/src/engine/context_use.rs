@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use posse_protocol::{AgentId, Attachment, EventKind, Message, Reasoning, Sender, SessionId, Usage};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::Engine;
@@ -15,7 +16,7 @@ use crate::limits::BYTES_PER_TOKEN;
 use crate::record::reading::read_events;
 
 /// What fills the context window of an agent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ContextUse {
     /// The agent.
     pub agent: AgentId,
@@ -36,7 +37,7 @@ pub struct ContextUse {
 }
 
 /// One kind of text in a context window.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ContextPart {
     /// What it is.
     pub kind: ContextKind,
@@ -52,7 +53,7 @@ pub struct ContextPart {
 }
 
 /// The kinds of text in a context window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ContextKind {
     /// The system prompt.

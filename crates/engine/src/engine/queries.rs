@@ -7,6 +7,7 @@ use posse_policy::Rules;
 use posse_protocol::{AgentId, AgentState, Change, Event, EventKind, Question, Seq, SessionId};
 use posse_store::{AgentRow, SessionPlace, SessionQuery, SessionRow};
 use posse_workspace::{Completions, PathList, Workspace};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::changes::hidden::hides;
@@ -45,7 +46,7 @@ pub struct SessionPage {
 }
 
 /// A question that waits for a person's answer.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WaitingQuestion {
     /// The session.
     pub session: SessionId,
@@ -64,7 +65,7 @@ pub struct WaitingQuestion {
 }
 
 /// What one event changed, as text.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EventDiff {
     /// The event.
     pub seq: Seq,

@@ -1,10 +1,11 @@
 //! What can be asked about the changes of a session, and what comes of it.
 
 use posse_protocol::{Change, Conflict};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How much is taken back.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum UndoExtent {
     /// The newest turn that changed something.
@@ -23,7 +24,7 @@ pub enum UndoExtent {
 }
 
 /// What is to be taken back.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UndoRequest {
     /// Whose work.
     pub extent: UndoExtent,
@@ -36,7 +37,7 @@ pub struct UndoRequest {
 }
 
 /// Some hunks of one file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileHunks {
     /// The file, relative to the workspace.
     pub path: String,
@@ -45,7 +46,7 @@ pub struct FileHunks {
 }
 
 /// What is asked before anything is done.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeRequest {
     /// Take something back.
@@ -65,7 +66,7 @@ pub enum ChangeRequest {
 }
 
 /// What would happen.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChangePreview {
     /// What is asked, in words.
     pub what: String,
@@ -82,7 +83,7 @@ pub struct ChangePreview {
 }
 
 /// What came of taking something back.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UndoOutcome {
     /// What was taken back, in words.
     pub what: String,
@@ -95,7 +96,7 @@ pub struct UndoOutcome {
 }
 
 /// What came of bringing an agent's work into the workspace.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MergeOutcome {
     /// Its branch.
     pub branch: String,

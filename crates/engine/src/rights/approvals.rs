@@ -9,6 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use posse_policy::{Act, Decision, Rules, Undo, Wish, judge_with};
 use posse_protocol::limits::{ANSWER_BYTES_MAX, WRITTEN_NAMES_MAX};
 use posse_protocol::{AgentId, Answer, Approval, CallId, Effect, Question};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
@@ -127,7 +128,7 @@ impl PendingQuestion {
 }
 
 /// What came of an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AnswerOutcome {
     /// The agent has it.

@@ -10,6 +10,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use posse_policy::{RuleError, Rules};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
@@ -22,7 +23,7 @@ use crate::paths::Paths;
 use crate::surroundings::ShownPath;
 
 /// What a rule does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RuleKind {
     /// It spares a question.
@@ -56,7 +57,7 @@ impl std::str::FromStr for RuleKind {
 }
 
 /// One rule, and where it comes from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ListedRule {
     /// What it does.
     pub kind: RuleKind,
