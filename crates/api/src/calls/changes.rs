@@ -16,7 +16,6 @@ use crate::limits::{CHANGE_MS_MAX, NAME_BYTES_MAX};
 #[serde(deny_unknown_fields)]
 pub struct PreviewChange {
     /// `{"undo": …}`, `"redo"`, `{"merge": {"agent": …}}` or `{"rewind": {"turn": …}}`.
-    #[schemars(with = "serde_json::Value")]
     pub change: ChangeRequest,
 }
 
@@ -24,7 +23,6 @@ pub struct PreviewChange {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PreviewedChange {
     /// The files, the diff, and what would be left as it is.
-    #[schemars(with = "serde_json::Value")]
     pub preview: ChangePreview,
 }
 
@@ -48,7 +46,6 @@ impl Call for PreviewChange {
 #[serde(deny_unknown_fields)]
 pub struct ChangeFiles {
     /// As for a preview.
-    #[schemars(with = "serde_json::Value")]
     pub change: ChangeRequest,
 }
 
@@ -57,11 +54,9 @@ pub struct ChangeFiles {
 pub struct ChangedFiles {
     /// Of an undo, a redo or a rewind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<serde_json::Value>")]
     pub undone: Option<UndoOutcome>,
     /// Of a merge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<serde_json::Value>")]
     pub merged: Option<MergeOutcome>,
 }
 
@@ -160,10 +155,8 @@ impl Call for ReviewHunks {
 #[serde(deny_unknown_fields)]
 pub struct MoveToBackground {
     /// The agent.
-    #[schemars(with = "String")]
     pub agent: AgentId,
     /// Its call.
-    #[schemars(with = "String")]
     pub call: CallId,
 }
 

@@ -27,7 +27,6 @@ pub struct SearchRecord {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HitList {
     /// The best first.
-    #[schemars(with = "Vec<serde_json::Value>")]
     pub hits: Vec<Hit>,
 }
 
@@ -65,7 +64,6 @@ pub struct ListNotes {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NoteList {
     /// The newest first.
-    #[schemars(with = "Vec<serde_json::Value>")]
     pub notes: Vec<Note>,
 }
 
@@ -103,7 +101,6 @@ pub struct ShowStats {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StatsFound {
     /// In all, and by what they have in common.
-    #[schemars(with = "serde_json::Value")]
     pub stats: Stats,
 }
 

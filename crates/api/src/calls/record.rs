@@ -38,7 +38,6 @@ pub struct ListSessions {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionList {
     /// One for each session.
-    #[schemars(with = "Vec<serde_json::Value>")]
     pub sessions: Vec<SessionRow>,
     /// Where the next page begins; none if there are no more.
     pub next: Option<String>,
@@ -84,7 +83,6 @@ pub struct ShowSession {}
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionFound {
     /// What is on record of it.
-    #[schemars(with = "serde_json::Value")]
     pub session: SessionRow,
 }
 
@@ -110,7 +108,6 @@ pub struct ListAgents {}
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionAgents {
     /// One for each agent.
-    #[schemars(with = "Vec<serde_json::Value>")]
     pub agents: Vec<AgentRow>,
 }
 
@@ -146,7 +143,6 @@ pub struct ListEvents {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EventPage {
     /// None if there are no more; fewer than were asked for if they are large.
-    #[schemars(with = "Vec<serde_json::Value>")]
     pub events: Vec<Event>,
 }
 
@@ -237,7 +233,6 @@ pub struct ShowContext {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ContextFound {
     /// What is in it, by kind.
-    #[schemars(with = "serde_json::Value")]
     pub context: ContextUse,
 }
 
@@ -272,7 +267,6 @@ pub struct ListQuestions {}
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct QuestionList {
     /// One for each question.
-    #[schemars(with = "Vec<serde_json::Value>")]
     pub questions: Vec<WaitingQuestion>,
 }
 

@@ -18,7 +18,6 @@ pub struct Accomplished {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Posted {
     /// Its number, by which it can be changed until it is delivered.
-    #[schemars(with = "u64")]
     pub mail: MailId,
 }
 
@@ -30,7 +29,6 @@ pub struct PromptSession {
     pub text: String,
     /// Images and documents that are shown with it: `name`, `media_type`, and `data` in base64.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(with = "Vec<serde_json::Value>")]
     pub attachments: Vec<Attachment>,
 }
 
@@ -64,7 +62,6 @@ pub struct TellAgent {
     pub text: String,
     /// When it gets it: at its `next_turn`, at once (`interrupt`), or as its `next_prompt`.
     #[serde(default = "next_turn")]
-    #[schemars(with = "String")]
     pub delivery: Delivery,
 }
 
@@ -96,7 +93,6 @@ impl Call for TellAgent {
 #[serde(deny_unknown_fields)]
 pub struct EditMessage {
     /// The number of the message.
-    #[schemars(with = "u64")]
     pub mail: MailId,
     /// Its new text.
     pub text: String,
@@ -125,7 +121,6 @@ impl Call for EditMessage {
 #[serde(deny_unknown_fields)]
 pub struct WithdrawMessage {
     /// The number of the message.
-    #[schemars(with = "u64")]
     pub mail: MailId,
 }
 
@@ -148,13 +143,10 @@ impl Call for WithdrawMessage {
 #[serde(deny_unknown_fields)]
 pub struct AnswerQuestion {
     /// The agent that asks.
-    #[schemars(with = "String")]
     pub agent: AgentId,
     /// The call that it asks about.
-    #[schemars(with = "String")]
     pub call: CallId,
     /// The answer, as the event `person_answered` has it.
-    #[schemars(with = "serde_json::Value")]
     pub answer: Answer,
 }
 
@@ -162,7 +154,6 @@ pub struct AnswerQuestion {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Answered {
     /// `accepted`, `not_open` if somebody else was first, or `bad_pattern`.
-    #[schemars(with = "String")]
     pub outcome: AnswerOutcome,
 }
 
@@ -311,7 +302,6 @@ impl Call for RenameSession {
 pub struct ChangeSettings {
     /// What runs without asking: `plan`, `ask`, `edit`, `auto` or `full`.
     #[serde(default)]
-    #[schemars(with = "Option<String>")]
     pub approval: Option<Approval>,
     /// A configured model, by name.
     #[serde(default)]
@@ -351,7 +341,6 @@ pub struct TopUpBudget {
     #[serde(default)]
     pub agent: Option<String>,
     /// What it may spend more, by the limits of a budget.
-    #[schemars(with = "serde_json::Value")]
     pub more: Budget,
 }
 

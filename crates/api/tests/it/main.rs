@@ -7,6 +7,7 @@ mod bad_input;
 mod document;
 mod following;
 mod handles;
+mod schemas;
 mod sockets;
 mod stage;
 mod steering;
