@@ -1,6 +1,7 @@
 //! The table as an OpenAPI 3.1 document: what each route takes and gives, from the same types that the program uses.
 
 use axum::response::Response;
+use posse_protocol::schemas;
 use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
@@ -21,19 +22,33 @@ pub(crate) fn response() -> Response {
 
 /// The document.
 pub fn document() -> Value {
-    let settings = SchemaSettings::draft2020_12().with(|settings| {
+    let here = |settings: &mut SchemaSettings| {
         settings.definitions_path = "/components/schemas".into();
         settings.meta_schema = None;
-    });
-    let mut generator = settings.into_generator();
-    let problem = generator.subschema_for::<Problem>();
-    let mut paths = Map::new();
+    };
+    // What is read may leave more out than what is written.
+    let mut read = SchemaSettings::draft2020_12().with(here).into_generator();
+    let mut written = schemas::written().with(here).into_generator();
+    let problem = written.subschema_for::<Problem>();
+    let mut operations = Vec::new();
     for route in ROUTES {
-        let verb = route.verb.method().as_str().to_lowercase();
-        let at = paths.entry(route.path).or_insert_with(|| json!({}));
-        at[verb] = operation(&mut generator, route, &problem);
+        operations.push((route, request(&mut read, route), answers(&mut written, route, &problem)));
     }
-    let schemas = generator.take_definitions(true);
+    let (read, written) = (read.take_definitions(true), written.take_definitions(true));
+    let differs = |name: &String| written.get(name).is_some_and(|other| Some(other) != read.get(name));
+    let renamed: Vec<String> = read.keys().filter(|name| differs(name)).cloned().collect();
+    let mut all = written.clone();
+    for (name, schema) in &read {
+        let name = if renamed.contains(name) { format!("{name}Request") } else { name.clone() };
+        all.insert(name, referring(schema.clone(), &renamed));
+    }
+    let mut paths = Map::new();
+    for (route, request, answers) in operations {
+        let verb = route.verb.method().as_str().to_lowercase();
+        let mut operation = referring(request, &renamed);
+        operation["responses"] = answers;
+        paths.entry(route.path).or_insert_with(|| json!({}))[verb] = operation;
+    }
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -46,12 +61,32 @@ pub fn document() -> Value {
         "paths": paths,
         "components": {
             "securitySchemes": { "token": { "type": "http", "scheme": "bearer" } },
-            "schemas": schemas,
+            "schemas": all,
         },
     })
 }
 
-fn operation(generator: &mut SchemaGenerator, route: &Route, problem: &Schema) -> Value {
+/// A schema that refers to other names of these definitions.
+fn referring(value: Value, renamed: &[String]) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let one = |(name, value): (String, Value)| {
+                let target =
+                    value.as_str().filter(|_| name == "$ref").and_then(|path| path.rsplit('/').next());
+                match target.filter(|target| renamed.iter().any(|name| name == target)) {
+                    Some(target) => (name, format!("#/components/schemas/{target}Request").into()),
+                    None => (name, referring(value, renamed)),
+                }
+            };
+            Value::Object(fields.into_iter().map(one).collect())
+        }
+        Value::Array(values) => values.into_iter().map(|value| referring(value, renamed)).collect(),
+        other => other,
+    }
+}
+
+/// What a route takes.
+fn request(generator: &mut SchemaGenerator, route: &Route) -> Value {
     let request = whole(generator, route.request);
     let told = text(&request, "description");
     let mut parameters = Vec::new();
@@ -77,19 +112,27 @@ fn operation(generator: &mut SchemaGenerator, route: &Route, problem: &Schema) -
         }
     }
     operation["parameters"] = parameters.into();
-    let media_type = if route.streams { EVENT_STREAM } else { "application/json" };
-    let schema =
-        if route.streams { json!({ "type": "string" }) } else { (route.answer)(generator).to_value() };
-    operation["responses"] = json!({
+    operation
+}
+
+/// What a route answers.
+fn answers(generator: &mut SchemaGenerator, route: &Route, problem: &Schema) -> Value {
+    let schema = (route.answer)(generator).to_value();
+    let (media_type, schema) = match route.streams {
+        // A schema describes one frame, not a stream of them.
+        true => (EVENT_STREAM, json!({ "type": "string" })),
+        false => ("application/json", schema),
+    };
+    let mut answers = json!({
         "200": { "description": "The answer.", "content": { media_type: { "schema": schema } } },
     });
     for kind in CallErrorKind::ALL {
         let status = kind.status();
         let words = status.canonical_reason().unwrap_or("An error");
-        operation["responses"][status.as_str()] =
+        answers[status.as_str()] =
             json!({ "description": words, "content": { PROBLEM: { "schema": problem } } });
     }
-    operation
+    answers
 }
 
 /// A schema with all that it refers to at its top.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::Request;
+use posse_protocol::Event;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use crate::call::{Call, Verb};
@@ -75,7 +76,7 @@ pub static ROUTES: &[Route] = &[
         on_site: false,
         streams: true,
         request: schema::<FollowSession>,
-        answer: schema::<serde_json::Value>,
+        answer: schema::<Event>,
         handler: follow::serve,
     },
     route::<PromptSession>(),
@@ -105,7 +106,7 @@ pub static ROUTES: &[Route] = &[
         on_site: true,
         streams: true,
         request: schema::<FollowSessions>,
-        answer: schema::<serde_json::Value>,
+        answer: schema::<Event>,
         handler: streams::serve,
     },
     on_site::<StartSession>(),

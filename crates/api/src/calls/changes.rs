@@ -102,7 +102,6 @@ pub struct SessionDiff {
     /// The branch that the changes are on, where they are not in the workspace: they can be merged, not undone.
     pub branch: Option<String>,
     /// Every hunk of it, in order.
-    #[schemars(with = "Vec<serde_json::Value>")]
     pub hunks: Vec<ReviewHunk>,
 }
 

@@ -57,7 +57,6 @@ macro_rules! about_a_folder {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelList {
     /// The configured ones first.
-    #[schemars(with = "Vec<serde_json::Value>")]
     pub models: Vec<ModelSummary>,
 }
 
@@ -74,7 +73,6 @@ about_a_folder!(
 pub struct RolesFound {
     /// Every role, and what is wrong with files of roles.
     #[serde(flatten)]
-    #[schemars(with = "serde_json::Value")]
     pub list: RoleList,
 }
 
@@ -88,7 +86,6 @@ about_a_folder!(
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillList {
     /// One for each skill.
-    #[schemars(with = "Vec<serde_json::Value>")]
     pub skills: Vec<SkillSummary>,
 }
 
@@ -110,7 +107,6 @@ about_a_folder!(
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RuleList {
     /// In the order of their files.
-    #[schemars(with = "Vec<serde_json::Value>")]
     pub rules: Vec<ListedRule>,
 }
 
@@ -250,7 +246,6 @@ pub struct ExpandCommand {
     pub arguments: String,
     /// What runs without asking.
     #[serde(default)]
-    #[schemars(with = "Option<String>")]
     pub approval: Option<Approval>,
 }
 
@@ -307,7 +302,6 @@ pub struct RunCommand {
     pub command: String,
     /// What runs without asking.
     #[serde(default)]
-    #[schemars(with = "Option<String>")]
     pub approval: Option<Approval>,
 }
 
@@ -414,7 +408,6 @@ pub struct ShowDoctor {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DoctorFound {
     /// What was looked at, and what it comes down to.
-    #[schemars(with = "serde_json::Value")]
     pub report: DoctorReport,
 }
 
@@ -498,7 +491,6 @@ impl Call<Arc<Site>> for ForgetSkill {
 #[serde(deny_unknown_fields)]
 pub struct SaveRule {
     /// `allow`, `ask` or `deny`.
-    #[schemars(with = "String")]
     pub kind: RuleKind,
     /// The rule, such as `edit_file(src/*)`.
     pub rule: String,
@@ -509,7 +501,6 @@ pub struct SaveRule {
 #[serde(deny_unknown_fields)]
 pub struct RemoveRule {
     /// `allow`, `ask` or `deny`.
-    #[schemars(with = "String")]
     pub kind: RuleKind,
     /// The rule as it is written.
     pub rule: String,

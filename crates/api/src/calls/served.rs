@@ -95,7 +95,6 @@ pub struct ShowView {}
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ViewFound {
     /// The view; its `seq` is the last event in it.
-    #[schemars(with = "serde_json::Value")]
     pub view: SessionView,
     /// Whether a process runs the session.
     pub running: bool,
@@ -120,7 +119,6 @@ impl Call<Arc<Site>> for ShowView {
 #[serde(deny_unknown_fields)]
 pub struct ShowTranscript {
     /// The agent.
-    #[schemars(with = "String")]
     pub agent: AgentId,
     /// Only events before this one; the newest if it is missing or 0.
     #[serde(default)]
@@ -134,7 +132,6 @@ pub struct ShowTranscript {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TranscriptPage {
     /// In order.
-    #[schemars(with = "Vec<serde_json::Value>")]
     pub events: Vec<Event>,
     /// Whether there are earlier ones.
     pub more: bool,
@@ -175,7 +172,6 @@ pub struct ShowEvent {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EventFound {
     /// The event.
-    #[schemars(with = "serde_json::Value")]
     pub event: Event,
 }
 
@@ -203,14 +199,12 @@ pub struct StartSession {
     pub prompt: String,
     /// Images and documents that are shown with it: `name`, `media_type`, and `data` in base64.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(with = "Vec<serde_json::Value>")]
     pub attachments: Vec<Attachment>,
     /// A model by name; the usual one if there is none.
     #[serde(default)]
     pub model: Option<String>,
     /// What runs without asking: `plan`, `ask`, `edit`, `auto` or `full`.
     #[serde(default)]
-    #[schemars(with = "Option<String>")]
     pub approval: Option<Approval>,
 }
 
@@ -218,7 +212,6 @@ pub struct StartSession {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionBegun {
     /// Its id.
-    #[schemars(with = "String")]
     pub session: SessionId,
     /// What the person should know.
     pub notes: Vec<String>,
@@ -251,14 +244,12 @@ pub struct ResumeSession {
     pub prompt: String,
     /// Images and documents that are shown with it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(with = "Vec<serde_json::Value>")]
     pub attachments: Vec<Attachment>,
     /// A model by name; the one it had if there is none.
     #[serde(default)]
     pub model: Option<String>,
     /// What runs without asking; as before if there is none.
     #[serde(default)]
-    #[schemars(with = "Option<String>")]
     pub approval: Option<Approval>,
 }
 
@@ -298,7 +289,6 @@ pub struct ForkSession {
     pub model: Option<String>,
     /// What runs without asking; as in the other if there is none.
     #[serde(default)]
-    #[schemars(with = "Option<String>")]
     pub approval: Option<Approval>,
 }
 

@@ -236,7 +236,7 @@ async fn read(engine: Engine, room: Weak<Room>, session: SessionId) {
             Ok(handle) => {
                 if let Ok(following) = handle.follow(session, after).await {
                     room.upgrade().iter().for_each(|room| room.set_running(true));
-                    gather(&room, following).await;
+                    gather(&engine, &room, following, session, after).await;
                 }
             }
             Err(error) if error.kind == CallErrorKind::NotFound => {
@@ -266,10 +266,17 @@ async fn look(engine: &Engine, room: &Weak<Room>, session: SessionId, mut after:
     }
 }
 
-/// Tells what a process says, put together for a moment, until it ends.
-async fn gather(room: &Weak<Room>, mut following: Following) {
+/// Tells what a process says, put together for a moment, until it ends. What others put on record meanwhile, such as a title
+/// or an undo, that process tells only with its next event: so the record is looked at, too.
+async fn gather(
+    engine: &Engine,
+    room: &Weak<Room>,
+    mut following: Following,
+    session: SessionId,
+    mut last: Seq,
+) {
     let mut merged = Merged::default();
-    let mut told = None::<Instant>;
+    let (mut told, mut looked) = (None::<Instant>, Instant::now());
     loop {
         let due = told.map_or_else(Instant::now, |told| {
             told + room.upgrade().map(|room| room.merging()).unwrap_or_default()
@@ -277,7 +284,7 @@ async fn gather(room: &Weak<Room>, mut following: Following) {
         let over = tokio::select! {
             next = following.next() => match next {
                 Ok(Some(update)) => {
-                    merged.add(update);
+                    add(&mut merged, &mut last, update);
                     // What is long due is told at once.
                     if due > Instant::now() { continue }
                     false
@@ -285,6 +292,15 @@ async fn gather(room: &Weak<Room>, mut following: Following) {
                 Ok(None) | Err(_) => true,
             },
             () = sleep_until(due), if !merged.is_empty() => false,
+            () = sleep_until(looked + Duration::from_millis(ROOM_LOOK_MS)) => {
+                let after = last;
+                let read = engine.read(move |engine| engine.events_after(session, after, EVENTS_AT_ONCE)).await;
+                for event in read.unwrap_or_default() {
+                    add(&mut merged, &mut last, Update::Event(Arc::new(event)));
+                }
+                looked = Instant::now();
+                false
+            }
         };
         let Some(room) = room.upgrade() else { return };
         if !merged.is_empty() {
@@ -295,4 +311,15 @@ async fn gather(room: &Weak<Room>, mut following: Following) {
             return;
         }
     }
+}
+
+/// Adds an update, unless it was added before.
+fn add(merged: &mut Merged, last: &mut Seq, update: Update) {
+    if let Update::Event(event) = &update {
+        if event.seq <= *last {
+            return;
+        }
+        *last = event.seq;
+    }
+    merged.add(update);
 }

@@ -1,7 +1,12 @@
 //! The files of the page, as they are in the folder `web`, inside the program.
 
+use std::io::Write as _;
+use std::sync::OnceLock;
+
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::Response;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use sha2::{Digest as _, Sha256};
 
 use crate::token::hex;
@@ -11,16 +16,22 @@ pub(crate) struct Asset {
     /// Its name in the folder.
     pub(crate) name: &'static str,
     bytes: &'static [u8],
+    /// The same, compressed when it is first asked for.
+    packed: OnceLock<Vec<u8>>,
 }
 
 macro_rules! assets {
     [$($name:literal,)*] => {
-        &[$(Asset { name: $name, bytes: include_bytes!(concat!("../../../../web/", $name)) },)*]
+        /// All of them. A test compares this list with the folder.
+        pub(crate) static ASSETS: [Asset; [$($name),*].len()] = [$(Asset {
+            name: $name,
+            bytes: include_bytes!(concat!("../../../../web/", $name)),
+            packed: OnceLock::new(),
+        },)*];
     };
 }
 
-/// All of them. A test compares this list with the folder.
-pub(crate) static ASSETS: &[Asset] = assets![
+assets![
     "agent-words.js",
     "app.css",
     "app.js",
@@ -64,6 +75,7 @@ pub(crate) static ASSETS: &[Asset] = assets![
     "review.js",
     "roles.js",
     "route.js",
+    "session-groups.js",
     "session-store.js",
     "session.css",
     "session.js",
@@ -78,6 +90,7 @@ pub(crate) static ASSETS: &[Asset] = assets![
     "title.js",
     "tree-rows.js",
     "tree.js",
+    "typed-word.js",
     "ui.js",
     "undo.js",
     "vendor/preact.js",
@@ -107,18 +120,37 @@ impl Asset {
         }
     }
 
+    /// The file, compressed.
+    fn packed(&'static self) -> &'static [u8] {
+        self.packed.get_or_init(|| {
+            let mut packer = GzEncoder::new(Vec::new(), Compression::best());
+            // Writing to memory does not fail.
+            let _ = packer.write_all(self.bytes);
+            packer.finish().unwrap_or_default()
+        })
+    }
+
     /// The file as a response; nothing but a status where the browser has it already.
-    pub(crate) fn response(&self, headers: &HeaderMap) -> Response {
+    pub(crate) fn response(&'static self, headers: &HeaderMap) -> Response {
         let tag = format!("\"{}\"", hex(&Sha256::digest(self.bytes)[..16]));
-        let known =
-            headers.get(header::IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == tag.as_bytes());
-        let mut response = Response::new(if known { "".into() } else { self.bytes.into() });
+        let said = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let known = said(header::IF_NONE_MATCH) == tag;
+        let packs = said(header::ACCEPT_ENCODING).split(',').any(|way| way.trim() == "gzip");
+        let mut response = Response::new(match (known, packs) {
+            (true, _) => "".into(),
+            (false, true) => self.packed().into(),
+            (false, false) => self.bytes.into(),
+        });
         if known {
             *response.status_mut() = StatusCode::NOT_MODIFIED;
         }
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(self.media_type()));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
+        if packs && !known {
+            headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        }
         if let Ok(tag) = HeaderValue::from_str(&tag) {
             headers.insert(header::ETAG, tag);
         }
@@ -152,8 +184,8 @@ mod tests {
         let listed: BTreeSet<String> = ASSETS.iter().map(|asset| asset.name.to_owned()).collect();
         assert_eq!(listed, wanted);
         assert_eq!(listed.len(), ASSETS.len(), "each once");
-        let bytes: usize = ASSETS.iter().map(|asset| asset.bytes.len()).sum();
-        assert!(bytes < 150_000, "the page has {bytes} bytes");
+        let bytes: usize = ASSETS.iter().map(|asset| asset.packed().len()).sum();
+        assert!(bytes < 150_000, "the page takes {bytes} bytes on the wire");
     }
 
     #[test]
@@ -162,11 +194,7 @@ mod tests {
         let text = std::str::from_utf8(page.bytes).unwrap();
         for asset in ASSETS.iter().filter(|asset| asset.name.ends_with(".js") || asset.name.ends_with(".css"))
         {
-            assert!(
-                text.contains(&format!("\"/{}\"", asset.name)),
-                "index.html does not name {}",
-                asset.name
-            );
+            assert!(text.contains(&format!("\"{}\"", asset.name)), "index.html does not name {}", asset.name);
         }
     }
 }

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use posse_protocol::{EventKind, SessionId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -13,7 +14,7 @@ use crate::limits::{HUNK_ID_CHARS, HUNKS_MARKED_MAX};
 use crate::record::journal::Journal;
 
 /// A diff, and what was reviewed of it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReviewDiff {
     /// In unified form.
     pub diff: String,
@@ -24,7 +25,7 @@ pub struct ReviewDiff {
 }
 
 /// One hunk of a diff.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReviewHunk {
     /// The nth file of the diff, from 0.
     pub file: usize,
