@@ -12,7 +12,7 @@ use posse_sandbox::{
 };
 use serde::Deserialize;
 
-use crate::limits::{OWN_PROGRAM_BYTES_MAX, OWN_PROGRAM_MS_MAX};
+use crate::limits::{ASIDE_MS_MAX, TEXT_BYTES_MAX};
 
 /// Starts this program once more.
 #[derive(Clone, Debug, Default)]
@@ -91,12 +91,18 @@ impl BackgroundProgram {
         }
     }
 
-    /// Runs this program to its end.
-    pub async fn run(&self, words: Vec<OsString>, folder: &Path, input: String) -> io::Result<OwnOutput> {
+    /// Runs this program to its end, for so long and with so much output.
+    pub async fn run(
+        &self,
+        words: Vec<OsString>,
+        folder: &Path,
+        input: String,
+        deadline: Duration,
+        bytes_max: usize,
+    ) -> io::Result<OwnOutput> {
         let arguments = [self.own_flags.clone(), words].concat();
         let folder = folder.to_path_buf();
-        let limits = OutputLimits { head_bytes: OWN_PROGRAM_BYTES_MAX, tail_bytes: 0 };
-        let deadline = Duration::from_millis(OWN_PROGRAM_MS_MAX);
+        let limits = OutputLimits { head_bytes: bytes_max, tail_bytes: 0 };
         let running = move || own_program(&arguments, &folder, &input, deadline, limits);
         tokio::task::spawn_blocking(running).await.map_err(io::Error::other)?
     }
@@ -109,7 +115,8 @@ impl BackgroundProgram {
         question: String,
     ) -> Result<String, String> {
         let words = ["fork", "--no-tools", "--quiet", "--", &session.to_string(), "-"].map(OsString::from);
-        match self.run(words.to_vec(), folder, question).await {
+        let deadline = Duration::from_millis(ASIDE_MS_MAX);
+        match self.run(words.to_vec(), folder, question, deadline, TEXT_BYTES_MAX).await {
             Ok(output) if output.code == Some(0) => Ok(output.stdout),
             Ok(output) => Err(output.stderr.trim().to_owned()),
             Err(error) => Err(error.to_string()),

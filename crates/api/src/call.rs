@@ -14,7 +14,7 @@ use crate::failure::{CallError, CallErrorKind};
 use crate::limits::{ANSWER_MS_MAX, REQUEST_BYTES_MAX};
 
 /// A command or a query. Its fields are the query string of a GET, or the JSON body of a POST. `On` is what carries it out:
-/// an engine, or the site that `posse serve` offers.
+/// an engine, or the hub that `posse serve` offers.
 pub trait Call<On = Engine>: Serialize + DeserializeOwned + JsonSchema + Send + 'static {
     /// What it is about: a session, or `()` for the record as a whole.
     type Of: Subject;

@@ -15,11 +15,11 @@ use posse_protocol::{Seq, SessionId};
 use tokio::net::UnixStream;
 
 use crate::call::{Call, Subject as _, Verb};
-use crate::failure::{CallError, CallErrorKind, Problem};
-use crate::follow::{FollowSession, PATH};
+use crate::failure::{CallError, CallErrorKind, ProblemDocument};
+use crate::follow_request::FollowSession;
+use crate::frames::EVENT_STREAM;
 use crate::limits::{ANSWER_BYTES_MAX, CONNECT_MS_MAX, CONNECT_PAUSE_MS, CONNECT_TRIES_MAX};
 use crate::socket;
-use crate::streams::EVENT_STREAM;
 use crate::updates::RemoteUpdates;
 
 /// Another process, by its socket.
@@ -53,7 +53,7 @@ impl Client {
     pub async fn follow(&self, session: SessionId, after: Seq) -> Result<RemoteUpdates, CallError> {
         let query = serde_urlencoded::to_string(FollowSession { after: after.0 }).map_err(unwritable)?;
         let request = Request::builder()
-            .uri(format!("{}?{query}", session.into_path(PATH)))
+            .uri(format!("{}?{query}", session.into_path(FollowSession::PATH)))
             .header(header::HOST, "posse")
             .header(header::ACCEPT, EVENT_STREAM)
             .body(Body::empty())
@@ -124,7 +124,7 @@ fn not_understood(error: &serde_json::Error) -> CallError {
 
 /// The error that another process has told.
 fn refusal(status: axum::http::StatusCode, bytes: &[u8]) -> CallError {
-    match serde_json::from_slice::<Problem>(bytes) {
+    match serde_json::from_slice::<ProblemDocument>(bytes) {
         Ok(problem) => problem.into(),
         Err(_) => CallError::new(
             CallErrorKind::of_status(status),

@@ -11,7 +11,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
 use crate::exchange::PROBLEM;
-use crate::failure::{CallError, CallErrorKind, Problem};
+use crate::failure::{CallError, CallErrorKind, ProblemDocument};
 use crate::limits::{BUFFER_BYTES_MAX, CLOSING_MS_MAX, HEADERS_MAX, STALLED_MS_MAX};
 use crate::patience::Patient;
 
@@ -48,7 +48,7 @@ pub(crate) async fn converse<S: AsyncRead + AsyncWrite + Unpin>(
 /// What one connection too many is told.
 pub(crate) fn too_many(connections_max: usize) -> String {
     let message = format!("{connections_max} others are connected already; try again.");
-    let problem = Problem::from(CallError::new(CallErrorKind::TooMany, message));
+    let problem = ProblemDocument::from(CallError::new(CallErrorKind::TooMany, message));
     let status = CallErrorKind::TooMany.status();
     let body = serde_json::to_string(&problem).unwrap_or_default();
     format!(

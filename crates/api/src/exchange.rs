@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::call::Subject;
-use crate::failure::{CallError, CallErrorKind, Problem};
+use crate::failure::{CallError, CallErrorKind, ProblemDocument};
 use crate::limits::BODY_MS_MAX;
 
 const JSON: &str = "application/json";
@@ -88,7 +88,7 @@ pub(crate) fn read_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, CallErro
 
 /// An error as a response.
 pub(crate) fn failed(error: CallError) -> Response {
-    written(PROBLEM, error.kind.status(), &Problem::from(error))
+    written(PROBLEM, error.kind.status(), &ProblemDocument::from(error))
 }
 
 pub(crate) fn json(value: &impl Serialize) -> Response {

@@ -171,7 +171,7 @@ impl From<EngineError> for CallError {
 
 /// An error as it is on the wire.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Problem {
+pub struct ProblemDocument {
     /// Always `about:blank`: `kind` says more than the status.
     #[serde(rename = "type")]
     pub about: String,
@@ -185,7 +185,7 @@ pub struct Problem {
     pub kind: CallErrorKind,
 }
 
-impl From<CallError> for Problem {
+impl From<CallError> for ProblemDocument {
     fn from(error: CallError) -> Self {
         let CallError { kind, message } = error;
         Self {
@@ -198,8 +198,8 @@ impl From<CallError> for Problem {
     }
 }
 
-impl From<Problem> for CallError {
-    fn from(problem: Problem) -> Self {
+impl From<ProblemDocument> for CallError {
+    fn from(problem: ProblemDocument) -> Self {
         Self::new(problem.kind, problem.detail)
     }
 }

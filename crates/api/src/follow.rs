@@ -12,32 +12,20 @@ use axum::response::Response;
 use bytes::Bytes;
 use posse_engine::Updates;
 use posse_protocol::{Seq, SessionId};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::exchange::{Answering, failed, read_query, subject};
 use crate::failure::{CallError, CallErrorKind};
+use crate::follow_request::FollowSession;
 use crate::followers::{Follower, written};
 use crate::frames::{END, STILL_HERE};
 use crate::limits::HEARTBEAT_MS;
 use crate::shared::Shared;
 use crate::streams::{follow_one, streaming};
 
-/// Where a session is followed.
-pub(crate) const PATH: &str = "/api/sessions/{session}/events";
 /// The header with which a reader goes on.
 const LAST_EVENT_ID: &str = "last-event-id";
-
-/// Follows a session: what is on record after an event, then what happens.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct FollowSession {
-    /// The last event that is known already; 0 for none. The header `Last-Event-ID` counts instead if it is sent.
-    #[serde(default)]
-    pub after: u64,
-}
 
 /// Answers a request to follow.
 pub(crate) fn serve(shared: Arc<Shared>, request: Request) -> Answering {
@@ -54,8 +42,8 @@ async fn begin(shared: &Shared, request: Request) -> Result<Response, CallError>
             CallError::new(CallErrorKind::BadRequest, "Last-Event-ID is not the number of an event.")
         })?,
     };
-    if let Some(site) = &shared.site {
-        return Ok(follow_one(shared.closing.clone(), site.rooms.join(session, Seq(after)).await?));
+    if let Some(hub) = &shared.hub {
+        return Ok(follow_one(shared.closing.clone(), hub.rooms.join(session, Seq(after)).await?));
     }
     let follower = shared.followers.join(session)?;
     let updates = shared.engine.follow(session, Seq(after)).await?;

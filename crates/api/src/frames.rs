@@ -3,6 +3,8 @@
 use posse_protocol::Seq;
 use serde::Serialize;
 
+/// The media type of an event stream.
+pub(crate) const EVENT_STREAM: &str = "text/event-stream";
 /// An event of a session; its sequence number is the frame's id.
 pub(crate) const EVENT: &str = "event";
 /// Something that is not recorded.

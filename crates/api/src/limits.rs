@@ -87,9 +87,11 @@ pub(crate) const ROOM_LOOK_MS: u64 = 500;
 pub(crate) const OVERVIEW_MS: u64 = 1_000;
 /// Sessions that one stream follows.
 pub const FOLLOWED_MAX: usize = 32;
-/// What a program that was started says, and how long it may take.
-pub(crate) const OWN_PROGRAM_BYTES_MAX: usize = 32 << 20;
-pub(crate) const OWN_PROGRAM_MS_MAX: u64 = 600_000;
+/// How long a question beside a session may take.
+pub(crate) const ASIDE_MS_MAX: u64 = 600_000;
+/// A session as a text, and how long it may take to make it.
+pub(crate) const EXPORT_BYTES_MAX: usize = 32 << 20;
+pub(crate) const EXPORT_MS_MAX: u64 = 60_000;
 /// Paths that complete what was typed.
 pub(crate) const COMPLETIONS_MAX: usize = 50;
 /// How long a command may take that a person types.
@@ -104,3 +106,5 @@ pub(crate) const HANDSHAKE_MS_MAX: u64 = 10_000;
 pub(crate) const TOKEN_BYTES: usize = 32;
 /// The largest file with a token, a certificate or a key.
 pub(crate) const SECRET_FILE_BYTES_MAX: u64 = 1 << 20;
+/// When a certificate of our own is made anew: before it ends.
+pub(crate) const CERTIFICATE_DAYS_MAX: u64 = 365;

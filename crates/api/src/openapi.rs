@@ -8,9 +8,9 @@ use serde_json::{Map, Value, json};
 
 use crate::call::Verb;
 use crate::exchange::{PROBLEM, json as answer};
-use crate::failure::{CallErrorKind, Problem};
+use crate::failure::{CallErrorKind, ProblemDocument};
+use crate::frames::EVENT_STREAM;
 use crate::routes::{ROUTES, Route};
-use crate::streams::EVENT_STREAM;
 
 /// Where it is served.
 pub(crate) const PATH: &str = "/openapi.json";
@@ -29,7 +29,7 @@ pub fn document() -> Value {
     // What is read may leave more out than what is written.
     let mut read = SchemaSettings::draft2020_12().with(here).into_generator();
     let mut written = schemas::written().with(here).into_generator();
-    let problem = written.subschema_for::<Problem>();
+    let problem = written.subschema_for::<ProblemDocument>();
     let mut operations = Vec::new();
     for route in ROUTES {
         operations.push((route, request(&mut read, route), answers(&mut written, route, &problem)));

@@ -9,11 +9,11 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use crate::call::{Call, Verb};
 use crate::calls::changes::{ChangeFiles, MoveToBackground, PreviewChange, ReviewHunks, ShowDiff};
 use crate::calls::folder::{
-    CompleteFiles, ExpandCommand, ForgetSkill, ListCommands, ListModels, ListRoles, ListRules, ListSkills,
-    RemoveRule, RunCommand, SaveRoleModel, SaveRule, ShowConfig, ShowDoctor, ShowSkill, ShowTrust,
-    TrustFiles,
+    CompleteFiles, ExpandCommand, ForgetSkill, ListCommands, ListModels, ListRoles, ListSkills, RunCommand,
+    ShowConfig, ShowDoctor, ShowSkill,
 };
 use crate::calls::library::{ForgetNote, ListNotes, SearchRecord, ShowStats};
+use crate::calls::permissions::{ListRules, RemoveRule, SaveRoleModel, SaveRule, ShowTrust, TrustFiles};
 use crate::calls::record::{
     ListAgents, ListEvents, ListQuestions, ListSessions, SessionQuestions, ShowContext, ShowEventDiff,
     ShowSession,
@@ -27,11 +27,12 @@ use crate::calls::steering::{
     RenameSession, StopAgent, StopTurn, TellAgent, TopUpBudget, WithdrawMessage,
 };
 use crate::exchange::Answering;
-use crate::follow::{self, FollowSession};
-use crate::serving::{serve, serve_on_site};
+use crate::follow;
+use crate::follow_request::{FollowSession, FollowSessions};
+use crate::hub::Hub;
+use crate::serving::{serve, serve_on_hub};
 use crate::shared::Shared;
-use crate::site::Site;
-use crate::streams::{self, FollowSessions};
+use crate::streams;
 
 /// One route: how it is asked, what it gives back, and who answers.
 pub struct Route {
@@ -44,7 +45,7 @@ pub struct Route {
     /// Whether it changes something.
     pub steers: bool,
     /// Whether only `posse serve` answers it.
-    pub on_site: bool,
+    pub serve_only: bool,
     /// Whether the answer is an event stream.
     pub streams: bool,
     /// The schema of the query string or the body.
@@ -71,9 +72,9 @@ pub static ROUTES: &[Route] = &[
     Route {
         name: "follow_session",
         verb: Verb::Get,
-        path: follow::PATH,
+        path: FollowSession::PATH,
         steers: false,
-        on_site: false,
+        serve_only: false,
         streams: true,
         request: schema::<FollowSession>,
         answer: schema::<Event>,
@@ -97,61 +98,64 @@ pub static ROUTES: &[Route] = &[
     route::<ReviewHunks>(),
     route::<PreviewChange>(),
     route::<ChangeFiles>(),
-    on_site::<ShowServer>(),
+    served::<ShowServer>(),
     Route {
         name: "follow_sessions",
         verb: Verb::Get,
-        path: streams::PATH,
+        path: FollowSessions::PATH,
         steers: false,
-        on_site: true,
+        serve_only: true,
         streams: true,
         request: schema::<FollowSessions>,
         answer: schema::<Event>,
         handler: streams::serve,
     },
-    on_site::<StartSession>(),
-    on_site::<ResumeSession>(),
-    on_site::<ForkSession>(),
-    on_site::<AskAside>(),
-    on_site::<DeleteSession>(),
-    on_site::<ShowView>(),
-    on_site::<ShowTranscript>(),
-    on_site::<ShowEvent>(),
-    on_site::<ExportSession>(),
-    on_site::<ListModels>(),
-    on_site::<ListRoles>(),
-    on_site::<SaveRoleModel>(),
-    on_site::<ListSkills>(),
-    on_site::<ShowSkill>(),
-    on_site::<ForgetSkill>(),
-    on_site::<ListRules>(),
-    on_site::<SaveRule>(),
-    on_site::<RemoveRule>(),
-    on_site::<ShowTrust>(),
-    on_site::<TrustFiles>(),
-    on_site::<ListCommands>(),
-    on_site::<ExpandCommand>(),
-    on_site::<RunCommand>(),
-    on_site::<CompleteFiles>(),
-    on_site::<ShowDoctor>(),
-    on_site::<ShowConfig>(),
+    served::<StartSession>(),
+    served::<ResumeSession>(),
+    served::<ForkSession>(),
+    served::<AskAside>(),
+    served::<DeleteSession>(),
+    served::<ShowView>(),
+    served::<ShowTranscript>(),
+    served::<ShowEvent>(),
+    served::<ExportSession>(),
+    served::<ListModels>(),
+    served::<ListRoles>(),
+    served::<SaveRoleModel>(),
+    served::<ListSkills>(),
+    served::<ShowSkill>(),
+    served::<ForgetSkill>(),
+    served::<ListRules>(),
+    served::<SaveRule>(),
+    served::<RemoveRule>(),
+    served::<ShowTrust>(),
+    served::<TrustFiles>(),
+    served::<ListCommands>(),
+    served::<ExpandCommand>(),
+    served::<RunCommand>(),
+    served::<CompleteFiles>(),
+    served::<ShowDoctor>(),
+    served::<ShowConfig>(),
 ];
 
 const fn route<C: Call>() -> Route {
     described::<_, C>(false, serve::<C>)
 }
 
-const fn on_site<C: Call<Arc<Site>>>() -> Route {
-    described::<_, C>(true, serve_on_site::<C>)
+const fn served<C: Call<Arc<Hub>>>() -> Route {
+    described::<_, C>(true, serve_on_hub::<C>)
 }
 
-const fn described<On, C: Call<On>>(on_site: bool, handler: fn(Arc<Shared>, Request) -> Answering) -> Route {
+const fn described<On, C: Call<On>>(
+    serve_only: bool,
+    handler: fn(Arc<Shared>, Request) -> Answering,
+) -> Route {
     Route {
         name: C::NAME,
         verb: C::VERB,
         path: C::PATH,
         steers: C::STEERS,
-        on_site,
+        serve_only,
         streams: false,
         request: schema::<C>,
         answer: schema::<C::Answer>,

@@ -8,13 +8,13 @@ use crate::call::{Call, Subject as _, Verb, perform};
 use crate::exchange::{Answering, failed, json, read_body, read_json, read_query, subject};
 use crate::failure::{CallError, CallErrorKind};
 use crate::handle::Handle;
+use crate::hub::Hub;
 use crate::shared::Shared;
-use crate::site::Site;
 
 /// Answers one kind of call that an engine carries out: that of this process, or that of the process that runs the session.
 pub(crate) fn serve<C: Call>(shared: Arc<Shared>, request: Request) -> Answering {
     Box::pin(async move {
-        let (engine, elsewhere) = (shared.engine.clone(), C::IN_ITS_PROCESS && shared.site.is_some());
+        let (engine, elsewhere) = (shared.engine.clone(), C::IN_ITS_PROCESS && shared.hub.is_some());
         let carry_out = move |of: C::Of, call: C| async move {
             match of.session().filter(|_| elsewhere) {
                 Some(session) => Handle::of(&engine, session).await?.call(of, call).await,
@@ -26,13 +26,13 @@ pub(crate) fn serve<C: Call>(shared: Arc<Shared>, request: Request) -> Answering
 }
 
 /// Answers one kind of call that only `posse serve` can.
-pub(crate) fn serve_on_site<C: Call<Arc<Site>>>(shared: Arc<Shared>, request: Request) -> Answering {
+pub(crate) fn serve_on_hub<C: Call<Arc<Hub>>>(shared: Arc<Shared>, request: Request) -> Answering {
     Box::pin(async move {
-        let site = match shared.site() {
-            Ok(site) => Arc::clone(site),
+        let hub = match shared.hub() {
+            Ok(hub) => Arc::clone(hub),
             Err(error) => return failed(error),
         };
-        let carry_out = move |of, call: C| perform(call, of, site);
+        let carry_out = move |of, call: C| perform(call, of, hub);
         answered(answer(&shared, request, carry_out).await)
     })
 }

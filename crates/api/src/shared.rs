@@ -8,13 +8,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::failure::{CallError, CallErrorKind};
 use crate::followers::Followers;
+use crate::hub::Hub;
 use crate::limits::CALLS_MAX;
-use crate::site::Site;
 
 pub(crate) struct Shared {
     pub(crate) engine: Engine,
     /// Of `posse serve`; a process that only runs sessions has none.
-    pub(crate) site: Option<Arc<Site>>,
+    pub(crate) hub: Option<Arc<Hub>>,
     pub(crate) followers: Arc<Followers>,
     /// Cancelled when the server closes: event streams end.
     pub(crate) closing: CancellationToken,
@@ -23,13 +23,13 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(engine: Engine, site: Option<Arc<Site>>, closing: CancellationToken) -> Self {
+    pub(crate) fn new(engine: Engine, hub: Option<Arc<Hub>>, closing: CancellationToken) -> Self {
         let calls = Arc::new(Semaphore::new(CALLS_MAX));
-        Self { engine, site, followers: Arc::default(), closing, calls }
+        Self { engine, hub, followers: Arc::default(), closing, calls }
     }
 
-    pub(crate) fn site(&self) -> Result<&Arc<Site>, CallError> {
+    pub(crate) fn hub(&self) -> Result<&Arc<Hub>, CallError> {
         let none = || CallError::new(CallErrorKind::NoSuchRoute, "Only `posse serve` answers this.");
-        self.site.as_ref().ok_or_else(none)
+        self.hub.as_ref().ok_or_else(none)
     }
 }

@@ -13,52 +13,20 @@ use axum::http::{HeaderValue, header};
 use axum::response::Response;
 use bytes::Bytes;
 use posse_protocol::{Seq, SessionId};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::exchange::{Answering, failed, read_query};
 use crate::failure::{CallError, CallErrorKind};
-use crate::frames::{AGAIN, END, GONE, RUNNING, SESSIONS, STILL_HERE, frame};
-use crate::limits::{FOLLOWED_MAX, FRAMES_AHEAD_MAX, HEARTBEAT_MS};
+use crate::follow_request::FollowSessions;
+use crate::frames::{AGAIN, END, EVENT_STREAM, GONE, RUNNING, SESSIONS, STILL_HERE, frame};
+use crate::hub::Hub;
+use crate::hub::overview::OverviewReader;
+use crate::hub::rooms::{RoomFollower, RoomNews, RoomTold};
+use crate::limits::{FRAMES_AHEAD_MAX, HEARTBEAT_MS};
 use crate::shared::Shared;
-use crate::site::Site;
-use crate::site::overview::OverviewReader;
-use crate::site::rooms::{Heard, RoomFollower, Told};
-
-/// The media type of an event stream.
-pub(crate) const EVENT_STREAM: &str = "text/event-stream";
-/// Where a browser follows all that it looks at.
-pub(crate) const PATH: &str = "/api/events";
-
-/// Follows several sessions, and hears what waits for a person. One stream serves all tabs of a browser.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct FollowSessions {
-    /// Sessions with the last event that is known of each, `SESSION:SEQ`, with commas between them; may be empty.
-    #[serde(default)]
-    pub follow: String,
-}
-
-impl FollowSessions {
-    fn wanted(&self) -> Result<HashMap<SessionId, Seq>, CallError> {
-        let bad =
-            || CallError::new(CallErrorKind::BadRequest, "`follow` has the form SESSION:SEQ,SESSION:SEQ.");
-        let one = |word: &str| {
-            let (session, seq) = word.split_once(':')?;
-            Some((session.parse().ok()?, Seq(seq.parse().ok()?)))
-        };
-        let words = self.follow.split(',').filter(|word| !word.is_empty());
-        let wanted: HashMap<_, _> = words.map(|word| one(word).ok_or_else(bad)).collect::<Result<_, _>>()?;
-        if wanted.len() > FOLLOWED_MAX {
-            let message = format!("A stream follows at most {FOLLOWED_MAX} sessions.");
-            return Err(CallError::new(CallErrorKind::TooMany, message));
-        }
-        Ok(wanted)
-    }
-}
 
 /// What is said about one session.
 #[derive(Clone, Serialize)]
@@ -92,9 +60,9 @@ pub(crate) fn serve(shared: Arc<Shared>, request: Request) -> Answering {
 async fn begin(shared: &Shared, request: Request) -> Result<Response, CallError> {
     let (parts, _) = request.into_parts();
     let wanted = read_query::<FollowSessions>(&parts)?.wanted()?;
-    let site = Arc::clone(shared.site()?);
+    let hub = Arc::clone(shared.hub()?);
     let (frames, response) = streaming();
-    tokio::spawn(until(shared.closing.clone(), frames.clone(), all(site, wanted, frames)));
+    tokio::spawn(until(shared.closing.clone(), frames.clone(), all(hub, wanted, frames)));
     Ok(response)
 }
 
@@ -118,11 +86,11 @@ async fn until(closing: CancellationToken, frames: mpsc::Sender<Bytes>, work: im
 }
 
 /// Passes on what happens in all wanted sessions, and over all of them.
-async fn all(site: Arc<Site>, wanted: HashMap<SessionId, Seq>, frames: mpsc::Sender<Bytes>) {
+async fn all(hub: Arc<Hub>, wanted: HashMap<SessionId, Seq>, frames: mpsc::Sender<Bytes>) {
     let mut work = JoinSet::new();
-    work.spawn(overview(site.overview.listen().await, frames.clone()));
+    work.spawn(overview(hub.overview.listen().await, frames.clone()));
     for (session, after) in wanted {
-        work.spawn(one(Arc::clone(&site), session, after, frames.clone()));
+        work.spawn(one(Arc::clone(&hub), session, after, frames.clone()));
     }
     // The overview is told, with heartbeats, until the reader is gone.
     while work.join_next().await.is_some() {}
@@ -148,8 +116,8 @@ async fn overview(mut reader: OverviewReader, frames: mpsc::Sender<Bytes>) {
 }
 
 /// Passes on what happens in one session. It stays while nobody runs the session: somebody may take it up again.
-async fn one(site: Arc<Site>, session: SessionId, after: Seq, frames: mpsc::Sender<Bytes>) {
-    let mut follower = match site.rooms.join(session, after).await {
+async fn one(hub: Arc<Hub>, session: SessionId, after: Seq, frames: mpsc::Sender<Bytes>) {
+    let mut follower = match hub.rooms.join(session, after).await {
         Ok(follower) => follower,
         Err(error) => {
             let said = Said { detail: Some(error.message), ..Said::of(session) };
@@ -160,12 +128,14 @@ async fn one(site: Arc<Site>, session: SessionId, after: Seq, frames: mpsc::Send
     };
     while let Some(heard) = follower.next().await {
         let (bytes, over) = match heard {
-            Heard::Told(Told::Piece(piece)) => (piece.bytes, false),
-            Heard::Told(Told::Running(running)) => {
+            RoomNews::RoomTold(RoomTold::StreamPiece(piece)) => (piece.bytes, false),
+            RoomNews::RoomTold(RoomTold::Running(running)) => {
                 (Said { running: Some(running), ..Said::of(session) }.frame(RUNNING), false)
             }
-            Heard::Told(Told::Gone) => (Said::of(session).frame(GONE), true),
-            Heard::Again(Seq(after)) => (Said { after: Some(after), ..Said::of(session) }.frame(AGAIN), true),
+            RoomNews::RoomTold(RoomTold::Gone) => (Said::of(session).frame(GONE), true),
+            RoomNews::Again(Seq(after)) => {
+                (Said { after: Some(after), ..Said::of(session) }.frame(AGAIN), true)
+            }
         };
         if frames.send(bytes).await.is_err() || over {
             return;
@@ -187,12 +157,14 @@ async fn alone(mut follower: RoomFollower, frames: mpsc::Sender<Bytes>) {
         let heartbeat = Duration::from_millis(HEARTBEAT_MS);
         let (bytes, over) = match tokio::time::timeout(heartbeat, follower.next()).await {
             Err(_) => (Bytes::from_static(STILL_HERE), false),
-            Ok(Some(Heard::Told(Told::Piece(piece)))) => (piece.bytes, false),
-            Ok(Some(Heard::Told(Told::Running(true)))) => continue,
-            Ok(Some(Heard::Again(Seq(after)))) => {
+            Ok(Some(RoomNews::RoomTold(RoomTold::StreamPiece(piece)))) => (piece.bytes, false),
+            Ok(Some(RoomNews::RoomTold(RoomTold::Running(true)))) => continue,
+            Ok(Some(RoomNews::Again(Seq(after)))) => {
                 (Said { after: Some(after), ..said.clone() }.frame(AGAIN), true)
             }
-            Ok(Some(Heard::Told(Told::Running(false) | Told::Gone)) | None) => (said.frame(END), true),
+            Ok(Some(RoomNews::RoomTold(RoomTold::Running(false) | RoomTold::Gone)) | None) => {
+                (said.frame(END), true)
+            }
         };
         if frames.send(bytes).await.is_err() || over {
             return;

@@ -12,14 +12,14 @@ use crate::limits::{SECRET_FILE_BYTES_MAX, TOKEN_BYTES};
 
 /// A token. It prints as nothing.
 #[derive(Clone)]
-pub struct Token {
+pub struct AccessToken {
     text: String,
     digest: [u8; 32],
 }
 
-impl fmt::Debug for Token {
+impl fmt::Debug for AccessToken {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Token")
+        formatter.write_str("AccessToken")
     }
 }
 
@@ -40,7 +40,7 @@ pub enum TokenError {
     Random(io::Error),
 }
 
-impl Token {
+impl AccessToken {
     /// A new one.
     pub fn random() -> Result<Self, TokenError> {
         Ok(Self::of(hex(&random::<TOKEN_BYTES>().map_err(TokenError::Random)?)))
@@ -122,14 +122,14 @@ mod tests {
 
     #[test]
     fn a_token_is_itself_and_nothing_else() {
-        let token = Token::random().unwrap();
+        let token = AccessToken::random().unwrap();
         assert_eq!(token.reveal().len(), 64);
         assert!(token.is(token.reveal()));
         for other in ["", "x", &token.reveal()[1..], &format!("{} ", token.reveal()), &"0".repeat(64)] {
             assert!(!token.is(other), "{other:?}");
         }
-        assert_ne!(token.reveal(), Token::random().unwrap().reveal());
-        assert_eq!(format!("{token:?}"), "Token", "it is in no log");
+        assert_ne!(token.reveal(), AccessToken::random().unwrap().reveal());
+        assert_eq!(format!("{token:?}"), "AccessToken", "it is in no log");
     }
 
     #[cfg(unix)]
@@ -138,13 +138,13 @@ mod tests {
         use std::os::unix::fs::PermissionsExt as _;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("token");
-        let token = Token::in_file(&path).unwrap();
+        let token = AccessToken::in_file(&path).unwrap();
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
-        assert!(Token::in_file(&path).unwrap().is(token.reveal()));
+        assert!(AccessToken::in_file(&path).unwrap().is(token.reveal()));
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
-        assert!(matches!(Token::in_file(&path), Err(TokenError::NotPrivate(_))));
+        assert!(matches!(AccessToken::in_file(&path), Err(TokenError::NotPrivate(_))));
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
         std::fs::write(&path, "short").unwrap();
-        assert!(matches!(Token::in_file(&path), Err(TokenError::NotAToken(_))));
+        assert!(matches!(AccessToken::in_file(&path), Err(TokenError::NotAToken(_))));
     }
 }

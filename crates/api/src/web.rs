@@ -29,6 +29,7 @@ pub use crate::web::tls::{TlsError, TlsFiles};
 use crate::connections::{converse, too_many};
 use crate::exchange::failed;
 use crate::failure::{CallError, CallErrorKind};
+use crate::hub::{Hub, HubStart};
 use crate::limits::{
     ACCEPT_PAUSE_MS, CLOSING_MS_MAX, HANDSHAKE_MS_MAX, WEB_CONNECTIONS_MAX, WEB_HEAD_MS_MAX,
 };
@@ -36,10 +37,9 @@ use crate::openapi;
 use crate::routes::ROUTES;
 use crate::server::router;
 use crate::shared::Shared;
-use crate::site::{Site, SiteStart};
-use crate::token::Token;
+use crate::token::AccessToken;
 use crate::web::addresses::{bind, names, with_port};
-use crate::web::guard::{Asked, Guard};
+use crate::web::guard::{Guard, RequestTarget};
 
 /// What the page and its answers may do in a browser: nothing but load from here.
 const HEADERS: [(HeaderName, &str); 6] = [
@@ -58,7 +58,7 @@ const HEADERS: [(HeaderName, &str); 6] = [
 /// What a server is started with.
 pub struct WebStart {
     /// What it serves.
-    pub site: SiteStart,
+    pub hub: HubStart,
     /// Where it listens.
     pub listen: Listen,
     /// TLS; needed for an address that others can reach.
@@ -66,7 +66,7 @@ pub struct WebStart {
     /// Other names that it may be asked by, without port.
     pub allowed_hosts: Vec<String>,
     /// What lets somebody in.
-    pub token: Token,
+    pub token: AccessToken,
 }
 
 /// Why a server does not start.
@@ -98,7 +98,7 @@ pub struct Serving {
 
 impl Serving {
     /// The link that opens the page. The token is behind `#`, which no browser sends to anybody.
-    pub fn link(&self, token: &Token) -> String {
+    pub fn link(&self, token: &AccessToken) -> String {
         format!("{}#token={}", self.address, token.reveal())
     }
 
@@ -121,7 +121,7 @@ impl Drop for Serving {
 
 /// Starts a server, in the background. Needs a runtime.
 pub async fn serve(start: WebStart) -> Result<Serving, ServeError> {
-    let WebStart { site, listen, tls, allowed_hosts, token } = start;
+    let WebStart { hub, listen, tls, allowed_hosts, token } = start;
     if tls.is_none() && matches!(listen, Listen::Address(address) if !address.ip().is_loopback()) {
         return Err(ServeError::Plain);
     }
@@ -132,10 +132,10 @@ pub async fn serve(start: WebStart) -> Result<Serving, ServeError> {
     let hosts = names.iter().map(|name| with_port(name, bound.port)).collect::<Vec<_>>();
     let address = format!("{scheme}://{}/", hosts.first().map_or("", String::as_str));
     let stop = CancellationToken::new();
-    let site = Arc::new(Site::new(site));
+    let hub = Arc::new(Hub::new(hub));
     let guard = Arc::new(Guard::new(token, hosts, scheme));
-    let shared = Arc::new(Shared::new(site.engine.clone(), Some(Arc::clone(&site)), stop.clone()));
-    let router = guarded(&shared, &guard, site.read_only);
+    let shared = Arc::new(Shared::new(hub.engine.clone(), Some(Arc::clone(&hub)), stop.clone()));
+    let router = guarded(&shared, &guard, hub.read_only);
     let connections = TaskTracker::new();
     let places = Arc::new(Semaphore::new(WEB_CONNECTIONS_MAX));
     let accepting = bound.listeners.into_iter().map(|listener| {
@@ -177,9 +177,9 @@ async fn answer(guard: &Guard, read_only: bool, request: Request, next: Next) ->
     let (parts, body) = request.into_parts();
     let asset = assets::find(parts.uri.path());
     let asked = match asset {
-        Some((_, true)) => Asked::Page,
-        Some((_, false)) => Asked::Asset,
-        None => Asked::Data,
+        Some((_, true)) => RequestTarget::Page,
+        Some((_, false)) => RequestTarget::Asset,
+        None => RequestTarget::Data,
     };
     if let Err(error) = guard.check(&parts, asked) {
         return refusal(error);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use posse_api::{BackgroundProgram, Listen, Serving, SiteStart, TlsFiles, Token, WebStart};
+use posse_api::{AccessToken, BackgroundProgram, HubStart, Listen, Serving, TlsFiles, WebStart};
 use posse_engine::Engine;
 use posse_engine::record::prepare_data_dir;
 use posse_sandbox::{OutputLimits, PersonCommand, PersonProgram, person_program};
@@ -47,13 +47,13 @@ pub(crate) async fn run(paths: Paths, flags: Vec<OsString>, args: ServeArgs) -> 
     let place = paths.data_dir.join(PLACE);
     prepare_data_dir(&place)?;
     let token = match &args.token_file {
-        Some(file) => Token::in_file(file)?,
-        None => Token::random()?,
+        Some(file) => AccessToken::in_file(file)?,
+        None => AccessToken::random()?,
     };
     let engine = Engine::open(&paths.data_dir)?;
     let paths = Arc::new(paths);
     let serving = posse_api::serve(WebStart {
-        site: SiteStart {
+        hub: HubStart {
             engine,
             paths: Arc::clone(&paths),
             folders: [vec![folder.clone()], args.folder.clone()].concat(),
@@ -92,7 +92,7 @@ fn tls(args: &ServeArgs, place: &Path) -> Option<TlsFiles> {
     })
 }
 
-fn announce(args: &ServeArgs, serving: &Serving, token: &Token, file: &OwnFile) -> anyhow::Result<()> {
+fn announce(args: &ServeArgs, serving: &Serving, token: &AccessToken, file: &OwnFile) -> anyhow::Result<()> {
     if args.json {
         let served = Served {
             address: &serving.address,
@@ -124,7 +124,7 @@ struct OwnFile {
 }
 
 impl OwnFile {
-    fn write(place: &Path, port: u16, given: Option<&Path>, token: &Token) -> anyhow::Result<Self> {
+    fn write(place: &Path, port: u16, given: Option<&Path>, token: &AccessToken) -> anyhow::Result<Self> {
         if let Some(path) = given {
             return Ok(Self { path: path.to_path_buf(), goes: false });
         }
@@ -146,7 +146,7 @@ impl Drop for OwnFile {
 }
 
 /// Opens the page in the person's browser. The link goes through a file of theirs: a command line can be read by others.
-async fn open(paths: &Paths, folder: &Path, place: &Path, serving: &Serving, token: &Token) -> bool {
+async fn open(paths: &Paths, folder: &Path, place: &Path, serving: &Serving, token: &AccessToken) -> bool {
     let file = place.join(format!("{}.html", serving.port));
     let _ = fs::remove_file(&file);
     let link = serving.link(token);

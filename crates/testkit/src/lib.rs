@@ -24,6 +24,6 @@ pub use asker::asker;
 pub use captured::Captured;
 pub use fixture::Fixture;
 pub use hidden::hidden_characters;
-pub use processes::{living_in_group, processes_with};
+pub use processes::{living_in_group, processes_with, run};
 pub use server::FakeModel;
 pub use turn::{MODEL_ID, Turn};

@@ -27,3 +27,14 @@ fn all() -> impl Iterator<Item = u32> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
+
+/// Runs a program to its end. Gives back what it printed, errors behind the rest, however it ended.
+///
+/// # Panics
+/// If there is no such program.
+#[allow(clippy::disallowed_types)]
+pub fn run(program: &str, arguments: &[&str]) -> String {
+    let output = std::process::Command::new(program).args(arguments).output();
+    let output = output.unwrap_or_else(|error| panic!("{program} cannot be run: {error}"));
+    [output.stdout, output.stderr].iter().map(|bytes| String::from_utf8_lossy(bytes)).collect()
+}

@@ -203,9 +203,7 @@ async fn call(connection: &mut Connection, request: Captured, shared: &Shared) -
     if !turn.delay.is_zero() {
         tokio::time::sleep(turn.delay).await;
     }
-    while turn.after.as_ref().is_some_and(|set| !set.load(Ordering::Acquire)) {
-        tokio::time::sleep(LOOK_AGAIN).await;
-    }
+    until_set(turn.after.as_ref()).await;
     match &turn.answer {
         ScriptedAnswer::Reset => {
             connection.stream.set_zero_linger()?;
@@ -220,11 +218,17 @@ async fn call(connection: &mut Connection, request: Captured, shared: &Shared) -
             Ok(true)
         }
         ScriptedAnswer::Raw { content_type, body } => {
-            stream(connection, content_type, std::slice::from_ref(body), turn.pace).await
+            stream(connection, content_type, std::slice::from_ref(body), &turn).await
         }
         ScriptedAnswer::Reply(script) => {
-            stream(connection, "text/event-stream", &render::events(&path, script), turn.pace).await
+            stream(connection, "text/event-stream", &render::events(&path, script), &turn).await
         }
+    }
+}
+
+async fn until_set(set: Option<&Arc<AtomicBool>>) {
+    while set.is_some_and(|set| !set.load(Ordering::Acquire)) {
+        tokio::time::sleep(LOOK_AGAIN).await;
     }
 }
 
@@ -232,26 +236,19 @@ async fn stream<E: AsRef<[u8]>>(
     connection: &mut Connection,
     content_type: &str,
     events: &[E],
-    pace: Pace,
+    turn: &Turn,
 ) -> io::Result<bool> {
+    let pace = turn.pace;
     let count = match pace.end {
         StreamEnd::Whole => events.len(),
         StreamEnd::CutAfter(events) | StreamEnd::StallAfter(events) => events,
     };
-    let bytes: Vec<u8> = events.iter().take(count).flat_map(|e| e.as_ref().iter().copied()).collect();
     connection.begin_stream(content_type).await?;
-    match pace.split_bytes {
-        None => connection.chunk(&bytes).await?,
-        Some(size) => {
-            for part in bytes.chunks(size) {
-                connection.chunk(part).await?;
-                match pace.pause {
-                    Duration::ZERO => tokio::task::yield_now().await,
-                    pause => tokio::time::sleep(pause).await,
-                }
-            }
-        }
-    }
+    let events = &events[..count.min(events.len())];
+    let held = turn.hold.as_ref().map_or(events.len(), |(sent, _)| events.len().min(*sent));
+    send(connection, &events[..held], pace).await?;
+    until_set(turn.hold.as_ref().map(|(_, set)| set)).await;
+    send(connection, &events[held..], pace).await?;
     match pace.end {
         StreamEnd::Whole => {
             connection.end_stream().await?;
@@ -263,6 +260,20 @@ async fn stream<E: AsRef<[u8]>>(
             Ok(false)
         }
     }
+}
+
+/// Sends events in the writes that the pace says.
+async fn send<E: AsRef<[u8]>>(connection: &mut Connection, events: &[E], pace: Pace) -> io::Result<()> {
+    let bytes: Vec<u8> = events.iter().flat_map(|e| e.as_ref().iter().copied()).collect();
+    let Some(size) = pace.split_bytes else { return connection.chunk(&bytes).await };
+    for part in bytes.chunks(size) {
+        connection.chunk(part).await?;
+        match pace.pause {
+            Duration::ZERO => tokio::task::yield_now().await,
+            pause => tokio::time::sleep(pause).await,
+        }
+    }
+    Ok(())
 }
 
 impl Shared {

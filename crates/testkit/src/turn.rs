@@ -18,6 +18,8 @@ pub struct Turn {
     pub(crate) delay: Duration,
     /// Set when the answer may begin.
     pub(crate) after: Option<Arc<AtomicBool>>,
+    /// After how many events the rest waits, and for what.
+    pub(crate) hold: Option<(usize, Arc<AtomicBool>)>,
 }
 
 /// The kinds of answer.
@@ -69,7 +71,7 @@ pub(crate) enum StreamEnd {
 
 impl Turn {
     fn new(answer: ScriptedAnswer) -> Self {
-        Self { answer, pace: Pace::default(), delay: Duration::ZERO, after: None }
+        Self { answer, pace: Pace::default(), delay: Duration::ZERO, after: None, hold: None }
     }
 
     fn reply(script: Script) -> Self {
@@ -243,6 +245,13 @@ impl Turn {
     #[must_use]
     pub fn after(mut self, set: &Arc<AtomicBool>) -> Self {
         self.after = Some(Arc::clone(set));
+        self
+    }
+
+    /// Sends so many events, and the rest when this is set.
+    #[must_use]
+    pub fn hold_after(mut self, events: usize, set: &Arc<AtomicBool>) -> Self {
+        self.hold = Some((events, Arc::clone(set)));
         self
     }
 

@@ -1,4 +1,4 @@
-//! What a folder and the person's files say: models, roles, skills, rules, trust, commands; and what the chat can do there.
+//! What a folder and the person's files say: models, roles, skills, commands; and what the chat can do there.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,50 +8,19 @@ use posse_engine::TypedOutcome;
 use posse_engine::skills::find_skills;
 use posse_protocol::Approval;
 use posse_setup::{
-    Config, DoctorReport, ListedRule, ModelSummary, RoleList, RuleKind, SessionPlan, SkillSummary, Trusted,
-    Wishes, examine, forget_skill, list_rules, model_list, remove_rule, role_list, save_role_model,
-    save_rule, skill_folders, skill_list, trust_items, user_commands,
+    Config, DoctorReport, ModelSummary, RoleList, SessionPlan, SkillSummary, Wishes, examine, forget_skill,
+    model_list, role_list, skill_folders, skill_list, user_commands,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
 
 use crate::call::{Call, Verb, at_most};
+use crate::calls::about_folder::about_a_folder;
 use crate::calls::served::{TextFound, folder_named};
-use crate::calls::steering::Accomplished;
 use crate::failure::{CallError, CallErrorKind};
+use crate::hub::Hub;
 use crate::limits::{COMPLETIONS_MAX, NAME_BYTES_MAX, QUERY_BYTES_MAX, TEXT_BYTES_MAX, TYPED_COMMAND_MS_MAX};
-use crate::site::Site;
-
-/// A query about a folder: its type, its answer, its name, its path, and how it is answered.
-macro_rules! about_a_folder {
-    ($(#[$doc:meta])* $name:ident, $answer:ty, $route:literal, $path:literal, $read:expr) => {
-        $(#[$doc])*
-        #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-        #[serde(deny_unknown_fields)]
-        pub struct $name {
-            /// The folder.
-            pub folder: String,
-        }
-
-        impl Call<Arc<Site>> for $name {
-            type Of = ();
-            type Answer = $answer;
-            const NAME: &'static str = $route;
-            const VERB: Verb = Verb::Get;
-            const PATH: &'static str = $path;
-
-            fn check(&self) -> Result<(), CallError> {
-                folder_named(&self.folder)
-            }
-
-            async fn run(self, (): (), site: Arc<Site>) -> Result<$answer, CallError> {
-                site.files(&self.folder, $read).await
-            }
-        }
-    };
-}
 
 /// Models that can be named.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -103,106 +72,6 @@ about_a_folder!(
     }
 );
 
-/// Rules that allow, ask or deny.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct RuleList {
-    /// In the order of their files.
-    pub rules: Vec<ListedRule>,
-}
-
-about_a_folder!(
-    /// The rules that count in a folder.
-    ListRules, RuleList, "list_rules", "/api/rules",
-    |paths, folder| Ok(RuleList { rules: list_rules(paths, folder).map_err(CallError::refused)? })
-);
-
-/// A file that wants to act.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct TrustWanted {
-    /// This very content at this very path.
-    pub id: String,
-    /// The file.
-    pub path: String,
-    /// Its content.
-    pub text: String,
-    /// What it would be allowed, the gravest first.
-    pub wants: Vec<String>,
-    /// Whether this content is trusted.
-    pub trusted: bool,
-}
-
-/// Files that want to act.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct TrustList {
-    /// One for each file.
-    pub items: Vec<TrustWanted>,
-}
-
-about_a_folder!(
-    /// What the files of a folder want to be allowed.
-    ShowTrust, TrustList, "show_trust", "/api/trust",
-    |paths, folder| Ok(TrustList { items: wanted(paths, folder)? })
-);
-
-fn wanted(paths: &posse_setup::Paths, folder: &Path) -> Result<Vec<TrustWanted>, CallError> {
-    let trusted = Trusted::load(paths).map_err(CallError::refused)?;
-    let items = trust_items(paths, folder).map_err(CallError::refused)?;
-    let one = |item: posse_setup::TrustItem| TrustWanted {
-        id: content_id(&item.path, &item.text),
-        trusted: trusted.holds(&item.path, &item.text),
-        path: item.path.display().to_string(),
-        text: item.text,
-        wants: item.wants,
-    };
-    Ok(items.into_iter().map(one).collect())
-}
-
-fn content_id(path: &Path, text: &str) -> String {
-    let mut digest = Sha256::new();
-    digest.update(path.as_os_str().as_encoded_bytes());
-    digest.update([0]);
-    digest.update(text.as_bytes());
-    digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// Trusts files of a folder: those that were shown, with the content that was shown.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct TrustFiles {
-    /// The folder.
-    pub folder: String,
-    /// The ids of what was shown.
-    pub ids: Vec<String>,
-}
-
-impl Call<Arc<Site>> for TrustFiles {
-    type Of = ();
-    type Answer = Accomplished;
-    const NAME: &'static str = "trust_files";
-    const VERB: Verb = Verb::Post;
-    const PATH: &'static str = "/api/trust";
-
-    fn check(&self) -> Result<(), CallError> {
-        folder_named(&self.folder)
-    }
-
-    async fn run(self, (): (), site: Arc<Site>) -> Result<Accomplished, CallError> {
-        let ids = self.ids;
-        let add = move |paths: &posse_setup::Paths, folder: &Path| {
-            let items = trust_items(paths, folder).map_err(CallError::refused)?;
-            let shown = |id: &String| items.iter().find(|item| content_id(&item.path, &item.text) == *id);
-            let changed = || CallError::refused("What was shown has changed since; look at it again.");
-            let all = ids.iter().map(|id| shown(id).ok_or_else(changed)).collect::<Result<Vec<_>, _>>()?;
-            let mut trusted = Trusted::load(paths).map_err(CallError::refused)?;
-            all.into_iter()
-                .try_for_each(|item| trusted.add(&item.path, &item.text))
-                .map_err(CallError::refused)?;
-            Ok(Accomplished {})
-        };
-        site.files(&self.folder, add).await
-    }
-}
-
 /// A command of the person or a project, such as `/release`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CommandFound {
@@ -249,7 +118,7 @@ pub struct ExpandCommand {
     pub approval: Option<Approval>,
 }
 
-impl Call<Arc<Site>> for ExpandCommand {
+impl Call<Arc<Hub>> for ExpandCommand {
     type Of = ();
     type Answer = TextFound;
     const NAME: &'static str = "expand_command";
@@ -262,9 +131,9 @@ impl Call<Arc<Site>> for ExpandCommand {
         at_most(TEXT_BYTES_MAX, "What was typed", &self.arguments)
     }
 
-    async fn run(self, (): (), site: Arc<Site>) -> Result<TextFound, CallError> {
+    async fn run(self, (): (), hub: Arc<Hub>) -> Result<TextFound, CallError> {
         let Self { folder, name, arguments, approval } = self;
-        let folder_path = site.folder(&folder).await?;
+        let folder_path = hub.folder(&folder).await?;
         let (command, expanded) = {
             let find = move |paths: &posse_setup::Paths, folder: &Path| {
                 let found = user_commands(paths, folder).commands.into_iter().find(|one| one.name == name);
@@ -274,7 +143,7 @@ impl Call<Arc<Site>> for ExpandCommand {
                 let expanded = command.expand(&arguments).map_err(CallError::refused)?;
                 Ok((command, expanded))
             };
-            site.files(&folder, find).await?
+            hub.files(&folder, find).await?
         };
         if !expanded.commands.is_empty() && !command.may_run() {
             let message = format!(
@@ -285,7 +154,7 @@ impl Call<Arc<Site>> for ExpandCommand {
         }
         let mut outputs = Vec::new();
         for piece in &expanded.commands {
-            let ran = run_typed(&site, &folder_path, piece, approval).await?;
+            let ran = run_typed(&hub, &folder_path, piece, approval).await?;
             outputs.push(ran.output.trim_end().to_owned());
         }
         Ok(TextFound { text: expanded.filled(&outputs) })
@@ -314,7 +183,7 @@ pub struct CommandRan {
     pub failed: bool,
 }
 
-impl Call<Arc<Site>> for RunCommand {
+impl Call<Arc<Hub>> for RunCommand {
     type Of = ();
     type Answer = CommandRan;
     const NAME: &'static str = "run_command";
@@ -327,20 +196,20 @@ impl Call<Arc<Site>> for RunCommand {
         at_most(TEXT_BYTES_MAX, "The command", &self.command)
     }
 
-    async fn run(self, (): (), site: Arc<Site>) -> Result<CommandRan, CallError> {
-        let folder = site.folder(&self.folder).await?;
-        run_typed(&site, &folder, &self.command, self.approval).await
+    async fn run(self, (): (), hub: Arc<Hub>) -> Result<CommandRan, CallError> {
+        let folder = hub.folder(&self.folder).await?;
+        run_typed(&hub, &folder, &self.command, self.approval).await
     }
 }
 
 async fn run_typed(
-    site: &Site,
+    hub: &Hub,
     folder: &Path,
     command: &str,
     approval: Option<Approval>,
 ) -> Result<CommandRan, CallError> {
     let wishes = Wishes { person: true, ..Wishes::default() };
-    let plan = SessionPlan::read(&site.paths, folder, wishes).map_err(CallError::refused)?;
+    let plan = SessionPlan::read(&hub.paths, folder, wishes).map_err(CallError::refused)?;
     let approval = approval.unwrap_or(Approval::Ask);
     let (deadline, cancel) = (Duration::from_millis(TYPED_COMMAND_MS_MAX), CancellationToken::new());
     let ran = plan.run_typed(command, approval, deadline, &cancel, |_| {}).await;
@@ -372,7 +241,7 @@ pub struct PathsFound {
     pub paths: Vec<String>,
 }
 
-impl Call<Arc<Site>> for CompleteFiles {
+impl Call<Arc<Hub>> for CompleteFiles {
     type Of = ();
     type Answer = PathsFound;
     const NAME: &'static str = "complete_files";
@@ -384,14 +253,14 @@ impl Call<Arc<Site>> for CompleteFiles {
         at_most(QUERY_BYTES_MAX, "What was typed", &self.typed)
     }
 
-    async fn run(self, (): (), site: Arc<Site>) -> Result<PathsFound, CallError> {
-        let folder = site.folder(&self.folder).await?;
-        let rules = site
+    async fn run(self, (): (), hub: Arc<Hub>) -> Result<PathsFound, CallError> {
+        let folder = hub.folder(&self.folder).await?;
+        let rules = hub
             .files(&self.folder, |paths, folder| {
                 Config::load(paths, folder).and_then(|config| config.rules()).map_err(CallError::refused)
             })
             .await?;
-        let found = site.engine.complete_files(&folder, &self.typed, COMPLETIONS_MAX, &rules).await?;
+        let found = hub.engine.complete_files(&folder, &self.typed, COMPLETIONS_MAX, &rules).await?;
         Ok(PathsFound { paths: found.matches.into_iter().map(|found| found.path).collect() })
     }
 }
@@ -411,16 +280,16 @@ pub struct DoctorFound {
     pub report: DoctorReport,
 }
 
-impl Call<Arc<Site>> for ShowDoctor {
+impl Call<Arc<Hub>> for ShowDoctor {
     type Of = ();
     type Answer = DoctorFound;
     const NAME: &'static str = "show_doctor";
     const VERB: Verb = Verb::Get;
     const PATH: &'static str = "/api/doctor";
 
-    async fn run(self, (): (), site: Arc<Site>) -> Result<DoctorFound, CallError> {
-        let folder = site.folder(&self.folder).await?;
-        Ok(DoctorFound { report: examine(&site.paths, &folder, None, true).await })
+    async fn run(self, (): (), hub: Arc<Hub>) -> Result<DoctorFound, CallError> {
+        let folder = hub.folder(&self.folder).await?;
+        Ok(DoctorFound { report: examine(&hub.paths, &folder, None, true).await })
     }
 }
 
@@ -434,14 +303,14 @@ pub struct ShowSkill {
     pub key: String,
 }
 
-impl Call<Arc<Site>> for ShowSkill {
+impl Call<Arc<Hub>> for ShowSkill {
     type Of = ();
     type Answer = TextFound;
     const NAME: &'static str = "show_skill";
     const VERB: Verb = Verb::Get;
     const PATH: &'static str = "/api/skill";
 
-    async fn run(self, (): (), site: Arc<Site>) -> Result<TextFound, CallError> {
+    async fn run(self, (): (), hub: Arc<Hub>) -> Result<TextFound, CallError> {
         let key = self.key;
         let load = move |paths: &posse_setup::Paths, folder: &Path| {
             let found = find_skills(&skill_folders(paths, folder));
@@ -449,7 +318,7 @@ impl Call<Arc<Site>> for ShowSkill {
             let none = || CallError::new(CallErrorKind::NotFound, "There is no such skill.");
             Ok(TextFound { text: one.ok_or_else(none)?.body })
         };
-        site.files(&self.folder, load).await
+        hub.files(&self.folder, load).await
     }
 }
 
@@ -470,107 +339,18 @@ pub struct MovedAside {
     pub path: PathBuf,
 }
 
-impl Call<Arc<Site>> for ForgetSkill {
+impl Call<Arc<Hub>> for ForgetSkill {
     type Of = ();
     type Answer = MovedAside;
     const NAME: &'static str = "forget_skill";
     const VERB: Verb = Verb::Post;
     const PATH: &'static str = "/api/skills/forget";
 
-    async fn run(self, (): (), site: Arc<Site>) -> Result<MovedAside, CallError> {
+    async fn run(self, (): (), hub: Arc<Hub>) -> Result<MovedAside, CallError> {
         let key = self.key;
         let forget = move |paths: &posse_setup::Paths, folder: &Path| {
             Ok(MovedAside { path: forget_skill(paths, folder, &key).map_err(CallError::refused)? })
         };
-        site.files(&self.folder, forget).await
-    }
-}
-
-/// Saves a rule in the person's own configuration.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct SaveRule {
-    /// `allow`, `ask` or `deny`.
-    pub kind: RuleKind,
-    /// The rule, such as `edit_file(src/*)`.
-    pub rule: String,
-}
-
-/// Removes a rule from the person's own configuration.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct RemoveRule {
-    /// `allow`, `ask` or `deny`.
-    pub kind: RuleKind,
-    /// The rule as it is written.
-    pub rule: String,
-}
-
-/// Whether a file was changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct FileChanged {
-    /// False if it said that already.
-    pub changed: bool,
-}
-
-impl Call<Arc<Site>> for SaveRule {
-    type Of = ();
-    type Answer = FileChanged;
-    const NAME: &'static str = "save_rule";
-    const VERB: Verb = Verb::Post;
-    const PATH: &'static str = "/api/rules/save";
-
-    fn check(&self) -> Result<(), CallError> {
-        at_most(NAME_BYTES_MAX, "The rule", &self.rule)
-    }
-
-    async fn run(self, (): (), site: Arc<Site>) -> Result<FileChanged, CallError> {
-        let saved = save_rule(&site.paths, self.kind, &self.rule);
-        Ok(FileChanged { changed: saved.map_err(CallError::refused)? })
-    }
-}
-
-impl Call<Arc<Site>> for RemoveRule {
-    type Of = ();
-    type Answer = FileChanged;
-    const NAME: &'static str = "remove_rule";
-    const VERB: Verb = Verb::Post;
-    const PATH: &'static str = "/api/rules/remove";
-
-    fn check(&self) -> Result<(), CallError> {
-        at_most(NAME_BYTES_MAX, "The rule", &self.rule)
-    }
-
-    async fn run(self, (): (), site: Arc<Site>) -> Result<FileChanged, CallError> {
-        let removed = remove_rule(&site.paths, self.kind, &self.rule);
-        Ok(FileChanged { changed: removed.map_err(CallError::refused)? })
-    }
-}
-
-/// Gives a role a model of its own, in the person's configuration. It counts for new sessions.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct SaveRoleModel {
-    /// The role.
-    pub role: String,
-    /// The model by name.
-    pub model: String,
-}
-
-impl Call<Arc<Site>> for SaveRoleModel {
-    type Of = ();
-    type Answer = FileChanged;
-    const NAME: &'static str = "save_role_model";
-    const VERB: Verb = Verb::Post;
-    const PATH: &'static str = "/api/roles/model";
-
-    fn check(&self) -> Result<(), CallError> {
-        at_most(NAME_BYTES_MAX, "The role", &self.role)?;
-        at_most(NAME_BYTES_MAX, "The model's name", &self.model)
-    }
-
-    async fn run(self, (): (), site: Arc<Site>) -> Result<FileChanged, CallError> {
-        let saved = save_role_model(&site.paths, &self.role, &self.model);
-        Ok(FileChanged { changed: saved.map_err(CallError::refused)? })
+        hub.files(&self.folder, forget).await
     }
 }

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use posse_protocol::{AgentId, Approval, Attachment, Event, Seq, SessionId};
 use posse_setup::{SessionPlan, Wishes, create_new_private};
@@ -16,8 +17,11 @@ use crate::call::{Call, Verb, at_most};
 use crate::calls::record::{rows, within_rows};
 use crate::calls::steering::Accomplished;
 use crate::failure::{CallError, CallErrorKind};
-use crate::limits::{CHANGE_MS_MAX, NAME_BYTES_MAX, PROMPT_BODY_BYTES_MAX, QUERY_BYTES_MAX, TEXT_BYTES_MAX};
-use crate::site::Site;
+use crate::hub::Hub;
+use crate::limits::{
+    CHANGE_MS_MAX, EXPORT_BYTES_MAX, EXPORT_MS_MAX, NAME_BYTES_MAX, PROMPT_BODY_BYTES_MAX, QUERY_BYTES_MAX,
+    TEXT_BYTES_MAX,
+};
 
 /// What this server is.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -50,24 +54,24 @@ pub struct ModelFound {
     pub model_id: String,
 }
 
-impl Call<Arc<Site>> for ShowServer {
+impl Call<Arc<Hub>> for ShowServer {
     type Of = ();
     type Answer = ServerFound;
     const NAME: &'static str = "show_server";
     const VERB: Verb = Verb::Get;
     const PATH: &'static str = "/api/server";
 
-    async fn run(self, (): (), site: Arc<Site>) -> Result<ServerFound, CallError> {
-        let folder = site.folders.first().map(Path::to_path_buf);
+    async fn run(self, (): (), hub: Arc<Hub>) -> Result<ServerFound, CallError> {
+        let folder = hub.folders.first().map(Path::to_path_buf);
         let (model, problem) = match &folder {
-            Some(folder) => model_of(&site, folder).await,
+            Some(folder) => model_of(&hub, folder).await,
             None => (None, None),
         };
         Ok(ServerFound {
-            version: site.version.clone(),
-            read_only: site.read_only,
+            version: hub.version.clone(),
+            read_only: hub.read_only,
             folder: folder.map(|folder| folder.display().to_string()),
-            folders: site.folders.known(&site.engine).await?,
+            folders: hub.folders.known(&hub.engine).await?,
             model,
             problem,
         })
@@ -75,8 +79,8 @@ impl Call<Arc<Site>> for ShowServer {
 }
 
 /// The model of a folder, or why there is none.
-async fn model_of(site: &Site, folder: &Path) -> (Option<ModelFound>, Option<String>) {
-    let plan = match SessionPlan::read(&site.paths, folder, Wishes::default()) {
+async fn model_of(hub: &Hub, folder: &Path) -> (Option<ModelFound>, Option<String>) {
+    let plan = match SessionPlan::read(&hub.paths, folder, Wishes::default()) {
         Ok(plan) => plan,
         Err(error) => return (None, Some(error.to_string())),
     };
@@ -100,16 +104,16 @@ pub struct ViewFound {
     pub running: bool,
 }
 
-impl Call<Arc<Site>> for ShowView {
+impl Call<Arc<Hub>> for ShowView {
     type Of = SessionId;
     type Answer = ViewFound;
     const NAME: &'static str = "show_view";
     const VERB: Verb = Verb::Get;
     const PATH: &'static str = "/api/sessions/{session}/view";
 
-    async fn run(self, session: SessionId, site: Arc<Site>) -> Result<ViewFound, CallError> {
-        let view = site.views.show(&site.engine, session).await?;
-        let running = site.engine.read(move |engine| Ok(engine.process_of(session).is_some())).await?;
+    async fn run(self, session: SessionId, hub: Arc<Hub>) -> Result<ViewFound, CallError> {
+        let view = hub.views.show(&hub.engine, session).await?;
+        let running = hub.engine.read(move |engine| Ok(engine.process_of(session).is_some())).await?;
         Ok(ViewFound { view, running })
     }
 }
@@ -137,7 +141,7 @@ pub struct TranscriptPage {
     pub more: bool,
 }
 
-impl Call<Arc<Site>> for ShowTranscript {
+impl Call<Arc<Hub>> for ShowTranscript {
     type Of = SessionId;
     type Answer = TranscriptPage;
     const NAME: &'static str = "show_transcript";
@@ -148,11 +152,11 @@ impl Call<Arc<Site>> for ShowTranscript {
         within_rows(self.limit)
     }
 
-    async fn run(self, session: SessionId, site: Arc<Site>) -> Result<TranscriptPage, CallError> {
+    async fn run(self, session: SessionId, hub: Arc<Hub>) -> Result<TranscriptPage, CallError> {
         let before = if self.before == 0 { Seq(u64::MAX) } else { Seq(self.before) };
-        let events = site.engine.transcript(session, self.agent, before, self.limit).await?;
+        let events = hub.engine.transcript(session, self.agent, before, self.limit).await?;
         let more = match events.first() {
-            Some(first) => !site.engine.transcript(session, self.agent, first.seq, 1).await?.is_empty(),
+            Some(first) => !hub.engine.transcript(session, self.agent, first.seq, 1).await?.is_empty(),
             None => false,
         };
         let events = events.into_iter().map(|event| event.without_data().into_owned()).collect();
@@ -175,16 +179,16 @@ pub struct EventFound {
     pub event: Event,
 }
 
-impl Call<Arc<Site>> for ShowEvent {
+impl Call<Arc<Hub>> for ShowEvent {
     type Of = SessionId;
     type Answer = EventFound;
     const NAME: &'static str = "show_event";
     const VERB: Verb = Verb::Get;
     const PATH: &'static str = "/api/sessions/{session}/event";
 
-    async fn run(self, session: SessionId, site: Arc<Site>) -> Result<EventFound, CallError> {
-        site.engine.read(move |engine| engine.find_session(&session.to_string())).await?;
-        let event = site.engine.event(session, Seq(self.seq)).await?;
+    async fn run(self, session: SessionId, hub: Arc<Hub>) -> Result<EventFound, CallError> {
+        hub.engine.read(move |engine| engine.find_session(&session.to_string())).await?;
+        let event = hub.engine.event(session, Seq(self.seq)).await?;
         Ok(EventFound { event: event.without_data().into_owned() })
     }
 }
@@ -217,7 +221,7 @@ pub struct SessionBegun {
     pub notes: Vec<String>,
 }
 
-impl Call<Arc<Site>> for StartSession {
+impl Call<Arc<Hub>> for StartSession {
     type Of = ();
     type Answer = SessionBegun;
     const NAME: &'static str = "start_session";
@@ -229,10 +233,10 @@ impl Call<Arc<Site>> for StartSession {
         said(&self.prompt, self.model.as_deref())
     }
 
-    async fn run(self, (): (), site: Arc<Site>) -> Result<SessionBegun, CallError> {
-        let folder = site.folder(&self.folder).await?;
+    async fn run(self, (): (), hub: Arc<Hub>) -> Result<SessionBegun, CallError> {
+        let folder = hub.folder(&self.folder).await?;
         let Self { prompt, attachments, model, approval, .. } = self;
-        begin(&site, SessionOrigin::Folder(folder), prompt, attachments, model, approval).await
+        begin(&hub, SessionOrigin::Folder(folder), prompt, attachments, model, approval).await
     }
 }
 
@@ -253,7 +257,7 @@ pub struct ResumeSession {
     pub approval: Option<Approval>,
 }
 
-impl Call<Arc<Site>> for ResumeSession {
+impl Call<Arc<Hub>> for ResumeSession {
     type Of = SessionId;
     type Answer = SessionBegun;
     const NAME: &'static str = "resume_session";
@@ -265,10 +269,10 @@ impl Call<Arc<Site>> for ResumeSession {
         said(&self.prompt, self.model.as_deref())
     }
 
-    async fn run(self, session: SessionId, site: Arc<Site>) -> Result<SessionBegun, CallError> {
-        site.engine.read(move |engine| engine.find_session(&session.to_string())).await?;
+    async fn run(self, session: SessionId, hub: Arc<Hub>) -> Result<SessionBegun, CallError> {
+        hub.engine.read(move |engine| engine.find_session(&session.to_string())).await?;
         let Self { prompt, attachments, model, approval } = self;
-        begin(&site, SessionOrigin::Resumed(session), prompt, attachments, model, approval).await
+        begin(&hub, SessionOrigin::Resumed(session), prompt, attachments, model, approval).await
     }
 }
 
@@ -292,7 +296,7 @@ pub struct ForkSession {
     pub approval: Option<Approval>,
 }
 
-impl Call<Arc<Site>> for ForkSession {
+impl Call<Arc<Hub>> for ForkSession {
     type Of = SessionId;
     type Answer = SessionBegun;
     const NAME: &'static str = "fork_session";
@@ -303,11 +307,11 @@ impl Call<Arc<Site>> for ForkSession {
         said(&self.prompt, self.model.as_deref())
     }
 
-    async fn run(self, session: SessionId, site: Arc<Site>) -> Result<SessionBegun, CallError> {
-        site.engine.read(move |engine| engine.find_session(&session.to_string())).await?;
+    async fn run(self, session: SessionId, hub: Arc<Hub>) -> Result<SessionBegun, CallError> {
+        hub.engine.read(move |engine| engine.find_session(&session.to_string())).await?;
         let Self { prompt, turn, files, model, approval } = self;
         let origin = SessionOrigin::Forked { session, turn, files };
-        begin(&site, origin, prompt, Vec::new(), model, approval).await
+        begin(&hub, origin, prompt, Vec::new(), model, approval).await
     }
 }
 
@@ -327,16 +331,16 @@ fn said(prompt: &str, model: Option<&str>) -> Result<(), CallError> {
 }
 
 async fn begin(
-    site: &Site,
+    hub: &Hub,
     origin: SessionOrigin,
     prompt: String,
     attachments: Vec<Attachment>,
     model: Option<String>,
     approval: Option<Approval>,
 ) -> Result<SessionBegun, CallError> {
-    let uploads = Uploads::write(&site.paths.data_dir, attachments)?;
+    let uploads = Uploads::write(&hub.paths.data_dir, attachments)?;
     let files = uploads.files.clone();
-    let begun = site.program.begin(NewSession { origin, prompt, files, model, approval }).await;
+    let begun = hub.program.begin(NewSession { origin, prompt, files, model, approval }).await;
     let BegunSession { session, notes } = begun.map_err(CallError::refused)?;
     Ok(SessionBegun { session, notes })
 }
@@ -394,7 +398,7 @@ pub struct AnsweredAside {
     pub answer: String,
 }
 
-impl Call<Arc<Site>> for AskAside {
+impl Call<Arc<Hub>> for AskAside {
     type Of = SessionId;
     type Answer = AnsweredAside;
     const NAME: &'static str = "ask_aside";
@@ -406,9 +410,9 @@ impl Call<Arc<Site>> for AskAside {
         said(&self.question, None)
     }
 
-    async fn run(self, session: SessionId, site: Arc<Site>) -> Result<AnsweredAside, CallError> {
-        let row = site.engine.read(move |engine| engine.find_session(&session.to_string())).await?;
-        let answer = site.program.ask_aside(session, Path::new(&row.workspace), self.question).await;
+    async fn run(self, session: SessionId, hub: Arc<Hub>) -> Result<AnsweredAside, CallError> {
+        let row = hub.engine.read(move |engine| engine.find_session(&session.to_string())).await?;
+        let answer = hub.program.ask_aside(session, Path::new(&row.workspace), self.question).await;
         Ok(AnsweredAside { answer: answer.map_err(CallError::refused)? })
     }
 }
@@ -418,17 +422,17 @@ impl Call<Arc<Site>> for AskAside {
 #[serde(deny_unknown_fields)]
 pub struct DeleteSession {}
 
-impl Call<Arc<Site>> for DeleteSession {
+impl Call<Arc<Hub>> for DeleteSession {
     type Of = SessionId;
     type Answer = Accomplished;
     const NAME: &'static str = "delete_session";
     const VERB: Verb = Verb::Post;
     const PATH: &'static str = "/api/sessions/{session}/delete";
 
-    async fn run(self, session: SessionId, site: Arc<Site>) -> Result<Accomplished, CallError> {
-        let row = site.engine.read(move |engine| engine.find_session(&session.to_string())).await?;
-        site.engine.delete_session(&row).await?;
-        site.views.forget(session);
+    async fn run(self, session: SessionId, hub: Arc<Hub>) -> Result<Accomplished, CallError> {
+        let row = hub.engine.read(move |engine| engine.find_session(&session.to_string())).await?;
+        hub.engine.delete_session(&row).await?;
+        hub.views.forget(session);
         Ok(Accomplished {})
     }
 }
@@ -453,7 +457,7 @@ fn markdown() -> String {
     "markdown".to_owned()
 }
 
-impl Call<Arc<Site>> for ExportSession {
+impl Call<Arc<Hub>> for ExportSession {
     type Of = SessionId;
     type Answer = TextFound;
     const NAME: &'static str = "export_session";
@@ -467,12 +471,15 @@ impl Call<Arc<Site>> for ExportSession {
         Err(CallError::new(CallErrorKind::BadRequest, "The format is markdown or jsonl."))
     }
 
-    async fn run(self, session: SessionId, site: Arc<Site>) -> Result<TextFound, CallError> {
-        site.engine.read(move |engine| engine.find_session(&session.to_string())).await?;
+    async fn run(self, session: SessionId, hub: Arc<Hub>) -> Result<TextFound, CallError> {
+        hub.engine.read(move |engine| engine.find_session(&session.to_string())).await?;
         let words = ["sessions", "export", "--format", &self.format, "--", &session.to_string()];
         let words = words.map(OsString::from).to_vec();
-        let output =
-            site.program.run(words, Path::new("/"), String::new()).await.map_err(CallError::internal)?;
+        let output = hub
+            .program
+            .run(words, Path::new("/"), String::new(), Duration::from_millis(EXPORT_MS_MAX), EXPORT_BYTES_MAX)
+            .await
+            .map_err(CallError::internal)?;
         match output.code {
             Some(0) => Ok(TextFound { text: output.stdout }),
             _ => Err(CallError::refused(output.stderr.trim())),

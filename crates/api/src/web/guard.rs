@@ -7,7 +7,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, Method, header};
 
 use crate::failure::{CallError, CallErrorKind};
-use crate::token::Token;
+use crate::token::AccessToken;
 
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
@@ -15,7 +15,7 @@ const FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
 /// What is known about a path before a request to it is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Asked {
+pub(crate) enum RequestTarget {
     /// The page itself, which holds no data. A link in another program may lead to it.
     Page,
     /// A file of the page, which holds no data.
@@ -27,7 +27,7 @@ pub(crate) enum Asked {
 /// The rules of one server.
 #[derive(Debug)]
 pub(crate) struct Guard {
-    token: Token,
+    token: AccessToken,
     /// The names of this server with its port, in lower case.
     hosts: Vec<String>,
     /// `http` or `https`.
@@ -35,12 +35,12 @@ pub(crate) struct Guard {
 }
 
 impl Guard {
-    pub(crate) fn new(token: Token, hosts: Vec<String>, scheme: &'static str) -> Self {
+    pub(crate) fn new(token: AccessToken, hosts: Vec<String>, scheme: &'static str) -> Self {
         Self { token, hosts: hosts.iter().map(|host| host.to_ascii_lowercase()).collect(), scheme }
     }
 
     /// Whether a request may be answered.
-    pub(crate) fn check(&self, parts: &Parts, asked: Asked) -> Result<(), CallError> {
+    pub(crate) fn check(&self, parts: &Parts, asked: RequestTarget) -> Result<(), CallError> {
         self.check_host(parts)?;
         self.check_origin(&parts.headers)?;
         check_site(parts, asked)?;
@@ -48,8 +48,8 @@ impl Guard {
             check_is_json(&parts.headers)?;
         }
         match asked {
-            Asked::Page | Asked::Asset => Ok(()),
-            Asked::Data => self.check_token(&parts.headers),
+            RequestTarget::Page | RequestTarget::Asset => Ok(()),
+            RequestTarget::Data => self.check_token(&parts.headers),
         }
     }
 
@@ -91,12 +91,12 @@ impl Guard {
 }
 
 /// Browsers say where a request comes from. Another port of this machine is another site's, too.
-fn check_site(parts: &Parts, asked: Asked) -> Result<(), CallError> {
+fn check_site(parts: &Parts, asked: RequestTarget) -> Result<(), CallError> {
     let Some(site) = only(&parts.headers, &FETCH_SITE)? else { return Ok(()) };
     if site == "same-origin" || site == "none" {
         return Ok(());
     }
-    let followed_link = asked == Asked::Page
+    let followed_link = asked == RequestTarget::Page
         && parts.method == Method::GET
         && only(&parts.headers, &FETCH_MODE)? == Some("navigate")
         && only(&parts.headers, &FETCH_DEST)? == Some("document");
@@ -142,7 +142,7 @@ mod tests {
     }
 
     fn guard() -> (Guard, String) {
-        let token = Token::random().unwrap();
+        let token = AccessToken::random().unwrap();
         let bearer = format!("Bearer {}", token.reveal());
         let hosts = ["127.0.0.1:7007", "localhost:7007", "[::1]:7007"].map(str::to_owned).to_vec();
         (Guard::new(token, hosts, "http"), bearer)
@@ -178,7 +178,8 @@ mod tests {
             (&[HOST, token, ("sec-fetch-site", "same-site")], Some(Forbidden)),
         ];
         for (headers, want) in cases {
-            let found = guard.check(&parts("GET", headers), Asked::Data).err().map(|error| error.kind);
+            let found =
+                guard.check(&parts("GET", headers), RequestTarget::Data).err().map(|error| error.kind);
             assert_eq!(found, *want, "{headers:?}");
         }
     }
@@ -192,16 +193,16 @@ mod tests {
             ("sec-fetch-mode", "navigate"),
             ("sec-fetch-dest", "document"),
         ];
-        assert!(guard.check(&parts("GET", &link), Asked::Page).is_ok());
-        assert!(guard.check(&parts("GET", &link), Asked::Asset).is_err());
-        assert!(guard.check(&parts("GET", &link), Asked::Data).is_err());
+        assert!(guard.check(&parts("GET", &link), RequestTarget::Page).is_ok());
+        assert!(guard.check(&parts("GET", &link), RequestTarget::Asset).is_err());
+        assert!(guard.check(&parts("GET", &link), RequestTarget::Data).is_err());
         let framed = [
             HOST,
             ("sec-fetch-site", "cross-site"),
             ("sec-fetch-mode", "navigate"),
             ("sec-fetch-dest", "iframe"),
         ];
-        assert!(guard.check(&parts("GET", &framed), Asked::Page).is_err());
+        assert!(guard.check(&parts("GET", &framed), RequestTarget::Page).is_err());
     }
 
     #[test]
@@ -214,9 +215,10 @@ mod tests {
             ("text/plain", false),
             ("application/x-www-form-urlencoded", false),
         ] {
-            let found = guard.check(&parts("POST", &[HOST, token, ("content-type", kind)]), Asked::Data);
+            let found =
+                guard.check(&parts("POST", &[HOST, token, ("content-type", kind)]), RequestTarget::Data);
             assert_eq!(found.is_ok(), ok, "{kind}");
         }
-        assert!(guard.check(&parts("POST", &[HOST, token]), Asked::Data).is_err());
+        assert!(guard.check(&parts("POST", &[HOST, token]), RequestTarget::Data).is_err());
     }
 }

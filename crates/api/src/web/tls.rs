@@ -13,12 +13,9 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use sha2::{Digest as _, Sha256};
 
-use crate::limits::SECRET_FILE_BYTES_MAX;
+use crate::limits::{CERTIFICATE_DAYS_MAX, SECRET_FILE_BYTES_MAX};
 use crate::token::is_private;
 use crate::web::certificate::{pem, self_signed};
-
-/// When a certificate of our own is made anew: before it ends.
-const CERTIFICATE_AGE_MAX: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// Where the certificate and its key come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,7 +89,10 @@ fn own(folder: &Path, names: &[String]) -> Result<(PathBuf, PathBuf), TlsError> 
     let (certificate, key) = (place("crt"), place("key"));
     let usable = |path: &Path| {
         let now = SystemTime::now();
-        let is_new = |made: SystemTime| now.duration_since(made).is_ok_and(|age| age < CERTIFICATE_AGE_MAX);
+        let is_new = |made: SystemTime| {
+            now.duration_since(made)
+                .is_ok_and(|age| age < Duration::from_secs(CERTIFICATE_DAYS_MAX * 24 * 60 * 60))
+        };
         let metadata = path.metadata();
         metadata.is_ok_and(|metadata| is_private(&metadata) && metadata.modified().is_ok_and(is_new))
     };

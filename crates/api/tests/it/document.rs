@@ -45,10 +45,10 @@ fn the_page_lists_every_kind_of_error() {
 }
 
 /// The rows of a table, one for each route.
-fn routes(on_site: bool) -> String {
+fn routes(serve_only: bool) -> String {
     let document = posse_api::openapi();
     let mut rows = String::from("| route | what it does | takes |\n|---|---|---|\n");
-    for route in ROUTES.iter().filter(|route| route.on_site == on_site) {
+    for route in ROUTES.iter().filter(|route| route.serve_only == serve_only) {
         let operation = &document["paths"][route.path][&route.verb.method().as_str().to_lowercase()];
         let told = operation["description"].as_str().unwrap().replace('\n', " ").replace('|', "\\|");
         let fields = fields(&document, operation).iter().map(|name| format!("`{name}`")).collect::<Vec<_>>();

@@ -4,10 +4,13 @@
 #![allow(clippy::disallowed_types, reason = "processes of these tests are not what agents start")]
 
 mod bad_input;
+mod closed;
 mod document;
 mod following;
 mod handles;
 mod schemas;
+mod served;
+mod serving;
 mod sockets;
 mod stage;
 mod steering;

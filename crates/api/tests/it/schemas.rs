@@ -4,8 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use posse_api::calls::{changes::*, folder::*, library::*, record::*, served::*, steering::*};
-use posse_api::{CallError, Problem, ROUTES};
+use posse_api::calls::{
+    changes::*, folder::*, library::*, permissions::*, record::*, served::*, steering::*,
+};
+use posse_api::{CallError, ProblemDocument, ROUTES};
 use posse_engine::EventDiff;
 use posse_protocol::{Event, Progress, schemas};
 use posse_setup::{DoctorReport, ListedRule, ModelSummary, RoleList, SkillSummary, TrustItem};
@@ -271,7 +273,7 @@ fn requests_and_answers_are_as_their_schemas_say() {
         PromptSession TellAgent EditMessage WithdrawMessage AnswerQuestion ChangeSettings TopUpBudget PreviewChange
         ChangeFiles MoveToBackground
         ReviewHunks ServerFound SessionBegun TextFound TrustList CommandList CommandRan PathsFound FileChanged MovedAside
-        AnsweredAside TranscriptPage StartSession Problem
+        AnsweredAside TranscriptPage StartSession ProblemDocument
         ModelSummary RoleList SkillSummary DoctorReport ListedRule TrustItem
     }
     assert_eq!(names, samples.keys().cloned().collect());

@@ -53,4 +53,6 @@ mod team;
 mod terminal;
 mod typing;
 mod view;
+#[cfg(target_os = "linux")]
+mod web;
 mod wire;

@@ -102,7 +102,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("rusqlite", &["store", "bench"]),
     ("libsqlite3-sys", &["store"]),
     ("reqwest", &["model", "tools", "bench"]),
-    ("rustls", &["model", "tools", "bench"]),
+    ("rustls", &["api", "model", "tools", "bench"]),
     ("landlock", &["sandbox"]),
     ("seccompiler", &["sandbox"]),
     ("clap", &["cli"]),

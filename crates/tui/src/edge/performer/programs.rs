@@ -8,9 +8,7 @@ use std::time::Duration;
 
 use posse_engine::TypedOutcome;
 use posse_protocol::Approval;
-use posse_sandbox::{
-    OutputLimits, OwnOutput, PersonCommand, PersonProgram, on_terminal, own_program, person_program,
-};
+use posse_sandbox::{OutputLimits, PersonCommand, PersonProgram, on_terminal, person_program};
 use posse_setup::{
     ChatSettings, ExternalEditor, PromptHistoryFile, RuleKind, SessionPlan, Wishes, person_tool, save_rule,
 };
@@ -39,23 +37,16 @@ const COPY_TOOLS: [(&str, &[&str]); 3] =
     [("wl-copy", &[]), ("xclip", &["-selection", "clipboard"]), ("pbcopy", &[])];
 
 impl EdgeShared {
-    /// Runs this program once more and waits for its end.
-    pub(super) async fn own_program(&self, arguments: Vec<OsString>, input: String) -> io::Result<OwnOutput> {
-        let mut all = self.start.own_flags.clone();
-        all.extend(arguments);
-        let folder = self.start.folder.clone();
-        let limits = OutputLimits { head_bytes: SAID_BYTES_MAX, tail_bytes: 0 };
-        let run = move || own_program(&all, &folder, &input, Duration::from_millis(OWN_PROGRAM_MS), limits);
-        tokio::task::spawn_blocking(run).await.map_err(io::Error::other)?
-    }
-
     pub(super) async fn posse(&self, words: Vec<String>) -> Option<ChatOutcome> {
         let columns = rustix::termios::tcgetwinsize(io::stdout()).map_or(80, |size| size.ws_col.max(20));
         let mut arguments: Vec<OsString> =
             vec!["--columns".into(), (columns.saturating_sub(3)).to_string().into()];
         arguments.extend(words.iter().map(OsString::from));
         let command = format!("posse {}", words.join(" "));
-        Some(match self.own_program(arguments, String::new()).await {
+        let deadline = Duration::from_millis(OWN_PROGRAM_MS);
+        let run = self.program();
+        let run = run.run(arguments, &self.start.folder, String::new(), deadline, SAID_BYTES_MAX);
+        Some(match run.await {
             Err(error) => failed(error),
             Ok(output) => {
                 let text = format!("{}{}", output.stdout, output.stderr);

@@ -2,7 +2,7 @@
 //! files say. One for each server.
 
 pub(crate) mod folders;
-pub(crate) mod merged;
+pub(crate) mod merging;
 pub(crate) mod overview;
 pub(crate) mod rooms;
 pub(crate) mod views;
@@ -15,13 +15,13 @@ use posse_setup::Paths;
 
 use crate::background::BackgroundProgram;
 use crate::failure::CallError;
-use crate::site::folders::Folders;
-use crate::site::overview::Overview;
-use crate::site::rooms::Rooms;
-use crate::site::views::Views;
+use crate::hub::folders::Folders;
+use crate::hub::overview::Overview;
+use crate::hub::rooms::Rooms;
+use crate::hub::views::Views;
 
-/// What a site is made of.
-pub struct SiteStart {
+/// What a hub is made of.
+pub struct HubStart {
     /// The record.
     pub engine: Engine,
     /// Where the person's files are.
@@ -37,7 +37,7 @@ pub struct SiteStart {
 }
 
 /// One server's view of the record and of the person's files.
-pub struct Site {
+pub struct Hub {
     pub(crate) engine: Engine,
     pub(crate) paths: Arc<Paths>,
     pub(crate) folders: Folders,
@@ -49,9 +49,9 @@ pub struct Site {
     pub(crate) overview: Overview,
 }
 
-impl Site {
-    pub(crate) fn new(start: SiteStart) -> Self {
-        let SiteStart { engine, paths, folders, program, read_only, version } = start;
+impl Hub {
+    pub(crate) fn new(start: HubStart) -> Self {
+        let HubStart { engine, paths, folders, program, read_only, version } = start;
         Self {
             paths,
             folders: Folders::new(folders),

@@ -11,7 +11,7 @@ use crate::frames::{EVENT, PROGRESS, frame};
 
 /// A piece of an event stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Piece {
+pub(crate) struct StreamPiece {
     /// The last event that is in it, if there is one.
     pub(crate) last: Option<Seq>,
     /// Frames of the stream.
@@ -20,11 +20,11 @@ pub(crate) struct Piece {
 
 /// Updates that wait to be sent together.
 #[derive(Default)]
-pub(crate) struct Merged {
+pub(crate) struct MergedUpdates {
     waiting: Vec<Update>,
 }
 
-impl Merged {
+impl MergedUpdates {
     pub(crate) fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
@@ -52,7 +52,7 @@ impl Merged {
     }
 
     /// All that waits, as one piece. What is under way afterwards is noted.
-    pub(crate) fn take(&mut self, under_way: &mut UnderWay) -> Piece {
+    pub(crate) fn take(&mut self, under_way: &mut UnderWay) -> StreamPiece {
         let (mut bytes, mut last) = (Vec::new(), None);
         for update in self.waiting.drain(..) {
             under_way.note(&update);
@@ -64,13 +64,13 @@ impl Merged {
                 Update::Progress(progress) => frame(&mut bytes, None, PROGRESS, &progress),
             }
         }
-        Piece { last, bytes: bytes.into() }
+        StreamPiece { last, bytes: bytes.into() }
     }
 }
 
 /// Recorded events as one piece.
-pub(crate) fn recorded(events: Vec<Event>) -> Piece {
-    let mut merged = Merged::default();
+pub(crate) fn recorded(events: Vec<Event>) -> StreamPiece {
+    let mut merged = MergedUpdates::default();
     events.into_iter().for_each(|event| merged.add(Update::Event(Arc::new(event))));
     merged.take(&mut UnderWay::default())
 }
@@ -118,13 +118,13 @@ impl UnderWay {
     }
 
     /// As a piece, for one who follows from now on.
-    pub(crate) fn so_far(&self) -> Piece {
+    pub(crate) fn so_far(&self) -> StreamPiece {
         let mut bytes = Vec::new();
         for (agent, text) in &self.texts {
             let progress = Progress { agent: *agent, kind: ProgressKind::TextSoFar(text.clone()) };
             frame(&mut bytes, None, PROGRESS, &progress);
         }
-        Piece { last: None, bytes: bytes.into() }
+        StreamPiece { last: None, bytes: bytes.into() }
     }
 
     /// Nobody runs the session: nothing is under way.
@@ -180,14 +180,14 @@ mod tests {
         event(of, seq, EventKind::TurnStarted { turn: 1, purpose: Default::default() })
     }
 
-    fn lines(piece: &Piece) -> Vec<String> {
+    fn lines(piece: &StreamPiece) -> Vec<String> {
         let text = String::from_utf8(piece.bytes.to_vec()).unwrap();
         text.lines().filter(|line| line.starts_with("data:")).map(str::to_owned).collect()
     }
 
     #[test]
     fn progress_joins_agent_by_agent_and_never_across_an_event() {
-        let mut merged = Merged::default();
+        let mut merged = MergedUpdates::default();
         for update in [text(1, "a"), text(2, "x"), text(1, "b"), turn(1, 7), text(1, "c"), text(1, "d")] {
             merged.add(update);
         }
@@ -215,7 +215,7 @@ mod tests {
             (ProgressKind::Text("a".into()), ProgressKind::Reasoning("b".into()), 2),
         ];
         for (first, second, want) in cases {
-            let mut merged = Merged::default();
+            let mut merged = MergedUpdates::default();
             merged.add(progress(1, first.clone()));
             merged.add(progress(1, second.clone()));
             assert_eq!(lines(&merged.take(&mut UnderWay::default())).len(), want, "{first:?} {second:?}");

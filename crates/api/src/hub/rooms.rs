@@ -20,16 +20,16 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::failure::{CallError, CallErrorKind};
 use crate::handle::{Following, Handle};
+use crate::hub::merging::{MergedUpdates, StreamPiece, UnderWay, recorded};
 use crate::limits::{
     EVENTS_AT_ONCE, MERGE_MS, MERGE_MS_OF_MANY, PIECES_AHEAD_MAX, ROOM_FEW, ROOM_FOLLOWERS_MAX, ROOM_LOOK_MS,
 };
-use crate::site::merged::{Merged, Piece, UnderWay, recorded};
 
 /// What a room tells its followers.
 #[derive(Clone, Debug)]
-pub(crate) enum Told {
+pub(crate) enum RoomTold {
     /// What happened.
-    Piece(Piece),
+    StreamPiece(StreamPiece),
     /// Whether a process runs the session.
     Running(bool),
     /// The session is not on record any more.
@@ -45,7 +45,7 @@ pub(crate) struct Rooms {
 struct Room {
     session: SessionId,
     state: Mutex<RoomState>,
-    telling: broadcast::Sender<Told>,
+    telling: broadcast::Sender<RoomTold>,
     followers: AtomicUsize,
     /// Ends the reader with the room.
     _closing: DropGuard,
@@ -63,19 +63,19 @@ struct RoomState {
 pub(crate) struct RoomFollower {
     room: Arc<Room>,
     engine: Engine,
-    told: broadcast::Receiver<Told>,
+    told: broadcast::Receiver<RoomTold>,
     /// The last event that this follower has.
     known: Seq,
     /// The last event that the room had told when this follower came: up to it, the record is read.
     behind: Seq,
     /// What comes after that.
-    first: Vec<Told>,
+    first: Vec<RoomTold>,
 }
 
 /// What a follower gets next.
-pub(crate) enum Heard {
+pub(crate) enum RoomNews {
     /// What the room tells.
-    Told(Told),
+    RoomTold(RoomTold),
     /// It was too slow: it has to ask again from after this event.
     Again(Seq),
 }
@@ -102,8 +102,8 @@ impl Rooms {
         let follower = {
             let state = room.lock();
             // The last of them comes first.
-            let mut first = vec![Told::Piece(state.under_way.so_far())];
-            first.extend(state.running.map(Told::Running));
+            let mut first = vec![RoomTold::StreamPiece(state.under_way.so_far())];
+            first.extend(state.running.map(RoomTold::Running));
             RoomFollower {
                 told: room.telling.subscribe(),
                 engine: self.engine.clone(),
@@ -154,12 +154,12 @@ impl Room {
     }
 
     /// Tells all followers. Under the lock: who joins has heard it, or is told it.
-    fn tell(&self, merged: &mut Merged) {
+    fn tell(&self, merged: &mut MergedUpdates) {
         let mut state = self.lock();
         let piece = merged.take(&mut state.under_way);
         state.last = piece.last.unwrap_or(state.last).max(state.last);
         // Nobody may be listening any more.
-        let _ = self.telling.send(Told::Piece(piece));
+        let _ = self.telling.send(RoomTold::StreamPiece(piece));
     }
 
     fn set_running(&self, running: bool) {
@@ -169,7 +169,7 @@ impl Room {
             if !running {
                 state.under_way.clear();
             }
-            let _ = self.telling.send(Told::Running(running));
+            let _ = self.telling.send(RoomTold::Running(running));
         }
     }
 
@@ -186,7 +186,7 @@ impl RoomFollower {
     }
 
     /// What comes next; none once the room has ended. What is not awaited to the end can be awaited again.
-    pub(crate) async fn next(&mut self) -> Option<Heard> {
+    pub(crate) async fn next(&mut self) -> Option<RoomNews> {
         if self.known < self.behind {
             let (session, after) = (self.room.session, self.known);
             let reading = self.engine.read(move |engine| engine.events_after(session, after, EVENTS_AT_ONCE));
@@ -194,28 +194,30 @@ impl RoomFollower {
                 Ok(events) if !events.is_empty() => {
                     let piece = recorded(events);
                     self.known = piece.last.unwrap_or(self.behind);
-                    return Some(Heard::Told(Told::Piece(piece)));
+                    return Some(RoomNews::RoomTold(RoomTold::StreamPiece(piece)));
                 }
                 // What cannot be read is passed over.
                 Ok(_) | Err(_) => self.known = self.behind,
             }
         }
         while let Some(told) = self.first.pop() {
-            if !matches!(&told, Told::Piece(piece) if piece.bytes.is_empty()) {
-                return Some(Heard::Told(told));
+            if !matches!(&told, RoomTold::StreamPiece(piece) if piece.bytes.is_empty()) {
+                return Some(RoomNews::RoomTold(told));
             }
         }
         loop {
             return match self.told.recv().await {
                 // Read from the record before.
-                Ok(Told::Piece(piece)) if piece.last.is_some_and(|last| last <= self.known) => continue,
+                Ok(RoomTold::StreamPiece(piece)) if piece.last.is_some_and(|last| last <= self.known) => {
+                    continue;
+                }
                 Ok(told) => {
-                    if let Told::Piece(Piece { last: Some(last), .. }) = &told {
+                    if let RoomTold::StreamPiece(StreamPiece { last: Some(last), .. }) = &told {
                         self.known = *last;
                     }
-                    Some(Heard::Told(told))
+                    Some(RoomNews::RoomTold(told))
                 }
-                Err(broadcast::error::RecvError::Lagged(_)) => Some(Heard::Again(self.known)),
+                Err(broadcast::error::RecvError::Lagged(_)) => Some(RoomNews::Again(self.known)),
                 Err(broadcast::error::RecvError::Closed) => None,
             };
         }
@@ -240,7 +242,7 @@ async fn read(engine: Engine, room: Weak<Room>, session: SessionId) {
                 }
             }
             Err(error) if error.kind == CallErrorKind::NotFound => {
-                room.upgrade().iter().for_each(|room| drop(room.telling.send(Told::Gone)));
+                room.upgrade().iter().for_each(|room| drop(room.telling.send(RoomTold::Gone)));
                 return;
             }
             Err(_) => look(&engine, &room, session, after).await,
@@ -260,7 +262,7 @@ async fn look(engine: &Engine, room: &Weak<Room>, session: SessionId, mut after:
             return;
         };
         after = last.seq;
-        let mut merged = Merged::default();
+        let mut merged = MergedUpdates::default();
         events.into_iter().for_each(|event| merged.add(Update::Event(Arc::new(event))));
         room.tell(&mut merged);
     }
@@ -275,7 +277,7 @@ async fn gather(
     session: SessionId,
     mut last: Seq,
 ) {
-    let mut merged = Merged::default();
+    let mut merged = MergedUpdates::default();
     let (mut told, mut looked) = (None::<Instant>, Instant::now());
     loop {
         let due = told.map_or_else(Instant::now, |told| {
@@ -314,7 +316,7 @@ async fn gather(
 }
 
 /// Adds an update, unless it was added before.
-fn add(merged: &mut Merged, last: &mut Seq, update: Update) {
+fn add(merged: &mut MergedUpdates, last: &mut Seq, update: Update) {
     if let Update::Event(event) = &update {
         if event.seq <= *last {
             return;

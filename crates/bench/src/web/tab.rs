@@ -1,0 +1,38 @@
+//! A tab that measures when something is shown in it, and how many bytes came for that.
+
+use posse_testkit::chromium::{Browser, Page};
+use serde_json::json;
+
+use crate::web::home::WebServer;
+
+const TAB: &str = include_str!("tab.js");
+/// Bytes of the document and of all that it asked for: with heads, without, and unpacked.
+const BYTES: &str = "[...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')].reduce(
+    ([a, b, c], one) => [a + one.transferSize, b + one.encodedBodySize, c + one.decodedBodySize], [0, 0, 0])";
+
+/// A new tab that knows the token of the server and waits for a condition.
+pub(crate) fn tab(browser: &Browser, server: &WebServer, condition: &str) -> Page {
+    let page = browser.page();
+    let source = TAB.replace("TOKEN", &json!(server.token).to_string()).replace("CONDITION", condition);
+    page.call("Page.addScriptToEvaluateOnNewDocument", json!({"source": source}));
+    page
+}
+
+/// Goes to an address, and says after how many milliseconds the condition of the tab was shown.
+pub(crate) fn shown_ms(page: &Page, url: &str) -> f64 {
+    page.open("about:blank");
+    page.open(url);
+    page.wait_value("window.__shownMs", "what is measured")
+}
+
+/// The same for one who has never been here.
+pub(crate) fn shown_first_ms(page: &Page, url: &str) -> f64 {
+    page.open("about:blank");
+    page.call("Network.clearBrowserCache", json!({}));
+    shown_ms(page, url)
+}
+
+/// Bytes that came for the present document so far: on the wire, packed, unpacked.
+pub(crate) fn bytes(page: &Page) -> (f64, f64, f64) {
+    page.eval(BYTES)
+}
