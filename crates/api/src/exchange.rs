@@ -37,10 +37,13 @@ pub(crate) fn read_query<T: DeserializeOwned>(parts: &Parts) -> Result<T, CallEr
     serde_urlencoded::from_str(query).map_err(bad)
 }
 
+/// The body of a request. Where it is `always_json`, one without anything in it has to say so, too: a form of another site
+/// cannot.
 pub(crate) async fn read_body(
     headers: &HeaderMap,
     body: Body,
     bytes_max: usize,
+    always_json: bool,
 ) -> Result<axum::body::Bytes, CallError> {
     let too_large =
         || CallError::new(CallErrorKind::TooLarge, format!("The request has more than {bytes_max} bytes."));
@@ -50,7 +53,9 @@ pub(crate) async fn read_body(
     }
     let empty = size.exact() == Some(0);
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    if !empty && !kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(JSON) {
+    if (always_json || !empty)
+        && !kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(JSON)
+    {
         return Err(CallError::new(CallErrorKind::BadRequest, format!("The body has to be {JSON}.")));
     }
     let reading = to_bytes(body, bytes_max);

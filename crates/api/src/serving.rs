@@ -58,7 +58,10 @@ where
     let of = subject::<C::Of>(&mut parts).await?;
     let call: C = match C::VERB {
         Verb::Get => read_query(&parts)?,
-        Verb::Post => read_json(&read_body(&parts.headers, body, C::BODY_BYTES_MAX).await?)?,
+        Verb::Post => {
+            let always_json = shared.hub.is_some();
+            read_json(&read_body(&parts.headers, body, C::BODY_BYTES_MAX, always_json).await?)?
+        }
     };
     let done = carry_out(of, call);
     // What has begun is done to its end, also if the client has gone: nothing is left half-done.

@@ -47,6 +47,7 @@ assets![
     "fold-tree.js",
     "fold-work.js",
     "fold.js",
+    "folder.js",
     "icon.svg",
     "index.html",
     "inline.js",

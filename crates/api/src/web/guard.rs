@@ -44,9 +44,6 @@ impl Guard {
         self.check_host(parts)?;
         self.check_origin(&parts.headers)?;
         check_site(parts, asked)?;
-        if parts.method != Method::GET && parts.method != Method::HEAD {
-            check_is_json(&parts.headers)?;
-        }
         match asked {
             RequestTarget::Page | RequestTarget::Asset => Ok(()),
             RequestTarget::Data => self.check_token(&parts.headers),
@@ -101,15 +98,6 @@ fn check_site(parts: &Parts, asked: RequestTarget) -> Result<(), CallError> {
         && only(&parts.headers, &FETCH_MODE)? == Some("navigate")
         && only(&parts.headers, &FETCH_DEST)? == Some("document");
     if followed_link { Ok(()) } else { Err(forbidden("The request comes from a page of another site.")) }
-}
-
-/// A form of another site cannot send JSON.
-fn check_is_json(headers: &HeaderMap) -> Result<(), CallError> {
-    let kind = only(headers, &header::CONTENT_TYPE)?.unwrap_or_default();
-    if kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json") {
-        return Ok(());
-    }
-    Err(CallError::new(CallErrorKind::BadRequest, "The body has to be application/json."))
 }
 
 /// The only value of a header. Two of them could be read differently by two readers.
@@ -203,22 +191,5 @@ mod tests {
             ("sec-fetch-dest", "iframe"),
         ];
         assert!(guard.check(&parts("GET", &framed), RequestTarget::Page).is_err());
-    }
-
-    #[test]
-    fn what_changes_something_is_json() {
-        let (guard, bearer) = guard();
-        let token = ("authorization", bearer.as_str());
-        for (kind, ok) in [
-            ("application/json", true),
-            ("application/json; charset=utf-8", true),
-            ("text/plain", false),
-            ("application/x-www-form-urlencoded", false),
-        ] {
-            let found =
-                guard.check(&parts("POST", &[HOST, token, ("content-type", kind)]), RequestTarget::Data);
-            assert_eq!(found.is_ok(), ok, "{kind}");
-        }
-        assert!(guard.check(&parts("POST", &[HOST, token]), RequestTarget::Data).is_err());
     }
 }

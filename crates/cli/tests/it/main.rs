@@ -14,6 +14,7 @@ mod chat;
 mod claims;
 mod collection;
 mod config;
+mod contract;
 mod crew;
 mod demo;
 mod designs;
