@@ -43,5 +43,5 @@ pub use queue::Ack;
 pub use rows::{AgentRow, SessionRow};
 pub use search::{Hit, HitKind};
 pub use session_pages::{SessionPlace, SessionQuery};
-pub use stats::{RoleRecord, Stats, StatsQuery, StatsRow};
+pub use stats::{RoleRecord, Stats, StatsQuery, StatsRow, TimeSpent};
 pub use store::Store;

@@ -37,6 +37,21 @@ pub struct Stats {
     pub surfaces: Vec<StatsRow>,
     /// By the week they ended in, oldest first: the date of its Monday, UTC.
     pub weeks: Vec<StatsRow>,
+    /// By what the time went to, most of it first.
+    #[serde(default)]
+    pub time: Vec<TimeSpent>,
+}
+
+/// What working time went to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TimeSpent {
+    /// `model` for replies of models and what is around them, else the name of a tool. Calls that wait for sub-agents are those
+    /// of the tool that started them.
+    pub kind: String,
+    /// How long, added up.
+    pub ms: u64,
+    /// How many model calls, or calls of the tool.
+    pub count: u64,
 }
 
 /// What some tasks came to.
@@ -162,8 +177,10 @@ impl Store {
                 surfaces.add(task.surface.as_deref(), task);
                 weeks.add(task.week.as_deref(), task);
             })?;
+            let total = total.row("all");
             Ok(Stats {
-                total: total.row("all"),
+                time: time_spent(reader, (since_ms, &query.project), &total)?,
+                total,
                 roles: roles.most_first(limits::STATS_ROWS_MAX),
                 models: models.most_first(limits::STATS_ROWS_MAX),
                 surfaces: surfaces.most_first(limits::STATS_ROWS_MAX),
@@ -193,6 +210,37 @@ impl Store {
         };
         Ok(roles.most_first(limits::ROLE_RECORDS_MAX).into_iter().map(record).collect())
     }
+}
+
+/// What the working time of tasks went to: what no tool took is the model's.
+fn time_spent(
+    reader: &Reader<'_>,
+    parameters: impl rusqlite::Params,
+    total: &StatsRow,
+) -> Result<Vec<TimeSpent>, StoreError> {
+    let sql = format!(
+        "SELECT c.tool, coalesce(sum(c.duration_ms), 0), count(*)
+         FROM call_rows c JOIN agent_rows r ON r.number = c.agent
+           JOIN agents a ON a.session_id = r.session_id AND a.id = r.id JOIN sessions s ON s.id = a.session_id
+         WHERE {OVER} AND (?1 IS NULL OR coalesce(a.ended_at_ms, a.last_at_ms) >= ?1)
+           AND (?2 IS NULL OR s.project = ?2) AND c.duration_ms IS NOT NULL
+         GROUP BY c.tool"
+    );
+    let number = |n: i64| u64::try_from(n).unwrap_or(0);
+    let found: Vec<(String, i64, i64)> =
+        reader.rows(&sql, parameters, |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let mut spent: Vec<TimeSpent> = found
+        .into_iter()
+        .map(|(kind, ms, count)| TimeSpent { kind, ms: number(ms), count: number(count) })
+        .collect();
+    let of_tools: u64 = spent.iter().map(|spent| spent.ms).sum();
+    let of_models = total.duration_ms_total.saturating_sub(of_tools);
+    if total.turns_total > 0 {
+        spent.push(TimeSpent { kind: "model".to_owned(), ms: of_models, count: total.turns_total });
+    }
+    spent.sort_by(|one, other| other.ms.cmp(&one.ms).then_with(|| one.kind.cmp(&other.kind)));
+    spent.truncate(limits::STATS_ROWS_MAX);
+    Ok(spent)
 }
 
 fn each_task(

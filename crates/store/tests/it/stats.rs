@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use posse_protocol::*;
-use posse_store::{NewEvent, RoleRecord, Stats, StatsQuery, StatsRow};
+use posse_store::{NewEvent, RoleRecord, Stats, StatsQuery, StatsRow, TimeSpent};
 use rusqlite::Connection;
 
 use crate::fixture::*;
@@ -87,6 +87,33 @@ fn a_record_without_tasks_has_no_figures() {
     assert_eq!(found.total.success_percent(), None);
     assert_eq!([found.roles, found.models, found.surfaces, found.weeks], [const { Vec::new() }; 4]);
     assert_eq!(record.store.role_records("/code/1").unwrap(), []);
+}
+
+#[test]
+fn working_time_is_told_by_what_it_went_to() {
+    let record = record();
+    begin(&record, 1, "posse");
+    let mut events = Done { turns: 2, duration_ms: 1_000, ..Done::default() }.events(1, 10);
+    let call = |name: &str, tool: &str, ms: u64| EventKind::ToolFinished {
+        call: CallId(name.to_owned()),
+        tool: tool.to_owned(),
+        ok: true,
+        text: String::new(),
+        attachments: Vec::new(),
+        effects: Vec::new(),
+        duration_ms: ms,
+    };
+    // Before its end.
+    let last = events.pop().unwrap();
+    for kind in [call("a", "shell", 300), call("b", "shell", 100), call("c", "grep", 50)] {
+        events.push(NewEvent { kind, ..last.clone() });
+    }
+    events.push(last);
+    record.put(events);
+    let spent = |kind: &str, ms, count| TimeSpent { kind: kind.to_owned(), ms, count };
+    assert_eq!(stats(&record).time, [spent("model", 550, 2), spent("shell", 400, 2), spent("grep", 50, 1)]);
+    let later = StatsQuery { since_ms: Some(u64::MAX), ..StatsQuery::default() };
+    assert_eq!(record.store.stats(&later).unwrap().time, []);
 }
 
 #[test]
