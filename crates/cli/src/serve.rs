@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use posse_api::{AccessToken, BackgroundProgram, HubStart, Listen, Serving, TlsFiles, WebStart};
 use posse_engine::Engine;
 use posse_engine::record::prepare_data_dir;
@@ -44,6 +44,10 @@ pub(crate) async fn run(paths: Paths, flags: Vec<OsString>, args: ServeArgs) -> 
     for other in &args.folder {
         anyhow::ensure!(other.is_dir(), "{} is not a folder", shown(other));
     }
+    let folders = [vec![folder.clone()], args.folder.clone()].concat();
+    for secret in args.token_file.iter().chain(&args.key) {
+        out_of_reach(secret, &folders)?;
+    }
     let place = paths.data_dir.join(PLACE);
     prepare_data_dir(&place)?;
     let token = match &args.token_file {
@@ -56,7 +60,7 @@ pub(crate) async fn run(paths: Paths, flags: Vec<OsString>, args: ServeArgs) -> 
         hub: HubStart {
             engine,
             paths: Arc::clone(&paths),
-            folders: [vec![folder.clone()], args.folder.clone()].concat(),
+            folders,
             program: BackgroundProgram { own_flags: flags, session_flags: Vec::new() },
             read_only: args.read_only,
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -79,6 +83,17 @@ pub(crate) async fn run(paths: Paths, flags: Vec<OsString>, args: ServeArgs) -> 
         output::print_aside("\nThe server has ended. Sessions go on: posse sessions list.\n")?;
     }
     Ok(Exit::Completed)
+}
+
+/// Refuses a secret in a folder that agents work in: they could read it.
+fn out_of_reach(secret: &Path, folders: &[PathBuf]) -> anyhow::Result<()> {
+    let whole = std::path::absolute(secret)?;
+    let parent = whole.parent().and_then(|parent| parent.canonicalize().ok()).unwrap_or(whole);
+    let within = |folder: &&PathBuf| folder.canonicalize().is_ok_and(|folder| parent.starts_with(folder));
+    match folders.iter().find(within) {
+        Some(folder) => bail!("{} is in {}, where agents could read it", shown(secret), shown(folder)),
+        None => Ok(()),
+    }
 }
 
 /// TLS for an address that others reach.

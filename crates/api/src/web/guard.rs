@@ -121,6 +121,8 @@ mod tests {
 
     use super::*;
 
+    type Headers<'a> = &'a [(&'a str, &'a str)];
+
     fn parts(method: &str, headers: &[(&str, &str)]) -> Parts {
         let mut request = Request::builder().method(method).uri("/api/sessions");
         for (name, value) in headers {
@@ -144,7 +146,7 @@ mod tests {
         let (guard, bearer) = guard();
         let token = ("authorization", bearer.as_str());
         let wrong = format!("Bearer {}", "0".repeat(64));
-        let cases: &[(&[(&str, &str)], Option<CallErrorKind>)] = &[
+        let cases: &[(Headers<'_>, Option<CallErrorKind>)] = &[
             (&[HOST, token], None),
             (&[("host", "LocalHost:7007"), token], None),
             (&[("host", "[::1]:7007"), token], None),

@@ -6,6 +6,8 @@ use serde_json::json;
 
 use crate::served::{Options, Served, answer, status};
 
+type Headers<'a> = &'a [(&'a str, &'a str)];
+
 const SESSION: &str = "01890000-0000-7000-8000-000000000000";
 
 fn places() -> Vec<(&'static str, String)> {
@@ -27,7 +29,7 @@ async fn no_route_answers_a_stranger() {
     let bare = served.token.reveal().to_owned();
     let rebound = format!("attacker.example:{port}");
     let (foreign, other_port) = (format!("http://{rebound}"), format!("http://127.0.0.1:{}", port ^ 1));
-    let ways: &[(&str, &[(&str, &str)], u16)] = &[
+    let ways: &[(&str, Headers<'_>, u16)] = &[
         ("no token", &[("authorization", "")], 401),
         ("wrong token", &[("authorization", &wrong)], 401),
         ("token without its kind", &[("authorization", &bare)], 401),
