@@ -159,7 +159,7 @@ mod tests {
             (path, command().term_width(100).try_get_matches_from(words).unwrap_err().to_string())
         });
         let told = told.collect::<Vec<_>>();
-        assert_eq!(told.len(), 49, "commands");
+        assert_eq!(told.len(), 50, "commands");
         let mut all = String::new();
         for (path, help) in &told {
             for line in help.lines() {
