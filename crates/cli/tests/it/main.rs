@@ -42,6 +42,7 @@ mod resume;
 mod run;
 mod scripted;
 mod seeing;
+mod serve;
 mod sessions;
 mod size;
 mod skills;
