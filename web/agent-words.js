@@ -1,22 +1,25 @@
 // How agents are named, marked and summed up, wherever they are shown.
 
 import { html } from "./vendor/preact.js";
-import { inAll, workedMs } from "./fold.js";
-import { facts } from "./facts.js";
+import { Badge } from "./ui.js";
+import { inAll, missingModel, workedMs } from "./fold.js";
+import { endingText, facts } from "./report.js";
 import { totalTokens } from "./figures.js";
-import { counted, duration, money, roleIcon, spent, stateMark, stateWord, tokens, turn, visibleLine } from "./words.js";
-import { endingText } from "./report.js";
+import { counted, duration, interrupted, money, roleIcon, spent, stateMark, stateWord, tokens, turn, visible, visibleLine } from "./words.js";
 
 const TONES = { completed: "ok", running: "accent", needs_person: "warn", interrupted: "warn", cancelled: "warn", resting: "", pending: "", queued: "" };
 
 /** The colour of a state. */
-export const toneOf = (state, blocked) => (blocked ? "warn" : TONES[state] ?? "bad");
+const toneOf = (state, blocked) => (blocked ? "warn" : TONES[state] ?? "bad");
 export const tone = ({ state, report }) => toneOf(state, report?.blocked);
 export const glyph = ({ state, report }) => stateMark(state, report?.blocked);
 export const word = ({ state, report }) => (state === "completed" && report?.blocked ? "completed with blockers" : stateWord(state));
 
 /** The colour of a role, for elements of the class `hued`. */
 export const hue = (agent) => ({ "--hue": roleIcon(agent.role).hue });
+
+/** The state of an agent, or of a session. */
+export const State = ({ agent, state, children }) => html`<${Badge} tone=${agent ? tone(agent) : toneOf(state)}><span aria-hidden="true">${agent ? glyph(agent) : stateMark(state)}</span> ${children ?? (agent ? word(agent) : stateWord(state))}<//>`;
 
 export const RoleIcon = ({ agent }) => html`<span class="role hued" style=${hue(agent)} title=${visibleLine(agent.role)} aria-hidden="true">${roleIcon(agent.role).letters}</span>`;
 
@@ -33,23 +36,35 @@ export function outcome(agent, nowMs) {
   return [how, used, costOf(all)].filter(Boolean).join(" · ");
 }
 
-/** What was measured of an agent's work, and what does not hold of its words. */
-export function Facts({ report, isShort }) {
-  const known = report.facts.filter(({ any }) => any);
+/** What was measured of an agent's work, and what does not hold of its words; only the latter if `isShort`. */
+export function Measured({ report, isShort }) {
+  const known = isShort ? [] : report.facts.filter(({ any }) => any);
   const remarks = [...(report.warnings ?? []), ...(report.notes ?? [])];
   return html`<div class="measured small">
-    ${!isShort && report.summary && html`<p class="summary">${visibleLine(report.summary)}</p>`}
+    ${!isShort && report.summary && html`<p class="summary">${visible(report.summary)}</p>`}
     ${report.denied?.length > 0 && html`<p class="warn">Not allowed: ${visibleLine(report.denied.map(({ tool, what }) => `${tool} ${what}`).join("; "))}</p>`}
     ${known.length > 0 && html`<ul class="muted">${known.map(({ text }) => html`<li>${visibleLine(text)}</li>`)}</ul>`}
     ${remarks.map((text) => html`<p class="warn">! ${visibleLine(text)}</p>`)}
   </div>`;
 }
 
+/** That an agent works on another model than was asked for; nothing else. */
+export function OtherModel({ agent }) {
+  const asked = missingModel(agent);
+  return asked && html`<p class="warn small">The model ${visibleLine(asked)} was asked for and is not configured: it runs on ${visibleLine(agent.model)}.</p>`;
+}
+
+/** What needs attention, in a few words. */
+export const remark = ({ attention, state, count, agents }) => ({
+  interrupted: () => interrupted(agents), failed: () => stateWord(state), blocked: () => "something was in its way", warnings: () => counted(count, "warning"),
+  denied: () => `${counted(count, "call")} not allowed`, missing_model: () => "on another model than was asked for", branch: () => "work that is not merged",
+})[attention]();
+
 /** How an agent ended or came to rest, as its event says. */
 export function ReportLine({ report }) {
   const { status } = report.ending;
   return html`<div class="ended">
     <p class="aside muted"><span class=${toneOf(status, report.blocked)}>${stateMark(status, report.blocked)} ${visibleLine(report.blocked && status === "completed" ? "completed with blockers" : endingText(report.ending))}</span> · ${spent(report.receipt).join(" · ")}</p>
-    <${Facts} isShort=${true} report=${{ facts: facts(report.receipt), warnings: report.warnings, notes: report.notes }} />
+    <${Measured} report=${{ facts: facts(report.receipt), warnings: report.warnings, notes: report.notes }} />
   </div>`;
 }

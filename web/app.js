@@ -2,13 +2,11 @@
 
 import { html, render, useEffect, useState } from "./vendor/preact.js";
 import { findToken, get, hasToken, onToken, takeToken } from "./net.js";
-import { Button, Failure, KeyHelp, Toasts, useAsync } from "./ui.js";
+import { Button, Failure, KeyHelp, Later, Toasts, useAsync } from "./ui.js";
 import { onConnection, onSessions, startStream } from "./stream.js";
 import { parseRoute } from "./route.js";
-import { Sessions } from "./sessions.js";
-import { NewSession } from "./new-session.js";
+import { NewSession, Sessions } from "./sessions.js";
 import { Session } from "./session.js";
-import { LookBack } from "./look.js";
 import { ago } from "./words.js";
 
 const THEMES = { "": ["◐", "Theme: as the system"], light: ["☀", "Theme: light"], dark: ["☾", "Theme: dark"] };
@@ -131,7 +129,7 @@ function App() {
   const view = {
     sessions: () => html`<${Sessions} server=${server} />`,
     new: () => html`<${NewSession} server=${server} />`,
-    look: () => html`<${LookBack} route=${route} />`,
+    look: () => html`<${Later} key="look" load=${() => import("./look.js")} name="LookBack" route=${route} />`,
   }[route.name] ?? (() => html`<${Session} key=${route.session} route=${route} server=${server} />`);
   return html`<div class="frame">
     <a class="skip" href="#main" onClick=${(event) => (event.preventDefault(), document.querySelector("main").focus())}>To the content</a>

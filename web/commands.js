@@ -5,7 +5,7 @@ import { link, reviewLink } from "./route.js";
 import { toast } from "./ui.js";
 
 /** Saves a text as a file of the person's. */
-export function download(name, text) {
+function download(name, text) {
   const address = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
   Object.assign(document.createElement("a"), { href: address, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(address), 1000);

@@ -1,7 +1,7 @@
 // The lines of a diff: unified or side by side, drawn when they come near the screen. It must not know what a review is.
 
 import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "./vendor/preact.js";
-import { visible, visibleLine } from "./visible.js";
+import { visible, visibleLine } from "./text.js";
 import { parseDiff, sideBySide } from "./diff.js";
 import { placeOf } from "./review-state.js";
 

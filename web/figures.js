@@ -1,13 +1,13 @@
 // What agents have used (turns, calls, tokens, money) and the time they have spent. Unknown stays unknown, which is not
 // zero. Every function gives a new value and changes none.
 
-const TOKENS = ['input_tokens', 'cached_tokens', 'cache_write_tokens', 'output_tokens', 'reasoning_tokens'];
+const TOKENS = ["input_tokens", "cached_tokens", "cache_write_tokens", "output_tokens", "reasoning_tokens"];
 // Sums of the same costs in another order differ by less.
 const ROUNDING_USD = 1e-9;
 
 const each = (value) => Object.fromEntries(TOKENS.map((key) => [key, value(key)]));
 
-export const NO_USAGE = Object.freeze(each(() => null));
+const NO_USAGE = Object.freeze(each(() => null));
 
 export const noFigures = (agents) =>
   ({ agents, turns: 0, tool_calls: 0, usage: NO_USAGE, cost_usd: null, cost_unknown: 0 });
@@ -81,7 +81,7 @@ function beyond(all, known) {
 }
 
 /** A clock with other fields, which goes or stands still as it should from then on. */
-export function setClock(clock, atMs, change = {}) {
+function setClock(clock, atMs, change = {}) {
   const next = { ...clock, ...change };
   const goes = next.at_work && next.asked === 0;
   if (goes) next.since_ms ??= atMs;

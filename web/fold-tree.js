@@ -1,8 +1,8 @@
 // The agents of a view, each found by its id at once. An agent that changes is replaced by a new object, once per event,
 // so that who shows it can tell by identity whether it changed.
 
-import { askClock, noFigures, together } from './figures.js';
-import { short } from './text.js';
+import { askClock, noFigures, together } from "./figures.js";
+import { short } from "./text.js";
 
 // More than any session has; ends circles in damaged records.
 const LEVELS_MAX = 100;
@@ -83,7 +83,7 @@ class Tree {
   /** Closes a question of an agent. */
   close(id, seq, atMs) {
     const agent = this.change(id);
-    setList(agent, 'asks', agent.asks.filter((other) => other !== seq));
+    setList(agent, "asks", agent.asks.filter((other) => other !== seq));
     this.holdClocks(id, -1, atMs);
     this.view.questions = this.view.questions.filter((open) => open.seq !== seq);
   }
@@ -105,12 +105,12 @@ export function newAgent(event, name, role, depth) {
   return {
     id: event.agent,
     parent: event.parent ?? null,
-    name: event.parent == null ? 'main' : short(name),
+    name: event.parent == null ? "main" : short(name),
     role: short(role),
     depth,
     title: null,
-    state: 'pending',
-    doing: { kind: 'starting' },
+    state: "pending",
+    doing: { kind: "starting" },
     heard_at_ms: null,
     rests: false,
     requested_model: null,

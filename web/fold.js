@@ -1,16 +1,15 @@
 // The fold: how each event changes the view of a session. The JSON of a view, and what is promised of it, is described in
 // crates/view/README.md; a view that the server made can be continued here.
 
-import { merge } from './fold-branches.js';
-import * as course from './fold-course.js';
-import { treeOf } from './fold-tree.js';
-import { changeMail, work } from './fold-work.js';
-import { noFigures, spentMs, together } from './figures.js';
-import { short } from './text.js';
+import { changeMail, merge, work } from "./fold-course.js";
+import { treeOf } from "./fold-tree.js";
+import { noFigures, spentMs, together } from "./figures.js";
+import { short } from "./text.js";
+import * as course from "./fold-course.js";
 
 const SILENCE_TOLD_AFTER_MS = 3000;
-const OF_SESSION = ['session_started', 'session_interrupted', 'session_resumed', 'agent_admitted'];
-const FAILURES = ['failed', 'timed_out', 'out_of_turns', 'out_of_tokens', 'out_of_money', 'refused'];
+const OF_SESSION = ["session_started", "session_interrupted", "session_resumed", "agent_admitted"];
+const FAILURES = ["failed", "timed_out", "out_of_turns", "out_of_tokens", "out_of_money", "refused"];
 
 /** Events are missing before this one; the view is as it was. `expected` is the sequence number that comes next. */
 export class GapError extends Error {
@@ -24,12 +23,12 @@ export function emptyView() {
   return {
     seq: 0,
     session: null,
-    state: 'pending',
+    state: "pending",
     title: null,
     automatic_title: null,
-    workspace: '',
-    project: '',
-    surface: '',
+    workspace: "",
+    project: "",
+    surface: "",
     coordinator: false,
     team: false,
     sandboxed: false,
@@ -49,22 +48,22 @@ export function emptyView() {
  * that changes is a new object.
  */
 export function fold(view, event) {
-  if (view.session !== null && view.session !== event.session) throw new Error('an event of another session');
-  if (event.seq <= view.seq) return 'known';
+  if (view.session !== null && view.session !== event.session) throw new Error("an event of another session");
+  if (event.seq <= view.seq) return "known";
   if (event.seq !== view.seq + 1) throw new GapError(view.seq + 1, event.seq);
   if (view.session === null) {
     view.session = event.session;
     view.started_at_ms = event.at_ms;
-    view.state = 'running';
+    view.state = "running";
   }
   view.seq = event.seq;
   view.last_at_ms = Math.max(view.last_at_ms, event.at_ms);
   const tree = treeOf(view);
   tree.changed.clear();
-  // A title is about the session: its main agent does what it did.
-  if (event.type !== 'session_named') touch(tree.change(event.agent), event);
+  // What is about the session: its main agent does what it did.
+  if (!["session_named", "reviewed"].includes(event.type)) touch(tree.change(event.agent), event);
   (KINDS[event.type] ?? other)(view, tree, event);
-  return 'folded';
+  return "folded";
 }
 
 const other = (view, tree, event) => work(tree, event);
@@ -79,10 +78,11 @@ const KINDS = {
   session_started: (view, tree, event) => course.begin(view, event),
   session_interrupted: course.interrupt,
   session_resumed(view, tree, event) {
-    view.state = 'running';
+    view.state = "running";
     view.sandboxed = event.sandboxed;
   },
   session_named: (view, tree, event) => { view.title = short(event.title) || view.automatic_title; },
+  reviewed() {},
   session_forked: (view, tree, event) => { view.forked_from = { session: event.from, turn: event.turn }; },
   agent_admitted: (view, tree, event) => course.admit(tree, event),
   agent_started: course.start,
@@ -127,16 +127,16 @@ export function note(view, progress, nowMs) {
   const agent = tree.change(progress.agent);
   if (!agent) return;
   const { kind } = progress;
-  const [name, value] = typeof kind === 'string' ? [kind] : Object.entries(kind)[0];
-  agent.heard_at_ms = ['text', 'text_so_far', 'reasoning', 'calling', 'arriving'].includes(name) ? nowMs : null;
+  const [name, value] = typeof kind === "string" ? [kind] : Object.entries(kind)[0];
+  agent.heard_at_ms = ["text", "text_so_far", "reasoning", "calling", "arriving"].includes(name) ? nowMs : null;
   const doing = {
-    text: { kind: 'writing' },
-    text_so_far: { kind: 'writing' },
-    reasoning: { kind: 'thinking' },
-    calling: { kind: 'writing_call', tool: short(String(value)) },
-    queued: { kind: 'waiting_for_turn' },
-    served: { kind: 'waiting_for_model' },
-    keeping: { kind: 'looking_at_files', files: value },
+    text: { kind: "writing" },
+    text_so_far: { kind: "writing" },
+    reasoning: { kind: "thinking" },
+    calling: { kind: "writing_call", tool: short(String(value)) },
+    queued: { kind: "waiting_for_turn" },
+    served: { kind: "waiting_for_model" },
+    keeping: { kind: "looking_at_files", files: value },
   };
   if (Object.hasOwn(doing, name)) agent.doing = doing[name];
 }
@@ -148,29 +148,29 @@ export function note(view, progress, nowMs) {
 export function showInterrupted(view) {
   const tree = treeOf(view);
   tree.changed.clear();
-  if (view.state === 'running') view.state = 'interrupted';
+  if (view.state === "running") view.state = "interrupted";
   for (const { agent } of [...view.questions]) tree.withdraw(agent, view.last_at_ms);
   for (const { id, ended_at_ms: endedAtMs } of [...view.agents]) {
-    if (endedAtMs === null) course.stand(tree.change(id), 'interrupted', view.last_at_ms);
+    if (endedAtMs === null) course.stand(tree.change(id), "interrupted", view.last_at_ms);
   }
 }
 
 /** All that needs attention: open questions first, then an interruption, then agent by agent. */
 export function attention(view) {
-  const found = view.questions.map(({ agent, seq }) => ({ attention: 'question', agent, seq }));
-  const agents = view.agents.filter((agent) => agent.state === 'interrupted').length;
-  if (view.state === 'interrupted' || agents > 0) found.push({ attention: 'interrupted', agents });
+  const found = view.questions.map(({ agent, seq }) => ({ attention: "question", agent, seq }));
+  const agents = view.agents.filter((agent) => agent.state === "interrupted").length;
+  if (view.state === "interrupted" || agents > 0) found.push({ attention: "interrupted", agents });
   for (const agent of view.agents) {
     const add = (what, more) => found.push({ attention: what, agent: agent.id, ...more });
     const { state, report, branch, denied_calls: count } = agent;
-    if (FAILURES.includes(state)) add('failed', { state });
-    if (report?.blocked) add('blocked');
-    if (report?.warnings?.length) add('warnings', { count: report.warnings.length });
-    if (count > 0) add('denied', { count });
+    if (FAILURES.includes(state)) add("failed", { state });
+    if (report?.blocked) add("blocked");
+    if (report?.warnings?.length) add("warnings", { count: report.warnings.length });
+    if (count > 0) add("denied", { count });
     const model = missingModel(agent);
-    if (model !== null) add('missing_model', { model });
-    if (branch && ['unmerged', 'conflicts'].includes(branch.state)) {
-      add('branch', { name: branch.name, state: branch.state });
+    if (model !== null) add("missing_model", { model });
+    if (branch && ["unmerged", "conflicts"].includes(branch.state)) {
+      add("branch", { name: branch.name, state: branch.state });
     }
   }
   return found;
@@ -178,9 +178,6 @@ export function attention(view) {
 
 /** An agent by its id. */
 export const agentOf = (view, id) => treeOf(view).get(id);
-
-/** The main agent; undefined before it begins. */
-export const mainOf = (view) => view.agents.find((agent) => agent.parent === null);
 
 /** What an agent and all below it have used. */
 export const inAll = (agent) => together(agent.own, agent.below);
@@ -200,5 +197,5 @@ export function missingModel(agent) {
   const asked = agent.requested_model;
   if (asked === null || agent.model === null) return null;
   const plain = (name) => name.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
-  return [agent.model, agent.model_id ?? ''].some((name) => plain(name) === plain(asked)) ? null : asked;
+  return [agent.model, agent.model_id ?? ""].some((name) => plain(name) === plain(asked)) ? null : asked;
 }

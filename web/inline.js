@@ -1,7 +1,7 @@
 // The text of a Markdown block as spans: text, strong, em, strike, code, link. Takes time in proportion to its length, whatever
 // the text is, and nests to a bounded depth. HTML, images and links to anything but http(s) stay text.
 
-import { visible } from './visible.js';
+import { visible } from "./text.js";
 
 const OPEN_MAX = 12;
 const SPECIAL = /[\\`*_~[\]!]|https?:\/\//g;
@@ -37,19 +37,19 @@ class Inline {
   }
 
   special(mark) {
-    if (mark === '\\') return this.escape();
-    if (mark === '`') return this.code();
-    if (mark === '[') return this.opens('[', 1);
-    if (mark === '!') return this.text[this.at + 1] === '[' ? this.opens('!', 2) : this.take(1);
-    if (mark === ']') return this.bracket();
+    if (mark === "\\") return this.escape();
+    if (mark === "`") return this.code();
+    if (mark === "[") return this.opens("[", 1);
+    if (mark === "!") return this.text[this.at + 1] === "[" ? this.opens("!", 2) : this.take(1);
+    if (mark === "]") return this.bracket();
     return mark.length > 1 ? this.address() : this.emphasis(mark);
   }
 
   say(text) {
-    if (text === '') return;
+    if (text === "") return;
     const last = this.spans.at(-1);
-    if (last?.kind === 'text' && !last.isMark) last.text += text;
-    else this.spans.push({ kind: 'text', text });
+    if (last?.kind === "text" && !last.isMark) last.text += text;
+    else this.spans.push({ kind: "text", text });
   }
 
   /** The next characters are text. */
@@ -59,18 +59,18 @@ class Inline {
   }
 
   escape() {
-    const isMark = /[!-/:-@[-`{-~]/.test(this.text[this.at + 1] ?? '');
+    const isMark = /[!-/:-@[-`{-~]/.test(this.text[this.at + 1] ?? "");
     if (isMark) this.at += 1;
     this.take(1);
   }
 
   code() {
-    const length = this.runLength('`');
+    const length = this.runLength("`");
     const end = this.nextTicks(length, this.at + length);
     if (end === undefined) return this.take(length);
     let text = this.text.slice(this.at + length, end);
-    if (text.startsWith(' ') && text.endsWith(' ') && text.trim() !== '') text = text.slice(1, -1);
-    this.spans.push({ kind: 'code', text });
+    if (text.startsWith(" ") && text.endsWith(" ") && text.trim() !== "") text = text.slice(1, -1);
+    this.spans.push({ kind: "code", text });
     this.at = end + length;
   }
 
@@ -97,7 +97,7 @@ class Inline {
   opens(mark, length) {
     this.open.push({ mark, length, place: this.spans.length });
     if (this.open.length > OPEN_MAX) this.open.shift();
-    this.spans.push({ kind: 'text', text: this.text.slice(this.at, this.at + length), isMark: true });
+    this.spans.push({ kind: "text", text: this.text.slice(this.at, this.at + length), isMark: true });
     this.at += length;
   }
 
@@ -108,9 +108,9 @@ class Inline {
 
   emphasis(mark) {
     const length = this.runLength(mark);
-    const [before, after] = [this.text[this.at - 1] ?? ' ', this.text[this.at + length] ?? ' '];
-    const isInside = mark === '_' && LETTER.test(before) && LETTER.test(after);
-    if (length > 3 || (mark === '~' && length !== 2) || isInside) return this.take(length);
+    const [before, after] = [this.text[this.at - 1] ?? " ", this.text[this.at + length] ?? " "];
+    const isInside = mark === "_" && LETTER.test(before) && LETTER.test(after);
+    if (length > 3 || (mark === "~" && length !== 2) || isInside) return this.take(length);
     const rest = /\s/.test(before) ? length : this.closes(mark, length);
     if (rest > 0 && !/\s/.test(after)) this.opens(mark, rest);
     else this.take(rest);
@@ -124,8 +124,8 @@ class Inline {
       const n = this.lastOpen(mark);
       if (n < 0 || this.open[n].place === this.spans.length - 1) break;
       const opener = this.open[n];
-      const used = mark === '~' ? 2 : Math.min(2, opener.length, rest);
-      const kind = mark === '~' ? 'strike' : used === 2 ? 'strong' : 'em';
+      const used = mark === "~" ? 2 : Math.min(2, opener.length, rest);
+      const kind = mark === "~" ? "strike" : used === 2 ? "strong" : "em";
       const spans = this.spans.splice(opener.place + 1);
       this.open.length = n;
       opener.length -= used;
@@ -143,32 +143,32 @@ class Inline {
   }
 
   bracket() {
-    const n = this.lastOpen('[!');
+    const n = this.lastOpen("[!");
     if (n < 0) return this.take(1);
     const { mark, place } = this.open[n];
     const target = this.target();
     this.open.length = n;
     if (!target) return this.take(1);
-    if (mark === '!') return this.take(target.end - this.at);
-    const text = isSafe(target.href) ? textOf(this.spans.slice(place + 1)) : '';
-    if (text.trim() === '') return this.take(target.end - this.at);
+    if (mark === "!") return this.take(target.end - this.at);
+    const text = isSafe(target.href) ? textOf(this.spans.slice(place + 1)) : "";
+    if (text.trim() === "") return this.take(target.end - this.at);
     this.spans.length = place;
-    this.spans.push({ kind: 'link', href: target.href, text });
+    this.spans.push({ kind: "link", href: target.href, text });
     // There are no links in links.
-    this.open = this.open.filter((one) => one.mark !== '[');
+    this.open = this.open.filter((one) => one.mark !== "[");
     this.at = target.end;
   }
 
   /** What stands in parentheses behind a bracket. Stops at the next bracket, so that nothing is looked at twice. */
   target() {
-    if (this.text[this.at + 1] !== '(') return undefined;
+    if (this.text[this.at + 1] !== "(") return undefined;
     let [end, depth] = [this.at + 2, 0];
     for (; end < this.text.length && !/[\s[\]<]/.test(this.text[end]); end++) {
-      if (this.text[end] === '(') depth++;
-      else if (this.text[end] === ')' && depth-- === 0) return { href: this.text.slice(this.at + 2, end), end: end + 1 };
+      if (this.text[end] === "(") depth++;
+      else if (this.text[end] === ")" && depth-- === 0) return { href: this.text.slice(this.at + 2, end), end: end + 1 };
     }
     const href = this.text.slice(this.at + 2, end);
-    while (this.text[end] === ' ') end++;
+    while (this.text[end] === " ") end++;
     if (this.text[end] !== '"') return undefined;
     for (end++; end < this.text.length && !/["\n[\]]/.test(this.text[end]);) end++;
     return this.text.startsWith('")', end) ? { href, end: end + 2 } : undefined;
@@ -179,14 +179,14 @@ class Inline {
     let [end, depth] = [this.at, 0];
     // A parenthesis that closes is part of it only if one opens in it.
     for (; end < this.text.length && !ENDS_ADDRESS.test(this.text[end]); end++) {
-      if (this.text[end] === '(') depth++;
-      else if (this.text[end] === ')' && depth-- === 0) break;
+      if (this.text[end] === "(") depth++;
+      else if (this.text[end] === ")" && depth-- === 0) break;
     }
     while (/[.,;:!?*_~]/.test(this.text[end - 1])) end--;
     const href = this.text.slice(this.at, end);
-    const isWhole = !LETTER.test(this.text[this.at - 1] ?? ' ') && isSafe(href);
+    const isWhole = !LETTER.test(this.text[this.at - 1] ?? " ") && isSafe(href);
     if (!isWhole) return this.take(href.length);
-    this.spans.push({ kind: 'link', href, text: href });
+    this.spans.push({ kind: "link", href, text: href });
     this.at += href.length;
   }
 }
@@ -201,14 +201,14 @@ function merged(spans) {
   const found = [];
   for (const span of spans) {
     const last = found.at(-1);
-    if (span.kind !== 'text') found.push(span);
-    else if (last?.kind === 'text') last.text += span.text;
-    else found.push({ kind: 'text', text: span.text });
+    if (span.kind !== "text") found.push(span);
+    else if (last?.kind === "text") last.text += span.text;
+    else found.push({ kind: "text", text: span.text });
   }
   return found;
 }
 
 /** The words of some spans. */
 function textOf(spans) {
-  return spans.map((span) => span.text ?? textOf(span.spans)).join('');
+  return spans.map((span) => span.text ?? textOf(span.spans)).join("");
 }

@@ -95,8 +95,6 @@ const ADDERS = {
 function quietLine(event, state) {
   const say = (text, tone) => ({ text, tone });
   switch (event.type) {
-    case "agent_started":
-      return say(`Works on ${event.model}${event.model_id && event.model_id !== event.model ? ` (${event.model_id})` : ""}.`);
     case "agent_queued":
       return say(event.at ? `Queued: waits for ${event.at}.` : "Queued: waits until another agent has ended.");
     case "retrying":

@@ -1,8 +1,8 @@
 // Draws the blocks of Markdown: text nodes, and elements that can neither run nor load anything. A block that is the same
 // object as before is not drawn again.
 
-import { Component, html } from './vendor/preact.js';
-import { visible, visibleLine } from './visible.js';
+import { Component, html } from "./vendor/preact.js";
+import { visible, visibleLine } from "./text.js";
 
 const COPIED_MS = 1500;
 
@@ -36,14 +36,14 @@ const BLOCKS = {
 function item({ checked, blocks }) {
   // A paragraph that stands alone needs no room around it.
   const [first, ...rest] = blocks;
-  const isPlain = first?.kind === 'paragraph';
+  const isPlain = first?.kind === "paragraph";
   const task = checked === null ? null
-    : html`<span class="task" role="img" aria-label=${checked ? 'done' : 'not done'}>${checked ? '☑' : '☐'} </span>`;
-  return html`<li class=${checked === null ? '' : 'has-task'}>${task}${isPlain ? inline(first.spans) : null}${drawn(isPlain ? rest : blocks)}</li>`;
+    : html`<span class="task" role="img" aria-label=${checked ? "done" : "not done"}>${checked ? "☑" : "☐"} </span>`;
+  return html`<li class=${checked === null ? "" : "has-task"}>${task}${isPlain ? inline(first.spans) : null}${drawn(isPlain ? rest : blocks)}</li>`;
 }
 
 function table({ align, head, rows }) {
-  const look = (at) => (align[at] ? `align-${align[at]}` : '');
+  const look = (at) => (align[at] ? `align-${align[at]}` : "");
   const row = (cells) => html`<tr>${align.map((_, at) => html`<td class=${look(at)}>${inline(cells[at] ?? [])}</td>`)}</tr>`;
   return html`<div class="table" role="region" aria-label="Table" tabindex="0"><table>
     <thead><tr>${head.map((cell, at) => html`<th scope="col" class=${look(at)}>${inline(cell)}</th>`)}</tr></thead>
@@ -83,7 +83,7 @@ class Code extends Component {
     const copy = () => navigator.clipboard?.writeText(shown).then(copied, () => {});
     return html`<div class="code">
       <div class="code-head"><span class="language">${visibleLine(language)}</span>
-        <button type="button" class="copy" aria-label="Copy code" onClick=${copy}>${isCopied ? 'Copied' : 'Copy'}</button></div>
+        <button type="button" class="copy" aria-label="Copy code" onClick=${copy}>${isCopied ? "Copied" : "Copy"}</button></div>
       <pre tabindex="0"><code>${shown}</code></pre></div>`;
   }
 }

@@ -6,7 +6,7 @@ const listeners = new Set();
 let token = null;
 
 /** What the server refused, in words for people (`detail`) and for programs (`kind`). */
-export class ApiError extends Error {
+class ApiError extends Error {
   constructor(status, kind, detail) {
     super(detail);
     Object.assign(this, { status, kind, detail });

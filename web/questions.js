@@ -2,11 +2,11 @@
 // something else: the buttons wake a moment after a question appears, and none of them has the focus.
 
 import { html, useEffect, useState } from "./vendor/preact.js";
-import { Button, Confirm, Failure, toast, useChanges } from "./ui.js";
+import { Button, Confirm, Failure, tried, useAction, useChanges } from "./ui.js";
 import { of, post } from "./net.js";
 import { link } from "./route.js";
 import { PlainDiff } from "./diff-view.js";
-import { visible, visibleLine } from "./words.js";
+import { counted, visible, visibleLine } from "./words.js";
 
 const WAKES_MS = 500;
 const OUTSIDE = "outside";
@@ -17,18 +17,22 @@ const OUTCOMES = {
   bad_text: "The answer is empty or too long.",
 };
 
-/** All open questions of a session, one at a time. */
+/** All open questions of a session, one at a time. They can be put off until another one comes. */
 export function Questions({ store, readOnly }) {
   useChanges((changed) => store.subscribe("view", changed), [store]);
   const [wanted, choose] = useState(null);
+  const [later, putOff] = useState(0);
   const { questions } = store.view;
   if (questions.length === 0) return null;
+  const newest = questions.at(-1).seq;
   const at = Math.max(0, questions.findIndex(({ seq }) => seq === wanted));
   const step = (by) => choose(questions[(at + by + questions.length) % questions.length].seq);
+  const isLater = newest <= later;
   return html`<section id="questions" class="questions" tabindex="-1" aria-label="Questions that wait for you">
-    ${questions.length > 1 && html`<div class="row small"><span class="grow">Question ${at + 1} of ${questions.length}</span>
-      <${Button} class="small" onClick=${() => step(-1)}>Previous<//><${Button} class="small" onClick=${() => step(1)}>Next<//></div>`}
-    <${Question} key=${questions[at].seq} store=${store} open=${questions[at]} readOnly=${readOnly} />
+    <div class="question-nav row small">${isLater ? html`<b class="grow warn">${counted(questions.length, "question")} for you</b>`
+      : questions.length > 1 && html`<span class="muted">${at + 1} of ${questions.length}</span><${Button} class="small" onClick=${() => step(-1)}>Previous<//><${Button} class="small" onClick=${() => step(1)}>Next<//>`}
+      <${Button} class="small" onClick=${() => putOff(isLater ? 0 : newest)}>${isLater ? "Show" : "Later"}<//></div>
+    ${!isLater && html`<${Question} key=${questions[at].seq} store=${store} open=${questions[at]} readOnly=${readOnly} />`}
   </section>`;
 }
 
@@ -57,26 +61,17 @@ function Question({ store, open, readOnly }) {
   const { question, agent: id } = open;
   const [awake, setAwake] = useState(false);
   const [stage, setStage] = useState("choose");
-  const [error, setError] = useState(null);
-  const [busy, setBusy] = useState(false);
   useEffect(() => {
     const timer = setTimeout(() => setAwake(true), WAKES_MS);
     return () => clearTimeout(timer);
   }, []);
   const give = async (answer) => {
-    setBusy(true);
-    setError(null);
-    try {
-      const { outcome } = await post(of(store.session, "answer"), { agent: id, call: question.call, answer });
-      if (outcome !== "accepted") throw new Error(OUTCOMES[outcome] ?? `The answer was not taken: ${outcome}.`);
-    } catch (problem) {
-      setError(problem);
-      setBusy(false);
-      throw problem;
-    }
+    const { outcome } = await post(of(store.session, "answer"), { agent: id, call: question.call, answer });
+    if (outcome !== "accepted") throw new Error(OUTCOMES[outcome] ?? `The answer was not taken: ${outcome}.`);
   };
-  const off = !awake || busy;
-  const say = (answer) => give(answer).catch(() => {});
+  const { begin: say, busy, error } = useAction(give);
+  // Once it is answered there is nothing more to press.
+  const off = !awake || busy || error === null;
   const agent = store.agent(id);
   return html`<div class=${`question ${question.leaves ? "leaves" : ""}`} role="group" aria-label="Question">
     <p><span class="warn" aria-hidden="true">? </span><a href=${link(store.session, id)}>${visibleLine(agent?.name ?? "An agent")}</a> <b class=${question.leaves ? "bad" : ""}>${heading(question)}</b></p>
@@ -91,7 +86,7 @@ function Question({ store, open, readOnly }) {
 /** Whether a call may run. */
 function Permission({ question, off, stage, setStage, say, give }) {
   if (stage === "no") return html`<${Words} label="Why not? The agent reads it." yes="Say no" off=${off} back=${() => setStage("choose")} act=${(reason) => say({ answer: "no", reason })} />`;
-  if (stage === "pattern") return html`<${Pattern} value=${question.pattern} off=${off} back=${() => setStage("choose")} say=${give} />`;
+  if (stage === "pattern") return html`<${Pattern} value=${question.pattern} off=${off} back=${() => setStage("choose")} say=${say} />`;
   const leave = async (typed) => {
     if (typed.trim() !== OUTSIDE) throw new Error(`Type the word ${OUTSIDE} to let it run.`);
     await give({ answer: "once" });
@@ -109,12 +104,12 @@ function Permission({ question, off, stage, setStage, say, give }) {
 }
 
 /** A line of words that goes back to the agent. */
-function Words({ label, yes, off, back, act, value = "", needed }) {
+function Words({ label, yes, off, back, act, value = "", needed, children }) {
   const [text, setText] = useState(value);
   const submit = (event) => (event.preventDefault(), act(text.trim()));
   return html`<form class="stack tight" onSubmit=${submit}>
     <label>${label}<input value=${text} required=${needed} onInput=${(event) => setText(event.target.value)} /></label>
-    <div class="row"><button class="button primary" disabled=${off}>${yes}</button>${back && html`<${Button} onClick=${back}>Back<//>`}</div>
+    <div class="row"><button class="button primary" disabled=${off}>${yes}</button>${back && html`<${Button} onClick=${back}>Back<//>`}${children}</div>
   </form>`;
 }
 
@@ -122,13 +117,8 @@ function Words({ label, yes, off, back, act, value = "", needed }) {
 function Pattern({ value, off, back, say }) {
   const [save, setSave] = useState(false);
   const act = async (pattern) => {
-    try {
-      await say({ answer: "pattern", pattern });
-      if (save) await post("/api/rules/save", { kind: "allow", rule: pattern });
-      if (save) toast("The rule is saved in your configuration.");
-    } catch (error) {
-      if (error.kind) toast(error.detail, true);
-    }
+    if (!(await say({ answer: "pattern", pattern })) || !save) return;
+    await tried(post("/api/rules/save", { kind: "allow", rule: pattern }), "The rule is saved in your configuration.");
   };
   return html`<${Words} label="Everything that this pattern matches may run until the session ends" value=${value} needed yes="Allow the pattern" off=${off} back=${back} act=${act} />
     <label class="row check"><input type="checkbox" checked=${save} onChange=${(event) => setSave(event.target.checked)} /> Save it as a rule for other sessions, too</label>`;
@@ -138,6 +128,5 @@ function Pattern({ value, off, back, say }) {
 function Free({ question, off, say }) {
   const said = (text) => say({ answer: "said", text });
   return html`<div class="row wrap">${(question.asks.choices ?? []).map((choice) => html`<${Button} disabled=${off} onClick=${() => said(choice)}>${visibleLine(choice)}<//>`)}</div>
-    <${Words} label="Your own words" yes="Send" off=${off} needed act=${said} />
-    <${Button} class="small" disabled=${off} onClick=${() => say({ answer: "no", reason: "" })}>Do not answer<//>`;
+    <${Words} label="Your own words" yes="Send" off=${off} needed act=${said}><${Button} disabled=${off} onClick=${() => say({ answer: "no", reason: "" })}>Do not answer<//><//>`;
 }

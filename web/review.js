@@ -2,16 +2,13 @@
 
 import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "./vendor/preact.js";
 import { get, of, post } from "./net.js";
-import { Badge, Button, Dialog, Failure, KeyHelp, tried, useAsync } from "./ui.js";
-import { counted } from "./text.js";
-import { visibleLine } from "./visible.js";
+import { Badge, Button, Dialog, Failure, KeyHelp, Select, toast, tried, useAction, useAsync } from "./ui.js";
+import { counted, visible, visibleLine } from "./text.js";
 import { reviewLink } from "./route.js";
-import { Select } from "./fields.js";
 import { parseDiff } from "./diff.js";
-import { Counts, Lines, Path, hunkHead, useSplit } from "./diff-view.js";
-import { Comment, Send, useDrafts } from "./comments.js";
-import { ChangePreview, Undo, sayUndone } from "./undo.js";
-import { Merge, unmerged } from "./merge.js";
+import { Counts, hunkHead, Lines, Path, useSplit } from "./diff-view.js";
+import { ChangePreview, Merge, sayUndone, Undo, unmerged } from "./undo.js";
+import { agentOf, deliveries, messageOf, placeOf } from "./review-state.js";
 import * as state from "./review-state.js";
 
 const KEYS = [["j k", "next, previous hunk"], ["n p", "next, previous file"], ["↑ ↓", "choose a line of the hunk"], ["a", "accept the hunk"],
@@ -157,4 +154,76 @@ function useKeys(now) {
     document.addEventListener("keydown", press);
     return () => document.removeEventListener("keydown", press);
   }, []);
+}
+
+// Comments on lines of a diff: kept in this tab until they are sent together, as one message to an agent.
+
+/** Comments that are not sent yet, and the one that is being written. They outlive a reload, text that is being typed included. */
+function useDrafts(session) {
+  const name = `posse-review-${session}`;
+  const [list, setList] = useState(() => JSON.parse(sessionStorage.getItem(name) ?? "[]"));
+  const [open, write] = useState(null);
+  const store = (all) => sessionStorage.setItem(name, JSON.stringify(all));
+  const keep = (all) => (store(all), setList(all));
+  const others = (id) => list.filter((one) => one.id !== id && one.text);
+  return {
+    list, open, write, clear: () => keep([]),
+    begin: (path, row) => {
+      const draft = { id: Math.random().toString(36).slice(2), path, place: placeOf(row), quote: row.text, text: "" };
+      keep([...others(), draft]);
+      write(draft.id);
+    },
+    typed: (draft, text) => store([...others(draft.id), { ...draft, text }]),
+    change: (draft, text) => keep(text ? list.map((one) => (one.id === draft.id ? { ...draft, text } : one)) : others(draft.id)),
+  };
+}
+
+/** A comment that is not sent yet: to be written, or to be read. */
+function Comment({ draft, open, drafts }) {
+  const field = useRef();
+  useLayoutEffect(() => open && field.current.focus(), [open]);
+  const end = (event) => {
+    event.preventDefault();
+    drafts.current.change(draft, field.current.value.trim());
+    drafts.current.write(null);
+    field.current.closest(".hunk").focus({ preventScroll: true });
+  };
+  const key = (event) => (event.key === "Escape" || (event.key === "Enter" && (event.ctrlKey || event.metaKey))) && end(event);
+  if (!open) {
+    return html`<div class="comment row"><p class="said grow">${visible(draft.text)}</p><${Button} class="small" kind="quiet" onClick=${() => drafts.current.write(draft.id)}>Edit<//>
+      <${Button} class="small" kind="quiet" onClick=${() => drafts.current.change(draft, "")}>Remove<//></div>`;
+  }
+  return html`<form class="comment stack" onSubmit=${end} onKeyDown=${key}>
+    <textarea ref=${field} rows="3" aria-label=${`Comment on ${visibleLine(draft.path)}`} value=${draft.text} onInput=${() => drafts.current.typed(draft, field.current.value)}
+      onBlur=${() => field.current?.value.trim() && drafts.current.change(draft, field.current.value)}></textarea>
+    <div class="row end"><span class="muted grow">It is sent together with the others.</span><button class="button">Keep</button></div></form>`;
+}
+
+/** Says how many comments wait; shows the message that they become, and sends it. */
+function Send({ session, view, extent, drafts }) {
+  const [isOpen, setOpen] = useState(false);
+  const list = drafts.list.filter((one) => one.text);
+  if (!list.length) return null;
+  return html`<div class="send-bar row"><span class="grow">${counted(list.length, "comment")} not sent yet</span>
+      <${Button} kind="quiet" onClick=${drafts.clear}>Discard<//><${Button} kind="primary" onClick=${() => setOpen(true)}>Send …<//></div>
+    ${isOpen && html`<${Message} session=${session} view=${view} extent=${extent} list=${list} sent=${drafts.clear} onClose=${() => setOpen(false)} />`}`;
+}
+
+function Message({ session, view, extent, list, sent, onClose }) {
+  const maker = agentOf(view, extent.agent);
+  const names = [...new Set(view.agents.filter((one) => !one.parent || !one.ended_at_ms).map((one) => one.name))];
+  const [to, setTo] = useState(maker.ended_at_ms ? names[0] : maker.name);
+  const [text, setText] = useState(() => visible(messageOf(list, extent)));
+  const { begin, busy, error } = useAction(async () => {
+    const [direct, resume] = deliveries(agentOf(view, to), text).map(([what, body]) => () => post(of(session, what), body));
+    await direct().catch((problem) => (problem.kind === "not_running" ? resume() : Promise.reject(problem)));
+    toast(`Sent to ${visibleLine(to)}.`);
+    onClose();
+    sent();
+  });
+  const send = (event) => (event.preventDefault(), begin());
+  return html`<${Dialog} title="Send comments" wide onClose=${onClose}><form class="stack" onSubmit=${send}>
+    <${Select} label="To" value=${to} options=${names.map((name) => [name])} set=${setTo} />
+    <label>Message<textarea rows="14" class="mono" value=${text} onInput=${(event) => setText(event.target.value)}></textarea></label>
+    <${Failure} error=${error} /><div class="row end"><button class="button primary" disabled=${busy}>Send</button></div></form><//>`;
 }

@@ -1,7 +1,7 @@
 // One open session: its view, the text that agents write now, and the pages of conversations that are shown. Whoever shows a
 // part of it is told once a frame, and only if that part has changed.
 
-import { agentOf, fold, note } from "./fold.js";
+import { agentOf, fold, note, showInterrupted } from "./fold.js";
 import { get, of } from "./net.js";
 import { follow } from "./stream.js";
 
@@ -12,10 +12,13 @@ const EVENTS_MAX = 3000;
 const IDLE_PAGES_MAX = 20;
 const TEXT_MAX = 400_000;
 const OUTPUT_MAX = 20_000;
+const RELOAD_MS = 150;
+/** What an agent does once its reply is complete. */
+const AFTER_REPLY = ["calling", "asking_person", "asking_question"];
 
 export class SessionStore {
   constructor(session) {
-    Object.assign(this, { session, view: null, running: false, error: null, gone: null });
+    Object.assign(this, { session, view: null, running: false, error: null, gone: null, version: 0 });
     this.pages = new Map();
     this.texts = new Map();
     this.watchers = new Map();
@@ -36,6 +39,7 @@ export class SessionStore {
     try {
       const { view, running } = await get(of(this.session, "view"));
       if (this.closed || round !== this.round) return;
+      if (!running) showInterrupted(view);
       Object.assign(this, { view, running, error: null });
       this.texts.clear();
       this.stop = follow(this.session, view.seq, (kind, data) => this.message(kind, data));
@@ -71,6 +75,7 @@ export class SessionStore {
   touch(...keys) {
     if (this.dirty.size === 0) requestAnimationFrame(() => this.flush());
     for (const key of keys) this.dirty.add(key);
+    if (keys.includes("view")) this.version++;
   }
 
   flush() {
@@ -83,13 +88,10 @@ export class SessionStore {
     if (kind === "event") this.event(data);
     else if (kind === "progress") this.progress(data);
     else if (kind === "again") this.load();
-    else if (kind === "running" || kind === "gone") {
-      // What was under way when its process ended, the server knows.
-      if (kind === "running" && this.running && !data.running) this.load();
-      if (kind === "running") this.running = data.running;
-      else this.gone = data.detail;
-      this.touch("view");
-    }
+    else if (kind === "gone") this.gone = data.detail ?? "There is no such session any more.";
+    // What is shown of agents that have not ended depends on whether anybody runs them.
+    else if (kind === "running" && data.running !== this.running) setTimeout(() => this.load(), RELOAD_MS);
+    if (kind === "gone") this.touch("view");
   }
 
   event(event) {
@@ -121,7 +123,9 @@ export class SessionStore {
 
   progress({ agent, kind }) {
     const one = this.agent(agent);
-    if (!one) return;
+    // What is left of a reply may come after the calls that it asks for.
+    const isReply = kind === "arriving" || ["text", "text_so_far", "reasoning", "calling"].some((name) => Object.hasOwn(kind, name));
+    if (!one || (isReply && AFTER_REPLY.includes(one.doing.kind))) return;
     const before = one.doing.kind;
     note(this.view, { agent, kind }, Date.now());
     if (this.agent(agent).doing.kind !== before) this.touch("view", `a:${agent}`);
@@ -160,6 +164,16 @@ export class SessionStore {
   older(agent) {
     const page = this.pages.get(agent);
     if (page && page.more && !page.loading) this.fetch(agent, page, page.events[0]?.seq || 0);
+  }
+
+  /** All of a message that waits, however long it is: as it was sent, or edited last. */
+  async mailText(agent, id) {
+    const isIt = (event) => event.id === id && ["mailed", "mail_edited"].includes(event.type);
+    let [events, more] = [this.pages.get(agent)?.events ?? [], true];
+    while (!events.some(isIt) && more) {
+      ({ events, more } = await get(of(this.session, "transcript"), { agent, before: events[0]?.seq, limit: PAGE_EVENTS }));
+    }
+    return events.findLast(isIt)?.text ?? "";
   }
 
   async fetch(agent, page, before) {

@@ -1,20 +1,19 @@
 // A session: the tree of its agents on the left, the conversation of the selected one on the right, questions above both.
 
-import { html, useEffect, useMemo, useRef, useState } from "./vendor/preact.js";
-import { Badge, Confirm, Failure, Menu, tried, useChanges } from "./ui.js";
+import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "./vendor/preact.js";
+import { Button, Confirm, Failure, Later, Menu, tried, useChanges, useClock } from "./ui.js";
 import { of, post } from "./net.js";
 import { link, reviewLink } from "./route.js";
 import { onConnection } from "./stream.js";
 import { exportSession } from "./commands.js";
 import { SessionStore } from "./session-store.js";
 import { Composer } from "./composer.js";
-import { Conversation } from "./conversation.js";
 import { Questions } from "./questions.js";
-import { Review } from "./review.js";
 import { Tree } from "./tree.js";
-import { costOf, tokensOf, toneOf } from "./agent-words.js";
+import { costOf, hue, OtherModel, outcome, remark, RoleIcon, State, tokensOf } from "./agent-words.js";
 import { attention } from "./fold.js";
-import { counted, stateMark, stateWord, visibleLine } from "./words.js";
+import { counted, visibleLine } from "./words.js";
+import { Thread } from "./thread.js";
 
 const WIDTH = "posse-tree-width";
 
@@ -28,7 +27,7 @@ export function Session({ route, server }) {
   if (!view || view.agents.length === 0) return html`<div class="page">${error ? html`<${Failure} error=${error} again=${() => store.load()} />` : html`<p class="muted">Loading the session…</p>`}</div>`;
   const readOnly = server?.read_only ?? true;
   const body = route.name === "review"
-    ? html`<${Review} session=${route.session} view=${view} agent=${route.query.agent} turn=${route.query.turn} readOnly=${readOnly} />`
+    ? html`<${Later} load=${() => import("./review.js")} name="Review" session=${route.session} view=${view} agent=${route.query.agent} turn=${route.query.turn} readOnly=${readOnly} />`
     : html`<${Panes} store=${store} route=${route} readOnly=${readOnly} />`;
   return html`<div class="session">
     <${Head} store=${store} route=${route} readOnly=${readOnly} />
@@ -42,7 +41,8 @@ function Head({ store, route, readOnly }) {
   const { view, running, session } = store;
   const [renames, setRenames] = useState(false);
   const isReview = route.name === "review";
-  const needs = attention(view).filter(({ attention: what }) => what !== "question").length;
+  const remarks = attention(view).filter(({ attention: what }) => what !== "question")
+    .map((one) => ({ text: `${one.agent ? `${visibleLine(store.agent(one.agent).name)}: ` : ""}${remark(one)}`, act: () => one.agent && (location.hash = link(session, one.agent)) }));
   const state = view.questions.length > 0 ? "needs_person" : view.state;
   useEffect(() => {
     document.documentElement.dataset.title = view.title ?? "";
@@ -57,9 +57,10 @@ function Head({ store, route, readOnly }) {
   ].filter(Boolean);
   return html`<div class="session-head row">
     <h1 class="cut">${visibleLine(view.title ?? "New session")}</h1>
-    <${Badge} tone=${toneOf(state)}><span aria-hidden="true">${stateMark(state)}</span> ${stateWord(state)}<//>
-    <span class="small muted cut grow wide-only">${[visibleLine(view.workspace), counted(view.agents.length, "agent"), `${tokensOf(view.in_all)} tokens`, costOf(view.in_all), needs > 0 && `${counted(needs, "remark")}`].filter(Boolean).join(" · ")}</span>
-    <nav class="row" aria-label="Session"><a class="button quiet" aria-current=${isReview ? undefined : "page"} href=${link(session)}>Work</a><a class="button quiet" aria-current=${isReview ? "page" : undefined} href=${reviewLink(session)}>Review</a></nav>
+    <${State} state=${state} />
+    <span class="small muted cut grow wide-only">${[visibleLine(view.workspace), counted(view.agents.length, "agent"), `${tokensOf(view.in_all)} tokens`, costOf(view.in_all)].filter(Boolean).join(" · ")}</span>
+    ${remarks.length > 0 && html`<${Menu} label="What needs attention" items=${remarks}><span class="warn">! ${remarks.length}</span><//>`}
+    <nav class=${`row ${isReview ? "" : "wide-only"}`} aria-label="Session"><a class="button quiet" aria-current=${isReview ? undefined : "page"} href=${link(session)}>Work</a><a class="button quiet" aria-current=${isReview ? "page" : undefined} href=${reviewLink(session)}>Review</a></nav>
     <${Menu} label="More about this session" items=${items} />
     ${renames && html`<${Confirm} title="Rename the session" input="Title; empty for one made of the first prompt" value=${view.title ?? ""} yes="Rename" onClose=${() => setRenames(false)} act=${(title) => post(of(session, "title"), { title })} />`}
   </div>`;
@@ -91,11 +92,73 @@ function Panes({ store, route, readOnly }) {
   };
   return html`<div class="switch narrow-only" role="group" aria-label="What is shown">
       <button type="button" aria-pressed=${side === "tree"} onClick=${() => setSide("tree")}>Agents (${store.view.agents.length})</button>
-      <button type="button" aria-pressed=${side === "talk"} onClick=${() => setSide("talk")}>Conversation</button></div>
+      <button type="button" aria-pressed=${side === "talk"} onClick=${() => setSide("talk")}>Conversation</button>
+      <a href=${reviewLink(store.session)}>Review</a></div>
     <div class=${`panes show-${side}`} ref=${panes} style=${{ "--tree": `${width}%` }}>
       <div class="pane tree-pane"><${Tree} store=${store} selected=${selected} onSelect=${select} /></div>
       <div class="splitter" role="separator" aria-orientation="vertical" aria-label="Width of the tree" aria-valuenow=${Math.round(width)} aria-valuemin="20" aria-valuemax="75" tabindex="0" onPointerDown=${drag} onKeyDown=${key}></div>
       <div class="pane talk-pane"><${Conversation} store=${store} agent=${selected} focus=${route.agent === selected ? route.seq : null} />
         ${readOnly ? html`<p class="composer muted small">This page is read-only.</p>` : html`<${Composer} store=${store} agent=${selected} />`}</div>
     </div>`;
+}
+
+// The right side of a session: who is selected, its conversation, and where the reader is in it.
+
+const NEAR = 60;
+
+function Conversation({ store, agent, focus }) {
+  useChanges((changed) => store.subscribe(`a:${agent}`, changed), [store, agent]);
+  const box = useRef();
+  const inner = useRef();
+  const place = useRef({ atEnd: !focus, top: 0 });
+  const [isAway, setAway] = useState(false);
+  const toEnd = () => (box.current.scrollTop = box.current.scrollHeight);
+  useEffect(() => {
+    const observer = new ResizeObserver(() => place.current.atEnd && toEnd());
+    observer.observe(inner.current);
+    observer.observe(box.current);
+    return () => observer.disconnect();
+  }, []);
+  useLayoutEffect(() => {
+    place.current.atEnd = !focus;
+    if (!focus) toEnd();
+  }, [agent, focus]);
+  const scrolled = () => {
+    const { scrollTop, scrollHeight, clientHeight } = box.current;
+    const atEnd = scrollHeight - scrollTop - clientHeight < NEAR;
+    // What grows below moves nobody up; the reader does.
+    if (atEnd || scrollTop < place.current.top) place.current.atEnd = atEnd;
+    place.current.top = scrollTop;
+    setAway(!atEnd);
+    if (scrollTop < 200) inner.current.querySelector(":scope > .thread > .earlier button:enabled")?.click();
+  };
+  return html`<div class="conversation">
+    <${AgentHead} store=${store} id=${agent} />
+    <div class="scroller" ref=${box} onScroll=${scrolled} tabindex="0" role="log" aria-label="Conversation" aria-live="off">
+      <div class="measure" ref=${inner}><${Thread} key=${agent} store=${store} agent=${agent} focus=${focus} isRoot=${true} /></div>
+    </div>
+    ${isAway && html`<${Button} class="small to-end" onClick=${toEnd}>Newest ↓<//>`}
+  </div>`;
+}
+
+function AgentHead({ store, id }) {
+  const agent = store.agent(id);
+  const nowMs = useClock(1000, store.running);
+  if (!agent) return html`<div class="agent-head muted">There is no such agent in this session.</div>`;
+  const parent = store.agent(agent.parent);
+  return html`<div class="agent-head">
+    <div class="row">
+      <${RoleIcon} agent=${agent} />
+      ${parent && html`<a class="muted small cut" href=${link(store.session, parent.id)}>${visibleLine(parent.name)} ›</a>`}
+      <h2 class="hued" style=${hue(agent)}>${visibleLine(agent.name)}</h2>
+      <span class="cut grow">${visibleLine(agent.title ?? "")}</span>
+      <${State} agent=${agent} />
+    </div>
+    <${OtherModel} agent=${agent} />
+    <div class="row small muted"><span class="grow figures-line">${[agent.role !== agent.name && agent.role, agent.model, outcome(agent, nowMs)].filter(Boolean).join(" · ")}</span>
+      <a href=${reviewLink(store.session, { agent: parent ? agent.name : "" })}>Changes</a>
+      <a href=${`#/look/context/${store.session}/${encodeURIComponent(agent.name)}`}>Context</a></div>
+    ${agent.todo?.length > 0 && html`<details class="folded todo"><summary>To do: ${agent.todo.filter(({ state }) => state === "done").length} of ${agent.todo.length} done</summary>
+      <ul>${agent.todo.map(({ text, state }) => html`<li class=${state}><span aria-hidden="true">${state === "done" ? "✓" : state === "doing" ? "●" : "○"}</span> ${visibleLine(text)}<span class="hidden-label">${state}</span></li>`)}</ul></details>`}
+  </div>`;
 }

@@ -1,15 +1,15 @@
-// The list of sessions: those that need the person first, then those at work, then those that rest, then the rest.
+// The list of sessions, those that need the person first; and the form that starts one.
 
 import { html, useEffect, useRef, useState } from "./vendor/preact.js";
-import { Badge, Button, Confirm, Failure, Menu, tried, useAsync, useClock } from "./ui.js";
+import { Button, Confirm, Failure, Menu, tried, useAction, useAsync, useClock } from "./ui.js";
 import { get, of, post } from "./net.js";
 import { link } from "./route.js";
-import { GROUPS, grouped } from "./session-groups.js";
+import { grouped, GROUPS } from "./session-groups.js";
 import { onSessions } from "./stream.js";
-import { exportSession } from "./commands.js";
-import { toneOf } from "./agent-words.js";
-import { totalTokens } from "./figures.js";
-import { ago, counted, money, stateMark, stateWord, tokens, visibleLine } from "./words.js";
+import { exportSession, openBegun } from "./commands.js";
+import { costOf, State, tokensOf } from "./agent-words.js";
+import { ago, counted, visible, visibleLine } from "./words.js";
+import { Attach, ModelSelect, MODES, PromptField } from "./prompt-field.js";
 
 const PAGE = 50;
 /** The last two parts of a path. */
@@ -41,10 +41,10 @@ export function Sessions({ server }) {
     <div class="row wrap"><h1 class="grow">Sessions</h1>
       <input id="search" class="search" type="search" aria-label="Search titles and prompts" placeholder="Search titles and prompts ( / )" value=${text} onInput=${(event) => setText(event.target.value)} />
       ${!server?.read_only && html`<a class="button primary" href="#/new">New session</a>`}</div>
-    ${server?.problem && html`<div class="notice"><b>No model is configured.</b> ${visibleLine(server.problem)} You can read sessions, and start none.</div>`}
+    ${server?.problem && html`<div class="notice said"><b>No model is configured: you can read sessions, and start none.</b> ${visible(server.problem)}</div>`}
     <${Failure} error=${error} again=${again} />
     ${!value && loading && html`<p class="muted">Loading…</p>`}
-    ${isEmpty && html`<p class="empty">${sought ? "No session has these words in its title or prompts." : "There are no sessions yet. Begin with “New session”, or with `posse` in a terminal."}</p>`}
+    ${isEmpty && html`<p class="empty">${sought ? "No session has these words in its title or prompts." : html`There are no sessions yet. Begin with <a href="#/new">a new one</a>, or with <code>posse</code> in a terminal.`}</p>`}
     ${value && GROUPS.map(([name, heading]) => value.groups.get(name).length > 0 && html`<section key=${name} aria-label=${heading}>
       <h2 class="group">${heading} <span class="muted">${value.groups.get(name).length}</span></h2>
       <ul class="sessions">${value.groups.get(name).map((row) => html`<${Row} key=${row.id} row=${row} nowMs=${nowMs} readOnly=${server?.read_only} open=${setDialog} />`)}</ul></section>`)}
@@ -62,9 +62,52 @@ function Row({ row, nowMs, readOnly, open }) {
     <a class="session-link" data-row href=${link(row.id)}>
       <span class="cut title">${name}</span>
       <span class="cut small muted where" title=${row.workspace}>${visibleLine(shortPath(row.workspace))}</span>
-      <span class="state"><${Badge} tone=${toneOf(row.status)}><span aria-hidden="true">${stateMark(row.status)}</span> ${row.questions > 1 ? counted(row.questions, "question") : stateWord(row.status)}<//></span>
+      <span class="state"><${State} state=${row.status}>${row.questions > 1 ? counted(row.questions, "question") : undefined}<//></span>
       <span class="num small muted when">${ago(row.last_at_ms, nowMs)}</span>
-      <span class="num small tokens" title="Tokens">${tokens(totalTokens(row.usage))}</span>
-      <span class="num small cost" title="Cost">${row.cost_usd == null ? "" : `${row.cost_unknown ? "≥ " : ""}${money(row.cost_usd)}`}</span>
+      <span class="num small tokens" title="Tokens">${tokensOf(row)}</span>
+      <span class="num small cost" title="Cost">${costOf(row)}</span>
     </a><${Menu} label=${`More about ${name}`} items=${items} /></li>`;
+}
+
+// Starts a session: where, with which model, what may run without asking, and what to do.
+
+const DRAFT = "draft:new";
+
+export function NewSession({ server }) {
+  const [wish, setWish] = useState(() => ({ approval: "auto", ...JSON.parse(sessionStorage.getItem(DRAFT) ?? "{}") }));
+  const [files, setFiles] = useState([]);
+  const folder = wish.folder ?? server?.folder ?? "";
+  // Models are those of a folder; it is looked at when it is typed.
+  const [seen, look] = useState(folder);
+  const where = seen || folder;
+  const models = useAsync(() => (where ? get("/api/models", { folder: where }) : Promise.resolve(null)), [where]);
+  useEffect(() => document.querySelector(".prompt-field textarea")?.focus(), [Boolean(server)]);
+  const set = (change) => {
+    const next = { ...wish, ...change };
+    setWish(next);
+    sessionStorage.setItem(DRAFT, JSON.stringify(next));
+  };
+  const prompt = wish.prompt ?? "";
+  const { begin, busy, error } = useAction(async () => {
+    const begun = await post("/api/sessions", { folder, prompt: prompt.trim(), attachments: files, approval: wish.approval, ...(wish.model && { model: wish.model }) });
+    sessionStorage.removeItem(DRAFT);
+    openBegun(begun);
+  });
+  const start = () => !busy && prompt.trim() && begin();
+  if (!server) return html`<div class="page"><p class="muted">Loading…</p></div>`;
+  if (server.read_only) return html`<div class="page"><p>This page is read-only: it starts no sessions.</p></div>`;
+  const folders = [...new Set([server.folder, ...server.folders])];
+  return html`<div class="page narrow stack">
+    <h1>New session</h1>
+    ${server.problem && html`<div class="notice said"><b>No model is configured, so no session can begin.</b> ${visible(server.problem)}</div>`}
+    <div><div class="label">What should be done?</div>
+      <${PromptField} label="Prompt" value=${prompt} folder=${folder} onInput=${(text) => set({ prompt: text })} onSubmit=${start} files=${files} setFiles=${setFiles} placeholder="Enter starts it, Shift+Enter begins a new line, @ names a file" /></div>
+    <div class="pair-of-fields"><label>Folder<input list="folders" value=${folder} spellcheck=${false} onInput=${(event) => set({ folder: event.target.value })} onChange=${(event) => look(event.target.value)} /></label>
+      <datalist id="folders">${folders.map((one) => html`<option value=${one} />`)}</datalist>
+      <label>Model<${ModelSelect} models=${models.value?.models ?? []} value=${wish.model ?? server.model?.name ?? ""} onChange=${(model) => set({ model })} /></label></div>
+    <${Failure} error=${models.error} />
+    <fieldset class="modes"><legend>What runs without asking</legend>${MODES.map(([mode, name, words]) => html`<label class="row"><input type="radio" name="mode" checked=${wish.approval === mode} onChange=${() => set({ approval: mode })} /><b>${name}</b><span class="muted">${words}</span></label>`)}</fieldset>
+    <${Failure} error=${error} />
+    <div class="row end"><${Attach} files=${files} setFiles=${setFiles} /><${Button} kind="primary" disabled=${busy || !prompt.trim()} onClick=${start}>${busy ? "Starting…" : "Start"}<//></div>
+  </div>`;
 }

@@ -1,10 +1,9 @@
 // What tasks came to, as plots: success, warnings, cost and time by role and model, tokens by week. Every plot has a table.
 
 import { html, useLayoutEffect, useRef, useState } from "./vendor/preact.js";
-import { counted, duration, grouped } from "./text.js";
-import { oneLine, visibleLine } from "./visible.js";
+import { duration, grouped, oneLine, visibleLine } from "./text.js";
 import { money, tokens } from "./words.js";
-import { Select, Table, useRead } from "./fields.js";
+import { Select, Table, useRead } from "./ui.js";
 import { barPlot, largest, timeUnit } from "./plots.js";
 
 const HOUR_MS = 3_600_000;
@@ -28,6 +27,7 @@ const TIME = {
   title: "Working time", series: ["time"], format: (value) => (value ? duration(value).replace(/ 0 (s|min)$/, "") : "0"), timed: true,
   values: (row) => [row.duration_ms_total], exact: (row) => [duration(row.duration_ms_total)],
 };
+const KIND_TIME = { ...TIME, title: "Time", counts: "times" };
 const TOKENS = {
   title: "Tokens", series: ["cached input", "other input", "output"], format: tokens, pile: true,
   values: (row) => [row.usage.cached_tokens ?? 0, input(row) - (row.usage.cached_tokens ?? 0), row.usage.output_tokens ?? 0],
@@ -38,9 +38,10 @@ export function Stats({ folder }) {
   const [days, setDays] = useState(0);
   const now = Math.floor(Date.now() / HOUR_MS) * HOUR_MS;
   const { value, failure } = useRead("/api/stats", { since_ms: Number(days) && now - days * 24 * HOUR_MS || null, project: folder });
-  const { total, roles, models, surfaces, weeks } = value?.stats ?? {};
+  const { total, roles, models, surfaces, weeks, time = [] } = value?.stats ?? {};
+  const kinds = time.map(({ kind, ms, count }) => ({ key: kind.replace(/^tool:/, ""), tasks: count, duration_ms_total: ms }));
   const plots = total && [[OUTCOME, "role", roles], [OUTCOME, "model", models], [COST, "role", roles], [COST, "model", models],
-    [TIME, "role", roles], [TIME, "model", models], [TIME, "kind of delegation", surfaces], [TOKENS, "week", [...weeks].reverse()]];
+    [TIME, "role", roles], [TIME, "model", models], [TIME, "kind of delegation", surfaces], ...(kinds.length ? [[KIND_TIME, "kind", kinds]] : []), [TOKENS, "week", [...weeks].reverse()]];
   return html`<div><${Select} label="Time" value=${days} options=${TIMES} set=${setDays} /></div>${failure}
     ${total && (total.tasks === 0 ? html`<p class="empty">No task has ended here in this time.</p>`
       : html`<${Total} row=${total} /><div class="plots">${plots.map(([what, by, rows]) => html`<${Plot} what=${what} by=${by} rows=${rows} />`)}</div>`)}`;
@@ -71,7 +72,7 @@ function Plot({ what, by, rows }) {
       ${series.length > 1 && series.map((name, index) => html`<span class="legend"><i class=${`s${index}`}></i>${name}</span>`)}</div>
     <p class="pointed" aria-hidden="true">${shown[at]?.words ?? "\u00a0"}</p>
     <div ref=${ref}>${shown.every((row) => row.values[0] === null) ? html`<p class="muted">not known</p>` : width > 0 && html`<${Bars} what=${what} rows=${shown} width=${width} point=${point} />`}</div>
-    <details><summary>Table${more}</summary><${Table} head=${[by, "tasks", ...series]} rows=${rows.map((row) => [row.key, grouped(row.tasks), ...what.exact(row)])} /></details>
+    <details><summary>Table${more}</summary><${Table} head=${[by, what.counts ?? "tasks", ...series]} rows=${rows.map((row) => [row.key, grouped(row.tasks), ...what.exact(row)])} /></details>
   </section>`;
 }
 

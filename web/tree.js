@@ -1,13 +1,14 @@
 // The agents of a session as a tree with a waterfall of time in the same rows. Only the rows on the screen are in the page.
 
-import { html, useEffect, useLayoutEffect, useRef, useState } from "./vendor/preact.js";
+import { Component, html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "./vendor/preact.js";
 import { useChanges, useClock } from "./ui.js";
 import { bars, timeSpan, treeKey, treeRows, visibleRows } from "./tree-rows.js";
 import { costOf, glyph, hue, RoleIcon, tokensOf, tone, word, worked } from "./agent-words.js";
 import { inAll } from "./fold.js";
-import { now, turn, visibleLine } from "./words.js";
+import { duration, now, turn, visibleLine } from "./words.js";
 
-const ROW = 44;
+/** Heights, as the style sheet has them. */
+const [ROW, HEAD] = [44, 24];
 
 export function Tree({ store, selected, onSelect }) {
   const [closed, setClosed] = useState(new Set());
@@ -16,7 +17,7 @@ export function Tree({ store, selected, onSelect }) {
   useChanges((changed) => store.subscribe("view", changed), [store]);
   const { view, running } = store;
   const nowMs = useClock(1000, running);
-  const rows = treeRows(view.agents, closed);
+  const rows = useMemo(() => treeRows(view.agents, closed), [view, store.version, closed]);
   const [first, end] = visibleRows(rows.length, ROW, place.top, place.screen);
   useMeasured(box, setPlace);
   useEffect(() => {
@@ -28,7 +29,7 @@ export function Tree({ store, selected, onSelect }) {
   useLayoutEffect(() => {
     const at = rows.findIndex(({ agent }) => agent.id === selected) * ROW;
     const { scrollTop, clientHeight } = box.current;
-    if (at >= 0 && (at < scrollTop || at + ROW > scrollTop + clientHeight)) box.current.scrollTop = at - clientHeight / 2;
+    if (at >= 0 && (at < scrollTop || at + ROW + HEAD > scrollTop + clientHeight)) box.current.scrollTop = at - clientHeight / 2;
   }, [selected]);
   const toggle = (id, open) => {
     const next = new Set(closed);
@@ -46,13 +47,15 @@ export function Tree({ store, selected, onSelect }) {
     if (done.open) toggle(done.open, true);
     if (done.close) toggle(done.close, false);
   };
-  const span = timeSpan(view, running, nowMs);
-  const shared = { store, span, nowMs, toggle, onSelect };
+  // The time in which all rest is not shown.
+  const span = timeSpan(view, running && view.state === "running", nowMs);
+  const shared = { from: span.from, to: span.to, nowMs, questions: view.questions, toggle, onSelect };
   return html`<div class="tree" ref=${box} role="treegrid" aria-label="Agents" aria-rowcount=${rows.length} tabindex="0"
     aria-activedescendant=${`row-${selected}`} onKeyDown=${key} onScroll=${() => setPlace(measured(box.current))}>
+    <div class="tree-head" aria-hidden="true"><span>Agent</span><span>time, cost, tokens</span><span class="row"><span class="grow">0 s</span>${duration(span.to - span.from)}</span></div>
     <div class="tree-all" style=${{ height: `${rows.length * ROW}px` }} role="rowgroup">
       ${slots(first, end).map(([slot, at]) =>
-        html`<${Row} key=${slot} row=${rows[at]} at=${at} isSelected=${rows[at].agent.id === selected} ...${shared} />`)}
+        html`<${Row} key=${slot} ...${rows[at]} at=${at} isSelected=${rows[at].agent.id === selected} ...${shared} />`)}
     </div>
   </div>`;
 }
@@ -73,12 +76,23 @@ function useMeasured(box, setPlace) {
   }, []);
 }
 
-function Row({ store, row, at, isSelected, span, nowMs, toggle, onSelect }) {
-  const { agent, depth, kids, open } = row;
-  const asked = store.view.questions.filter((one) => one.agent === agent.id).map((one) => one.asked_at_ms);
+/** A row is drawn again only if something of it has changed: scrolling changes few of them. */
+class Row extends Component {
+  shouldComponentUpdate(next) {
+    return Object.keys(next).some((key) => typeof next[key] !== "function" && next[key] !== this.props[key]);
+  }
+
+  render(props) {
+    return drawn(props);
+  }
+}
+
+function drawn({ agent, depth, kids, open, at, isSelected, from, to, nowMs, questions, toggle, onSelect }) {
+  const asked = questions.filter((one) => one.agent === agent.id).map((one) => one.asked_at_ms);
   const folded = kids > 0 && !open;
   const fold = (event) => (event.stopPropagation(), toggle(agent.id, !open));
   const all = inAll(agent);
+  const does = visibleLine(now(agent, nowMs)) || word(agent);
   return html`<div id=${`row-${agent.id}`} role="row" aria-level=${depth + 1} aria-selected=${isSelected} aria-rowindex=${at + 1}
     aria-expanded=${kids > 0 ? open : undefined} class=${`tree-row ${agent.ended_at_ms ? "over" : ""}`}
     style=${{ top: `${at * ROW}px`, "--depth": Math.min(depth, 8) }} onClick=${() => onSelect(agent.id)}>
@@ -86,14 +100,13 @@ function Row({ store, row, at, isSelected, span, nowMs, toggle, onSelect }) {
     <span role="gridcell" class=${`glyph ${tone(agent)} ${agent.state === "running" ? "pulse" : ""}`}><span aria-hidden="true">${glyph(agent)}</span><span class="hidden-label">${word(agent)}</span></span>
     <div role="gridcell" class="tree-name">
       <div class="cut"><${RoleIcon} agent=${agent} /> <b class="hued" style=${hue(agent)}>${visibleLine(agent.name)}</b> ${agent.title ? visibleLine(agent.title) : ""}</div>
-      <div class="cut muted small">${folded ? `${all.agents - 1} below · ` : ""}${visibleLine(now(agent, nowMs)) || word(agent)}</div>
+      <div class="cut muted small">${[does, folded && `${all.agents - 1} below`, agent.turn > 0 && turn(agent)].filter(Boolean).join(" · ")}</div>
     </div>
-    <div role="gridcell" class="tree-figures num small">
-      <div title="Tokens, of it and of all below it">${tokensOf(agent.own)}${agent.below.agents > 0 ? html` <span class="muted">/ ${tokensOf(all)}</span>` : ""}</div>
-      <div class="muted">${costOf(folded ? all : agent.own)}</div>
+    <div role="gridcell" class="tree-figures num small" title="Working time, cost; tokens of its own / with all below it">
+      <div>${worked(agent, nowMs)}<span class="muted"> ${costOf(folded ? all : agent.own)}</span></div>
+      <div class="muted">${tokensOf(agent.own)}${agent.below.agents > 0 && ` / ${tokensOf(all)}`}</div>
     </div>
-    <div role="gridcell" class="tree-time num small"><div>${worked(agent, nowMs)}</div><div class="muted">${agent.turn > 0 && turn(agent)}</div></div>
-    <div role="gridcell" class="waterfall" aria-hidden="true">${bars(agent, span, asked).map((bar) =>
+    <div role="gridcell" class="waterfall" aria-hidden="true">${bars(agent, { from, to }, asked).map((bar) =>
       html`<i key=${bar.kind} class=${`${bar.kind} ${agent.ended_at_ms ? tone(agent) : "accent"}`} style=${{ left: `${bar.left}%`, width: `${bar.width}%` }}></i>`)}</div>
   </div>`;
 }

@@ -1,12 +1,11 @@
-// Changes of files by a person: undo, redo and rewind. Each is shown before it is made; a rewind can fork the conversation, too.
+// Changes of files by a person: undo, redo, rewind and merge. Each is shown before it is made; a rewind can fork the
+// conversation, too.
 
 import { html, useState } from "./vendor/preact.js";
 import { of, post } from "./net.js";
-import { Button, Dialog, Failure, toast, tried, useAsync } from "./ui.js";
-import { counted } from "./text.js";
-import { visible, visibleLine } from "./visible.js";
-import { link } from "./route.js";
-import { Select } from "./fields.js";
+import { Badge, Button, Dialog, Failure, offer, Select, toast, tried, useAction, useAsync } from "./ui.js";
+import { counted, visible, visibleLine } from "./text.js";
+import { openBegun } from "./commands.js";
 import { PlainDiff } from "./diff-view.js";
 import { agentNames, agentOf, changeOf } from "./review-state.js";
 
@@ -14,24 +13,21 @@ const KINDS = [["last", "the last change"], ["agent", "the work of an agent and 
   ["session", "everything in this session"], ["rewind", "everything since a turn began"], ["redo", "the last undo"]];
 
 /** Paths that stay as they are; conflicts have a text with both sides. */
-export const Left = ({ words, list }) => list.length > 0 && html`<div class="notice warn"><p>${words}</p>
+const Left = ({ words, list }) => list.length > 0 && html`<div class="notice warn"><p>${words}</p>
   ${list.map((one) => (one.text ? html`<details><summary class="mono">${visibleLine(one.path)}</summary><pre class="said">${visible(one.text)}</pre></details>`
     : html`<p class="mono">${visibleLine(one.path ?? one)}</p>`))}</div>`;
 
 /** What a change would do, and a button that does it. `done(outcome)` follows. */
 export function ChangePreview({ session, change, yes, done }) {
   const { value, error, again } = useAsync(() => post(of(session, "changes/preview"), { change }), [JSON.stringify(change)]);
-  const [busy, setBusy] = useState(false);
-  const act = async () => {
-    setBusy(true);
+  const { begin, busy } = useAction(async () => {
     const answer = await tried(post(of(session, "changes"), { change }));
-    setBusy(false);
     if (answer) done(answer.undone ?? answer.merged);
-  };
+  });
   if (error || !value) return error ? html`<${Failure} error=${error} again=${again} />` : html`<p class="muted">Looking what that would change …</p>`;
   const { what, changes, diff, conflicts, not_certain: uncertain, not_covered: uncovered } = value.preview;
   return html`<div class="stack"><div class="row wrap"><p class="grow"><b>${visibleLine(what)}</b>: ${counted(changes.length, "file")} would change. Nothing is written yet.</p>
-      <${Button} kind="primary" disabled=${busy || !changes.length} onClick=${act}>${yes}<//></div>
+      <${Button} kind="primary" disabled=${busy || !changes.length} onClick=${begin}>${yes}<//></div>
     <${Left} list=${conflicts} words="These would stay as they are, because the same places have changed since:" />
     <${Left} list=${uncertain} words="These would stay as they are. They changed while a command ran, and it is not certain that the command did it:" />
     <${Left} list=${uncovered} words="Undo does not cover:" />
@@ -42,7 +38,7 @@ export function ChangePreview({ session, change, yes, done }) {
 export function sayUndone(session, { what, conflicts, not_certain: uncertain }, changed) {
   const redo = async () => (await tried(post(of(session, "changes"), { change: "redo" }), "It is back.")) && changed();
   const left = conflicts.length + uncertain.length;
-  toast(html`Taken back: ${visibleLine(what)}${left > 0 && `, except ${counted(left, "file")}`} <${Button} class="small" onClick=${redo}>Undo<//>`);
+  offer(`Taken back: ${visibleLine(what)}${left > 0 ? `, except ${counted(left, "file")}` : ""}`, "Undo", redo);
 }
 
 /** The dialog for all of this. `changed` is called after files have changed. */
@@ -74,10 +70,43 @@ function Fork({ session, turn }) {
     event.preventDefault();
     const { prompt, files } = event.target.elements;
     const made = await tried(post(of(session, "fork"), { prompt: prompt.value, turn: turn - 1, files: files.checked }));
-    made?.notes.forEach((note) => toast(visible(note)));
-    if (made) location.hash = link(made.session);
+    if (made) openBegun(made);
   };
   return html`<form class="notice stack" onSubmit=${fork}>
     <label>Or fork: a new session that knows the conversation before turn ${turn}<textarea name="prompt" rows="2" required placeholder="What should it do next?"></textarea></label>
     <div class="row wrap"><label class="row grow"><input name="files" type="checkbox" defaultChecked /> with the files as they were then</label><button class="button">Fork</button></div></form>`;
+}
+
+// Work that is only on the branches of agents: what merging it would change, what does not go together, and what remains.
+
+const STATES = { working: "at work", unmerged: "not merged", conflicts: "merged in part" };
+
+/** The agents whose work is not merged. One that continues counts once, as it is now. */
+export function unmerged(view) {
+  const newest = new Map(view.agents.filter((agent) => agent.branch).map((agent) => [agent.name, agent]));
+  return [...newest.values()].filter((agent) => agent.branch.state !== "merged");
+}
+
+export function Merge({ session, view, readOnly, changed, onClose }) {
+  const [agent, choose] = useState(null);
+  const [left, setLeft] = useState(null);
+  const done = (merged) => {
+    toast(`Merged ${counted(merged.changes.length, "file")} of ${visibleLine(merged.branch)}.`);
+    setLeft(merged);
+    choose(null);
+    changed();
+  };
+  const list = unmerged(view);
+  return html`<${Dialog} title=${agent ? `Merge the work of ${visibleLine(agent)}` : "Branches"} wide onClose=${onClose}><div class="stack">
+    ${left && html`<${Left} list=${left.conflicts} words=${`These places stayed as they were. The agent's version is still on ${visibleLine(left.branch)}:`} />`}
+    ${agent ? html`<div><${Button} class="small" onClick=${() => choose(null)}>All branches<//></div><${ChangePreview} session=${session} change=${{ merge: { agent } }} yes="Merge" done=${done} />`
+      : list.map((one) => html`<${OneBranch} agent=${one} merge=${!readOnly && (() => choose(one.name))} />`)}
+    ${!list.length && html`<p class="muted">All work of agents is merged.</p>`}</div><//>`;
+}
+
+function OneBranch({ agent, merge }) {
+  const { name, state, paths = [] } = agent.branch;
+  return html`<section class="notice"><div class="row wrap"><b>${visibleLine(agent.name)}</b><span class="grow">${visibleLine(agent.title ?? "")}</span>
+      <${Badge} tone=${state === "conflicts" ? "warn" : ""}>${STATES[state]}<//>${merge && state !== "working" && html`<${Button} class="small" onClick=${merge}>Preview and merge<//>`}</div>
+    <p class="muted">Only on <code>${visibleLine(name)}</code>: ${paths.map(visibleLine).join(", ") || (state === "working" ? "known when the agent ends" : "places that did not go together")}</p></section>`;
 }

@@ -1,10 +1,10 @@
 // The geometry of plots: round ticks, scales that stay inside, pieces without gaps.
 
-import { test } from 'node:test';
-import assert from 'node:assert/strict';
-import { barPlot, largest, scale, stacked, ticks, timeUnit } from '../plots.js';
+import { test } from "node:test";
+import assert from "node:assert/strict";
+import { barPlot, largest, scale, stacked, ticks, timeUnit } from "../plots.js";
 
-test('ticks are round and reach the largest value', () => {
+test("ticks are round and reach the largest value", () => {
   const cases = [
     [100, 4, 1, [0, 25, 50, 75, 100]],
     [7, 4, 1, [0, 2, 4, 6, 8]],
@@ -21,17 +21,17 @@ test('ticks are round and reach the largest value', () => {
   }
 });
 
-test('times have units in which they are round', () => {
+test("times have units in which they are round", () => {
   assert.deepEqual([500, 5000, 300_000, 9_000_000, 200_000_000].map(timeUnit), [1, 1000, 60_000, 3_600_000, 86_400_000]);
 });
 
-test('a scale stays inside its pixels', () => {
+test("a scale stays inside its pixels", () => {
   const along = scale(10, 200);
   assert.deepEqual([0, 5, 10, 20, -1, null].map(along), [0, 100, 200, 200, 0, 0]);
   assert.equal(scale(0, 200)(5), 0);
 });
 
-test('pieces follow each other, and the largest row is found', () => {
+test("pieces follow each other, and the largest row is found", () => {
   assert.deepEqual(stacked([2, null, 3]), [{ from: 0, to: 2 }, { from: 2, to: 2 }, { from: 2, to: 5 }]);
   const rows = [{ values: [2, 3] }, { values: [4, null] }];
   assert.equal(largest(rows, true), 5);
@@ -39,7 +39,7 @@ test('pieces follow each other, and the largest row is found', () => {
   assert.equal(largest([], true), 0);
 });
 
-test('bars begin at the label, end within the width and do not overlap', () => {
+test("bars begin at the label, end within the width and do not overlap", () => {
   const rows = [{ values: [100, 0] }, { values: [50, 0.001] }];
   const plot = barPlot(rows, { width: 400, label: 100, max: 100, unit: 1 });
   const bars = plot.rows.flat();
@@ -50,7 +50,7 @@ test('bars begin at the label, end within the width and do not overlap', () => {
   assert.deepEqual(barPlot([], { width: 400, label: 100, max: 0, unit: 1 }).rows, []);
 });
 
-test('the pieces of a pile follow each other on one line', () => {
+test("the pieces of a pile follow each other on one line", () => {
   const plot = barPlot([{ values: [30, null, 70] }], { width: 500, label: 100, max: 100, unit: 1, pile: true });
   const [first, none, last] = plot.rows[0];
   assert.equal(first.x, 100);

@@ -1,12 +1,12 @@
 // Titles, visible text, reports and facts are those of the programs that write the record.
-import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { facts } from '../facts.js';
-import { endingText, errorMessage } from '../report.js';
-import { summaryOf } from '../summary.js';
-import { cut } from '../text.js';
-import { titleOf } from '../title.js';
-import { joinedLines, oneLine, visible, visibleLine } from '../visible.js';
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { facts } from "../report.js";
+import { endingText, errorMessage } from "../report.js";
+import { summaryOf } from "../report.js";
+import { cut } from "../text.js";
+import { titleOf } from "../title.js";
+import { joinedLines, oneLine, visible, visibleLine } from "../text.js";
 
 // As in crates/protocol/src/title.rs.
 const PROMPTS = [
@@ -58,7 +58,7 @@ const PROMPTS = [
   ["see https://example.org/a/very/long/address/that/has/no/spaces/in/it/anywhere", "see https://example.org/a/very/long/address/that/has/no/spa…"],
 ];
 
-test('titles are the first meaningful words', () => {
+test("titles are the first meaningful words", () => {
   assert.equal(PROMPTS.length, 46);
   for (const [prompt, title] of PROMPTS) {
     assert.equal(titleOf(prompt), title, JSON.stringify(prompt));
@@ -66,8 +66,8 @@ test('titles are the first meaningful words', () => {
   }
 });
 
-test('a title of hostile text takes no time', () => {
-  for (const piece of ['#', '.', ' ', '> ', 'please ', '`', '1. ', '\n', '- [ ] ']) {
+test("a title of hostile text takes no time", () => {
+  for (const piece of ["#", ".", " ", "> ", "please ", "`", "1. ", "\n", "- [ ] "]) {
     const started = performance.now();
     titleOf(piece.repeat(1_000_000 / piece.length));
     assert.ok(performance.now() - started < 500, JSON.stringify(piece));
@@ -82,12 +82,12 @@ const HIDDEN = [
   [0x1bca0, 0x1bca3], [0x1d173, 0x1d17a], [0xe0000, 0xe007f], [0xe0100, 0xe01ef], [0xf0000, 0xf0010], [0x10fffd, 0x10ffff],
 ];
 
-test('what hides is written out and nothing is dropped', () => {
+test("what hides is written out and nothing is dropped", () => {
   let seen = 0;
   for (const [from, to] of HIDDEN) {
     for (let code = from; code <= to; code++) {
       const c = String.fromCodePoint(code);
-      const escape = c === '\r' ? '\\r' : `\\u{${code.toString(16)}}`;
+      const escape = c === "\r" ? "\\r" : `\\u{${code.toString(16)}}`;
       for (const shown of [visible, visibleLine]) assert.equal(shown(`a${c}b${c}`), `a${escape}b${escape}`);
       assert.equal(visible(c), escape);
       seen++;
@@ -96,67 +96,67 @@ test('what hides is written out and nothing is dropped', () => {
   assert.equal(seen, 562);
 });
 
-test('texts stay as they are', () => {
-  const texts = ['plain\n\ttext', 'a\\u{1b}b C:\\n', 'Grüße, décomposé e\u0301, Tiếng Việt',
-    '日本語 한국어 עברית العربية हिन्दी ไทย', '✓ ⚠\ufe0f 😀 “quoted” — … ≥ 5 €'];
+test("texts stay as they are", () => {
+  const texts = ["plain\n\ttext", "a\\u{1b}b C:\\n", "Grüße, décomposé e\u0301, Tiếng Việt",
+    "日本語 한국어 עברית العربية हिन्दी ไทย", "✓ ⚠\ufe0f 😀 “quoted” — … ≥ 5 €"];
   for (const text of texts) assert.equal(visible(text), text);
 });
 
-test('lines stay lines and marks stay with their letter', () => {
+test("lines stay lines and marks stay with their letter", () => {
   const cases = [
-    ['a\nb\tc\r', 'a\\nb\\tc\\r'], ['\u0301x', '\\u{301}x'], ['x \u0301', 'x \\u{301}'], ['\u202e\u0301', '\\u{202e}\\u{301}'],
-    ['o\u0301\u0302\u0303\u0304\u0305', 'o\u0301\u0302\u0303\u0304\\u{305}'], ['a\ufe0f', 'a\\u{fe0f}'],
-    ['⚠\ufe0f\ufe0f', '⚠\ufe0f\\u{fe0f}'], ['\ud800', '\\u{d800}'],
+    ["a\nb\tc\r", "a\\nb\\tc\\r"], ["\u0301x", "\\u{301}x"], ["x \u0301", "x \\u{301}"], ["\u202e\u0301", "\\u{202e}\\u{301}"],
+    ["o\u0301\u0302\u0303\u0304\u0305", "o\u0301\u0302\u0303\u0304\\u{305}"], ["a\ufe0f", "a\\u{fe0f}"],
+    ["⚠\ufe0f\ufe0f", "⚠\ufe0f\\u{fe0f}"], ["\ud800", "\\u{d800}"],
   ];
   for (const [text, want] of cases) assert.equal(visibleLine(text), want);
-  const lines = [['日本語', 6, '日本語'], ['日本語', 5, '日本…'], ['日本語', 4, '日…'], ['a日本', 3, 'a…'], ['😀😀', 3, '😀…'], ['é', 1, 'é'],
-    ['abc', 0, '…']];
+  const lines = [["日本語", 6, "日本語"], ["日本語", 5, "日本…"], ["日本語", 4, "日…"], ["a日本", 3, "a…"], ["😀😀", 3, "😀…"], ["é", 1, "é"],
+    ["abc", 0, "…"]];
   for (const [text, columns, want] of lines) assert.equal(oneLine(text, columns), want);
-  const joined = [[' a\nb\tc\u2028d\n', 20, 'a b c d'], ['a\r\nb\u202e', 20, 'a  b\\u{202e}'], ['one\ntwo', 6, 'one t…'], ['\n\n', 6, '']];
+  const joined = [[" a\nb\tc\u2028d\n", 20, "a b c d"], ["a\r\nb\u202e", 20, "a  b\\u{202e}"], ["one\ntwo", 6, "one t…"], ["\n\n", 6, ""]];
   for (const [text, columns, want] of joined) assert.equal(joinedLines(text, columns), want);
-  assert.equal(cut('日😀語', 2), '日😀');
+  assert.equal(cut("日😀語", 2), "日😀");
 });
 
-test('the summary of a report', () => {
+test("the summary of a report", () => {
   const cases = [
-    ['', ''],
-    ['All done.\nReally.\n\nMore.', 'All done.\nReally.'],
-    ['SUMMARY: it works\nCHANGES: a.rs', 'it works'],
-    ['# Report\n## Summary\nIt works.\n### Why\nBecause.\n## Risks\nnone', 'It works.\n### Why\nBecause.'],
-    ['**Zusammenfassung**\nFertig.\n\n2. **Risiken:** keine', 'Fertig.'],
-    ['```\nSUMMARY: no\n```\n摘要：完成', '完成'],
-    ['```\nSUMMARY: yes', 'yes'],
-    ['Risks: many\n# Own\nwords', ''],
-    ['# Own\n\nwords\n\nmore', 'words'],
+    ["", ""],
+    ["All done.\nReally.\n\nMore.", "All done.\nReally."],
+    ["SUMMARY: it works\nCHANGES: a.rs", "it works"],
+    ["# Report\n## Summary\nIt works.\n### Why\nBecause.\n## Risks\nnone", "It works.\n### Why\nBecause."],
+    ["**Zusammenfassung**\nFertig.\n\n2. **Risiken:** keine", "Fertig."],
+    ["```\nSUMMARY: no\n```\n摘要：完成", "完成"],
+    ["```\nSUMMARY: yes", "yes"],
+    ["Risks: many\n# Own\nwords", ""],
+    ["# Own\n\nwords\n\nmore", "words"],
   ];
   for (const [text, want] of cases) assert.equal(summaryOf(text), want, JSON.stringify(text));
 });
 
-test('facts and endings in words', () => {
+test("facts and endings in words", () => {
   const file = (path, added, removed, created = false) => ({ path, created, lines_added: added, lines_removed: removed });
   const receipt = {
-    files: [file('a.rs', 1, 0, true), file('b', 0, 2)], files_below: [file('a.rs', 2, 1)],
-    commands: [{ command: 'make `x`', exit_code: 1 }], commands_total: 2, commands_failed: 1, last_command: { command: 'ls\n-l', exit_code: null },
-    tests: { run: 5, passed: 4 }, test_files: [{ path: 't', deleted: true, tests_removed: 2, assertions_removed: 1, skips_added: 0 }],
-    commits: [{ id: 'abcdef0123', subject: 'one' }], commits_total: 3, children: [{ name: 'a b', ending: { status: 'timed_out' } }], children_total: 1,
+    files: [file("a.rs", 1, 0, true), file("b", 0, 2)], files_below: [file("a.rs", 2, 1)],
+    commands: [{ command: "make `x`", exit_code: 1 }], commands_total: 2, commands_failed: 1, last_command: { command: "ls\n-l", exit_code: null },
+    tests: { run: 5, passed: 4 }, test_files: [{ path: "t", deleted: true, tests_removed: 2, assertions_removed: 1, skips_added: 0 }],
+    commits: [{ id: "abcdef0123", subject: "one" }], commits_total: 3, children: [{ name: "a b", ending: { status: "timed_out" } }], children_total: 1,
     below: { agents: 4, commands: 2, commands_failed: 1 },
   };
   assert.deepStrictEqual(facts(receipt).map(({ text }) => text), [
-    '2 commands run, 1 failed, the last: `ls -l` (no exit code), 2 by sub-agents (1 failed)',
-    'tests failed (4 of 5 passed); test files changed: t (deleted, 2 tests removed, 1 assertion removed)',
-    '3 commits, the last: abcdef0 `one`',
-    '1 sub-agent (4 with those below them): a_b out of time',
-    '2 files changed (+3 -3): a.rs (+3 -1 lines, new file), b (-2 lines)',
+    "2 commands run, 1 failed, the last: `ls -l` (no exit code), 2 by sub-agents (1 failed)",
+    "tests failed (4 of 5 passed); test files changed: t (deleted, 2 tests removed, 1 assertion removed)",
+    "3 commits, the last: abcdef0 `one`",
+    "1 sub-agent (4 with those below them): a_b out of time",
+    "2 files changed (+3 -3): a.rs (+3 -1 lines, new file), b (-2 lines)",
   ]);
-  const model = (said, advice) => ({ status: 'failed', failure: { failure: 'model', message: 'h refused the key (401)', said, advice } });
-  const full = (tokens, window) => ({ status: 'failed', failure: { failure: 'context_full', tokens, window } });
-  const tail = '; give it less text, or put it in a file and let the agent read it';
+  const model = (said, advice) => ({ status: "failed", failure: { failure: "model", message: "h refused the key (401)", said, advice } });
+  const full = (tokens, window) => ({ status: "failed", failure: { failure: "context_full", tokens, window } });
+  const tail = "; give it less text, or put it in a file and let the agent read it";
   const endings = [
-    [model('', ''), 'h refused the key (401)'], [model('No.', 'check KEY'), 'h refused the key (401). It said: No. Check KEY.'],
-    [model('No', ''), 'h refused the key (401). It said: No.'], [{ status: 'completed' }, null], [{ status: 'refused' }, 'the model refused'],
+    [model("", ""), "h refused the key (401)"], [model("No.", "check KEY"), "h refused the key (401). It said: No. Check KEY."],
+    [model("No", ""), "h refused the key (401). It said: No."], [{ status: "completed" }, null], [{ status: "refused" }, "the model refused"],
     [full(1_000_000, 32_768), `the conversation is about 1,000,000 tokens, the model's context is 32,768${tail}`],
-    [full(900), `the conversation is about 900 tokens, more than the model's context${tail}`], [{ status: 'out_of_turns' }, 'out of turns'],
+    [full(900), `the conversation is about 900 tokens, more than the model's context${tail}`], [{ status: "out_of_turns" }, "out of turns"],
   ];
   for (const [ending, want] of endings) assert.equal(errorMessage(ending), want);
-  assert.equal(endingText(model('', '')), 'failed: h refused the key (401)');
+  assert.equal(endingText(model("", "")), "failed: h refused the key (401)");
 });

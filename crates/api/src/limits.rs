@@ -72,9 +72,10 @@ pub(crate) const ROWS: usize = 50;
 pub(crate) const FOLDERS_MAX: usize = 200;
 /// Views of sessions that a server keeps.
 pub(crate) const VIEWS_KEPT_MAX: usize = 8;
-/// How long updates are gathered before they are sent, and the same where many follow a session: at most 20 times a second.
+/// How long updates are gathered before they are sent, and the same where many follow a session: with what is told of all
+/// sessions once a second, at most 20 times a second.
 pub(crate) const MERGE_MS: u64 = 20;
-pub(crate) const MERGE_MS_OF_MANY: u64 = 50;
+pub(crate) const MERGE_MS_OF_MANY: u64 = 54;
 /// How many followers are few.
 pub(crate) const ROOM_FEW: usize = 8;
 /// How many follow one session through a server.

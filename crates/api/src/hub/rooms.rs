@@ -301,6 +301,8 @@ async fn gather(
                     add(&mut merged, &mut last, Update::Event(Arc::new(event)));
                 }
                 looked = Instant::now();
+                // A look makes nothing due.
+                if due > looked { continue }
                 false
             }
         };

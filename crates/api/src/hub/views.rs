@@ -50,7 +50,7 @@ impl Views {
         }
         let mut shown = view.clone();
         // The row knows whether anybody works on it, even where that could not be put on record.
-        if row.status != AgentState::Running && shown.seq == row.last_seq {
+        if row.status == AgentState::Interrupted && shown.seq == row.last_seq {
             shown.show_interrupted();
         }
         Ok(shown)

@@ -57,6 +57,7 @@ async fn a_session_of_another_process_is_followed_with_its_text_and_steered() {
     stream.until(|frame| is(frame, "event", "session_named")).await;
     let (_, view) = served.get(&format!("/api/sessions/{id}/view")).await;
     assert_eq!((&view["view"]["title"], &view["running"]), (&json!("Named"), &json!(true)));
+    assert_eq!(view["view"]["agents"][0]["state"], "resting", "nobody was interrupted");
     served.post(&format!("/api/sessions/{id}/close"), &json!({})).await;
     stream.until(|frame| frame.event == "running" && frame.data["running"] == false).await;
     session.report().await.unwrap();
