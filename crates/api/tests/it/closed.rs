@@ -1,7 +1,7 @@
 //! W1: nobody gets in who should not. Every route of the table and every file of the page, against every way of asking that
 //! is not the page's own.
 
-use posse_api::{Listen, ROUTES, ServeError, TlsFiles, Verb, WebStart};
+use posse_api::{Listen, ROUTES, ServeError, TlsFiles, Verb};
 use serde_json::json;
 
 use crate::served::{Options, Served, answer, status};
@@ -161,36 +161,25 @@ async fn a_server_that_only_shows_refuses_everything_that_steers() {
     );
 }
 
-/// Others can reach it: only with TLS, and by its own names.
+fn any_address() -> Listen {
+    Listen::Address("0.0.0.0:0".parse().unwrap())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_address_that_others_reach_is_not_served_without_tls() {
+    let root = tempfile::tempdir().unwrap();
+    let options = Options { listen: any_address(), ..Options::default() };
+    let refused = Served::try_start(root.path(), &root.path().join("data"), options).await;
+    assert!(matches!(refused, Err(ServeError::Plain)));
+}
+
+/// Others can reach it, by its own names.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn other_addresses_are_served_with_tls_only() {
     let root = tempfile::tempdir().unwrap();
-    let any: std::net::SocketAddr = "0.0.0.0:0".parse().unwrap();
-    let plain = WebStart {
-        hub: posse_api::HubStart {
-            engine: posse_engine::Engine::open(&root.path().join("data")).unwrap(),
-            paths: std::sync::Arc::new(
-                posse_setup::Paths::find(
-                    posse_setup::Surroundings::new(root.path()).with_home(root.path().to_path_buf()),
-                    Some(&root.path().join("data")),
-                    None,
-                )
-                .unwrap(),
-            ),
-            folders: Vec::new(),
-            program: posse_api::BackgroundProgram::default(),
-            read_only: false,
-            version: String::new(),
-        },
-        listen: Listen::Address(any),
-        tls: None,
-        allowed_hosts: Vec::new(),
-        token: posse_api::AccessToken::random().unwrap(),
-    };
-    assert!(matches!(posse_api::serve(plain).await, Err(ServeError::Plain)));
     let certificates = root.path().join("certificates");
     let options = || Options {
-        listen: Listen::Address(any),
+        listen: any_address(),
         tls: Some(TlsFiles::Own(certificates.clone())),
         allowed_hosts: vec!["posse.test".to_owned()],
         ..Options::default()

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use posse_api::{AccessToken, BackgroundProgram, HubStart, Listen, Serving, TlsFiles, WebStart, serve};
+use posse_api::{
+    AccessToken, BackgroundProgram, HubStart, Listen, ServeError, Serving, TlsFiles, WebStart, serve,
+};
 use posse_engine::Engine;
 use posse_setup::{Paths, Surroundings};
 use serde_json::Value;
@@ -40,6 +42,10 @@ impl Default for Options {
 impl Served {
     /// A server on the record of a data directory, for the person with this home.
     pub(crate) async fn start(root: &Path, data: &Path, options: Options) -> Self {
+        Self::try_start(root, data, options).await.unwrap()
+    }
+
+    pub(crate) async fn try_start(root: &Path, data: &Path, options: Options) -> Result<Self, ServeError> {
         let token = AccessToken::random().unwrap();
         let folder = root.canonicalize().unwrap();
         let surroundings = Surroundings::new(&folder).with_home(folder.join("home"));
@@ -58,7 +64,7 @@ impl Served {
             allowed_hosts: options.allowed_hosts,
             token: token.clone(),
         };
-        Self { serving: serve(start).await.unwrap(), token }
+        Ok(Self { serving: serve(start).await?, token })
     }
 
     pub(crate) fn host(&self) -> String {
