@@ -90,9 +90,17 @@ impl Stage {
 
     /// A tab in which the link of the server was opened.
     pub(super) fn tab(&self) -> Page {
-        let page = self.browser.page();
+        let page = self.empty_tab();
         page.open(&self.at(&format!("#token={}", self.token)));
         page.wait_for("document.querySelector('main h1')", "the list of sessions");
+        page
+    }
+
+    /// A tab in which nothing was opened, of a person who wants nothing to move: what moves is drawn all the time.
+    pub(super) fn empty_tab(&self) -> Page {
+        let page = self.browser.page();
+        let features = json!([{"name": "prefers-reduced-motion", "value": "reduce"}]);
+        page.call("Emulation.setEmulatedMedia", json!({"features": features}));
         page
     }
 
@@ -103,7 +111,7 @@ impl Stage {
         page.click(&format!("text={mode}"));
         page.fill("textarea[aria-label=Prompt]", prompt);
         page.click("text=Start");
-        page.wait_for("document.querySelector('.tree-row')", "the session");
+        page.wait_for("document.querySelector('.tree [role=row]')", "the session");
         page.eval("/^#\\/s\\/([^/]+)/.exec(location.hash)[1]")
     }
 
