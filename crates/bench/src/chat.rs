@@ -93,14 +93,7 @@ impl ChatHome {
 
     /// The process of the session that runs in this folder.
     fn background(&self) -> Option<u32> {
-        let work = self.work.to_string_lossy().into_owned();
-        let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-        let mut pids = processes.filter_map(|process| process.file_name().to_str()?.parse::<u32>().ok());
-        pids.find(|pid| {
-            let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            let words = String::from_utf8_lossy(&line);
-            words.split('\0').any(|word| word == "--in-background") && words.contains(&work)
-        })
+        session_process(&self.work)
     }
 
     /// Waits until nothing is left of the session.
@@ -121,6 +114,18 @@ impl Drop for ChatHome {
             let _ = kill_process(pid, Signal::KILL);
         }
     }
+}
+
+/// The background process of the session that runs in a folder.
+pub(crate) fn session_process(folder: &Path) -> Option<u32> {
+    let folder = folder.to_string_lossy().into_owned();
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let mut pids = processes.filter_map(|process| process.file_name().to_str()?.parse::<u32>().ok());
+    pids.find(|pid| {
+        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let words = String::from_utf8_lossy(&line);
+        words.split('\0').any(|word| word == "--in-background") && words.contains(&folder)
+    })
 }
 
 /// From the start of the program to its composer.
@@ -264,7 +269,7 @@ fn typing_lines(rest: &Typing, busy: &Typing) -> Vec<ResultLine> {
 }
 
 /// The value that this part of the values does not exceed.
-fn part(values: &[f64], part: f64) -> f64 {
+pub(crate) fn part(values: &[f64], part: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let place = (sorted.len() as f64 * part).ceil() as usize;
@@ -339,25 +344,30 @@ fn long_session() -> anyhow::Result<Vec<ResultLine>> {
     ])
 }
 
-fn resident_mb(pid: u32) -> anyhow::Result<f64> {
+pub(crate) fn resident_mb(pid: u32) -> anyhow::Result<f64> {
+    memory_mb(pid, "VmRSS:")
+}
+
+/// What the kernel says of the memory of a process, by the name of the line.
+pub(crate) fn memory_mb(pid: u32, what: &str) -> anyhow::Result<f64> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
+    let line = status.lines().find_map(|line| line.strip_prefix(what)).context("no such memory")?;
     Ok(line.trim().trim_end_matches(" kB").parse::<f64>()? / 1024.0)
 }
 
 /// What two processes use of one processor from now on.
-struct CpuClock {
+pub(crate) struct CpuClock {
     pids: [u32; 2],
     since: Instant,
     before_us: [f64; 2],
 }
 
 impl CpuClock {
-    fn start(pids: [u32; 2]) -> anyhow::Result<Self> {
+    pub(crate) fn start(pids: [u32; 2]) -> anyhow::Result<Self> {
         Ok(Self { pids, since: Instant::now(), before_us: Self::used_us(pids)? })
     }
 
-    fn percent(&self) -> anyhow::Result<[f64; 2]> {
+    pub(crate) fn percent(&self) -> anyhow::Result<[f64; 2]> {
         let (took_us, now_us) = (self.since.elapsed().as_secs_f64() * 1e6, Self::used_us(self.pids)?);
         Ok([0, 1].map(|one| (now_us[one] - self.before_us[one]) / took_us * 100.0))
     }

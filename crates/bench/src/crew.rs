@@ -198,7 +198,7 @@ impl CrewServer {
 }
 
 /// Who sends a request. Quicker than reading it all, because the server shares the cores with those it measures.
-fn asker(body: &str) -> &str {
+pub(crate) fn asker(body: &str) -> &str {
     let name = body.split_once(" sub-agent of ").and_then(|(before, _)| before.rsplit_once("You are "));
     name.and_then(|(_, name)| name.split(',').next()).unwrap_or("main")
 }

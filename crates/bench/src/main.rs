@@ -25,6 +25,7 @@ mod server;
 mod startup;
 mod terminal;
 mod turns;
+mod web;
 
 use std::process::ExitCode;
 
@@ -42,7 +43,7 @@ pub(crate) struct ResultLine {
 type Measure = fn() -> anyhow::Result<Vec<ResultLine>>;
 
 /// What can be measured; all of it unless the command line names some.
-const PARTS: [(&str, Measure); 13] = [
+const PARTS: [(&str, Measure); 14] = [
     ("turns", turns::measure),
     ("startup", startup::measure),
     ("run", run_end::measure),
@@ -56,6 +57,7 @@ const PARTS: [(&str, Measure); 13] = [
     ("open", open::measure),
     ("resting", resting::measure),
     ("chat", chat::measure),
+    ("web", web::measure),
 ];
 
 fn main() -> ExitCode {
@@ -91,8 +93,8 @@ fn measured() -> anyhow::Result<bool> {
     }
     ensure!(
         !lines.is_empty(),
-        "the parts are turns, startup, run, sandbox, keep, commands, files, crew, record, append, open, resting and \
-         chat"
+        "the parts are turns, startup, run, sandbox, keep, commands, files, crew, record, append, open, resting, \
+         chat and web"
     );
     println!("| what | measured | floor | promise | holds |\n|---|---|---|---|---|");
     for line in &lines {

@@ -77,7 +77,7 @@ async fn make(place: &Path) -> anyhow::Result<SessionId> {
 }
 
 /// The main agent starts them all and waits; each of them says a lot, reads a little, and then reports.
-fn turn(agent: &str, turn: usize) -> Turn {
+pub(crate) fn turn(agent: &str, turn: usize) -> Turn {
     let starts = AGENTS / STARTS_PER_REPLY;
     match (agent, turn) {
         ("main", turn) if turn < starts => crew::start(STARTS_PER_REPLY, turn, "fresh"),

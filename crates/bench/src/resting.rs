@@ -46,7 +46,7 @@ pub(crate) fn measure() -> anyhow::Result<Vec<ResultLine>> {
     Ok(lines)
 }
 
-fn request(workspace: &Path, base_url: &str, prompt: String) -> anyhow::Result<SessionRequest> {
+pub(crate) fn request(workspace: &Path, base_url: &str, prompt: String) -> anyhow::Result<SessionRequest> {
     let mut config = ModelConfig::new("fake", "fake-model", Protocol::Chat, base_url);
     config.max_concurrent = 50;
     Ok(SessionRequest {

@@ -130,16 +130,19 @@ async fn serve(mut stream: TcpStream, state: &State) -> anyhow::Result<()> {
     let mut buffer = Vec::with_capacity(64 * 1024);
     while let Some((head, body)) = request(&mut stream, &mut buffer).await? {
         if head.starts_with("GET") {
-            let list = json!({"object": "list", "data": [{"id": "fake-model", "object": "model"}]}).to_string();
-            let head = format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n", list.len());
+            let list =
+                json!({"object": "list", "data": [{"id": "fake-model", "object": "model"}]}).to_string();
+            let head = format!(
+                "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+                list.len()
+            );
             stream.write_all((head + &list).as_bytes()).await?;
             continue;
         }
         let asked = Instant::now();
         let agent = asker(&body).to_owned();
         let turn = body.matches("\"role\":\"assistant\"").count();
-        let head =
-            "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
         stream.write_all(head.as_bytes()).await?;
         answer(&mut stream, state, &agent, turn).await?;
         chunk(&mut stream, "data: [DONE]\n\n").await?;

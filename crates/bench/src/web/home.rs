@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::chat::session_process;
 use crate::startup::built;
@@ -58,7 +58,8 @@ impl WebHome {
             .spawn()?;
         let mut said = String::new();
         BufReader::new(child.stdout.take().context("no output")?).read_line(&mut said)?;
-        let served: Value = serde_json::from_str(&said).with_context(|| format!("posse serve said {said:?}"))?;
+        let served: Value =
+            serde_json::from_str(&said).with_context(|| format!("posse serve said {said:?}"))?;
         let text = |name: &str| served[name].as_str().map(str::to_owned).context("something is missing");
         let token = std::fs::read_to_string(text("token_file")?)?.trim().to_owned();
         // The client wants a provider even where nothing is encrypted; it may be there already.
@@ -69,7 +70,8 @@ impl WebHome {
             token,
             work: self.work.clone(),
             runtime: tokio::runtime::Builder::new_current_thread().enable_all().build()?,
-            client: reqwest::Client::builder().no_proxy().build()?,
+            // The server closes connections that rest for long.
+            client: reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0).build()?,
         })
     }
 }
@@ -117,14 +119,13 @@ impl WebServer {
     /// Begins a session in the folder of this home, and names it.
     pub(crate) fn begin(&self, prompt: &str) -> anyhow::Result<String> {
         let folder = self.work.to_string_lossy();
-        let begun =
-            self.post("/api/sessions", &serde_json::json!({"folder": folder, "prompt": prompt, "approval": "auto"}))?;
+        let begun = self.post("/api/sessions", &json!({"folder": folder, "prompt": prompt}))?;
         Ok(begun["session"].as_str().context("no session")?.to_owned())
     }
 
     /// Ends a session, and waits until its process is gone.
     pub(crate) fn end(&self, session: &str) -> anyhow::Result<()> {
-        self.post(&format!("/api/sessions/{session}/cancel"), &serde_json::json!({}))?;
+        self.post(&format!("/api/sessions/{session}/cancel"), &json!({}))?;
         let since = Instant::now();
         while session_process(&self.work).is_some() {
             ensure!(since.elapsed() < ENDS, "the session's process does not end");

@@ -6,9 +6,10 @@ use serde_json::json;
 use crate::web::home::WebServer;
 
 const TAB: &str = include_str!("tab.js");
-/// Bytes of the document and of all that it asked for: with heads, without, and unpacked.
-const BYTES: &str = "[...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')].reduce(
-    ([a, b, c], one) => [a + one.transferSize, b + one.encodedBodySize, c + one.decodedBodySize], [0, 0, 0])";
+/// Bytes of the document and of what it asked for, `WHICH` of it: with heads, without, and unpacked.
+const BYTES: &str = "[...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]
+    .filter((one) => WHICH === new URL(one.name).pathname.startsWith('/api/'))
+    .reduce(([a, b, c], one) => [a + one.transferSize, b + one.encodedBodySize, c + one.decodedBodySize], [0, 0, 0])";
 
 /// A new tab that knows the token of the server and waits for a condition.
 pub(crate) fn tab(browser: &Browser, server: &WebServer, condition: &str) -> Page {
@@ -32,7 +33,8 @@ pub(crate) fn shown_first_ms(page: &Page, url: &str) -> f64 {
     shown_ms(page, url)
 }
 
-/// Bytes that came for the present document so far: on the wire, packed, unpacked.
-pub(crate) fn bytes(page: &Page) -> (f64, f64, f64) {
-    page.eval(BYTES)
+/// Bytes that came for the present document so far, its files or the answers of the API: on the wire, packed, unpacked.
+pub(crate) fn bytes(page: &Page, of_api: bool) -> [f64; 3] {
+    let (on_wire, packed, raw) = page.eval(&BYTES.replace("WHICH", if of_api { "true" } else { "false" }));
+    [on_wire, packed, raw]
 }
