@@ -170,8 +170,7 @@ impl Watched {
         Ok(vec![
             line(
                 format!(
-                    "written to in the page, {AGENTS} agents at 10 pieces a second, 99th percentile of {} pieces {whose}",
-                    written.len()
+                    "{AGENTS} agents write 10 pieces a second each: from the model to the document, {whose}, 99th percentile"
                 ),
                 format!("{delay:.1} ms (median {:.1}, {} pieces)", part(&in_page, 0.5), written.len()),
                 format!(
