@@ -11,11 +11,12 @@ const BYTES: &str = "[...performance.getEntriesByType('navigation'), ...performa
     .filter((one) => WHICH === new URL(one.name).pathname.startsWith('/api/'))
     .reduce(([a, b, c], one) => [a + one.transferSize, b + one.encodedBodySize, c + one.decodedBodySize], [0, 0, 0])";
 
-/// A new tab that knows the token of the server and waits for a condition.
+/// A new tab that knows the token of the server and waits for a condition. It has a process and a connection already.
 pub(crate) fn tab(browser: &Browser, server: &WebServer, condition: &str) -> Page {
     let page = browser.page();
     let source = TAB.replace("TOKEN", &json!(server.token).to_string()).replace("CONDITION", condition);
     page.call("Page.addScriptToEvaluateOnNewDocument", json!({"source": source}));
+    page.open(&format!("{}/icon.svg", server.address));
     page
 }
 
