@@ -73,8 +73,6 @@ pub const BOUND_SOCKETS_MAX: usize = 256;
 pub const COPY_TRIES_MAX: usize = 256;
 /// How often an open is tried again when the tree changes under it.
 pub const OPEN_TRIES_MAX: usize = 16;
-/// How often in a row covers are made anew before the command is ended.
-pub const RECOVERIES_MAX: usize = 16;
 /// How long secrets of toolchains that were found count as found.
 pub const SECRETS_KNOWN_MS: u64 = 1_000;
 /// How many links a protected name may go through.

@@ -27,7 +27,6 @@ use super::{
     plan::Plan,
     replaced::{CoveredNames, Happened},
 };
-use crate::limits;
 
 /// The way into a confinement, opened before anything in there has run.
 pub(crate) struct Inside {
@@ -71,46 +70,71 @@ impl Inside {
     }
 }
 
-/// Covers again what has happened to be replaced, until nothing more happens. The error is the name that cannot be
-/// protected any longer.
-pub(crate) fn recover(
-    plan: &Plan,
-    inside: &Inside,
-    names: &mut CoveredNames,
-    placeholders: &mut Placeholders,
-    mut happened: Happened,
-) -> Result<(), PathBuf> {
-    let mut all = BTreeSet::new();
-    for _ in 0..limits::RECOVERIES_MAX {
-        if happened.is_nothing() {
-            names.read_again(placeholders.folder(), &all);
-            return Ok(());
+/// Covers that are gone and not all made anew yet.
+///
+/// It goes on round by round, for as long as somebody outside goes on: a machine that is busy may be slower in covering
+/// than git is in writing. Between two rounds whoever watches sees to the end of the command.
+#[derive(Default)]
+pub(crate) struct Lost {
+    happened: Happened,
+    /// What was covered again in the rounds before.
+    renewed: BTreeSet<PathBuf>,
+}
+
+impl Lost {
+    /// Whether there is something to cover.
+    pub(crate) fn is_nothing(&self) -> bool {
+        self.happened.is_nothing()
+    }
+
+    /// Takes in what has happened, where nothing is known to be lost.
+    pub(crate) fn look(&mut self, names: &CoveredNames, placeholders: &Placeholders) {
+        if self.is_nothing() {
+            self.happened = names.happened(placeholders.folder(), &BTreeSet::new());
         }
-        let open: BTreeSet<PathBuf> = happened.replaced.union(&happened.doubtful).cloned().collect();
+    }
+
+    /// The first name that is lost.
+    pub(crate) fn first(&self) -> PathBuf {
+        self.happened.replaced.iter().chain(&self.happened.doubtful).next().cloned().unwrap_or_default()
+    }
+
+    /// Covers again what is lost, once. The error is the name that cannot be protected any longer.
+    pub(crate) fn recover(
+        &mut self,
+        plan: &Plan,
+        inside: &Inside,
+        names: &mut CoveredNames,
+        placeholders: &mut Placeholders,
+    ) -> Result<(), PathBuf> {
+        let open: BTreeSet<PathBuf> =
+            self.happened.replaced.union(&self.happened.doubtful).cloned().collect();
         if let Err(path) = cover(plan, inside, placeholders, &open) {
             // It may have been replaced once more in this moment.
             let since = names.happened(placeholders.folder(), &open);
             if !since.replaced.contains(&path) {
                 return Err(path);
             }
-            happened.replaced.extend(since.replaced);
-            happened.doubtful.extend(since.doubtful);
-            continue;
+            self.happened.replaced.extend(since.replaced);
+            self.happened.doubtful.extend(since.doubtful);
+            return Ok(());
         }
         // What became a placeholder, one of the supervisors has made: there is nothing in it.
         let harmless = |path: &Path| {
             placeholders.is_placeholder(path) || names.says_the_same(placeholders.folder(), path)
         };
-        if let Some(path) = happened.doubtful.iter().find(|path| !harmless(path)) {
+        if let Some(path) = self.happened.doubtful.iter().find(|path| !harmless(path)) {
             return Err(path.clone());
         }
-        let first = || open.first().cloned().unwrap_or_default();
-        names.renew(placeholders.folder(), &open).map_err(|_| first())?;
-        all.extend(open.iter().cloned());
+        names.renew(placeholders.folder(), &open).map_err(|_| self.first())?;
+        self.renewed.extend(open.iter().cloned());
         // After the look at who writes: whoever has closed a file since is told of here.
-        happened = names.happened(placeholders.folder(), &open);
+        self.happened = names.happened(placeholders.folder(), &open);
+        if self.is_nothing() {
+            names.read_again(placeholders.folder(), &std::mem::take(&mut self.renewed));
+        }
+        Ok(())
     }
-    Err(happened.replaced.into_iter().chain(happened.doubtful).next().unwrap_or_default())
 }
 
 /// Covers these. The error is the first that cannot be, or that somebody still writes.

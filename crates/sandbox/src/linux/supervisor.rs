@@ -4,7 +4,6 @@
 //! whatever became of the command or of the process that asked. It ends everything as soon as its line is cut.
 
 use std::{
-    collections::BTreeSet,
     ffi::CStr,
     io::{Read, Write},
     os::{
@@ -15,7 +14,7 @@ use std::{
 };
 
 use rustix::{
-    event::{PollFd, PollFlags, poll},
+    event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
     process::{Pid, PidfdFlags, Signal, WaitOptions, kill_process, pidfd_open, waitpid},
 };
@@ -27,7 +26,7 @@ use super::{
     inside,
     placeholders::Placeholders,
     plan::{Plan, PlanMessage},
-    recover::{Inside, recover},
+    recover::{Inside, Lost},
     replaced::CoveredNames,
 };
 use crate::group::TERMINATE;
@@ -116,7 +115,8 @@ fn supervise(line: &UnixStream, plan: &Plan) -> Result<(), FailedStep> {
     // A program of ours has its limits, and is not worth the time a group takes.
     let cgroup = if plan.bare { None } else { Cgroup::make(&plan.limits).ok() };
     let started = start_inside(line, plan, &placeholders, cgroup.as_ref());
-    let mut covers = Covers { plan, names, placeholders: &mut placeholders, inside: None };
+    let mut covers =
+        Covers { plan, names, placeholders: &mut placeholders, inside: None, lost: Lost::default() };
     let started = started.map(|(first, inside)| {
         covers.inside = inside;
         watch(line, &mut covers, first);
@@ -142,17 +142,23 @@ struct Covers<'a> {
     placeholders: &'a mut Placeholders,
     /// None where there is no way in: then a cover that is lost ends the command.
     inside: Option<Inside>,
+    lost: Lost,
 }
 
 impl Covers<'_> {
     /// Looks at what has happened, and covers again what has lost its cover. The error is a name for which that failed.
     fn keep(&mut self) -> Result<(), PathBuf> {
-        let happened = self.names.happened(self.placeholders.folder(), &BTreeSet::new());
+        self.lost.look(&self.names, self.placeholders);
         match &self.inside {
-            _ if happened.is_nothing() => Ok(()),
-            Some(inside) => recover(self.plan, inside, &mut self.names, self.placeholders, happened),
-            None => Err(happened.replaced.into_iter().chain(happened.doubtful).next().unwrap_or_default()),
+            _ if self.lost.is_nothing() => Ok(()),
+            Some(inside) => self.lost.recover(self.plan, inside, &mut self.names, self.placeholders),
+            None => Err(self.lost.first()),
         }
+    }
+
+    /// How long to wait for something to happen.
+    fn patience(&self) -> Option<Timespec> {
+        if self.lost.is_nothing() { self.names.look_again_after() } else { Some(Timespec::default()) }
     }
 }
 
@@ -212,8 +218,8 @@ enum Until {
 
 fn until_over(mut line: &UnixStream, covers: &mut Covers<'_>, first: Pid) -> Until {
     let Ok(watched) = pidfd_open(first, PidfdFlags::empty()) else { return Until::Cut };
-    let patience = covers.names.look_again_after();
     loop {
+        let patience = covers.patience();
         let mut all = vec![PollFd::new(&watched, PollFlags::IN), PollFd::new(line, PollFlags::IN)];
         let watches = covers.names.watches();
         all.extend(watches.iter().map(|watches| PollFd::new(watches, PollFlags::IN)));

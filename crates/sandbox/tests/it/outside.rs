@@ -1,6 +1,14 @@
 //! What others do in the workspace while a confined command runs.
 
-use std::{fs, path::Path, time::Duration};
+use std::{
+    fs,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use posse_sandbox::{CommandExit, CommandHandle, Level};
 
@@ -122,6 +130,35 @@ async fn the_persons_git_and_a_command_that_lies_in_wait() {
     assert!(!config.contains("evil"), "{config}");
     assert_eq!(outside.exit, CommandExit::Code(0), "{outside:?}");
     assert!(finished.output.bytes().ends_with(b"done\n"), "{finished:?}");
+}
+
+/// Replaces a name faster than it can be covered, a few thousand times: the command lives on, gets nothing, and its end is
+/// noticed in the middle of it.
+#[tokio::test]
+async fn names_that_are_replaced_without_a_pause() {
+    let folder = repository().await;
+    let line = "until [ -e go ]; do echo evil 2>/dev/null >> .git/config; done; echo done";
+    let job = busy(folder.path(), line).await;
+    let (config, over) = (folder.path().join(".git/config"), Arc::new(AtomicBool::new(false)));
+    let (said, stop, go) = (fs::read(&config).unwrap(), over.clone(), folder.path().join("go"));
+    let outside = std::thread::spawn(move || {
+        let new = config.with_extension("new");
+        let mut count = 0_u32;
+        while !stop.load(Ordering::Relaxed) {
+            fs::write(&new, &said).unwrap();
+            fs::rename(&new, &config).unwrap();
+            count += 1;
+            if count == 3_000 {
+                fs::write(&go, "").unwrap();
+            }
+        }
+        (fs::read(&config).unwrap() == said, count)
+    });
+    let finished = job.wait().await;
+    over.store(true, Ordering::Relaxed);
+    let (unchanged, count) = outside.join().unwrap();
+    assert!(finished.output.bytes().ends_with(b"done\n"), "after {count}: {:?}", finished.notes);
+    assert!(unchanged);
 }
 
 #[tokio::test]
