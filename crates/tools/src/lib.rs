@@ -24,6 +24,7 @@ pub mod limits;
 mod list_files;
 mod lookup;
 mod output_text;
+mod outside;
 mod picture;
 mod preview;
 mod read_file;
@@ -53,6 +54,11 @@ pub use confine::{LinkedFolders, Sandbox};
 pub use jobs::{Job, JobNews, Jobs, MoveError};
 pub use knowledge::{
     Knowledge, Library, LoadedSkill, NewSkill, SavedSkill, SkillFile, SkillLine, valid_skill_key,
+};
+pub use outside::{
+    OutsideAnswer, OutsideCall, OutsideFuture, OutsideHandle, OutsideLine, OutsideOffer, OutsidePlace,
+    OutsidePrompt, OutsideQuestion, OutsideQuestions, OutsideResult, OutsideServer, OutsideState,
+    OutsideTool, OutsideTools,
 };
 pub use preview::Preview;
 pub use rewrite::{Rewrite, Rewrites};

@@ -21,6 +21,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("sandbox", &["protocol"]),
     ("workspace", &["protocol", "policy", "sandbox"]),
     ("tools", &["protocol", "policy", "sandbox", "workspace"]),
+    ("mcp", &["protocol", "policy", "sandbox", "tools"]),
     ("store", &["protocol", "report"]),
     (
         "engine",
@@ -42,9 +43,19 @@ const ALLOWED: &[(&str, &[&str])] = &[
     // It builds what the engine asks for, and names the types of those who own them; not the tree or the store.
     (
         "setup",
-        &["protocol", "policy", "roles", "surface", "model", "sandbox", "workspace", "tools", "engine"],
+        &[
+            "protocol",
+            "policy",
+            "roles",
+            "surface",
+            "model",
+            "sandbox",
+            "workspace",
+            "tools",
+            "mcp",
+            "engine",
+        ],
     ),
-    ("mcp", &["engine", "protocol", "setup", "view"]),
     ("acp", &["engine", "protocol", "setup", "view"]),
     ("api", &["engine", "protocol", "sandbox", "setup", "view"]),
     ("tui", &["api", "engine", "protocol", "report", "sandbox", "setup", "terminal", "view"]),
@@ -101,8 +112,9 @@ const IMPURE: &[&str] = &["tokio", "mio", "hyper", "reqwest", "rustls", "rusqlit
 const OWNERS: &[(&str, &[&str])] = &[
     ("rusqlite", &["store", "bench"]),
     ("libsqlite3-sys", &["store"]),
-    ("reqwest", &["model", "tools", "bench"]),
-    ("rustls", &["api", "model", "tools", "bench"]),
+    ("reqwest", &["mcp", "model", "tools", "bench"]),
+    ("rustls", &["api", "mcp", "model", "tools", "bench"]),
+    ("rmcp", &["mcp"]),
     ("landlock", &["sandbox"]),
     ("seccompiler", &["sandbox"]),
     ("clap", &["cli"]),
