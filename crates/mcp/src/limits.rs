@@ -62,3 +62,17 @@ pub const QUESTION_ROUNDS_MAX: usize = 10;
 pub const QUESTION_FIELDS_MAX: usize = 20;
 /// Bytes of what is kept of a server from one session to the next.
 pub const KNOWN_BYTES_MAX: usize = 8 << 20;
+/// Bytes read of an answer that is an error.
+pub const ERROR_BYTES_MAX: usize = 64 << 10;
+/// Redirects that are followed, on the same computer.
+pub const REDIRECTS_MAX: usize = 5;
+/// How long a connection may take to be made.
+pub const CONNECT_MS: u64 = 10_000;
+/// The first pause where a server wants to be asked again; it doubles.
+pub const AGAIN_MS: u64 = 100;
+/// Lines told of the end of a server's log.
+pub const LOG_LINES_TOLD: usize = 6;
+/// Pages of one list.
+pub const PAGES_MAX: usize = 100;
+/// The longest pause before a new start that a call waits for.
+pub const BACKOFF_WAIT_MS_MAX: u64 = 4_000;
