@@ -5,6 +5,7 @@ mod foreground;
 pub(crate) mod gate;
 pub(crate) mod held_progress;
 mod rest;
+mod server_questions;
 mod settings;
 mod settle;
 pub(crate) mod tool_calls;

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use posse_tools::{OutsideLine, OutsidePlace, OutsideServer, OutsideState};
 use sha2::{Digest as _, Sha256};
+use tokio_util::sync::CancellationToken;
 
 use crate::connection::Connection;
 use crate::entry::{EntryOrigin, ServerEntry, ServerReach};
@@ -24,6 +25,8 @@ pub(crate) struct Server {
     status: Mutex<Status>,
     /// Held by whoever starts it; the others wait for that.
     link: tokio::sync::Mutex<Link>,
+    /// Whether the session has ended.
+    over: CancellationToken,
 }
 
 /// What everybody may know at once.
@@ -41,7 +44,6 @@ struct Link {
     failures: u32,
     /// When it may be started again, and why it failed.
     pause: Option<(Instant, String)>,
-    over: bool,
 }
 
 impl std::fmt::Debug for Server {
@@ -56,7 +58,14 @@ impl Server {
         let folder = keep.join(folder_name(&entry));
         let known = Arc::new(Known::load(&folder));
         let status = Mutex::new(Status { state: OutsideState::Waiting, why: String::new(), known });
-        Self { entry, folder, place: OnceLock::new(), status, link: tokio::sync::Mutex::default() }
+        Self {
+            entry,
+            folder,
+            place: OnceLock::new(),
+            status,
+            link: tokio::sync::Mutex::default(),
+            over: CancellationToken::new(),
+        }
     }
 
     /// Says where the session works. The first word counts.
@@ -98,10 +107,15 @@ impl Server {
 
     /// A connection, made if there is none.
     pub(crate) async fn connection(&self) -> Result<Arc<Connection>, String> {
-        let mut link = self.link.lock().await;
-        if link.over {
-            return Err("the session has ended".to_owned());
+        tokio::select! {
+            biased;
+            () = self.over.cancelled() => Err("the session has ended".to_owned()),
+            connection = self.connect() => connection,
         }
+    }
+
+    async fn connect(&self) -> Result<Arc<Connection>, String> {
+        let mut link = self.link.lock().await;
         if let Some(connection) = link.connection.take() {
             if !connection.is_closed() {
                 if connection.take_changed() {
@@ -182,10 +196,8 @@ impl Server {
 
     /// Ends it, and waits for its end.
     pub(crate) async fn end(&self) {
-        let mut link = self.link.lock().await;
-        link.over = true;
-        let connection = link.connection.take();
-        drop(link);
+        self.over.cancel();
+        let connection = self.link.lock().await.connection.take();
         if let Some(connection) = connection {
             connection.close().await;
         }

@@ -38,7 +38,8 @@ impl Servers {
         let servers = entries.into_iter().take(limits::SERVERS_MAX);
         let servers = servers.map(|entry| Arc::new(Server::new(entry, &keep))).collect::<Vec<_>>();
         let offer = offer(&servers);
-        Self { servers, offer, kept: KeptResults::default() }
+        let kept = KeptResults::new(matches!(offer, OutsideOffer::Looked(_)));
+        Self { servers, offer, kept }
     }
 
     fn server(&self, name: &str) -> Option<&Arc<Server>> {

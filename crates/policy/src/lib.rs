@@ -27,7 +27,7 @@ mod tool_names;
 mod wish;
 
 pub use approval::{Undo, judge, judge_with, pattern_for, session_pattern};
-pub use decide::{Decision, decide, delegates_to, offers, passes, reaches, shell_level};
+pub use decide::{Decision, decide, decide_outside, delegates_to, offers, passes, reaches, shell_level};
 pub use destroys::destroys;
 pub use explain::explain;
 pub use hidden::HiddenPaths;

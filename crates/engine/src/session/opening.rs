@@ -7,7 +7,7 @@ use posse_delegate::Tree;
 use posse_policy::Rules;
 use posse_protocol::{AgentId, Grant, Progress, ProgressKind, Seq, SessionId, Update};
 use posse_store::Store;
-use posse_tools::{Jobs, ToolSettings};
+use posse_tools::{Jobs, OutsidePlace, ToolSettings};
 use posse_workspace::{Hides, Workspace, WorkspaceError};
 
 use crate::agents::session_parts::SessionParts;
@@ -83,6 +83,9 @@ impl Opening {
         let folder = request.workspace.display().to_string();
         let on_look = keeping(self.agent, sender.clone());
         let (checkpoints, linked) = (process.data_dir.join(CHECKPOINTS), tools.sandbox.linked.clone());
+        if let Some(outside) = &request.outside {
+            outside.begin(OutsidePlace { workspace: workspace.clone(), sandbox: tools.sandbox.clone() });
+        }
         let parts = SessionParts {
             alive,
             session: self.id,
@@ -108,6 +111,7 @@ impl Opening {
             memory: request.knowledge.memory,
             notes,
             trusted: request.knowledge.trusted,
+            outside: request.outside,
             tool_lists: ToolLists::default(),
         };
         Ok((Crew::new(parts, tree, start_agent), updates))
