@@ -73,7 +73,13 @@ impl Checker<'_> {
         let closed = schema.get("additionalProperties") == Some(&Value::Bool(false))
             && schema.get("patternProperties").is_none();
         for (key, value) in object {
+            let needed = |key: &String| {
+                let all = schema.get("required").and_then(Value::as_array);
+                all.is_some_and(|all| all.iter().any(|one| one == key))
+            };
             match known.and_then(|known| known.get(key)) {
+                // Models send nothing in this way, too.
+                Some(_) if value.is_null() && !needed(key) => {}
                 Some(field) => self.check(field, value, &below(key), depth + 1)?,
                 None if closed => {
                     let known = known.into_iter().flatten().map(|(key, _)| key.as_str()).collect::<Vec<_>>();

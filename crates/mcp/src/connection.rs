@@ -54,7 +54,7 @@ impl Connection {
         home: &Path,
         place: &OutsidePlace,
         era: Option<Era>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, NotOpened> {
         let (calls, changed) = (OpenCalls::default(), Arc::new(AtomicBool::new(false)));
         let side =
             OurSide { server: entry.name.clone(), calls: calls.clone(), changed: Arc::clone(&changed) };
@@ -69,7 +69,10 @@ impl Connection {
                 let service = serve(side, transport, mode).await;
                 let service = match service {
                     Ok(service) => service,
-                    Err(error) => return Err(gone_wrong(&process, &trouble, &begin_error(&error)).await),
+                    Err(error) => {
+                        let why = gone_wrong(&process, &trouble, &begin_error(&error)).await;
+                        return Err(NotOpened { why, answers: answers(&error) });
+                    }
                 };
                 (service, Some(process))
             }
@@ -80,7 +83,11 @@ impl Connection {
                     http_headers(headers.iter().map(|(name, value)| (name.as_str(), value.expose())))?;
                 let transport = StreamableHttpClientTransport::with_client(BoundedHttp::new()?, config);
                 let service = serve(side, transport, mode).await;
-                (service.map_err(|error| begin_error(&error))?, None)
+                let failed = |error: ClientInitializeError| NotOpened {
+                    why: begin_error(&error),
+                    answers: answers(&error),
+                };
+                (service.map_err(failed)?, None)
             }
         };
         let (server, idle) = (entry.name.clone(), entry.timeout);
@@ -196,6 +203,31 @@ impl Connection {
             }
         }
     }
+}
+
+/// Why there is no connection.
+pub(crate) struct NotOpened {
+    pub(crate) why: String,
+    /// Whether the server has answered, but not as the newer era wants it.
+    pub(crate) answers: bool,
+}
+
+impl From<String> for NotOpened {
+    fn from(why: String) -> Self {
+        Self { why, answers: false }
+    }
+}
+
+fn answers(error: &ClientInitializeError) -> bool {
+    use ClientInitializeError as Error;
+    matches!(
+        error,
+        Error::ExpectedInitResponse(_)
+            | Error::ExpectedInitResult(_)
+            | Error::JsonRpcError(_)
+            | Error::UncorrelatedErrorResponse { .. }
+            | Error::NoCompatibleProtocolVersion { .. }
+    )
 }
 
 /// Begins to talk. In a box, so that the compiler need not look into it.

@@ -82,15 +82,26 @@ async fn ask_field(
     let more = said("description").map(|text| format!(": {}", stranger(text))).unwrap_or_default();
     let options = options(field);
     let mut choices = options.iter().map(|(shown, _)| shown.clone()).collect::<Vec<_>>();
-    if !must {
-        choices.push(SKIP.to_owned());
-    }
+    // What the server proposes is what counts if the person says nothing else.
+    let default = field.get("default").filter(|default| !default.is_null());
+    let unsaid = match default {
+        Some(Value::String(text)) => {
+            Some(format!("({})", clipped(&visible::line(text), CHOICE_CHARS_MAX - 2)))
+        }
+        Some(other) => {
+            Some(format!("({})", clipped(&visible::line(&other.to_string()), CHOICE_CHARS_MAX - 2)))
+        }
+        None => (!must).then(|| SKIP.to_owned()),
+    };
+    choices.extend(unsaid.clone());
     let mut wrong = String::new();
     for _ in 0..limits::QUESTION_ROUNDS_MAX {
         let text = clipped(&format!("{message}\n{title}{more}{wrong}"), QUESTION_CHARS_MAX);
         match asker.ask(text, choices.clone()).await {
-            OutsideAnswer::Said(said) if !must && (said.trim().is_empty() || said.trim() == SKIP) => {
-                return Ok(None);
+            OutsideAnswer::Said(said)
+                if unsaid.is_some() && (said.trim().is_empty() || unsaid.as_deref() == Some(said.trim())) =>
+            {
+                return Ok(default.cloned());
             }
             OutsideAnswer::Said(said) => match value_of(field, &options, said.trim()) {
                 Ok(value) => return Ok(Some(value)),

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::connection::Connection;
 use crate::entry::{EntryOrigin, ServerEntry, ServerReach};
-use crate::known::{Known, KnownTool};
+use crate::known::{Era, Known, KnownTool};
 use crate::limits;
 use crate::listing::list;
 use crate::names::{plain, tool_name};
@@ -175,7 +175,11 @@ impl Server {
             // It may have been replaced by another version since.
             opened = Connection::open(&self.entry, &home, place, None).await;
         }
-        let connection = opened?;
+        if opened.as_ref().is_err_and(|not| not.answers) {
+            // Some of the older era answer what they do not know with something that is no error.
+            opened = Connection::open(&self.entry, &home, place, Some(Era::Older)).await;
+        }
+        let connection = opened.map_err(|not| not.why)?;
         let connection = Arc::new(connection);
         let known = list(&connection).await?;
         self.keep(known);

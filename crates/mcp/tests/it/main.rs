@@ -5,6 +5,7 @@
 mod bad;
 mod calls;
 mod confined;
+mod conformance;
 mod offered;
 
 use std::path::PathBuf;
