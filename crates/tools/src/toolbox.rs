@@ -144,29 +144,12 @@ impl Toolbox {
                 ..call.clone()
             });
         }
-        let by_name = self.names_outside(&call.name);
-        let entry =
-            self.find(if by_name { NamedCall::NAME } else { &call.name }).map_err(ToolOutcome::error)?;
-        let denied = |reason: String| Err(ToolOutcome::error(bounded(reason)));
-        if let Decision::Deny(reason) = decide(&self.context.grant, &entry.spec) {
-            return denied(reason);
-        }
-        let read = match by_name {
-            true => arguments::object(&call.arguments).map(|arguments| -> Box<dyn ReadCall> {
-                Box::new(NamedCall { name: call.name.clone(), arguments: Some(arguments.into()) })
-            }),
-            false => entry.read(&call.arguments),
-        };
-        let read = read.map_err(|why| {
-            let text =
-                format!("{}: {why}\nNothing was run. Correct the arguments and call again.", call.name);
-            ToolOutcome::error(bounded(text))
-        })?;
+        let (entry, read) = self.read_call(call)?;
         let outside = read.outside();
         if let Some(Decision::Deny(reason)) =
             outside.as_ref().map(|name| decide_outside(&self.context.grant, name))
         {
-            return denied(reason);
+            return Err(ToolOutcome::error(bounded(reason)));
         }
         let known = outside.as_ref().and_then(|name| self.context.knowledge.outside.as_ref()?.tool(name));
         let (tool, about) = (outside.clone().unwrap_or_else(|| entry.spec.name.clone()), read.about());
@@ -207,6 +190,28 @@ impl Toolbox {
             call,
             context,
         })
+    }
+
+    /// Reads a call by its tool, which the grant has to offer.
+    fn read_call(&self, call: &ToolCall) -> Result<(&'static ToolEntry, Box<dyn ReadCall>), ToolOutcome> {
+        let by_name = self.names_outside(&call.name);
+        let entry =
+            self.find(if by_name { NamedCall::NAME } else { &call.name }).map_err(ToolOutcome::error)?;
+        if let Decision::Deny(reason) = decide(&self.context.grant, &entry.spec) {
+            return Err(ToolOutcome::error(bounded(reason)));
+        }
+        let read = match by_name {
+            true => arguments::object(&call.arguments).map(|arguments| -> Box<dyn ReadCall> {
+                Box::new(NamedCall { name: call.name.clone(), arguments: Some(arguments.into()) })
+            }),
+            false => entry.read(&call.arguments),
+        };
+        let read = read.map_err(|why| {
+            let text =
+                format!("{}: {why}\nNothing was run. Correct the arguments and call again.", call.name);
+            ToolOutcome::error(bounded(text))
+        })?;
+        Ok((entry, read))
     }
 
     /// Whether a name is that of a tool from outside, called without a detour.

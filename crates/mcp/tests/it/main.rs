@@ -1,12 +1,14 @@
 //! Tests with real servers, in the sandbox.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
+#![allow(clippy::disallowed_types)] // these tests start programs that belong to tests
 
 mod bad;
 mod calls;
 mod confined;
 mod conformance;
 mod offered;
+mod real;
 
 use std::path::PathBuf;
 use std::time::Duration;
