@@ -22,6 +22,7 @@ mod resting;
 mod run_end;
 mod sandbox;
 mod server;
+mod servers;
 mod startup;
 mod terminal;
 mod turns;
@@ -43,7 +44,7 @@ pub(crate) struct ResultLine {
 type Measure = fn() -> anyhow::Result<Vec<ResultLine>>;
 
 /// What can be measured; all of it unless the command line names some.
-const PARTS: [(&str, Measure); 14] = [
+const PARTS: [(&str, Measure); 15] = [
     ("turns", turns::measure),
     ("startup", startup::measure),
     ("run", run_end::measure),
@@ -58,6 +59,7 @@ const PARTS: [(&str, Measure); 14] = [
     ("resting", resting::measure),
     ("chat", chat::measure),
     ("web", web::measure),
+    ("servers", servers::measure),
 ];
 
 fn main() -> ExitCode {

@@ -20,6 +20,8 @@ pub const CALL_IDLE_MS_MAX: u64 = 24 * 60 * 60 * 1000;
 pub const CALL_TOTAL_MS: u64 = 60 * 60 * 1000;
 /// How long a server may take from its start until it has told its tools. Programs download themselves meanwhile.
 pub const START_MS: u64 = 120_000;
+/// How long after the start of a session servers are started of which nothing is known.
+pub const BACKGROUND_AFTER_MS: u64 = 100;
 /// How long whoever looks for tools waits for servers that are starting.
 pub const FIND_WAIT_MS: u64 = 30_000;
 /// The pause before a server that failed is started again; it doubles with each failure.

@@ -233,6 +233,8 @@ impl OutsideTools for Servers {
             if server.known().tools.is_none() {
                 let server = Arc::clone(server);
                 tokio::spawn(async move {
+                    // The first request comes first.
+                    tokio::time::sleep(Duration::from_millis(limits::BACKGROUND_AFTER_MS)).await;
                     if let Err(why) = server.connection().await {
                         tracing::info!(server = server.entry.name, why, "a server does not work");
                     }

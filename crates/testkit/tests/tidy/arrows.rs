@@ -94,6 +94,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "sandbox",
             "workspace",
             "tools",
+            "mcp",
             "store",
             "engine",
             "testkit",
