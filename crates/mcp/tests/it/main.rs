@@ -7,6 +7,7 @@ mod bad;
 mod calls;
 mod confined;
 mod conformance;
+mod http;
 mod offered;
 mod real;
 
