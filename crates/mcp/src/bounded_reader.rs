@@ -10,17 +10,17 @@ use tokio::io::{AsyncRead, ReadBuf};
 use crate::limits;
 
 /// Why a connection was ended by us.
-pub(crate) type Trouble = Arc<OnceLock<String>>;
+pub(crate) type EndedWhy = Arc<OnceLock<String>>;
 
 /// A stream of lines that ends at one which is too long.
 pub(crate) struct BoundedReader<R> {
     inner: R,
     line_bytes: usize,
-    trouble: Trouble,
+    trouble: EndedWhy,
 }
 
 impl<R> BoundedReader<R> {
-    pub(crate) fn new(inner: R, trouble: Trouble) -> Self {
+    pub(crate) fn new(inner: R, trouble: EndedWhy) -> Self {
         Self { inner, line_bytes: 0, trouble }
     }
 }

@@ -6,10 +6,7 @@ use std::cell::Cell;
 use posse_protocol::visible::one_line;
 use serde_json::Value;
 
-/// How deep schemas may refer to themselves.
-const DEPTH_MAX: usize = 24;
-/// Comparisons of one check: a schema can be written so that there would be no end of them.
-const STEPS_MAX: usize = 20_000;
+use crate::limits;
 
 /// What is wrong with arguments.
 pub(crate) fn check(schema: &Value, arguments: &Value) -> Result<(), String> {
@@ -25,7 +22,10 @@ impl Checker<'_> {
     fn check(&self, schema: &Value, value: &Value, at: &str, depth: usize) -> Result<(), String> {
         let schema = self.resolved(schema);
         self.steps.set(self.steps.get() + 1);
-        if depth > DEPTH_MAX || self.steps.get() > STEPS_MAX || !schema.is_object() {
+        if depth > limits::SCHEMA_DEPTH_MAX
+            || self.steps.get() > limits::SCHEMA_STEPS_MAX
+            || !schema.is_object()
+        {
             return Ok(());
         }
         kind(schema, value, at)?;
@@ -98,7 +98,7 @@ impl Checker<'_> {
     /// What a reference within the schema leads to.
     fn resolved<'s>(&'s self, schema: &'s Value) -> &'s Value {
         let mut schema = schema;
-        for _ in 0..DEPTH_MAX {
+        for _ in 0..limits::SCHEMA_DEPTH_MAX {
             let Some(path) =
                 schema.get("$ref").and_then(Value::as_str).and_then(|path| path.strip_prefix('#'))
             else {

@@ -27,7 +27,7 @@ use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig
 use rmcp::transport::{IntoTransport, StreamableHttpClientTransport};
 
 use crate::bounded_http::BoundedHttp;
-use crate::bounded_reader::{BoundedReader, Trouble};
+use crate::bounded_reader::{BoundedReader, EndedWhy};
 use crate::elicit::elicit;
 use crate::entry::{ServerEntry, ServerReach, WorkspaceAccess};
 use crate::handler::OurSide;
@@ -37,17 +37,17 @@ use crate::open_calls::{Asker, OpenCalls, Pulse};
 use crate::stranger::few_words;
 
 /// A server that answers.
-pub(crate) struct Connection {
+pub(crate) struct ServerLink {
     service: RunningService<RoleClient, OurSide>,
     process: Option<CommandHandle>,
-    trouble: Trouble,
+    trouble: EndedWhy,
     server: String,
     idle: Duration,
     calls: OpenCalls,
     changed: Arc<AtomicBool>,
 }
 
-impl Connection {
+impl ServerLink {
     /// Starts or reaches a server, and finds out what it speaks.
     pub(crate) async fn open(
         entry: &ServerEntry,
@@ -58,7 +58,7 @@ impl Connection {
         let (calls, changed) = (OpenCalls::default(), Arc::new(AtomicBool::new(false)));
         let side =
             OurSide { server: entry.name.clone(), calls: calls.clone(), changed: Arc::clone(&changed) };
-        let (trouble, mode) = (Trouble::default(), mode(era));
+        let (trouble, mode) = (EndedWhy::default(), mode(era));
         let (service, process) = match &entry.reach {
             ServerReach::Program { .. } => {
                 let (process, streams) = start(entry, home, place).await?;
@@ -124,7 +124,7 @@ impl Connection {
     pub(crate) async fn request(
         &self,
         questions: Option<OutsideQuestions>,
-        request: Asked,
+        request: ServerRequest,
     ) -> Result<ServerResult, String> {
         let (mut responses, mut state) = (None, None);
         let pulse = Pulse::new();
@@ -244,13 +244,13 @@ type Served = Result<RunningService<RoleClient, OurSide>, ClientInitializeError>
 
 /// What is asked of a server and may come back with questions.
 #[derive(Clone)]
-pub(crate) enum Asked {
+pub(crate) enum ServerRequest {
     Call(CallToolRequestParams),
     Read(ReadResourceRequestParams),
     Prompt(GetPromptRequestParams),
 }
 
-impl Asked {
+impl ServerRequest {
     /// The request, with answers to questions.
     fn with(&self, responses: Option<InputResponses>, state: Option<String>) -> ClientRequest {
         match self.clone() {
@@ -341,7 +341,7 @@ fn with_causes(error: &dyn std::error::Error) -> String {
 }
 
 /// Why a process does not answer, with how it ended and the end of its log.
-async fn gone_wrong(process: &CommandHandle, trouble: &Trouble, what: &str) -> String {
+async fn gone_wrong(process: &CommandHandle, trouble: &EndedWhy, what: &str) -> String {
     // It may be about to end, and its end tells more.
     let ended = tokio::time::timeout(Duration::from_millis(limits::END_MS), process.wait()).await.ok();
     let what = trouble.get().map_or(what, String::as_str);

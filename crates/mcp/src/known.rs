@@ -24,7 +24,7 @@ pub(crate) enum Era {
 /// All of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct Known {
+pub(crate) struct KnownServer {
     pub(crate) era: Option<Era>,
     /// The name and version that it says of itself.
     pub(crate) title: String,
@@ -85,7 +85,7 @@ pub(crate) struct KnownResource {
 
 const FILE: &str = "known.json";
 
-impl Known {
+impl KnownServer {
     /// What is kept in a folder. What cannot be read is not known.
     pub(crate) fn load(folder: &Path) -> Self {
         let read = || -> Option<Self> {

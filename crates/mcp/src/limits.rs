@@ -78,3 +78,7 @@ pub const LOG_LINES_TOLD: usize = 6;
 pub const PAGES_MAX: usize = 100;
 /// The longest pause before a new start that a call waits for.
 pub const BACKOFF_WAIT_MS_MAX: u64 = 4_000;
+/// How deep schemas may refer to themselves.
+pub const SCHEMA_DEPTH_MAX: usize = 24;
+/// Comparisons of one check: a schema can be written so that there would be no end of them.
+pub const SCHEMA_STEPS_MAX: usize = 20_000;

@@ -9,13 +9,13 @@ use rmcp::model::{PaginatedRequestParams, Prompt, Resource, Tool};
 use rmcp::service::{Peer, ServiceError};
 use serde_json::{Map, Value};
 
-use crate::connection::Connection;
-use crate::known::{Era, Known, KnownPrompt, KnownResource, KnownTool};
+use crate::connection::ServerLink;
+use crate::known::{Era, KnownPrompt, KnownResource, KnownServer, KnownTool};
 use crate::limits;
 use crate::stranger::few_words;
 
 /// Everything that a server has.
-pub(crate) async fn list(connection: &Connection) -> Result<Known, String> {
+pub(crate) async fn list(connection: &ServerLink) -> Result<KnownServer, String> {
     let info = connection.info().ok_or("it did not say what it has")?;
     let (peer, capabilities) = (connection.peer(), &info.capabilities);
     let era = if info.protocol_version.has_initialize() { Era::Older } else { Era::Newer };
@@ -26,7 +26,7 @@ pub(crate) async fn list(connection: &Connection) -> Result<Known, String> {
     let failed = |what: &str, error: &ServiceError| {
         format!("its {what} could not be listed: {}", few_words(&error.to_string(), 500))
     };
-    let mut known = Known { era: Some(era), title, tools: Some(Vec::new()), ..Known::default() };
+    let mut known = KnownServer { era: Some(era), title, tools: Some(Vec::new()), ..KnownServer::default() };
     if capabilities.tools.is_some() {
         let all = pages(peer, limits::TOOLS_MAX, |peer, cursor| {
             Box::pin(async move {

@@ -61,12 +61,12 @@ impl Pulse {
 }
 
 /// A call that is in the list as long as this lives.
-pub(crate) struct Listed {
+pub(crate) struct ListedCall {
     calls: OpenCalls,
     token: ProgressToken,
 }
 
-impl Drop for Listed {
+impl Drop for ListedCall {
     fn drop(&mut self) {
         self.calls.all().retain(|call| call.token != self.token);
     }
@@ -83,9 +83,9 @@ impl OpenCalls {
         token: ProgressToken,
         pulse: Pulse,
         questions: Option<OutsideQuestions>,
-    ) -> Listed {
+    ) -> ListedCall {
         self.all().push(OpenCall { token: token.clone(), pulse, questions });
-        Listed { calls: self.clone(), token }
+        ListedCall { calls: self.clone(), token }
     }
 
     /// The server has told progress of a call.

@@ -7,11 +7,15 @@ use posse_tools::OutsideState;
 use crate::answer::handle;
 use crate::limits;
 use crate::names::{plain, tool_name};
-use crate::server::Server;
+use crate::server::ToolServer;
 use crate::stranger::{few_words, marked};
 
 /// What fits the words, best first, in words for an agent.
-pub(crate) fn found(servers: &[std::sync::Arc<Server>], words: &str, may: &dyn Fn(&str) -> bool) -> String {
+pub(crate) fn found(
+    servers: &[std::sync::Arc<ToolServer>],
+    words: &str,
+    may: &dyn Fn(&str) -> bool,
+) -> String {
     let words = words.to_lowercase();
     let words =
         words.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect::<Vec<_>>();
@@ -67,7 +71,7 @@ fn points(words: &[&str], name: &str, description: &str) -> usize {
 }
 
 /// Which servers are not there, and which there are.
-fn troubles(servers: &[std::sync::Arc<Server>]) -> String {
+fn troubles(servers: &[std::sync::Arc<ToolServer>]) -> String {
     let mut out = String::new();
     for server in servers {
         let (name, (state, why)) = (&server.entry.name, server.state());

@@ -8,16 +8,16 @@ use posse_tools::{OutsideLine, OutsidePlace, OutsideServer, OutsideState};
 use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
 
-use crate::connection::Connection;
+use crate::connection::ServerLink;
 use crate::entry::{EntryOrigin, ServerEntry, ServerReach};
-use crate::known::{Era, Known, KnownTool};
+use crate::known::{Era, KnownServer, KnownTool};
 use crate::limits;
 use crate::listing::list;
 use crate::names::{plain, tool_name};
 use crate::stranger::few_words;
 
 /// One server of a session.
-pub(crate) struct Server {
+pub(crate) struct ToolServer {
     pub(crate) entry: ServerEntry,
     /// Where what is known of it is kept, and its home.
     folder: PathBuf,
@@ -33,30 +33,30 @@ pub(crate) struct Server {
 struct Status {
     state: OutsideState,
     why: String,
-    known: Arc<Known>,
+    known: Arc<KnownServer>,
 }
 
 /// The connection, and what came of earlier ones.
 #[derive(Default)]
 struct Link {
-    connection: Option<Arc<Connection>>,
+    connection: Option<Arc<ServerLink>>,
     /// Failures in a row.
     failures: u32,
     /// When it may be started again, and why it failed.
     pause: Option<(Instant, String)>,
 }
 
-impl std::fmt::Debug for Server {
+impl std::fmt::Debug for ToolServer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Server").field("entry", &self.entry).finish_non_exhaustive()
+        f.debug_struct("ToolServer").field("entry", &self.entry).finish_non_exhaustive()
     }
 }
 
-impl Server {
+impl ToolServer {
     /// A server with what is known of it in this folder.
     pub(crate) fn new(entry: ServerEntry, keep: &Path) -> Self {
         let folder = keep.join(folder_name(&entry));
-        let known = Arc::new(Known::load(&folder));
+        let known = Arc::new(KnownServer::load(&folder));
         let status = Mutex::new(Status { state: OutsideState::Waiting, why: String::new(), known });
         Self {
             entry,
@@ -83,7 +83,7 @@ impl Server {
     }
 
     /// What is known of it.
-    pub(crate) fn known(&self) -> Arc<Known> {
+    pub(crate) fn known(&self) -> Arc<KnownServer> {
         Arc::clone(&self.status().known)
     }
 
@@ -106,7 +106,7 @@ impl Server {
     }
 
     /// A connection, made if there is none.
-    pub(crate) async fn connection(&self) -> Result<Arc<Connection>, String> {
+    pub(crate) async fn connection(&self) -> Result<Arc<ServerLink>, String> {
         tokio::select! {
             biased;
             () = self.over.cancelled() => Err("the session has ended".to_owned()),
@@ -114,7 +114,7 @@ impl Server {
         }
     }
 
-    async fn connect(&self) -> Result<Arc<Connection>, String> {
+    async fn connect(&self) -> Result<Arc<ServerLink>, String> {
         let mut link = self.link.lock().await;
         if let Some(connection) = link.connection.take() {
             if !connection.is_closed() {
@@ -165,19 +165,19 @@ impl Server {
         link.pause = Some((Instant::now() + Duration::from_millis(pause), why));
     }
 
-    async fn open(&self) -> Result<Arc<Connection>, String> {
+    async fn open(&self) -> Result<Arc<ServerLink>, String> {
         let place = self.place.get().ok_or("the session has not begun")?;
         let home = self.folder.join("home");
         private_folder(&home).map_err(|error| format!("its home cannot be made: {error}"))?;
         let era = self.known().era;
-        let mut opened = Connection::open(&self.entry, &home, place, era).await;
+        let mut opened = ServerLink::open(&self.entry, &home, place, era).await;
         if opened.is_err() && era.is_some() {
             // It may have been replaced by another version since.
-            opened = Connection::open(&self.entry, &home, place, None).await;
+            opened = ServerLink::open(&self.entry, &home, place, None).await;
         }
         if opened.as_ref().is_err_and(|not| not.answers) {
             // Some of the older era answer what they do not know with something that is no error.
-            opened = Connection::open(&self.entry, &home, place, Some(Era::Older)).await;
+            opened = ServerLink::open(&self.entry, &home, place, Some(Era::Older)).await;
         }
         let connection = opened.map_err(|not| not.why)?;
         let connection = Arc::new(connection);
@@ -187,13 +187,13 @@ impl Server {
     }
 
     /// Asks again what it has.
-    async fn learn(&self, connection: Arc<Connection>) {
+    async fn learn(&self, connection: Arc<ServerLink>) {
         if let Ok(known) = list(&connection).await {
             self.keep(known);
         }
     }
 
-    fn keep(&self, known: Known) {
+    fn keep(&self, known: KnownServer) {
         known.save(&self.folder);
         self.status().known = Arc::new(known);
     }

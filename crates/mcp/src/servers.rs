@@ -14,20 +14,20 @@ use serde_json::{Map, Value};
 
 use crate::answer::AnswerParts;
 use crate::check::check;
-use crate::connection::Asked;
+use crate::connection::ServerRequest;
 use crate::entry::ServerEntry;
 use crate::kept::{KeptResults, is_result};
 use crate::known::KnownTool;
 use crate::limits;
 use crate::names::{PREFIX, plain, tool_name};
 use crate::search::found;
-use crate::server::Server;
+use crate::server::ToolServer;
 use crate::stranger::few_words;
 
 /// The servers of one session, shared by all its agents.
 #[derive(Debug)]
 pub struct Servers {
-    servers: Vec<Arc<Server>>,
+    servers: Vec<Arc<ToolServer>>,
     offer: OutsideOffer,
     kept: KeptResults,
 }
@@ -36,18 +36,18 @@ impl Servers {
     /// Servers that nobody has started yet. What is known of them is kept in a folder.
     pub fn new(entries: Vec<ServerEntry>, keep: PathBuf) -> Self {
         let servers = entries.into_iter().take(limits::SERVERS_MAX);
-        let servers = servers.map(|entry| Arc::new(Server::new(entry, &keep))).collect::<Vec<_>>();
+        let servers = servers.map(|entry| Arc::new(ToolServer::new(entry, &keep))).collect::<Vec<_>>();
         let offer = offer(&servers);
         let kept = KeptResults::new(matches!(offer, OutsideOffer::Looked(_)));
         Self { servers, offer, kept }
     }
 
-    fn server(&self, name: &str) -> Option<&Arc<Server>> {
+    fn server(&self, name: &str) -> Option<&Arc<ToolServer>> {
         self.servers.iter().find(|server| plain(&server.entry.name) == name)
     }
 
     /// The tool that a name stands for, if it is known. The error says which two have that name.
-    fn look_up(&self, name: &str) -> Result<Option<(&Arc<Server>, KnownTool)>, String> {
+    fn look_up(&self, name: &str) -> Result<Option<(&Arc<ToolServer>, KnownTool)>, String> {
         let mut all = self.servers.iter().flat_map(|server| {
             let tools =
                 server.tools().into_iter().filter(|tool| tool_name(&server.entry.name, &tool.name) == name);
@@ -56,7 +56,7 @@ impl Servers {
         let first = all.next();
         if let (Some((a, one)), Some((b, other))) = (&first, all.next()) {
             let named =
-                |server: &Server, tool: &KnownTool| format!("{:?} of {:?}", tool.name, server.entry.name);
+                |server: &ToolServer, tool: &KnownTool| format!("{:?} of {:?}", tool.name, server.entry.name);
             return Err(format!(
                 "{name} is the name of two tools, {} and {}, so neither can be called. Tell the person to rename one of the \
                  servers.",
@@ -68,14 +68,14 @@ impl Servers {
     }
 
     /// The servers that a name could be of: those whose name it begins with.
-    fn candidates(&self, name: &str) -> Vec<&Arc<Server>> {
+    fn candidates(&self, name: &str) -> Vec<&Arc<ToolServer>> {
         let rest = name.strip_prefix(PREFIX).unwrap_or_default();
-        let fits = |server: &&Arc<Server>| rest.starts_with(&format!("{}__", plain(&server.entry.name)));
+        let fits = |server: &&Arc<ToolServer>| rest.starts_with(&format!("{}__", plain(&server.entry.name)));
         self.servers.iter().filter(fits).collect()
     }
 
     /// The tool that a name stands for; its server is started if nothing is known of it.
-    async fn resolve(&self, name: &str) -> Result<(&Arc<Server>, KnownTool), String> {
+    async fn resolve(&self, name: &str) -> Result<(&Arc<ToolServer>, KnownTool), String> {
         if let Some(found) = self.look_up(name)? {
             return Ok(found);
         }
@@ -119,7 +119,7 @@ impl Servers {
         let connection = server.connection().await.map_err(|why| trouble(server, &why))?;
         let mut params = CallToolRequestParams::new(tool.name.clone());
         params.arguments = arguments.as_object().cloned();
-        match connection.request(questions, Asked::Call(params)).await {
+        match connection.request(questions, ServerRequest::Call(params)).await {
             Ok(ServerResult::CallToolResult(result)) => {
                 let ok = result.is_error != Some(true);
                 let AnswerParts { text, images } = AnswerParts::of_call(&plain(&server.entry.name), result);
@@ -146,7 +146,7 @@ impl Servers {
         let server =
             self.server(name).ok_or_else(|| format!("There is no server {}.", one_line(name, 60)))?;
         let connection = server.connection().await.map_err(|why| trouble(server, &why))?;
-        match connection.request(questions, Asked::Read(ReadResourceRequestParams::new(uri))).await {
+        match connection.request(questions, ServerRequest::Read(ReadResourceRequestParams::new(uri))).await {
             Ok(ServerResult::ReadResourceResult(result)) => {
                 let AnswerParts { text, images } = AnswerParts::of_resource(name, result);
                 let rest = text.chars().skip(offset).collect::<String>();
@@ -171,7 +171,7 @@ impl Servers {
             let mut params = GetPromptRequestParams::new(prompt.name.clone());
             let pairs = arguments.iter().map(|(name, value)| (name.clone(), Value::from(value.as_str())));
             params.arguments = Some(pairs.collect());
-            return match connection.request(None, Asked::Prompt(params)).await {
+            return match connection.request(None, ServerRequest::Prompt(params)).await {
                 Ok(ServerResult::GetPromptResult(result)) => {
                     Ok(AnswerParts::of_prompt(&plain(&server.entry.name), result).text)
                 }
@@ -191,12 +191,12 @@ impl Servers {
 }
 
 /// What went wrong with a server.
-fn trouble(server: &Server, why: &str) -> String {
+fn trouble(server: &ToolServer, why: &str) -> String {
     format!("The server {}: {why}", server.entry.name)
 }
 
 /// How tools are offered: each by itself if all are known and they are few, else by search.
-fn offer(servers: &[Arc<Server>]) -> OutsideOffer {
+fn offer(servers: &[Arc<ToolServer>]) -> OutsideOffer {
     let known = servers.iter().all(|server| server.known().tools.is_some());
     let tools = servers
         .iter()
@@ -210,7 +210,7 @@ fn offer(servers: &[Arc<Server>]) -> OutsideOffer {
     if known && few && distinct {
         return OutsideOffer::Each(tools);
     }
-    let line = |server: &Arc<Server>| {
+    let line = |server: &Arc<ToolServer>| {
         let about = server.entry.description.as_deref().map(|text| format!(": {text}")).unwrap_or_default();
         let count = match server.known().tools.is_some() {
             true => format!(" ({} tools)", server.tools().len()),
@@ -303,7 +303,7 @@ pub async fn try_server(
     keep: PathBuf,
     place: OutsidePlace,
 ) -> Result<OutsideServer, String> {
-    let server = Server::new(entry, &keep);
+    let server = ToolServer::new(entry, &keep);
     server.begin(place);
     let tried = server.connection().await.map(|_| server.shown());
     server.end().await;

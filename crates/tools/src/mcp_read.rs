@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
-    Knowledge, OutsideHandle, OutsideOffer, context::Context, failure::ToolFailure, tool::Tool,
-    tool_call::outcome,
+    Knowledge, OutsideHandle, OutsideOffer, context::Context, failure::ToolFailure, outside::no_servers,
+    tool::Tool,
 };
 
 /// Read a resource or the rest of a result.
@@ -61,11 +61,6 @@ impl Tool for McpRead {
         let (handle, agent) = (self.handle.trim().to_owned(), context.owner);
         let offset = self.offset.unwrap_or_default() as usize;
         let read = OutsideHandle { handle, offset, agent, questions: context.questions };
-        Ok(outcome(outside.read(read).await))
+        Ok(outside.read(read).await.into())
     }
-}
-
-/// What an agent is told where there are none.
-pub(crate) fn no_servers() -> ToolFailure {
-    ToolFailure("this session has no servers".to_owned())
 }

@@ -2,13 +2,13 @@
 
 use std::{fmt, future::Future, pin::Pin, sync::Arc};
 
-use posse_protocol::{AgentId, Attachment};
+use posse_protocol::{AgentId, Attachment, ToolOutcome};
 use posse_workspace::Workspace;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::Sandbox;
+use crate::{Sandbox, failure::ToolFailure};
 
 /// What is promised for later.
 pub type OutsideFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -123,6 +123,17 @@ pub struct OutsideResult {
     pub text: String,
     /// Images.
     pub attachments: Vec<Attachment>,
+}
+
+impl From<OutsideResult> for ToolOutcome {
+    fn from(OutsideResult { ok, text, attachments }: OutsideResult) -> Self {
+        Self { ok, attachments, ..Self::ok(text) }
+    }
+}
+
+/// What an agent is told where there are none.
+pub(crate) fn no_servers() -> ToolFailure {
+    ToolFailure("this session has no servers".to_owned())
 }
 
 /// Where a server's questions go while a call runs.

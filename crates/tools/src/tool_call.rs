@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::{
-    Knowledge, OutsideCall, OutsideOffer, OutsideResult, context::Context, failure::ToolFailure,
-    mcp_read::no_servers, tool::Tool,
+    Knowledge, OutsideCall, OutsideOffer, context::Context, failure::ToolFailure, outside::no_servers,
+    tool::Tool,
 };
 
 /// Call a tool that tools_find has found.
@@ -86,12 +86,6 @@ impl Tool for NamedCall {
             judged_unknown: context.judged_unknown,
             questions: context.questions,
         });
-        Ok(outcome(result.await))
+        Ok(result.await.into())
     }
-}
-
-/// What a server's answer is to the agent.
-pub(crate) fn outcome(result: OutsideResult) -> ToolOutcome {
-    let OutsideResult { ok, text, attachments } = result;
-    ToolOutcome { ok, attachments, ..ToolOutcome::ok(text) }
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::{
-    Knowledge, OutsideOffer, context::Context, failure::ToolFailure, mcp_read::no_servers, tool::Tool,
+    Knowledge, OutsideOffer, context::Context, failure::ToolFailure, outside::no_servers, tool::Tool,
 };
 
 /// Find tools of these servers by words:
