@@ -154,16 +154,7 @@ impl ServerEntry {
     /// The command line or the address, as it may be shown: as it is written, so without values of variables, without what
     /// follows `--token` and the like, and without passwords of addresses.
     pub fn shown(&self) -> String {
-        let mut hidden = false;
-        let words = self.written.iter().map(|word| {
-            let is_value = std::mem::replace(&mut hidden, names_secret(word));
-            if is_value && !word.starts_with('-') && !is_reference(word) {
-                "…".to_owned()
-            } else {
-                shown_word(word)
-            }
-        });
-        words.collect::<Vec<_>>().join(" ")
+        shown_words(&self.written).join(" ")
     }
 
     /// The variables of the person's environment that are filled in where it is written.
@@ -214,8 +205,21 @@ impl ServerEntry {
     }
 }
 
+/// The words of a command line as they are shown: without what follows `--token` and the like.
+pub fn shown_words(words: &[String]) -> Vec<String> {
+    let mut hidden = false;
+    let shown = words.iter().map(|word| {
+        let is_value = std::mem::replace(&mut hidden, names_secret(word));
+        match is_value && !word.starts_with('-') && !is_reference(word) {
+            true => "…".to_owned(),
+            false => shown_word(word),
+        }
+    });
+    shown.collect()
+}
+
 /// A word of a command line as it is shown. What follows `--token=` or `Authorization:` is not.
-pub fn shown_word(word: &str) -> String {
+fn shown_word(word: &str) -> String {
     match word.split_once(['=', ':']) {
         Some((name, value)) if is_secret(name) && !is_reference(value) => {
             format!("{name}{}…", &word[name.len()..=name.len()])

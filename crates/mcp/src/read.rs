@@ -25,16 +25,23 @@ pub fn read_servers(
     origin: &EntryOrigin,
     variable: impl Fn(&str) -> Option<String>,
 ) -> Result<ServersRead, String> {
+    Ok(read_entries(&entries_in(text)?, origin, variable))
+}
+
+/// The servers of a file by name, as they are written.
+pub fn entries_in(text: &str) -> Result<Map<String, Value>, String> {
     if text.len() > limits::FILE_BYTES_MAX {
         return Err(format!("it is larger than {} KiB", limits::FILE_BYTES_MAX >> 10));
     }
     // Editors on some systems begin a file with a mark.
     let text = text.trim_start_matches('\u{feff}');
-    let value: Value =
+    let mut value: Value =
         serde_json::from_str(text).map_err(|error| format!("it is not valid JSON: {error}"))?;
-    match value.get("mcpServers").or_else(|| value.get("servers")) {
-        Some(Value::Object(servers)) => Ok(read_entries(servers, origin, variable)),
+    let key = if value.get("mcpServers").is_some() { "mcpServers" } else { "servers" };
+    match value.get_mut(key).map(Value::take) {
+        Some(Value::Object(servers)) => Ok(servers),
         Some(_) => Err("its \"mcpServers\" is not an object of servers by name".to_owned()),
+        None if value.as_object().is_some_and(Map::is_empty) => Ok(Map::new()),
         None => Err("it has no \"mcpServers\"".to_owned()),
     }
 }
@@ -304,7 +311,7 @@ mod tests {
         let origin = EntryOrigin::Project("/x".into());
         let why = |text: &str| read_servers(text, &origin, |_| None).unwrap_err();
         assert!(why("{").starts_with("it is not valid JSON"));
-        assert_eq!(why("{}"), "it has no \"mcpServers\"");
+        assert_eq!(why("{\"x\": 1}"), "it has no \"mcpServers\"");
         assert_eq!(why("{\"mcpServers\": []}"), "its \"mcpServers\" is not an object of servers by name");
         assert!(why(&" ".repeat(limits::FILE_BYTES_MAX + 1)).starts_with("it is larger"));
     }

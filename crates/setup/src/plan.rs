@@ -10,6 +10,7 @@ use posse_engine::{
     ApprovalSettings, KnowledgeSettings, SessionRequest, TypedCommand, TypedOutcome, project_context,
     run_typed,
 };
+use posse_mcp::ServerEntry;
 use posse_model::{Governors, Model, Recorder};
 use posse_protocol::{Approval, Grant, Shell};
 use posse_tools::ToolSettings;
@@ -23,6 +24,7 @@ use crate::limits::SANDBOX_TRIED_AFTER_MS;
 use crate::own_git::settle_git;
 use crate::paths::Paths;
 use crate::roles::RoleSources;
+use crate::servers::find_servers;
 use crate::sharing::{self, Sharing};
 use crate::skill_places::{own_skill_folder, skill_folders};
 use crate::task::TaskPrompt;
@@ -136,7 +138,23 @@ impl<'a> SessionPlan<'a> {
         if sharing.grant.shell != Shell::None && wishes.no_sandbox {
             warnings.push(SetupWarning::NoSandbox);
         }
-        Ok(SessionTerms { plan: self, choice, trusted, sharing, warnings })
+        let servers = self.servers(&trusted, &sharing, &mut warnings);
+        Ok(SessionTerms { plan: self, choice, trusted, sharing, servers, warnings })
+    }
+
+    /// The servers whose tools agents may call, and what the person should know of them.
+    fn servers(
+        &self,
+        trusted: &Trusted,
+        sharing: &Sharing,
+        warnings: &mut Vec<SetupWarning>,
+    ) -> Vec<ServerEntry> {
+        if !self.with_files || self.wishes.no_tools {
+            return Vec::new();
+        }
+        let found = find_servers(self.paths, self.folder, &self.config, trusted, &sharing.servers);
+        warnings.extend(found.warnings());
+        found.entries()
     }
 
     /// How commands run: confined, unless it is wished otherwise.
@@ -200,6 +218,8 @@ pub struct SessionTerms<'a> {
     choice: ModelChoice,
     trusted: Trusted,
     sharing: Sharing,
+    /// The servers whose tools its agents may call.
+    pub servers: Vec<ServerEntry>,
     /// To be shown before the session starts.
     pub warnings: Vec<SetupWarning>,
 }
