@@ -68,8 +68,8 @@ pub use providers::{PROVIDERS, Provider};
 pub use role_fit::RoleFit;
 pub use roles::{RoleSources, own_role_folder};
 pub use servers::{
-    FoundServer, SERVERS_FILE, ServerFault, ServerPlace, ServerStanding, ServersFound, servers_folder,
-    servers_in,
+    FoundServer, NewServer, NewServerTarget, SERVERS_FILE, ServerFault, ServerFileChoice, ServerFileError,
+    ServerPlace, ServerStanding, ServersFound, add_server, remove_server_from, servers_folder, servers_in,
 };
 pub use skill_places::{own_skill_folder, skill_folders};
 pub use surroundings::{NoFolder, ShownPath, Surroundings};

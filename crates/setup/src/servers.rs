@@ -1,6 +1,7 @@
 //! The servers whose tools agents of a session may call: gathered from the configuration, `.mcp.json` and agent files. Those of
 //! a project count only if the person has trusted that very content. A mistake is told and stops nothing else.
 
+mod change;
 mod search;
 mod wants;
 
@@ -13,6 +14,9 @@ use posse_protocol::RoleOrigin;
 use posse_roles::Team;
 use serde_json::Value;
 
+pub use change::{
+    NewServer, NewServerTarget, ServerFileChoice, ServerFileError, add_server, remove_server_from,
+};
 pub(crate) use search::ServerSearch;
 pub(crate) use wants::{agent_file_wants, configured_wants, shared_file_item};
 

@@ -11,6 +11,7 @@ mod names;
 mod role_models;
 mod roles;
 mod rule_file;
+mod server_edit;
 mod servers;
 mod sub_agents;
 mod times;
@@ -40,7 +41,8 @@ pub(crate) use file::{
 pub use role_models::save_role_model;
 pub(crate) use roles::{RoleFile, RolesFileNamed};
 pub use rule_file::{ListedRule, RuleFileError, RuleKind, list_rules, remove_rule, save_rule};
-pub(crate) use servers::{ConfiguredServers, ServerFile};
+pub(crate) use server_edit::{remove_server, save_server};
+pub(crate) use servers::{ConfiguredServers, ServerFile, WrittenValue};
 pub(crate) use sub_agents::{RoleSet, SubAgentsFile};
 pub(crate) use times::Time;
 pub use times::{parse_age_ms, parse_time_ms};
@@ -179,13 +181,7 @@ impl Config {
     }
 
     fn add_project(&mut self, project: FileConfig, path: &ShownPath, trusted: bool) {
-        // A program that Posse runs by itself is nothing a repository has a say in, trusted or not.
-        if project.git != GitFile::default() {
-            self.warnings.push(SetupWarning::ProjectNamesGit { path: path.clone() });
-        }
-        if project.chat != ChatFile::default() {
-            self.warnings.push(SetupWarning::ProjectSetsChat { path: path.clone() });
-        }
+        self.warnings.extend(never_counts(&project, path));
         let asked = project.mcp.keys().map(|name| format!("mcp.{name:?}")).collect::<Vec<_>>();
         let (file, own) = (path.clone(), false);
         self.servers.push(ConfiguredServers { file, own, trusted, servers: project.mcp });
@@ -326,6 +322,14 @@ impl Config {
         let name = self.roles.keys().find(|name| name.eq_ignore_ascii_case(role))?;
         Some(format!("[roles.{name}]"))
     }
+}
+
+/// What a project's file has no say in, trusted or not: programs that Posse runs by itself.
+fn never_counts(project: &FileConfig, path: &ShownPath) -> impl Iterator<Item = SetupWarning> {
+    let git = SetupWarning::ProjectNamesGit { path: path.clone() };
+    let chat = SetupWarning::ProjectSetsChat { path: path.clone() };
+    let (sets_git, sets_chat) = (project.git != GitFile::default(), project.chat != ChatFile::default());
+    sets_git.then_some(git).into_iter().chain(sets_chat.then_some(chat))
 }
 
 fn grant(rights: &RightsFile) -> Grant {
