@@ -18,7 +18,7 @@ pub use change::{
     NewServer, NewServerTarget, ServerFileChoice, ServerFileError, add_server, remove_server_from,
 };
 pub(crate) use search::ServerSearch;
-pub(crate) use wants::{agent_file_wants, configured_wants, shared_file_item};
+pub(crate) use wants::{agent_file_wants, configured_wants, shared_file_wants};
 
 use crate::config::{Config, Trusted, closest_file};
 use crate::error::{ConfigError, PrepareError};

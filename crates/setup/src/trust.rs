@@ -17,7 +17,7 @@ use crate::error::PrepareError;
 use crate::limits::WANTED_COMMANDS_MAX;
 use crate::paths::Paths;
 use crate::roles::{own_role_places, read_roles_file};
-use crate::servers::{agent_file_wants, configured_wants, shared_file, shared_file_item};
+use crate::servers::{agent_file_wants, configured_wants, shared_file, shared_file_wants};
 use crate::user_commands::commands_of_project;
 
 /// A file that wants to act.
@@ -42,8 +42,10 @@ pub fn trust_items(paths: &Paths, folder: &Path) -> Result<Vec<TrustItem>, Prepa
         items.push(TrustItem { path: path.path().to_path_buf(), text, wants });
     }
     items.extend(settings(paths, folder)?);
-    let servers = shared_file(folder, paths.surroundings())?;
-    items.extend(servers.map(|(path, text)| shared_file_item(&path, text, paths.surroundings())));
+    if let Some((path, text)) = shared_file(folder, paths.surroundings())? {
+        let wants = shared_file_wants(&text, &path, paths.surroundings());
+        items.push(TrustItem { path: path.path().to_path_buf(), text, wants });
+    }
     let places = own_role_places(paths).into_iter().chain(project_role_places(folder)).collect::<Vec<_>>();
     // Without the team its names are free, so a file has at least the rights that a session could give it.
     let loaded = load_roles(Team::Without, &places);

@@ -5,11 +5,9 @@ use posse_setup::{FoundServer, Paths, ServerPlace, ServerStanding, servers_in};
 use serde_json::{Value, json};
 
 use crate::exit::Exit;
+use crate::limits::{SERVER_COMMAND_COLUMNS_MAX, SERVER_FACTS_COLUMNS_MAX};
 use crate::output::{self, Style, one_line};
 use crate::surroundings::real_folder;
-
-/// Columns of a command line.
-const COMMAND_COLUMNS_MAX: usize = 160;
 
 pub(super) fn list(paths: &Paths, json: bool) -> anyhow::Result<Exit> {
     let found = servers_in(paths, &real_folder()?)?;
@@ -21,11 +19,18 @@ pub(super) fn list(paths: &Paths, json: bool) -> anyhow::Result<Exit> {
     let mut text = String::new();
     for server in &found.servers {
         let shown = server.entry.as_ref().map(ServerEntry::shown).unwrap_or_default();
-        text.push_str(&format!("{}  {}\n", style.bold(&server.name), one_line(&shown, COMMAND_COLUMNS_MAX)));
+        text.push_str(&format!(
+            "{}  {}\n",
+            style.bold(&server.name),
+            one_line(&shown, SERVER_COMMAND_COLUMNS_MAX)
+        ));
         let mut facts = vec![server.file.to_string()];
         facts.extend(standing(server));
         facts.extend(server.entry.iter().flat_map(limits_of));
-        text.push_str(&format!("    {}\n", style.dim(&one_line(&facts.join("; "), 400))));
+        text.push_str(&format!(
+            "    {}\n",
+            style.dim(&one_line(&facts.join("; "), SERVER_FACTS_COLUMNS_MAX))
+        ));
     }
     for fault in &found.faults {
         text.push_str(&style.yellow(&format!("{}: {}", fault.file, fault.fault)));

@@ -8,11 +8,9 @@ use posse_tools::OutsideServer;
 use super::listed::standing;
 use super::unknown;
 use crate::exit::Exit;
+use crate::limits::SERVER_WORDS_COLUMNS_MAX;
 use crate::output::{self, Style, one_line};
 use crate::surroundings::real_folder;
-
-/// Columns of what a server says of a tool.
-const DESCRIPTION_COLUMNS_MAX: usize = 100;
 
 pub(super) async fn test(paths: &Paths, name: &str) -> anyhow::Result<Exit> {
     let folder = real_folder()?;
@@ -45,7 +43,7 @@ pub(super) async fn test(paths: &Paths, name: &str) -> anyhow::Result<Exit> {
 fn told(server: &OutsideServer) -> String {
     let style = Style::for_stdout();
     let mut text =
-        format!("{}  {}\n", style.bold(&server.name), one_line(&server.detail, DESCRIPTION_COLUMNS_MAX));
+        format!("{}  {}\n", style.bold(&server.name), one_line(&server.detail, SERVER_WORDS_COLUMNS_MAX));
     text.push_str(&format!("{}\n", number(server.tools.len(), "tool")));
     for tool in &server.tools {
         text.push_str(&line(&style, &tool.name, &tool.description));
@@ -65,8 +63,8 @@ fn told(server: &OutsideServer) -> String {
 }
 
 fn line(style: &Style, name: &str, description: &str) -> String {
-    let description = one_line(description, DESCRIPTION_COLUMNS_MAX);
-    format!("  {}  {}\n", one_line(name, DESCRIPTION_COLUMNS_MAX), style.dim(&description))
+    let description = one_line(description, SERVER_WORDS_COLUMNS_MAX);
+    format!("  {}  {}\n", one_line(name, SERVER_WORDS_COLUMNS_MAX), style.dim(&description))
 }
 
 fn number(number: usize, noun: &str) -> String {

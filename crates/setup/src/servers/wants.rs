@@ -8,15 +8,10 @@ use serde_json::{Map, Value};
 
 use crate::config::ServerFile;
 use crate::surroundings::{ShownPath, Surroundings};
-use crate::trust::TrustItem;
 
 /// A project's `.mcp.json`.
-pub(crate) fn shared_file_item(file: &ShownPath, text: String, person: &Surroundings) -> TrustItem {
-    let wants = match entries_in(&text) {
-        Ok(servers) => servers_want(&servers, file, person),
-        Err(_) => Vec::new(),
-    };
-    TrustItem { path: file.path().to_path_buf(), text, wants }
+pub(crate) fn shared_file_wants(text: &str, file: &ShownPath, person: &Surroundings) -> Vec<String> {
+    entries_in(text).map_or_else(|_| Vec::new(), |servers| servers_want(&servers, file, person))
 }
 
 /// An agent file.
