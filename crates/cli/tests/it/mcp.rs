@@ -1,9 +1,10 @@
 //! Servers from the command line: added, listed, tried, trusted and removed. Values of variables appear nowhere.
 
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
 
 use posse_testkit::{Fixture, Turn};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::posse::{Person, Ran};
 
@@ -21,6 +22,8 @@ for line in sys.stdin:
     elif method == "tools/list":
         result = {"tools": [{"name": "list_files", "description": "Given TOKEN: %s, POSSE_HOME: %s" % ("TOKEN" in os.environ, "POSSE_HOME" in os.environ),
                              "inputSchema": {"type": "object"}}]}
+    elif method == "tools/call":
+        result = {"content": [{"type": "text", "text": "It has " + str(len(os.environ["TOKEN"])) + " characters."}]}
     elif method == "prompts/list":
         result = {"prompts": [{"name": "greet", "description": "Greets", "arguments": [{"name": "who", "required": True}]}]}
     else:
@@ -157,4 +160,41 @@ fn a_projects_servers_run_after_trust_only() {
     assert_eq!(person.posse(&["mcp", "remove", "tester", "--project"]).code, Some(0));
     assert_eq!(person.file(".mcp.json"), "{\n  \"mcpServers\": {}\n}\n");
     assert!(!person.posse(&["run", "go"]).stderr.contains("tester"));
+}
+
+#[test]
+fn a_session_calls_a_servers_tool_and_keeps_its_secret() {
+    let call = Turn::call("mcp__tester__list_files", json!({}));
+    let person =
+        Person::with_project([call, Turn::text("done")], Fixture::new().file("server.py", SERVER).git());
+    let server = person.project.path().join("server.py");
+    let add =
+        ["mcp", "add", "tester", "--env", "TOKEN=s3cret-value", "--", "python3", server.to_str().unwrap()];
+    assert_eq!(person.posse(&add).code, Some(0));
+    // What it has is known from then on, so its few tools are offered by themselves.
+    assert_eq!(person.posse(&["mcp", "test", "tester"]).code, Some(0));
+    let ran = person.posse(&["run", "--json", "--approval", "full", "go"]);
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
+    let requests = person.model.requests();
+    assert!(String::from_utf8_lossy(&requests[0].body).contains("mcp__tester__list_files"));
+    assert!(String::from_utf8_lossy(&requests[1].body).contains("It has 12 characters."), "{ran:#?}");
+    silent_about(&ran, "s3cret-value");
+    assert_eq!(files_with(&person.data_dir(), b"s3cret-value"), Vec::<PathBuf>::new());
+    let mode = std::fs::metadata(person.data_dir().join("mcp")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o077, 0, "{mode:o}");
+}
+
+/// The files below a folder that hold some bytes.
+fn files_with(folder: &Path, bytes: &[u8]) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let found = entries.flat_map(|path| match path.symlink_metadata().unwrap() {
+        of if of.is_dir() => files_with(&path, bytes),
+        of if of.is_file()
+            && std::fs::read(&path).unwrap().windows(bytes.len()).any(|part| part == bytes) =>
+        {
+            vec![path]
+        }
+        _ => Vec::new(),
+    });
+    found.collect()
 }
