@@ -2,6 +2,7 @@
 
 import { get, of, post } from "./net.js";
 import { link, reviewLink } from "./route.js";
+import { promptCommands } from "./server-prompts.js";
 import { toast } from "./ui.js";
 
 /** Saves a text as a file of the person's. */
@@ -37,6 +38,7 @@ const OWN = [
   ["rewind", "", "go back to a turn: files, conversation or both", ({ show }) => show("undo")],
   ["diff", "[AGENT]", "review what the agents changed", ({ session }, rest) => (location.hash = reviewLink(session, { agent: rest }))],
   ["context", "", "what fills the model's window", ({ session, agent }) => (location.hash = `#/look/context/${session}/${encodeURIComponent(agent)}`)],
+  ["mcp", "", "servers whose tools agents call, and their prompts", ({ session }) => (location.hash = `#/look/servers/${session}`)],
   ["export", "[markdown|json|jsonl]", "save this session as a file", ({ session }, rest) => exportSession(session, rest || "markdown")],
   ["rename", "TITLE", "give this session a title", ({ session }, rest) => post(of(session, "title"), { title: rest })],
   ["side", "QUESTION", "ask without tools and without disturbing the work", ({ show }, rest) => show("side", needed(rest, "a question"))],
@@ -45,9 +47,9 @@ const OWN = [
   ["new", "", "begin a new session", () => (location.hash = "#/new")],
 ].map(([name, typed, help, run]) => ({ name, help: `${typed && `${typed} `}· ${help}`, run }));
 
-/** All commands of a folder, the person's own behind those of the page. */
-export function commandsOf(found) {
+/** All commands of a folder: those of the page, the person's own, and prompts of servers. */
+export function commandsOf(found, servers) {
   const names = new Set(OWN.map(({ name }) => name));
   const theirs = (found ?? []).filter(({ name }) => !names.has(name));
-  return [...OWN, ...theirs.map(({ name, description, arguments: typed }) => ({ name, help: `${typed ? `${typed} ` : ""}· ${description ?? ""}` }))];
+  return [...OWN, ...theirs.map(({ name, description, arguments: typed }) => ({ name, help: `${typed ? `${typed} ` : ""}· ${description ?? ""}` })), ...promptCommands(servers)];
 }

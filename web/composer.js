@@ -4,6 +4,7 @@ import { html, useEffect, useRef, useState } from "./vendor/preact.js";
 import { Button, Dialog, Failure, tried, useAction, useAsync, useChanges } from "./ui.js";
 import { get, of, post } from "./net.js";
 import { commandsOf, openBegun } from "./commands.js";
+import { isServerPrompt, wordsOf } from "./server-prompts.js";
 import { Attach, ModelSelect, ModeSelect, PromptField } from "./prompt-field.js";
 import { Prose } from "./thread.js";
 import { Undo } from "./undo.js";
@@ -55,7 +56,8 @@ export function Composer({ store, agent: id }) {
   const folder = view.workspace;
   const found = useAsync(() => get("/api/commands", { folder }), [folder]);
   const models = useAsync(() => get("/api/models", { folder }), [folder]);
-  const commands = commandsOf(found.value?.commands);
+  const servers = useAsync(() => (running ? get(of(session, "servers")) : Promise.resolve(null)), [session, running, text.startsWith("/mcp_")]);
+  const commands = commandsOf(found.value?.commands, servers.value?.servers);
   const isAtWork = running && !agent.ended_at_ms && agent.state !== "resting";
   const settings = { model: view.model ?? "", approval: view.approval ?? "auto", ...wish };
   const change = (what) => (running ? tried(post(of(session, "settings"), what), "That holds from the next turn on.") : setWish({ ...wish, ...what }));
@@ -75,6 +77,7 @@ export function Composer({ store, agent: id }) {
     const [, name, rest = ""] = /^\/([\w:-]+)\s*([^]*)$/.exec(words) ?? [];
     const command = commands.find((one) => one.name === name);
     if (command?.run) await command.run({ session, agent: agent.name, show: (kind, about) => setDialog({ kind, about }) }, rest.trim());
+    else if (isServerPrompt(name)) await deliver((await post(of(session, "server-prompt"), { name, arguments: wordsOf(rest) })).text);
     else if (command) await deliver((await post("/api/commands/expand", { folder, name, arguments: rest.trim(), approval: settings.approval })).text);
     else await deliver(words);
     if (!command?.run) setFiles([]);

@@ -4,13 +4,14 @@ import { html, useEffect, useState } from "./vendor/preact.js";
 import { Badge, Button, Confirm, Facts, Select, Table, useRead } from "./ui.js";
 import { Stats } from "./stats.js";
 import { Folder } from "./folder.js";
+import { Servers } from "./servers.js";
 import { of, post } from "./net.js";
 import { counted, duration, grouped, joinedLines, visible, visibleLine } from "./text.js";
 import { ago, money } from "./words.js";
 import { link } from "./route.js";
 import { stacked } from "./plots.js";
 
-const TABS = { stats: ["Statistics", Stats], context: ["Context", ContextUse], memory: ["Memory", Memory], skills: ["Skills", Skills], roles: ["Roles", Roles], folder: ["This folder", Folder] };
+const TABS = { stats: ["Statistics", Stats], context: ["Context", ContextUse], servers: ["Servers", Servers], memory: ["Memory", Memory], skills: ["Skills", Skills], roles: ["Roles", Roles], folder: ["This folder", Folder] };
 
 export function LookBack({ route }) {
   const [chosen, choose] = useState("");
@@ -27,7 +28,7 @@ export function LookBack({ route }) {
     <div class="row wrap"><h1 class="hidden-label">Look back: ${title}</h1>
       <nav class="look-tabs grow" aria-label="Look back">${Object.entries(TABS).map(([one, [text]]) =>
         html`<a href=${`#/look/${one}`} aria-current=${one === name ? "page" : undefined}>${text}</a>`)}</nav>
-      ${name !== "context" && html`<${Select} label=${single ? "Folder" : "Project"} value=${folder} set=${choose} options=${single ? folders : [["", "all projects"], ...folders]} />`}</div>
+      ${!["context", "servers"].includes(name) && html`<${Select} label=${single ? "Folder" : "Project"} value=${folder} set=${choose} options=${single ? folders : [["", "all projects"], ...folders]} />`}</div>
     ${failure}
     ${server && html`<${View} key=${name + (single ? folder : "")} folder=${folder} session=${session} agent=${agent} readOnly=${server.read_only} />`}
   </div>`;

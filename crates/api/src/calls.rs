@@ -7,4 +7,5 @@ pub mod library;
 pub mod permissions;
 pub mod record;
 pub mod served;
+pub mod servers;
 pub mod steering;

@@ -39,6 +39,10 @@ pub(crate) const FRAME_KEPT_BYTES_MAX: usize = 64 << 10;
 /// A frame of another process's event stream, and its answer to a call.
 pub(crate) const FRAME_BYTES_MAX: usize = 64 << 20;
 pub(crate) const ANSWER_BYTES_MAX: usize = 64 << 20;
+/// Arguments of a server's prompt.
+pub const PROMPT_ARGUMENTS_MAX: usize = 50;
+/// How long a server may take for the text of a prompt: it may have to start first.
+pub const SERVER_ANSWER_MS_MAX: u64 = 180_000;
 /// How long another process may take for an answer, unless the call says otherwise.
 pub const ANSWER_MS_MAX: u64 = 60_000;
 /// The same for what reads or writes many files.

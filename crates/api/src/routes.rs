@@ -22,6 +22,7 @@ use crate::calls::served::{
     AskAside, DeleteSession, ExportSession, ForkSession, ResumeSession, ShowEvent, ShowServer,
     ShowTranscript, ShowView, StartSession,
 };
+use crate::calls::servers::{FillPrompt, ListServers};
 use crate::calls::steering::{
     AnswerQuestion, CancelSession, ChangeSettings, CloseSession, CompactNow, EditMessage, PromptSession,
     RenameSession, StopAgent, StopTurn, TellAgent, TopUpBudget, WithdrawMessage,
@@ -80,6 +81,8 @@ pub static ROUTES: &[Route] = &[
         answer: schema::<Event>,
         handler: follow::serve,
     },
+    route::<ListServers>(),
+    route::<FillPrompt>(),
     route::<PromptSession>(),
     route::<TellAgent>(),
     route::<EditMessage>(),

@@ -2,6 +2,7 @@
 //! Variables that count where a flag is not given are only named here: `setup` reads them, for every interface.
 
 mod help;
+mod mcp;
 mod record;
 mod serve;
 mod steer;
@@ -19,6 +20,7 @@ use posse_protocol::Approval;
 use posse_surface::Surface;
 
 pub(crate) use help::command;
+pub(crate) use mcp::{McpAddArgs, McpCommand};
 pub(crate) use tips::told;
 
 pub(crate) use record::{
@@ -236,6 +238,9 @@ pub(crate) enum CliCommand {
     /// List, save and remove rules: what is allowed, asked and denied in every mode
     #[command(subcommand)]
     Rules(RulesCommand),
+    /// List, add, remove and test servers whose tools agents may call
+    #[command(subcommand)]
+    Mcp(McpCommand),
     /// List, show and review the skills that agents can load
     #[command(subcommand)]
     Skills(SkillsCommand),

@@ -168,3 +168,9 @@ pub(crate) const GONE_TRIES_MAX: usize = 20;
 pub(crate) const GONE_PAUSE_MS: u64 = 25;
 /// How long the program that opens a browser may take.
 pub(crate) const BROWSER_MS_MAX: u64 = 10_000;
+/// Columns of a server's command line or address.
+pub(crate) const SERVER_COMMAND_COLUMNS_MAX: usize = 160;
+/// Columns of where a server is written down and what it may do.
+pub(crate) const SERVER_FACTS_COLUMNS_MAX: usize = 400;
+/// Columns of what a server says of itself or of a tool.
+pub(crate) const SERVER_WORDS_COLUMNS_MAX: usize = 100;

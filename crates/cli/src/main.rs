@@ -22,6 +22,7 @@ mod fork;
 mod interrupts;
 mod limits;
 mod logs;
+mod mcp;
 mod memory;
 mod output;
 #[cfg(test)]
@@ -119,6 +120,7 @@ fn dispatch(surroundings: Surroundings, args: Args) -> anyhow::Result<Exit> {
         }
         CliCommand::Stats(args) => stats::run(&paths, &args),
         CliCommand::Rules(command) => rules::run(&paths, command),
+        CliCommand::Mcp(command) => on_runtime(mcp::run(&paths, command)),
         CliCommand::Skills(command) => skills::run(&paths, command),
         CliCommand::Memory(command) => memory::run(&paths, command),
         CliCommand::Agents(command) => agents::run(&paths, command),

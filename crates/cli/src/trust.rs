@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use anyhow::Context as _;
-use posse_setup::{PROJECT_FILE, Paths, TrustItem, Trusted, project_file, trust_items};
+use posse_setup::{PROJECT_FILE, Paths, SERVERS_FILE, TrustItem, Trusted, project_file, trust_items};
 
 use crate::args::TrustArgs;
 use crate::exit::Exit;
@@ -56,10 +56,11 @@ pub(crate) fn run(paths: &Paths, args: &TrustArgs) -> anyhow::Result<Exit> {
 }
 
 fn revoke(paths: &Paths, trusted: &mut Trusted, folder: &Path, items: &[TrustItem]) -> anyhow::Result<Exit> {
-    // Also of a configuration that is gone, or does not ask for anything now.
+    // Also of files that are gone, or does not ask for anything now.
     let config = project_file(folder, paths.surroundings())?;
     let config = config.map_or_else(|| folder.join(PROJECT_FILE), |(path, _)| path.path().to_path_buf());
     let mut was = trusted.revoke(&config)?;
+    was |= trusted.revoke(&folder.join(SERVERS_FILE))?;
     for item in items {
         was |= trusted.revoke(&item.path)?;
     }
@@ -69,7 +70,7 @@ fn revoke(paths: &Paths, trusted: &mut Trusted, folder: &Path, items: &[TrustIte
 
 /// What other programs would start here and Posse does not.
 fn asleep(folder: &Path) -> String {
-    let found = [".mcp.json", ".claude/settings.json", ".claude/settings.local.json", ".envrc"]
+    let found = [".claude/settings.json", ".claude/settings.local.json", ".envrc"]
         .iter()
         .filter(|name| folder.join(name).symlink_metadata().is_ok());
     found.map(|name| format!("{name} can start programs elsewhere; Posse starts none of them.\n")).collect()

@@ -38,6 +38,11 @@ pub use record::bus::Updates;
 pub use rights::approvals::{AnswerOutcome, ApprovalSettings};
 pub use session::{KnowledgeSettings, Session, SessionRequest, TypedCommand, TypedOutcome, run_typed};
 
+/// How servers with tools are, for whoever shows it.
+pub mod outside {
+    pub use posse_tools::{OutsideLine, OutsidePrompt, OutsideServer, OutsideState};
+}
+
 /// Skills as files, and drafts of skills that wait for a person.
 pub mod skills {
     pub use crate::knowledge::skill_drafts::{SkillDraft, SkillDrafts};

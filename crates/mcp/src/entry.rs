@@ -24,6 +24,10 @@ pub struct ServerEntry {
     pub origin: EntryOrigin,
     /// The only tools of it that agents are offered; all of them where nothing is named. Patterns such as `list_*`.
     pub tools: Vec<String>,
+    /// Its command line or address as it is written, where variables are not filled in.
+    pub(crate) written: Vec<String>,
+    /// The variables of the person's that are filled in.
+    pub(crate) variables: Vec<String>,
 }
 
 /// How a server is reached.
@@ -128,9 +132,17 @@ impl EntryOrigin {
 impl ServerEntry {
     /// A server with nothing said besides.
     pub fn new(name: impl Into<String>, reach: ServerReach, origin: EntryOrigin) -> Self {
+        let written = match &reach {
+            ServerReach::Program { command, arguments, .. } => {
+                std::iter::once(command).chain(arguments).cloned().collect()
+            }
+            ServerReach::Address { url, .. } => vec![url.clone()],
+        };
         Self {
             name: name.into(),
             reach,
+            written,
+            variables: Vec::new(),
             timeout: Duration::from_millis(limits::CALL_IDLE_MS),
             description: None,
             confinement: ServerConfinement::default(),
@@ -139,15 +151,15 @@ impl ServerEntry {
         }
     }
 
-    /// The command line or the address, as it may be shown: no values of variables or headers, and no passwords of addresses.
+    /// The command line or the address, as it may be shown: as it is written, so without values of variables, without what
+    /// follows `--token` and the like, and without passwords of addresses.
     pub fn shown(&self) -> String {
-        match &self.reach {
-            ServerReach::Program { command, arguments, .. } => {
-                let words = std::iter::once(command).chain(arguments);
-                words.map(|word| shown_word(word)).collect::<Vec<_>>().join(" ")
-            }
-            ServerReach::Address { url, .. } => shown_address(url),
-        }
+        shown_words(&self.written).join(" ")
+    }
+
+    /// The variables of the person's environment that are filled in where it is written.
+    pub fn variables(&self) -> &[String] {
+        &self.variables
     }
 
     /// The names of its variables or headers.
@@ -167,49 +179,84 @@ impl ServerEntry {
     pub fn wants(&self) -> Vec<String> {
         let (name, shown) = (&self.name, self.shown());
         let named = self.value_names().collect::<Vec<_>>().join(", ");
-        let ServerConfinement { network, workspace, readable, .. } = &self.confinement;
-        match &self.reach {
+        let ServerConfinement { network, workspace, readable, sandbox } = &self.confinement;
+        let first = match &self.reach {
             ServerReach::Program { .. } => {
                 let given = if named.is_empty() { String::new() } else { format!(", given {named}") };
+                let confined = if *sandbox { "in the sandbox" } else { "with all your rights" };
                 let network = if *network { "with the network" } else { "without network" };
                 let workspace = match workspace {
                     WorkspaceAccess::None => "not seeing the project",
                     WorkspaceAccess::Read => "reading the project",
                     WorkspaceAccess::Write => "changing the project",
                 };
-                let mut wants = vec![format!(
-                    "the server {name:?} runs in the sandbox, {network}, {workspace}{given}: {shown}"
-                )];
-                let places = readable.iter().map(|path| path.display().to_string()).collect::<Vec<_>>();
-                if !places.is_empty() {
-                    wants.push(format!("the server {name:?} reads {}", places.join(", ")));
-                }
-                wants
+                format!("the server {name:?} runs {confined}, {network}, {workspace}{given}: {shown}")
             }
             ServerReach::Address { .. } => {
                 let given = if named.is_empty() { String::new() } else { format!(" with {named}") };
-                vec![format!("agents send what they like to the server {name:?} at {shown}{given}")]
+                format!("agents send what they like to the server {name:?} at {shown}{given}")
             }
-        }
+        };
+        let variables = (!self.variables.is_empty())
+            .then(|| format!("the server {name:?} gets your variables {}", self.variables.join(", ")));
+        let places = readable.iter().map(|path| path.display().to_string()).collect::<Vec<_>>();
+        let places = (!places.is_empty()).then(|| format!("the server {name:?} reads {}", places.join(", ")));
+        [first].into_iter().chain(variables).chain(places).collect()
     }
 }
 
-/// A word of a command line as it is shown. What follows `--token=` and the like is not.
+/// The words of a command line as they are shown: without what follows `--token` and the like.
+pub fn shown_words(words: &[String]) -> Vec<String> {
+    let mut hidden = false;
+    let shown = words.iter().map(|word| {
+        let is_value = std::mem::replace(&mut hidden, names_secret(word));
+        match is_value && !word.starts_with('-') && !is_reference(word) {
+            true => "…".to_owned(),
+            false => shown_word(word),
+        }
+    });
+    shown.collect()
+}
+
+/// A word of a command line as it is shown. What follows `--token=` or `Authorization:` is not.
 fn shown_word(word: &str) -> String {
-    let secret = |name: &str| {
-        let name = name.to_ascii_lowercase();
-        ["key", "token", "secret", "password", "auth"].iter().any(|part| name.contains(part))
-    };
-    match word.split_once('=') {
-        Some((name, _)) if secret(name) => format!("{name}=…"),
+    match word.split_once(['=', ':']) {
+        Some((name, value)) if is_secret(name) && !is_reference(value) => {
+            format!("{name}{}…", &word[name.len()..=name.len()])
+        }
         _ if word.contains("://") => shown_address(word),
         _ => word.to_owned(),
     }
 }
 
+/// Whether a text is the name of a variable and nothing else, such as `${TOKEN}`.
+pub fn is_reference(text: &str) -> bool {
+    let name = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
+    name.is_some_and(|name| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'))
+}
+
+/// Whether what has this name may be a secret.
+fn is_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ["key", "token", "secret", "password", "auth"].iter().any(|part| name.contains(part))
+}
+
+/// Whether the next word may be a secret.
+fn names_secret(word: &str) -> bool {
+    word.starts_with('-') && !word.contains(['=', ':']) && is_secret(word)
+}
+
 /// An address without what may be a secret: user, password and query.
 fn shown_address(address: &str) -> String {
-    let Ok(mut url) = reqwest::Url::parse(address) else { return address.to_owned() };
+    // Variables may be anywhere in it.
+    let plain = (!address.contains("${")).then(|| reqwest::Url::parse(address).ok()).flatten();
+    let Some(mut url) = plain else {
+        let address = address.split(['?', '#']).next().unwrap_or_default();
+        return match (address.find("://"), address.rfind('@')) {
+            (Some(from), Some(to)) if from < to => format!("{}://…{}", &address[..from], &address[to..]),
+            _ => address.to_owned(),
+        };
+    };
     if !url.username().is_empty() || url.password().is_some() {
         let _ = url.set_username("…");
         let _ = url.set_password(None);
@@ -229,14 +276,28 @@ mod tests {
     fn values_are_not_shown() {
         let origin = EntryOrigin::Person("config.toml".into());
         let env = vec![("GITHUB_TOKEN".to_owned(), SecretValue::new("ghp_1"))];
-        let arguments = ["-y", "server", "--api-key=ghp_2", "https://u:ghp_3@host/p?t=ghp_4#ghp_5"];
+        let arguments = [
+            "-y",
+            "server",
+            "--api-key=ghp_2",
+            "https://u:ghp_3@host/p?t=ghp_4#ghp_5",
+            "--token",
+            "ghp_9",
+            "--token",
+            "${T}",
+            "Authorization: Bearer ghp_10",
+            "https://u:ghp_11@${HOST}/p?t=ghp_12",
+        ];
         let arguments = arguments.map(str::to_owned).to_vec();
         let reach = ServerReach::Program { command: "npx".to_owned(), arguments, env };
         let program = ServerEntry::new("github", reach, origin.clone());
         let headers = vec![("Authorization".to_owned(), SecretValue::new("Bearer ghp_6"))];
         let reach = ServerReach::Address { url: "https://ghp_7@host/mcp?key=ghp_8".to_owned(), headers };
         let address = ServerEntry::new("web", reach, origin);
-        assert_eq!(program.shown(), "npx -y server --api-key=… https://…@host/p?…");
+        assert_eq!(
+            program.shown(),
+            "npx -y server --api-key=… https://…@host/p?… --token … --token ${T} Authorization:… https://…@${HOST}/p"
+        );
         assert_eq!(address.shown(), "https://…@host/mcp?…");
         let all = format!(
             "{:?} {:?} {:?}",

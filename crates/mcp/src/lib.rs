@@ -25,7 +25,10 @@ mod server;
 mod servers;
 mod stranger;
 
-pub use entry::{EntryOrigin, SecretValue, ServerConfinement, ServerEntry, ServerReach, WorkspaceAccess};
+pub use entry::{
+    EntryOrigin, SecretValue, ServerConfinement, ServerEntry, ServerReach, WorkspaceAccess, is_reference,
+    shown_words,
+};
 pub use names::{PREFIX, check_server_name, is_tool_name, tool_name};
-pub use read::{ServersRead, check_url, read_entries, read_servers};
+pub use read::{ServersRead, check_url, entries_in, read_entries, read_servers};
 pub use servers::{Servers, try_server};

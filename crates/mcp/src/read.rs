@@ -1,6 +1,7 @@
 //! Reads servers from a file such as `.mcp.json`, or from the front matter of an agent's file. Mistakes are told by the name of
 //! the server; the others count.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
@@ -24,16 +25,23 @@ pub fn read_servers(
     origin: &EntryOrigin,
     variable: impl Fn(&str) -> Option<String>,
 ) -> Result<ServersRead, String> {
+    Ok(read_entries(&entries_in(text)?, origin, variable))
+}
+
+/// The servers of a file by name, as they are written.
+pub fn entries_in(text: &str) -> Result<Map<String, Value>, String> {
     if text.len() > limits::FILE_BYTES_MAX {
         return Err(format!("it is larger than {} KiB", limits::FILE_BYTES_MAX >> 10));
     }
     // Editors on some systems begin a file with a mark.
     let text = text.trim_start_matches('\u{feff}');
-    let value: Value =
+    let mut value: Value =
         serde_json::from_str(text).map_err(|error| format!("it is not valid JSON: {error}"))?;
-    match value.get("mcpServers").or_else(|| value.get("servers")) {
-        Some(Value::Object(servers)) => Ok(read_entries(servers, origin, variable)),
+    let key = if value.get("mcpServers").is_some() { "mcpServers" } else { "servers" };
+    match value.get_mut(key).map(Value::take) {
+        Some(Value::Object(servers)) => Ok(servers),
         Some(_) => Err("its \"mcpServers\" is not an object of servers by name".to_owned()),
+        None if value.as_object().is_some_and(Map::is_empty) => Ok(Map::new()),
         None => Err("it has no \"mcpServers\"".to_owned()),
     }
 }
@@ -50,7 +58,8 @@ pub fn read_entries(
         let found = match entry {
             _ if disabled => continue,
             Value::Object(entry) => check_server_name(name)
-                .and_then(|()| EntryReader { entry, variable: &variable }.read(name, origin)),
+                .and_then(|()| EntryReader { entry, variable: &variable }.read(name, origin))
+                .map(|server| as_written(server, entry)),
             _ => Err("it is not an object".to_owned()),
         };
         match found {
@@ -67,6 +76,29 @@ pub fn read_entries(
         }
     }
     read
+}
+
+/// Notes how a server is written, for those who look at it: values of variables are not shown.
+fn as_written(mut server: ServerEntry, entry: &Map<String, Value>) -> ServerEntry {
+    let text = |key: &str| entry.get(key).and_then(Value::as_str).map(str::to_owned);
+    let arguments = entry.get("args").and_then(Value::as_array).into_iter().flatten();
+    let arguments = arguments.filter_map(Value::as_str).map(str::to_owned);
+    server.written = match &server.reach {
+        ServerReach::Program { .. } => text("command").into_iter().chain(arguments).collect(),
+        ServerReach::Address { .. } => text("url").or_else(|| text("httpUrl")).into_iter().collect(),
+    };
+    let values = ["env", "headers"].iter().filter_map(|key| entry.get(*key)?.as_object());
+    let values = values.flat_map(|pairs| pairs.values()).filter_map(Value::as_str);
+    let texts = server.written.iter().map(String::as_str).chain(values);
+    let names = texts.flat_map(variables_in).map(str::to_owned);
+    server.variables = names.collect::<BTreeSet<String>>().into_iter().collect();
+    server
+}
+
+/// The names of the variables in a text.
+fn variables_in(text: &str) -> impl Iterator<Item = &str> {
+    let inside = text.split("${").skip(1).filter_map(|rest| Some(rest.split_once('}')?.0));
+    inside.map(|inside| inside.split_once(":-").map_or(inside, |(name, _)| name))
 }
 
 struct EntryReader<'a> {
@@ -219,16 +251,24 @@ mod tests {
         assert_eq!(found.mistakes, Vec::<String>::new());
         let shown = found.servers.iter().map(|one| (one.name.as_str(), one.shown())).collect::<Vec<_>>();
         let expected = [
-            ("files", "npx -y server ."),
+            ("files", "npx -y server ${ROOT:-.}"),
             ("web", "https://x.example/mcp"),
             ("near", "http://127.0.0.1:3000/mcp"),
-            ("def", "node"),
+            ("def", "${EMPTY:-node}"),
         ];
         assert_eq!(shown, expected.map(|(name, shown)| (name, shown.to_owned())));
         let values = found.servers.iter().flat_map(ServerEntry::values);
         let values = values.map(|(name, value)| (name.as_str(), value.expose())).collect::<Vec<_>>();
         assert_eq!(values, [("K", "t1"), ("N", "5"), ("Authorization", "Bearer t1")]);
         assert_eq!(found.servers[1].timeout, Duration::from_secs(5));
+        let program = |at: usize| match &found.servers[at].reach {
+            ServerReach::Program { command, arguments, .. } => (command.as_str(), arguments.last()),
+            ServerReach::Address { .. } => panic!("a program"),
+        };
+        assert_eq!(program(0), ("npx", Some(&".".to_owned())));
+        assert_eq!(program(3), ("node", None));
+        assert_eq!(found.servers[0].variables(), ["ROOT", "TOKEN"]);
+        assert!(found.servers[1].wants()[1].ends_with("gets your variables TOKEN"));
     }
 
     #[test]
@@ -271,7 +311,7 @@ mod tests {
         let origin = EntryOrigin::Project("/x".into());
         let why = |text: &str| read_servers(text, &origin, |_| None).unwrap_err();
         assert!(why("{").starts_with("it is not valid JSON"));
-        assert_eq!(why("{}"), "it has no \"mcpServers\"");
+        assert_eq!(why("{\"x\": 1}"), "it has no \"mcpServers\"");
         assert_eq!(why("{\"mcpServers\": []}"), "its \"mcpServers\" is not an object of servers by name");
         assert!(why(&" ".repeat(limits::FILE_BYTES_MAX + 1)).starts_with("it is larger"));
     }

@@ -37,6 +37,8 @@ pub(crate) enum FieldKey {
     Memory,
     Isolation,
     Report,
+    /// Read by `servers_in`: it is no part of a role.
+    Servers,
     /// Other programs read it; Posse does not.
     NotUsed,
 }
@@ -76,8 +78,9 @@ impl FieldKey {
             "inheritmemory" | "memory" => Self::Memory,
             "isolation" => Self::Isolation,
             "report" | "reportform" => Self::Report,
-            "color" | "colour" | "hooks" | "mcpservers" | "skills" | "effort" | "background"
-            | "initialprompt" | "temperature" | "topp" | "mode" | "kind" => Self::NotUsed,
+            "mcpservers" => Self::Servers,
+            "color" | "colour" | "hooks" | "skills" | "effort" | "background" | "initialprompt"
+            | "temperature" | "topp" | "mode" | "kind" => Self::NotUsed,
             _ => return None,
         })
     }

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod agent_roles;
+mod agent_servers;
 mod builtin;
 mod completed;
 mod error;
@@ -31,6 +32,7 @@ mod values;
 mod warning;
 
 pub use agent_roles::{AgentRoles, AgentRolesError};
+pub use agent_servers::servers_in;
 pub use builtin::{REPORT_FORMAT, REPORT_SUGGESTIONS, Team, template};
 pub use error::{Accepted, NameFault, RoleError, UnknownRole};
 pub use given::Given;

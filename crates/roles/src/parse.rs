@@ -78,6 +78,7 @@ fn describes_agent(fields: &[Field]) -> bool {
     let titled = fields.iter().any(|field| matches!(folded(&field.key).as_str(), "title" | "layout"));
     let of_role = |field: &Field| match field.kind() {
         Some(FieldKey::Description) => !titled,
+        Some(FieldKey::Servers) => false,
         Some(kind) => kind != FieldKey::NotUsed || is_mode(field),
         None => looks_like_a_right(&field.key),
     };
@@ -163,6 +164,7 @@ impl Reading {
             match field.kind() {
                 None if looks_like_a_right(&field.key) => self.close(&field),
                 None => self.warn(field.line, format!("the key {:?} is not known", shortened(&field.key))),
+                Some(FieldKey::Servers) => {}
                 Some(FieldKey::Permissions) => self.permissions(field)?,
                 // Elsewhere it says who starts the agent. Whoever writes something else means what it may do.
                 Some(FieldKey::NotUsed) if is_mode(&field) => self.close(&field),

@@ -35,6 +35,7 @@ mod prompt_history;
 mod providers;
 mod role_fit;
 mod roles;
+mod servers;
 mod sharing;
 mod skill_places;
 mod surroundings;
@@ -66,6 +67,10 @@ pub use prompt_history::PromptHistoryFile;
 pub use providers::{PROVIDERS, Provider};
 pub use role_fit::RoleFit;
 pub use roles::{RoleSources, own_role_folder};
+pub use servers::{
+    FoundServer, NewServer, NewServerTarget, SERVERS_FILE, ServerFault, ServerFileChoice, ServerFileError,
+    ServerPlace, ServerStanding, ServersFound, add_server, remove_server_from, servers_folder, servers_in,
+};
 pub use skill_places::{own_skill_folder, skill_folders};
 pub use surroundings::{NoFolder, ShownPath, Surroundings};
 pub use task::TaskPrompt;

@@ -22,6 +22,12 @@ pub(crate) const EXPANDED_BYTES_MAX: usize = 1024 * 1024;
 pub(crate) const FAULTS_MAX: usize = 50;
 /// How many commands of a file are named where its trust is asked for.
 pub(crate) const WANTED_COMMANDS_MAX: usize = 5;
+/// How many patterns name the tools of a server.
+pub(crate) const SERVER_PATTERNS_MAX: usize = 200;
+/// The largest file of a project with servers.
+pub(crate) const SERVERS_FILE_BYTES_MAX: u64 = 1024 * 1024;
+/// How many servers are named where they do not run.
+pub(crate) const SERVERS_NAMED_MAX: usize = 5;
 /// How many prompts of a folder are read back, the newest.
 pub(crate) const PROMPTS_KEPT_MAX: usize = 1_000;
 /// How much of them is read.

@@ -10,9 +10,11 @@ use posse_engine::{
     ApprovalSettings, KnowledgeSettings, SessionRequest, TypedCommand, TypedOutcome, project_context,
     run_typed,
 };
+use posse_mcp::{ServerEntry, Servers};
 use posse_model::{Governors, Model, Recorder};
 use posse_protocol::{Approval, Grant, Shell};
-use posse_tools::ToolSettings;
+use posse_tools::{OutsidePlace, OutsideTools, ToolSettings};
+use posse_workspace::{Workspace, WorkspaceError};
 use tokio_util::sync::CancellationToken;
 
 use crate::config::{Config, Time, Trusted};
@@ -23,6 +25,7 @@ use crate::limits::SANDBOX_TRIED_AFTER_MS;
 use crate::own_git::settle_git;
 use crate::paths::Paths;
 use crate::roles::RoleSources;
+use crate::servers::{find_servers, servers_folder};
 use crate::sharing::{self, Sharing};
 use crate::skill_places::{own_skill_folder, skill_folders};
 use crate::task::TaskPrompt;
@@ -136,7 +139,37 @@ impl<'a> SessionPlan<'a> {
         if sharing.grant.shell != Shell::None && wishes.no_sandbox {
             warnings.push(SetupWarning::NoSandbox);
         }
-        Ok(SessionTerms { plan: self, choice, trusted, sharing, warnings })
+        let servers = self.servers(&trusted, &sharing, &mut warnings);
+        Ok(SessionTerms { plan: self, choice, trusted, sharing, servers, warnings })
+    }
+
+    /// The servers whose tools agents may call, and what the person should know of them.
+    fn servers(
+        &self,
+        trusted: &Trusted,
+        sharing: &Sharing,
+        warnings: &mut Vec<SetupWarning>,
+    ) -> Vec<ServerEntry> {
+        if !self.with_files || self.wishes.no_tools {
+            return Vec::new();
+        }
+        let found = find_servers(self.paths, self.folder, &self.config, trusted, &sharing.servers);
+        warnings.extend(found.warnings());
+        found.entries()
+    }
+
+    /// What agents reach these servers through.
+    fn outside(&self, servers: Vec<ServerEntry>) -> Option<Arc<dyn OutsideTools>> {
+        if servers.is_empty() {
+            return None;
+        }
+        Some(Arc::new(Servers::new(servers, servers_folder(self.paths))))
+    }
+
+    /// Where a server is tried, and confined as in a session.
+    pub fn outside_place(&self) -> Result<OutsidePlace, WorkspaceError> {
+        let workspace = Workspace::open(self.folder)?;
+        Ok(OutsidePlace { workspace, sandbox: self.tool_settings().sandbox })
     }
 
     /// How commands run: confined, unless it is wished otherwise.
@@ -200,6 +233,8 @@ pub struct SessionTerms<'a> {
     choice: ModelChoice,
     trusted: Trusted,
     sharing: Sharing,
+    /// The servers whose tools its agents may call.
+    pub servers: Vec<ServerEntry>,
     /// To be shown before the session starts.
     pub warnings: Vec<SetupWarning>,
 }
@@ -219,7 +254,7 @@ impl SessionTerms<'_> {
         task: impl Into<TaskPrompt>,
         recorder: Option<&Arc<Recorder>>,
     ) -> Result<SessionRequest, PrepareError> {
-        let Self { plan, choice, trusted, sharing, .. } = self;
+        let Self { plan, choice, trusted, sharing, servers, .. } = self;
         let task = task.into();
         let models = models(plan, choice, sharing.delegation.is_some(), recorder)?;
         Ok(SessionRequest {
@@ -235,7 +270,7 @@ impl SessionTerms<'_> {
             delegation: sharing.delegation,
             approvals: plan.approvals()?,
             knowledge: plan.knowledge(&trusted),
-            outside: None,
+            outside: plan.outside(servers),
         })
     }
 }

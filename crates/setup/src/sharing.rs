@@ -17,6 +17,7 @@ use crate::detect;
 use crate::error::RolesError;
 use crate::limits::WARNINGS_SHOWN_MAX;
 use crate::roles::{self, RoleSources};
+use crate::servers::{AgentFileServers, agent_file_servers};
 use crate::surroundings::Surroundings;
 use crate::warning::SetupWarning;
 use crate::wishes::Wishes;
@@ -27,6 +28,8 @@ pub(crate) struct Sharing {
     pub(crate) grant: Grant,
     pub(crate) budget: Budget,
     pub(crate) warnings: Vec<SetupWarning>,
+    /// What agent files say of servers.
+    pub(crate) servers: Vec<AgentFileServers>,
 }
 
 /// The same grant as its mode has it: in plan mode nothing is changed.
@@ -54,7 +57,8 @@ impl Sharing {
             grant = Grant { tools: NameRules::nothing(), ..Grant::none() };
         }
         if wishes.alone || wishes.no_tools || !enabled {
-            return Ok(Self { delegation: None, grant, budget, warnings: Vec::new() });
+            let (warnings, servers) = (Vec::new(), Vec::new());
+            return Ok(Self { delegation: None, grant, budget, warnings, servers });
         }
         let surface = surface(config, wishes);
         let loaded = sources.load(team(config, wishes, sources), config, surroundings)?;
@@ -64,6 +68,7 @@ impl Sharing {
         let mut warnings = role_warnings(&loaded.problems, &trusted_files, surroundings);
         warnings.extend(over_ceiling(config, surface));
         warnings.extend(sources.warnings.iter().cloned());
+        let servers = agent_file_servers(&loaded, &trusted_files, surroundings);
         let sub_agents = match &sources.settings {
             Some(file) => config.sub_agents.with_defaults(&file.roles),
             None => config.sub_agents.clone(),
@@ -82,7 +87,7 @@ impl Sharing {
             team: wishes.team,
             trusted_files,
         };
-        Ok(Self { delegation: Some(delegation), grant, budget, warnings })
+        Ok(Self { delegation: Some(delegation), grant, budget, warnings, servers })
     }
 }
 

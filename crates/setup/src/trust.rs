@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use posse_engine::roles::{load_roles, project_role_places};
+use posse_engine::roles::{RoleServers, load_roles, project_role_places};
 use posse_model::shown_address;
 use posse_protocol::{Files, Network, Role, RoleOrigin, Shell};
 use posse_roles::Team;
@@ -17,6 +17,7 @@ use crate::error::PrepareError;
 use crate::limits::WANTED_COMMANDS_MAX;
 use crate::paths::Paths;
 use crate::roles::{own_role_places, read_roles_file};
+use crate::servers::{agent_file_wants, configured_wants, shared_file, shared_file_wants};
 use crate::user_commands::commands_of_project;
 
 /// A file that wants to act.
@@ -30,22 +31,33 @@ pub struct TrustItem {
     pub wants: Vec<String>,
 }
 
-/// Everything in a folder that wants to act: its configuration, agent files whose roles may do something, and user commands that
+/// Everything in a folder that wants to act: its configuration, its servers, agent files whose roles may do something, and user commands that
 /// run commands.
 pub fn trust_items(paths: &Paths, folder: &Path) -> Result<Vec<TrustItem>, PrepareError> {
     let mut items = Vec::new();
     if let Some((path, text)) = project_file(folder, paths.surroundings())? {
-        let wants = wants(&parse(&text, &path)?);
+        let file = parse(&text, &path)?;
+        let servers = configured_wants(&file.mcp, &path, paths.surroundings());
+        let wants = servers.into_iter().chain(wants(&file)).collect();
         items.push(TrustItem { path: path.path().to_path_buf(), text, wants });
     }
     items.extend(settings(paths, folder)?);
+    if let Some((path, text)) = shared_file(folder, paths.surroundings())? {
+        let wants = shared_file_wants(&text, &path, paths.surroundings());
+        items.push(TrustItem { path: path.path().to_path_buf(), text, wants });
+    }
     let places = own_role_places(paths).into_iter().chain(project_role_places(folder)).collect::<Vec<_>>();
     // Without the team its names are free, so a file has at least the rights that a session could give it.
     let loaded = load_roles(Team::Without, &places);
     for (path, text) in loaded.project_files {
         let of_file = |role: &&Role| matches!(&role.origin, RoleOrigin::Project(from) if *from == path);
         let role = loaded.roles.iter().find(of_file);
-        let wants = role.map(role_wants).unwrap_or_default();
+        let mut wants = role.map(role_wants).unwrap_or_default();
+        let of_file = |servers: &&RoleServers| servers.origin == RoleOrigin::Project(path.clone());
+        for servers in loaded.servers.iter().filter(of_file) {
+            let shown = paths.shown(Path::new(&path));
+            wants.extend(agent_file_wants(servers, &shown, paths.surroundings()));
+        }
         items.push(TrustItem { path: PathBuf::from(path), text, wants });
     }
     for (path, text, runs) in commands_of_project(paths, folder) {

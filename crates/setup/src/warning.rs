@@ -5,7 +5,7 @@ use std::fmt;
 use posse_protocol::visible::one_line;
 use posse_surface::Surface;
 
-use crate::limits::FAULT_COLUMNS_MAX;
+use crate::limits::{FAULT_COLUMNS_MAX, SERVERS_NAMED_MAX};
 use crate::surroundings::ShownPath;
 
 /// One thing to know. Its `Display` is one sentence.
@@ -60,6 +60,31 @@ pub enum SetupWarning {
         /// The surface.
         surface: Surface,
     },
+    /// There are servers that do not run before their files are trusted.
+    ServersNotTrusted {
+        /// The first file.
+        path: ShownPath,
+        /// How many other files there are.
+        more: usize,
+        /// The names of the servers.
+        servers: Vec<String>,
+    },
+    /// Two files have a server of one name.
+    ServerTwice {
+        /// The name.
+        name: String,
+        /// The file that counts.
+        counts: ShownPath,
+        /// The other.
+        left_out: ShownPath,
+    },
+    /// Something is wrong with a server.
+    ServerFault {
+        /// The file.
+        path: ShownPath,
+        /// What is wrong.
+        fault: String,
+    },
     /// Commands run without the sandbox, as was wished.
     NoSandbox,
     /// Commands cannot be confined on this machine, so nobody has a shell.
@@ -105,6 +130,22 @@ impl fmt::Display for SetupWarning {
                 f,
                 "[sub_agents] max_running = {wanted}: on the surface {surface} at most {most} run at the same time"
             ),
+            Self::ServersNotTrusted { path, more, servers } => {
+                let named = servers.iter().take(SERVERS_NAMED_MAX).map(String::as_str);
+                let named = named.collect::<Vec<_>>().join(", ");
+                let rest = if servers.len() > SERVERS_NAMED_MAX { " and others" } else { "" };
+                let more = if *more > 0 { " and other files" } else { "" };
+                write!(
+                    f,
+                    "servers of {path}{more} do not run until you have looked at them: posse trust ({named}{rest})"
+                )
+            }
+            Self::ServerTwice { name, counts, left_out } => {
+                write!(f, "the server {name:?} is in {counts} and in {left_out}; the one in {counts} counts")
+            }
+            Self::ServerFault { path, fault } => {
+                write!(f, "{path}: {}", one_line(fault, FAULT_COLUMNS_MAX))
+            }
             Self::NoSandbox => {
                 f.write_str("--no-sandbox: commands run with all your rights, also those of read-only roles")
             }

@@ -6,6 +6,7 @@ mod begin;
 mod keys;
 mod outcomes;
 mod own_commands;
+mod servers;
 mod session;
 pub(crate) mod status;
 mod submit;
@@ -137,6 +138,9 @@ pub struct Chat {
     printed: VecDeque<TextLine>,
     effects: Vec<ChatEffect>,
     files_wanted: bool,
+    /// Prompts of servers, with what they are for.
+    server_prompts: Vec<(String, String)>,
+    prompts_wanted: bool,
 }
 
 impl Chat {
@@ -170,6 +174,8 @@ impl Chat {
             printed: VecDeque::new(),
             effects: Vec::new(),
             files_wanted: false,
+            server_prompts: Vec::new(),
+            prompts_wanted: false,
         }
     }
 

@@ -59,6 +59,8 @@ pub(crate) enum OwnCommand {
     Init,
     /// Reviews what the folder's files want.
     Trust,
+    /// Shows servers.
+    Mcp,
     /// Changes the colours.
     Theme,
     /// Copies a reply.
@@ -168,7 +170,7 @@ const fn posse(
 }
 
 /// All commands, in the order of help.
-pub(crate) const COMMANDS: [SlashCommand; 39] = [
+pub(crate) const COMMANDS: [SlashCommand; 40] = [
     also("help", "?", "list commands and keys", OwnCommand::Help),
     own("tasks", "", "open the work view: to-do list, agents, transcripts, diffs", OwnCommand::Tasks)
         .also_as("tasks"),
@@ -191,6 +193,13 @@ pub(crate) const COMMANDS: [SlashCommand; 39] = [
     own("diff", "[AGENT]", "show what the agents changed", OwnCommand::Diff).also_as("diff"),
     own("merge", "AGENT", "merge the branch of an agent", OwnCommand::Merge).also_as("merge"),
     own("jobs", "", "commands in the background", OwnCommand::Jobs),
+    own(
+        "mcp",
+        "[list|add|remove|test …]",
+        "servers whose tools agents call, and their prompts",
+        OwnCommand::Mcp,
+    )
+    .also_as("mcp list"),
     posse("skills", "[list|show|review …]", "skills that agents can load", &["skills"]).alone("list"),
     posse("memory", "[list|show|forget …]", "notes that agents keep", &["memory"]).alone("list"),
     posse("stats", "[--since …]", "success, tokens, cost and time by role and model", &["stats"]),
@@ -249,7 +258,7 @@ mod tests {
     fn every_promised_command_is_there() {
         let wanted = "help tasks agents agent model effort mode permissions resume new clear fork rewind undo redo diff merge \
                       jobs skills memory stats cost context compact relay init export trust doctor config theme detach quit \
-                      copy side";
+                      copy side mcp";
         for name in wanted.split_whitespace() {
             assert!(find(name).is_some(), "/{name}");
         }

@@ -33,6 +33,8 @@ pub(crate) struct CompletionList {
 pub(crate) struct KnownNames<'a> {
     pub(crate) commands: &'a [UserCommand],
     pub(crate) skills: &'a [(String, String)],
+    /// Prompts of servers.
+    pub(crate) prompts: &'a [(String, String)],
     pub(crate) models: Vec<&'a str>,
     pub(crate) agents: Vec<&'a str>,
 }
@@ -209,7 +211,7 @@ impl Composer {
     }
 }
 
-/// The commands that fit: the chat's own, then the person's, then skills.
+/// The commands that fit: the chat's own, then the person's, then skills, then prompts of servers.
 fn command_items(prefix: &str, known: &KnownNames<'_>) -> Vec<CompletionItem> {
     let own = COMMANDS.iter().map(|one| {
         let arguments =
@@ -218,7 +220,8 @@ fn command_items(prefix: &str, known: &KnownNames<'_>) -> Vec<CompletionItem> {
     });
     let users = known.commands.iter().map(|one| (one.name.clone(), one.prompt.description.clone()));
     let skills = known.skills.iter().map(|(name, what)| (name.clone(), format!("skill · {what}")));
-    let all: Vec<(String, String)> = own.chain(users).chain(skills).collect();
+    let all: Vec<(String, String)> =
+        own.chain(users).chain(skills).chain(known.prompts.iter().cloned()).collect();
     let names: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
     let ranked = rank(prefix, &names);
     let item = |at: usize| CompletionItem { text: format!("/{}", all[at].0), help: all[at].1.clone() };

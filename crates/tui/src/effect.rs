@@ -1,5 +1,6 @@
 //! What the chat wants done outside itself, and what comes of it. Plain data: the edge carries it out.
 
+use posse_engine::outside::OutsideServer;
 use posse_engine::record::SessionRow;
 use posse_engine::{ChangePreview, ChangeRequest, ContextUse, NextTurnSettings};
 use posse_protocol::{AgentId, Answer, Approval, CallId, Event, MailId, Seq, SessionId};
@@ -135,6 +136,11 @@ pub enum ChatQuery {
     Models,
     /// The files of the folder, for completion.
     Files,
+    /// The servers of the open session.
+    Servers {
+        /// Whether somebody asked; else it is for completion.
+        show: bool,
+    },
 }
 
 /// What was found.
@@ -156,6 +162,13 @@ pub enum ChatFound {
     Models(Vec<ModelSummary>),
     /// Of [`ChatQuery::Files`].
     Files(Box<PathIndex>),
+    /// Of [`ChatQuery::Servers`].
+    Servers {
+        /// The servers.
+        servers: Vec<OutsideServer>,
+        /// Whether somebody asked.
+        show: bool,
+    },
 }
 
 /// A program that gets the terminal for itself.
@@ -205,6 +218,13 @@ pub enum ChatEffect {
         command: Box<UserCommand>,
         /// What was typed behind it.
         arguments: String,
+    },
+    /// Ask a server for the text of a prompt, and give it to the session as a prompt.
+    ServerPrompt {
+        /// Its name.
+        name: String,
+        /// Its arguments, in their order.
+        arguments: Vec<String>,
     },
     /// Ask a side question on a fork without tools.
     Side(String),

@@ -149,3 +149,5 @@ pub(crate) const GONE_PAUSE_MS: u64 = 10;
 pub(crate) const HELP_COLUMNS_MIN: usize = 72;
 /// Characters that are pasted into a line of a full-screen view.
 pub(crate) const PASTED_CHARS_MAX: usize = 2_000;
+/// Tools or prompts of a server that are named in a list.
+pub(crate) const SERVER_NAMES_MAX: usize = 40;

@@ -61,6 +61,8 @@ assets![
     "review.css",
     "review.js",
     "route.js",
+    "server-prompts.js",
+    "servers.js",
     "session-groups.js",
     "session-store.js",
     "session.css",

@@ -9,6 +9,7 @@ use posse_api::calls::record::{
     ListAgents, ListEvents, ListQuestions, ListSessions, SessionQuestions, ShowContext, ShowEventDiff,
     ShowSession,
 };
+use posse_api::calls::servers::{FillPrompt, ListServers};
 use posse_api::calls::steering::{
     AnswerQuestion, CancelSession, ChangeSettings, CloseSession, CompactNow, EditMessage, Posted,
     PromptSession, RenameSession, StopAgent, StopTurn, TellAgent, TopUpBudget, WithdrawMessage,
@@ -153,6 +154,9 @@ async fn commands(both: &mut Both, id: SessionId) {
     for renamed in both.each(id, [rename(), rename()]).await {
         assert_eq!(renamed.unwrap().session.title.as_deref(), Some("Work"));
     }
+    assert!(both.call(id, ListServers {}).await.unwrap().servers.is_empty());
+    let fill = FillPrompt { name: "mcp__s__p".to_owned(), arguments: Vec::new() };
+    assert_eq!(both.call(id, fill).await.unwrap_err().kind, CallErrorKind::NotFound);
     files(both, id, agent).await;
     let long = "x".repeat(posse_api::limits::TEXT_BYTES_MAX + 1);
     let errors = [

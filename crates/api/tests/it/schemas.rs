@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use posse_api::calls::servers::{FillPrompt, FilledPrompt, ServerList};
 use posse_api::calls::{
     changes::*, folder::*, library::*, permissions::*, record::*, served::*, steering::*,
 };
@@ -271,7 +272,7 @@ fn requests_and_answers_are_as_their_schemas_say() {
         Progress SessionList SessionFound SessionAgents EventDiffFound ContextFound QuestionList HitList NoteList StatsFound
         Posted Accomplished Answered AgentsStopped PreviewedChange ChangedFiles SessionDiff MovedCommand EventDiff CallError
         PromptSession TellAgent EditMessage WithdrawMessage AnswerQuestion ChangeSettings TopUpBudget PreviewChange
-        ChangeFiles MoveToBackground
+        ChangeFiles MoveToBackground ServerList FillPrompt FilledPrompt
         ReviewHunks ServerFound SessionBegun TextFound TrustList CommandList CommandRan PathsFound FileChanged MovedAside
         AnsweredAside TranscriptPage StartSession ProblemDocument
         ModelSummary RoleList SkillSummary DoctorReport ListedRule TrustItem

@@ -29,6 +29,7 @@ mod fork;
 mod images;
 mod killed;
 mod lean;
+mod mcp;
 mod memory;
 mod modes;
 mod names;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use posse_protocol::RoleOrigin;
 use posse_roles::limits::FILE_BYTES_MAX;
-use posse_roles::{Audience, Lines, RoleError, Roles, Team, Warning, read};
+use posse_roles::{Audience, Lines, RoleError, Roles, Team, Warning, read, servers_in};
 use posse_workspace::{Kind, Stop, Workspace, WorkspaceError, WorkspacePath};
 
 use crate::limits::{ROLE_DEPTH_MAX, ROLE_ENTRIES_MAX, ROLE_TEXT_BYTES_MAX};
@@ -56,6 +56,17 @@ pub struct LoadedRoles {
     pub not_used: Vec<Problem>,
     /// The project's files that are roles: path and text, as they were read.
     pub project_files: Vec<(String, String)>,
+    /// What these files, and those of the person's own, say of servers.
+    pub servers: Vec<RoleServers>,
+}
+
+/// What an agent file says of servers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RoleServers {
+    /// The file.
+    pub origin: RoleOrigin,
+    /// Servers by name or a list of names, as it is written; or why it cannot be read.
+    pub servers: Result<serde_json::Value, &'static str>,
 }
 
 /// Something wrong with a file.
@@ -99,6 +110,7 @@ pub fn load_roles(team: Team, places: &[RolePlace]) -> LoadedRoles {
             problems: Vec::new(),
             not_used: Vec::new(),
             project_files: Vec::new(),
+            servers: Vec::new(),
         },
         seen: BTreeSet::new(),
         bytes: 0,
@@ -260,6 +272,9 @@ impl Loading {
                 let Some(role) = role else { return };
                 if matches!(file.origin, RoleOrigin::Project(_)) {
                     self.loaded.project_files.push((path.to_string(), text.to_string()));
+                }
+                if let Some(servers) = servers_in(text) {
+                    self.loaded.servers.push(RoleServers { origin: file.origin.clone(), servers });
                 }
                 for warning in self.loaded.roles.add(role) {
                     self.warn(path, warning);

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::chat::ChatFile;
 use super::roles::RoleFile;
+use super::servers::ServerFile;
 use super::sub_agents::SubAgentsFile;
 use super::times::Time;
 use super::written;
@@ -41,6 +42,9 @@ pub(crate) struct FileConfig {
     pub(crate) sub_agents: SubAgentsFile,
     pub(crate) roles: BTreeMap<String, RoleFile>,
     pub(crate) models: BTreeMap<String, ModelFile>,
+    /// Servers whose tools agents may call.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) mcp: BTreeMap<String, ServerFile>,
 }
 
 /// `[models.NAME]`

@@ -1,10 +1,11 @@
 //! The configuration in force, every value that counts included, as a file that could be written.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use posse_model::shown_address;
 
-use super::{Config, DurabilityWord, FileConfig, NetworkFile};
+use super::{Config, DurabilityWord, FileConfig, NetworkFile, ServerFile};
 use crate::error::ConfigError;
 
 impl Config {
@@ -26,6 +27,7 @@ impl Config {
             sub_agents: self.sub_agents.clone(),
             roles: self.roles.clone(),
             models: self.models.clone(),
+            mcp: self.servers_in_force(),
         };
         file.limits.max_turns = self.budget().turns.and_then(NonZeroU32::new);
         (file.rights.files, file.rights.shell) = (Some(grant.files), Some(grant.shell));
@@ -46,5 +48,12 @@ impl Config {
         }
         file.sub_agents = file.sub_agents.in_force();
         Ok(toml::to_string(&file)?)
+    }
+
+    /// The servers that count, without secrets; the person's own win.
+    fn servers_in_force(&self) -> BTreeMap<String, ServerFile> {
+        let counting = self.servers.iter().rev().filter(|file| file.trusted);
+        let servers = counting.flat_map(|file| file.servers.clone());
+        servers.map(|(name, server)| (name, server.without_secrets())).collect()
     }
 }

@@ -11,6 +11,8 @@ mod names;
 mod role_models;
 mod roles;
 mod rule_file;
+mod server_edit;
+mod servers;
 mod sub_agents;
 mod times;
 mod trusted;
@@ -39,6 +41,8 @@ pub(crate) use file::{
 pub use role_models::save_role_model;
 pub(crate) use roles::{RoleFile, RolesFileNamed};
 pub use rule_file::{ListedRule, RuleFileError, RuleKind, list_rules, remove_rule, save_rule};
+pub(crate) use server_edit::{remove_server, save_server};
+pub(crate) use servers::{ConfiguredServers, ServerFile, WrittenValue};
 pub(crate) use sub_agents::{RoleSet, SubAgentsFile};
 pub(crate) use times::Time;
 pub use times::{parse_age_ms, parse_time_ms};
@@ -75,6 +79,8 @@ pub struct Config {
     pub(crate) chat: ChatFile,
     pub(crate) sub_agents: SubAgentsFile,
     pub(crate) roles: BTreeMap<String, RoleFile>,
+    /// What the files say of servers, the person's own first.
+    pub(crate) servers: Vec<ConfiguredServers>,
     /// The settings file with roles, if one is named.
     pub(crate) roles_file: Option<RolesFileNamed>,
     /// Where the person's own configuration is, or would be.
@@ -107,10 +113,14 @@ impl Config {
             chat,
             sub_agents,
             roles,
+            mcp,
         } = user;
         let warnings = Vec::new();
         let roles_file = RolesFileNamed::of(&sub_agents, sources.first().map(ShownPath::path), false);
+        let own = sources.first().cloned().unwrap_or_default();
+        let servers = vec![ConfiguredServers { file: own, own: true, trusted: true, servers: mcp }];
         Self {
+            servers,
             model,
             context_files,
             profile,
@@ -171,13 +181,10 @@ impl Config {
     }
 
     fn add_project(&mut self, project: FileConfig, path: &ShownPath, trusted: bool) {
-        // A program that Posse runs by itself is nothing a repository has a say in, trusted or not.
-        if project.git != GitFile::default() {
-            self.warnings.push(SetupWarning::ProjectNamesGit { path: path.clone() });
-        }
-        if project.chat != ChatFile::default() {
-            self.warnings.push(SetupWarning::ProjectSetsChat { path: path.clone() });
-        }
+        self.warnings.extend(never_counts(&project, path));
+        let asked = project.mcp.keys().map(|name| format!("mcp.{name:?}")).collect::<Vec<_>>();
+        let (file, own) = (path.clone(), false);
+        self.servers.push(ConfiguredServers { file, own, trusted, servers: project.mcp });
         if trusted {
             self.model = project.model.or(self.model.take());
             self.context_files = project.context_files.or(self.context_files.take());
@@ -196,6 +203,7 @@ impl Config {
             return;
         }
         let mut asks = project.models.keys().map(|name| format!("models.{name:?}")).collect::<Vec<_>>();
+        asks.extend(asked);
         if project.profile.is_some() {
             asks.push("profile".to_string());
         }
@@ -316,6 +324,14 @@ impl Config {
     }
 }
 
+/// What a project's file has no say in, trusted or not: programs that Posse runs by itself.
+fn never_counts(project: &FileConfig, path: &ShownPath) -> impl Iterator<Item = SetupWarning> {
+    let git = SetupWarning::ProjectNamesGit { path: path.clone() };
+    let chat = SetupWarning::ProjectSetsChat { path: path.clone() };
+    let (sets_git, sets_chat) = (project.git != GitFile::default(), project.chat != ChatFile::default());
+    sets_git.then_some(git).into_iter().chain(sets_chat.then_some(chat))
+}
+
 fn grant(rights: &RightsFile) -> Grant {
     Grant {
         files: rights.files.unwrap_or(Files::Write),
@@ -345,12 +361,22 @@ pub fn project_file(
     folder: &Path,
     surroundings: &Surroundings,
 ) -> Result<Option<(ShownPath, String)>, ConfigError> {
-    let there = |folder: &&Path| std::fs::symlink_metadata(folder.join(PROJECT_FILE)).is_ok();
+    closest_file(folder, PROJECT_FILE, CONFIG_BYTES_MAX, surroundings)
+}
+
+/// The same for another file of a project.
+pub(crate) fn closest_file(
+    folder: &Path,
+    name: &str,
+    bytes_max: u64,
+    surroundings: &Surroundings,
+) -> Result<Option<(ShownPath, String)>, ConfigError> {
+    let there = |folder: &&Path| std::fs::symlink_metadata(folder.join(name)).is_ok();
     let Some(folder) = project_folders(folder).find(there) else { return Ok(None) };
-    let path = surroundings.shown(&folder.join(PROJECT_FILE));
+    let path = surroundings.shown(&folder.join(name));
     let read = || -> Result<String, Box<dyn Error + Send + Sync>> {
         let project = Workspace::open(folder)?;
-        let (bytes, _) = project.read(&project.resolve(PROJECT_FILE)?, CONFIG_BYTES_MAX)?;
+        let (bytes, _) = project.read(&project.resolve(name)?, bytes_max)?;
         Ok(String::from_utf8(bytes)?)
     };
     match read() {

@@ -7,6 +7,7 @@ mod chat;
 mod errors;
 mod requests;
 mod rules;
+mod servers;
 mod surroundings;
 mod typed;
 mod user_commands;

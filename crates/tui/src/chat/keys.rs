@@ -55,11 +55,13 @@ impl Chat {
             self.files_wanted = true;
             self.query(ChatQuery::Files);
         }
-        let Self { composer, facts, session, .. } = self;
+        self.want_prompts();
+        let Self { composer, facts, session, server_prompts, .. } = self;
         let agents = session.iter().flat_map(|session| session.view.sub_agents());
         composer.look(&KnownNames {
             commands: &facts.commands,
             skills: &facts.skills,
+            prompts: server_prompts,
             models: facts.models.iter().map(|model| model.name.as_str()).collect(),
             agents: agents.map(|agent| agent.name.as_str()).collect(),
         });

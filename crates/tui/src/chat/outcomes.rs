@@ -135,6 +135,7 @@ impl Chat {
                 self.composer.set_files(*index);
                 self.look();
             }
+            ChatFound::Servers { servers, show } => self.servers_found(&servers, show),
             ChatFound::Models(models) => self.facts.models = models,
             found => match &mut self.view {
                 Some(view) => {

@@ -85,6 +85,7 @@ impl Chat {
             OwnCommand::Init => self.prompt_with(INIT),
             OwnCommand::Trust if matches!(rest, "yes" | "--yes") => self.effect(ChatEffect::Trust),
             OwnCommand::Trust => self.posse(&["trust", "--show"], None, ""),
+            OwnCommand::Mcp => self.mcp(rest),
             OwnCommand::Theme => self.change_theme(rest),
             OwnCommand::Copy => self.copy(rest),
             OwnCommand::Side => self.ask_aside(rest),

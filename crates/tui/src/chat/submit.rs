@@ -163,7 +163,7 @@ impl Chat {
         self.say("Enter saves the message, Esc leaves it as it was");
     }
 
-    /// A command of the chat, one that is a `posse` command, one of the person's, or a skill.
+    /// A command of the chat, one that is a `posse` command, one of the person's, a skill, or a prompt of a server.
     fn slash(&mut self, line: &str) {
         let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let rest = rest.trim();
@@ -188,6 +188,9 @@ impl Chat {
         if self.facts.skills.iter().any(|(skill, _)| skill == name) {
             let text = format!("Use the skill \"{name}\". {rest}").trim().to_owned();
             return self.say_to_session(PromptWords { text, files: Vec::new() }, false);
+        }
+        if self.server_prompt(name, rest) {
+            return;
         }
         let names: Vec<&str> = commands::COMMANDS.iter().map(|one| one.name).collect();
         let near =

@@ -111,6 +111,9 @@ impl Performer {
             ChatEffect::UserCommand { command, arguments } => {
                 self.spawn(async move { shared.expand(&command, &arguments, mode).await });
             }
+            ChatEffect::ServerPrompt { name, arguments } => {
+                self.spawn(async move { shared.server_prompt(name, arguments).await });
+            }
             ChatEffect::PasteImage => self.spawn(async move { shared.clipboard_image().await }),
             ChatEffect::Remember(text) => self.spawn(async move { shared.remember(&text) }),
             ChatEffect::SaveRule(rule) => self.spawn(async move { Some(shared.save_rule(&rule)) }),

@@ -43,6 +43,8 @@ fn each_command_does_what_it_says() {
         ("/diff coder-1", vec![Query(ChatQuery::Diff(Some("coder-1".to_owned())))]),
         ("/merge coder-1", vec![Change(ChangeRequest::Merge { agent: "coder-1".to_owned() })]),
         ("/jobs", vec![]),
+        ("/mcp", vec![Query(ChatQuery::Servers { show: true })]),
+        ("/mcp test github", vec![posse("mcp test github")]),
         ("/skills", vec![posse("skills list")]),
         ("/memory list", vec![posse("memory list")]),
         ("/stats", vec![posse("stats")]),
@@ -76,7 +78,7 @@ fn each_command_does_what_it_says() {
         ("/theme", vec![]),
         ("/reasoning", vec![]),
     ];
-    assert_eq!(cases.len(), 51);
+    assert_eq!(cases.len(), 53);
     for (command, expected) in cases {
         let mut stage = ChatStage::at_rest();
         assert_eq!(stage.does(&format!("{command}\r")), expected, "{command}");

@@ -8,5 +8,6 @@ mod prompting;
 mod questions;
 mod random;
 mod screens;
+mod servers;
 mod support;
 mod transcript;

@@ -121,6 +121,7 @@ fn others(stage: &Stage, page: &Page, session: &str, problems: &mut Vec<String>)
         ("statistics", plain("#/look/stats"), back("Statistics", ".plot svg")),
         ("contexts", plain("#/look/context"), back("Context", "li")),
         ("context", format!("#/look/context/{session}/main"), back("Context", "svg.window")),
+        ("servers", plain("#/look/servers"), back("Servers", "p.muted")),
         ("memory", plain("#/look/memory"), back("Memory", "[type=search]")),
         ("skills", plain("#/look/skills"), back("Skills", ".empty, .look details")),
         ("roles", plain("#/look/roles"), back("Roles", "details")),
@@ -131,7 +132,7 @@ fn others(stage: &Stage, page: &Page, session: &str, problems: &mut Vec<String>)
             plain("document.querySelector('main .failure')"),
         ),
     ];
-    assert_eq!(views.len(), 11);
+    assert_eq!(views.len(), 12);
     for (view, address, ready) in views {
         page.open(&stage.at(&address));
         page.wait_for(&ready, view);

@@ -1,5 +1,8 @@
-//! Answers to what the chat asks about the record and the folder. All of it is read from the record, whoever runs the session.
+//! Answers to what the chat asks about the record and the folder, read from the record, whoever runs the session; and about
+//! servers, which only the process that runs the session knows.
 
+use posse_api::Handle;
+use posse_api::calls::servers::{FillPrompt, ListServers};
 use posse_engine::{Engine, SessionFilter};
 use posse_protocol::{AgentId, Event, Seq, SessionId};
 use posse_setup::{Config, context_window, model_list};
@@ -12,7 +15,8 @@ use crate::limits::{EVENTS_AT_ONCE, EVENTS_MAX, FILES_MAX, SESSIONS_MAX};
 
 impl EdgeShared {
     pub(super) async fn ask(&self, query: ChatQuery) -> Option<ChatOutcome> {
-        let quiet = matches!(query, ChatQuery::EventDiff(_) | ChatQuery::Files);
+        let quiet =
+            matches!(query, ChatQuery::EventDiff(_) | ChatQuery::Files | ChatQuery::Servers { show: false });
         match self.find(query).await {
             Ok(found) => Some(ChatOutcome::Found(found)),
             // What is only a convenience is not worth a message.
@@ -67,7 +71,31 @@ impl EdgeShared {
                 let list = engine.list_files(&self.start.folder, FILES_MAX, &rules).await.map_err(failed)?;
                 Ok(ChatFound::Files(Box::new(PathIndex::new(list.paths, list.ignored))))
             }
+            ChatQuery::Servers { show } => {
+                let (session, handle) = self.running()?;
+                let list = handle.call(session, ListServers {}).await.map_err(failed)?;
+                Ok(ChatFound::Servers { servers: list.servers, show })
+            }
         }
+    }
+
+    /// The text of a server's prompt, as a prompt of the person's.
+    pub(super) async fn server_prompt(&self, name: String, arguments: Vec<String>) -> Option<ChatOutcome> {
+        let (session, handle) = match self.running() {
+            Ok(running) => running,
+            Err(outcome) => return Some(outcome),
+        };
+        Some(match handle.call(session, FillPrompt { name, arguments }).await {
+            Ok(filled) => ChatOutcome::Expanded(filled.text),
+            Err(error) => failed(error),
+        })
+    }
+
+    /// The open session and the way to the process that runs it.
+    fn running(&self) -> Result<(SessionId, Handle), ChatOutcome> {
+        let open = self.opened().ok_or_else(|| failed("there is no session yet"))?;
+        let handle = open.handle.ok_or_else(|| failed("the session does not run now"))?;
+        Ok((open.session, handle))
     }
 
     pub(super) fn config(&self) -> Result<Config, ChatOutcome> {
