@@ -14,6 +14,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("delegate", &["protocol", "policy"]),
     ("roles", &["protocol", "policy"]),
     ("surface", &["protocol", "policy"]),
+    ("hooks", &["protocol", "policy"]),
     ("report", &["protocol"]),
     ("view", &["protocol", "report"]),
     ("terminal", &["protocol"]),
@@ -31,6 +32,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "delegate",
             "roles",
             "surface",
+            "hooks",
             "report",
             "model",
             "sandbox",
@@ -42,7 +44,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     // It builds what the engine asks for, and names the types of those who own them; not the tree or the store.
     (
         "setup",
-        &["protocol", "policy", "roles", "surface", "model", "sandbox", "workspace", "tools", "engine"],
+        &["protocol", "policy", "roles", "surface", "hooks", "model", "sandbox", "workspace", "tools", "engine"],
     ),
     ("mcp", &["engine", "protocol", "setup", "view"]),
     ("acp", &["engine", "protocol", "setup", "view"]),
@@ -92,7 +94,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
 
 /// Crates without runtime, network, database, files or clock.
 pub(crate) const PURE: &[&str] =
-    &["protocol", "policy", "agent", "delegate", "roles", "surface", "report", "view", "terminal"];
+    &["protocol", "policy", "agent", "delegate", "roles", "surface", "hooks", "report", "view", "terminal"];
 
 /// What a pure crate may not even build on indirectly.
 const IMPURE: &[&str] = &["tokio", "mio", "hyper", "reqwest", "rustls", "rusqlite", "libsqlite3-sys"];
