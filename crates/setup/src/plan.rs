@@ -235,6 +235,7 @@ impl SessionTerms<'_> {
             delegation: sharing.delegation,
             approvals: plan.approvals()?,
             knowledge: plan.knowledge(&trusted),
+            hooks: None,
         })
     }
 }

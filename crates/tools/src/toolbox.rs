@@ -187,6 +187,13 @@ impl Toolbox {
         })
     }
 
+    /// The arguments of a call under the names that its tool has for them, whatever the model wrote; as they are where there
+    /// is no such tool.
+    pub fn arguments_of(&self, call: &ToolCall) -> serde_json::Value {
+        let mended = self.find(&call.name).ok().and_then(|entry| entry.mended(&call.arguments));
+        mended.or_else(|| serde_json::from_str(&call.arguments).ok()).unwrap_or_default()
+    }
+
     fn find(&self, name: &str) -> Result<&'static ToolEntry, String> {
         if let Some(entry) = self.there.iter().find(|entry| entry.spec.name == name) {
             return Ok(entry);

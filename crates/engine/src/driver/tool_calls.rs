@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
@@ -20,8 +20,10 @@ use crate::changes::history::{Running, Writing};
 use crate::changes::site::Site;
 use crate::delegation::answers::CallAnswer;
 use crate::delegation::calls::{DelegationCall, DelegationCalls, Work};
+use crate::driver::call_hooks::{HookedCall, Looked};
 use crate::driver::foreground;
 use crate::driver::gate::{Gate, GateOutcome};
+use crate::hooks::agent_hooks::AgentHooks;
 use crate::limits::{PARALLEL_CALLS_MAX, SHOW_AFTER_MS};
 use crate::record::journal::Journal;
 
@@ -37,6 +39,8 @@ pub(crate) struct TurnProgress {
     pub(crate) effects: Vec<Effect>,
     /// The call whose question waits for a person.
     pub(crate) asking: Option<AskedCall>,
+    /// Set if a hook wants everything to stop: its name and its reason.
+    pub(crate) stop: Option<(String, String)>,
     /// Commands that were started and have not ended.
     running: Vec<(CallId, String)>,
     /// Whether the workspace was looked at before the first command.
@@ -128,7 +132,11 @@ pub(crate) struct CallContext<'a> {
     pub(crate) toolbox: &'a Toolbox,
     pub(crate) delegation: Option<&'a DelegationCalls>,
     pub(crate) gate: &'a Gate,
-    pub(crate) site: &'a Site,
+    pub(crate) site: &'a Arc<Site>,
+    /// Hooks that look at calls; none where there are none.
+    pub(crate) hooks: Option<&'a AgentHooks>,
+    /// Set by a hook that wants everything to stop.
+    pub(crate) stopped: OnceLock<(String, String)>,
     /// What is under way; outlives the calls.
     pub(crate) unfinished: &'a UnfinishedCalls,
     pub(crate) turn: u32,
@@ -155,7 +163,7 @@ impl CallContext<'_> {
         }
     }
 
-    fn read(&self, call: &ToolCall) -> Result<Work, ToolOutcome> {
+    pub(super) fn read(&self, call: &ToolCall) -> Result<Work, ToolOutcome> {
         match self.delegation {
             Some(delegation) if delegation.owns(call) => {
                 delegation.read(call, self.toolbox, self.snapshot.clone())
@@ -169,6 +177,8 @@ struct Ready {
     call: CallId,
     tool: String,
     work: Work,
+    /// The same as hooks know it, where there are some.
+    hooked: Option<Box<HookedCall>>,
 }
 
 impl Ready {
@@ -246,31 +256,15 @@ pub(crate) async fn run(
                 finish(context, journal, progressed, call.id.clone(), &call.name, Answered::unknown());
             }
             Ok(work) => {
-                let ready = Ready { call: call.id.clone(), tool: call.name.clone(), work };
+                let mut ready = Ready { call: call.id.clone(), tool: call.name.clone(), work, hooked: None };
                 // Agents that are to start together do, however many; readers need threads, which are few.
                 let room = batch.len() < PARALLEL_CALLS_MAX || matches!(ready.work, Work::Delegation(_));
                 if !(ready.parallel() && room && batch.last().is_none_or(Ready::parallel)) {
                     // Before it is judged: what comes before may write what this would run, or change where paths lead.
                     run_batch(context, std::mem::take(&mut batch), journal, progressed).await?;
                 }
-                let Ready { work, .. } = &ready;
-                let undo = context.undo_for(work).await;
-                let mut passage = context.gate.look(&call.id, work, undo);
-                if let GateOutcome::Ask(_) = passage {
-                    // A person may take long.
-                    run_batch(context, std::mem::take(&mut batch), journal, progressed).await?;
-                    passage = context.gate.look(&call.id, work, undo);
-                }
                 let since = Instant::now();
-                if let GateOutcome::Ask(asks) = passage {
-                    let is_free = asks.question.asks.is_some();
-                    if is_free {
-                        journal.note(ready.started());
-                    }
-                    progressed.asking = Some(AskedCall { id: call.id.clone(), is_free });
-                    passage = context.gate.ask(&asks, work, journal).await?;
-                    progressed.asking = None;
-                }
+                let passage = judge(context, call, &mut ready, &mut batch, journal, progressed).await?;
                 let answered = match passage {
                     GateOutcome::Free | GateOutcome::Ask(_) => {
                         batch.push(ready);
@@ -291,6 +285,46 @@ pub(crate) async fn run(
         }
     }
     run_batch(context, batch, journal, progressed).await
+}
+
+/// Lets hooks, the gate and, where it has to be, a person decide about a call.
+async fn judge(
+    context: &CallContext<'_>,
+    call: &ToolCall,
+    ready: &mut Ready,
+    batch: &mut Vec<Ready>,
+    journal: &mut Journal,
+    progressed: &mut TurnProgress,
+) -> Result<GateOutcome, StoreError> {
+    match context.before(call, &ready.work, journal, progressed).await {
+        Looked::Refused(outcome) => return Ok(outcome),
+        Looked::Judge(hooked, rewritten) => {
+            ready.hooked = hooked;
+            rewritten.into_iter().for_each(|work| ready.work = work);
+        }
+    }
+    let (work, hooked) = (&ready.work, ready.hooked.as_deref());
+    let undo = context.undo_for(work).await;
+    let look = || context.judged(&call.id, work, hooked, context.gate.look(&call.id, work, undo));
+    let mut passage = look();
+    if let GateOutcome::Ask(_) = passage {
+        // A person may take long.
+        run_batch(context, std::mem::take(batch), journal, progressed).await?;
+        passage = look();
+    }
+    let GateOutcome::Ask(asks) = passage else { return Ok(passage) };
+    let is_free = asks.question.asks.is_some();
+    if is_free {
+        journal.note(ready.started());
+    } else if let Some(decided) =
+        context.answered_by_hooks(call, work, hooked, &asks, journal, progressed).await
+    {
+        return Ok(decided);
+    }
+    progressed.asking = Some(AskedCall { id: call.id.clone(), is_free });
+    let passage = context.gate.ask(&asks, work, journal).await?;
+    progressed.asking = None;
+    Ok(passage)
 }
 
 async fn run_batch(
@@ -356,9 +390,9 @@ async fn first_done<F: Future + Unpin>(running: &mut Vec<F>) -> F::Output {
 }
 
 async fn run_one(context: &CallContext<'_>, ready: Ready) -> (CallId, String, Answered) {
-    let Ready { call, tool, work } = ready;
+    let Ready { call, tool, work, hooked } = ready;
     let since = Instant::now();
-    let (answer, read_only, found) = match work {
+    let (mut answer, read_only, mut found) = match work {
         Work::Tool { prepared, routed } => {
             let read_only = prepared.read_only();
             let writes = context
@@ -381,8 +415,13 @@ async fn run_one(context: &CallContext<'_>, ready: Ready) -> (CallId, String, An
             (ask(context, *asked).await, read_only, Found::default())
         }
     };
-    let ran = Some(Ran { read_only, duration_ms: since.elapsed().as_millis() as u64 });
-    (call, tool, Answered { answer, ran, found })
+    let duration_ms = since.elapsed().as_millis() as u64;
+    let (hooks, more) = context.after(&call, hooked, &mut answer.outcome, duration_ms).await;
+    context.gate.crew.approvals.note_written(&more.effects, &more.written);
+    answer.outcome.effects.extend_from_slice(&more.effects);
+    found.extend(more);
+    let ran = Some(Ran { read_only, duration_ms });
+    (call, tool, Answered { answer, ran, found, hooks })
 }
 
 async fn ask(context: &CallContext<'_>, asked: DelegationCall) -> CallAnswer {
@@ -438,23 +477,35 @@ struct Answered {
     /// None if it was refused.
     ran: Option<Ran>,
     found: Found,
+    /// Hooks that heard of it.
+    hooks: Vec<EventKind>,
 }
 
 impl Answered {
     fn refused(outcome: ToolOutcome) -> Self {
-        Self { answer: CallAnswer { outcome, delivered: Vec::new() }, ran: None, found: Found::default() }
+        Self {
+            answer: CallAnswer { outcome, delivered: Vec::new() },
+            ran: None,
+            found: Found::default(),
+            hooks: Vec::new(),
+        }
     }
 
     /// It was a question.
     fn by_person(outcome: ToolOutcome, since: Instant) -> Self {
         let ran = Some(Ran { read_only: true, duration_ms: since.elapsed().as_millis() as u64 });
-        Self { answer: CallAnswer { outcome, delivered: Vec::new() }, ran, found: Found::default() }
+        Self {
+            answer: CallAnswer { outcome, delivered: Vec::new() },
+            ran,
+            found: Found::default(),
+            hooks: Vec::new(),
+        }
     }
 
     /// It ran in a process that is gone.
     fn unknown() -> Self {
         let ran = Some(Ran { read_only: false, duration_ms: 0 });
-        Self { answer: CallAnswer::error(RESULT_UNKNOWN), ran, found: Found::default() }
+        Self { answer: CallAnswer::error(RESULT_UNKNOWN), ran, found: Found::default(), hooks: Vec::new() }
     }
 }
 
@@ -472,7 +523,7 @@ fn finish(
     tool: &str,
     answered: Answered,
 ) {
-    let Answered { answer: CallAnswer { outcome, delivered }, ran, found } = answered;
+    let Answered { answer: CallAnswer { outcome, delivered }, ran, found, hooks } = answered;
     let ToolOutcome { ok, text, effects, attachments } = outcome;
     progressed.running.retain(|(running, _)| *running != call);
     progressed.effects.extend_from_slice(&effects);
@@ -487,7 +538,7 @@ fn finish(
     let duration_ms = ran.map_or(0, |ran| ran.duration_ms);
     let tool = tool.to_string();
     note_delivered(journal, delivered);
-    found.into_events(context.turn).for_each(|kind| journal.note(kind));
+    found.into_events(context.turn).chain(hooks).for_each(|kind| journal.note(kind));
     journal.note(EventKind::ToolFinished { call, tool, ok, text, attachments, effects, duration_ms });
 }
 

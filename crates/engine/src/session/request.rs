@@ -6,6 +6,7 @@ use posse_protocol::{Attachment, Budget, Grant, Words};
 use posse_tools::ToolSettings;
 
 use crate::agents::sub_agents::Delegation;
+use crate::hooks::runner::HookSettings;
 use crate::knowledge::skill_files::SkillFolder;
 use crate::models::choice::Models;
 use crate::project::ProjectContext;
@@ -37,6 +38,8 @@ pub struct SessionRequest {
     pub approvals: ApprovalSettings,
     /// What outlives the session.
     pub knowledge: KnowledgeSettings,
+    /// Its hooks; none where there are none.
+    pub hooks: Option<HookSettings>,
 }
 
 impl SessionRequest {

@@ -117,6 +117,7 @@ impl Stage {
             delegation: Some(self.delegation.clone()),
             approvals: self.approvals.clone(),
             knowledge: self.knowledge.clone(),
+            hooks: None,
         }
     }
 
