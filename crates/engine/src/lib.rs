@@ -38,7 +38,10 @@ pub use hooks::runner::{HookPlace, HookRun, HookRunner, HookSettings};
 pub use project::{ProjectContext, project_context, project_folders, project_of};
 pub use record::bus::Updates;
 pub use rights::approvals::{AnswerOutcome, ApprovalSettings};
-pub use session::{KnowledgeSettings, Session, SessionRequest, TypedCommand, TypedOutcome, run_typed};
+pub use session::{
+    HookTrial, KnowledgeSettings, MadeUpMoment, Session, SessionRequest, TriedHook, TypedCommand,
+    TypedOutcome, run_typed,
+};
 
 /// Skills as files, and drafts of skills that wait for a person.
 pub mod skills {

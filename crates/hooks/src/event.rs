@@ -102,6 +102,11 @@ impl HookEvent {
         )
     }
 
+    /// Whether there is anything to match: a prompt and the end of a turn have nothing.
+    pub fn has_matcher(self) -> bool {
+        !matches!(self, Self::UserPromptSubmit | Self::Stop)
+    }
+
     /// Whether exit code 2 stops what is about to happen, or is told to the model.
     pub fn can_block(self) -> bool {
         matches!(

@@ -112,7 +112,7 @@ impl Hook {
         };
         there
             && self.event == moment.event()
-            && (!moment.has_subject() || self.matcher.fits(&moment.names()))
+            && (!moment.event().has_matcher() || self.matcher.fits(&moment.names()))
             && self.only_if.as_ref().is_none_or(|rule| fits_rule(rule, moment))
     }
 }

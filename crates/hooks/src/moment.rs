@@ -136,11 +136,6 @@ impl<'a> HookMoment<'a> {
         }
     }
 
-    /// Whether matchers are looked at: a prompt and the end of a turn have nothing to match.
-    pub fn has_subject(&self) -> bool {
-        !matches!(self, Self::UserPromptSubmit { .. } | Self::Stop { .. })
-    }
-
     /// What hooks are told besides what they are always told.
     pub(crate) fn details(&self) -> Map<String, Value> {
         let mut details = Map::new();

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     AgentId, Answer, Approval, Attachment, Brief, Budget, CallId, CallKind, Change, Conflict, ContextMode,
-    Effect, Ending, Grant, HookDecision, MailId, Message, ModelError, Question, Reply, Report, Seq, SessionId, Words,
+    Effect, Ending, Grant, HookDecision, MailId, Message, ModelError, Question, Reply, Report, Seq,
+    SessionId, Words,
 };
 
 /// One recorded thing that happened.

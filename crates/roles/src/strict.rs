@@ -7,6 +7,11 @@ use crate::values::Value;
 
 /// The keys and values in order, numbers and such as `None` because only their spelling counts; `None` where it is not YAML, repeats a key, or goes beyond the bounds.
 pub(crate) fn read(front: &str) -> Option<Vec<(String, Option<Value>)>> {
+    Some(map(front)?.into_iter().map(|(key, json)| (key, value(json))).collect())
+}
+
+/// The same as it is written.
+pub(crate) fn map(front: &str) -> Option<Map<String, Json>> {
     let mut budget = serde_saphyr::Budget::default();
     budget.max_depth = YAML_DEPTH_MAX;
     budget.max_nodes = YAML_NODES_MAX;
@@ -18,8 +23,7 @@ pub(crate) fn read(front: &str) -> Option<Vec<(String, Option<Value>)>> {
     options.with_snippet = false;
     // `yes` and `no` stay words: a name or a description may be one.
     options.strict_booleans = true;
-    let map: Map<String, Json> = serde_saphyr::from_str_with_options(front, options).ok()?;
-    Some(map.into_iter().map(|(key, json)| (key, value(json))).collect())
+    serde_saphyr::from_str_with_options(front, options).ok()
 }
 
 fn value(json: Json) -> Option<Value> {

@@ -168,7 +168,7 @@ const fn posse(
 }
 
 /// All commands, in the order of help.
-pub(crate) const COMMANDS: [SlashCommand; 39] = [
+pub(crate) const COMMANDS: [SlashCommand; 40] = [
     also("help", "?", "list commands and keys", OwnCommand::Help),
     own("tasks", "", "open the work view: to-do list, agents, transcripts, diffs", OwnCommand::Tasks)
         .also_as("tasks"),
@@ -192,6 +192,7 @@ pub(crate) const COMMANDS: [SlashCommand; 39] = [
     own("merge", "AGENT", "merge the branch of an agent", OwnCommand::Merge).also_as("merge"),
     own("jobs", "", "commands in the background", OwnCommand::Jobs),
     posse("skills", "[list|show|review …]", "skills that agents can load", &["skills"]).alone("list"),
+    posse("hooks", "[list|test …]", "hooks of your settings and of this project", &["hooks"]).alone("list"),
     posse("memory", "[list|show|forget …]", "notes that agents keep", &["memory"]).alone("list"),
     posse("stats", "[--since …]", "success, tokens, cost and time by role and model", &["stats"]),
     own("cost", "", "tokens and cost of this session, agent by agent", OwnCommand::Cost).also_as("tasks"),
@@ -249,7 +250,7 @@ mod tests {
     fn every_promised_command_is_there() {
         let wanted = "help tasks agents agent model effort mode permissions resume new clear fork rewind undo redo diff merge \
                       jobs skills memory stats cost context compact relay init export trust doctor config theme detach quit \
-                      copy side";
+                      copy side hooks";
         for name in wanted.split_whitespace() {
             assert!(find(name).is_some(), "/{name}");
         }

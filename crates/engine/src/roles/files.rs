@@ -56,6 +56,21 @@ pub struct LoadedRoles {
     pub not_used: Vec<Problem>,
     /// The project's files that are roles: path and text, as they were read.
     pub project_files: Vec<(String, String)>,
+    /// The hooks of agent files.
+    pub hooks: Vec<RoleHooks>,
+}
+
+/// The hooks that an agent file has for agents of its role.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoleHooks {
+    /// The role.
+    pub role: String,
+    /// The file.
+    pub path: String,
+    /// The text of a project's file, which has to be trusted; none for the person's own.
+    pub of_project: Option<String>,
+    /// The hooks as they are written.
+    pub hooks: serde_json::Value,
 }
 
 /// Something wrong with a file.
@@ -99,6 +114,7 @@ pub fn load_roles(team: Team, places: &[RolePlace]) -> LoadedRoles {
             problems: Vec::new(),
             not_used: Vec::new(),
             project_files: Vec::new(),
+            hooks: Vec::new(),
         },
         seen: BTreeSet::new(),
         bytes: 0,
@@ -261,6 +277,12 @@ impl Loading {
                 if matches!(file.origin, RoleOrigin::Project(_)) {
                     self.loaded.project_files.push((path.to_string(), text.to_string()));
                 }
+                self.loaded.hooks.extend(posse_roles::front_matter_hooks(text).map(|hooks| RoleHooks {
+                    role: role.name.clone(),
+                    path: path.to_string(),
+                    of_project: matches!(file.origin, RoleOrigin::Project(_)).then(|| text.to_string()),
+                    hooks,
+                }));
                 for warning in self.loaded.roles.add(role) {
                     self.warn(path, warning);
                 }

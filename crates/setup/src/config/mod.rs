@@ -33,8 +33,8 @@ pub(crate) use chat::ChatFile;
 pub use chat::{ChatNotify, ChatTheme};
 pub use file::parse_approval;
 pub(crate) use file::{
-    ApprovalFile, DurabilityWord, FileConfig, GitFile, LimitsFile, MemoryFile, ModelFile, NetworkFile,
-    RecordFile, RightsFile, SandboxFile, parse,
+    ApprovalFile, DurabilityWord, FileConfig, GitFile, HooksFile, LimitsFile, MemoryFile, ModelFile,
+    NetworkFile, RecordFile, RightsFile, SandboxFile, parse,
 };
 pub use role_models::save_role_model;
 pub(crate) use roles::{RoleFile, RolesFileNamed};
@@ -73,6 +73,7 @@ pub struct Config {
     pub(crate) record: RecordFile,
     pub(crate) memory: MemoryFile,
     pub(crate) chat: ChatFile,
+    pub(crate) hooks: HooksFile,
     pub(crate) sub_agents: SubAgentsFile,
     pub(crate) roles: BTreeMap<String, RoleFile>,
     /// The settings file with roles, if one is named.
@@ -105,6 +106,7 @@ impl Config {
             record,
             memory,
             chat,
+            hooks,
             sub_agents,
             roles,
         } = user;
@@ -123,6 +125,7 @@ impl Config {
             record,
             memory,
             chat,
+            hooks,
             sub_agents,
             roles,
             roles_file,
@@ -177,6 +180,9 @@ impl Config {
         }
         if project.chat != ChatFile::default() {
             self.warnings.push(SetupWarning::ProjectSetsChat { path: path.clone() });
+        }
+        if project.hooks != HooksFile::default() {
+            self.warnings.push(SetupWarning::ProjectLetsHooksOut { path: path.clone() });
         }
         if trusted {
             self.model = project.model.or(self.model.take());

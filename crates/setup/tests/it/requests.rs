@@ -25,9 +25,10 @@ fn picture(request: &SessionRequest) -> String {
         delegation,
         approvals,
         knowledge,
+        hooks,
     } = request;
     format!(
-        "{workspace:?}\n{prompt}\n{attachments:?}\n{models:#?}\n{grant:?}\n{budget:?}\n{stay:?}\n{tools:?}\n{project:?}\n{delegation:?}\n{approvals:?}\n{knowledge:?}"
+        "{workspace:?}\n{prompt}\n{attachments:?}\n{models:#?}\n{grant:?}\n{budget:?}\n{stay:?}\n{tools:?}\n{project:?}\n{delegation:?}\n{approvals:?}\n{knowledge:?}\n{hooks:?}"
     )
 }
 

@@ -44,7 +44,18 @@ const ALLOWED: &[(&str, &[&str])] = &[
     // It builds what the engine asks for, and names the types of those who own them; not the tree or the store.
     (
         "setup",
-        &["protocol", "policy", "roles", "surface", "hooks", "model", "sandbox", "workspace", "tools", "engine"],
+        &[
+            "protocol",
+            "policy",
+            "roles",
+            "surface",
+            "hooks",
+            "model",
+            "sandbox",
+            "workspace",
+            "tools",
+            "engine",
+        ],
     ),
     ("mcp", &["engine", "protocol", "setup", "view"]),
     ("acp", &["engine", "protocol", "setup", "view"]),
@@ -58,6 +69,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "policy",
             "roles",
             "surface",
+            "hooks",
             "report",
             "view",
             "model",
