@@ -1,6 +1,7 @@
 //! Drives one agent from its task to its end. All waiting happens here.
 
 mod begin;
+mod call_context;
 mod call_hooks;
 mod foreground;
 pub(crate) mod gate;
@@ -36,9 +37,9 @@ use crate::changes::site::Site;
 use crate::crew::{AgentSignals, Crew};
 use crate::delegation::answers;
 use crate::delegation::calls::DelegationCalls;
+use crate::driver::call_context::{CallContext, TurnProgress, UnfinishedCalls};
 use crate::driver::gate::Gate;
 use crate::driver::held_progress::HeldProgress;
-use crate::driver::tool_calls::{CallContext, TurnProgress, UnfinishedCalls};
 use crate::driver::waiting::{TimeLimit, Waited, wait};
 use crate::hooks::agent_hooks::AgentHooks;
 use crate::record::journal::{Journal, Unacknowledged};

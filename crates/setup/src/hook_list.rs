@@ -89,8 +89,14 @@ impl SessionPlan<'_> {
 pub enum HookListError {
     /// The files cannot be read.
     #[error(transparent)]
-    Prepare(#[from] PrepareError),
+    Prepare(Box<PrepareError>),
     /// The folder cannot be used.
     #[error(transparent)]
     Engine(#[from] EngineError),
+}
+
+impl From<PrepareError> for HookListError {
+    fn from(error: PrepareError) -> Self {
+        Self::Prepare(Box::new(error))
+    }
 }

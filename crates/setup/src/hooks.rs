@@ -15,7 +15,6 @@ use posse_workspace::Workspace;
 
 use crate::config::{Config, Trusted};
 use crate::limits::CONFIG_BYTES_MAX;
-use crate::own_git::places_of_agents;
 use crate::paths::Paths;
 use crate::skill_places::skill_folders;
 use crate::warning::SetupWarning;
@@ -76,7 +75,7 @@ pub fn find_hooks(
         outside: config.hooks.outside.clone(),
         environment: surroundings.all_texts(),
         home: surroundings.home().map(Path::to_path_buf),
-        places: places_of_agents(paths, folder),
+        places: vec![folder.to_path_buf(), paths.data_dir.clone()],
     };
     FoundHooks { settings, warnings }
 }

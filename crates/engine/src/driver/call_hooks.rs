@@ -5,8 +5,8 @@ use posse_hooks::{HookEvent, HookMoment, HookToolCall, HookVerdict, own_input};
 use posse_protocol::{CallId, EventKind, ToolCall, ToolOutcome};
 use serde_json::Value;
 
+use super::call_context::{CallContext, TurnProgress};
 use super::gate::GateOutcome;
-use super::tool_calls::{CallContext, TurnProgress};
 use crate::changes::found::Found;
 use crate::delegation::calls::Work;
 use crate::hooks::agent_hooks::AgentHooks;
@@ -49,7 +49,7 @@ impl HookedCall {
 }
 
 /// What came of letting hooks look at a call.
-pub(crate) enum Looked {
+pub(crate) enum HookedLook {
     /// It is judged; the call is another one where hooks have written other arguments.
     Judge(Option<Box<HookedCall>>, Option<Work>),
     /// It does not run.
@@ -64,8 +64,8 @@ impl CallContext<'_> {
         work: &Work,
         journal: &mut Journal,
         progressed: &mut TurnProgress,
-    ) -> Looked {
-        let Some(hooks) = self.hooks else { return Looked::Judge(None, None) };
+    ) -> HookedLook {
+        let Some(hooks) = self.hooks else { return HookedLook::Judge(None, None) };
         let mut hooked = self.as_hooked(call, work);
         let folder = self.site.workspace.root().display().to_string();
         let moment = HookMoment::PreToolUse { call: hooked.seen(&call.id, &folder) };
@@ -74,10 +74,10 @@ impl CallContext<'_> {
         self.keep(found, journal, progressed);
         if let Some((name, why)) = answer.stop {
             progressed.stop.get_or_insert((name.clone(), why.clone()));
-            return Looked::Refused(self.denied(work, &call.name, &[(name, why)]));
+            return HookedLook::Refused(self.denied(work, &call.name, &[(name, why)]));
         }
         if answer.verdict == Some(HookVerdict::Deny) {
-            return Looked::Refused(self.denied(work, &call.name, &answer.reasons));
+            return HookedLook::Refused(self.denied(work, &call.name, &answer.reasons));
         }
         hooked.told = answer.context;
         hooked.look = match answer.verdict {
@@ -87,10 +87,10 @@ impl CallContext<'_> {
         };
         match answer.updated_input {
             Some((_, input)) => match self.rewritten(call, hooked, &input, &folder) {
-                Ok((hooked, work)) => Looked::Judge(Some(hooked), Some(work)),
-                Err(why) => Looked::Refused(self.spoilt(work, &call.name, why)),
+                Ok((hooked, work)) => HookedLook::Judge(Some(hooked), Some(work)),
+                Err(why) => HookedLook::Refused(self.spoilt(work, &call.name, why)),
             },
-            None => Looked::Judge(Some(Box::new(hooked)), None),
+            None => HookedLook::Judge(Some(Box::new(hooked)), None),
         }
     }
 

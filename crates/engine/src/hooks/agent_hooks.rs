@@ -88,7 +88,7 @@ impl AgentHooks {
 
     /// Removes what was written for hooks.
     pub(crate) fn forget_transcript(&self) {
-        let _ = std::fs::remove_file(self.transcript());
+        transcripts::remove(&self.transcript());
     }
 
     /// Lets hooks hear of a moment.

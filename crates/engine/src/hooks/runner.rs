@@ -1,5 +1,6 @@
 //! Runs one hook: as the person, in the sandbox, or as a request. It must not know agents or events.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -83,6 +84,16 @@ pub struct HookRunner {
     sandbox: Sandbox,
 }
 
+/// How a hook runs.
+enum HookWay {
+    /// With the person's rights and environment.
+    AsPerson,
+    /// As the kernel confines it.
+    Confined(Box<SandboxProfile>),
+    /// Unconfined, because the person wants no sandbox; with the environment of commands all the same.
+    LikeCommands,
+}
+
 /// What a process or a request came to.
 struct Ended {
     exit: HookExit,
@@ -147,11 +158,11 @@ impl HookRunner {
         let (runner, prepared, at) = (self.clone(), hook.clone(), place.clone());
         let confinement = tokio::task::spawn_blocking(move || runner.confinement(&prepared, &at)).await;
         let confinement = confinement.unwrap_or_else(|error| Err(error.to_string()));
-        let confined = matches!(confinement, Ok(Some(_)) | Err(_));
+        let confined = matches!(confinement, Ok(HookWay::Confined(_)) | Err(_));
         let ended = match (&hook.action, confinement) {
             (_, Err(why)) => Ended::not_run(why),
             (HookAction::Http(url, headers), _) => self.post(hook, url, headers, input, place).await,
-            (_, Ok(profile)) => self.start(hook, input, place, profile).await,
+            (_, Ok(way)) => self.start(hook, input, place, way).await,
         };
         let Ended { exit, stdout, stderr, touched, is_cut } = ended;
         // Half of an object is none.
@@ -168,26 +179,20 @@ impl HookRunner {
         HookRun { exit, stdout, stderr, duration_ms, confined, voice, answer, touched }
     }
 
-    /// How the kernel confines a hook; none if it runs as the person.
-    fn confinement(&self, hook: &Hook, place: &HookPlace) -> Result<Option<SandboxProfile>, String> {
+    /// How a hook runs.
+    fn confinement(&self, hook: &Hook, place: &HookPlace) -> Result<HookWay, String> {
         if !self.is_confined(hook, place.workspace.root()) {
-            return Ok(None);
+            return Ok(HookWay::AsPerson);
         }
-        let mut profile = self.sandbox.hook_profile(&place.grant, &place.workspace)?;
-        if let Some(profile) = &mut profile {
-            profile.readable.extend(place.transcript.clone().filter(|file| file.exists()));
-        }
-        Ok(profile)
+        let Some(mut profile) = self.sandbox.hook_profile(&place.grant, &place.workspace)? else {
+            return Ok(HookWay::LikeCommands);
+        };
+        profile.readable.extend(place.transcript.clone().filter(|file| file.exists()));
+        Ok(HookWay::Confined(Box::new(profile)))
     }
 
-    async fn start(
-        &self,
-        hook: &Hook,
-        input: &Value,
-        place: &HookPlace,
-        confinement: Option<SandboxProfile>,
-    ) -> Ended {
-        let command = match self.command(hook, place, confinement) {
+    async fn start(&self, hook: &Hook, input: &Value, place: &HookPlace, way: HookWay) -> Ended {
+        let command = match self.command(hook, place, way) {
             Ok(command) => Command { stdin: Some(input.to_string().into_bytes()), ..command },
             Err(why) => return Ended::not_run(why),
         };
@@ -207,12 +212,7 @@ impl HookRunner {
     }
 
     /// The process that a hook is.
-    fn command(
-        &self,
-        hook: &Hook,
-        place: &HookPlace,
-        confinement: Option<SandboxProfile>,
-    ) -> Result<Command, String> {
+    fn command(&self, hook: &Hook, place: &HookPlace, way: HookWay) -> Result<Command, String> {
         let folder = place.workspace.root();
         let shell = ["/bin/bash", "/usr/bin/bash", "/bin/sh"];
         let shell = shell.iter().find_map(|path| Program::at(Path::new(path), &[]).ok());
@@ -230,19 +230,21 @@ impl HookRunner {
         let arguments = before.into_iter().chain(words);
         let deadline = Duration::from_millis(hook.timeout_ms);
         let mut command = Command::program(&shell, arguments, folder, deadline);
-        if confinement.is_none() {
+        if matches!(way, HookWay::AsPerson) {
             command.env.clone_from(&self.settings.environment);
             command.env.push((SAFE_PYTHON.0.to_owned(), SAFE_PYTHON.1.to_owned()));
             command.distrusted = self.places(folder);
         } else {
-            let inherited = child_env().into_iter();
-            let texts = inherited
-                .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-            command.env = texts.collect();
+            let text = |(name, value): (OsString, OsString)| {
+                Some((name.into_string().ok()?, value.into_string().ok()?))
+            };
+            command.env = child_env().into_iter().filter_map(text).collect();
         }
         command.env.retain(|(name, _)| name != PROJECT_DIR);
         command.output = OutputLimits { head_bytes: HOOK_OUTPUT_BYTES_MAX, tail_bytes: 0 };
-        command.confinement = confinement;
+        if let HookWay::Confined(profile) = way {
+            command.confinement = Some(*profile);
+        }
         Ok(command)
     }
 

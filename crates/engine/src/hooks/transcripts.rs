@@ -46,3 +46,8 @@ pub(super) fn file(folder: &Path, session: &str, agent: Option<&str>) -> PathBuf
         None => folder.join(format!("{session}.jsonl")),
     }
 }
+
+/// Removes one.
+pub(super) fn remove(file: &Path) {
+    let _ = std::fs::remove_file(file);
+}

@@ -1,5 +1,7 @@
 //! What hooks of every event are told.
 
+use std::sync::LazyLock;
+
 use posse_hooks::{
     HookContext, HookEvent, HookMoment, HookToolCall, foreign_input, foreign_name, mode_word, own_input,
 };
@@ -18,13 +20,18 @@ fn context() -> HookContext {
     }
 }
 
-#[test]
-fn every_event_tells_what_the_contract_says() {
-    let arguments = json!({"command": "ls"});
+/// The arguments of the call that events are about.
+static ARGUMENTS: LazyLock<Value> = LazyLock::new(|| json!({"command": "ls"}));
+
+/// A moment, and what is told of it besides what is always told.
+type Told = (HookMoment<'static>, Value);
+
+/// The moments of a call.
+fn of_calls() -> Vec<Told> {
     let call = HookToolCall {
         own_name: "shell",
         starts_agent: false,
-        arguments: &arguments,
+        arguments: &ARGUMENTS,
         id: "c1",
         folder: "/w",
     };
@@ -34,50 +41,37 @@ fn every_event_tells_what_the_contract_says() {
         all.extend(more.as_object().unwrap().clone());
         Value::Object(all)
     };
-    let stop = json!({"stop_hook_active": true, "last_assistant_message": "done", "session_crons": []});
-    let cases: Vec<(HookMoment<'_>, Value)> = vec![
+    let response = json!({"stdout": "a", "stderr": "", "interrupted": false, "isImage": false});
+    let asked = json!({"tool_name": "Bash", "tool_input": {"command": "ls"}, "permission_suggestions": []});
+    vec![
         (HookMoment::PreToolUse { call: call.clone() }, tool.clone()),
-        (
-            HookMoment::PermissionRequest { call: call.clone() },
-            json!({"tool_name": "Bash", "tool_input": {"command": "ls"}, "permission_suggestions": []}),
-        ),
+        (HookMoment::PermissionRequest { call: call.clone() }, asked),
         (
             HookMoment::PostToolUse { call: call.clone(), result: "a", duration_ms: 3 },
-            with(
-                json!({"tool_response": {"stdout": "a", "stderr": "", "interrupted": false, "isImage": false}, "duration_ms": 3}),
-            ),
+            with(json!({"tool_response": response, "duration_ms": 3})),
         ),
         (
             HookMoment::PostToolUseFailure { call, error: "bad", is_interrupt: false, duration_ms: 3 },
             with(json!({"error": "bad", "is_interrupt": false, "duration_ms": 3})),
         ),
+    ]
+}
+
+/// All others.
+fn of_turns() -> Vec<Told> {
+    let (is_kept, last_words, agent, role) = (true, "done", "a1", "explore");
+    let ends = json!({
+        "stop_hook_active": true, "last_assistant_message": "done", "background_tasks": [], "session_crons": [],
+    });
+    let mut sub_agent = ends.clone();
+    let more = json!({"agent_id": "a1", "agent_type": "explore", "agent_transcript_path": "/a.jsonl"});
+    sub_agent.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let message = "m";
+    vec![
         (HookMoment::UserPromptSubmit { prompt: "hi" }, json!({"prompt": "hi"})),
-        (HookMoment::Stop { is_kept: true, last_words: "done", in_background: &[] }, {
-            let mut stop = stop.clone();
-            stop["background_tasks"] = json!([]);
-            stop
-        }),
-        (
-            HookMoment::SubagentStop {
-                is_kept: true,
-                last_words: "done",
-                agent: "a1",
-                role: "explore",
-                transcript: "/a.jsonl",
-            },
-            {
-                let mut stop = stop;
-                stop["background_tasks"] = json!([]);
-                stop["agent_id"] = json!("a1");
-                stop["agent_type"] = json!("explore");
-                stop["agent_transcript_path"] = json!("/a.jsonl");
-                stop
-            },
-        ),
-        (
-            HookMoment::SubagentStart { agent: "a1", role: "explore" },
-            json!({"agent_id": "a1", "agent_type": "explore"}),
-        ),
+        (HookMoment::Stop { is_kept, last_words, in_background: &[] }, ends),
+        (HookMoment::SubagentStop { is_kept, last_words, agent, role, transcript: "/a.jsonl" }, sub_agent),
+        (HookMoment::SubagentStart { agent, role }, json!({"agent_id": "a1", "agent_type": "explore"})),
         (
             HookMoment::SessionStart { source: "startup", model: "m" },
             json!({"source": "startup", "model": "m"}),
@@ -89,10 +83,15 @@ fn every_event_tells_what_the_contract_says() {
             json!({"trigger": "manual", "compact_summary": "s"}),
         ),
         (
-            HookMoment::Notification { kind: "idle_prompt", message: "m" },
+            HookMoment::Notification { kind: "idle_prompt", message },
             json!({"message": "m", "notification_type": "idle_prompt"}),
         ),
-    ];
+    ]
+}
+
+#[test]
+fn every_event_tells_what_the_contract_says() {
+    let cases = of_calls().into_iter().chain(of_turns()).collect::<Vec<_>>();
     let events = cases.iter().map(|(moment, _)| moment.event()).collect::<Vec<_>>();
     assert_eq!(events, HookEvent::ALL);
     for (moment, expected) in cases {

@@ -173,7 +173,8 @@ impl Config {
         Ok(config)
     }
 
-    fn add_project(&mut self, project: FileConfig, path: &ShownPath, trusted: bool) {
+    /// Says what a project's file wants to set and cannot, trusted or not.
+    fn warn_of_own_settings(&mut self, project: &FileConfig, path: &ShownPath) {
         // A program that Posse runs by itself is nothing a repository has a say in, trusted or not.
         if project.git != GitFile::default() {
             self.warnings.push(SetupWarning::ProjectNamesGit { path: path.clone() });
@@ -184,6 +185,10 @@ impl Config {
         if project.hooks != HooksFile::default() {
             self.warnings.push(SetupWarning::ProjectLetsHooksOut { path: path.clone() });
         }
+    }
+
+    fn add_project(&mut self, project: FileConfig, path: &ShownPath, trusted: bool) {
+        self.warn_of_own_settings(&project, path);
         if trusted {
             self.model = project.model.or(self.model.take());
             self.context_files = project.context_files.or(self.context_files.take());

@@ -35,10 +35,13 @@ fn rules(ask: &[&str], deny: &[&str]) -> Rules {
     Rules::parse(&[], &texts(ask), &texts(deny)).unwrap()
 }
 
+/// Mode, ask rules, deny rules, whether the hook is the person's, what it says; how often the person is asked, whether it runs.
+type AllowCase =
+    (Approval, &'static [&'static str], &'static [&'static str], bool, &'static str, usize, bool);
+
 #[tokio::test]
 async fn an_allow_spares_only_the_question_of_the_mode() {
-    // Mode, ask rules, deny rules, whose hook, what it says; how often the person is asked, whether it runs.
-    let cases: [(Approval, &[&str], &[&str], bool, &str, usize, bool); 8] = [
+    let cases: [AllowCase; 8] = [
         (Approval::Ask, &[], &[], true, "allow", 0, true),
         (Approval::Ask, &["write_file"], &[], true, "allow", 1, false),
         (Approval::Ask, &[], &["write_file"], true, "allow", 0, false),
