@@ -368,6 +368,7 @@ pub(crate) fn begin(place: &std::path::Path, base_url: &str, at_once: usize) -> 
         approvals: posse_engine::ApprovalSettings::default(),
         knowledge: posse_engine::KnowledgeSettings::default(),
         hooks: None,
+        outside: None,
     })?)
 }
 

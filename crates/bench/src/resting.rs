@@ -63,6 +63,7 @@ pub(crate) fn request(workspace: &Path, base_url: &str, prompt: String) -> anyho
         approvals: posse_engine::ApprovalSettings::default(),
         knowledge: posse_engine::KnowledgeSettings::default(),
         hooks: None,
+        outside: None,
     })
 }
 

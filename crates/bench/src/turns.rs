@@ -118,6 +118,7 @@ pub(crate) async fn session_in(base_url: &str, engine: Engine, workspace: &Path)
         approvals: posse_engine::ApprovalSettings::default(),
         knowledge: posse_engine::KnowledgeSettings::default(),
         hooks: None,
+        outside: None,
     })?;
     while session.next().await.is_some() {}
     let report = session.report().await.context("no report")?;

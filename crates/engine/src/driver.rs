@@ -8,6 +8,7 @@ pub(crate) mod gate;
 pub(crate) mod held_progress;
 mod moments;
 mod rest;
+mod server_questions;
 mod settings;
 mod settle;
 pub(crate) mod tool_calls;

@@ -80,6 +80,10 @@ fn by_mode(approval: Approval, act: Act) -> Decision {
         )),
         (Approval::Edit | Approval::Auto, Act::Edit) => Decision::Allow,
         (Approval::Auto, Act::Command(_) | Act::Network) => Decision::Allow,
+        (Approval::Auto, Act::Outside { destroys: false }) => Decision::Allow,
+        (Approval::Auto, Act::Outside { destroys: true }) => {
+            ask("auto", "a tool whose server says that it destroys something")
+        }
         (Approval::Auto, Act::Leave) => ask("auto", "leaving the sandbox"),
         (Approval::Edit, act) => ask("edit", doing(act)),
         (Approval::Ask, act) => ask("ask", doing(act)),
@@ -92,6 +96,7 @@ fn doing(act: Act) -> &'static str {
         Act::Edit | Act::Obeyed(_) => "changing a file",
         Act::Command(_) => "running a command",
         Act::Network => "using the network",
+        Act::Outside { .. } => "calling a tool of a server",
         Act::Leave => "leaving the sandbox",
     }
 }
@@ -109,7 +114,7 @@ pub fn pattern_for(wish: &Wish<'_>) -> String {
         // A lone `*` would be every command.
         return if what == "*" { format!("{tool}(\\*)") } else { format!("{tool}({what})") };
     }
-    if what.is_empty() {
+    if what.is_empty() || matches!(act, Act::Outside { .. }) {
         return tool.to_owned();
     }
     if let Some(host) = address::host(what).filter(|_| ours == Some("web_fetch")) {

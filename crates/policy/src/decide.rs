@@ -20,9 +20,23 @@ pub fn offers(grant: &Grant, tool: &ToolSpec) -> bool {
     !matches!(decide(grant, tool), Decision::Deny(_))
 }
 
+/// The tools with which agents look for tools from outside and call them. Rights are about those, so these need none of their own.
+const WAYS_OUTSIDE: [&str; 3] = ["tools_find", "tool_call", "mcp_read"];
+
 /// Whether a call of a tool may run under a grant.
 pub fn decide(grant: &Grant, tool: &ToolSpec) -> Decision {
     let name = &tool.name;
+    if WAYS_OUTSIDE.contains(&name.as_str()) {
+        let denied = grant.tools.deny.iter().any(|pattern| matches(pattern, name));
+        return match reaches_outside(grant) && !denied {
+            _ if grant.approval == Approval::Plan => Decision::Deny(in_plan_mode(name)),
+            true => Decision::Allow,
+            false => Decision::Deny(format!(
+                "this agent may use no tools of servers, so {name} is not available to it; a role that only reads has to name \
+                 them in its tools"
+            )),
+        };
+    }
     if !passes(&grant.tools, name) {
         return Decision::Deny(format!("this agent may not use {name}"));
     }
@@ -52,6 +66,41 @@ pub fn decide(grant: &Grant, tool: &ToolSpec) -> Decision {
         ));
     }
     Decision::Allow
+}
+
+/// Whether an agent may use a tool from outside. Nobody knows what one does, so an agent that may not change files uses one only
+/// where its rights name it.
+pub fn decide_outside(grant: &Grant, name: &str) -> Decision {
+    if !passes(&grant.tools, name) {
+        return Decision::Deny(format!("this agent may not use {name}"));
+    }
+    if grant.approval == Approval::Plan {
+        return Decision::Deny(format!(
+            "in plan mode nothing outside is reached, so {name} is not available"
+        ));
+    }
+    let named = grant.tools.allow.iter().flatten().any(|pattern| pattern.starts_with("mcp_"));
+    if grant.files < Files::Write && !named {
+        return Decision::Deny(format!(
+            "this agent may only read, and nobody knows what a tool of a server changes, so {name} is not available to it \
+             unless its role names it in its tools"
+        ));
+    }
+    Decision::Allow
+}
+
+fn in_plan_mode(name: &str) -> String {
+    format!("in plan mode nothing outside is reached, so {name} is not available")
+}
+
+/// Whether there could be a tool from outside that an agent may use.
+fn reaches_outside(grant: &Grant) -> bool {
+    let any = "mcp__any__any";
+    let of_servers = |pattern: &String| pattern.starts_with("mcp_") || matches(pattern, any);
+    let allowed = grant.tools.allow.iter().all(|layer| layer.iter().any(of_servers));
+    let named = grant.tools.allow.iter().flatten().any(|pattern| pattern.starts_with("mcp_"));
+    let denied = grant.tools.deny.iter().any(|pattern| matches(pattern, any));
+    allowed && !denied && (named || grant.files == Files::Write)
 }
 
 /// The level at which an agent's commands run: in plan mode nothing is written.

@@ -27,7 +27,7 @@ mod tool_names;
 mod wish;
 
 pub use approval::{Undo, judge, judge_with, pattern_for, session_pattern};
-pub use decide::{Decision, decide, delegates_to, offers, passes, reaches, shell_level};
+pub use decide::{Decision, decide, decide_outside, delegates_to, offers, passes, reaches, shell_level};
 pub use destroys::destroys;
 pub use explain::explain;
 pub use hidden::HiddenPaths;
@@ -35,6 +35,7 @@ pub use invoked::{Invoked, invoked};
 pub use layers::{child_grant, for_child, from_project_file, in_background, not_asking};
 pub use meet::meet;
 pub use paths::{clean_path, may_write, writable_roots};
+pub use pattern::matches as name_matches;
 pub use reach::{Reach, Target, fits, is_pattern, reach};
 pub use rules::{RuleError, Rules};
 pub use tool_names::{TOOLS, is_tool, own_name, suggested_name};

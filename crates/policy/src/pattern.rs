@@ -3,7 +3,7 @@
 use crate::shell_text::{ANY, GLOB, SOME};
 
 /// Whether `name` matches `pattern`. Linear in practice and without recursion, whatever the pattern.
-pub(crate) fn matches(pattern: &str, name: &str) -> bool {
+pub fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
     let (mut p, mut n) = (0, 0);
     let mut star: Option<(usize, usize)> = None;

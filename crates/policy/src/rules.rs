@@ -263,7 +263,7 @@ impl Topic {
             (Act::Command(_), _) | (_, Some(SHELL)) => Self::Command,
             (_, Some("web_fetch")) => Self::Address,
             (Act::Read | Act::Edit | Act::Obeyed(_), _) | (Act::Leave, Some(_)) => Self::Path,
-            (Act::Network | Act::Leave, _) => Self::Other,
+            (Act::Network | Act::Leave | Act::Outside { .. }, _) => Self::Other,
         }
     }
 }

@@ -56,7 +56,7 @@ fn folded(name: &str) -> String {
 }
 
 /// What Posse calls its own tools, those to delegate with included.
-pub const TOOLS: [&str; 24] = [
+pub const TOOLS: [&str; 27] = [
     "shell",
     "read_file",
     "write_file",
@@ -73,6 +73,9 @@ pub const TOOLS: [&str; 24] = [
     "skill_save",
     "jobs",
     "handle_read",
+    "tools_find",
+    "tool_call",
+    "mcp_read",
     "agent",
     "agent_open",
     "agent_eval",

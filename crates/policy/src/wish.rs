@@ -15,6 +15,12 @@ pub enum Act {
     Command(Shell),
     /// It reaches the network.
     Network,
+    /// It is done by a tool from outside, of which nobody knows what it does. What its server says can add a question and never
+    /// spares one.
+    Outside {
+        /// Whether the server says that it destroys something.
+        destroys: bool,
+    },
     /// It does something outside the sandbox.
     Leave,
 }

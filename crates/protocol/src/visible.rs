@@ -111,6 +111,20 @@ pub fn control(text: &str) -> Option<char> {
     text.chars().find(|c| c.is_control() && !matches!(c, '\n' | '\t'))
 }
 
+/// A stranger's text without the power of anything in it that looks like the tag of the wrapper around it.
+pub fn unforged(text: &str, tag: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('<') {
+        out.push_str(&rest[..at]);
+        rest = &rest[at + 1..];
+        let word: String = rest.chars().filter(|c| !c.is_whitespace() && *c != '/').take(tag.len()).collect();
+        out.push_str(if word.eq_ignore_ascii_case(tag) { "&lt;" } else { "<" });
+    }
+    out.push_str(rest);
+    out
+}
+
 /// Whether a character controls, reorders, or cannot be told from a space or from nothing.
 pub fn hides(c: char) -> bool {
     match c {

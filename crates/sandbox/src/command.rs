@@ -17,6 +17,9 @@ pub enum What {
     /// A program of our own and its arguments, without a shell. Its environment is [`Command::env`] and nothing else; its
     /// two output streams are captured apart.
     Program(Program, Vec<OsString>),
+    /// A program by its name, as the search path of its environment has it, and its arguments, which no shell reads. Its
+    /// environment is that of a shell command; its two output streams are captured apart.
+    Named(String, Vec<String>),
 }
 
 /// One command, ready to run.
@@ -71,6 +74,11 @@ impl Command {
         match &self.what {
             What::Shell(line) => (shell_program().into(), vec!["-c".into(), line.into()]),
             What::Program(program, arguments) => (program.path().into(), arguments.clone()),
+            What::Named(name, arguments) => {
+                let begin = ["-c", r#"exec "$0" "$@""#, name.as_str()].into_iter();
+                let words = begin.chain(arguments.iter().map(String::as_str));
+                (shell_program().into(), words.map(OsString::from).collect())
+            }
         }
     }
 
@@ -78,7 +86,7 @@ impl Command {
     /// of ours gets none of it.
     pub(crate) fn environment(&self) -> (Vec<(OsString, OsString)>, Vec<String>) {
         let inherited = match self.what {
-            What::Shell(_) => child_env(),
+            What::Shell(_) | What::Named(..) => child_env(),
             What::Program(..) => Vec::new(),
         };
         let (mut all, left_out) = match self.distrusted.is_empty() {

@@ -9,6 +9,7 @@
 //! ```
 
 use std::{
+    io,
     sync::{Arc, PoisonError},
     time::Duration,
 };
@@ -21,7 +22,7 @@ use crate::run_elsewhere as system;
 use crate::run_unix as system;
 use crate::{
     CapturedOutput, Command, CommandExit, CommandOutcome, OutputLimits, OutputPart, SandboxError, Touched,
-    streams::{CommandEnd, Streams, so_far},
+    streams::{CommandEnd, Streams, TalkStreams, so_far},
 };
 
 /// A started command. Copies stand for the same command; dropping the last one ends it and all that it started.
@@ -51,11 +52,25 @@ pub async fn run(command: Command) -> Result<CommandOutcome, SandboxError> {
 
 /// Starts a command and leaves it running. Its deadline holds as ever.
 pub async fn start(command: Command) -> Result<CommandHandle, SandboxError> {
-    let streams = Arc::new(Streams::new(command.output));
+    let (output, deadline) = (command.output, command.deadline);
+    Ok(see_to(system::start(command).await?, output, deadline))
+}
+
+/// Starts a command to talk with. What it writes to its standard output is kept by nobody else; its standard error is
+/// captured as ever, unless it is a shell command.
+pub async fn start_talking(command: Command) -> Result<(CommandHandle, TalkStreams), SandboxError> {
+    let (output, deadline) = (command.output, command.deadline);
+    let mut started = system::start(Command { stdin: Some(Vec::new()), ..command }).await?;
+    let streams = started.take_streams().ok_or_else(|| io::Error::other("its streams are missing"))?;
+    Ok((see_to(started, output, deadline), streams))
+}
+
+/// Sees a command to its end on a task of its own.
+fn see_to(started: system::StartedCommand, output: OutputLimits, deadline: Duration) -> CommandHandle {
+    let streams = Arc::new(Streams::new(output));
     let (stop, stopping) = watch::channel(false);
-    let (deadline, until) = watch::channel(command.deadline);
+    let (deadline, until) = watch::channel(deadline);
     let (result, finished) = watch::channel(None);
-    let started = system::start(command).await?;
     let task = tokio::spawn({
         let streams = Arc::clone(&streams);
         async move {
@@ -65,10 +80,15 @@ pub async fn start(command: Command) -> Result<CommandHandle, SandboxError> {
             let _ = result.send(Some(CommandOutcome { exit, output, stderr, duration, notes, touched }));
         }
     });
-    Ok(CommandHandle(Arc::new(Held { streams, stop, deadline, finished, task: task.abort_handle() })))
+    CommandHandle(Arc::new(Held { streams, stop, deadline, finished, task: task.abort_handle() }))
 }
 
 impl CommandHandle {
+    /// What it has written to its standard error so far; nothing for a shell command.
+    pub fn stderr(&self) -> CapturedOutput {
+        so_far(&self.0.streams.stderr)
+    }
+
     /// What it has written so far; for a program without a shell, its standard output.
     pub fn output(&self) -> CapturedOutput {
         so_far(&self.0.streams.output)

@@ -53,7 +53,7 @@ pub use command::{Command, CommandExit, CommandOutcome, SandboxError, What};
 pub use detached::{DetachedErrors, DetachedInput, DetachedSelf, DetachedStart, leave_terminal};
 pub use env::child_env;
 pub use git_settings::{names_no_program, settings};
-pub use job::{CommandHandle, run, start};
+pub use job::{CommandHandle, run, start, start_talking};
 pub use memory::keep_freed_memory;
 pub use on_terminal::on_terminal;
 pub use pager::page;
@@ -64,6 +64,7 @@ pub use protected::{
     protected_names,
 };
 pub use secrets::secret_places;
+pub use streams::TalkStreams;
 pub use support::{Finding, Support, Unavailable, available, clear_placeholders, support};
 pub use touched::{Came, Touched};
 #[cfg(unix)]

@@ -40,6 +40,9 @@ pub struct SandboxProfile {
     pub hidden: Vec<PathBuf>,
     /// Paths in hidden places that are to be seen, read-only, besides the toolchains that are found without being named.
     pub readable: Vec<PathBuf>,
+    /// A folder that is its home: writable, and kept from one command to the next. Absolute, links resolved. With `None` its
+    /// home is empty and goes with it.
+    pub home: Option<PathBuf>,
     /// Whether it may use the host's network; else it has a loopback of its own and nothing more.
     pub network: bool,
     /// What it may use up.
@@ -65,6 +68,7 @@ impl SandboxProfile {
             covered: Vec::new(),
             hidden: Vec::new(),
             readable: Vec::new(),
+            home: None,
             network: false,
             limits: ResourceLimits::default(),
             bare: false,

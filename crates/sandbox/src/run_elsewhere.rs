@@ -19,7 +19,7 @@ use crate::{
     Command, CommandExit, SandboxError, Touched, What,
     capture::Capture,
     limits, no_confinement,
-    streams::{CommandEnd, Streams, passed},
+    streams::{CommandEnd, Streams, TalkStreams, passed},
 };
 
 /// A command that has been started. Dropping it kills the child.
@@ -54,6 +54,12 @@ pub(crate) async fn start(command: Command) -> Result<StartedCommand, SandboxErr
 }
 
 impl StartedCommand {
+    /// Its input and its output, for whoever talks with it instead of reading what it wrote afterwards. Once.
+    pub(crate) fn take_streams(&mut self) -> Option<TalkStreams> {
+        let (input, output) = (self.child.stdin.take()?, self.child.stdout.take()?);
+        Some(TalkStreams { input: Box::new(input), output: Box::new(output) })
+    }
+
     /// Sees the command to its end.
     pub(crate) async fn finish(
         mut self,

@@ -42,14 +42,15 @@ use crate::{
     group::RunningChild,
     limits, spawner,
     stream_ends::{StreamEnds, close_on_exec},
-    streams::{CommandEnd, Streams, passed},
+    streams::{CommandEnd, Streams, TalkStreams, passed},
 };
 
 /// A command that has been started.
 pub(crate) struct StartedCommand {
     running: RunningChild,
     confined: Option<Confined>,
-    output: pipe::Receiver,
+    /// None where somebody else reads it.
+    output: Option<pipe::Receiver>,
     stderr: Option<pipe::Receiver>,
     stdin: Option<pipe::Sender>,
     /// What goes into it.
@@ -91,7 +92,7 @@ pub(crate) async fn start(mut command: Command) -> Result<StartedCommand, Sandbo
     let (running, confined) = started;
     let Ours { stdin, output, stderr } = ours;
     let stdin = stdin.map(|writer| pipe::Sender::from_owned_fd(writer.into())).transpose()?;
-    let (output, stderr) = (asynchronous(output)?, stderr.map(asynchronous).transpose()?);
+    let (output, stderr) = (Some(asynchronous(output)?), stderr.map(asynchronous).transpose()?);
     let bytes = command.stdin.unwrap_or_default();
     Ok(StartedCommand { running, confined, output, stderr, stdin, bytes, at, left_out })
 }
@@ -113,7 +114,7 @@ fn streams(command: &Command) -> io::Result<(StreamEnds, Ours)> {
     let (output, writer) = io::pipe()?;
     let (errors, stderr) = match command.what {
         What::Shell(_) => (writer.try_clone()?, None),
-        What::Program(..) => io::pipe().map(|(reader, writer)| (writer, Some(reader)))?,
+        What::Program(..) | What::Named(..) => io::pipe().map(|(reader, writer)| (writer, Some(reader)))?,
     };
     let ends = StreamEnds { stdin: theirs, stdout: writer.into(), stderr: errors.into() };
     Ok((ends, Ours { stdin, output, stderr }))
@@ -137,6 +138,11 @@ pub(crate) fn cut_loose(parent: Pid) -> io::Result<()> {
 }
 
 impl StartedCommand {
+    /// Its input and its output, for whoever talks with it instead of reading what it wrote afterwards. Once.
+    pub(crate) fn take_streams(&mut self) -> Option<TalkStreams> {
+        Some(TalkStreams { input: Box::new(self.stdin.take()?), output: Box::new(self.output.take()?) })
+    }
+
     /// Sees the command to its end.
     pub(crate) async fn finish(
         mut self,
@@ -149,7 +155,7 @@ impl StartedCommand {
             let pump = async {
                 tokio::join!(
                     feed(self.stdin, &self.bytes),
-                    collect(Some(self.output), &into.output),
+                    collect(self.output, &into.output),
                     collect(self.stderr, &into.stderr),
                     hear(self.confined.as_mut(), &over),
                 );

@@ -5,9 +5,21 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tokio::{sync::watch, time::sleep_until};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    sync::watch,
+    time::sleep_until,
+};
 
 use crate::{CapturedOutput, CommandExit, OutputLimits, Touched, capture::Capture};
+
+/// The streams of a command that somebody talks with while it runs.
+pub struct TalkStreams {
+    /// What it reads. Its input is at its end when this is dropped.
+    pub input: Box<dyn AsyncWrite + Send + Unpin>,
+    /// What it writes to its standard output.
+    pub output: Box<dyn AsyncRead + Send + Unpin>,
+}
 
 /// What a command has written so far.
 #[derive(Debug)]

@@ -249,6 +249,7 @@ impl SessionTerms<'_> {
             approvals: plan.approvals()?,
             knowledge: plan.knowledge(&trusted),
             hooks: (!hooks.set.is_idle()).then_some(hooks),
+            outside: None,
         })
     }
 }

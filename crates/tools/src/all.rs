@@ -24,6 +24,9 @@ pub(crate) fn all() -> &'static [ToolEntry] {
             ToolEntry::of::<crate::recall::RecallNotes>(),
             ToolEntry::of::<crate::skill_load::SkillLoad>(),
             ToolEntry::of::<crate::skill_save::SkillSave>(),
+            ToolEntry::of::<crate::tools_find::ToolsFind>(),
+            ToolEntry::of::<crate::tool_call::NamedCall>(),
+            ToolEntry::of::<crate::mcp_read::McpRead>(),
         ]
     })
 }

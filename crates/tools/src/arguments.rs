@@ -45,7 +45,7 @@ pub(crate) fn mended(written: &str, schema: &Value, aliases: &[(&str, &str)]) ->
     Ok(Value::Object(arguments))
 }
 
-fn object(written: &str) -> Result<Map<String, Value>, String> {
+pub(crate) fn object(written: &str) -> Result<Map<String, Value>, String> {
     if written.len() > limits::ARGUMENTS_BYTES_MAX {
         return Err(format!("The arguments are longer than {} bytes.", limits::ARGUMENTS_BYTES_MAX));
     } else if written.trim().is_empty() {

@@ -8,7 +8,7 @@ use tokio::sync::OnceCell;
 
 use crate::failure::{ToolFailure, crashed};
 use crate::seen::SeenFiles;
-use crate::{Jobs, Knowledge, Rewrites, RunningCommand, ToolSettings};
+use crate::{Jobs, Knowledge, OutsideQuestions, Rewrites, RunningCommand, ToolSettings};
 
 /// What a running call has to work with.
 #[derive(Clone, Debug)]
@@ -24,6 +24,10 @@ pub(crate) struct Context {
     pub(crate) knowledge: Arc<Knowledge>,
     /// Whether what it writes for later sessions waits until a person has looked at it.
     pub(crate) draft: bool,
+    /// Whether nothing was known of a tool from outside when its call was judged.
+    pub(crate) judged_unknown: bool,
+    /// Where questions of servers go.
+    pub(crate) questions: Option<OutsideQuestions>,
     /// Who commits; asked before the first command.
     pub(crate) committer: Arc<OnceCell<Vec<(String, String)>>>,
 }

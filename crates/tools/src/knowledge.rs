@@ -8,6 +8,8 @@ use posse_protocol::{Note, NoteScope};
 
 use crate::limits::KEY_CHARS_MAX;
 
+use crate::OutsideTools;
+
 /// Notes and skills. Its calls may wait for files and the database. Every error is a text for the model that asked: what
 /// is wrong and what to do.
 pub trait Library: Send + Sync + fmt::Debug {
@@ -111,6 +113,8 @@ pub struct Knowledge {
     pub trusted: bool,
     /// Whether it looks after skills, and so may write them.
     pub writes_skills: bool,
+    /// Tools from outside that it can use.
+    pub outside: Option<Arc<dyn OutsideTools>>,
 }
 
 impl Knowledge {

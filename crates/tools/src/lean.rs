@@ -24,7 +24,13 @@ pub(crate) fn lean(specs: &[ToolSpec]) -> Vec<ToolSpec> {
             ..spec.clone()
         })
     });
-    told.collect()
+    // Tools from outside are there because the person wants them.
+    let outside = specs.iter().filter(|spec| is_outside(&spec.name));
+    told.chain(outside.cloned()).collect()
+}
+
+fn is_outside(name: &str) -> bool {
+    name.starts_with("mcp_") || matches!(name, "tools_find" | "tool_call")
 }
 
 fn all() -> &'static [Told] {

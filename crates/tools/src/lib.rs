@@ -24,7 +24,9 @@ mod lean;
 pub mod limits;
 mod list_files;
 mod lookup;
+mod mcp_read;
 mod output_text;
+mod outside;
 mod picture;
 mod preview;
 mod read_file;
@@ -44,7 +46,9 @@ mod test_output;
 mod tests_run;
 mod todo;
 mod tool;
+mod tool_call;
 mod toolbox;
+mod tools_find;
 mod web_address;
 mod web_fetch;
 mod write_file;
@@ -55,6 +59,11 @@ pub use hook_request::{HookReach, HookRequest, HookResponse, post_hook};
 pub use jobs::{Job, JobNews, Jobs, MoveError};
 pub use knowledge::{
     Knowledge, Library, LoadedSkill, NewSkill, SavedSkill, SkillFile, SkillLine, valid_skill_key,
+};
+pub use outside::{
+    OutsideAnswer, OutsideCall, OutsideFuture, OutsideHandle, OutsideLine, OutsideOffer, OutsidePlace,
+    OutsidePrompt, OutsideQuestion, OutsideQuestions, OutsideResult, OutsideServer, OutsideState,
+    OutsideTool, OutsideTools,
 };
 pub use preview::Preview;
 pub use rewrite::{Rewrite, Rewrites};

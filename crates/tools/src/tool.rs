@@ -60,6 +60,11 @@ pub(crate) trait Tool: DeserializeOwned + JsonSchema + Send + Sync + 'static {
         false
     }
 
+    /// The tool from outside that it is about: rights and rules speak of that one.
+    fn outside(&self) -> Option<String> {
+        None
+    }
+
     /// The path it works on, if it is one path.
     fn path(&self) -> Option<&str> {
         None
@@ -96,6 +101,7 @@ pub(crate) trait ReadCall: Send + Sync {
     fn about(&self) -> String;
     fn act(&self, grant: &Grant) -> Act;
     fn for_all_projects(&self) -> bool;
+    fn outside(&self) -> Option<String>;
     fn path(&self) -> Option<&str>;
     fn folder(&self) -> Option<&str>;
     fn preview(&self, context: &Context) -> Option<Preview>;
@@ -115,6 +121,10 @@ impl<T: Tool> ReadCall for T {
 
     fn for_all_projects(&self) -> bool {
         Tool::for_all_projects(self)
+    }
+
+    fn outside(&self) -> Option<String> {
+        Tool::outside(self)
     }
 
     fn path(&self) -> Option<&str> {

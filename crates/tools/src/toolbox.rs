@@ -7,7 +7,7 @@ use std::{
     task::Poll,
 };
 
-use posse_policy::{Act, Decision, Wish, decide, offers, shell_level, suggested_name};
+use posse_policy::{Act, Decision, Wish, decide, decide_outside, offers, shell_level, suggested_name};
 use posse_protocol::limits::{CALL_PATH_BYTES_MAX, CALL_PATHS_MAX};
 use posse_protocol::visible::one_line;
 use posse_protocol::{
@@ -16,16 +16,19 @@ use posse_protocol::{
 use posse_workspace::{Permit, Workspace};
 
 use crate::{
-    Jobs, Knowledge, Preview, Rewrites, RunningCommand, ToolSettings,
+    Jobs, Knowledge, OutsideOffer, OutsideQuestions, Preview, Rewrites, RunningCommand, ToolSettings,
     all::all,
-    arguments::closest,
+    arguments::{self, closest},
     context::Context,
     failure::crashed,
-    lean, limits, picture,
+    lean, limits,
+    mcp_read::McpRead,
+    picture,
     read_file::ReadFile,
     seen::SeenFiles,
     show::bounded,
     tool::{ReadCall, Tool as _, ToolEntry},
+    tool_call::NamedCall,
 };
 
 /// The tools of one agent. Lives as long as the agent: it remembers which files the agent has read.
@@ -50,11 +53,8 @@ impl Toolbox {
         jobs: Jobs,
         knowledge: Knowledge,
     ) -> Self {
-        let (mut specs, mut there) = (Vec::new(), Vec::new());
-        for entry in all() {
-            there.extend(entry.is_there(&knowledge).then_some(entry));
-            specs.extend(offered(entry, &knowledge, &settings).filter(|spec| offers(&grant, spec)));
-        }
+        let there = all().iter().filter(|entry| entry.is_there(&knowledge)).collect::<Vec<_>>();
+        let specs = offered(&there, &knowledge, &settings, &grant);
         let context = Context {
             workspace: workspace.limited_to(grant.writes.clone()),
             settings: Arc::new(settings),
@@ -66,6 +66,8 @@ impl Toolbox {
             running: RunningCommand::default(),
             knowledge: Arc::new(knowledge),
             draft: false,
+            judged_unknown: false,
+            questions: None,
             committer: Arc::default(),
         };
         Self { specs, there, lean: false, context }
@@ -103,10 +105,7 @@ impl Toolbox {
     /// The same tools under another approval mode. What was read before still counts.
     pub fn with_approval(&self, approval: Approval) -> Self {
         let grant = Grant { approval, ..Grant::clone(&self.context.grant) };
-        let mut specs = Vec::new();
-        for entry in &self.there {
-            specs.extend(entry.offered(&self.context.knowledge).filter(|spec| offers(&grant, spec)));
-        }
+        let specs = offered(&self.there, &self.context.knowledge, &self.context.settings, &grant);
         let context = Context { grant: Arc::new(grant), ..self.context.clone() };
         let toolbox = Self { specs, there: self.there.clone(), lean: false, context };
         if self.lean { toolbox.offering_few() } else { toolbox }
@@ -124,9 +123,7 @@ impl Toolbox {
 
     /// What it would be offered now: what it knows may have grown since.
     pub fn specs_now(&self) -> Vec<ToolSpec> {
-        let Context { knowledge, settings, .. } = &self.context;
-        let offered = self.there.iter().filter_map(|entry| offered(entry, knowledge, settings));
-        offered.filter(|spec| offers(&self.context.grant, spec)).collect()
+        offered(&self.there, &self.context.knowledge, &self.context.settings, &self.context.grant)
     }
 
     /// Says that the agent has been told the results of all calls so far, and may act on what it read.
@@ -137,25 +134,31 @@ impl Toolbox {
     /// Checks a call: is there such a tool, are its arguments right, may it run? Nothing runs here. The error is the
     /// answer to the call.
     pub fn prepare(&self, call: &ToolCall) -> Result<Prepared, ToolOutcome> {
-        let entry = self.find(&call.name).map_err(ToolOutcome::error)?;
-        if let Decision::Deny(reason) = decide(&self.context.grant, &entry.spec) {
+        // Where tools are looked for, this one is not offered by itself.
+        if let Some(inner) =
+            (call.name == NamedCall::NAME).then(|| NamedCall::of(&call.arguments, McpRead::NAME)).flatten()
+        {
+            return self.prepare(&ToolCall {
+                name: McpRead::NAME.to_owned(),
+                arguments: inner,
+                ..call.clone()
+            });
+        }
+        let (entry, read) = self.read_call(call)?;
+        let outside = read.outside();
+        if let Some(Decision::Deny(reason)) =
+            outside.as_ref().map(|name| decide_outside(&self.context.grant, name))
+        {
             return Err(ToolOutcome::error(bounded(reason)));
         }
-        let read = entry.read(&call.arguments);
-        let read = read.map_err(|why| {
-            let text =
-                format!("{}: {why}\nNothing was run. Correct the arguments and call again.", call.name);
-            ToolOutcome::error(bounded(text))
-        })?;
-        let title = one_line(
-            format!("{} {}", entry.spec.name, read.about()).trim_matches([' ', '\n']),
-            limits::TITLE_CHARS_MAX,
-        );
-        let (tool, about) = (entry.spec.name.as_str(), read.about());
+        let known = outside.as_ref().and_then(|name| self.context.knowledge.outside.as_ref()?.tool(name));
+        let (tool, about) = (outside.clone().unwrap_or_else(|| entry.spec.name.clone()), read.about());
+        let title = one_line(format!("{tool} {about}").trim_matches([' ', '\n']), limits::TITLE_CHARS_MAX);
         // A stranger's repository must not speak to agents in other projects without a person's word.
-        let act = match read.for_all_projects() && !self.context.knowledge.trusted {
-            true => Act::Leave,
-            false => read.act(&self.context.grant),
+        let act = match (read.for_all_projects() && !self.context.knowledge.trusted, &known) {
+            (true, _) => Act::Leave,
+            (false, Some(known)) => Act::Outside { destroys: known.says_destructive },
+            (false, None) => read.act(&self.context.grant),
         };
         let path = read.path().map(|path| {
             let relative = self.context.workspace.resolve(path).ok();
@@ -165,9 +168,11 @@ impl Toolbox {
         let paths = named.map(|path| path.to_string());
         let paths = paths.filter(|path| !path.is_empty() && path.len() <= CALL_PATH_BYTES_MAX);
         let paths = paths.into_iter().take(CALL_PATHS_MAX).collect();
-        let (kind, read_only, runs) = (entry.kind, entry.read_only, entry.spec.needs.shell > Shell::None);
+        let (kind, runs) = (entry.kind, entry.spec.needs.shell > Shell::None);
+        let read_only = known.as_ref().map_or(entry.read_only, |known| known.says_read_only);
         let (rewrites, running) = (Rewrites::default(), RunningCommand::default());
-        let context = Context { rewrites, running, ..self.context.clone() };
+        let judged_unknown = outside.is_some() && known.is_none();
+        let context = Context { rewrites, running, judged_unknown, ..self.context.clone() };
         let (permit, draft) = (OnceLock::new(), OnceLock::new());
         let call = read;
         Ok(Prepared {
@@ -188,10 +193,41 @@ impl Toolbox {
     }
 
     /// The arguments of a call under the names that its tool has for them, whatever the model wrote; as they are where there
-    /// is no such tool.
+    /// is no such tool. Of a tool from outside they are its own, whichever way it is called.
     pub fn arguments_of(&self, call: &ToolCall) -> serde_json::Value {
         let mended = self.find(&call.name).ok().and_then(|entry| entry.mended(&call.arguments));
-        mended.or_else(|| serde_json::from_str(&call.arguments).ok()).unwrap_or_default()
+        let mut arguments = mended.or_else(|| serde_json::from_str(&call.arguments).ok()).unwrap_or_default();
+        if call.name == NamedCall::NAME && !self.names_outside(&call.name) {
+            return arguments.get_mut("arguments").map(serde_json::Value::take).unwrap_or_default();
+        }
+        arguments
+    }
+
+    /// Reads a call by its tool, which the grant has to offer.
+    fn read_call(&self, call: &ToolCall) -> Result<(&'static ToolEntry, Box<dyn ReadCall>), ToolOutcome> {
+        let by_name = self.names_outside(&call.name);
+        let entry =
+            self.find(if by_name { NamedCall::NAME } else { &call.name }).map_err(ToolOutcome::error)?;
+        if let Decision::Deny(reason) = decide(&self.context.grant, &entry.spec) {
+            return Err(ToolOutcome::error(bounded(reason)));
+        }
+        let read = match by_name {
+            true => arguments::object(&call.arguments).map(|arguments| -> Box<dyn ReadCall> {
+                Box::new(NamedCall { name: call.name.clone(), arguments: Some(arguments.into()) })
+            }),
+            false => entry.read(&call.arguments),
+        };
+        let read = read.map_err(|why| {
+            let text =
+                format!("{}: {why}\nNothing was run. Correct the arguments and call again.", call.name);
+            ToolOutcome::error(bounded(text))
+        })?;
+        Ok((entry, read))
+    }
+
+    /// Whether a name is that of a tool from outside, called without a detour.
+    fn names_outside(&self, name: &str) -> bool {
+        self.context.knowledge.outside.is_some() && name.starts_with("mcp__")
     }
 
     fn find(&self, name: &str) -> Result<&'static ToolEntry, String> {
@@ -210,18 +246,37 @@ impl Toolbox {
     }
 }
 
-/// A tool as an agent is offered it; none if it is not.
-fn offered(entry: &ToolEntry, knowledge: &Knowledge, settings: &ToolSettings) -> Option<ToolSpec> {
-    let mut spec = entry.offered(knowledge)?;
-    if spec.name == ReadFile::NAME {
-        spec.description.push_str(picture::described(settings));
-    }
-    Some(spec)
+/// What an agent is offered that has these tools and rights.
+fn offered(
+    there: &[&'static ToolEntry],
+    knowledge: &Knowledge,
+    settings: &ToolSettings,
+    grant: &Grant,
+) -> Vec<ToolSpec> {
+    let own = there.iter().filter_map(|entry| {
+        let mut spec = entry.offered(knowledge)?;
+        if spec.name == ReadFile::NAME {
+            spec.description.push_str(picture::described(settings));
+        }
+        offers(grant, &spec).then_some(spec)
+    });
+    let each = match knowledge.outside.as_ref().map(|outside| outside.offer()) {
+        Some(OutsideOffer::Each(tools)) => tools.as_slice(),
+        _ => &[],
+    };
+    let each = each.iter().filter(|tool| decide_outside(grant, &tool.name) == Decision::Allow);
+    own.chain(each.map(|tool| ToolSpec {
+        name: tool.name.clone(),
+        description: tool.description.clone(),
+        schema: Arc::clone(&tool.schema),
+        needs: NamedCall::NEEDS,
+    }))
+    .collect()
 }
 
 /// A call that the grant allows. Whether a person has to be asked first is for the caller to find out.
 pub struct Prepared {
-    tool: &'static str,
+    tool: String,
     kind: CallKind,
     title: String,
     about: String,
@@ -271,7 +326,7 @@ impl Prepared {
 
     /// What it would do, for the decision whether it may. A path is relative to the workspace, however it was written.
     pub fn wish(&self) -> Wish<'_> {
-        Wish { tool: self.tool, what: self.path.as_deref().unwrap_or(&self.about), act: self.act }
+        Wish { tool: &self.tool, what: self.path.as_deref().unwrap_or(&self.about), act: self.act }
     }
 
     /// Where the path it works on really leads, links resolved; none if it works on none.
@@ -341,6 +396,17 @@ impl Prepared {
         self.call.asks()
     }
 
+    /// Has questions of servers go here while it runs.
+    pub fn asking_through(mut self, questions: OutsideQuestions) -> Self {
+        self.context.questions = Some(questions);
+        self
+    }
+
+    /// Whether a tool from outside does it.
+    pub fn is_outside(&self) -> bool {
+        matches!(self.act, Act::Outside { .. })
+    }
+
     /// The files it will have written, byte for byte.
     pub fn rewrites(&self) -> Rewrites {
         self.context.rewrites.clone()
@@ -394,6 +460,10 @@ mod tests {
             false
         }
 
+        fn outside(&self) -> Option<String> {
+            None
+        }
+
         fn path(&self) -> Option<&str> {
             None
         }
@@ -432,7 +502,7 @@ mod tests {
         for on_runtime in [true, false] {
             let call: Box<dyn ReadCall> = Box::new(Panics(on_runtime));
             let prepared = Prepared {
-                tool: "panics",
+                tool: "panics".to_owned(),
                 kind: CallKind::Other,
                 paths: Vec::new(),
                 title: String::new(),

@@ -28,7 +28,11 @@ pub(crate) fn toolbox(
     if commands {
         grant.tools = NameRules::default();
     }
-    let knowledge = parts.knowledge(role, depth);
+    let mut knowledge = parts.knowledge(role, depth);
+    if commands {
+        // There, tools are commands, and rights by name are checked on those.
+        knowledge.outside = None;
+    }
     let config = model.model.config();
     let (images, documents) = (config.images, config.takes_documents());
     let settings = ToolSettings { images, documents, ..parts.tools.clone() };

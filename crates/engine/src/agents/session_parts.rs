@@ -5,7 +5,7 @@ use std::sync::Arc;
 use posse_policy::passes;
 use posse_protocol::{AgentId, Budget, Grant, Role, SessionId};
 use posse_store::Store;
-use posse_tools::{Jobs, Knowledge, Library, ToolSettings};
+use posse_tools::{Jobs, Knowledge, Library, OutsideTools, ToolSettings};
 
 use crate::agents::process_slots::ProcessSlots;
 use crate::agents::sub_agents::{Delegation, RecordDetail};
@@ -62,6 +62,8 @@ pub(crate) struct SessionParts {
     pub(crate) trusted: bool,
     /// Its hooks; none where nothing could ever run.
     pub(crate) hooks: Option<Arc<SessionHooks>>,
+    /// Tools from outside, if there are any.
+    pub(crate) outside: Option<Arc<dyn OutsideTools>>,
     /// The tools that agents with the same rights are offered.
     pub(crate) tool_lists: ToolLists,
 }
@@ -76,6 +78,7 @@ impl SessionParts {
             sub_agent: depth > 0,
             trusted: self.trusted,
             writes_skills: role.name == SKILL_ROLE,
+            outside: self.outside.clone(),
         }
     }
 

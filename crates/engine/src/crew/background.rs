@@ -63,9 +63,14 @@ impl Background {
         Movable { background: self, key }
     }
 
-    /// Stops all of them, and waits until what they changed is on record.
+    /// Stops all of them and the servers of tools, and waits until what they changed is on record.
     pub(crate) async fn stop_all(&self, crew: &Crew) {
-        crew.jobs.stop_all().await;
+        let servers = async {
+            if let Some(outside) = &crew.outside {
+                outside.end().await;
+            }
+        };
+        tokio::join!(crew.jobs.stop_all(), servers);
         self.settled(|_| true).await;
     }
 

@@ -125,7 +125,11 @@ impl CallContext<'_> {
         } else {
             own_input(&hooked.own_name, input, folder).to_string()
         };
-        let call = ToolCall { arguments, ..call.clone() };
+        let mut call = ToolCall { arguments, ..call.clone() };
+        if hooked.own_name.starts_with("mcp__") {
+            // It may have been called by way of another tool.
+            call.name.clone_from(&hooked.own_name);
+        }
         let work = self.read(&call).map_err(|outcome| outcome.text)?;
         let HookedCall { told, look, .. } = hooked;
         Ok((Box::new(HookedCall { told, look, ..self.as_hooked(&call, &work) }), work))

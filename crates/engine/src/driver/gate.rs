@@ -1,11 +1,13 @@
 //! The gate every call goes through once its grant allows it: done, asked, or denied.
 
+use std::pin::Pin;
+
 use posse_policy::{Act, Decision, Undo, Wish, pattern_for, session_pattern};
 use posse_protocol::{
     AgentId, Answer, Approval, CallId, Denial, EventKind, FreeQuestion, Question, ToolOutcome, visible,
 };
 use posse_store::StoreError;
-use posse_tools::{NOBODY_HERE, Preview};
+use posse_tools::{NOBODY_HERE, OutsideQuestion, Preview};
 use posse_workspace::Permit;
 
 use crate::crew::Crew;
@@ -22,6 +24,9 @@ pub(crate) struct Gate {
     /// The project's file that its role comes from, if the person has not trusted that.
     pub(crate) strange_file: Option<String>,
 }
+
+/// An answer that is waited for.
+pub(crate) type ComingAnswer<'a> = Pin<Box<dyn Future<Output = Answer> + Send + 'a>>;
 
 /// What became of a call at the gate.
 pub(crate) enum GateOutcome {
@@ -301,18 +306,44 @@ impl Gate {
         journal: &mut Journal,
     ) -> Result<Answer, StoreError> {
         let call = question.call.clone();
-        journal.note(EventKind::PersonNeeded { question });
-        let answer = if self.crew.approvals.has_person() {
-            // Open before it can be seen: whoever sees it may answer at once.
-            let open = self.crew.approvals.open(self.agent, asks);
-            let _standing = self.crew.wait_for_person(self.agent);
-            journal.durable().await?;
-            open.answer().await
-        } else {
-            Answer::Nobody
-        };
+        let answer = self.put(asks, question, journal).await?.await;
         journal.note(EventKind::PersonAnswered { call, answer: answer.clone() });
         Ok(answer)
+    }
+
+    /// Puts a question to the person and notes it. What it gives back is the answer, and stops the agent's clock until it is
+    /// there or nobody waits for it any more.
+    async fn put(
+        &self,
+        asks: &PendingQuestion,
+        question: Question,
+        journal: &mut Journal,
+    ) -> Result<ComingAnswer<'_>, StoreError> {
+        journal.note(EventKind::PersonNeeded { question });
+        if !self.crew.approvals.has_person() {
+            return Ok(Box::pin(std::future::ready(Answer::Nobody)));
+        }
+        // Open before it can be seen: whoever sees it may answer at once.
+        let open = self.crew.approvals.open(self.agent, asks);
+        let standing = self.crew.wait_for_person(self.agent);
+        journal.durable().await?;
+        Ok(Box::pin(async move {
+            let _standing = standing;
+            open.answer().await
+        }))
+    }
+
+    /// Puts the question of a server to the person, within a call that runs.
+    pub(crate) async fn put_for_server(
+        &self,
+        call: &CallId,
+        asked: &OutsideQuestion,
+        journal: &mut Journal,
+    ) -> Result<ComingAnswer<'_>, StoreError> {
+        let what = format!("The server {} asks: {}", asked.server, asked.text);
+        let question = Question::new(call.clone(), "ask_person", &what);
+        let question = Question { asks: Some(FreeQuestion { choices: asked.choices.clone() }), ..question };
+        self.put(&PendingQuestion::free(question.clone()), question, journal).await
     }
 
     /// What a call would change, as things are now.

@@ -17,6 +17,7 @@ use crate::driver::call_context::{AskedCall, CallContext, RESULT_UNKNOWN, TurnPr
 use crate::driver::call_hooks::{HookedCall, HookedLook};
 use crate::driver::foreground;
 use crate::driver::gate::GateOutcome;
+use crate::driver::server_questions::ServerQuestions;
 use crate::limits::{PARALLEL_CALLS_MAX, SHOW_AFTER_MS};
 use crate::record::journal::Journal;
 
@@ -29,6 +30,17 @@ struct Ready {
 }
 
 impl Ready {
+    /// The same, with the questions of its server heard.
+    fn heard_by(self, questions: &mut ServerQuestions<'_>) -> Self {
+        let work = match self.work {
+            Work::Tool { prepared, routed } => {
+                Work::Tool { prepared: Box::new(questions.listen(&self.call, *prepared)), routed }
+            }
+            delegation => delegation,
+        };
+        Self { work, ..self }
+    }
+
     /// That it is about to run.
     fn started(&self) -> EventKind {
         let (call, tool, title) = (self.call.clone(), self.tool.clone(), self.title());
@@ -202,15 +214,25 @@ async fn run_batch(
     let mut taking_long = std::pin::pin!(tokio::time::sleep(Duration::from_millis(SHOW_AFTER_MS)));
     let mut shown = alone || delegates;
     // Dropping them, as a cancel does, stops what still runs.
-    let mut running = batch.into_iter().map(|ready| Box::pin(run_one(context, ready))).collect::<Vec<_>>();
+    let mut questions = ServerQuestions::default();
+    let run = |ready| Box::pin(run_one(context, ready));
+    let mut running =
+        batch.into_iter().map(|ready: Ready| run(ready.heard_by(&mut questions))).collect::<Vec<_>>();
     while !running.is_empty() {
         tokio::select! {
             biased;
             (call, tool, answered) = first_done(&mut running) => {
+                questions.ended(&call, journal);
+                progressed.asking.take_if(|asked| asked.id == call);
                 finish(context, journal, progressed, call, &tool, answered);
                 if shown {
                     journal.send();
                 }
+            }
+            news = questions.next() => {
+                questions.handle(news, context.gate, journal).await?;
+                let open = questions.open_for().cloned();
+                progressed.asking = open.map(|id| AskedCall { id, is_free: true });
             }
             () = &mut taking_long, if !shown => {
                 journal.send();

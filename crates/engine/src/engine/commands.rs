@@ -6,6 +6,7 @@ use posse_protocol::limits::{ATTACHMENTS_DATA_BYTES_MAX, ATTACHMENTS_MAX};
 use posse_protocol::{
     AgentId, Answer, Approval, Attachment, Budget, CallId, MailId, Sender, SessionId, Words,
 };
+use posse_tools::OutsideServer;
 use serde::{Deserialize, Serialize};
 
 use crate::crew::Crew;
@@ -34,6 +35,25 @@ impl Engine {
 
     fn crew(&self, session: SessionId) -> Result<Arc<Crew>, EngineError> {
         self.parts.running.get(session).ok_or(EngineError::NotRunning(session))
+    }
+
+    /// How the servers of a session's tools are.
+    pub fn outside_servers(&self, session: SessionId) -> Result<Vec<OutsideServer>, EngineError> {
+        let crew = self.crew(session)?;
+        Ok(crew.outside.as_ref().map(|outside| outside.servers()).unwrap_or_default())
+    }
+
+    /// The text of a prompt that one of a session's servers has.
+    pub async fn outside_prompt(
+        &self,
+        session: SessionId,
+        name: &str,
+        arguments: Vec<(String, String)>,
+    ) -> Result<String, EngineError> {
+        let outside = self.crew(session)?.outside.clone();
+        let outside =
+            outside.ok_or_else(|| EngineError::Refused("This session has no servers.".to_string()))?;
+        outside.prompt(name, arguments).await.map_err(EngineError::Refused)
     }
 
     /// Gives a session its next prompt: at once if it rests, else when it has answered the one before.

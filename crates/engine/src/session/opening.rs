@@ -7,7 +7,7 @@ use posse_delegate::Tree;
 use posse_policy::Rules;
 use posse_protocol::{AgentId, Grant, Progress, ProgressKind, Seq, SessionId, Update};
 use posse_store::Store;
-use posse_tools::{Jobs, ToolSettings};
+use posse_tools::{Jobs, OutsidePlace, ToolSettings};
 use posse_workspace::{Hides, Workspace, WorkspaceError};
 
 use crate::agents::session_parts::SessionParts;
@@ -87,6 +87,9 @@ impl Opening {
         let (checkpoints, linked) = (process.data_dir.join(CHECKPOINTS), tools.sandbox.linked.clone());
         let hooks = request.hooks.map(|settings| HookRunner::new(settings, tools.sandbox.clone()));
         let hooks = hooks.and_then(|runner| SessionHooks::new(runner, self.id, &process.data_dir));
+        if let Some(outside) = &request.outside {
+            outside.begin(OutsidePlace { workspace: workspace.clone(), sandbox: tools.sandbox.clone() });
+        }
         let parts = SessionParts {
             alive,
             session: self.id,
@@ -113,6 +116,7 @@ impl Opening {
             notes,
             trusted: request.knowledge.trusted,
             hooks: hooks.map(Arc::new),
+            outside: request.outside,
             tool_lists: ToolLists::default(),
         };
         Ok((Crew::new(parts, tree, start_agent), updates))

@@ -1,9 +1,10 @@
 //! What a session is started with.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use posse_protocol::{Attachment, Budget, Grant, Words};
-use posse_tools::ToolSettings;
+use posse_tools::{OutsideTools, ToolSettings};
 
 use crate::agents::sub_agents::Delegation;
 use crate::hooks::runner::HookSettings;
@@ -40,6 +41,8 @@ pub struct SessionRequest {
     pub knowledge: KnowledgeSettings,
     /// Its hooks; none where there are none.
     pub hooks: Option<HookSettings>,
+    /// Tools from outside, if there are any.
+    pub outside: Option<Arc<dyn OutsideTools>>,
 }
 
 impl SessionRequest {

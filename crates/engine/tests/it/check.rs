@@ -58,6 +58,7 @@ impl World {
             approvals: ApprovalSettings::default(),
             knowledge: KnowledgeSettings::default(),
             hooks: None,
+            outside: None,
         }
     }
 

@@ -8,12 +8,13 @@ use posse_engine::models::Models;
 use posse_engine::{
     ApprovalSettings, Delegation, Engine, KnowledgeSettings, Session, SessionRequest, SubAgents,
 };
+use posse_mcp::{ServerEntry, Servers};
 use posse_model::{Governors, Model, ModelConfig, Protocol};
 use posse_protocol::{AgentId, Budget, Event, EventKind, Grant, Network, Report};
 use posse_roles::{Roles, Team};
 use posse_surface::Surface;
 use posse_testkit::{Captured, FakeModel, Fixture, Turn, asker};
-use posse_tools::ToolSettings;
+use posse_tools::{OutsideTools, ToolSettings};
 use serde_json::{Value, json};
 
 use crate::check::{Ran, finish};
@@ -35,6 +36,8 @@ pub(crate) struct Stage {
     pub(crate) max_concurrent: usize,
     /// Models beside the main one.
     pub(crate) others: Vec<ModelConfig>,
+    /// Servers of tools.
+    pub(crate) servers: Vec<ServerEntry>,
 }
 
 pub(crate) const REPORT: &str = "SUMMARY: I looked at it and it is fine.\nCHANGES: None.\nEVIDENCE: a.txt:1\nRISKS: None.\nBLOCKERS: None.";
@@ -74,6 +77,7 @@ impl Stage {
             budget: Budget { turns: Some(100), ..Budget::UNLIMITED },
             max_concurrent: 16,
             others: Vec::new(),
+            servers: Vec::new(),
         }
     }
 
@@ -118,7 +122,15 @@ impl Stage {
             approvals: self.approvals.clone(),
             knowledge: self.knowledge.clone(),
             hooks: None,
+            outside: self.outside(),
         }
+    }
+
+    fn outside(&self) -> Option<Arc<dyn OutsideTools>> {
+        if self.servers.is_empty() {
+            return None;
+        }
+        Some(Arc::new(Servers::new(self.servers.clone(), self.data.path().join("mcp"))))
     }
 
     pub(crate) async fn run(&self, prompt: &str) -> Ran {

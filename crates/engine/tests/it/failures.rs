@@ -102,6 +102,7 @@ async fn an_unreachable_model_is_said_to_be() {
         approvals: posse_engine::ApprovalSettings::default(),
         knowledge: posse_engine::KnowledgeSettings::default(),
         hooks: None,
+        outside: None,
     };
     let ran = crate::check::finish(world.engine.start(request).unwrap()).await;
     let Ending::Failed { failure: Failure::Model { kind, message, advice, .. } } = &ran.report.ending else {

@@ -25,6 +25,7 @@ mod measured;
 mod moved;
 mod obeyed;
 mod order;
+mod outside;
 mod prefix;
 mod previews;
 mod process;

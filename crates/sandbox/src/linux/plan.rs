@@ -34,6 +34,7 @@ pub(crate) struct Plan {
     /// What the reader of the result should know beforehand.
     pub(crate) notes: Vec<String>,
     pub(crate) readable: Vec<OsString>,
+    pub(crate) home: Option<OsString>,
     pub(crate) network: bool,
     pub(crate) limits: ResourceLimits,
     pub(crate) bare: bool,
@@ -66,6 +67,7 @@ impl Plan {
             secrets: Vec::new(),
             notes: Vec::new(),
             readable: raw(&profile.readable),
+            home: profile.home.clone().map(Into::into),
             network: profile.network,
             limits: profile.limits,
             bare: profile.bare,

@@ -121,16 +121,18 @@ impl FileView {
         Ok(view)
     }
 
-    /// Hides every home, and gives the command an empty one of its own.
+    /// Hides every home, and gives the command one of its own: that of the plan, or an empty one.
     fn hide_homes(&mut self, plan: &Plan) {
         let (own, homes) = homes(plan);
         for home in &homes {
             self.covers.push(Cover::Empty(home.clone()));
-            if own.as_ref() != Some(home) {
+            if own.as_ref() != Some(home) || plan.home.is_some() {
                 self.sealed.push(home.clone());
             }
         }
-        let own = own.unwrap_or_else(|| "/tmp".into());
+        let kept = plan.home.as_ref().map(PathBuf::from);
+        self.covers.extend(kept.clone().map(Cover::Writable));
+        let own = kept.or(own).unwrap_or_else(|| "/tmp".into());
         self.writable.push(own.clone());
         self.env.push(("HOME", own.into()));
     }

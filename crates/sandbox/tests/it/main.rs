@@ -46,6 +46,8 @@ mod sockets;
 #[cfg(target_os = "linux")]
 mod support;
 #[cfg(target_os = "linux")]
+mod talking;
+#[cfg(target_os = "linux")]
 mod touched;
 
 use std::{path::Path, time::Duration};

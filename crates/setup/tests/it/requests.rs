@@ -26,9 +26,10 @@ fn picture(request: &SessionRequest) -> String {
         approvals,
         knowledge,
         hooks,
+        outside,
     } = request;
     format!(
-        "{workspace:?}\n{prompt}\n{attachments:?}\n{models:#?}\n{grant:?}\n{budget:?}\n{stay:?}\n{tools:?}\n{project:?}\n{delegation:?}\n{approvals:?}\n{knowledge:?}\n{hooks:?}"
+        "{workspace:?}\n{prompt}\n{attachments:?}\n{models:#?}\n{grant:?}\n{budget:?}\n{stay:?}\n{tools:?}\n{project:?}\n{delegation:?}\n{approvals:?}\n{knowledge:?}\n{hooks:?}\n{outside:?}"
     )
 }
 

@@ -18,7 +18,8 @@ pub(crate) struct Xterm {
 impl Xterm {
     pub(crate) fn new(columns: u16, rows: u16) -> Self {
         let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let fetched = Command::new(crate_folder.join("../../scripts/npm-parts")).output().unwrap();
+        let fetch = crate_folder.join("../../scripts/npm-parts");
+        let fetched = Command::new(fetch).arg(crate_folder.join("tests/xterm")).output().unwrap();
         let problem = String::from_utf8_lossy(&fetched.stderr);
         assert!(fetched.status.success(), "xterm.js cannot be fetched: {problem}");
         let mut node = Command::new("node")

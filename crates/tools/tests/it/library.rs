@@ -110,6 +110,7 @@ fn knowledge(library: &Arc<Shelf>, who: Who) -> Knowledge {
         sub_agent: matches!(who, Who::SubAgent | Who::Keeper),
         trusted: false,
         writes_skills: who == Who::Keeper,
+        outside: None,
     }
 }
 
