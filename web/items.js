@@ -1,6 +1,6 @@
 // Turns the events of one agent into what its conversation shows, in order. Pure: no page, no requests.
 
-import { answerWord, commandEnded, counted, wasInterrupted } from "./words.js";
+import { answerWord, commandEnded, counted, hookRan, wasInterrupted } from "./words.js";
 import { sentences } from "./report.js";
 
 /** Turns whose replies are not part of the conversation. */
@@ -116,6 +116,8 @@ function quietLine(event, state) {
       return say(`${event.name} runs in the background: ${event.command}`);
     case "background_ended":
       return say(`${event.name} ended: ${commandEnded(event.exit_code)}.`);
+    case "hook_ran":
+      return hookRan(event) && say(hookRan(event), ["deny", "stop", "failed"].includes(event.decision) ? "warn" : "");
     case "session_interrupted":
       return say(wasInterrupted(event.agents.length, event.detached));
     case "session_resumed":

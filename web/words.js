@@ -86,6 +86,24 @@ export const interrupted = (agents) => `interrupted: ${counted(agents, "agent")}
 export const wasInterrupted = (agents, detached) =>
   `the session was ${detached ? "left" : "interrupted"} with ${counted(agents, "agent")} that had not ended`;
 
+const HOOK_DID = {
+  __proto__: null,
+  nothing: "says",
+  context: "told the model something",
+  rewrite: "changed the call or its result",
+  allow: "allowed it",
+  ask: "wants you to be asked",
+  deny: "said no",
+  stop: "stopped everything",
+  failed: "failed",
+};
+
+/** What a hook came to; null if it has nothing to say. */
+export function hookRan({ hook, hook_event, decision, message = "" }) {
+  if (decision === "nothing" && !message) return null;
+  return `hook ${hook} (${hook_event}) ${HOOK_DID[decision] ?? decision}${message ? `: ${message}` : ""}`;
+}
+
 /** How a command ended that ran beside the agents. */
 export const commandEnded = (exitCode) => (exitCode == null ? "stopped" : `exit code ${exitCode}`);
 

@@ -367,6 +367,7 @@ pub(crate) fn begin(place: &std::path::Path, base_url: &str, at_once: usize) -> 
         delegation: Some(delegation),
         approvals: posse_engine::ApprovalSettings::default(),
         knowledge: posse_engine::KnowledgeSettings::default(),
+        hooks: None,
         outside: None,
     })?)
 }

@@ -62,6 +62,7 @@ pub(crate) fn request(workspace: &Path, base_url: &str, prompt: String) -> anyho
         delegation: None,
         approvals: posse_engine::ApprovalSettings::default(),
         knowledge: posse_engine::KnowledgeSettings::default(),
+        hooks: None,
         outside: None,
     })
 }

@@ -117,6 +117,7 @@ pub(crate) async fn session_in(base_url: &str, engine: Engine, workspace: &Path)
         delegation: None,
         approvals: posse_engine::ApprovalSettings::default(),
         knowledge: posse_engine::KnowledgeSettings::default(),
+        hooks: None,
         outside: None,
     })?;
     while session.next().await.is_some() {}

@@ -241,6 +241,9 @@ pub(crate) enum CliCommand {
     /// List, add, remove and test servers whose tools agents may call
     #[command(subcommand)]
     Mcp(McpCommand),
+    /// List hooks, and try what they do
+    #[command(subcommand)]
+    Hooks(HooksCommand),
     /// List, show and review the skills that agents can load
     #[command(subcommand)]
     Skills(SkillsCommand),
@@ -438,6 +441,27 @@ pub(crate) enum RulesCommand {
         kind: posse_setup::RuleKind,
         /// The rule as posse rules list shows it
         rule: String,
+    },
+}
+
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum HooksCommand {
+    /// The hooks of your settings and of this project: when they run, what, and how
+    List {
+        /// Print one JSON object per line
+        #[arg(long)]
+        json: bool,
+    },
+    /// Run the hooks of one event with an example, and show what they say
+    Test {
+        /// PreToolUse, PostToolUse, UserPromptSubmit, Stop, SessionStart, …
+        event: String,
+        /// The tool, such as Bash or write_file; for other events what a matcher looks at
+        #[arg(long, value_name = "NAME")]
+        tool: Option<String>,
+        /// The tool's input, or other fields of what hooks are told
+        #[arg(long, value_name = "JSON")]
+        input: Option<String>,
     },
 }
 

@@ -19,6 +19,7 @@ mod doctor;
 mod exit;
 mod follow;
 mod fork;
+mod hooks;
 mod interrupts;
 mod limits;
 mod logs;
@@ -121,6 +122,7 @@ fn dispatch(surroundings: Surroundings, args: Args) -> anyhow::Result<Exit> {
         CliCommand::Stats(args) => stats::run(&paths, &args),
         CliCommand::Rules(command) => rules::run(&paths, command),
         CliCommand::Mcp(command) => on_runtime(mcp::run(&paths, command)),
+        CliCommand::Hooks(command) => on_runtime(hooks::run(&paths, command)),
         CliCommand::Skills(command) => skills::run(&paths, command),
         CliCommand::Memory(command) => memory::run(&paths, command),
         CliCommand::Agents(command) => agents::run(&paths, command),

@@ -229,6 +229,11 @@ fn course(style: Style, kind: &EventKind, who: &str, room: usize) -> String {
             let how = if *reviewed { "reviewed" } else { "to be reviewed again" };
             style.dim(&format!("{how}: {}\n", counted(hunks.len() as u64, "hunk")))
         }
+        EventKind::HookRan { hook, hook_event, decision, message, .. } => {
+            let told = words::hook_ran(hook, hook_event, *decision, message);
+            told.map(|told| style.dim(&format!("  {who}{}\n", one_line(&told, STEPS_RESULT_CHARS_MAX))))
+                .unwrap_or_default()
+        }
         EventKind::SessionNamed { title, by: _ } if title.is_empty() => {
             style.dim("renamed: the title is made of the prompt again\n")
         }

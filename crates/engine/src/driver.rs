@@ -1,9 +1,12 @@
 //! Drives one agent from its task to its end. All waiting happens here.
 
 mod begin;
+mod call_context;
+mod call_hooks;
 mod foreground;
 pub(crate) mod gate;
 pub(crate) mod held_progress;
+mod moments;
 mod rest;
 mod server_questions;
 mod settings;
@@ -12,7 +15,7 @@ pub(crate) mod tool_calls;
 mod waiting;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use posse_agent::{Agent, Done, Input, Mail, Next, Output, Step};
@@ -35,10 +38,11 @@ use crate::changes::site::Site;
 use crate::crew::{AgentSignals, Crew};
 use crate::delegation::answers;
 use crate::delegation::calls::DelegationCalls;
+use crate::driver::call_context::{CallContext, TurnProgress, UnfinishedCalls};
 use crate::driver::gate::Gate;
 use crate::driver::held_progress::HeldProgress;
-use crate::driver::tool_calls::{CallContext, TurnProgress, UnfinishedCalls};
 use crate::driver::waiting::{TimeLimit, Waited, wait};
+use crate::hooks::agent_hooks::AgentHooks;
 use crate::record::journal::{Journal, Unacknowledged};
 
 /// Owns everything one agent needs while it runs.
@@ -68,6 +72,10 @@ pub(crate) struct Driver {
     past: PastPrompts,
     /// What its report has to say besides.
     notes: Vec<String>,
+    /// Its hooks; none where there are none.
+    hooks: Option<AgentHooks>,
+    /// How its session began, as hooks are told.
+    source: &'static str,
 }
 
 /// Where an agent works.
@@ -85,6 +93,7 @@ struct Workplace {
 impl Driver {
     pub(crate) fn new(crew: Arc<Crew>, mut start: AgentStart) -> Self {
         start.journal.note(begin::begun(&crew, &start));
+        let source = moments::source(&start);
         std::mem::take(&mut start.forked).into_iter().for_each(|part| start.journal.note(part));
         let AgentStart { who, grant, budget, mut conversation, isolation, branch, resumed, .. } = start;
         let signals = crew.signals(who.id);
@@ -103,7 +112,11 @@ impl Driver {
             approval: grant.approval,
             strange_file: crew.delegation.as_ref().and_then(|it| strange_file(it, &who.role)),
         };
+        let identity = (who.id, who.role.name.as_str(), who.id == crew.main);
+        let hooks = AgentHooks::new(crew.hooks.as_ref(), identity, &grant, &start.journal);
         Self {
+            hooks,
+            source,
             looks: who.id == crew.main && writes,
             workplace: Workplace { site: crew.site(who.id), checkout: None, isolation, branch, resumed },
             calls: DelegationCalls::new(Arc::clone(&crew), who.id, conversation.model.clone(), grant),
@@ -135,15 +148,18 @@ impl Driver {
                 self.take_news(&input);
             }
             self.take_wishes();
+            self.before_end(&input).await;
             if self.agent.may_shorten(&input)
                 && let Some(sub_agents) = self.crew.tree(|tree| answers::roster(tree, self.who.id))
             {
                 self.agent.pin(SUB_AGENTS, sub_agents);
             }
             let Output { record, step } = self.agent.handle(input, self.time.elapsed_ms());
+            let shortened = record.iter().find_map(moments::summary_of);
             for kind in record {
                 self.journal.note(kind);
             }
+            self.has_shortened(shortened).await;
             self.crew.set_spent(self.who.id, &self.agent.spent(), self.agent.tokens_counted());
             if self.who.id == self.crew.main
                 && let Some(told) = self.workplace.site.history.tell_not_covered()
@@ -151,7 +167,10 @@ impl Driver {
                 self.journal.note(told);
             }
             input = match step {
-                Step::CallModel { turn, purpose } => self.call_model(turn, purpose).await,
+                Step::CallModel { turn, purpose } => {
+                    self.before_shortening(purpose).await;
+                    self.call_model(turn, purpose).await
+                }
                 Step::CallTools { calls } => self.call_tools(&calls, BTreeMap::new(), Vec::new()).await,
                 Step::Settle(ending) => return self.settle(ending).await,
                 Step::Rest(ending) => self.rest(ending).await,
@@ -298,6 +317,8 @@ impl Driver {
             delegation: self.calls.as_ref(),
             gate: &self.gate,
             site: &self.workplace.site,
+            hooks: self.hooks.as_ref().filter(|hooks| call_hooks::about_calls(hooks)),
+            stopped: OnceLock::new(),
             turn: self.agent.spent().turns,
             snapshot: self.snapshot(calls),
             begun,
@@ -305,6 +326,7 @@ impl Driver {
         let run = tool_calls::run(&context, calls, &mut self.journal, &mut progressed);
         let interrupts = Some(&mut self.interrupts);
         let waited = wait(run, &self.signals.cancel, &self.time, interrupts).await;
+        let stop = progressed.stop.take().or(context.stopped.into_inner());
         progressed.stopped();
         let mut found = unfinished.changes(&self.workplace.site).await;
         self.crew.approvals.note_written(&found.effects, &found.written);
@@ -326,7 +348,10 @@ impl Driver {
             }
         }
         match waited {
-            Waited::Done(Ok(())) => Input::ToolsDone(progressed.done),
+            Waited::Done(Ok(())) => match stop {
+                Some(stop) => self.stopped_by_hook(stop, progressed.done),
+                None => Input::ToolsDone(progressed.done),
+            },
             Waited::Done(Err(error)) => broken(&error),
             Waited::Cancelled => cancelled(String::new(), progressed.done),
             Waited::TimeUp => self.time_up(String::new(), progressed.done),

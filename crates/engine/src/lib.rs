@@ -13,6 +13,7 @@ mod delegation;
 mod driver;
 mod engine;
 mod error;
+mod hooks;
 mod knowledge;
 pub mod limits;
 pub mod models;
@@ -33,10 +34,14 @@ pub use engine::undo_request::{
     ChangePreview, ChangeRequest, FileHunks, MergeOutcome, UndoExtent, UndoOutcome, UndoRequest,
 };
 pub use error::EngineError;
+pub use hooks::runner::{HookPlace, HookRun, HookRunner, HookSettings};
 pub use project::{ProjectContext, project_context, project_folders, project_of};
 pub use record::bus::Updates;
 pub use rights::approvals::{AnswerOutcome, ApprovalSettings};
-pub use session::{KnowledgeSettings, Session, SessionRequest, TypedCommand, TypedOutcome, run_typed};
+pub use session::{
+    HookTrial, KnowledgeSettings, MadeUpMoment, Session, SessionRequest, TriedHook, TypedCommand,
+    TypedOutcome, run_typed,
+};
 
 /// How servers with tools are, for whoever shows it.
 pub mod outside {

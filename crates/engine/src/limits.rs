@@ -173,6 +173,14 @@ pub const DIFF_BYTES_MAX: usize = 4 * 1024 * 1024;
 pub const TEXT_SO_FAR_BYTES_MAX: usize = 256 * 1024;
 /// Folders of sessions that are listed.
 pub(crate) const FOLDERS_LISTED_MAX: usize = 200;
+/// What is read of what one hook writes, or answers.
+pub(crate) const HOOK_OUTPUT_BYTES_MAX: usize = 1024 * 1024;
+/// How much of a hook's text names it.
+pub(crate) const HOOK_NAME_CHARS_MAX: usize = 80;
+/// How much of what a hook says is shown in one line.
+pub(crate) const HOOK_MESSAGE_CHARS_MAX: usize = 300;
+/// The longest transcript that is written for hooks.
+pub(crate) const HOOK_TRANSCRIPT_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// The length of a hunk's id, in hexadecimal digits, and how many hunks are marked as reviewed at once.
 pub(crate) const HUNK_ID_CHARS: usize = 32;
 pub(crate) const HUNKS_MARKED_MAX: usize = 10_000;

@@ -4,5 +4,5 @@ pub(crate) mod files;
 mod reading;
 pub(crate) mod settings;
 
-pub use files::{LoadedRoles, Problem, RolePlace, RoleServers, load_roles, project_role_places};
+pub use files::{LoadedRoles, Problem, RoleHooks, RolePlace, RoleServers, load_roles, project_role_places};
 pub use settings::{PromptFile, RolesFile, RolesFileAt};

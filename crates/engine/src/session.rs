@@ -2,6 +2,7 @@
 
 pub(crate) mod closing;
 pub(crate) mod fork;
+mod hook_trial;
 mod main_agent;
 mod opening;
 pub(crate) mod process_parts;
@@ -35,6 +36,7 @@ use crate::session::main_agent::main_agent;
 use crate::session::opening::Opening;
 use crate::session::process_parts::ProcessParts;
 
+pub use hook_trial::{HookTrial, MadeUpMoment, TriedHook};
 pub use request::{KnowledgeSettings, SessionRequest};
 pub use typed_command::{TypedCommand, TypedOutcome, run_typed};
 

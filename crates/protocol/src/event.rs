@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     AgentId, Answer, Approval, Attachment, Brief, Budget, CallId, CallKind, Change, Conflict, ContextMode,
-    Effect, Ending, Grant, MailId, Message, ModelError, Question, Reply, Report, Seq, SessionId, Words,
+    Effect, Ending, Grant, HookDecision, MailId, Message, ModelError, Question, Reply, Report, Seq,
+    SessionId, Words,
 };
 
 /// One recorded thing that happened.
@@ -422,6 +423,27 @@ pub enum EventKind {
         exit_code: Option<i32>,
         /// The end of its output.
         tail: String,
+    },
+    /// A hook of a settings file was run.
+    HookRan {
+        /// The hook: its command or address, in one line.
+        hook: String,
+        /// The moment that it heard of, such as `PreToolUse`.
+        hook_event: String,
+        /// The call that it was about.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<CallId>,
+        /// Whether it ran in the sandbox.
+        confined: bool,
+        /// How long it took.
+        duration_ms: u64,
+        /// Its exit code, or the status of the response; none if it did not end by itself.
+        exit_code: Option<i32>,
+        /// What it decided.
+        decision: HookDecision,
+        /// Why, what it tells the person, or what went wrong, in one line.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        message: String,
     },
     /// The agent gets the reports of these agents, in the next message or result. Each report is delivered once.
     ReportsDelivered {

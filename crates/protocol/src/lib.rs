@@ -14,6 +14,7 @@ mod ending;
 mod event;
 mod grant;
 mod handle;
+mod hook_decision;
 mod ids;
 pub mod limits;
 mod measured;
@@ -42,6 +43,7 @@ pub use ending::{Ending, Failure};
 pub use event::{Event, EventKind, Progress, ProgressKind, Purpose, QueueReason, Sender, Update};
 pub use grant::{Approval, Files, Grant, NameRules, Network, PathRules, Shell};
 pub use handle::HandleRead;
+pub use hook_decision::HookDecision;
 pub use ids::{AgentId, CallId, MailId, ProcessId, Seq, SessionId};
 pub use measured::{
     ChildEnded, CommandRun, CommandWork, CommitMade, RanTests, TestFileChange, TestFileDelta, TestRun,

@@ -168,6 +168,8 @@ impl Reading {
                 Some(FieldKey::Permissions) => self.permissions(field)?,
                 // Elsewhere it says who starts the agent. Whoever writes something else means what it may do.
                 Some(FieldKey::NotUsed) if is_mode(&field) => self.close(&field),
+                // They are read apart, as they are written.
+                Some(FieldKey::NotUsed) if field.key == "hooks" && matches!(field.value, Value::Map(_)) => {}
                 Some(FieldKey::NotUsed) if self.not_used.len() >= WARNINGS_MAX => {}
                 Some(FieldKey::NotUsed) => {
                     let text = format!("the key {:?} is not used", shortened(&field.key));

@@ -10,7 +10,7 @@ pub(crate) fn read(front: &str) -> Option<Vec<(String, Option<Value>)>> {
     Some(map(front)?.into_iter().map(|(key, json)| (key, value(json))).collect())
 }
 
-/// The same with all that is below the keys.
+/// The same as it is written.
 pub(crate) fn map(front: &str) -> Option<Map<String, Json>> {
     let mut budget = serde_saphyr::Budget::default();
     budget.max_depth = YAML_DEPTH_MAX;

@@ -93,8 +93,17 @@ impl Command {
             true => (inherited, Vec::new()),
             false => without(inherited, &self.distrusted, &self.cwd),
         };
-        all.extend(self.env.iter().map(|(name, value)| (name.into(), value.into())));
-        (all, left_out)
+        let own = self.env.iter().map(|(name, value)| (name.into(), value.into()));
+        match &self.what {
+            // All that it has is given; what leads to agents' files is left out of that, too.
+            What::Program(..) if !self.distrusted.is_empty() => {
+                without(own.collect(), &self.distrusted, &self.cwd)
+            }
+            _ => {
+                all.extend(own);
+                (all, left_out)
+            }
+        }
     }
 }
 

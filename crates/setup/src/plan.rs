@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use posse_engine::models::Models;
+use posse_engine::roles::RoleHooks;
 use posse_engine::{
-    ApprovalSettings, KnowledgeSettings, SessionRequest, TypedCommand, TypedOutcome, project_context,
-    run_typed,
+    ApprovalSettings, HookSettings, KnowledgeSettings, SessionRequest, TypedCommand, TypedOutcome,
+    project_context, run_typed,
 };
 use posse_mcp::{ServerEntry, Servers};
 use posse_model::{Governors, Model, Recorder};
@@ -21,6 +22,7 @@ use crate::config::{Config, Time, Trusted};
 use crate::detect::{self, ModelChoice};
 use crate::error::{ConfigError, ModelChoiceError, PrepareError};
 use crate::homes;
+use crate::hooks::{FoundHooks, find_hooks};
 use crate::limits::SANDBOX_TRIED_AFTER_MS;
 use crate::own_git::settle_git;
 use crate::paths::Paths;
@@ -38,10 +40,10 @@ const WORKSPACE_PLACEHOLDER: &str = "{workspace}";
 
 /// A session in a folder, as files and wishes describe it. Its model is not chosen yet.
 pub struct SessionPlan<'a> {
-    paths: &'a Paths,
-    folder: &'a Path,
+    pub(crate) paths: &'a Paths,
+    pub(crate) folder: &'a Path,
     wishes: Wishes,
-    config: Config,
+    pub(crate) config: Config,
     /// Whether the person's and the project's files count, also those with roles, skills and notes.
     with_files: bool,
 }
@@ -140,7 +142,9 @@ impl<'a> SessionPlan<'a> {
             warnings.push(SetupWarning::NoSandbox);
         }
         let servers = self.servers(&trusted, &sharing, &mut warnings);
-        Ok(SessionTerms { plan: self, choice, trusted, sharing, servers, warnings })
+        let hooks = self.hooks(&trusted, &sharing.role_hooks);
+        warnings.extend(hooks.warnings);
+        Ok(SessionTerms { plan: self, choice, trusted, sharing, servers, hooks: hooks.settings, warnings })
     }
 
     /// The servers whose tools agents may call, and what the person should know of them.
@@ -173,7 +177,7 @@ impl<'a> SessionPlan<'a> {
     }
 
     /// How commands run: confined, unless it is wished otherwise.
-    fn tool_settings(&self) -> ToolSettings {
+    pub(crate) fn tool_settings(&self) -> ToolSettings {
         let (mut settings, surroundings) = (ToolSettings::default(), self.paths.surroundings());
         settings.sandbox.on = !self.wishes.no_sandbox;
         settings.sandbox.readable = self.config.readable(surroundings);
@@ -209,6 +213,14 @@ impl<'a> SessionPlan<'a> {
         Ok(run_typed(typed, cancel, on_output).await)
     }
 
+    /// The hooks of the session.
+    fn hooks(&self, trusted: &Trusted, roles: &[RoleHooks]) -> FoundHooks {
+        if !self.with_files {
+            return FoundHooks::default();
+        }
+        find_hooks(self.paths, self.folder, &self.config, trusted, roles)
+    }
+
     /// What outlives the session.
     fn knowledge(&self, trusted: &Trusted) -> KnowledgeSettings {
         if !self.with_files {
@@ -235,6 +247,7 @@ pub struct SessionTerms<'a> {
     sharing: Sharing,
     /// The servers whose tools its agents may call.
     pub servers: Vec<ServerEntry>,
+    hooks: HookSettings,
     /// To be shown before the session starts.
     pub warnings: Vec<SetupWarning>,
 }
@@ -254,7 +267,7 @@ impl SessionTerms<'_> {
         task: impl Into<TaskPrompt>,
         recorder: Option<&Arc<Recorder>>,
     ) -> Result<SessionRequest, PrepareError> {
-        let Self { plan, choice, trusted, sharing, servers, .. } = self;
+        let Self { plan, choice, trusted, sharing, servers, hooks, .. } = self;
         let task = task.into();
         let models = models(plan, choice, sharing.delegation.is_some(), recorder)?;
         Ok(SessionRequest {
@@ -270,6 +283,7 @@ impl SessionTerms<'_> {
             delegation: sharing.delegation,
             approvals: plan.approvals()?,
             knowledge: plan.knowledge(&trusted),
+            hooks: (!hooks.set.is_idle()).then_some(hooks),
             outside: plan.outside(servers),
         })
     }

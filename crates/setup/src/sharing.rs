@@ -7,6 +7,7 @@ use std::sync::Arc;
 use posse_engine::Delegation;
 use posse_engine::models::{Models, Routes};
 use posse_engine::roles::Problem;
+use posse_engine::roles::RoleHooks;
 use posse_model::{Governors, Model, Recorder, shown_address};
 use posse_protocol::{Approval, Budget, Files, Grant, NameRules, RoleOrigin, Shell};
 use posse_roles::{Audience, Team};
@@ -30,6 +31,8 @@ pub(crate) struct Sharing {
     pub(crate) warnings: Vec<SetupWarning>,
     /// What agent files say of servers.
     pub(crate) servers: Vec<AgentFileServers>,
+    /// Hooks of agent files.
+    pub(crate) role_hooks: Vec<RoleHooks>,
 }
 
 /// The same grant as its mode has it: in plan mode nothing is changed.
@@ -57,8 +60,8 @@ impl Sharing {
             grant = Grant { tools: NameRules::nothing(), ..Grant::none() };
         }
         if wishes.alone || wishes.no_tools || !enabled {
-            let (warnings, servers) = (Vec::new(), Vec::new());
-            return Ok(Self { delegation: None, grant, budget, warnings, servers });
+            let (warnings, servers, role_hooks) = (Vec::new(), Vec::new(), Vec::new());
+            return Ok(Self { delegation: None, grant, budget, warnings, servers, role_hooks });
         }
         let surface = surface(config, wishes);
         let loaded = sources.load(team(config, wishes, sources), config, surroundings)?;
@@ -78,6 +81,7 @@ impl Sharing {
             budget.turns = config.limits.max_turns.map(|turns| turns.get()).or(main.budget.turns);
             budget.time_ms = budget.time_ms.or(main.budget.time_ms);
         }
+        let role_hooks = loaded.hooks;
         let delegation = Delegation {
             surface,
             roles: loaded.roles,
@@ -87,7 +91,7 @@ impl Sharing {
             team: wishes.team,
             trusted_files,
         };
-        Ok(Self { delegation: Some(delegation), grant, budget, warnings, servers })
+        Ok(Self { delegation: Some(delegation), grant, budget, warnings, servers, role_hooks })
     }
 }
 

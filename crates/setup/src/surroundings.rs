@@ -70,6 +70,12 @@ impl Surroundings {
         self.variable(name)?.to_str()
     }
 
+    /// All variables that are text, for a program that runs as the person.
+    pub(crate) fn all_texts(&self) -> Vec<(String, String)> {
+        let texts = self.variables.iter().filter_map(|(name, value)| Some((name.to_str()?, value.to_str()?)));
+        texts.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+    }
+
     /// The value of a variable, if it is an absolute path.
     pub fn absolute_path(&self, name: &str) -> Option<PathBuf> {
         self.variable(name).map(PathBuf::from).filter(|path| path.is_absolute())

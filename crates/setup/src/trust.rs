@@ -14,6 +14,7 @@ use crate::config::{
     SubAgentsFile, Trusted, parse, project_file,
 };
 use crate::error::PrepareError;
+use crate::hooks::{hooks_of_project, wanted_by};
 use crate::limits::WANTED_COMMANDS_MAX;
 use crate::paths::Paths;
 use crate::roles::{own_role_places, read_roles_file};
@@ -58,6 +59,8 @@ pub fn trust_items(paths: &Paths, folder: &Path) -> Result<Vec<TrustItem>, Prepa
             let shown = paths.shown(Path::new(&path));
             wants.extend(agent_file_wants(servers, &shown, paths.surroundings()));
         }
+        let hooks = loaded.hooks.iter().filter(|hooks| hooks.path == path);
+        wants.extend(hooks.map(|hooks| wanted_by(&hooks.hooks)).flat_map(|runs| hook_wants(&runs)));
         items.push(TrustItem { path: PathBuf::from(path), text, wants });
     }
     for (path, text, runs) in commands_of_project(paths, folder) {
@@ -69,8 +72,19 @@ pub fn trust_items(paths: &Paths, folder: &Path) -> Result<Vec<TrustItem>, Prepa
         )];
         items.push(TrustItem { path, text, wants });
     }
+    for (path, text, runs) in hooks_of_project(paths, folder) {
+        items.push(TrustItem { path, text, wants: hook_wants(&runs).into_iter().collect() });
+    }
     items.retain(|item| !item.wants.is_empty());
     Ok(items)
+}
+
+/// That hooks run, and what they run.
+fn hook_wants(runs: &[String]) -> Option<String> {
+    let named = runs.iter().take(WANTED_COMMANDS_MAX).map(String::as_str).collect::<Vec<_>>().join("; ");
+    let more = runs.len().saturating_sub(WANTED_COMMANDS_MAX);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    (!runs.is_empty()).then(|| format!("its hooks run in the sandbox and without asking: {named}{more}"))
 }
 
 /// The settings file of the project that a configuration names, and the prompts that it names.

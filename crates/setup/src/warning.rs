@@ -3,6 +3,7 @@
 use std::fmt;
 
 use posse_protocol::visible::one_line;
+use posse_protocol::words::counted;
 use posse_surface::Surface;
 
 use crate::limits::{FAULT_COLUMNS_MAX, SERVERS_NAMED_MAX};
@@ -20,6 +21,23 @@ pub enum SetupWarning {
     ProjectSetsChat {
         /// The project's file.
         path: ShownPath,
+    },
+    /// A project's file wants hooks to run outside the sandbox, which only the person's own file can.
+    ProjectLetsHooksOut {
+        /// The project's file.
+        path: ShownPath,
+    },
+    /// Something is wrong with the hooks of a file.
+    Hook {
+        /// What, with the file and the event.
+        fault: String,
+    },
+    /// Hooks of a project that do not run before they are trusted.
+    HooksNotTrusted {
+        /// The project's file.
+        path: ShownPath,
+        /// How many.
+        count: usize,
     },
     /// The command of the status line cannot be found out.
     StatusLine {
@@ -110,6 +128,18 @@ impl fmt::Display for SetupWarning {
             Self::ProjectSetsChat { path } => {
                 write!(f, "{path} wants to set the chat; only your own configuration can: left out")
             }
+            Self::ProjectLetsHooksOut { path } => {
+                write!(
+                    f,
+                    "{path} wants to let hooks out of the sandbox; only your own configuration can: left out"
+                )
+            }
+            Self::Hook { fault } => f.write_str(&one_line(fault, FAULT_COLUMNS_MAX * 2)),
+            Self::HooksNotTrusted { path, count } => write!(
+                f,
+                "{path} has {}; they do not run until you have looked at them: posse trust",
+                counted(*count as u64, "hook")
+            ),
             Self::StatusLine { path, fault } => {
                 write!(f, "no status line from {path}: {}", one_line(fault, FAULT_COLUMNS_MAX))
             }

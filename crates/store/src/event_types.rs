@@ -43,6 +43,7 @@ pub(crate) fn type_word(kind: &EventKind) -> &'static str {
         EventKind::Undone { .. } => "undone",
         EventKind::BackgroundStarted { .. } => "background_started",
         EventKind::BackgroundEnded { .. } => "background_ended",
+        EventKind::HookRan { .. } => "hook_ran",
         EventKind::ReportsDelivered { .. } => "reports_delivered",
         EventKind::AgentSettled { .. } => "agent_settled",
     }

@@ -288,6 +288,7 @@ impl<'a> Ledger<'a> {
             | EventKind::ChangedMeanwhile { .. }
             | EventKind::NotCovered { .. }
             | EventKind::Reviewed { .. }
+            | EventKind::HookRan { .. }
             | EventKind::BackgroundStarted { .. }
             | EventKind::BackgroundEnded { .. } => Ok(()),
             EventKind::ToolStarted { call, tool, title, repeatable, .. } => {

@@ -19,6 +19,17 @@ pub(crate) fn read<T: DeserializeOwned>(
     schema: &Value,
     aliases: &[(&str, &str)],
 ) -> Result<T, String> {
+    let value = mended(written, schema, aliases)?;
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        let path = error.path().to_string();
+        let why = one_line(&error.into_inner().to_string(), 300);
+        let place = if path == "." { String::new() } else { format!("`{}`: ", one_line(&path, 80)) };
+        format!("{place}{why}. Expected: {}", shape(schema))
+    })
+}
+
+/// The arguments under the names and in the types that the schema has.
+pub(crate) fn mended(written: &str, schema: &Value, aliases: &[(&str, &str)]) -> Result<Value, String> {
     let expected = || format!("Expected: {}", shape(schema));
     let mut arguments = object(written).map_err(|why| format!("{why} {}", expected()))?;
     rename(&mut arguments, schema, aliases);
@@ -31,13 +42,7 @@ pub(crate) fn read<T: DeserializeOwned>(
     // Models that fill in every field leave the texts empty that they have nothing for.
     let empty = |name: &str, value: &Value| value == "" && schema["properties"][name]["type"] == "string";
     arguments.retain(|name, value| !value.is_null() && !empty(name, value) || required(schema, name));
-    let value = Value::Object(arguments);
-    serde_path_to_error::deserialize(value).map_err(|error| {
-        let path = error.path().to_string();
-        let why = one_line(&error.into_inner().to_string(), 300);
-        let place = if path == "." { String::new() } else { format!("`{}`: ", one_line(&path, 80)) };
-        format!("{place}{why}. {}", expected())
-    })
+    Ok(Value::Object(arguments))
 }
 
 pub(crate) fn object(written: &str) -> Result<Map<String, Value>, String> {

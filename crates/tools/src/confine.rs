@@ -8,6 +8,8 @@ use posse_protocol::{Approval, Files, Grant, Network, Shell};
 use posse_sandbox::{Level, SandboxProfile, Share};
 use posse_workspace::Workspace;
 
+use crate::denied_files;
+
 /// Folders whose files have other names outside the workspace, as package stores and local clones have: a write in place
 /// would reach those. Known once somebody has looked. Clones are the same.
 #[derive(Clone, Debug, Default)]
@@ -98,6 +100,21 @@ impl Sandbox {
         profile.network = grant.network == Network::Full;
         profile.limits.session = self.share;
         Some(profile)
+    }
+}
+
+impl Sandbox {
+    /// The same for a command that is no call of an agent, such as a hook, without the files that rules hide. It looks for
+    /// these, so it belongs on a thread of its own.
+    pub fn hook_profile(&self, grant: &Grant, place: &Workspace) -> Result<Option<SandboxProfile>, String> {
+        let Some(mut profile) = self.profile(grant, place) else { return Ok(None) };
+        if !self.denied.is_empty() {
+            let others = self.denied_in.iter().map(PathBuf::as_path).filter(|other| *other != place.root());
+            for folder in std::iter::once(place.root()).chain(others) {
+                profile.hidden.extend(denied_files::find(folder, &self.denied).map_err(|error| error.0)?);
+            }
+        }
+        Ok(Some(profile))
     }
 }
 

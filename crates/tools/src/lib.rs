@@ -15,6 +15,7 @@ mod edit_file;
 mod failure;
 mod glob;
 mod grep;
+mod hook_request;
 mod html;
 mod job_tool;
 mod jobs;
@@ -54,6 +55,7 @@ mod write_file;
 
 pub use ask_person::NOBODY_HERE;
 pub use confine::{LinkedFolders, Sandbox};
+pub use hook_request::{HookReach, HookRequest, HookResponse, post_hook};
 pub use jobs::{Job, JobNews, Jobs, MoveError};
 pub use knowledge::{
     Knowledge, Library, LoadedSkill, NewSkill, SavedSkill, SkillFile, SkillLine, valid_skill_key,

@@ -166,6 +166,7 @@ pub(crate) struct ToolEntry {
     offer: fn(&Knowledge) -> Option<String>,
     is_there: fn(&Knowledge) -> bool,
     read: Reader,
+    aliases: &'static [(&'static str, &'static str)],
 }
 
 impl ToolEntry {
@@ -178,7 +179,8 @@ impl ToolEntry {
             call.check()?;
             Ok(Box::new(call))
         };
-        Self { spec, kind: T::KIND, read_only: T::read_only(), offer: T::offer, is_there: T::is_there, read }
+        let (kind, read_only, aliases) = (T::KIND, T::read_only(), T::ALIASES);
+        Self { spec, kind, read_only, offer: T::offer, is_there: T::is_there, read, aliases }
     }
 
     /// Whether an agent that knows this much can call it.
@@ -191,6 +193,11 @@ impl ToolEntry {
         let more = (self.offer)(knowledge)?;
         let spec = self.spec.clone();
         Some(ToolSpec { description: spec.description + &more, ..spec })
+    }
+
+    /// A call's arguments under the names and in the types that the tool has for them.
+    pub(crate) fn mended(&self, written: &str) -> Option<Value> {
+        arguments::mended(written, &self.spec.schema, self.aliases).ok()
     }
 
     /// Reads a call's arguments.

@@ -192,6 +192,17 @@ impl Toolbox {
         })
     }
 
+    /// The arguments of a call under the names that its tool has for them, whatever the model wrote; as they are where there
+    /// is no such tool. Of a tool from outside they are its own, whichever way it is called.
+    pub fn arguments_of(&self, call: &ToolCall) -> serde_json::Value {
+        let mended = self.find(&call.name).ok().and_then(|entry| entry.mended(&call.arguments));
+        let mut arguments = mended.or_else(|| serde_json::from_str(&call.arguments).ok()).unwrap_or_default();
+        if call.name == NamedCall::NAME && !self.names_outside(&call.name) {
+            return arguments.get_mut("arguments").map(serde_json::Value::take).unwrap_or_default();
+        }
+        arguments
+    }
+
     /// Reads a call by its tool, which the grant has to offer.
     fn read_call(&self, call: &ToolCall) -> Result<(&'static ToolEntry, Box<dyn ReadCall>), ToolOutcome> {
         let by_name = self.names_outside(&call.name);

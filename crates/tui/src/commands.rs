@@ -170,7 +170,7 @@ const fn posse(
 }
 
 /// All commands, in the order of help.
-pub(crate) const COMMANDS: [SlashCommand; 40] = [
+pub(crate) const COMMANDS: [SlashCommand; 41] = [
     also("help", "?", "list commands and keys", OwnCommand::Help),
     own("tasks", "", "open the work view: to-do list, agents, transcripts, diffs", OwnCommand::Tasks)
         .also_as("tasks"),
@@ -201,6 +201,7 @@ pub(crate) const COMMANDS: [SlashCommand; 40] = [
     )
     .also_as("mcp list"),
     posse("skills", "[list|show|review …]", "skills that agents can load", &["skills"]).alone("list"),
+    posse("hooks", "[list|test …]", "hooks of your settings and of this project", &["hooks"]).alone("list"),
     posse("memory", "[list|show|forget …]", "notes that agents keep", &["memory"]).alone("list"),
     posse("stats", "[--since …]", "success, tokens, cost and time by role and model", &["stats"]),
     own("cost", "", "tokens and cost of this session, agent by agent", OwnCommand::Cost).also_as("tasks"),
@@ -258,7 +259,7 @@ mod tests {
     fn every_promised_command_is_there() {
         let wanted = "help tasks agents agent model effort mode permissions resume new clear fork rewind undo redo diff merge \
                       jobs skills memory stats cost context compact relay init export trust doctor config theme detach quit \
-                      copy side mcp";
+                      copy side mcp hooks";
         for name in wanted.split_whitespace() {
             assert!(find(name).is_some(), "/{name}");
         }

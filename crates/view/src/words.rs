@@ -7,7 +7,7 @@ pub use posse_protocol::words::{counted, duration, grouped, plural};
 
 use std::borrow::Cow;
 
-use posse_protocol::{Answer, Attachment, QueueReason, Receipt, Usage};
+use posse_protocol::{Answer, Attachment, HookDecision, QueueReason, Receipt, Usage};
 
 use crate::{Activity, AgentView, Figures};
 use posse_protocol::AgentState;
@@ -97,6 +97,23 @@ pub fn why_queued(reason: QueueReason, at: Option<&str>) -> String {
         (QueueReason::Endpoint, None) => "queued: one at a time at its model (max_concurrent)".to_owned(),
         (QueueReason::Endpoint, Some(at)) => format!("queued: one at a time on {at} (max_concurrent)"),
     }
+}
+
+/// What a hook came to, if that is worth a line: most say nothing.
+pub fn hook_ran(hook: &str, event: &str, decision: HookDecision, message: &str) -> Option<String> {
+    let did = match decision {
+        HookDecision::Nothing if message.is_empty() => return None,
+        HookDecision::Nothing => "says",
+        HookDecision::Context => "told the model something",
+        HookDecision::Rewrite => "changed the call or its result",
+        HookDecision::Allow => "allowed it",
+        HookDecision::Ask => "wants you to be asked",
+        HookDecision::Deny => "said no",
+        HookDecision::Stop => "stopped everything",
+        HookDecision::Failed => "failed",
+    };
+    let message = if message.is_empty() { String::new() } else { format!(": {message}") };
+    Some(format!("hook {hook} ({event}) {did}{message}"))
 }
 
 /// The turn an agent is in: `turn 3`, or `turn 3/50` where its turns are limited.

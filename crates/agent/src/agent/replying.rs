@@ -55,6 +55,18 @@ impl Agent {
         Step::CallTools { calls: run }
     }
 
+    /// Whether a reply is meant to be its last: it works, the reply is complete and has no calls, and nothing waits for it.
+    pub fn would_end(&self, reply: &Reply) -> bool {
+        matches!(self.state, State::Replying { purpose: Purpose::Work })
+            && self.closing.is_none()
+            && reply.calls.is_empty()
+            && !reply.text.trim().is_empty()
+            && !was_cut(reply)
+            && reply.stop != StopReason::Refusal
+            && self.inbox.is_empty()
+            && self.kin.live == 0
+    }
+
     /// Puts a reply into the conversation.
     pub(super) fn keep(&mut self, reply: Reply) {
         self.speak(&reply.text);

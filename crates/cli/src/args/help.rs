@@ -78,7 +78,10 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ("Work", &["run", "resume", "fork", "tasks", "diff", "undo", "rewind", "redo", "merge"]),
     ("Steer what runs", &["attach", "tell", "answer", "stop", "serve"]),
     ("Look back", &["sessions", "stats", "context", "memory"]),
-    ("Set up", &["demo", "doctor", "config", "trust", "rules", "agents", "mcp", "skills", "completions"]),
+    (
+        "Set up",
+        &["demo", "doctor", "config", "trust", "rules", "hooks", "agents", "mcp", "skills", "completions"],
+    ),
 ];
 
 /// The tree of all commands, with a help that shows them in groups.
@@ -159,7 +162,7 @@ mod tests {
             (path, command().term_width(100).try_get_matches_from(words).unwrap_err().to_string())
         });
         let told = told.collect::<Vec<_>>();
-        assert_eq!(told.len(), 55, "commands");
+        assert_eq!(told.len(), 58, "commands");
         let mut all = String::new();
         for (path, help) in &told {
             for line in help.lines() {

@@ -25,6 +25,7 @@ mod faults;
 #[cfg(target_os = "linux")]
 mod flat;
 mod fork;
+mod hooks;
 #[cfg(target_os = "linux")]
 mod images;
 mod killed;

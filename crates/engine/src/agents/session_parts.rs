@@ -12,6 +12,7 @@ use crate::agents::sub_agents::{Delegation, RecordDetail};
 use crate::agents::tool_lists::ToolLists;
 use crate::changes::checkouts::Checkouts;
 use crate::changes::site::Site;
+use crate::hooks::session_hooks::SessionHooks;
 use crate::models::choice::Models;
 use crate::project::ProjectContext;
 use crate::record::channel::UpdateSender;
@@ -59,6 +60,8 @@ pub(crate) struct SessionParts {
     pub(crate) notes: usize,
     /// Whether the person trusts the repository.
     pub(crate) trusted: bool,
+    /// Its hooks; none where nothing could ever run.
+    pub(crate) hooks: Option<Arc<SessionHooks>>,
     /// Tools from outside, if there are any.
     pub(crate) outside: Option<Arc<dyn OutsideTools>>,
     /// The tools that agents with the same rights are offered.

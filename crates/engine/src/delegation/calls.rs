@@ -95,6 +95,19 @@ impl DelegationCall {
         matches!(self.command, AgentCommand::Start { .. })
     }
 
+    /// What hooks are told of the start of an agent; none if it starts none.
+    pub(crate) fn hook_input(&self) -> Option<serde_json::Value> {
+        let AgentCommand::Start { task, .. } = &self.command else { return None };
+        let mut input = serde_json::json!({"prompt": task.prompt, "description": task.title});
+        if let Some(role) = &task.role {
+            input["subagent_type"] = role.clone().into();
+        }
+        if let Some(model) = &task.model {
+            input["model"] = model.clone().into();
+        }
+        Some(input)
+    }
+
     /// The agent whose work it brings into the workspace, if it does.
     pub(crate) fn brings_in(&self) -> Option<&str> {
         match &self.command {

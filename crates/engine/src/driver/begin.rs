@@ -11,6 +11,7 @@ use crate::agents::context;
 use crate::agents::start::AgentStart;
 use crate::changes::site::Site;
 use crate::crew::Crew;
+use crate::hooks::told::with_words;
 
 impl Driver {
     /// What an agent begins with, or goes on with.
@@ -23,7 +24,10 @@ impl Driver {
         match (set_out, self.next.take()) {
             (Err(input), _) => input,
             (Ok(()), None | Some(Next::Begin)) => self.task().await,
-            (Ok(()), Some(next)) => self.go_on(next).await,
+            (Ok(()), Some(next)) => {
+                self.resumed().await;
+                self.go_on(next).await
+            }
         }
     }
 
@@ -56,7 +60,11 @@ impl Driver {
     async fn task(&mut self) -> Input {
         match self.task.told.take() {
             Some((from, Words { text, attachments })) => {
-                let text = self.with_files(text).await;
+                let words = match self.before_task(&text).await {
+                    Ok(words) => words,
+                    Err(input) => return input,
+                };
+                let text = with_words(self.with_files(text).await, &words);
                 Input::Told { from, text: Words { text, attachments } }
             }
             None => Input::Broken { message: "the agent was given no task".to_string() },

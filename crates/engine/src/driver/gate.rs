@@ -106,6 +106,38 @@ impl Gate {
         }
     }
 
+    /// The question that a hook wants to be asked about a call that would run without one.
+    pub(crate) fn question_of_hook(&self, call: &CallId, work: &Work, why: String) -> GateOutcome {
+        let (tool, what, act) = match work {
+            Work::Tool { prepared, .. } => {
+                let wish = prepared.wish();
+                (wish.tool.to_string(), wish.what.to_string(), wish.act)
+            }
+            Work::Delegation(asked) => ("agent".to_string(), asked.title(), Act::Edit),
+        };
+        let wish = Wish { tool: &tool, what: &what, act };
+        let mut asks = self.pending(call, &wish, why, Undo::Holds);
+        // An answer to another question must not answer this one by the mode.
+        asks.approval = Approval::Ask;
+        asks.question.real_path = real_path(work);
+        GateOutcome::Ask(asks)
+    }
+
+    /// Denies a call because hooks said no.
+    pub(crate) fn denied_by_hook(
+        &self,
+        work: &Work,
+        tool: &str,
+        reason: String,
+        text: String,
+    ) -> GateOutcome {
+        let what = match work {
+            Work::Tool { prepared, .. } => prepared.wish().what.to_string(),
+            Work::Delegation(asked) => asked.title(),
+        };
+        self.refused(&Wish { tool, what: &what, act: Act::Read }, reason, text)
+    }
+
     /// What the session wrote, as whoever lets this command out of the sandbox should know it.
     fn written(&self, command: &str) -> WrittenFiles {
         let site = self.crew.site(self.agent);

@@ -29,6 +29,7 @@ impl Driver {
         let stopped = self.signals.clock.stop();
         self.looks |= self.workplace.site.history.rest();
         let mut news = self.signals.news.subscribe();
+        self.is_idle().await;
         loop {
             // Nothing is under way that could be stopped.
             self.crew.take_stop(self.who.id);
@@ -36,6 +37,7 @@ impl Driver {
                 return cancelled(String::new(), Vec::new());
             }
             let prompt = self.crew.take_prompt(self.who.id);
+            let prompt = self.before_prompt(prompt).await;
             if !prompt.is_empty() || self.agent.is_prompted() {
                 drop(stopped);
                 self.begin_prompt(prompt);
@@ -44,7 +46,7 @@ impl Driver {
             if self.crew.is_to_close(self.who.id) {
                 return Input::Close;
             }
-            if self.crew.take_compaction(self.who.id) {
+            if self.crew.take_compaction(self.who.id) && self.may_shorten().await {
                 drop(stopped);
                 // The person wants it, whatever is left of the last prompt's time.
                 self.time.allow_last_word();

@@ -22,6 +22,7 @@ impl Driver {
         } else if self.workplace.checkout.is_some() {
             self.crew.background.stop_at(&self.crew, &self.workplace.site).await;
         }
+        self.before_settling().await;
         let mut report = self.prompt_report(ending).await;
         report.receipt = self.past.with(&report.receipt);
         if self.who.id == self.crew.main {

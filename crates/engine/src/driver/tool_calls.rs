@@ -1,175 +1,32 @@
 //! Runs the calls of one turn: those that only read or delegate at the same time, the others one by one, in order.
 
-use std::collections::BTreeMap;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use posse_agent::Done;
-use posse_policy::{Act, Undo, destroys};
-use posse_protocol::{
-    AgentId, Approval, CallId, CommandRun, Denial, Effect, EventKind, ToolCall, ToolOutcome,
-};
+use posse_policy::Act;
+use posse_protocol::{AgentId, CallId, Denial, Effect, EventKind, ToolCall, ToolOutcome};
 use posse_store::StoreError;
-use posse_tools::{Prepared, Rewrites, RunningCommand, Toolbox};
+use posse_tools::Prepared;
 
-use crate::agents::context::Snapshot;
 use crate::changes::found::{Found, Refused};
-use crate::changes::history::{Running, Writing};
-use crate::changes::site::Site;
 use crate::delegation::answers::CallAnswer;
-use crate::delegation::calls::{DelegationCall, DelegationCalls, Work};
+use crate::delegation::calls::{DelegationCall, Work};
+use crate::driver::call_context::{AskedCall, CallContext, RESULT_UNKNOWN, TurnProgress, lock};
+use crate::driver::call_hooks::{HookedCall, HookedLook};
 use crate::driver::foreground;
-use crate::driver::gate::{Gate, GateOutcome};
+use crate::driver::gate::GateOutcome;
 use crate::driver::server_questions::ServerQuestions;
 use crate::limits::{PARALLEL_CALLS_MAX, SHOW_AFTER_MS};
 use crate::record::journal::Journal;
-
-/// What the model is told of a call that was under way when Posse ended.
-const RESULT_UNKNOWN: &str = "Interrupted, result unknown: Posse ended while this ran. It may have done all, some or \
-     nothing of what you asked. Look before you do it again.";
-
-/// What the calls of one turn have come to so far. Outlives the future that fills it, so that what was done before
-/// a cancel is not forgotten.
-#[derive(Default)]
-pub(crate) struct TurnProgress {
-    pub(crate) done: Vec<Done>,
-    pub(crate) effects: Vec<Effect>,
-    /// The call whose question waits for a person.
-    pub(crate) asking: Option<AskedCall>,
-    /// Commands that were started and have not ended.
-    running: Vec<(CallId, String)>,
-    /// Whether the workspace was looked at before the first command.
-    looked: bool,
-}
-
-/// A call that waits for a person's answer.
-pub(crate) struct AskedCall {
-    pub(crate) id: CallId,
-    /// Whether it is a question in words, rather than one whether it may run.
-    is_free: bool,
-}
-
-impl AskedCall {
-    /// What it comes to if nobody answers any more.
-    pub(crate) fn withdrawn(self) -> Done {
-        let text = if self.is_free {
-            "Nobody had answered when it was taken back."
-        } else {
-            "It was not run: nobody had answered whether it may."
-        };
-        Done {
-            id: self.id,
-            ok: false,
-            text: text.to_string(),
-            attachments: Vec::new(),
-            ran: false,
-            read_only: true,
-        }
-    }
-}
-
-impl TurnProgress {
-    /// With calls that were answered before.
-    pub(crate) fn with(done: Vec<Done>) -> Self {
-        Self { done, ..Self::default() }
-    }
-
-    /// Says that there were calls of which nobody knows what they did.
-    pub(crate) fn not_counted(&self) -> Option<String> {
-        let unknown = self.done.iter().filter(|done| done.text == RESULT_UNKNOWN).count();
-        (unknown > 0).then(|| {
-            format!("Posse ended while {unknown} of its calls ran; what they changed is not counted here")
-        })
-    }
-
-    /// Counts what still ran when everything was stopped: a command that was killed did run.
-    pub(crate) fn stopped(&mut self) {
-        for (_, command) in std::mem::take(&mut self.running) {
-            self.effects.push(Effect::Command(CommandRun { command, ..CommandRun::default() }));
-        }
-    }
-}
-
-/// What the calls of one turn have begun and not accounted for. When they are stopped, whoever stopped them does.
-#[derive(Default)]
-pub(crate) struct UnfinishedCalls {
-    commands: Mutex<Vec<(Running, RunningCommand)>>,
-    writes: Mutex<Vec<(Rewrites, Option<Writing>)>>,
-}
-
-impl UnfinishedCalls {
-    /// Ends what still runs, and says what was changed and is not on record.
-    pub(crate) async fn changes(&self, site: &Site) -> Found {
-        let commands = std::mem::take(&mut *lock(&self.commands));
-        let writes = std::mem::take(&mut *lock(&self.writes));
-        let mut found = Found::default();
-        for (rewrites, _writing) in writes {
-            let changes = site.history.keep(rewrites.take()).await;
-            found.effects.extend(site.history.told_by(&changes).await);
-            found.written.add(&changes);
-            found.own.extend(changes);
-        }
-        for (running, command) in commands {
-            // One that was moved to the background counts there since before it was.
-            let Some(touched) = command.ended().await else { continue };
-            found.extend(site.history.end_command(running, &touched).await);
-        }
-        found
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Where the calls of an agent go.
-pub(crate) struct CallContext<'a> {
-    pub(crate) toolbox: &'a Toolbox,
-    pub(crate) delegation: Option<&'a DelegationCalls>,
-    pub(crate) gate: &'a Gate,
-    pub(crate) site: &'a Site,
-    /// What is under way; outlives the calls.
-    pub(crate) unfinished: &'a UnfinishedCalls,
-    pub(crate) turn: u32,
-    /// The conversation, where a call may want to hand it on.
-    pub(crate) snapshot: Option<Arc<Snapshot>>,
-    /// Calls that had begun when the agent was interrupted, and whether they can be run again.
-    pub(crate) begun: BTreeMap<CallId, bool>,
-}
-
-impl CallContext<'_> {
-    /// Whether a call had begun and must not be begun again. An agent that it had started is found again.
-    fn unknown(&self, call: &CallId, work: &Work) -> bool {
-        let again = matches!(work, Work::Delegation(asked) if asked.starts());
-        self.begun.get(call) == Some(&false) && !again
-    }
-
-    /// Whether what a command would destroy could be brought back. Only in mode auto does that make a difference.
-    async fn undo_for(&self, work: &Work) -> Undo {
-        let Work::Tool { prepared, .. } = work else { return Undo::Holds };
-        let command = prepared.command().filter(|_| prepared.can_change());
-        match command.filter(|command| self.gate.approval == Approval::Auto && destroys(command).is_some()) {
-            Some(command) => self.site.history.undo_for(&command).await,
-            None => Undo::Holds,
-        }
-    }
-
-    fn read(&self, call: &ToolCall) -> Result<Work, ToolOutcome> {
-        match self.delegation {
-            Some(delegation) if delegation.owns(call) => {
-                delegation.read(call, self.toolbox, self.snapshot.clone())
-            }
-            _ => Ok(Work::Tool { prepared: Box::new(self.toolbox.prepare(call)?), routed: None }),
-        }
-    }
-}
 
 struct Ready {
     call: CallId,
     tool: String,
     work: Work,
+    /// The same as hooks know it, where there are some.
+    hooked: Option<Box<HookedCall>>,
 }
 
 impl Ready {
@@ -258,31 +115,15 @@ pub(crate) async fn run(
                 finish(context, journal, progressed, call.id.clone(), &call.name, Answered::unknown());
             }
             Ok(work) => {
-                let ready = Ready { call: call.id.clone(), tool: call.name.clone(), work };
+                let mut ready = Ready { call: call.id.clone(), tool: call.name.clone(), work, hooked: None };
                 // Agents that are to start together do, however many; readers need threads, which are few.
                 let room = batch.len() < PARALLEL_CALLS_MAX || matches!(ready.work, Work::Delegation(_));
                 if !(ready.parallel() && room && batch.last().is_none_or(Ready::parallel)) {
                     // Before it is judged: what comes before may write what this would run, or change where paths lead.
                     run_batch(context, std::mem::take(&mut batch), journal, progressed).await?;
                 }
-                let Ready { work, .. } = &ready;
-                let undo = context.undo_for(work).await;
-                let mut passage = context.gate.look(&call.id, work, undo);
-                if let GateOutcome::Ask(_) = passage {
-                    // A person may take long.
-                    run_batch(context, std::mem::take(&mut batch), journal, progressed).await?;
-                    passage = context.gate.look(&call.id, work, undo);
-                }
                 let since = Instant::now();
-                if let GateOutcome::Ask(asks) = passage {
-                    let is_free = asks.question.asks.is_some();
-                    if is_free {
-                        journal.note(ready.started());
-                    }
-                    progressed.asking = Some(AskedCall { id: call.id.clone(), is_free });
-                    passage = context.gate.ask(&asks, work, journal).await?;
-                    progressed.asking = None;
-                }
+                let passage = judge(context, call, &mut ready, &mut batch, journal, progressed).await?;
                 let answered = match passage {
                     GateOutcome::Free | GateOutcome::Ask(_) => {
                         batch.push(ready);
@@ -303,6 +144,46 @@ pub(crate) async fn run(
         }
     }
     run_batch(context, batch, journal, progressed).await
+}
+
+/// Lets hooks, the gate and, where it has to be, a person decide about a call.
+async fn judge(
+    context: &CallContext<'_>,
+    call: &ToolCall,
+    ready: &mut Ready,
+    batch: &mut Vec<Ready>,
+    journal: &mut Journal,
+    progressed: &mut TurnProgress,
+) -> Result<GateOutcome, StoreError> {
+    match context.before(call, &ready.work, journal, progressed).await {
+        HookedLook::Refused(outcome) => return Ok(outcome),
+        HookedLook::Judge(hooked, rewritten) => {
+            ready.hooked = hooked;
+            rewritten.into_iter().for_each(|work| ready.work = work);
+        }
+    }
+    let (work, hooked) = (&ready.work, ready.hooked.as_deref());
+    let undo = context.undo_for(work).await;
+    let look = || context.judged(&call.id, work, hooked, context.gate.look(&call.id, work, undo));
+    let mut passage = look();
+    if let GateOutcome::Ask(_) = passage {
+        // A person may take long.
+        run_batch(context, std::mem::take(batch), journal, progressed).await?;
+        passage = look();
+    }
+    let GateOutcome::Ask(asks) = passage else { return Ok(passage) };
+    let is_free = asks.question.asks.is_some();
+    if is_free {
+        journal.note(ready.started());
+    } else if let Some(decided) =
+        context.answered_by_hooks(call, work, hooked, &asks, journal, progressed).await
+    {
+        return Ok(decided);
+    }
+    progressed.asking = Some(AskedCall { id: call.id.clone(), is_free });
+    let passage = context.gate.ask(&asks, work, journal).await?;
+    progressed.asking = None;
+    Ok(passage)
 }
 
 async fn run_batch(
@@ -378,9 +259,9 @@ async fn first_done<F: Future + Unpin>(running: &mut Vec<F>) -> F::Output {
 }
 
 async fn run_one(context: &CallContext<'_>, ready: Ready) -> (CallId, String, Answered) {
-    let Ready { call, tool, work } = ready;
+    let Ready { call, tool, work, hooked } = ready;
     let since = Instant::now();
-    let (answer, read_only, found) = match work {
+    let (mut answer, read_only, mut found) = match work {
         Work::Tool { prepared, routed } => {
             let read_only = prepared.read_only();
             let writes = context
@@ -403,8 +284,13 @@ async fn run_one(context: &CallContext<'_>, ready: Ready) -> (CallId, String, An
             (ask(context, *asked).await, read_only, Found::default())
         }
     };
-    let ran = Some(Ran { read_only, duration_ms: since.elapsed().as_millis() as u64 });
-    (call, tool, Answered { answer, ran, found })
+    let duration_ms = since.elapsed().as_millis() as u64;
+    let (hooks, more) = context.after(&call, hooked, &mut answer.outcome, duration_ms).await;
+    context.gate.crew.approvals.note_written(&more.effects, &more.written);
+    answer.outcome.effects.extend_from_slice(&more.effects);
+    found.extend(more);
+    let ran = Some(Ran { read_only, duration_ms });
+    (call, tool, Answered { answer, ran, found, hooks })
 }
 
 async fn ask(context: &CallContext<'_>, asked: DelegationCall) -> CallAnswer {
@@ -460,23 +346,35 @@ struct Answered {
     /// None if it was refused.
     ran: Option<Ran>,
     found: Found,
+    /// Hooks that heard of it.
+    hooks: Vec<EventKind>,
 }
 
 impl Answered {
     fn refused(outcome: ToolOutcome) -> Self {
-        Self { answer: CallAnswer { outcome, delivered: Vec::new() }, ran: None, found: Found::default() }
+        Self {
+            answer: CallAnswer { outcome, delivered: Vec::new() },
+            ran: None,
+            found: Found::default(),
+            hooks: Vec::new(),
+        }
     }
 
     /// It was a question.
     fn by_person(outcome: ToolOutcome, since: Instant) -> Self {
         let ran = Some(Ran { read_only: true, duration_ms: since.elapsed().as_millis() as u64 });
-        Self { answer: CallAnswer { outcome, delivered: Vec::new() }, ran, found: Found::default() }
+        Self {
+            answer: CallAnswer { outcome, delivered: Vec::new() },
+            ran,
+            found: Found::default(),
+            hooks: Vec::new(),
+        }
     }
 
     /// It ran in a process that is gone.
     fn unknown() -> Self {
         let ran = Some(Ran { read_only: false, duration_ms: 0 });
-        Self { answer: CallAnswer::error(RESULT_UNKNOWN), ran, found: Found::default() }
+        Self { answer: CallAnswer::error(RESULT_UNKNOWN), ran, found: Found::default(), hooks: Vec::new() }
     }
 }
 
@@ -494,7 +392,7 @@ fn finish(
     tool: &str,
     answered: Answered,
 ) {
-    let Answered { answer: CallAnswer { outcome, delivered }, ran, found } = answered;
+    let Answered { answer: CallAnswer { outcome, delivered }, ran, found, hooks } = answered;
     let ToolOutcome { ok, text, effects, attachments } = outcome;
     progressed.running.retain(|(running, _)| *running != call);
     progressed.effects.extend_from_slice(&effects);
@@ -509,7 +407,7 @@ fn finish(
     let duration_ms = ran.map_or(0, |ran| ran.duration_ms);
     let tool = tool.to_string();
     note_delivered(journal, delivered);
-    found.into_events(context.turn).for_each(|kind| journal.note(kind));
+    found.into_events(context.turn).chain(hooks).for_each(|kind| journal.note(kind));
     journal.note(EventKind::ToolFinished { call, tool, ok, text, attachments, effects, duration_ms });
 }
 

@@ -98,8 +98,8 @@ impl Journal {
     }
 }
 
-/// Whether an event says that an agent is there, what it was asked, what it asks, what it changed or noted, or how it
-/// ended.
+/// Whether an event says that an agent is there, what it was asked, what it asks, what it changed or noted, which hooks heard
+/// of it, or how it ended.
 fn is_of_its_life(kind: &EventKind) -> bool {
     let notes = |effects: &[Effect]| effects.iter().any(|effect| matches!(effect, Effect::Noted(_)));
     if let EventKind::ToolFinished { effects, .. } = kind {
@@ -119,6 +119,7 @@ fn is_of_its_life(kind: &EventKind) -> bool {
             | EventKind::Changed { .. }
             | EventKind::ChangedMeanwhile { .. }
             | EventKind::Merged { .. }
+            | EventKind::HookRan { .. }
             | EventKind::AgentSettled { .. }
     )
 }

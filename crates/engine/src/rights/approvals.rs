@@ -102,6 +102,12 @@ impl PendingQuestion {
         self.question.asks.is_some()
     }
 
+    /// Whether it is about ordinary work in the sandbox.
+    pub(crate) fn is_ordinary(&self) -> bool {
+        let ordinary = |act: &Act| matches!(act, Act::Read | Act::Edit | Act::Command(_) | Act::Network);
+        !self.is_free() && !self.without && self.wishes.iter().all(|(_, act)| ordinary(act))
+    }
+
     /// Whether an answer is of the kind that the question wants.
     fn fits(&self, answer: &Answer) -> Result<(), AnswerOutcome> {
         match answer {
@@ -176,6 +182,14 @@ impl Approvals {
             }
             decision => decision,
         }
+    }
+
+    /// Whether a question is asked because of the mode and nothing else: no rule asks it, undo holds, and it is about ordinary
+    /// work in the sandbox.
+    pub(crate) fn is_only_by_mode(&self, asks: &PendingQuestion) -> bool {
+        let ordinary = asks.is_ordinary() && asks.undo == Undo::Holds;
+        let asked = PendingQuestion { approval: Approval::Full, ..asks.clone() };
+        ordinary && asked.judged(&self.lock().rules) == Decision::Allow
     }
 
     /// Lets no agent do more without asking than this mode, those that run already included.

@@ -58,6 +58,8 @@ pub struct LoadedRoles {
     pub project_files: Vec<(String, String)>,
     /// What these files, and those of the person's own, say of servers.
     pub servers: Vec<RoleServers>,
+    /// The hooks of agent files.
+    pub hooks: Vec<RoleHooks>,
 }
 
 /// What an agent file says of servers.
@@ -67,6 +69,19 @@ pub struct RoleServers {
     pub origin: RoleOrigin,
     /// Servers by name or a list of names, as it is written; or why it cannot be read.
     pub servers: Result<serde_json::Value, &'static str>,
+}
+
+/// The hooks that an agent file has for agents of its role.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoleHooks {
+    /// The role.
+    pub role: String,
+    /// The file.
+    pub path: String,
+    /// The text of a project's file, which has to be trusted; none for the person's own.
+    pub of_project: Option<String>,
+    /// The hooks as they are written.
+    pub hooks: serde_json::Value,
 }
 
 /// Something wrong with a file.
@@ -111,6 +126,7 @@ pub fn load_roles(team: Team, places: &[RolePlace]) -> LoadedRoles {
             not_used: Vec::new(),
             project_files: Vec::new(),
             servers: Vec::new(),
+            hooks: Vec::new(),
         },
         seen: BTreeSet::new(),
         bytes: 0,
@@ -276,6 +292,12 @@ impl Loading {
                 if let Some(servers) = servers_in(text) {
                     self.loaded.servers.push(RoleServers { origin: file.origin.clone(), servers });
                 }
+                self.loaded.hooks.extend(posse_roles::front_matter_hooks(text).map(|hooks| RoleHooks {
+                    role: role.name.clone(),
+                    path: path.to_string(),
+                    of_project: matches!(file.origin, RoleOrigin::Project(_)).then(|| text.to_string()),
+                    hooks,
+                }));
                 for warning in self.loaded.roles.add(role) {
                     self.warn(path, warning);
                 }

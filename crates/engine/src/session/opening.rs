@@ -18,6 +18,8 @@ use crate::changes::history::OnLook;
 use crate::changes::site::Site;
 use crate::crew::Crew;
 use crate::error::EngineError;
+use crate::hooks::runner::HookRunner;
+use crate::hooks::session_hooks::SessionHooks;
 use crate::knowledge::library::SessionLibrary;
 use crate::knowledge::skill_drafts::SkillDrafts;
 use crate::knowledge::skill_files::SkillHomes;
@@ -83,6 +85,8 @@ impl Opening {
         let folder = request.workspace.display().to_string();
         let on_look = keeping(self.agent, sender.clone());
         let (checkpoints, linked) = (process.data_dir.join(CHECKPOINTS), tools.sandbox.linked.clone());
+        let hooks = request.hooks.map(|settings| HookRunner::new(settings, tools.sandbox.clone()));
+        let hooks = hooks.and_then(|runner| SessionHooks::new(runner, self.id, &process.data_dir));
         if let Some(outside) = &request.outside {
             outside.begin(OutsidePlace { workspace: workspace.clone(), sandbox: tools.sandbox.clone() });
         }
@@ -111,6 +115,7 @@ impl Opening {
             memory: request.knowledge.memory,
             notes,
             trusted: request.knowledge.trusted,
+            hooks: hooks.map(Arc::new),
             outside: request.outside,
             tool_lists: ToolLists::default(),
         };

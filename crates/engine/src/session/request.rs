@@ -7,6 +7,7 @@ use posse_protocol::{Attachment, Budget, Grant, Words};
 use posse_tools::{OutsideTools, ToolSettings};
 
 use crate::agents::sub_agents::Delegation;
+use crate::hooks::runner::HookSettings;
 use crate::knowledge::skill_files::SkillFolder;
 use crate::models::choice::Models;
 use crate::project::ProjectContext;
@@ -38,6 +39,8 @@ pub struct SessionRequest {
     pub approvals: ApprovalSettings,
     /// What outlives the session.
     pub knowledge: KnowledgeSettings,
+    /// Its hooks; none where there are none.
+    pub hooks: Option<HookSettings>,
     /// Tools from outside, if there are any.
     pub outside: Option<Arc<dyn OutsideTools>>,
 }

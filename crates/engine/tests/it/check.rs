@@ -57,6 +57,7 @@ impl World {
             delegation: None,
             approvals: ApprovalSettings::default(),
             knowledge: KnowledgeSettings::default(),
+            hooks: None,
             outside: None,
         }
     }

@@ -121,6 +121,7 @@ impl Stage {
             delegation: Some(self.delegation.clone()),
             approvals: self.approvals.clone(),
             knowledge: self.knowledge.clone(),
+            hooks: None,
             outside: self.outside(),
         }
     }

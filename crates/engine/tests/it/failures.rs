@@ -101,6 +101,7 @@ async fn an_unreachable_model_is_said_to_be() {
         delegation: None,
         approvals: posse_engine::ApprovalSettings::default(),
         knowledge: posse_engine::KnowledgeSettings::default(),
+        hooks: None,
         outside: None,
     };
     let ran = crate::check::finish(world.engine.start(request).unwrap()).await;

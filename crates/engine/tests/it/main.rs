@@ -17,6 +17,7 @@ mod failures;
 mod failures_of_children;
 mod follow;
 mod forking;
+mod hooks;
 mod lasting;
 mod layers_of_rights;
 mod leaving;

@@ -38,6 +38,7 @@ pub(crate) struct FileConfig {
     pub(crate) record: RecordFile,
     pub(crate) memory: MemoryFile,
     pub(crate) chat: ChatFile,
+    pub(crate) hooks: HooksFile,
     #[serde(alias = "subagents")]
     pub(crate) sub_agents: SubAgentsFile,
     pub(crate) roles: BTreeMap<String, RoleFile>,
@@ -96,6 +97,15 @@ pub(crate) struct ModelFile {
 
 fn chat() -> Protocol {
     Protocol::Chat
+}
+
+/// `[hooks]`: only the person's own file has a say in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct HooksFile {
+    /// Hooks that run outside the sandbox although agents could change them, by their exact text.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) outside: Vec<String>,
 }
 
 /// `[limits]`

@@ -24,6 +24,7 @@ impl Config {
             record: self.record.clone(),
             memory: self.memory.clone(),
             chat: self.chat.clone(),
+            hooks: self.hooks.clone(),
             sub_agents: self.sub_agents.clone(),
             roles: self.roles.clone(),
             models: self.models.clone(),

@@ -35,8 +35,8 @@ pub(crate) use chat::ChatFile;
 pub use chat::{ChatNotify, ChatTheme};
 pub use file::parse_approval;
 pub(crate) use file::{
-    ApprovalFile, DurabilityWord, FileConfig, GitFile, LimitsFile, MemoryFile, ModelFile, NetworkFile,
-    RecordFile, RightsFile, SandboxFile, parse,
+    ApprovalFile, DurabilityWord, FileConfig, GitFile, HooksFile, LimitsFile, MemoryFile, ModelFile,
+    NetworkFile, RecordFile, RightsFile, SandboxFile, parse,
 };
 pub use role_models::save_role_model;
 pub(crate) use roles::{RoleFile, RolesFileNamed};
@@ -77,6 +77,7 @@ pub struct Config {
     pub(crate) record: RecordFile,
     pub(crate) memory: MemoryFile,
     pub(crate) chat: ChatFile,
+    pub(crate) hooks: HooksFile,
     pub(crate) sub_agents: SubAgentsFile,
     pub(crate) roles: BTreeMap<String, RoleFile>,
     /// What the files say of servers, the person's own first.
@@ -111,6 +112,7 @@ impl Config {
             record,
             memory,
             chat,
+            hooks,
             sub_agents,
             roles,
             mcp,
@@ -133,6 +135,7 @@ impl Config {
             record,
             memory,
             chat,
+            hooks,
             sub_agents,
             roles,
             roles_file,
@@ -326,10 +329,13 @@ impl Config {
 
 /// What a project's file has no say in, trusted or not: programs that Posse runs by itself.
 fn never_counts(project: &FileConfig, path: &ShownPath) -> impl Iterator<Item = SetupWarning> {
-    let git = SetupWarning::ProjectNamesGit { path: path.clone() };
-    let chat = SetupWarning::ProjectSetsChat { path: path.clone() };
-    let (sets_git, sets_chat) = (project.git != GitFile::default(), project.chat != ChatFile::default());
-    sets_git.then_some(git).into_iter().chain(sets_chat.then_some(chat))
+    let path = || path.clone();
+    let all = [
+        (project.git != GitFile::default(), SetupWarning::ProjectNamesGit { path: path() }),
+        (project.chat != ChatFile::default(), SetupWarning::ProjectSetsChat { path: path() }),
+        (project.hooks != HooksFile::default(), SetupWarning::ProjectLetsHooksOut { path: path() }),
+    ];
+    all.into_iter().filter_map(|(sets, warning)| sets.then_some(warning))
 }
 
 fn grant(rights: &RightsFile) -> Grant {

@@ -5,6 +5,7 @@ mod attached;
 mod catalog;
 mod chat;
 mod errors;
+mod hooks;
 mod requests;
 mod rules;
 mod servers;

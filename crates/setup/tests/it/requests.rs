@@ -25,10 +25,11 @@ fn picture(request: &SessionRequest) -> String {
         delegation,
         approvals,
         knowledge,
+        hooks,
         outside,
     } = request;
     format!(
-        "{workspace:?}\n{prompt}\n{attachments:?}\n{models:#?}\n{grant:?}\n{budget:?}\n{stay:?}\n{tools:?}\n{project:?}\n{delegation:?}\n{approvals:?}\n{knowledge:?}\n{outside:?}"
+        "{workspace:?}\n{prompt}\n{attachments:?}\n{models:#?}\n{grant:?}\n{budget:?}\n{stay:?}\n{tools:?}\n{project:?}\n{delegation:?}\n{approvals:?}\n{knowledge:?}\n{hooks:?}\n{outside:?}"
     )
 }
 

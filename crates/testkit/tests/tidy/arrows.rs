@@ -14,6 +14,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("delegate", &["protocol", "policy"]),
     ("roles", &["protocol", "policy"]),
     ("surface", &["protocol", "policy"]),
+    ("hooks", &["protocol", "policy"]),
     ("report", &["protocol"]),
     ("view", &["protocol", "report"]),
     ("terminal", &["protocol"]),
@@ -32,6 +33,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "delegate",
             "roles",
             "surface",
+            "hooks",
             "report",
             "model",
             "sandbox",
@@ -48,6 +50,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "policy",
             "roles",
             "surface",
+            "hooks",
             "model",
             "sandbox",
             "workspace",
@@ -67,6 +70,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "policy",
             "roles",
             "surface",
+            "hooks",
             "report",
             "view",
             "model",
@@ -104,7 +108,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
 
 /// Crates without runtime, network, database, files or clock.
 pub(crate) const PURE: &[&str] =
-    &["protocol", "policy", "agent", "delegate", "roles", "surface", "report", "view", "terminal"];
+    &["protocol", "policy", "agent", "delegate", "roles", "surface", "hooks", "report", "view", "terminal"];
 
 /// What a pure crate may not even build on indirectly.
 const IMPURE: &[&str] = &["tokio", "mio", "hyper", "reqwest", "rustls", "rusqlite", "libsqlite3-sys"];

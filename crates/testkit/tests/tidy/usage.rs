@@ -65,6 +65,7 @@ const BY_PATH_FILES: &[(&str, &str)] = &[
     ("crates/engine/src/record/processes.rs", "Posse's own folder"),
     ("crates/engine/src/record/session_lock.rs", "Posse's own folder"),
     ("crates/engine/src/changes/checkouts.rs", "Posse's own folder"),
+    ("crates/engine/src/hooks/transcripts.rs", "Posse's own folder"),
     ("crates/engine/src/knowledge/skill_drafts.rs", "Posse's own folder"),
     ("crates/engine/src/roles/files.rs", "the person's own roles"),
     ("crates/engine/src/roles/reading.rs", "the person's own roles"),

@@ -46,6 +46,9 @@ pub(crate) fn aside(kind: &EventKind, who: &str, asked: Option<&str>) -> Option<
         EventKind::SessionInterrupted { agents, detached } => {
             format!("· {}", words::was_interrupted(agents.len() as u64, *detached))
         }
+        EventKind::HookRan { hook, hook_event, decision, message, .. } => {
+            format!("· {}", words::hook_ran(hook, hook_event, *decision, message)?)
+        }
         EventKind::SessionResumed { .. } => "· the session goes on".to_owned(),
         EventKind::NotCovered { what, .. } if !what.is_empty() => {
             format!("· undo does not cover {}", cut(&what.join(", ")))
