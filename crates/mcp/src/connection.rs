@@ -302,7 +302,7 @@ fn mode(era: Option<Era>) -> ClientLifecycleMode {
 
 fn begin_error(error: &ClientInitializeError) -> String {
     if error.is_authorization_required() {
-        return "it wants a login; put a token into its headers, or use posse mcp login".to_owned();
+        return "it wants a login, which Posse cannot do; put a token into its headers".to_owned();
     }
     few_words(&begin_words(error), 1_000)
 }

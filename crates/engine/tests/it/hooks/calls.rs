@@ -1,6 +1,6 @@
 //! What hooks can do about calls, and what they cannot.
 
-use posse_engine::{ApprovalSettings, SessionRequest};
+use posse_engine::{ApprovalSettings, SessionRequest, UndoExtent};
 use posse_policy::Rules;
 use posse_protocol::{Answer, Approval, Grant, HookDecision, Network};
 use posse_testkit::Turn;
@@ -200,4 +200,8 @@ async fn what_a_hook_changes_is_undone_with_the_rest() {
     let changed = ran.report.receipt.files.iter().map(|file| file.path.as_str()).collect::<Vec<_>>();
     assert_eq!(changed, ["c.txt", "d.txt"]);
     assert_eq!(hooks_ran(&ran), [("PostToolUse".to_owned(), HookDecision::Nothing, true, String::new())]);
+    let session = world.engine.find_session("last").unwrap();
+    world.engine.undo(&session, &UndoExtent::Session, &[]).await.unwrap();
+    let left = ["c.txt", "d.txt"].map(|file| super::exists(&world.files.path().join(file)));
+    assert_eq!(left, [false, false]);
 }
