@@ -392,7 +392,15 @@ async fn start(
     let home = home.canonicalize().map_err(|error| format!("its home cannot be used: {error}"))?;
     let workspace = place.workspace.root();
     let confined = (entry.confinement.sandbox && place.sandbox.on).then(|| profile(entry, &home, place));
-    let sees = confined.is_none() || entry.confinement.workspace != WorkspaceAccess::None;
+    if confined.is_none()
+        && let Some(word) = names_file_of(command, arguments, workspace)
+    {
+        return Err(format!(
+            "{word} is in the workspace, where agents write, so it runs in the sandbox only"
+        ));
+    }
+    // Outside the sandbox it is kept away from there: programs look for others, and for settings, where they run.
+    let sees = confined.is_some() && entry.confinement.workspace != WorkspaceAccess::None;
     let command = Command {
         what: What::Named(command.clone(), arguments.clone()),
         cwd: if sees { workspace.to_owned() } else { home.clone() },
@@ -406,6 +414,18 @@ async fn start(
         distrusted: vec![workspace.to_owned()],
     };
     start_talking(command).await.map_err(|error| error.to_string())
+}
+
+/// The first word of a command line that is a file of a folder.
+fn names_file_of<'a>(command: &'a str, arguments: &'a [String], folder: &Path) -> Option<&'a str> {
+    let real = folder.canonicalize().ok();
+    let inside = |word: &&str| {
+        let named = folder.join(word);
+        let of_folder =
+            |at: &Path| named.starts_with(folder) || real.as_ref().is_some_and(|real| at.starts_with(real));
+        named.canonicalize().is_ok_and(|at| at.is_file() && of_folder(&at))
+    };
+    std::iter::once(command).chain(arguments.iter().map(String::as_str)).find(inside)
 }
 
 /// What the program of a server may do.

@@ -175,6 +175,21 @@ impl ServerEntry {
         }
     }
 
+    /// A text of the server without the values that it was given: they may be tokens, and what it says goes on record.
+    pub(crate) fn without_values(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for (name, value) in self.values() {
+            let value = value.expose();
+            // A header says first of what kind its token is.
+            let token = value.split_once(' ').map_or(value, |(_, token)| token.trim());
+            for secret in [value, token].into_iter().filter(|secret| secret.len() >= limits::SECRET_BYTES_MIN)
+            {
+                text = text.replace(secret, &format!("[{name}]"));
+            }
+        }
+        text
+    }
+
     /// What trusting it allows, in one line each, the gravest first.
     pub fn wants(&self) -> Vec<String> {
         let (name, shown) = (&self.name, self.shown());

@@ -2,6 +2,8 @@
 
 /// Servers of one session.
 pub const SERVERS_MAX: usize = 50;
+/// Bytes of a value that is taken out of what its server says; shorter ones are words like others.
+pub const SECRET_BYTES_MIN: usize = 6;
 /// Bytes of a file with servers.
 pub const FILE_BYTES_MAX: usize = 1 << 20;
 /// Arguments, variables, headers or patterns of one server.

@@ -161,6 +161,7 @@ impl ToolServer {
         link.failures += 1;
         let pause =
             limits::BACKOFF_MS.saturating_mul(1 << (link.failures - 1).min(16)).min(limits::BACKOFF_MS_MAX);
+        let why = self.entry.without_values(&why);
         self.set(OutsideState::Failed, &why);
         link.pause = Some((Instant::now() + Duration::from_millis(pause), why));
     }

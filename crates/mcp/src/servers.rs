@@ -7,7 +7,7 @@ use std::time::Duration;
 use posse_protocol::visible::one_line;
 use posse_tools::{
     OutsideCall, OutsideFuture, OutsideHandle, OutsideOffer, OutsidePlace, OutsideResult, OutsideServer,
-    OutsideTool, OutsideTools,
+    OutsideState, OutsideTool, OutsideTools,
 };
 use rmcp::model::{CallToolRequestParams, GetPromptRequestParams, ReadResourceRequestParams, ServerResult};
 use serde_json::{Map, Value};
@@ -124,7 +124,7 @@ impl Servers {
                 let ok = result.is_error != Some(true);
                 let AnswerParts { text, images } = AnswerParts::of_call(&plain(&server.entry.name), result);
                 let text = if text.is_empty() { "(no text)".to_owned() } else { text };
-                let text = self.kept.told(agent, &server.entry.name, text);
+                let text = self.kept.told(agent, &server.entry.name, server.entry.without_values(&text));
                 Ok(OutsideResult { ok, text, attachments: images })
             }
             Ok(_) => Err(trouble(server, "it answers with something else than a result")),
@@ -150,7 +150,7 @@ impl Servers {
             Ok(ServerResult::ReadResourceResult(result)) => {
                 let AnswerParts { text, images } = AnswerParts::of_resource(name, result);
                 let rest = text.chars().skip(offset).collect::<String>();
-                let text = self.kept.told(agent, &server.entry.name, rest);
+                let text = self.kept.told(agent, &server.entry.name, server.entry.without_values(&rest));
                 Ok(OutsideResult { ok: true, text, attachments: images })
             }
             Ok(_) => Err(trouble(server, "it answers with something else than a resource")),
@@ -173,7 +173,8 @@ impl Servers {
             params.arguments = Some(pairs.collect());
             return match connection.request(None, ServerRequest::Prompt(params)).await {
                 Ok(ServerResult::GetPromptResult(result)) => {
-                    Ok(AnswerParts::of_prompt(&plain(&server.entry.name), result).text)
+                    let AnswerParts { text, .. } = AnswerParts::of_prompt(&plain(&server.entry.name), result);
+                    Ok(server.entry.without_values(&text))
                 }
                 Ok(_) => Err(trouble(server, "it answers with something else than a prompt")),
                 Err(why) => Err(trouble(server, &why)),
@@ -192,7 +193,7 @@ impl Servers {
 
 /// What went wrong with a server.
 fn trouble(server: &ToolServer, why: &str) -> String {
-    format!("The server {}: {why}", server.entry.name)
+    format!("The server {}: {}", server.entry.name, server.entry.without_values(why))
 }
 
 /// How tools are offered: each by itself if all are known and they are few, else by search.
@@ -235,7 +236,10 @@ impl OutsideTools for Servers {
                 tokio::spawn(async move {
                     // The first request comes first.
                     tokio::time::sleep(Duration::from_millis(limits::BACKGROUND_AFTER_MS)).await;
-                    if let Err(why) = server.connection().await {
+                    // Somebody may have needed it by now.
+                    if server.state().0 == OutsideState::Waiting
+                        && let Err(why) = server.connection().await
+                    {
                         tracing::info!(server = server.entry.name, why, "a server does not work");
                     }
                 });
