@@ -102,10 +102,11 @@ function Live({ store, agent, isRoot }) {
   const stream = useRef(null);
   const isAtWork = store.running && one && !one.ended_at_ms && one.state !== "resting";
   const nowMs = useClock(1000, Boolean(isAtWork));
-  if (!writes?.text) stream.current = null;
+  // What came late of a reply that is complete is not written any more.
+  if (!writes?.text || !isAtWork) stream.current = null;
   else stream.current ??= new Stream();
   return html`<div class="live" aria-busy=${Boolean(stream.current)}>
-    ${writes?.reasoning && html`<details class="folded"><summary>Reasoning</summary><pre class="small muted">${visible(writes.reasoning.slice(-4000))}</pre></details>`}
+    ${isAtWork && writes?.reasoning && html`<details class="folded"><summary>Reasoning</summary><pre class="small muted">${visible(writes.reasoning.slice(-4000))}</pre></details>`}
     ${stream.current && html`<div class="prose"><${Markdown} blocks=${stream.current.set(writes.text)} /></div>`}
     ${isAtWork && one.state !== "needs_person" && html`<p class="aside muted" role=${isRoot ? "status" : undefined} aria-live="off"><span class="dot pulse" aria-hidden="true"></span>${visibleLine(now(one, nowMs)) || "at work"}</p>`}
   </div>`;

@@ -3,10 +3,9 @@
 use clap::error::{ContextKind, ContextValue};
 
 /// What people type who know other tools, and what to type here.
-const KNOWN: [(&str, &str); 15] = [
+const KNOWN: [(&str, &str); 14] = [
     ("models", "posse doctor says which model is used; configured ones: posse config show"),
     ("model", "posse run -m NAME chooses a model; posse doctor says which one is used"),
-    ("mcp", "Posse does not use MCP servers"),
     ("init", "in the chat, /init writes an AGENTS.md; to check your setup: posse doctor"),
     ("login", "set a key, such as ANTHROPIC_API_KEY; to check: posse doctor"),
     ("auth", "set a key, such as ANTHROPIC_API_KEY; to check: posse doctor"),

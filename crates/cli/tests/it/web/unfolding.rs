@@ -69,9 +69,10 @@ fn sub_agents_three_levels_deep_unfold_while_they_work() {
     page.wait_for("document.querySelector('.session-head .badge').innerText === '○ resting'", "rest");
     let facts: String = page.eval(&format!("document.querySelector('{}').textContent", within("cat", "")));
     assert!(facts.contains("1 command run"), "{facts}");
-    let reply =
-        page.eval::<usize>("document.querySelector('main').textContent.split('All three did').length");
-    assert_eq!(reply, 2, "it is there once");
+    page.wait_for(
+        "document.querySelector('main').textContent.split('All three did').length === 2",
+        "the reply, once",
+    );
 
     links_lead_to_agents_and_steps(&stage, &page, &session);
 }
