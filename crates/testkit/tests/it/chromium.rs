@@ -33,7 +33,7 @@ const LOUD: &str = r#"<!doctype html><title>Loud</title><script src="/loud.js"><
 const LOUD_JS: &str =
     "console.log('one', 2, {a: 1}, [3]); console.warn('careful'); console.error(new Error('wrong'));
 setTimeout(() => { throw new Error('nobody caught me') }); Promise.reject(new Error('rejected'));
-fetch('/missing').then(() => alert('read me')).then(() => document.body.id = 'done')";
+fetch('/missing').then(() => alert('read me')).then(() => document.documentElement.id = 'done')";
 
 const LOOKS: &str = r#"<!doctype html><html lang="en"><title>Looks</title><meta name="color-scheme" content="light dark">
 <style>:root { --back: #fff; --faint: #999 } body { background: var(--back) }
@@ -168,7 +168,7 @@ fn waiting_outlives_a_new_document() {
 fn console_and_requests_are_kept() {
     let (site, browser) = (Site::start(FILES), Browser::start());
     let page = opened(&browser, &site, "/loud");
-    page.wait_for("document.body.id === 'done'", "all noise");
+    page.wait_for("document.documentElement.id === 'done'", "all noise");
     assert_eq!(page.eval::<String>("document.title"), "Loud");
     let console: Vec<String> = page.console().iter().map(ToString::to_string).collect();
     let expected = [
