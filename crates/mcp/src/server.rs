@@ -105,6 +105,12 @@ impl ToolServer {
         known.tools.iter().flatten().filter(|tool| self.offers(tool)).cloned().collect()
     }
 
+    /// The tools of them that agents call by this name: one, unless two names become the same.
+    pub(crate) fn named(&self, name: &str) -> Vec<KnownTool> {
+        let called = |tool: &&KnownTool| tool_name(&self.entry.name, &tool.name) == name && self.offers(tool);
+        self.known().tools.iter().flatten().filter(called).cloned().collect()
+    }
+
     /// A connection, made if there is none.
     pub(crate) async fn connection(&self) -> Result<Arc<ServerLink>, String> {
         tokio::select! {

@@ -49,9 +49,8 @@ impl Servers {
     /// The tool that a name stands for, if it is known. The error says which two have that name.
     fn look_up(&self, name: &str) -> Result<Option<(&Arc<ToolServer>, KnownTool)>, String> {
         let mut all = self.servers.iter().flat_map(|server| {
-            let tools =
-                server.tools().into_iter().filter(|tool| tool_name(&server.entry.name, &tool.name) == name);
-            tools.map(move |tool| (server, tool))
+            let found = server.named(name);
+            found.into_iter().map(move |tool| (server, tool))
         });
         let first = all.next();
         if let (Some((a, one)), Some((b, other))) = (&first, all.next()) {
@@ -273,13 +272,6 @@ impl OutsideTools for Servers {
 
     fn read(&self, handle: OutsideHandle) -> OutsideFuture<'_, OutsideResult> {
         Box::pin(async move { result(self.read_handle(handle).await) })
-    }
-
-    fn server_of(&self, handle: &str) -> Option<String> {
-        if is_result(handle) {
-            return None;
-        }
-        Some(handle.split_once(':').map_or(handle, |(server, _)| server).to_owned())
     }
 
     fn prompt<'a>(

@@ -19,9 +19,14 @@ pub(crate) struct McpRead {
 }
 
 impl McpRead {
+    /// What is judged and what is read: models write blanks around it.
+    fn handle(&self) -> &str {
+        self.handle.trim()
+    }
+
     /// The server that it reads from; none where it reads on in a result.
     fn server(&self) -> Option<&str> {
-        let (server, _) = self.handle.split_once(':')?;
+        let (server, _) = self.handle().split_once(':')?;
         Some(server)
     }
 }
@@ -42,7 +47,7 @@ impl Tool for McpRead {
     }
 
     fn about(&self) -> String {
-        self.handle.trim().to_owned()
+        self.handle().to_owned()
     }
 
     fn act(&self, _grant: &Grant) -> Act {
@@ -58,7 +63,7 @@ impl Tool for McpRead {
 
     async fn run(self, context: Context) -> Result<ToolOutcome, ToolFailure> {
         let outside = context.knowledge.outside.as_ref().ok_or_else(no_servers)?;
-        let (handle, agent) = (self.handle.trim().to_owned(), context.owner);
+        let (handle, agent) = (self.handle().to_owned(), context.owner);
         let offset = self.offset.unwrap_or_default() as usize;
         let read = OutsideHandle { handle, offset, agent, questions: context.questions };
         Ok(outside.read(read).await.into())

@@ -38,9 +38,6 @@ pub trait OutsideTools: fmt::Debug + Send + Sync {
     /// Reads a resource, or the rest of a result, by its handle, from so many characters on.
     fn read(&self, handle: OutsideHandle) -> OutsideFuture<'_, OutsideResult>;
 
-    /// The server that a handle's resource is from; none where it is the rest of a result.
-    fn server_of(&self, handle: &str) -> Option<String>;
-
     /// The text of a server's prompt.
     fn prompt<'a>(
         &'a self,

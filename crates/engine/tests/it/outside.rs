@@ -119,6 +119,28 @@ async fn rules_and_modes_are_about_the_real_tool() {
     holds(&ran.results_of("main")[0].1, &["in plan mode nothing outside is reached"]);
 }
 
+/// A rule about a server is about its resources too, however the handle is written.
+#[tokio::test]
+async fn rules_are_about_resources_too() {
+    let handles = ["test:note://one", " test:note://one", "\ttest:note://one\n", "\u{a0}test:note://one"];
+    for handle in handles {
+        let read = || json!({"handle": handle});
+        let turns = || vec![call("mcp_read", read()), Turn::call("mcp_read", read())];
+        let mut denied = stage(turns(), Approval::Full, "plain").await;
+        denied.approvals.rules = serde_json::from_value(json!({"deny": ["mcp__test__*"]})).unwrap();
+        let results = answered(denied.start("go"), yes).await.results_of("main");
+        assert_eq!(results.len(), 2);
+        for (ok, text) in results {
+            assert!(!ok, "{handle:?}: {text}");
+            holds(&text, &["the rule \"deny mcp__test__*\" forbids this"]);
+        }
+        let allowed = stage(turns(), Approval::Full, "plain").await;
+        for (_, text) in answered(allowed.start("go"), yes).await.results_of("main") {
+            holds(&text, &["content of note://one"]);
+        }
+    }
+}
+
 /// A role that may only read has none of it, unless its file names it.
 #[tokio::test]
 async fn who_may_only_read_uses_what_its_role_names() {
