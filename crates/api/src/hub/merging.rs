@@ -12,10 +12,29 @@ use crate::frames::{EVENT, PROGRESS, frame};
 /// A piece of an event stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StreamPiece {
-    /// The last event that is in it, if there is one.
-    pub(crate) last: Option<Seq>,
+    /// The events that are in it, each with where its frame ends.
+    ends: Arc<[(Seq, usize)]>,
     /// Frames of the stream.
     pub(crate) bytes: Bytes,
+}
+
+impl StreamPiece {
+    /// The last event that is in it, if there is one.
+    pub(crate) fn last(&self) -> Option<Seq> {
+        self.ends.last().map(|(seq, _)| *seq)
+    }
+
+    /// The rest of it for one who has all events up to `known`.
+    pub(crate) fn after(self, known: Seq) -> Self {
+        let had = self.ends.partition_point(|(seq, _)| *seq <= known);
+        match had.checked_sub(1).map(|at| self.ends[at].1) {
+            None => self,
+            Some(end) => Self {
+                ends: self.ends[had..].iter().map(|(seq, at)| (*seq, at - end)).collect(),
+                bytes: self.bytes.slice(end..),
+            },
+        }
+    }
 }
 
 /// Updates that wait to be sent together.
@@ -53,18 +72,18 @@ impl MergedUpdates {
 
     /// All that waits, as one piece. What is under way afterwards is noted.
     pub(crate) fn take(&mut self, under_way: &mut UnderWay) -> StreamPiece {
-        let (mut bytes, mut last) = (Vec::new(), None);
+        let (mut bytes, mut ends) = (Vec::new(), Vec::new());
         for update in self.waiting.drain(..) {
             under_way.note(&update);
             match update {
                 Update::Event(event) => {
-                    last = Some(event.seq);
                     frame(&mut bytes, Some(event.seq), EVENT, &*event.without_data());
+                    ends.push((event.seq, bytes.len()));
                 }
                 Update::Progress(progress) => frame(&mut bytes, None, PROGRESS, &progress),
             }
         }
-        StreamPiece { last, bytes: bytes.into() }
+        StreamPiece { ends: ends.into(), bytes: bytes.into() }
     }
 }
 
@@ -124,7 +143,7 @@ impl UnderWay {
             let progress = Progress { agent: *agent, kind: ProgressKind::TextSoFar(text.clone()) };
             frame(&mut bytes, None, PROGRESS, &progress);
         }
-        StreamPiece { last: None, bytes: bytes.into() }
+        StreamPiece { ends: Arc::default(), bytes: bytes.into() }
     }
 
     /// Nobody runs the session: nothing is under way.
@@ -193,11 +212,28 @@ mod tests {
         }
         let piece = merged.take(&mut UnderWay::default());
         let said = lines(&piece);
-        assert_eq!((said.len(), piece.last), (4, Some(Seq(7))));
+        assert_eq!((said.len(), piece.last()), (4, Some(Seq(7))));
         for (line, want) in said.iter().zip(["\"ab\"", "\"x\"", "turn_started", "\"cd\""]) {
             assert!(line.contains(want), "{line}");
         }
         assert!(merged.is_empty() && merged.take(&mut UnderWay::default()).bytes.is_empty());
+    }
+
+    #[test]
+    fn who_has_the_beginning_of_a_piece_gets_its_rest() {
+        let mut merged = MergedUpdates::default();
+        [turn(1, 5), text(1, "a"), turn(1, 6), text(1, "b")]
+            .into_iter()
+            .for_each(|update| merged.add(update));
+        let piece = merged.take(&mut UnderWay::default());
+        let rest = |known| {
+            let rest = piece.clone().after(Seq(known));
+            (lines(&rest).len(), rest.last(), rest.after(Seq(5)).last())
+        };
+        assert_eq!(rest(4), (4, Some(Seq(6)), Some(Seq(6))));
+        assert_eq!(rest(5), (3, Some(Seq(6)), Some(Seq(6))));
+        assert_eq!(rest(6), (1, None, None));
+        assert_eq!(rest(9), (1, None, None));
     }
 
     #[test]

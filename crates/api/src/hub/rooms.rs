@@ -157,7 +157,7 @@ impl Room {
     fn tell(&self, merged: &mut MergedUpdates) {
         let mut state = self.lock();
         let piece = merged.take(&mut state.under_way);
-        state.last = piece.last.unwrap_or(state.last).max(state.last);
+        state.last = piece.last().unwrap_or(state.last).max(state.last);
         // Nobody may be listening any more.
         let _ = self.telling.send(RoomTold::StreamPiece(piece));
     }
@@ -193,7 +193,7 @@ impl RoomFollower {
             match reading.await {
                 Ok(events) if !events.is_empty() => {
                     let piece = recorded(events);
-                    self.known = piece.last.unwrap_or(self.behind);
+                    self.known = piece.last().unwrap_or(self.behind);
                     return Some(RoomNews::RoomTold(RoomTold::StreamPiece(piece)));
                 }
                 // What cannot be read is passed over.
@@ -207,16 +207,16 @@ impl RoomFollower {
         }
         loop {
             return match self.told.recv().await {
-                // Read from the record before.
-                Ok(RoomTold::StreamPiece(piece)) if piece.last.is_some_and(|last| last <= self.known) => {
-                    continue;
-                }
-                Ok(told) => {
-                    if let RoomTold::StreamPiece(StreamPiece { last: Some(last), .. }) = &told {
-                        self.known = *last;
+                Ok(RoomTold::StreamPiece(piece)) => {
+                    // Some of it may have been read from the record before.
+                    let piece = piece.after(self.known);
+                    if piece.bytes.is_empty() {
+                        continue;
                     }
-                    Some(RoomNews::RoomTold(told))
+                    self.known = piece.last().unwrap_or(self.known);
+                    Some(RoomNews::RoomTold(RoomTold::StreamPiece(piece)))
                 }
+                Ok(told) => Some(RoomNews::RoomTold(told)),
                 Err(broadcast::error::RecvError::Lagged(_)) => Some(RoomNews::Again(self.known)),
                 Err(broadcast::error::RecvError::Closed) => None,
             };
