@@ -42,6 +42,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "store",
         ],
     ),
+    ("telemetry", &["engine", "protocol"]),
     // It builds what the engine asks for, and names the types of those who own them; not the tree or the store.
     (
         "setup",
@@ -57,6 +58,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "tools",
             "mcp",
             "engine",
+            "telemetry",
         ],
     ),
     ("acp", &["engine", "protocol", "setup", "view"]),
@@ -85,6 +87,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "terminal",
             "tui",
             "cluster",
+            "telemetry",
         ],
     ),
     ("testkit", &["protocol"]),
@@ -117,9 +120,11 @@ const IMPURE: &[&str] = &["tokio", "mio", "hyper", "reqwest", "rustls", "rusqlit
 const OWNERS: &[(&str, &[&str])] = &[
     ("rusqlite", &["store", "bench"]),
     ("libsqlite3-sys", &["store"]),
-    ("reqwest", &["mcp", "model", "tools", "bench"]),
-    ("rustls", &["api", "mcp", "model", "tools", "bench"]),
+    ("reqwest", &["mcp", "model", "tools", "telemetry", "bench"]),
+    ("rustls", &["api", "mcp", "model", "tools", "telemetry", "bench"]),
     ("rmcp", &["mcp"]),
+    ("opentelemetry-proto", &["telemetry"]),
+    ("prost", &["telemetry"]),
     ("landlock", &["sandbox"]),
     ("seccompiler", &["sandbox"]),
     ("clap", &["cli"]),
