@@ -151,6 +151,8 @@ impl<'a> SessionPlan<'a> {
             warnings.push(SetupWarning::NoSandbox);
         }
         let servers = self.servers(&trusted, &sharing, &mut warnings);
+        let faults = paths.telemetry_faults.iter();
+        warnings.extend(faults.map(|fault| SetupWarning::Telemetry { fault: fault.clone() }));
         let hooks = self.hooks(&trusted, &sharing.role_hooks);
         warnings.extend(hooks.warnings);
         Ok(SessionTerms { plan: self, choice, trusted, sharing, servers, hooks: hooks.settings, warnings })
@@ -295,7 +297,7 @@ impl SessionTerms<'_> {
             hooks: (!hooks.set.is_idle()).then_some(hooks),
             outside: plan.outside(servers),
             traceparent: plan.traceparent(),
-            watcher: None,
+            watcher: plan.paths.telemetry().watcher(),
         })
     }
 }

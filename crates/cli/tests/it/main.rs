@@ -54,6 +54,7 @@ mod steering;
 mod surfaces;
 mod tasks;
 mod team;
+mod telemetry;
 mod terminal;
 mod typing;
 mod view;
