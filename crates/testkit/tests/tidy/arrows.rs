@@ -104,6 +104,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "mcp",
             "store",
             "engine",
+            "telemetry",
             "testkit",
         ],
     ),
