@@ -20,7 +20,7 @@ use crate::limits::{GATHER_MS, LAST_MS_MAX, SPANS_AT_ONCE, SPANS_WAITING_MAX, WA
 use crate::meter::Meter;
 use crate::names;
 use crate::otlp::{metrics_request, trace_request};
-use crate::sender::{Patience, client, send};
+use crate::sender::{NotTaken, Patience, client, send};
 use crate::settings::{Collector, TelemetrySettings};
 use crate::spans::SessionSpans;
 
@@ -45,6 +45,8 @@ struct Exporter {
     /// The process ends: what is followed ends now.
     closing: CancellationToken,
     client: OnceLock<Result<Client, String>>,
+    /// Whether the collector takes traces alone.
+    no_metrics: AtomicBool,
 }
 
 #[derive(Default)]
@@ -87,6 +89,7 @@ impl Telemetry {
                 unwatched: Notify::new(),
                 closing: CancellationToken::new(),
                 client: OnceLock::new(),
+                no_metrics: AtomicBool::new(false),
             })
         });
         Self { exporter }
@@ -104,7 +107,10 @@ impl Telemetry {
         exporter.closing.cancel();
         let last = Duration::from_millis(LAST_MS_MAX);
         if timeout(last, exporter.send_last()).await.is_err() {
-            exporter.failed(exporter.any_collector(), "it does not answer", 0);
+            let TelemetrySettings { traces, metrics, .. } = &exporter.settings;
+            let slow = traces.as_ref().map(|one| ("Traces", one));
+            let slow = slow.or(metrics.as_ref().map(|one| ("Metrics", one)));
+            slow.into_iter().for_each(|(what, one)| exporter.failed(what, one, "it does not answer", 0));
         }
         let Waiting { trouble, lost, .. } = &*exporter.waiting();
         let trouble = trouble.as_ref()?;
@@ -252,40 +258,43 @@ impl Exporter {
             let patience = if self.waiting().trouble.is_some() { Patience::Some } else { patience };
             let sent = self.post(collector, trace_request(&self.resource, spans), patience).await;
             self.waiting().spans.drain(..count);
-            if let Err(why) = sent {
-                self.failed(Some(collector), &why, count as u64);
+            if let Err(failed) = sent {
+                self.failed("Traces", collector, &failed.why, count as u64);
             }
         }
     }
 
     async fn send_metrics(&self) {
         let Some(collector) = &self.settings.metrics else { return };
+        if self.no_metrics.load(Ordering::Relaxed) {
+            return;
+        }
         let metrics = self.meter().metrics(now_ms());
         if metrics.is_empty() {
             return;
         }
-        if let Err(why) = self.post(collector, metrics_request(&self.resource, metrics), Patience::Some).await
-        {
-            self.failed(Some(collector), &why, 0);
+        match self.post(collector, metrics_request(&self.resource, metrics), Patience::Some).await {
+            Ok(()) => {}
+            // Many back ends take traces alone, and nobody has named this one for metrics.
+            Err(failed) if failed.is_unknown_there() && !collector.for_this => {
+                self.no_metrics.store(true, Ordering::Relaxed);
+            }
+            Err(failed) => self.failed("Metrics", collector, &failed.why, 0),
         }
     }
 
-    async fn post(&self, collector: &Collector, body: Vec<u8>, patience: Patience) -> Result<(), String> {
-        let client = self.client.get_or_init(client).as_ref().map_err(Clone::clone)?;
-        send(client, collector, body, patience).await.map_err(|failed| failed.why)
+    async fn post(&self, collector: &Collector, body: Vec<u8>, patience: Patience) -> Result<(), NotTaken> {
+        let client = self.client.get_or_init(client).as_ref().map_err(|why| NotTaken::never(why))?;
+        send(client, collector, body, patience).await
     }
 
-    fn any_collector(&self) -> Option<&Collector> {
-        self.settings.traces.as_ref().or(self.settings.metrics.as_ref())
-    }
-
-    fn failed(&self, collector: Option<&Collector>, why: &str, lost: u64) {
+    fn failed(&self, what: &str, collector: &Collector, why: &str, lost: u64) {
         let mut waiting = self.waiting();
         waiting.lost += lost;
         if waiting.trouble.is_none() {
-            let address = collector.map(Collector::shown).unwrap_or_default();
-            tracing::warn!(%address, %why, "traces and metrics cannot be sent");
-            waiting.trouble = Some(format!("Traces and metrics were not sent to {address}: {why}"));
+            let address = collector.shown();
+            tracing::warn!(%address, %why, "{what} cannot be sent");
+            waiting.trouble = Some(format!("{what} were not sent to {address}: {why}"));
         }
     }
 }

@@ -17,8 +17,21 @@ pub(crate) struct NotTaken {
     pub(crate) why: String,
     /// How long to wait before it is worth trying again; none where it is not.
     again: Option<Duration>,
-    /// Whether somebody was there.
-    answered: bool,
+    /// What was answered, if somebody was there.
+    answered: Option<StatusCode>,
+}
+
+impl NotTaken {
+    /// Nothing could be sent at all.
+    pub(crate) fn never(why: &str) -> Self {
+        Self { why: why.to_owned(), again: None, answered: None }
+    }
+
+    /// Whether it does not know such requests.
+    pub(crate) fn is_unknown_there(&self) -> bool {
+        let unknown = [StatusCode::NOT_FOUND, StatusCode::METHOD_NOT_ALLOWED, StatusCode::NOT_IMPLEMENTED];
+        self.answered.is_some_and(|status| unknown.contains(&status))
+    }
 }
 
 /// How long a collector is waited for that does not take a request.
@@ -56,7 +69,7 @@ pub(crate) async fn send(
             Ok(()) => return Ok(()),
             Err(failed) => failed,
         };
-        let wait = tries < TRIES_MAX && (failed.answered || patience == Patience::Much);
+        let wait = tries < TRIES_MAX && (failed.answered.is_some() || patience == Patience::Much);
         let Some(pause) = failed.again.filter(|_| wait) else { return Err(failed) };
         let doubled = Duration::from_millis(TRY_AGAIN_MS << (tries - 1));
         tokio::time::sleep(pause.max(doubled).min(Duration::from_millis(TRY_AGAIN_MS_MAX))).await;
@@ -88,7 +101,7 @@ async fn once(client: &Client, collector: &Collector, body: bytes::Bytes) -> Res
             | StatusCode::GATEWAY_TIMEOUT
     );
     let again = passing.then(|| asked_pause(&response));
-    Err(NotTaken { why: format!("it answers {status}"), again, answered: true })
+    Err(NotTaken { why: format!("it answers {status}"), again, answered: Some(status) })
 }
 
 fn asked_pause(response: &Response) -> Duration {
@@ -105,7 +118,7 @@ fn unreachable(error: &reqwest::Error) -> NotTaken {
         why = inner.to_string();
         cause = inner.source();
     }
-    NotTaken { why, again: Some(Duration::ZERO), answered: false }
+    NotTaken { why, again: Some(Duration::ZERO), answered: None }
 }
 
 fn zipped(body: &[u8]) -> Vec<u8> {

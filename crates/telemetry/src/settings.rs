@@ -35,6 +35,8 @@ pub(crate) struct Collector {
     pub(crate) headers: HeaderMap,
     pub(crate) deadline: Duration,
     pub(crate) gzip: bool,
+    /// Whether it was named for requests of this kind, and not only for all kinds.
+    pub(crate) for_this: bool,
 }
 
 impl Collector {
@@ -124,6 +126,7 @@ impl Reading<'_> {
         let timeout = self.of_kind(kind, "TIMEOUT").and_then(|(_, name)| self.number(&name));
         Some(Collector {
             url,
+            for_this: whole,
             headers: self.headers(kind),
             deadline: Duration::from_millis(timeout.unwrap_or(REQUEST_MS).clamp(1, REQUEST_MS_MAX)),
             gzip: self.of_kind(kind, "COMPRESSION").is_some_and(|(value, _)| value == "gzip"),

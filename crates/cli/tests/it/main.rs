@@ -37,6 +37,7 @@ mod names;
 mod own_git;
 #[cfg(target_os = "linux")]
 mod pane;
+mod phoenix;
 mod posse;
 mod record;
 mod reporting;

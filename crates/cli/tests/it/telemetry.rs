@@ -16,7 +16,7 @@ use crate::posse::{Person, Ran};
 use collector::{Behaviour, Collector};
 
 /// Main asks ann, ann asks bob, and whoever has the report of the other reports.
-fn three_levels() -> Person {
+pub(crate) fn three_levels() -> Person {
     fn answer(request: &Captured) -> Turn {
         let request = request.json();
         let text = request.to_string();
@@ -212,6 +212,18 @@ fn a_collector_that_is_busy_gets_all_in_the_end() {
     let told = collected(&collector);
     assert!(lines(&spans(&told)).contains(&"session > invoke_agent main".to_owned()), "{told:#}");
     assert!(!told["metrics"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn a_collector_that_knows_no_metrics_is_not_mentioned_unless_it_was_named_for_them() {
+    let (person, collector) = (three_levels(), Collector::start(Behaviour::TracesAlone));
+    let ran = run(&person, &collector, &["run", "Do it."], &[]);
+    assert!(!ran.stderr.contains("were not sent"), "{ran:#?}");
+    assert!(!spans(&collected(&collector)).is_empty());
+    let metrics = format!("{}/v1/metrics", collector.address());
+    let ran =
+        run(&person, &collector, &["run", "Do it."], &[("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", &metrics)]);
+    assert!(ran.stderr.contains("Metrics were not sent to"), "{ran:#?}");
 }
 
 #[test]

@@ -16,6 +16,8 @@ pub(crate) enum Behaviour {
     Hangs,
     /// Does not want it.
     Refuses,
+    /// Knows no metrics.
+    TracesAlone,
     /// Answers what is no HTTP, without an end.
     Babbles,
     /// Closes in the middle.
@@ -82,6 +84,9 @@ fn serve(stream: TcpStream, behaviour: Behaviour, mut busy: bool, taken: &Mutex<
             Behaviour::Babbles => {
                 while stream.write_all(&[b'x'; 4096]).is_ok() {}
                 return;
+            }
+            Behaviour::TracesAlone if request.path != "/v1/traces" => {
+                "HTTP/1.1 405 Method Not Allowed\r\ncontent-length: 0\r\n\r\n"
             }
             Behaviour::Refuses => "HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\n\r\n",
             _ if std::mem::take(&mut busy) => {
