@@ -1,6 +1,7 @@
 //! What can be typed. One tree makes the parser, the help and the completions; what it means is decided elsewhere.
 //! Variables that count where a flag is not given are only named here: `setup` reads them, for every interface.
 
+mod acp;
 mod help;
 mod mcp;
 mod record;
@@ -19,6 +20,7 @@ use clap::{FromArgMatches as _, Parser, Subcommand};
 use posse_protocol::Approval;
 use posse_surface::Surface;
 
+pub(crate) use acp::AcpArgs;
 pub(crate) use help::command;
 pub(crate) use mcp::{McpAddArgs, McpCommand};
 pub(crate) use tips::told;
@@ -186,6 +188,9 @@ pub(crate) enum CliCommand {
     /// Show all sessions in a browser, and steer them from there
     #[command(after_help = help::SERVE)]
     Serve(ServeArgs),
+    /// Work inside an editor, over the Agent Client Protocol
+    #[command(after_help = help::ACP)]
+    Acp(AcpArgs),
     /// Take back what agents changed: the last turn, or what flags say
     Undo(UndoArgs),
     /// Bring the files back to where they were when a turn began

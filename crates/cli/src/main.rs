@@ -2,6 +2,7 @@
 //! `setup` reads the environment and prepares sessions.
 #![forbid(unsafe_code)]
 
+mod acp;
 mod agents;
 mod answer;
 mod args;
@@ -111,6 +112,7 @@ fn dispatch(surroundings: Surroundings, args: Args) -> anyhow::Result<Exit> {
         CliCommand::Answer(args) => on_runtime(telemetry, answer::run(&paths, args)),
         CliCommand::Stop(args) => on_runtime(telemetry, steer::stop(&paths, args)),
         CliCommand::Serve(args) => on_runtime(telemetry, serve::run(paths, flags, args)),
+        CliCommand::Acp(args) => on_runtime(telemetry, acp::run(paths, args)),
         CliCommand::Undo(args) => on_runtime(telemetry, changes::undo(&paths, args)),
         CliCommand::Rewind(args) => on_runtime(telemetry, changes::rewind(&paths, &args)),
         CliCommand::Redo { session, preview, protected } => {

@@ -26,6 +26,7 @@ use crate::agents::process_slots::ProcessSlots;
 use crate::engine::permits::Ask;
 use crate::error::EngineError;
 use crate::record::bus::{Bus, Updates};
+use crate::record::new_session_id;
 use crate::record::processes::Processes;
 use crate::record::session_lock;
 use crate::session::closing;
@@ -102,7 +103,12 @@ impl Engine {
 
     /// Starts a session: its main agent begins to work at once, in the background.
     pub fn start(&self, request: SessionRequest) -> Result<Session, EngineError> {
-        Session::start(&self.parts, request)
+        self.start_as(new_session_id(), request)
+    }
+
+    /// The same, under an id of [`new_session_id`] that nobody has used.
+    pub fn start_as(&self, session: SessionId, request: SessionRequest) -> Result<Session, EngineError> {
+        Session::start(&self.parts, session, request)
     }
 
     /// Continues a session: where it was interrupted, or with what the person has to say now. The request's prompt is

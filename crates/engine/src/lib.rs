@@ -28,7 +28,7 @@ pub use crew::mail::Delivery;
 pub use engine::Engine;
 pub use engine::commands::NextTurnSettings;
 pub use engine::context_use::{ContextKind, ContextPart, ContextUse};
-pub use engine::queries::{EventDiff, SessionFilter, SessionPage, WaitingQuestion};
+pub use engine::queries::{ChangedText, EventDiff, SessionFilter, SessionPage, WaitingQuestion};
 pub use engine::review::{ReviewDiff, ReviewHunk};
 pub use engine::undo_request::{
     ChangePreview, ChangeRequest, FileHunks, MergeOutcome, UndoExtent, UndoOutcome, UndoRequest,

@@ -14,7 +14,8 @@ pub use posse_store::{
     StatsRow, prepare_data_dir,
 };
 
-pub(crate) fn new_session_id() -> SessionId {
+/// An id for a session that begins later: interfaces may have to name one before its first prompt.
+pub fn new_session_id() -> SessionId {
     SessionId::from(uuid::Uuid::now_v7())
 }
 

@@ -30,8 +30,8 @@ use crate::driver::Driver;
 use crate::error::EngineError;
 use crate::limits::{AHEAD_AFTER_MS, LET_GO_MS_MAX};
 use crate::record::bus::Updates;
+use crate::record::new_agent_id;
 use crate::record::reading::read_events;
-use crate::record::{new_agent_id, new_session_id};
 use crate::rights::approvals::AnswerOutcome;
 use crate::session::main_agent::main_agent;
 use crate::session::opening::Opening;
@@ -57,8 +57,12 @@ pub struct Session {
 }
 
 impl Session {
-    pub(crate) fn start(process: &ProcessParts, request: SessionRequest) -> Result<Self, EngineError> {
-        let (id, agent) = (new_session_id(), new_agent_id());
+    pub(crate) fn start(
+        process: &ProcessParts,
+        id: SessionId,
+        request: SessionRequest,
+    ) -> Result<Self, EngineError> {
+        let agent = new_agent_id();
         let opening = Opening { id, agent, after: Seq(0), began_within: request.traceparent };
         let (grant, budget, prompt) = (request.grant.clone(), request.budget, request.words());
         let (crew, updates) = opening.open(process, request, &grant, Opening::lock(process, id)?)?;

@@ -27,6 +27,11 @@ pub enum SetupWarning {
         /// The project's file.
         path: ShownPath,
     },
+    /// A project's file says what editors are asked for, which only the person's own file can.
+    ProjectSetsAcp {
+        /// The project's file.
+        path: ShownPath,
+    },
     /// A project's file wants hooks to run outside the sandbox, which only the person's own file can.
     ProjectLetsHooksOut {
         /// The project's file.
@@ -132,6 +137,9 @@ impl fmt::Display for SetupWarning {
             }
             Self::ProjectSetsChat { path } => {
                 write!(f, "{path} wants to set the chat; only your own configuration can: left out")
+            }
+            Self::ProjectSetsAcp { path } => {
+                write!(f, "{path} wants to set acp; only your own configuration can: left out")
             }
             Self::ProjectLetsHooksOut { path } => {
                 write!(

@@ -55,8 +55,7 @@ const NAMES: &[(&str, Surface)] = &[
 /// The tools of each surface, for telling what they take.
 static TOOLS: LazyLock<[(Surface, Vec<ToolSpec>); 6]> = LazyLock::new(|| {
     let offer = Offer { merges: true, ..Offer::BARE };
-    [Surface::Agent, Surface::Sessions, Surface::Task, Surface::Spawn, Surface::Delegate, Surface::Shell]
-        .map(|surface| (surface, surface.tools(&offer)))
+    Surface::ALL.map(|surface| (surface, surface.tools(&offer)))
 });
 
 impl FromStr for Surface {
@@ -77,6 +76,10 @@ impl fmt::Display for Surface {
 }
 
 impl Surface {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Agent, Self::Sessions, Self::Task, Self::Spawn, Self::Delegate, Self::Shell];
+
     /// The tools to offer. They need no rights: whoever runs a command checks them.
     pub fn tools(self, offer: &Offer<'_>) -> Vec<ToolSpec> {
         let mut tools = match self {

@@ -38,6 +38,11 @@ Examples:
 
 Sessions that begin in the page run in processes of their own.";
 
+/// What comes after the options of `posse acp`.
+pub(super) const ACP: &str = "\
+Editors start it themselves: Zed, JetBrains, Neovim and others. docs/acp.md says how.
+It speaks on standard input and output, and ends when the editor closes them.";
+
 /// What comes after the options of `posse tell`.
 pub(super) const TELL: &str = "\
 Examples:
@@ -76,7 +81,7 @@ Examples:
 /// The commands, by what people want from them.
 const GROUPS: [(&str, &[&str]); 4] = [
     ("Work", &["run", "resume", "fork", "tasks", "diff", "undo", "rewind", "redo", "merge"]),
-    ("Steer what runs", &["attach", "tell", "answer", "stop", "serve"]),
+    ("Steer what runs", &["attach", "tell", "answer", "stop", "serve", "acp"]),
     ("Look back", &["sessions", "stats", "context", "memory"]),
     (
         "Set up",
@@ -162,7 +167,7 @@ mod tests {
             (path, command().term_width(100).try_get_matches_from(words).unwrap_err().to_string())
         });
         let told = told.collect::<Vec<_>>();
-        assert_eq!(told.len(), 58, "commands");
+        assert_eq!(told.len(), 59, "commands");
         let mut all = String::new();
         for (path, help) in &told {
             for line in help.lines() {

@@ -1,6 +1,8 @@
 //! `posse` as people and scripts use it: the real binary against a fake model on a real socket.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, clippy::disallowed_types)]
 
+#[cfg(target_os = "linux")]
+mod acp;
 mod agents;
 mod answers;
 mod asking;

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 /// One person's machine.
 pub(crate) struct Person {
-    home: tempfile::TempDir,
+    pub(crate) home: tempfile::TempDir,
     pub(crate) model: FakeModel,
     pub(crate) project: Fixture,
 }

@@ -246,6 +246,44 @@ impl Engine {
     }
 }
 
+/// A file that an event changed, before and after.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangedText {
+    /// Relative to the workspace.
+    pub path: String,
+    /// What was there; none if nothing was.
+    pub before: Option<String>,
+    /// What is there since; none if it is gone.
+    pub after: Option<String>,
+}
+
+impl Engine {
+    /// What one event changed, as whole texts, for interfaces that show diffs themselves. Files that are not text, are not kept
+    /// or would take more than `bytes_max` in all are left out.
+    pub async fn changed_texts(
+        &self,
+        session: SessionId,
+        changes: &[Change],
+        bytes_max: usize,
+    ) -> Result<Vec<ChangedText>, EngineError> {
+        let row = self.read(move |engine| engine.find_session(&session.to_string())).await?;
+        let contents = self.checkpoints(&row).await?.1.contents(changes).await;
+        let mut room = bytes_max;
+        let texts = changes.iter().zip(contents).filter_map(|(change, sides)| {
+            let (before, after) = sides?;
+            room = room.checked_sub(before.len() + after.len())?;
+            let text = |there: bool, bytes| there.then(|| String::from_utf8(bytes)).transpose().ok();
+            let before = text(change.before.is_some(), before)?;
+            Some(ChangedText {
+                path: change.path.clone(),
+                before,
+                after: text(change.after.is_some(), after)?,
+            })
+        });
+        Ok(texts.collect())
+    }
+}
+
 /// Each path once, sorted.
 pub(crate) fn paths_of(changes: &[Change]) -> Vec<String> {
     let paths: std::collections::BTreeSet<&String> = changes.iter().map(|change| &change.path).collect();

@@ -9,6 +9,7 @@ use posse_model::{Profile, Protocol, ToolCallMode};
 use posse_protocol::{Approval, Files, Prices, Shell};
 use serde::{Deserialize, Serialize};
 
+use super::acp::AcpFile;
 use super::chat::ChatFile;
 use super::roles::RoleFile;
 use super::servers::ServerFile;
@@ -38,6 +39,7 @@ pub(crate) struct FileConfig {
     pub(crate) record: RecordFile,
     pub(crate) memory: MemoryFile,
     pub(crate) chat: ChatFile,
+    pub(crate) acp: AcpFile,
     pub(crate) hooks: HooksFile,
     #[serde(alias = "subagents")]
     pub(crate) sub_agents: SubAgentsFile,

@@ -24,6 +24,7 @@ impl Config {
             record: self.record.clone(),
             memory: self.memory.clone(),
             chat: self.chat.clone(),
+            acp: self.acp.clone(),
             hooks: self.hooks.clone(),
             sub_agents: self.sub_agents.clone(),
             roles: self.roles.clone(),
@@ -38,6 +39,7 @@ impl Config {
         file.memory.enabled.get_or_insert(true);
         file.chat.theme.get_or_insert_default();
         file.chat.notify.get_or_insert_default();
+        file.acp.client_files.get_or_insert_default();
         let addresses = file.models.values_mut().filter_map(|model| model.endpoint.as_mut());
         let sub_agents = &mut file.sub_agents;
         let routed = sub_agents.endpoint.iter_mut().chain(sub_agents.endpoints.iter_mut().flatten());

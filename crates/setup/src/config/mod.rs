@@ -3,6 +3,7 @@
 //! A project file comes with a repository, so it is a stranger's. Until the person has trusted that very content
 //! it may only choose among the user's models and lower the limits.
 
+mod acp;
 mod chat;
 mod concurrency;
 mod file;
@@ -31,6 +32,7 @@ use posse_policy::Rules;
 use posse_protocol::{Approval, Budget, Files, Grant, Network, PathRules, Shell};
 use posse_workspace::Workspace;
 
+pub(crate) use acp::AcpFile;
 pub(crate) use chat::ChatFile;
 pub use chat::{ChatNotify, ChatTheme};
 pub use file::parse_approval;
@@ -77,6 +79,7 @@ pub struct Config {
     pub(crate) record: RecordFile,
     pub(crate) memory: MemoryFile,
     pub(crate) chat: ChatFile,
+    pub(crate) acp: AcpFile,
     pub(crate) hooks: HooksFile,
     pub(crate) sub_agents: SubAgentsFile,
     pub(crate) roles: BTreeMap<String, RoleFile>,
@@ -112,6 +115,7 @@ impl Config {
             record,
             memory,
             chat,
+            acp,
             hooks,
             sub_agents,
             roles,
@@ -135,6 +139,7 @@ impl Config {
             record,
             memory,
             chat,
+            acp,
             hooks,
             sub_agents,
             roles,
@@ -305,6 +310,11 @@ impl Config {
         self.record.durability()
     }
 
+    /// Whether files that a prompt in an editor mentions are read through the editor.
+    pub fn client_files(&self) -> bool {
+        self.acp.client_files.unwrap_or(false)
+    }
+
     /// The names of the models that are configured.
     pub fn model_names(&self) -> impl Iterator<Item = &str> {
         self.models.keys().map(String::as_str)
@@ -333,6 +343,7 @@ fn never_counts(project: &FileConfig, path: &ShownPath) -> impl Iterator<Item = 
     let all = [
         (project.git != GitFile::default(), SetupWarning::ProjectNamesGit { path: path() }),
         (project.chat != ChatFile::default(), SetupWarning::ProjectSetsChat { path: path() }),
+        (project.acp != AcpFile::default(), SetupWarning::ProjectSetsAcp { path: path() }),
         (project.hooks != HooksFile::default(), SetupWarning::ProjectLetsHooksOut { path: path() }),
     ];
     all.into_iter().filter_map(|(sets, warning)| sets.then_some(warning))

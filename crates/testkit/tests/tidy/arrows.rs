@@ -61,7 +61,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "telemetry",
         ],
     ),
-    ("acp", &["engine", "protocol", "setup", "view"]),
+    ("acp", &["api", "engine", "mcp", "protocol", "setup", "surface", "view"]),
     ("api", &["engine", "protocol", "sandbox", "setup", "view"]),
     ("tui", &["api", "engine", "protocol", "report", "sandbox", "setup", "terminal", "view"]),
     ("cluster", &["engine", "protocol", "setup", "view"]),
