@@ -164,7 +164,6 @@ async fn begin(
     let warnings = terms.warnings.iter().chain(&replaced).map(ToString::to_string).collect();
     session.turns.expect(&task.text);
     let request = terms.request(task, None).map_err(|e| of_preparing(&e))?;
-    tracing::debug!(session = %session.id, traceparent = session.traceparent(), "a session begins for a client");
     let ended = session.turns.wait(AwaitedTurn::Next);
     let begun = match recorded {
         None => engine.start_as(session.id, request),
@@ -181,6 +180,7 @@ fn wishes(host: &AcpHost, session: &AcpSession, recorded: Option<&SessionView>) 
     let mut wishes = Wishes { person: true, stay: true, ..host.wishes.clone() };
     wishes.model = settings.model;
     wishes.surface = settings.surface;
+    wishes.traceparent = session.traceparent();
     wishes.approval = settings.mode_chosen.then_some(settings.mode);
     let Some(view) = recorded else { return Ok(wishes) };
     wishes.coordinator |= view.coordinator;
