@@ -11,6 +11,7 @@ use std::time::Instant;
 use posse_testkit::{Captured, FakeModel, Fixture, Turn, asker};
 use serde_json::{Value, json};
 
+use crate::acp::editor::Editor;
 use crate::crew::REPORT;
 use crate::posse::{Person, Ran};
 use collector::{Behaviour, Collector};
@@ -150,6 +151,60 @@ fn a_collector_gets_the_tree_and_a_file_holds_the_same() {
 
 fn contains(bytes: &[u8], part: &[u8]) -> bool {
     bytes.windows(part.len()).any(|window| window == part)
+}
+
+/// A server that says within which span it was called.
+const SERVER: &str = r#"
+import json, sys
+for line in sys.stdin:
+    call = json.loads(line)
+    if "id" not in call:
+        continue
+    if call["method"] == "initialize":
+        result = {"protocolVersion": call["params"]["protocolVersion"], "capabilities": {"tools": {}},
+                  "serverInfo": {"name": "tester", "version": "1"}}
+    elif call["method"] == "tools/list":
+        result = {"tools": [{"name": "span", "description": "Tells", "inputSchema": {"type": "object"}}]}
+    elif call["method"] == "tools/call":
+        result = {"content": [{"type": "text", "text": "span " + str(call["params"].get("_meta", {}).get("traceparent"))}]}
+    else:
+        print(json.dumps({"jsonrpc": "2.0", "id": call["id"], "error": {"code": -32601, "message": "no"}}), flush=True)
+        continue
+    print(json.dumps({"jsonrpc": "2.0", "id": call["id"], "result": result}), flush=True)
+"#;
+
+#[test]
+fn an_editors_span_is_above_and_a_servers_below() {
+    let turns = [Turn::call("mcp__tester__span", json!({})), Turn::text("done")];
+    let person = Person::with_project(turns, Fixture::new().file("server.py", SERVER).git());
+    let server = person.project.path().join("server.py");
+    assert_eq!(
+        person.posse(&["mcp", "add", "tester", "--", "python3", server.to_str().unwrap()]).code,
+        Some(0)
+    );
+    assert_eq!(person.posse(&["mcp", "test", "tester"]).code, Some(0));
+    let collector = Collector::start(Behaviour::Takes);
+    let mut command = person.command(&["acp", "--approval", "full"]);
+    command.env("OTEL_EXPORTER_OTLP_ENDPOINT", collector.address());
+    let mut editor = Editor::of(command);
+    editor.call("initialize", json!({"protocolVersion": 1, "clientCapabilities": {}}));
+    let outside = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    let folder = person.project.path().canonicalize().unwrap();
+    let new = json!({"cwd": folder, "mcpServers": [], "_meta": {"traceparent": outside}});
+    let session = editor.call("session/new", new)["sessionId"].as_str().unwrap().to_owned();
+    assert_eq!(editor.says(&session, "Go."), "end_turn");
+    assert_eq!(editor.close(), Some(0));
+    let spans = spans(&collected(&collector));
+    let named =
+        |name: &str| spans.iter().find(|span| span["name"] == name).unwrap_or_else(|| panic!("{name}"));
+    assert_eq!(
+        (&named("session")["trace"], &named("session")["parent"]),
+        (&json!(outside[3..35]), &json!(outside[36..52]))
+    );
+    let call = named("execute_tool mcp__tester__span");
+    let told = format!("span 00-{}-{}-01", &outside[3..35], call["id"].as_str().unwrap());
+    let last = String::from_utf8(person.model.requests().last().unwrap().body.clone()).unwrap();
+    assert!(last.contains(&told), "{told} {last}");
 }
 
 #[test]

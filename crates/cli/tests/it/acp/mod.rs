@@ -3,7 +3,7 @@
 mod asking;
 mod bad;
 mod children;
-mod editor;
+pub(crate) mod editor;
 mod official;
 mod recorded;
 mod talking;
