@@ -94,9 +94,12 @@ impl FollowerAtWork {
 
     /// Ends a session that rests, and leaves one at work to be resumed. Whether there is more to come.
     async fn let_go(&mut self) -> bool {
-        let SessionFollower { source, translator, engine, .. } = &mut self.follower;
+        let SessionFollower { source, engine, .. } = &mut self.follower;
         let SessionSource::Own(session) = source else { return false };
-        let rests = translator.view.main().is_some_and(|main| main.state == AgentState::Resting);
+        // Not by what the client was told: it may be far behind.
+        let id = session.id.to_string();
+        let row = engine.read(move |engine| engine.find_session(&id)).await;
+        let rests = row.is_ok_and(|row| row.status == AgentState::Resting);
         if rests && engine.close(session.id).is_ok() {
             return true;
         }

@@ -243,7 +243,7 @@ async fn close_open(host: &AcpHost, id: &str) {
     }
 }
 
-/// Takes a session off the record, for good.
+/// Takes a session off the record, for good. One that is not there is as wanted.
 pub(crate) async fn delete(
     host: &AcpHost,
     request: DeleteSessionRequest,
@@ -251,13 +251,14 @@ pub(crate) async fn delete(
     let id = request.session_id.0;
     let open = host.session(&id).ok();
     close_open(host, &id).await;
-    if open.is_some_and(|open| open.is_new()) {
+    if open.is_some_and(|open| open.is_new()) || id.parse::<SessionId>().is_err() {
         return Ok(DeleteSessionResponse::new());
     }
     let config = Config::load(&host.paths, Path::new("/")).map_err(crate::errors::failed)?;
     let engine = host.engine(&config).await?;
-    let row = row(&engine, &id).await?;
-    engine.delete_session(&row).await.map_err(|error| of_engine(&error))?;
+    if let Ok(row) = row(&engine, &id).await {
+        engine.delete_session(&row).await.map_err(|error| of_engine(&error))?;
+    }
     Ok(DeleteSessionResponse::new())
 }
 

@@ -52,7 +52,9 @@ fn a_session_is_listed_loaded_resumed_closed_and_deleted() {
     assert_eq!(editor.text(&session, "agent_message_chunk"), "Even more.");
     let wrong = json!({"sessionId": session, "cwd": "/usr", "mcpServers": []});
     assert_eq!(editor.refused("session/load", wrong)["code"], -32602);
-    editor.call("session/delete", json!({"sessionId": session}));
+    for id in [session.as_str(), session.as_str(), "nobody"] {
+        editor.call("session/delete", json!({"sessionId": id}));
+    }
     assert_eq!(editor.call("session/list", json!({}))["sessions"], json!([]));
     assert_eq!(editor.refused("session/load", opens)["code"], -32002);
     assert_eq!(editor.close(), Some(0));
