@@ -215,15 +215,18 @@ pub(crate) async fn tell_all(client: &AcpClient, news: impl IntoIterator<Item = 
 /// The mode or the model is another one: somebody changed it, here or elsewhere.
 async fn settings_changed(client: &AcpClient, session: &AcpSession, translator: &Translator) {
     let view = &translator.view;
+    let before = session.settings().mode;
     let (settings, changed) = session.set(|settings| {
         settings.mode = view.approval.unwrap_or(settings.mode);
         settings.model = view.model.clone().or(settings.model.take());
         settings.begun = true;
         settings.surface = view.surface.parse().ok();
     });
-    if changed {
+    if settings.mode != before {
         let mode = CurrentModeUpdate::new(settings.mode.word());
         client.update(&session.wire, SessionUpdate::CurrentModeUpdate(mode)).await;
+    }
+    if changed {
         let options = ConfigOptionUpdate::new(settings.options());
         client.update(&session.wire, SessionUpdate::ConfigOptionUpdate(options)).await;
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use agent_client_protocol_schema::v1::Error;
 use posse_api::Listening;
@@ -23,6 +23,8 @@ pub(crate) struct AcpHost {
     pub(crate) wishes: Wishes,
     pub(crate) version: String,
     pub(crate) client: Arc<AcpClient>,
+    /// The trace that the connection belongs to, and so every session of which nothing else is said.
+    pub(crate) traceparent: OnceLock<String>,
     engine: OnceCell<Engine>,
     /// The socket over which other processes reach the sessions.
     listening: Mutex<Option<Listening>>,
@@ -36,6 +38,7 @@ impl AcpHost {
             wishes,
             version,
             client: Arc::default(),
+            traceparent: OnceLock::new(),
             engine: OnceCell::new(),
             listening: Mutex::new(None),
             sessions: Mutex::default(),
@@ -90,6 +93,7 @@ impl AcpHost {
             )));
         }
         let session = Arc::new(session);
+        session.trace(self.traceparent.get().cloned());
         sessions.insert(Arc::clone(&session.wire), Arc::clone(&session));
         Ok(session)
     }

@@ -42,6 +42,9 @@ pub(crate) fn initialize(host: &AcpHost, request: &InitializeRequest) -> Result<
     if !host.client.introduce(ClientSkills::of(&request.client_capabilities)) {
         return Err(crate::errors::invalid_request("the connection is initialised already"));
     }
+    if let Some(traceparent) = traceparent(request.meta.as_ref()) {
+        let _ = host.traceparent.set(traceparent);
+    }
     let sessions = SessionCapabilities::new()
         .list(SessionListCapabilities::new())
         .delete(SessionDeleteCapabilities::new())
@@ -368,4 +371,24 @@ pub(crate) fn cancel(host: &AcpHost, id: &str) {
         // One that has ended is as wanted.
         let _ = live.handle.call(session.id, StopAgent { agent }).await;
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_trace_is_a_short_text() {
+        let cases = [
+            (json!({"traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}), true),
+            (json!({"traceparent": 5}), false),
+            (json!({"traceparent": "x".repeat(TRACEPARENT_BYTES_MAX + 1)}), false),
+            (json!({}), false),
+        ];
+        for (meta, is_one) in cases {
+            let meta: Meta = serde_json::from_value(meta).unwrap();
+            assert_eq!(traceparent(Some(&meta)).is_some(), is_one, "{meta:?}");
+        }
+    }
 }
