@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use agent_client_protocol_schema::v1::Error;
 use posse_api::Listening;
 use posse_engine::Engine;
+use posse_protocol::TraceParent;
 use posse_setup::{Config, Paths, SessionPlan, Wishes, model_list};
 use tokio::sync::OnceCell;
 
@@ -23,8 +24,8 @@ pub(crate) struct AcpHost {
     pub(crate) wishes: Wishes,
     pub(crate) version: String,
     pub(crate) client: Arc<AcpClient>,
-    /// The trace that the connection belongs to, and so every session of which nothing else is said.
-    pub(crate) traceparent: OnceLock<String>,
+    /// The span that the connection belongs to, and so every session of which nothing else is said.
+    pub(crate) traceparent: OnceLock<TraceParent>,
     engine: OnceCell<Engine>,
     /// The socket over which other processes reach the sessions.
     listening: Mutex<Option<Listening>>,
@@ -93,7 +94,7 @@ impl AcpHost {
             )));
         }
         let session = Arc::new(session);
-        session.trace(self.traceparent.get().cloned());
+        session.trace(self.traceparent.get().copied());
         sessions.insert(Arc::clone(&session.wire), Arc::clone(&session));
         Ok(session)
     }

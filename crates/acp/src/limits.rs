@@ -42,8 +42,6 @@ pub(crate) const REMARKS_MAX: usize = 20;
 pub(crate) const TURNS_KEPT: usize = 32;
 /// How many sessions one page of a list has.
 pub(crate) const PAGE_SESSIONS: usize = 50;
-/// The longest `traceparent`, in bytes.
-pub(crate) const TRACEPARENT_BYTES_MAX: usize = 128;
 /// How many servers a client passes with a session.
 pub(crate) const SERVERS_MAX: usize = 32;
 /// How long the client may take to read a file for a prompt.

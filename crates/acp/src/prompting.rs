@@ -205,7 +205,6 @@ impl PreparedTurn {
     /// Starts the session, or resumes it.
     async fn begin(self, session: &AcpSession, resumes: bool) -> Result<BegunTurn, Error> {
         let Self { engine, text, request, window, warnings, shell } = self;
-        tracing::debug!(session = %session.id, traceparent = session.traceparent(), "a client's session begins");
         session.turns.expect(&text);
         let ended = session.turns.wait(AwaitedTurn::Next);
         let begun = match resumes {
@@ -224,6 +223,7 @@ fn wishes(host: &AcpHost, session: &AcpSession, recorded: Option<&SessionView>) 
     let mut wishes = Wishes { person: true, stay: true, ..host.wishes.clone() };
     wishes.model = settings.model;
     wishes.surface = settings.surface;
+    wishes.traceparent = session.traceparent();
     wishes.approval = settings.mode_chosen.then_some(settings.mode);
     let Some(view) = recorded else { return Ok(wishes) };
     wishes.coordinator |= view.coordinator;

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use agent_client_protocol_schema::v1::{Error, RequestId};
 use posse_api::Handle;
 use posse_mcp::ServerEntry;
-use posse_protocol::SessionId;
+use posse_protocol::{SessionId, TraceParent};
 use tokio_util::sync::CancellationToken;
 
 use crate::errors::invalid_request;
@@ -44,8 +44,8 @@ struct SessionState {
     answering: Option<RequestId>,
     /// Sub-agents by the ids of their sessions: what they are stopped by.
     children: HashMap<String, String>,
-    /// The trace that the client's last request belongs to, as W3C Trace Context writes it.
-    traceparent: Option<String>,
+    /// The span that the client's last request belongs to.
+    traceparent: Option<TraceParent>,
 }
 
 enum Life {
@@ -154,16 +154,15 @@ impl AcpSession {
         (settings.clone(), *settings != before)
     }
 
-    /// Notes the trace that a request belongs to.
-    pub(crate) fn trace(&self, traceparent: Option<String>) {
-        if let Some(traceparent) = traceparent {
-            self.lock().traceparent = Some(traceparent);
-        }
+    /// Notes the span that a request belongs to.
+    pub(crate) fn trace(&self, traceparent: Option<TraceParent>) {
+        let mut state = self.lock();
+        state.traceparent = traceparent.or(state.traceparent);
     }
 
-    /// The trace that the session belongs to.
-    pub(crate) fn traceparent(&self) -> Option<String> {
-        self.lock().traceparent.clone()
+    /// The span that the session belongs to when it begins.
+    pub(crate) fn traceparent(&self) -> Option<TraceParent> {
+        self.lock().traceparent
     }
 
     pub(crate) fn add_child(&self, session: String, name: String) {

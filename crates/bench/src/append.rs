@@ -212,6 +212,7 @@ fn session_started() -> EventKind {
         surface: "agent".into(),
         coordinator: false,
         team: false,
+        traceparent: None,
     }
 }
 

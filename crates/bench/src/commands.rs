@@ -87,7 +87,7 @@ fn gaps(folder: &Path, command: &str, turns: usize) -> anyhow::Result<Vec<f64>> 
     let server = Server::by(turns, false, call)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let data = tempfile::tempdir()?;
-    runtime.block_on(session_in(&server.base_url, posse_engine::Engine::open(data.path())?, folder))?;
+    runtime.block_on(session_in(&server.base_url, posse_engine::Engine::open(data.path())?, folder, None))?;
     let arrivals = server.take();
     ensure!(arrivals.len() == turns + 1, "{} requests came", arrivals.len());
     Ok(arrivals.windows(2).map(|pair| (pair[1].at - pair[0].at).as_secs_f64() * 1000.0).collect())

@@ -14,6 +14,7 @@ mod append;
 mod chat;
 mod commands;
 mod crew;
+mod export;
 mod files;
 mod keep;
 mod open;
@@ -44,7 +45,7 @@ pub(crate) struct ResultLine {
 type Measure = fn() -> anyhow::Result<Vec<ResultLine>>;
 
 /// What can be measured; all of it unless the command line names some.
-const PARTS: [(&str, Measure); 15] = [
+const PARTS: [(&str, Measure); 16] = [
     ("turns", turns::measure),
     ("startup", startup::measure),
     ("run", run_end::measure),
@@ -60,6 +61,7 @@ const PARTS: [(&str, Measure); 15] = [
     ("chat", chat::measure),
     ("web", web::measure),
     ("servers", servers::measure),
+    ("export", export::measure),
 ];
 
 fn main() -> ExitCode {
@@ -96,7 +98,7 @@ fn measured() -> anyhow::Result<bool> {
     ensure!(
         !lines.is_empty(),
         "the parts are turns, startup, run, sandbox, keep, commands, files, crew, record, append, open, resting, \
-         chat and web"
+         chat, web, servers and export"
     );
     println!("| what | measured | floor | promise | holds |\n|---|---|---|---|---|");
     for line in &lines {

@@ -24,7 +24,7 @@ enum Side {
 pub(crate) fn measure() -> anyhow::Result<Vec<ResultLine>> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let first = Server::start(TURNS, true)?;
-    runtime.block_on(posse(&first.base_url, recorded))?;
+    runtime.block_on(posse(&first.base_url, recorded, None))?;
     let bodies: Vec<Bytes> = first.take().into_iter().map(|arrival| Bytes::from(arrival.body)).collect();
 
     let server = Server::start(TURNS, false)?;
@@ -33,8 +33,8 @@ pub(crate) fn measure() -> anyhow::Result<Vec<ResultLine>> {
     for _ in 0..ROUNDS {
         for side in order {
             match side {
-                Side::Recorded => runtime.block_on(posse(&server.base_url, recorded))?,
-                Side::Unrecorded => runtime.block_on(posse(&server.base_url, unrecorded))?,
+                Side::Recorded => runtime.block_on(posse(&server.base_url, recorded, None))?,
+                Side::Unrecorded => runtime.block_on(posse(&server.base_url, unrecorded, None))?,
                 Side::Raw => runtime.block_on(raw(&server.base_url, &bodies))?,
             }
             gaps[side as usize].extend(turns_us(&server)?);

@@ -64,6 +64,8 @@ pub(crate) fn request(workspace: &Path, base_url: &str, prompt: String) -> anyho
         knowledge: posse_engine::KnowledgeSettings::default(),
         hooks: None,
         outside: None,
+        traceparent: None,
+        watcher: None,
     })
 }
 

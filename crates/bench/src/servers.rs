@@ -125,7 +125,14 @@ async fn many(all: &Arc<Servers>, agents: usize) -> anyhow::Result<Duration> {
             for call in 0..CALLS {
                 let text = format!("{n}/{call}.");
                 let (name, arguments) = ("mcp__tools__echo".to_owned(), json!({"text": &text}));
-                let call = OutsideCall { name, arguments, agent, judged_unknown: false, questions: None };
+                let call = OutsideCall {
+                    name,
+                    arguments,
+                    agent,
+                    judged_unknown: false,
+                    questions: None,
+                    traceparent: None,
+                };
                 let said = all.call(call).await;
                 ensure!(said.ok && said.text.contains(&text), "a call came to {}", said.text);
             }

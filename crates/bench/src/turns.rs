@@ -2,12 +2,13 @@
 //! sends the same requests.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context as _, ensure};
 use bytes::Bytes;
 use posse_engine::models::Models;
-use posse_engine::{Engine, SessionRequest};
+use posse_engine::{Engine, SessionRequest, SessionWatcher};
 use posse_model::{Governors, Model, ModelConfig, Protocol};
 use posse_protocol::{Budget, Ending, Grant, Network};
 use posse_tools::ToolSettings;
@@ -23,7 +24,7 @@ const EARLY_RATIO_MAX: f64 = 1.5;
 const LATE_RATIO_MAX: f64 = 2.0;
 
 /// Microseconds from one request to the next, around a turn.
-fn around(arrivals: &[Arrival], turn: usize) -> Vec<f64> {
+pub(crate) fn around(arrivals: &[Arrival], turn: usize) -> Vec<f64> {
     let gaps = arrivals.windows(2).map(|pair| (pair[1].at - pair[0].at).as_secs_f64() * 1e6);
     let from = turn.saturating_sub(AROUND);
     gaps.skip(from).take(AROUND * 2).collect()
@@ -32,7 +33,7 @@ fn around(arrivals: &[Arrival], turn: usize) -> Vec<f64> {
 pub(crate) fn measure() -> anyhow::Result<Vec<ResultLine>> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let recording = Server::start(TURNS, true)?;
-    runtime.block_on(posse(&recording.base_url, recorded))?;
+    runtime.block_on(posse(&recording.base_url, recorded, None))?;
     let bodies = recording.take().into_iter().map(|arrival| Bytes::from(arrival.body)).collect::<Vec<_>>();
     ensure!(bodies.len() == TURNS + 1, "{} requests came", bodies.len());
 
@@ -42,7 +43,7 @@ pub(crate) fn measure() -> anyhow::Result<Vec<ResultLine>> {
     for _ in 0..ROUNDS {
         for side in [0, 1] {
             match side {
-                0 => runtime.block_on(posse(&server.base_url, recorded))?,
+                0 => runtime.block_on(posse(&server.base_url, recorded, None))?,
                 _ => runtime.block_on(raw(&server.base_url, &bodies))?,
             }
             let arrivals = server.take();
@@ -94,15 +95,24 @@ pub(crate) fn recorded(data_dir: &Path) -> anyhow::Result<Engine> {
 }
 
 /// One session, of as many turns as the server wants.
-pub(crate) async fn posse(base_url: &str, open: OpenEngine) -> anyhow::Result<()> {
+pub(crate) async fn posse(
+    base_url: &str,
+    open: OpenEngine,
+    watcher: Option<Arc<dyn SessionWatcher>>,
+) -> anyhow::Result<()> {
     let (data, workspace) = (tempfile::tempdir()?, tempfile::tempdir()?);
     let notes = (1..=1000).map(|n| format!("line {n} of the notes\n")).collect::<String>();
     std::fs::write(workspace.path().join("notes.txt"), notes)?;
-    session_in(base_url, open(data.path())?, workspace.path()).await
+    session_in(base_url, open(data.path())?, workspace.path(), watcher).await
 }
 
 /// One session in a folder.
-pub(crate) async fn session_in(base_url: &str, engine: Engine, workspace: &Path) -> anyhow::Result<()> {
+pub(crate) async fn session_in(
+    base_url: &str,
+    engine: Engine,
+    workspace: &Path,
+    watcher: Option<Arc<dyn SessionWatcher>>,
+) -> anyhow::Result<()> {
     let config = ModelConfig::new("fake", "fake-model", Protocol::Chat, base_url);
     let mut session = engine.start(SessionRequest {
         workspace: workspace.to_path_buf(),
@@ -119,6 +129,8 @@ pub(crate) async fn session_in(base_url: &str, engine: Engine, workspace: &Path)
         knowledge: posse_engine::KnowledgeSettings::default(),
         hooks: None,
         outside: None,
+        traceparent: None,
+        watcher,
     })?;
     while session.next().await.is_some() {}
     let report = session.report().await.context("no report")?;

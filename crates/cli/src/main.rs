@@ -58,6 +58,7 @@ mod work;
 use std::process::ExitCode;
 
 use posse_setup::{Paths, Surroundings};
+use posse_telemetry::Telemetry;
 
 use crate::args::{Args, CliCommand};
 use crate::exit::Exit;
@@ -91,40 +92,43 @@ fn dispatch(surroundings: Surroundings, args: Args) -> anyhow::Result<Exit> {
     let paths = Paths::find(surroundings, args.data_dir.as_deref(), args.config.as_deref())?;
     logs::start(&paths)?;
     output::set_columns(args.columns);
+    let telemetry = &paths.telemetry().clone();
     let Some(command) = args.command else {
-        return on_runtime(chat::run(paths, flags, args.chat));
+        return on_runtime(telemetry, chat::run(paths, flags, args.chat));
     };
     match command {
-        CliCommand::Run(args) => on_runtime(run::run(&paths, args)),
-        CliCommand::Resume(args) => on_runtime(resume::run(&paths, args)),
-        CliCommand::Fork(args) => on_runtime(fork::run(&paths, args)),
-        CliCommand::Demo(args) => on_runtime(demo::run(paths, flags, args)),
-        CliCommand::Doctor { model, verbose } => on_runtime(doctor::run(&paths, model.as_deref(), verbose)),
-        CliCommand::Sessions(command) => on_runtime(sessions::run(&paths, command)),
-        CliCommand::Tasks(args) if args.follow => on_runtime(tasks_live::run(&paths, args)),
-        CliCommand::Tasks(args) => on_runtime(tasks::run(&paths, args.session, args.json)),
-        CliCommand::Attach(args) => on_runtime(attach::run(paths, flags, args)),
-        CliCommand::Tell(args) => on_runtime(steer::tell(&paths, args)),
-        CliCommand::Answer(args) => on_runtime(answer::run(&paths, args)),
-        CliCommand::Stop(args) => on_runtime(steer::stop(&paths, args)),
-        CliCommand::Serve(args) => on_runtime(serve::run(paths, flags, args)),
-        CliCommand::Acp(args) => on_runtime(acp::run(paths, args)),
-        CliCommand::Undo(args) => on_runtime(changes::undo(&paths, args)),
-        CliCommand::Rewind(args) => on_runtime(changes::rewind(&paths, &args)),
-        CliCommand::Redo { session, preview, protected } => {
-            on_runtime(changes::redo(&paths, &session, preview, protected))
+        CliCommand::Run(args) => on_runtime(telemetry, run::run(&paths, args)),
+        CliCommand::Resume(args) => on_runtime(telemetry, resume::run(&paths, args)),
+        CliCommand::Fork(args) => on_runtime(telemetry, fork::run(&paths, args)),
+        CliCommand::Demo(args) => on_runtime(telemetry, demo::run(paths, flags, args)),
+        CliCommand::Doctor { model, verbose } => {
+            on_runtime(telemetry, doctor::run(&paths, model.as_deref(), verbose))
         }
-        CliCommand::Diff(args) => on_runtime(changes::diff(&paths, args)),
+        CliCommand::Sessions(command) => on_runtime(telemetry, sessions::run(&paths, command)),
+        CliCommand::Tasks(args) if args.follow => on_runtime(telemetry, tasks_live::run(&paths, args)),
+        CliCommand::Tasks(args) => on_runtime(telemetry, tasks::run(&paths, args.session, args.json)),
+        CliCommand::Attach(args) => on_runtime(telemetry, attach::run(paths, flags, args)),
+        CliCommand::Tell(args) => on_runtime(telemetry, steer::tell(&paths, args)),
+        CliCommand::Answer(args) => on_runtime(telemetry, answer::run(&paths, args)),
+        CliCommand::Stop(args) => on_runtime(telemetry, steer::stop(&paths, args)),
+        CliCommand::Serve(args) => on_runtime(telemetry, serve::run(paths, flags, args)),
+        CliCommand::Acp(args) => on_runtime(telemetry, acp::run(paths, args)),
+        CliCommand::Undo(args) => on_runtime(telemetry, changes::undo(&paths, args)),
+        CliCommand::Rewind(args) => on_runtime(telemetry, changes::rewind(&paths, &args)),
+        CliCommand::Redo { session, preview, protected } => {
+            on_runtime(telemetry, changes::redo(&paths, &session, preview, protected))
+        }
+        CliCommand::Diff(args) => on_runtime(telemetry, changes::diff(&paths, args)),
         CliCommand::Merge { agent, session, preview, protected } => {
-            on_runtime(changes::merge(&paths, &session, &agent, preview, protected))
+            on_runtime(telemetry, changes::merge(&paths, &session, &agent, preview, protected))
         }
         CliCommand::Context { session, agent, json } => {
-            on_runtime(context::run(&paths, &session, &agent, json))
+            on_runtime(telemetry, context::run(&paths, &session, &agent, json))
         }
         CliCommand::Stats(args) => stats::run(&paths, &args),
         CliCommand::Rules(command) => rules::run(&paths, command),
-        CliCommand::Mcp(command) => on_runtime(mcp::run(&paths, command)),
-        CliCommand::Hooks(command) => on_runtime(hooks::run(&paths, command)),
+        CliCommand::Mcp(command) => on_runtime(telemetry, mcp::run(&paths, command)),
+        CliCommand::Hooks(command) => on_runtime(telemetry, hooks::run(&paths, command)),
         CliCommand::Skills(command) => skills::run(&paths, command),
         CliCommand::Memory(command) => memory::run(&paths, command),
         CliCommand::Agents(command) => agents::run(&paths, command),
@@ -141,12 +145,18 @@ fn workers() -> usize {
     cores.clamp(limits::WORKERS_MIN, limits::WORKERS_MAX)
 }
 
-fn on_runtime(work: impl Future<Output = anyhow::Result<Exit>>) -> anyhow::Result<Exit> {
+fn on_runtime(
+    telemetry: &Telemetry,
+    work: impl Future<Output = anyhow::Result<Exit>>,
+) -> anyhow::Result<Exit> {
     let workers = workers();
     resources::look(workers)?;
     resources::end_plainly_when_refused();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(workers).enable_all().build()?;
     let result = runtime.block_on(work);
+    if let Some(trouble) = runtime.block_on(telemetry.finish()) {
+        let _ = output::print_aside(&output::visible(&trouble));
+    }
     // A blocking file operation that was cancelled must not hold up the exit.
     runtime.shutdown_background();
     result

@@ -81,6 +81,13 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
     out.flush()
 }
 
+/// Writes what is not for reading to standard output, for another program.
+pub(crate) fn print_bytes(bytes: &[u8]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(bytes)?;
+    out.flush()
+}
+
 /// Writes to standard error.
 pub(crate) fn print_aside(text: &str) -> io::Result<()> {
     io::stderr().write_all(guarded(text, Style::for_stderr().colour).as_bytes())

@@ -362,7 +362,7 @@ agent: Fixed.
             grant: posse_protocol::Grant::none(),
         };
         let checked_out = EventKind::CheckedOut { branch: "posse/x".into(), base: "abc".into() };
-        let again = EventKind::SessionResumed { version: "1".into(), sandboxed: true };
+        let again = EventKind::SessionResumed { version: "1".into(), sandboxed: true, traceparent: None };
         let events = [
             event(2, 1, admitted("explore-1", 1, "find it")),
             event(2, 1, checked_out),

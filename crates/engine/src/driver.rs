@@ -320,6 +320,7 @@ impl Driver {
             hooks: self.hooks.as_ref().filter(|hooks| call_hooks::about_calls(hooks)),
             stopped: OnceLock::new(),
             turn: self.agent.spent().turns,
+            trace: self.crew.trace.map(|trace| (trace, self.who.id)),
             snapshot: self.snapshot(calls),
             begun,
         };

@@ -39,8 +39,8 @@ pub use project::{ProjectContext, project_context, project_folders, project_of};
 pub use record::bus::Updates;
 pub use rights::approvals::{AnswerOutcome, ApprovalSettings};
 pub use session::{
-    HookTrial, KnowledgeSettings, MadeUpMoment, Session, SessionRequest, TriedHook, TypedCommand,
-    TypedOutcome, run_typed,
+    HookTrial, KnowledgeSettings, MadeUpMoment, Session, SessionRequest, SessionWatcher, TriedHook,
+    TypedCommand, TypedOutcome, run_typed,
 };
 
 /// How servers with tools are, for whoever shows it.

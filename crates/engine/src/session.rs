@@ -12,6 +12,7 @@ pub(crate) mod resume;
 pub(crate) mod running;
 mod starter;
 mod typed_command;
+mod watcher;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
@@ -39,6 +40,7 @@ use crate::session::process_parts::ProcessParts;
 pub use hook_trial::{HookTrial, MadeUpMoment, TriedHook};
 pub use request::{KnowledgeSettings, SessionRequest};
 pub use typed_command::{TypedCommand, TypedOutcome, run_typed};
+pub use watcher::SessionWatcher;
 
 /// A running session. Dropping it does not stop it; `cancel` does.
 pub struct Session {
@@ -61,7 +63,7 @@ impl Session {
         request: SessionRequest,
     ) -> Result<Self, EngineError> {
         let agent = new_agent_id();
-        let opening = Opening { id, agent, after: Seq(0) };
+        let opening = Opening { id, agent, after: Seq(0), began_within: request.traceparent };
         let (grant, budget, prompt) = (request.grant.clone(), request.budget, request.words());
         let (crew, updates) = opening.open(process, request, &grant, Opening::lock(process, id)?)?;
         let launch = main_agent(&crew, grant, budget, prompt);

@@ -9,7 +9,10 @@ use posse_tools::{
     OutsideCall, OutsideFuture, OutsideHandle, OutsideOffer, OutsidePlace, OutsideResult, OutsideServer,
     OutsideState, OutsideTool, OutsideTools,
 };
-use rmcp::model::{CallToolRequestParams, GetPromptRequestParams, ReadResourceRequestParams, ServerResult};
+use rmcp::model::{
+    CallToolRequestParams, GetPromptRequestParams, ReadResourceRequestParams, RequestParamsMeta as _,
+    ServerResult,
+};
 use serde_json::{Map, Value};
 
 use crate::answer::AnswerParts;
@@ -97,7 +100,7 @@ impl Servers {
     }
 
     async fn call_tool(&self, call: OutsideCall) -> Result<OutsideResult, String> {
-        let OutsideCall { name, arguments, agent, judged_unknown, questions } = call;
+        let OutsideCall { name, arguments, agent, judged_unknown, questions, traceparent } = call;
         let (server, tool) = self.resolve(&name).await?;
         let arguments = match arguments {
             Value::Object(arguments) => arguments,
@@ -118,6 +121,7 @@ impl Servers {
         let connection = server.connection().await.map_err(|why| trouble(server, &why))?;
         let mut params = CallToolRequestParams::new(tool.name.clone());
         params.arguments = arguments.as_object().cloned();
+        traceparent.iter().for_each(|span| params.set_traceparent(&span.to_string()));
         match connection.request(questions, ServerRequest::Call(params)).await {
             Ok(ServerResult::CallToolResult(result)) => {
                 let ok = result.is_error != Some(true);
@@ -132,7 +136,7 @@ impl Servers {
     }
 
     async fn read_handle(&self, read: OutsideHandle) -> Result<OutsideResult, String> {
-        let OutsideHandle { handle, offset, agent, questions } = read;
+        let OutsideHandle { handle, offset, agent, questions, traceparent } = read;
         if is_result(&handle) {
             return Ok(OutsideResult {
                 ok: true,
@@ -145,7 +149,9 @@ impl Servers {
         let server =
             self.server(name).ok_or_else(|| format!("There is no server {}.", one_line(name, 60)))?;
         let connection = server.connection().await.map_err(|why| trouble(server, &why))?;
-        match connection.request(questions, ServerRequest::Read(ReadResourceRequestParams::new(uri))).await {
+        let mut params = ReadResourceRequestParams::new(uri);
+        traceparent.iter().for_each(|span| params.set_traceparent(&span.to_string()));
+        match connection.request(questions, ServerRequest::Read(params)).await {
             Ok(ServerResult::ReadResourceResult(result)) => {
                 let AnswerParts { text, images } = AnswerParts::of_resource(name, result);
                 let rest = text.chars().skip(offset).collect::<String>();

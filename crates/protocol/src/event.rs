@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     AgentId, Answer, Approval, Attachment, Brief, Budget, CallId, CallKind, Change, Conflict, ContextMode,
     Effect, Ending, Grant, HookDecision, MailId, Message, ModelError, Question, Reply, Report, Seq,
-    SessionId, Words,
+    SessionId, TraceParent, Words,
 };
 
 /// One recorded thing that happened.
@@ -55,6 +55,9 @@ pub enum EventKind {
         /// Whether agents can write to each other and share a board.
         #[serde(default)]
         team: bool,
+        /// The span of whoever asked for it, where they trace what they do.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        traceparent: Option<TraceParent>,
     },
     /// The process that ran the session is gone, or has detached from it. Agents that had not ended can be resumed.
     SessionInterrupted {
@@ -78,6 +81,9 @@ pub enum EventKind {
         version: String,
         /// Whether commands are confined by the kernel.
         sandboxed: bool,
+        /// The span of whoever asked for it, where they trace what they do.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        traceparent: Option<TraceParent>,
     },
     /// The session was given a title. Without one, its title is made of the first prompt.
     SessionNamed {

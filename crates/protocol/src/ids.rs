@@ -15,6 +15,13 @@ macro_rules! uuid_id {
         #[serde(transparent)]
         pub struct $name(Uuid);
 
+        impl $name {
+            /// Its bytes, for ids that are derived from it.
+            pub fn bytes(self) -> [u8; 16] {
+                self.0.into_bytes()
+            }
+        }
+
         impl From<Uuid> for $name {
             fn from(uuid: Uuid) -> Self {
                 Self(uuid)

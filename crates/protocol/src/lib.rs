@@ -31,6 +31,7 @@ mod task;
 mod test_names;
 mod title;
 mod tool;
+mod trace;
 pub mod visible;
 pub mod words;
 
@@ -61,3 +62,4 @@ pub use task::{Brief, ContextMode, Isolation, Task};
 pub use test_names::{is_test_name, is_test_path};
 pub use title::{TitleTooLong, title_of, typed_title};
 pub use tool::{Effect, Needs, ToolOutcome, ToolSpec};
+pub use trace::{NoTraceParent, SessionTrace, SpanId, TraceId, TraceParent};

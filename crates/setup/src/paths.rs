@@ -3,6 +3,8 @@
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 
+use posse_telemetry::{Telemetry, TelemetrySettings};
+
 use crate::error::PrepareError;
 use crate::surroundings::{ShownPath, Surroundings};
 
@@ -15,6 +17,9 @@ const CONFIG_VARIABLE: &str = "POSSE_CONFIG";
 #[derive(Clone, Debug)]
 pub struct Paths {
     surroundings: Surroundings,
+    telemetry: Telemetry,
+    /// What is wrong with how the environment wants it.
+    pub(crate) telemetry_faults: Vec<String>,
     /// The record and what was trusted.
     pub data_dir: PathBuf,
     /// The user's configuration.
@@ -46,7 +51,15 @@ impl Paths {
             default_config_dir(&surroundings).unwrap_or(data_dir.clone()).join("config.toml")
         });
         let (data_dir, config) = (absolute(&surroundings, &data_dir)?, absolute(&surroundings, &config)?);
-        Ok(Self { surroundings, data_dir, config, config_named })
+        let (settings, telemetry_faults) =
+            TelemetrySettings::read(&|name| surroundings.text(name).map(str::to_owned));
+        let telemetry = Telemetry::new(settings);
+        Ok(Self { surroundings, telemetry, telemetry_faults, data_dir, config, config_named })
+    }
+
+    /// What this process exports of its sessions.
+    pub fn telemetry(&self) -> &Telemetry {
+        &self.telemetry
     }
 
     /// What these paths were derived from.

@@ -13,7 +13,7 @@ use posse_engine::{
 };
 use posse_mcp::{ServerEntry, Servers};
 use posse_model::{Governors, Model, Recorder};
-use posse_protocol::{Approval, Grant, Shell};
+use posse_protocol::{Approval, Grant, Shell, TraceParent};
 use posse_tools::{OutsidePlace, OutsideTools, ToolSettings};
 use posse_workspace::{Workspace, WorkspaceError};
 use tokio_util::sync::CancellationToken;
@@ -37,6 +37,9 @@ use crate::wishes::Wishes;
 
 /// What stands for the workspace's path in a cassette.
 const WORKSPACE_PLACEHOLDER: &str = "{workspace}";
+
+/// The variable in which whoever starts this process names the span that it belongs to.
+const TRACEPARENT: &str = "TRACEPARENT";
 
 /// A session in a folder, as files and wishes describe it. Its model is not chosen yet.
 pub struct SessionPlan<'a> {
@@ -111,6 +114,12 @@ impl<'a> SessionPlan<'a> {
         self.wishes.model.as_deref().or_else(|| detect::named_model(self.paths.surroundings()))
     }
 
+    /// The span of whoever asks for the session. A variable that names none is nobody's business.
+    fn traceparent(&self) -> Option<TraceParent> {
+        let of_process = || self.paths.surroundings().text(TRACEPARENT)?.trim().parse().ok();
+        self.wishes.traceparent.or_else(of_process)
+    }
+
     fn model_of_role(&self) -> Result<Option<String>, PrepareError> {
         let (trusted, sources) = self.roles()?;
         let surroundings = self.paths.surroundings();
@@ -142,6 +151,8 @@ impl<'a> SessionPlan<'a> {
             warnings.push(SetupWarning::NoSandbox);
         }
         let servers = self.servers(&trusted, &sharing, &mut warnings);
+        let faults = paths.telemetry_faults.iter();
+        warnings.extend(faults.map(|fault| SetupWarning::Telemetry { fault: fault.clone() }));
         let hooks = self.hooks(&trusted, &sharing.role_hooks);
         warnings.extend(hooks.warnings);
         Ok(SessionTerms { plan: self, choice, trusted, sharing, servers, hooks: hooks.settings, warnings })
@@ -285,6 +296,8 @@ impl SessionTerms<'_> {
             knowledge: plan.knowledge(&trusted),
             hooks: (!hooks.set.is_idle()).then_some(hooks),
             outside: plan.outside(servers),
+            traceparent: plan.traceparent(),
+            watcher: plan.paths.telemetry().watcher(),
         })
     }
 }

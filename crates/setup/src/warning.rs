@@ -12,6 +12,11 @@ use crate::surroundings::ShownPath;
 /// One thing to know. Its `Display` is one sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SetupWarning {
+    /// A variable of OpenTelemetry cannot be read.
+    Telemetry {
+        /// Which, and why.
+        fault: String,
+    },
     /// A project's file names a git program, which only the person's own file can.
     ProjectNamesGit {
         /// The project's file.
@@ -184,6 +189,7 @@ impl fmt::Display for SetupWarning {
             Self::ServerFault { path, fault } => {
                 write!(f, "{path}: {}", one_line(fault, FAULT_COLUMNS_MAX))
             }
+            Self::Telemetry { fault } => write!(f, "traces and metrics: {fault}"),
             Self::NoSandbox => {
                 f.write_str("--no-sandbox: commands run with all your rights, also those of read-only roles")
             }

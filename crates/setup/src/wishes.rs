@@ -2,7 +2,7 @@
 
 use std::num::{NonZeroU32, NonZeroU64};
 
-use posse_protocol::Approval;
+use posse_protocol::{Approval, TraceParent};
 use posse_surface::Surface;
 
 /// What counts for this session, over what the files say. The default wishes for nothing.
@@ -38,4 +38,6 @@ pub struct Wishes {
     pub person: bool,
     /// The session stays open after the answer and waits for the next prompt.
     pub stay: bool,
+    /// The span of whoever asks for the session. Without it, `TRACEPARENT` counts.
+    pub traceparent: Option<TraceParent>,
 }

@@ -111,6 +111,7 @@ mod tests {
                 surface: String::new(),
                 coordinator: false,
                 team: false,
+                traceparent: None,
             }),
             event(EventKind::AgentStarted {
                 role: "main".into(),

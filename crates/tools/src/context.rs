@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use posse_protocol::{AgentId, Grant, ToolOutcome};
+use posse_protocol::{AgentId, Grant, ToolOutcome, TraceParent};
 use posse_workspace::{Stop, Workspace};
 use tokio::sync::OnceCell;
 
@@ -28,6 +28,8 @@ pub(crate) struct Context {
     pub(crate) judged_unknown: bool,
     /// Where questions of servers go.
     pub(crate) questions: Option<OutsideQuestions>,
+    /// The span of the call, where the session is traced.
+    pub(crate) traceparent: Option<TraceParent>,
     /// Who commits; asked before the first command.
     pub(crate) committer: Arc<OnceCell<Vec<(String, String)>>>,
 }

@@ -65,7 +65,8 @@ impl Tool for McpRead {
         let outside = context.knowledge.outside.as_ref().ok_or_else(no_servers)?;
         let (handle, agent) = (self.handle().to_owned(), context.owner);
         let offset = self.offset.unwrap_or_default() as usize;
-        let read = OutsideHandle { handle, offset, agent, questions: context.questions };
+        let (questions, traceparent) = (context.questions, context.traceparent);
+        let read = OutsideHandle { handle, offset, agent, questions, traceparent };
         Ok(outside.read(read).await.into())
     }
 }

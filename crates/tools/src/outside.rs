@@ -2,7 +2,7 @@
 
 use std::{fmt, future::Future, pin::Pin, sync::Arc};
 
-use posse_protocol::{AgentId, Attachment, ToolOutcome};
+use posse_protocol::{AgentId, Attachment, ToolOutcome, TraceParent};
 use posse_workspace::Workspace;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -97,6 +97,8 @@ pub struct OutsideCall {
     pub judged_unknown: bool,
     /// Where questions of the server go.
     pub questions: Option<OutsideQuestions>,
+    /// The span of the call, where the session is traced.
+    pub traceparent: Option<TraceParent>,
 }
 
 /// A wish to read.
@@ -109,6 +111,8 @@ pub struct OutsideHandle {
     pub agent: AgentId,
     /// Where questions of the server go.
     pub questions: Option<OutsideQuestions>,
+    /// The span of the call, where the session is traced.
+    pub traceparent: Option<TraceParent>,
 }
 
 /// What a call came to.

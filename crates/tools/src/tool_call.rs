@@ -85,6 +85,7 @@ impl Tool for NamedCall {
             agent: context.owner,
             judged_unknown: context.judged_unknown,
             questions: context.questions,
+            traceparent: context.traceparent,
         });
         Ok(result.await.into())
     }

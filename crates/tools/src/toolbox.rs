@@ -12,6 +12,7 @@ use posse_protocol::limits::{CALL_PATH_BYTES_MAX, CALL_PATHS_MAX};
 use posse_protocol::visible::one_line;
 use posse_protocol::{
     AgentId, Approval, CallKind, Files, FreeQuestion, Grant, Shell, ToolCall, ToolOutcome, ToolSpec,
+    TraceParent,
 };
 use posse_workspace::{Permit, Workspace};
 
@@ -68,6 +69,7 @@ impl Toolbox {
             draft: false,
             judged_unknown: false,
             questions: None,
+            traceparent: None,
             committer: Arc::default(),
         };
         Self { specs, there, lean: false, context }
@@ -396,9 +398,9 @@ impl Prepared {
         self.call.asks()
     }
 
-    /// Has questions of servers go here while it runs.
-    pub fn asking_through(mut self, questions: OutsideQuestions) -> Self {
-        self.context.questions = Some(questions);
+    /// Has questions of servers go here while it runs, and tells them which span it is.
+    pub fn heard_through(mut self, questions: OutsideQuestions, traceparent: Option<TraceParent>) -> Self {
+        (self.context.questions, self.context.traceparent) = (Some(questions), traceparent);
         self
     }
 

@@ -72,7 +72,7 @@ impl SessionView {
         match &event.kind {
             EventKind::SessionStarted { .. } => self.begin(&event.kind),
             EventKind::SessionInterrupted { agents, detached: _ } => self.interrupt(agents, event.at_ms),
-            EventKind::SessionResumed { sandboxed, version: _ } => {
+            EventKind::SessionResumed { sandboxed, version: _, traceparent: _ } => {
                 self.state = AgentState::Running;
                 self.sandboxed = *sandboxed;
             }

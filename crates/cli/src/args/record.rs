@@ -96,17 +96,20 @@ pub(crate) enum SessionsCommand {
         /// The title [default: one that is made of the first prompt]
         title: Vec<String>,
     },
-    /// Write one session as events, as a text, or as a recording to replay
+    /// Write one session as a text, as events, as a trace, or to be replayed
     Export {
         /// Which session: an id, a number of the list, or last
         #[arg(default_value = "last")]
         session: String,
-        /// markdown, jsonl (events) or cassette (for replay)
+        /// markdown, jsonl, cassette or otlp (a trace)
         #[arg(long, value_enum, default_value_t = ExportFormat::Markdown, hide_possible_values = true)]
         format: ExportFormat,
         /// A new file to write to [default: standard output]
         #[arg(short, long, value_name = "FILE", required_if_eq("format", "cassette"))]
         output: Option<PathBuf>,
+        /// For otlp: with prompts, replies, arguments and results
+        #[arg(long)]
+        content: bool,
     },
     /// Delete sessions for good; their notes, checkpoints and branches stay
     Delete {
@@ -149,6 +152,8 @@ pub(crate) enum ExportFormat {
     Markdown,
     /// What its models said, to be replayed
     Cassette,
+    /// Its trace, as a collector takes it
+    Otlp,
 }
 
 #[derive(Debug, Subcommand)]

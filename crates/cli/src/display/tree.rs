@@ -208,7 +208,7 @@ mod tests {
             }
         }
         let interrupted = EventKind::SessionInterrupted { agents: vec![id(9)], detached: false };
-        let again = EventKind::SessionResumed { version: String::new(), sandboxed: true };
+        let again = EventKind::SessionResumed { version: String::new(), sandboxed: true, traceparent: None };
         let events = [
             at_work(1, 0, "main", cost),
             at_work(2, 1, "explore-1", cost),

@@ -8,6 +8,7 @@ use posse_engine::Engine;
 use posse_engine::record::SessionRow;
 use posse_protocol::{Seq, Update};
 use posse_setup::{create_new_private, substitutions};
+use posse_telemetry::{SessionSpans, recorded_trace};
 
 use super::markdown::{MarkdownTranscript, head};
 use super::replay::SessionReplay;
@@ -22,13 +23,18 @@ pub(super) async fn run(
     wanted: &str,
     format: ExportFormat,
     path: Option<&Path>,
+    content: bool,
 ) -> anyhow::Result<()> {
     let session = session_of(engine, wanted)?;
     let Some(path) = path else {
-        if format == ExportFormat::Cassette {
-            bail!("a cassette needs a file: -o FILE");
-        }
-        return write(engine, &session, format, &mut output::print).await;
+        return match format {
+            ExportFormat::Cassette => bail!("a cassette needs a file: -o FILE"),
+            ExportFormat::Otlp if output::stdout_is_terminal() => {
+                bail!("a trace is not for reading: -o FILE, or into another program")
+            }
+            ExportFormat::Otlp => Ok(output::print_bytes(&trace(engine, &session, content).await)?),
+            _ => write(engine, &session, format, &mut output::print).await,
+        };
     };
     let part = Part::beside(path)?;
     let text = if format == ExportFormat::Cassette {
@@ -36,6 +42,10 @@ pub(super) async fn run(
         let calls = calls.map_err(|error| anyhow!(part.named(&error.to_string(), path)))?;
         let how = SessionReplay::read(engine, &session).await?.how(&session, &std::path::absolute(path)?)?;
         format!("{} holds {}. {how}", shown(path), counted(calls as u64, "model call"))
+    } else if format == ExportFormat::Otlp {
+        let mut file = create_new_private(&part.path).with_context(|| cannot_write(path))?;
+        file.write_all(&trace(engine, &session, content).await).with_context(|| cannot_write(path))?;
+        format!("{} is written.\n", shown(path))
     } else {
         let file = create_new_private(&part.path).with_context(|| cannot_write(path))?;
         let mut file = io::BufWriter::new(file);
@@ -89,6 +99,17 @@ impl Part {
     }
 }
 
+/// The session's trace, as one request of OTLP.
+async fn trace(engine: &Engine, session: &SessionRow, content: bool) -> Vec<u8> {
+    let (mut spans, mut all) = (SessionSpans::new(session.id, content), Vec::new());
+    let mut updates = engine.recorded(session.id, Seq(0));
+    while let Some(Update::Event(event)) = updates.next().await {
+        all.extend(spans.event(&event));
+    }
+    all.extend(spans.finish());
+    recorded_trace(all)
+}
+
 async fn write(
     engine: &Engine,
     session: &SessionRow,
@@ -103,7 +124,9 @@ async fn write(
     while let Some(Update::Event(event)) = updates.next().await {
         let text = match format {
             ExportFormat::Markdown => transcript.event(&event)?,
-            ExportFormat::Jsonl | ExportFormat::Cassette => output::whole_event_json(&event)?,
+            ExportFormat::Jsonl | ExportFormat::Cassette | ExportFormat::Otlp => {
+                output::whole_event_json(&event)?
+            }
         };
         put(&text)?;
     }

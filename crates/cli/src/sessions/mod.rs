@@ -41,8 +41,8 @@ pub(crate) async fn run(paths: &Paths, command: SessionsCommand) -> anyhow::Resu
             return search::run(&engine, &query.join(" "), limit.into(), json);
         }
         SessionsCommand::Rename { session, title } => rename(&engine, &session, &title.join(" ")).await?,
-        SessionsCommand::Export { session, format, output } => {
-            export::run(&engine, &session, format, output.as_deref()).await?;
+        SessionsCommand::Export { session, format, output, content } => {
+            export::run(&engine, &session, format, output.as_deref(), content).await?;
         }
         SessionsCommand::Delete { sessions, yes } => return clear::delete(&engine, &sessions, yes).await,
         SessionsCommand::Prune(args) => return clear::prune(&engine, &args).await,

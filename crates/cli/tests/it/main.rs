@@ -39,6 +39,7 @@ mod names;
 mod own_git;
 #[cfg(target_os = "linux")]
 mod pane;
+mod phoenix;
 mod posse;
 mod record;
 mod reporting;
@@ -56,6 +57,7 @@ mod steering;
 mod surfaces;
 mod tasks;
 mod team;
+mod telemetry;
 mod terminal;
 mod typing;
 mod view;

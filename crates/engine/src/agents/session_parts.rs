@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use posse_policy::passes;
-use posse_protocol::{AgentId, Budget, Grant, Role, SessionId};
+use posse_protocol::{AgentId, Budget, Grant, Role, SessionId, SessionTrace, TraceParent};
 use posse_store::Store;
 use posse_tools::{Jobs, Knowledge, Library, OutsideTools, ToolSettings};
 
@@ -64,6 +64,10 @@ pub(crate) struct SessionParts {
     pub(crate) hooks: Option<Arc<SessionHooks>>,
     /// Tools from outside, if there are any.
     pub(crate) outside: Option<Arc<dyn OutsideTools>>,
+    /// The span of whoever asked for the session now.
+    pub(crate) traceparent: Option<TraceParent>,
+    /// Its trace, where somebody keeps one.
+    pub(crate) trace: Option<SessionTrace>,
     /// The tools that agents with the same rights are offered.
     pub(crate) tool_lists: ToolLists,
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use posse_agent::Done;
 use posse_policy::{Undo, destroys};
-use posse_protocol::{Approval, CallId, CommandRun, Effect, ToolCall, ToolOutcome};
+use posse_protocol::{AgentId, Approval, CallId, CommandRun, Effect, SessionTrace, ToolCall, ToolOutcome};
 use posse_tools::{Rewrites, RunningCommand, Toolbox};
 
 use crate::agents::context::Snapshot;
@@ -130,6 +130,8 @@ pub(crate) struct CallContext<'a> {
     /// What is under way; outlives the calls.
     pub(crate) unfinished: &'a UnfinishedCalls,
     pub(crate) turn: u32,
+    /// The session's trace, if it has one, and who calls.
+    pub(crate) trace: Option<(SessionTrace, AgentId)>,
     /// The conversation, where a call may want to hand it on.
     pub(crate) snapshot: Option<Arc<Snapshot>>,
     /// Calls that had begun when the agent was interrupted, and whether they can be run again.

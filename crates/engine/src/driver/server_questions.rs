@@ -2,7 +2,7 @@
 
 use std::task::Poll;
 
-use posse_protocol::{Answer, CallId, EventKind};
+use posse_protocol::{Answer, CallId, EventKind, TraceParent};
 use posse_store::StoreError;
 use posse_tools::{OutsideAnswer, OutsideQuestion, Prepared};
 use tokio::sync::{mpsc, oneshot};
@@ -34,13 +34,18 @@ pub(crate) enum ServerNews {
 
 impl<'a> ServerQuestions<'a> {
     /// Listens to the server of a call.
-    pub(crate) fn listen(&mut self, call: &CallId, prepared: Prepared) -> Prepared {
+    pub(crate) fn listen(
+        &mut self,
+        call: &CallId,
+        prepared: Prepared,
+        traceparent: Option<TraceParent>,
+    ) -> Prepared {
         if !prepared.is_outside() {
             return prepared;
         }
         let (sender, questions) = mpsc::channel(1);
         self.asking.push((call.clone(), questions));
-        prepared.asking_through(sender)
+        prepared.heard_through(sender, traceparent)
     }
 
     /// The call whose question is open.

@@ -31,10 +31,11 @@ struct Ready {
 
 impl Ready {
     /// The same, with the questions of its server heard.
-    fn heard_by(self, questions: &mut ServerQuestions<'_>) -> Self {
+    fn heard_by(self, questions: &mut ServerQuestions<'_>, context: &CallContext<'_>) -> Self {
         let work = match self.work {
             Work::Tool { prepared, routed } => {
-                Work::Tool { prepared: Box::new(questions.listen(&self.call, *prepared)), routed }
+                let span = context.trace.map(|(trace, agent)| trace.of_call(agent, &self.call));
+                Work::Tool { prepared: Box::new(questions.listen(&self.call, *prepared, span)), routed }
             }
             delegation => delegation,
         };
@@ -216,8 +217,10 @@ async fn run_batch(
     // Dropping them, as a cancel does, stops what still runs.
     let mut questions = ServerQuestions::default();
     let run = |ready| Box::pin(run_one(context, ready));
-    let mut running =
-        batch.into_iter().map(|ready: Ready| run(ready.heard_by(&mut questions))).collect::<Vec<_>>();
+    let mut running = batch
+        .into_iter()
+        .map(|ready: Ready| run(ready.heard_by(&mut questions, context)))
+        .collect::<Vec<_>>();
     while !running.is_empty() {
         tokio::select! {
             biased;

@@ -26,7 +26,12 @@ pub(crate) fn fork(
     }
     process.store.find_session(&from.to_string())?;
     let Past { system, turn, messages } = Past::read(&read_events(&process.store, from)?, turn)?;
-    let opening = Opening { id: new_session_id(), agent: new_agent_id(), after: Seq(0) };
+    let opening = Opening {
+        id: new_session_id(),
+        agent: new_agent_id(),
+        after: Seq(0),
+        began_within: request.traceparent,
+    };
     let (grant, budget, prompt) = (request.grant.clone(), request.budget, request.words());
     let lock = Opening::lock(process, opening.id)?;
     let (crew, updates) = opening.open(process, request, &grant, lock)?;

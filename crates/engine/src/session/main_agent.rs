@@ -42,6 +42,7 @@ pub(super) fn main_agent(crew: &Arc<Crew>, grant: Grant, budget: Budget, prompt:
         surface: delegation.map(|delegation| delegation.surface.to_string()).unwrap_or_default(),
         coordinator: coordinates,
         team: delegation.is_some_and(|delegation| delegation.team),
+        traceparent: crew.traceparent,
     });
     AgentStart {
         who: AgentIdentity { id: crew.main, name: "main".to_string(), title: String::new(), depth: 0, role },

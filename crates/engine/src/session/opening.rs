@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use posse_delegate::Tree;
 use posse_policy::Rules;
-use posse_protocol::{AgentId, Grant, Progress, ProgressKind, Seq, SessionId, Update};
+use posse_protocol::{
+    AgentId, Grant, Progress, ProgressKind, Seq, SessionId, SessionTrace, TraceParent, Update,
+};
 use posse_store::Store;
 use posse_tools::{Jobs, OutsidePlace, ToolSettings};
 use posse_workspace::{Hides, Workspace, WorkspaceError};
@@ -38,6 +40,8 @@ pub(crate) struct Opening {
     pub(crate) agent: AgentId,
     /// The last event that is on record already.
     pub(crate) after: Seq,
+    /// The span within which somebody asked for it first.
+    pub(crate) began_within: Option<TraceParent>,
 }
 
 impl Opening {
@@ -68,6 +72,11 @@ impl Opening {
         workspace.clear_placeholders();
         let (sender, live) = process.bus.open(self.id);
         let updates = Updates::new(self.id, process.store.clone(), Some(live), self.after, false);
+        let trace = self.trace(request.traceparent.as_ref(), request.watcher.is_some());
+        if let Some(watcher) = &request.watcher {
+            let all = Updates::new(self.id, process.store.clone(), process.bus.reader(self.id), Seq(0), true);
+            watcher.watch(self.id, self.after, all);
+        }
         let limits = request.delegation.as_ref().map(|delegation| delegation.limits).unwrap_or_default();
         let tree = Tree::new(limits, self.agent, grant.clone(), request.budget);
         if !tools.sandbox.on {
@@ -117,9 +126,18 @@ impl Opening {
             trusted: request.knowledge.trusted,
             hooks: hooks.map(Arc::new),
             outside: request.outside,
+            traceparent: request.traceparent,
+            trace,
             tool_lists: ToolLists::default(),
         };
         Ok((Crew::new(parts, tree, start_agent), updates))
+    }
+
+    /// Its trace, where we keep one or whoever asks for it does.
+    fn trace(&self, asked_within: Option<&TraceParent>, watched: bool) -> Option<SessionTrace> {
+        let sampled = watched || asked_within.is_some_and(|parent| parent.sampled);
+        let traced = watched || asked_within.is_some();
+        traced.then(|| SessionTrace::of(self.id, self.began_within.as_ref(), sampled))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use posse_protocol::{Attachment, Budget, Grant, Words};
+use posse_protocol::{Attachment, Budget, Grant, TraceParent, Words};
 use posse_tools::{OutsideTools, ToolSettings};
 
 use crate::agents::sub_agents::Delegation;
@@ -12,6 +12,7 @@ use crate::knowledge::skill_files::SkillFolder;
 use crate::models::choice::Models;
 use crate::project::ProjectContext;
 use crate::rights::approvals::ApprovalSettings;
+use crate::session::watcher::SessionWatcher;
 
 /// What a session is started with.
 pub struct SessionRequest {
@@ -43,6 +44,10 @@ pub struct SessionRequest {
     pub hooks: Option<HookSettings>,
     /// Tools from outside, if there are any.
     pub outside: Option<Arc<dyn OutsideTools>>,
+    /// The span of whoever asks for it, if they trace what they do.
+    pub traceparent: Option<TraceParent>,
+    /// Who is told of all that happens, if somebody is.
+    pub watcher: Option<Arc<dyn SessionWatcher>>,
 }
 
 impl SessionRequest {

@@ -57,8 +57,12 @@ pub(crate) fn resume(
     may_go_on(&row, &request)?;
     let after = events.last().map(|event| event.seq).unwrap_or_default();
     let (grant, budget, prompt) = (request.grant.clone(), request.budget, request.words());
+    let began_within = events.first().and_then(|event| match &event.kind {
+        EventKind::SessionStarted { traceparent, .. } => *traceparent,
+        _ => None,
+    });
     let (crew, updates) =
-        Opening { id: session, agent: main, after }.open(process, request, &grant, alive)?;
+        Opening { id: session, agent: main, after, began_within }.open(process, request, &grant, alive)?;
     let mut replay = Replay::new(&crew, grant);
     for event in events {
         replay.event(event);
@@ -159,6 +163,7 @@ fn announce(crew: &Crew, main: &mut ReplayedAgent, commands: Vec<(String, String
     journal.note(EventKind::SessionResumed {
         version: env!("CARGO_PKG_VERSION").to_string(),
         sandboxed: crew.tools.sandbox.on,
+        traceparent: crew.traceparent,
     });
     for (name, command) in commands {
         let text = format!("{name} was stopped when Posse ended: {}", one_line(&command, 100));

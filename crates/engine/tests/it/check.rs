@@ -59,6 +59,8 @@ impl World {
             knowledge: KnowledgeSettings::default(),
             hooks: None,
             outside: None,
+            traceparent: None,
+            watcher: None,
         }
     }
 

@@ -123,6 +123,8 @@ impl Stage {
             knowledge: self.knowledge.clone(),
             hooks: None,
             outside: self.outside(),
+            traceparent: None,
+            watcher: None,
         }
     }
 

@@ -103,6 +103,8 @@ async fn an_unreachable_model_is_said_to_be() {
         knowledge: posse_engine::KnowledgeSettings::default(),
         hooks: None,
         outside: None,
+        traceparent: None,
+        watcher: None,
     };
     let ran = crate::check::finish(world.engine.start(request).unwrap()).await;
     let Ending::Failed { failure: Failure::Model { kind, message, advice, .. } } = &ran.report.ending else {

@@ -64,6 +64,26 @@ async fn progress_keeps_a_call_alive_and_silence_ends_it() {
 }
 
 #[tokio::test]
+async fn a_server_is_told_within_which_span_it_is_called() {
+    let world = World::new();
+    let servers = world.begun(vec![server("test", "plain")]);
+    let span = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    for (traceparent, want) in [(Some(span.parse().unwrap()), span), (None, "None")] {
+        let said = servers.call(OutsideCall {
+            name: "mcp__test__echo".to_owned(),
+            arguments: json!({"text": "{traceparent}"}),
+            agent: agent(),
+            judged_unknown: false,
+            questions: None,
+            traceparent,
+        });
+        let said = said.await.text;
+        assert!(said.contains(&format!("\n{want}\n")), "{said}");
+    }
+    servers.end().await;
+}
+
+#[tokio::test]
 async fn a_server_asks_the_person() {
     let world = World::new();
     let servers = Arc::new(world.begun(vec![server("test", "plain")]));
@@ -75,6 +95,7 @@ async fn a_server_asks_the_person() {
         agent: agent(),
         judged_unknown: false,
         questions: Some(questions),
+        traceparent: None,
     };
     let calling = tokio::spawn({
         let servers = Arc::clone(&servers);
@@ -95,7 +116,13 @@ async fn resources_prompts_and_long_results() {
     let world = World::new();
     let servers = world.begun(vec![server("test", "plain")]);
     let read = |handle: &str, offset| {
-        let handle = OutsideHandle { handle: handle.to_owned(), offset, agent: agent(), questions: None };
+        let handle = OutsideHandle {
+            handle: handle.to_owned(),
+            offset,
+            agent: agent(),
+            questions: None,
+            traceparent: None,
+        };
         servers.read(handle)
     };
     let found = servers.find("first note", &|_| true).await;
@@ -124,7 +151,14 @@ async fn what_destroys_is_judged_with_that_in_mind() {
     let servers = world.begun(vec![server("test", "plain")]);
     let removing = |judged_unknown| {
         let name = "mcp__test__remove".to_owned();
-        OutsideCall { name, arguments: json!({}), agent: agent(), judged_unknown, questions: None }
+        OutsideCall {
+            name,
+            arguments: json!({}),
+            agent: agent(),
+            judged_unknown,
+            questions: None,
+            traceparent: None,
+        }
     };
     let first = servers.call(removing(true)).await;
     assert!(!first.ok && first.text.starts_with("Nothing was called"), "{first:?}");

@@ -84,8 +84,14 @@ async fn client() {
                 let _ = question.answer.send(OutsideAnswer::Said(said));
             }
         });
-        let call =
-            OutsideCall { name, arguments, agent: agent(), judged_unknown: false, questions: Some(sender) };
+        let call = OutsideCall {
+            name,
+            arguments,
+            agent: agent(),
+            judged_unknown: false,
+            questions: Some(sender),
+            traceparent: None,
+        };
         eprintln!("{:?}", servers.call(call).await);
         person.await.unwrap();
     }

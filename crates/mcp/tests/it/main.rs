@@ -65,6 +65,13 @@ pub(crate) fn agent() -> AgentId {
 /// Calls a tool without anybody to ask.
 pub(crate) async fn call(servers: &Servers, name: &str, arguments: Value) -> OutsideResult {
     let name = name.to_owned();
-    let call = OutsideCall { name, arguments, agent: agent(), judged_unknown: false, questions: None };
+    let call = OutsideCall {
+        name,
+        arguments,
+        agent: agent(),
+        judged_unknown: false,
+        questions: None,
+        traceparent: None,
+    };
     servers.call(call).await
 }

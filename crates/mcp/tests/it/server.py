@@ -101,7 +101,10 @@ def answer(request):
     if method == "resources/read":
         return {"contents": [{"uri": params["uri"], "text": f"content of {params['uri']}"}]}
     if method == "tools/call":
-        return call(params["name"], params.get("arguments") or {}, (params.get("_meta") or {}).get("progressToken"))
+        meta = params.get("_meta") or {}
+        if (params.get("arguments") or {}).get("text") == "{traceparent}":
+            return text(str(meta.get("traceparent")))
+        return call(params["name"], params.get("arguments") or {}, meta.get("progressToken"))
     return None
 
 

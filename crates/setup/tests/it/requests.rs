@@ -27,9 +27,11 @@ fn picture(request: &SessionRequest) -> String {
         knowledge,
         hooks,
         outside,
+        traceparent,
+        watcher,
     } = request;
     format!(
-        "{workspace:?}\n{prompt}\n{attachments:?}\n{models:#?}\n{grant:?}\n{budget:?}\n{stay:?}\n{tools:?}\n{project:?}\n{delegation:?}\n{approvals:?}\n{knowledge:?}\n{hooks:?}\n{outside:?}"
+        "{workspace:?}\n{prompt}\n{attachments:?}\n{models:#?}\n{grant:?}\n{budget:?}\n{stay:?}\n{tools:?}\n{project:?}\n{delegation:?}\n{approvals:?}\n{knowledge:?}\n{hooks:?}\n{outside:?}\n{traceparent:?}\n{watcher:?}"
     )
 }
 

@@ -111,6 +111,7 @@ pub(crate) fn start(n: u128) -> Vec<NewEvent> {
         surface: "posse".into(),
         coordinator: false,
         team: false,
+        traceparent: None,
     };
     [begun, agent_started("main", 0)].map(|kind| NewEvent { at_ms: START_MS, ..event(n, kind) }).to_vec()
 }

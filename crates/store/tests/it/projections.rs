@@ -160,7 +160,7 @@ fn the_type_column_is_the_type_in_the_json() {
         EventKind::BackgroundStarted { name: "cmd-1".into(), command: "ls".into() },
         EventKind::BackgroundEnded { name: "cmd-1".into(), exit_code: None, tail: text },
         EventKind::SessionInterrupted { agents: vec![id], detached: false },
-        EventKind::SessionResumed { version: "0".into(), sandboxed: false },
+        EventKind::SessionResumed { version: "0".into(), sandboxed: false, traceparent: None },
         EventKind::SessionNamed { title: "a name".into(), by: Sender::Person },
         EventKind::AgentResumed {
             model: "m".into(),

@@ -26,7 +26,7 @@ fn interrupted(agents: &[u128]) -> NewEvent {
 }
 
 fn session_resumed() -> NewEvent {
-    event(1, EventKind::SessionResumed { version: "0.2.0".into(), sandboxed: true })
+    event(1, EventKind::SessionResumed { version: "0.2.0".into(), sandboxed: true, traceparent: None })
 }
 
 fn agent_resumed() -> EventKind {

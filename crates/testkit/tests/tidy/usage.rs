@@ -200,7 +200,8 @@ pub(crate) fn git(repo: &Repo) -> Vec<String> {
 }
 
 pub(crate) fn wire(repo: &Repo) -> Vec<String> {
-    let inside = |name: &str| !["model", "mcp", "acp", "api", "testkit", "bench"].contains(&name);
+    let inside =
+        |name: &str| !["model", "mcp", "acp", "api", "telemetry", "testkit", "bench"].contains(&name);
     literals_of(repo, inside, |literal| {
         let word = WIRE_WORDS.iter().find(|word| literal.contains(**word))?;
         Some(format!("has {word:?}, a word of a wire format; convert at the edge, in model"))

@@ -305,7 +305,7 @@ fn a_session_that_is_lost_is_taken_up_again() {
     assert_eq!(stage.chat.title(), "mend the parser");
     assert_eq!(stage.does(ENTER), [begin(BeginFrom::Session(session()), "queued")], "a prompt of its own");
     stage.outcome(ChatOutcome::Begun { session: session(), notes: Vec::new() });
-    stage.event(1, EventKind::SessionResumed { version: String::new(), sandboxed: true });
+    stage.event(1, EventKind::SessionResumed { version: String::new(), sandboxed: true, traceparent: None });
     let resumed = EventKind::AgentResumed {
         model: "large".to_owned(),
         model_id: String::new(),

@@ -205,6 +205,7 @@ pub(crate) fn session_started() -> EventKind {
         surface: "agent".to_owned(),
         coordinator: false,
         team: false,
+        traceparent: None,
     }
 }
 

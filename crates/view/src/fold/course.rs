@@ -17,6 +17,7 @@ impl SessionView {
             coordinator,
             team,
             version: _,
+            traceparent: _,
         } = kind
         else {
             return;

@@ -83,6 +83,7 @@ fn session(steps: &[(u8, u8, u16)]) -> Vec<Event> {
             surface: "agent".to_owned(),
             coordinator: false,
             team: false,
+            traceparent: None,
         },
     );
     script.add(1, started(0)).add(1, told(Sender::Person, "go\non"));
@@ -119,7 +120,10 @@ fn step(script: &mut EventScript, depths: &mut Vec<u32>, n: u32, what: u8, more:
         17 => {
             let agents: Vec<u32> = (1..=count).filter(|n| (more >> n) & 1 == 0).collect();
             script.add(1, interrupted(&agents));
-            script.add(1, EventKind::SessionResumed { version: "1".to_owned(), sandboxed: false });
+            script.add(
+                1,
+                EventKind::SessionResumed { version: "1".to_owned(), sandboxed: false, traceparent: None },
+            );
         }
         18 => drop(script.add(n, resumed(more.into()))),
         19 => drop(script.add(n, told(Sender::Posse, "go on"))),

@@ -148,6 +148,7 @@ pub(crate) fn written() -> WrittenSession {
             surface: "posse".to_owned(),
             coordinator: false,
             team: false,
+            traceparent: None,
         },
     );
     to.start(1, "large");
