@@ -136,7 +136,7 @@ async fn row(engine: &Engine, session: &AcpSession) -> Result<SessionRow, Error>
 /// What was taken back, file by file.
 fn undone_text(outcome: &UndoOutcome) -> String {
     let line = |mark: &str, path: &str| format!("- {mark} `{}`\n", one_line(path, TITLE_COLUMNS_MAX));
-    let mut text = format!("{}:\n", outcome.what);
+    let mut text = format!("Done for {}:\n", outcome.what);
     text.extend(outcome.changes.iter().map(|change| line("changed", &change.path)));
     text.extend(
         outcome.conflicts.iter().map(|conflict| line("left as it is, changed since:", &conflict.path)),

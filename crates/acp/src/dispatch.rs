@@ -119,9 +119,10 @@ async fn quickly(host: &Arc<AcpHost>, method: &str, params: Value) -> Result<Val
     }
 }
 
-/// Any whole number is a version: the answer names ours.
+/// Any number is a version, and so is any text, as other clients write it: the answer names ours.
 fn with_our_version(mut params: Value) -> Result<Value, Error> {
-    let version = params.get_mut("protocolVersion").filter(|version| version.is_u64());
+    let is_version = |version: &&mut Value| version.is_u64() || version.is_string();
+    let version = params.get_mut("protocolVersion").filter(is_version);
     let version = version.ok_or_else(|| invalid_params("protocolVersion has to be a whole number"))?;
     *version = Value::from(1);
     Ok(params)

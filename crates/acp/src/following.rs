@@ -94,9 +94,12 @@ impl FollowerAtWork {
 
     /// Ends a session that rests, and leaves one at work to be resumed. Whether there is more to come.
     async fn let_go(&mut self) -> bool {
-        let SessionFollower { source, translator, engine, .. } = &mut self.follower;
+        let SessionFollower { source, engine, .. } = &mut self.follower;
         let SessionSource::Own(session) = source else { return false };
-        let rests = translator.view.main().is_some_and(|main| main.state == AgentState::Resting);
+        // Not by what the client was told: it may be far behind.
+        let id = session.id.to_string();
+        let row = engine.read(move |engine| engine.find_session(&id)).await;
+        let rests = row.is_ok_and(|row| row.status == AgentState::Resting);
         if rests && engine.close(session.id).is_ok() {
             return true;
         }
@@ -212,15 +215,18 @@ pub(crate) async fn tell_all(client: &AcpClient, news: impl IntoIterator<Item = 
 /// The mode or the model is another one: somebody changed it, here or elsewhere.
 async fn settings_changed(client: &AcpClient, session: &AcpSession, translator: &Translator) {
     let view = &translator.view;
+    let before = session.settings().mode;
     let (settings, changed) = session.set(|settings| {
         settings.mode = view.approval.unwrap_or(settings.mode);
         settings.model = view.model.clone().or(settings.model.take());
         settings.begun = true;
         settings.surface = view.surface.parse().ok();
     });
-    if changed {
+    if settings.mode != before {
         let mode = CurrentModeUpdate::new(settings.mode.word());
         client.update(&session.wire, SessionUpdate::CurrentModeUpdate(mode)).await;
+    }
+    if changed {
         let options = ConfigOptionUpdate::new(settings.options());
         client.update(&session.wire, SessionUpdate::ConfigOptionUpdate(options)).await;
     }

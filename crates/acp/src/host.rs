@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use agent_client_protocol_schema::v1::Error;
 use posse_api::Listening;
 use posse_engine::Engine;
+use posse_protocol::TraceParent;
 use posse_setup::{Config, Paths, SessionPlan, Wishes, model_list};
 use tokio::sync::OnceCell;
 
@@ -23,6 +24,8 @@ pub(crate) struct AcpHost {
     pub(crate) wishes: Wishes,
     pub(crate) version: String,
     pub(crate) client: Arc<AcpClient>,
+    /// The span that the connection belongs to, and so every session of which nothing else is said.
+    pub(crate) traceparent: OnceLock<TraceParent>,
     engine: OnceCell<Engine>,
     /// The socket over which other processes reach the sessions.
     listening: Mutex<Option<Listening>>,
@@ -36,6 +39,7 @@ impl AcpHost {
             wishes,
             version,
             client: Arc::default(),
+            traceparent: OnceLock::new(),
             engine: OnceCell::new(),
             listening: Mutex::new(None),
             sessions: Mutex::default(),
@@ -90,6 +94,7 @@ impl AcpHost {
             )));
         }
         let session = Arc::new(session);
+        session.trace(self.traceparent.get().copied());
         sessions.insert(Arc::clone(&session.wire), Arc::clone(&session));
         Ok(session)
     }

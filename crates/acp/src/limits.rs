@@ -5,9 +5,9 @@ pub const LINE_BYTES_MAX: usize = 32 << 20;
 /// How many bytes are read from the client at once.
 pub(crate) const READ_BYTES: usize = 64 << 10;
 /// How many sessions are open in one connection.
-pub(crate) const SESSIONS_MAX: usize = 64;
+pub(crate) const SESSIONS_MAX: usize = 256;
 /// How many requests of the client are worked on at the same time; the next lines are read when one is answered.
-pub(crate) const REQUESTS_MAX: usize = 128;
+pub(crate) const REQUESTS_MAX: usize = 512;
 /// What waits to be read by the client, in bytes. Sessions wait to say more; the engine does not wait for them.
 pub(crate) const QUEUE_BYTES_MAX: usize = 4 << 20;
 /// How many waiting messages are looked at for one that the next can be joined with.

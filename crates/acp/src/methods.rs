@@ -42,6 +42,9 @@ pub(crate) fn initialize(host: &AcpHost, request: &InitializeRequest) -> Result<
     if !host.client.introduce(ClientSkills::of(&request.client_capabilities)) {
         return Err(crate::errors::invalid_request("the connection is initialised already"));
     }
+    if let Some(traceparent) = traceparent(request.meta.as_ref()) {
+        let _ = host.traceparent.set(traceparent);
+    }
     let sessions = SessionCapabilities::new()
         .list(SessionListCapabilities::new())
         .delete(SessionDeleteCapabilities::new())
@@ -242,7 +245,7 @@ async fn close_open(host: &AcpHost, id: &str) {
     }
 }
 
-/// Takes a session off the record, for good.
+/// Takes a session off the record, for good. One that is not there is as wanted.
 pub(crate) async fn delete(
     host: &AcpHost,
     request: DeleteSessionRequest,
@@ -250,13 +253,14 @@ pub(crate) async fn delete(
     let id = request.session_id.0;
     let open = host.session(&id).ok();
     close_open(host, &id).await;
-    if open.is_some_and(|open| open.is_new()) {
+    if open.is_some_and(|open| open.is_new()) || id.parse::<SessionId>().is_err() {
         return Ok(DeleteSessionResponse::new());
     }
     let config = Config::load(&host.paths, Path::new("/")).map_err(crate::errors::failed)?;
     let engine = host.engine(&config).await?;
-    let row = row(&engine, &id).await?;
-    engine.delete_session(&row).await.map_err(|error| of_engine(&error))?;
+    if let Ok(row) = row(&engine, &id).await {
+        engine.delete_session(&row).await.map_err(|error| of_engine(&error))?;
+    }
     Ok(DeleteSessionResponse::new())
 }
 
@@ -366,4 +370,24 @@ pub(crate) fn cancel(host: &AcpHost, id: &str) {
         // One that has ended is as wanted.
         let _ = live.handle.call(session.id, StopAgent { agent }).await;
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn only_a_span_is_a_span() {
+        let cases = [
+            (json!({"traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"}), true),
+            (json!({"traceparent": 5}), false),
+            (json!({"traceparent": "x".repeat(1000)}), false),
+            (json!({}), false),
+        ];
+        for (meta, is_one) in cases {
+            let meta: Meta = serde_json::from_value(meta).unwrap();
+            assert_eq!(traceparent(Some(&meta)).is_some(), is_one, "{meta:?}");
+        }
+    }
 }

@@ -243,3 +243,81 @@ fn size(update: &SessionUpdate) -> usize {
         update => serde_json::to_vec(update).map_or(0, |json| json.len()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use agent_client_protocol_schema::v1::{ToolCallUpdate, ToolCallUpdateFields};
+    use serde_json::{Value, json};
+    use tokio::io::AsyncReadExt as _;
+
+    use super::*;
+
+    fn text(text: &str, message: &str) -> SessionUpdate {
+        let chunk = ContentChunk::new(ContentBlock::from(text)).message_id(message);
+        SessionUpdate::AgentMessageChunk(chunk)
+    }
+
+    /// Everything that waits, as it is written.
+    async fn written(outbox: &Outbox) -> Vec<Value> {
+        let mut bytes = Vec::new();
+        outbox.close();
+        outbox.write_all(&mut bytes).await;
+        let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        lines.map(|line| serde_json::from_slice(line).unwrap()).collect()
+    }
+
+    #[tokio::test]
+    async fn what_waits_is_joined_and_stays_in_order() {
+        let (outbox, one, two) = (Outbox::default(), Arc::from("1"), Arc::from("2"));
+        outbox.update(&one, text("He", "m1")).await;
+        outbox.update(&two, text("other", "m1")).await;
+        outbox.update(&one, text("llo", "m1")).await;
+        outbox.update(&one, text("new", "m2")).await;
+        outbox.send(&json!({"id": 1}));
+        outbox.update(&one, text("er", "m2")).await;
+        for title in ["a", "b"] {
+            let fields = ToolCallUpdateFields::new().title(title);
+            outbox.update(&two, SessionUpdate::ToolCallUpdate(ToolCallUpdate::new("c", fields))).await;
+        }
+        let told = written(&outbox).await.into_iter().map(|line| {
+            let update = &line["params"]["update"];
+            let text = update["content"]["text"].as_str().or(update["title"].as_str()).unwrap_or("-");
+            format!("{} {text}", line["params"]["sessionId"].as_str().unwrap_or("answer"))
+        });
+        let want = ["1 Hello", "2 other", "1 new", "answer -", "1 er", "2 b"];
+        assert_eq!(told.collect::<Vec<_>>(), want, "an answer is never overtaken");
+    }
+
+    #[tokio::test]
+    async fn who_says_too_much_waits_until_it_is_read_or_nobody_reads() {
+        let (outbox, session) = (Arc::new(Outbox::default()), Arc::<str>::from("1"));
+        let large = "x".repeat(MERGED_BYTES_MAX);
+        let mut said = 0;
+        let talk = |outbox: Arc<Outbox>| {
+            let (session, large) = (Arc::clone(&session), large.clone());
+            async move {
+                let told = outbox.update(&session, text(&large, "m"));
+                tokio::time::timeout(Duration::from_millis(50), told).await.is_ok()
+            }
+        };
+        while talk(Arc::clone(&outbox)).await {
+            said += 1;
+        }
+        assert!((60..=64).contains(&said), "{said} of 64 KiB are waiting");
+        // Reading makes room.
+        let (mut reads, writes) = tokio::io::duplex(1 << 16);
+        let writer = Arc::clone(&outbox);
+        let writing = tokio::spawn(async move { writer.write_all(writes).await });
+        let mut bytes = vec![0; 1 << 20];
+        reads.read_exact(&mut bytes).await.unwrap();
+        assert!(talk(Arc::clone(&outbox)).await);
+        while talk(Arc::clone(&outbox)).await {}
+        // A reader that goes frees everybody.
+        drop(reads);
+        writing.await.unwrap();
+        assert!(talk(Arc::clone(&outbox)).await);
+        assert_eq!(outbox.lock().bytes, 0);
+    }
+}

@@ -1,5 +1,6 @@
 //! One prompt, from its content to the reason for which it stopped. The session begins or goes on with it.
 
+use std::pin::Pin;
 use std::sync::Arc;
 
 use agent_client_protocol_schema::v1::{
@@ -7,10 +8,10 @@ use agent_client_protocol_schema::v1::{
 };
 use posse_api::calls::steering::PromptSession;
 use posse_api::{CallErrorKind, Handle};
-use posse_engine::{Engine, Session};
+use posse_engine::{Engine, Session, SessionRequest};
 use posse_protocol::visible::one_line;
 use posse_protocol::{Ending, Report};
-use posse_setup::{SessionPlan, TaskPrompt, Wishes};
+use posse_setup::{SessionPlan, SetupWarning, TaskPrompt, Wishes};
 use posse_view::SessionView;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -33,35 +34,47 @@ pub(crate) async fn prompt(
     request: PromptRequest,
     stop: &CancellationToken,
 ) -> Result<StopReason, Error> {
-    let prepared = async {
+    match answered(host, session, request, stop).await {
+        _ if stop.is_cancelled() => Ok(StopReason::Cancelled),
+        answered => answered,
+    }
+}
+
+async fn answered(
+    host: &Arc<AcpHost>,
+    session: &Arc<AcpSession>,
+    request: PromptRequest,
+    stop: &CancellationToken,
+) -> Result<StopReason, Error> {
+    let reading = async {
         let (config, _) = host.settings_in(&session.folder)?;
         let reads = host.client.skills().reads_files && config.client_files();
         let buffers = reads.then(|| BufferReader { client: &host.client, session: &session.wire });
-        let mut task = task_of(request.prompt, &session.folder, buffers).await?;
-        match commands::run(host, session, &task.text, stop).await? {
-            Some(SlashOutcome::Said(text)) => {
-                let translator = Translator::new(Arc::clone(&session.wire), host.client.skills());
-                tell_all(&host.client, Some(translator.note("command", &text))).await;
-                return Ok(None);
-            }
-            Some(SlashOutcome::Prompt(text)) => task.text = text,
-            None => {}
+        task_of(request.prompt, &session.folder, buffers).await
+    };
+    let mut task = unless(stop, reading).await??;
+    match commands::run(host, session, &task.text, stop).await? {
+        Some(SlashOutcome::Said(text)) => {
+            let translator = Translator::new(Arc::clone(&session.wire), host.client.skills());
+            tell_all(&host.client, Some(translator.note("command", &text))).await;
+            return Ok(StopReason::EndTurn);
         }
-        say(host, session, task).await.map(Some)
-    };
-    let ended = tokio::select! {
-        biased;
-        () = stop.cancelled() => return Ok(StopReason::Cancelled),
-        said = prepared => match said? {
-            Some(ended) => ended,
-            None => return Ok(StopReason::EndTurn),
-        },
-    };
-    let end = outcome(session, ended, stop).await;
-    match end {
-        _ if stop.is_cancelled() => Ok(StopReason::Cancelled),
+        Some(SlashOutcome::Prompt(text)) => task.text = text,
+        None => {}
+    }
+    let ended = say(host, session, task, stop).await?;
+    match outcome(session, ended, stop).await {
         TurnEnd::Rested(report) => stop_reason(&report),
         TurnEnd::Over => Err(failed("the session was ended elsewhere; another prompt continues it")),
+    }
+}
+
+/// Does something that can be given up, unless the prompt is stopped meanwhile.
+async fn unless<T>(stop: &CancellationToken, work: impl Future<Output = T>) -> Result<T, Error> {
+    tokio::select! {
+        biased;
+        () = stop.cancelled() => Err(Error::request_cancelled()),
+        done = work => Ok(done),
     }
 }
 
@@ -82,11 +95,13 @@ async fn outcome(
     ended.await.unwrap_or(TurnEnd::Over)
 }
 
-/// Gives the prompt to the session: to the one that runs, or it begins.
+/// Gives the prompt to the session: to the one that runs, or it begins. Once it has, this cannot be given up: somebody has to
+/// follow it.
 async fn say(
     host: &Arc<AcpHost>,
     session: &Arc<AcpSession>,
     task: TaskPrompt,
+    stop: &CancellationToken,
 ) -> Result<oneshot::Receiver<TurnEnd>, Error> {
     if let Some(live) = session.live() {
         let said = PromptSession { text: task.text.clone(), attachments: task.attachments.clone() };
@@ -95,7 +110,7 @@ async fn say(
             Ok(posted) => return Ok(session.turns.wait(AwaitedTurn::Of(posted.mail))),
             // It has ended a moment ago: it goes on below.
             Err(error) if matches!(error.kind, CallErrorKind::NotRunning | CallErrorKind::Unreachable) => {
-                live.over.cancelled().await;
+                unless(stop, live.over.cancelled()).await?;
             }
             Err(error) => return Err(of_call(&error)),
         }
@@ -105,12 +120,19 @@ async fn say(
     };
     let mut place = IdlePlace { session, recorded: Some(recorded) };
     let view = place.recorded.as_ref().and_then(Option::as_ref).map(|translator| &translator.view);
-    let begun = begin(host, session, task, view).await?;
+    let prepared = unless(stop, prepare(host, session, task, view)).await??;
+    let begun = prepared.begin(session, view.is_some()).await?;
     let translator = place.recorded.take().flatten();
     let mut translator = translator
         .unwrap_or_else(|| Box::new(Translator::new(Arc::clone(&session.wire), host.client.skills())));
     translator.window = begun.window;
-    warn(host, session, &begun.warnings).await;
+    let (shell, warned) = (begun.shell, (Arc::clone(host), Arc::clone(session)));
+    tokio::spawn(async move {
+        let (host, session) = warned;
+        let found = shell.await.map(|warning| warning.to_string());
+        let warnings = begun.warnings.into_iter().chain(found).collect::<Vec<_>>();
+        warn(&host, &session, &warnings).await;
+    });
     let (engine, handle) = (begun.engine.clone(), Handle::Here(begun.engine));
     let source = SessionSource::Own(Box::new(begun.session));
     let (client, session) = (Arc::clone(&host.client), Arc::clone(session));
@@ -132,24 +154,36 @@ impl Drop for IdlePlace<'_> {
     }
 }
 
+/// A session that can begin.
+struct PreparedTurn {
+    engine: Engine,
+    text: String,
+    request: SessionRequest,
+    /// How many tokens fit into its model.
+    window: Option<u64>,
+    /// What the person should know.
+    warnings: Vec<String>,
+    /// The same, as far as it is found out later.
+    shell: Pin<Box<dyn Future<Output = Option<SetupWarning>> + Send>>,
+}
+
 /// A session that has begun.
 struct BegunTurn {
     engine: Engine,
     session: Session,
     ended: oneshot::Receiver<TurnEnd>,
-    /// How many tokens fit into its model.
     window: Option<u64>,
-    /// What the person should know.
     warnings: Vec<String>,
+    shell: Pin<Box<dyn Future<Output = Option<SetupWarning>> + Send>>,
 }
 
-/// Starts or resumes a session as every interface does.
-async fn begin(
+/// Prepares a session as every interface does. Nothing is begun.
+async fn prepare(
     host: &AcpHost,
     session: &AcpSession,
     task: TaskPrompt,
     recorded: Option<&SessionView>,
-) -> Result<BegunTurn, Error> {
+) -> Result<PreparedTurn, Error> {
     let wishes = wishes(host, session, recorded)?;
     let plan = SessionPlan::read(&host.paths, &session.folder, wishes).map_err(|e| of_preparing(&e))?;
     let engine = host.engine(plan.config()).await?;
@@ -162,16 +196,25 @@ async fn begin(
     let mut terms = plan.terms(choice).map_err(|e| of_preparing(&e))?;
     servers::add(&mut terms.servers, &session.servers);
     let warnings = terms.warnings.iter().chain(&replaced).map(ToString::to_string).collect();
-    session.turns.expect(&task.text);
+    let (shell, text) = (Box::pin(terms.shell_warning()), task.text.clone());
     let request = terms.request(task, None).map_err(|e| of_preparing(&e))?;
-    let ended = session.turns.wait(AwaitedTurn::Next);
-    let begun = match recorded {
-        None => engine.start_as(session.id, request),
-        Some(_) => engine.resume(session.id, request).await,
-    };
-    let begun = begun.map_err(|error| of_engine(&error))?;
-    session.set(|settings| settings.begun = true);
-    Ok(BegunTurn { engine, session: begun, ended, window, warnings })
+    Ok(PreparedTurn { engine, text, request, window, warnings, shell })
+}
+
+impl PreparedTurn {
+    /// Starts the session, or resumes it.
+    async fn begin(self, session: &AcpSession, resumes: bool) -> Result<BegunTurn, Error> {
+        let Self { engine, text, request, window, warnings, shell } = self;
+        session.turns.expect(&text);
+        let ended = session.turns.wait(AwaitedTurn::Next);
+        let begun = match resumes {
+            false => engine.start_as(session.id, request),
+            true => engine.resume(session.id, request).await,
+        };
+        let begun = begun.map_err(|error| of_engine(&error))?;
+        session.set(|settings| settings.begun = true);
+        Ok(BegunTurn { engine, session: begun, ended, window, warnings, shell })
+    }
 }
 
 /// What counts for the session: what the client set it to, and for one on record how it was.

@@ -1,5 +1,6 @@
 //! The real binary: how fast it is there, how fast its first request leaves, and how much memory 500 turns take.
 
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -12,6 +13,7 @@ use crate::{ResultLine, median};
 const TRIES: usize = 21;
 const VERSION_MS_MAX: f64 = 10.0;
 const FIRST_REQUEST_MS_MAX: f64 = 50.0;
+const ACP_MS_MAX: f64 = 30.0;
 const MEMORY_MB_MAX: f64 = 40.0;
 const TURNS: usize = 500;
 
@@ -21,6 +23,7 @@ pub(crate) fn measure() -> anyhow::Result<Vec<ResultLine>> {
     let version =
         median((0..TRIES).map(|_| run_ms(with_arg(&posse, "--version"))).collect::<anyhow::Result<_>>()?);
     let first = median((0..TRIES).map(|_| first_request_ms()).collect::<anyhow::Result<_>>()?);
+    let acp = median((0..TRIES).map(|_| acp_ready_ms(&posse)).collect::<anyhow::Result<_>>()?);
     let memory = peak_mb()?;
     let time = |what: &str, ms: f64, promise: f64| ResultLine {
         what: what.into(),
@@ -32,6 +35,7 @@ pub(crate) fn measure() -> anyhow::Result<Vec<ResultLine>> {
     Ok(vec![
         time("`posse --version`", version, VERSION_MS_MAX),
         time("start to first request received", first, FIRST_REQUEST_MS_MAX),
+        time("`posse acp`: start to the answer to `initialize`", acp, ACP_MS_MAX),
         ResultLine {
             what: format!("peak memory of `posse run` at turn {TURNS}"),
             measured: format!("{memory:.1} MB"),
@@ -105,6 +109,30 @@ fn first_request_ms() -> anyhow::Result<f64> {
     let arrivals = server.take();
     let first = arrivals.first().context("no request came")?;
     Ok((first.at - since).as_secs_f64() * 1000.0)
+}
+
+/// How long an editor waits for `posse acp`, from its start to its first answer.
+fn acp_ready_ms(posse: &Path) -> anyhow::Result<f64> {
+    let home = tempfile::tempdir()?;
+    let since = Instant::now();
+    let mut child = Command::new(posse)
+        .arg("acp")
+        .current_dir(home.path())
+        .env("POSSE_HOME", home.path().join("data"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let mut input = child.stdin.take().context("no pipe")?;
+    input.write_all(
+        b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":1}}\n",
+    )?;
+    let mut answer = String::new();
+    BufReader::new(child.stdout.take().context("no pipe")?).read_line(&mut answer)?;
+    let ms = since.elapsed().as_secs_f64() * 1000.0;
+    ensure!(answer.contains("agentCapabilities"), "an odd answer: {answer}");
+    drop(input);
+    ensure!(child.wait()?.success());
+    Ok(ms)
 }
 
 /// The high-water mark of resident memory, read while the last turns run.

@@ -1,5 +1,6 @@
 //! Calls of tools: announced when they begin or when a person is asked about them, and told again when they have a result.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use agent_client_protocol_schema::v1::{
@@ -25,13 +26,15 @@ pub(super) struct CallTold {
     /// What its command has written: the newest of it.
     output: String,
     diffs: Vec<Diff>,
+    /// What it is to write, by its arguments: what happens in a checkout is not on record file by file.
+    wished: Option<Diff>,
 }
 
 impl CallTold {
     /// An id is unique in the session: providers use the same ones again and again.
     fn new(seq: Seq, kind: CallKind) -> Self {
         let id = ToolCallId::new(format!("call-{}", seq.0));
-        Self { id, kind, output: String::new(), diffs: Vec::new() }
+        Self { id, kind, output: String::new(), diffs: Vec::new(), wished: None }
     }
 
     fn update(&self, session: &Arc<str>, fields: ToolCallUpdateFields) -> ClientNews {
@@ -64,6 +67,7 @@ impl Translator {
                 question: question.clone(),
             }),
             EventKind::PersonAnswered { call, .. } => self.answered(event.agent, call),
+            EventKind::AgentRested { .. } | EventKind::AgentSettled { .. } => self.calls_over(event.agent),
             _ => Vec::new(),
         }
     }
@@ -108,6 +112,17 @@ impl Translator {
         let closed = told.calls.remove(call);
         let fields = ToolCallUpdateFields::new().status(ToolCallStatus::Completed);
         closed.map(|closed| closed.update(&root, fields)).into_iter().collect()
+    }
+
+    /// An agent has ended what it did: a call that has no result gets none.
+    fn calls_over(&mut self, agent: AgentId) -> Vec<ClientNews> {
+        let root = self.session.clone();
+        let told = self.told(agent);
+        told.arguments.clear();
+        let session = told.session.clone().unwrap_or(root);
+        let open = std::mem::take(&mut told.calls).into_values();
+        let failed = || ToolCallUpdateFields::new().status(ToolCallStatus::Failed);
+        open.map(|call| call.update(&session, failed())).collect()
     }
 
     /// Adds the files that a call changed to what is shown of it.
@@ -167,8 +182,9 @@ impl AgentTold {
         let title = if title.is_empty() { started.tool.to_owned() } else { title };
         let locations = started.paths.iter().map(|path| ToolCallLocation::new(self.absolute(path)));
         let locations = locations.collect::<Vec<_>>();
+        let wished = arguments.as_ref().and_then(|arguments| wished(&self.folder, arguments));
         if let Some(asked) = self.calls.get_mut(started.call) {
-            asked.kind = started.kind;
+            (asked.kind, asked.wished) = (started.kind, wished);
             let fields = ToolCallUpdateFields::new()
                 .title(title)
                 .kind(kind(started.kind))
@@ -176,7 +192,7 @@ impl AgentTold {
                 .locations((!locations.is_empty()).then_some(locations));
             return Some(asked.update(&session, fields));
         }
-        let call = CallTold::new(started.seq, started.kind);
+        let call = CallTold { wished, ..CallTold::new(started.seq, started.kind) };
         let mut announced = ToolCall::new(call.id.clone(), title)
             .name(started.tool)
             .kind(kind(started.kind))
@@ -224,8 +240,9 @@ impl AgentTold {
 impl FinishedCall<'_> {
     /// What is shown of the result: what it changed, else its text.
     fn content(&self, call: &CallTold) -> Vec<ToolCallContent> {
-        if self.ok && call.kind == CallKind::Edit && !call.diffs.is_empty() {
-            return call.diffs.iter().cloned().map(ToolCallContent::from).collect();
+        if self.ok && call.kind == CallKind::Edit && (!call.diffs.is_empty() || call.wished.is_some()) {
+            let wished = call.wished.iter().filter(|_| call.diffs.is_empty());
+            return call.diffs.iter().chain(wished).cloned().map(ToolCallContent::from).collect();
         }
         let text = clipped(self.text, RESULT_CHARS_MAX);
         let text = match call.kind {
@@ -236,6 +253,17 @@ impl FinishedCall<'_> {
         let shown = self.attachments.iter().map(picture);
         let content = text.map(ContentBlock::from).into_iter().chain(shown).map(ToolCallContent::from);
         content.chain(call.diffs.iter().cloned().map(ToolCallContent::from)).collect()
+    }
+}
+
+/// What a call of a file tool is to write.
+fn wished(folder: &Path, arguments: &Value) -> Option<Diff> {
+    let text = |name: &str| arguments.get(name).and_then(Value::as_str);
+    let path = folder.join(text("path")?);
+    match (text("content"), text("old_text"), text("new_text")) {
+        (Some(content), ..) => Some(Diff::new(path, content)),
+        (None, Some(old), Some(new)) => Some(Diff::new(path, new).old_text(old)),
+        _ => None,
     }
 }
 

@@ -73,6 +73,9 @@ impl Translator {
     /// It works in a checkout of its own.
     fn moved(&mut self, event: &Event, checkout: &str) -> Vec<ClientNews> {
         let folder = PathBuf::from(checkout);
+        if !folder.is_absolute() {
+            return Vec::new();
+        }
         self.told(event.agent).folder.clone_from(&folder);
         let told = self.child_update(event.agent, |update| update.cwd(folder));
         told.into_iter().collect()

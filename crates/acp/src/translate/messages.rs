@@ -5,7 +5,9 @@ use std::sync::Arc;
 use agent_client_protocol_schema::v1::{
     ContentBlock, ContentChunk, ImageContent, SessionMessage, SessionUpdate,
 };
-use posse_protocol::{Attachment, Event, EventKind, Progress, ProgressKind, Purpose, Report, Sender};
+use posse_protocol::{
+    Attachment, Event, EventKind, Message, Progress, ProgressKind, Purpose, Report, Sender,
+};
 use posse_view::words;
 
 use super::{AgentTold, ClientNews, Translator, tell};
@@ -78,6 +80,7 @@ impl Translator {
                 self.told(event.agent).reports_of.clone_from(agents);
                 Vec::new()
             }
+            EventKind::SessionForked { messages, .. } => self.forked(messages),
             EventKind::AgentRested { report: Some(report) } | EventKind::AgentSettled { report } if main => {
                 let mut news = self.remarks(event, report).into_iter().collect::<Vec<_>>();
                 news.push(ClientNews::Rested(Box::new(report.clone())));
@@ -85,6 +88,23 @@ impl Translator {
             }
             _ => Vec::new(),
         }
+    }
+
+    /// The conversation that a session took up from another.
+    fn forked(&self, messages: &[Message]) -> Vec<ClientNews> {
+        let message = |(at, message): (usize, &Message)| {
+            let id = format!("taken-up-{at}");
+            let chunk = |text: &str| ContentChunk::new(ContentBlock::from(text)).message_id(id.as_str());
+            match message {
+                Message::User { text, .. } => Some(SessionUpdate::UserMessageChunk(chunk(text))),
+                Message::Assistant { text, .. } if !text.is_empty() => {
+                    Some(SessionUpdate::AgentMessageChunk(chunk(text)))
+                }
+                _ => None,
+            }
+        };
+        let told = messages.iter().enumerate().filter_map(message);
+        told.map(|update| tell(&self.session, update)).collect()
     }
 
     /// Words between agents, in the transcript of the one who gets them.

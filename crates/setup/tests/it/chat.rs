@@ -184,3 +184,21 @@ fn prompts_are_kept_for_each_folder_in_a_private_file_of_bounded_length() {
     std::fs::write(history.path(), "x\n".repeat(1_500)).unwrap();
     assert_eq!(history.lines().unwrap().len(), 1_000);
 }
+
+#[test]
+fn a_project_has_no_say_in_what_editors_are_asked_for() {
+    let text = "[acp]\nclient_files = true\n";
+    let world = World::new("");
+    world.write("project/.posse/config.toml", text);
+    let (paths, file) = (world.paths(), world.path("project/.posse/config.toml"));
+    for trusts in [false, true] {
+        if trusts {
+            Trusted::load(&paths).unwrap().add(&file, text).unwrap();
+        }
+        let config = Config::load(&paths, &world.project()).unwrap();
+        let want = [SetupWarning::ProjectSetsAcp { path: world.surroundings().shown(&file) }];
+        assert_eq!((config.client_files(), config.warnings.as_slice()), (false, &want[..]), "{trusts}");
+    }
+    let own = World::new(text);
+    assert!(Config::load(&own.paths(), &own.project()).unwrap().client_files());
+}

@@ -15,7 +15,7 @@ fn bad_messages_are_answered_and_the_connection_goes_on() {
     let mut editor = Editor::start(&person, &[]);
     let early = editor.refused("session/new", json!({"cwd": "/", "mcpServers": []}));
     assert_eq!(early["code"], -32600, "before initialize: {early}");
-    for version in [json!("1"), json!(null), json!(-1)] {
+    for version in [json!([1]), json!(null), json!(-1)] {
         let refused = editor.refused("initialize", json!({"protocolVersion": version}));
         assert_eq!(refused["code"], -32602, "{version}");
     }
@@ -56,7 +56,6 @@ fn bad_messages_are_answered_and_the_connection_goes_on() {
         ("session/load", json!({"sessionId": "last", "cwd": folder, "mcpServers": []}), -32002),
         ("session/set_mode", json!({"sessionId": "x", "modeId": "ask"}), -32002),
         ("session/list", json!({"cursor": "nonsense"}), -32602),
-        ("session/delete", json!({"sessionId": "x"}), -32002),
     ];
     for (method, params, code) in cases {
         let refused = editor.refused(method, params.clone());
@@ -126,7 +125,7 @@ fn a_line_without_end_takes_no_memory() {
     };
     let before = memory_kb(editor.process().id());
     let piece = vec![b'x'; 1 << 20];
-    for _ in 0..1024 {
+    for _ in 0..256 {
         editor.write(&piece);
     }
     editor.write(b"\n");
@@ -140,12 +139,9 @@ fn a_line_without_end_takes_no_memory() {
 
 #[test]
 fn an_editor_that_does_not_read_blocks_nobody() {
-    let long = "All work and no play makes a long answer. ".repeat(20_000);
-    let person = Person::new([
-        Turn::text(&long).split_every(997),
-        Turn::call("write_file", json!({"path": "done.txt", "content": "x"})),
-        Turn::text("End."),
-    ]);
+    // More than a pipe takes.
+    let long = "All work and no play makes a long answer. ".repeat(5_000);
+    let person = Person::new([Turn::text(&long).split_every(1 << 12)]);
     let mut command = person.command(&["acp"]);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut typing = child.stdin.take().unwrap();
@@ -168,13 +164,10 @@ fn an_editor_that_does_not_read_blocks_nobody() {
     let prompt = |text: &str| json!({"sessionId": session, "prompt": [{"type": "text", "text": text}]});
     // From here on nothing is read. The pipe fills, and the agent works on.
     send(&mut typing, request(3, "session/prompt", prompt("Talk.")));
-    eventually("the answer is on record", || {
-        let shown = person.posse(&["sessions", "show", &session, "--json"]);
-        shown.stdout.contains("\"agent_rested\"")
-    });
+    let listed = || person.posse(&["sessions", "list"]).stdout;
+    eventually("the answer is on record", || listed().contains("resting"));
     // It vanishes without ever having read.
     drop((typing, output));
     assert_eq!(child.wait().unwrap().code(), Some(0));
-    let shown = person.posse(&["sessions", "show", &session, "--json"]);
-    assert!(shown.stdout.contains("no play makes a long answer"), "everything is on record");
+    assert!(listed().contains("completed"), "{}", listed());
 }

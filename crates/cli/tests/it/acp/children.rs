@@ -134,3 +134,35 @@ fn an_editor_that_knows_no_children_gets_a_call_for_each() {
     );
     assert_eq!(editor.close(), Some(0));
 }
+
+#[test]
+fn a_child_in_a_checkout_of_its_own_is_shown_there() {
+    let model = FakeModel::by_rule_blocking(|request| {
+        let request = request.json();
+        let messages = request["messages"].as_array().map_or(0, Vec::len);
+        let start = json!({"action": "start", "name": "ann", "role": "general", "prompt": "Do it.", "isolation": "worktree"});
+        match (asker(&request).as_str(), messages) {
+            ("ann", 2) => Turn::call("write_file", json!({"path": "ann.txt", "content": "ann\n"})),
+            ("ann", _) => Turn::text(REPORT),
+            (_, 2) => Turn::call("agent", start),
+            _ => Turn::text("At it."),
+        }
+    });
+    let person = Person::with_model(model, Fixture::new().file("main.py", "print('hi')\n").git());
+    let mut editor = Editor::open(&person, &[], json!({"subagents": {}}));
+    let session = editor.session(&person);
+    assert_eq!(editor.says(&session, "Delegate."), "end_turn");
+    let ann = child(&mut editor, &session, "ann");
+    let moved = editor.update(&session, "subagent_update", |update| update.get("cwd").is_some());
+    let folder = moved["cwd"].as_str().unwrap().to_owned();
+    assert!(
+        std::path::Path::new(&folder).is_absolute()
+            && !folder.starts_with(&*person.project.path().to_string_lossy())
+    );
+    let call = editor.update(&ann, "tool_call", |call| call["kind"] == "edit");
+    assert_eq!(call["locations"][0]["path"], format!("{folder}/ann.txt"), "{call}");
+    let diff = editor.update(&ann, "tool_call_update", |update| update["content"][0]["type"] == "diff");
+    assert_eq!(diff["content"][0]["newText"], "ann\n");
+    assert!(!person.project.path().join("ann.txt").exists(), "it is on ann's branch");
+    assert_eq!(editor.close(), Some(0));
+}

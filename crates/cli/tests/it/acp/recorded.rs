@@ -52,7 +52,9 @@ fn a_session_is_listed_loaded_resumed_closed_and_deleted() {
     assert_eq!(editor.text(&session, "agent_message_chunk"), "Even more.");
     let wrong = json!({"sessionId": session, "cwd": "/usr", "mcpServers": []});
     assert_eq!(editor.refused("session/load", wrong)["code"], -32602);
-    editor.call("session/delete", json!({"sessionId": session}));
+    for id in [session.as_str(), session.as_str(), "nobody"] {
+        editor.call("session/delete", json!({"sessionId": id}));
+    }
     assert_eq!(editor.call("session/list", json!({}))["sessions"], json!([]));
     assert_eq!(editor.refused("session/load", opens)["code"], -32002);
     assert_eq!(editor.close(), Some(0));
@@ -126,5 +128,20 @@ fn sessions_of_one_editor_do_not_meet() {
         assert_eq!(editor.stopped(id), "end_turn");
         assert_eq!(editor.text(session, "agent_message_chunk"), format!("You said {word}."));
     }
+    assert_eq!(editor.close(), Some(0));
+}
+
+#[test]
+fn a_fork_is_loaded_with_the_conversation_that_it_took_up() {
+    let person = Person::new([Turn::text("First."), Turn::text("Another way.")]);
+    let ran = person.posse(&["run", "One."]);
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
+    let forked = person.posse(&["fork", "last", "--json", "Two."]);
+    let session = forked.events()[0]["session"].as_str().unwrap().to_owned();
+    let mut editor = Editor::open(&person, &[], json!({}));
+    let here = person.project.path();
+    editor.call("session/load", json!({"sessionId": session, "cwd": here, "mcpServers": []}));
+    assert_eq!(editor.text(&session, "user_message_chunk"), "One.Two.");
+    assert_eq!(editor.text(&session, "agent_message_chunk"), "First.Another way.");
     assert_eq!(editor.close(), Some(0));
 }
