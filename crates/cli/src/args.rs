@@ -323,6 +323,14 @@ pub(crate) struct WorkArgs {
     #[arg(long, value_name = "N")]
     pub(crate) max_tokens: Option<NonZeroU64>,
 
+    /// Most money, in US dollars; needs the model's prices
+    #[arg(long, value_name = "USD", value_parser = parse_usd)]
+    pub(crate) max_cost: Option<f64>,
+
+    /// Work in this role: its text, and no more than its rights
+    #[arg(long, value_name = "NAME")]
+    pub(crate) role: Option<String>,
+
     /// Show the model an image, a PDF or a text file (also --attach)
     #[arg(long = "image", alias = "attach", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub(crate) images: Vec<PathBuf>,
@@ -365,6 +373,12 @@ pub(crate) struct WorkArgs {
 
     #[command(flatten)]
     pub(crate) modes: ModeArgs,
+}
+
+/// An amount of money that is more than nothing.
+fn parse_usd(text: &str) -> Result<f64, String> {
+    let usd = text.trim_start_matches('$').parse::<f64>().ok().filter(|usd| usd.is_finite() && *usd > 0.0);
+    usd.ok_or_else(|| "write an amount in US dollars, such as 0.50".to_string())
 }
 
 /// How the work is shared out.
