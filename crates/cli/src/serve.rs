@@ -69,6 +69,7 @@ pub(crate) async fn run(paths: Paths, flags: Vec<OsString>, args: ServeArgs) -> 
         tls: tls(&args, &place),
         allowed_hosts: args.allow_host.clone(),
         token: token.clone(),
+        others: None,
     })
     .await?;
     let own_file = OwnFile::write(&place, serving.port, args.token_file.as_deref(), &token)?;
