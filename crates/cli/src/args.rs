@@ -22,7 +22,7 @@ use posse_surface::Surface;
 
 pub(crate) use acp::AcpArgs;
 pub(crate) use help::command;
-pub(crate) use mcp::{McpAddArgs, McpCommand};
+pub(crate) use mcp::{McpAddArgs, McpCommand, McpServeArgs};
 pub(crate) use tips::told;
 
 pub(crate) use record::{
@@ -243,7 +243,7 @@ pub(crate) enum CliCommand {
     /// List, save and remove rules: what is allowed, asked and denied in every mode
     #[command(subcommand)]
     Rules(RulesCommand),
-    /// List, add, remove and test servers whose tools agents may call
+    /// List, add, remove and test servers whose tools agents may call; be one
     #[command(subcommand)]
     Mcp(McpCommand),
     /// List hooks, and try what they do
