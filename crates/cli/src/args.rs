@@ -17,7 +17,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{FromArgMatches as _, Parser, Subcommand};
-use posse_protocol::Approval;
+use posse_protocol::{Approval, TraceParent};
 use posse_surface::Surface;
 
 pub(crate) use acp::AcpArgs;
@@ -362,6 +362,10 @@ pub(crate) struct WorkArgs {
     /// What `--background` starts.
     #[arg(long, hide = true, conflicts_with = "background")]
     pub(crate) in_background: bool,
+
+    /// The span of whoever wants it, where that is not of this process.
+    #[arg(long, hide = true, value_name = "SPAN", value_parser = str::parse::<TraceParent>)]
+    pub(crate) traceparent: Option<TraceParent>,
 
     /// In the background: end after resting so long [default: 1h]
     #[arg(long, value_name = "TIME", value_parser = posse_setup::parse_time_ms)]

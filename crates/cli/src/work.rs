@@ -47,7 +47,7 @@ pub(crate) fn wishes(args: &WorkArgs, display: &Display) -> Wishes {
         // In the background anybody can attach and answer.
         person: args.in_background || (matches!(display, Display::Live(_)) && questions::person_is_there()),
         stay: args.in_background,
-        traceparent: None,
+        traceparent: args.traceparent,
     }
 }
 

@@ -6,7 +6,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::path::{Path, PathBuf};
 
 use posse_api::{CallError, CallErrorKind, Folders};
-use posse_protocol::{Approval, Budget};
+use posse_protocol::{Approval, Budget, TraceParent};
 use posse_setup::{Paths, SessionPlan, Wishes};
 use posse_view::SessionView;
 
@@ -36,15 +36,13 @@ pub struct ServerFrame {
 
 /// A task that a client wants begun.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct TaskStart {
+pub(crate) struct TaskStart {
     /// The folder, links resolved.
-    pub folder: PathBuf,
+    pub(crate) folder: PathBuf,
     /// What to do.
-    pub prompt: String,
+    pub(crate) prompt: String,
     /// The words of the command line that hold the task within the frame and the client's wishes.
-    pub flags: Vec<OsString>,
-    /// The span of the client that this is part of, as it says.
-    pub traceparent: Option<String>,
+    pub(crate) flags: Vec<OsString>,
 }
 
 /// What a folder's configuration allows within the frame.
@@ -90,9 +88,10 @@ impl ServerFrame {
             Some(budget) => lowered(budget, self.ceiling(paths, &folder).await?.budget, self.budget)?,
             None => self.budget,
         }));
-        let traceparent = traceparent.filter(|text| text.len() <= limits::TRACE_BYTES_MAX);
-        let traceparent = traceparent.map(str::to_owned);
-        Ok(TaskStart { folder, prompt: wanted.prompt.clone(), flags, traceparent })
+        // The span of the client that this is part of; one that is none is left out.
+        let traceparent = traceparent.and_then(|text| text.trim().parse::<TraceParent>().ok());
+        flags.extend(traceparent.map(|span| word("traceparent", &span.to_string())));
+        Ok(TaskStart { folder, prompt: wanted.prompt.clone(), flags })
     }
 
     /// Whether a client may steer a session: only one that has no more rights than this server would give it.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse as _, Response};
 use rmcp::ServerHandler;
@@ -57,33 +57,35 @@ where
     Router::new().route_service(HTTP_PATH, served).layer(from_fn(bounded))
 }
 
-/// Refuses one more session than there may be. A request that belongs to one, or needs none, passes.
+/// Lets a request through that is whole in time, not too large, and not one session too many.
 async fn bounded(sessions: Arc<LocalSessionManager>, request: Request, next: Next) -> Response {
     let begins = !request.headers().contains_key(SESSION_HEADER);
     if begins && sessions.sessions.read().await.len() >= limits::HTTP_SESSIONS_MAX {
         let text = "Too many sessions at once. End one with DELETE, or use protocol version 2026-07-28, which has none.";
         let mut response = (StatusCode::SERVICE_UNAVAILABLE, text).into_response();
-        response.headers_mut().insert(header::RETRY_AFTER, axum::http::HeaderValue::from_static("60"));
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("60"));
         return response;
     }
-    let listens = request.headers().get(METHOD_HEADER).is_some_and(|method| method == LISTEN);
-    if !listens {
-        return next.run(request).await;
-    }
-    match carried(request).await {
-        Ok(request) => next.run(request).await,
-        Err(()) => (StatusCode::PAYLOAD_TOO_LARGE, "The request is too large, or broke off.").into_response(),
-    }
-}
-
-/// A request to listen whose tasks the library does not drop.
-async fn carried(request: Request) -> Result<Request, ()> {
     let (mut parts, body) = request.into_parts();
-    let bytes = to_bytes(body, limits::MESSAGE_BYTES_MAX).await.map_err(|_| ())?;
-    let Ok(mut message) = serde_json::from_slice::<Value>(&bytes) else {
-        return Ok(Request::from_parts(parts, Body::from(bytes)));
+    let reading = to_bytes(body, limits::MESSAGE_BYTES_MAX);
+    let bytes = match tokio::time::timeout(Duration::from_millis(limits::BODY_MS_MAX), reading).await {
+        Ok(Ok(bytes)) => bytes,
+        Ok(Err(_)) => {
+            return (StatusCode::PAYLOAD_TOO_LARGE, "The request is too large, or broke off.")
+                .into_response();
+        }
+        Err(_) => return (StatusCode::REQUEST_TIMEOUT, "The request took too long.").into_response(),
     };
-    carry_tasks(&mut message);
-    parts.headers.remove(header::CONTENT_LENGTH);
-    Ok(Request::from_parts(parts, Body::from(message.to_string())))
+    let listens = parts.headers.get(METHOD_HEADER).is_some_and(|method| method == LISTEN);
+    let message = serde_json::from_slice::<Value>(&bytes).ok().filter(|_| listens);
+    let body = match message {
+        // What the library would drop is carried past it.
+        Some(mut message) => {
+            carry_tasks(&mut message);
+            parts.headers.remove(header::CONTENT_LENGTH);
+            Body::from(message.to_string())
+        }
+        None => Body::from(bytes),
+    };
+    next.run(Request::from_parts(parts, body)).await
 }

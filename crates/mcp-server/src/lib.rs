@@ -35,7 +35,7 @@ mod status;
 mod stdio;
 mod waiting;
 
-pub use frame::{ServerFrame, TaskStart};
+pub use frame::ServerFrame;
 pub use handler::TaskServer;
 pub use http::{HTTP_PATH, HostCheck, http_routes};
 pub use runner::TaskRunner;

@@ -2,6 +2,8 @@
 
 /// A message of a client: a line, or the body of a request.
 pub const MESSAGE_BYTES_MAX: usize = 4 << 20;
+/// How long the body of a request may take.
+pub const BODY_MS_MAX: u64 = 10_000;
 /// Answers that wait to be taken by the client before nothing more is read of it.
 pub const ANSWERS_WAITING_MAX: usize = 128;
 /// Calls that are carried out at the same time.
@@ -18,8 +20,6 @@ pub const HTTP_SESSION_IDLE_MS: u64 = 900_000;
 pub const TEXT_BYTES_MAX: usize = 128 << 10;
 /// A name or an id.
 pub const NAME_BYTES_MAX: usize = 1 << 10;
-/// The value of `traceparent`, which has 55 bytes today.
-pub const TRACE_BYTES_MAX: usize = 256;
 /// How long a call waits for a task: below the timeout of common clients, which is a minute.
 pub const WAIT_MS: u64 = 50_000;
 /// The same while the client listens to progress, which holds its timeout off.

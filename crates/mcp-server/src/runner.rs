@@ -58,7 +58,7 @@ impl TaskRunner {
     }
 
     async fn start(&self, start: TaskStart) -> Result<BegunSession, CallError> {
-        let TaskStart { folder, prompt, flags, traceparent: _ } = start;
+        let TaskStart { folder, prompt, flags } = start;
         let program = BackgroundProgram { session_flags: flags, ..self.program.clone() };
         let origin = SessionOrigin::Folder(folder);
         let new = NewSession { origin, prompt, files: Vec::new(), model: None, approval: None };

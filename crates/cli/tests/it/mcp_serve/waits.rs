@@ -10,6 +10,9 @@ use serde_json::{Value, json};
 use super::talk::Talk;
 use crate::posse::Person;
 
+/// The span of a client.
+const SPAN: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+
 #[test]
 fn a_task_is_waited_for_and_its_checked_report_comes_back() {
     let go = Arc::new(AtomicBool::new(false));
@@ -36,7 +39,7 @@ fn a_task_is_waited_for_and_its_checked_report_comes_back() {
         .map(|tool| tool["name"].as_str().unwrap())
         .collect::<Vec<_>>();
     assert_eq!(names, ["run_task", "status", "message", "answer", "report", "cancel"]);
-    let call = json!({ "name": "run_task", "arguments": { "prompt": "Write new.txt" }, "_meta": { "progressToken": "p" } });
+    let call = json!({ "name": "run_task", "arguments": { "prompt": "Write new.txt" }, "_meta": { "progressToken": "p", "traceparent": SPAN } });
     let (line, id) = talk.request("tools/call", call);
     talk.send(&line);
     let told = talk.next();
@@ -67,6 +70,9 @@ fn a_task_is_waited_for_and_its_checked_report_comes_back() {
         talk.tool("report", json!({ "task": task }))["structuredContent"]["report"]["receipt"]["usage"]
             .is_object()
     );
+
+    let events = person.posse(&["sessions", "export", &task, "--format", "jsonl"]).events();
+    assert_eq!(events[0]["traceparent"], SPAN, "{}", events[0]);
 
     // It rests, so more can be said; then it is stopped.
     let again =
