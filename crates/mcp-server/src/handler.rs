@@ -31,7 +31,7 @@ use crate::phase::{TaskPhase, phase};
 use crate::questions::{filled_in, requests, understood};
 use crate::report::{ReportSize, as_json, as_text};
 use crate::runner::{TaskRunner, question};
-use crate::waiting::{TaskWait, has_forms, stands_alone};
+use crate::waiting::{TaskWait, has_forms, has_tasks, stands_alone};
 
 /// What the model of a client reads first.
 const INSTRUCTIONS: &str = include_str!("../prompts/instructions.md").trim_ascii_end();
@@ -119,7 +119,8 @@ impl TaskServer {
                 (begun.session, begun.notes)
             }
         };
-        if context.client_capabilities().is_some_and(|capabilities| capabilities.supports_tasks()) {
+        // Of the older era some clients name the extension and do not understand a task in the place of a result.
+        if stands_alone(context) && has_tasks(context) {
             let (session, view) = self.runner.view(&session.to_string()).await?;
             return Ok(created(session, &view).into());
         }
@@ -221,7 +222,7 @@ impl ServerHandler for TaskServer {
         };
         let request = context.request_context();
         let mut told = carried_tasks(&request.meta).into_iter().map(|task| (task, None)).collect::<Vec<_>>();
-        if !request.client_capabilities().is_some_and(|capabilities| capabilities.supports_tasks()) {
+        if !has_tasks(request) {
             told.clear();
         }
         loop {

@@ -45,45 +45,60 @@ fn tool<Input: JsonSchema>(
     description: &'static str,
     annotations: ToolAnnotations,
 ) -> Tool {
-    Tool::new(name, description.trim_end(), schema::<Input>())
-        .with_raw_output_schema(schema::<TaskLook>())
+    let usual = SchemaSettings::draft2020_12;
+    let mut input = schema::<Input>(usual().for_deserialize());
+    without_null(&mut input);
+    let output = schema::<TaskLook>(usual().for_serialize());
+    Tool::new(name, description.trim_end(), object(input))
+        .with_raw_output_schema(object(output))
         .with_annotations(annotations)
 }
 
-/// The schema of a type, with everything in its place: some clients follow no references.
-fn schema<T: JsonSchema>() -> Arc<JsonObject> {
-    let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
-    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
-    plainer(&mut schema);
+fn object(schema: Value) -> Arc<JsonObject> {
     match schema {
         Value::Object(fields) => Arc::new(fields),
         _ => Arc::default(),
     }
 }
 
-/// The same schema for models and clients that take few forms of one: what may be left out has one type and no default, and a
-/// description is one line.
+/// The schema of a type, with everything in its place: some clients follow no references.
+fn schema<T: JsonSchema>(settings: SchemaSettings) -> Value {
+    let settings = settings.with(|settings| settings.inline_subschemas = true);
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    plainer(&mut schema);
+    schema
+}
+
+/// The same schema for models and clients that take few forms of one: a description is one line, and numbers have no format.
 fn plainer(schema: &mut Value) {
     match schema {
         Value::Array(all) => all.iter_mut().for_each(plainer),
         Value::Object(fields) => {
-            if fields.get("default").is_some_and(Value::is_null) {
-                fields.remove("default");
-                let kinds = fields.get("type").and_then(Value::as_array);
-                let kind = kinds.and_then(|kinds| kinds.iter().find(|kind| **kind != "null")).cloned();
-                kind.into_iter().for_each(|kind| drop(fields.insert("type".to_owned(), kind)));
-                if let Some(Value::Array(kinds)) = fields.remove("anyOf") {
-                    let kinds = kinds.into_iter().filter_map(|kind| kind.as_object().cloned());
-                    let kind = kinds.filter(|kind| kind.get("type").is_none_or(|kind| kind != "null"));
-                    kind.flatten().filter(|(name, _)| name != "description").for_each(|(name, value)| {
-                        fields.insert(name, value);
-                    });
-                }
+            // How many bits a number has is nobody's business, and no format of the standard.
+            if fields.get("format").is_some_and(Value::is_string) {
+                fields.remove("format");
             }
             if let Some(Value::String(text)) = fields.get_mut("description") {
                 *text = text.replace('\n', " ");
             }
             fields.values_mut().for_each(plainer);
+        }
+        _ => {}
+    }
+}
+
+/// The schema of arguments: what may be left out has one type and no default. That it may also be null is not told.
+fn without_null(schema: &mut Value) {
+    match schema {
+        Value::Array(all) => all.iter_mut().for_each(without_null),
+        Value::Object(fields) => {
+            if fields.get("default").is_some_and(Value::is_null) {
+                fields.remove("default");
+            }
+            let kinds = fields.get("type").and_then(Value::as_array);
+            let kind = kinds.and_then(|kinds| kinds.iter().find(|kind| **kind != "null")).cloned();
+            kind.into_iter().for_each(|kind| drop(fields.insert("type".to_owned(), kind)));
+            fields.values_mut().for_each(without_null);
         }
         _ => {}
     }

@@ -23,6 +23,11 @@ pub(crate) fn stands_alone(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
 }
 
+/// Whether the client has the tasks extension.
+pub(crate) fn has_tasks(context: &RequestContext<RoleServer>) -> bool {
+    context.client_capabilities().is_some_and(|capabilities| capabilities.supports_tasks())
+}
+
 /// Whether the client can show its person a form.
 pub(crate) fn has_forms(context: &RequestContext<RoleServer>) -> bool {
     let capabilities = context.client_capabilities();

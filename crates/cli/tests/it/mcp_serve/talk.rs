@@ -5,6 +5,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
+use posse_testkit::schema::KnownSchema;
 use serde_json::{Value, json};
 
 use crate::posse::Person;
@@ -23,6 +24,8 @@ pub(crate) struct Talk {
     /// What the client can do, which it says with each request of the newest revision.
     capabilities: Value,
     stands_alone: bool,
+    /// What the tools say of what they return.
+    schema: Option<KnownSchema>,
     /// What came that was no answer.
     pub(crate) others: Vec<Value>,
 }
@@ -68,7 +71,7 @@ impl Talk {
             }
         });
         let stdin = child.stdin.take();
-        Self { child, stdin, lines, id: 0, capabilities, stands_alone, others: Vec::new() }
+        Self { child, stdin, lines, id: 0, capabilities, stands_alone, schema: None, others: Vec::new() }
     }
 
     pub(crate) fn send(&mut self, line: &str) {
@@ -122,7 +125,20 @@ impl Talk {
     pub(crate) fn tool(&mut self, name: &str, arguments: Value) -> Value {
         let answer = self.ask("tools/call", json!({ "name": name, "arguments": arguments }));
         assert!(answer["result"].is_object(), "{answer}");
+        let look = &answer["result"]["structuredContent"];
+        if look.is_object() {
+            assert_eq!(self.schema().violations(look), [""; 0], "{look}");
+        }
         answer["result"].clone()
+    }
+
+    /// The schema of what every tool returns.
+    fn schema(&mut self) -> &KnownSchema {
+        if self.schema.is_none() {
+            let listed = self.ask("tools/list", json!({}));
+            self.schema = Some(KnownSchema::new(listed["result"]["tools"][0]["outputSchema"].clone()));
+        }
+        self.schema.as_ref().unwrap()
     }
 
     /// Calls a tool that does not do it, and returns its words.

@@ -129,6 +129,22 @@ fn who_listens_to_a_task_hears_of_its_changes() {
 }
 
 #[test]
+fn a_client_of_the_older_era_gets_a_result_whatever_it_declares() {
+    let person = Person::new([Turn::text("Done.")]);
+    let mut talk =
+        Talk::older(&person, &[], json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } }));
+    let result = talk.tool("run_task", json!({ "prompt": "Go" }));
+    assert_eq!(result["structuredContent"]["state"], "completed", "{result}");
+    assert!(result["resultType"].is_null() && result["taskId"].is_null(), "{result}");
+    let task = result["structuredContent"]["task"].as_str().unwrap().to_owned();
+    assert_eq!(
+        talk.until_task(&task, "completed")["taskId"],
+        task.as_str(),
+        "tasks can be asked about all the same"
+    );
+}
+
+#[test]
 fn what_a_budget_ends_is_an_answer_and_what_breaks_is_none() {
     let person = Person::new([
         Turn::status(400),
