@@ -132,7 +132,8 @@ impl CallErrorKind {
 }
 
 impl CallError {
-    pub(crate) fn new(kind: CallErrorKind, message: impl Into<String>) -> Self {
+    /// An error of a kind, in words.
+    pub fn new(kind: CallErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into() }
     }
 

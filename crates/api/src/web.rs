@@ -67,6 +67,8 @@ pub struct WebStart {
     pub allowed_hosts: Vec<String>,
     /// What lets somebody in.
     pub token: AccessToken,
+    /// Other routes behind the same guard, which look after the size of what they are sent.
+    pub others: Option<Router>,
 }
 
 /// Why a server does not start.
@@ -121,7 +123,7 @@ impl Drop for Serving {
 
 /// Starts a server, in the background. Needs a runtime.
 pub async fn serve(start: WebStart) -> Result<Serving, ServeError> {
-    let WebStart { hub, listen, tls, allowed_hosts, token } = start;
+    let WebStart { hub, listen, tls, allowed_hosts, token, others } = start;
     if tls.is_none() && matches!(listen, Listen::Address(address) if !address.ip().is_loopback()) {
         return Err(ServeError::Plain);
     }
@@ -135,7 +137,7 @@ pub async fn serve(start: WebStart) -> Result<Serving, ServeError> {
     let hub = Arc::new(Hub::new(hub));
     let guard = Arc::new(Guard::new(token, hosts, scheme));
     let shared = Arc::new(Shared::new(hub.engine.clone(), Some(Arc::clone(&hub)), stop.clone()));
-    let router = guarded(&shared, &guard, hub.read_only);
+    let router = guarded(&shared, others, &guard, hub.read_only);
     let connections = TaskTracker::new();
     let places = Arc::new(Semaphore::new(WEB_CONNECTIONS_MAX));
     let accepting = bound.listeners.into_iter().map(|listener| {
@@ -153,8 +155,8 @@ pub async fn serve(start: WebStart) -> Result<Serving, ServeError> {
     Ok(Serving { address, port: bound.port, fingerprint, stop, accepting, connections })
 }
 
-/// The table and the page behind the guard.
-fn guarded(shared: &Arc<Shared>, guard: &Arc<Guard>, read_only: bool) -> Router {
+/// The table, other routes and the page behind the guard.
+fn guarded(shared: &Arc<Shared>, others: Option<Router>, guard: &Arc<Guard>, read_only: bool) -> Router {
     let guard = Arc::clone(guard);
     let let_in = move |request: Request, next: Next| {
         let guard = Arc::clone(&guard);
@@ -170,7 +172,8 @@ fn guarded(shared: &Arc<Shared>, guard: &Arc<Guard>, read_only: bool) -> Router 
             response
         }
     };
-    router(shared).layer(from_fn(let_in))
+    // Theirs have no fallback: what nobody knows is answered by the table.
+    router(shared).merge(others.unwrap_or_default()).layer(from_fn(let_in))
 }
 
 async fn answer(guard: &Guard, read_only: bool, request: Request, next: Next) -> Response {

@@ -17,12 +17,12 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{FromArgMatches as _, Parser, Subcommand};
-use posse_protocol::Approval;
+use posse_protocol::{Approval, TraceParent};
 use posse_surface::Surface;
 
 pub(crate) use acp::AcpArgs;
 pub(crate) use help::command;
-pub(crate) use mcp::{McpAddArgs, McpCommand};
+pub(crate) use mcp::{McpAddArgs, McpCommand, McpServeArgs};
 pub(crate) use tips::told;
 
 pub(crate) use record::{
@@ -243,7 +243,7 @@ pub(crate) enum CliCommand {
     /// List, save and remove rules: what is allowed, asked and denied in every mode
     #[command(subcommand)]
     Rules(RulesCommand),
-    /// List, add, remove and test servers whose tools agents may call
+    /// List, add, remove and test servers whose tools agents may call; be one
     #[command(subcommand)]
     Mcp(McpCommand),
     /// List hooks, and try what they do
@@ -323,6 +323,14 @@ pub(crate) struct WorkArgs {
     #[arg(long, value_name = "N")]
     pub(crate) max_tokens: Option<NonZeroU64>,
 
+    /// Most money, in US dollars; needs the model's prices
+    #[arg(long, value_name = "USD", value_parser = parse_usd)]
+    pub(crate) max_cost: Option<f64>,
+
+    /// Work in this role: its text, and no more than its rights
+    #[arg(long, value_name = "NAME")]
+    pub(crate) role: Option<String>,
+
     /// Show the model an image, a PDF or a text file (also --attach)
     #[arg(long = "image", alias = "attach", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub(crate) images: Vec<PathBuf>,
@@ -355,6 +363,10 @@ pub(crate) struct WorkArgs {
     #[arg(long, hide = true, conflicts_with = "background")]
     pub(crate) in_background: bool,
 
+    /// The span of whoever wants it, where that is not of this process.
+    #[arg(long, hide = true, value_name = "SPAN", value_parser = str::parse::<TraceParent>)]
+    pub(crate) traceparent: Option<TraceParent>,
+
     /// In the background: end after resting so long [default: 1h]
     #[arg(long, value_name = "TIME", value_parser = posse_setup::parse_time_ms)]
     pub(crate) rest_at_most: Option<u64>,
@@ -365,6 +377,12 @@ pub(crate) struct WorkArgs {
 
     #[command(flatten)]
     pub(crate) modes: ModeArgs,
+}
+
+/// An amount of money that is more than nothing.
+fn parse_usd(text: &str) -> Result<f64, String> {
+    let usd = text.trim_start_matches('$').parse::<f64>().ok().filter(|usd| usd.is_finite() && *usd > 0.0);
+    usd.ok_or_else(|| "write an amount in US dollars, such as 0.50".to_string())
 }
 
 /// How the work is shared out.

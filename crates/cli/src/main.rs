@@ -127,7 +127,7 @@ fn dispatch(surroundings: Surroundings, args: Args) -> anyhow::Result<Exit> {
         }
         CliCommand::Stats(args) => stats::run(&paths, &args),
         CliCommand::Rules(command) => rules::run(&paths, command),
-        CliCommand::Mcp(command) => on_runtime(telemetry, mcp::run(&paths, command)),
+        CliCommand::Mcp(command) => on_runtime(telemetry, mcp::run(paths, flags, command)),
         CliCommand::Hooks(command) => on_runtime(telemetry, hooks::run(&paths, command)),
         CliCommand::Skills(command) => skills::run(&paths, command),
         CliCommand::Memory(command) => memory::run(&paths, command),

@@ -1,7 +1,10 @@
-//! `posse mcp`: the servers whose tools agents may call. Values of variables and headers are never printed.
+//! `posse mcp`: the servers whose tools agents may call, and Posse as one. Values of variables and headers are never printed.
 
 mod listed;
+mod offered;
 mod tried;
+
+use std::ffi::OsString;
 
 use anyhow::bail;
 use posse_setup::{
@@ -17,12 +20,13 @@ use crate::surroundings::real_folder;
 /// How alike another name must be to be meant.
 const ALIKE: f64 = 0.7;
 
-pub(crate) async fn run(paths: &Paths, command: McpCommand) -> anyhow::Result<Exit> {
+pub(crate) async fn run(paths: Paths, flags: Vec<OsString>, command: McpCommand) -> anyhow::Result<Exit> {
     match command {
-        McpCommand::List { json } => listed::list(paths, json),
-        McpCommand::Add(args) => add(paths, args),
-        McpCommand::Remove { name, project } => remove(paths, &name, project),
-        McpCommand::Test { name } => tried::test(paths, &name).await,
+        McpCommand::Serve(args) => offered::serve(paths, flags, args).await,
+        McpCommand::List { json } => listed::list(&paths, json),
+        McpCommand::Add(args) => add(&paths, args),
+        McpCommand::Remove { name, project } => remove(&paths, &name, project),
+        McpCommand::Test { name } => tried::test(&paths, &name).await,
     }
 }
 

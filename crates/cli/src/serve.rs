@@ -9,12 +9,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use posse_api::{AccessToken, BackgroundProgram, HubStart, Listen, Serving, TlsFiles, WebStart};
+use posse_api::{AccessToken, BackgroundProgram, Folders, HubStart, Listen, Serving, TlsFiles, WebStart};
 use posse_engine::Engine;
 use posse_engine::record::prepare_data_dir;
+use posse_mcp_server::{HTTP_PATH, HostCheck, ServerFrame, TaskRunner, TaskServer, http_routes};
 use posse_sandbox::{OutputLimits, PersonCommand, PersonProgram, person_program};
 use posse_setup::{Paths, create_new_private, person_tool};
 use serde::Serialize;
+use tokio_util::sync::CancellationToken;
 
 use crate::args::ServeArgs;
 use crate::exit::Exit;
@@ -56,12 +58,17 @@ pub(crate) async fn run(paths: Paths, flags: Vec<OsString>, args: ServeArgs) -> 
     };
     let engine = Engine::open(&paths.data_dir)?;
     let paths = Arc::new(paths);
+    let program = BackgroundProgram { own_flags: flags, session_flags: Vec::new() };
+    let closing = CancellationToken::new();
+    let frame = ServerFrame::of(Folders::new(folders.clone()));
+    let runner = TaskRunner::new(engine.clone(), Arc::clone(&paths), program.clone(), frame);
+    let tasks = TaskServer::new(runner, env!("CARGO_PKG_VERSION"), closing.clone());
     let serving = posse_api::serve(WebStart {
         hub: HubStart {
             engine,
             paths: Arc::clone(&paths),
             folders,
-            program: BackgroundProgram { own_flags: flags, session_flags: Vec::new() },
+            program,
             read_only: args.read_only,
             version: env!("CARGO_PKG_VERSION").to_owned(),
         },
@@ -69,6 +76,7 @@ pub(crate) async fn run(paths: Paths, flags: Vec<OsString>, args: ServeArgs) -> 
         tls: tls(&args, &place),
         allowed_hosts: args.allow_host.clone(),
         token: token.clone(),
+        others: Some(http_routes(tasks, HostCheck::Before, closing.clone())),
     })
     .await?;
     let own_file = OwnFile::write(&place, serving.port, args.token_file.as_deref(), &token)?;
@@ -77,6 +85,7 @@ pub(crate) async fn run(paths: Paths, flags: Vec<OsString>, args: ServeArgs) -> 
         output::print_aside("No browser could be opened; open the link yourself.\n")?;
     }
     signals.next().await;
+    closing.cancel();
     serving.close().await;
     drop(own_file);
     if !args.json {
@@ -128,6 +137,7 @@ fn announce(args: &ServeArgs, serving: &Serving, token: &AccessToken, file: &Own
     if args.read_only {
         line("Read-only: nothing can be started, answered or changed.");
     }
+    line(&format!("Other agents (MCP): {}{}", serving.address.trim_end_matches('/'), HTTP_PATH));
     line("Ctrl-C ends the server; sessions go on.");
     Ok(output::print(&text)?)
 }

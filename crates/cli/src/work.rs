@@ -33,6 +33,8 @@ pub(crate) fn wishes(args: &WorkArgs, display: &Display) -> Wishes {
         max_turns: args.max_turns,
         max_tokens: args.max_tokens,
         max_time_ms: args.max_time,
+        max_cost_usd: args.max_cost,
+        role: args.role.clone(),
         approval: args.approval.or(args.modes.plan.then_some(Approval::Plan)),
         approval_max: None,
         no_sandbox: args.no_sandbox,
@@ -45,7 +47,7 @@ pub(crate) fn wishes(args: &WorkArgs, display: &Display) -> Wishes {
         // In the background anybody can attach and answer.
         person: args.in_background || (matches!(display, Display::Live(_)) && questions::person_is_there()),
         stay: args.in_background,
-        traceparent: None,
+        traceparent: args.traceparent,
     }
 }
 

@@ -333,6 +333,17 @@ pub enum RolesError {
         /// What is known instead.
         unknown: UnknownRole,
     },
+    /// A session is to begin in a role that there is not.
+    #[error("{0}")]
+    NotKnown(UnknownRole),
+    /// A session is to begin in a role that a stranger's file describes.
+    #[error("the role {name:?} is in {path}, which you have not trusted; look at it first: posse trust")]
+    Stranger {
+        /// Its name.
+        name: String,
+        /// The file.
+        path: ShownPath,
+    },
 }
 
 /// What is not shown, and what to set.

@@ -45,6 +45,7 @@ mod task;
 mod trust;
 mod user_commands;
 mod warning;
+mod wished_role;
 mod wishes;
 
 pub use catalog::{ModelSummary, RoleList, SkillSummary, context_window, model_list, role_list, skill_list};

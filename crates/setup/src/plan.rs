@@ -13,7 +13,7 @@ use posse_engine::{
 };
 use posse_mcp::{ServerEntry, Servers};
 use posse_model::{Governors, Model, Recorder};
-use posse_protocol::{Approval, Grant, Shell, TraceParent};
+use posse_protocol::{Approval, Budget, Grant, Shell, TraceParent};
 use posse_tools::{OutsidePlace, OutsideTools, ToolSettings};
 use posse_workspace::{Workspace, WorkspaceError};
 use tokio_util::sync::CancellationToken;
@@ -33,6 +33,7 @@ use crate::skill_places::{own_skill_folder, skill_folders};
 use crate::task::TaskPrompt;
 use crate::trust;
 use crate::warning::SetupWarning;
+use crate::wished_role::WishedRole;
 use crate::wishes::Wishes;
 
 /// What stands for the workspace's path in a cassette.
@@ -60,6 +61,7 @@ impl<'a> SessionPlan<'a> {
         limits.max_turns = wishes.max_turns.or(limits.max_turns);
         limits.max_tokens = wishes.max_tokens.or(limits.max_tokens);
         limits.max_time = wishes.max_time_ms.map(Time).or(limits.max_time);
+        limits.max_cost_usd = wishes.max_cost_usd.or(limits.max_cost_usd);
         config.approval.mode = wishes.approval.or(config.approval.mode);
         if let (None, Some(most)) = (wishes.approval, wishes.approval_max) {
             let mode = config.approval.mode.unwrap_or(Approval::Auto);
@@ -79,6 +81,11 @@ impl<'a> SessionPlan<'a> {
     /// The configuration, with the wishes over it.
     pub fn config(&self) -> &Config {
         &self.config
+    }
+
+    /// What the main agent may spend, as files and wishes say; its role may say less.
+    pub fn budget(&self) -> Budget {
+        self.config.budget()
     }
 
     /// Finds the model of a new session: the wished one, the one of the main agent's role, or the usual one.
@@ -145,6 +152,10 @@ impl<'a> SessionPlan<'a> {
         let (trusted, sources) = self.roles()?;
         let lean = choice.model.is_lean();
         let mut sharing = Sharing::of(config, wishes, lean, &sources, &trusted, paths.surroundings())?;
+        if let Some(name) = &wishes.role {
+            let role = WishedRole::find(name, config, &sources, &trusted, paths.surroundings())?;
+            sharing = sharing.in_role(&role);
+        }
         let mut warnings = config.warnings.clone();
         warnings.append(&mut sharing.warnings);
         if sharing.grant.shell != Shell::None && wishes.no_sandbox {
@@ -279,7 +290,10 @@ impl SessionTerms<'_> {
         recorder: Option<&Arc<Recorder>>,
     ) -> Result<SessionRequest, PrepareError> {
         let Self { plan, choice, trusted, sharing, servers, hooks, .. } = self;
-        let task = task.into();
+        let mut task = task.into();
+        if let Some(text) = &sharing.role_text {
+            task.text.push_str(text);
+        }
         let models = models(plan, choice, sharing.delegation.is_some(), recorder)?;
         Ok(SessionRequest {
             workspace: plan.folder.to_path_buf(),

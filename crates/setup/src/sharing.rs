@@ -9,6 +9,7 @@ use posse_engine::models::{Models, Routes};
 use posse_engine::roles::Problem;
 use posse_engine::roles::RoleHooks;
 use posse_model::{Governors, Model, Recorder, shown_address};
+use posse_policy::meet;
 use posse_protocol::{Approval, Budget, Files, Grant, NameRules, RoleOrigin, Shell};
 use posse_roles::{Audience, Team};
 use posse_surface::Surface;
@@ -21,6 +22,7 @@ use crate::roles::{self, RoleSources};
 use crate::servers::{AgentFileServers, agent_file_servers};
 use crate::surroundings::Surroundings;
 use crate::warning::SetupWarning;
+use crate::wished_role::WishedRole;
 use crate::wishes::Wishes;
 
 /// How the session delegates, what its main agent may do and spend, and what the person should know.
@@ -33,6 +35,8 @@ pub(crate) struct Sharing {
     pub(crate) servers: Vec<AgentFileServers>,
     /// Hooks of agent files.
     pub(crate) role_hooks: Vec<RoleHooks>,
+    /// What the main agent is told of the role that it works in, behind its task.
+    pub(crate) role_text: Option<String>,
 }
 
 /// The same grant as its mode has it: in plan mode nothing is changed.
@@ -45,6 +49,14 @@ pub(crate) fn in_mode(mut grant: Grant) -> Grant {
 }
 
 impl Sharing {
+    /// The same in a role: no more than it may do and spend.
+    pub(crate) fn in_role(mut self, role: &WishedRole) -> Self {
+        self.grant = in_mode(meet(&self.grant, &role.grant));
+        self.budget = role.lowered(self.budget);
+        self.role_text = role.text();
+        self
+    }
+
     /// `lean`: agents are offered only if somebody asks for it, because the tools for it are many words for a small model.
     pub(crate) fn of(
         config: &Config,
@@ -61,7 +73,15 @@ impl Sharing {
         }
         if wishes.alone || wishes.no_tools || !enabled {
             let (warnings, servers, role_hooks) = (Vec::new(), Vec::new(), Vec::new());
-            return Ok(Self { delegation: None, grant, budget, warnings, servers, role_hooks });
+            return Ok(Self {
+                delegation: None,
+                grant,
+                budget,
+                warnings,
+                servers,
+                role_hooks,
+                role_text: None,
+            });
         }
         let surface = surface(config, wishes);
         let loaded = sources.load(team(config, wishes, sources), config, surroundings)?;
@@ -91,7 +111,8 @@ impl Sharing {
             team: wishes.team,
             trusted_files,
         };
-        Ok(Self { delegation: Some(delegation), grant, budget, warnings, servers, role_hooks })
+        let delegation = Some(delegation);
+        Ok(Self { delegation, grant, budget, warnings, servers, role_hooks, role_text: None })
     }
 }
 

@@ -6,7 +6,7 @@ use posse_protocol::{Approval, TraceParent};
 use posse_surface::Surface;
 
 /// What counts for this session, over what the files say. The default wishes for nothing.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Wishes {
     /// A configured model, or `PROVIDER/MODEL`. Without it, `POSSE_MODEL` counts.
     pub model: Option<String>,
@@ -16,6 +16,10 @@ pub struct Wishes {
     pub max_tokens: Option<NonZeroU64>,
     /// Wall time.
     pub max_time_ms: Option<u64>,
+    /// Money, in US dollars.
+    pub max_cost_usd: Option<f64>,
+    /// The role that the main agent works in: it has the role's text, and at most its rights and its budget.
+    pub role: Option<String>,
     /// What is done without asking.
     pub approval: Option<Approval>,
     /// The most that is done without asking where `approval` says nothing: what held when the session began.

@@ -9,32 +9,26 @@ use crate::failure::{CallError, CallErrorKind};
 use crate::limits::{FOLDERS_MAX, QUERY_BYTES_MAX};
 
 /// The folders of a server.
-pub(crate) struct Folders {
+#[derive(Debug)]
+pub struct Folders {
     /// Where it was started, then those that were named.
     roots: Vec<PathBuf>,
 }
 
 impl Folders {
     /// With links resolved; a root that is not there is left out.
-    pub(crate) fn new(roots: Vec<PathBuf>) -> Self {
+    pub fn new(roots: Vec<PathBuf>) -> Self {
         Self { roots: roots.iter().filter_map(|root| root.canonicalize().ok()).collect() }
     }
 
     /// Where the server was started.
-    pub(crate) fn first(&self) -> Option<&Path> {
+    pub fn first(&self) -> Option<&Path> {
         self.roots.first().map(PathBuf::as_path)
     }
 
     /// A folder by what a client calls it, links resolved, if the server may be asked about it.
     pub(crate) async fn permit(&self, engine: &Engine, folder: &str) -> Result<PathBuf, CallError> {
-        if folder.len() > QUERY_BYTES_MAX {
-            return Err(CallError::new(CallErrorKind::TooLarge, "The path of the folder is too long."));
-        }
-        let asked = PathBuf::from(folder);
-        let resolving = tokio::task::spawn_blocking(move || {
-            asked.canonicalize().ok().filter(|path| asked.is_absolute() && path.is_dir())
-        });
-        let real = resolving.await.ok().flatten();
+        let real = real_folder(folder).await?;
         // The same answer for a folder that is not there and for one that may not be asked about.
         let refused = || {
             let message = format!(
@@ -44,12 +38,29 @@ impl Folders {
             CallError::new(CallErrorKind::Refused, message)
         };
         let real = real.ok_or_else(refused)?;
-        if self.roots.iter().any(|root| real.starts_with(root)) {
+        if self.hold(&real) {
             return Ok(real);
         }
         let recorded = recorded(engine).await?;
         let known = |known: &String| Path::new(known) == real || Path::new(known) == Path::new(folder);
         if recorded.iter().any(known) { Ok(real) } else { Err(refused()) }
+    }
+
+    /// The same without those on record: only where the server was started, what was named then, and what is below.
+    pub async fn within(&self, folder: &str) -> Result<PathBuf, CallError> {
+        let real = real_folder(folder).await?;
+        real.filter(|real| self.hold(real)).ok_or_else(|| {
+            let message = format!(
+                "{folder} is not a folder that this server may work in: those below where it was started, and those \
+                 named with --folder."
+            );
+            CallError::new(CallErrorKind::Refused, message)
+        })
+    }
+
+    /// Whether a folder, links resolved, is one of them or below one of them.
+    pub fn hold(&self, real: &Path) -> bool {
+        self.roots.iter().any(|root| real.starts_with(root))
     }
 
     /// The folders to choose from: where the server was started, those named, and those on record, the newest first.
@@ -63,6 +74,18 @@ impl Folders {
         all.truncate(FOLDERS_MAX);
         Ok(all)
     }
+}
+
+/// A folder with links resolved; none if it is not there, or not written from the root.
+async fn real_folder(folder: &str) -> Result<Option<PathBuf>, CallError> {
+    if folder.len() > QUERY_BYTES_MAX {
+        return Err(CallError::new(CallErrorKind::TooLarge, "The path of the folder is too long."));
+    }
+    let asked = PathBuf::from(folder);
+    let resolving = tokio::task::spawn_blocking(move || {
+        asked.canonicalize().ok().filter(|path| asked.is_absolute() && path.is_dir())
+    });
+    Ok(resolving.await.ok().flatten())
 }
 
 /// The folders of sessions on record, those of the newest first.

@@ -14,7 +14,7 @@ type Kept = Arc<tokio::sync::Mutex<SessionView>>;
 
 /// Views, the one that was asked for last at the end.
 #[derive(Default)]
-pub(crate) struct Views {
+pub struct Views {
     kept: Mutex<Vec<(SessionId, Kept)>>,
 }
 
@@ -38,7 +38,7 @@ impl Views {
     }
 
     /// What there is to show of a session, as far as it is on record.
-    pub(crate) async fn show(&self, engine: &Engine, session: SessionId) -> Result<SessionView, CallError> {
+    pub async fn show(&self, engine: &Engine, session: SessionId) -> Result<SessionView, CallError> {
         let row = engine.read(move |engine| engine.find_session(&session.to_string())).await?;
         let kept = self.of(session);
         let mut view = kept.lock().await;

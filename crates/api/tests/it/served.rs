@@ -63,6 +63,7 @@ impl Served {
             tls: options.tls,
             allowed_hosts: options.allowed_hosts,
             token: token.clone(),
+            others: None,
         };
         Ok(Self { serving: serve(start).await?, token })
     }

@@ -30,13 +30,7 @@ pub(super) const ATTACH: &str = "\
 Ctrl-C leaves this terminal; the session goes on. posse stop SESSION ends it.";
 
 /// What comes after the options of `posse serve`.
-pub(super) const SERVE: &str = "\
-Examples:
-  posse serve --open                     your sessions, in your browser
-  posse serve --read-only                to look at, on a second screen
-  posse serve --listen 192.0.2.7:7443    for your phone, with TLS
-
-Sessions that begin in the page run in processes of their own.";
+pub(super) const SERVE: &str = include_str!("serve_help.txt").trim_ascii_end();
 
 /// What comes after the options of `posse acp`.
 pub(super) const ACP: &str = "\
@@ -167,7 +161,7 @@ mod tests {
             (path, command().term_width(100).try_get_matches_from(words).unwrap_err().to_string())
         });
         let told = told.collect::<Vec<_>>();
-        assert_eq!(told.len(), 59, "commands");
+        assert_eq!(told.len(), 60, "commands");
         let mut all = String::new();
         for (path, help) in &told {
             for line in help.lines() {

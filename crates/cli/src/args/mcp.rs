@@ -1,6 +1,10 @@
 //! What can be typed behind `posse mcp`.
 
+use std::num::{NonZeroU32, NonZeroU64};
+use std::path::PathBuf;
+
 use clap::Subcommand;
+use posse_protocol::Approval;
 
 /// What comes after the options of `posse mcp add`.
 const ADD: &str = "\
@@ -11,8 +15,14 @@ Examples:
 
 In single quotes ${NAME} is written as it is, and filled in when a session begins.";
 
+/// What comes after the options of `posse mcp serve`.
+const SERVE: &str = include_str!("mcp_serve_help.txt").trim_ascii_end();
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum McpCommand {
+    /// Offer Posse to another agent: it speaks MCP on standard input and output
+    #[command(after_help = SERVE)]
+    Serve(McpServeArgs),
     /// List the servers of this folder, where they are written down, and whether they run
     List {
         /// As lines of JSON
@@ -35,6 +45,46 @@ pub(crate) enum McpCommand {
         /// Its name
         name: String,
     },
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct McpServeArgs {
+    /// Where tasks work: in this folder and below
+    #[arg(short = 'C', long = "dir", value_name = "DIR", default_value = ".")]
+    pub(crate) dir: PathBuf,
+    /// Another folder in which tasks may work; can be repeated
+    #[arg(long, value_name = "DIR")]
+    pub(crate) folder: Vec<PathBuf>,
+    /// The only model that tasks have [default: a client may name one]
+    #[arg(short, long, value_name = "NAME")]
+    pub(crate) model: Option<String>,
+    /// What runs without asking: plan, ask, edit, auto (default), full
+    #[arg(long, value_name = "MODE", value_parser = super::approvals(), hide_possible_values = true)]
+    pub(crate) approval: Option<Approval>,
+    /// Most turns of a task
+    #[arg(long, value_name = "N")]
+    pub(crate) max_turns: Option<NonZeroU32>,
+    /// Most time of a task, such as 90s or 1h30m
+    #[arg(long, value_name = "TIME", value_parser = posse_setup::parse_time_ms)]
+    pub(crate) max_time: Option<u64>,
+    /// Most tokens of a task
+    #[arg(long, value_name = "N")]
+    pub(crate) max_tokens: Option<NonZeroU64>,
+    /// Most money for a task, in US dollars
+    #[arg(long, value_name = "USD", value_parser = super::parse_usd)]
+    pub(crate) max_cost: Option<f64>,
+    /// Run commands with all your rights
+    #[arg(long)]
+    pub(crate) no_sandbox: bool,
+    /// Work in a home folder or in `/`; keys and histories stay hidden
+    #[arg(long)]
+    pub(crate) workspace_is_home: bool,
+    /// How long a call waits for its task [default: 50s]
+    #[arg(long, value_name = "TIME", value_parser = posse_setup::parse_time_ms)]
+    pub(crate) wait: Option<u64>,
+    /// The same while the client listens to progress [default: 15m]
+    #[arg(long, value_name = "TIME", value_parser = posse_setup::parse_time_ms)]
+    pub(crate) wait_with_progress: Option<u64>,
 }
 
 #[derive(clap::Args)]

@@ -33,6 +33,8 @@ mod images;
 mod killed;
 mod lean;
 mod mcp;
+#[cfg(target_os = "linux")]
+mod mcp_serve;
 mod memory;
 mod modes;
 mod names;

@@ -5,7 +5,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 use posse_engine::SessionRequest;
 use posse_model::ModelConfig;
 use posse_protocol::{Approval, Files};
-use posse_setup::{ModelChoice, SessionPlan, SetupWarning, Wishes};
+use posse_setup::{ModelChoice, SessionPlan, SetupWarning, Trusted, Wishes};
 use posse_surface::Surface;
 
 use crate::world::{TWO_MODELS, World, prepare};
@@ -81,6 +81,7 @@ async fn every_wish_changes_the_request() {
         Wishes { surface: Some(Surface::Task), ..none() },
         Wishes { person: true, ..none() },
         Wishes { stay: true, ..none() },
+        Wishes { role: Some("mine".to_owned()), ..none() },
     ];
     let mut pictures = vec![usual];
     for wishes in wishes {
@@ -88,7 +89,7 @@ async fn every_wish_changes_the_request() {
         assert!(!pictures.contains(&drawn), "{wishes:?} changes nothing, or the same as another wish");
         pictures.push(drawn);
     }
-    assert_eq!(pictures.len(), 14);
+    assert_eq!(pictures.len(), 15);
 }
 
 #[tokio::test]
@@ -160,4 +161,36 @@ fn without_files_no_file_counts() {
     assert_eq!((request.knowledge.memory, request.knowledge.skills.len()), (false, 0));
     let roles = request.delegation.unwrap().roles;
     assert!(roles.find("general").is_ok() && roles.find("mine").is_err() && roles.find("scout").is_err());
+}
+
+#[tokio::test]
+async fn a_role_gives_a_text_and_takes_rights_and_budget_away() {
+    let world = world();
+    world.write(
+        "home/.config/posse/agents/mine.md",
+        "---\nname: mine\ndescription: Mine.\ntools: Read\nmaxTurns: 3\n---\nOnly look.\n",
+    );
+    let in_role = async |name: &str, max_turns: u32| {
+        let wishes = Wishes {
+            role: Some(name.to_owned()),
+            max_turns: NonZeroU32::new(max_turns),
+            ..Wishes::default()
+        };
+        prepare(world.surroundings(), &world.project(), wishes).await
+    };
+    let (usual, _) = prepare(world.surroundings(), &world.project(), Wishes::default()).await.unwrap();
+    assert_eq!(usual.grant.files, Files::Write);
+    let (request, _) = in_role("mine", 100).await.unwrap();
+    assert_eq!((request.grant.files, request.budget.turns), (Files::Read, Some(3)));
+    assert!(request.grant.approval <= usual.grant.approval);
+    assert!(request.prompt.ends_with("[You work in the role \"mine\":]\nOnly look."), "{}", request.prompt);
+    assert_eq!(in_role("mine", 2).await.unwrap().0.budget.turns, Some(2));
+    let unknown = in_role("none-such", 9).await.err().unwrap().to_string();
+    assert!(unknown.starts_with("there is no role \"none-such\""), "{unknown}");
+    let stranger = in_role("scout", 9).await.err().unwrap().to_string();
+    assert!(stranger.contains("which you have not trusted"), "{stranger}");
+    let mut trusted = Trusted::load(&world.paths()).unwrap();
+    let file = world.project().join(".claude/agents/scout.md");
+    trusted.add(&file, &std::fs::read_to_string(&file).unwrap()).unwrap();
+    assert!(in_role("scout", 9).await.unwrap().0.prompt.ends_with("Look."));
 }
