@@ -12,13 +12,12 @@ use posse_api::{
 use posse_engine::{AnswerOutcome, Delivery, Engine};
 use posse_protocol::{AgentState, Answer, Report, Seq, SessionId};
 use posse_setup::Paths;
-use posse_view::{OpenQuestion, SessionView};
+use posse_view::{AgentView, OpenQuestion, SessionView};
 use tokio::sync::Semaphore;
 
 use crate::arguments::RunTask;
 use crate::frame::{ServerFrame, TaskStart, refused, within};
 use crate::limits;
-use crate::phase::phase;
 use crate::questions::key;
 use crate::report::last_report;
 
@@ -123,13 +122,7 @@ impl TaskRunner {
     /// The handle of a task's process, if the client may steer it.
     async fn steer(&self, session: SessionId, view: &SessionView) -> Result<Handle, CallError> {
         self.frame.may_steer(&self.paths, view).await?;
-        Handle::of(&self.engine, session).await.map_err(|error| match error.kind {
-            CallErrorKind::NotRunning => CallError::new(
-                CallErrorKind::NotRunning,
-                "The task has ended and its process is gone. Start another with run_task; its report stays readable.",
-            ),
-            _ => error,
-        })
+        Handle::of(&self.engine, session).await.map_err(told)
     }
 
     /// Says something to an agent of a task.
@@ -140,7 +133,7 @@ impl TaskRunner {
         text: String,
     ) -> Result<(), CallError> {
         let handle = self.steer(session, view).await?;
-        handle.call(session, TellAgent { agent, text, delivery: Delivery::NextTurn }).await?;
+        handle.call(session, TellAgent { agent, text, delivery: Delivery::NextTurn }).await.map_err(told)?;
         Ok(())
     }
 
@@ -153,7 +146,7 @@ impl TaskRunner {
     ) -> Result<(), CallError> {
         let handle = self.steer(session, view).await?;
         let call = AnswerQuestion { agent: open.agent, call: open.question.call.clone(), answer };
-        match handle.call(session, call).await?.outcome {
+        match handle.call(session, call).await.map_err(told)?.outcome {
             AnswerOutcome::Accepted => {
                 self.until(session, |view| view.questions.iter().all(|other| other.seq != open.seq)).await;
                 Ok(())
@@ -171,8 +164,8 @@ impl TaskRunner {
     /// Stops a task with all its agents.
     pub(crate) async fn cancel(&self, session: SessionId, view: &SessionView) -> Result<(), CallError> {
         let handle = self.steer(session, view).await?;
-        handle.call(session, CancelSession {}).await?;
-        self.until(session, |view| phase(view).has_ended()).await;
+        handle.call(session, CancelSession {}).await.map_err(told)?;
+        self.until(session, |view| view.main().is_none_or(AgentView::has_ended)).await;
         Ok(())
     }
 
@@ -187,6 +180,17 @@ impl TaskRunner {
             }
         };
         let _ = tokio::time::timeout(Duration::from_millis(limits::SHOWN_MS_MAX), looking).await;
+    }
+}
+
+/// Why a task cannot be steered, in words for a client.
+fn told(error: CallError) -> CallError {
+    match error.kind {
+        CallErrorKind::NotRunning => CallError::new(
+            CallErrorKind::NotRunning,
+            "The task has ended and its process is gone. Start another with run_task; its report stays readable.",
+        ),
+        _ => error,
     }
 }
 

@@ -8,7 +8,7 @@ use posse_testkit::{FakeModel, Fixture, Turn, asker};
 use serde_json::{Value, json};
 
 use super::talk::Talk;
-use crate::posse::Person;
+use crate::posse::{Person, eventually};
 
 /// The span of a client.
 const SPAN: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
@@ -81,7 +81,10 @@ fn a_task_is_waited_for_and_its_checked_report_comes_back() {
     talk.until(&task, "completed");
     assert!(person.model.requests().last().unwrap().json().to_string().contains("and once more"));
     talk.tool("cancel", json!({ "task": task }));
-    assert!(talk.refused("message", json!({ "task": task, "text": "more" })).contains("has ended"));
+    // Its process may take a moment to be gone.
+    eventually("the end of the process", || {
+        talk.refused("message", json!({ "task": task, "text": "more" })).contains("has ended")
+    });
     assert_eq!(talk.end(), Some(0));
 }
 
