@@ -21,7 +21,6 @@ mod errors;
 mod following;
 mod host;
 pub mod limits;
-mod lines;
 mod methods;
 mod options;
 mod outbox;

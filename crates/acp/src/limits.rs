@@ -2,8 +2,6 @@
 
 /// The longest line that is read, in bytes: a prompt may hold 20 MiB of images.
 pub const LINE_BYTES_MAX: usize = 32 << 20;
-/// How many bytes are read from the client at once.
-pub(crate) const READ_BYTES: usize = 64 << 10;
 /// How many sessions are open in one connection.
 pub(crate) const SESSIONS_MAX: usize = 256;
 /// How many requests of the client are worked on at the same time; the next lines are read when one is answered.

@@ -5,6 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use posse_api::{BoundedLine, BoundedLines};
 use posse_setup::{Paths, Wishes};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Semaphore;
@@ -12,7 +13,6 @@ use tokio::sync::Semaphore;
 use crate::dispatch;
 use crate::host::AcpHost;
 use crate::limits::{FLUSH_MS_MAX, LEAVE_MS_MAX, LINE_BYTES_MAX, REQUESTS_MAX};
-use crate::lines::{BoundedLine, BoundedLines};
 use crate::rpc::{BadMessage, Incoming, read};
 
 /// What a connection begins with.

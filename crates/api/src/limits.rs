@@ -113,3 +113,5 @@ pub(crate) const TOKEN_BYTES: usize = 32;
 pub(crate) const SECRET_FILE_BYTES_MAX: u64 = 1 << 20;
 /// When a certificate of our own is made anew: before it ends.
 pub(crate) const CERTIFICATE_DAYS_MAX: u64 = 365;
+/// How much of a stream of lines is read at once.
+pub(crate) const LINE_READ_BYTES: usize = 64 << 10;

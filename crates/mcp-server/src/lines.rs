@@ -4,12 +4,13 @@
 use std::io;
 use std::sync::Arc;
 
+use posse_api::{BoundedLine, BoundedLines};
 use rmcp::RoleServer;
 use rmcp::model::{ClientJsonRpcMessage, ErrorCode, ErrorData, RequestId, ServerJsonRpcMessage};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use serde_json::Value;
-use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::{Mutex, Semaphore};
 use tokio_util::sync::CancellationToken;
 
@@ -18,11 +19,7 @@ use crate::listening::carry_tasks;
 
 /// The client's side of a connection over two streams of lines.
 pub(crate) struct LineTransport<R, W> {
-    read: BufReader<R>,
-    /// What was read of the next line. Reading may be broken off at any place, and goes on here.
-    line: Vec<u8>,
-    /// Whether the rest of a line that was too long is passed over.
-    skipping: bool,
+    read: BoundedLines<R>,
     /// Whether a request has come. Before, anything else would end the conversation before it begins.
     begun: bool,
     write: Arc<Mutex<W>>,
@@ -35,19 +32,10 @@ pub(crate) struct LineTransport<R, W> {
 /// What is wrong with a line, and the request that this answers.
 type Complaint = Box<(ErrorData, Option<RequestId>)>;
 
-/// A line, or why there is none.
-enum ReadLine {
-    Whole,
-    TooLong,
-    End,
-}
-
 impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> LineTransport<R, W> {
     pub(crate) fn new(read: R, write: W, ended: CancellationToken) -> Self {
         Self {
-            read: BufReader::new(read),
-            line: Vec::new(),
-            skipping: false,
+            read: BoundedLines::new(read, limits::MESSAGE_BYTES_MAX),
             begun: false,
             write: Arc::new(Mutex::new(write)),
             room: Arc::new(Semaphore::new(limits::ANSWERS_WAITING_MAX)),
@@ -55,35 +43,8 @@ impl<R: AsyncRead + Unpin + Send, W: AsyncWrite + Unpin + Send + 'static> LineTr
         }
     }
 
-    /// Reads until a line is whole. It may be dropped while it waits: nothing is lost.
-    async fn read_line(&mut self) -> ReadLine {
-        loop {
-            let Ok(bytes) = self.read.fill_buf().await else { return ReadLine::End };
-            if bytes.is_empty() {
-                return ReadLine::End;
-            }
-            let end = bytes.iter().position(|byte| *byte == b'\n');
-            let taken = end.map_or(bytes.len(), |end| end + 1);
-            let too_long = self.line.len() + taken > limits::MESSAGE_BYTES_MAX;
-            let was_skipping = self.skipping;
-            if was_skipping || too_long {
-                self.line = Vec::new();
-                self.skipping = end.is_none();
-            } else {
-                self.line.extend_from_slice(&bytes[..taken]);
-            }
-            self.read.consume(taken);
-            match (was_skipping, too_long, end) {
-                (false, true, _) => return ReadLine::TooLong,
-                (false, false, Some(_)) => return ReadLine::Whole,
-                _ => {}
-            }
-        }
-    }
-
-    /// The message in the line that was read, or what is wrong with it and the request that it answers.
-    fn message(&mut self) -> Result<Option<ClientJsonRpcMessage>, Complaint> {
-        let line = std::mem::take(&mut self.line);
+    /// The message in a line, or what is wrong with it and the request that it answers.
+    fn message(line: &[u8]) -> Result<Option<ClientJsonRpcMessage>, Complaint> {
         let line = line.trim_ascii();
         if line.is_empty() {
             return Ok(None);
@@ -154,13 +115,13 @@ where
         loop {
             // Waits while the client does not take its answers.
             drop(Arc::clone(&self.room).acquire_owned().await);
-            let understood = match self.read_line().await {
-                ReadLine::Whole => self.message(),
-                ReadLine::TooLong => {
+            let understood = match self.read.next().await {
+                Ok(Some(BoundedLine::Whole(line))) => Self::message(&line),
+                Ok(Some(BoundedLine::TooLong)) => {
                     let text = format!("A message has at most {} MiB.", limits::MESSAGE_BYTES_MAX >> 20);
                     Err(complaint(ErrorData::invalid_request(text, None), None))
                 }
-                ReadLine::End => {
+                Ok(None) | Err(_) => {
                     self.ended.cancel();
                     return None;
                 }

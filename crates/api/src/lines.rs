@@ -1,64 +1,64 @@
-//! BoundedLines from a stranger: each with a limit, so that no line takes more memory than that, however long it is.
+//! Lines from a stranger on standard input: each with a limit, so that no line takes more memory than that, however long it is.
 
 use std::io;
 
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
 
-use crate::limits::READ_BYTES;
+use crate::limits::LINE_READ_BYTES;
 
 /// One line.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum BoundedLine {
+pub enum BoundedLine {
     /// Its bytes, without the end of the line.
     Whole(Vec<u8>),
-    /// It was longer than the limit. All of it was passed over.
+    /// It is longer than the limit, and is passed over. Told as soon as that is known.
     TooLong,
 }
 
 /// Reads lines up to a limit.
-pub(crate) struct BoundedLines<R> {
+pub struct BoundedLines<R> {
     reader: BufReader<R>,
     bytes_max: usize,
     /// What was read of the line that is not whole yet: reading may be given up in the middle and taken up again.
     part: Vec<u8>,
-    too_long: bool,
+    /// Whether the rest of a line is passed over.
+    skipping: bool,
 }
 
 impl<R: AsyncRead + Unpin> BoundedLines<R> {
-    pub(crate) fn new(reader: R, bytes_max: usize) -> Self {
-        let reader = BufReader::with_capacity(READ_BYTES, reader);
-        Self { reader, bytes_max, part: Vec::new(), too_long: false }
+    /// Reads lines of at most so many bytes.
+    pub fn new(reader: R, bytes_max: usize) -> Self {
+        let reader = BufReader::with_capacity(LINE_READ_BYTES, reader);
+        Self { reader, bytes_max, part: Vec::new(), skipping: false }
     }
 
     /// The next line; none at the end. A last line without an end counts as one.
-    pub(crate) async fn next(&mut self) -> io::Result<Option<BoundedLine>> {
+    pub async fn next(&mut self) -> io::Result<Option<BoundedLine>> {
         loop {
             let there = self.reader.fill_buf().await?;
             if there.is_empty() {
-                let nothing = self.part.is_empty() && !self.too_long;
-                return Ok(if nothing { None } else { Some(self.take()) });
+                let part = std::mem::take(&mut self.part);
+                return Ok((!part.is_empty()).then_some(BoundedLine::Whole(part)));
             }
             let end = there.iter().position(|byte| *byte == b'\n');
             let piece = &there[..end.unwrap_or(there.len())];
             let passed = piece.len() + usize::from(end.is_some());
-            self.too_long |= self.part.len() + piece.len() > self.bytes_max;
-            if self.too_long {
+            let was_skipping = self.skipping;
+            let too_long = self.part.len() + piece.len() > self.bytes_max;
+            if was_skipping || too_long {
                 self.part = Vec::new();
+                self.skipping = end.is_none();
             } else {
                 self.part.extend_from_slice(piece);
             }
             self.reader.consume(passed);
-            if end.is_some() {
-                return Ok(Some(self.take()));
+            match (was_skipping, too_long, end) {
+                (false, true, _) => return Ok(Some(BoundedLine::TooLong)),
+                (false, false, Some(_)) => {
+                    return Ok(Some(BoundedLine::Whole(std::mem::take(&mut self.part))));
+                }
+                _ => {}
             }
-        }
-    }
-
-    fn take(&mut self) -> BoundedLine {
-        let part = std::mem::take(&mut self.part);
-        match std::mem::take(&mut self.too_long) {
-            true => BoundedLine::TooLong,
-            false => BoundedLine::Whole(part),
         }
     }
 }
