@@ -147,3 +147,18 @@ pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
 pub(crate) fn text(path: &Path) -> String {
     path.display().to_string()
 }
+
+/// The addresses that a process listens at for others on the network.
+pub(crate) fn ports_of(process: &Child) -> Vec<String> {
+    let folder = PathBuf::from(format!("/proc/{}", process.id()));
+    let open = std::fs::read_dir(folder.join("fd")).unwrap();
+    let links = open.filter_map(|entry| std::fs::read_link(entry.unwrap().path()).ok());
+    let own: Vec<String> = links.filter_map(|to| to.to_str().map(str::to_owned)).collect();
+    let listens = |line: &str| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let is_own = own.contains(&format!("socket:[{}]", fields.get(9)?));
+        (is_own && fields[3] == "0A").then(|| fields[1].to_owned())
+    };
+    let tables = ["net/tcp", "net/tcp6"].map(|table| std::fs::read_to_string(folder.join(table)).unwrap());
+    tables.iter().flat_map(|table| table.lines()).filter_map(listens).collect()
+}

@@ -7,7 +7,16 @@ use posse_testkit::Turn;
 use serde_json::{Value, json};
 
 use super::editor::Editor;
-use crate::posse::{Person, eventually};
+use crate::posse::{Person, eventually, ports_of};
+
+#[test]
+fn nobody_listens_at_a_port() {
+    let person = Person::new([Turn::text("Done.")]);
+    let mut editor = Editor::open(&person, &[], json!({}));
+    let session = editor.session(&person);
+    assert_eq!(editor.says(&session, "Do it."), "end_turn");
+    assert_eq!(ports_of(editor.process()), Vec::<String>::new());
+}
 
 #[test]
 fn bad_messages_are_answered_and_the_connection_goes_on() {

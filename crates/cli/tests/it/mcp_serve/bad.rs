@@ -4,7 +4,20 @@ use posse_testkit::Turn;
 use serde_json::json;
 
 use super::talk::Talk;
-use crate::posse::Person;
+use crate::posse::{Person, eventually, ports_of};
+
+#[test]
+fn nobody_listens_at_a_port() {
+    let person = Person::new([Turn::text("Done.")]);
+    let mut talk = Talk::newest(&person, &[], json!({}));
+    talk.tool("run_task", json!({"prompt": "Do it."}));
+    assert_eq!(ports_of(talk.process()), Vec::<String>::new());
+    let served = person.command(&["serve", "--json"]).stdout(std::process::Stdio::piped()).spawn();
+    let mut served = served.unwrap();
+    eventually("a server listens", || !ports_of(&served).is_empty());
+    served.kill().unwrap();
+    served.wait().unwrap();
+}
 
 #[test]
 fn what_is_no_message_is_answered_and_passed_over() {

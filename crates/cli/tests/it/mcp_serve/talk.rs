@@ -174,6 +174,10 @@ impl Talk {
         }
     }
 
+    pub(crate) fn process(&self) -> &Child {
+        &self.child
+    }
+
     /// Ends what is sent, and waits for the end of the server.
     pub(crate) fn end(mut self) -> Option<i32> {
         drop(self.stdin.take());
