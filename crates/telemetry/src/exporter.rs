@@ -35,6 +35,8 @@ struct Exporter {
     resource: Vec<KeyValue>,
     meter: Mutex<Meter>,
     waiting: Mutex<Waiting>,
+    /// Held by whoever sends spans: they are taken out by how many were sent.
+    sending: tokio::sync::Mutex<()>,
     /// Told when spans wait.
     came: Notify,
     /// Whether the task that sends has begun.
@@ -83,6 +85,7 @@ impl Telemetry {
                 resource,
                 meter: Mutex::new(Meter::new(now_ms())),
                 waiting: Mutex::default(),
+                sending: tokio::sync::Mutex::default(),
                 came: Notify::new(),
                 sends: AtomicBool::new(false),
                 watched: AtomicUsize::new(0),
@@ -247,6 +250,7 @@ impl Exporter {
 
     async fn send_spans(&self, patience: Patience) {
         let Some(collector) = &self.settings.traces else { return };
+        let _sending = self.sending.lock().await;
         loop {
             // They stay among those that wait until they are taken: whoever is interrupted loses none.
             let spans: Vec<Span> = self.waiting().spans.iter().take(SPANS_AT_ONCE).cloned().collect();
