@@ -262,13 +262,18 @@ async fn a_lock_on_the_workspace_keeps_nobody_out() {
 #[test]
 fn a_folder_that_a_command_has_closed_is_guarded_all_the_same() {
     let folder = tempfile::tempdir().unwrap();
-    let value = folder.path().to_str().unwrap();
-    let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-    fs::set_permissions(folder.path(), open).unwrap();
+    let open = || std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(folder.path(), open()).unwrap();
+    let work = folder.path().join("work");
+    fs::create_dir(&work).unwrap();
+    fs::set_permissions(&work, open()).unwrap();
+    // Where it was built, the other user may not get at it.
+    let program = folder.path().join("program");
+    fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
     let mut process =
-        again(&std::env::current_exe().unwrap(), "outside::stands_in_for_a_user", "POSSE_TEST_USER", value);
+        again(&program, "outside::stands_in_for_a_user", "POSSE_TEST_USER", work.to_str().unwrap());
     if rustix::process::geteuid().is_root() {
-        std::os::unix::fs::chown(folder.path(), Some(65534), Some(65534)).unwrap();
+        std::os::unix::fs::chown(&work, Some(65534), Some(65534)).unwrap();
         std::os::unix::process::CommandExt::uid(&mut process, 65534);
         std::os::unix::process::CommandExt::gid(&mut process, 65534);
     }
