@@ -3,7 +3,7 @@
 
 use posse_sandbox::Unfit;
 
-use crate::limits;
+use crate::{bundle_fault::BundleFault, limits};
 
 /// Why git could not do something.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -56,6 +56,10 @@ pub enum GitError {
     DamagedRecord,
     #[error("it is of another repository")]
     OtherRepository,
+    #[error("the commit is not there")]
+    NoSuchCommit,
+    #[error("the bundle was refused: {0}")]
+    Bundle(BundleFault),
 }
 
 /// What made a call fail, as far as it can be told.
@@ -102,6 +106,11 @@ const WORDS: &[(&str, GitFailure)] = &[
 ];
 
 impl GitFailure {
+    /// Whether it is the machine's fault, and not that of what git was given.
+    pub(crate) fn is_of_system(self) -> bool {
+        matches!(self, Self::NoRoom | Self::Locked | Self::OtherOwner | Self::NotPermitted)
+    }
+
     /// What git's standard error comes to.
     pub(crate) fn of(said: &[u8]) -> Self {
         let said = String::from_utf8_lossy(said);

@@ -8,6 +8,7 @@ mod apply;
 mod below;
 #[cfg(target_os = "linux")]
 mod beneath;
+mod bundle_fault;
 #[cfg(target_os = "linux")]
 mod cached;
 mod checked;
@@ -36,6 +37,7 @@ mod nearest;
 mod path;
 mod path_list;
 mod places;
+mod references;
 mod repository;
 mod shadow;
 mod staging;
@@ -48,6 +50,7 @@ mod workspace;
 pub mod worktree;
 
 pub use below::visit_below;
+pub use bundle_fault::BundleFault;
 pub use checkpoint::{Checkpoints, Covered, LookProgress, SplitChange, Undone, WorkspaceLook, is_loose};
 pub use complete::{CompletedPath, Completions};
 pub use entry::{Entry, Mode};

@@ -160,3 +160,47 @@ pub const COMPLETE_ENTRIES_MAX: usize = 5_000;
 pub const COMPLETE_TIME_MS_MAX: u64 = 500;
 /// Ignored files that are listed behind those that are not ignored.
 pub const IGNORED_LISTED_MAX: usize = 20_000;
+/// The longest record in what git writes piece by piece.
+pub(crate) const GIT_RECORD_BYTES_MAX: usize = 64 * 1024;
+/// For how many repositories it is remembered what git takes them for.
+pub(crate) const PLACES_KNOWN_MAX: usize = 64;
+/// How long the line for a shell may be that makes several calls of git: a system takes 128 KB as one word.
+pub(crate) const GIT_SERIES_BYTES_MAX: usize = 100 * 1024;
+/// How long git may take to write a bundle or to take one apart.
+pub const BUNDLE_TIME_MS_MAX: u64 = 1_800_000;
+/// How much of a bundle is read for what it says of itself.
+pub(crate) const BUNDLE_HEAD_BYTES_MAX: u64 = 1024 * 1024;
+/// How many commits that the other side has are considered.
+pub const BUNDLE_HAVE_MAX: usize = 64;
+/// The longest bundle that is taken, unless somebody says otherwise.
+pub const BUNDLE_BYTES_MAX: u64 = 4 * 1024 * 1024 * 1024;
+/// How many objects it may hold.
+pub const BUNDLE_OBJECTS_MAX: u64 = 5_000_000;
+/// How much that may be unpacked.
+pub const BUNDLE_UNPACKED_BYTES_MAX: u64 = 16 * 1024 * 1024 * 1024;
+/// How many files and folders its commit may have.
+pub const BUNDLE_ENTRIES_MAX: u64 = 1_000_000;
+/// Up to how many objects of a bundle become files of their own in the repository, as git does with what it fetches.
+pub(crate) const BUNDLE_LOOSE_OBJECTS_MAX: u64 = 100;
+/// From which length on git keeps the contents of a file out of memory while it takes a bundle apart.
+pub(crate) const BUNDLE_BLOB_MEMORY_BYTES: u64 = 64 * 1024 * 1024;
+/// How much memory git uses to find what is alike while it writes a bundle.
+pub(crate) const BUNDLE_WINDOW_BYTES: u64 = 128 * 1024 * 1024;
+/// How many sizes of contents are asked for at a time.
+pub(crate) const BUNDLE_SIZES_ASKED: usize = 50_000;
+/// How many things that a snapshot lacks are named.
+pub(crate) const UNSENT_NAMED_MAX: usize = 5;
+/// How many ignored files may be our own among those that are looked at.
+pub(crate) const UNSENT_OWN_MAX: usize = 100;
+/// How many files are looked at to find those that git LFS keeps elsewhere.
+pub(crate) const LFS_FILES_MAX: usize = 2_000;
+/// The longest file that stands for one which git LFS keeps elsewhere.
+pub(crate) const LFS_POINTER_BYTES_MAX: u64 = 1_024;
+/// How many released checkouts a depot keeps for the next agents.
+pub const DEPOT_POOL_MAX: usize = 32;
+/// How many checkouts of a depot are in use at a time.
+pub const DEPOT_CHECKOUTS_MAX: usize = 64;
+/// How many commits a depot says that it has.
+pub const DEPOT_BASES_MAX: usize = 16;
+/// How many files are put into a checkout at a time.
+pub const DEPOT_FILES_MAX: usize = 10_000;

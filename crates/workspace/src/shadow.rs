@@ -12,9 +12,9 @@ use posse_protocol::{Change, Saved};
 
 use crate::{
     Entry, Mode, WorkspaceError,
-    git::{GitError, call::Git},
+    git::{GitError, call::Git, flow::FlowInput, series::GitStep},
     limits,
-    staging::{self, Staging},
+    staging::{self, Chosen, Staging},
     text::cut,
 };
 
@@ -36,10 +36,28 @@ pub(crate) struct Shadow {
     pub(crate) objects: Option<PathBuf>,
 }
 
+/// What the files are, as git sees them at one moment.
+#[derive(Debug, Default)]
+pub(crate) struct SeenTree {
+    /// What differs from the index.
+    status: Vec<u8>,
+    /// The tree of the index; empty if there cannot be one.
+    tree: String,
+}
+
+/// A commit that is to be made of files.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NewCommit<'a> {
+    pub(crate) parents: &'a [&'a str],
+    pub(crate) message: &'a str,
+}
+
 /// What [`Shadow::stage`] came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Staged {
     pub(crate) tree: String,
+    /// Where anything differed from the index: the commit that was asked for.
+    pub(crate) commit: Option<String>,
 }
 
 impl Shadow {
@@ -97,52 +115,83 @@ impl Shadow {
         }
     }
 
-    /// Brings the index up to what the files are now, and stores that as a tree.
-    pub(crate) async fn stage(&self, staging: &Staging) -> Result<Staged, WorkspaceError> {
+    /// Looks at what the files are now. It is to be said in this order to [`SeenTree::new`].
+    pub(crate) fn looking(&self) -> [GitStep; 2] {
+        // Whoever holds our lock is the only one here: what is left of one that was killed counts for nothing.
+        let _ = fs::remove_file(PathBuf::from(format!("{}.lock", self.index.display())));
+        let status = ["status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames"];
+        let more = ["--ignored=no", "--ignore-submodules=all"];
+        // Contents that are only in the index may be gone; they count if nothing comes in their place.
+        [GitStep::new(&[&status[..], &more[..]].concat()), GitStep::new(&["write-tree"]).may_fail()]
+    }
+
+    /// Brings the index up to what the files are now, or were when they were `seen`, and stores that as a tree.
+    pub(crate) async fn stage(
+        &self,
+        staging: &Staging,
+        mut seen: Option<SeenTree>,
+        commit: Option<NewCommit<'_>>,
+    ) -> Result<Staged, WorkspaceError> {
         if !self.work_tree.is_dir() {
             return Err(WorkspaceError::NotAFolder { path: self.work_tree.display().to_string() });
         }
         let mut tries = 0;
         loop {
-            // Whoever holds our lock is the only one here: what is left of one that was killed counts for nothing.
-            let _ = fs::remove_file(PathBuf::from(format!("{}.lock", self.index.display())));
-            let status = ["status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames"];
-            let more = ["--ignored=no", "--ignore-submodules=all"];
-            let listed = self.git()?.bytes(&[&status[..], &more[..]].concat()).await?;
+            let SeenTree { status, tree } = match seen.take() {
+                Some(seen) => seen,
+                None => SeenTree::new(self.git()?.say(&self.looking()).await?),
+            };
             let (work_tree, wanted) = (self.work_tree.clone(), staging.clone());
-            let chosen = blocking(move || staging::choose(&work_tree, &listed, &wanted)).await?;
-            if !chosen.gone.is_empty() {
-                self.git()?.stdin(chosen.gone).text(&["update-index", "-z", "--index-info"]).await?;
+            let chosen = blocking(move || staging::choose(&work_tree, &status, &wanted)).await?;
+            let same = chosen.paths.is_empty() && chosen.gone.is_empty() && staging.submodules.is_empty();
+            if same && !tree.is_empty() {
+                return Ok(Staged { tree, commit: None });
             }
-            let mut stored = Ok(String::new());
-            if !chosen.paths.is_empty() {
-                let update = ["update-index", "-z", "--add", "--remove", "--replace", "--stdin"];
-                stored = self.git()?.stdin(chosen.paths).text(&update).await;
-            }
-            match stored {
+            match self.store(chosen, staging, commit).await {
                 // Files come and go while they are read.
                 Err(_) if tries < 2 => {
                     tries += 1;
                     tokio::time::sleep(Duration::from_millis(limits::LOCK_POLL_MS)).await;
                 }
-                Err(error) => return Err(error),
-                Ok(_) => {
-                    self.stage_submodules(staging).await?;
-                    let tree = self.git()?.text(&["write-tree"]).await?;
-                    return Ok(Staged { tree });
-                }
+                stored => return stored,
             }
         }
     }
 
-    async fn stage_submodules(&self, staging: &Staging) -> Result<(), WorkspaceError> {
-        let lines: String =
+    async fn store(
+        &self,
+        chosen: Chosen,
+        staging: &Staging,
+        commit: Option<NewCommit<'_>>,
+    ) -> Result<Staged, WorkspaceError> {
+        let submodules: String =
             staging.submodules.iter().map(|(path, commit)| format!("160000 {commit}\t{path}\0")).collect();
-        if !lines.is_empty() {
-            let update = ["update-index", "-z", "--replace", "--index-info"];
-            self.git()?.stdin(lines.into_bytes()).text(&update).await?;
+        let mut steps = Vec::new();
+        let gone = Listed::new(&self.git_dir, &chosen.gone)?;
+        let remove = ["update-index", "-z", "--force-remove", "--stdin"];
+        steps.extend(gone.as_ref().map(|gone| GitStep::new(&remove).file(&gone.0)));
+        if !chosen.paths.is_empty() {
+            let update = ["update-index", "-z", "--add", "--remove", "--replace", "--stdin"];
+            steps.push(GitStep::new(&update).given());
         }
-        Ok(())
+        let nested = Listed::new(&self.git_dir, submodules.as_bytes())?;
+        let update = ["update-index", "-z", "--replace", "--index-info"];
+        steps.extend(nested.as_ref().map(|nested| GitStep::new(&update).file(&nested.0)));
+        steps.push(GitStep::new(&["write-tree"]).keeps());
+        if let Some(NewCommit { parents, message }) = commit {
+            let mut words = vec!["commit-tree", "-F", "-"];
+            parents.iter().for_each(|parent| words.extend(["-p", *parent]));
+            steps.push(GitStep::new(&words).text(message.to_owned()).with_kept());
+        }
+        let mut said = vec![Vec::new(); steps.len()];
+        let heard = self.git()?.series(&steps, FlowInput::Bytes(chosen.paths), |step, piece| {
+            said[step].extend_from_slice(piece.unwrap_or_default());
+            Ok(())
+        });
+        heard.await?;
+        let mut said = said.iter().rev().map(|said| String::from_utf8_lossy(said).trim_end().to_owned());
+        let commit = commit.and_then(|_| said.next());
+        Ok(Staged { tree: said.next().unwrap_or_default(), commit })
     }
 
     /// Makes a commit of a tree.
@@ -165,6 +214,37 @@ impl Shadow {
         bytes_max: usize,
     ) -> Result<String, WorkspaceError> {
         patch(self.reader()?, from, to, bytes_max).await
+    }
+}
+
+impl SeenTree {
+    /// From what the steps of [`Shadow::looking`] have said.
+    pub(crate) fn new(said: Vec<Vec<u8>>) -> Self {
+        let mut said = said.into_iter();
+        let status = said.next().unwrap_or_default();
+        let tree = String::from_utf8_lossy(&said.next().unwrap_or_default()).trim_end().to_owned();
+        Self { status, tree }
+    }
+}
+
+/// A list for git, as a file that is gone when this is dropped.
+struct Listed(PathBuf);
+
+impl Listed {
+    /// None of nothing.
+    fn new(within: &Path, bytes: &[u8]) -> Result<Option<Self>, WorkspaceError> {
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        let listed = Self(within.join(crate::expect::temporary_name()));
+        fs::write(&listed.0, bytes).map_err(failed)?;
+        Ok(Some(listed))
+    }
+}
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
     }
 }
 

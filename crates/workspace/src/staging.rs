@@ -18,7 +18,7 @@ pub(crate) struct Staging {
 pub(crate) struct Chosen {
     /// What is new or different; for git, with a NUL after each.
     pub(crate) paths: Vec<u8>,
-    /// What is no file or link any more; for git, as lines that take it out.
+    /// What is no file or link any more; for git, with a NUL after each.
     pub(crate) gone: Vec<u8>,
 }
 
@@ -59,7 +59,6 @@ impl Chosen {
     }
 
     fn take_out(&mut self, path: &[u8]) {
-        self.gone.extend_from_slice(format!("0 {:040}\t", 0).as_bytes());
         self.gone.extend_from_slice(path);
         self.gone.push(0);
     }

@@ -227,6 +227,11 @@ impl Workspace {
     }
 
     /// Refuses what links lead to a place that is not for agents.
+    /// Whether a path is hidden, by its name alone: also one that is not there.
+    pub fn hides_path(&self, path: &WorkspacePath) -> bool {
+        self.guard.must_be_seen(path, path.as_path()).is_err()
+    }
+
     fn must_be_seen(&self, path: &WorkspacePath) -> Result<(), WorkspaceError> {
         if !self.guard.hides_anything() {
             return Ok(());

@@ -77,6 +77,7 @@ const BY_PATH_FILES: &[(&str, &str)] = &[
     ("crates/workspace/src/checkpoint/mod.rs", "Posse's own folder"),
     ("crates/workspace/src/content_store.rs", "Posse's own folder"),
     ("crates/workspace/src/shadow.rs", "Posse's own folder"),
+    ("crates/workspace/src/worktree/look.rs", "Posse's own folder"),
     ("crates/workspace/src/worktree/mod.rs", "Posse's own folder, and a checkout as a whole"),
     ("crates/workspace/src/worktree/record.rs", "Posse's own folder"),
     ("crates/workspace/src/worktree/sweep.rs", "Posse's own folder"),

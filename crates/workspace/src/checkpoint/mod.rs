@@ -299,6 +299,14 @@ impl Checkpoints {
         read.unwrap_or_else(|_| vec![None; changes.len()])
     }
 
+    /// The bytes that changes have left, whatever they are; none where they are not kept.
+    pub async fn kept_bytes(&self, saved: &[Saved]) -> Result<Vec<Option<Vec<u8>>>, WorkspaceError> {
+        let (inner, all) = (Arc::clone(&self.0), saved.to_vec());
+        let get =
+            |store: &ContentStore, saved: &Saved| store.get(&crate::content_store::parsed(&saved.blob)?);
+        blocking(move || all.iter().map(|saved| get(&inner.store, saved)).collect()).await
+    }
+
     /// What cannot be taken back here, a short line each, for a person. Known after the first look.
     pub fn not_covered(&self) -> Vec<String> {
         self.0.state().coverage.lines(self.0.store.is_full())

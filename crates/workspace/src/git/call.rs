@@ -10,7 +10,9 @@ use std::{
     time::Duration,
 };
 
-use posse_sandbox::{Command, CommandExit, CommandOutcome, OutputLimits, SandboxError, SandboxProfile};
+use posse_sandbox::{
+    Command, CommandExit, CommandOutcome, OutputLimits, Program, SandboxError, SandboxProfile,
+};
 use tokio::sync::{OnceCell, RwLock, RwLockReadGuard};
 
 use super::{GitError, GitFailure, program};
@@ -62,7 +64,8 @@ static NEW_ENOUGH: OnceCell<()> = OnceCell::const_new();
 /// An older git ignores some of the settings above: it is not called at all.
 async fn must_be_new_enough() -> Result<(), WorkspaceError> {
     let call = ["version"];
-    let said = text_of(call[0], Git::at(Path::new("/")).start(&call).await?)?;
+    let command = Git::at(Path::new("/")).command(&call)?;
+    let said = text_of(call[0], posse_sandbox::run(command).await.map_err(not_run)?)?;
     let (major, minor, _) = version_of(&said);
     if (major, minor) >= limits::GIT_VERSION_MIN {
         Ok(())
@@ -109,6 +112,9 @@ pub(crate) struct Git {
 }
 
 impl Git {
+    /// What stands before every call.
+    pub(super) const WORDS: [&str; 3] = ["--no-pager", "--no-replace-objects", "--literal-pathspecs"];
+
     /// Finds its repository by itself, from a folder. It sees nothing of it yet.
     pub(crate) fn at(folder: &Path) -> Self {
         Self {
@@ -167,6 +173,16 @@ impl Git {
         self
     }
 
+    /// What it is to read, for whoever passes that on in pieces.
+    pub(super) fn take_stdin(&mut self) -> Vec<u8> {
+        self.stdin.take().unwrap_or_default()
+    }
+
+    /// How much of what it says is kept.
+    pub(super) fn output_bytes_max(&self) -> usize {
+        self.output.head_bytes + self.output.tail_bytes
+    }
+
     /// For work on a whole tree: more time, and more to say.
     pub(crate) fn large(mut self) -> Self {
         let side_bytes = limits::GIT_LARGE_OUTPUT_BYTES_MAX / 2;
@@ -175,31 +191,54 @@ impl Git {
         self
     }
 
-    pub(crate) async fn run(self, arguments: &[&str]) -> Result<CommandOutcome, WorkspaceError> {
-        NEW_ENOUGH.get_or_try_init(must_be_new_enough).await?;
-        self.start(arguments).await
+    /// With another deadline.
+    pub(crate) fn time_ms_max(mut self, time_ms: u64) -> Self {
+        self.time_ms = time_ms;
+        self
     }
 
-    async fn start(self, arguments: &[&str]) -> Result<CommandOutcome, WorkspaceError> {
-        let used = program::used();
-        let program = used.program.as_ref().map_err(Clone::clone)?;
-        let words = ["--no-pager", "--no-replace-objects", "--literal-pathspecs"];
+    pub(crate) async fn run(self, arguments: &[&str]) -> Result<CommandOutcome, WorkspaceError> {
+        let command = self.prepared(arguments).await?;
+        posse_sandbox::run(command).await.map_err(not_run)
+    }
+
+    /// The command of this call, for a git that is known to obey.
+    pub(super) async fn prepared(self, arguments: &[&str]) -> Result<Command, WorkspaceError> {
+        NEW_ENOUGH.get_or_try_init(must_be_new_enough).await?;
+        self.command(arguments)
+    }
+
+    /// The command of a shell that calls it.
+    pub(super) async fn prepared_as(
+        self,
+        shell: &Program,
+        words: &[String],
+    ) -> Result<Command, WorkspaceError> {
+        NEW_ENOUGH.get_or_try_init(must_be_new_enough).await?;
         let deadline = Duration::from_millis(self.time_ms);
-        let mut command = Command::program(program, words.iter().chain(arguments), &self.folder, deadline);
+        let command = Command::program(shell, words, &self.folder, deadline);
+        Ok(self.confined(command))
+    }
+
+    fn command(self, arguments: &[&str]) -> Result<Command, WorkspaceError> {
+        let program = program::used().program.as_ref().map_err(Clone::clone)?;
+        let deadline = Duration::from_millis(self.time_ms);
+        let words = Self::WORDS.iter().chain(arguments);
+        let command = Command::program(program, words, &self.folder, deadline);
+        Ok(self.confined(command))
+    }
+
+    fn confined(self, mut command: Command) -> Command {
         command.output = self.output;
         command.env = environment(&self.settings);
         command.env.extend(self.variables);
         command.stdin = self.stdin;
-        if used.confined {
+        if program::used().confined {
             let mut profile = SandboxProfile::bare(self.readable, self.writable);
             profile.read_only = self.kept;
             command.confinement = Some(profile);
         }
-        let not_run = |error| match error {
-            SandboxError::NotConfined(_) => GitError::NotConfined,
-            _ => GitError::NotStarted,
-        };
-        posse_sandbox::run(command).await.map_err(|error| not_run(error).into())
+        command
     }
 
     /// Runs to its end even if nobody waits for it any more: git leaves locks behind when it is killed, and those
@@ -228,6 +267,14 @@ impl Git {
         let bytes = finished.output.bytes();
         text_of(arguments[0], finished).map(|_| bytes)
     }
+}
+
+pub(super) fn not_run(error: SandboxError) -> WorkspaceError {
+    let error = match error {
+        SandboxError::NotConfined(_) => GitError::NotConfined,
+        _ => GitError::NotStarted,
+    };
+    error.into()
 }
 
 fn environment(more: &[(String, String)]) -> Vec<(String, String)> {

@@ -2,10 +2,12 @@
 //! through [`call::Git`].
 
 pub(crate) mod call;
+pub(crate) mod flow;
 mod identity;
 pub(crate) mod place;
 pub(crate) mod plain;
 mod program;
+pub(crate) mod series;
 
 pub use crate::git_error::{GitError, GitFailure};
 pub use identity::identity;

@@ -10,12 +10,14 @@ pub(crate) fn text(path: &Path) -> Option<String> {
     Some(String::from_utf8(bytes).ok()?.trim().to_owned())
 }
 
+/// A regular file, open for reading.
+pub(crate) fn open_file(path: &Path) -> Option<File> {
+    open(path).filter(|file| file.metadata().is_ok_and(|found| found.is_file()))
+}
+
 /// What a regular file holds; none of one that is longer.
 pub(crate) fn bytes(path: &Path, bytes_max: u64) -> Option<Vec<u8>> {
-    let file = open(path)?;
-    if !file.metadata().ok()?.is_file() {
-        return None;
-    }
+    let file = open_file(path)?;
     let mut bytes = Vec::new();
     file.take(bytes_max + 1).read_to_end(&mut bytes).ok()?;
     (bytes.len() as u64 <= bytes_max).then_some(bytes)

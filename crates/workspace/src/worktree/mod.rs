@@ -6,18 +6,23 @@
 //! in a checkout, as in any other; nested repositories that git does not know are plain files; ignored files are neither
 //! taken along nor kept. Order of steps: work is on a branch before a checkout is removed, so a crash loses nothing.
 
+mod changed;
+mod look;
 mod merge;
-mod own;
-mod record;
+pub(crate) mod own;
+pub(crate) mod record;
 mod sweep;
 
+pub use changed::changed_files;
+pub(crate) use changed::changes_listed;
+pub(crate) use look::{SessionFiles, SessionLook, look, look_at_checkout};
 pub use merge::{Merge, merge, preview_merge, protected_in};
 pub use sweep::{Swept, sweep};
+pub(crate) use sweep::{forget_missing, recorded};
 
 use std::{
-    collections::BTreeMap,
     fs,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 use posse_protocol::Branch;
@@ -26,15 +31,14 @@ use tokio::sync::Mutex;
 use crate::repository::Repository;
 use crate::{
     WorkspaceError,
-    checkpoint::{folder::Top, locked},
-    excludes,
+    checkpoint::folder::Top,
     git::{
         GitError,
         call::{going_on, settled},
         plain,
     },
-    locks::Locks,
-    shadow::{Shadow, blocking, checked, failed, patch, replace},
+    locks::{Locks, Together},
+    shadow::{NewCommit, SeenTree, Shadow, blocking, checked, failed, patch},
     staging::Staging,
 };
 use own::CheckoutFolder;
@@ -42,10 +46,10 @@ use record::{CheckoutRecord, CheckoutState, index_of, must_be_ours, view_of};
 
 /// One at a time adds or removes a checkout of a repository: git reads what it knows of all others meanwhile, and fails
 /// where one of them is only half there.
-static KNOWN: Locks<Mutex<()>> = Locks::new();
+pub(crate) static KNOWN: Locks<Mutex<()>> = Locks::new();
 
-/// One at a time looks at a session's files.
-static VIEWS: Locks<Mutex<()>> = Locks::new();
+/// Looks at the files of sessions, which those share who ask at the same time.
+static LOOKS: Locks<Together<SessionLook>> = Locks::new();
 
 /// A checkout of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,16 +67,20 @@ pub struct Checkout {
 /// Makes a checkout of the session's files as they are now, on a new branch `posse/<session>/<name>`, as a folder within
 /// `into`. Nobody else may use `into` for anything.
 pub async fn check_out(session_folder: &Path, into: &Path, branch: &str) -> Result<Checkout, WorkspaceError> {
-    let repository = Repository::of(session_folder).await?;
-    let place = RepositoryPlace::new(&repository, session_folder, into, branch).await?;
-    let names = [&*format!("refs/heads/{branch}"), "HEAD^{commit}", "HEAD^{tree}"];
-    let mut found = repository.names(&names).await?.into_iter();
-    if found.next().flatten().is_some() {
+    must_be_ours(branch)?;
+    let into = made(into)?;
+    let looks = LOOKS.of(&shared_by(&into, session_folder));
+    let shared = looks.share(look(session_folder, &into, &["HEAD^{commit}", "HEAD^{tree}"], None)).await?;
+    let SessionLook { repository, files, named, .. } = &*shared;
+    let place = CheckoutPlace::new(repository, session_folder, into, branch)?;
+    if repository.names(&[&format!("refs/heads/{branch}")]).await? != [None] {
         return Err(GitError::BranchExists(branch.to_owned()).into());
     }
-    let head = found.next().flatten().zip(found.next().flatten());
-    let base = place.base(&repository, head).await?;
-    place.make(&repository, &base, &["-b", branch], &base).await?;
+    let base = match &named[..] {
+        [Some(head), Some(tree)] if *tree == files.tree => head.clone(),
+        head => commit_files(repository, &place.into, &files.tree, head[0].as_deref()).await?,
+    };
+    place.make(repository, &base, &["-b", branch], &base).await?;
     Ok(place.checkout(base))
 }
 
@@ -80,7 +88,8 @@ pub async fn check_out(session_folder: &Path, into: &Path, branch: &str) -> Resu
 pub async fn resume(session_folder: &Path, into: &Path, branch: &Branch) -> Result<Checkout, WorkspaceError> {
     let repository = Repository::of(session_folder).await?;
     let base = checked(&branch.base)?.to_owned();
-    let place = RepositoryPlace::new(&repository, session_folder, into, &branch.name).await?;
+    let place = CheckoutPlace::new(&repository, session_folder, made(into)?, &branch.name)?;
+    look::prepare(&repository, &place.into).await?;
     let tip = repository.commit_of(&format!("refs/heads/{}", branch.name)).await?;
     let tip = tip.ok_or_else(|| GitError::BranchGone(branch.name.clone()))?;
     place.make(&repository, &base, &[], &tip).await?;
@@ -122,71 +131,34 @@ pub async fn finish(
 }
 
 /// Where a checkout is to be.
-struct RepositoryPlace {
+pub(crate) struct CheckoutPlace {
     into: PathBuf,
     top: PathBuf,
     /// The session's folder within its repository.
-    inside: PathBuf,
+    pub(crate) inside: PathBuf,
     branch: String,
 }
 
-impl RepositoryPlace {
-    async fn new(
+impl CheckoutPlace {
+    /// One within `into`, a folder that is [`made`].
+    pub(crate) fn new(
         repository: &Repository,
         session_folder: &Path,
-        into: &Path,
+        into: PathBuf,
         branch: &str,
     ) -> Result<Self, WorkspaceError> {
         must_be_ours(branch)?;
-        fs::create_dir_all(into).map_err(failed)?;
-        let into = into.canonicalize().map_err(failed)?;
         let session_folder = session_folder.canonicalize().map_err(failed)?;
         let inside = session_folder.strip_prefix(&repository.top).unwrap_or(Path::new("")).to_owned();
         let top = into.join(branch.trim_start_matches("posse/").replace('/', "--"));
         if top.symlink_metadata().is_ok() {
             return Err(GitError::CheckedOut(branch.to_owned()).into());
         }
-        let view = Shadow { git_dir: view_of(&into), ..session_view(repository, &into) };
-        let mut excludes =
-            excludes::from_above(&repository.top, &repository.top, &repository.common.join("info/exclude"));
-        if let Ok(inside) = into.strip_prefix(&repository.top) {
-            excludes.push_str(&format!("/{}/\n", inside.display()));
-        }
-        let turn = VIEWS.of(&into);
-        let turn = turn.lock().await;
-        view.prepare(repository.format, &excludes).await?;
-        drop(turn);
         Ok(Self { into, top, inside, branch: branch.to_owned() })
     }
 
     fn checkout(self, base: String) -> Checkout {
         Checkout { folder: self.top.join(self.inside), top: self.top, branch: self.branch, base }
-    }
-
-    /// A commit of the session's files as they are now: `head`, given with its tree, if they are what it holds.
-    async fn base(
-        &self,
-        repository: &Repository,
-        head: Option<(String, String)>,
-    ) -> Result<String, WorkspaceError> {
-        let turn = VIEWS.of(&self.into);
-        let _turn = turn.lock().await;
-        let _file = locked(&view_of(&self.into).join("posse.lock"), "the session's checkouts").await?;
-        let view = session_view(repository, &self.into);
-        let submodules = submodules(repository).await?;
-        // Git remembers them in the index; one that is gone must be forgotten.
-        let listed: String = submodules.keys().map(|path| format!("{path}\n")).collect();
-        let known = view.git_dir.join("submodules");
-        if fs::read_to_string(&known).unwrap_or_default() != listed {
-            let _ = fs::remove_file(&view.index);
-            replace(&known, &listed)?;
-        }
-        let tree = view.stage(&Staging { submodules }).await?.tree;
-        if let Some((head, _)) = head.as_ref().filter(|(_, known)| *known == tree) {
-            return Ok(head.clone());
-        }
-        let parents: Vec<&str> = head.iter().map(|(head, _)| head.as_str()).collect();
-        view.commit(&tree, &parents, "The session's files when this branch began").await
     }
 
     /// Makes the checkout of `commit`, recorded first.
@@ -245,6 +217,18 @@ impl RepositoryPlace {
     }
 }
 
+/// A commit of a tree of the session's files.
+pub(crate) async fn commit_files(
+    repository: &Repository,
+    into: &Path,
+    tree: &str,
+    head: Option<&str>,
+) -> Result<String, WorkspaceError> {
+    let parents: Vec<&str> = head.into_iter().collect();
+    let view = session_view(repository, into);
+    view.commit(tree, &parents, "The session's files when this branch began").await
+}
+
 /// Commits what a checkout holds, then removes it.
 async fn close(
     repository: &Repository,
@@ -260,16 +244,27 @@ async fn close(
         format!("{reference}^{{tree}}"),
         format!("{}^{{tree}}", record.base),
     ];
-    let mut found = repository.names(&names.each_ref().map(String::as_str)).await?.into_iter();
+    let names = names.each_ref().map(String::as_str);
+    let (found, seen) = match record.state == CheckoutState::Ready {
+        true => look_at_checkout(repository, &view, &names).await?,
+        false => (repository.names(&names).await?, None),
+    };
+    let mut found = found.into_iter();
     let (known, tree, base_tree) = (found.next().flatten(), found.next().flatten(), found.next().flatten());
     let mut tip = known.clone().unwrap_or_else(|| record.base.clone());
     if record.state == CheckoutState::Ready && plain::is_folder(top) {
         let tree = if known.is_some() { tree } else { base_tree };
-        tip = commit_work(repository, &view, top, (&tip, tree), message).await?;
+        // An agent may have committed without a branch: that must stay reachable too.
+        let head = CheckoutFolder::of(repository, top).and_then(|own| own.text(b"HEAD"));
+        let apart = head.filter(|head| checked(head).is_ok() && *head != tip);
+        tip = commit_work(&view, seen, (&tip, tree), apart.as_deref(), message).await?;
         if known.as_deref() != Some(tip.as_str()) && tip != record.base {
-            let old = known.unwrap_or_default();
             plain::remove_lock(&repository.common, &reference);
-            repository.writing().run_through(&["update-ref", &reference, &tip, &old]).await?;
+            let moved = match known {
+                Some(old) => format!("update {reference} {tip} {old}\n"),
+                None => format!("create {reference} {tip}\n"),
+            };
+            repository.move_references(moved).await?;
         }
     }
     // From here on what is missing in the checkout was removed by us.
@@ -283,31 +278,32 @@ async fn close(
     Ok(Some(Branch { name: record.branch, base: record.base, tip, diff }))
 }
 
-/// The commit that holds all work in a checkout, on top of `tip`, given with its tree; `tip` itself if nothing was changed
-/// since.
-async fn commit_work(
-    repository: &Repository,
+/// The commit that holds all work in a checkout, on top of `tip`, given with its tree, and of what was committed apart from
+/// it; `tip` itself if nothing was changed since.
+pub(crate) async fn commit_work(
     view: &Shadow,
-    top: &Path,
+    seen: Option<SeenTree>,
     (tip, known): (&str, Option<String>),
+    apart: Option<&str>,
     message: &str,
 ) -> Result<String, WorkspaceError> {
     if !view.index.exists() {
         view.git()?.text(&["read-tree", checked(tip)?]).await?;
     }
-    let tree = view.stage(&Staging::default()).await?.tree;
-    // An agent may have committed without a branch: that must stay reachable too.
-    let own = CheckoutFolder::of(repository, top).and_then(|own| own.text(b"HEAD"));
-    let apart = own.as_deref().filter(|head| checked(head).is_ok() && *head != tip);
-    if apart.is_none() && known.as_ref() == Some(&tree) {
+    let parents: Vec<&str> = std::iter::once(tip).chain(apart).collect();
+    let commit = NewCommit { parents: &parents, message };
+    let staged = view.stage(&Staging::default(), seen, Some(commit)).await?;
+    if apart.is_none() && known.as_ref() == Some(&staged.tree) {
         return Ok(tip.to_owned());
     }
-    let parents: Vec<&str> = std::iter::once(tip).chain(apart).collect();
-    view.commit(&tree, &parents, message).await
+    match staged.commit {
+        Some(commit) => Ok(commit),
+        None => view.commit(&staged.tree, &parents, message).await,
+    }
 }
 
 /// Removes a checkout and what git knows of it; with `unused`, its branch too if it is still where it began.
-async fn remove(
+pub(crate) async fn remove(
     repository: &Repository,
     top: &Path,
     unused: Option<(&str, &str)>,
@@ -340,7 +336,7 @@ async fn remove(
     CheckoutRecord::remove(top)
 }
 
-fn session_view(repository: &Repository, into: &Path) -> Shadow {
+pub(crate) fn session_view(repository: &Repository, into: &Path) -> Shadow {
     let git_dir = view_of(into);
     Shadow {
         index: git_dir.join("session.index"),
@@ -350,7 +346,7 @@ fn session_view(repository: &Repository, into: &Path) -> Shadow {
     }
 }
 
-fn checkout_view(repository: &Repository, top: &Path) -> Result<Shadow, WorkspaceError> {
+pub(crate) fn checkout_view(repository: &Repository, top: &Path) -> Result<Shadow, WorkspaceError> {
     let into = top.parent().ok_or(GitError::UnusableName)?;
     Ok(Shadow {
         git_dir: view_of(into),
@@ -360,17 +356,14 @@ fn checkout_view(repository: &Repository, top: &Path) -> Result<Shadow, Workspac
     })
 }
 
-/// The repository's submodules by path, and the commits they are at.
-async fn submodules(repository: &Repository) -> Result<BTreeMap<String, String>, WorkspaceError> {
-    let listed = repository.git().large().bytes(&["ls-files", "--stage", "-z"]).await?;
-    let mut found = BTreeMap::new();
-    for line in listed.split(|byte| *byte == 0) {
-        let Ok(line) = std::str::from_utf8(line) else { continue };
-        if let Some((head, path)) = line.split_once('\t')
-            && let ["160000", commit, "0"] = head.split(' ').collect::<Vec<_>>()[..]
-        {
-            found.insert(path.to_owned(), checked(commit)?.to_owned());
-        }
-    }
-    Ok(found)
+/// A folder for checkouts, which is there then.
+pub(crate) fn made(into: &Path) -> Result<PathBuf, WorkspaceError> {
+    fs::create_dir_all(into).map_err(failed)?;
+    into.canonicalize().map_err(failed)
+}
+
+/// Names what looks at a folder for checkouts within another share: it is no place.
+pub(crate) fn shared_by(into: &Path, session_folder: &Path) -> PathBuf {
+    let parts = session_folder.components().filter(|part| matches!(part, Component::Normal(_)));
+    into.join(parts.collect::<PathBuf>())
 }

@@ -21,6 +21,23 @@ pub(crate) struct CheckoutFolder {
 }
 
 impl CheckoutFolder {
+    /// Makes that of a new checkout at a commit, and the file there that leads to it, as git does. What leads back comes
+    /// first: by that a half-made one is found again.
+    pub(crate) fn make(repository: &Repository, top: &Path, commit: &str) -> io::Result<()> {
+        let top = Top::open(top)?;
+        let (number, random) = (top.path.file_name().unwrap_or_default(), fastrand::u64(..));
+        let name = [number.as_encoded_bytes(), format!("-{random:016x}").as_bytes()].concat();
+        let inside = [b"worktrees/", &name[..]].concat();
+        let folder = Top::open(&repository.common)?.make_folder(&inside)?;
+        let dot = [top.path.as_os_str().as_encoded_bytes(), b"/.git\n"].concat();
+        let common = repository.common.as_os_str().as_encoded_bytes();
+        let leads = [b"gitdir: ", common, b"/", &inside[..], b"\n"].concat();
+        folder.put(b"gitdir", &dot, 0o666)?;
+        folder.put(b"commondir", b"../..\n", 0o666)?;
+        folder.put(b"HEAD", format!("{commit}\n").as_bytes(), 0o666)?;
+        top.folder(b"")?.put(b".git", &leads, 0o666)
+    }
+
     /// That of a checkout.
     pub(crate) fn of(repository: &Repository, top: &Path) -> Option<Self> {
         let dot = top.join(".git");
@@ -39,6 +56,11 @@ impl CheckoutFolder {
     pub(crate) fn text(&self, name: &[u8]) -> Option<String> {
         let bytes = self.folder.small(name, limits::GIT_POINTER_BYTES_MAX)?;
         Some(String::from_utf8(bytes).ok()?.trim().to_owned())
+    }
+
+    /// Its name among those of the others.
+    pub(crate) fn name(&self) -> &[u8] {
+        &self.name
     }
 
     pub(crate) fn remove(self) -> io::Result<()> {

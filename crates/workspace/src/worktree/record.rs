@@ -96,7 +96,8 @@ pub(crate) fn index_of(checkout: &Path) -> Result<PathBuf, WorkspaceError> {
     beside(checkout, "index")
 }
 
-fn beside(checkout: &Path, what: &str) -> Result<PathBuf, WorkspaceError> {
+/// A file that belongs to a checkout and is not in it.
+pub(crate) fn beside(checkout: &Path, what: &str) -> Result<PathBuf, WorkspaceError> {
     match (checkout.parent(), checkout.file_name().and_then(|name| name.to_str())) {
         (Some(into), Some(name)) => Ok(view_of(into).join("checkouts").join(format!("{name}.{what}"))),
         _ => Err(GitError::UnusableName.into()),

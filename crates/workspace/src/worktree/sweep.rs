@@ -72,7 +72,7 @@ async fn end(
 }
 
 /// The places of all checkouts that there is a record of.
-fn recorded(into: &Path) -> Result<Vec<PathBuf>, WorkspaceError> {
+pub(crate) fn recorded(into: &Path) -> Result<Vec<PathBuf>, WorkspaceError> {
     let entries = match fs::read_dir(view_of(into).join("checkouts")) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -86,7 +86,7 @@ fn recorded(into: &Path) -> Result<Vec<PathBuf>, WorkspaceError> {
 }
 
 /// What git still knows of checkouts of ours whose folders are gone.
-fn forget_missing(repository: &Repository, into: &Path) {
+pub(crate) fn forget_missing(repository: &Repository, into: &Path) {
     for own in own::all(repository) {
         let dot = own.checkout().unwrap_or_default();
         let ours = dot.parent().and_then(Path::parent) == Some(into) && !dot.starts_with(into.join(VIEW));

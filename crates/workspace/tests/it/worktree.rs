@@ -141,6 +141,16 @@ async fn a_subfolder_a_checkout_and_a_submodule_work_too() {
 }
 
 #[tokio::test]
+async fn files_go_in_a_repository_with_long_names_too() {
+    let fixture = Fixture::new(&[("a", "a\n"), ("b", "b\n")]);
+    fixture.run(&format!("export GIT_DEFAULT_HASH=sha256; {REPOSITORY}")).await;
+    let checkout = fixture.apart("x").await;
+    fs::remove_file(checkout.folder.join("b")).unwrap();
+    let branch = finish(&checkout, "work", DIFF_BYTES).await.unwrap().unwrap();
+    assert_eq!(fixture.run(&format!("git ls-tree --name-only {}", branch.tip)).await, "a\n");
+}
+
+#[tokio::test]
 async fn no_repository_is_said_so() {
     let fixture = Fixture::new(&[("a", "a")]);
     let refused = check_out(&fixture.at("."), &fixture.checkouts(), "posse/s1/x").await;
