@@ -8,6 +8,7 @@ mod apply;
 mod below;
 #[cfg(target_os = "linux")]
 mod beneath;
+pub mod bundle;
 mod bundle_fault;
 #[cfg(target_os = "linux")]
 mod cached;
