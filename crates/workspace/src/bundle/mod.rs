@@ -15,18 +15,24 @@
 
 mod checks;
 mod commit_files;
+mod depot;
 mod head;
 mod home;
 mod incoming;
+mod index_file;
 mod kept;
 mod pack;
 mod scratch;
+mod scrub;
+mod slots;
 mod tree_check;
 mod unsent;
 
 pub use commit_files::{CommitFile, CommitFiles};
+pub use depot::Depot;
 pub use home::{Sent, SessionSnapshot, TakenIn, forget_sent, pack, snapshot, take_in, take_in_measured};
 pub use kept::commit_kept;
+pub use slots::DepotCheckout;
 
 use crate::limits;
 
