@@ -23,6 +23,15 @@ pub struct Saved {
     pub blob: String,
 }
 
+/// A file that an agent on a worker changed, as home keeps it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct KeptFile {
+    /// Relative to the folder that the agent works in, `/` between parts.
+    pub path: String,
+    /// What is there since: how git writes its mode, and the SHA-256 of its content; none if it is gone.
+    pub after: Option<Saved>,
+}
+
 /// Where the work of an agent with a checkout of its own is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Branch {

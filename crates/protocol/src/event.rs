@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     AgentId, Answer, Approval, Attachment, Brief, Budget, CallId, CallKind, Change, Conflict, ContextMode,
-    Effect, Ending, Grant, HookDecision, MailId, Message, ModelError, Question, Reply, Report, Seq,
+    Effect, Ending, Grant, HookDecision, KeptFile, MailId, Message, ModelError, Question, Reply, Report, Seq,
     SessionId, TraceParent, Words,
 };
 
@@ -139,6 +139,23 @@ pub enum EventKind {
         /// Its checkout, if it has one of its own.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         checkout: Option<String>,
+    },
+    /// A worker on another machine runs the agent from now on. Each time it is given to one, the epoch is one higher; what a
+    /// worker with a lower one says is refused.
+    AgentPlaced {
+        /// The worker.
+        worker: String,
+        /// 1 for the first.
+        epoch: u64,
+        /// Names this run of the agent by the worker.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        run: String,
+    },
+    /// The agent changed files on a worker. Home keeps their contents until it has the work, so that another worker can
+    /// continue if this one is lost.
+    WorkKept {
+        /// What was changed.
+        files: Vec<KeptFile>,
     },
     /// The agent got a checkout of its own.
     CheckedOut {
@@ -524,6 +541,16 @@ pub enum Sender {
     Reports,
     /// Another agent of the team.
     Peer,
+}
+
+impl Sender {
+    /// Whether what it writes is always mailed: nobody else adds to a conversation in its name.
+    pub fn writes_mail(self) -> bool {
+        match self {
+            Self::Person | Self::Peer => true,
+            Self::Posse | Self::Parent | Self::Reports => false,
+        }
+    }
 }
 
 /// Why a model call is made.

@@ -1,5 +1,7 @@
 //! Limits on what is carried between crates.
 
+/// The longest words that say where an agent runs.
+pub const PLACE_BYTES_MAX: usize = 64;
 /// The longest title of a tool call, in characters.
 pub const TITLE_CHARS_MAX: usize = 100;
 /// How many paths the start of a call names.

@@ -39,6 +39,10 @@ pub struct Role {
     /// Where it works, unless the task says otherwise; the configuration decides where `None`.
     #[serde(default)]
     pub isolation: Option<Isolation>,
+    /// On which machine, unless the task says otherwise: a worker, a label, `anywhere` or `home`; the configuration decides
+    /// where `None`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<String>,
     /// What its last words look like.
     #[serde(default)]
     pub report: ReportForm,

@@ -42,6 +42,9 @@ pub struct Task {
     /// Where it works; the role decides where `None`.
     #[serde(default)]
     pub isolation: Option<Isolation>,
+    /// On which machine: a worker, a label that workers have, `anywhere` or `home`; the role decides where `None`.
+    #[serde(default)]
+    pub on: Option<String>,
 }
 
 impl Task {
@@ -64,6 +67,7 @@ impl Task {
             allowed_tools: None,
             system_prompt: None,
             isolation: None,
+            on: None,
         }
     }
 }
@@ -99,6 +103,9 @@ pub struct Brief {
     /// The branch it continues on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<Branch>,
+    /// The worker or the label of workers that it runs on; none if it runs at home.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<String>,
 }
 
 /// Where an agent works.

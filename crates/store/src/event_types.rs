@@ -14,6 +14,8 @@ pub(crate) fn type_word(kind: &EventKind) -> &'static str {
         EventKind::AgentAdmitted { .. } => "agent_admitted",
         EventKind::AgentQueued { .. } => "agent_queued",
         EventKind::AgentStarted { .. } => "agent_started",
+        EventKind::AgentPlaced { .. } => "agent_placed",
+        EventKind::WorkKept { .. } => "work_kept",
         EventKind::CheckedOut { .. } => "checked_out",
         EventKind::AgentResumed { .. } => "agent_resumed",
         EventKind::AgentRested { .. } => "agent_rested",

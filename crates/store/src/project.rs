@@ -278,6 +278,8 @@ impl<'a> Ledger<'a> {
             EventKind::TurnStarted { .. }
             | EventKind::Retrying { .. }
             | EventKind::Replied { .. }
+            | EventKind::AgentPlaced { .. }
+            | EventKind::WorkKept { .. }
             | EventKind::CheckedOut { .. }
             | EventKind::SessionForked { .. }
             | EventKind::Mailed { .. }

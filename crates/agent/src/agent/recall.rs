@@ -132,6 +132,11 @@ impl Recall {
         &self.agent
     }
 
+    /// Messages that were sent to it and not delivered yet.
+    pub fn waiting_mail(&self) -> &[Mail] {
+        &self.mail
+    }
+
     /// Its last reply, if nothing has come of it yet: it belongs to the conversation, but is not in it.
     pub fn last_reply(&self) -> Option<Message> {
         let aside = matches!(self.agent.state, State::Replying { purpose } if is_aside(purpose));

@@ -149,6 +149,7 @@ fn brief() -> Brief {
         deliverables: vec![],
         isolation: Isolation::Shared,
         branch: None,
+        on: None,
     }
 }
 

@@ -142,6 +142,8 @@ fn a_settled_agent_projects() {
 fn the_type_column_is_the_type_in_the_json() {
     let (id, text) = (agent(1), String::from("t"));
     let rest = [
+        EventKind::AgentPlaced { worker: "gpu-1".into(), epoch: 1, run: String::new() },
+        EventKind::WorkKept { files: vec![KeptFile { path: "a".into(), after: None }] },
         EventKind::CheckedOut { branch: "b".into(), base: "c".into() },
         EventKind::mailed(Sender::Peer, text.clone()),
         EventKind::CutShort { turn: 1, text: text.clone() },
@@ -176,7 +178,7 @@ fn the_type_column_is_the_type_in_the_json() {
     record.put(rest.map(|kind| event(1, kind)).to_vec());
     let rows =
         record.rows("SELECT count(DISTINCT type), sum(type = json_extract(body, '$.type')) FROM events");
-    assert_eq!(rows, ["30|43"]);
+    assert_eq!(rows, ["32|45"]);
 }
 
 #[test]
