@@ -67,6 +67,7 @@ pub(crate) fn over(known: &Role, said: Role, given: &Given) -> Role {
         inherit_context_file: said.inherit_context_file.or(known.inherit_context_file),
         inherit_memory: said.inherit_memory.or(known.inherit_memory),
         isolation: said.isolation.or(known.isolation),
+        on: said.on.or_else(|| known.on.clone()),
         report: if given.has(FieldKey::Report) { said.report } else { known.report },
         origin: said.origin,
     }

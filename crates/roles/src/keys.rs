@@ -36,6 +36,7 @@ pub(crate) enum FieldKey {
     InheritContextFile,
     Memory,
     Isolation,
+    On,
     Report,
     /// Read by `servers_in`: it is no part of a role.
     Servers,
@@ -77,6 +78,7 @@ impl FieldKey {
             "inheritcontextfile" => Self::InheritContextFile,
             "inheritmemory" | "memory" => Self::Memory,
             "isolation" => Self::Isolation,
+            "on" | "runson" | "machine" => Self::On,
             "report" | "reportform" => Self::Report,
             "mcpservers" => Self::Servers,
             "color" | "colour" | "hooks" | "skills" | "effort" | "background" | "initialprompt"

@@ -2,7 +2,8 @@
 
 use posse_policy::meet;
 use posse_protocol::{
-    Approval, Budget, Files, Grant, Isolation, NameRules, Network, PathRules, Role, RoleOrigin, Shell,
+    Approval, Budget, Files, Grant, HOME, Isolation, NameRules, Network, PLACE_HINT, PathRules, Role,
+    RoleOrigin, Shell,
 };
 
 use crate::error::RoleError;
@@ -13,7 +14,7 @@ use crate::keys::FieldKey;
 use crate::limits::{DESCRIPTION_CHARS_MAX, FILE_BYTES_MAX, LIST_ITEMS_MAX, MODEL_CHARS_MAX, WARNINGS_MAX};
 use crate::lookalike::looks_like_a_right;
 use crate::name::{folded, shortened, valid_name};
-use crate::rights::{Rights, approval, isolation, network, paths, report};
+use crate::rights::{Rights, approval, isolation, network, on, paths, report};
 use crate::tools::Tools;
 use crate::values::Value;
 use crate::warning::{Audience, Warning};
@@ -78,7 +79,8 @@ fn describes_agent(fields: &[Field]) -> bool {
     let titled = fields.iter().any(|field| matches!(folded(&field.key).as_str(), "title" | "layout"));
     let of_role = |field: &Field| match field.kind() {
         Some(FieldKey::Description) => !titled,
-        Some(FieldKey::Servers) => false,
+        // Workflows of other programs say by `on` when they start.
+        Some(FieldKey::Servers | FieldKey::On) => false,
         Some(kind) => kind != FieldKey::NotUsed || is_mode(field),
         None => looks_like_a_right(&field.key),
     };
@@ -152,6 +154,7 @@ impl Reading {
             inherit_context_file: self.flag(FieldKey::InheritContextFile),
             inherit_memory: self.read(FieldKey::Memory, Value::memory, "write true or false"),
             isolation: self.isolation(),
+            on: self.on(),
             report: self.read(FieldKey::Report, report, "write sections or answer").unwrap_or_default(),
             origin,
         };
@@ -404,6 +407,13 @@ impl Reading {
         self.field(FieldKey::Isolation)?;
         let instead = "it works in a checkout of its own: write shared or worktree";
         Some(self.read(FieldKey::Isolation, isolation, instead).unwrap_or(Isolation::Worktree))
+    }
+
+    /// On which machine. What is not understood stays at home.
+    fn on(&mut self) -> Option<String> {
+        self.given(FieldKey::On)?;
+        let instead = format!("it runs at home: {PLACE_HINT}");
+        Some(self.read(FieldKey::On, on, &instead).unwrap_or_else(|| HOME.to_string()))
     }
 
     /// Where it may write. A root that is not understood is no root; an exception that is not understood is everything.

@@ -2,7 +2,7 @@
 
 use posse_policy::{meet, writable_roots};
 use posse_protocol::{
-    Approval, Budget, Files, Grant, Isolation, NameRules, Network, Role, RoleOrigin, Shell,
+    Approval, Budget, Files, Grant, HOME, Isolation, NameRules, Network, Role, RoleOrigin, Shell,
 };
 
 use crate::builtin::{Team, builtin};
@@ -36,6 +36,7 @@ struct Ceiling {
     grant: Grant,
     tools_listed_by_task: bool,
     isolation: Option<Isolation>,
+    on: Option<String>,
     inherit_memory: Option<bool>,
     budget: Budget,
     max_output_tokens: Option<u32>,
@@ -226,6 +227,7 @@ impl Entry {
                 grant: self.role.grant.clone(),
                 tools_listed_by_task: self.role.tools_listed_by_task,
                 isolation: self.role.isolation,
+                on: self.role.on.clone(),
                 inherit_memory: self.role.inherit_memory,
                 budget: self.role.budget,
                 max_output_tokens: self.role.max_output_tokens,
@@ -268,6 +270,15 @@ impl Ceiling {
         // One that kept to a checkout of its own does not come out of it.
         if self.isolation == Some(Isolation::Worktree) {
             role.isolation = self.isolation;
+        }
+        // Where the person's code goes is not the project's to say; that it stays at home is.
+        if role.on.as_deref() != Some(HOME) {
+            if role.on.is_some() && role.on != self.on {
+                let text =
+                    format!("the project's {name:?} runs where the role that it replaces runs, or at home");
+                said.push(Warning::new(1, text));
+            }
+            role.on.clone_from(&self.on);
         }
         // One that was to know nothing of other sessions still does not.
         if self.inherit_memory == Some(false) {

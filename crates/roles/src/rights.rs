@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use posse_policy::{clean_path, passes};
-use posse_protocol::{Approval, Files, Isolation, NameRules, Network, ReportForm, Shell};
+use posse_protocol::{Approval, Files, Isolation, NameRules, Network, ReportForm, Shell, place};
 
 use crate::name::{folded, shortened};
 use crate::values::Value;
@@ -86,6 +86,11 @@ pub(crate) fn isolation(value: &Value) -> Option<Isolation> {
         "worktree" => Some(Isolation::Worktree),
         _ => None,
     }
+}
+
+/// The machine that it runs on; labels may be a list.
+pub(crate) fn on(value: &Value) -> Option<String> {
+    place(&value.entries().join(" "))
 }
 
 /// What its last words look like.

@@ -95,6 +95,7 @@ pub(crate) fn spec(offer: &Offer<'_>) -> ToolSpec {
     if offer.merges {
         fields.push(("isolation", isolation()));
     }
+    fields.extend(offer.place_schema().map(|place| ("on", place)));
     tool(NAME, offer.with_roles(include_str!("../prompts/agent.md"), 0), &[], fields)
 }
 

@@ -65,6 +65,8 @@ pub const HELP_ROLES_BYTES_MAX: usize = 3_000;
 pub const ROLE_SEARCH_BYTES: usize = 64;
 /// Bytes of names up to which a schema lists the roles.
 pub const ROLE_NAMES_BYTES_MAX: usize = 600;
+/// Names and labels of workers up to which a schema lists them.
+pub const PLACES_MAX: usize = 20;
 /// Models that are listed.
 pub const MODELS_MAX: usize = 20;
 

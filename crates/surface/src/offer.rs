@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use posse_protocol::{Needs, ToolSpec};
+use posse_protocol::{ANYWHERE, HOME, Needs, ToolSpec};
 use serde_json::{Map, Value, json};
 
 use crate::{limits, words::short};
@@ -22,6 +22,8 @@ pub struct Offer<'a> {
     pub models: &'a [String],
     /// The addresses it may send a task to, where they are listed.
     pub endpoints: &'a [String],
+    /// Names and labels of the workers it may send a task to; without any, nobody is told of other machines.
+    pub places: &'a [String],
     /// The ordinary tools it has, for the shell surface: they are commands there.
     pub shell_tools: &'a [ToolSpec],
     /// The commands of the shell surface that its rights name and leave out.
@@ -39,6 +41,7 @@ impl Offer<'_> {
         merges: false,
         models: &[],
         endpoints: &[],
+        places: &[],
         shell_tools: &[],
         denied: &[],
         uses: &[],
@@ -132,6 +135,17 @@ impl Offer<'_> {
     /// The schema of an endpoint: one of those on offer, or any where none are listed.
     pub(crate) fn endpoint_schema(&self) -> Value {
         one_of(self.endpoints.iter().take(limits::ENDPOINTS_MAX).cloned().collect())
+    }
+
+    /// The schema of the machine that an agent runs on; none where there are no others.
+    pub(crate) fn place_schema(&self) -> Option<Value> {
+        let fits = self.places.len() <= limits::PLACES_MAX;
+        let listed = [HOME, ANYWHERE].into_iter().map(str::to_owned).chain(self.places.iter().cloned());
+        let (schema, words) = match fits {
+            true => (one_of(listed.collect()), "machine it runs on"),
+            false => (text(), "machine it runs on: a worker, a label, anywhere or home"),
+        };
+        (!self.places.is_empty()).then(|| about(schema, words))
     }
 
     /// The schema of a model: one of those on offer, or any where none are listed.

@@ -34,6 +34,7 @@ pub(crate) fn specs(offer: &Offer<'_>) -> Vec<ToolSpec> {
     if offer.merges {
         open.push(("isolation", isolation()));
     }
+    open.extend(offer.place_schema().map(|place| ("on", place)));
     let eval = [
         ("name", text()),
         ("message", text()),

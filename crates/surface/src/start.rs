@@ -1,6 +1,6 @@
 //! From arguments to a task: the same fields on every surface, under all the names that models know them by.
 
-use posse_protocol::{Budget, ContextMode, Isolation, Task};
+use posse_protocol::{Budget, ContextMode, Isolation, Task, place};
 
 use crate::{
     command::{AgentCommand, Join, Shape},
@@ -21,6 +21,7 @@ const TOKENS: FieldNames = &["token_budget", "max_total_tokens", "budget_tokens"
 const BACKGROUND: FieldNames =
     &["background", "run_in_background", "in_background", "is_background", "async"];
 const WAIT: FieldNames = &["wait", "block", "blocking", "wait_for_result"];
+const ON: FieldNames = &["on", "machine", "worker", "host"];
 const SYSTEM_PROMPT: FieldNames = &["system_prompt", "system", "system_message"];
 
 /// The start of an agent, on a surface that joins like this and tells a joined report in this shape.
@@ -64,6 +65,7 @@ fn task(fields: &Fields, prompt: FieldNames) -> Result<Task, Wrong> {
     task.max_output_tokens = fields.positive(OUTPUT_TOKENS)?.map(saturated);
     let tools = fields.list(&["allowed_tools", "tools"], limits::ALLOWED_TOOLS_MAX)?;
     task.isolation = isolation(fields)?;
+    task.on = on(fields)?;
     task.allowed_tools = Some(tools).filter(|tools| !tools.is_empty());
     Ok(task)
 }
@@ -112,6 +114,12 @@ fn context(fields: &Fields, task: &Task) -> Result<ContextMode, Wrong> {
 fn isolation(fields: &Fields) -> Result<Option<Isolation>, Wrong> {
     let accepted = [("shared", Isolation::Shared), ("worktree", Isolation::Worktree)];
     fields.choice(&["isolation"], &accepted, &[("none", Isolation::Shared)])
+}
+
+/// The machine that it runs on, if the call says so.
+fn on(fields: &Fields) -> Result<Option<String>, Wrong> {
+    let Some(written) = fields.text(ON)? else { return Ok(None) };
+    place(&written).map(Some).ok_or_else(|| Wrong::Place(short(&written, limits::SHOWN_CHARS_MAX)))
 }
 
 fn budget(fields: &Fields) -> Result<Budget, Wrong> {

@@ -1,5 +1,7 @@
 //! What can be wrong with a call, as texts that a model can act on.
 
+use posse_protocol::PLACE_HINT;
+
 use crate::{limits, words::short};
 
 /// Why a call was not understood.
@@ -23,6 +25,8 @@ pub(crate) enum Wrong {
     Type { field: String, wants: &'static str, got: String },
     #[error("`{field}` cannot be \"{got}\". Accepted: {accepted}.")]
     Choice { field: String, got: String, accepted: String },
+    #[error("`on` cannot be \"{0}\"; {PLACE_HINT}.")]
+    Place(String),
     #[error("`{field}` is longer than {max} {unit}. {advice}")]
     TooLong { field: &'static str, max: usize, unit: &'static str, advice: &'static str },
     #[error("`{field}` has more than {max} entries. Name fewer.")]

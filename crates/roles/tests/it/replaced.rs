@@ -158,6 +158,27 @@ fn a_project_cannot_widen_where_or_how_freely_a_role_writes() {
     }
 }
 
+#[test]
+fn a_project_does_not_say_where_a_known_role_runs() {
+    let cases = [
+        ("", "on: gpu", None, true),
+        ("on: mine", "on: gpu", Some("mine"), true),
+        ("on: mine", "on: mine", Some("mine"), false),
+        ("on: mine", "", Some("mine"), false),
+        ("on: home", "on: anywhere", Some("home"), true),
+        ("on: mine", "on: home", Some("home"), false),
+    ];
+    assert_eq!(cases.len(), 6);
+    for (own, theirs, want, warned) in cases {
+        let mut roles = Roles::builtin(Team::Without);
+        roles.add(user(&format!("name: mine\ndescription: x\n{own}")));
+        let warnings = roles.add(project(&format!("name: mine\ndescription: x\n{theirs}")));
+        assert_eq!(roles.find("mine").unwrap().on.as_deref(), want, "{own}, {theirs}");
+        let said = warnings.iter().any(|warning| warning.text.contains("runs where the role"));
+        assert_eq!(said, warned, "{own}, {theirs}: {warnings:?}");
+    }
+}
+
 fn told(warnings: &[Warning]) -> Vec<&str> {
     let told = warnings.iter().filter(|warning| warning.told > Audience::WhoChecks);
     told.map(|warning| warning.text.as_str()).collect()

@@ -55,7 +55,7 @@ fn keys_count_however_they_are_spelt_and_what_is_not_said_is_the_default_or_the_
     let text = r#"{"agent_roles": {"default_max_iterations": 7, "roles": [
         {"role_id": "scribe", "display_name": "The Scribe", "model_id": "m", "system_prompt_file": "p.md",
          "can_delegate": true, "allowed_delegations": ["tester"], "max_duration_ms": 9000},
-        {"RoleId": "coder", "CanDelegate": false},
+        {"RoleId": "coder", "CanDelegate": false, "On": "gpu-1"},
         {"RoleId": "planner", "CanDelegate": true, "MaxIterations": 3},
         {"RoleId": "reviewer", "Tools": ["read_file", "write_file"]}]}}"#;
     let roles = loaded(text).unwrap();
@@ -65,7 +65,7 @@ fn keys_count_however_they_are_spelt_and_what_is_not_said_is_the_default_or_the_
     assert_eq!(names(&scribe.grant.delegates), ["tester"]);
     let known = Roles::builtin(Team::With);
     let coder = roles.find("coder").unwrap();
-    assert_eq!(coder.grant.delegates, NameRules::nothing());
+    assert_eq!((&coder.grant.delegates, coder.on.as_deref()), (&NameRules::nothing(), Some("gpu-1")));
     assert_eq!((&coder.prompt, coder.budget.turns), (&known.find("coder").unwrap().prompt, Some(7)));
     let planner = roles.find("planner").unwrap();
     assert_eq!(planner.grant.delegates, known.find("planner").unwrap().grant.delegates);
@@ -95,6 +95,10 @@ fn what_is_wrong_is_said_with_a_suggestion() {
         (role(", \"MaxIterations\": \"many\""), "the role \"coder\": \"many\" is not understood"),
         (role(", \"MaxIterations\": 0"), "write a whole number above zero"),
         (role(", \"CanDelegate\": \"perhaps\""), "write true or false"),
+        (
+            role(", \"On\": \"gpu:22\""),
+            "\"gpu:22\" is not understood; it runs at home: write a worker's name",
+        ),
         (role(", \"AllowedDelegations\": {}"), "AllowedDelegations has a value that is not understood"),
         (role(", \"AllowedDelegations\": [\"testr\"]"), "there is no such role; did you mean tester?"),
         (role("}, {\"RoleId\": \"Coder\""), "two roles \"Coder\""),
@@ -104,7 +108,7 @@ fn what_is_wrong_is_said_with_a_suggestion() {
         ),
         (role("}, {\"RoleId\": \"a:b\""), "cannot be a role's name"),
     ];
-    assert_eq!(cases.len(), 17);
+    assert_eq!(cases.len(), 18);
     for (text, wanted) in cases {
         let error = loaded(&text).expect_err(&text);
         assert!(error.contains(wanted), "{error}\nof {text}");

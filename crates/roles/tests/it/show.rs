@@ -50,6 +50,7 @@ fn of_role(role: &Role) -> Vec<String> {
         (grant.approval != Approval::Full).then(|| format!("{:?}", grant.approval).to_lowercase()),
     );
     add("isolation", role.isolation.map(|isolation| format!("{isolation:?}").to_lowercase()));
+    add("on", role.on.clone());
     add("notes", role.inherit_context_file.map(|b| b.to_string()));
     add("memory", role.inherit_memory.map(|b| b.to_string()));
     add("d", Some(clipped(&role.description)));

@@ -87,6 +87,19 @@ impl Offer<'_> {
         text
     }
 
+    /// Where the agent that a command starts can run, for its help; nothing where there are no other machines.
+    fn places_told(&self, entry: &TableEntry) -> String {
+        if self.places.is_empty() || ![TASK.name, SKILL.name].contains(&entry.name) {
+            return String::new();
+        }
+        let listed =
+            self.places.iter().take(limits::PLACES_MAX).map(|place| short(place, limits::WORD_CHARS_MAX));
+        format!(
+            " --on PLACE: run it on another machine: {}, anywhere or home.",
+            listed.collect::<Vec<_>>().join(", ")
+        )
+    }
+
     /// The commands, a line each.
     pub(super) fn commands(&self) -> impl Iterator<Item = String> {
         [&TASK, &SKILL].into_iter().chain(COMMANDS).filter(|entry| self.has(entry)).map(|entry| {
@@ -95,6 +108,9 @@ impl Offer<'_> {
                 entry.name != SKILL.name || SKILL_COMMANDS.iter().all(|name| !self.denied.contains(name));
             match search.filter(|_| !all) {
                 Some(name) => format!("{name} {}", entry.synopsis),
+                None if entry.name == TASK.name && !self.places.is_empty() => {
+                    format!("{} [--on PLACE]", entry.line())
+                }
                 None => entry.line(),
             }
         })
@@ -110,7 +126,7 @@ pub fn shell_help(offer: &Offer<'_>, about: Option<&str>) -> String {
         None => None,
     });
     match entry {
-        Some(entry) if offer.has(entry) => return entry.help(),
+        Some(entry) if offer.has(entry) => return format!("{}{}", entry.help(), offer.places_told(entry)),
         Some(_) => {
             let name = short(about.unwrap_or_default(), limits::SHOWN_CHARS_MAX);
             return format!("This agent may not use {name}.");

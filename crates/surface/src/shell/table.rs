@@ -87,6 +87,7 @@ const START: &[Flag] = &[
     each(&["deliverable", "deliverables"], "deliverables"),
     each(&["allowed_tool", "allowed_tools"], "allowed_tools"),
     text(&["isolation"], "isolation"),
+    text(&["on", "machine", "worker", "host"], "on"),
     switch(&["background"], "background"),
 ];
 

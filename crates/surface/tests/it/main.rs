@@ -7,6 +7,7 @@ mod delegate;
 mod handles;
 mod hostile;
 mod merges;
+mod places;
 mod routes;
 mod sessions;
 mod shell;
@@ -110,6 +111,7 @@ const OFFER: Offer<'static> = Offer {
     merges: false,
     models: &[],
     endpoints: &[],
+    places: &[],
     shell_tools: &[],
     denied: &[],
     uses: &[],

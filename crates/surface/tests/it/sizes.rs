@@ -65,6 +65,9 @@ fn tools_are_small() {
         assert!(team <= 150, "{surface}: a team adds {team} tokens");
         let merges = tokens(&surface.tools(&Offer { merges: true, ..offer })) - size;
         assert!(merges <= 85, "{surface}: merging adds {merges} tokens");
+        let places = ["gpu-1".to_owned(), "gpu".to_owned()];
+        let elsewhere = tokens(&surface.tools(&Offer { places: &places, ..offer })) - size;
+        assert!(elsewhere <= 30, "{surface}: other machines add {elsewhere} tokens");
     }
     assert!(over.is_empty(), "{over:?}");
 }
