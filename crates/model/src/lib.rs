@@ -43,7 +43,7 @@ pub use config::{ModelConfig, Profile, Protocol, Retry, SetupError, Timeouts, To
 pub use endpoint::{fault as address_fault, shown as shown_address};
 pub use governors::Governors;
 pub use list::{ListedModel, list_models, list_models_of, lists};
-pub use model::Model;
+pub use model::{CallElsewhere, Called, Model};
 pub use names::missing as missing_model;
 pub use secrecy::SecretString;
 pub use signal::Signal;

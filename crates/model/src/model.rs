@@ -1,6 +1,7 @@
 //! A configured model, live or recorded: what the rest of Posse calls.
 
 use std::fmt;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -42,7 +43,17 @@ struct Inner {
 enum Source {
     Live(LiveModel),
     Cassette { player: Player, substitutions: Substitutions },
+    Elsewhere(Arc<dyn CallElsewhere>),
 }
+
+/// Somebody else who calls the model, and knows the conversation.
+pub trait CallElsewhere: Send + Sync {
+    /// Asks for the next reply of the conversation. Dropping the future cancels the call.
+    fn call(&self) -> Called<'_>;
+}
+
+/// A reply that is waited for.
+pub type Called<'a> = Pin<Box<dyn Future<Output = Result<Reply, ModelError>> + Send + 'a>>;
 
 impl Model {
     /// Sets a model up. Opens no connection; reads the cassette of a replay.
@@ -61,6 +72,12 @@ impl Model {
         Ok(Self { inner, recorder: None, max_output_tokens: None, effort: None })
     }
 
+    /// A model that somebody else calls. What is configured says how large requests are, and what it takes.
+    pub fn elsewhere(config: ModelConfig, calls: Arc<dyn CallElsewhere>) -> Self {
+        let inner = Inner { config, source: Source::Elsewhere(calls), openings: Openings::default() };
+        Self { inner: Arc::new(inner), recorder: None, max_output_tokens: None, effort: None }
+    }
+
     /// The same model with its exchanges recorded. Transcripts made before are not.
     #[must_use]
     pub fn recording(self, recorder: Arc<Recorder>) -> Self {
@@ -72,7 +89,7 @@ impl Model {
     pub fn governed_by(&self, governors: &Governors) -> Self {
         let again = match &self.inner.source {
             Source::Live(_) => Self::new(self.inner.config.clone(), governors).ok(),
-            Source::Cassette { .. } => None,
+            Source::Cassette { .. } | Source::Elsewhere(_) => None,
         };
         let inner = again.map_or_else(|| Arc::clone(&self.inner), |again| again.inner);
         Self { inner, ..self.clone() }
@@ -100,7 +117,7 @@ impl Model {
         let substitutions = match (&self.inner.source, &self.recorder) {
             (Source::Cassette { substitutions, .. }, _) => Some(substitutions.clone()),
             (Source::Live(_), Some(recorder)) => Some(recorder.substitutions()),
-            (Source::Live(_), None) => None,
+            (Source::Live(_) | Source::Elsewhere(_), _) => None,
         };
         let log = substitutions.map(|substitutions| MessageLog::new(system, tools, substitutions));
         let openings = &self.inner.openings;
@@ -139,6 +156,7 @@ impl Model {
                 act_out(&reply, config.replay_pace_ms, on).await;
                 reply
             }
+            Source::Elsewhere(calls) => calls.call().await?,
         };
         if let (Some(recorder), Some(log)) = (&self.recorder, transcript.log()) {
             recorder.write(&config.name, log, &reply);
