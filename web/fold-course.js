@@ -247,6 +247,7 @@ const TODO_STATES = { "[>] ": "doing", "[x] ": "done", "[ ] ": "pending" };
 
 const KINDS = {
   agent_queued: (tree, agent, event) => queue(agent, event),
+  agent_placed: (tree, agent, event) => place(agent, event),
   checked_out: (tree, agent, event) => checkOut(agent, event.branch),
   turn_started(tree, agent, event) {
     agent.turn = event.turn;
@@ -284,6 +285,12 @@ function queue(agent, { reason, at, at_ms: atMs }) {
   agent.doing = { kind: "queued", reason, at: at == null ? null : short(at) };
   agent.interrupted_at_ms = null;
   if (agent.started_at_ms === null) agent.queued_at_ms = atMs;
+}
+
+/** A worker runs it from now on. What it did on one that was lost is over. */
+function place(agent, { worker, epoch }) {
+  agent.on = short(worker);
+  if (epoch > 1 && agent.state === "running") agent.doing = { kind: "going_on" };
 }
 
 function startCall(agent, { call, tool, title, kind = "other", paths = [], at_ms: atMs }) {

@@ -60,8 +60,8 @@ export function fold(view, event) {
   view.last_at_ms = Math.max(view.last_at_ms, event.at_ms);
   const tree = treeOf(view);
   tree.changed.clear();
-  // What is about the session: its main agent does what it did.
-  if (!["session_named", "reviewed"].includes(event.type)) touch(tree.change(event.agent), event);
+  // What is about the session, and what home keeps of its work: the agent does what it did.
+  if (!["session_named", "reviewed", "work_kept"].includes(event.type)) touch(tree.change(event.agent), event);
   (KINDS[event.type] ?? other)(view, tree, event);
   return "folded";
 }

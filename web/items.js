@@ -1,6 +1,6 @@
 // Turns the events of one agent into what its conversation shows, in order. Pure: no page, no requests.
 
-import { answerWord, commandEnded, counted, hookRan, wasInterrupted } from "./words.js";
+import { answerWord, commandEnded, counted, hookRan, placed, wasInterrupted } from "./words.js";
 import { sentences } from "./report.js";
 
 /** Turns whose replies are not part of the conversation. */
@@ -130,6 +130,8 @@ function quietLine(event, state) {
       return say(`Changed while a command ran, perhaps by somebody else: ${event.changes.map(({ path }) => path).join(", ")}`, "warn");
     case "closing":
       return say(`${event.ending.status.replaceAll("_", " ")}: asked for a last report.`, "warn");
+    case "agent_placed":
+      return say(`${placed(event)}.`, event.epoch > 1 ? "warn" : "");
     case "checked_out":
       return say(`Works in a checkout of its own, on ${event.branch}.`);
     case "person_answered":

@@ -12,7 +12,7 @@ import { Questions } from "./questions.js";
 import { Tree } from "./tree.js";
 import { costOf, hue, OtherModel, outcome, remark, RoleIcon, State, tokensOf } from "./agent-words.js";
 import { attention } from "./fold.js";
-import { counted, visibleLine } from "./words.js";
+import { counted, on, visibleLine } from "./words.js";
 import { Thread } from "./thread.js";
 
 const WIDTH = "posse-tree-width";
@@ -155,7 +155,7 @@ function AgentHead({ store, id }) {
       <${State} agent=${agent} />
     </div>
     <${OtherModel} agent=${agent} />
-    <div class="row small muted"><span class="grow figures-line">${[agent.role !== agent.name && agent.role, agent.model, outcome(agent, nowMs)].filter(Boolean).join(" · ")}</span>
+    <div class="row small muted"><span class="grow figures-line">${[agent.role !== agent.name && agent.role, agent.model, visibleLine(on(agent)), outcome(agent, nowMs)].filter(Boolean).join(" · ")}</span>
       <a href=${reviewLink(store.session, { agent: parent ? agent.name : "" })}>Changes</a>
       <a href=${`#/look/context/${store.session}/${encodeURIComponent(agent.name)}`}>Context</a></div>
     ${agent.todo?.length > 0 && html`<details class="folded todo"><summary>To do: ${agent.todo.filter(({ state }) => state === "done").length} of ${agent.todo.length} done</summary>

@@ -8,7 +8,7 @@ import { link } from "./route.js";
 import { Markdown } from "./markdown-view.js";
 import { parse, Stream } from "./markdown.js";
 import { hue, Measured, OtherModel, outcome, ReportLine, RoleIcon, State } from "./agent-words.js";
-import { answerWord, duration, now, visible, visibleLine } from "./words.js";
+import { answerWord, duration, now, on, visible, visibleLine } from "./words.js";
 import { get, of } from "./net.js";
 import { PlainDiff } from "./diff-view.js";
 
@@ -141,7 +141,7 @@ function Delegation({ store, id, focus }) {
       </button>
       <a class="anchor" href=${link(store.session, id)} aria-label=${`Open ${agent.name} on its own`} title="Open on its own">↗</a>
     </header>
-    <div class="delegation-line small muted">${outcome(agent, nowMs)}${does && html` · ${visibleLine(does)}`}</div>
+    <div class="delegation-line small muted">${outcome(agent, nowMs)}${agent.on && html` · ${visibleLine(on(agent))}`}${does && html` · ${visibleLine(does)}`}</div>
     <${OtherModel} agent=${agent} />
     ${agent.report && html`<${Measured} report=${agent.report} isShort=${open} />`}
     ${agent.error && !agent.report && html`<p class="bad small">${visibleLine(agent.error)}</p>`}

@@ -5,7 +5,7 @@ import { useChanges, useClock } from "./ui.js";
 import { bars, timeSpan, treeKey, treeRows, visibleRows } from "./tree-rows.js";
 import { costOf, glyph, hue, RoleIcon, tokensOf, tone, word, worked } from "./agent-words.js";
 import { inAll } from "./fold.js";
-import { duration, now, turn, visibleLine } from "./words.js";
+import { duration, now, on, turn, visibleLine } from "./words.js";
 
 /** Heights, as the style sheet has them. */
 const [ROW, HEAD] = [44, 24];
@@ -100,7 +100,7 @@ function drawn({ agent, depth, kids, open, at, isSelected, from, to, nowMs, ques
     <span role="gridcell" class=${`glyph ${tone(agent)} ${agent.state === "running" ? "pulse" : ""}`}><span aria-hidden="true">${glyph(agent)}</span><span class="hidden-label">${word(agent)}</span></span>
     <div role="gridcell" class="tree-name">
       <div class="cut"><${RoleIcon} agent=${agent} /> <b class="hued" style=${hue(agent)}>${visibleLine(agent.name)}</b> ${agent.title ? visibleLine(agent.title) : ""}</div>
-      <div class="cut muted small">${[does, folded && `${all.agents - 1} below`, agent.turn > 0 && turn(agent)].filter(Boolean).join(" · ")}</div>
+      <div class="cut muted small">${[does, folded && `${all.agents - 1} below`, agent.turn > 0 && turn(agent), visibleLine(on(agent))].filter(Boolean).join(" · ")}</div>
     </div>
     <div role="gridcell" class="tree-figures num small" title="Working time, cost; tokens of its own / with all below it">
       <div>${worked(agent, nowMs)}<span class="muted"> ${costOf(folded ? all : agent.own)}</span></div>

@@ -52,6 +52,12 @@ export function now(agent, nowMs) {
   return doing({ ...agent.doing, delay_ms: Math.max(0, agent.doing.delay_ms - later) });
 }
 
+/** Where an agent runs; nothing if at home. */
+export const on = (agent) => (agent.on === undefined ? "" : `on ${agent.on}`);
+
+/** That a worker runs an agent from now on. It was moved if another had it before. */
+export const placed = ({ worker, epoch }) => (epoch > 1 ? `Moved to ${worker}: the worker before was lost` : `Runs on ${worker}`);
+
 /** `turn 3`, or `turn 3/50` where turns are limited. */
 export const turn = ({ turn: number, budget }) => `turn ${number}${budget.turns === null ? "" : `/${budget.turns}`}`;
 

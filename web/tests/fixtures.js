@@ -14,4 +14,4 @@ export function fixtures() {
   }));
 }
 
-export const FIXTURES_MIN = 11;
+export const FIXTURES_MIN = 12;

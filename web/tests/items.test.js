@@ -52,6 +52,11 @@ test("a call has its arguments, its result and what it changed", () => {
   assert.equal(items[0].text, "Hm.");
 });
 
+test("where an agent runs is told, and that it was moved; what home keeps is not", () => {
+  const notes = conversation("placed", "coder-1").filter(({ kind }) => kind === "note");
+  assert.deepEqual(notes.map(({ text, tone }) => [text, tone]), [["Runs on gpu-1.", ""], ["Moved to gpu-2: the worker before was lost.", "warn"]]);
+});
+
 test("questions have their answers, and retries are one line", () => {
   const items = itemsOf("m", [
     event("person_needed", { question: { call: "c", what: "rm x" } }),

@@ -12,6 +12,7 @@ const wordsOf = (agent, nowMs) => ({
   now: words.now(agent, nowMs),
   turn: words.turn(agent),
   time: workedMs(agent, nowMs) === null ? null : words.duration(workedMs(agent, nowMs)),
+  ...(agent.on && { on: words.on(agent) }),
 });
 
 test("the words of all fixtures", () => {
@@ -49,6 +50,8 @@ test("silence and retries are told as time goes on", () => {
 });
 
 test("answers and receipts", () => {
+  check(words.placed, [[{ worker: "gpu-1", epoch: 1 }, "Runs on gpu-1"], [{ worker: "gpu-2", epoch: 2 }, "Moved to gpu-2: the worker before was lost"]]);
+  check(words.on, [[{}, ""], [{ on: "gpu-1" }, "on gpu-1"]]);
   check(words.answerWord, [[{ answer: "once" }, "yes, once"], [{ answer: "pattern", pattern: "ls *" }, "yes, whenever it is ls *"],
     [{ answer: "no", reason: "" }, "no"], [{ answer: "said", text: "blue" }, "blue"], [{ answer: "nobody" }, null]]);
   const usage = { input_tokens: 1000, cached_tokens: 200, cache_write_tokens: null, output_tokens: 5, reasoning_tokens: null };

@@ -162,6 +162,7 @@ fn show(here: &Here<'_>, name: &str, json: bool) -> anyhow::Result<()> {
         ("tools", tools),
         ("delegates", names(&role.grant.delegates, "to every role")),
         ("model", model(role, here)),
+        ("runs on", role.on.clone().unwrap_or_default()),
         ("limits", limits(role)),
     ];
     if role.single {

@@ -20,6 +20,8 @@ pub(crate) const BRANCHES_SHOWN_MAX: usize = 12;
 pub(crate) const TITLE_COLUMNS_MIN: usize = 16;
 /// Lines of a failed command's output that are shown.
 pub(crate) const OUTPUT_LINES_MAX: usize = 3;
+/// Columns of where an agent runs.
+pub(crate) const WORKER_COLUMNS_MAX: usize = 30;
 /// Columns of a title that are worth showing.
 pub(crate) const CREW_TITLE_COLUMNS_MIN: usize = 10;
 /// Columns of a call in a log.

@@ -66,4 +66,4 @@ macro_rules! printed {
     )*};
 }
 
-printed! { alone parallel question failure resumed branches fork }
+printed! { alone parallel question failure resumed branches fork placed }

@@ -248,6 +248,14 @@ fn course(style: Style, kind: &EventKind, who: &str, room: usize) -> String {
             "{who}{}\n",
             one_line(&words::why_queued(*reason, at.as_deref()), STEPS_RESULT_CHARS_MAX)
         )),
+        EventKind::AgentPlaced { worker, epoch, .. } => {
+            let told = words::placed(&one_line(worker, 100), *epoch);
+            if *epoch > 1 {
+                style.yellow(&format!("{who}{told}\n"))
+            } else {
+                style.dim(&format!("{who}{told}\n"))
+            }
+        }
         EventKind::CheckedOut { branch, .. } => {
             style.dim(&format!("{who}works on a branch of its own: {}\n", one_line(branch, 100)))
         }

@@ -126,6 +126,7 @@ pub(crate) fn as_json(view: &SessionView, agent: &AgentView) -> serde_json::Valu
         "model_id": agent.model_id,
         "context": agent.context,
         "continues": agent.continues,
+        "on": agent.on,
         "delivered": agent.delivered,
         "queued_at_ms": agent.queued_at_ms,
         "started_at_ms": agent.started_at_ms,

@@ -45,5 +45,6 @@ fn agent(agent: &LookedAgent) -> String {
     let indent = "  ".repeat(usize::try_from(agent.depth).unwrap_or(0).min(10) + 1);
     let title = agent.title.as_ref().map(|title| format!(" \"{title}\"")).unwrap_or_default();
     let doing = if agent.doing.is_empty() { String::new() } else { format!(": {}", agent.doing) };
-    format!("{indent}{} ({}){title} {}{doing}", agent.name, agent.role, agent.state)
+    let on = agent.on.as_ref().map(|on| format!(" on {on}")).unwrap_or_default();
+    format!("{indent}{} ({}){title} {}{on}{doing}", agent.name, agent.role, agent.state)
 }

@@ -68,6 +68,9 @@ pub(crate) struct LookedAgent {
     /// Its model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) model: Option<String>,
+    /// The worker that runs it, or ran it last; absent if it runs where the session does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) on: Option<String>,
     /// Its tokens, as far as reported, without those of agents below it.
     pub(crate) tokens: Option<u64>,
     /// What it came to, in its own words, once it has ended.
@@ -117,7 +120,33 @@ fn looked(view: &SessionView, agent: &AgentView) -> LookedAgent {
         title: agent.title.as_deref().map(line),
         doing: line(&words::doing(&agent.doing)),
         model: agent.model.as_deref().map(line),
+        on: agent.on.as_deref().map(line),
         tokens: agent.own.usage.total_tokens(),
         summary: agent.report.as_ref().filter(|_| agent.parent.is_some()).map(|report| line(&report.summary)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_told_where_agents_run() {
+        let mut view = SessionView::default();
+        for line in include_str!("../../view/fixtures/placed.jsonl").lines() {
+            view.fold(&serde_json::from_str(line).unwrap()).unwrap();
+        }
+        let look = look(view.session.unwrap(), &view);
+        let on: Vec<_> = look.agents.iter().map(|agent| (agent.name.as_str(), agent.on.as_deref())).collect();
+        let expected =
+            [("main", None), ("coder-1", Some("gpu-2")), ("coder-2", Some("build.lan")), ("explore-1", None)];
+        assert_eq!(on, expected);
+        let told = crate::described::described(&look, None);
+        assert!(
+            told.contains("coder-2 (coder) \"build it everywhere\" running on build.lan: shell make"),
+            "{told}"
+        );
+        let json = serde_json::to_value(&look).unwrap();
+        assert_eq!((&json["agents"][1]["on"], json["agents"][3].get("on")), (&"gpu-2".into(), None));
     }
 }

@@ -60,6 +60,7 @@ pub(crate) const REPORT: &str = "posse.report";
 pub(crate) const AGENT_ID: &str = "posse.agent.id";
 pub(crate) const ROLE: &str = "posse.agent.role";
 pub(crate) const DEPTH: &str = "posse.agent.depth";
+pub(crate) const WORKER: &str = "posse.worker";
 pub(crate) const RUN: &str = "posse.session.run";
 pub(crate) const TURN: &str = "posse.turn";
 pub(crate) const PURPOSE: &str = "posse.purpose";
@@ -90,6 +91,7 @@ pub(crate) const ASKED_AGAIN: &str = "asked_again";
 // Moments in a span.
 pub(crate) const RETRY: &str = "retry";
 pub(crate) const COMPACTED: &str = "compacted";
+pub(crate) const MOVED: &str = "moved";
 
 // Values.
 pub(crate) const RETURN_TO_CALLER: &str = "return_to_caller";

@@ -56,6 +56,12 @@ impl OpenSpan {
         self.attributes.extend(attributes);
     }
 
+    /// The same, in the place of another value.
+    pub(crate) fn set(&mut self, attribute: KeyValue) {
+        self.attributes.retain(|one| one.key != attribute.key);
+        self.attributes.push(attribute);
+    }
+
     pub(crate) fn moment(&mut self, name: &str, at_ms: u64, attributes: Vec<KeyValue>) {
         self.moments.push(Moment {
             time_unix_nano: nanos(at_ms),

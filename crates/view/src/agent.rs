@@ -41,6 +41,9 @@ pub struct AgentView {
     pub context: Option<ContextMode>,
     /// The settled agent whose conversation it takes up.
     pub continues: Option<AgentId>,
+    /// The worker that runs it, or ran it last; none if it runs at home.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<String>,
     /// The turn it is in; 0 before the first.
     pub turn: u32,
     /// What it may spend.
@@ -167,6 +170,7 @@ impl AgentView {
             model_id: None,
             context: None,
             continues: None,
+            on: None,
             turn: 0,
             budget: Budget::UNLIMITED,
             clock: WorkClock::default(),
@@ -191,6 +195,14 @@ impl AgentView {
             todo: Vec::new(),
             branch: None,
             report: None,
+        }
+    }
+
+    /// A worker runs it from now on. What it did on one that was lost is over.
+    pub(crate) fn place(&mut self, worker: &str, epoch: u64) {
+        self.on = Some(cut(worker, limits::TEXT_CHARS_MAX));
+        if epoch > 1 && self.state == AgentState::Running {
+            self.doing = Activity::GoingOn;
         }
     }
 

@@ -64,9 +64,12 @@ impl SessionView {
     }
 
     fn take(&mut self, event: &Event) -> Folded {
-        // What a person does about the session: its main agent does what it did.
-        let about_session = matches!(event.kind, EventKind::SessionNamed { .. } | EventKind::Reviewed { .. });
-        if let Some(agent) = self.agents.get_mut(event.agent).filter(|_| !about_session) {
+        // What a person does about the session, and what home keeps of its work: the agent does what it did.
+        let in_passing = matches!(
+            event.kind,
+            EventKind::SessionNamed { .. } | EventKind::Reviewed { .. } | EventKind::WorkKept { .. }
+        );
+        if let Some(agent) = self.agents.get_mut(event.agent).filter(|_| !in_passing) {
             agent.touch(event);
         }
         match &event.kind {

@@ -99,6 +99,19 @@ pub fn why_queued(reason: QueueReason, at: Option<&str>) -> String {
     }
 }
 
+/// Where an agent runs; none if at home.
+pub fn on(agent: &AgentView) -> Option<String> {
+    agent.on.as_ref().map(|worker| format!("on {worker}"))
+}
+
+/// That a worker runs an agent from now on. It was moved if another had it before.
+pub fn placed(worker: &str, epoch: u64) -> String {
+    match epoch {
+        0 | 1 => format!("runs on {worker}"),
+        _ => format!("moved to {worker}: the worker before was lost"),
+    }
+}
+
 /// What a hook came to, if that is worth a line: most say nothing.
 pub fn hook_ran(hook: &str, event: &str, decision: HookDecision, message: &str) -> Option<String> {
     let did = match decision {

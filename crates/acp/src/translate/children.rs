@@ -33,6 +33,7 @@ impl Translator {
         match &event.kind {
             EventKind::AgentAdmitted { .. } => self.announce(event).into_iter().collect(),
             EventKind::AgentStarted { checkout: Some(checkout), .. } => self.moved(event, checkout),
+            EventKind::AgentPlaced { .. } => self.placed(event.agent).into_iter().collect(),
             EventKind::AgentSettled { report } if event.parent.is_some() => {
                 self.settled(event.agent, report).into_iter().collect()
             }
@@ -64,10 +65,16 @@ impl Translator {
         let can = SubagentSessionCapabilities::new().cancel(SessionCancelCapabilities::new());
         let update = SubagentUpdate::new(session)
             .title(format!("{name}: {title}"))
-            .description(format!("{role} agent"))
+            .description(description(agent))
             .capabilities(can)
             .state(running);
         Some(tell(&above, SessionUpdate::SubagentUpdate(update)))
+    }
+
+    /// It runs on another machine from now on.
+    fn placed(&self, agent: AgentId) -> Option<ClientNews> {
+        let described = description(self.view.agents.get(agent)?);
+        self.child_update(agent, |update| update.description(described))
     }
 
     /// It works in a checkout of its own.
@@ -144,11 +151,18 @@ fn card_id(agent: AgentId) -> ToolCallId {
     ToolCallId::new(format!("agent-{agent}"))
 }
 
+/// What it is, and where it runs.
+fn description(agent: &AgentView) -> String {
+    let on = words::on(agent).map(|on| format!(" {on}")).unwrap_or_default();
+    one_line(&format!("{} agent{on}", agent.role), TITLE_COLUMNS_MAX)
+}
+
 /// What an agent does, in one line.
 fn line(agent: &AgentView) -> String {
     let doing = words::doing(&agent.doing);
     let state = words::state(agent.state);
-    let parts = [state, &words::turn(agent), &doing].map(|part| one_line(part, TITLE_COLUMNS_MAX));
+    let on = words::on(agent).unwrap_or_default();
+    let parts = [state, &on, &words::turn(agent), &doing].map(|part| one_line(part, TITLE_COLUMNS_MAX));
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · ")
 }
 
@@ -179,6 +193,55 @@ fn stop_reason(ending: &Ending) -> IdleStopReason {
         Ending::Failed { failure } => {
             let error = Error::internal_error().data(failure.to_string());
             ErrorStopReason::new().error(error).into()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use posse_protocol::Update;
+
+    use super::*;
+    use crate::client::ClientSkills;
+
+    /// What a client is told of the recorded session with agents on workers, as JSON.
+    fn told(skills: ClientSkills) -> Vec<serde_json::Value> {
+        let mut translator = Translator::new("s".into(), skills);
+        let events = include_str!("../../../view/fixtures/placed.jsonl").lines();
+        let events = events.map(|line| serde_json::from_str::<Event>(line).unwrap());
+        let news = events.flat_map(|event| translator.handle(&Update::Event(std::sync::Arc::new(event))));
+        let update = |news: ClientNews| match news {
+            ClientNews::Update { update, .. } => Some(serde_json::to_value(update).unwrap()),
+            _ => None,
+        };
+        news.collect::<Vec<_>>().into_iter().filter_map(update).collect()
+    }
+
+    #[test]
+    fn where_an_agent_runs_is_in_its_description_and_a_move_is_a_notice() {
+        let told = told(ClientSkills { subagents: true, notices: true, ..ClientSkills::default() });
+        let descriptions: Vec<&str> =
+            told.iter().filter_map(|update| update["description"].as_str()).collect();
+        let expected = [
+            "coder agent",
+            "coder agent",
+            "explore agent",
+            "coder agent on gpu-1",
+            "coder agent on build.lan",
+            "coder agent on gpu-2",
+        ];
+        assert_eq!(descriptions, expected);
+        let moved = "coder-1 moved to gpu-2: the worker before was lost";
+        assert_eq!(told.iter().filter(|update| update["title"] == moved).count(), 1, "{told:#?}");
+    }
+
+    #[test]
+    fn where_an_agent_runs_is_in_its_line() {
+        let told = serde_json::to_string(&told(ClientSkills::default())).unwrap();
+        for line in
+            ["running · on gpu-1 · turn 2/20", "running · on gpu-2 · turn 3/20", "running · turn 1/20"]
+        {
+            assert!(told.contains(line), "{line}: {told}");
         }
     }
 }

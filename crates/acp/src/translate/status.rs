@@ -74,6 +74,10 @@ impl Translator {
                 let title = words::hook_ran(hook, hook_event, *decision, message)?;
                 (NoticeSeverity::Info, title, None)
             }
+            EventKind::AgentPlaced { worker, epoch, .. } if *epoch > 1 => {
+                let title = format!("{} {}", self.name(event.agent), words::placed(worker, *epoch));
+                (NoticeSeverity::Warning, title, None)
+            }
             EventKind::Compacted { .. } => {
                 let title = format!("{}: the conversation was shortened", self.name(event.agent));
                 (NoticeSeverity::Info, title, None)

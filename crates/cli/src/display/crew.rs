@@ -4,7 +4,7 @@
 use posse_view::{AgentView, SessionView, words};
 
 use super::tree::{TreeLine, arranged};
-use crate::limits::CREW_TITLE_COLUMNS_MIN;
+use crate::limits::{CREW_TITLE_COLUMNS_MIN, WORKER_COLUMNS_MAX};
 use crate::output::{columns, counted, duration, one_line};
 
 /// Columns of what an agent does that the other parts leave to it.
@@ -66,8 +66,8 @@ pub(crate) fn lines(
     lines
 }
 
-/// How far an agent is, and what it does, in so many columns. Where room is short the tokens go first, then the most turns
-/// there can be, then the title, then the turn.
+/// How far an agent is, and what it does, in so many columns. Where room is short the tokens go first, then where it runs,
+/// then the most turns there can be, then the title, then the turn.
 pub(crate) fn progress(agent: &AgentView, now_ms: u64, room: usize) -> String {
     let doing = words::now(agent, now_ms);
     let title = one_line(agent.title.as_deref().unwrap_or_default(), (room / 3).max(CREW_TITLE_COLUMNS_MIN));
@@ -80,6 +80,7 @@ pub(crate) fn progress(agent: &AgentView, now_ms: u64, room: usize) -> String {
     }
     let time = duration(agent.worked_ms(now_ms).unwrap_or_default());
     let tokens = agent.own.usage.total_tokens().map(|total| counted(total, "token"));
+    let on = words::on(agent).map(|on| one_line(&on, WORKER_COLUMNS_MAX));
     let (turn, short_turn) = (words::turn(agent), format!("turn {}", agent.turn));
     let short_title = one_line(&title, CREW_TITLE_COLUMNS_MIN);
     let parts = |title: &str, parts: &[Option<&String>]| {
@@ -87,7 +88,8 @@ pub(crate) fn progress(agent: &AgentView, now_ms: u64, room: usize) -> String {
         format!("{}{parts}", titled(title))
     };
     let forms = [
-        parts(&title, &[Some(&turn), Some(&time), tokens.as_ref()]),
+        parts(&title, &[Some(&turn), Some(&time), tokens.as_ref(), on.as_ref()]),
+        parts(&title, &[Some(&turn), Some(&time), on.as_ref()]),
         parts(&title, &[Some(&turn), Some(&time)]),
         parts(&title, &[Some(&short_turn), Some(&time)]),
         parts(&short_title, &[Some(&short_turn), Some(&time)]),
@@ -158,6 +160,24 @@ mod tests {
             (22, "⠋ explore-1 grep Foo"),
         ];
         assert_eq!(cases.len(), 7);
+        for (width, expected) in cases {
+            assert_eq!(texts(&view, width, 11, STARTED_AT + 12_400, "⠋")[0], expected, "{width}");
+        }
+    }
+
+    #[test]
+    fn where_an_agent_runs_is_told_where_there_is_room() {
+        let mut events = at_work();
+        events.insert(
+            2,
+            (2, 1, EventKind::AgentPlaced { worker: "gpu-1".into(), epoch: 1, run: String::new() }),
+        );
+        let view = crew(&events);
+        let cases = [
+            (90, "⠋ explore-1 \"find call sites\" turn 3/50 · 12 s · 4,120 tokens · on gpu-1 · grep Foo"),
+            (79, "⠋ explore-1 \"find call sites\" turn 3/50 · 12 s · on gpu-1 · grep Foo"),
+            (60, "⠋ explore-1 \"find call sites\" turn 3/50 · 12 s · grep Foo"),
+        ];
         for (width, expected) in cases {
             assert_eq!(texts(&view, width, 11, STARTED_AT + 12_400, "⠋")[0], expected, "{width}");
         }

@@ -293,6 +293,9 @@ impl Live {
                     false => self.said(&name, &format!("started on {}: {task}", one_line(model, 100))),
                 }
             }
+            EventKind::AgentPlaced { worker, epoch, .. } if *epoch > 1 || !self.terminal.spins => {
+                self.said(&name, &words::placed(&one_line(worker, TEXT_COLUMNS_MAX), *epoch))
+            }
             EventKind::AgentResumed { .. } if !self.terminal.spins => {
                 self.said(&name, &format!("goes on: {task}"))
             }

@@ -9,7 +9,7 @@ use posse_view::{AgentView, SessionView, words};
 
 use super::mark::mark;
 use super::summary::short;
-use crate::limits::{ERROR_CHARS_MAX, LEVELS_INDENTED_MAX, TREE_NAME_COLUMNS_MAX};
+use crate::limits::{ERROR_CHARS_MAX, LEVELS_INDENTED_MAX, TREE_NAME_COLUMNS_MAX, WORKER_COLUMNS_MAX};
 use crate::output::{Style, columns, counted, duration, one_line};
 use crate::prose::parted;
 
@@ -126,6 +126,7 @@ fn figures(agent: &AgentView, now_ms: u64) -> Vec<String> {
     if agent.state != AgentState::Completed {
         parts.push(words::state(agent.state).to_string());
     }
+    parts.extend(words::on(agent).map(|on| one_line(&on, WORKER_COLUMNS_MAX)));
     match agent.worked_ms(now_ms) {
         Some(worked_ms) => {
             parts.push(counted(own.turns, "turn"));

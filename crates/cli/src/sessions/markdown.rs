@@ -71,6 +71,10 @@ impl MarkdownTranscript {
                     escaped(&one_line(title, 300))
                 )
             }
+            EventKind::AgentPlaced { worker, epoch, .. } => {
+                let told = words::placed(&one_line(worker, 100), *epoch);
+                format!("*{who} {}.*\n", escaped(&told))
+            }
             EventKind::Told { from, text, attachments, .. } => {
                 let said = words::said_and_shown(text, attachments);
                 format!("**{}:**\n\n{}", speaker(*from, &who), quoted(&said))

@@ -41,7 +41,7 @@ fn roles_are_listed_in_words_and_as_json() {
 fn one_role_is_shown_with_everything() {
     let person = person(Fixture::new().file(
         ".posse/agents/x.md",
-        "---\nname: loud\ndescription: \"red \\e[31mtext\"\ntools: Read, mcp__git\ndelegates_to: explore\n---\nA\u{1b}[2Jprompt",
+        "---\nname: loud\ndescription: \"red \\e[31mtext\"\ntools: Read, mcp__git\ndelegates_to: explore\non: gpu-1\n---\nA\u{1b}[2Jprompt",
     ));
     let shown = person.posse(&["agents", "show", "EXPLORER"]);
     for part in [
@@ -61,6 +61,7 @@ fn one_role_is_shown_with_everything() {
         "\nA\\u{1b}[2Jprompt",
         "tools      mcp__git, mcp__git__*, read_file",
         "delegates  explore",
+        "runs on    gpu-1",
     ] {
         shown.says(part);
     }

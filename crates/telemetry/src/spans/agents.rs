@@ -24,6 +24,8 @@ pub(super) struct AgentSpans {
     continues: Option<AgentId>,
     pub(super) model: String,
     pub(super) model_id: String,
+    /// The worker that runs it; none if it runs at home.
+    worker: Option<String>,
     /// How often it has begun.
     stretches: u32,
     pub(super) open: Option<OpenSpan>,
@@ -143,6 +145,16 @@ impl SessionSpans {
                     open.moment(names::COMPACTED, event.at_ms, sizes);
                 }
             }
+            EventKind::AgentPlaced { worker, epoch, .. } => {
+                let agent = self.of_agent(event);
+                agent.worker = Some(worker.clone());
+                if let Some(open) = &mut agent.open {
+                    open.set(text(names::WORKER, worker));
+                    if *epoch > 1 {
+                        open.moment(names::MOVED, event.at_ms, vec![text(names::WORKER, worker)]);
+                    }
+                }
+            }
             EventKind::ReportsDelivered { agents } => self.delivered(event, agents),
             EventKind::AgentRested { report } => self.ended(event, report.as_ref()),
             EventKind::AgentSettled { report } => self.ended(event, Some(report)),
@@ -199,6 +211,7 @@ impl SessionSpans {
             text(names::ROLE, &agent.role),
             number(names::DEPTH, u64::from(agent.depth)),
         ]);
+        span.add(agent.worker.as_ref().map(|worker| text(names::WORKER, worker)));
         span.add(more);
         if content && !agent.title.is_empty() {
             span.add([text(names::AGENT_DESCRIPTION, &agent.title)]);

@@ -57,6 +57,7 @@ fn ask_for_agents(events: &mut [Event]) {
                         deliverables: Vec::new(),
                         isolation: Isolation::Shared,
                         branch: None,
+                        on: None,
                     })
                 });
             }

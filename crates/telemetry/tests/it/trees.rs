@@ -42,6 +42,20 @@ fn every_span_is_there_once_and_hangs_together() {
 }
 
 #[test]
+fn spans_say_on_which_worker_an_agent_ran() {
+    let spans = exported(&recorded()["placed"], false);
+    let of = |name: &str| spans.iter().find(|span| span.name == format!("invoke_agent {name}")).unwrap();
+    let worker = |name: &str| attribute(of(name), "posse.worker");
+    let on = |worker: &str| Some(Value::StringValue(worker.to_owned()));
+    assert_eq!(
+        [worker("coder-1"), worker("coder-2"), worker("explore-1")],
+        [on("gpu-2"), on("build.lan"), None]
+    );
+    let moments = of("coder-1").events.iter().map(|moment| moment.name.as_str()).collect::<Vec<_>>();
+    assert_eq!((moments, of("coder-2").events.len()), (vec!["moved"], 0));
+}
+
+#[test]
 fn tokens_of_model_calls_are_those_on_record() {
     for (name, events) in recorded() {
         let mut want = 0;

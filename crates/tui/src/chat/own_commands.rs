@@ -312,7 +312,8 @@ fn at_work(view: &SessionView, now_ms: u64) -> Vec<TextLine> {
         let mark = words::mark(agent.state, false);
         let line = TextLine::of(&format!("  {mark} {}", agent.name), Ink::Accent);
         let model = agent.model.as_deref().unwrap_or("no model yet");
-        line.with(&format!(" · {} · {model} · {}", agent.role, words::now(agent, now_ms)), Look::PLAIN)
+        let on = words::on(agent).map(|on| format!(" · {on}")).unwrap_or_default();
+        line.with(&format!(" · {} · {model}{on} · {}", agent.role, words::now(agent, now_ms)), Look::PLAIN)
     };
     open.map(line).collect()
 }

@@ -88,7 +88,7 @@ fn doing(agent: &AgentView, now_ms: u64) -> String {
     doing
 }
 
-/// Title, role, model, turn, time, tokens and cost, as far as there is room beside what it does.
+/// Title, role, model, machine, turn, time, tokens and cost, as far as there is room beside what it does.
 fn parts(agent: &AgentView, now_ms: u64, room: usize, doing: usize) -> String {
     let title = agent.title.as_deref().filter(|title| !title.is_empty());
     let time = agent.duration_ms.or_else(|| agent.worked_ms(now_ms)).map(words::duration);
@@ -107,6 +107,7 @@ fn parts(agent: &AgentView, now_ms: u64, room: usize, doing: usize) -> String {
         (3, title),
         (6, Some(agent.role.clone())),
         (5, agent.model.clone()),
+        (5, words::on(agent)),
         (2, turn),
         (1, time),
         (4, tokens),

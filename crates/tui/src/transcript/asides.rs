@@ -18,6 +18,10 @@ pub(crate) fn aside(kind: &EventKind, who: &str, asked: Option<&str>) -> Option<
             let (before, after) = (bytes_before / 1024, bytes_after / 1024);
             format!("· {who}conversation shortened: {before} → {after} KB")
         }
+        // Where it began is in its row.
+        EventKind::AgentPlaced { worker, epoch, .. } if who.is_empty() || *epoch > 1 => {
+            format!("· {who}{}", words::placed(worker, *epoch))
+        }
         EventKind::SettingsChanged { model, approval, effort, .. } if who.is_empty() => {
             let effort = effort.as_ref().map(|effort| format!(" · effort {effort}")).unwrap_or_default();
             format!("· model {model} · mode {}{effort}", approval.word())

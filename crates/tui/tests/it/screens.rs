@@ -107,6 +107,23 @@ fn five_agents() {
 }
 
 #[test]
+fn agents_on_other_machines() {
+    snapshot("placed", |stage| {
+        for (n, name) in [(2, "coder-1"), (3, "coder-2")] {
+            stage.admit(n, 1, name, "train it");
+            stage.event(
+                n,
+                EventKind::AgentPlaced { worker: "gpu-1".to_owned(), epoch: 1, run: String::new() },
+            );
+            stage.event(n, started(1));
+            stage.event(n, turn(3));
+        }
+        stage.event(2, EventKind::AgentPlaced { worker: "gpu-2".to_owned(), epoch: 2, run: String::new() });
+        stage.now_ms += 1_000;
+    });
+}
+
+#[test]
 fn a_question_with_a_long_diff() {
     for (name, keys) in [("diff", ""), ("diff_answering", CTRL_Q), ("diff_rule", "\x11r")] {
         snapshot(name, |stage| {

@@ -16,6 +16,7 @@ impl SessionView {
             EventKind::AgentQueued { reason, at } => {
                 agent.queue(event.at_ms, Activity::Queued { reason: *reason, at: at.as_deref().map(short) });
             }
+            EventKind::AgentPlaced { worker, epoch, .. } => agent.place(worker, *epoch),
             EventKind::CheckedOut { branch, base: _ } => branches::checked_out(agent, branch),
             EventKind::TurnStarted { turn, purpose: _ } => {
                 agent.turn = *turn;

@@ -22,7 +22,7 @@ fn shown(view: &SessionView) -> Value {
 
 fn words_of(agent: &AgentView, now_ms: u64) -> Value {
     let blocked = agent.report.as_ref().is_some_and(|report| report.blocked);
-    json!({
+    let mut words = json!({
         "name": agent.name,
         "mark": words::mark(agent.state, blocked),
         "state": words::state(agent.state),
@@ -32,7 +32,11 @@ fn words_of(agent: &AgentView, now_ms: u64) -> Value {
         "tokens": words::tokens_in_all(agent.own.usage, agent.in_all().usage),
         "cost": words::cost_in_all(&agent.own, &agent.in_all()),
         "facts": agent.report.as_ref().map(posse_view::ReportView::facts_line),
-    })
+    });
+    if let Some(on) = words::on(agent) {
+        words["on"] = on.into();
+    }
+    words
 }
 
 #[test]

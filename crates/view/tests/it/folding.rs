@@ -189,6 +189,28 @@ fn an_unknown_cost_is_not_nothing() {
 }
 
 #[test]
+fn the_worker_that_has_an_agent_last_counts() {
+    let mut script = EventScript::new();
+    script.add(1, started(0)).admit(2, 1, "ann", 1).add(2, placed("gpu-1", 1)).add(2, started(1));
+    script.add(2, tool_started("c", "shell make")).wait(50).add(2, placed("gpu-2", 2));
+    let view = script.view();
+    let ann = view.agents.get(id(2)).unwrap();
+    assert_eq!((ann.on.as_deref(), &ann.doing), (Some("gpu-2"), &Activity::GoingOn));
+    script.add(2, replied("", 5, None, false)).wait(50).add(2, EventKind::WorkKept { files: Vec::new() });
+    let view = script.view();
+    let kept = view.agents.get(id(2)).unwrap();
+    assert_eq!(
+        (kept.rests, kept.last_at_ms),
+        (true, script.now_ms() - 50),
+        "what home keeps changes nothing"
+    );
+    script.add(2, settled(Ending::Completed, Receipt::default()));
+    let view = script.view();
+    assert_eq!(view.agents.get(id(2)).unwrap().on.as_deref(), Some("gpu-2"), "it is known where it ran");
+    assert_eq!(view.main().unwrap().on, None);
+}
+
+#[test]
 fn who_rests_waits_for_sub_agents() {
     let mut script = EventScript::new();
     script.add(1, started(0)).add(1, replied("Hello.", 5, None, false));

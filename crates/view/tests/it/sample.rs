@@ -158,6 +158,10 @@ pub(crate) fn queued() -> EventKind {
     EventKind::AgentQueued { reason: QueueReason::RunningCap, at: None }
 }
 
+pub(crate) fn placed(worker: &str, epoch: u64) -> EventKind {
+    EventKind::AgentPlaced { worker: worker.to_owned(), epoch, run: String::new() }
+}
+
 pub(crate) fn interrupted(agents: &[u32]) -> EventKind {
     EventKind::SessionInterrupted { agents: agents.iter().map(|n| id(*n)).collect(), detached: false }
 }

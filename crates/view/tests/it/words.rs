@@ -94,6 +94,18 @@ fn what_an_agent_does_in_words() {
 }
 
 #[test]
+fn where_an_agent_runs_in_words() {
+    let mut script = EventScript::new();
+    script.add(1, started(0)).admit(2, 1, "ann", 1);
+    let on = |script: &EventScript| words::on(script.view().agents.get(id(2)).unwrap());
+    assert_eq!(on(&script), None);
+    script.add(2, placed("gpu-1", 1));
+    assert_eq!(on(&script).as_deref(), Some("on gpu-1"));
+    assert_eq!(words::placed("gpu-1", 1), "runs on gpu-1");
+    assert_eq!(words::placed("gpu-2", 2), "moved to gpu-2: the worker before was lost");
+}
+
+#[test]
 fn a_reply_that_stands_still_is_told_once_that_is_worth_telling() {
     let news = [
         (ProgressKind::Queued, "waiting for its turn at the model", false),

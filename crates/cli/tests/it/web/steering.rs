@@ -104,7 +104,8 @@ fn words_reach_a_sub_agent_at_work_and_prompts_wait_for_their_turn(stage: &Stage
         "{told}"
     );
     page.open(&stage.at(&format!("#/s/{session}")));
-    page.wait_for("document.querySelector('main').textContent.includes('Done, too.')", "the answer to it");
+    let answered = "document.querySelectorAll('.item.words .prose')[1]?.textContent === 'Done, too.'";
+    page.wait_for(answered, "the answer to it");
     let said = page
         .eval::<Vec<String>>("[...document.querySelectorAll('.item .words')].map((one) => one.textContent)");
     assert_eq!(said, ["Have ann look.", "Then write a test."]);

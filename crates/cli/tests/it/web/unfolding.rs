@@ -32,8 +32,9 @@ fn sub_agents_three_levels_deep_unfold_while_they_work() {
         page.wait_for(&format!("document.querySelector('{depth} > .thread .item')"), "its conversation");
         assert_eq!(page.text(&format!("{depth} > header .role")), letters);
         assert_eq!(page.text(&format!("{depth} > header .badge")), "● running");
-        let line = page.text(&format!("{depth} > .delegation-line"));
-        assert!(line.contains("turn 1") && line.contains("tokens"), "{line}");
+        // Its conversation is there a moment before its first turn begins.
+        let line = format!("document.querySelector('{depth} > .delegation-line').innerText");
+        page.wait_for(&format!("{line}.includes('turn 1') && {line}.includes('tokens')"), "its first turn");
         let task = page.text(&format!("{depth} > .thread .item.task"));
         assert!(task.contains(&format!("Look after your part, {agent}.")), "{task}");
     }

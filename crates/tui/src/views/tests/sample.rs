@@ -52,6 +52,7 @@ impl WrittenSession {
             deliverables: Vec::new(),
             isolation: Isolation::Shared,
             branch: None,
+            on: None,
         };
         let kind = EventKind::AgentAdmitted {
             name: name.to_owned(),

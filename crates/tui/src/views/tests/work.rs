@@ -46,6 +46,17 @@ fn it_shows_the_list_the_tree_and_the_details() {
 }
 
 #[test]
+fn it_shows_on_which_machine_an_agent_runs() {
+    let mut written = written();
+    written.admit(9, 1, "coder-9", "train it");
+    written.add(9, EventKind::AgentPlaced { worker: "gpu-1".to_owned(), epoch: 1, run: String::new() });
+    let (mut view, of) = (opened(), written.view());
+    press(&mut view, Some(&of), "<end>");
+    let shown = screens(&view, Some(&of));
+    assert!(shown.contains("no model yet · on gpu-1") && shown.contains("runs on gpu-1"), "{shown}");
+}
+
+#[test]
 fn an_agent_is_written_to_and_stopped() {
     let (mut view, of) = (opened(), written().view());
     press(&mut view, Some(&of), "<down><down>mlook in src, too");

@@ -52,6 +52,7 @@ fn about(agent: &AgentView, view: &SessionView, now_ms: u64) -> Vec<TextLine> {
     let parent = parent.map(|parent| format!(" of {}", parent.name)).unwrap_or_default();
     lines.push(quiet(&format!("{}{parent}", agent.role)));
     lines.push(quiet(&model(agent)));
+    lines.extend(words::on(agent).map(|on| quiet(&format!("runs {on}"))));
     lines.push(quiet(&figures(agent, now_ms).join(" · ")));
     lines.push(quiet(&counted(agent.own.tool_calls, "tool call")));
     if agent.below.agents > 0 {

@@ -57,7 +57,8 @@ impl TreeRow<'_> {
             line.push(&format!("  {title}"), Look::PLAIN);
         }
         let model = agent.model.as_deref().unwrap_or("no model yet");
-        let who = format!("{} · {model}", agent.role);
+        let on = words::on(agent).map(|on| format!(" · {on}")).unwrap_or_default();
+        let who = format!("{} · {model}{on}", agent.role);
         let mut parts = figures(agent, now_ms);
         if in_one {
             parts.extend(doing(agent, now_ms));
