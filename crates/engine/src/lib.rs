@@ -19,6 +19,7 @@ pub mod limits;
 pub mod models;
 mod project;
 pub mod record;
+pub mod remote;
 mod rights;
 pub mod roles;
 mod session;

@@ -181,6 +181,32 @@ pub(crate) const HOOK_NAME_CHARS_MAX: usize = 80;
 pub(crate) const HOOK_MESSAGE_CHARS_MAX: usize = 300;
 /// The longest transcript that is written for hooks.
 pub(crate) const HOOK_TRANSCRIPT_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// How many events a worker tells of one agent.
+pub(crate) const REMOTE_EVENTS_MAX: u64 = 200_000;
+/// What home keeps of the files that one call of an agent on a worker changed.
+pub(crate) const KEPT_AT_ONCE_BYTES_MAX: u64 = 160 << 20;
+/// How much home keeps of the files that an agent changes on workers, and of how many.
+pub(crate) const KEPT_FILES_BYTES_MAX: u64 = 2 << 30;
+pub(crate) const KEPT_FILES_MAX: usize = 200_000;
+/// The most that a worker may say of one reply: tokens, and what they cost in US dollars.
+pub(crate) const REMOTE_REPLY_TOKENS_MAX: u64 = 1_000_000_000;
+pub(crate) const REMOTE_REPLY_USD_MAX: f64 = 10_000.0;
+/// A question that a worker puts, with its preview, and how many may be open at the same time.
+pub(crate) const REMOTE_QUESTION_BYTES_MAX: usize = 1 << 20;
+pub(crate) const REMOTE_QUESTIONS_MAX: usize = 32;
+/// Requests of an agent on a worker that wait for its events, and calls whose answers it has not taken in.
+pub(crate) const REMOTE_REQUESTS_MAX: usize = 256;
+/// Model calls that home makes for an agent beyond its turns: workers that take it over ask again.
+pub(crate) const REMOTE_CALLS_EXTRA: u32 = 40;
+/// Remarks of a worker in a report, and how much of each.
+pub(crate) const REMOTE_NOTES_MAX: usize = 8;
+pub(crate) const REMOTE_NOTE_CHARS_MAX: usize = 300;
+/// How much a worker says of how its agent ended.
+pub(crate) const REMOTE_ENDING_BYTES_MAX: usize = 16 << 10;
+/// How many files are listed of the work of an agent on a worker.
+pub(crate) const REMOTE_FILES_MAX: usize = 2_000;
+/// How long a worker has to stop an agent before home settles it without.
+pub(crate) const CANCEL_ELSEWHERE_MS: u64 = 20_000;
 /// The length of a hunk's id, in hexadecimal digits, and how many hunks are marked as reviewed at once.
 pub(crate) const HUNK_ID_CHARS: usize = 32;
 pub(crate) const HUNKS_MARKED_MAX: usize = 10_000;
