@@ -7,4 +7,5 @@ pub(crate) mod history;
 pub(crate) mod measured;
 pub(crate) mod shares;
 pub(crate) mod site;
+pub(crate) mod travelling;
 pub(crate) mod undoable;

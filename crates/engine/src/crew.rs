@@ -5,7 +5,7 @@
 pub(crate) mod background;
 pub(crate) mod mail;
 mod taking_over;
-mod waiting;
+pub(crate) mod waiting;
 
 pub(crate) use taking_over::ReplayedCrew;
 
@@ -23,6 +23,7 @@ use posse_protocol::{
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::agents::clock::Clock;
 use crate::agents::finished::{FinishedAgent, FinishedAgents};
@@ -72,6 +73,8 @@ struct Inner {
     last_mail: MailId,
     /// How to let go of the drivers; none once that was done.
     drivers: Option<Vec<AbortHandle>>,
+    /// What goes on beside the agents and ends with the session.
+    beside: Vec<AbortOnDropHandle<()>>,
 }
 
 /// What is held for an agent until it settles.
@@ -94,6 +97,8 @@ struct Member {
     /// Where it works.
     site: Arc<Site>,
     state: StartState,
+    /// Whether it runs on a worker.
+    elsewhere: bool,
     /// Whether it has yet to find out where it works: it had begun in another process.
     moving: bool,
     /// The name of its model, where it had begun in another process.
@@ -107,6 +112,7 @@ impl Member {
             _ => String::new(),
         };
         Self {
+            elsewhere: false,
             moving: false,
             model,
             site,
@@ -151,6 +157,8 @@ pub(crate) struct News {
     pub(crate) kin: Kin,
     pub(crate) mail: Vec<Mail>,
     pub(crate) reports: Vec<Arc<FinishedAgent>>,
+    /// Reports that home has put into words, where the agent is on a worker: the text, and whose they are.
+    pub(crate) worded: Vec<(String, Vec<AgentId>)>,
 }
 
 impl Crew {
@@ -165,6 +173,7 @@ impl Crew {
             turns: HashMap::new(),
             last_mail: MailId::default(),
             drivers: Some(Vec::new()),
+            beside: Vec::new(),
         };
         let crew = Arc::new(Self {
             parts,
@@ -210,6 +219,18 @@ impl Crew {
         inner.members.values().for_each(|member| member.signals.news.send_replace(()));
     }
 
+    /// Keeps something going beside the agents, until the session ends. It must not hold the crew.
+    pub(crate) fn keep_beside(&self, going: AbortOnDropHandle<()>) {
+        let mut inner = self.lock();
+        inner.beside.retain(|going| !going.is_finished());
+        inner.beside.push(going);
+    }
+
+    /// Whether an agent runs on a worker.
+    pub(crate) fn is_elsewhere(&self, id: AgentId) -> bool {
+        self.lock().members.get(&id).is_some_and(|member| member.elsewhere)
+    }
+
     pub(crate) fn name(&self, id: AgentId) -> String {
         self.tree(|tree| tree.node(id).map(|node| node.name.clone())).unwrap_or_default()
     }
@@ -231,6 +252,7 @@ impl Crew {
     pub(crate) fn make_ready(self: &Arc<Self>, start: AgentStart) {
         let mut inner = self.lock();
         let Some(member) = inner.members.get_mut(&start.who.id) else { return };
+        member.elsewhere = start.on.is_some();
         if member.signals.cancel.is_cancelled() {
             member.state = StartState::Driven;
             drop(inner);

@@ -3,5 +3,6 @@
 pub(crate) mod answers;
 pub(crate) mod calls;
 pub(crate) mod handles;
+mod placing;
 pub(crate) mod starting;
 pub(crate) mod team;

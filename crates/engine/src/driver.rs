@@ -1,6 +1,6 @@
 //! Drives one agent from its task to its end. All waiting happens here.
 
-mod begin;
+pub(crate) mod begin;
 mod call_context;
 mod call_hooks;
 mod foreground;
@@ -10,7 +10,7 @@ mod moments;
 mod rest;
 mod server_questions;
 mod settings;
-mod settle;
+pub(crate) mod settle;
 pub(crate) mod tool_calls;
 mod waiting;
 
@@ -21,12 +21,14 @@ use std::time::Instant;
 use posse_agent::{Agent, Done, Input, Mail, Next, Output, Step};
 use posse_model::Signal;
 use posse_protocol::{
-    Answer, Branch, CallId, Effect, EventKind, Isolation, ModelError, Purpose, Reply, Report, ToolCall,
+    Answer, Branch, CallId, Effect, EventKind, Isolation, ModelError, Network, Purpose, Reply, Report,
+    ToolCall,
 };
 use posse_store::StoreError;
 use posse_tools::Toolbox;
 use posse_workspace::worktree::Checkout;
 use tokio::sync::watch;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::agents::context::Snapshot;
 use crate::agents::conversation::Conversation;
@@ -44,6 +46,7 @@ use crate::driver::held_progress::HeldProgress;
 use crate::driver::waiting::{TimeLimit, Waited, wait};
 use crate::hooks::agent_hooks::AgentHooks;
 use crate::record::journal::{Journal, Unacknowledged};
+use crate::remote::{Home, HomeRequest};
 
 /// Owns everything one agent needs while it runs.
 pub(crate) struct Driver {
@@ -110,6 +113,7 @@ impl Driver {
             agent: who.id,
             name: who.name.clone(),
             approval: grant.approval,
+            reaches_out: grant.network != Network::None,
             strange_file: crew.delegation.as_ref().and_then(|it| strange_file(it, &who.role)),
         };
         let identity = (who.id, who.role.name.as_str(), who.id == crew.main);
@@ -117,7 +121,7 @@ impl Driver {
         Self {
             hooks,
             source,
-            looks: who.id == crew.main && writes,
+            looks: who.id == crew.main && writes && crew.home.is_none(),
             workplace: Workplace { site: crew.site(who.id), checkout: None, isolation, branch, resumed },
             calls: DelegationCalls::new(Arc::clone(&crew), who.id, conversation.model.clone(), grant),
             interrupts: signals.interrupt.subscribe(),
@@ -150,7 +154,7 @@ impl Driver {
             self.take_wishes();
             self.before_end(&input).await;
             if self.agent.may_shorten(&input)
-                && let Some(sub_agents) = self.crew.tree(|tree| answers::roster(tree, self.who.id))
+                && let Some(sub_agents) = self.sub_agents()
             {
                 self.agent.pin(SUB_AGENTS, sub_agents);
             }
@@ -195,7 +199,7 @@ impl Driver {
         // What came with an interrupt is taken now, so it need not stop what comes next.
         let news = self.crew.news(self.who.id, || drop(self.interrupts.borrow_and_update()));
         self.agent.set_kin(news.kin);
-        let any = !news.mail.is_empty() || !news.reports.is_empty();
+        let any = !news.mail.is_empty() || !news.reports.is_empty() || !news.worded.is_empty();
         for Mail { id, from, words, .. } in news.mail {
             self.agent.hear(id, from, words);
         }
@@ -205,7 +209,18 @@ impl Driver {
             let text = told.collect::<Vec<_>>().join("\n\n");
             self.agent.hear_reports(text, news.reports.iter().map(|done| done.id).collect());
         }
+        for (text, agents) in news.worded {
+            self.agent.hear_reports(text, agents);
+        }
         any
+    }
+
+    /// Its sub-agents in words, if it has some.
+    fn sub_agents(&self) -> Option<String> {
+        match &self.crew.home {
+            Some(home) => home.roster(),
+            None => self.crew.tree(|tree| answers::roster(tree, self.who.id)),
+        }
     }
 
     /// Rests until something comes in. It holds no slot meanwhile.
@@ -213,6 +228,7 @@ impl Driver {
         self.journal.send();
         let mut news = self.signals.news.subscribe();
         let parked = self.crew.park(self.who.id);
+        let _told_home = self.crew.home.as_ref().map(|home| tell_idle(Arc::clone(home)));
         loop {
             if self.crew.take_stop(self.who.id) {
                 drop(parked);
@@ -258,6 +274,9 @@ impl Driver {
             };
             let call = async {
                 self.crew.wait_for_slot(self.who.id, &self.signals).await;
+                if let Some(home) = &self.crew.home {
+                    home.may_act(false).await;
+                }
                 self.conversation.model.model.call(self.conversation.transcript(), &mut on_signal).await
             };
             let interrupts = Some(&mut self.interrupts);
@@ -388,6 +407,11 @@ impl Driver {
         self.time.only_last_word();
         Input::TimeUp { partial, done }
     }
+}
+
+/// Tells home that its agent waits, for as long as it does.
+fn tell_idle(home: Arc<Home>) -> AbortOnDropHandle<()> {
+    AbortOnDropHandle::new(tokio::spawn(async move { drop(home.ask(HomeRequest::Idle).await) }))
 }
 
 /// The name under which sub-agents are told of when the conversation is shortened.

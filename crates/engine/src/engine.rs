@@ -34,7 +34,7 @@ use crate::session::fork;
 use crate::session::process_parts::ProcessParts;
 use crate::session::resume;
 use crate::session::running::RunningSessions;
-use crate::session::{Session, SessionRequest};
+use crate::session::{self, HostRequest, HostedAgent, Session, SessionRequest};
 
 /// Everything that runs in this process. Clones share it; the record is closed when the last one and the last
 /// session are gone.
@@ -109,6 +109,11 @@ impl Engine {
     /// The same, under an id of [`new_session_id`] that nobody has used.
     pub fn start_as(&self, session: SessionId, request: SessionRequest) -> Result<Session, EngineError> {
         Session::start(&self.parts, session, request)
+    }
+
+    /// Runs one agent of a session on another machine, for which this process is a worker.
+    pub fn host(&self, request: HostRequest) -> Result<HostedAgent, EngineError> {
+        session::host(&self.parts, request)
     }
 
     /// Continues a session: where it was interrupted, or with what the person has to say now. The request's prompt is

@@ -11,6 +11,7 @@ mod changes;
 mod crew;
 mod delegation;
 mod driver;
+mod elsewhere;
 mod engine;
 mod error;
 mod hooks;
@@ -40,8 +41,8 @@ pub use project::{ProjectContext, project_context, project_folders, project_of};
 pub use record::bus::Updates;
 pub use rights::approvals::{AnswerOutcome, ApprovalSettings};
 pub use session::{
-    HookTrial, KnowledgeSettings, MadeUpMoment, Session, SessionRequest, SessionWatcher, TriedHook,
-    TypedCommand, TypedOutcome, run_typed,
+    HookTrial, HostRequest, HostedAgent, HostedUpdate, KnowledgeSettings, MadeUpMoment, Session,
+    SessionRequest, SessionWatcher, TriedHook, TypedCommand, TypedOutcome, run_typed,
 };
 
 /// How servers with tools are, for whoever shows it.

@@ -3,6 +3,7 @@
 pub(crate) mod closing;
 pub(crate) mod fork;
 mod hook_trial;
+mod hosted;
 mod main_agent;
 mod opening;
 pub(crate) mod process_parts;
@@ -38,6 +39,8 @@ use crate::session::opening::Opening;
 use crate::session::process_parts::ProcessParts;
 
 pub use hook_trial::{HookTrial, MadeUpMoment, TriedHook};
+pub(crate) use hosted::host;
+pub use hosted::{HostRequest, HostedAgent, HostedUpdate};
 pub use request::{KnowledgeSettings, SessionRequest};
 pub use typed_command::{TypedCommand, TypedOutcome, run_typed};
 pub use watcher::SessionWatcher;
@@ -63,7 +66,7 @@ impl Session {
         request: SessionRequest,
     ) -> Result<Self, EngineError> {
         let agent = new_agent_id();
-        let opening = Opening { id, agent, after: Seq(0), began_within: request.traceparent };
+        let opening = Opening { id, agent, after: Seq(0), began_within: request.traceparent, home: None };
         let (grant, budget, prompt) = (request.grant.clone(), request.budget, request.words());
         let (crew, updates) = opening.open(process, request, &grant, Opening::lock(process, id)?)?;
         let launch = main_agent(&crew, grant, budget, prompt);
@@ -78,12 +81,14 @@ impl Session {
             // It is on record already.
             crew.begun.cancel();
         }
-        let places = [crew.site.workspace.root().to_path_buf(), process.data_dir.clone()];
-        // While the model thinks; nobody waits for it.
-        tokio::spawn(async move {
-            tokio::time::sleep(Duration::from_millis(AHEAD_AFTER_MS)).await;
-            drop(tokio::task::spawn_blocking(move || clear_leftovers(&places)));
-        });
+        if crew.home.is_none() {
+            let places = [crew.site.workspace.root().to_path_buf(), process.data_dir.clone()];
+            // While the model thinks; nobody waits for it.
+            tokio::spawn(async move {
+                tokio::time::sleep(Duration::from_millis(AHEAD_AFTER_MS)).await;
+                drop(tokio::task::spawn_blocking(move || clear_leftovers(&places)));
+            });
+        }
         let driver = Driver::new(Arc::clone(&crew), main);
         let driving = tokio::spawn(driver.run());
         crew.add_driver(driving.abort_handle());

@@ -1,11 +1,13 @@
-//! What can be looked up in the workspace about an agent's words.
+//! What can be looked up about an agent's words: in a workspace, or in a commit with what was done somewhere else.
 
 use std::io::Read as _;
 use std::sync::OnceLock;
 
 use posse_protocol::{Receipt, limits::RECEIPT_COMMANDS_MAX};
 use posse_report::{Facts, FileFacts};
+use posse_workspace::bundle::{CommitFile, CommitFiles};
 use posse_workspace::{Stop, Workspace, WorkspaceError, WorkspacePath, text::is_binary};
+use tokio::runtime::Handle;
 
 use crate::limits::{FACT_BYTES_MAX, FACT_PATHS_MAX};
 
@@ -53,11 +55,7 @@ impl WorkspaceFacts {
 impl Facts for WorkspaceFacts {
     fn file(&self, path: &str) -> Option<FileFacts> {
         let (bytes, text) = self.read(path)?;
-        let lines = text.map(|read| {
-            let ends = read.iter().filter(|byte| **byte == b'\n').count() as u64;
-            ends + u64::from(!read.is_empty() && read.last() != Some(&b'\n'))
-        });
-        Some(FileFacts { bytes, lines })
+        Some(FileFacts { bytes, lines: text.map(|read| lines_of(&read)) })
     }
 
     fn text(&self, path: &str) -> Option<String> {
@@ -85,6 +83,72 @@ impl Facts for WorkspaceFacts {
     fn commits_for_it(&self) -> bool {
         self.commits_for_it
     }
+}
+
+/// Looks into one commit. For a thread that may wait.
+pub(crate) struct CommitFacts {
+    files: CommitFiles,
+    /// The session's own: it says what a path stands for, and what is hidden.
+    workspace: Workspace,
+    runtime: Handle,
+    paths: OnceLock<Option<Vec<String>>>,
+}
+
+impl CommitFacts {
+    pub(crate) fn new(files: CommitFiles, workspace: Workspace) -> Self {
+        Self { files, workspace, runtime: Handle::current(), paths: OnceLock::new() }
+    }
+
+    fn place(&self, path: &str) -> Option<String> {
+        let place = self.workspace.resolve(path).ok()?;
+        (!self.workspace.hides_path(&place)).then(|| place.to_string())
+    }
+
+    /// The same as of a workspace.
+    fn read(&self, path: &str) -> Option<(u64, Option<Vec<u8>>)> {
+        let read = self.runtime.block_on(self.files.file(&self.place(path)?, FACT_BYTES_MAX));
+        let CommitFile { bytes, content } = read.ok()??;
+        Some((bytes, content.filter(|read| !is_binary(read))))
+    }
+
+    fn paths(&self) -> Option<&[String]> {
+        let find = || self.runtime.block_on(self.files.paths(FACT_PATHS_MAX)).ok().flatten();
+        self.paths.get_or_init(find).as_deref()
+    }
+}
+
+impl Facts for CommitFacts {
+    fn file(&self, path: &str) -> Option<FileFacts> {
+        let (bytes, text) = self.read(path)?;
+        Some(FileFacts { bytes, lines: text.map(|read| lines_of(&read)) })
+    }
+
+    fn text(&self, path: &str) -> Option<String> {
+        let (_, text) = self.read(path)?;
+        Some(String::from_utf8_lossy(&text?).into_owned())
+    }
+
+    fn outside(&self, path: &str) -> bool {
+        path.starts_with('~') || matches!(self.workspace.resolve(path), Err(WorkspaceError::Outside { .. }))
+    }
+
+    fn watched(&self, path: &str) -> bool {
+        // Git has compared all that is in the commit. What is not in it may be there, and ignored.
+        self.place(path).is_some()
+    }
+
+    fn any_ends_with(&self, end: &str) -> bool {
+        self.paths().is_none_or(|paths| paths.iter().any(|path| path.ends_with(end)))
+    }
+
+    fn commits_for_it(&self) -> bool {
+        true
+    }
+}
+
+fn lines_of(text: &[u8]) -> u64 {
+    let ends = text.iter().filter(|byte| **byte == b'\n').count() as u64;
+    ends + u64::from(!text.is_empty() && text.last() != Some(&b'\n'))
 }
 
 /// What was measured for an agent and for those whose conversation it took up: it may speak of all of it as its own.

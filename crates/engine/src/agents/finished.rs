@@ -28,6 +28,8 @@ pub(crate) struct Continuation {
     pub(crate) isolation: Isolation,
     /// Where its work is, if it had a checkout of its own.
     pub(crate) branch: Option<Branch>,
+    /// The worker or the label of workers that it ran on.
+    pub(crate) on: Option<String>,
 }
 
 impl FinishedAgent {

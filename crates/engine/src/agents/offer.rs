@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use posse_protocol::{AgentId, Grant, NameRules, Role, RoleOrigin, ToolSpec};
 use posse_surface::{Offer, RoleOffer, Surface};
-use posse_tools::{ToolSettings, Toolbox};
+use posse_tools::{Knowledge, ToolSettings, Toolbox};
 use posse_workspace::Workspace;
 
 use crate::agents::session_parts::SessionParts;
@@ -23,12 +23,23 @@ pub(crate) fn toolbox(
     depth: u32,
     model: &PricedModel,
 ) -> Toolbox {
+    toolbox_knowing(parts, workspace, grant, owner, parts.knowledge(role, depth), model)
+}
+
+/// The same with a say in what it knows of what outlives the session.
+pub(crate) fn toolbox_knowing(
+    parts: &SessionParts,
+    workspace: &Workspace,
+    grant: &Grant,
+    owner: AgentId,
+    mut knowledge: Knowledge,
+    model: &PricedModel,
+) -> Toolbox {
     let mut grant = grant.clone();
     let commands = parts.delegation.as_ref().is_some_and(|delegation| delegation.surface == Surface::Shell);
     if commands {
         grant.tools = NameRules::default();
     }
-    let mut knowledge = parts.knowledge(role, depth);
     if commands {
         // There, tools are commands, and rights by name are checked on those.
         knowledge.outside = None;
@@ -111,6 +122,7 @@ pub(crate) fn with_offer<T>(
     let by_command = delegation.surface == Surface::Shell;
     let offers = roles.iter().map(|role| RoleOffer { name: &role.name, description: &role.description });
     let models = parts.models.names();
+    let places = parts.workers.as_ref().map(|workers| workers.places()).unwrap_or_default();
     let uses = roles.iter().filter(|_| by_command).map(|role| shell_rights::uses(role));
     say(&Offer {
         roles: &offers.collect::<Vec<_>>(),
@@ -119,11 +131,13 @@ pub(crate) fn with_offer<T>(
         merges: parts.site.is_repository(),
         models: &models,
         endpoints: &parts.models.endpoints(),
+        places: &places,
         shell_tools: tools,
         denied: &shell_rights::denied(&grant.tools),
         uses: &uses.collect::<Vec<_>>(),
     })
 }
+
 /// The project's file that a role comes from, if the person has not trusted it as it is.
 pub(crate) fn strange_file(delegation: &Delegation, role: &Role) -> Option<String> {
     match &role.origin {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use posse_delegate::Endpoint;
 use posse_policy::passes;
 use posse_protocol::{AgentId, Budget, Grant, Role, SessionId, SessionTrace, TraceParent};
 use posse_store::Store;
@@ -13,11 +14,12 @@ use crate::agents::tool_lists::ToolLists;
 use crate::changes::checkouts::Checkouts;
 use crate::changes::site::Site;
 use crate::hooks::session_hooks::SessionHooks;
-use crate::models::choice::Models;
+use crate::models::choice::{Models, PricedModel};
 use crate::project::ProjectContext;
 use crate::record::channel::UpdateSender;
 use crate::record::journal::Journal;
 use crate::record::session_lock::SessionLock;
+use crate::remote::{Home, Workers};
 use crate::rights::approvals::Approvals;
 
 /// The role that looks after skills.
@@ -36,7 +38,7 @@ pub(crate) struct SessionParts {
     /// The session's folder.
     pub(crate) site: Arc<Site>,
     /// Where agents that work apart have theirs.
-    pub(crate) checkouts: Checkouts,
+    pub(crate) checkouts: Arc<Checkouts>,
     pub(crate) approvals: Approvals,
     /// Commands that run beside the agents.
     pub(crate) jobs: Jobs,
@@ -68,6 +70,10 @@ pub(crate) struct SessionParts {
     pub(crate) traceparent: Option<TraceParent>,
     /// Its trace, where somebody keeps one.
     pub(crate) trace: Option<SessionTrace>,
+    /// The workers that agents can run on; none where all run here.
+    pub(crate) workers: Option<Arc<dyn Workers>>,
+    /// The home of the only agent, where this is a worker.
+    pub(crate) home: Option<Arc<Home>>,
     /// The tools that agents with the same rights are offered.
     pub(crate) tool_lists: ToolLists,
 }
@@ -75,6 +81,9 @@ pub(crate) struct SessionParts {
 impl SessionParts {
     /// What an agent has of what outlives the session.
     pub(crate) fn knowledge(&self, role: &Role, depth: u32) -> Knowledge {
+        if self.home.is_some() {
+            return Knowledge { sub_agent: true, ..Knowledge::default() };
+        }
         let inherits = self.delegation.as_ref().is_none_or(|delegation| delegation.sub_agents.inherit_memory);
         Knowledge {
             library: self.library.clone(),
@@ -92,6 +101,16 @@ impl SessionParts {
         if finds { self.notes } else { 0 }
     }
 
+    /// Whose turn an agent waits for: that of its model, unless the model is a worker's own.
+    pub(crate) fn endpoint(&self, model: &PricedModel, on: Option<&str>) -> Endpoint {
+        match (on, &self.workers) {
+            (Some(on), Some(workers)) if !workers.models_at_home(on) => {
+                Endpoint { name: on.to_string(), agents_max: None }
+            }
+            _ => model.endpoint(),
+        }
+    }
+
     /// Whether an agent at a depth rests after its answer instead of ending.
     pub(crate) fn stays_at(&self, depth: u32) -> bool {
         self.stays && depth == 0
@@ -99,7 +118,10 @@ impl SessionParts {
 
     /// The longest report at a depth that is told as it is, in bytes, if longer ones are summed up.
     pub(crate) fn sum_up_over(&self, depth: u32) -> Option<usize> {
-        self.delegation.as_ref().filter(|_| depth > 0).and_then(Delegation::sum_up_over)
+        match &self.home {
+            Some(home) => home.sum_up_over,
+            None => self.delegation.as_ref().filter(|_| depth > 0).and_then(Delegation::sum_up_over),
+        }
     }
 
     /// How the events of the main agent are recorded.
@@ -109,15 +131,26 @@ impl SessionParts {
 
     /// How events of an agent are recorded, all of them.
     pub(crate) fn journal(&self, agent: AgentId, parent: Option<AgentId>) -> Journal {
-        Journal::new(self.store.clone(), self.session, agent, parent)
+        let journal = Journal::new(self.store.clone(), self.session, agent, parent);
+        match &self.home {
+            Some(home) => journal.for_home(Arc::clone(&home.noted)),
+            None => journal,
+        }
     }
 
     /// How the events of a sub-agent are recorded: all of them, or only its beginning and its end.
-    pub(crate) fn sub_agent_journal(&self, delegation: &Delegation, id: AgentId, parent: AgentId) -> Journal {
+    /// One on a worker needs all of them, for the next worker.
+    pub(crate) fn sub_agent_journal(
+        &self,
+        delegation: &Delegation,
+        id: AgentId,
+        parent: AgentId,
+        is_elsewhere: bool,
+    ) -> Journal {
         let journal = self.journal(id, Some(parent));
         match delegation.sub_agents.record {
-            RecordDetail::Full => journal,
-            RecordDetail::Result => journal.without_steps(),
+            RecordDetail::Result if !is_elsewhere => journal.without_steps(),
+            _ => journal,
         }
     }
 }

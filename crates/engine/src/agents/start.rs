@@ -1,15 +1,19 @@
 //! Everything that an agent is started with, put together before a driver runs it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use posse_agent::{Agent, Mail, Next};
-use posse_protocol::{AgentId, Branch, Budget, EventKind, Grant, Isolation, Role, Sender, Words};
+use posse_agent::{Agent, Mail, Next, Recall};
+use posse_protocol::{
+    AgentId, Branch, Budget, EventKind, Grant, Isolation, Message, Question, Role, Sender, Words,
+};
 use posse_tools::Toolbox;
 
 use crate::agents::conversation::Conversation;
 use crate::agents::past_prompts::PastPrompts;
 use crate::agents::receipt::Effects;
 use crate::record::journal::Journal;
+use crate::remote::WorkerRun;
 
 /// Everything a driver needs to run an agent.
 pub(crate) struct AgentStart {
@@ -28,6 +32,10 @@ pub(crate) struct AgentStart {
     /// The branch it goes on with.
     pub(crate) branch: Option<Branch>,
     pub(crate) journal: Journal,
+    /// The worker or the label of workers that it runs on; none if it runs here.
+    pub(crate) on: Option<String>,
+    /// How far it had come on workers, where it had begun in another process.
+    pub(crate) placed: Option<Box<PlacedBefore>>,
     /// Whether it was admitted in another process.
     pub(crate) resumed: bool,
     /// Where it was when that process ended, if it had begun.
@@ -75,6 +83,20 @@ impl InterruptedAgent {
         let (effects, past) = (Effects::default(), PastPrompts::default());
         Self { agent, next: None, worked: Duration::ZERO, effects, past }
     }
+}
+
+/// How far an agent had come on workers when home ended.
+pub(crate) struct PlacedBefore {
+    /// The last epoch, and the worker that had it; 0 if none had it.
+    pub(crate) epoch: u64,
+    pub(crate) worker: Option<WorkerRun>,
+    /// How many of its events are on record.
+    pub(crate) recorded: u64,
+    /// The agent as these leave it, and the conversation that it took up.
+    pub(crate) recall: Recall,
+    pub(crate) known: Vec<Arc<Message>>,
+    /// The question that waits for the person.
+    pub(crate) asking: Option<Question>,
 }
 
 /// An agent that was started, or waits for its turn, as its parent is told.

@@ -22,6 +22,8 @@ pub(crate) struct SubAgent<'a> {
     pub(crate) isolation: Isolation,
     /// Where its parent works.
     pub(crate) folder: &'a str,
+    /// The worker or the label of workers that it runs on.
+    pub(crate) on: Option<&'a str>,
 }
 
 impl SubAgent<'_> {
@@ -35,6 +37,8 @@ impl SubAgent<'_> {
         let names = delegates.iter().map(|role| role.name.clone()).collect::<Vec<_>>();
         let inherits = self.role.inherit_context_file.unwrap_or(delegation.sub_agents.inherit_context_file);
         let folder = match self.isolation {
+            // Wherever that will be: its requests are the same on every worker.
+            _ if self.on.is_some() => "the current folder".to_string(),
             Isolation::Shared => self.folder.to_string(),
             Isolation::Worktree => parts.checkouts.folder(Path::new(self.folder), self.name),
         };
@@ -52,7 +56,8 @@ impl SubAgent<'_> {
             apart: self.isolation == Isolation::Worktree,
             before: delegation.sub_agents.system_prompt.as_deref(),
             project: parts.project.as_ref().filter(|_| inherits),
-            notes: parts.notes_for(self.role, self.depth, self.grant),
+            // Notes stay at home.
+            notes: if self.on.is_some() { 0 } else { parts.notes_for(self.role, self.depth, self.grant) },
         })
     }
 }

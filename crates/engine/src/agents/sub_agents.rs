@@ -69,6 +69,8 @@ pub struct SubAgents {
     pub record: RecordDetail,
     /// Where they work.
     pub isolation: Isolation,
+    /// On which machine: a worker, a label, `anywhere` or `home`; at home where `None`.
+    pub on: Option<String>,
 }
 
 impl Default for SubAgents {
@@ -88,6 +90,7 @@ impl Default for SubAgents {
             show_record: false,
             record: RecordDetail::Full,
             isolation: Isolation::Shared,
+            on: None,
         }
     }
 }

@@ -49,7 +49,13 @@ impl Checkouts {
         self.processes.data_dir().join(CHECKOUTS)
     }
 
-    fn own(&self) -> PathBuf {
+    /// The data directory.
+    pub(crate) fn data_dir(&self) -> &Path {
+        self.processes.data_dir()
+    }
+
+    /// Where the session has its own.
+    pub(super) fn own(&self) -> PathBuf {
         self.all().join(self.session.to_string())
     }
 
@@ -85,9 +91,15 @@ impl Checkouts {
             // A branch of its own that is gone held no work.
             _ => worktree::check_out(root, &into, &branch).await?,
         };
-        let own = Workspace::open(&checkout.folder)?;
-        let own = own.hiding_where(hides(self.hidden.clone(), own.root()));
+        let own = self.opened(&checkout.folder)?;
         Ok((checkout, own, left))
+    }
+
+    /// A folder with files of an agent, without what is hidden in the session's.
+    pub(super) fn opened(&self, folder: &Path) -> Result<Workspace, WorkspaceError> {
+        let own = Workspace::open(folder)?;
+        let hides = hides(self.hidden.clone(), own.root());
+        Ok(own.hiding_where(hides))
     }
 
     /// Commits what is in a checkout and removes it. None if nothing was changed.
@@ -121,6 +133,11 @@ impl Checkouts {
         if own.exists() { sweep(workspace.root(), &own).await } else { Vec::new() }
     }
 
+    /// Makes sure that the session has its folder.
+    pub(super) async fn prepare(&self, root: &Path) -> Result<(), WorkspaceError> {
+        self.begun.get_or_try_init(|| async { self.begin(root, &mut Vec::new()).await }).await.map(drop)
+    }
+
     /// Makes the session's folder, and clears what was left: by the session itself before it was interrupted, and by
     /// others that are not at work.
     async fn begin(&self, root: &Path, left: &mut Vec<String>) -> Result<(), WorkspaceError> {
@@ -147,7 +164,7 @@ impl Checkouts {
     }
 
     /// The branch of an agent.
-    fn branch(&self, name: &str) -> String {
+    pub(super) fn branch(&self, name: &str) -> String {
         format!("posse/{}/{name}", self.short())
     }
 
@@ -159,7 +176,8 @@ impl Checkouts {
     }
 }
 
-fn kept(data_dir: &Path, session: SessionId) -> PathBuf {
+/// Where what the files of a session's checkouts were is kept.
+pub(crate) fn kept(data_dir: &Path, session: SessionId) -> PathBuf {
     data_dir.join(CHECKPOINTS).join(format!("checkouts-{session}"))
 }
 

@@ -436,6 +436,14 @@ impl History {
         changes
     }
 
+    /// The bytes that changes have left; none where they are not kept.
+    pub(crate) async fn kept_bytes(&self, saved: &[Saved]) -> Result<Vec<Option<Vec<u8>>>, WorkspaceError> {
+        match self.checkpoints().await {
+            Some(checkpoints) => checkpoints.kept_bytes(saved).await,
+            None => Ok(vec![None; saved.len()]),
+        }
+    }
+
     /// Merges a branch; what that brings in is nobody else's work.
     pub(crate) async fn merge(&self, into: &Workspace, branch: &Branch) -> Result<Merge, WorkspaceError> {
         let checkpoints = if self.0.recorded { self.checkpoints().await } else { None };

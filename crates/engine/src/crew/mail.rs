@@ -147,12 +147,48 @@ impl Crew {
         }
         let reports = inner.take_reports(id, None);
         let mail = inner.take_mail(id, |mail| !mail.is_prompt);
-        News { kin: kin(&inner.tree, id), mail, reports }
+        match &self.home {
+            Some(home) => {
+                let (kin, worded) = home.take_news();
+                News { kin, mail, reports, worded }
+            }
+            None => News { kin: kin(&inner.tree, id), mail, reports, worded: Vec::new() },
+        }
     }
 
     /// How an agent's sub-agents are.
     pub(crate) fn kin(&self, id: AgentId) -> posse_agent::Kin {
-        kin(&self.lock().tree, id)
+        match &self.home {
+            Some(home) => home.kin(),
+            None => kin(&self.lock().tree, id),
+        }
+    }
+
+    /// Puts a message into an agent's mail that is on home's record already.
+    pub(crate) fn deliver(&self, id: AgentId, mail: Mail, interrupt: bool) {
+        let mut inner = self.lock();
+        let Some(member) = inner.members.get_mut(&id) else { return };
+        member.mail.push(mail);
+        member.signals.news.send_replace(());
+        if interrupt {
+            member.signals.interrupt.send_replace(());
+        }
+    }
+
+    /// Lets no agent do more without asking than this mode, those on workers included.
+    pub(crate) fn limit_to(&self, mode: Approval) {
+        self.approvals.limit_to(mode);
+        let inner = self.lock();
+        inner.members.values().filter(|member| member.elsewhere).for_each(|member| {
+            member.signals.news.send_replace(());
+        });
+    }
+
+    /// Wakes an agent that waits for something to be told.
+    pub(crate) fn wake(&self, id: AgentId) {
+        if let Some(member) = self.lock().members.get(&id) {
+            member.signals.news.send_replace(());
+        }
     }
 
     /// Takes the next prompt of an agent that rests: what the person has told it, or else the first prompt that waits.

@@ -57,9 +57,9 @@ impl Crew {
                     start.journal.send();
                 }
                 let (id, site) = (start.who.id, Arc::clone(&self.site));
-                let mail = start.mail.clone();
+                let (mail, elsewhere) = (start.mail.clone(), start.on.is_some());
                 let mut member = Member::new(site, StartState::Ready(Box::new(start)));
-                (member.moving, member.mail) = (true, mail);
+                (member.moving, member.mail, member.elsewhere) = (true, mail, elsewhere);
                 inner.members.insert(id, member);
             }
             told.into_iter().for_each(|done| inner.finished.put(done));

@@ -29,6 +29,7 @@ use crate::delegation::starting::{self, Delegator};
 use crate::delegation::team;
 use crate::limits::{MESSAGE_BYTES_MAX, STOP_WAIT_MS};
 use crate::models::choice::PricedModel;
+use crate::remote::{Home, HomeReply, HomeRequest};
 use crate::rights::shell_rights;
 
 /// Lives as long as its agent.
@@ -60,6 +61,8 @@ pub(crate) enum Work {
 /// A command that was understood and not carried out yet.
 pub(crate) struct DelegationCall {
     call: CallId,
+    /// The call as it was made, where home carries it out.
+    raw: Option<Box<ToolCall>>,
     command: AgentCommand,
     title: String,
     routed: Option<String>,
@@ -181,13 +184,15 @@ impl DelegationCalls {
             return Ok(Work::Tool { prepared, routed });
         }
         let title = one_line(&answers::title(&command), posse_protocol::limits::TITLE_CHARS_MAX);
+        let raw = self.crew.home.is_some().then(|| Box::new(call.clone()));
         let (call, permit) = (call.id.clone(), OnceLock::new());
         let help = match &command {
-            AgentCommand::Help(about) => Some(self.help(about.as_deref(), toolbox)),
+            AgentCommand::Help(about) if raw.is_none() => Some(self.help(about.as_deref(), toolbox)),
             _ => None,
         };
         Ok(Work::Delegation(Box::new(DelegationCall {
             call,
+            raw,
             command,
             title,
             routed,
@@ -216,7 +221,10 @@ impl DelegationCalls {
 
     /// Carries a command out.
     pub(crate) async fn carry_out(&self, asked: DelegationCall) -> CallAnswer {
-        let DelegationCall { call, command, routed, snapshot, help, permit, .. } = asked;
+        let DelegationCall { call, raw, command, routed, snapshot, help, permit, .. } = asked;
+        if let (Some(home), Some(call)) = (&self.crew.home, raw) {
+            return carried_out_at_home(home, *call).await;
+        }
         if !matches!(command, AgentCommand::Status { .. }) {
             self.polls.store(0, Ordering::Relaxed);
         }
@@ -445,6 +453,20 @@ impl DelegationCalls {
                 }
                 Err(why) => CallAnswer::error(why),
             },
+        }
+    }
+}
+
+/// Lets home carry a call out: the tree is there.
+async fn carried_out_at_home(home: &Home, call: ToolCall) -> CallAnswer {
+    match home.ask(HomeRequest::Delegate { call }).await {
+        HomeReply::Delegated { outcome, delivered, kin } => {
+            home.set_kin(kin);
+            CallAnswer { outcome, delivered }
+        }
+        HomeReply::Refused { reason } => CallAnswer::error(reason),
+        HomeReply::Replied { .. } | HomeReply::ModelFailed { .. } | HomeReply::Noted => {
+            CallAnswer::error("Home did not say what came of it.")
         }
     }
 }

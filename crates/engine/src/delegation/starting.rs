@@ -10,16 +10,17 @@ use posse_protocol::{
 };
 use posse_roles::INHERIT;
 use posse_surface::Surface;
-use posse_tools::Toolbox;
+use posse_tools::{Knowledge, Toolbox};
 
 use crate::agents::context::{self, Snapshot};
 use crate::agents::conversation::Conversation;
 use crate::agents::finished::Continuation;
-use crate::agents::offer::{roles_for, shared_offer, strange_file, toolbox};
+use crate::agents::offer::{roles_for, shared_offer, strange_file, toolbox_knowing};
 use crate::agents::start::{AgentIdentity, AgentStart, FirstTask, StartedAgent};
 use crate::agents::sub_agent::SubAgent;
 use crate::agents::sub_agents::Delegation;
 use crate::crew::Crew;
+use crate::delegation::placing;
 use crate::models::choice::PricedModel;
 use crate::record::journal::Journal;
 use crate::record::new_agent_id;
@@ -48,6 +49,8 @@ struct WantedAgent {
     model: PricedModel,
     continues: Option<AgentId>,
     isolation: Isolation,
+    /// The worker or the label of workers that it runs on.
+    on: Option<String>,
 }
 
 /// Starts a sub-agent. The error is for the model that asked: what is wrong, and what to do.
@@ -76,14 +79,20 @@ pub(crate) fn start(
         }
     };
     let (continues, kept) = continues.unzip();
+    let on = match &kept {
+        Some(kept) => kept.on.clone(),
+        None => placing::place_of(crew, delegation, parent, &task, &role, model.name())?,
+    };
     let isolation = match &kept {
         Some(kept) => kept.isolation,
+        // What is elsewhere is in nobody's way; and nobody shares files with an agent that is.
+        None if on.is_some() || crew.is_elsewhere(parent) => Isolation::Worktree,
         None => task.isolation.or(role.isolation).unwrap_or(delegation.sub_agents.isolation),
     };
     let id = new_agent_id();
-    let wanted = WantedAgent { id, parent, call, task, role, model, continues, isolation };
+    let wanted = WantedAgent { id, parent, call, task, role, model, continues, isolation, on };
     // Nothing is waited for between this and `make_ready`: whoever asks may go away at any moment.
-    let admission = crew.admit(wanted.request(delegation)).map_err(|refusal| refusal.to_string())?;
+    let admission = crew.admit(wanted.request(crew, delegation)).map_err(|refusal| refusal.to_string())?;
     let started = wanted.started(&admission);
     let toolbox = wanted.toolbox(crew, &admission);
     let (words, kept) = match kept {
@@ -92,7 +101,7 @@ pub(crate) fn start(
     };
     let (words, context_files) = wanted.with_files(crew, words);
     let journal = wanted.admitted(crew, delegation, &admission, (&words, &kept), &context_files);
-    let Continuation { role, conversation, isolation, branch } = kept;
+    let Continuation { role, conversation, isolation, branch, on } = kept;
     let Task { title, deliverables, .. } = wanted.task;
     crew.make_ready(AgentStart {
         who: AgentIdentity { id, name: admission.name, title, depth: admission.depth, role },
@@ -105,6 +114,8 @@ pub(crate) fn start(
         mail: Vec::new(),
         isolation,
         branch,
+        on,
+        placed: None,
         journal,
         resumed: false,
         interrupted: None,
@@ -115,10 +126,15 @@ pub(crate) fn start(
 impl WantedAgent {
     fn toolbox(&self, crew: &Crew, admission: &Admission) -> Toolbox {
         let (site, Self { id, role, model, .. }) = (crew.site(self.id), self);
-        toolbox(crew, &site.workspace, &admission.grant, *id, role, admission.depth, model)
+        let knowledge = match &self.on {
+            // Notes, skills and servers are at home.
+            Some(_) => Knowledge { sub_agent: true, ..Knowledge::default() },
+            None => crew.knowledge(role, admission.depth),
+        };
+        toolbox_knowing(crew, &site.workspace, &admission.grant, *id, knowledge, model)
     }
 
-    fn request(&self, delegation: &Delegation) -> Request {
+    fn request(&self, crew: &Crew, delegation: &Delegation) -> Request {
         Request {
             id: self.id,
             parent: self.parent,
@@ -130,7 +146,7 @@ impl WantedAgent {
             background: true,
             allowed_tools: self.task.allowed_tools.clone(),
             budget: budget(delegation, &self.task, &self.role),
-            endpoint: self.model.endpoint(),
+            endpoint: crew.endpoint(&self.model, self.on.as_deref()),
             continues: self.continues,
         }
     }
@@ -144,7 +160,7 @@ impl WantedAgent {
         (words, kept): (&str, &Continuation),
         context_files: &[String],
     ) -> Journal {
-        let mut journal = crew.sub_agent_journal(delegation, self.id, self.parent);
+        let mut journal = crew.sub_agent_journal(delegation, self.id, self.parent, self.on.is_some());
         journal.note(EventKind::AgentAdmitted {
             name: admission.name.clone(),
             role: self.role.name.clone(),
@@ -165,6 +181,7 @@ impl WantedAgent {
                 deliverables: self.task.deliverables.clone(),
                 isolation: self.isolation,
                 branch: kept.branch.clone(),
+                on: self.on.clone(),
             })),
         });
         if let Some(reason) = admission.queued {
@@ -219,9 +236,11 @@ impl WantedAgent {
             grant: &admission.grant,
             isolation: *isolation,
             folder: &crew.site(self.parent).folder,
+            on: self.on.as_deref(),
         };
         let begins = |words: String, conversation: Conversation| {
-            (words, Continuation { role: role.clone(), conversation, isolation: *isolation, branch: None })
+            let (role, isolation, on) = (role.clone(), *isolation, self.on.clone());
+            (words, Continuation { role, conversation, isolation, branch: None, on })
         };
         let told = match (snapshot, task.context) {
             // The parent's last request byte for byte, tools included; role and task come after it.

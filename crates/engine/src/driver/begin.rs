@@ -134,7 +134,7 @@ impl Driver {
 }
 
 /// The event that says that an agent begins, and with what.
-pub(super) fn begun(crew: &Crew, start: &AgentStart) -> EventKind {
+pub(crate) fn begun(crew: &Crew, start: &AgentStart) -> EventKind {
     if let Some(past) = &start.interrupted {
         let elapsed_ms = u64::try_from(past.worked.as_millis()).unwrap_or(u64::MAX);
         let config = start.conversation.model.model.config();
@@ -147,7 +147,7 @@ pub(super) fn begun(crew: &Crew, start: &AgentStart) -> EventKind {
         };
     }
     let config = start.conversation.model.model.config();
-    let apart = start.isolation == Isolation::Worktree;
+    let apart = start.isolation == Isolation::Worktree && start.on.is_none();
     EventKind::AgentStarted {
         role: start.who.role.name.clone(),
         depth: start.who.depth,

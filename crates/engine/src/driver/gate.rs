@@ -21,6 +21,8 @@ pub(crate) struct Gate {
     pub(crate) agent: AgentId,
     pub(crate) name: String,
     pub(crate) approval: Approval,
+    /// Whether its commands can reach the network.
+    pub(crate) reaches_out: bool,
     /// The project's file that its role comes from, if the person has not trusted that.
     pub(crate) strange_file: Option<String>,
 }
@@ -54,6 +56,9 @@ impl Gate {
             },
         };
         let wish = Wish { act: obeyed.map_or(wish.act, Act::Obeyed), ..wish };
+        if wish.act == Act::Leave && self.crew.home.is_some() {
+            return self.denied(&wish, "an agent on a worker never leaves the sandbox".to_string());
+        }
         // A link must not lead round a rule. Where there are none, every path is like the other.
         let place = match work {
             Work::Tool { prepared, .. } if obeyed.is_some() || self.crew.approvals.has_rules() => {
@@ -200,6 +205,7 @@ impl Gate {
             wishes: vec![(wish.what.to_string(), wish.act)],
             without: false,
             seen: 0,
+            of_worker: false,
         })
     }
 

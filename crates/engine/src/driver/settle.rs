@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use posse_protocol::{Ending, EventKind, Failure, Isolation, Receipt, Report};
+use posse_report::Facts;
 
 use super::Driver;
 use crate::agents::facts::{WorkspaceFacts, together};
@@ -54,6 +55,7 @@ impl Driver {
             conversation: self.conversation,
             isolation: self.workplace.isolation,
             branch: report.receipt.branch.clone(),
+            on: None,
         };
         let AgentIdentity { id, name, title, role, .. } = self.who;
         let (role, continuation) = (role.name, Some(continuation));
@@ -99,12 +101,12 @@ impl Driver {
 }
 
 /// Compares a report with what can be measured.
-async fn checked(
+pub(crate) async fn checked(
     report: Report,
     measured: Receipt,
     earlier: Vec<Receipt>,
     deliverables: Vec<String>,
-    facts: WorkspaceFacts,
+    facts: impl Facts + Send + 'static,
 ) -> Report {
     let report = Arc::new(report);
     let words = Arc::clone(&report);

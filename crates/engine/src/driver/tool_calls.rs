@@ -209,6 +209,10 @@ async fn run_batch(
     let delegates = batch.iter().any(|ready| matches!(ready.work, Work::Delegation(_)));
     if alone {
         journal.durable().await?;
+        if let Some(home) = &context.gate.crew.home {
+            // What reaches beyond the checkout cannot be made undone by continuing elsewhere.
+            home.may_act(context.gate.reaches_out).await;
+        }
     } else if delegates {
         journal.send();
     }

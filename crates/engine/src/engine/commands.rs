@@ -173,7 +173,7 @@ impl Engine {
             }
         }
         // No agent does more than the new mode from here on; what it allows beyond the old one waits for the next turn.
-        approval.into_iter().for_each(|approval| crew.approvals.limit_to(approval));
+        approval.into_iter().for_each(|approval| crew.limit_to(approval));
         let heard = crew.change_settings(crew.main, SettingsChange { approval, model, effort });
         heard
             .then_some(())

@@ -113,6 +113,16 @@ impl Models {
         &self.main
     }
 
+    /// One by its configured name.
+    pub(crate) fn named(&self, name: &str) -> Option<&PricedModel> {
+        self.by_name.get(name)
+    }
+
+    /// The names of all of them.
+    pub fn all_names(&self) -> Vec<String> {
+        self.by_name.keys().cloned().collect()
+    }
+
     /// Their names, where there is a choice.
     pub(crate) fn names(&self) -> Vec<String> {
         let choice = self.by_name.len() > 1;

@@ -1,10 +1,14 @@
 //! One agent's way into the record. It waits for durability only where an effect depends on it.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use posse_protocol::{AgentId, Effect, EventKind, Sender, SessionId};
 use posse_store::{Ack, NewEvent, Store, StoreError};
+
+use crate::remote::travels;
 
 /// Writes the events of one agent. Owned by its driver.
 pub(crate) struct Journal {
@@ -18,6 +22,8 @@ pub(crate) struct Journal {
     unacknowledged: Unacknowledged,
     /// Whether only the agent's life is kept, not its steps.
     without_steps: bool,
+    /// Counts what its home is told of, where this is a worker.
+    for_home: Option<Arc<AtomicU64>>,
 }
 
 /// Batches on their way to the record, oldest first.
@@ -49,7 +55,12 @@ impl Unacknowledged {
 impl Journal {
     pub(crate) fn new(store: Store, session: SessionId, agent: AgentId, parent: Option<AgentId>) -> Self {
         let (noted, unacknowledged) = (Vec::new(), Unacknowledged::default());
-        Self { store, session, agent, parent, noted, unacknowledged, without_steps: false }
+        Self { store, session, agent, parent, noted, unacknowledged, without_steps: false, for_home: None }
+    }
+
+    /// The same, counting what its home is told of.
+    pub(crate) fn for_home(self, counted: Arc<AtomicU64>) -> Self {
+        Self { for_home: Some(counted), ..self }
     }
 
     /// The same, leaving out what lies between the beginning and the end of the agent.
@@ -59,7 +70,8 @@ impl Journal {
 
     /// Another way into the record for the same agent, for when its driver is gone.
     pub(crate) fn beside(&self) -> Self {
-        Self::new(self.store.clone(), self.session, self.agent, self.parent)
+        let for_home = self.for_home.clone();
+        Self { for_home, ..Self::new(self.store.clone(), self.session, self.agent, self.parent) }
     }
 
     /// Notes what happened, after everything noted before. It goes on record with the next `send` or `durable`.
@@ -67,6 +79,9 @@ impl Journal {
         if self.without_steps && !is_of_its_life(&kind) {
             tracing::debug!(agent = %self.agent, ?kind, "not kept");
             return;
+        }
+        if let Some(counted) = self.for_home.as_ref().filter(|_| travels(&kind)) {
+            counted.fetch_add(1, Ordering::Release);
         }
         let (session, agent, parent, at_ms) = (self.session, self.agent, self.parent, now_ms());
         self.noted.push(NewEvent { session, agent, parent, at_ms, kind });

@@ -68,6 +68,8 @@ pub(crate) struct PendingQuestion {
     pub(crate) without: bool,
     /// The number of the last write that the question could tell of.
     pub(crate) seen: u64,
+    /// Whether a worker asks it. What an answer allows from then on is known there; nothing is learnt here from its words.
+    pub(crate) of_worker: bool,
 }
 
 /// What the session wrote, for a question.
@@ -94,7 +96,13 @@ impl PendingQuestion {
             wishes: Vec::new(),
             without: false,
             seen: 0,
+            of_worker: false,
         }
+    }
+
+    /// A question that a worker puts for its agent.
+    pub(crate) fn of_worker(question: Question) -> Self {
+        Self { of_worker: true, ..Self::free(question) }
     }
 
     /// Whether it is a question in words.
@@ -124,7 +132,7 @@ impl PendingQuestion {
     }
 
     fn judged(&self, rules: &Rules) -> Decision {
-        if self.is_free() {
+        if self.is_free() || self.of_worker {
             return Decision::Ask(String::new());
         }
         let tool = &self.question.tool;
@@ -195,6 +203,16 @@ impl Approvals {
     /// Lets no agent do more without asking than this mode, those that run already included.
     pub(crate) fn limit_to(&self, mode: Approval) {
         self.lock().mode_max = Some(mode);
+    }
+
+    /// The widest mode of any agent, where the person has changed it.
+    pub(crate) fn mode_max(&self) -> Option<Approval> {
+        self.lock().mode_max
+    }
+
+    /// What is allowed, asked and denied now.
+    pub(crate) fn rules(&self) -> Rules {
+        self.lock().rules.clone()
     }
 
     /// Whether paths have to be looked at: without rules all are alike.
@@ -299,16 +317,19 @@ impl Approvals {
             Answer::Pattern { pattern } => rules.add_allow(pattern),
             _ => Ok(()),
         };
-        let learns = matches!(answer, Answer::Session | Answer::Pattern { .. });
-        if learnt.is_err() || (learns && asks.judged(&rules) != Decision::Allow) {
+        let allows = matches!(answer, Answer::Once | Answer::Session | Answer::Pattern { .. });
+        let learns = allows && answer != Answer::Once && !asks.of_worker;
+        if (learnt.is_err() && !(asks.of_worker && answer == Answer::Session))
+            || (learns && asks.judged(&rules) != Decision::Allow)
+        {
             return AnswerOutcome::BadPattern;
         }
         let refused = key_of(by, &asks.question.tool, &asks.question.what);
         let no_longer = learns && asks.question.leaves && asks.seen != inner.writes;
-        if !no_longer {
+        if learns && !no_longer {
             inner.rules = rules;
         }
-        if !learns && !is_free && answer != Answer::Once {
+        if !allows && !is_free {
             inner.refused.insert(refused);
         }
         let covered = |(other, waiting): (&(AgentId, CallId), &Waiting)| {

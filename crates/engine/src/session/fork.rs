@@ -31,6 +31,7 @@ pub(crate) fn fork(
         agent: new_agent_id(),
         after: Seq(0),
         began_within: request.traceparent,
+        home: None,
     };
     let (grant, budget, prompt) = (request.grant.clone(), request.budget, request.words());
     let lock = Opening::lock(process, opening.id)?;

@@ -55,6 +55,8 @@ pub(super) fn main_agent(crew: &Arc<Crew>, grant: Grant, budget: Budget, prompt:
         mail: Vec::new(),
         isolation: Isolation::Shared,
         branch: None,
+        on: None,
+        placed: None,
         journal,
         resumed: false,
         interrupted: None,
@@ -101,6 +103,7 @@ pub(crate) fn main_role(grant: Grant, budget: Budget) -> Role {
         inherit_context_file: None,
         inherit_memory: None,
         isolation: None,
+        on: None,
         report: ReportForm::Answer,
         origin: RoleOrigin::BuiltIn,
     }

@@ -1,6 +1,6 @@
 //! Opens a session: its lock, and what all its agents share.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use posse_delegate::Tree;
@@ -14,7 +14,7 @@ use posse_workspace::{Hides, Workspace, WorkspaceError};
 
 use crate::agents::session_parts::SessionParts;
 use crate::agents::tool_lists::ToolLists;
-use crate::changes::checkouts::{CHECKPOINTS, Checkouts};
+use crate::changes::checkouts::{CHECKPOINTS, Checkouts, kept};
 use crate::changes::hidden::hides;
 use crate::changes::history::OnLook;
 use crate::changes::site::Site;
@@ -29,6 +29,7 @@ use crate::project::project_of;
 use crate::record::bus::Updates;
 use crate::record::channel::UpdateSender;
 use crate::record::session_lock::SessionLock;
+use crate::remote::Home;
 use crate::rights::approvals::Approvals;
 use crate::session::process_parts::ProcessParts;
 use crate::session::request::{KnowledgeSettings, SessionRequest};
@@ -42,6 +43,8 @@ pub(crate) struct Opening {
     pub(crate) after: Seq,
     /// The span within which somebody asked for it first.
     pub(crate) began_within: Option<TraceParent>,
+    /// The home of its only agent, where this is a worker.
+    pub(crate) home: Option<Arc<Home>>,
 }
 
 impl Opening {
@@ -79,26 +82,22 @@ impl Opening {
         }
         let limits = request.delegation.as_ref().map(|delegation| delegation.limits).unwrap_or_default();
         let tree = Tree::new(limits, self.agent, grant.clone(), request.budget);
-        if !tools.sandbox.on {
-            tracing::warn!(session = %self.id, "the sandbox is off: commands run with all rights of the person");
-        }
+        self.warn_of(tools.sandbox.on);
         let project = project_of(&request.workspace);
         let notes = if request.knowledge.memory { notes(&process.store, &project) } else { 0 };
-        let KnowledgeSettings { mut skills, own_skills, .. } = request.knowledge.clone();
-        skills.iter_mut().for_each(|folder| folder.hides = hides.clone());
-        let homes = SkillHomes { workspace: request.workspace.clone(), own: own_skills };
-        let (about, drafts) = ((project.clone(), self.id), SkillDrafts::of(&process.data_dir));
-        let library = SessionLibrary::new(process.store.clone(), about, skills, homes, drafts);
+        let library =
+            self.library(process, &request.knowledge, (&request.workspace, &project), hides.as_ref());
         // Scripts of skills are run by commands, which see nothing of a home otherwise.
         tools.sandbox.readable.extend(library.places());
         let folder = request.workspace.display().to_string();
         let on_look = keeping(self.agent, sender.clone());
-        let (checkpoints, linked) = (process.data_dir.join(CHECKPOINTS), tools.sandbox.linked.clone());
+        let (checkpoints, linked) = (self.checkpoints(process), tools.sandbox.linked.clone());
         let hooks = request.hooks.map(|settings| HookRunner::new(settings, tools.sandbox.clone()));
         let hooks = hooks.and_then(|runner| SessionHooks::new(runner, self.id, &process.data_dir));
         if let Some(outside) = &request.outside {
             outside.begin(OutsidePlace { workspace: workspace.clone(), sandbox: tools.sandbox.clone() });
         }
+        let checkouts = Checkouts::new(process.processes.clone(), self.id);
         let parts = SessionParts {
             alive,
             session: self.id,
@@ -106,8 +105,7 @@ impl Opening {
             store: process.store.clone(),
             updates: sender,
             site: Arc::new(Site::shared(folder, workspace, &checkpoints, on_look, linked)),
-            checkouts: Checkouts::new(process.processes.clone(), self.id)
-                .hiding(tools.sandbox.denied.clone()),
+            checkouts: Arc::new(checkouts.hiding(tools.sandbox.denied.clone())),
             approvals: Approvals::new(request.approvals),
             jobs: Jobs::default(),
             process_slots: process.slots.clone(),
@@ -128,9 +126,41 @@ impl Opening {
             outside: request.outside,
             traceparent: request.traceparent,
             trace,
+            workers: request.workers,
+            home: self.home.clone(),
             tool_lists: ToolLists::default(),
         };
         Ok((Crew::new(parts, tree, start_agent), updates))
+    }
+
+    /// Its skills and notes.
+    fn library(
+        &self,
+        process: &ProcessParts,
+        knowledge: &KnowledgeSettings,
+        (workspace, project): (&Path, &str),
+        hides: Option<&Hides>,
+    ) -> SessionLibrary {
+        let KnowledgeSettings { mut skills, own_skills, .. } = knowledge.clone();
+        skills.iter_mut().for_each(|folder| folder.hides = hides.cloned());
+        let homes = SkillHomes { workspace: workspace.to_owned(), own: own_skills };
+        let (about, drafts) = ((project.to_owned(), self.id), SkillDrafts::of(&process.data_dir));
+        SessionLibrary::new(process.store.clone(), about, skills, homes, drafts)
+    }
+
+    fn warn_of(&self, sandboxed: bool) {
+        if !sandboxed {
+            tracing::warn!(session = %self.id, "the sandbox is off: commands run with all rights of the person");
+        }
+    }
+
+    /// Where what its files were is kept.
+    fn checkpoints(&self, process: &ProcessParts) -> PathBuf {
+        match self.home {
+            // They go with the agent.
+            Some(_) => kept(&process.data_dir, self.id),
+            None => process.data_dir.join(CHECKPOINTS),
+        }
     }
 
     /// Its trace, where we keep one or whoever asks for it does.

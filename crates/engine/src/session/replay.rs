@@ -5,23 +5,24 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use posse_agent::{Mail, Recall};
-use posse_delegate::KnownEnd;
+use posse_delegate::{Endpoint, KnownEnd};
 use posse_policy::meet;
 use posse_protocol::{
     AgentId, Branch, Brief, Budget, CallId, ContextMode, Event, EventKind, Grant, Isolation, MailId, Message,
-    Report, Role, RoleOrigin, Sender, Seq, ToolCall, ToolSpec, Words,
+    Question, Report, Role, RoleOrigin, Sender, Seq, ToolCall, ToolSpec, Words,
 };
 use posse_surface::AgentCommand;
-use posse_tools::Toolbox;
+use posse_tools::{Knowledge, Toolbox};
 
 use crate::agents::conversation::Conversation;
-use crate::agents::offer::{roles_for, shared_offer, toolbox};
+use crate::agents::offer::{roles_for, shared_offer, toolbox_knowing};
 use crate::agents::past_prompts::PastPrompts;
 use crate::agents::receipt::Effects;
 use crate::agents::start::AgentIdentity;
 use crate::crew::Crew;
 use crate::delegation::team;
 use crate::models::choice::PricedModel;
+use crate::remote::{WorkerRun, travels};
 use crate::session::main_agent::{main_role, main_tools};
 
 /// All agents of a session.
@@ -52,6 +53,13 @@ pub(crate) struct ReplayedAgent {
     pub(crate) admitted_at: Seq,
     pub(crate) isolation: Isolation,
     pub(crate) branch: Option<Branch>,
+    /// The worker or the label of workers that it runs on.
+    pub(crate) on: Option<String>,
+    /// The last epoch on record, and the worker that had it.
+    pub(crate) epoch: u64,
+    pub(crate) worker: Option<WorkerRun>,
+    /// How many events of it workers have told.
+    pub(crate) told_by_workers: u64,
     /// What it was begun with; none if it had not begun.
     pub(crate) begun: Option<ReplayedConversation>,
     pub(crate) effects: Effects,
@@ -61,7 +69,7 @@ pub(crate) struct ReplayedAgent {
     reopened: Option<(KnownEnd, Report)>,
     pub(crate) delivered: bool,
     /// The question that waited for a person.
-    pub(crate) asking: Option<CallId>,
+    pub(crate) asking: Option<Question>,
     /// Words that came before it had begun.
     pub(crate) mail: Vec<Mail>,
     /// What its earlier prompts came to, and when it rested last.
@@ -69,7 +77,7 @@ pub(crate) struct ReplayedAgent {
     pub(crate) rested_at: Option<Seq>,
     clock: PastClock,
     /// The conversation it takes up, or is a fork of.
-    known: Vec<Arc<Message>>,
+    pub(crate) known: Vec<Arc<Message>>,
     /// What its requests begin with where it takes up the conversation of another: all of it is the other's.
     borrowed: Option<Conversation>,
     /// The calls of its last reply that have no answer, and where that is on record.
@@ -156,6 +164,9 @@ impl<'a> Replay<'a> {
             _ => {}
         }
         let Some(replayed) = self.by_id.get_mut(&agent) else { return };
+        if replayed.on.is_some() && travels(&kind) {
+            replayed.told_by_workers += 1;
+        }
         match (&mut replayed.begun, &kind) {
             (Some(begun), _) => begun.recall.event(&kind),
             (None, _) => Mail::follow(&mut replayed.mail, &kind),
@@ -172,11 +183,16 @@ impl<'a> Replay<'a> {
                     self.used_board(agent, &call);
                 }
             }
-            EventKind::PersonNeeded { question } => replayed.asking = Some(question.call),
+            EventKind::PersonNeeded { question } => replayed.asking = Some(question),
+            EventKind::AgentPlaced { worker, epoch, run } => {
+                (replayed.worker, replayed.epoch) = (Some(WorkerRun { worker, run }), epoch);
+            }
             EventKind::PersonAnswered { .. } => replayed.asking = None,
             EventKind::CheckedOut { branch, base } => {
-                let (tip, diff) = (base.clone(), String::new());
-                replayed.branch = Some(Branch { name: branch, base, tip, diff });
+                // One on a worker that continues earlier work begins where that ended.
+                let earlier = replayed.branch.take().filter(|_| replayed.on.is_some());
+                let tip = earlier.map_or_else(|| base.clone(), |earlier| earlier.tip);
+                replayed.branch = Some(Branch { name: branch, base, tip, diff: String::new() });
             }
             kind => replayed.live(seq, at_ms, kind),
         }
@@ -251,6 +267,7 @@ impl<'a> Replay<'a> {
                 replayed.who.role.prompt.clone_from(words);
             }
             (replayed.isolation, replayed.branch) = (brief.isolation, brief.branch.clone());
+            replayed.on.clone_from(&brief.on);
         }
         replayed.brief = brief;
         self.order.push(id);
@@ -341,6 +358,10 @@ impl<'a> Replay<'a> {
             admitted_at: seq,
             isolation: Isolation::Shared,
             branch: None,
+            on: None,
+            epoch: 0,
+            worker: None,
+            told_by_workers: 0,
             begun: None,
             effects: Effects::default(),
             report: None,
@@ -423,7 +444,16 @@ impl ReplayedAgent {
     /// The tools it has now.
     pub(crate) fn toolbox(&self, crew: &Crew) -> Toolbox {
         let AgentIdentity { id, role, depth, .. } = &self.who;
-        toolbox(crew, &crew.site(*id).workspace, &self.grant, *id, role, *depth, &self.model)
+        let knowledge = match &self.on {
+            Some(_) => Knowledge { sub_agent: true, ..Knowledge::default() },
+            None => crew.knowledge(role, *depth),
+        };
+        toolbox_knowing(crew, &crew.site(*id).workspace, &self.grant, *id, knowledge, &self.model)
+    }
+
+    /// Whose turn it waits for: that of its model, unless the model is a worker's own.
+    pub(crate) fn endpoint(&self, crew: &Crew) -> Endpoint {
+        crew.endpoint(&self.model, self.on.as_deref())
     }
 
     /// How long it had worked.

@@ -11,6 +11,7 @@ use crate::hooks::runner::HookSettings;
 use crate::knowledge::skill_files::SkillFolder;
 use crate::models::choice::Models;
 use crate::project::ProjectContext;
+use crate::remote::Workers;
 use crate::rights::approvals::ApprovalSettings;
 use crate::session::watcher::SessionWatcher;
 
@@ -44,6 +45,8 @@ pub struct SessionRequest {
     pub hooks: Option<HookSettings>,
     /// Tools from outside, if there are any.
     pub outside: Option<Arc<dyn OutsideTools>>,
+    /// The workers that its sub-agents can run on; none where all run here.
+    pub workers: Option<Arc<dyn Workers>>,
     /// The span of whoever asks for it, if they trace what they do.
     pub traceparent: Option<TraceParent>,
     /// Who is told of all that happens, if somebody is.

@@ -6,19 +6,19 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use posse_agent::{Input, Next, Recalled};
+use posse_agent::{Input, Next, Recall, Recalled};
 use posse_delegate::{Known, KnownMain, Restored, Tree};
 use posse_protocol::visible::one_line;
 use posse_protocol::{
-    AgentId, AgentState, Answer, Budget, CallId, Ending, EventKind, Isolation, MailId, Receipt, Report,
-    Sender, SessionId, Words,
+    AgentId, AgentState, Answer, Budget, CallId, Ending, EventKind, Isolation, MailId, Question, Receipt,
+    Report, Sender, SessionId, Words,
 };
 use posse_store::SessionRow;
 
 use crate::agents::finished::{Continuation, FinishedAgent};
 use crate::agents::past_prompts::PastPrompts;
 use crate::agents::receipt::{Effects, Inherited};
-use crate::agents::start::{AgentIdentity, AgentStart, FirstTask, InterruptedAgent};
+use crate::agents::start::{AgentIdentity, AgentStart, FirstTask, InterruptedAgent, PlacedBefore};
 use crate::agents::sub_agent::SubAgent;
 use crate::agents::sub_agents::{Delegation, RecordDetail};
 use crate::crew::{Crew, ReplayedCrew};
@@ -61,8 +61,8 @@ pub(crate) fn resume(
         EventKind::SessionStarted { traceparent, .. } => *traceparent,
         _ => None,
     });
-    let (crew, updates) =
-        Opening { id: session, agent: main, after, began_within }.open(process, request, &grant, alive)?;
+    let (crew, updates) = Opening { id: session, agent: main, after, began_within, home: None }
+        .open(process, request, &grant, alive)?;
     let mut replay = Replay::new(&crew, grant);
     for event in events {
         replay.event(event);
@@ -107,8 +107,11 @@ fn go_on(
         settled: main.end.clone(),
     };
     let limits = crew.delegation.as_ref().map(|delegation| delegation.limits).unwrap_or_default();
-    let Restored { mut tree, freed, stopping, refused } =
-        Tree::restored(limits, known_main, others.iter().filter_map(known).collect());
+    let Restored { mut tree, freed, stopping, refused } = Tree::restored(
+        limits,
+        known_main,
+        others.iter().filter_map(|replayed| known(crew, replayed)).collect(),
+    );
     // It goes on, whether it had ended or not.
     tree.reopen_main(main.budget);
     for (id, misfit) in refused {
@@ -213,7 +216,7 @@ fn with_spent(fresh: Budget, main: &ReplayedAgent, others: &[ReplayedAgent]) -> 
     }
 }
 
-fn known(replayed: &ReplayedAgent) -> Option<Known> {
+fn known(crew: &Crew, replayed: &ReplayedAgent) -> Option<Known> {
     let (spent, tokens) = spent(replayed);
     Some(Known {
         id: replayed.who.id,
@@ -224,7 +227,7 @@ fn known(replayed: &ReplayedAgent) -> Option<Known> {
         depth: replayed.who.depth,
         grant: replayed.grant.clone(),
         budget: replayed.budget,
-        endpoint: Some(replayed.model.endpoint()),
+        endpoint: Some(replayed.endpoint(crew)),
         continues: replayed.continues,
         spent,
         tokens,
@@ -276,7 +279,7 @@ fn given_up(replayed: ReplayedAgent, reason: String) -> (AgentId, Option<AgentId
 
 /// An agent that has ended, with the conversation that a follow-up needs.
 fn finished(replayed: ReplayedAgent, steps_kept: bool) -> Option<FinishedAgent> {
-    let ReplayedAgent { who, report, begun, isolation, .. } = replayed;
+    let ReplayedAgent { who, report, begun, isolation, on, .. } = replayed;
     let AgentIdentity { id, name, title, role, .. } = who;
     let report = report?;
     let branch = report.receipt.branch.clone();
@@ -284,7 +287,7 @@ fn finished(replayed: ReplayedAgent, steps_kept: bool) -> Option<FinishedAgent> 
     let continuation = begun.filter(|_| steps_kept).map(|begun| {
         let ReplayedConversation { mut conversation, recall } = begun;
         conversation.extend(recall.finish().agent.conversation().messages());
-        Continuation { role, conversation, isolation, branch }
+        Continuation { role, conversation, isolation, branch, on }
     });
     Some(FinishedAgent { id, name, role: role_name, title, report, continuation })
 }
@@ -298,8 +301,10 @@ fn start(
     place: &str,
 ) -> Option<AgentStart> {
     let parent = replayed.parent?;
-    let mut journal = crew.sub_agent_journal(delegation, replayed.who.id, parent);
-    withdraw(&mut journal, replayed.asking.take());
+    let mut journal = crew.sub_agent_journal(delegation, replayed.who.id, parent, replayed.on.is_some());
+    if replayed.on.is_none() {
+        withdraw(&mut journal, replayed.asking.take());
+    }
     let told = replayed.first_words();
     let begun = replayed.begun.take();
     let had_begun = begun.is_some();
@@ -314,6 +319,7 @@ fn start(
                 grant: &replayed.grant,
                 isolation: replayed.isolation,
                 folder: place,
+                on: replayed.on.as_deref(),
             };
             sub_agent.prompt(crew, delegation, |prompt| prompt.to_string())
         };
@@ -322,9 +328,10 @@ fn start(
     });
     let (toolbox, worked) = (replayed.toolbox(crew), Duration::from_millis(replayed.worked_ms()));
     let ReplayedConversation { mut conversation, recall } = begun;
+    let placed = replayed.on.is_some().then(|| Box::new(placed_before(&mut replayed, &recall)));
     let Recalled { mut agent, next, .. } = recall.finish();
     let begins = next == Next::Begin;
-    if had_begun && delegation.sub_agents.record == RecordDetail::Result {
+    if had_begun && replayed.on.is_none() && delegation.sub_agents.record == RecordDetail::Result {
         agent.hear(MailId::default(), Sender::Posse, BEGINS_AGAIN.to_string());
     }
     if !had_begun {
@@ -337,7 +344,9 @@ fn start(
     let brief = replayed.brief.take();
     let (context_files, deliverables) =
         brief.map(|brief| (brief.context_files, brief.deliverables)).unwrap_or_default();
-    let (told, context_files) = if begins { (told, context_files) } else { (None, Vec::new()) };
+    // A worker that is given an agent from its beginning has to be told everything.
+    let whole = begins || placed.is_some();
+    let (told, context_files) = if whole { (told, context_files) } else { (None, Vec::new()) };
     Some(AgentStart {
         who: replayed.who,
         grant: replayed.grant,
@@ -349,10 +358,24 @@ fn start(
         mail: replayed.mail,
         isolation: replayed.isolation,
         branch: replayed.branch,
+        on: replayed.on,
+        placed,
         journal,
         resumed: true,
         interrupted,
     })
+}
+
+/// How far an agent had come on workers.
+fn placed_before(replayed: &mut ReplayedAgent, recall: &Recall) -> PlacedBefore {
+    PlacedBefore {
+        epoch: replayed.epoch,
+        worker: replayed.worker.take(),
+        recorded: replayed.told_by_workers,
+        recall: recall.clone(),
+        known: replayed.known.clone(),
+        asking: replayed.asking.take(),
+    }
 }
 
 /// The main agent.
@@ -391,6 +414,8 @@ fn main_start(crew: &Arc<Crew>, mut main: ReplayedAgent, begun: ReplayedConversa
         mail: Vec::new(),
         isolation: Isolation::Shared,
         branch: None,
+        on: None,
+        placed: None,
         journal,
         // It works in the session's folder, as ever.
         resumed: false,
@@ -399,8 +424,8 @@ fn main_start(crew: &Arc<Crew>, mut main: ReplayedAgent, begun: ReplayedConversa
 }
 
 /// A question that nobody can answer any more is asked again if it has to be.
-fn withdraw(journal: &mut Journal, asking: Option<CallId>) {
-    if let Some(call) = asking {
+fn withdraw(journal: &mut Journal, asking: Option<Question>) {
+    if let Some(Question { call, .. }) = asking {
         journal.note(EventKind::PersonAnswered { call, answer: Answer::Withdrawn });
     }
 }

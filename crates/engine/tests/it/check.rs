@@ -59,6 +59,7 @@ impl World {
             knowledge: KnowledgeSettings::default(),
             hooks: None,
             outside: None,
+            workers: None,
             traceparent: None,
             watcher: None,
         }

@@ -123,6 +123,7 @@ impl Stage {
             knowledge: self.knowledge.clone(),
             hooks: None,
             outside: self.outside(),
+            workers: None,
             traceparent: None,
             watcher: None,
         }

@@ -103,6 +103,7 @@ async fn an_unreachable_model_is_said_to_be() {
         knowledge: posse_engine::KnowledgeSettings::default(),
         hooks: None,
         outside: None,
+        workers: None,
         traceparent: None,
         watcher: None,
     };

@@ -12,6 +12,7 @@ fn rules_know_every_tool_and_nothing_that_is_none() {
         merges: true,
         models: &[],
         endpoints: &[],
+        places: &[],
         shell_tools: &[],
         denied: &[],
         uses: &[],
