@@ -59,13 +59,17 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "mcp",
             "engine",
             "telemetry",
+            "cluster",
         ],
     ),
     ("acp", &["api", "engine", "mcp", "protocol", "setup", "surface", "view"]),
     ("api", &["engine", "protocol", "sandbox", "setup", "view"]),
     ("tui", &["api", "engine", "protocol", "report", "sandbox", "setup", "terminal", "view"]),
     ("mcp-server", &["api", "engine", "protocol", "report", "setup", "view"]),
-    ("cluster", &["engine", "protocol", "setup", "view"]),
+    (
+        "cluster",
+        &["engine", "model", "policy", "protocol", "roles", "sandbox", "surface", "tools", "workspace"],
+    ),
     (
         "cli",
         &[
@@ -107,6 +111,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "store",
             "engine",
             "telemetry",
+            "cluster",
             "testkit",
         ],
     ),
@@ -130,6 +135,7 @@ const OWNERS: &[(&str, &[&str])] = &[
     ("prost", &["telemetry"]),
     ("landlock", &["sandbox"]),
     ("seccompiler", &["sandbox"]),
+    ("async-nats", &["cluster"]),
     ("clap", &["cli"]),
     ("anyhow", &["cli", "bench"]),
 ];

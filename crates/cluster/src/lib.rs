@@ -1,0 +1,28 @@
+//! Sub-agents on other machines: leases, signed messages, and the couriers that carry them.
+//!
+//! ```text
+//!            home                                                            worker
+//!   HomeLease  CommandSender                                     WorkerLease  CommandInbox
+//!   RequestAnswerer                                              RequestAsker
+//!       │ Down                                                          │ Up
+//!       ▼                                                               ▼
+//!      Seal ──▶ HomeCourier ═══ channels, pipe (ssh), NATS ═══ WorkerCourier ◀── Seal
+//! ```
+//!
+//! A courier may lose, repeat and reorder whatever it carries, and a broker may lose its data. The machines above it are pure and
+//! make it right: each agent settles once, what home has acknowledged is on record, and no run acts after home has given its agent
+//! to another one. Home alone decides who has an agent.
+//!
+//! It must not know the tree or the record, flags or the environment.
+#![forbid(unsafe_code)]
+
+mod home_actions;
+mod home_lease;
+mod lease_times;
+pub mod limits;
+mod worker_lease;
+
+pub use home_actions::{ClaimRefusal, HomeAction, HomeInput, HomeRestored};
+pub use home_lease::HomeLease;
+pub use lease_times::LeaseTimes;
+pub use worker_lease::{BufferLimits, NotPushed, WorkerInput, WorkerLease, WorkerPhase, WorkerSend};
