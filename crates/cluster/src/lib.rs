@@ -20,9 +20,22 @@ mod home_actions;
 mod home_lease;
 mod lease_times;
 pub mod limits;
+mod message;
+mod names;
+mod requests;
+mod sign;
 mod worker_lease;
 
 pub use home_actions::{ClaimRefusal, HomeAction, HomeInput, HomeRestored};
 pub use home_lease::HomeLease;
 pub use lease_times::LeaseTimes;
+pub use message::{
+    CLUSTER_VERSION, Down, DownBody, LeaseHolder, RawBody, RunAbout, RunDown, RunUp, TaskOffer, Up, UpBody,
+    Wants, WorkerInfo,
+};
+pub use names::{BadBlobId, BadName, BlobId, HomeName, LabelName, OwnerName, RunId, WorkerName};
+pub use requests::{
+    CommandInbox, CommandSender, RequestAnswerer, RequestArrival, RequestAsker, RequestSend, TooManyOpen,
+};
+pub use sign::{OwnerSecret, Seal, SealError};
 pub use worker_lease::{BufferLimits, NotPushed, WorkerInput, WorkerLease, WorkerPhase, WorkerSend};

@@ -1,1 +1,5 @@
-//! Tests come with what they test.
+//! The lease machines in a simulated world, the couriers against one contract, and agents on workers: as they work, as everything around
+//! them fails, and as somebody hostile is at either end.
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
+mod leases;
