@@ -16,19 +16,32 @@
 //! It must not know the tree or the record, flags or the environment.
 #![forbid(unsafe_code)]
 
+mod blob_shelf;
+mod blob_shelves;
+mod courier;
 mod home_actions;
 mod home_lease;
 mod lease_times;
+mod letter_room;
 pub mod limits;
+mod local;
 mod message;
 mod names;
+mod offer_book;
 mod requests;
 mod sign;
 mod worker_lease;
 
+pub use blob_shelf::{BlobShelf, WhenFull};
+pub use blob_shelves::BlobShelves;
+pub use courier::{
+    ClaimedOffer, CourierError, CourierFuture, HomeCourier, HomeNews, OfferLease, PostedOffer, SeenWorker,
+    WorkerCourier, WorkerNews,
+};
 pub use home_actions::{ClaimRefusal, HomeAction, HomeInput, HomeRestored};
 pub use home_lease::HomeLease;
 pub use lease_times::LeaseTimes;
+pub use local::{CarryFaults, LocalHome, LocalHub, LocalWay, LocalWorker};
 pub use message::{
     CLUSTER_VERSION, Down, DownBody, LeaseHolder, RawBody, RunAbout, RunDown, RunUp, TaskOffer, Up, UpBody,
     Wants, WorkerInfo,

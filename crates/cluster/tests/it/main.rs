@@ -2,5 +2,8 @@
 //! them fails, and as somebody hostile is at either end.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
+mod fixture;
 mod leases;
+mod letters;
+mod shelf;
 mod simulation;
