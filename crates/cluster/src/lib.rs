@@ -28,6 +28,7 @@ mod local;
 mod message;
 mod names;
 mod offer_book;
+mod pipe;
 mod requests;
 mod sign;
 mod worker_lease;
@@ -47,6 +48,7 @@ pub use message::{
     Wants, WorkerInfo,
 };
 pub use names::{BadBlobId, BadName, BlobId, HomeName, LabelName, OwnerName, RunId, WorkerName};
+pub use pipe::{PipeEnd, PipeHome, PipeWorker};
 pub use requests::{
     CommandInbox, CommandSender, RequestAnswerer, RequestArrival, RequestAsker, RequestSend, TooManyOpen,
 };

@@ -2,8 +2,12 @@
 //! them fails, and as somebody hostile is at either end.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
+mod contract;
+mod couriers;
 mod fixture;
 mod leases;
 mod letters;
+mod pipes;
 mod shelf;
 mod simulation;
+mod together;
