@@ -31,6 +31,8 @@ mod offer_book;
 mod pipe;
 mod requests;
 mod sign;
+mod ssh;
+mod ssh_home;
 mod worker_lease;
 
 pub use blob_shelf::{BlobShelf, WhenFull};
@@ -53,4 +55,6 @@ pub use requests::{
     CommandInbox, CommandSender, RequestAnswerer, RequestArrival, RequestAsker, RequestSend, TooManyOpen,
 };
 pub use sign::{OwnerSecret, Seal, SealError};
+pub use ssh::{Preface, SshStart, SshState, SshWorker, remote_command, ssh_arguments};
+pub use ssh_home::{SshEntry, SshHome};
 pub use worker_lease::{BufferLimits, NotPushed, WorkerInput, WorkerLease, WorkerPhase, WorkerSend};

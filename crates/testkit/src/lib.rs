@@ -18,6 +18,8 @@ mod processes;
 mod render;
 pub mod schema;
 mod server;
+#[cfg(unix)]
+pub mod sshd;
 mod turn;
 
 pub use asker::asker;

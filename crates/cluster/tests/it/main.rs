@@ -10,4 +10,5 @@ mod letters;
 mod pipes;
 mod shelf;
 mod simulation;
+mod ssh;
 mod together;
