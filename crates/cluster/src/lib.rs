@@ -21,12 +21,14 @@ mod blob_shelves;
 mod courier;
 mod home_actions;
 mod home_lease;
+mod later_home;
 mod lease_times;
 mod letter_room;
 pub mod limits;
 mod local;
 mod message;
 mod names;
+mod nats;
 mod offer_book;
 mod pipe;
 mod requests;
@@ -43,6 +45,7 @@ pub use courier::{
 };
 pub use home_actions::{ClaimRefusal, HomeAction, HomeInput, HomeRestored};
 pub use home_lease::HomeLease;
+pub use later_home::{Connect, LaterHome};
 pub use lease_times::LeaseTimes;
 pub use local::{CarryFaults, LocalHome, LocalHub, LocalWay, LocalWorker};
 pub use message::{
@@ -50,6 +53,9 @@ pub use message::{
     Wants, WorkerInfo,
 };
 pub use names::{BadBlobId, BadName, BlobId, HomeName, LabelName, OwnerName, RunId, WorkerName};
+pub use nats::{
+    BrokerSync, NatsAddress, NatsFindings, NatsHome, NatsSide, NatsWorker, examine_nats, nats_user_config,
+};
 pub use pipe::{PipeEnd, PipeHome, PipeWorker};
 pub use requests::{
     CommandInbox, CommandSender, RequestAnswerer, RequestArrival, RequestAsker, RequestSend, TooManyOpen,

@@ -13,6 +13,7 @@ pub mod chromium;
 mod fixture;
 mod hidden;
 mod http;
+pub mod nats;
 pub mod pictures;
 mod processes;
 mod render;
