@@ -2,8 +2,11 @@
 //! them fails, and as somebody hostile is at either end.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
+mod broker_rights;
+mod brokers;
 mod contract;
 mod couriers;
+mod documented;
 mod fixture;
 mod leases;
 mod letters;
