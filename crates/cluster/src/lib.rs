@@ -18,7 +18,9 @@
 
 mod blob_shelf;
 mod blob_shelves;
+mod bodies;
 mod courier;
+mod fleet;
 mod home_actions;
 mod home_lease;
 mod later_home;
@@ -43,6 +45,7 @@ pub use courier::{
     ClaimedOffer, CourierError, CourierFuture, HomeCourier, HomeNews, OfferLease, PostedOffer, SeenWorker,
     WorkerCourier, WorkerNews,
 };
+pub use fleet::{Fleet, FleetParts, FleetWorker};
 pub use home_actions::{ClaimRefusal, HomeAction, HomeInput, HomeRestored};
 pub use home_lease::HomeLease;
 pub use later_home::{Connect, LaterHome};

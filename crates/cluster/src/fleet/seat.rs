@@ -1,0 +1,644 @@
+//! One agent that is on a worker, or waits for one: keeps its lease, and translates between the engine and letters. What takes long
+//! is done beside, so that a worker never waits for an answer about its lease.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use posse_engine::remote::{HomeReply, PlacedTask, SeatCommand, SeatEvent, SeatStart, WorkerRun};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use super::given_back::GivenBack;
+use super::seat_commands::SeatCommands;
+use super::seat_files::{Arrived, SeatFiles, Way};
+use super::{FleetInner, SeatNews};
+use crate::bodies::{
+    Carried, ClaimHave, ItemBody, OfferNeeds, Package, Passing, RequestBody, RunResult, WireItem, read,
+    unreadable, write,
+};
+use crate::courier::{CourierError, PostedOffer};
+use crate::home_actions::{ClaimRefusal, HomeAction, HomeInput, HomeRestored};
+use crate::home_lease::HomeLease;
+use crate::limits;
+use crate::message::{
+    CLUSTER_VERSION, Down, LeaseHolder, RawBody, RunAbout, RunDown, RunUp, TaskOffer, Wants,
+};
+use crate::names::{BlobId, HomeName, RunId, WorkerName};
+use crate::requests::{RequestAnswerer, RequestArrival};
+
+type Action = HomeAction<RawBody, RawBody, LeaseHolder>;
+type Input = HomeInput<RawBody, RawBody, LeaseHolder>;
+
+/// How many bits of a request's number are the run's own.
+const REQUEST_BITS: u32 = 32;
+
+pub(super) struct SeatTask {
+    fleet: Arc<FleetInner>,
+    start: SeatStart,
+    /// Where its workers' letters go.
+    home: HomeName,
+    wants: Wants,
+    lease: HomeLease<RawBody, LeaseHolder>,
+    events: mpsc::Sender<SeatEvent>,
+    /// By which courier the holder is reached.
+    courier: usize,
+    /// Who wrote the letter that is being taken in, and how it came.
+    letter: Option<(LeaseHolder, Way)>,
+    /// What the newest claims have of what is needed, and how they came.
+    claims: Vec<(LeaseHolder, usize, ClaimHave)>,
+    given_back: GivenBack,
+    /// What the holder starts from.
+    package: Option<(u64, Package)>,
+    files: SeatFiles,
+    /// Blobs that the letter names which is being taken in.
+    arrived: Arrived,
+    /// How often in a row a blob was missing.
+    missed: u32,
+    beside: JoinSet<DoneBeside>,
+    /// What workers have left that had lost it, by their epochs.
+    asides: HashMap<u64, Aside>,
+    commands: SeatCommands,
+    answers: RequestAnswerer<RawBody>,
+    /// What workers have told of it, in bytes.
+    told_bytes: u64,
+    /// Whether a worker has it, or gets it: what is said to it meanwhile waits.
+    has_worker: bool,
+    /// Since when nobody seems to be there for it.
+    alone_since_ms: Option<u64>,
+    /// Whether nothing more comes of it.
+    over: bool,
+}
+
+/// Why a worker's words are not taken.
+struct Refused(String);
+
+/// What was done while the seat was doing something else.
+enum DoneBeside {
+    /// What an agent starts from was handed to the courier, or why not.
+    Packed { epoch: u64, package: Result<Package, String> },
+    /// What a worker had left was fetched, or why not.
+    Fetched { epoch: u64, tip: String, blob: BlobId, bundle: Result<PathBuf, CourierError> },
+}
+
+/// What a worker has left that had lost the agent.
+struct Aside {
+    holder: LeaseHolder,
+    way: Way,
+    /// Whether it is being taken in.
+    is_under_way: bool,
+    /// How often that was tried.
+    tries: u32,
+}
+
+impl SeatTask {
+    pub(super) fn new(fleet: Arc<FleetInner>, start: SeatStart, events: mpsc::Sender<SeatEvent>) -> Self {
+        let times = fleet.parts.times;
+        let holder = start.worker.as_ref().and_then(holder_of);
+        let lease = match start.epoch {
+            0 => HomeLease::new(times),
+            epoch => {
+                let from = HomeRestored { epoch, holder, recorded: start.recorded };
+                HomeLease::restored(times, from, fleet.now_ms())
+            }
+        };
+        let wants = fleet.wants(&start.on).unwrap_or_default();
+        Self {
+            commands: SeatCommands::new(times.answer_ms),
+            answers: RequestAnswerer::default(),
+            claims: Vec::new(),
+            given_back: GivenBack::default(),
+            files: SeatFiles::new(Arc::clone(&fleet), start.agent),
+            arrived: Arrived::default(),
+            missed: 0,
+            beside: JoinSet::new(),
+            asides: HashMap::new(),
+            package: None,
+            courier: 0,
+            letter: None,
+            told_bytes: 0,
+            alone_since_ms: None,
+            over: false,
+            // One may have it from an earlier process of home.
+            has_worker: start.worker.is_some(),
+            home: HomeName::of_session(start.session),
+            fleet,
+            start,
+            wants,
+            lease,
+            events,
+        }
+    }
+
+    pub(super) async fn run(
+        mut self,
+        mut told: mpsc::UnboundedReceiver<SeatCommand>,
+        mut heard: mpsc::Receiver<SeatNews>,
+    ) {
+        // A worker may have it from an earlier process.
+        self.answer().await;
+        self.input(HomeInput::Tick).await;
+        while !self.over {
+            self.send_commands().await;
+            let waits = self.lease.holder().is_none() && !self.lease.is_settled();
+            let offer = self.given_back.offer_at_ms().filter(|_| waits);
+            let due =
+                [self.lease.tick_at_ms(), self.commands.tick_at_ms(), offer].into_iter().flatten().min();
+            let pause = due.map(|at| Duration::from_millis(at.saturating_sub(self.fleet.now_ms())));
+            let look = Duration::from_millis(limits::HOPE_LOOK_MS);
+            tokio::select! {
+                biased;
+                command = told.recv() => match command {
+                    Some(command) => self.told(command).await,
+                    // Nobody drives it any more: it goes on with whoever takes it up.
+                    None => break,
+                },
+                Some(heard) = heard.recv() => self.heard(heard).await,
+                Some(Ok(done)) = self.beside.join_next() => self.done(done).await,
+                () = tokio::time::sleep(look), if waits && pause.is_none_or(|pause| pause > look) => self.look().await,
+                () = sleep(pause) => {
+                    let again = waits && self.given_back.is_offered_again(self.fleet.now_ms());
+                    self.input(if again { HomeInput::OfferAgain } else { HomeInput::Tick }).await;
+                }
+            }
+        }
+        for courier in &self.fleet.parts.couriers {
+            let _ = courier.withdraw(self.start.agent).await;
+        }
+        self.files.let_go().await;
+    }
+
+    /// Gives up where nobody is there for it: at once if no courier can have a worker for an agent that none ever had, else after a
+    /// while.
+    async fn look(&mut self) {
+        let now_ms = self.fleet.now_ms();
+        let hopeless: Option<Vec<String>> =
+            self.fleet.parts.couriers.iter().map(|courier| courier.hopeless(&self.wants)).collect();
+        let (why, patience_ms) = match hopeless {
+            Some(whys) if self.lease.epoch() == 0 => (Some(whys.join("; ")), 0),
+            Some(whys) => (Some(whys.join("; ")), limits::COURIER_AWAY_MS_MAX),
+            None => match self.fleet.nobody_heard(&self.wants) {
+                Some(patience_ms) => (None, patience_ms),
+                None => {
+                    self.alone_since_ms = None;
+                    return;
+                }
+            },
+        };
+        let since_ms = *self.alone_since_ms.get_or_insert(now_ms);
+        if now_ms.saturating_sub(since_ms) < patience_ms {
+            return;
+        }
+        let why = why.unwrap_or_else(|| {
+            let (on, minutes) = (&self.start.on, patience_ms / 60_000);
+            format!("none that fits \"{on}\" was heard for {minutes} minutes; `posse workers` lists them")
+        });
+        let _ =
+            self.events.send(SeatEvent::NoWorker { reason: format!("no worker can run it: {why}") }).await;
+    }
+
+    /// Hears the letters of its workers.
+    async fn answer(&self) {
+        for courier in &self.fleet.parts.couriers {
+            if let Err(error) = courier.answer_to(&self.home).await {
+                tracing::warn!(%error, agent = %self.start.agent, "its workers cannot be heard");
+            }
+        }
+    }
+
+    /// The engine has something to say.
+    async fn told(&mut self, command: SeatCommand) {
+        match command {
+            SeatCommand::Place(placed) => self.place(*placed).await,
+            SeatCommand::Recorded(upto) => self.input(HomeInput::Recorded { upto }).await,
+            SeatCommand::Reply { id, reply } => {
+                let (epoch, id) = (id >> REQUEST_BITS, id & u64::from(u32::MAX));
+                let Some(way) = self.way().filter(|_| epoch == self.lease.epoch()) else { return };
+                match self.files.carry(&way, &reply).await {
+                    Ok(body) => {
+                        self.answers.answer(id, body.clone(), body.get().len());
+                        self.tell_holder(RunDown::Reply { epoch, id, body }).await;
+                    }
+                    Err(why) => self.no_worker(format!("an answer cannot be handed over: {why}")).await,
+                }
+            }
+            SeatCommand::Say(command) => {
+                if self.has_worker && !self.commands.say(command) {
+                    tracing::warn!(agent = %self.start.agent, "a worker does not take what it is told");
+                }
+            }
+            SeatCommand::AsideDone { epoch, is_kept } => self.aside_done(epoch, is_kept).await,
+            SeatCommand::Settled { is_kept } => {
+                self.input(HomeInput::Settled { with_result: is_kept }).await;
+                // Whoever has not heard of it is told when it asks.
+                let own = self.lease.settled_by();
+                let run = self.lease.current().filter(|_| own.is_some()).map(|holder| holder.run.clone());
+                self.fleet.note_settled(self.start.agent, run);
+                // Another one that had it may come back with what it did, and so may the last one if home has nothing of it.
+                self.over = self.lease.epoch() == 0 || (self.lease.epoch() == 1 && own.is_some());
+            }
+        }
+    }
+
+    /// The worker may have it. Its files are handed over beside: that can take longer than a lease.
+    async fn place(&mut self, placed: PlacedTask) {
+        let epoch = placed.epoch;
+        self.commands = SeatCommands::new(self.fleet.parts.times.answer_ms);
+        self.answers = RequestAnswerer::default();
+        self.package = None;
+        let claim =
+            self.lease.pending().map(|holder| Way { courier: self.courier, worker: holder.worker.clone() });
+        let Some(way) = claim else { return };
+        let files = self.files.clone();
+        self.has_worker = true;
+        self.beside
+            .spawn(async move { DoneBeside::Packed { epoch, package: files.pack(&way, placed).await } });
+    }
+
+    async fn done(&mut self, done: DoneBeside) {
+        match done {
+            DoneBeside::Packed { epoch, package: Ok(package) } => {
+                if epoch == self.lease.epoch() {
+                    self.package = Some((epoch, package));
+                    self.input(HomeInput::GrantRecorded { epoch }).await;
+                }
+            }
+            DoneBeside::Packed { package: Err(why), .. } => {
+                self.no_worker(format!("its files cannot be handed over: {why}")).await;
+            }
+            DoneBeside::Fetched { epoch, tip, bundle: Ok(bundle), .. } => {
+                let _ = self.events.send(SeatEvent::Aside { epoch, tip, bundle }).await;
+            }
+            DoneBeside::Fetched { epoch, blob, bundle: Err(error), .. } => {
+                tracing::warn!(%error, epoch, "what a worker left cannot be fetched");
+                let Some(aside) = self.asides.get_mut(&epoch) else { return };
+                aside.is_under_way = false;
+                let (holder, courier) = (aside.holder.clone(), aside.way.courier);
+                self.tell_by(courier, &holder, RunDown::Missing { epoch, blob }).await;
+            }
+        }
+    }
+
+    async fn no_worker(&self, reason: String) {
+        let _ = self.events.send(SeatEvent::NoWorker { reason }).await;
+    }
+
+    /// A worker has said something.
+    async fn heard(&mut self, heard: SeatNews) {
+        let SeatNews::Letter { courier, holder, said, _room } = heard else {
+            // Offers and blobs are gone; what was said is said again by the leases.
+            return self.input(HomeInput::OfferAgain).await;
+        };
+        let epoch = self.lease.epoch();
+        let current = self.lease.holder() == Some(&holder);
+        if current {
+            self.courier = courier;
+        }
+        let way = Way { courier, worker: holder.worker.clone() };
+        match said {
+            RunUp::Progress { epoch: of, body } => {
+                if current && of == epoch {
+                    self.passing(&body).await;
+                }
+            }
+            RunUp::CommandAck { epoch: of, series, upto } => {
+                if current && of == epoch {
+                    self.commands.acknowledged(series, upto);
+                }
+            }
+            RunUp::Request { epoch: of, id, open_from, body } => {
+                if current && of == epoch {
+                    self.request(id, open_from, &body).await;
+                }
+            }
+            RunUp::Claim { .. } if !self.fleet.may_have(&self.wants, &holder.worker) => {
+                self.tell_by(courier, &holder, RunDown::Refused(ClaimRefusal::Unknown)).await;
+            }
+            RunUp::Claim { .. } if self.given_back.rests(&holder.worker, self.fleet.now_ms()) => {
+                self.tell_by(courier, &holder, RunDown::Refused(ClaimRefusal::Held)).await;
+            }
+            said => {
+                match &said {
+                    RunUp::Claim { have, .. } => self.note_claim(&holder, courier, have),
+                    RunUp::GiveUp { why } if current => {
+                        self.given_back.note(&holder.worker, why, self.fleet.now_ms());
+                    }
+                    RunUp::Items { .. } if current => self.given_back.works(),
+                    _ => {}
+                }
+                if !self.fetch_first(&holder, &way, &said).await {
+                    return;
+                }
+                if let Ok(input) = said.into_lease(holder.clone()) {
+                    self.letter = Some((holder, way));
+                    self.input(input).await;
+                }
+                self.arrived = Arrived::default();
+                if self.given_back.is_too_often() && !self.lease.is_settled() {
+                    self.no_worker(self.given_back.reason(0)).await;
+                }
+            }
+        }
+    }
+
+    /// Fetches the blobs that a letter of the holder names, before it counts. If the courier has lost one, the worker is told, and says
+    /// all of it again once the blob is there.
+    async fn fetch_first(&mut self, holder: &LeaseHolder, way: &Way, said: &RunUp) -> bool {
+        let (epoch, blobs): (u64, Vec<BlobId>) = match said {
+            RunUp::Items { epoch, first, items } => {
+                // Those that are known are repeated.
+                let known = usize::try_from((self.lease.taken() + 1).saturating_sub(*first));
+                let new = items.iter().skip(known.unwrap_or(usize::MAX));
+                let blob = |item: &RawBody| match read(item) {
+                    Ok(ItemBody::Blob(blob)) => Some(blob),
+                    _ => None,
+                };
+                (*epoch, new.filter_map(blob).collect())
+            }
+            RunUp::Final { epoch, aside: false, result, .. } => (
+                *epoch,
+                read::<RunResult>(result).ok().and_then(|result| result.bundle).into_iter().collect(),
+            ),
+            _ => return true,
+        };
+        if !self.lease.is_current(holder, epoch) {
+            return true;
+        }
+        let mut bytes = 0_u64;
+        for blob in blobs {
+            if self.arrived.has(blob) {
+                continue;
+            }
+            let fetched = self.files.fetch(way, blob).await;
+            if matches!(fetched, Err(CourierError::NoBlob(_))) && self.missed < limits::BLOBS_MISSED_MAX {
+                self.missed += 1;
+                self.tell_by(way.courier, holder, RunDown::Missing { epoch, blob }).await;
+                self.arrived = Arrived::default();
+                return false;
+            }
+            bytes = bytes.saturating_add(self.arrived.add(blob, fetched));
+            if bytes > limits::ITEM_BLOB_BYTES_MAX && matches!(said, RunUp::Items { .. }) {
+                // What is left is missed where it is looked for.
+                break;
+            }
+        }
+        self.missed = 0;
+        true
+    }
+
+    fn note_claim(&mut self, holder: &LeaseHolder, courier: usize, have: &RawBody) {
+        let mut have: ClaimHave = read(have).unwrap_or_default();
+        have.commits.truncate(limits::COMMITS_TOLD_MAX);
+        self.claims.retain(|(known, _, _)| known != holder);
+        if self.claims.len() >= limits::CLAIMS_KEPT_MAX {
+            self.claims.remove(0);
+        }
+        self.claims.push((holder.clone(), courier, have));
+    }
+
+    /// Lets the lease take something in, and does what comes of it.
+    async fn input(&mut self, input: Input) {
+        let actions = self.lease.handle(self.fleet.now_ms(), input);
+        for action in actions {
+            if let Err(Refused(reason)) = self.act(action).await {
+                self.no_worker(reason).await;
+            }
+        }
+    }
+
+    async fn act(&mut self, action: Action) -> Result<(), Refused> {
+        if let Some((holder, said)) = RunDown::of_lease(&action) {
+            self.tell(&holder, said).await;
+            return Ok(());
+        }
+        let event = match action {
+            HomeAction::Offer { epoch, attempt } => {
+                self.offer(epoch, attempt).await;
+                return Ok(());
+            }
+            HomeAction::RecordGrant { holder, epoch, .. } => {
+                let claim = self.claims.iter().find(|(known, _, _)| *known == holder);
+                let (courier, has) = claim.map_or((self.courier, Vec::new()), |(_, courier, have)| {
+                    (*courier, have.commits.clone())
+                });
+                self.courier = courier;
+                let worker =
+                    WorkerRun { worker: holder.worker.to_string(), run: holder.run.as_str().to_owned() };
+                SeatEvent::Claimed { worker, epoch, has }
+            }
+            HomeAction::Granted { holder, epoch, beat, recorded } => {
+                let package = self.package.as_ref().filter(|(of, _)| *of == epoch);
+                if let Some(package) = package.and_then(|(_, package)| write(package)) {
+                    let (lease_ms, renew_ms) =
+                        (self.fleet.parts.times.lease_ms, self.fleet.parts.times.renew_ms);
+                    let granted = RunDown::Granted { epoch, beat, recorded, lease_ms, renew_ms, package };
+                    self.tell(&holder, granted).await;
+                }
+                return Ok(());
+            }
+            HomeAction::Record { items, .. } => self.items(&items)?,
+            HomeAction::Settle { result, .. } => {
+                let RunResult { end, bundle } = read(&result).map_err(Refused)?;
+                let bundle = bundle.map(|blob| self.arrived.take(blob)).transpose().map_err(Refused)?;
+                SeatEvent::Ended { end: Box::new(end), bundle }
+            }
+            HomeAction::TakeAside { holder, epoch, result } => {
+                self.aside(holder, epoch, &result).await;
+                return Ok(());
+            }
+            HomeAction::Lost { lost } => SeatEvent::NoWorker { reason: self.given_back.reason(lost) },
+            _ => return Ok(()),
+        };
+        let _ = self.events.send(event).await;
+        Ok(())
+    }
+
+    /// What a worker that had lost the agent has left: it is told that home has it once that is so.
+    async fn aside(&mut self, holder: LeaseHolder, epoch: u64, result: &RawBody) {
+        let left: Result<RunResult, String> = read(result);
+        let Ok(RunResult { end, bundle: Some(blob) }) = left else {
+            // There is nothing to keep.
+            return self.taken_aside(holder, epoch).await;
+        };
+        let (Some(tip), Some((_, way))) = (end.tip, self.letter.clone()) else {
+            return self.taken_aside(holder, epoch).await;
+        };
+        let aside = Aside { holder, way: way.clone(), is_under_way: false, tries: 0 };
+        let aside = self.asides.entry(epoch).or_insert(aside);
+        if std::mem::replace(&mut aside.is_under_way, true) || aside.tries >= limits::ASIDE_TRIES_MAX {
+            return;
+        }
+        aside.tries += 1;
+        let files = self.files.clone();
+        self.beside.spawn(async move {
+            DoneBeside::Fetched { epoch, tip, blob, bundle: files.fetch(&way, blob).await }
+        });
+    }
+
+    /// What was left is on a branch, or could not be taken. Then whoever left it keeps it.
+    async fn aside_done(&mut self, epoch: u64, is_kept: bool) {
+        let Some(aside) = self.asides.get_mut(&epoch) else { return };
+        aside.is_under_way = false;
+        if is_kept && let Some(aside) = self.asides.remove(&epoch) {
+            self.taken_aside(aside.holder, epoch).await;
+        }
+    }
+
+    async fn taken_aside(&mut self, holder: LeaseHolder, epoch: u64) {
+        let now_ms = self.fleet.now_ms();
+        for action in self.lease.handle::<RawBody>(now_ms, HomeInput::TakenAside { holder, epoch }) {
+            if let Some((holder, said)) = RunDown::of_lease(&action) {
+                self.tell(&holder, said).await;
+            }
+        }
+    }
+
+    fn items(&mut self, items: &[RawBody]) -> Result<SeatEvent, Refused> {
+        let (mut events, mut all) = (Vec::new(), Vec::new());
+        let mut room_bytes = limits::ITEM_BLOB_BYTES_MAX;
+        for item in items {
+            let (wire, bytes) = match read(item).map_err(Refused)? {
+                ItemBody::Here(wire) => (*wire, item.get().len() as u64),
+                ItemBody::Blob(blob) => {
+                    let bytes = self.arrived.bytes(blob, room_bytes).map_err(Refused)?;
+                    let read = serde_json::from_slice::<WireItem>(&bytes);
+                    let read = read.map_err(|error| Refused(unreadable(&error)))?;
+                    (read, bytes.len() as u64)
+                }
+            };
+            room_bytes = room_bytes.saturating_sub(bytes);
+            self.told_bytes = self.told_bytes.saturating_add(bytes.saturating_sub(wire.contents_bytes()));
+            if self.told_bytes > limits::TOLD_BYTES_MAX {
+                return Err(Refused(format!("its worker told more than {} bytes", limits::TOLD_BYTES_MAX)));
+            }
+            let (item, contents) =
+                wire.opened().ok_or_else(|| Refused("a file in a message cannot be read".to_owned()))?;
+            events.push(item);
+            all.extend(contents);
+        }
+        Ok(SeatEvent::Items { items: events, contents: all })
+    }
+
+    async fn request(&mut self, id: u64, open_from: u64, body: &RawBody) {
+        let epoch = self.lease.epoch();
+        match self.answers.arrive(id, open_from) {
+            RequestArrival::New => match read::<RequestBody>(body) {
+                Ok(RequestBody { after, request }) if id <= u64::from(u32::MAX) => {
+                    let id = (epoch << REQUEST_BITS) | id;
+                    let _ = self.events.send(SeatEvent::Request { id, after, request }).await;
+                }
+                Ok(_) => {}
+                Err(reason) => drop(self.events.send(SeatEvent::NoWorker { reason }).await),
+            },
+            RequestArrival::Answered(body) => self.tell_holder(RunDown::Reply { epoch, id, body }).await,
+            RequestArrival::Forgotten => {
+                let reason = "the answer is not kept any more".to_owned();
+                if let Some(body) = write(&Carried::Here(HomeReply::Refused { reason })) {
+                    self.tell_holder(RunDown::Reply { epoch, id, body }).await;
+                }
+            }
+            RequestArrival::InProgress | RequestArrival::Busy => {}
+        }
+    }
+
+    async fn passing(&mut self, body: &RawBody) {
+        let event = match read(body) {
+            Ok(Passing::Show(kind)) => SeatEvent::Progress(kind),
+            Ok(Passing::CallOff(id)) if id <= u64::from(u32::MAX) => {
+                SeatEvent::CalledOff { id: (self.lease.epoch() << REQUEST_BITS) | id }
+            }
+            Ok(Passing::CallOff(_)) | Err(_) => return,
+        };
+        // It may be lost.
+        let _ = self.events.try_send(event);
+    }
+
+    /// How the holder is reached; whoever had it when this process began may not have been heard yet.
+    fn way(&self) -> Option<Way> {
+        let holder = self.lease.current()?;
+        Some(Way { courier: self.courier, worker: holder.worker.clone() })
+    }
+
+    async fn send_commands(&mut self) {
+        let epoch = self.lease.epoch();
+        while let Some(way) = self.way() {
+            let Some(command) = self.commands.next() else { break };
+            match self.files.carry(&way, &command).await {
+                Ok(body) => self.commands.send(body),
+                Err(why) => self.no_worker(format!("it cannot be told something: {why}")).await,
+            }
+        }
+        for (series, number, body) in self.commands.tick(self.fleet.now_ms()) {
+            self.tell_holder(RunDown::Command { epoch, series, number, body }).await;
+        }
+    }
+
+    async fn tell_holder(&self, said: RunDown) {
+        if let Some(holder) = self.lease.holder().cloned() {
+            self.tell(&holder, said).await;
+        }
+    }
+
+    async fn tell(&self, holder: &LeaseHolder, said: RunDown) {
+        let wrote = self.letter.as_ref().filter(|(wrote, _)| wrote == holder).map(|(_, way)| way.courier);
+        let claimed =
+            self.claims.iter().find(|(claimed, _, _)| claimed == holder).map(|(_, courier, _)| *courier);
+        let courier = wrote.or(claimed).unwrap_or(self.courier);
+        self.tell_by(courier, holder, said).await;
+    }
+
+    async fn tell_by(&self, courier: usize, holder: &LeaseHolder, said: RunDown) {
+        let about = RunAbout {
+            home: self.home.clone(),
+            session: self.start.session,
+            agent: self.start.agent,
+            run: holder.run.clone(),
+        };
+        let down = Down::run(holder.worker.clone(), about, said);
+        let sealed = self.fleet.parts.seal.seal_down(&down);
+        let (Ok(letter), Some(courier)) = (sealed, self.fleet.parts.couriers.get(courier)) else { return };
+        if let Err(error) = courier.tell(&holder.worker, letter).await {
+            tracing::debug!(%error, worker = %holder.worker, "a worker could not be told");
+        }
+    }
+
+    async fn offer(&mut self, epoch: u64, attempt: u64) {
+        self.answer().await;
+        let parts = &self.fleet.parts;
+        let needs = OfferNeeds { model: self.start.model.clone(), repository: self.start.repository.clone() };
+        let Some(needs) = write(&needs) else { return };
+        let offer = TaskOffer {
+            version: CLUSTER_VERSION,
+            owner: parts.seal.owner().clone(),
+            home: self.home.clone(),
+            session: self.start.session,
+            agent: self.start.agent,
+            epoch,
+            attempt,
+            wants: self.wants.clone(),
+            needs,
+            made_at_s: 0,
+        };
+        let Ok(bytes) = parts.seal.seal_offer(&offer) else { return };
+        for courier in &parts.couriers {
+            let (wants, bytes) = (self.wants.clone(), bytes.clone());
+            let posted = PostedOffer { agent: self.start.agent, epoch, attempt, wants, bytes };
+            if let Err(error) = courier.offer(posted).await {
+                tracing::warn!(%error, agent = %self.start.agent, "an agent could not be offered");
+            }
+        }
+    }
+}
+
+fn holder_of(run: &WorkerRun) -> Option<LeaseHolder> {
+    let worker = run.worker.parse::<WorkerName>().ok()?;
+    Some(LeaseHolder { worker, run: run.run.parse::<RunId>().ok()? })
+}
+
+async fn sleep(pause: Option<Duration>) {
+    match pause {
+        Some(pause) => tokio::time::sleep(pause).await,
+        None => std::future::pending().await,
+    }
+}
