@@ -37,6 +37,7 @@ mod requests;
 mod sign;
 mod ssh;
 mod ssh_home;
+mod worker;
 mod worker_lease;
 
 pub use blob_shelf::{BlobShelf, WhenFull};
@@ -66,4 +67,5 @@ pub use requests::{
 pub use sign::{OwnerSecret, Seal, SealError};
 pub use ssh::{Preface, SshStart, SshState, SshWorker, remote_command, ssh_arguments};
 pub use ssh_home::{SshEntry, SshHome};
+pub use worker::{WorkerParts, serve};
 pub use worker_lease::{BufferLimits, NotPushed, WorkerInput, WorkerLease, WorkerPhase, WorkerSend};

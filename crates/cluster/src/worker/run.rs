@@ -1,0 +1,533 @@
+//! One run of an agent on a worker: claims it, prepares its checkout, lets the engine run it, and hands over what it came to.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use posse_engine::HostedUpdate;
+use posse_engine::remote::{HomeReply, HomeRequest, HostCommand, HostedEnd};
+use posse_protocol::{Ending, Failure, ProgressKind};
+use posse_workspace::bundle::{Depot, DepotCheckout};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::begin::{AtWork, Beginning, WorkOf};
+use super::home_words::{HomeWord, HomeWords};
+use super::link::{AgentAsk, RunLease, RunLink};
+use super::uploads::{PutItem, Uploads, put};
+use super::{Busy, Waits, WorkerInner};
+use crate::bodies::{
+    ClaimHave, ItemBody, OfferNeeds, Passing, RequestBody, RunResult, WireItem, read, write,
+};
+use crate::courier::ClaimedOffer;
+use crate::limits;
+use crate::message::{CLUSTER_VERSION, RawBody, RunAbout, RunDown, RunUp, TaskOffer, Up, UpBody};
+use crate::names::{BlobId, RunId};
+use crate::requests::{CommandInbox, RequestAsker};
+use crate::worker_lease::{BufferLimits, NotPushed, WorkerLease, WorkerPhase};
+
+/// One run.
+struct Run {
+    inner: Arc<WorkerInner>,
+    offer: TaskOffer,
+    about: RunAbout,
+    link: Arc<RunLink>,
+    /// What it has of what the agent needs.
+    have: RawBody,
+    why: String,
+    asker: RequestAsker<RawBody>,
+    answers: HashMap<u64, oneshot::Sender<HomeReply>>,
+    inbox: CommandInbox<RawBody>,
+    words: HomeWords,
+    uploads: Uploads,
+    /// What home said before the agent had begun.
+    early: Vec<HostCommand>,
+    /// When home was heard last.
+    heard_ms: u64,
+    /// Held while home is silent for longer than a lease: an agent that may not act takes no room.
+    lapsed: Option<Waits>,
+}
+
+/// What comes of a grant.
+type Begun = Result<Box<AtWork>, String>;
+
+/// Runs an agent to its end, as far as this worker has it.
+pub(super) async fn run(
+    inner: Arc<WorkerInner>,
+    offer: TaskOffer,
+    claimed: ClaimedOffer,
+    busy: Arc<Busy>,
+    now: CancellationToken,
+) {
+    let Some(run) = RunId::random() else { return };
+    let needs = read::<OfferNeeds>(&offer.needs);
+    let commits = match &needs {
+        Ok(needs) => inner.depots.commits(&needs.repository).await,
+        Err(_) => Vec::new(),
+    };
+    let Some(have) = write(&ClaimHave { commits }) else { return };
+    let (asks, asked) = mpsc::unbounded_channel();
+    let (mailbox, told) = mpsc::channel(limits::FOLLOWED_MAX);
+    inner.runs().insert(run.clone(), mailbox);
+    let lease = WorkerLease::new(inner.parts.times, BufferLimits::default(), inner.now_ms());
+    let link = RunLink::new(Arc::clone(&inner), lease, asks, busy);
+    let about =
+        RunAbout { home: offer.home.clone(), session: offer.session, agent: offer.agent, run: run.clone() };
+    let heard_ms = inner.now_ms();
+    let task = Run {
+        asker: RequestAsker::new(inner.parts.times.answer_ms),
+        answers: HashMap::new(),
+        inbox: CommandInbox::default(),
+        words: HomeWords::new(Arc::clone(&inner), run.clone()),
+        uploads: Uploads::new(Arc::clone(&inner), run.clone()),
+        early: Vec::new(),
+        why: String::new(),
+        inner: Arc::clone(&inner),
+        offer,
+        about,
+        link,
+        have,
+        heard_ms,
+        lapsed: None,
+    };
+    task.go(claimed, told, asked, now).await;
+    inner.runs().remove(&run);
+}
+
+/// How far the work of a run is.
+enum WorkStage {
+    /// There is none yet.
+    None,
+    Beginning(JoinHandle<Begun>),
+    AtWork(Box<AtWork>),
+    Packing(JoinHandle<Packed>),
+    /// The result is on its way.
+    Packed(Arc<Depot>, DepotCheckout),
+}
+
+/// A result, its blob with the file, and where it was made.
+type Packed = (RawBody, Option<(BlobId, PathBuf)>, Arc<Depot>, DepotCheckout);
+
+/// What comes of the work next.
+enum WorkNews {
+    Begun(Begun),
+    Updated(HostedUpdate),
+    Ended,
+    Packed(Option<Packed>),
+}
+
+impl WorkStage {
+    /// What comes next. What is not awaited to the end can be awaited again.
+    async fn next(&mut self) -> WorkNews {
+        match self {
+            Self::None | Self::Packed(..) => std::future::pending().await,
+            Self::Beginning(begins) => {
+                WorkNews::Begun(begins.await.unwrap_or_else(|_| Err("a fault in Posse".to_owned())))
+            }
+            Self::AtWork(work) => match work.session.next().await {
+                Some(update) => WorkNews::Updated(update),
+                None => WorkNews::Ended,
+            },
+            Self::Packing(packs) => WorkNews::Packed(packs.await.ok()),
+        }
+    }
+}
+
+impl Run {
+    async fn go(
+        mut self,
+        claimed: ClaimedOffer,
+        mut told: mpsc::Receiver<RunDown>,
+        mut asked: mpsc::UnboundedReceiver<AgentAsk>,
+        now: CancellationToken,
+    ) {
+        let mut work = WorkStage::None;
+        let mut hold = tokio::time::interval(Duration::from_millis(self.inner.parts.times.renew_ms.max(1)));
+        hold.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            self.send().await;
+            if self.is_over(&mut work) {
+                break;
+            }
+            let pause = self.pause();
+            tokio::select! {
+                biased;
+                () = now.cancelled() => {
+                    self.give_up("the worker was stopped".to_owned());
+                    self.send().await;
+                    break;
+                }
+                Some(said) = told.recv() => self.heard(said, &mut work).await,
+                Some(AgentAsk { request, after, answer }) = asked.recv() => self.ask(request, after, answer),
+                put = self.uploads.next() => self.put(put),
+                heard = self.words.next() => self.heard_later(heard, &work),
+                news = work.next(), if !self.uploads.is_busy() => work = self.came(news, work).await,
+                _ = hold.tick() => drop(claimed.lease.renew().await),
+                () = tokio::time::sleep(pause) => {}
+            }
+        }
+        let settled = self.link.lease(|lease, _| lease.phase()) == WorkerPhase::Done;
+        let _ = if settled { claimed.lease.done().await } else { claimed.lease.give_back().await };
+        self.let_go(work, settled).await;
+    }
+
+    /// Whether nothing more comes of the run. Work of one that is stale is put aside first.
+    fn is_over(&mut self, work: &mut WorkStage) -> bool {
+        if self.inner.now_ms().saturating_sub(self.heard_ms) > limits::ORPHAN_MS_MAX {
+            tracing::warn!(agent = %self.offer.agent, "home has said nothing for an hour; its agent is let go");
+            return true;
+        }
+        match self.link.lease(|lease, _| lease.phase()) {
+            WorkerPhase::Done | WorkerPhase::GivenUp | WorkerPhase::Refused(_) => true,
+            WorkerPhase::Stale => match std::mem::replace(work, WorkStage::None) {
+                WorkStage::None => true,
+                WorkStage::AtWork(at_work) => {
+                    *work = WorkStage::Packing(self.put_aside(*at_work));
+                    false
+                }
+                other => {
+                    *work = other;
+                    false
+                }
+            },
+            WorkerPhase::Claiming | WorkerPhase::Held => false,
+        }
+    }
+
+    /// Takes in what came of the work.
+    async fn came(&mut self, news: WorkNews, work: WorkStage) -> WorkStage {
+        match (news, work) {
+            (WorkNews::Begun(Ok(begun)), _) => {
+                std::mem::take(&mut self.early).into_iter().for_each(|said| begun.session.hear(said));
+                WorkStage::AtWork(begun)
+            }
+            (WorkNews::Begun(Err(why)), _) => {
+                tracing::warn!(why, "an agent could not be begun");
+                self.give_up(why);
+                WorkStage::None
+            }
+            (WorkNews::Updated(update), work) => {
+                self.updated(update).await;
+                work
+            }
+            (WorkNews::Ended, WorkStage::AtWork(at_work)) => WorkStage::Packing(self.pack_up(*at_work)),
+            (WorkNews::Ended, work) => work,
+            (WorkNews::Packed(Some((result, bundle, depot, checkout))), _) => {
+                bundle.into_iter().for_each(|(blob, path)| self.uploads.keep_result(blob, path));
+                self.link.lease(|lease, now_ms| lease.finish(result, now_ms));
+                WorkStage::Packed(depot, checkout)
+            }
+            (WorkNews::Packed(None), _) => {
+                self.give_up("what it did could not be packed".to_owned());
+                WorkStage::None
+            }
+        }
+    }
+
+    fn give_up(&mut self, why: String) {
+        self.why = why;
+        self.link.lease(|lease, _| lease.give_up());
+    }
+
+    /// Lets go of the folder, whatever became of the agent.
+    async fn let_go(&self, work: WorkStage, settled: bool) {
+        let work = match work {
+            WorkStage::Beginning(begins) => match begins.await {
+                Ok(Ok(begun)) => WorkStage::AtWork(begun),
+                _ => WorkStage::None,
+            },
+            other => other,
+        };
+        let (depot, checkout) = match work {
+            WorkStage::AtWork(at_work) => {
+                let AtWork { session, depot, checkout, .. } = *at_work;
+                session.abandon().await;
+                (depot, checkout)
+            }
+            WorkStage::Packed(depot, checkout) => (depot, checkout),
+            WorkStage::Packing(packs) => match packs.await {
+                Ok((_, bundle, depot, checkout)) => {
+                    let _ = bundle.map(|(_, path)| std::fs::remove_file(path));
+                    (depot, checkout)
+                }
+                Err(_) => return,
+            },
+            WorkStage::None | WorkStage::Beginning(_) => return,
+        };
+        if let Err(error) = depot.release(checkout, settled).await {
+            tracing::warn!(%error, "a checkout on this worker could not be let go");
+        }
+        self.inner.depots.tidy(&depot).await;
+    }
+
+    /// Sends everything that is due.
+    async fn send(&mut self) {
+        self.call_off().await;
+        let silent_ms = self.inner.now_ms().saturating_sub(self.heard_ms);
+        if silent_ms <= self.inner.parts.times.patience_ms() {
+            self.lapsed = None;
+        } else if self.lapsed.is_none() {
+            self.lapsed = Some(self.link.waits());
+        }
+        let sends = self.link.lease(RunLease::tick);
+        for send in sends {
+            let said = RunUp::of_lease(send, &self.have, &self.why);
+            // What names a blob that is being put again waits for it; the lease sends it again.
+            let waits =
+                matches!(said, RunUp::Items { .. } | RunUp::Final { .. }) && self.uploads.is_mending();
+            if !waits {
+                self.say(said).await;
+            }
+        }
+        let epoch = self.link.lease(|lease, _| lease.epoch());
+        for request in self.asker.tick(self.inner.now_ms()) {
+            let (id, open_from, body) = (request.id, request.open_from, request.body);
+            self.say(RunUp::Request { epoch, id, open_from, body }).await;
+        }
+    }
+
+    /// Tells home which requests nobody waits for any more.
+    async fn call_off(&mut self) {
+        let gone: Vec<u64> =
+            self.answers.iter().filter(|(_, answer)| answer.is_closed()).map(|(id, _)| *id).collect();
+        for id in gone {
+            self.answers.remove(&id);
+            self.asker.answered(id);
+            let epoch = self.link.lease(|lease, _| lease.epoch());
+            if let Some(body) = write(&Passing::CallOff(id)) {
+                self.say(RunUp::Progress { epoch, body }).await;
+            }
+        }
+    }
+
+    async fn say(&self, said: RunUp) {
+        let parts = &self.inner.parts;
+        let body = UpBody::Run { about: self.about.clone(), said };
+        let up = Up { version: CLUSTER_VERSION, worker: parts.name.clone(), body };
+        match parts.seal.seal_up(&up) {
+            Ok(letter) => {
+                if let Err(error) = parts.courier.append(&self.offer.home, letter).await {
+                    tracing::debug!(%error, "home could not be told");
+                }
+            }
+            Err(error) => tracing::warn!(%error, "something for home does not fit into a letter"),
+        }
+    }
+
+    /// How long nothing is due.
+    fn pause(&self) -> Duration {
+        let lease = self.link.lease(|lease, _| lease.tick_at_ms());
+        let due = [lease, self.asker.tick_at_ms()].into_iter().flatten().min();
+        let pause = due.map(|at| at.saturating_sub(self.inner.now_ms())).unwrap_or(60_000).max(1);
+        Duration::from_millis(pause)
+    }
+
+    fn ask(&mut self, request: HomeRequest, after: u64, answer: oneshot::Sender<HomeReply>) {
+        let Some(body) = write(&RequestBody { after, request }) else { return };
+        if let Ok(id) = self.asker.ask(body) {
+            self.answers.insert(id, answer);
+            // It comes after them.
+            self.link.lease(|lease, _| lease.gather_no_more());
+        }
+    }
+
+    /// Takes in what home says. A grant begins the work.
+    async fn heard(&mut self, said: RunDown, work: &mut WorkStage) {
+        self.heard_ms = self.inner.now_ms();
+        let before = self.link.lease(|lease, _| lease.phase());
+        if let Some(input) = said.to_lease() {
+            self.link.lease(|lease, now_ms| lease.hear(now_ms, input));
+        }
+        let epoch = self.link.lease(|lease, _| lease.epoch());
+        match said {
+            RunDown::Granted { recorded, package, .. } if before == WorkerPhase::Claiming => {
+                self.link.begins_after(recorded);
+                let beginning = Beginning {
+                    inner: Arc::clone(&self.inner),
+                    about: self.about.clone(),
+                    link: Arc::clone(&self.link),
+                };
+                *work = WorkStage::Beginning(tokio::spawn(async move {
+                    beginning.begin(&package).await.map(Box::new)
+                }));
+            }
+            RunDown::Command { epoch: of, series, number, body } if of == epoch => {
+                for body in self.inbox.arrive(series, number, body) {
+                    if !self.words.command(body) {
+                        self.give_up("home says more than can wait".to_owned());
+                    }
+                }
+                self.commands(work);
+                let (series, upto) = self.inbox.delivered();
+                self.say(RunUp::CommandAck { epoch, series, upto }).await;
+            }
+            RunDown::Reply { epoch: of, id, body } if of == epoch && self.answers.contains_key(&id) => {
+                if let Some(reply) = self.words.reply(id, &body) {
+                    self.replied(id, reply);
+                }
+            }
+            RunDown::Missing { epoch: of, blob } if of == epoch => self.uploads.put_again(blob),
+            _ => {}
+        }
+        let acked = self.link.lease(|lease, _| lease.acked());
+        self.uploads.acked(acked);
+    }
+
+    /// Hands over the commands that are there.
+    fn commands(&mut self, work: &WorkStage) {
+        while let Some(command) = self.words.next_command() {
+            self.command(command, work);
+        }
+    }
+
+    fn command(&mut self, command: Result<HostCommand, String>, work: &WorkStage) {
+        match (command, work) {
+            (Ok(command), WorkStage::AtWork(at_work)) => at_work.session.hear(command),
+            (Ok(command), _) if self.early.len() < limits::COMMANDS_EARLY_MAX => self.early.push(command),
+            (Ok(_), _) => self.give_up("home says more than an agent hears before it begins".to_owned()),
+            (Err(why), _) => self.give_up(format!("something that home said could not be taken in: {why}")),
+        }
+    }
+
+    fn replied(&mut self, id: u64, reply: HomeReply) {
+        if self.asker.answered(id)
+            && let Some(answer) = self.answers.remove(&id)
+        {
+            let _ = answer.send(reply);
+        }
+    }
+
+    /// Something that home said was fetched.
+    fn heard_later(&mut self, heard: HomeWord, work: &WorkStage) {
+        match heard {
+            HomeWord::Reply(id, reply) => self.replied(id, reply),
+            HomeWord::Command(command) => {
+                self.command(command, work);
+                self.commands(work);
+            }
+        }
+    }
+
+    /// Something happened to the agent.
+    async fn updated(&mut self, update: HostedUpdate) {
+        match update {
+            HostedUpdate::Progress(kind) => self.show(kind).await,
+            HostedUpdate::Item(item, contents) => {
+                let wire = WireItem::new(*item, contents);
+                let body = write(&ItemBody::Here(Box::new(wire.clone())));
+                let pushed = body.map(|body| {
+                    let bytes = body.get().len();
+                    self.link.lease(|lease, now_ms| {
+                        lease.gather(now_ms + limits::GATHER_MS);
+                        lease.push(body, bytes)
+                    })
+                });
+                if let None | Some(Err(NotPushed::TooLarge { .. })) = pushed {
+                    let begun = serde_json::to_vec(&wire).map_err(|error| error.to_string());
+                    if let Err(why) = begun.and_then(|bytes| self.uploads.begin(&bytes)) {
+                        self.give_up(format!("something that happened could not be told: {why}"));
+                    }
+                }
+            }
+        }
+    }
+
+    /// An item that does not fit into a letter is where home finds it.
+    fn put(&mut self, put: Result<PutItem, String>) {
+        let told = put.and_then(|item| {
+            let body = write(&ItemBody::Blob(item.blob)).ok_or("it has no name")?;
+            let pushed = self.link.lease(|lease, _| lease.push_blob(body, item.bytes));
+            if let Ok(number) = pushed {
+                self.uploads.keep_item(item, number);
+            }
+            Ok(())
+        });
+        if let Err(why) = told {
+            self.give_up(format!("something that happened could not be told: {why}"));
+        }
+    }
+
+    async fn show(&self, kind: ProgressKind) {
+        let epoch = self.link.lease(|lease, _| lease.epoch());
+        if let Some(body) = write(&Passing::Show(kind)) {
+            self.say(RunUp::Progress { epoch, body }).await;
+        }
+    }
+
+    /// Commits what the agent did and makes it available.
+    fn pack_up(&self, work: AtWork) -> JoinHandle<Packed> {
+        let (inner, run) = (Arc::clone(&self.inner), self.about.run.clone());
+        tokio::spawn(async move {
+            let AtWork { session, depot, checkout, task } = work;
+            let end = session.end().await;
+            let (result, bundle) = pack(&inner, &run, &depot, &checkout, &task, end).await;
+            (result, bundle, depot, checkout)
+        })
+    }
+
+    /// The same for an agent that somebody else has by now.
+    fn put_aside(&self, work: AtWork) -> JoinHandle<Packed> {
+        let (inner, run) = (Arc::clone(&self.inner), self.about.run.clone());
+        tokio::spawn(async move {
+            let AtWork { session, depot, checkout, task } = work;
+            session.abandon().await;
+            let reason = "another worker has it".to_owned();
+            let end = HostedEnd {
+                ending: Ending::Interrupted { reason },
+                short: None,
+                notes: Vec::new(),
+                tip: None,
+            };
+            let (result, bundle) = pack(&inner, &run, &depot, &checkout, &task, end).await;
+            (result, bundle, depot, checkout)
+        })
+    }
+}
+
+/// How a run ended, with its work.
+async fn pack(
+    inner: &Arc<WorkerInner>,
+    run: &RunId,
+    depot: &Depot,
+    checkout: &DepotCheckout,
+    task: &WorkOf,
+    mut end: HostedEnd,
+) -> (RawBody, Option<(BlobId, PathBuf)>) {
+    let packed = pack_work(inner, run, depot, checkout, task).await;
+    let bundle = match packed {
+        Ok(Some((tip, blob, path))) => {
+            end.tip = Some(tip);
+            Some((blob, path))
+        }
+        Ok(None) => None,
+        Err(why) => {
+            end.notes.push(format!("its work could not be packed: {why}"));
+            let message = "its work could not be packed on the worker".to_owned();
+            end.ending = Ending::Failed { failure: Failure::Internal { message } };
+            None
+        }
+    };
+    let blob = bundle.as_ref().map(|(blob, _)| *blob);
+    (write(&RunResult { end, bundle: blob }).unwrap_or_default(), bundle)
+}
+
+async fn pack_work(
+    inner: &Arc<WorkerInner>,
+    run: &RunId,
+    depot: &Depot,
+    checkout: &DepotCheckout,
+    task: &WorkOf,
+) -> Result<Option<(String, BlobId, PathBuf)>, String> {
+    let title = if task.title.is_empty() { "work of a sub-agent" } else { task.title.as_str() };
+    let tip = depot.finish(checkout, title).await.map_err(|error| error.to_string())?;
+    let Some(tip) = tip else { return Ok(None) };
+    let path = inner.depots.passing_file(&format!("{run}-result"))?;
+    depot.pack_result(&task.base, &tip, &path).await.map_err(|error| error.to_string())?;
+    let put = put(Arc::clone(inner), path.clone()).await;
+    if put.is_err() {
+        let _ = std::fs::remove_file(&path);
+    }
+    Ok(Some((tip, put?, path)))
+}
