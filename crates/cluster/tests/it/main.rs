@@ -2,16 +2,24 @@
 //! them fails, and as somebody hostile is at either end.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
+mod agents;
+mod broker_agents;
 mod broker_rights;
 mod brokers;
+mod budgets;
 mod contract;
 mod couriers;
 mod documented;
 mod fixture;
+mod forgetful;
+mod killed;
 mod leases;
 mod letters;
+mod orders;
 mod pipes;
+mod resumed;
 mod shelf;
 mod simulation;
 mod ssh;
+mod stage;
 mod together;
