@@ -1,5 +1,6 @@
 //! What there is to choose from in a folder: roles, skills and models, as values that every interface can show.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use posse_engine::skills::{FoundSkill, find_skills};
@@ -9,6 +10,7 @@ use posse_roles::{Audience, Team};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::detect::settled;
 use crate::{Config, PROVIDERS, Paths, PrepareError, RoleSources, Surroundings, Trusted, skill_folders};
 
 /// The roles of a folder.
@@ -71,6 +73,14 @@ pub fn role_list(paths: &Paths, folder: &Path, team: bool) -> Result<RoleList, P
         problems: problems.chain(warnings).collect(),
         roles: loaded.roles.iter().map(|role| Role { prompt: String::new(), ..role.clone() }).collect(),
     })
+}
+
+/// The names by which agents ask for models: those of the configuration, and the usual one's. A worker that calls models itself needs
+/// them all.
+pub fn needed_models(paths: &Paths, config: &Config) -> Vec<String> {
+    let usual = settled(config, paths.surroundings()).map(|(name, _)| name);
+    let named = config.models_named().map(|(_, name)| name.clone());
+    config.models.keys().cloned().chain(named).chain(usual).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 /// The skills that agents find in a folder.

@@ -42,6 +42,9 @@ pub enum PrepareError {
         /// The variable.
         variable: &'static str,
     },
+    /// The workers that its agents can run on.
+    #[error("the folder for what travels to workers cannot be used: {0}")]
+    Workers(std::io::Error),
     /// A path cannot be made absolute.
     #[error(transparent)]
     Path(std::io::Error),
@@ -190,6 +193,12 @@ pub enum ConfigError {
     MemorySwitch {
         /// What it is.
         said: String,
+    },
+    /// A path begins with `~`, and no home folder is known.
+    #[error("[cluster] {setting} is below ~/, and no home folder is known; write an absolute path")]
+    NoHomeFor {
+        /// The setting.
+        setting: &'static str,
     },
     /// The list of what is trusted cannot be read.
     #[error("{path} is damaged; remove it to trust anew")]

@@ -14,8 +14,10 @@
 //! exit codes: errors and warnings are values, and the interface shows them.
 #![forbid(unsafe_code)]
 
+mod broker_look;
 mod catalog;
 mod chat_settings;
+mod cluster_settings;
 mod command_text;
 mod config;
 mod data_folder;
@@ -23,6 +25,8 @@ mod detect;
 mod doctor;
 mod editor;
 mod error;
+mod fleet;
+mod fleet_error;
 mod forget_skill;
 mod homes;
 mod hook_list;
@@ -33,6 +37,7 @@ mod pager;
 mod paths;
 mod person_tool;
 mod plan;
+mod process_fleet;
 mod prompt_history;
 mod providers;
 mod role_fit;
@@ -40,26 +45,37 @@ mod roles;
 mod servers;
 mod sharing;
 mod skill_places;
+mod ssh_tool;
 mod surroundings;
 mod task;
+mod this_worker;
 mod trust;
 mod user_commands;
 mod warning;
 mod wished_role;
 mod wishes;
+mod worker_about;
+mod worker_files;
+mod worker_words;
 
-pub use catalog::{ModelSummary, RoleList, SkillSummary, context_window, model_list, role_list, skill_list};
+pub use broker_look::{BrokerState, HeardWorker, WorkerAnswer, drain_over_broker, look_at_broker};
+pub use catalog::{
+    ModelSummary, RoleList, SkillSummary, context_window, model_list, needed_models, role_list, skill_list,
+};
 pub use chat_settings::{ChatSettings, StatusLine};
+pub use cluster_settings::{ClusterSettings, NatsSettings, SshTarget, WorkerEntry, WorkerSettings};
 pub use command_text::{ExpandError, ExpandedCommand};
 pub use config::{
-    ChatNotify, ChatTheme, Config, ListedRule, PROJECT_FILE, RuleFileError, RuleKind, Trusted, list_rules,
-    parse_age_ms, parse_approval, parse_time_ms, project_file, remove_rule, save_role_model, save_rule,
+    ChatNotify, ChatTheme, Config, ListedRule, ModelsAt, PROJECT_FILE, RuleFileError, RuleKind, Trusted,
+    list_rules, parse_age_ms, parse_approval, parse_time_ms, project_file, remove_rule, save_role_model,
+    save_rule,
 };
 pub use data_folder::{try_writing, writing_advice};
 pub use detect::{ModelChoice, choose, probe};
 pub use doctor::{DoctorFinding, DoctorReport, DoctorState, examine};
 pub use editor::{ExternalEditor, NoEditor};
 pub use error::{AttachedFileError, ConfigError, ModelChoiceError, PrepareError, RolesError};
+pub use fleet_error::FleetError;
 pub use forget_skill::{ForgetSkillError, forget_skill};
 pub use hook_list::{HookListError, ListedHook};
 pub use hooks::{FoundHooks, find_hooks};
@@ -77,9 +93,20 @@ pub use servers::{
     ServerPlace, ServerStanding, ServersFound, add_server, remove_server_from, servers_folder, servers_in,
 };
 pub use skill_places::{own_skill_folder, skill_folders};
+pub use ssh_tool::SshTool;
 pub use surroundings::{NoFolder, ShownPath, Surroundings};
 pub use task::TaskPrompt;
+pub use this_worker::{
+    ThisWorker, WorkerPlace, WorkerWishes, accept_secret, drain_workers, is_drained, known_models,
+    undrain_workers,
+};
 pub use trust::{TrustItem, trust_items};
 pub use user_commands::{CommandFault, UserCommand, UserCommands, user_commands};
 pub use warning::SetupWarning;
 pub use wishes::Wishes;
+pub use worker_about::{SandboxAbout, WorkerAbout};
+pub use worker_files::{
+    BrokerAccess, JoinFile, KnownWorker, NatsCredentials, PREFACE_BYTES, SigningSecret, WorkerFileError,
+    add_known_worker, known_workers, own_secret, read_credentials, read_or_make_secret, read_secret,
+    remove_known_worker, worker_file_faults, write_credentials,
+};

@@ -58,3 +58,65 @@ pub(crate) const ATTACHED_TEXT_BYTES_MAX: u64 = 1024 * 1024;
 pub(crate) const FAULT_COLUMNS_MAX: usize = 200;
 /// How long the chosen model's endpoint has to answer.
 pub(crate) const ANSWER_MS: u64 = 5000;
+/// The longest name of a worker or a label.
+pub(crate) const WORKER_NAME_BYTES_MAX: usize = 63;
+/// How many labels a worker has.
+pub(crate) const WORKER_LABELS_MAX: usize = posse_cluster::limits::LABELS_MAX;
+/// How many workers are configured, and how many are known.
+pub(crate) const WORKERS_MAX: usize = posse_cluster::limits::WORKERS_MAX;
+/// The longest name of an owner.
+pub(crate) const OWNER_BYTES_MAX: usize = 32;
+/// The longest address of a broker.
+pub(crate) const BROKER_ADDRESS_BYTES_MAX: usize = 300;
+/// The longest name of a user of a broker.
+pub(crate) const BROKER_USER_BYTES_MAX: usize = 256;
+/// The longest password of one.
+pub(crate) const BROKER_PASSWORD_BYTES_MAX: usize = 1_024;
+/// The longest host for ssh.
+pub(crate) const SSH_HOST_BYTES_MAX: usize = 255;
+/// The longest path of the program that ssh runs.
+pub(crate) const SSH_PROGRAM_BYTES_MAX: usize = 1_024;
+/// How many additional arguments ssh gets.
+pub(crate) const SSH_OPTIONS_MAX: usize = 64;
+/// The longest of them.
+pub(crate) const SSH_OPTION_BYTES_MAX: usize = 1_024;
+/// How long a worker may be silent, if nothing is said.
+pub(crate) const LEASE_USUAL_MS: u64 = 30_000;
+/// At least.
+pub(crate) const LEASE_MS_MIN: u64 = 1_000;
+/// At most.
+pub(crate) const LEASE_MS_MAX: u64 = 600_000;
+/// The shortest time after which a worker says again that it is there.
+pub(crate) const RENEW_MS_MIN: u64 = 100;
+/// The share of a lease after which it does, if nothing is said.
+pub(crate) const RENEW_SHARE: u64 = 3;
+/// How many agents a worker runs at the same time.
+pub(crate) const WORKER_CAPACITY_MAX: usize = 1_000;
+/// The room of a worker for repositories and checkouts in MiB, if nothing is said.
+pub(crate) const WORKER_FOLDER_USUAL_MB: u64 = 20_000;
+/// The largest file with a certificate authority.
+pub(crate) const CA_BYTES_MAX: u64 = 32 * 1024;
+/// The bytes of an owner's secret.
+pub(crate) const SIGNING_SECRET_BYTES: usize = 32;
+/// The largest file with a secret or with credentials.
+pub(crate) const SECRET_FILE_BYTES_MAX: u64 = 8 * 1024;
+/// The largest list of known workers.
+pub(crate) const KNOWN_WORKERS_BYTES_MAX: u64 = 1024 * 1024;
+/// The largest file that lets a worker join.
+pub(crate) const JOIN_FILE_BYTES_MAX: u64 = 64 * 1024;
+/// How many processes of one machine are workers at the same time.
+pub(crate) const WORKER_PLACES_MAX: usize = 64;
+/// The longest number of a process, in a file.
+pub(crate) const WORKER_PROCESS_BYTES_MAX: u64 = 32;
+/// After how long a worker behind a broker that says nothing is asked again.
+pub(crate) const ASK_AGAIN_MS: u64 = 500;
+/// How long a worker behind a broker may take to carry out an order.
+pub(crate) const ORDER_MS_MAX: u64 = 10_000;
+/// The longest text in which a worker says what it is.
+pub(crate) const ABOUT_BYTES_MAX: usize = 64 * 1024;
+/// How much of one name or reason in it is kept, in columns.
+pub(crate) const ABOUT_COLUMNS_MAX: usize = 300;
+/// How many models and labels in it are kept.
+pub(crate) const ABOUT_NAMES_MAX: usize = 100;
+/// How long a worker behind a broker that is heard may take to say something that can be read.
+pub(crate) const READABLE_MS: u64 = 3_000;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use posse_telemetry::{Telemetry, TelemetrySettings};
 
 use crate::error::PrepareError;
+use crate::process_fleet::ProcessFleet;
 use crate::surroundings::{ShownPath, Surroundings};
 
 /// The variable that moves the data folder.
@@ -13,11 +14,15 @@ const DATA_VARIABLE: &str = "POSSE_HOME";
 /// The variable that names the configuration file.
 const CONFIG_VARIABLE: &str = "POSSE_CONFIG";
 
+/// The folder for secrets of workers and the list of them.
+const WORKERS_FOLDER: &str = "workers";
+
 /// The folders and files of one person, and the surroundings that they were derived from.
 #[derive(Clone, Debug)]
 pub struct Paths {
     surroundings: Surroundings,
     telemetry: Telemetry,
+    fleet: ProcessFleet,
     /// What is wrong with how the environment wants it.
     pub(crate) telemetry_faults: Vec<String>,
     /// The record and what was trusted.
@@ -54,12 +59,18 @@ impl Paths {
         let (settings, telemetry_faults) =
             TelemetrySettings::read(&|name| surroundings.text(name).map(str::to_owned));
         let telemetry = Telemetry::new(settings);
-        Ok(Self { surroundings, telemetry, telemetry_faults, data_dir, config, config_named })
+        let fleet = ProcessFleet::default();
+        Ok(Self { surroundings, telemetry, fleet, telemetry_faults, data_dir, config, config_named })
     }
 
     /// What this process exports of its sessions.
     pub fn telemetry(&self) -> &Telemetry {
         &self.telemetry
+    }
+
+    /// The workers of this process.
+    pub(crate) fn fleet(&self) -> &ProcessFleet {
+        &self.fleet
     }
 
     /// What these paths were derived from.
@@ -72,13 +83,18 @@ impl Paths {
         self.surroundings.shown(path)
     }
 
-    /// What belongs to Posse and to nobody it runs: the folder of the configuration, a file that was named in its place,
-    /// the record.
+    /// Where the files about workers are: beside the configuration.
+    pub(crate) fn workers_folder(&self) -> PathBuf {
+        self.config.with_file_name(WORKERS_FOLDER)
+    }
+
+    /// What belongs to Posse and to nobody it runs: the folder of the configuration, a file that was named in its place
+    /// and what is kept beside it, the record.
     pub(crate) fn own_places(&self) -> Vec<PathBuf> {
-        let named = self.config_named.then(|| self.config.clone());
+        let named = self.config_named.then(|| [self.config.clone(), self.workers_folder()]);
         default_config_dir(&self.surroundings)
             .into_iter()
-            .chain(named)
+            .chain(named.into_iter().flatten())
             .chain([self.data_dir.clone()])
             .collect()
     }

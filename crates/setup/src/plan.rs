@@ -18,6 +18,7 @@ use posse_tools::{OutsidePlace, OutsideTools, ToolSettings};
 use posse_workspace::{Workspace, WorkspaceError};
 use tokio_util::sync::CancellationToken;
 
+use crate::cluster_settings::ClusterSettings;
 use crate::config::{Config, Time, Trusted};
 use crate::detect::{self, ModelChoice};
 use crate::error::{ConfigError, ModelChoiceError, PrepareError};
@@ -26,6 +27,7 @@ use crate::hooks::{FoundHooks, find_hooks};
 use crate::limits::SANDBOX_TRIED_AFTER_MS;
 use crate::own_git::settle_git;
 use crate::paths::Paths;
+use crate::process_fleet::FleetPlan;
 use crate::roles::RoleSources;
 use crate::servers::{find_servers, servers_folder};
 use crate::sharing::{self, Sharing};
@@ -81,6 +83,11 @@ impl<'a> SessionPlan<'a> {
     /// The configuration, with the wishes over it.
     pub fn config(&self) -> &Config {
         &self.config
+    }
+
+    /// The machines that its agents may run on beside this one.
+    pub fn cluster(&self) -> Result<ClusterSettings, ConfigError> {
+        self.config.cluster(self.paths)
     }
 
     /// What the main agent may spend, as files and wishes say; its role may say less.
@@ -166,7 +173,35 @@ impl<'a> SessionPlan<'a> {
         warnings.extend(faults.map(|fault| SetupWarning::Telemetry { fault: fault.clone() }));
         let hooks = self.hooks(&trusted, &sharing.role_hooks);
         warnings.extend(hooks.warnings);
-        Ok(SessionTerms { plan: self, choice, trusted, sharing, servers, hooks: hooks.settings, warnings })
+        let fleet = self.fleet(sharing.delegation.is_some(), &mut warnings)?;
+        Ok(SessionTerms {
+            plan: self,
+            choice,
+            trusted,
+            sharing,
+            servers,
+            fleet,
+            hooks: hooks.settings,
+            warnings,
+        })
+    }
+
+    /// The workers that its agents can run on. Where they cannot be used, the session goes on without them.
+    fn fleet(
+        &self,
+        delegates: bool,
+        warnings: &mut Vec<SetupWarning>,
+    ) -> Result<Option<FleetPlan>, PrepareError> {
+        if !delegates || !self.with_files {
+            return Ok(None);
+        }
+        match FleetPlan::read(self.paths, self.folder, &self.cluster()?) {
+            Ok(plan) => Ok(plan),
+            Err(error) => {
+                warnings.push(SetupWarning::NoWorkers { why: error.to_string() });
+                Ok(None)
+            }
+        }
     }
 
     /// The servers whose tools agents may call, and what the person should know of them.
@@ -269,6 +304,7 @@ pub struct SessionTerms<'a> {
     sharing: Sharing,
     /// The servers whose tools its agents may call.
     pub servers: Vec<ServerEntry>,
+    fleet: Option<FleetPlan>,
     hooks: HookSettings,
     /// To be shown before the session starts.
     pub warnings: Vec<SetupWarning>,
@@ -289,12 +325,13 @@ impl SessionTerms<'_> {
         task: impl Into<TaskPrompt>,
         recorder: Option<&Arc<Recorder>>,
     ) -> Result<SessionRequest, PrepareError> {
-        let Self { plan, choice, trusted, sharing, servers, hooks, .. } = self;
+        let Self { plan, choice, trusted, sharing, servers, fleet, hooks, .. } = self;
         let mut task = task.into();
         if let Some(text) = &sharing.role_text {
             task.text.push_str(text);
         }
         let models = models(plan, choice, sharing.delegation.is_some(), recorder)?;
+        let workers = fleet.map(|fleet| plan.paths.fleet().get(fleet)).transpose();
         Ok(SessionRequest {
             workspace: plan.folder.to_path_buf(),
             prompt: task.text,
@@ -310,6 +347,7 @@ impl SessionTerms<'_> {
             knowledge: plan.knowledge(&trusted),
             hooks: (!hooks.set.is_idle()).then_some(hooks),
             outside: plan.outside(servers),
+            workers: workers.map_err(PrepareError::Workers)?,
             traceparent: plan.traceparent(),
             watcher: plan.paths.telemetry().watcher(),
         })
@@ -317,7 +355,7 @@ impl SessionTerms<'_> {
 }
 
 /// The main agent's model, and with delegation those that sub-agents may use.
-fn models(
+pub(crate) fn models(
     plan: &SessionPlan<'_>,
     choice: ModelChoice,
     delegates: bool,

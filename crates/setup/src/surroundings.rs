@@ -16,6 +16,7 @@ pub struct Surroundings {
     home: Option<PathBuf>,
     folder: Result<PathBuf, NoFolder>,
     temp: PathBuf,
+    host: Option<String>,
 }
 
 /// The current folder cannot be used, for example because it was removed.
@@ -31,19 +32,27 @@ impl Surroundings {
             home: std::env::home_dir(),
             folder: std::env::current_dir().map_err(|error| NoFolder(Arc::new(error))),
             temp: std::env::temp_dir(),
+            host: host_name(),
         }
     }
 
     /// A current folder, which also holds temporary files, and nothing else.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         let folder = folder.into();
-        Self { variables: BTreeMap::new(), home: None, temp: folder.clone(), folder: Ok(folder) }
+        Self { variables: BTreeMap::new(), home: None, temp: folder.clone(), folder: Ok(folder), host: None }
     }
 
     /// The same with a home folder.
     #[must_use]
     pub fn with_home(mut self, home: impl Into<PathBuf>) -> Self {
         self.home = Some(home.into());
+        self
+    }
+
+    /// The same on a machine of this name.
+    #[must_use]
+    pub fn with_host(mut self, host: impl Into<String>) -> Self {
+        self.host = Some(host.into());
         self
     }
 
@@ -91,6 +100,11 @@ impl Surroundings {
         self.folder.as_deref().map_err(NoFolder::clone)
     }
 
+    /// What the machine is called, if the system says so.
+    pub fn host(&self) -> Option<&str> {
+        self.host.as_deref()
+    }
+
     /// Where temporary files go.
     pub fn temp_dir(&self) -> &Path {
         &self.temp
@@ -122,6 +136,7 @@ impl fmt::Debug for Surroundings {
             .field("home", &self.home)
             .field("folder", &self.folder)
             .field("temp", &self.temp)
+            .field("host", &self.host)
             .finish()
     }
 }
@@ -150,6 +165,13 @@ impl fmt::Display for ShownPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
+}
+
+/// What the kernel calls the machine; what another system says is in the environment.
+fn host_name() -> Option<String> {
+    let of_kernel = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
+    let said = || std::env::var("HOSTNAME").or_else(|_| std::env::var("COMPUTERNAME")).ok();
+    of_kernel.or_else(said).map(|host| host.trim().to_owned()).filter(|host| !host.is_empty())
 }
 
 /// A whole path in one line, whatever its bytes.

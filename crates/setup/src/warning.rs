@@ -37,6 +37,18 @@ pub enum SetupWarning {
         /// The project's file.
         path: ShownPath,
     },
+    /// A project's file says where agents run, which only the person's own file can.
+    ProjectSetsWorkers {
+        /// The project's file.
+        path: ShownPath,
+        /// The tables that say so.
+        tables: Vec<&'static str>,
+    },
+    /// Workers are configured and cannot be used.
+    NoWorkers {
+        /// Why.
+        why: String,
+    },
     /// Something is wrong with the hooks of a file.
     Hook {
         /// What, with the file and the event.
@@ -132,20 +144,15 @@ pub enum SetupWarning {
 impl fmt::Display for SetupWarning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::ProjectNamesGit { path } => {
-                write!(f, "{path} wants to set git; only your own configuration can: left out")
+            Self::ProjectNamesGit { path } => own_only(f, path, "set git"),
+            Self::ProjectSetsChat { path } => own_only(f, path, "set the chat"),
+            Self::ProjectSetsAcp { path } => own_only(f, path, "set acp"),
+            Self::ProjectLetsHooksOut { path } => own_only(f, path, "let hooks out of the sandbox"),
+            Self::NoWorkers { why } => {
+                write!(f, "no agent can run on a worker in this session: {why}")
             }
-            Self::ProjectSetsChat { path } => {
-                write!(f, "{path} wants to set the chat; only your own configuration can: left out")
-            }
-            Self::ProjectSetsAcp { path } => {
-                write!(f, "{path} wants to set acp; only your own configuration can: left out")
-            }
-            Self::ProjectLetsHooksOut { path } => {
-                write!(
-                    f,
-                    "{path} wants to let hooks out of the sandbox; only your own configuration can: left out"
-                )
+            Self::ProjectSetsWorkers { path, tables } => {
+                own_only(f, path, &format!("set {}", tables.join(", ")))
             }
             Self::Hook { fault } => f.write_str(&one_line(fault, FAULT_COLUMNS_MAX * 2)),
             Self::HooksNotTrusted { path, count } => write!(
@@ -202,4 +209,9 @@ impl fmt::Display for SetupWarning {
             }
         }
     }
+}
+
+/// What a project's file wants, and has no say in.
+fn own_only(f: &mut fmt::Formatter<'_>, path: &ShownPath, what: &str) -> fmt::Result {
+    write!(f, "{path} wants to {what}; only your own configuration can: left out")
 }

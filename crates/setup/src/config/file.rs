@@ -1,16 +1,18 @@
 //! One configuration file as it is written. Unknown keys are errors, with a suggestion.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::{Path, PathBuf};
 
 use posse_engine::record::Durability;
 use posse_model::{Profile, Protocol, ToolCallMode};
-use posse_protocol::{Approval, Files, Prices, Shell};
+use posse_protocol::{Approval, Prices};
 use serde::{Deserialize, Serialize};
 
 use super::acp::AcpFile;
 use super::chat::ChatFile;
+use super::cluster::{self, ClusterFile, WorkerEntryFile, WorkerFile, WorkerKey};
+use super::rights::RightsFile;
 use super::roles::RoleFile;
 use super::servers::ServerFile;
 use super::sub_agents::SubAgentsFile;
@@ -41,6 +43,13 @@ pub(crate) struct FileConfig {
     pub(crate) chat: ChatFile,
     pub(crate) acp: AcpFile,
     pub(crate) hooks: HooksFile,
+    #[serde(deserialize_with = "cluster::cluster", skip_serializing_if = "is_default")]
+    pub(crate) cluster: ClusterFile,
+    /// Machines that agents run on beside this one.
+    #[serde(deserialize_with = "cluster::workers", skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) workers: BTreeMap<WorkerKey, WorkerEntryFile>,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) worker: WorkerFile,
     #[serde(alias = "subagents")]
     pub(crate) sub_agents: SubAgentsFile,
     pub(crate) roles: BTreeMap<String, RoleFile>,
@@ -97,6 +106,11 @@ pub(crate) struct ModelFile {
     pub(crate) price: Option<Prices>,
 }
 
+/// Whether nothing is written in a table.
+fn is_default<T: Default + PartialEq>(table: &T) -> bool {
+    *table == T::default()
+}
+
 fn chat() -> Protocol {
     Protocol::Chat
 }
@@ -147,58 +161,6 @@ impl LimitsFile {
             max_tokens: tighter(self.max_tokens, other.max_tokens),
             max_time: tighter(self.max_time, other.max_time),
             max_cost_usd: tighter(self.max_cost_usd, other.max_cost_usd),
-        }
-    }
-}
-
-/// `[rights]`: what the main agent may do.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct RightsFile {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) files: Option<Files>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) shell: Option<Shell>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) network: Option<NetworkFile>,
-    /// The only folders and files of the workspace that may be written.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "written::paths")]
-    pub(crate) write_roots: Option<BTreeSet<String>>,
-    /// What of them may not.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "written::paths")]
-    pub(crate) write_except: Option<BTreeSet<String>>,
-}
-
-impl RightsFile {
-    pub(crate) fn replaced_by(&self, other: &Self) -> Self {
-        Self {
-            files: other.files.or(self.files),
-            shell: other.shell.or(self.shell),
-            network: other.network.clone().or_else(|| self.network.clone()),
-            write_roots: other.write_roots.clone().or_else(|| self.write_roots.clone()),
-            write_except: other.write_except.clone().or_else(|| self.write_except.clone()),
-        }
-    }
-
-    /// The lesser of the two, right by right.
-    pub(crate) fn lowered_by(&self, other: &Self) -> Self {
-        let files = self.files.unwrap_or(Files::Write);
-        let shell = self.shell.unwrap_or(Shell::Full);
-        let no_network = other.network == Some(NetworkFile::NONE);
-        Self {
-            files: Some(other.files.map_or(files, |wanted| wanted.min(files))),
-            shell: Some(other.shell.map_or(shell, |wanted| wanted.min(shell))),
-            network: if no_network { other.network.clone() } else { self.network.clone() },
-            write_roots: self.write_roots.clone().or_else(|| other.write_roots.clone()),
-            write_except: Some(
-                self.write_except
-                    .iter()
-                    .chain(&other.write_except)
-                    .flatten()
-                    .cloned()
-                    .collect::<BTreeSet<_>>(),
-            )
-            .filter(|except| !except.is_empty()),
         }
     }
 }
@@ -318,25 +280,6 @@ impl MemoryFile {
     pub(crate) fn enabled(&self) -> bool {
         self.enabled.unwrap_or(true)
     }
-}
-
-/// `"none"`, `"full"`, or a list of hosts.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged, expecting = "expected \"none\", \"full\" or a list of host names")]
-pub(crate) enum NetworkFile {
-    Word(NetworkWord),
-    Hosts(BTreeSet<String>),
-}
-
-impl NetworkFile {
-    pub(crate) const NONE: Self = Self::Word(NetworkWord::None);
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum NetworkWord {
-    None,
-    Full,
 }
 
 /// Reads the name of an approval mode.

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 
 use posse_model::shown_address;
 
-use super::{Config, DurabilityWord, FileConfig, NetworkFile, ServerFile};
+use super::{ClusterFile, Config, DurabilityWord, FileConfig, NetworkFile, ServerFile, WorkerFile};
 use crate::error::ConfigError;
 
 impl Config {
@@ -26,6 +26,9 @@ impl Config {
             chat: self.chat.clone(),
             acp: self.acp.clone(),
             hooks: self.hooks.clone(),
+            cluster: self.cluster.clone(),
+            workers: self.workers.clone(),
+            worker: self.worker.clone(),
             sub_agents: self.sub_agents.clone(),
             roles: self.roles.clone(),
             models: self.models.clone(),
@@ -50,7 +53,19 @@ impl Config {
             }
         }
         file.sub_agents = file.sub_agents.in_force();
+        self.machines_in_force(&mut file);
         Ok(toml::to_string(&file)?)
+    }
+
+    /// What counts of other machines, if there are any; for one machine there is nothing to say.
+    fn machines_in_force(&self, file: &mut FileConfig) {
+        if file.cluster != ClusterFile::default() || !file.workers.is_empty() {
+            file.workers.values_mut().for_each(|worker| *worker = worker.in_force(&self.cluster));
+            file.cluster = self.cluster.in_force();
+        }
+        if file.worker != WorkerFile::default() {
+            file.worker = self.worker.in_force();
+        }
     }
 
     /// The servers that count, without secrets; the person's own win.

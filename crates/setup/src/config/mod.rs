@@ -5,10 +5,12 @@
 
 mod acp;
 mod chat;
+mod cluster;
 mod concurrency;
 mod file;
 mod in_force;
 mod names;
+mod rights;
 mod role_models;
 mod roles;
 mod rule_file;
@@ -35,11 +37,14 @@ use posse_workspace::Workspace;
 pub(crate) use acp::AcpFile;
 pub(crate) use chat::ChatFile;
 pub use chat::{ChatNotify, ChatTheme};
+pub use cluster::ModelsAt;
+pub(crate) use cluster::{ClusterFile, WorkerEntryFile, WorkerFile, WorkerKey};
 pub use file::parse_approval;
 pub(crate) use file::{
     ApprovalFile, DurabilityWord, FileConfig, GitFile, HooksFile, LimitsFile, MemoryFile, ModelFile,
-    NetworkFile, RecordFile, RightsFile, SandboxFile, parse,
+    RecordFile, SandboxFile, parse,
 };
+pub(crate) use rights::{NetworkFile, NetworkWord, RightsFile};
 pub use role_models::save_role_model;
 pub(crate) use roles::{RoleFile, RolesFileNamed};
 pub use rule_file::{ListedRule, RuleFileError, RuleKind, list_rules, remove_rule, save_rule};
@@ -81,6 +86,9 @@ pub struct Config {
     pub(crate) chat: ChatFile,
     pub(crate) acp: AcpFile,
     pub(crate) hooks: HooksFile,
+    pub(crate) cluster: ClusterFile,
+    pub(crate) workers: BTreeMap<WorkerKey, WorkerEntryFile>,
+    pub(crate) worker: WorkerFile,
     pub(crate) sub_agents: SubAgentsFile,
     pub(crate) roles: BTreeMap<String, RoleFile>,
     /// What the files say of servers, the person's own first.
@@ -117,6 +125,9 @@ impl Config {
             chat,
             acp,
             hooks,
+            cluster,
+            workers,
+            worker,
             sub_agents,
             roles,
             mcp,
@@ -141,6 +152,9 @@ impl Config {
             chat,
             acp,
             hooks,
+            cluster,
+            workers,
+            worker,
             sub_agents,
             roles,
             roles_file,
@@ -337,14 +351,21 @@ impl Config {
     }
 }
 
-/// What a project's file has no say in, trusted or not: programs that Posse runs by itself.
+/// What a project's file has no say in, trusted or not: programs that Posse runs by itself, and machines that it sends code to.
 fn never_counts(project: &FileConfig, path: &ShownPath) -> impl Iterator<Item = SetupWarning> {
     let path = || path.clone();
+    let tables = [
+        (project.cluster != ClusterFile::default(), "cluster"),
+        (!project.workers.is_empty(), "workers"),
+        (project.worker != WorkerFile::default(), "worker"),
+    ];
+    let tables: Vec<_> = tables.into_iter().filter_map(|(sets, table)| sets.then_some(table)).collect();
     let all = [
         (project.git != GitFile::default(), SetupWarning::ProjectNamesGit { path: path() }),
         (project.chat != ChatFile::default(), SetupWarning::ProjectSetsChat { path: path() }),
         (project.acp != AcpFile::default(), SetupWarning::ProjectSetsAcp { path: path() }),
         (project.hooks != HooksFile::default(), SetupWarning::ProjectLetsHooksOut { path: path() }),
+        (!tables.is_empty(), SetupWarning::ProjectSetsWorkers { path: path(), tables }),
     ];
     all.into_iter().filter_map(|(sets, warning)| sets.then_some(warning))
 }
@@ -354,8 +375,8 @@ fn grant(rights: &RightsFile) -> Grant {
         files: rights.files.unwrap_or(Files::Write),
         shell: rights.shell.unwrap_or(Shell::Full),
         network: match &rights.network {
-            None | Some(NetworkFile::Word(file::NetworkWord::None)) => Network::None,
-            Some(NetworkFile::Word(file::NetworkWord::Full)) => Network::Full,
+            None | Some(NetworkFile::Word(NetworkWord::None)) => Network::None,
+            Some(NetworkFile::Word(NetworkWord::Full)) => Network::Full,
             Some(NetworkFile::Hosts(hosts)) => Network::Hosts(hosts.clone()),
         },
         writes: PathRules {

@@ -5,7 +5,7 @@ use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
 use posse_engine::limits::PROCESS_RUNNING_MAX;
 use posse_engine::{Limits, OverCap};
 use posse_engine::{RecordDetail, SubAgents};
-use posse_protocol::Isolation;
+use posse_protocol::{HOME, Isolation};
 use posse_roles::AgentRoles;
 use posse_surface::Surface;
 use serde::{Deserialize, Serialize};
@@ -79,6 +79,9 @@ pub(crate) struct SubAgentsFile {
     /// Where sub-agents work, unless role or task say otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) isolation: Option<Isolation>,
+    /// On which machine they run, unless role or task say otherwise.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "written::on")]
+    pub(crate) on: Option<String>,
 }
 
 /// Which built-in roles there are.
@@ -132,6 +135,7 @@ impl SubAgentsFile {
             show_record: self.show_record.unwrap_or(usual.show_record),
             record: self.record.unwrap_or(usual.record),
             isolation: self.isolation.unwrap_or(usual.isolation),
+            on: self.on.clone(),
         }
     }
 
@@ -157,6 +161,7 @@ impl SubAgentsFile {
             show_record: Some(usual.show_record),
             record: Some(usual.record),
             isolation: Some(usual.isolation),
+            on: Some(usual.on.unwrap_or_else(|| HOME.to_owned())),
             ..self.clone()
         }
     }
@@ -199,7 +204,8 @@ impl SubAgentsFile {
             inherit_memory,
             show_record,
             record,
-            isolation
+            isolation,
+            on
         )
     }
 }

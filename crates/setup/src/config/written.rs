@@ -5,6 +5,7 @@ use std::path::{Component, Path};
 
 use posse_model::address_fault;
 use posse_policy::clean_path;
+use posse_protocol::{PLACE_HINT, place};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
@@ -20,6 +21,15 @@ pub(crate) fn address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Opti
 pub(crate) fn addresses<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<String>>, D::Error> {
     let addresses = Vec::<Address>::deserialize(deserializer)?;
     Ok(Some(addresses.into_iter().map(|address| address.0).collect()))
+}
+
+/// The machine that agents run on.
+pub(crate) fn on<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    place(&text).map(Some).ok_or_else(|| {
+        let shown: String = text.chars().take(NAME_BYTES_MAX).collect();
+        D::Error::custom(format!("{shown:?} is no worker; {PLACE_HINT}"))
+    })
 }
 
 /// Names of files below the project's folders.
@@ -172,6 +182,18 @@ mod tests {
         let rights = parse(text, path).unwrap().rights;
         assert_eq!(rights.write_roots.unwrap().into_iter().collect::<Vec<_>>(), ["docs", "src"]);
         assert_eq!(rights.write_except.unwrap().into_iter().collect::<Vec<_>>(), [""]);
+    }
+
+    #[test]
+    fn a_machine_is_named_by_words() {
+        let path = &ShownPath::in_full("/c.toml");
+        for written in ["", " ", "ssh://gpu", "gpu:22", "-x", &"n".repeat(65)] {
+            let text = format!("[sub_agents]\non = \"{written}\"");
+            let error = parse(&text, path).map(|_| ()).expect_err(&text).to_string();
+            assert!(error.contains("line 2") && error.contains("anywhere, or home"), "{error}");
+        }
+        let file = parse("[sub_agents]\non = \"gpu-1\"", path).unwrap();
+        assert_eq!(file.sub_agents.on.as_deref(), Some("gpu-1"));
     }
 
     #[test]
