@@ -13,4 +13,7 @@ mod surroundings;
 mod typed;
 mod user_commands;
 mod warnings;
+mod worker_about;
+mod worker_files;
+mod workers;
 mod world;

@@ -5,7 +5,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 use posse_engine::SessionRequest;
 use posse_model::ModelConfig;
 use posse_protocol::{Approval, Files};
-use posse_setup::{ModelChoice, SessionPlan, SetupWarning, Trusted, Wishes};
+use posse_setup::{Config, ModelChoice, SessionPlan, SetupWarning, Trusted, Wishes, trust_items};
 use posse_surface::Surface;
 
 use crate::world::{TWO_MODELS, World, prepare};
@@ -27,6 +27,7 @@ fn picture(request: &SessionRequest) -> String {
         knowledge,
         hooks,
         outside,
+        workers: _,
         traceparent,
         watcher,
     } = request;
@@ -59,6 +60,38 @@ async fn the_same_surroundings_and_wishes_give_the_same_request() {
         ["Speak up.", "\"scout\"", "\"mine\"", "\"first\"", "\"second\"", "home/tools", "turns: Some(7)"]
     {
         assert!(usual.contains(told), "{told}: {usual}");
+    }
+}
+
+#[tokio::test]
+async fn where_sub_agents_run_is_the_persons_to_say() {
+    let own = |place: &str| World::new(&format!("{TWO_MODELS}[sub_agents]\non = \"{place}\"\n"));
+    let theirs = |world: World| {
+        world.write("project/.posse/config.toml", "[sub_agents]\non = \"theirs\"\n");
+        world
+    };
+    let trusted = |world: World| {
+        let paths = world.paths();
+        let mut trusted = Trusted::load(&paths).unwrap();
+        for item in trust_items(&paths, &world.project()).unwrap() {
+            trusted.add(&item.path, &item.text).unwrap();
+        }
+        world
+    };
+    let cases = [
+        (World::new(TWO_MODELS), None, "home"),
+        (own("gpu-1"), Some("gpu-1"), "gpu-1"),
+        (own(" Anywhere"), Some("anywhere"), "anywhere"),
+        (theirs(own("gpu-1")), Some("gpu-1"), "gpu-1"),
+        (theirs(World::new(TWO_MODELS)), None, "home"),
+        (trusted(theirs(own("gpu-1"))), Some("theirs"), "theirs"),
+    ];
+    assert_eq!(cases.len(), 6);
+    for (world, on, shown) in cases {
+        let (request, _) = prepare(world.surroundings(), &world.project(), Wishes::default()).await.unwrap();
+        assert_eq!(request.delegation.unwrap().sub_agents.on.as_deref(), on);
+        let config = Config::load(&world.paths(), &world.project()).unwrap().to_toml().unwrap();
+        assert!(config.contains(&format!("\non = \"{shown}\"\n")), "{config}");
     }
 }
 
