@@ -1,5 +1,5 @@
 
-# Names that only Posse knows: models, sessions, roles.
+# Names that only Posse knows: models, sessions, roles, workers.
 _posse_names() {
     local cur="${COMP_WORDS[COMP_CWORD]}" prev="${COMP_WORDS[COMP_CWORD - 1]}" before what=""
     before="${COMP_WORDS[*]:1:COMP_CWORD - 1}"
@@ -8,6 +8,7 @@ _posse_names() {
         case "$before" in
         resume | diff | undo | redo | tasks | attach | tell | answer | stop | "sessions show" | "sessions export" | "sessions delete"*) what=sessions ;;
         "agents show") what=roles ;;
+        "workers install" | "workers doctor" | "workers drain" | "workers remove") what=workers ;;
         esac
     fi
     if [[ -n "$what" ]]; then

@@ -1,5 +1,5 @@
 
-# Names that only Posse knows: models, sessions, roles.
+# Names that only Posse knows: models, sessions, roles, workers.
 _posse_names() {
     local what="" before="${(j: :)words[2,CURRENT-1]}"
     case "${words[CURRENT-1]}" in (-m|--model) what=models ;; esac
@@ -7,6 +7,7 @@ _posse_names() {
         case "$before" in
             (resume|diff|undo|redo|tasks|attach|tell|answer|stop|"sessions show"|"sessions export"|"sessions delete"*) what=sessions ;;
             ("agents show") what=roles ;;
+            ("workers install"|"workers doctor"|"workers drain"|"workers remove") what=workers ;;
         esac
     fi
     if [[ -n "$what" ]]; then

@@ -8,6 +8,7 @@ mod record;
 mod serve;
 mod steer;
 mod tips;
+mod workers;
 
 use std::ffi::OsString;
 use std::num::{NonZeroU16, NonZeroU32, NonZeroU64};
@@ -30,6 +31,7 @@ pub(crate) use record::{
 };
 pub(crate) use serve::ServeArgs;
 pub(crate) use steer::{AnswerArgs, AttachArgs, StopArgs, TasksArgs, TellArgs};
+pub(crate) use workers::{WorkerArgs, WorkersArgs, WorkersCommand};
 
 /// A coding agent that delegates to sub-agents, and records every step
 #[derive(Debug, Parser)]
@@ -191,6 +193,12 @@ pub(crate) enum CliCommand {
     /// Work inside an editor, over the Agent Client Protocol
     #[command(after_help = help::ACP)]
     Acp(AcpArgs),
+    /// Run sub-agents here for sessions on other machines
+    #[command(after_help = workers::WORKER)]
+    Worker(WorkerArgs),
+    /// List, add, install and check machines that sub-agents can run on
+    #[command(after_help = workers::WORKERS)]
+    Workers(WorkersArgs),
     /// Take back what agents changed: the last turn, or what flags say
     Undo(UndoArgs),
     /// Bring the files back to where they were when a turn began
@@ -281,6 +289,7 @@ pub(crate) enum Names {
     Models,
     Sessions,
     Roles,
+    Workers,
 }
 
 #[derive(Debug, clap::Args)]

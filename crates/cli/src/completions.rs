@@ -31,6 +31,7 @@ pub(crate) fn names(paths: &Paths, what: Names) -> anyhow::Result<Exit> {
         Names::Models => models(paths)?,
         Names::Sessions => sessions(paths)?,
         Names::Roles => roles(paths)?,
+        Names::Workers => crate::workers::names(paths)?,
     };
     let lines = names.iter().map(|name| format!("{}\n", one_line(name, COMPLETED_COLUMNS_MAX)));
     output::print(&lines.collect::<String>())?;

@@ -176,3 +176,15 @@ pub(crate) const SERVER_COMMAND_COLUMNS_MAX: usize = 160;
 pub(crate) const SERVER_FACTS_COLUMNS_MAX: usize = 400;
 /// Columns of what a server says of itself or of a tool.
 pub(crate) const SERVER_WORDS_COLUMNS_MAX: usize = 100;
+/// How long a worker has to say what it is.
+pub(crate) const REMOTE_ANSWER_MS_MAX: u64 = 30_000;
+/// How long this program may take to be copied to a worker.
+pub(crate) const REMOTE_COPY_MS_MAX: u64 = 900_000;
+/// How much of what a worker says is kept, of its beginning and of its end.
+pub(crate) const REMOTE_ANSWER_BYTES_MAX: usize = 64 * 1024;
+/// How long the doctor listens for workers at a broker: those that do not understand a question speak every 15 seconds.
+pub(crate) const HELLO_WAIT_MS: u64 = 20_000;
+/// How long a list waits for workers at a broker.
+pub(crate) const LIST_WAIT_MS: u64 = 3_000;
+/// The first version of a broker that has all that is used, with its major and its minor number.
+pub(crate) const BROKER_VERSION_MIN: (u32, u32) = (2, 11);

@@ -54,6 +54,8 @@ mod trust;
 mod watched;
 mod which_session;
 mod work;
+mod worker;
+mod workers;
 
 use std::process::ExitCode;
 
@@ -113,6 +115,8 @@ fn dispatch(surroundings: Surroundings, args: Args) -> anyhow::Result<Exit> {
         CliCommand::Stop(args) => on_runtime(telemetry, steer::stop(&paths, args)),
         CliCommand::Serve(args) => on_runtime(telemetry, serve::run(paths, flags, args)),
         CliCommand::Acp(args) => on_runtime(telemetry, acp::run(paths, args)),
+        CliCommand::Worker(args) => on_runtime(telemetry, worker::run(&paths, args)),
+        CliCommand::Workers(args) => on_runtime(telemetry, workers::run(&paths, args)),
         CliCommand::Undo(args) => on_runtime(telemetry, changes::undo(&paths, args)),
         CliCommand::Rewind(args) => on_runtime(telemetry, changes::rewind(&paths, &args)),
         CliCommand::Redo { session, preview, protected } => {

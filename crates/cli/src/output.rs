@@ -88,6 +88,11 @@ pub(crate) fn print_bytes(bytes: &[u8]) -> io::Result<()> {
     out.flush()
 }
 
+/// Standard output for a program that speaks a protocol with this one. Nothing else may be written there.
+pub(crate) fn for_program() -> tokio::io::Stdout {
+    tokio::io::stdout()
+}
+
 /// Writes to standard error.
 pub(crate) fn print_aside(text: &str) -> io::Result<()> {
     io::stderr().write_all(guarded(text, Style::for_stderr().colour).as_bytes())

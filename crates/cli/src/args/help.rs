@@ -79,7 +79,20 @@ const GROUPS: [(&str, &[&str]); 4] = [
     ("Look back", &["sessions", "stats", "context", "memory"]),
     (
         "Set up",
-        &["demo", "doctor", "config", "trust", "rules", "hooks", "agents", "mcp", "skills", "completions"],
+        &[
+            "demo",
+            "doctor",
+            "config",
+            "trust",
+            "rules",
+            "hooks",
+            "agents",
+            "mcp",
+            "skills",
+            "workers",
+            "worker",
+            "completions",
+        ],
     ),
 ];
 
@@ -161,7 +174,7 @@ mod tests {
             (path, command().term_width(100).try_get_matches_from(words).unwrap_err().to_string())
         });
         let told = told.collect::<Vec<_>>();
-        assert_eq!(told.len(), 60, "commands");
+        assert_eq!(told.len(), 68, "commands");
         let mut all = String::new();
         for (path, help) in &told {
             for line in help.lines() {
