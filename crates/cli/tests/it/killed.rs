@@ -31,7 +31,7 @@ const DELAY_MS_MAX: u64 = 12;
 const REPORT: &str = "SUMMARY: I looked at it and it is fine.\nCHANGES: None.\nEVIDENCE: main.py:1\nRISKS: None.\nBLOCKERS: None.";
 
 /// A number that follows from a seed and a place.
-fn chance(seed: u64, place: &str) -> u64 {
+pub(crate) fn chance(seed: u64, place: &str) -> u64 {
     let mut state = seed ^ 0x9E37_79B9_7F4A_7C15;
     for byte in place.bytes() {
         state = (state ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3);

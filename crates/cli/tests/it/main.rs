@@ -66,3 +66,5 @@ mod view;
 #[cfg(target_os = "linux")]
 mod web;
 mod wire;
+#[cfg(target_os = "linux")]
+mod workers;
