@@ -369,6 +369,7 @@ pub(crate) fn begin(place: &std::path::Path, base_url: &str, at_once: usize) -> 
         knowledge: posse_engine::KnowledgeSettings::default(),
         hooks: None,
         outside: None,
+        workers: None,
         traceparent: None,
         watcher: None,
     })?)

@@ -28,6 +28,7 @@ mod startup;
 mod terminal;
 mod turns;
 mod web;
+mod workers;
 
 use std::process::ExitCode;
 
@@ -45,7 +46,7 @@ pub(crate) struct ResultLine {
 type Measure = fn() -> anyhow::Result<Vec<ResultLine>>;
 
 /// What can be measured; all of it unless the command line names some.
-const PARTS: [(&str, Measure); 16] = [
+const PARTS: [(&str, Measure); 17] = [
     ("turns", turns::measure),
     ("startup", startup::measure),
     ("run", run_end::measure),
@@ -62,6 +63,7 @@ const PARTS: [(&str, Measure); 16] = [
     ("web", web::measure),
     ("servers", servers::measure),
     ("export", export::measure),
+    ("workers", workers::measure),
 ];
 
 fn main() -> ExitCode {
@@ -86,6 +88,13 @@ fn measured() -> anyhow::Result<bool> {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [crew::SESSION, base_url] => return crew::session(base_url).map(|()| true),
         [resting::RESTING, base_url] => return resting::sessions(base_url).map(|()| true),
+        [workers::HOME, plan] => return workers::home(plan).map(|()| true),
+        [workers::WORKER, name, place, running, courier] => {
+            return workers::worker(name, place, running, courier).map(|()| true);
+        }
+        [workers::SIMULATED, name, place, running, courier] => {
+            return workers::simulated(name, place, running, courier).map(|()| true);
+        }
         [crew::FORK_SESSION, base_url] => return crew::forks(base_url).map(|()| true),
         _ => {}
     }
@@ -98,7 +107,7 @@ fn measured() -> anyhow::Result<bool> {
     ensure!(
         !lines.is_empty(),
         "the parts are turns, startup, run, sandbox, keep, commands, files, crew, record, append, open, resting, \
-         chat, web, servers and export"
+         chat, web, servers, export and workers"
     );
     println!("| what | measured | floor | promise | holds |\n|---|---|---|---|---|");
     for line in &lines {

@@ -64,6 +64,7 @@ pub(crate) fn request(workspace: &Path, base_url: &str, prompt: String) -> anyho
         knowledge: posse_engine::KnowledgeSettings::default(),
         hooks: None,
         outside: None,
+        workers: None,
         traceparent: None,
         watcher: None,
     })

@@ -129,6 +129,7 @@ pub(crate) async fn session_in(
         knowledge: posse_engine::KnowledgeSettings::default(),
         hooks: None,
         outside: None,
+        workers: None,
         traceparent: None,
         watcher,
     })?;
