@@ -46,7 +46,7 @@ pub(crate) fn file(folder: &Path, name: &str, bytes: usize, seed: u64) -> PathBu
 
 /// Waits, but not for ever.
 pub(crate) async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
-    match tokio::time::timeout(Duration::from_secs(20), future).await {
+    match tokio::time::timeout(Duration::from_secs(300), future).await {
         Ok(value) => value,
         Err(_) => panic!("waited too long for: {what}"),
     }
