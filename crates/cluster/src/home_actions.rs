@@ -92,6 +92,8 @@ pub enum HomeAction<T, R, H> {
         holder: H,
         /// The new epoch.
         epoch: u64,
+        /// How long its lease is.
+        lease_ms: u64,
     },
     /// Tell a worker that its claim is being dealt with: to hand over an agent can take longer than a worker waits.
     Wait {
@@ -104,6 +106,8 @@ pub enum HomeAction<T, R, H> {
         holder: H,
         /// Its epoch.
         epoch: u64,
+        /// How long its lease is.
+        lease_ms: u64,
         /// The claim that this answers.
         beat: u64,
         /// How many items are on record: the run continues after them.
@@ -208,6 +212,8 @@ pub struct HomeRestored<H> {
     pub epoch: u64,
     /// Who got it.
     pub holder: Option<H>,
+    /// How long the lease of that epoch is.
+    pub lease_ms: u64,
     /// How many items are on record.
     pub recorded: u64,
 }

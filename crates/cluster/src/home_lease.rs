@@ -21,6 +21,8 @@ use crate::limits;
 #[derive(Clone, Debug)]
 pub struct HomeLease<R, H> {
     times: LeaseTimes,
+    /// The lease of the newest epoch: what was granted, whatever is configured when home starts again.
+    lease_ms: u64,
     epoch: u64,
     standing: Standing<H>,
     end: End,
@@ -69,6 +71,7 @@ impl<R, H: Clone + Eq + Debug> HomeLease<R, H> {
     pub fn new(times: LeaseTimes) -> Self {
         Self {
             times,
+            lease_ms: times.lease_ms,
             epoch: 0,
             standing: Standing::Nobody { not_before_ms: 0 },
             end: End::None,
@@ -86,7 +89,8 @@ impl<R, H: Clone + Eq + Debug> HomeLease<R, H> {
 
     /// After a crash of home. Whoever had the agent is waited for as long as a lease may last, before it is offered again.
     pub fn restored(times: LeaseTimes, from: HomeRestored<H>, now_ms: u64) -> Self {
-        let deadline_ms = now_ms.saturating_add(times.patience_ms());
+        let lease_ms = from.lease_ms;
+        let deadline_ms = now_ms.saturating_add(times.patience_ms(lease_ms));
         let standing = match from.holder {
             Some(holder) => Standing::Held { holder, deadline_ms },
             None if from.epoch == 0 => Standing::Nobody { not_before_ms: 0 },
@@ -95,7 +99,7 @@ impl<R, H: Clone + Eq + Debug> HomeLease<R, H> {
         let offer_at_ms = if from.epoch == 0 { 0 } else { deadline_ms };
         let (epoch, recorded) = (from.epoch, from.recorded);
         let (taken, forgotten) = (recorded, epoch);
-        Self { epoch, standing, recorded, taken, offer_at_ms, forgotten, ..Self::new(times) }
+        Self { lease_ms, epoch, standing, recorded, taken, offer_at_ms, forgotten, ..Self::new(times) }
     }
 
     /// The newest epoch, on record or about to be.
@@ -197,8 +201,8 @@ impl<R, H: Clone + Eq + Debug> HomeLease<R, H> {
             // Its answer was lost: the same again.
             Standing::Held { holder: known, .. } | Standing::Lapsed { holder: known } if *known == holder => {
                 self.hear(now_ms, &holder);
-                let (epoch, recorded) = (self.epoch, self.recorded);
-                return vec![HomeAction::Granted { holder, epoch, beat, recorded }];
+                let (epoch, lease_ms, recorded) = (self.epoch, self.lease_ms, self.recorded);
+                return vec![HomeAction::Granted { holder, epoch, lease_ms, beat, recorded }];
             }
             Standing::Pending { holder: known, beat: newest, .. } if *known == holder => {
                 *newest = beat.max(*newest);
@@ -224,8 +228,9 @@ impl<R, H: Clone + Eq + Debug> HomeLease<R, H> {
         };
         self.past.extend(before);
         self.epoch += 1;
+        self.lease_ms = self.times.lease_ms;
         self.standing = Standing::Pending { holder: holder.clone(), beat, is_durable: false };
-        actions.push(HomeAction::RecordGrant { holder, epoch: self.epoch });
+        actions.push(HomeAction::RecordGrant { holder, epoch: self.epoch, lease_ms: self.lease_ms });
         actions
     }
 
@@ -246,7 +251,8 @@ impl<R, H: Clone + Eq + Debug> HomeLease<R, H> {
         }
         let (holder, beat) = (holder.clone(), *beat);
         self.standing = Standing::Held { holder: holder.clone(), deadline_ms: self.deadline(now_ms) };
-        vec![HomeAction::Granted { holder, epoch: self.epoch, beat, recorded: self.recorded }]
+        let (epoch, lease_ms, recorded) = (self.epoch, self.lease_ms, self.recorded);
+        vec![HomeAction::Granted { holder, epoch, lease_ms, beat, recorded }]
     }
 
     fn renew<T>(&mut self, now_ms: u64, holder: H, epoch: u64, beat: u64) -> Actions<T, R, H> {
@@ -456,6 +462,6 @@ impl<R, H: Clone + Eq + Debug> HomeLease<R, H> {
     }
 
     fn deadline(&self, now_ms: u64) -> u64 {
-        now_ms.saturating_add(self.times.patience_ms())
+        now_ms.saturating_add(self.times.patience_ms(self.lease_ms))
     }
 }

@@ -47,8 +47,10 @@ impl LeaseTimes {
             && self.renew_ms.saturating_mul(2) <= self.lease_ms
     }
 
-    /// How long home waits for a holder that is silent.
-    pub fn patience_ms(&self) -> u64 {
-        self.lease_ms.saturating_add(self.margin_ms)
+    /// How long home waits for a holder that is silent and has a lease of this length. When it was granted, another one may have
+    /// been configured.
+    pub fn patience_ms(&self, lease_ms: u64) -> u64 {
+        let lease_ms = lease_ms.min(limits::LEASE_MS_MAX);
+        lease_ms.saturating_add(self.margin_ms.max(lease_ms / limits::MARGIN_SHARE_MIN))
     }
 }

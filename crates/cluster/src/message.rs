@@ -59,8 +59,6 @@ pub struct TaskOffer {
     pub wants: Wants,
     /// What the worker must be able to do; decided by whoever reads it.
     pub needs: RawBody,
-    /// When it was offered, as a Unix time by home's clock. For people; never compared with another clock.
-    pub made_at_s: i64,
 }
 
 /// What a worker says of itself.

@@ -248,6 +248,11 @@ impl<T: Clone, R: Clone> WorkerLease<T, R> {
         self.phase == WorkerPhase::Held && self.result.is_none() && until.is_some_and(|until| now_ms < until)
     }
 
+    /// After how much silence home has given the agent to another run, or will.
+    pub fn patience_ms(&self) -> u64 {
+        self.times.patience_ms(self.times.lease_ms)
+    }
+
     /// Whether so much waits for home that the run has to stop before its next effect.
     pub fn is_full(&self) -> bool {
         self.unacked_bytes >= self.buffer.unacked_bytes_max

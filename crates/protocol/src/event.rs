@@ -150,6 +150,8 @@ pub enum EventKind {
         /// Names this run of the agent by the worker.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         run: String,
+        /// How long the worker may be silent before another one can get the agent, whatever is configured later.
+        lease_ms: u64,
     },
     /// The agent changed files on a worker. Home keeps their contents until it has the work, so that another worker can
     /// continue if this one is lost.

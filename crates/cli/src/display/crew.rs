@@ -170,7 +170,11 @@ mod tests {
         let mut events = at_work();
         events.insert(
             2,
-            (2, 1, EventKind::AgentPlaced { worker: "gpu-1".into(), epoch: 1, run: String::new() }),
+            (
+                2,
+                1,
+                EventKind::AgentPlaced { worker: "gpu-1".into(), epoch: 1, run: String::new(), lease_ms: 0 },
+            ),
         );
         let view = crew(&events);
         let cases = [

@@ -99,7 +99,8 @@ impl SeatTask {
         let lease = match start.epoch {
             0 => HomeLease::new(times),
             epoch => {
-                let from = HomeRestored { epoch, holder, recorded: start.recorded };
+                let lease_ms = start.worker.as_ref().map_or(0, |run| run.lease_ms);
+                let from = HomeRestored { epoch, holder, lease_ms, recorded: start.recorded };
                 HomeLease::restored(times, from, fleet.now_ms())
             }
         };
@@ -417,21 +418,20 @@ impl SeatTask {
                 self.offer(epoch, attempt).await;
                 return Ok(());
             }
-            HomeAction::RecordGrant { holder, epoch, .. } => {
+            HomeAction::RecordGrant { holder, epoch, lease_ms } => {
                 let claim = self.claims.iter().find(|(known, _, _)| *known == holder);
                 let (courier, has) = claim.map_or((self.courier, Vec::new()), |(_, courier, have)| {
                     (*courier, have.commits.clone())
                 });
                 self.courier = courier;
-                let worker =
-                    WorkerRun { worker: holder.worker.to_string(), run: holder.run.as_str().to_owned() };
+                let (worker, run) = (holder.worker.to_string(), holder.run.as_str().to_owned());
+                let worker = WorkerRun { worker, run, lease_ms };
                 SeatEvent::Claimed { worker, epoch, has }
             }
-            HomeAction::Granted { holder, epoch, beat, recorded } => {
+            HomeAction::Granted { holder, epoch, lease_ms, beat, recorded } => {
                 let package = self.package.as_ref().filter(|(of, _)| *of == epoch);
                 if let Some(package) = package.and_then(|(_, package)| write(package)) {
-                    let (lease_ms, renew_ms) =
-                        (self.fleet.parts.times.lease_ms, self.fleet.parts.times.renew_ms);
+                    let renew_ms = self.fleet.parts.times.renew_ms;
                     let granted = RunDown::Granted { epoch, beat, recorded, lease_ms, renew_ms, package };
                     self.tell(&holder, granted).await;
                 }
@@ -618,7 +618,6 @@ impl SeatTask {
             attempt,
             wants: self.wants.clone(),
             needs,
-            made_at_s: 0,
         };
         let Ok(bytes) = parts.seal.seal_offer(&offer) else { return };
         for courier in &parts.couriers {

@@ -266,7 +266,7 @@ impl Run {
     async fn send(&mut self) {
         self.call_off().await;
         let silent_ms = self.inner.now_ms().saturating_sub(self.heard_ms);
-        if silent_ms <= self.inner.parts.times.patience_ms() {
+        if silent_ms <= self.link.lease(|lease, _| lease.patience_ms()) {
             self.lapsed = None;
         } else if self.lapsed.is_none() {
             self.lapsed = Some(self.link.waits());

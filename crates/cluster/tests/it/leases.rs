@@ -24,9 +24,9 @@ fn claim(holder: u32) -> Input {
 fn granted() -> Home {
     let mut home = Home::new(times());
     let grant: Vec<Action> = home.handle(0, claim(1));
-    assert_eq!(grant.last(), Some(&HomeAction::RecordGrant { holder: 1, epoch: 1 }));
+    assert_eq!(grant.last(), Some(&HomeAction::RecordGrant { holder: 1, epoch: 1, lease_ms: 1_000 }));
     let told: Vec<Action> = home.handle(0, HomeInput::GrantRecorded { epoch: 1 });
-    assert_eq!(told, [HomeAction::Granted { holder: 1, epoch: 1, beat: 1, recorded: 0 }]);
+    assert_eq!(told, [HomeAction::Granted { holder: 1, epoch: 1, lease_ms: 1_000, beat: 1, recorded: 0 }]);
     home
 }
 
@@ -59,13 +59,13 @@ fn a_grant_follows_only_when_the_lease_is_over() {
     let mut home = granted();
     let held =
         |actions: &[Action]| actions.contains(&HomeAction::Refuse { holder: 2, reason: ClaimRefusal::Held });
-    let patience = times().patience_ms();
+    let patience = times().patience_ms(1_000);
     assert!(held(&home.handle(patience, claim(2))));
     let renewed: Vec<Action> = home.handle(patience, HomeInput::Renew { holder: 1, epoch: 1, beat: 2 });
     assert_eq!(renewed, [HomeAction::Renewed { holder: 1, epoch: 1, beat: 2, recorded: 0 }]);
     assert!(held(&home.handle(2 * patience, claim(2))));
     let next = home.handle(2 * patience + 1, claim(2));
-    assert_eq!(next.last(), Some(&HomeAction::RecordGrant { holder: 2, epoch: 2 }));
+    assert_eq!(next.last(), Some(&HomeAction::RecordGrant { holder: 2, epoch: 2, lease_ms: 1_000 }));
     // Until the grant is on record, the old run is told nothing; then it is stale.
     let old = || HomeInput::Renew { holder: 1, epoch: 1, beat: 3 };
     let silence: Vec<Action> = home.handle(2 * patience + 1, old());
@@ -81,7 +81,7 @@ fn a_grant_follows_only_when_the_lease_is_over() {
 fn a_claim_whose_answer_was_lost_gets_the_same_epoch() {
     let mut home = granted();
     let again: Vec<Action> = home.handle(5, HomeInput::Claim { holder: 1, beat: 2 });
-    assert_eq!(again, [HomeAction::Granted { holder: 1, epoch: 1, beat: 2, recorded: 0 }]);
+    assert_eq!(again, [HomeAction::Granted { holder: 1, epoch: 1, lease_ms: 1_000, beat: 2, recorded: 0 }]);
 }
 
 /// A run begins only after everything that was taken before it is on record.
@@ -89,12 +89,12 @@ fn a_claim_whose_answer_was_lost_gets_the_same_epoch() {
 fn a_grant_waits_for_items_that_are_being_recorded() {
     let mut home = granted();
     let _: Vec<Action> = home.handle(0, items(1, 1, 1, &[1, 2]));
-    let later = times().patience_ms() + 1;
+    let later = times().patience_ms(1_000) + 1;
     let _: Vec<Action> = home.handle(later, claim(2));
     let early: Vec<Action> = home.handle(later, HomeInput::GrantRecorded { epoch: 2 });
     assert_eq!(early, []);
     let then: Vec<Action> = home.handle(later, HomeInput::Recorded { upto: 2 });
-    assert_eq!(then, [HomeAction::Granted { holder: 2, epoch: 2, beat: 1, recorded: 2 }]);
+    assert_eq!(then, [HomeAction::Granted { holder: 2, epoch: 2, lease_ms: 1_000, beat: 1, recorded: 2 }]);
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn an_end_with_missing_items_waits_and_one_with_fewer_is_refused() {
 /// for the holder again. The run waited for its work to be put aside, home for its items, for ever.
 #[test]
 fn a_run_that_was_told_it_is_stale_is_never_the_holder_again() {
-    let from = HomeRestored { epoch: 1, holder: Some(1), recorded: 2 };
+    let from = HomeRestored { epoch: 1, holder: Some(1), lease_ms: 1_000, recorded: 2 };
     let mut home = Home::restored(times(), from, 0);
     let left = || HomeInput::Final { holder: 1, epoch: 1, after: 5, aside: true, result: "left" };
     let actions: Vec<Action> = home.handle(1, left());
@@ -150,14 +150,14 @@ fn a_run_that_was_told_it_is_stale_is_never_the_holder_again() {
     let again: Vec<Action> = home.handle(3, left());
     assert_eq!(again, [HomeAction::SettledAck { holder: 1, epoch: 1 }]);
     let next: Vec<Action> = home.handle(3, claim(2));
-    assert_eq!(next, [HomeAction::RecordGrant { holder: 2, epoch: 2 }]);
+    assert_eq!(next, [HomeAction::RecordGrant { holder: 2, epoch: 2, lease_ms: 1_000 }]);
 }
 
 #[test]
 fn a_restored_home_waits_for_the_old_holder() {
-    let from = HomeRestored { epoch: 3, holder: Some(1), recorded: 7 };
+    let from = HomeRestored { epoch: 3, holder: Some(1), lease_ms: 1_000, recorded: 7 };
     let mut home = Home::restored(times(), from.clone(), 100);
-    let patience = times().patience_ms();
+    let patience = times().patience_ms(1_000);
     let held: Vec<Action> = home.handle(100 + patience, claim(2));
     assert_eq!(held, [HomeAction::Refuse { holder: 2, reason: ClaimRefusal::Held }]);
     let renewed: Vec<Action> = home.handle(100 + patience, HomeInput::Renew { holder: 1, epoch: 3, beat: 9 });
@@ -170,6 +170,21 @@ fn a_restored_home_waits_for_the_old_holder() {
     assert_eq!(nobody.tick_at_ms(), Some(100 + patience));
     let late: Vec<Action> = nobody.handle(100 + patience, HomeInput::Tick);
     assert_eq!(late, [HomeAction::Offer { epoch: 3, attempt: 1 }]);
+}
+
+/// A worker counts by the lease that it was granted, so home does, too, until it grants another one.
+#[test]
+fn a_home_that_is_configured_anew_keeps_to_the_lease_that_was_granted() {
+    let from = HomeRestored { epoch: 3, holder: Some(1), lease_ms: 60_000, recorded: 7 };
+    let mut home = Home::restored(times(), from, 0);
+    let long = times().patience_ms(60_000);
+    assert!(long > 60_000);
+    let again: Vec<Action> = home.handle(5, claim(1));
+    assert_eq!(again, [HomeAction::Granted { holder: 1, epoch: 3, lease_ms: 60_000, beat: 1, recorded: 7 }]);
+    let held: Vec<Action> = home.handle(5 + long, claim(2));
+    assert_eq!(held, [HomeAction::Refuse { holder: 2, reason: ClaimRefusal::Held }]);
+    let next: Vec<Action> = home.handle(6 + long, claim(2));
+    assert_eq!(next.last(), Some(&HomeAction::RecordGrant { holder: 2, epoch: 4, lease_ms: 1_000 }));
 }
 
 #[test]
@@ -316,7 +331,7 @@ fn a_claim_waits_as_long_as_home_says_that_it_is_about_to_answer() {
     let mut home = Home::new(times());
     let _: Vec<Action> = home.handle(0, HomeInput::Tick);
     let first: Vec<Action> = home.handle(1, claim(1));
-    assert_eq!(first, [HomeAction::RecordGrant { holder: 1, epoch: 1 }]);
+    assert_eq!(first, [HomeAction::RecordGrant { holder: 1, epoch: 1, lease_ms: 1_000 }]);
     let mut run = worker();
     for now in (1_000..20_000).step_by(100) {
         assert_eq!(run.tick(now).len(), 1, "it still claims");

@@ -48,7 +48,6 @@ fn offer() -> TaskOffer {
         attempt: 4,
         wants: Wants { name: None, labels: labels(&["gpu"]) },
         needs: raw(r#"{"shell": 1.50}"#),
-        made_at_s: 5,
     }
 }
 

@@ -79,8 +79,9 @@ fn broken_rules_are_noticed() {
         (Sabotage::ConfirmsEarly, "acknowledged"),
         (Sabotage::SettlesTwice, "settled 2 times"),
         (Sabotage::NeverResends, "did not settle"),
+        (Sabotage::ForgetsLeases, "acted after epoch"),
     ];
-    assert_eq!(cases.len(), 5);
+    assert_eq!(cases.len(), 6);
     for (sabotage, says) in cases {
         let (_, bad) = run_all(0, 1_000, sabotage);
         assert!(bad.iter().any(|(_, fault)| fault.contains(says)), "{sabotage:?}: {:?}", bad.first());

@@ -130,18 +130,11 @@ impl Home {
                         self.grants = epoch;
                         inputs.push(HomeInput::GrantRecorded { epoch });
                     }
-                    HomeAction::Granted { holder, epoch, beat, recorded } => {
+                    HomeAction::Granted { holder, epoch, lease_ms, beat, recorded } => {
                         let package = raw(());
                         self.tell(
                             holder,
-                            RunDown::Granted {
-                                epoch,
-                                beat,
-                                recorded,
-                                lease_ms: 30_000,
-                                renew_ms: 10_000,
-                                package,
-                            },
+                            RunDown::Granted { epoch, beat, recorded, lease_ms, renew_ms: 10_000, package },
                         )
                         .await;
                     }
@@ -181,7 +174,6 @@ impl Home {
             attempt,
             wants: Wants::default(),
             needs: raw(()),
-            made_at_s: 0,
         };
         let bytes = self.seal.seal_offer(&offer).unwrap();
         self.courier

@@ -24,8 +24,8 @@ impl RemoteDriver {
         let (so_far, kept) = self.so_far().await?;
         let contents = self.kept.get(&kept).map_err(|error| format!("its files are not kept: {error}"))?;
         let task = self.hosted_task(&sent, so_far, kept);
-        let WorkerRun { worker, run } = worker.clone();
-        self.journal.note(EventKind::AgentPlaced { worker, epoch, run });
+        let WorkerRun { worker, run, lease_ms } = worker.clone();
+        self.journal.note(EventKind::AgentPlaced { worker, epoch, run, lease_ms });
         self.journal.durable().await.map_err(|error| format!("the record cannot be written: {error}"))?;
         Ok(PlacedTask { epoch, task, bundle: (bytes > 0).then_some(bundle), contents })
     }

@@ -60,6 +60,8 @@ pub struct WorkerRun {
     pub worker: String,
     /// Names the run. Nobody but the worker and home knows it.
     pub run: String,
+    /// How long the lease is that it was granted.
+    pub lease_ms: u64,
 }
 
 /// What home has of an agent on a worker. Dropping it lets go of the agent, which can be taken up again later.

@@ -184,8 +184,8 @@ impl<'a> Replay<'a> {
                 }
             }
             EventKind::PersonNeeded { question } => replayed.asking = Some(question),
-            EventKind::AgentPlaced { worker, epoch, run } => {
-                (replayed.worker, replayed.epoch) = (Some(WorkerRun { worker, run }), epoch);
+            EventKind::AgentPlaced { worker, epoch, run, lease_ms } => {
+                (replayed.worker, replayed.epoch) = (Some(WorkerRun { worker, run, lease_ms }), epoch);
             }
             EventKind::PersonAnswered { .. } => replayed.asking = None,
             EventKind::CheckedOut { branch, base } => {

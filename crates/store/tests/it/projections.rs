@@ -142,7 +142,7 @@ fn a_settled_agent_projects() {
 fn the_type_column_is_the_type_in_the_json() {
     let (id, text) = (agent(1), String::from("t"));
     let rest = [
-        EventKind::AgentPlaced { worker: "gpu-1".into(), epoch: 1, run: String::new() },
+        EventKind::AgentPlaced { worker: "gpu-1".into(), epoch: 1, run: String::new(), lease_ms: 0 },
         EventKind::WorkKept { files: vec![KeptFile { path: "a".into(), after: None }] },
         EventKind::CheckedOut { branch: "b".into(), base: "c".into() },
         EventKind::mailed(Sender::Peer, text.clone()),

@@ -113,12 +113,20 @@ fn agents_on_other_machines() {
             stage.admit(n, 1, name, "train it");
             stage.event(
                 n,
-                EventKind::AgentPlaced { worker: "gpu-1".to_owned(), epoch: 1, run: String::new() },
+                EventKind::AgentPlaced {
+                    worker: "gpu-1".to_owned(),
+                    epoch: 1,
+                    run: String::new(),
+                    lease_ms: 0,
+                },
             );
             stage.event(n, started(1));
             stage.event(n, turn(3));
         }
-        stage.event(2, EventKind::AgentPlaced { worker: "gpu-2".to_owned(), epoch: 2, run: String::new() });
+        stage.event(
+            2,
+            EventKind::AgentPlaced { worker: "gpu-2".to_owned(), epoch: 2, run: String::new(), lease_ms: 0 },
+        );
         stage.now_ms += 1_000;
     });
 }

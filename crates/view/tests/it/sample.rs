@@ -159,7 +159,7 @@ pub(crate) fn queued() -> EventKind {
 }
 
 pub(crate) fn placed(worker: &str, epoch: u64) -> EventKind {
-    EventKind::AgentPlaced { worker: worker.to_owned(), epoch, run: String::new() }
+    EventKind::AgentPlaced { worker: worker.to_owned(), epoch, run: String::new(), lease_ms: 0 }
 }
 
 pub(crate) fn interrupted(agents: &[u32]) -> EventKind {

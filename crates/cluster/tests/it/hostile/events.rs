@@ -130,7 +130,12 @@ static TOLD: &[Attempt] = &[
         decision: HookDecision::default(),
         message: forged(),
     }),
-    told!("placed", NOT_FOR_IT, |_| EventKind::AgentPlaced { worker: forged(), epoch: 9, run: forged() }),
+    told!("placed", NOT_FOR_IT, |_| EventKind::AgentPlaced {
+        worker: forged(),
+        epoch: 9,
+        run: forged(),
+        lease_ms: 0
+    }),
     told!("kept", NOT_FOR_IT, |_| EventKind::WorkKept { files: Vec::new() }),
     told!("branched", NOT_FOR_IT, |_| EventKind::CheckedOut { branch: "main".to_owned(), base: forged() }),
     told!("reviewed", NOT_FOR_IT, |_| EventKind::Reviewed { hunks: vec![forged()], reviewed: true }),

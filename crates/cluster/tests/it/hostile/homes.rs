@@ -453,7 +453,6 @@ pub(super) fn offer_by(owner: &str, agent: AgentId) -> TaskOffer {
         attempt: 1,
         wants: Wants::default(),
         needs: raw(&json!({"model": null, "repository": "../../evil"})),
-        made_at_s: i64::MAX,
     }
 }
 

@@ -15,6 +15,7 @@ pub(super) struct Work {
 pub(super) struct Disk {
     pub(super) epoch: u64,
     pub(super) holder: Option<RunName>,
+    pub(super) lease_ms: u64,
     /// The items in order, with the epoch that they were accepted in.
     pub(super) items: Vec<(u64, Work)>,
     pub(super) settled: Vec<Settlement>,

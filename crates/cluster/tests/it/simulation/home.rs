@@ -14,7 +14,7 @@ pub(super) type Input = HomeInput<Work, u64, RunName>;
 /// Something on its way to the disk.
 #[derive(Clone, Debug)]
 pub(super) enum Write {
-    Grant { holder: RunName, epoch: u64 },
+    Grant { holder: RunName, epoch: u64, lease_ms: u64 },
     Items { epoch: u64, items: Vec<Work> },
     Settle(Settlement),
     Aside { holder: RunName, epoch: u64 },
@@ -46,8 +46,8 @@ impl AgentAtHome {
         }
         let (_, write) = self.writes.pop_front()?;
         Some(match write {
-            Write::Grant { holder, epoch } => {
-                (self.disk.epoch, self.disk.holder) = (epoch, Some(holder));
+            Write::Grant { holder, epoch, lease_ms } => {
+                (self.disk.epoch, self.disk.holder, self.disk.lease_ms) = (epoch, Some(holder), lease_ms);
                 HomeInput::GrantRecorded { epoch }
             }
             Write::Items { epoch, items } => {
@@ -69,10 +69,11 @@ impl AgentAtHome {
     /// Home is killed: only the disk is left.
     pub(super) fn crash(&mut self, times: LeaseTimes, clock: &Clock, real_ms: u64) {
         self.writes.clear();
-        let Disk { epoch, holder, items, settled, .. } = &self.disk;
-        let (epoch, holder, recorded) = (*epoch, *holder, items.len() as u64);
+        let Disk { epoch, holder, lease_ms, items, settled, .. } = &self.disk;
+        let (epoch, holder, lease_ms, recorded) = (*epoch, *holder, *lease_ms, items.len() as u64);
         let now_ms = clock.read(real_ms);
-        self.lease = HomeLease::restored(times, HomeRestored { epoch, holder, recorded }, now_ms);
+        let from = HomeRestored { epoch, holder, lease_ms, recorded };
+        self.lease = HomeLease::restored(times, from, now_ms);
         if !settled.is_empty() {
             let _: Vec<Action> = self.lease.handle(now_ms, HomeInput::Settled { with_result: false });
         }

@@ -25,6 +25,8 @@ pub(super) enum Sabotage {
     SettlesTwice,
     /// What was sent once is never sent again.
     NeverResends,
+    /// Home does not know any more how long the leases are that it granted before it started again.
+    ForgetsLeases,
 }
 
 /// What happened in worlds.
@@ -248,7 +250,12 @@ impl World {
                 if self.sabotage != Sabotage::FastHome {
                     self.clock = Clock::new(&mut self.rng);
                 }
+                // Somebody configures another lease meanwhile.
+                self.times = LeaseTimes::for_lease(self.rng.u64(400..1_600));
                 for agent in &mut self.agents {
+                    if self.sabotage == Sabotage::ForgetsLeases {
+                        agent.disk.lease_ms = 0;
+                    }
                     agent.crash(self.times, &self.clock, self.home_down_until_ms);
                 }
             }
@@ -324,7 +331,7 @@ impl World {
                 }
                 return Ok(());
             }
-            HomeAction::RecordGrant { holder, epoch } => Write::Grant { holder, epoch },
+            HomeAction::RecordGrant { holder, epoch, lease_ms } => Write::Grant { holder, epoch, lease_ms },
             HomeAction::Wait { holder } => return self.down(holder, WorkerInput::Wait),
             HomeAction::Record { epoch, first, items } => {
                 if self.sabotage == Sabotage::ConfirmsEarly {
@@ -337,8 +344,8 @@ impl World {
             HomeAction::Settle { result, .. } => Write::Settle(Settlement::Result(result)),
             HomeAction::Lost { .. } => Write::Settle(Settlement::Lost),
             HomeAction::TakeAside { holder, epoch, .. } => Write::Aside { holder, epoch },
-            HomeAction::Granted { holder, epoch, beat, recorded } => {
-                let LeaseTimes { lease_ms, renew_ms, .. } = self.times;
+            HomeAction::Granted { holder, epoch, lease_ms, beat, recorded } => {
+                let renew_ms = self.times.renew_ms;
                 return self.down(holder, WorkerInput::Granted { epoch, beat, recorded, lease_ms, renew_ms });
             }
             HomeAction::Refuse { holder, reason } => return self.down(holder, WorkerInput::Refused(reason)),

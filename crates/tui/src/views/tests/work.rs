@@ -49,7 +49,10 @@ fn it_shows_the_list_the_tree_and_the_details() {
 fn it_shows_on_which_machine_an_agent_runs() {
     let mut written = written();
     written.admit(9, 1, "coder-9", "train it");
-    written.add(9, EventKind::AgentPlaced { worker: "gpu-1".to_owned(), epoch: 1, run: String::new() });
+    written.add(
+        9,
+        EventKind::AgentPlaced { worker: "gpu-1".to_owned(), epoch: 1, run: String::new(), lease_ms: 0 },
+    );
     let (mut view, of) = (opened(), written.view());
     press(&mut view, Some(&of), "<end>");
     let shown = screens(&view, Some(&of));
