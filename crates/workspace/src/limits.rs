@@ -168,6 +168,9 @@ pub(crate) const PLACES_KNOWN_MAX: usize = 64;
 pub(crate) const GIT_SERIES_BYTES_MAX: usize = 100 * 1024;
 /// How long git may take to write a bundle or to take one apart.
 pub const BUNDLE_TIME_MS_MAX: u64 = 1_800_000;
+/// How long it has for any bundle, and how many bytes more it is expected to take apart in a millisecond.
+pub(crate) const BUNDLE_TIME_MS_MIN: u64 = 120_000;
+pub(crate) const BUNDLE_BYTES_PER_MS_MIN: u64 = 1_000;
 /// How much of a bundle is read for what it says of itself.
 pub(crate) const BUNDLE_HEAD_BYTES_MAX: u64 = 1024 * 1024;
 /// How many commits that the other side has are considered.

@@ -76,7 +76,8 @@ impl<'a> IncomingBundle<'a> {
         let incoming = Self { repository, scratch, objects: head.objects };
         let git_dir = incoming.scratch.path();
         bare_repository(git_dir, head.format).map_err(failed)?;
-        let git = || Ok::<_, WorkspaceError>(incoming.joined()?.time_ms_max(limits::BUNDLE_TIME_MS_MAX));
+        let time_ms = time_ms_for(bytes);
+        let git = || Ok::<_, WorkspaceError>(incoming.joined()?.time_ms_max(time_ms));
         let input = FlowInput::File(file, head.pack_at);
         let asked = checks.steps();
         let heard = git()?.writes(git_dir).series(&asked, input, |_, piece| checks.hear(piece)).await;
@@ -134,6 +135,12 @@ impl<'a> IncomingBundle<'a> {
         let borrowed = quoted(&common.join("objects"))?;
         self.alone()?.sees(common).variable("GIT_ALTERNATE_OBJECT_DIRECTORIES", Path::new(&borrowed))
     }
+}
+
+/// How long git may take with a bundle: one that is short and takes long was made to.
+fn time_ms_for(bundle_bytes: u64) -> u64 {
+    let by_size = bundle_bytes / limits::BUNDLE_BYTES_PER_MS_MIN;
+    (limits::BUNDLE_TIME_MS_MIN + by_size).min(limits::BUNDLE_TIME_MS_MAX)
 }
 
 /// An empty repository, as git makes one: asking git takes longer than writing three lines.
