@@ -4,6 +4,7 @@ pub(crate) mod checkouts;
 pub(crate) mod found;
 pub(crate) mod hidden;
 pub(crate) mod history;
+mod intakes;
 pub(crate) mod measured;
 pub(crate) mod shares;
 pub(crate) mod site;

@@ -1,7 +1,7 @@
 //! Drives one agent from its task to its end. All waiting happens here.
 
 pub(crate) mod begin;
-mod call_context;
+pub(crate) mod call_context;
 mod call_hooks;
 mod foreground;
 pub(crate) mod gate;
@@ -12,7 +12,7 @@ mod server_questions;
 mod settings;
 pub(crate) mod settle;
 pub(crate) mod tool_calls;
-mod waiting;
+pub(crate) mod waiting;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};

@@ -15,7 +15,9 @@ mod kept_files;
 mod late_work;
 mod mirror;
 mod packing;
+mod passing_on;
 mod questions;
+mod recording;
 mod requests;
 mod settling;
 
@@ -24,30 +26,33 @@ use std::time::Duration;
 
 use posse_agent::{Kin, Mail, Recall};
 use posse_protocol::{
-    AgentId, Answer, Approval, Branch, Budget, CallId, Ending, EventKind, Failure, Grant, Message, Progress,
-    Report, Update,
+    AgentId, Answer, Approval, Branch, Budget, CallId, Ending, Failure, Grant, Message, Progress, Report,
+    Update,
 };
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
+use crate::agents::clock::{Clock, Stopped};
 use crate::agents::receipt::Effects;
 use crate::agents::start::{AgentIdentity, AgentStart, FirstTask, PlacedBefore};
 use crate::changes::travelling::{SentWork, repository_name};
+use crate::crew::mail::Move;
 use crate::crew::waiting::Parked;
 use crate::crew::{AgentSignals, Crew};
-use crate::delegation::answers;
 use crate::delegation::calls::DelegationCalls;
 use crate::driver::begin::begun;
+use crate::driver::waiting::last_word_ms;
 use crate::elsewhere::kept_files::KeptFiles;
 use crate::elsewhere::mirror::Mirror;
 use crate::elsewhere::questions::RemoteQuestions;
 use crate::elsewhere::requests::{CarriedOut, Requests};
 use crate::elsewhere::settling::RemoteEnd;
-use crate::limits::{CANCEL_ELSEWHERE_MS, REMOTE_REQUESTS_MAX};
+use crate::limits::{
+    CANCEL_ELSEWHERE_MS, REMOTE_PROGRESS_BYTES_MAX, REMOTE_REQUESTS_MAX, REMOTE_TIME_EXTRA_MS,
+};
 use crate::record::journal::Journal;
 use crate::remote::{
-    HomeReply, HomeRequest, HostCommand, HostedItem, Seat, SeatCommand, SeatEvent, SeatStart, WorkerRun,
-    Workers,
+    HomeReply, HomeRequest, HostCommand, Seat, SeatCommand, SeatEvent, SeatStart, WorkerRun, Workers,
 };
 
 /// Owns everything that home has of an agent on a worker.
@@ -81,7 +86,7 @@ pub(crate) struct RemoteDriver {
     toolbox: posse_tools::Toolbox,
     requests: Requests,
     /// Requests that come after events which are not on record yet.
-    early: Vec<(u64, u64, HomeRequest)>,
+    early: Vec<EarlyRequest>,
     questions: RemoteQuestions,
     answer: mpsc::UnboundedSender<(CallId, Answer)>,
     answered: mpsc::UnboundedReceiver<(CallId, Answer)>,
@@ -92,11 +97,18 @@ pub(crate) struct RemoteDriver {
     reports: Vec<(String, Vec<AgentId>)>,
     /// What it was told last of its sub-agents, and of the mode.
     told: (Option<(Kin, Option<String>)>, Option<Approval>),
+    /// Commands that are to run in the background there.
+    moves: Vec<Move>,
     /// Held while it waits for its sub-agents.
     parked: Option<Parked>,
-    /// When it was stopped.
-    cancelled: Option<Instant>,
+    /// Held until a worker has it: it does not work yet.
+    waits: Option<Stopped>,
+    /// When it was stopped, and how it ends if its worker does not say.
+    stopped: Option<(Instant, Ending)>,
 }
+
+/// A request by its number, how many events come before it, and what it asks.
+type EarlyRequest = (u64, u64, HomeRequest);
 
 /// How the loop goes on.
 enum Course {
@@ -114,6 +126,7 @@ impl RemoteDriver {
         let (worked, effects) =
             interrupted.map_or((Duration::ZERO, Effects::default()), |past| (past.worked, past.effects));
         signals.clock.begin(worked);
+        let waits = signals.clock.stop();
         let before = before.unwrap_or_else(|| {
             let known = start.conversation.messages().to_vec();
             let recall = Recall::new(settings, &known);
@@ -121,34 +134,32 @@ impl RemoteDriver {
         });
         let PlacedBefore { epoch, worker, recorded, recall, known, asking } = before;
         let mail = recall.waiting_mail().iter().map(|mail| (mail.clone(), false)).collect();
-        let model = start.conversation.model.name().to_string();
-        let seat = workers.seat(SeatStart {
-            session: crew.session,
-            agent: start.who.id,
-            on: on.clone(),
-            repository: repository_name(crew.site.workspace.root()),
-            model: (!workers.models_at_home(&on)).then_some(model),
-            epoch,
-            worker: worker.clone(),
-            recorded,
-        });
+        let model = (!workers.models_at_home(&on)).then(|| start.conversation.model.name().to_string());
+        let (session, agent) = (crew.session, start.who.id);
+        let repository = repository_name(crew.site.workspace.root());
+        let (on_seat, run) = (on.clone(), worker.clone());
+        let seat = SeatStart { session, agent, on: on_seat, repository, model, epoch, worker: run, recorded };
+        let seat = workers.seat(seat);
         let (own, grant) = (start.conversation.model.clone(), start.grant.clone());
         let calls = DelegationCalls::new(Arc::clone(&crew), start.who.id, own, grant);
         let kept = KeptFiles::new(crew.checkouts.data_dir(), &start.who.id.to_string());
         let (answer, answered) = mpsc::unbounded_channel();
+        let mirror = Mirror::new(start.conversation, recall, effects, recorded);
         let mut driver = Self {
             interrupts: signals.interrupt.subscribe(),
-            mirror: Mirror::new(start.conversation, recall, effects, recorded),
             calls: calls.map(Arc::new),
             questions: RemoteQuestions::default(),
             answer,
             answered,
-            requests: Requests::new(),
+            requests: Requests::new(mirror.spent(), mirror.interrupted()),
+            mirror,
             early: Vec::new(),
             reports: Vec::new(),
             told: (None, None),
+            moves: Vec::new(),
             parked: None,
-            cancelled: None,
+            waits: worker.is_none().then_some(waits),
+            stopped: None,
             notes: Vec::new(),
             sent: None,
             toolbox: start.toolbox,
@@ -190,11 +201,14 @@ impl RemoteDriver {
         let cancel = self.signals.cancel.clone();
         loop {
             self.pass_on();
-            let given_up = self.cancelled.map(|at| at + Duration::from_millis(CANCEL_ELSEWHERE_MS));
+            let is_stopped = self.stopped.is_some();
+            let given_up =
+                self.stopped.as_ref().map(|(at, _)| *at + Duration::from_millis(CANCEL_ELSEWHERE_MS));
             let course = tokio::select! {
                 biased;
-                () = cancel.cancelled(), if self.cancelled.is_none() => self.cancel(),
-                () = until(given_up) => Course::End(Box::new(RemoteEnd::here(Ending::Cancelled))),
+                () = cancel.cancelled(), if !is_stopped => self.stop(Ending::Cancelled),
+                () = until(given_up) => self.give_up(),
+                () = time_over(&self.signals.clock, self.budget.time_ms), if !is_stopped => self.stop(Ending::TimedOut),
                 event = self.seat.events.recv() => match event {
                     Some(event) => self.handle(event).await,
                     None => ends("there are no workers any more".to_string()),
@@ -222,13 +236,19 @@ impl RemoteDriver {
     }
 
     /// Stops it: at once if no worker has it.
-    fn cancel(&mut self) -> Course {
-        self.cancelled = Some(Instant::now());
+    fn stop(&mut self, ending: Ending) -> Course {
+        self.stopped = Some((Instant::now(), ending));
         if self.worker.is_none() {
-            return Course::End(Box::new(RemoteEnd::here(Ending::Cancelled)));
+            return self.give_up();
         }
         self.say(HostCommand::Cancel);
         Course::On
+    }
+
+    /// Ends it without its worker, which was told to stop it.
+    fn give_up(&mut self) -> Course {
+        let ending = self.stopped.as_ref().map_or(Ending::Cancelled, |(_, ending)| ending.clone());
+        Course::End(Box::new(RemoteEnd::here(ending)))
     }
 
     async fn handle(&mut self, event: SeatEvent) -> Course {
@@ -237,13 +257,14 @@ impl RemoteDriver {
                 Ok(placed) => {
                     self.lose_worker();
                     let _ = self.seat.commands.send(SeatCommand::Place(Box::new(placed)));
-                    (self.worker, self.epoch) = (Some(worker), epoch);
+                    (self.worker, self.epoch, self.waits) = (Some(worker), epoch, None);
                     self.begin_again();
                 }
                 Err(why) => return ends(why),
             },
             SeatEvent::Items { items, contents } => return self.record(items, contents).await,
-            SeatEvent::Progress(kind) => {
+            SeatEvent::Progress(mut kind) => {
+                kind.shorten(REMOTE_PROGRESS_BYTES_MAX);
                 self.crew.updates.send(Update::Progress(Progress { agent: self.who.id, kind }));
             }
             SeatEvent::Request { id, after, request } if after > self.mirror.count => {
@@ -257,7 +278,11 @@ impl RemoteDriver {
                 self.early.retain(|(early, _, _)| *early != id);
                 self.requests.call_off(id);
             }
-            SeatEvent::Ended { end, bundle } => {
+            SeatEvent::Ended { mut end, bundle } => {
+                // It was stopped because of its time; its worker only knows that it was stopped.
+                if let Some((_, ending)) = self.stopped.take().filter(|_| end.ending == Ending::Cancelled) {
+                    end.ending = ending;
+                }
                 return Course::End(Box::new(RemoteEnd { end: *end, bundle, by_worker: true }));
             }
             SeatEvent::Aside { epoch, tip, bundle } => self.take_aside(epoch, &tip, &bundle).await,
@@ -277,151 +302,6 @@ impl RemoteDriver {
         self.parked = None;
     }
 
-    /// Puts on record what a worker tells, then says so.
-    async fn record(&mut self, items: Vec<HostedItem>, contents: Vec<(String, Vec<u8>)>) -> Course {
-        if let Err(why) = self.kept.put(&contents) {
-            return ends(why);
-        }
-        self.parked = None;
-        let mut untold = Vec::new();
-        for item in items {
-            let item = self.as_home_knows(item).and_then(|item| self.mirror.take_in(&self.who.name, item));
-            let HostedItem { kind, kept } = match item {
-                Ok(item) => item,
-                Err(why) => return ends(why),
-            };
-            if !kept.is_empty() {
-                self.has_kept = true;
-                self.journal.note(EventKind::WorkKept { files: kept });
-            }
-            self.heed(&kind, &mut untold);
-            self.journal.note(kind);
-        }
-        self.mirror.tell_spent(&self.crew, self.who.id, self.requests.spent(), &self.budget);
-        if let Err(error) = self.journal.durable().await {
-            return ends(format!("the record cannot be written: {error}"));
-        }
-        let _ = self.seat.commands.send(SeatCommand::Recorded(self.mirror.count));
-        self.tell_again(untold);
-        let count = self.mirror.count;
-        let (ready, early) =
-            std::mem::take(&mut self.early).into_iter().partition(|(_, after, _)| *after <= count);
-        self.early = early;
-        let ready: Vec<(u64, u64, HomeRequest)> = ready;
-        for (id, _, request) in ready {
-            if let end @ Course::End(_) = self.asked(id, request) {
-                return end;
-            }
-        }
-        Course::On
-    }
-
-    /// What an event of the agent means here.
-    fn heed(&mut self, kind: &EventKind, untold: &mut Vec<AgentId>) {
-        match kind {
-            EventKind::Told { mail, .. } => {
-                self.mail.retain(|(sent, _)| sent.id != *mail || mail.is_unknown())
-            }
-            EventKind::ReportsDelivered { agents } => {
-                untold.retain(|id| !agents.contains(id));
-                self.reports.retain(|(_, ids)| !ids.iter().all(|id| agents.contains(id)));
-            }
-            EventKind::ToolFinished { call, .. } => {
-                untold.extend(self.requests.finished(call));
-                self.questions.close(call);
-            }
-            EventKind::PersonNeeded { question } => {
-                self.questions.open(&self.crew, self.who.id, question.clone(), self.answer.clone());
-            }
-            EventKind::PersonAnswered { call, .. } => self.questions.close(call),
-            _ => {}
-        }
-    }
-
-    /// Reports that an answer held which the agent did not take in are told once more.
-    fn tell_again(&mut self, untold: Vec<AgentId>) {
-        let finished: Vec<_> = untold.into_iter().filter_map(|id| self.crew.finished(id)).collect();
-        self.word_reports(&finished);
-    }
-
-    fn word_reports(&mut self, finished: &[Arc<crate::agents::finished::FinishedAgent>]) {
-        if finished.is_empty() {
-            return;
-        }
-        let told = finished.iter().map(|done| answers::report(&self.crew, done, posse_surface::Shape::Text));
-        let (text, agents) =
-            (told.collect::<Vec<_>>().join("\n\n"), finished.iter().map(|done| done.id).collect());
-        self.reports.push((text, agents));
-        self.send_reports(self.reports.len() - 1);
-    }
-
-    fn send_reports(&mut self, from: usize) {
-        if self.worker.is_none() {
-            return;
-        }
-        let kin = self.kin(&[]);
-        for (text, agents) in self.reports.iter().skip(from) {
-            self.say(HostCommand::Reports { text: text.clone(), agents: agents.clone(), kin });
-        }
-    }
-
-    /// How its sub-agents are, as it may know: those whose report is on its way to it have not ended for it.
-    fn kin(&self, but: &[AgentId]) -> Kin {
-        let kin = self.crew.kin(self.who.id);
-        let on_their_way =
-            self.reports.iter().flat_map(|(_, ids)| ids).filter(|id| !but.contains(id)).count();
-        Kin { live: kin.live + on_their_way, ..kin }
-    }
-
-    /// Passes on what has come for it.
-    fn pass_on(&mut self) {
-        let mut interrupt = false;
-        let interrupts = &mut self.interrupts;
-        let news = self.crew.news(self.who.id, || {
-            interrupt = interrupts.has_changed().unwrap_or(false);
-            drop(interrupts.borrow_and_update());
-        });
-        for mail in news.mail {
-            if self.worker.is_some() {
-                self.say(HostCommand::mail(&mail, interrupt));
-            }
-            self.mail.push((mail, interrupt));
-        }
-        self.word_reports(&news.reports);
-        if let Some((budget, _)) = self.crew.take_budget(self.who.id) {
-            self.budget = budget;
-            self.say(HostCommand::Budget { budget });
-        }
-        if self.worker.is_none() {
-            return;
-        }
-        let kin = self.kin(&[]);
-        let roster = self.crew.tree(|tree| answers::roster(tree, self.who.id));
-        if self.told.0.as_ref() != Some(&(kin, roster.clone())) {
-            self.told.0 = Some((kin, roster.clone()));
-            self.say(HostCommand::Kin { kin, roster });
-        }
-        let mode = self.crew.approvals.mode_max();
-        if let Some(approval) = mode.filter(|_| self.told.1 != mode) {
-            self.told.1 = mode;
-            self.say(HostCommand::Mode { approval });
-        }
-    }
-
-    /// Says everything to a worker that has just got the agent, or has it from an earlier process of home. What it knows
-    /// already changes nothing there.
-    fn begin_again(&mut self) {
-        self.told = (None, None);
-        self.say(HostCommand::Budget { budget: self.budget });
-        for (mail, interrupt) in &self.mail {
-            self.say(HostCommand::mail(mail, *interrupt));
-        }
-        self.send_reports(0);
-        if self.cancelled.is_some() {
-            self.say(HostCommand::Cancel);
-        }
-    }
-
     /// The agent asks something, and all that comes before it is on record.
     fn asked(&mut self, id: u64, request: HomeRequest) -> Course {
         match request {
@@ -430,9 +310,12 @@ impl RemoteDriver {
                 self.reply(id, HomeReply::Noted);
             }
             HomeRequest::CallModel => {
-                let absent = || Some("home calls no models for its workers");
-                let over = self.requests.spent().over(&self.budget);
-                if let Some(reason) = over.or_else(|| if self.calls_models() { None } else { absent() }) {
+                self.parked = None;
+                let refused = match self.calls_models() {
+                    true => self.requests.refuses(&self.budget, &self.crew.kin(self.who.id)),
+                    false => Some("home calls no models for its workers"),
+                };
+                if let Some(reason) = refused {
                     self.reply(id, HomeReply::Refused { reason: reason.to_string() });
                     return Course::On;
                 }
@@ -494,6 +377,17 @@ fn ends(message: String) -> Course {
 
 fn failed(message: String) -> Ending {
     Ending::Failed { failure: Failure::Internal { message } }
+}
+
+/// Waits until its time is over, with what it has to report in and for its worker to say so.
+async fn time_over(clock: &Clock, time_ms: Option<u64>) {
+    match time_ms {
+        Some(time_ms) => {
+            let extra_ms = last_word_ms(time_ms) + REMOTE_TIME_EXTRA_MS;
+            clock.reaches(Duration::from_millis(time_ms.saturating_add(extra_ms))).await;
+        }
+        None => std::future::pending().await,
+    }
 }
 
 async fn until(at: Option<Instant>) {

@@ -185,8 +185,19 @@ pub(crate) const HOOK_TRANSCRIPT_BYTES_MAX: usize = 64 * 1024 * 1024;
 pub(crate) const REMOTE_EVENTS_MAX: u64 = 200_000;
 /// What home keeps of the files that one call of an agent on a worker changed.
 pub(crate) const KEPT_AT_ONCE_BYTES_MAX: u64 = 160 << 20;
+/// Model calls that home makes for an agent on a worker whose budget is used up: its last report.
+pub(crate) const REMOTE_LAST_WORDS_MAX: u32 = 2;
+/// Effects of the calls of an agent on a worker that home counts.
+pub(crate) const REMOTE_EFFECTS_MAX: usize = 10_000;
+/// Events of an agent on a worker that are put on record at once, and about how long these are.
+pub(crate) const RECORDED_AT_ONCE_MAX: usize = 500;
+pub(crate) const RECORDED_AT_ONCE_BYTES_MAX: usize = 4 << 20;
+/// Progress of an agent on a worker: what is longer is cut off.
+pub(crate) const REMOTE_PROGRESS_BYTES_MAX: usize = 8 << 10;
+/// How much longer than its time and its last report an agent on a worker has before home stops it.
+pub(crate) const REMOTE_TIME_EXTRA_MS: u64 = 10_000;
 /// How much home keeps of the files that an agent changes on workers, and of how many.
-pub(crate) const KEPT_FILES_BYTES_MAX: u64 = 2 << 30;
+pub(crate) const KEPT_FILES_BYTES_MAX: u64 = 512 << 20;
 pub(crate) const KEPT_FILES_MAX: usize = 200_000;
 /// The most that a worker may say of one reply: tokens, and what they cost in US dollars.
 pub(crate) const REMOTE_REPLY_TOKENS_MAX: u64 = 1_000_000_000;
@@ -205,6 +216,11 @@ pub(crate) const REMOTE_NOTE_CHARS_MAX: usize = 300;
 pub(crate) const REMOTE_ENDING_BYTES_MAX: usize = 16 << 10;
 /// How many files are listed of the work of an agent on a worker.
 pub(crate) const REMOTE_FILES_MAX: usize = 2_000;
+/// How long a worker has to move a command to the background, and how often it looks whether the command runs.
+pub(crate) const MOVE_ELSEWHERE_MS_MAX: u64 = 10_000;
+pub(crate) const MOVE_AGAIN_MS: u64 = 50;
+/// How many agents of one worker have their work taken in at the same time.
+pub(crate) const INTAKES_MAX: usize = 2;
 /// How long a worker has to stop an agent before home settles it without.
 pub(crate) const CANCEL_ELSEWHERE_MS: u64 = 20_000;
 /// The length of a hunk's id, in hexadecimal digits, and how many hunks are marked as reviewed at once.

@@ -637,3 +637,19 @@ pub enum ProgressKind {
     /// How many files of the workspace were looked at and stored so far, before the first command.
     Keeping(u64),
 }
+
+impl ProgressKind {
+    /// Cuts off what is longer than it may be.
+    pub fn shorten(&mut self, bytes_max: usize) {
+        match self {
+            Self::Text(text) | Self::TextSoFar(text) | Self::Reasoning(text) | Self::Calling(text) => {
+                text.truncate(text.floor_char_boundary(bytes_max));
+            }
+            Self::Output { call, text } => {
+                text.truncate(text.floor_char_boundary(bytes_max));
+                call.0.truncate(call.0.floor_char_boundary(bytes_max));
+            }
+            Self::Arriving | Self::Queued | Self::Served | Self::Keeping(_) => {}
+        }
+    }
+}

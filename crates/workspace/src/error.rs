@@ -66,6 +66,11 @@ pub enum WorkspaceError {
 }
 
 impl WorkspaceError {
+    /// Whether a branch has other commits than those that it was to have.
+    pub fn is_of_another_branch(&self) -> bool {
+        matches!(self, Self::Git(GitError::BranchExists(_)))
+    }
+
     /// The right error for what the system said about `path`.
     pub(crate) fn from_io(path: &str, source: io::Error) -> Self {
         let path = path.to_owned();

@@ -13,6 +13,7 @@ use posse_workspace::{Workspace, WorkspaceError};
 use tokio::sync::OnceCell;
 
 use crate::changes::hidden::hides;
+use crate::changes::intakes::Intakes;
 use crate::limits::BRANCH_DIFF_BYTES_MAX;
 use crate::project::project_folders;
 use crate::record::processes::Processes;
@@ -31,12 +32,20 @@ pub(crate) struct Checkouts {
     hidden: HiddenPaths,
     /// Set once the session has a folder.
     begun: OnceCell<()>,
+    /// The turns of workers whose work is taken in.
+    pub(super) intakes: Intakes,
 }
 
 impl Checkouts {
     /// Those of a session whose lock is held.
     pub(crate) fn new(processes: Processes, session: SessionId) -> Self {
-        Self { processes, session, hidden: HiddenPaths::default(), begun: OnceCell::new() }
+        Self {
+            processes,
+            session,
+            hidden: HiddenPaths::default(),
+            begun: OnceCell::new(),
+            intakes: Intakes::default(),
+        }
     }
 
     /// The same, with these paths hidden from agents in each of them.

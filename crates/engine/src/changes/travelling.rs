@@ -1,10 +1,11 @@
 //! The files of agents that run on workers, on their way there and back.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use posse_protocol::{Branch, KeptFile, Saved};
-use posse_workspace::bundle::{self, TakeLimits, TakenIn};
-use posse_workspace::{Entry, Mode, Workspace, WorkspaceError};
+use posse_workspace::bundle::{self, KeptEntry, KeptWork, TakeLimits, TakenIn};
+use posse_workspace::{Mode, Workspace, WorkspaceError};
 use sha2::{Digest as _, Sha256};
 
 use crate::changes::checkouts::Checkouts;
@@ -30,6 +31,11 @@ pub(crate) struct SentWork {
 }
 
 impl SentWork {
+    /// The same for a branch beside its own, where that has other commits.
+    pub(crate) fn beside(&self, epoch: u64) -> Self {
+        Self { branch: format!("{}.epoch{epoch}", self.branch), ..self.clone() }
+    }
+
     /// What is on record of an agent's files: enough to take in its work.
     pub(crate) fn on_record(branch: &Branch) -> Self {
         Self {
@@ -85,14 +91,15 @@ impl Checkouts {
         bundle::pack(workspace.root(), &sent.start, has, to).await
     }
 
-    /// Takes a stranger's bundle as the work of an agent: its branch, and what that changes. What was sent for it is let go of.
+    /// Takes a bundle of a worker, a stranger's, as the work of an agent: its branch, and what that changes. What was sent for it is let
+    /// go of.
     pub(crate) async fn receive(
         &self,
         workspace: &Workspace,
         sent: &SentWork,
-        tip: &str,
-        bundle: &Path,
+        (worker, tip, bundle): (&str, &str, &Path),
     ) -> Result<TakenIn, WorkspaceError> {
+        let _turn = self.intakes.turn(worker).await;
         let commits = (sent.base.as_str(), sent.start.as_str(), tip);
         let most = (BRANCH_DIFF_BYTES_MAX, REMOTE_FILES_MAX);
         let (root, limits) = (workspace.root(), TakeLimits::default());
@@ -105,12 +112,9 @@ impl Checkouts {
         workspace: &Workspace,
         sent: &SentWork,
         kept: Vec<KeptFile>,
-        contents: &[(String, Vec<u8>)],
+        contents: BTreeMap<String, Vec<u8>>,
     ) -> Result<Option<TakenIn>, WorkspaceError> {
-        let entry = |saved: Saved| {
-            let held = contents.iter().find(|(name, _)| *name == saved.blob);
-            Some(Entry { mode: Mode::parse(&saved.mode)?, bytes: held?.1.clone() })
-        };
+        let entry = |saved: Saved| Some(KeptEntry { mode: Mode::parse(&saved.mode)?, content: saved.blob });
         let mut files = Vec::new();
         for KeptFile { path, after } in kept {
             match after.map(entry) {
@@ -121,7 +125,7 @@ impl Checkouts {
         }
         let commits = (sent.base.as_str(), sent.start.as_str());
         let most = (BRANCH_DIFF_BYTES_MAX, REMOTE_FILES_MAX);
-        bundle::commit_kept(workspace.root(), commits, &sent.branch, &files, most).await
+        bundle::commit_kept(workspace.root(), commits, &sent.branch, KeptWork { files, contents }, most).await
     }
 
     /// Lets go of what was sent: its agent has ended without work of it.

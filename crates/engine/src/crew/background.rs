@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use crate::changes::history::Running;
 use crate::changes::site::Site;
 use crate::crew::Crew;
-use crate::limits::{JOB_SETTLE_MS_MAX, JOB_TAIL_BYTES_MAX};
+use crate::limits::{JOB_SETTLE_MS_MAX, JOB_TAIL_BYTES_MAX, MOVE_ELSEWHERE_MS_MAX};
 
 /// Where each of them runs, until what it changed is on record.
 #[derive(Default)]
@@ -102,7 +102,12 @@ impl Crew {
     /// answered at once, and the command goes on as a job of the session. Gives back the name of the job.
     pub(crate) async fn to_background(&self, agent: AgentId, call: &CallId) -> Result<String, MoveError> {
         let command = lock(&self.background.movable).get(&(agent, call.clone())).cloned();
-        command.ok_or(MoveError::NotRunning)?.to_background().await
+        if let Some(command) = command {
+            return command.to_background().await;
+        }
+        let elsewhere = self.want_moved(agent, call).ok_or(MoveError::NotRunning)?;
+        let name = tokio::time::timeout(Duration::from_millis(MOVE_ELSEWHERE_MS_MAX), elsewhere).await;
+        name.ok().and_then(Result::ok).ok_or(MoveError::NotRunning)
     }
 }
 

@@ -2,9 +2,10 @@
 //! until its agent takes it; both happen under the crew's lock, so it is delivered as it was last, or not at all.
 
 use posse_agent::Mail;
-use posse_protocol::{AgentId, Approval, Budget, EventKind, MailId, Sender, Words};
+use posse_protocol::{AgentId, Approval, Budget, CallId, EventKind, MailId, Sender, Words};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tokio::sync::oneshot;
 
 use super::{Crew, Inner, News, kin};
 use crate::limits::MAIL_MAX;
@@ -36,7 +37,12 @@ pub(super) struct Wanted {
     budget: Option<(Budget, Budget)>,
     /// What counts from its next turn on.
     settings: Option<SettingsChange>,
+    /// Calls whose commands are to run in the background, where it is on a worker, and who waits for their names there.
+    moves: Vec<Move>,
 }
+
+/// A call whose command is to run in the background, and who waits for the name that it gets.
+pub(crate) type Move = (CallId, oneshot::Sender<String>);
 
 /// What the person changes for the next turns of the main agent.
 #[derive(Clone, Default)]
@@ -77,8 +83,15 @@ impl Crew {
         if member.mailbox_closed || member.mail.len() >= MAIL_MAX {
             return None;
         }
-        inner.last_mail.0 += 1;
-        let (mail, parent) = (inner.last_mail, inner.tree.node(id).and_then(|node| node.parent));
+        let parent = inner.tree.node(id).and_then(|node| node.parent);
+        let mail = match &self.home {
+            // Home numbers messages. What is said here is known by its words.
+            Some(_) => MailId::default(),
+            None => {
+                inner.last_mail.0 += 1;
+                inner.last_mail
+            }
+        };
         let is_prompt = delivery == Delivery::NextPrompt && self.stays && id == self.main;
         // On its way to the record before whoever sends it can say that it was sent.
         let mut journal = self.journal(id, parent);
@@ -284,6 +297,20 @@ impl Crew {
 
     pub(crate) fn take_compaction(&self, id: AgentId) -> bool {
         self.take_wanted(id, |wanted| std::mem::take(&mut wanted.compact))
+    }
+
+    /// Wants the command of a call in the background, of an agent on a worker. Gives what comes of it.
+    pub(crate) fn want_moved(&self, id: AgentId, call: &CallId) -> Option<oneshot::Receiver<String>> {
+        let is_elsewhere = |member: &super::Member| member.elsewhere && member.wanted.moves.len() < MAIL_MAX;
+        if !self.lock().members.get(&id).is_some_and(is_elsewhere) {
+            return None;
+        }
+        let (moved, name) = oneshot::channel();
+        self.want(id, |wanted| wanted.moves.push((call.clone(), moved))).then_some(name)
+    }
+
+    pub(crate) fn take_moves(&self, id: AgentId) -> Vec<Move> {
+        self.take_wanted(id, |wanted| std::mem::take(&mut wanted.moves))
     }
 
     pub(crate) fn is_to_close(&self, id: AgentId) -> bool {

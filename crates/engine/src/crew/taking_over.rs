@@ -59,7 +59,8 @@ impl Crew {
                 let (id, site) = (start.who.id, Arc::clone(&self.site));
                 let (mail, elsewhere) = (start.mail.clone(), start.on.is_some());
                 let mut member = Member::new(site, StartState::Ready(Box::new(start)));
-                (member.moving, member.mail, member.elsewhere) = (true, mail, elsewhere);
+                // Those below one on a worker begin with home's files, which are here already.
+                (member.moving, member.mail, member.elsewhere) = (!elsewhere, mail, elsewhere);
                 inner.members.insert(id, member);
             }
             told.into_iter().for_each(|done| inner.finished.put(done));

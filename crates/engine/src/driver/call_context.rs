@@ -18,7 +18,7 @@ use crate::driver::gate::Gate;
 use crate::hooks::agent_hooks::AgentHooks;
 
 /// What the model is told of a call that was under way when Posse ended.
-pub(super) const RESULT_UNKNOWN: &str = "Interrupted, result unknown: Posse ended while this ran. It may have done all, some or \
+pub(crate) const RESULT_UNKNOWN: &str = "Interrupted, result unknown: Posse ended while this ran. It may have done all, some or \
      nothing of what you asked. Look before you do it again.";
 
 /// What the calls of one turn have come to so far. Outlives the future that fills it, so that what was done before

@@ -19,8 +19,8 @@ pub(super) struct TimeLimit {
 
 impl TimeLimit {
     pub(super) fn new(clock: Clock, time_ms: Option<u64>) -> Self {
-        let last_word_ms = (time_ms.unwrap_or(0) / 10).clamp(LAST_WORD_MS_MIN, LAST_WORD_MS_MAX);
-        let (deadline, last_word) = (time_ms.map(Duration::from_millis), Duration::from_millis(last_word_ms));
+        let deadline = time_ms.map(Duration::from_millis);
+        let last_word = Duration::from_millis(last_word_ms(time_ms.unwrap_or(0)));
         Self { clock, deadline, last_word }
     }
 
@@ -44,6 +44,11 @@ impl TimeLimit {
             None => std::future::pending().await,
         }
     }
+}
+
+/// How long an agent with so much time has for a last report when that is over.
+pub(crate) fn last_word_ms(time_ms: u64) -> u64 {
+    (time_ms / 10).clamp(LAST_WORD_MS_MIN, LAST_WORD_MS_MAX)
 }
 
 /// How a piece of waiting ended.

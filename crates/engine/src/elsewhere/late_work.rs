@@ -13,16 +13,19 @@ use crate::changes::travelling::SentWork;
 use crate::crew::Crew;
 use crate::remote::{Seat, SeatCommand, SeatEvent};
 
+/// All workers that had lost their agents share the turns.
+const LATE: &str = "";
+
 /// Takes it in, and says what came of it, and whether it is on a branch now.
 pub(super) async fn take(
     checkouts: &Checkouts,
     workspace: &Workspace,
-    sent: SentWork,
+    sent: &SentWork,
     epoch: u64,
     (tip, bundle): (&str, &Path),
 ) -> (String, bool) {
-    let beside = SentWork { branch: format!("{}.epoch{epoch}", sent.branch), ..sent };
-    let taken = checkouts.receive(workspace, &beside, tip, bundle).await;
+    let beside = sent.beside(epoch);
+    let taken = checkouts.receive(workspace, &beside, (LATE, tip, bundle)).await;
     let _ = std::fs::remove_file(bundle);
     match taken {
         Ok(_) => (format!("a worker that had lost it left work on the branch {}", beside.branch), true),
@@ -38,7 +41,7 @@ pub(super) fn await_it(crew: &Crew, agent: AgentId, seat: Seat, sent: SentWork) 
         let Seat { mut events, commands } = seat;
         while let Some(event) = events.recv().await {
             if let SeatEvent::Aside { epoch, tip, bundle } = event {
-                let taken = take(&checkouts, &workspace, sent.clone(), epoch, (&tip, &bundle)).await;
+                let taken = take(&checkouts, &workspace, &sent, epoch, (&tip, &bundle)).await;
                 let (note, is_kept) = taken;
                 tracing::warn!(%agent, note, "late work of a worker");
                 let _ = commands.send(SeatCommand::AsideDone { epoch, is_kept });

@@ -6,7 +6,7 @@ use posse_protocol::{EventKind, KeptFile, Words};
 
 use super::{RemoteDriver, late_work};
 use crate::changes::travelling::SentWork;
-use crate::record::reading::read_events;
+use crate::record::reading::read_events_of;
 use crate::remote::{
     HostedModel, HostedTask, HostedWork, PlacedTask, SeatCommand, WorkerRun, kept_of, travels,
 };
@@ -22,7 +22,7 @@ impl RemoteDriver {
         let bundle = self.kept.beside(&format!("{epoch}.bundle")).map_err(|error| error.to_string())?;
         let (sent, bytes) = self.send_work(has, &bundle).await?;
         let (so_far, kept) = self.so_far().await?;
-        let contents = self.kept.get(&kept).map_err(|error| format!("its files are not kept: {error}"))?;
+        let contents = self.kept.get(&kept).await?.into_iter().collect();
         let task = self.hosted_task(&sent, so_far, kept);
         let WorkerRun { worker, run, lease_ms } = worker.clone();
         self.journal.note(EventKind::AgentPlaced { worker, epoch, run, lease_ms });
@@ -62,10 +62,9 @@ impl RemoteDriver {
             return Ok((Vec::new(), Vec::new()));
         }
         let (store, session, agent) = (self.crew.store.clone(), self.crew.session, self.who.id);
-        let read = tokio::task::spawn_blocking(move || read_events(&store, session)).await;
+        let read = tokio::task::spawn_blocking(move || read_events_of(&store, session, agent)).await;
         let events = read.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
-        let own = events.into_iter().filter(|event| event.agent == agent).map(|event| event.kind);
-        let own: Vec<EventKind> = own.collect();
+        let own: Vec<EventKind> = events.into_iter().map(|event| event.kind).collect();
         let kept = kept_of(own.iter());
         Ok((own.into_iter().filter(travels).collect(), kept))
     }
@@ -121,7 +120,7 @@ impl RemoteDriver {
     pub(super) async fn take_aside(&mut self, epoch: u64, tip: &str, bundle: &Path) {
         let Some(sent) = self.sent_work() else { return };
         let taken =
-            late_work::take(&self.crew.checkouts, &self.crew.site.workspace, sent, epoch, (tip, bundle));
+            late_work::take(&self.crew.checkouts, &self.crew.site.workspace, &sent, epoch, (tip, bundle));
         let (note, is_kept) = taken.await;
         if !self.notes.contains(&note) {
             self.notes.push(note);

@@ -1,9 +1,10 @@
 //! What an agent on a worker asks of home, under way: calls of delegation tools and of models. A worker that takes an agent over
 //! asks again what the one before had asked; the answer is the same, and nothing is done twice.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use posse_agent::Kin;
 use posse_model::Signal;
 use posse_protocol::{AgentId, Budget, CallId, Prices, ToolCall, ToolOutcome, Usage};
 use tokio::sync::mpsc;
@@ -13,18 +14,23 @@ use crate::agents::conversation::Conversation;
 use crate::crew::Crew;
 use crate::delegation::answers::CallAnswer;
 use crate::delegation::calls::{DelegationCalls, Work};
+use crate::driver::call_context::RESULT_UNKNOWN;
 use crate::driver::held_progress::HeldProgress;
-use crate::limits::{REMOTE_CALLS_EXTRA, REMOTE_REQUESTS_MAX};
+use crate::limits::{REMOTE_CALLS_EXTRA, REMOTE_LAST_WORDS_MAX, REMOTE_REQUESTS_MAX};
 use crate::remote::HomeReply;
 
 /// The requests of one agent.
 pub(super) struct Requests {
     delegated: HashMap<CallId, Delegated>,
+    /// Calls that an earlier process of home may have carried out.
+    interrupted: BTreeSet<CallId>,
     /// The model call under way, and about how many tokens it takes.
     model: Option<(u64, u64, AbortOnDropHandle<()>)>,
     done: mpsc::UnboundedSender<CarriedOut>,
     coming: mpsc::UnboundedReceiver<CarriedOut>,
     spent: HomeSpent,
+    /// How many model calls it had beyond its budget.
+    last_words: u32,
 }
 
 /// What an agent has spent on model calls that home made, as home has seen it.
@@ -36,12 +42,12 @@ pub(super) struct HomeSpent {
 }
 
 impl HomeSpent {
-    /// Why no more may be spent; none if more may be.
-    pub(super) fn over(&self, budget: &Budget) -> Option<&'static str> {
+    /// Why no more may be spent, by itself and those below it; none if more may be.
+    fn over(&self, budget: &Budget, kin: &Kin) -> Option<&'static str> {
         let turns = budget.turns.map(|turns| turns.saturating_add(REMOTE_CALLS_EXTRA));
-        if budget.tokens.is_some_and(|most| self.tokens >= most) {
+        if budget.tokens.is_some_and(|most| self.tokens.saturating_add(kin.tokens) >= most) {
             Some("its tokens are used up")
-        } else if budget.cost_usd.is_some_and(|most| self.cost_usd >= most) {
+        } else if budget.cost_usd.is_some_and(|most| self.cost_usd + kin.cost_usd >= most) {
             Some("its money is used up")
         } else if turns.is_some_and(|most| self.calls >= most) {
             Some("its turns are used up")
@@ -53,8 +59,8 @@ impl HomeSpent {
 
 /// A call of a delegation tool.
 struct Delegated {
-    /// Who waits for the answer, by the numbers of the requests.
-    waiting: Vec<u64>,
+    /// Who waits for the answer, by the number of the request: the newest, because a worker waits once.
+    waiting: Option<u64>,
     answer: Option<(ToolOutcome, Vec<AgentId>)>,
     _running: AbortOnDropHandle<()>,
 }
@@ -66,14 +72,23 @@ pub(super) enum CarriedOut {
 }
 
 impl Requests {
-    pub(super) fn new() -> Self {
+    /// For an agent that has spent so much, and had begun these calls when its home ended.
+    pub(super) fn new(spent: HomeSpent, interrupted: BTreeSet<CallId>) -> Self {
         let (done, coming) = mpsc::unbounded_channel();
-        Self { delegated: HashMap::new(), model: None, done, coming, spent: HomeSpent::default() }
+        Self { delegated: HashMap::new(), interrupted, model: None, done, coming, spent, last_words: 0 }
     }
 
     /// What its model calls have taken.
     pub(super) fn spent(&self) -> HomeSpent {
         self.spent
+    }
+
+    /// Why no model is called for it; none if one is. An agent whose budget is used up reports with one more call, and another
+    /// worker may have to ask for that again.
+    pub(super) fn refuses(&mut self, budget: &Budget, kin: &Kin) -> Option<&'static str> {
+        let over = self.spent.over(budget, kin)?;
+        self.last_words += 1;
+        (self.last_words > REMOTE_LAST_WORDS_MAX).then_some(over)
     }
 
     /// Whether a call is one too many: those before it were answered, and nobody took the answers in.
@@ -102,7 +117,7 @@ impl Requests {
             return match known.answer.clone() {
                 Some((outcome, delivered)) => Some((id, outcome, delivered)),
                 None => {
-                    known.waiting.push(id);
+                    known.waiting = Some(id);
                     None
                 }
             };
@@ -112,6 +127,10 @@ impl Requests {
                 let why = "Your files are on another machine, so nothing can be merged into them from here: leave that to \
                            whoever started you. The branch is named in the report.";
                 return Some((id, ToolOutcome::error(why), Vec::new()));
+            }
+            // Which agents were started is on record, and told again.
+            Ok(Work::Delegation(asked)) if self.interrupted.remove(&call.id) && !asked.starts() => {
+                return Some((id, ToolOutcome::error(RESULT_UNKNOWN), Vec::new()));
             }
             Ok(Work::Delegation(asked)) => asked,
             Ok(Work::Tool { .. }) => {
@@ -126,7 +145,7 @@ impl Requests {
             let _ = done.send(CarriedOut::Delegated(name, answer));
         });
         let running = AbortOnDropHandle::new(running);
-        self.delegated.insert(call.id, Delegated { waiting: vec![id], answer: None, _running: running });
+        self.delegated.insert(call.id, Delegated { waiting: Some(id), answer: None, _running: running });
         None
     }
 
@@ -135,12 +154,11 @@ impl Requests {
         &mut self,
         call: &CallId,
         answer: CallAnswer,
-    ) -> Vec<(u64, ToolOutcome, Vec<AgentId>)> {
-        let Some(known) = self.delegated.get_mut(call) else { return Vec::new() };
+    ) -> Option<(u64, ToolOutcome, Vec<AgentId>)> {
+        let known = self.delegated.get_mut(call)?;
         let CallAnswer { outcome, delivered } = answer;
         known.answer = Some((outcome.clone(), delivered.clone()));
-        let waiting = std::mem::take(&mut known.waiting);
-        waiting.into_iter().map(|id| (id, outcome.clone(), delivered.clone())).collect()
+        known.waiting.take().map(|id| (id, outcome, delivered))
     }
 
     /// A call is answered on record: whose reports its answer held.
@@ -203,13 +221,15 @@ impl Requests {
         if self.model.as_ref().is_some_and(|(under_way, _, _)| *under_way == id) {
             self.call_off_model();
         }
-        self.delegated.values_mut().for_each(|known| known.waiting.retain(|waiting| *waiting != id));
+        for known in self.delegated.values_mut() {
+            known.waiting = known.waiting.filter(|waiting| *waiting != id);
+        }
     }
 
     /// The worker is gone: nobody waits for anything.
     pub(super) fn worker_lost(&mut self) {
         self.call_off_model();
-        self.delegated.values_mut().for_each(|known| known.waiting.clear());
+        self.delegated.values_mut().for_each(|known| known.waiting = None);
     }
 
     /// A model call has ended.

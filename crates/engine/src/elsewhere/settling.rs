@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use posse_protocol::visible::one_line;
 use posse_protocol::{Branch, Ending, EventKind, Failure, FileChange, Isolation, Report};
+use posse_workspace::WorkspaceError;
 use posse_workspace::bundle::{CommitFiles, TakenIn};
 
 use super::{RemoteDriver, late_work};
@@ -66,14 +67,18 @@ impl RemoteDriver {
         report.notes.extend(told_notes(&end.notes));
         report.receipt.branch.clone_from(&branch);
         self.journal.note(EventKind::AgentSettled { report: report.clone() });
-        if let Err(error) = self.journal.durable().await {
-            tracing::error!(%error, "the end of an agent could not be recorded");
-            let message = format!("the end of the agent could not be recorded: {error}");
-            report.ending = Ending::Failed { failure: Failure::Internal { message } };
+        let recorded = self.journal.durable().await;
+        let is_kept = by_worker && !refused && recorded.is_ok();
+        match recorded {
+            Ok(()) => self.kept.clear(),
+            // Whoever takes the session up needs what is kept here and there.
+            Err(error) => {
+                tracing::error!(%error, "the end of an agent could not be recorded");
+                let message = format!("the end of the agent could not be recorded: {error}");
+                report.ending = Ending::Failed { failure: Failure::Internal { message } };
+            }
         }
-        let is_kept = by_worker && !refused;
         let _ = self.seat.commands.send(SeatCommand::Settled { is_kept });
-        self.kept.clear();
         if let Some(sent) = self.sent_work().filter(|_| !is_in) {
             self.crew.checkouts.sent_is_over(&self.crew.site.workspace, &sent.branch).await;
         }
@@ -101,7 +106,15 @@ impl RemoteDriver {
     async fn fetch(&self, end: &HostedEnd, bundle: Option<PathBuf>) -> Result<Option<Fetched>, String> {
         let (Some(sent), Some(tip)) = (self.sent_work(), &end.tip) else { return Ok(None) };
         let bundle = bundle.ok_or("there is no bundle")?;
-        let taken = self.crew.checkouts.receive(&self.crew.site.workspace, &sent, tip, &bundle).await;
+        let (checkouts, workspace) = (&self.crew.checkouts, &self.crew.site.workspace);
+        let from =
+            (self.worker.as_ref().map_or("", |run| run.worker.as_str()), tip.as_str(), bundle.as_path());
+        let mut taken = checkouts.receive(workspace, &sent, from).await;
+        if taken.as_ref().is_err_and(WorkspaceError::is_of_another_branch) {
+            // Home was killed after it had made the branch and before that was on record, or a person works on it. Both stay.
+            taken = checkouts.receive(workspace, &sent.beside(self.epoch), from).await;
+            checkouts.sent_is_over(workspace, &sent.branch).await;
+        }
         let _ = std::fs::remove_file(&bundle);
         let TakenIn { branch, changed, files } = taken.map_err(|error| error.to_string())?;
         Ok(Some(Fetched { branch, changed, files: Some(files) }))
@@ -128,9 +141,15 @@ impl RemoteDriver {
         if kept.is_empty() {
             return Ok(None);
         }
-        let contents = self.kept.get(&kept).map_err(|error| error.to_string())?;
-        let committed = self.crew.checkouts.commit_kept(&self.crew.site.workspace, &sent, kept, &contents);
-        committed.await.map_err(|error| error.to_string())
+        let contents = self.kept.get(&kept).await?;
+        let (checkouts, workspace) = (&self.crew.checkouts, &self.crew.site.workspace);
+        let mut committed = checkouts.commit_kept(workspace, &sent, kept.clone(), contents).await;
+        if committed.as_ref().is_err_and(WorkspaceError::is_of_another_branch) {
+            let contents = self.kept.get(&kept).await?;
+            committed = checkouts.commit_kept(workspace, &sent.beside(self.epoch), kept, contents).await;
+            checkouts.sent_is_over(workspace, &sent.branch).await;
+        }
+        committed.map_err(|error| error.to_string())
     }
 
     /// Compares its report with the files that it left, or with those that it began with.

@@ -122,6 +122,11 @@ pub enum HostCommand {
         /// The mode.
         approval: Approval,
     },
+    /// The command of a call, which runs in the foreground, is to run in the background.
+    ToBackground {
+        /// The call.
+        call: CallId,
+    },
     /// It is to stop and report.
     Cancel,
 }

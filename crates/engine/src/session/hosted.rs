@@ -9,13 +9,13 @@ use posse_agent::{Mail, Next, Recall};
 use posse_model::Model;
 use posse_policy::meet;
 use posse_protocol::{
-    AgentId, Answer, Budget, CallId, Ending, Event, EventKind, Failure, Grant, Isolation, KeptFile, Network,
-    ProgressKind, Receipt, Report, Sender, Seq, SessionId, Update,
+    AgentId, Answer, Budget, CallId, Ending, Event, EventKind, Failure, Grant, Isolation, KeptFile, MailId,
+    Network, ProgressKind, Receipt, Report, Sender, Seq, SessionId, Update, visible::one_line,
 };
 use posse_roles::{Roles, Team};
 use posse_store::Store;
 use posse_surface::Surface;
-use posse_tools::ToolSettings;
+use posse_tools::{MoveError, ToolSettings};
 
 use crate::agents::conversation::Conversation;
 use crate::agents::offer::toolbox;
@@ -27,7 +27,7 @@ use crate::changes::checkouts;
 use crate::changes::site::Site;
 use crate::crew::Crew;
 use crate::error::EngineError;
-use crate::limits::KEPT_AT_ONCE_BYTES_MAX;
+use crate::limits::{KEPT_AT_ONCE_BYTES_MAX, MOVE_AGAIN_MS, MOVE_ELSEWHERE_MS_MAX};
 use crate::models::choice::{Models, PricedModel};
 use crate::record::journal::Journal;
 use crate::record::new_session_id;
@@ -170,7 +170,11 @@ fn start(crew: &Arc<Crew>, task: HostedTask, grant: Grant) -> AgentStart {
     let had_begun = task.so_far.iter().any(|kind| matches!(kind, EventKind::Told { .. }));
     let interrupted = had_begun.then(|| {
         journal.note(started(&task, &conversation, &grant));
-        Box::new(taken_over(crew, &task, &conversation, &grant, &mut journal))
+        let taken_over = taken_over(crew, &task, &conversation, &grant, &mut journal);
+        for mail in gone_commands(&task, &mut journal) {
+            crew.deliver(task.agent, mail, false);
+        }
+        Box::new(taken_over)
     });
     if interrupted.is_none() {
         conversation.extend(&task.known);
@@ -248,6 +252,26 @@ fn taken_over(
         effects,
         past: PastPrompts::default(),
     }
+}
+
+/// Background commands that ran on the worker that was lost: they have ended with it, and the agent is told.
+fn gone_commands(task: &HostedTask, journal: &mut Journal) -> Vec<Mail> {
+    let mut open: Vec<(&str, &str)> = Vec::new();
+    for kind in &task.so_far {
+        match kind {
+            EventKind::BackgroundStarted { name, command } => open.push((name, command)),
+            EventKind::BackgroundEnded { name, .. } => open.retain(|(other, _)| other != name),
+            _ => {}
+        }
+    }
+    let gone = open.into_iter().map(|(name, command)| {
+        // Home knows it by its agent's name, too.
+        let name = name.rsplit(':').next().unwrap_or(name).to_string();
+        let text = format!("{name} was stopped when its machine was lost: {}", one_line(command, 100));
+        journal.note(EventKind::BackgroundEnded { name, exit_code: None, tail: String::new() });
+        Mail { id: MailId::default(), from: Sender::Posse, words: text.into(), is_prompt: false }
+    });
+    gone.collect()
 }
 
 /// What an agent does next that another worker had. What its open calls did was done in a folder that is gone, so they are
@@ -360,6 +384,9 @@ impl HostedAgent {
                 }
             }
             HostCommand::Mode { approval } => crew.approvals.limit_to(approval),
+            HostCommand::ToBackground { call } => {
+                drop(tokio::spawn(move_when_it_runs(crew, self.agent, call)))
+            }
             HostCommand::Cancel => drop(crew.cancel(self.agent)),
         }
     }
@@ -390,6 +417,18 @@ impl HostedAgent {
             ));
         }
         HostedEnd { ending, short, notes, tip: None }
+    }
+}
+
+/// Moves the command of a call to the background. Home hears of a call before its command runs. What comes of it is told as it
+/// happens.
+async fn move_when_it_runs(crew: Arc<Crew>, agent: AgentId, call: CallId) {
+    let again = Duration::from_millis(MOVE_AGAIN_MS);
+    for _ in 0..MOVE_ELSEWHERE_MS_MAX / MOVE_AGAIN_MS {
+        match crew.to_background(agent, &call).await {
+            Err(MoveError::NotRunning) => tokio::time::sleep(again).await,
+            _ => return,
+        }
     }
 }
 

@@ -114,6 +114,11 @@ impl PastClock {
         self.questions = 0;
     }
 
+    /// It waited until now for a machine to work on.
+    fn waited(&mut self, at_ms: u64) {
+        self.since_ms = self.since_ms.map(|_| at_ms);
+    }
+
     fn asked(&mut self, at_ms: u64) {
         let questions = self.questions + 1;
         self.end(at_ms);
@@ -140,6 +145,10 @@ impl<'a> Replay<'a> {
         Some(replayed)
     }
 
+    fn is_elsewhere(&self, agent: AgentId) -> bool {
+        self.by_id.get(&agent).is_some_and(|replayed| replayed.on.is_some())
+    }
+
     /// Takes in one event of the session, in order.
     pub(crate) fn event(&mut self, event: Event) {
         let Event { seq, agent, parent, at_ms, kind, .. } = event;
@@ -147,6 +156,8 @@ impl<'a> Replay<'a> {
         match &kind {
             EventKind::AgentAdmitted { .. } => return self.admitted(seq, agent, parent, kind),
             EventKind::AgentStarted { .. } => return self.started(seq, agent, parent, at_ms, &kind),
+            // Those on a worker may run on; it tells how they end.
+            EventKind::BackgroundStarted { .. } if self.is_elsewhere(agent) => {}
             EventKind::BackgroundStarted { name, command } => {
                 self.commands.push((name.clone(), command.clone()))
             }
@@ -205,6 +216,11 @@ impl<'a> Replay<'a> {
         match kind {
             EventKind::PersonNeeded { .. } => self.line_of(agent, |clock| clock.asked(at_ms)),
             EventKind::PersonAnswered { .. } => self.line_of(agent, |clock| clock.answered(at_ms)),
+            EventKind::AgentPlaced { epoch: 1, .. } => {
+                if let Some(replayed) = self.by_id.get_mut(&agent) {
+                    replayed.clock.waited(at_ms);
+                }
+            }
             EventKind::AgentSettled { .. } | EventKind::AgentRested { .. } => {
                 if let Some(replayed) = self.by_id.get_mut(&agent) {
                     replayed.clock.end(at_ms);

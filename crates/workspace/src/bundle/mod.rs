@@ -31,7 +31,7 @@ mod unsent;
 pub use commit_files::{CommitFile, CommitFiles};
 pub use depot::Depot;
 pub use home::{Sent, SessionSnapshot, TakenIn, forget_sent, pack, snapshot, take_in, take_in_measured};
-pub use kept::commit_kept;
+pub use kept::{KeptEntry, KeptWork, commit_kept};
 pub use slots::DepotCheckout;
 
 use crate::limits;
