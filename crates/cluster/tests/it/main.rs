@@ -10,6 +10,7 @@ mod budgets;
 mod contract;
 mod couriers;
 mod documented;
+mod family;
 mod fixture;
 mod forgetful;
 mod hostile;

@@ -161,6 +161,10 @@ static TOLD: &[Attempt] = &[
         let most = Some(u64::MAX);
         replied(Usage { input_tokens: most, output_tokens: most, ..Usage::default() }, None)
     }),
+    told!("many-calls", Comes::Failed("more than 128 calls"), |_| {
+        let reply = Reply { calls: vec![tool_call(); 50_000], ..Reply::default() };
+        EventKind::Replied { turn: 1, reply, duration_ms: 1, cost_usd: None }
+    }),
     told!("dear", Comes::Failed("more than one reply"), |_| replied(Usage::default(), Some(1e300))),
     told!("gift", Comes::Failed("more than one reply"), |_| replied(Usage::default(), Some(-5.0))),
     Attempt {
@@ -215,6 +219,16 @@ static TOLD: &[Attempt] = &[
             EventKind::Closing { ending: Ending::Cancelled },
         ]
     ),
+    // More than the record takes at once, of all agents together.
+    harmless!("many", vec![EventKind::CutShort { turn: 1, text: String::new() }; 30_000]),
+    // More than can be compared with each other.
+    harmless!("effects", {
+        let effect = |n: usize| {
+            let path = format!("{n}");
+            Effect::File(FileChange { path, created: true, lines_added: 1, lines_removed: 0 })
+        };
+        vec![finished("x", (0..60_000).map(effect).collect())]
+    }),
     // It says that it has changed files; home measures none.
     Attempt {
         name: "claimed-files",

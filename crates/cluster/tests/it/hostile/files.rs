@@ -53,6 +53,22 @@ static FILES: &[Attempt] = &[
     leads!("double", "a//evil"),
     leads!("nul", "evil\0.txt"),
     leads!("long", &"evil/".repeat(2_000)),
+    // One content at so many paths that nobody can hold all of that, at home or where the agent continues.
+    Attempt {
+        name: "many-paths",
+        comes: Comes::Completed,
+        play: |mut held, _| {
+            Box::pin(async move {
+                let bytes = vec![b'x'; 3 << 20];
+                let mut first = life()[0].clone();
+                let kept = |n: usize| json!({"path": format!("f/{n}"), "after": {"mode": "100644", "blob": sha256(&bytes)}});
+                first["here"]["item"]["kept"] = (0..1_000).map(kept).collect();
+                first["here"]["contents"] = json!({sha256(&bytes): BASE64_STANDARD.encode(&bytes)});
+                assert!(held.tell(&[first]).await && held.tell(&life()[1..]).await);
+                held.end(&super::foe::end()).await;
+            })
+        },
+    },
     Attempt {
         name: "other-content",
         comes: Comes::Failed("not what its name says"),
@@ -141,5 +157,7 @@ static FILES: &[Attempt] = &[
 async fn files_that_lead_out_or_lie_are_refused() {
     let names: Vec<&str> = FILES.iter().map(|attempt| attempt.name).collect();
     let ground = Ground::new(&names, "implementer").await;
-    ground.play(FILES).await;
+    let ran = ground.play(FILES).await;
+    let notes = ran.report_of("many-paths").notes;
+    assert!(notes.iter().any(|note| note.contains("more than home keeps")), "{notes:?}");
 }

@@ -69,6 +69,24 @@ static REQUESTS: &[Attempt] = &[
             })
         },
     },
+    // One call whose answer is awaited under ever new numbers: one of them gets it.
+    Attempt {
+        name: "many-waiters",
+        comes: Comes::Completed,
+        play: |mut held, _| {
+            Box::pin(async move {
+                assert!(held.tell(&life()[..1]).await);
+                let wait = call("agent", &json!({"action": "wait", "seconds": 3}));
+                for id in 1..2_000 {
+                    held.say(held.request(id, held.recorded, &wait)).await;
+                }
+                let reply = held.ask(2_000, &wait).await;
+                assert_eq!(reply["came"], "delegated", "{reply}");
+                assert!(held.tell(&life()[1..]).await);
+                held.end(&super::foe::end()).await;
+            })
+        },
+    },
     // Calls whose answers nobody takes.
     Attempt {
         name: "many-calls",
