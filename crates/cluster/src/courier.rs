@@ -206,10 +206,17 @@ pub trait OfferLease: Send + Sync {
 
 /// Carries a blob, and waits for the connection where there is none: nobody fails because a courier is away for a while.
 pub(crate) async fn once_connected<'a, T>(
+    carry: impl FnMut() -> CourierFuture<'a, T>,
+) -> Result<T, CourierError> {
+    once_connected_within(limits::COURIER_AWAY_MS_MAX, carry).await
+}
+
+/// The same, and waits so long.
+pub(crate) async fn once_connected_within<'a, T>(
+    away_ms_max: u64,
     mut carry: impl FnMut() -> CourierFuture<'a, T>,
 ) -> Result<T, CourierError> {
-    let away = Duration::from_millis(limits::COURIER_AWAY_MS_MAX);
-    let began = Instant::now();
+    let (began, away) = (Instant::now(), Duration::from_millis(away_ms_max));
     loop {
         match carry().await {
             Err(CourierError::Down(_)) if began.elapsed() < away => {

@@ -221,3 +221,5 @@ pub const DEPOTS_OPEN_MAX: usize = 64;
 pub(crate) const GATHER_MS: u64 = 5;
 /// How long the room that a repository takes on a worker is not looked at again: that means a look at each of its files.
 pub(crate) const ROOM_LOOK_MS: u64 = 10_000;
+/// How long a worker waits before it tries again to put a result.
+pub(crate) const RESULT_AGAIN_MS: u64 = 1_000;

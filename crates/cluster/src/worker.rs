@@ -4,6 +4,7 @@ mod begin;
 mod depots;
 mod home_words;
 mod link;
+mod packing;
 mod run;
 mod uploads;
 

@@ -207,3 +207,5 @@ pub const DEPOT_CHECKOUTS_MAX: usize = 64;
 pub const DEPOT_BASES_MAX: usize = 16;
 /// How many files are put into a checkout at a time.
 pub const DEPOT_FILES_MAX: usize = 10_000;
+/// How many folders of a depot hold work that could not be committed.
+pub(crate) const DEPOT_LEFT_MAX: usize = 16;

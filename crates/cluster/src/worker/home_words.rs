@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 
 use super::WorkerInner;
 use crate::bodies::{Carried, read, read_within};
-use crate::courier::once_connected;
+use crate::courier::once_connected_within;
 use crate::limits;
 use crate::message::RawBody;
 use crate::names::{BlobId, RunId};
@@ -115,7 +115,8 @@ impl HomeWords {
         let (inner, name) = (Arc::clone(&self.inner), format!("{}-said-{}", self.run, self.count));
         async move {
             let path = inner.depots.passing_file(&name)?;
-            let got = once_connected(|| inner.parts.courier.get_blob(blob, &path)).await;
+            let get = || inner.parts.courier.get_blob(blob, &path);
+            let got = once_connected_within(limits::ORPHAN_MS_MAX, get).await;
             let read = match got {
                 Ok(()) => read_within(&path, limits::SAID_BYTES_MAX),
                 Err(error) => Err(error.to_string()),

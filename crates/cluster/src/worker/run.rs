@@ -1,30 +1,27 @@
 //! One run of an agent on a worker: claims it, prepares its checkout, lets the engine run it, and hands over what it came to.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use posse_engine::HostedUpdate;
-use posse_engine::remote::{HomeReply, HomeRequest, HostCommand, HostedEnd};
-use posse_protocol::{Ending, Failure, ProgressKind};
-use posse_workspace::bundle::{Depot, DepotCheckout};
+use posse_engine::remote::{HomeReply, HomeRequest, HostCommand};
+use posse_protocol::ProgressKind;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::begin::{AtWork, Beginning, WorkOf};
+use super::begin::{AtWork, Beginning};
 use super::home_words::{HomeWord, HomeWords};
 use super::link::{AgentAsk, RunLease, RunLink};
-use super::uploads::{PutItem, Uploads, put};
+use super::packing::{Packed, PackedPlace, Packing};
+use super::uploads::{PutItem, Uploads};
 use super::{Busy, Waits, WorkerInner};
-use crate::bodies::{
-    ClaimHave, ItemBody, OfferNeeds, Passing, RequestBody, RunResult, WireItem, read, write,
-};
+use crate::bodies::{ClaimHave, ItemBody, OfferNeeds, Passing, RequestBody, WireItem, read, write};
 use crate::courier::ClaimedOffer;
 use crate::limits;
 use crate::message::{CLUSTER_VERSION, RawBody, RunAbout, RunDown, RunUp, TaskOffer, Up, UpBody};
-use crate::names::{BlobId, RunId};
+use crate::names::RunId;
 use crate::requests::{CommandInbox, RequestAsker};
 use crate::worker_lease::{BufferLimits, NotPushed, WorkerLease, WorkerPhase};
 
@@ -102,13 +99,10 @@ enum WorkStage {
     None,
     Beginning(JoinHandle<Begun>),
     AtWork(Box<AtWork>),
-    Packing(JoinHandle<Packed>),
+    Packing(Packing),
     /// The result is on its way.
-    Packed(Arc<Depot>, DepotCheckout),
+    Packed(PackedPlace),
 }
-
-/// A result, its blob with the file, and where it was made.
-type Packed = (RawBody, Option<(BlobId, PathBuf)>, Arc<Depot>, DepotCheckout);
 
 /// What comes of the work next.
 enum WorkNews {
@@ -130,7 +124,7 @@ impl WorkStage {
                 Some(update) => WorkNews::Updated(update),
                 None => WorkNews::Ended,
             },
-            Self::Packing(packs) => WorkNews::Packed(packs.await.ok()),
+            Self::Packing(packs) => WorkNews::Packed(packs.next().await),
         }
     }
 }
@@ -184,7 +178,7 @@ impl Run {
             WorkerPhase::Stale => match std::mem::replace(work, WorkStage::None) {
                 WorkStage::None => true,
                 WorkStage::AtWork(at_work) => {
-                    *work = WorkStage::Packing(self.put_aside(*at_work));
+                    *work = WorkStage::Packing(self.pack(*at_work, true));
                     false
                 }
                 other => {
@@ -212,18 +206,22 @@ impl Run {
                 self.updated(update).await;
                 work
             }
-            (WorkNews::Ended, WorkStage::AtWork(at_work)) => WorkStage::Packing(self.pack_up(*at_work)),
+            (WorkNews::Ended, WorkStage::AtWork(at_work)) => WorkStage::Packing(self.pack(*at_work, false)),
             (WorkNews::Ended, work) => work,
-            (WorkNews::Packed(Some((result, bundle, depot, checkout))), _) => {
+            (WorkNews::Packed(Some(Packed { result, bundle, place })), _) => {
                 bundle.into_iter().for_each(|(blob, path)| self.uploads.keep_result(blob, path));
                 self.link.lease(|lease, now_ms| lease.finish(result, now_ms));
-                WorkStage::Packed(depot, checkout)
+                WorkStage::Packed(place)
             }
             (WorkNews::Packed(None), _) => {
                 self.give_up("what it did could not be packed".to_owned());
                 WorkStage::None
             }
         }
+    }
+
+    fn pack(&self, work: AtWork, aside: bool) -> Packing {
+        Packing::begin(&self.inner, &self.about.run, work, aside)
     }
 
     fn give_up(&mut self, why: String) {
@@ -240,25 +238,26 @@ impl Run {
             },
             other => other,
         };
-        let (depot, checkout) = match work {
+        let depot = match work {
             WorkStage::AtWork(at_work) => {
                 let AtWork { session, depot, checkout, .. } = *at_work;
                 session.abandon().await;
-                (depot, checkout)
-            }
-            WorkStage::Packed(depot, checkout) => (depot, checkout),
-            WorkStage::Packing(packs) => match packs.await {
-                Ok((_, bundle, depot, checkout)) => {
-                    let _ = bundle.map(|(_, path)| std::fs::remove_file(path));
-                    (depot, checkout)
+                if let Err(error) = depot.release(checkout, settled).await {
+                    tracing::warn!(%error, "a checkout on this worker could not be let go");
                 }
-                Err(_) => return,
+                depot
+            }
+            WorkStage::Packed(place) => place.let_go(settled).await,
+            WorkStage::Packing(packs) => match packs.stop().await {
+                Some(Packed { bundle, place, .. }) => {
+                    let _ = bundle.map(|(_, path)| std::fs::remove_file(path));
+                    // Home was told nothing of it, whatever it says of the agent.
+                    place.let_go(false).await
+                }
+                None => return,
             },
             WorkStage::None | WorkStage::Beginning(_) => return,
         };
-        if let Err(error) = depot.release(checkout, settled).await {
-            tracing::warn!(%error, "a checkout on this worker could not be let go");
-        }
         self.inner.depots.tidy(&depot).await;
     }
 
@@ -455,79 +454,4 @@ impl Run {
             self.say(RunUp::Progress { epoch, body }).await;
         }
     }
-
-    /// Commits what the agent did and makes it available.
-    fn pack_up(&self, work: AtWork) -> JoinHandle<Packed> {
-        let (inner, run) = (Arc::clone(&self.inner), self.about.run.clone());
-        tokio::spawn(async move {
-            let AtWork { session, depot, checkout, task } = work;
-            let end = session.end().await;
-            let (result, bundle) = pack(&inner, &run, &depot, &checkout, &task, end).await;
-            (result, bundle, depot, checkout)
-        })
-    }
-
-    /// The same for an agent that somebody else has by now.
-    fn put_aside(&self, work: AtWork) -> JoinHandle<Packed> {
-        let (inner, run) = (Arc::clone(&self.inner), self.about.run.clone());
-        tokio::spawn(async move {
-            let AtWork { session, depot, checkout, task } = work;
-            session.abandon().await;
-            let reason = "another worker has it".to_owned();
-            let end = HostedEnd {
-                ending: Ending::Interrupted { reason },
-                short: None,
-                notes: Vec::new(),
-                tip: None,
-            };
-            let (result, bundle) = pack(&inner, &run, &depot, &checkout, &task, end).await;
-            (result, bundle, depot, checkout)
-        })
-    }
-}
-
-/// How a run ended, with its work.
-async fn pack(
-    inner: &Arc<WorkerInner>,
-    run: &RunId,
-    depot: &Depot,
-    checkout: &DepotCheckout,
-    task: &WorkOf,
-    mut end: HostedEnd,
-) -> (RawBody, Option<(BlobId, PathBuf)>) {
-    let packed = pack_work(inner, run, depot, checkout, task).await;
-    let bundle = match packed {
-        Ok(Some((tip, blob, path))) => {
-            end.tip = Some(tip);
-            Some((blob, path))
-        }
-        Ok(None) => None,
-        Err(why) => {
-            end.notes.push(format!("its work could not be packed: {why}"));
-            let message = "its work could not be packed on the worker".to_owned();
-            end.ending = Ending::Failed { failure: Failure::Internal { message } };
-            None
-        }
-    };
-    let blob = bundle.as_ref().map(|(blob, _)| *blob);
-    (write(&RunResult { end, bundle: blob }).unwrap_or_default(), bundle)
-}
-
-async fn pack_work(
-    inner: &Arc<WorkerInner>,
-    run: &RunId,
-    depot: &Depot,
-    checkout: &DepotCheckout,
-    task: &WorkOf,
-) -> Result<Option<(String, BlobId, PathBuf)>, String> {
-    let title = if task.title.is_empty() { "work of a sub-agent" } else { task.title.as_str() };
-    let tip = depot.finish(checkout, title).await.map_err(|error| error.to_string())?;
-    let Some(tip) = tip else { return Ok(None) };
-    let path = inner.depots.passing_file(&format!("{run}-result"))?;
-    depot.pack_result(&task.base, &tip, &path).await.map_err(|error| error.to_string())?;
-    let put = put(Arc::clone(inner), path.clone()).await;
-    if put.is_err() {
-        let _ = std::fs::remove_file(&path);
-    }
-    Ok(Some((tip, put?, path)))
 }

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use tokio::task::JoinHandle;
 
 use super::WorkerInner;
-use crate::courier::once_connected;
+use crate::courier::once_connected_within;
+use crate::limits;
 use crate::names::{BlobId, RunId};
 
 /// See the module.
@@ -131,7 +132,8 @@ impl Drop for Uploads {
     }
 }
 
-/// Puts a file, and waits for the courier where it is away.
-pub(super) async fn put(inner: Arc<WorkerInner>, path: PathBuf) -> Result<BlobId, String> {
-    once_connected(|| inner.parts.courier.put_blob(&path)).await.map_err(|error| error.to_string())
+/// Puts a file, and waits for the courier where it is away, as long as a run is kept whose home is silent.
+async fn put(inner: Arc<WorkerInner>, path: PathBuf) -> Result<BlobId, String> {
+    let put = once_connected_within(limits::ORPHAN_MS_MAX, || inner.parts.courier.put_blob(&path)).await;
+    put.map_err(|error| error.to_string())
 }

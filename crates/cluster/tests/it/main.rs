@@ -13,6 +13,7 @@ mod documented;
 mod family;
 mod fixture;
 mod forgetful;
+mod handed_over;
 mod hostile;
 mod killed;
 mod leases;

@@ -13,13 +13,13 @@ use crate::fixture::soon;
 use crate::stage::{REPORT, Ran, Stage, finish, seal, start};
 
 /// A home that speaks with one worker.
-struct Speaker {
+pub(crate) struct Speaker {
     home: LocalHome,
     news: mpsc::Receiver<HomeNews>,
 }
 
 impl Speaker {
-    async fn new(stage: &Stage) -> Self {
+    pub(crate) async fn new(stage: &Stage) -> Self {
         let home = stage.hub.home("speaker".parse().unwrap());
         let news = home.follow().await.unwrap();
         Self { home, news }
@@ -39,7 +39,7 @@ impl Speaker {
     }
 
     /// What the worker says of itself once it has heard this.
-    async fn hello_after(&mut self, body: DownBody) -> WorkerInfo {
+    pub(crate) async fn hello_after(&mut self, body: DownBody) -> WorkerInfo {
         while self.news.try_recv().is_ok() {}
         self.say(body).await;
         soon("a hello", self.hello()).await

@@ -210,6 +210,12 @@ impl Depot {
         self.slots.release(&checkout, forget_result).await
     }
 
+    /// Ends a checkout whose work could not be committed: its folder stays as it is, for a person to look at. When the depot is
+    /// opened next, it is tried again. There is room for a few such folders.
+    pub fn leave(&self, checkout: &DepotCheckout) -> Result<(), WorkspaceError> {
+        self.slots.leave(checkout)
+    }
+
     /// The results that are kept: their names and commits.
     pub async fn results(&self) -> Result<Vec<(String, String)>, WorkspaceError> {
         let listed = self.listed("refs/posse/results/").await?;

@@ -59,6 +59,8 @@ enum SlotUse {
     Busy {
         name: String,
     },
+    /// It holds work that could not be committed.
+    Left,
     /// It is cleared, to wait then.
     Returning,
     /// Nobody knows what it holds.
@@ -91,7 +93,7 @@ impl DepotSlots {
                     if kept.is_ok() {
                         slots.remove(&checkout.top, Some(&record.branch)).await?;
                     } else if let Some(number) = number {
-                        slots.lock().insert(number, SlotUse::Busy { name: checkout.name });
+                        slots.lock().insert(number, SlotUse::Left);
                     }
                 }
                 Ok(record) if record.state == CheckoutState::Done && plain::is_folder(&top) => {
@@ -232,6 +234,17 @@ impl DepotSlots {
         self.clear_references().await
     }
 
+    /// Keeps a folder as it is, with its record and its branch.
+    pub(super) fn leave(&self, checkout: &DepotCheckout) -> Result<(), WorkspaceError> {
+        let number = number_of(&checkout.top).ok_or(GitError::DamagedRecord)?;
+        let mut uses = self.lock();
+        if uses.values().filter(|used| **used == SlotUse::Left).count() >= limits::DEPOT_LEFT_MAX {
+            return Err(WorkspaceError::Busy { what: "every folder for work that is left".to_owned() });
+        }
+        uses.insert(number, SlotUse::Left);
+        Ok(())
+    }
+
     /// Whether a folder may wait in the pool; if so, its place there is kept.
     fn has_room(&self, number: usize) -> bool {
         let mut uses = self.lock();
@@ -243,9 +256,11 @@ impl DepotSlots {
         room
     }
 
-    /// Whether anybody works here.
+    /// Whether anybody works here, or has left work.
     pub(super) fn in_use(&self) -> bool {
-        self.lock().values().any(|used| matches!(used, SlotUse::Busy { .. } | SlotUse::Returning))
+        let in_use =
+            |used: &SlotUse| matches!(used, SlotUse::Busy { .. } | SlotUse::Left | SlotUse::Returning);
+        self.lock().values().any(in_use)
     }
 
     /// Removes all that waits.
@@ -284,7 +299,7 @@ impl DepotSlots {
             SlotUse::Free { base: held } if held == base => Some(0),
             SlotUse::Free { .. } => Some(1),
             SlotUse::Broken => Some(2),
-            SlotUse::Busy { .. } | SlotUse::Returning => None,
+            SlotUse::Busy { .. } | SlotUse::Left | SlotUse::Returning => None,
         };
         let waiting = uses.iter().filter_map(|(number, used)| Some((rank(used)?, *number))).min();
         let number = match waiting {
