@@ -133,7 +133,7 @@ pub(crate) fn read_within(path: &Path, bytes_max: u64) -> Result<Vec<u8>, String
     std::fs::read(path).map_err(|error| error.to_string())
 }
 
-/// Several contents in one file.
+/// Several contents in one file, each behind its name of 64 digits and its length.
 pub(crate) fn join_contents(contents: &[(String, Vec<u8>)]) -> Vec<u8> {
     let mut joined = Vec::new();
     for (name, bytes) in contents {
@@ -142,18 +142,4 @@ pub(crate) fn join_contents(contents: &[(String, Vec<u8>)]) -> Vec<u8> {
         joined.extend_from_slice(bytes);
     }
     joined
-}
-
-/// The contents in such a file, by their names of 64 digits; none if it is damaged.
-pub(crate) fn split_contents(mut joined: &[u8]) -> Option<BTreeMap<String, Vec<u8>>> {
-    let mut contents = BTreeMap::new();
-    while !joined.is_empty() {
-        let (name, rest) = joined.split_at_checked(64)?;
-        let (length, rest) = rest.split_at_checked(8)?;
-        let length = usize::try_from(u64::from_be_bytes(length.try_into().ok()?)).ok()?;
-        let (bytes, rest) = rest.split_at_checked(length)?;
-        contents.insert(String::from_utf8(name.to_vec()).ok()?, bytes.to_vec());
-        joined = rest;
-    }
-    Some(contents)
 }

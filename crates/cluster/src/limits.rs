@@ -223,3 +223,9 @@ pub(crate) const GATHER_MS: u64 = 5;
 pub(crate) const ROOM_LOOK_MS: u64 = 10_000;
 /// How long a worker waits before it tries again to put a result.
 pub(crate) const RESULT_AGAIN_MS: u64 = 1_000;
+/// How many files of an agent that another worker had are put or removed: a few more than home keeps.
+pub const KEPT_PATHS_MAX: usize = 400_000;
+/// One of these files: a little more than an agent's history keeps of one.
+pub const KEPT_CONTENT_BYTES_MAX: u64 = 32 << 20;
+/// How much of them is in memory at a time.
+pub(crate) const KEPT_AT_ONCE_BYTES: u64 = 16 << 20;

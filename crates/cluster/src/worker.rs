@@ -3,6 +3,7 @@
 mod begin;
 mod depots;
 mod home_words;
+mod kept_files;
 mod link;
 mod packing;
 mod run;

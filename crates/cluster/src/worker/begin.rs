@@ -6,11 +6,11 @@ use std::sync::Arc;
 use posse_engine::remote::{HomeLink, HostedTask};
 use posse_engine::{HostRequest, HostedAgent};
 use posse_workspace::bundle::{Depot, DepotCheckout, TakeLimits};
-use posse_workspace::{Entry, Mode};
 
 use super::WorkerInner;
+use super::kept_files::WantedFiles;
 use super::link::RunLink;
-use crate::bodies::{Package, read, read_within, split_contents};
+use crate::bodies::{Package, read, read_within};
 use crate::limits;
 use crate::message::{RawBody, RunAbout};
 use crate::names::BlobId;
@@ -85,7 +85,7 @@ impl Beginning {
         Ok((session, of))
     }
 
-    /// Files that the agent had changed on another worker.
+    /// Files that the agent had changed on another worker. Where it only removed some, there are no contents.
     async fn put_kept(
         &self,
         depot: &Depot,
@@ -93,22 +93,13 @@ impl Beginning {
         task: &HostedTask,
         contents: Option<BlobId>,
     ) -> Result<(), String> {
-        let Some(contents) = contents else { return Ok(()) };
-        let joined = self.fetch(contents, "contents", limits::CONTENTS_BYTES_MAX).await?;
-        let contents = split_contents(&joined).ok_or("the files of the agent are damaged")?;
-        let mut files = Vec::new();
-        for file in &task.work.kept {
-            let entry = match &file.after {
-                None => None,
-                Some(saved) => {
-                    let bytes = contents.get(&saved.blob).cloned().ok_or("a file of the agent is missing")?;
-                    let mode = Mode::parse(&saved.mode).ok_or("a file of the agent has no mode")?;
-                    Some(Entry { mode, bytes })
-                }
-            };
-            files.push((file.path.clone(), entry));
-        }
-        depot.put_files(checkout, files).await.map_err(|error| error.to_string())
+        let path = match contents {
+            Some(contents) => Some(self.fetch_file(contents, "contents").await?),
+            None => None,
+        };
+        let wanted = WantedFiles::look(&task.work.kept, path.as_deref());
+        path.iter().for_each(|path| drop(std::fs::remove_file(path)));
+        wanted?.put(depot, checkout).await
     }
 
     async fn fetch(&self, blob: BlobId, what: &str, bytes_max: u64) -> Result<Vec<u8>, String> {

@@ -11,6 +11,7 @@ mod grants;
 pub(crate) mod ground;
 mod home;
 mod homes;
+mod large;
 mod letters;
 mod questions;
 mod requests;
