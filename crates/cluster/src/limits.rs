@@ -229,3 +229,7 @@ pub const KEPT_PATHS_MAX: usize = 400_000;
 pub const KEPT_CONTENT_BYTES_MAX: u64 = 32 << 20;
 /// How much of them is in memory at a time.
 pub(crate) const KEPT_AT_ONCE_BYTES: u64 = 16 << 20;
+/// What is around the body of a letter, at most.
+pub(crate) const LETTER_HEAD_BYTES: usize = 4 << 10;
+/// How often is looked for requests that nobody waits for, where as many are open as there may be.
+pub(crate) const CALL_OFF_LOOK_MS: u64 = 500;

@@ -49,9 +49,14 @@ impl<B: Clone> RequestAsker<B> {
         Self { newest: 0, open: BTreeMap::new(), again_ms }
     }
 
+    /// Whether another request can be open.
+    pub fn has_room(&self) -> bool {
+        self.open.len() < limits::REQUESTS_OPEN_MAX
+    }
+
     /// A new request. It is sent at the next tick.
     pub fn ask(&mut self, body: B) -> Result<u64, TooManyOpen> {
-        if self.open.len() >= limits::REQUESTS_OPEN_MAX {
+        if !self.has_room() {
             return Err(TooManyOpen { max: limits::REQUESTS_OPEN_MAX });
         }
         self.newest += 1;

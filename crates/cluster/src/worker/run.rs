@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use posse_engine::HostedUpdate;
-use posse_engine::remote::{HomeReply, HomeRequest, HostCommand};
+use posse_engine::remote::{HomeReply, HostCommand};
 use posse_protocol::ProgressKind;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -154,7 +154,8 @@ impl Run {
                     break;
                 }
                 Some(said) = told.recv() => self.heard(said, &mut work).await,
-                Some(AgentAsk { request, after, answer }) = asked.recv() => self.ask(request, after, answer),
+                // Where too much is open already, the rest waits for its turn.
+                Some(asked) = asked.recv(), if self.asker.has_room() => self.ask(asked),
                 put = self.uploads.next() => self.put(put),
                 heard = self.words.next() => self.heard_later(heard, &work),
                 news = work.next(), if !self.uploads.is_busy() => work = self.came(news, work).await,
@@ -320,15 +321,27 @@ impl Run {
         let lease = self.link.lease(|lease, _| lease.tick_at_ms());
         let due = [lease, self.asker.tick_at_ms()].into_iter().flatten().min();
         let pause = due.map(|at| at.saturating_sub(self.inner.now_ms())).unwrap_or(60_000).max(1);
-        Duration::from_millis(pause)
+        // Nothing tells that nobody waits for an answer any more, and others may wait for its place.
+        let look = if self.asker.has_room() { u64::MAX } else { limits::CALL_OFF_LOOK_MS };
+        Duration::from_millis(pause.min(look))
     }
 
-    fn ask(&mut self, request: HomeRequest, after: u64, answer: oneshot::Sender<HomeReply>) {
-        let Some(body) = write(&RequestBody { after, request }) else { return };
-        if let Ok(id) = self.asker.ask(body) {
-            self.answers.insert(id, answer);
-            // It comes after them.
-            self.link.lease(|lease, _| lease.gather_no_more());
+    /// Passes on what the agent asks. It hears at once of what cannot be passed on.
+    fn ask(&mut self, asked: AgentAsk) {
+        let AgentAsk { request, after, answer } = asked;
+        let room = self.inner.parts.courier.message_bytes_max().saturating_sub(limits::LETTER_HEAD_BYTES);
+        let body = write(&RequestBody { after, request }).filter(|body| body.get().len() <= room);
+        let asked = match body {
+            Some(body) => self.asker.ask(body).map_err(|error| error.to_string()),
+            None => Err(format!("it does not fit into a letter of {room} bytes for home")),
+        };
+        match asked {
+            Ok(id) => {
+                self.answers.insert(id, answer);
+                // It comes after them.
+                self.link.lease(|lease, _| lease.gather_no_more());
+            }
+            Err(reason) => drop(answer.send(HomeReply::Refused { reason })),
         }
     }
 

@@ -415,9 +415,11 @@ fn what_is_not_to_be_done_twice_is_not() {
     assert_eq!(answerer.arrive(2, 1), RequestArrival::Forgotten, "a late copy is not carried out again");
     assert_eq!(ids, [1, 2, 3]);
     for _ in 1..limits::REQUESTS_OPEN_MAX {
+        assert!(asker.has_room());
         asker.ask(0).unwrap();
     }
-    assert!(asker.ask(0).is_err());
+    assert!(!asker.has_room() && asker.ask(0).is_err());
+    assert!(asker.answered(10) && asker.has_room());
 }
 
 #[test]
