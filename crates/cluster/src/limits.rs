@@ -233,3 +233,6 @@ pub(crate) const KEPT_AT_ONCE_BYTES: u64 = 16 << 20;
 pub(crate) const LETTER_HEAD_BYTES: usize = 4 << 10;
 /// How often is looked for requests that nobody waits for, where as many are open as there may be.
 pub(crate) const CALL_OFF_LOOK_MS: u64 = 500;
+/// How many agents of a worker wait for their sub-agents, beside those that it runs at the same time: a few more than one session has, so
+/// that no session waits for itself.
+pub const RUNS_WAITING_MAX: usize = 1_024;

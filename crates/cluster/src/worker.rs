@@ -6,12 +6,13 @@ mod home_words;
 mod kept_files;
 mod link;
 mod packing;
+mod places;
 mod run;
 mod uploads;
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -31,6 +32,7 @@ use crate::message::{CLUSTER_VERSION, DownBody, RawBody, RunDown, TaskOffer, Up,
 use crate::names::{LabelName, RunId, WorkerName};
 use crate::sign::{Seal, SealError};
 use depots::Depots;
+use places::{Busy, Places, Waits};
 
 /// What a worker is made of.
 pub struct WorkerParts {
@@ -70,9 +72,7 @@ pub(crate) struct WorkerInner {
     pub(crate) depots: Depots,
     began_ms: u64,
     runs: Mutex<HashMap<RunId, mpsc::Sender<RunDown>>>,
-    /// Agents that run, those that wait for others not counted.
-    busy: AtomicUsize,
-    freed: Notify,
+    places: Arc<Places>,
     /// Names this process to homes.
     process: RunId,
     /// Orders that were carried out.
@@ -87,13 +87,13 @@ pub async fn serve(parts: WorkerParts, drain: CancellationToken, now: Cancellati
         return tracing::error!("the system gives no random numbers, so nothing is served");
     };
     let depots = Depots::new(parts.folder.clone(), parts.folder_bytes);
+    let places = Places::new(parts.capacity);
     let inner = Arc::new(WorkerInner {
         parts,
         depots,
         began_ms: clock_ms(),
         runs: Mutex::default(),
-        busy: AtomicUsize::new(0),
-        freed: Notify::new(),
+        places,
         process,
         orders: AtomicU64::new(0),
         asked: Notify::new(),
@@ -110,7 +110,7 @@ pub async fn serve(parts: WorkerParts, drain: CancellationToken, now: Cancellati
             claimed = inner.next_offer() => claimed,
         };
         if let Some((offer, claimed)) = claimed {
-            let guard = Busy::new(&inner);
+            let guard = Busy::new(&inner.places);
             runs.spawn(run::run(Arc::clone(&inner), offer, claimed, guard, now.clone()));
         }
     }
@@ -145,14 +145,14 @@ impl WorkerInner {
 
     /// Whether it could begin another agent now.
     fn has_room(&self) -> bool {
-        !self.is_drained() && self.busy.load(Ordering::Acquire) < self.parts.capacity
+        !self.is_drained() && self.places.room() > 0
     }
 
     /// Waits until it is drained. Others on this machine say so by the file alone, which is looked at now and then.
     async fn drained(&self) {
         while !self.is_drained() {
             let look = Duration::from_millis(limits::DRAIN_LOOK_MS);
-            let _ = tokio::time::timeout(look, self.freed.notified()).await;
+            let _ = tokio::time::timeout(look, self.places.freed.notified()).await;
         }
     }
 
@@ -160,7 +160,7 @@ impl WorkerInner {
     async fn next_offer(&self) -> Option<(TaskOffer, ClaimedOffer)> {
         while !self.has_room() {
             let look = Duration::from_millis(limits::DRAIN_LOOK_MS);
-            let _ = tokio::time::timeout(look, self.freed.notified()).await;
+            let _ = tokio::time::timeout(look, self.places.freed.notified()).await;
         }
         let claimed = tokio::select! {
             biased;
@@ -209,11 +209,10 @@ impl WorkerInner {
 
     fn info(&self) -> WorkerInfo {
         let capacity = u32::try_from(self.parts.capacity).unwrap_or(u32::MAX);
-        let busy = u32::try_from(self.busy.load(Ordering::Acquire)).unwrap_or(u32::MAX);
         WorkerInfo {
             labels: self.parts.labels.clone(),
             capacity,
-            room: capacity.saturating_sub(busy),
+            room: u32::try_from(self.places.room()).unwrap_or(u32::MAX),
             program: env!("CARGO_PKG_VERSION").to_owned(),
             have: self.parts.about.clone(),
             drained: self.is_drained(),
@@ -243,7 +242,7 @@ impl WorkerInner {
                             tracing::warn!(%error, "this worker could not be drained or used again")
                         }
                     }
-                    self.freed.notify_one();
+                    self.places.freed.notify_one();
                 }
                 self.asked.notify_one();
             }
@@ -284,46 +283,5 @@ async fn greet(inner: Arc<WorkerInner>) {
         tokio::time::sleep(Duration::from_millis(limits::HELLO_PAUSE_MS)).await;
         let pause = Duration::from_millis(limits::HELLO_MS - limits::HELLO_PAUSE_MS);
         let _ = tokio::time::timeout(pause, inner.asked.notified()).await;
-    }
-}
-
-/// Room that an agent takes while it works.
-pub(crate) struct Busy {
-    inner: Arc<WorkerInner>,
-    waits: AtomicUsize,
-}
-
-impl Busy {
-    fn new(inner: &Arc<WorkerInner>) -> Arc<Self> {
-        inner.busy.fetch_add(1, Ordering::AcqRel);
-        Arc::new(Self { inner: Arc::clone(inner), waits: AtomicUsize::new(0) })
-    }
-
-    /// While the guard lives, the agent waits for others and takes no room: they may need it.
-    pub(crate) fn wait(self: &Arc<Self>) -> Waits {
-        if self.waits.fetch_add(1, Ordering::AcqRel) == 0 {
-            self.inner.busy.fetch_sub(1, Ordering::AcqRel);
-            self.inner.freed.notify_one();
-        }
-        Waits(Arc::clone(self))
-    }
-}
-
-impl Drop for Busy {
-    fn drop(&mut self) {
-        self.inner.busy.fetch_sub(1, Ordering::AcqRel);
-        self.inner.freed.notify_one();
-    }
-}
-
-/// See [`Busy::wait`].
-pub(crate) struct Waits(Arc<Busy>);
-
-impl Drop for Waits {
-    fn drop(&mut self) {
-        // It goes on at once, even if there is one more then: nobody waits for room that another one holds.
-        if self.0.waits.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.0.inner.busy.fetch_add(1, Ordering::AcqRel);
-        }
     }
 }

@@ -201,8 +201,8 @@ pub(crate) const LFS_FILES_MAX: usize = 2_000;
 pub(crate) const LFS_POINTER_BYTES_MAX: u64 = 1_024;
 /// How many released checkouts a depot keeps for the next agents.
 pub const DEPOT_POOL_MAX: usize = 32;
-/// How many checkouts of a depot are in use at a time.
-pub const DEPOT_CHECKOUTS_MAX: usize = 64;
+/// How many checkouts of a depot are in use at a time: more than a worker has agents.
+pub const DEPOT_CHECKOUTS_MAX: usize = 2_100;
 /// How many commits a depot says that it has.
 pub const DEPOT_BASES_MAX: usize = 16;
 /// How many files are put into a checkout at a time.

@@ -105,6 +105,10 @@ async fn a_question_that_is_too_long_is_answered() {
     given.calls = vec![("agent", json!({"action": "start", "role": "explore", "prompt": prompt}))];
     let got = home.play(given).await;
     assert_eq!(got.end.as_ref().map(|end| &end.ending), Some(&Ending::Completed), "{:?}", got.end);
-    assert!(matches!(&got.results()[..], [(false, text)] if text.contains("does not fit")), "{:?}", got.results());
+    assert!(
+        matches!(&got.results()[..], [(false, text)] if text.contains("does not fit")),
+        "{:?}",
+        got.results()
+    );
     worker.kill();
 }
