@@ -1,6 +1,6 @@
 //! What home said to a run that came as blobs: fetched beside the run's loop, and handed over in the order in which it was said.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use posse_engine::remote::{HomeReply, HostCommand};
@@ -25,6 +25,8 @@ pub(super) struct HomeWords {
     is_fetching: bool,
     /// Requests whose answers are being fetched.
     replies: BTreeSet<u64>,
+    /// How often an answer could not be fetched.
+    missed: BTreeMap<u64, u32>,
     fetches: JoinSet<Fetched>,
 }
 
@@ -39,12 +41,14 @@ pub(super) enum HomeWord {
     Command(Result<HostCommand, String>),
     /// The answer to a request.
     Reply(u64, HomeReply),
+    /// An answer cannot be had, and why: home says the same again whenever it is asked.
+    Lost(String),
 }
 
 impl HomeWords {
     pub(super) fn new(inner: Arc<WorkerInner>, run: RunId) -> Self {
-        let (commands, replies, fetches) = (VecDeque::new(), BTreeSet::new(), JoinSet::new());
-        Self { inner, run, count: 0, commands, is_fetching: false, replies, fetches }
+        let (commands, replies, missed) = (VecDeque::new(), BTreeSet::new(), BTreeMap::new());
+        Self { inner, run, count: 0, commands, is_fetching: false, replies, missed, fetches: JoinSet::new() }
     }
 
     /// A command has arrived. False if too many wait for one that is being fetched.
@@ -96,9 +100,19 @@ impl HomeWords {
                 Some(Ok(Fetched::Reply(id, reply))) => {
                     self.replies.remove(&id);
                     match reply {
-                        Ok(reply) => return HomeWord::Reply(id, reply),
-                        // It is asked again.
-                        Err(why) => tracing::warn!(why, "an answer of home could not be fetched"),
+                        Ok(reply) => {
+                            self.missed.remove(&id);
+                            return HomeWord::Reply(id, reply);
+                        }
+                        Err(why) => {
+                            tracing::warn!(why, "an answer of home could not be fetched");
+                            let missed = self.missed.entry(id).or_default();
+                            *missed += 1;
+                            if *missed >= limits::BLOBS_MISSED_MAX {
+                                return HomeWord::Lost(why);
+                            }
+                            // It is asked again.
+                        }
                     }
                 }
                 Some(Err(_)) => {}

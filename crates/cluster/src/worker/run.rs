@@ -415,6 +415,8 @@ impl Run {
     fn heard_later(&mut self, heard: HomeWord, work: &WorkStage) {
         match heard {
             HomeWord::Reply(id, reply) => self.replied(id, reply),
+            // Another run asks anew, after all that is on record.
+            HomeWord::Lost(why) => self.give_up(format!("an answer of home could not be fetched: {why}")),
             HomeWord::Command(command) => {
                 self.command(command, work);
                 self.commands(work);

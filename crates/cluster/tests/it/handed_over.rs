@@ -1,8 +1,10 @@
-//! Work that a worker cannot hand over at once, or at all: it is tried again, and what home does not get stays on the worker.
+//! Work that a worker cannot hand over at once, or at all: it is tried again, and what home does not get stays on the worker. The same for
+//! what it cannot fetch.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use posse_cluster::{
@@ -22,11 +24,15 @@ use crate::stage::{REPORT, Ran, Stage, StagedWorker, on_branch, start};
 /// What becomes of the number-th blob that is put, from 1; none if it is put.
 type PutFault = Arc<dyn Fn(u64) -> Option<CourierError> + Send + Sync>;
 
-/// A courier that does not put each blob.
+/// Whether a blob that is to be in this file is lost.
+type GetFault = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+
+/// A courier that does not carry each blob.
 struct RoughCourier {
     courier: LocalWorker,
-    puts: std::sync::atomic::AtomicU64,
+    puts: AtomicU64,
     fault: PutFault,
+    lost: GetFault,
 }
 
 impl WorkerCourier for RoughCourier {
@@ -47,7 +53,7 @@ impl WorkerCourier for RoughCourier {
     }
 
     fn put_blob<'a>(&'a self, from: &'a Path) -> CourierFuture<'a, BlobId> {
-        let number = self.puts.fetch_add(1, std::sync::atomic::Ordering::SeqCst) + 1;
+        let number = self.puts.fetch_add(1, Ordering::SeqCst) + 1;
         match (self.fault)(number) {
             Some(error) => Box::pin(async { Err(error) }),
             None => self.courier.put_blob(from),
@@ -55,7 +61,10 @@ impl WorkerCourier for RoughCourier {
     }
 
     fn get_blob<'a>(&'a self, id: BlobId, to: &'a Path) -> CourierFuture<'a, ()> {
-        self.courier.get_blob(id, to)
+        match (self.lost)(&to.file_name().unwrap().to_string_lossy()) {
+            true => Box::pin(async move { Err(CourierError::NoBlob(id)) }),
+            false => self.courier.get_blob(id, to),
+        }
     }
 }
 
@@ -71,12 +80,16 @@ async fn stage_with(
     ];
     let agent = vec![Turn::call("shell", json!({"command": command})), Turn::text(REPORT)];
     let stage = Stage::new([("main", main), ("implementer-1", agent)]).await;
-    let (courier, fault): (_, PutFault) = (stage.hub.worker("one".parse().unwrap()), Arc::new(fault));
-    let courier = Arc::new(RoughCourier { courier, puts: 0.into(), fault });
+    let worker = rough_worker(&stage, Arc::new(fault), Arc::new(|_| false));
+    (stage, worker)
+}
+
+fn rough_worker(stage: &Stage, fault: PutFault, lost: GetFault) -> StagedWorker {
+    let courier = stage.hub.worker("one".parse().unwrap());
+    let courier = Arc::new(RoughCourier { courier, puts: AtomicU64::new(0), fault, lost });
     let ceiling = Grant { network: Network::None, ..Grant::full() };
     let made = || async { courier as Arc<dyn WorkerCourier> };
-    let worker = stage.worker_over(made, "one", &[], (ceiling, 4));
-    (stage, worker)
+    stage.worker_over(made, "one", &[], (ceiling, 4))
 }
 
 /// Runs it, and waits until the worker has let go of the agent, too.
@@ -154,4 +167,32 @@ async fn work_that_cannot_be_committed_stays_in_its_folder() {
     assert_eq!(std::fs::read_to_string(folder.join("checkouts/1/done.txt")).unwrap(), "done\n");
     std::fs::remove_file(folder.join("repository/.git/refs/posse/results")).unwrap();
     assert_eq!(left_work(&stage, worker, "done.txt").await, "done\n");
+}
+
+/// Home says the same again whenever it is asked, so the run that asks in vain ends, and another one asks anew.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_answer_that_is_lost_is_asked_for_by_another_run() {
+    let main = vec![
+        Turn::call("agent", start("implementer", "write it")),
+        Turn::call("agent", json!({"action": "wait"})),
+        Turn::text("all done"),
+    ];
+    let content = "x".repeat(1 << 20);
+    let agent =
+        vec![Turn::call("write_file", json!({"path": "large.txt", "content": content})), Turn::text(REPORT)];
+    let stage = Stage::new([("main", main), ("implementer-1", agent)]).await;
+    // All that is said to the first run is lost.
+    let first: Mutex<Option<String>> = Mutex::default();
+    let lost = move |name: &str| {
+        let Some((run, _)) = name.split_once("-said-") else { return false };
+        *first.lock().unwrap().get_or_insert_with(|| run.to_owned()) == run
+    };
+    let worker = rough_worker(&stage, Arc::new(|_| None), Arc::new(lost));
+    let ran = soon("the end", stage.run("go")).await;
+    let report = ran.report_of("implementer-1");
+    assert_eq!(report.ending, Ending::Completed, "{report:?}");
+    assert_eq!(ran.workers_of("implementer-1"), ["one", "one"], "two runs");
+    let branch = report.receipt.branch.expect("its work is on a branch");
+    assert_eq!(on_branch(&stage.files, &branch.name, "large.txt"), content);
+    worker.kill();
 }
