@@ -79,10 +79,13 @@ pub(crate) struct WorkerInner {
     orders: AtomicU64,
     /// Told when home wants to hear from it, and after an order.
     asked: Notify,
+    /// Told when this process takes nothing new any more.
+    drain: CancellationToken,
 }
 
 /// Serves until it is told to stop; then it takes nothing new, and gives up what it has once `now` is told, too.
 pub async fn serve(parts: WorkerParts, drain: CancellationToken, now: CancellationToken) {
+    let drain = drain.child_token();
     let Some(process) = RunId::random() else {
         return tracing::error!("the system gives no random numbers, so nothing is served");
     };
@@ -97,6 +100,7 @@ pub async fn serve(parts: WorkerParts, drain: CancellationToken, now: Cancellati
         process,
         orders: AtomicU64::new(0),
         asked: Notify::new(),
+        drain: drain.clone(),
     });
     let listening = tokio::spawn(listen(Arc::clone(&inner)));
     let greeting = tokio::spawn(greet(Arc::clone(&inner)));
@@ -114,6 +118,9 @@ pub async fn serve(parts: WorkerParts, drain: CancellationToken, now: Cancellati
             runs.spawn(run::run(Arc::clone(&inner), offer, claimed, guard, now.clone()));
         }
     }
+    // Nobody waits for it, even if what it has takes hours.
+    drain.cancel();
+    inner.say(UpBody::Hello(inner.info())).await;
     inner.say(UpBody::Leaving).await;
     while runs.join_next().await.is_some() {}
     listening.abort();
@@ -129,8 +136,9 @@ impl WorkerInner {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether it takes nothing new: this process, or the machine.
     fn is_drained(&self) -> bool {
-        self.parts.drained.exists()
+        self.drain.is_cancelled() || self.parts.drained.exists()
     }
 
     fn set_drained(&self, drained: bool) -> std::io::Result<()> {

@@ -1,5 +1,8 @@
 //! What home says to a worker itself: say hello, take nothing new, take agents again.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use posse_cluster::{
     CLUSTER_VERSION, Down, DownBody, HomeCourier as _, HomeNews, LocalHome, RunId, UpBody, WorkerInfo,
 };
@@ -132,5 +135,33 @@ async fn a_home_of_another_version_is_answered_too() {
         }
     })
     .await;
+    one.kill();
+}
+
+/// As on SIGTERM. Nobody counts on it then, while what it has goes on.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_that_is_about_to_end_says_that_it_takes_nothing() {
+    let gate = Arc::new(AtomicBool::new(false));
+    let main = vec![
+        Turn::call("agent", start("explore", "look")),
+        Turn::call("agent", json!({"action": "wait"})),
+        Turn::text("all done"),
+    ];
+    let stage = Stage::new([("main", main), ("explore-1", vec![Turn::text(REPORT).after(&gate)])]).await;
+    let one = stage.worker("one", &[]);
+    let mut speaker = Speaker::new(&stage).await;
+    let engine = Engine::open(&stage.folder("home")).unwrap();
+    let mut session = engine.start(stage.request("go", stage.fleet("home"))).unwrap();
+    loop {
+        let Some(Update::Event(event)) = session.next().await else { continue };
+        if matches!(event.kind, EventKind::AgentPlaced { .. }) {
+            break;
+        }
+    }
+    assert!(!speaker.hello_after(DownBody::SayHello).await.drained);
+    one.drain.cancel();
+    speaker.hello_until(DownBody::SayHello, true).await;
+    gate.store(true, Ordering::SeqCst);
+    assert_eq!(finish(session).await.report.ending, Ending::Completed);
     one.kill();
 }

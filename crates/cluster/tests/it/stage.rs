@@ -47,6 +47,8 @@ pub(crate) struct Stage {
 /// A worker that serves.
 pub(crate) struct StagedWorker {
     runtime: Option<tokio::runtime::Runtime>,
+    /// Tells it to take nothing new and to end.
+    pub(crate) drain: CancellationToken,
 }
 
 impl StagedWorker {
@@ -144,6 +146,8 @@ impl Stage {
         let own: WorkerName = name.parse().unwrap();
         let labels = labels.iter().map(|label| label.parse().unwrap()).collect();
         let (times, models) = (self.times, (!self.models_at_home).then(|| self.models()));
+        let drain = CancellationToken::new();
+        let drained = drain.clone();
         runtime.spawn(async move {
             let parts = WorkerParts {
                 courier: courier().await,
@@ -161,9 +165,9 @@ impl Stage {
                 about: serde_json::from_str("null").unwrap(),
                 drained: folder.join("drained"),
             };
-            serve(parts, CancellationToken::new(), CancellationToken::new()).await;
+            serve(parts, drained, CancellationToken::new()).await;
         });
-        StagedWorker { runtime: Some(runtime) }
+        StagedWorker { runtime: Some(runtime), drain }
     }
 
     /// The same, which serves until the stage ends.
