@@ -219,7 +219,7 @@ pub const CONTENTS_BYTES_MAX: u64 = 2_100 << 20;
 pub const DEPOTS_OPEN_MAX: usize = 64;
 /// How long what happened to an agent waits for what happens next, so that home gets both in one letter.
 pub(crate) const GATHER_MS: u64 = 5;
-/// How long the room that a repository takes on a worker is not looked at again: that means a look at each of its files.
+/// How long the room that repositories take on a worker is not looked at again: that means a look at each file.
 pub(crate) const ROOM_LOOK_MS: u64 = 10_000;
 /// How long a worker waits before it tries again to put a result.
 pub(crate) const RESULT_AGAIN_MS: u64 = 1_000;
@@ -236,3 +236,5 @@ pub(crate) const CALL_OFF_LOOK_MS: u64 = 500;
 /// How many agents of a worker wait for their sub-agents, beside those that it runs at the same time: a few more than one session has, so
 /// that no session waits for itself.
 pub const RUNS_WAITING_MAX: usize = 1_024;
+/// How long a worker keeps work at least that nobody has fetched: 30 days.
+pub const LEFT_WORK_MS_MAX: u64 = 30 * 24 * 3_600_000;

@@ -153,7 +153,9 @@ impl WorkerInner {
 
     /// Whether it could begin another agent now.
     fn has_room(&self) -> bool {
-        !self.is_drained() && self.places.room() > 0
+        // Where repositories take too much room, those at work end first; one at a time begins always.
+        let has_disk = !self.depots.is_full() || self.places.is_idle();
+        !self.is_drained() && has_disk && self.places.room() > 0
     }
 
     /// Waits until it is drained. Others on this machine say so by the file alone, which is looked at now and then.

@@ -56,6 +56,8 @@ impl Beginning {
         let name = self.about.run.as_str().to_owned();
         let checkout =
             depot.check_out(&work.start, &work.inside, &name).await.map_err(|error| error.to_string())?;
+        let inner = Arc::clone(&self.inner);
+        tokio::spawn(async move { inner.depots.tidy().await });
         let prepared = self.put_kept(&depot, &checkout, &task, package.contents).await;
         let began = match prepared {
             Ok(()) => self.host(&checkout, task),

@@ -259,7 +259,8 @@ impl Run {
             },
             WorkStage::None | WorkStage::Beginning(_) => return,
         };
-        self.inner.depots.tidy(&depot).await;
+        self.inner.depots.tidy().await;
+        drop(depot);
     }
 
     /// Sends everything that is due.

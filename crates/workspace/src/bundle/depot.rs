@@ -5,7 +5,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
-    time::{SystemTime, UNIX_EPOCH},
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use tokio::sync::Mutex as Turn;
@@ -15,6 +15,7 @@ use super::{
     checks::{Strictness, WantedBundle},
     incoming::{BundleFile, IncomingBundle},
     pack::write,
+    scrub::open_up,
     slots::{DepotCheckout, DepotSlots},
 };
 use crate::{
@@ -225,10 +226,58 @@ impl Depot {
         Ok(listed.into_iter().filter_map(named).collect())
     }
 
+    /// Whether it holds work that nobody has fetched, or somebody works here.
+    pub async fn has_work(&self) -> Result<bool, WorkspaceError> {
+        Ok(self.slots.in_use() || !self.results().await?.is_empty())
+    }
+
+    /// Lets go of work that nobody has fetched for so long. A result counts from when it was first seen here: the times of commits
+    /// are what agents say.
+    pub async fn forget_work(&self, kept_for: Duration) -> Result<(), WorkspaceError> {
+        self.slots.forget_left(kept_for).await?;
+        let marks = self.folder.join("results");
+        fs::create_dir_all(&marks).map_err(failed)?;
+        let (results, mut gone) = (self.results().await?, String::new());
+        for (name, _) in &results {
+            // One that no file can be called by is an agent's own.
+            let is_ours = !name.contains('/');
+            let seen = fs::metadata(marks.join(name)).and_then(|mark| mark.modified());
+            if !is_ours || seen.as_ref().is_ok_and(|seen| is_past(*seen, kept_for)) {
+                gone += &format!("delete refs/posse/results/{name}\n");
+            } else if seen.is_err() {
+                fs::write(marks.join(name), "").map_err(failed)?;
+            }
+        }
+        for mark in fs::read_dir(&marks).map_err(failed)?.flatten() {
+            if !results.iter().any(|(name, _)| mark.file_name() == name.as_str()) {
+                let _ = fs::remove_file(mark.path());
+            }
+        }
+        self.update(gone).await
+    }
+
     /// How much room it takes on the disk.
     pub async fn size_bytes(&self) -> Result<u64, WorkspaceError> {
-        let folder = self.folder.clone();
+        Self::size_of(&self.folder).await
+    }
+
+    /// The same of one that is not open.
+    pub async fn size_of(folder: &Path) -> Result<u64, WorkspaceError> {
+        let folder = folder.to_owned();
         blocking(move || size_of(&folder)).await?.map_err(failed)
+    }
+
+    /// Removes one that is not open, with all that it holds.
+    pub async fn erase(folder: &Path) -> Result<(), WorkspaceError> {
+        let folder = folder.to_owned();
+        let erase = move || {
+            fs::remove_dir_all(&folder).or_else(|_| {
+                // An agent can close folders.
+                let _ = open_up(&folder);
+                fs::remove_dir_all(&folder)
+            })
+        };
+        blocking(erase).await?.map_err(failed)
     }
 
     /// Makes it smaller if it is larger than `keep_bytes`: first folders that wait go, then old commits. What agents work on,
@@ -300,6 +349,11 @@ fn remembering(base: &str, known: &[(String, String)]) -> (String, Vec<(String, 
     let moves = format!("update {reference} {base}\n") + &deleting(gone.iter());
     kept.insert(0, (reference, base.to_owned()));
     (moves, kept)
+}
+
+/// Whether that was so long ago.
+pub(super) fn is_past(at: SystemTime, by: Duration) -> bool {
+    at.elapsed().is_ok_and(|past| past > by)
 }
 
 fn deleting<'n>(gone: impl Iterator<Item = &'n (String, String)>) -> String {

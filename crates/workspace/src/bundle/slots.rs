@@ -8,6 +8,8 @@
 //!
 //! A folder keeps its place, so that git's own folder for it stays right. Its record is that of any checkout.
 
+mod left;
+
 use std::{
     collections::BTreeMap,
     fs,
@@ -232,17 +234,6 @@ impl DepotSlots {
             self.lock().remove(&number);
         }
         self.clear_references().await
-    }
-
-    /// Keeps a folder as it is, with its record and its branch.
-    pub(super) fn leave(&self, checkout: &DepotCheckout) -> Result<(), WorkspaceError> {
-        let number = number_of(&checkout.top).ok_or(GitError::DamagedRecord)?;
-        let mut uses = self.lock();
-        if uses.values().filter(|used| **used == SlotUse::Left).count() >= limits::DEPOT_LEFT_MAX {
-            return Err(WorkspaceError::Busy { what: "every folder for work that is left".to_owned() });
-        }
-        uses.insert(number, SlotUse::Left);
-        Ok(())
     }
 
     /// Whether a folder may wait in the pool; if so, its place there is kept.
