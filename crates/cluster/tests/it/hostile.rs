@@ -13,6 +13,7 @@ mod home;
 mod homes;
 mod large;
 mod letters;
+mod models;
 mod questions;
 mod requests;
 
