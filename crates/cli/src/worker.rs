@@ -121,6 +121,11 @@ async fn over_broker(
     mut settings: WorkerSettings,
     join: Option<&Path>,
 ) -> anyhow::Result<Exit> {
+    // Commands of agents run as the same user, so its mode alone hides it from nobody.
+    let paths = &match join {
+        Some(file) => paths.clone().hiding(file)?,
+        None => paths.clone(),
+    };
     let access = match join {
         Some(file) => {
             let join = JoinFile::read(paths, file)?;

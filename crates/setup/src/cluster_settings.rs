@@ -126,6 +126,12 @@ impl Config {
         })
     }
 
+    /// Private files that it names, wherever they are.
+    pub(crate) fn private_files(&self, paths: &Paths) -> Vec<PathBuf> {
+        let named = self.cluster.nats_credentials.iter();
+        named.map(|path| paths.surroundings().expanded(path)).filter(|path| path.is_absolute()).collect()
+    }
+
     fn nats(&self, paths: &Paths, address: &str) -> Result<NatsSettings, ConfigError> {
         let found = |path: &Option<PathBuf>, setting| {
             path.as_ref().map(|path| expanded(paths, path, setting)).transpose()

@@ -31,6 +31,8 @@ pub struct Paths {
     pub config: PathBuf,
     /// Whether `config` was named, so that it must be there.
     pub(crate) config_named: bool,
+    /// Private files that were named where this process was started.
+    private_files: Vec<PathBuf>,
 }
 
 impl Paths {
@@ -60,7 +62,23 @@ impl Paths {
             TelemetrySettings::read(&|name| surroundings.text(name).map(str::to_owned));
         let telemetry = Telemetry::new(settings);
         let fleet = ProcessFleet::default();
-        Ok(Self { surroundings, telemetry, fleet, telemetry_faults, data_dir, config, config_named })
+        let private_files = Vec::new();
+        Ok(Self {
+            surroundings,
+            telemetry,
+            fleet,
+            telemetry_faults,
+            data_dir,
+            config,
+            config_named,
+            private_files,
+        })
+    }
+
+    /// The same, with a private file that agents do not get to see either.
+    pub fn hiding(mut self, private_file: &Path) -> Result<Self, PrepareError> {
+        self.private_files.push(absolute(&self.surroundings, private_file)?);
+        Ok(self)
     }
 
     /// What this process exports of its sessions.
@@ -89,13 +107,14 @@ impl Paths {
     }
 
     /// What belongs to Posse and to nobody it runs: the folder of the configuration, a file that was named in its place
-    /// and what is kept beside it, the record.
+    /// and what is kept beside it, the record, private files that were named elsewhere.
     pub(crate) fn own_places(&self) -> Vec<PathBuf> {
         let named = self.config_named.then(|| [self.config.clone(), self.workers_folder()]);
         default_config_dir(&self.surroundings)
             .into_iter()
             .chain(named.into_iter().flatten())
             .chain([self.data_dir.clone()])
+            .chain(self.private_files.iter().cloned())
             .collect()
     }
 }

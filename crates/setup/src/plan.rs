@@ -1,7 +1,7 @@
 //! One session, from files and wishes to the request that the engine starts it with. Every interface goes this way.
 
 use std::num::NonZeroU64;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -52,6 +52,8 @@ pub struct SessionPlan<'a> {
     pub(crate) config: Config,
     /// Whether the person's and the project's files count, also those with roles, skills and notes.
     with_files: bool,
+    /// Private files that the person's configuration names. They are hidden also where it does not count.
+    private_files: Vec<PathBuf>,
 }
 
 impl<'a> SessionPlan<'a> {
@@ -71,13 +73,16 @@ impl<'a> SessionPlan<'a> {
         }
         let warning = settle_git(paths, Some(&config), folder, !wishes.no_sandbox);
         config.warnings.extend(warning);
-        Ok(Self { paths, folder, wishes, config, with_files: true })
+        let private_files = config.private_files(paths);
+        Ok(Self { paths, folder, wishes, config, with_files: true, private_files })
     }
 
     /// A session for which no file counts: it is the same for everybody. Only git is the person's.
     pub fn without_files(paths: &'a Paths, folder: &'a Path, wishes: Wishes) -> Self {
-        settle_git(paths, Config::load(paths, folder).ok().as_ref(), folder, !wishes.no_sandbox);
-        Self { paths, folder, wishes, config: Config::defaults(), with_files: false }
+        let config = Config::load(paths, folder).ok();
+        settle_git(paths, config.as_ref(), folder, !wishes.no_sandbox);
+        let private_files = config.map(|config| config.private_files(paths)).unwrap_or_default();
+        Self { paths, folder, wishes, config: Config::defaults(), with_files: false, private_files }
     }
 
     /// The configuration, with the wishes over it.
@@ -244,6 +249,7 @@ impl<'a> SessionPlan<'a> {
         share.processes = file.processes.map(NonZeroU64::get);
         share.disk_free_bytes = file.disk_free_mb.map(|mb| mb.saturating_mul(1 << 20));
         settings.sandbox.hidden.extend(self.paths.own_places());
+        settings.sandbox.hidden.extend(self.private_files.iter().cloned());
         settings.sandbox.hidden.extend(homes::hidden_in(self.folder, surroundings));
         settings
     }

@@ -6,6 +6,7 @@ mod catalog;
 mod chat;
 mod errors;
 mod hooks;
+mod private_files;
 mod requests;
 mod rules;
 mod servers;
