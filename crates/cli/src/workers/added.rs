@@ -1,7 +1,7 @@
 //! `posse workers add`: the file with which a machine joins over the broker, and what the broker has to know of it.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::bail;
 use posse_cluster::{LabelName, NatsSide, RunId, WorkerName, nats_user_config};
@@ -34,8 +34,6 @@ pub(super) fn add(paths: &Paths, name: &str, labels: &[String], out: Option<&Pat
     let credentials =
         NatsCredentials { user: name.to_owned(), password: password.as_str().to_owned().into() };
     let join = JoinFile::make(paths, &cluster, name, &labels, Some(credentials))?;
-    let path = out.map_or_else(|| PathBuf::from(format!("{name}.join")), Path::to_path_buf);
-    let path = paths.surroundings().folder()?.join(path);
     let side = NatsSide::Worker {
         name: own,
         labels: labels
@@ -44,7 +42,14 @@ pub(super) fn add(paths: &Paths, name: &str, labels: &[String], out: Option<&Pat
             .collect::<anyhow::Result<BTreeSet<_>>>()?,
     };
     let entry = nats_user_config(&cluster.owner.parse()?, &side, name, password.as_str());
-    join.save(paths, &path)?;
+    let path = match out {
+        Some(out) => {
+            let path = paths.surroundings().folder()?.join(out);
+            join.save(paths, &path)?;
+            path
+        }
+        None => join.keep(paths)?,
+    };
     let added_ms = i64::try_from(now_ms()).unwrap_or(i64::MAX);
     let worker = KnownWorker { name: name.to_owned(), labels, added_ms };
     let is_new = add_known_worker(paths, &worker)?;
@@ -80,19 +85,20 @@ fn told(worker: &KnownWorker, path: &Path, entry: &str, is_new: bool) -> String 
         true => (
             String::new(),
             "Add this to the users in the configuration of the broker, and reload it:",
-            "On the other machine, run:",
+            "There, run:",
         ),
         false => (
             format!("{name} is known already; {labels} from now on. It has a new password.\n\n"),
             "Replace its user in the configuration of the broker with this one, and reload it:",
-            "On the other machine, end the worker that runs there, and run:",
+            "There, end the worker that runs, and run:",
         ),
     };
     let joins = path.file_name().unwrap_or_default().to_string_lossy();
     format!(
-        "{known}{}\n{entry}\n{}\n  posse worker --join {}\n\n{file} holds the secret of your workers: copy it there with scp, \
-         and remove it here.\n",
+        "{known}{}\n{entry}\n{}\n  scp {file} HOST:\n{}\n  posse worker --join {}\n\nThe file holds the secret of your \
+         workers: remove it here when it is there.\n",
         style.bold(add),
+        style.bold("Copy the file with which it joins to the other machine:"),
         style.bold(run),
         output::visible(&joins),
     )

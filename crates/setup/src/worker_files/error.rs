@@ -56,6 +56,17 @@ pub enum WorkerFileError {
         /// The file.
         path: ShownPath,
     },
+    /// It would be among the files of a project.
+    #[error(
+        "{path} would be in the git work tree {top}, from where its secret gets into commits and to workers; name a place outside of \
+         it, or leave --out away"
+    )]
+    InWorkTree {
+        /// The file.
+        path: ShownPath,
+        /// The top of the work tree.
+        top: ShownPath,
+    },
     /// It is too large.
     #[error("{path} is larger than {} bytes", grouped(*.bytes_max))]
     TooLarge {

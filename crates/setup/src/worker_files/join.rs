@@ -1,7 +1,8 @@
 //! The file with which another machine joins as a worker: home writes it, a person carries it there, `posse worker` reads it. It holds the
 //! owner's secret, so whoever has it can give and take that owner's tasks.
 
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use secrecy::ExposeSecret as _;
 use secrecy::SecretString;
@@ -18,6 +19,7 @@ use crate::cluster_settings::{ClusterSettings, WorkerSettings};
 use crate::config::parse_time_ms;
 use crate::limits::JOIN_FILE_BYTES_MAX;
 use crate::paths::Paths;
+use crate::surroundings::ShownPath;
 use crate::worker_words::{broker_fault, ca_fault, labels_fault, name_fault, owner_fault, times_fault};
 
 /// The version of the file that this program writes and reads.
@@ -55,21 +57,36 @@ impl JoinFile {
         join.fault().map_or(Ok(join), |fault| Err(WorkerFileError::Unusable { fault }))
     }
 
-    /// Writes a new file that its owner alone can read. One that is there is left alone.
+    /// Writes it into the folder of workers, over that of an earlier time, and says where that is.
+    pub fn keep(&self, paths: &Paths) -> Result<PathBuf, WorkerFileError> {
+        let path = kept_place(paths, &self.name);
+        self.write(&paths.shown(&path), IfThere::Replace)?;
+        Ok(path)
+    }
+
+    /// Writes a new file that its owner alone can read. One that is there is left alone. In a git work tree it would be in commits, and
+    /// in what agents get on other machines.
     pub fn save(&self, paths: &Paths, path: &Path) -> Result<(), WorkerFileError> {
-        if let Some(fault) = self.fault() {
-            return Err(WorkerFileError::Unusable { fault });
+        if let Some(top) = work_tree_around(path) {
+            return Err(WorkerFileError::InWorkTree { path: paths.shown(path), top: paths.shown(&top) });
         }
         let path = paths.shown(path);
-        let text = toml::to_string(&self.table()).map_err(|error| WorkerFileError::Config(error.into()))?;
-        let text = Zeroizing::new(format!("{HEAD}{text}"));
-        if text.len() as u64 > JOIN_FILE_BYTES_MAX {
-            return Err(WorkerFileError::TooLarge { path, bytes_max: JOIN_FILE_BYTES_MAX });
-        }
-        match private::write(&path, &text, IfThere::Keep)? {
+        match self.write(&path, IfThere::Keep)? {
             true => Ok(()),
             false => Err(WorkerFileError::AlreadyThere { path }),
         }
+    }
+
+    fn write(&self, path: &ShownPath, if_there: IfThere) -> Result<bool, WorkerFileError> {
+        if let Some(fault) = self.fault() {
+            return Err(WorkerFileError::Unusable { fault });
+        }
+        let text = toml::to_string(&self.table()).map_err(|error| WorkerFileError::Config(error.into()))?;
+        let text = Zeroizing::new(format!("{HEAD}{text}"));
+        if text.len() as u64 > JOIN_FILE_BYTES_MAX {
+            return Err(WorkerFileError::TooLarge { path: path.clone(), bytes_max: JOIN_FILE_BYTES_MAX });
+        }
+        private::write(path, &text, if_there)
     }
 
     /// Reads such a file and checks all of it.
@@ -140,6 +157,27 @@ impl JoinFile {
         put("renew", Value::String(format!("{}ms", access.renew_ms)));
         table
     }
+}
+
+/// Removes the file of a worker that was kept. One that is not there is fine.
+pub(super) fn forget_kept(paths: &Paths, name: &str) -> Result<(), WorkerFileError> {
+    let path = paths.shown(&kept_place(paths, name));
+    match std::fs::remove_file(path.path()) {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => {
+            Err(WorkerFileError::Unwritable { path, source })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn kept_place(paths: &Paths, name: &str) -> PathBuf {
+    paths.workers_folder().join(format!("{name}.join"))
+}
+
+/// The top of the git work tree that a place, there or not, is in.
+fn work_tree_around(place: &Path) -> Option<PathBuf> {
+    let real = place.ancestors().skip(1).find_map(|folder| folder.canonicalize().ok())?;
+    real.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok()).map(Path::to_path_buf)
 }
 
 fn access(file: &KeyedFile<'_>) -> Result<BrokerAccess, WorkerFileError> {

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::error::WorkerFileError;
+use super::join::forget_kept;
 use super::private::{self, FolderTurn, IfThere};
 use crate::limits::{KNOWN_WORKERS_BYTES_MAX, WORKERS_MAX};
 use crate::paths::Paths;
@@ -81,7 +82,7 @@ pub fn add_known_worker(paths: &Paths, worker: &KnownWorker) -> Result<bool, Wor
     Ok(true)
 }
 
-/// Forgets one. False if there is none of this name.
+/// Forgets one, and the file with which it joins if that is kept. False if there is none of this name.
 pub fn remove_known_worker(paths: &Paths, name: &str) -> Result<bool, WorkerFileError> {
     let path = place(paths);
     let turn = private::turn(&path)?;
@@ -90,6 +91,7 @@ pub fn remove_known_worker(paths: &Paths, name: &str) -> Result<bool, WorkerFile
         return Ok(false);
     }
     write(&path, &file, &turn)?;
+    forget_kept(paths, name)?;
     Ok(true)
 }
 

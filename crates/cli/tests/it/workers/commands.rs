@@ -85,30 +85,59 @@ fn a_known_worker_gets_other_labels() {
     let person = Person::new([] as [Turn; 0]);
     person
         .configure_more("[cluster]\nnats = \"tls://broker.example\"\n[workers.fixed]\nlabels = [\"arm\"]\n");
-    let add = |name: &str, file: &str, labels: &[&str]| {
-        person.posse(&[&["workers", "add", name, "--out", file], labels].concat())
+    let add = |name: &str, labels: &[&str]| person.posse(&[&["workers", "add", name], labels].concat());
+    let join = |name: &str| {
+        let file = person.config().with_file_name("workers").join(format!("{name}.join"));
+        std::fs::read_to_string(file).unwrap()
     };
     let labels = || {
         let text = std::fs::read_to_string(person.config().with_file_name("workers/known.toml")).unwrap();
         text.lines().find(|line| line.starts_with("labels")).unwrap().to_owned()
     };
-    let added = add("gpu", "1.join", &["--labels", "cuda"]);
+    let added = add("gpu", &["--labels", "cuda"]);
     assert_eq!((added.code, labels()), (Some(0), "labels = [\"cuda\"]".to_owned()), "{added:#?}");
     added.says("Add this to the users");
-    added.says("posse worker --join 1.join");
-    let added = add("gpu", "2.join", &["--labels", "linux, big"]);
+    added.says("posse worker --join gpu.join");
+    let added = add("gpu", &["--labels", "linux, big"]);
     assert_eq!((added.code, labels()), (Some(0), "labels = [\"linux\", \"big\"]".to_owned()), "{added:#?}");
     added.says("gpu is known already; its labels are linux, big from now on.");
     added.says("Replace its user in the configuration of the broker with this one");
     added.says("$JS.API.CONSUMER.INFO.posse-default-tasks.l-big");
     // Without labels it keeps those that it has.
-    let added = add("gpu", "3.join", &[]);
+    let added = add("gpu", &[]);
     assert_eq!((added.code, labels()), (Some(0), "labels = [\"linux\", \"big\"]".to_owned()), "{added:#?}");
-    assert!(person.file("3.join").contains("labels = [\"linux\", \"big\"]"));
+    assert!(join("gpu").contains("labels = [\"linux\", \"big\"]"));
     // What the configuration says counts more, so nothing else is written into a file.
-    let added = add("fixed", "4.join", &["--labels", "x86"]);
+    let added = add("fixed", &["--labels", "x86"]);
     assert_eq!(added.code, Some(2), "{added:#?}");
     added.says("the labels of fixed are in ~/config.toml; change them in [workers.fixed] there");
-    assert_eq!(add("fixed", "4.join", &[]).code, Some(0));
-    assert!(person.file("4.join").contains("labels = [\"arm\"]"));
+    assert_eq!(add("fixed", &[]).code, Some(0));
+    assert!(join("fixed").contains("labels = [\"arm\"]"));
+}
+
+/// What is in a work tree gets into commits and snapshots, and so to every worker.
+#[test]
+fn the_file_with_which_a_worker_joins_is_in_no_project() {
+    let person = Person::new([] as [Turn; 0]);
+    person.configure_more("[cluster]\nnats = \"tls://broker.example\"\n");
+    std::fs::create_dir(person.project.path().join("sub")).unwrap();
+    for file in ["gpu.join", "sub/gpu.join", "not/there/gpu.join"] {
+        let ran = person.posse(&["workers", "add", "gpu", "--out", file]);
+        assert_eq!(ran.code, Some(2), "{ran:#?}");
+        ran.says("would be in the git work tree");
+        ran.says("name a place outside of it, or leave --out away");
+        assert!(!person.project.path().join(file).exists(), "{file}");
+    }
+    let kept = person.config().with_file_name("workers/gpu.join");
+    assert!(!kept.exists() && person.posse(&["workers", "--json"]).stdout.is_empty(), "nothing was added");
+    let added = person.posse(&["workers", "add", "gpu"]);
+    assert_eq!(added.code, Some(0), "{added:#?}");
+    added.says("scp ~/workers/gpu.join HOST:");
+    assert!(kept.exists());
+    // Whoever adds it again has the newer one, and with the worker it goes.
+    let first = std::fs::read_to_string(&kept).unwrap();
+    assert_eq!(person.posse(&["workers", "add", "gpu"]).code, Some(0));
+    assert_ne!(std::fs::read_to_string(&kept).unwrap(), first);
+    person.posse(&["workers", "remove", "gpu"]).says("gpu is forgotten.");
+    assert!(!kept.exists());
 }
