@@ -57,7 +57,7 @@ pub(crate) async fn run(paths: &Paths, args: WorkerArgs) -> anyhow::Result<Exit>
 /// What this machine has, for the doctor of home.
 async fn about(paths: &Paths, settings: &WorkerSettings) -> WorkerAbout {
     settle_git(paths, None, &paths.data_dir, true);
-    let (sandbox, models) = (SandboxAbout::tried().await, known_models(paths).await);
+    let (sandbox, models) = (SandboxAbout::tried().await, known_models(paths, settings).await);
     let about = WorkerAbout::of_this_machine(settings, sandbox, models).await;
     WorkerAbout { drained: is_drained(paths), ..about }
 }

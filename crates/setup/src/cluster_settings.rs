@@ -80,6 +80,8 @@ pub struct WorkerSettings {
     pub capacity: usize,
     /// The room for repositories and checkouts.
     pub folder_bytes: u64,
+    /// Whose models its agents use at most: its own only if its person said so.
+    pub models: ModelsAt,
     /// No agent may do more here, whatever home says.
     pub ceiling: Grant,
     /// How it finds the broker.
@@ -121,6 +123,7 @@ impl Config {
             labels: file.labels.clone(),
             capacity: file.capacity(),
             folder_bytes: file.folder_mb().saturating_mul(1 << 20),
+            models: file.models.unwrap_or_default(),
             ceiling: file.ceiling(),
             cluster: self.cluster(paths)?,
         })

@@ -16,7 +16,7 @@ use posse_engine::record::prepare_data_dir;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::cluster_settings::WorkerSettings;
-use crate::config::Config;
+use crate::config::{Config, ModelsAt};
 use crate::error::PrepareError;
 use crate::fleet::{labels, lease_times, nats_address, seal};
 use crate::fleet_error::FleetError;
@@ -173,7 +173,7 @@ impl ThisWorker {
         // It is beside the person's own record on purpose: agents see the checkout that is theirs, and nothing around it.
         let wishes = Wishes { workspace_is_home: true, ..Wishes::default() };
         let plan = SessionPlan::read(paths, &folder, wishes)?;
-        let (tools, models) = (plan.tool_settings(), own_models(&plan).await);
+        let (tools, models) = (plan.tool_settings(), lent_models(&plan, settings.models).await);
         let names = models.as_ref().map(Models::all_names).unwrap_or_default();
         let about = WorkerAbout {
             lease_ms: Some(times.lease_ms),
@@ -241,18 +241,21 @@ pub fn accept_secret(paths: &Paths, came: &SigningSecret) -> Result<(), FleetErr
     }
 }
 
-/// The models that this machine has by itself. None is fine: home calls them.
-async fn own_models(plan: &SessionPlan<'_>) -> Option<Models> {
+/// The models of this machine that homes may have agents use. None is fine: home calls them.
+async fn lent_models(plan: &SessionPlan<'_>, at: ModelsAt) -> Option<Models> {
+    if at == ModelsAt::Home {
+        return None;
+    }
     let choice = plan.choose_model().await.ok()?;
     models(plan, choice, true, None).ok()
 }
 
 /// The names of those models.
-pub async fn known_models(paths: &Paths) -> Vec<String> {
+pub async fn known_models(paths: &Paths, settings: &WorkerSettings) -> Vec<String> {
     let folder = paths.surroundings().home().unwrap_or(&paths.data_dir).to_path_buf();
     let wishes = Wishes { workspace_is_home: true, ..Wishes::default() };
     match SessionPlan::read(paths, &folder, wishes) {
-        Ok(plan) => own_models(&plan).await.map(|models| models.all_names()).unwrap_or_default(),
+        Ok(plan) => lent_models(&plan, settings.models).await.map(|models| models.all_names()).unwrap_or_default(),
         Err(_) => Vec::new(),
     }
 }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::to_raw_value;
 
 use crate::cluster_settings::WorkerSettings;
+use crate::config::ModelsAt;
 use crate::limits::{ABOUT_BYTES_MAX, ABOUT_COLUMNS_MAX, ABOUT_NAMES_MAX};
 
 /// What a worker says of itself.
@@ -36,9 +37,12 @@ pub struct WorkerAbout {
     /// Why there is none that can be used.
     #[serde(default)]
     pub git_missing: Option<String>,
-    /// The names of the models that it has itself.
+    /// The names of the models of its own that agents may use.
     #[serde(default)]
     pub models: Vec<String>,
+    /// Whether its person lets agents use those. An older posse does not say so, and lets them.
+    #[serde(default = "lends_models")]
+    pub lends_models: bool,
     /// Whether it takes nothing new.
     #[serde(default)]
     pub drained: bool,
@@ -48,6 +52,10 @@ pub struct WorkerAbout {
     /// How often it says that it is there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub renew_ms: Option<u64>,
+}
+
+fn lends_models() -> bool {
+    true
 }
 
 /// Whether commands are confined somewhere.
@@ -89,6 +97,7 @@ impl WorkerAbout {
             git: git.as_ref().ok().cloned(),
             git_missing: git.err().map(|error| error.to_string()),
             models,
+            lends_models: settings.models == ModelsAt::Worker,
             drained: false,
             lease_ms: None,
             renew_ms: None,

@@ -84,6 +84,13 @@ fn models(findings: &mut Findings, own: &OwnSide<'_>, worker: &WorkerEntry, abou
     if worker.models == ModelsAt::Home {
         return findings.good(name, "models", "home calls them");
     }
+    if !about.lends_models {
+        let advice = format!(
+            "on that machine: models = \"worker\" in [worker] of its configuration; or here: models = \"home\" in [workers.{name}]"
+        );
+        let text = "it does not let agents use models of its own, so it takes none";
+        return findings.bad(name, "models", text, advice);
+    }
     let has = if about.models.is_empty() { "none".to_owned() } else { about.models.join(", ") };
     let lacks: Vec<&str> =
         own.models.iter().filter(|model| !about.models.contains(model)).map(String::as_str).collect();

@@ -163,6 +163,9 @@ pub(crate) struct WorkerFile {
     /// Room for repositories and checkouts, in MiB.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "folder_mb")]
     pub(crate) folder_mb: Option<u64>,
+    /// Whether homes may have agents use the models and keys of this machine: only if it says `worker`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) models: Option<ModelsAt>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) files: Option<Files>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -200,6 +203,7 @@ impl WorkerFile {
         Self {
             capacity: Some(self.capacity()),
             folder_mb: Some(self.folder_mb()),
+            models: Some(self.models.unwrap_or_default()),
             files: Some(ceiling.files),
             shell: Some(ceiling.shell),
             network: Some(self.network.clone().unwrap_or(NetworkFile::NONE)),

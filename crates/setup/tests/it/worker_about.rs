@@ -16,6 +16,7 @@ fn what_a_worker_says_of_itself_is_bounded_and_harmless() {
         git: None,
         git_missing: None,
         models: Vec::new(),
+        lends_models: true,
         drained: false,
         lease_ms: None,
         renew_ms: None,

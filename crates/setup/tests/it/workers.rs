@@ -136,12 +136,13 @@ fn settings_of_a_worker() {
         labels: Vec::new(),
         capacity: processors,
         folder_bytes: 20_000 << 20,
+        models: ModelsAt::Home,
         ceiling: ceiling.clone(),
         cluster: usual(world),
     };
     let world = World::new("");
     assert_eq!(worker(&world), usual(&world));
-    let text = "[worker]\nname = \"gpu-1\"\nlabels = [\"gpu\"]\ncapacity = 4\nfolder_mb = 500\nfiles = \"read\"\n\
+    let text = "[worker]\nname = \"gpu-1\"\nlabels = [\"gpu\"]\ncapacity = 4\nmodels = \"worker\"\nfolder_mb = 500\nfiles = \"read\"\n\
                 shell = \"verify\"\nnetwork = [\"docs.example\"]\napproval = \"plan\"\n[cluster]\nowner = \"me\"\n";
     let world = World::new(text);
     let hosts = Network::Hosts(["docs.example".to_owned()].into());
@@ -150,6 +151,7 @@ fn settings_of_a_worker() {
         labels: words(&["gpu"]),
         capacity: 4,
         folder_bytes: 500 << 20,
+        models: ModelsAt::Worker,
         ceiling: Grant {
             files: Files::Read,
             shell: Shell::Verify,
@@ -354,7 +356,7 @@ const FAULTS: [(&str, usize, &str); 51] = [
     (
         "[worker]\nrights = \"full\"",
         2,
-        "unknown field `rights`, expected one of `name`, `labels`, `capacity`, `folder_mb`, `files`, `shell`, `network`, `approval`",
+        "unknown field `rights`, expected one of `name`, `labels`, `capacity`, `folder_mb`, `models`, `files`, `shell`, `network`, `approval`",
     ),
 ];
 
@@ -457,7 +459,7 @@ fn what_counts_is_shown_and_no_secret_is() {
     let tables = [
         "[cluster]\nowner = \"default\"\nnats = \"tls://b:4222\"\nlease = \"30s\"\nrenew = \"10s\"\nmodels = \"home\"\n",
         "[workers.gpu]\nssh = \"gpu\"\nprogram = \"posse\"\nmodels = \"home\"\n",
-        "[worker]\nlabels = [\"gpu\"]\ncapacity = 3\nfolder_mb = 20000\nfiles = \"write\"\nshell = \"full\"\n\
+        "[worker]\nlabels = [\"gpu\"]\ncapacity = 3\nfolder_mb = 20000\nmodels = \"home\"\nfiles = \"write\"\nshell = \"full\"\n\
          network = \"none\"\napproval = \"auto\"\n",
     ];
     for table in tables {

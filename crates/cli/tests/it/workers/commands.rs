@@ -32,6 +32,21 @@ fn one_machine_needs_no_workers() {
     assert!(!person.config().with_file_name("workers").exists(), "no secret is made for nobody");
 }
 
+/// Its keys are its person's, so a home has them used only where that person wants it.
+#[test]
+fn a_worker_lends_its_models_only_if_it_says_so() {
+    let person = Person::new([] as [Turn; 0]);
+    let usual = std::fs::read_to_string(person.config()).unwrap();
+    let cases = [("", false), ("[worker]\nmodels = \"home\"\n", false), ("[worker]\nmodels = \"worker\"\n", true)];
+    for (settings, lends) in cases {
+        person.configure(&format!("{usual}\n{settings}"));
+        let says = &lines(&person.posse(&["worker", "--check"]).stdout)[0];
+        let models = if lends { vec!["fake"] } else { Vec::new() };
+        assert_eq!((&says["lends_models"], &says["models"]), (&lends.into(), &models.into()), "{settings}");
+    }
+    assert_eq!(cases.len(), 3);
+}
+
 #[test]
 fn a_worker_is_listed_checked_drained_and_used_again() {
     let far = Far::new([]);

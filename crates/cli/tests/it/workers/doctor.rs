@@ -125,6 +125,14 @@ fn cases() -> Vec<(&'static str, &'static str, Vec<u8>, String)> {
                                configure them there by the same names, or set models = \"home\" in [workers.lacks] here"),
         ),
         (
+            "keeps",
+            models,
+            says("keeps", &but(json!({"models": [], "lends_models": false}))),
+            instead("models", "✗ models     it does not let agents use models of its own, so it takes none\n             → on that \
+                               machine: models = \"worker\" in [worker] of its configuration; or here: models = \"home\" in \
+                               [workers.keeps]"),
+        ),
+        (
             "slow",
             "",
             says("slow", &but(json!({"lease_ms": 60_000, "renew_ms": 20_500}))),
@@ -174,7 +182,7 @@ fn workers_behind_a_broker_are_judged_by_what_they_say() {
         let part: String = part.lines().take_while(marks).map(|line| format!("{line}\n")).collect();
         assert_eq!(part, says, "{name}");
     }
-    assert_eq!(cases.len(), 10);
+    assert_eq!(cases.len(), 11);
     // One that is fine is enough for itself, and a list says why another one is not.
     assert_eq!(person.posse(&["workers", "doctor", "fine"]).code, Some(0));
     let listed = person.posse(&["workers", "--json"]);
