@@ -10,6 +10,7 @@ mod concurrency;
 mod file;
 mod in_force;
 mod names;
+mod reach;
 mod rights;
 mod role_models;
 mod roles;
@@ -174,6 +175,7 @@ impl Config {
                 sources.push(own_file.clone());
                 let user = parse(&text, &own_file)?;
                 named.push(names::check(&text, &own_file)?);
+                reach::check(&text, &user, &own_file)?;
                 if user.git.path.as_ref().is_some_and(|path| !path.is_absolute()) {
                     return Err(ConfigError::RelativeGit { path: own_file });
                 }

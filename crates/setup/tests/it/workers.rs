@@ -94,7 +94,7 @@ fn workers_are_reached_over_ssh_or_known_to_the_broker() {
     };
     let text = "[workers.gpu]\nssh = \"gpu\"\n[workers.\"big-box\"]\nssh = \"me@10.0.0.7\"\nprogram = \"~/bin/posse\"\n\
                 labels = [\"gpu\", \"linux\"]\nmodels = \"worker\"\nssh_options = [\"-p\", \"2222\"]\n[workers.far]\n\
-                labels = [\"arm\"]\n";
+                labels = [\"arm\"]\n[cluster]\nnats = \"tls://b\"\n";
     let big = ssh("me@10.0.0.7", &["-p", "2222"], "~/bin/posse");
     check(text, |_, usual| ClusterSettings {
         workers: vec![
@@ -102,10 +102,12 @@ fn workers_are_reached_over_ssh_or_known_to_the_broker() {
             entry("far", None, &["arm"], ModelsAt::Home),
             entry("gpu", ssh("gpu", &[], "posse"), &[], ModelsAt::Home),
         ],
+        nats: nats("tls://b", None, None),
         ..usual
     });
-    let text = "[cluster]\nmodels = \"worker\"\n[workers.a]\n[workers.b]\nmodels = \"home\"";
+    let text = "[cluster]\nnats = \"tls://b\"\nmodels = \"worker\"\n[workers.a]\n[workers.b]\nmodels = \"home\"";
     check(text, |_, usual| ClusterSettings {
+        nats: nats("tls://b", None, None),
         models: ModelsAt::Worker,
         workers: vec![entry("a", None, &[], ModelsAt::Worker), entry("b", None, &[], ModelsAt::Home)],
         ..usual
@@ -170,7 +172,7 @@ fn settings_of_a_worker() {
 }
 
 /// Faults of the person's own file, with the line and the words.
-const FAULTS: [(&str, usize, &str); 51] = [
+const FAULTS: [(&str, usize, &str); 53] = [
     (
         "[cluster]\nowner = \"\"",
         2,
@@ -327,6 +329,16 @@ const FAULTS: [(&str, usize, &str); 51] = [
     ),
     ("[workers.gpu]\nlabels = \"gpu\"", 2, "invalid type: string \"gpu\", expected a sequence"),
     ("[workers.gpu]\nmodels = \"both\"", 2, "unknown variant `both`, expected `home` or `worker`"),
+    (
+        "[workers.a]\nssh = \"a\"\n[workers.gpu]\nlabels = [\"gpu\"]",
+        3,
+        "there is no way to the worker gpu; add ssh = \"HOST\" to it, or for a broker nats = \"tls://HOST:4222\" to [cluster]",
+    ),
+    (
+        "[workers]\ngpu = { }",
+        2,
+        "there is no way to the worker gpu; add ssh = \"HOST\" to it, or for a broker nats = \"tls://HOST:4222\" to [cluster]",
+    ),
     ("[worker]\nname = \"home\"", 2, "\"home\" is reserved: it says where agents run; choose another name"),
     (
         "[worker]\nname = \"a b\"",
@@ -375,7 +387,8 @@ fn what_cannot_be_is_refused_with_its_line() {
 
 #[test]
 fn more_workers_and_labels_than_there_may_be() {
-    let workers = |count: usize| (0..count).map(|at| format!("[workers.w{at}]\n")).collect::<String>();
+    let workers =
+        |count: usize| (0..count).map(|at| format!("[workers.w{at}]\nssh = \"h\"\n")).collect::<String>();
     let labels = |count: usize| format!("[worker]\nlabels = [{}]", "\"gpu\", ".repeat(count));
     for text in [workers(1_024), labels(32)] {
         load(&World::new(&text));
