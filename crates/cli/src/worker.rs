@@ -9,7 +9,7 @@ use anyhow::{Context as _, bail};
 use posse_cluster::{CLUSTER_VERSION, WorkerCourier, serve};
 use posse_setup::{
     BrokerAccess, FleetError, JoinFile, PREFACE_BYTES, Paths, SandboxAbout, SigningSecret, ThisWorker,
-    WorkerAbout, WorkerSettings, WorkerWishes, accept_secret, drain_workers, is_drained, known_models,
+    WorkerAbout, WorkerSettings, WorkerWishes, drain_workers, is_drained, known_models,
     settle_git, undrain_workers,
 };
 use tokio::io::{AsyncRead, AsyncReadExt as _};
@@ -86,8 +86,8 @@ fn drain(paths: &Paths) -> anyhow::Result<Exit> {
 /// Serves whoever started it.
 async fn over_pipe(paths: &Paths, settings: WorkerSettings, args: &WorkerArgs) -> anyhow::Result<Exit> {
     let mut input = tokio::io::stdin();
+    // Whoever logs in here as this user is its owner as well. What this machine signs with as a home itself is another matter.
     let secret = read_preface(&mut input).await?;
-    accept_secret(paths, &secret)?;
     if is_drained(paths) {
         // Home starts it again when it is needed.
         return Err(FleetError::Drained.into());

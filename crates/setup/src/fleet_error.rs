@@ -42,12 +42,6 @@ pub enum FleetError {
     /// It was told to take nothing new.
     #[error("this worker is drained and takes nothing; to use it again: posse worker --undrain")]
     Drained,
-    /// The secret that came is not the one that is here.
-    #[error("this worker accepts only its owner's tasks, and the secret that came is another's ({path})")]
-    OtherSecret {
-        /// Where its own is.
-        path: String,
-    },
     /// A worker behind the broker that says nothing.
     #[error("{0} was not heard at the broker; is it running? (posse workers doctor {0})")]
     NotHeard(String),

@@ -97,7 +97,7 @@ pub use ssh_tool::SshTool;
 pub use surroundings::{NoFolder, ShownPath, Surroundings};
 pub use task::TaskPrompt;
 pub use this_worker::{
-    ThisWorker, WorkerPlace, WorkerWishes, accept_secret, drain_workers, is_drained, known_models,
+    ThisWorker, WorkerPlace, WorkerWishes, drain_workers, is_drained, known_models,
     undrain_workers,
 };
 pub use trust::{TrustItem, trust_items};

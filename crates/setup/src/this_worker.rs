@@ -25,7 +25,7 @@ use crate::paths::Paths;
 use crate::plan::{SessionPlan, models};
 use crate::wishes::Wishes;
 use crate::worker_about::{SandboxAbout, WorkerAbout};
-use crate::worker_files::{BrokerAccess, SigningSecret, own_secret};
+use crate::worker_files::{BrokerAccess, SigningSecret};
 
 /// Where in the data directory a worker keeps what it has.
 const PLACE: &str = "worker";
@@ -227,17 +227,6 @@ impl ThisWorker {
             drained,
         };
         Ok((parts, place))
-    }
-}
-
-/// Refuses the secret of another owner, where this machine has one.
-pub fn accept_secret(paths: &Paths, came: &SigningSecret) -> Result<(), FleetError> {
-    match own_secret(paths)? {
-        Some(own) if !own.is_same(came) => {
-            let path = paths.shown(&paths.workers_folder().join(crate::cluster_settings::SECRET_FILE));
-            Err(FleetError::OtherSecret { path: path.to_string() })
-        }
-        _ => Ok(()),
     }
 }
 
