@@ -58,7 +58,8 @@ pub use message::{
 };
 pub use names::{BadBlobId, BadName, BlobId, HomeName, LabelName, OwnerName, RunId, WorkerName};
 pub use nats::{
-    BrokerSync, NatsAddress, NatsFindings, NatsHome, NatsSide, NatsWorker, examine_nats, nats_user_config,
+    BrokerRoom, BrokerSync, NatsAddress, NatsFindings, NatsHome, NatsSide, NatsWorker, examine_nats,
+    look_for_room, nats_user_config,
 };
 pub use pipe::{PipeEnd, PipeHome, PipeWorker};
 pub use requests::{

@@ -182,6 +182,8 @@ pub const BROKER_BUCKET_BYTES_MIN: i64 = 128 << 20;
 pub const BROKER_BLOB_MS_MAX: u64 = 7 * 24 * 3_600_000;
 /// How long the doctor waits for each answer.
 pub const DOCTOR_MS_MAX: u64 = 2_000;
+/// How many questions the doctor asks a broker at the same time.
+pub const DOCTOR_QUESTIONS_AT_A_TIME: usize = 16;
 
 /// What waits for the engine of one agent.
 pub const SEAT_EVENTS_MAX: usize = 64;

@@ -19,7 +19,7 @@ mod subjects;
 mod worker;
 
 pub use address::NatsAddress;
-pub use doctor::{BrokerSync, NatsFindings, examine_nats};
+pub use doctor::{BrokerRoom, BrokerSync, NatsFindings, examine_nats, look_for_room};
 pub use home::NatsHome;
 pub use subjects::{NatsSide, nats_user_config};
 pub use worker::NatsWorker;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use posse_cluster::{
-    CLUSTER_VERSION, Down, DownBody, HomeCourier as _, HomeNews, NatsFindings, NatsHome, NatsSide, OwnerName,
-    Seal, UpBody, WorkerInfo, WorkerName, examine_nats,
+    BrokerRoom, CLUSTER_VERSION, Down, DownBody, HomeCourier as _, HomeNews, NatsFindings, NatsHome, NatsSide, OwnerName,
+    Seal, UpBody, WorkerInfo, WorkerName, examine_nats, look_for_room,
 };
 use posse_protocol::visible::one_line;
 use tokio::sync::mpsc;
@@ -25,6 +25,8 @@ use crate::worker_files::{BrokerAccess, WorkerFileError};
 pub struct BrokerState {
     /// Of the broker.
     pub findings: NatsFindings,
+    /// Its room for the files of these workers; none if it could not be looked at.
+    pub room: Option<BrokerRoom>,
     /// The workers that were heard.
     pub heard: BTreeMap<String, WorkerAnswer>,
 }
@@ -77,9 +79,13 @@ pub async fn look_at_broker(
     let access = BrokerAccess::of_home(paths, cluster)?.ok_or(WorkerFileError::NoBroker)?;
     let (address, owner) = (nats_address(&access, paths)?, access.owner.parse::<OwnerName>()?);
     let findings = examine_nats(&address, &owner, &NatsSide::Home).await?;
+    let names = workers.iter().map(|name| name.parse()).collect::<Result<Vec<WorkerName>, _>>()?;
+    let room = match findings.jetstream {
+        Ok(()) => look_for_room(&address, &owner, &names).await.ok(),
+        Err(_) => None,
+    };
     let mut heard = BTreeMap::new();
     if !workers.is_empty() && findings.jetstream.is_ok() {
-        let names = workers.iter().map(|name| name.parse()).collect::<Result<Vec<WorkerName>, _>>()?;
         let mut asking = Asking::connect(paths, &access).await?;
         let began = Instant::now();
         let until = began + patience;
@@ -108,7 +114,7 @@ pub async fn look_at_broker(
             heard.entry(worker.name.to_string()).or_insert(WorkerAnswer::Unreadable);
         }
     }
-    Ok(BrokerState { findings, heard })
+    Ok(BrokerState { findings, room, heard })
 }
 
 /// Drains a worker behind the broker, or lets it take agents again. What it says once it has done so.

@@ -1,7 +1,7 @@
 //! Whether a broker is set up as home needs it, and what to change if not.
 
-use posse_cluster::limits::MESSAGE_BYTES_MAX;
-use posse_cluster::{BrokerSync, NatsFindings};
+use posse_cluster::limits::{BROKER_BUCKET_BYTES_MAX, BROKER_BUCKET_BYTES_MIN, MESSAGE_BYTES_MAX};
+use posse_cluster::{BrokerRoom, BrokerSync, NatsFindings};
 
 use super::findings::Findings;
 use crate::limits::BROKER_VERSION_MIN;
@@ -37,6 +37,33 @@ pub(super) fn judge_broker(findings: &mut Findings, address: &str, seen: &NatsFi
         ),
     }
     rights(findings, address, seen);
+}
+
+/// Whether each worker gets its two buckets.
+pub(super) fn judge_room(findings: &mut Findings, address: &str, room: Option<BrokerRoom>) {
+    let Some(BrokerRoom { left_bytes, buckets_missing }) = room else { return };
+    let Some(left_bytes) = left_bytes else {
+        let advice = "max_file_store: at least 256 MB for each worker; it tells home with the exports and imports of \
+                      examples/workers/nats-server.conf";
+        return findings.unknown(address, "room", "it does not tell home how much it can keep", advice);
+    };
+    let least = buckets_missing * BROKER_BUCKET_BYTES_MIN.unsigned_abs();
+    let usual = buckets_missing * BROKER_BUCKET_BYTES_MAX.unsigned_abs();
+    let mb = |bytes: u64| format!("{} MB", grouped(bytes >> 20));
+    let left = format!("{} are left for files", mb(left_bytes));
+    match left_bytes {
+        left_bytes if left_bytes < least => findings.bad(
+            address,
+            "room",
+            format!("{left}, and workers that have had no agent yet take at least {}", mb(least)),
+            "raise max_file_store in jetstream { … } of its configuration, or the limit of the account; or remove the buckets of \
+             workers that are gone (nats stream ls -a)",
+        ),
+        left_bytes if left_bytes < usual => {
+            findings.good(address, "room", format!("{left}: enough, but not for {} as usual", mb(usual)));
+        }
+        _ => findings.good(address, "room", left),
+    }
 }
 
 fn sync(findings: &mut Findings, address: &str, sync: BrokerSync) {

@@ -8,7 +8,7 @@ use posse_setup::{
 };
 
 use super::asked::{NoAnswer, ask};
-use super::broker_judged::judge_broker;
+use super::broker_judged::{judge_broker, judge_room};
 use super::findings::Findings;
 use super::judged::{OwnSide, judge, other_version, same_posse};
 use crate::exit::Exit;
@@ -91,7 +91,7 @@ async fn broker(findings: &mut Findings, paths: &Paths, own: &OwnSide<'_>, worke
     let address = own.cluster.nats.as_ref().map_or("none", |nats| nats.address.as_str());
     let names: Vec<&str> = workers.iter().map(|worker| worker.name.as_str()).collect();
     let state = look_at_broker(paths, own.cluster, &names, Duration::from_millis(HELLO_WAIT_MS)).await;
-    let BrokerState { findings: seen, heard } = match state {
+    let BrokerState { findings: seen, room, heard } = match state {
         Ok(state) => state,
         Err(error) if error.to_string().contains("authorization violation") => {
             let advice = "write the user and the password that home has there into workers/nats.toml beside your configuration, and \
@@ -105,6 +105,7 @@ async fn broker(findings: &mut Findings, paths: &Paths, own: &OwnSide<'_>, worke
         }
     };
     judge_broker(findings, address, &seen);
+    judge_room(findings, address, room);
     for worker in workers {
         let name = worker.name.as_str();
         match heard.get(name) {

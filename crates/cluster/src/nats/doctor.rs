@@ -1,18 +1,20 @@
 //! Looks at a broker and says what a person should know: its version, whether it encrypts, keeps queues and syncs its disk, and
 //! which rights are missing. It changes nothing there.
 
+use std::future::ready;
 use std::time::Duration;
 
 use async_nats::{Client, Request};
 use bytes::Bytes;
+use futures::{StreamExt as _, stream};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::address::NatsAddress;
-use super::subjects::{ABOUT_SERVER, NatsSide, Subjects, covers};
+use super::subjects::{ABOUT_SERVER, BlobWay, NatsSide, Subjects, covers};
 use crate::courier::CourierError;
 use crate::limits;
-use crate::names::OwnerName;
+use crate::names::{OwnerName, WorkerName};
 
 /// How often a broker writes to its disk what it has acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +49,48 @@ pub struct NatsFindings {
     pub missing_subscribe: Vec<String>,
     /// Whether the broker told the user's rights; without that, nothing is known to be missing.
     pub rights_known: bool,
+}
+
+/// What room a broker has for the files of workers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BrokerRoom {
+    /// Bytes of its disk that are set aside for nothing yet. None where it does not tell home.
+    pub left_bytes: Option<u64>,
+    /// How many buckets the workers still lack: two for each that has had no agent yet.
+    pub buckets_missing: u64,
+}
+
+/// Looks as home how much room there is, and how much these workers will take. It changes nothing there.
+pub async fn look_for_room(
+    address: &NatsAddress,
+    owner: &OwnerName,
+    workers: &[WorkerName],
+) -> Result<BrokerRoom, CourierError> {
+    let subjects = Subjects::new(owner.clone());
+    let client = &address.connect(&subjects.inbox("home"), |_| {}).await?;
+    let buckets = workers
+        .iter()
+        .flat_map(|worker| [BlobWay::Down, BlobWay::Up].map(|way| subjects.bucket(way, worker)));
+    let is_missing = |bucket: String| async move {
+        let answer = ask(client, &format!("$JS.API.STREAM.INFO.{bucket}")).await;
+        answer.is_some_and(|answer| answer.pointer("/error/code").and_then(Value::as_u64) == Some(404))
+    };
+    let missing = stream::iter(buckets).map(is_missing).buffer_unordered(limits::DOCTOR_QUESTIONS_AT_A_TIME);
+    let buckets_missing = missing.filter(|missing| ready(*missing)).count().await as u64;
+    Ok(BrokerRoom { left_bytes: left_bytes(client).await, buckets_missing })
+}
+
+/// What the limit of the account leaves; where it has none, what the whole server leaves.
+async fn left_bytes(client: &Client) -> Option<u64> {
+    let account = ask(client, "$JS.API.INFO").await?;
+    let number = |of: &Value, path: &str| of.pointer(path).and_then(Value::as_u64);
+    // A limit of -1 is none.
+    if let Some(max) = number(&account, "/limits/max_storage") {
+        return Some(max.saturating_sub(number(&account, "/reserved_storage").unwrap_or(0)));
+    }
+    let server = ask(client, ABOUT_SERVER).await?;
+    let max = number(&server, "/data/jetstream/config/max_storage")?;
+    Some(max.saturating_sub(number(&server, "/data/jetstream/stats/reserved_storage").unwrap_or(0)))
 }
 
 /// Looks at a broker as a home or a worker of an owner.
@@ -151,9 +195,9 @@ async fn sync(client: &Client) -> BrokerSync {
     }
 }
 
-async fn ask(client: &Client, subject: &'static str) -> Option<Value> {
+async fn ask(client: &Client, subject: &str) -> Option<Value> {
     let patience = Duration::from_millis(limits::DOCTOR_MS_MAX);
     let request = Request::new().payload(Bytes::new()).timeout(Some(patience));
-    let answer = client.send_request(subject, request).await.ok()?;
+    let answer = client.send_request(subject.to_owned(), request).await.ok()?;
     serde_json::from_slice(&answer.payload).ok()
 }

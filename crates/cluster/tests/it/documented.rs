@@ -7,7 +7,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use posse_cluster::{
     BrokerSync, HomeCourier as _, LeaseTimes, NatsAddress, NatsHome, NatsSide, NatsWorker, OwnerName,
-    WhenFull, WorkerCourier as _, WorkerName, examine_nats, limits, nats_user_config,
+    WhenFull, WorkerCourier as _, WorkerName, examine_nats, limits, look_for_room,
+    nats_user_config,
 };
 use posse_testkit::nats::{NatsCertificates, NatsServer};
 
@@ -120,6 +121,11 @@ async fn a_worker_takes_and_returns_work_at_the_documented_broker() {
     assert_eq!((&found.jetstream, found.sync, found.tls), (&Ok(()), BrokerSync::Always, true));
     assert_eq!(found.payload_bytes_max, limits::MESSAGE_BYTES_MAX);
     assert_eq!((found.missing_publish, found.missing_subscribe, found.rights_known), (vec![], vec![], true));
+    let workers = [name, "gpu-2".parse().unwrap()];
+    let room = look_for_room(&user("home"), &owner(), &workers).await.unwrap();
+    let left_gb = room.left_bytes.unwrap() >> 30;
+    assert!((40..50).contains(&left_gb), "two buckets are set aside: {left_gb}");
+    assert_eq!(room.buckets_missing, 2, "those of the other worker");
     let found = examine_nats(&user("gpu-1"), &owner(), &side).await.unwrap();
     assert_eq!((found.missing_publish, found.missing_subscribe), (vec![], vec![]));
     // It tells a worker nothing of itself.

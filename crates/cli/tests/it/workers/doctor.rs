@@ -13,6 +13,7 @@ use posse_testkit::Turn;
 use posse_testkit::nats::NatsServer;
 use serde_json::{Value, json};
 
+use super::broker::{HOME_USER, credentials};
 use crate::posse::Person;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -136,8 +137,8 @@ fn cases() -> Vec<(&'static str, &'static str, Vec<u8>, String)> {
             "slow",
             "",
             says("slow", &but(json!({"lease_ms": 60_000, "renew_ms": 20_500}))),
-            format!("{GOOD}✗ lease      it joined with lease = \"60s\" and renew = \"20500ms\", home has lease = \"30s\" and renew = \
-                     \"10s\"\n             → write lease = \"30s\" and renew = \"10s\" into its join file, and start it again\n"),
+            format!("{GOOD}✓ lease      home's count: lease = \"30s\" and renew = \"10s\"; its join file says lease = \"60s\" and \
+                     renew = \"20500ms\"\n"),
         ),
         (
             "named",
@@ -219,6 +220,26 @@ fn a_broker_that_takes_only_short_messages_is_found() {
     doctor.says("→ write max_payload: 8MB into its configuration");
     doctor.says("? sync       it does not tell home when it writes to its disk");
     doctor.says("exports and imports of examples/workers/nats-server.conf");
+}
+
+/// Each worker takes two buckets; what the account may keep is set aside for them.
+#[test]
+fn a_broker_without_room_for_all_workers_is_found() {
+    let limited = |mb: u32| {
+        format!("max_payload: 8MB\naccounts {{ A {{ jetstream {{ max_file: {mb}MB }}, users: [ {HOME_USER} ] }} }}")
+    };
+    let mut server = NatsServer::start(&limited(511));
+    let person = Person::new([] as [Turn; 0]);
+    person.configure_more(&format!("[cluster]\nnats = {:?}\n[workers.a]\n[workers.b]\n", server.url()));
+    credentials(&person);
+    let doctor = person.posse(&["workers", "doctor"]);
+    assert_eq!(doctor.code, Some(1), "{doctor:#?}");
+    doctor.says("✗ room       511 MB are left for files, and workers that have had no agent yet take at least 512 MB");
+    doctor.says("→ raise max_file_store in jetstream { … } of its configuration, or the limit of the account");
+    server.configure(&limited(513));
+    server.restart();
+    let doctor = person.posse(&["workers", "doctor"]);
+    doctor.says("✓ room       513 MB are left for files: enough, but not for 8,192 MB as usual");
 }
 
 #[test]
