@@ -13,7 +13,7 @@ use posse_engine::{
 };
 use posse_mcp::{ServerEntry, Servers};
 use posse_model::{Governors, Model, Recorder};
-use posse_protocol::{Approval, Budget, Grant, Shell, TraceParent};
+use posse_protocol::{Approval, Budget, Grant, HOME, Shell, TraceParent};
 use posse_tools::{OutsidePlace, OutsideTools, ToolSettings};
 use posse_workspace::{Workspace, WorkspaceError};
 use tokio_util::sync::CancellationToken;
@@ -24,6 +24,7 @@ use crate::detect::{self, ModelChoice};
 use crate::error::{ConfigError, ModelChoiceError, PrepareError};
 use crate::homes;
 use crate::hooks::{FoundHooks, find_hooks};
+use crate::kept_home::why_kept_home;
 use crate::limits::SANDBOX_TRIED_AFTER_MS;
 use crate::own_git::settle_git;
 use crate::paths::Paths;
@@ -179,6 +180,11 @@ impl<'a> SessionPlan<'a> {
         let hooks = self.hooks(&trusted, &sharing.role_hooks);
         warnings.extend(hooks.warnings);
         let fleet = self.fleet(sharing.delegation.is_some(), &mut warnings)?;
+        // Who asks for a worker in a task or a role is told so there.
+        if fleet.is_some() && config.sub_agents.on.as_ref().is_some_and(|on| on != HOME) {
+            let why = why_kept_home(self.folder, !hooks.settings.set.is_idle(), !wishes.no_sandbox);
+            warnings.extend(why.map(|why| SetupWarning::NoWorkers { why: why.to_owned() }));
+        }
         Ok(SessionTerms {
             plan: self,
             choice,

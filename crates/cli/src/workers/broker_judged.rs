@@ -45,7 +45,7 @@ pub(super) fn judge_room(findings: &mut Findings, address: &str, room: Option<Br
     let Some(left_bytes) = left_bytes else {
         let advice = "max_file_store: at least 256 MB for each worker; it tells home with the exports and imports of \
                       examples/workers/nats-server.conf";
-        return findings.unknown(address, "room", "it does not tell home how much it can keep", advice);
+        return findings.note(address, "room", "it does not tell home how much it can keep", advice);
     };
     let least = buckets_missing * BROKER_BUCKET_BYTES_MIN.unsigned_abs();
     let usual = buckets_missing * BROKER_BUCKET_BYTES_MAX.unsigned_abs();
@@ -79,7 +79,7 @@ fn sync(findings: &mut Findings, address: &str, sync: BrokerSync) {
             ),
             ADD,
         ),
-        BrokerSync::Unknown => findings.unknown(
+        BrokerSync::Unknown => findings.note(
             address,
             "sync",
             "it does not tell home when it writes to its disk",
@@ -95,7 +95,7 @@ fn rights(findings: &mut Findings, address: &str, seen: &NatsFindings) {
         (true, true) => findings.good(address, "rights", "this user may do all that home does"),
         (false, _) => {
             let advice = "if agents are not taken, compare the rights of home's user with examples/workers/nats-server.conf";
-            findings.unknown(address, "rights", "the broker does not tell them", advice);
+            findings.note(address, "rights", "the broker does not tell them", advice);
         }
         (true, false) => {
             let advice = "permit these subjects to home's user, as in examples/workers/nats-server.conf";

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use posse_setup::{
-    BrokerState, Config, HeardWorker, Paths, WorkerAnswer, WorkerEntry, known_workers, look_at_broker,
-    needed_models, worker_file_faults,
+    BrokerState, Config, HeardWorker, Paths, SandboxAbout, WorkerAnswer, WorkerEntry, kept_home,
+    known_workers, look_at_broker, needed_models, worker_file_faults,
 };
 
 use super::asked::{NoAnswer, ask};
@@ -14,6 +14,9 @@ use super::judged::{OwnSide, judge, other_version, same_posse};
 use crate::exit::Exit;
 use crate::limits::HELLO_WAIT_MS;
 use crate::output::{self, Style};
+
+/// What findings about home are about.
+const HERE: &str = "this machine";
 
 pub(super) async fn run(paths: &Paths, name: Option<&str>, json: bool) -> anyhow::Result<Exit> {
     let config = Config::load(paths, paths.surroundings().folder()?)?;
@@ -26,7 +29,11 @@ pub(super) async fn run(paths: &Paths, name: Option<&str>, json: bool) -> anyhow
     };
     let own = OwnSide { cluster: &cluster, models: needed_models(paths, &config) };
     let mut findings = Findings::default();
-    let usable = chosen.is_empty() && cluster.nats.is_none() || files(&mut findings, paths, &own);
+    let alone = chosen.is_empty() && cluster.nats.is_none();
+    let usable = alone || files(&mut findings, paths, &own);
+    if !alone {
+        own_machine(&mut findings, paths, &config).await?;
+    }
     for worker in chosen.iter().filter(|worker| worker.ssh.is_some()) {
         by_ssh(&mut findings, paths, &own, worker).await?;
     }
@@ -43,9 +50,22 @@ pub(super) async fn run(paths: &Paths, name: Option<&str>, json: bool) -> anyhow
     Ok(if findings.has_bad() { Exit::Failed } else { Exit::Completed })
 }
 
+/// Whether sessions here, in this folder, let agents run elsewhere.
+async fn own_machine(findings: &mut Findings, paths: &Paths, config: &Config) -> anyhow::Result<()> {
+    // Git runs confined, so that without a sandbox nothing is packed.
+    if let Some(why) = SandboxAbout::tried().await.why {
+        let text = format!("commands cannot be confined here, so no files are sent to workers: {why}");
+        findings.bad(HERE, "sandbox", text, "allow unprivileged user namespaces and Landlock (posse doctor)");
+    }
+    if let Some(why) = kept_home(paths, paths.surroundings().folder()?, config)? {
+        let advice = "until that is otherwise, agents of sessions in this folder run on this machine";
+        findings.note(HERE, "sessions", why, advice);
+    }
+    Ok(())
+}
+
 /// Whether sessions accept the private files that are here.
 fn files(findings: &mut Findings, paths: &Paths, own: &OwnSide<'_>) -> bool {
-    const HERE: &str = "this machine";
     let faults = worker_file_faults(paths, own.cluster);
     for fault in &faults {
         let advice = "until that is repaired, sessions use no workers; if somebody else may have read it, make a new one";
@@ -136,7 +156,7 @@ fn by_broker(findings: &mut Findings, own: &OwnSide<'_>, worker: &WorkerEntry, s
         return judge(findings, own, worker, about);
     }
     let text = format!("posse {} there tells nothing of its sandbox, git and models", says.version);
-    findings.unknown(name, "posse", text, same_posse(worker));
+    findings.note(name, "posse", text, same_posse(worker));
     if says.drained {
         let undo = format!("posse workers drain {name} --undo");
         findings.bad(name, "state", "it is drained and takes nothing", undo);

@@ -8,7 +8,7 @@ use crate::output::{self, Style, one_line};
 struct Found {
     about: String,
     what: &'static str,
-    /// None where it cannot be known.
+    /// None where it cannot be known, or is wrong only for some.
     good: Option<bool>,
     text: String,
     advice: Option<String>,
@@ -24,7 +24,7 @@ impl Findings {
         self.0.push(Found { about, what, good: Some(true), text, advice: None });
     }
 
-    pub(super) fn unknown(
+    pub(super) fn note(
         &mut self,
         about: &str,
         what: &'static str,

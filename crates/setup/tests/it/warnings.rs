@@ -87,3 +87,29 @@ async fn a_machine_that_cannot_confine_commands_is_told_of() {
         assert_eq!(terms.shell_warning().await, want);
     }
 }
+
+/// What the engine would only tell the model that asks for a worker by name.
+#[tokio::test]
+async fn agents_that_may_run_anywhere_and_stay_at_home() {
+    let broker = format!("{TWO_MODELS}[cluster]\nnats = \"nats://127.0.0.1:1\"\n");
+    let anywhere = format!("{broker}[sub_agents]\non = \"anywhere\"\n");
+    let hooks = r#"{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}}"#;
+    let cases = [
+        (&anywhere, "project/.git/HEAD", "ref: refs/heads/main\n", None),
+        (&anywhere, "project/main.py", "", Some("is no git repository")),
+        (&anywhere, "home/.claude/settings.json", hooks, Some("sessions here have hooks")),
+        (&broker, "home/.claude/settings.json", hooks, None),
+    ];
+    let mut tried = 0;
+    for (config, file, text, want) in cases {
+        let world = World::new(config);
+        world.write(file, text);
+        let warnings = warnings_of(&world, Wishes::default()).await;
+        let told = warnings.iter().find(|warning| matches!(warning, SetupWarning::NoWorkers { .. }));
+        let told = told.map(ToString::to_string).unwrap_or_default();
+        assert_eq!(told.is_empty(), want.is_none(), "{file}: {told}");
+        assert!(told.contains(want.unwrap_or_default()), "{file}: {told}");
+        tried += 1;
+    }
+    assert_eq!(tried, 4);
+}

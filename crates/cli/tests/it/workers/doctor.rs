@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use posse_cluster::{CLUSTER_VERSION, OwnerSecret, RunId, Seal, Up, UpBody, WorkerInfo};
-use posse_testkit::Turn;
+use posse_testkit::{Fixture, Turn};
 use posse_testkit::nats::NatsServer;
 use serde_json::{Value, json};
 
@@ -285,4 +285,21 @@ fn files_that_others_can_read_are_found() {
         ran += 1;
     }
     assert_eq!(ran, 3);
+}
+
+/// What keeps agents at home without a word, because they may run anywhere.
+#[test]
+fn what_keeps_agents_of_this_folder_at_home_is_told() {
+    let person = Person::with_project([] as [Turn; 0], Fixture::new().file("main.py", ""));
+    let server = NatsServer::start("max_payload: 8MB");
+    person.configure_more(&format!("[cluster]\nnats = {:?}\n", server.url()));
+    let doctor = person.posse(&["workers", "doctor"]);
+    assert_eq!(doctor.code, Some(0), "{doctor:#?}");
+    doctor.says("? sessions   this folder is no git repository, and files travel by git (git init)");
+    doctor.says("→ until that is otherwise, agents of sessions in this folder run on this machine");
+    let settings = person.home.path().join(".claude/settings.json");
+    std::fs::create_dir(settings.parent().unwrap()).unwrap();
+    let hooks = r#"{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}}"#;
+    std::fs::write(settings, hooks).unwrap();
+    person.posse(&["workers", "doctor"]).says("? sessions   sessions here have hooks");
 }
