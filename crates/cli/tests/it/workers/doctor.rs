@@ -13,7 +13,7 @@ use posse_testkit::{Fixture, Turn};
 use posse_testkit::nats::NatsServer;
 use serde_json::{Value, json};
 
-use super::broker::{HOME_USER, credentials};
+use super::broker::HOME_USER;
 use crate::posse::Person;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -226,18 +226,25 @@ fn a_broker_that_takes_only_short_messages_is_found() {
 #[test]
 fn a_broker_without_room_for_all_workers_is_found() {
     let limited = |mb: u32| {
-        format!("max_payload: 8MB\naccounts {{ A {{ jetstream {{ max_file: {mb}MB }}, users: [ {HOME_USER} ] }} }}")
+        format!(
+            "max_payload: 8MB\nno_auth_user: home\n\
+             accounts {{ A {{ jetstream {{ max_file: {mb}MB }}, users: [ {HOME_USER} ] }} }}"
+        )
     };
     let mut server = NatsServer::start(&limited(511));
     let person = Person::new([] as [Turn; 0]);
     person.configure_more(&format!("[cluster]\nnats = {:?}\n[workers.a]\n[workers.b]\n", server.url()));
-    credentials(&person);
+    private(&person, "secret", &"07".repeat(32), 0o600);
+    let letters = || ["a", "b"].map(|name| (name, hello(name, CLUSTER_VERSION, 7, &fine()))).into();
+    let hellos = Hellos::start(&server, letters());
     let doctor = person.posse(&["workers", "doctor"]);
     assert_eq!(doctor.code, Some(1), "{doctor:#?}");
     doctor.says("✗ room       511 MB are left for files, and workers that have had no agent yet take at least 512 MB");
     doctor.says("→ raise max_file_store in jetstream { … } of its configuration, or the limit of the account");
+    drop(hellos);
     server.configure(&limited(513));
     server.restart();
+    let _hellos = Hellos::start(&server, letters());
     let doctor = person.posse(&["workers", "doctor"]);
     doctor.says("✓ room       513 MB are left for files: enough, but not for 8,192 MB as usual");
 }
